@@ -13,7 +13,7 @@
 
 /* ---- variants.c ---- */
 
-enum { TSRI_VERIFY_MAX_VARIANTS = 32, TSRI_VERIFY_FORCED = 160 };
+enum { TSRI_VERIFY_MAX_VARIANTS = 64, TSRI_VERIFY_FORCED = 160 };
 
 typedef struct tsri_verify_variant {
     char name[96]; /* "linear/packed" */

@@ -8,6 +8,8 @@
  * TSR_GPU_GROUP         largest work-group (64, or the profile's)
  * TSR_GPU_KERNEL_GROUP  largest work-group of a compiled kernel (0: what the driver says)
  * TSR_GPU_DOT           1: the compiler has dot products of bytes (0, or the profile's)
+ * TSR_GPU_UNIT          a matrix unit, or several with commas, that kernels can be run for: mma, mfma,
+ *                       wmma11, wmma12, dpas8, dpas16 (none, or the profile's). It is emulated
  * TSR_GPU_EXTENSIONS    1: the driver's own extensions
  * TSR_GPU_SOURCES       a folder that gets the source of each program: 0.cl, 1.cl, ...
  * TSR_GPU_LAUNCHES      a file that gets a line for each launch: the kernel's name, the work-items of the
@@ -141,7 +143,24 @@ static void keep_source(cl_uint n, const char **texts, const size_t *sizes) {
         fclose(file);
 }
 
-/* A compiler with dot products of bytes has the function that the extension defines. */
+/* Whether a probe for a matrix unit that the device does not have is in the source. */
+static bool lacks_unit(const char *source, const char *units) {
+    static const char *const known[][2] = {{"UNIT_MMA", "mma"},       {"UNIT_MFMA", "mfma"},
+                                           {"UNIT_WMMA11", "wmma11"}, {"UNIT_WMMA12", "wmma12"},
+                                           {"UNIT_DPAS8", "dpas8"},   {"UNIT_DPAS16", "dpas16"}};
+    char line[64], list[256], unit[64];
+    snprintf(list, sizeof list, ",%s,", units);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        snprintf(line, sizeof line, "#define %s 1\n", known[i][0]);
+        snprintf(unit, sizeof unit, ",%s,", known[i][1]);
+        if (strstr(source, line) && !strstr(list, unit))
+            return true;
+    }
+    return false;
+}
+
+/* A compiler with dot products of bytes has the function that the extension defines; one for a matrix
+ * unit lets units/unit.clh emulate it. */
 static cl_program CL_API_CALL my_clCreateProgramWithSource(cl_context context, cl_uint n,
                                                            const char **texts, const size_t *sizes,
                                                            cl_int *code) {
@@ -152,13 +171,18 @@ static cl_program CL_API_CALL my_clCreateProgramWithSource(cl_context context, c
         "(j)))\n"
         "#define dot_4x8packed_ss_int(a, b) (layer_product(a, b, 0) + layer_product(a, b, 1) + "
         "layer_product(a, b, 2) + layer_product(a, b, 3))\n";
-    const char *both[2] = {dot, texts[0]};
-    const size_t lengths[2] = {sizeof dot - 1, sizes && sizes[0] ? sizes[0] : strlen(texts[0])};
+    static const char emulated[] = "#define TSR_EMULATED_UNITS\n";
+    const char *units = getenv("TSR_GPU_UNIT") ? getenv("TSR_GPU_UNIT") : said("unit");
+    const bool with_dot = setting("TSR_GPU_DOT", number(said("dot"), 0)),
+               with_units = n == 1 && units && *units && !lacks_unit(texts[0], units);
+    const char *all[3] = {with_dot ? dot : "", with_units ? emulated : "", texts[0]};
+    const size_t lengths[3] = {strlen(all[0]), strlen(all[1]),
+                               sizes && sizes[0] ? sizes[0] : strlen(texts[0])};
     if (getenv("TSR_GPU_SOURCES"))
         keep_source(n, texts, sizes);
-    if (n != 1 || !setting("TSR_GPU_DOT", number(said("dot"), 0)))
+    if (n != 1)
         return next->clCreateProgramWithSource(context, n, texts, sizes, code);
-    return next->clCreateProgramWithSource(context, 2, both, lengths, code);
+    return next->clCreateProgramWithSource(context, 3, all, lengths, code);
 }
 
 static FILE *launches;

@@ -131,13 +131,25 @@ static void check_variant(tsri_verify_place place, const char *op, const char *v
     cr_expect(ran || !n, "%s ran no case", variant);
 }
 
+static const char *const units[] = {"mma", "mfma", "wmma11", "wmma12", "dpas8", "dpas16"};
+enum { UNITS = sizeof units / sizeof *units };
+
+/* Whether a variant, "linear/mma_few", multiplies by matrix units. */
+static bool has_unit(const char *variant) {
+    const char *name = strchr(variant, '/');
+    for (int i = 0; name && i < UNITS; i++)
+        if (!strncmp(name + 1, units[i], strlen(units[i])))
+            return true;
+    return false;
+}
+
 /* A row's sum over a whole work-group, or over parts of the row (topk/parts), has an order of its own,
- * so it is only the same in every batch. In embed_add, each work-item has columns of its own. Variants that multiply halves round
- * as op.h says of TSR_COMPUTE_F16; plain computes in f32. */
+ * so it is only the same in every batch. In embed_add, each work-item has columns of its own. Variants that multiply halves or
+ * bf16 round as op.h says; plain computes in f32. */
 static bool promises(const tsri_verify_variant *variant) {
     return !variant->varies && !strstr(variant->name, "/plain") &&
            !strstr(variant->name, "/sub_groups") && strcmp(variant->name, "topk/parts") != 0 &&
-           !strstr(variant->name, "_half") &&
+           !strstr(variant->name, "_half") && !has_unit(variant->name) &&
            (!strstr(variant->name, "/group") || !strcmp(variant->name, "embed_add/group"));
 }
 
@@ -179,6 +191,113 @@ ParameterizedTest(subject *s, bytes, of_plain) {
             n += some;
         }
     free(list.cases);
+    close_selected(&place);
+}
+
+/* ---- matrix units ---- */
+
+enum {
+    UNIT_K = 96
+}; /* inputs of the cases below, which are whole blocks of every unit and dtype */
+
+/* Checks that outputs are what a unit gives that adds exact products in the order of k. Emulated ones
+ * do; other units add in an order of their own. */
+static void check_unit(const tsri_case *c, const char *variant, const tsri_case_values *values) {
+    const tsr_dtype dtype = c->in[1].dtype; /* f16 or bf16, as the op's products are */
+    const size_t columns = (size_t)c->in[1].dim[0].factor;
+    const float *x = values->in[0], *bias = c->n_in > 2 ? values->in[2] : NULL,
+                *residual = c->n_in > 3 ? values->in[3] : NULL, *y = values->out[0];
+    for (size_t i = 0; i < values->out_count[0]; i++) {
+        float sum = 0, w[UNIT_K], narrowed[UNIT_K];
+        uint16_t bits[UNIT_K];
+        (void)tsri_tensor_convert(dtype, bits, TSR_F32, x + i / columns * UNIT_K, UNIT_K);
+        (void)tsri_tensor_convert(TSR_F32, narrowed, dtype, bits, UNIT_K);
+        (void)tsri_tensor_convert(TSR_F32, w, dtype,
+                                  (const uint16_t *)values->in[1] + i % columns * UNIT_K, UNIT_K);
+        for (int k = 0; k < UNIT_K; k++)
+            sum = fmaf(narrowed[k], w[k], sum);
+        sum += bias ? bias[i % columns] : 0;
+        sum += residual ? residual[i] : 0;
+        if (y[i] != sum)
+            cr_expect_fail("%s, %s: output %zu is %.9g, not %.9g", variant, c->name, i,
+                           (double)y[i], (double)sum);
+        if (y[i] != sum)
+            return;
+    }
+}
+
+/* Whether a case is one that a unit is tried on: weights of [outputs, inputs] stored as what the op
+ * multiplies in, and exact integers. */
+static bool tried_on_unit(const tsri_case *c) {
+    const tsr_linear_attrs *attrs = &c->attrs.linear;
+    const bool stored = c->op == TSR_OP_LINEAR && attrs->trans_w &&
+                        attrs->activation == TSR_ACT_NONE && c->in[1].dim[1].factor == UNIT_K &&
+                        ((attrs->compute == TSR_COMPUTE_F16 && c->in[1].dtype == TSR_F16) ||
+                         (attrs->compute == TSR_COMPUTE_BF16 && c->in[1].dtype == TSR_BF16));
+    const bool wanted = cases_wanted() == TEST_ALL || attrs->compute == TSR_COMPUTE_BF16;
+    return !c->timed && wanted && (stored || strstr(c->name, "bf16, integers"));
+}
+
+/* One variant on all such cases that it takes. */
+static void run_unit(tsri_verify_place place, const tsri_case_list *list, const char *op,
+                     const char *variant) {
+    const tsri_case *picked[16];
+    size_t n = 0, ran = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (tried_on_unit(&list->cases[i]) && n < sizeof picked / sizeof *picked)
+            picked[n++] = &list->cases[i];
+    build_ahead(place, op, variant, picked, n);
+    for (size_t k = 0; k < n; k++) {
+        tsri_case_values plain = {0}, other = {0};
+        const tsr_status status = run_variant(picked[k], place, op, variant, &other);
+        cr_expect(status == TSR_OK || strstr(tsr_error_last(), "made for up to 16 rows"),
+                  "%s, %s: %s", variant, picked[k]->name, tsr_error_last());
+        ran += status == TSR_OK;
+        if (status == TSR_OK && strstr(picked[k]->name, "integers")) {
+            cr_assert_eq(run_variant(picked[k], place, op, "plain", &plain), TSR_OK);
+            compare(picked[k], variant, &plain, &other);
+        } else if (status == TSR_OK)
+            check_unit(picked[k], variant, &other);
+        tsri_case_values_clear(&other);
+        tsri_case_values_clear(&plain);
+    }
+    cr_expect(ran, "%s=%s ran no case", op, variant);
+}
+
+ParameterizedTestParameters(bytes, of_a_matrix_unit) {
+    static subject subjects[UNITS];
+    for (size_t i = 0; i < UNITS; i++)
+        snprintf(subjects[i].op, sizeof subjects[i].op, "%s", units[i]);
+    return cr_make_param_array(subject, subjects, UNITS);
+}
+
+/* A layer makes pocl a GPU that has the unit; its kernels then emulate it. */
+ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
+    static const char *const ops[] = {"linear", "glu_linear"};
+    tsri_verify_place place = {0};
+    char path[4096], probe[4096];
+    cr_assert(getenv("TESSERA_BUILD"));
+    snprintf(path, sizeof path, "%s/tests/gpu_layer.so", getenv("TESSERA_BUILD"));
+    snprintf(probe, sizeof probe, "%s/libexec/tessera/probe", getenv("TESSERA_BUILD"));
+    setenv("TESSERA_PROBE", probe, 1); /* without the cache, which holds what other layers gave */
+    setenv("OPENCL_LAYERS", path, 1);
+    setenv("TSR_GPU_UNIT", s->op, 1);
+    setenv("TSR_GPU_GROUP", "256", 1);
+    setenv("TSR_GPU_LOCAL", "65536", 1);
+    const bool opencl = access(path, R_OK) == 0 && open_selected(&place, 0);
+    if (!opencl || cases_wanted() == TEST_SMOKE) {
+        close_selected(&place);
+        cr_skip_test("no OpenCL device is selected, or one that is slow to compile");
+    }
+    for (int i = 0; i < 2; i++) {
+        tsri_case_list list = {0};
+        char few[48];
+        snprintf(few, sizeof few, "%s_few", s->op);
+        cr_assert_eq(tsri_cases_of(tsri_graph_op_named(ops[i])->id, &list), TSR_OK);
+        run_unit(place, &list, ops[i], few);
+        run_unit(place, &list, ops[i], s->op);
+        free(list.cases);
+    }
     close_selected(&place);
 }
 

@@ -17,7 +17,7 @@ from offline.targets import TARGETS
 LAYER = pathlib.Path(COMMAND).parents[1] / "tests" / "gpu_layer.so"
 PROFILES = sorted(path for path in (SOURCE / "tests/opencl/profiles").iterdir() if path.suffix != ".md")
 SAID = {"target", "compile_as", "device", "vendor", "version", "c_version", "extensions", "work_group", "local_memory", "units", "clock_mhz", "memory_mib",
-        "largest_buffer_mib", "dot", "unified", "sub_group", "bandwidth_gbs", "f32_tflops"}
+        "largest_buffer_mib", "dot", "unit", "unified", "sub_group", "bandwidth_gbs", "f32_tflops"}
 WANTS = {"add_norm/sub_groups": lambda said: "cl_khr_subgroups" in said["extensions"].split(), "linear/int8_dot": lambda said: "dot" in said}  # where it is chosen
 
 
@@ -44,7 +44,7 @@ def pocl(path):
 
 def test_what_they_say(_):
     for path in PROFILES:
-        assert SAID - {"target", "dot"} <= read(path).keys() <= SAID, path
+        assert SAID - {"target", "dot", "unit"} <= read(path).keys() <= SAID, path
     equal({read(path)["target"] for path in PROFILES if "target" in read(path)}, set(TARGETS), "each compiler's target has a profile")
 
 
@@ -80,6 +80,26 @@ def test_int8_is_chosen_where_it_is_fast(folder):
         fast = "dot" in read(path)
         assert re.search("^products: " + ("int8 of q4_0 .auto: int8" if fast else f"f32 of q4_0 .auto: f32 .* {read(path)['device']} has no fast dot"), told, re.M), (path, told[:400])
         equal(bool(re.search("-> linear/int8_dot", told)), fast, path)
+
+
+def test_matrix_units_are_for_those_who_ask_and_have_them(folder):
+    """f16 and bf16 products are made by the device's unit, many rows and few; without one, and in f32, by none."""
+    model = llama(folder / "llama")
+    units = {read(path).get("unit") for path in PROFILES} - {None}
+    for path in PROFILES:
+        unit = read(path).get("unit")
+        if not pocl(path):
+            skip("pocl is not here")
+        if not unit and path.name not in ("gfx1030", "mali"):
+            continue
+        for compute in ("f16", "bf16", "f32"):
+            out = folder / f"{path.name}-{compute}"
+            run("kernels", "export", model, "--dtype", "f16", "--compute", compute, "-o", out, "-d", "Portable", "-q",
+                env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1", "TESSERA_CACHE": str(folder / f"cache-{path.name}")})
+            chosen = {k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"]}
+            by_units = {name for name in chosen if re.fullmatch(f"(glu_)?linear/({'|'.join(units)})(_few)?", name)}
+            wanted = {f"{op}/{unit}{few}" for op in ("linear", "glu_linear") for few in ("", "_few")} if unit and compute != "f32" else set()
+            equal(by_units, wanted, (path, compute))
 
 
 def test_kernels_keep_within_the_limits(folder):

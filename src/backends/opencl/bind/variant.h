@@ -74,6 +74,13 @@ typedef enum tsri_opencl_probe {
     TSRI_OPENCL_PROBE_NONE = 0,
     TSRI_OPENCL_PROBE_VNNI, /* inline assembly for x86-64 with AVX512-VNNI */
     TSRI_OPENCL_PROBE_DOT,  /* an instruction for dot products of bytes: cl/matmul/dot.clh */
+    /* matrix units: cl/units/unit.clh */
+    TSRI_OPENCL_PROBE_MMA,    /* NVIDIA, from compute capability 8.0 on */
+    TSRI_OPENCL_PROBE_MFMA,   /* AMD MI200 and later */
+    TSRI_OPENCL_PROBE_WMMA11, /* AMD RDNA 3 */
+    TSRI_OPENCL_PROBE_WMMA12, /* AMD RDNA 4 */
+    TSRI_OPENCL_PROBE_DPAS8,  /* Intel Arc A */
+    TSRI_OPENCL_PROBE_DPAS16, /* Intel Arc B, Data Center GPU Max */
     TSRI_OPENCL_PROBES
 } tsri_opencl_probe;
 

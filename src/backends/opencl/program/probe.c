@@ -52,6 +52,10 @@ static const char *dot_missing(const tsri_opencl_facts *facts) {
                : "needs cl_khr_integer_dot_product, which the device does not have";
 }
 
+static const char *unit_missing(const tsri_opencl_facts *facts) {
+    return facts->common.type == TSR_DEVICE_GPU ? NULL : "matrix units are tried on GPUs";
+}
+
 static const struct {
     const char *file;                                       /* under cl/ */
     const char *(*missing)(const tsri_opencl_facts *facts); /* why no trial is needed, or NULL */
@@ -59,6 +63,12 @@ static const struct {
 } table[TSRI_OPENCL_PROBES] = {
     [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false},
     [TSRI_OPENCL_PROBE_DOT] = {"probe/dot.cl", dot_missing, true},
+    [TSRI_OPENCL_PROBE_MMA] = {"probe/mma.cl", unit_missing, true},
+    [TSRI_OPENCL_PROBE_MFMA] = {"probe/mfma.cl", unit_missing, true},
+    [TSRI_OPENCL_PROBE_WMMA11] = {"probe/wmma11.cl", unit_missing, true},
+    [TSRI_OPENCL_PROBE_WMMA12] = {"probe/wmma12.cl", unit_missing, true},
+    [TSRI_OPENCL_PROBE_DPAS8] = {"probe/dpas8.cl", unit_missing, true},
+    [TSRI_OPENCL_PROBE_DPAS16] = {"probe/dpas16.cl", unit_missing, true},
 };
 
 /* Puts the helper's answer into `line`; false where it gave none, and `line` says why. */

@@ -67,11 +67,16 @@ static cl_kernel build(cl_context context, cl_device_id id, const char *source,
 /* What the kernel leaves in out[0]; 0 where a call fails. */
 static cl_int run(cl_context context, cl_device_id id, cl_kernel kernel) {
     cl_int out[WORDS] = {0};
-    const size_t one = 1;
+    size_t group[3] = {1};
     cl_command_queue queue = clCreateCommandQueue(context, id, 0, NULL);
     cl_mem mem = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof out, out, NULL);
+    /* A kernel that fixes its work-group is run by one of them. */
+    if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group, group,
+                                 NULL) != CL_SUCCESS ||
+        !group[0])
+        group[0] = 1;
     if (!queue || !mem || clSetKernelArg(kernel, 0, sizeof mem, &mem) != CL_SUCCESS ||
-        clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL) != CL_SUCCESS ||
+        clEnqueueNDRangeKernel(queue, kernel, 1, NULL, group, group, 0, NULL, NULL) != CL_SUCCESS ||
         clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL) != CL_SUCCESS)
         return 0;
     clFinish(queue);

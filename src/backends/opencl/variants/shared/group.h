@@ -72,6 +72,8 @@ void tsri_opencl_define_tiled(const tsri_opencl_variant *variant, const tsr_op *
                               tsri_opencl_defines *defines);
 void tsri_opencl_bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                             tsri_opencl_launch *launch);
+/* The arguments of their kernels. */
+void tsri_opencl_arg_tiled(tsri_opencl_launch *launch, const tsr_op *op);
 #define TSRI_OPENCL_TILED_VARIANT(name_, op_, file_, score_, fits_)                             \
     .name = name_, .op = op_, .file = file_, .gpu = true, .score = score_, .weight_operand = 1, \
     .fits = fits_, .define = tsri_opencl_define_tiled, .bind = tsri_opencl_bind_tiled
@@ -95,6 +97,53 @@ void tsri_opencl_define_tiled_half(const tsri_opencl_variant *variant, const tsr
         TSRI_OPENCL_HALF_VARIANT("tiled_half", op_, file_, 95, tsri_opencl_fits_tiled_half), \
             TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                                \
     }
+/* The same by matrix units (units.c), where the op asks for f16 or bf16: two variants for each unit, of
+ * which _few is for up to 16 rows of x. sm, sn: sub-groups; tm, tn: results of the unit for each. */
+bool tsri_opencl_fits_units(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                            const tsr_op *op, const char **why);
+bool tsri_opencl_fits_units_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                const tsr_op *op, const char **why);
+void tsri_opencl_define_units(const tsri_opencl_variant *variant, const tsr_op *op,
+                              tsri_opencl_defines *defines);
+void tsri_opencl_bind_units(const tsri_opencl_variant *variant, const tsr_op *op,
+                            tsri_opencl_launch *launch);
+#define TSRI_OPENCL_UNIT_VARIANT(name_, op_, file_, probe_, score_, fits_, sm, sn, tm, tn, bk)   \
+    {                                                                                            \
+        .name = name_, .op = op_, .file = file_, .gpu = true, .probe = probe_, .newest_c = true, \
+        .score = score_,                                                                         \
+        .tunables = {{"SM", sm, 1, 8},                                                           \
+                     {"SN", sn, 1, 8},                                                           \
+                     {"TM", tm, 1, 4},                                                           \
+                     {"TN", tn, 2, 8},                                                           \
+                     {"BK", bk, 16, 64}},                                                        \
+        .weight_operand = 1, .fits = fits_, .define = tsri_opencl_define_units,                  \
+        .bind = tsri_opencl_bind_units                                                           \
+    }
+#define TSRI_OPENCL_UNIT_VARIANTS(op_, file_)                                            \
+    TSRI_OPENCL_UNIT_VARIANT("mma_few", op_, file_, TSRI_OPENCL_PROBE_MMA, 99,           \
+                             tsri_opencl_fits_units_few, 1, 4, 1, 2, 32),                \
+        TSRI_OPENCL_UNIT_VARIANT("mma", op_, file_, TSRI_OPENCL_PROBE_MMA, 98,           \
+                                 tsri_opencl_fits_units, 2, 4, 4, 4, 16),                \
+        TSRI_OPENCL_UNIT_VARIANT("mfma_few", op_, file_, TSRI_OPENCL_PROBE_MFMA, 99,     \
+                                 tsri_opencl_fits_units_few, 1, 2, 1, 2, 32),            \
+        TSRI_OPENCL_UNIT_VARIANT("mfma", op_, file_, TSRI_OPENCL_PROBE_MFMA, 98,         \
+                                 tsri_opencl_fits_units, 2, 2, 2, 2, 16),                \
+        TSRI_OPENCL_UNIT_VARIANT("wmma11_few", op_, file_, TSRI_OPENCL_PROBE_WMMA11, 99, \
+                                 tsri_opencl_fits_units_few, 1, 4, 1, 2, 32),            \
+        TSRI_OPENCL_UNIT_VARIANT("wmma11", op_, file_, TSRI_OPENCL_PROBE_WMMA11, 98,     \
+                                 tsri_opencl_fits_units, 2, 4, 4, 2, 16),                \
+        TSRI_OPENCL_UNIT_VARIANT("wmma12_few", op_, file_, TSRI_OPENCL_PROBE_WMMA12, 99, \
+                                 tsri_opencl_fits_units_few, 1, 4, 1, 2, 32),            \
+        TSRI_OPENCL_UNIT_VARIANT("wmma12", op_, file_, TSRI_OPENCL_PROBE_WMMA12, 98,     \
+                                 tsri_opencl_fits_units, 2, 4, 4, 2, 16),                \
+        TSRI_OPENCL_UNIT_VARIANT("dpas8_few", op_, file_, TSRI_OPENCL_PROBE_DPAS8, 99,   \
+                                 tsri_opencl_fits_units_few, 2, 8, 1, 2, 16),            \
+        TSRI_OPENCL_UNIT_VARIANT("dpas8", op_, file_, TSRI_OPENCL_PROBE_DPAS8, 98,       \
+                                 tsri_opencl_fits_units, 4, 8, 2, 2, 16),                \
+        TSRI_OPENCL_UNIT_VARIANT("dpas16_few", op_, file_, TSRI_OPENCL_PROBE_DPAS16, 99, \
+                                 tsri_opencl_fits_units_few, 1, 8, 1, 2, 16),            \
+        TSRI_OPENCL_UNIT_VARIANT("dpas16", op_, file_, TSRI_OPENCL_PROBE_DPAS16, 98,     \
+                                 tsri_opencl_fits_units, 4, 4, 1, 2, 16)
 /* The same with int8 products: a stage quantises the rows of x. Without an instruction for dot
  * products of bytes they are slower than products of floats, and so score less. */
 extern const tsri_opencl_stage tsri_opencl_stage_quantise_rows;
@@ -116,7 +165,8 @@ void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
     TSRI_OPENCL_INT8_VARIANT("int8_dot", op_, file_, TSRI_OPENCL_PROBE_DOT, true, 65), \
         TSRI_OPENCL_INT8_VARIANT("int8", op_, file_, TSRI_OPENCL_PROBE_NONE, false, 55)
 #define TSRI_OPENCL_TILED_ROWS(op_, folder, tn, bk)                                              \
-    TSRI_OPENCL_HALF_VARIANTS(op_, folder "/tiled.cl", tn, bk),                                  \
+    TSRI_OPENCL_UNIT_VARIANTS(op_, folder "/units.cl"),                                          \
+        TSRI_OPENCL_HALF_VARIANTS(op_, folder "/tiled.cl", tn, bk),                              \
         TSRI_OPENCL_INT8_VARIANTS(op_, folder "/tiled_int8.cl"),                                 \
         {TSRI_OPENCL_TILED_VARIANT("skinny", op_, folder "/tiled.cl", 70,                        \
                                    tsri_opencl_fits_skinny),                                     \

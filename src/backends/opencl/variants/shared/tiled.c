@@ -49,9 +49,7 @@ void tsri_opencl_define_tiled(const tsri_opencl_variant *variant, const tsr_op *
     tsri_opencl_define_int(defines, "FOUR_W", by_fours(w, along, along));
 }
 
-void tsri_opencl_bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
-                            tsri_opencl_launch *launch) {
-    (void)variant;
+void tsri_opencl_arg_tiled(tsri_opencl_launch *launch, const tsr_op *op) {
     const bool gated = tsri_opencl_is_gated(op);
     const tsr_tensor *x = op->in[X], *residual = tsri_opencl_in(op, RESIDUAL), *y = op->out[Y];
     tsri_opencl_arg_operands(launch, op);
@@ -63,7 +61,13 @@ void tsri_opencl_bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op
     if (!gated)
         tsri_opencl_arg_row(launch, "residual", residual);
     tsri_opencl_arg_row(launch, "y", y);
-    tsri_opencl_group_tile(launch, tsri_tensor_rows(x),
+}
+
+void tsri_opencl_bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
+                            tsri_opencl_launch *launch) {
+    (void)variant;
+    tsri_opencl_arg_tiled(launch, op);
+    tsri_opencl_group_tile(launch, tsri_tensor_rows(op->in[X]),
                            tsri_tensor_const(tsri_opencl_weight_outputs(op)),
                            tsri_tensor_const(tsri_opencl_weight_depth(op)));
 }

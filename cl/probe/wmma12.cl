@@ -1,0 +1,7 @@
+/* probe/wmma12.cl - whether the device's compiler and the device have the matrix unit of units/wmma12.clh. Run in
+ * a process of its own (helper/probe.c): out[0] becomes 0x600d if it multiplies right, in both dtypes.
+ *
+ *   grid    (UNIT_LANES), one work-group
+ *   paid    not a kernel of an op: it is run once, before a variant of this unit is offered */
+#define UNIT_WMMA12 1
+#include "probe/units.clh"
