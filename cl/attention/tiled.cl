@@ -25,9 +25,10 @@
  *
  *           No scratch and nothing spilled there, nor on gfx90a, gfx1100 and dg2; other heads (80, 96,
  *           256) neither. On Intel, tgllp spills 4 bytes at D 64 f32, and where keys don't begin at
- *           multiples of 16 bytes 100 to 112; pvc spills 72 to 130 at 32 lanes. The form before
- *           (loops unrolled wholly, one word a load, values not in local memory): 256 registers and
- *           1.7 KB of scratch on gfx906, 1030 and 1100
+ *           multiples of 16 bytes 100 to 112; pvc spills 72 to 130 at 32 lanes. With GROUP 256
+ *           (cl/tuned/gpu.tsv) pvc alone spills. The form before (loops unrolled wholly, one word a
+ *           load, values not in local memory): 256 registers and 1.7 KB of scratch on gfx906, 1030
+ *           and 1100
  *   source  Dao et al. 2022, arXiv:2205.14135 */
 #include "attention/order.clh"
 #include "attention/tile.clh"
