@@ -18,7 +18,7 @@ typedef enum tsr_model_compute {
      * its weights' magnitudes. */
     TSR_MODEL_COMPUTE_AUTO = 0,
     TSR_MODEL_COMPUTE_F32 = 1,
-    TSR_MODEL_COMPUTE_F16 = 2, /**< where the device has such arithmetic; else f32 */
+    TSR_MODEL_COMPUTE_F16 = 2,  /**< where the device has such arithmetic; else f32 */
     TSR_MODEL_COMPUTE_INT8 = 3, /**< for weights kept as q8 or q4; f32 for all others */
     TSR_MODEL_COMPUTE_BF16 = 4  /**< where the device has matrix units for it; else f32 */
 } tsr_model_compute;

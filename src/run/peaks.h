@@ -29,6 +29,6 @@ enum { TSRI_RUN_COMPUTES = 4 }; /* the values of tsr_compute */
 /* Seconds that multiply-adds (flops by tsr_compute) take at the peaks of their types, or that bytes
  * take to be read, whichever is longer. 0: a peak that it needs is not known. */
 double tsri_run_least_seconds(const tsri_run_peaks *peaks, const double flops[TSRI_RUN_COMPUTES],
-                             double bytes);
+                              double bytes);
 
 #endif

@@ -46,8 +46,8 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          "how keys and values are stored: f32 (default), or f16, which needs half the memory", 0, 0,
          NULL},
         {"compute", 0, CLI_TEXT, &app->compute_name, "TYPE",
-         "how matrix products are computed: f32, f16, bf16, int8 (with q8 and q4 weights), or auto", 0, 0,
-         NULL},
+         "how matrix products are computed: f32, f16, bf16, int8 (with q8 and q4 weights), or auto",
+         0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
          "the most tokens a sequence may have (default: as many as the model can read)", 1, 1 << 30,
          NULL},
@@ -244,12 +244,10 @@ int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
                                   {"q4", TSR_GGML_Q4_0},
                                   {"q4_0", TSR_GGML_Q4_0},
                                   {NULL, 0}};
-    static const word computes[] = {{"auto", TSR_MODEL_COMPUTE_AUTO},
-                                    {"f32", TSR_MODEL_COMPUTE_F32},
-                                    {"f16", TSR_MODEL_COMPUTE_F16},
-                                    {"int8", TSR_MODEL_COMPUTE_INT8},
-                                    {"bf16", TSR_MODEL_COMPUTE_BF16},
-                                    {NULL, 0}};
+    static const word computes[] = {
+        {"auto", TSR_MODEL_COMPUTE_AUTO}, {"f32", TSR_MODEL_COMPUTE_F32},
+        {"f16", TSR_MODEL_COMPUTE_F16},   {"int8", TSR_MODEL_COMPUTE_INT8},
+        {"bf16", TSR_MODEL_COMPUTE_BF16}, {NULL, 0}};
     static const word kv_dtypes[] = {
         {"f32", TSR_F32}, {"float32", TSR_F32}, {"f16", TSR_F16}, {"float16", TSR_F16}, {NULL, 0}};
     *options = (tsr_model_options){.struct_size = sizeof *options,
