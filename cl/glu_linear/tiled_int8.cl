@@ -38,10 +38,10 @@
 #endif
 #define TILE_F (GN * TN / 2)
 #include "matmul/dot.clh"
-#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 1))
+#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 4))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F)
-#define FIRST_OF(n) (w0 + ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F) * depth)
+#define OUTPUT_OF(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)
 
 __kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
 KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,

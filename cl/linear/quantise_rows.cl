@@ -6,8 +6,8 @@
  *
  *   grid    (ROW_GROUP, R) in work-groups of ROW_GROUP x 1: a row each
  *   x[r,k]  at x0 + r*x_row + k; K a multiple of 4
- *   packed  q[r, 4w .. 4w + 3] in the bytes of word r*(K/4 + 1) + w, the first in the lowest byte;
- *           down[r] in the word after them
+ *   packed  q[r, 4w .. 4w + 3] in the bytes of word r*(K/4 + 4) + w, the first in the lowest byte;
+ *           down[r] in the word after them. So rows begin at multiples of 16 bytes where K is one of 16
  *   needs   a work-group of ROW_GROUP, 4 * ROW_GROUP bytes of local memory; nothing beyond OpenCL C
  *           1.1
  *   tune    ROW_GROUP 64..256, a power of two; the bytes don't depend on it
@@ -23,7 +23,7 @@ KERNEL(__global const float *x, int x0, __global uint *packed, __global const in
     __local float share[GROUP];
     const int lane = (int)get_local_id(0), r = (int)get_global_id(1);
     x += x0 + r * x_row;
-    packed += r * (K / 4 + 1);
+    packed += r * (K / 4 + 4);
     float largest = 0.0f;
     for (int k = lane; k < K; k += GROUP)
         largest = fmax(largest, fabs(x[k]));

@@ -3,13 +3,14 @@
  *
  *   grid    (N/TN, R/TM) in work-groups of GN x GM (matmul/tile_int8.clh)
  *   x       in scratch, as quantise_rows.cl left it
- *   w       element n*K + k of its blocks; y, residual as linear/tiled
+ *   w       element n*K + k of its blocks, or PANELS: as panels32_blocks (panels32.clh), w0 0; y, residual
+ *           as linear/tiled
  *   adds    over linear/tiled: products of integers, four to a word
  *   order   as linear/plain: the same bytes, in any batch
  *   needs   a work-group of GN*GM and 8 * (8 * (GM*TM + GN*TN + 8) + GN*TN) bytes of local memory:
  *           64 work-items and 7 KiB by default; DOT: a compiler with dot products of bytes, which
  *           probe/dot.cl tries; else shifts and products of OpenCL C 1.1
- *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1
+ *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1; PANELS 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows
  *   tune    GM, GN the work-group
  *   claims  dot
@@ -21,10 +22,10 @@
  *           Without it sm_90 had about 2,000 instructions for 1,024 multiply-adds; gfx1030 and Intel's
  *           find it in the shifts, but gfx1030 spends 1,300 instructions on repacking */
 #include "matmul/dot.clh"
-#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 1))
+#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 4))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_n + (n) < N)
-#define FIRST_OF(n) (w0 + (tile_n + (n)) * depth)
+#define OUTPUT_OF(n) (tile_n + (n))
 
 __kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
 KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,

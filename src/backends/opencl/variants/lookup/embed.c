@@ -30,6 +30,15 @@ static bool fits_panels(const tsri_opencl_variant *variant, const tsri_opencl_fa
     return fits_plain(variant, facts, op, why);
 }
 
+static bool fits_panels32(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                          const tsr_op *op, const char **why) {
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[TABLE]->dtype))
+        return tsri_opencl_refuse(why, "reads panels of blocks; these are of numbers");
+    if (op->in[TABLE]->offset != 0)
+        return tsri_opencl_refuse(why, "the table is part of another weight");
+    return fits_plain(variant, facts, op, why);
+}
+
 static bool fits_lanes(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, const char **why) {
     if (!facts->cpu || !facts->vector16)
@@ -109,6 +118,16 @@ const tsri_opencl_variant tsri_opencl_variants_embed[] = {
      .fits = fits_panels,
      .define = define_blocks,
      .bind = bind_blocks},
+    {.name = "panels32",
+     .op = TSR_OP_EMBED,
+     .file = "embed/panels32.cl",
+     .gpu = true,
+     .score = 15,
+     .layout = &tsri_opencl_layout_panels32_blocks,
+     .weight_operand = TABLE,
+     .fits = fits_panels32,
+     .define = define_blocks,
+     .bind = bind_plain},
     {TSRI_OPENCL_LANES(TSR_OP_EMBED, "embed", 20, fits_lanes, define_blocks, bind_lanes),
      .weight_operand = TABLE},
     {TSRI_OPENCL_PLAIN(TSR_OP_EMBED, "embed", fits_plain, define_plain, bind_plain),

@@ -22,6 +22,10 @@ extern const tsri_opencl_layout tsri_opencl_layout_panels64;
  * f16. q8_0: [8][64][4] bytes, q + 128. q4_0: [4][64][4] bytes, inputs 0 to 15 in the low nibbles,
  * 16 to 31 in the high ones, q + 8. */
 extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
+/* The same for GPUs: panels of 32 outputs. A work-item reads 16 bytes at once, and 32 of them lie in a
+ * row. q8_0: [2][32][16] bytes, inputs 0 to 15 of 32 outputs and then 16 to 31, signed. q4_0: [32][16]
+ * bytes, as above. Then 32 scales, f16. */
+extern const tsri_opencl_layout tsri_opencl_layout_panels32_blocks;
 
 /* Operand i; NULL where it is missing. */
 const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i);

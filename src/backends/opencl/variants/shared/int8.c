@@ -1,0 +1,171 @@
+/* backends/opencl/variants/shared/int8.c - linear and glu_linear with int8 products, for GPUs: tiles of
+ * many rows of x, and a kernel for a few. */
+#include "backends/opencl/variants/shared/group.h"
+#include "backends/opencl/variants/shared/weighted.h"
+#include "tensor/quantize.h"
+
+TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
+
+enum { SKINNY = 8 }; /* rows of x for each work-group of a skinny variant: decode, small batches */
+
+static bool fits_products(const tsr_op *op, const char **why) {
+    if (tsri_opencl_weighted_attrs(op)->compute != TSR_COMPUTE_INT8)
+        return tsri_opencl_refuse(why, "its products are of int8; this op asks for floats");
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
+        return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
+    return true;
+}
+
+/* Whether the weight can lie as panels32_blocks. */
+static bool fits_panels(const tsr_op *op, const char **why) {
+    if (!tsri_opencl_weighted_attrs(op)->trans_w)
+        return tsri_opencl_refuse(
+            why, "reads weights of [outputs, inputs]; this one is [inputs, outputs]");
+    return op->in[W]->offset == 0 || tsri_opencl_refuse(why, "the weight is part of another one");
+}
+
+/* --- tiles --- */
+
+/* The rows of a work-group's tile. */
+static int int8_rows(const tsr_op *op) {
+    return tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) <= SKINNY ? 2 : 8;
+}
+
+static int int8_columns(const tsr_op *op) {
+    return int8_rows(op) == 2 ? 2 : 4;
+}
+
+bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why) {
+    const int64_t gn = tsri_opencl_variant_tunable(variant, "GN"),
+                  gm = tsri_opencl_variant_tunable(variant, "GM"),
+                  row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
+    const int64_t m = gm * int8_rows(op), n = gn * int8_columns(op);
+    return fits_products(op, why) && (!variant->layout || fits_panels(op, why)) &&
+           tsri_opencl_fits_weighted(op, why) &&
+           tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, 8 * (8 * (m + n + 8) + n),
+                                  why);
+}
+
+void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_defines *defines) {
+    tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_int(defines, "DOT", variant->probe == TSRI_OPENCL_PROBE_DOT);
+    tsri_opencl_define_int(defines, "TM", int8_rows(op));
+    tsri_opencl_define_int(defines, "TN", int8_columns(op));
+    tsri_opencl_define_int(defines, "PANELS", variant->layout != NULL);
+}
+
+/* The bytes that quantise_rows.cl writes: a row's numbers, four to a word, a word with the row's scale,
+ * and three more. */
+static tsr_dim packed_bytes(const tsr_op *op) {
+    return tsri_tensor_times(tsri_tensor_rows(op->in[X]),
+                             tsri_tensor_const(tsri_opencl_weight_depth(op) + 16));
+}
+
+/* The arguments of both kernels. */
+static void arg_int8(tsri_opencl_launch *launch, const tsr_op *op) {
+    const bool gated = tsri_opencl_is_gated(op);
+    const tsr_tensor *residual = tsri_opencl_in(op, RESIDUAL), *y = op->out[Y];
+    tsri_opencl_arg_scratch(launch, "x", packed_bytes(op));
+    tsri_opencl_arg_tensor(launch, "w", op->in[W]);
+    tsri_opencl_arg_tensor(launch, "bias", tsri_opencl_in(op, BIAS));
+    if (!gated)
+        tsri_opencl_arg_tensor(launch, "residual", residual);
+    tsri_opencl_arg_tensor(launch, "y", y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[X]));
+    tsri_opencl_arg_int(launch, gated ? "F" : "N", tsri_tensor_columns(y).factor);
+    tsri_opencl_arg_int(launch, "depth", tsri_opencl_weight_depth(op));
+    if (!gated)
+        tsri_opencl_arg_row(launch, "residual", residual);
+    tsri_opencl_arg_row(launch, "y", y);
+}
+
+void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
+                           tsri_opencl_launch *launch) {
+    (void)variant;
+    const int tm = int8_rows(op), tn = int8_columns(op);
+    arg_int8(launch, op);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(tsri_opencl_weight_outputs(op)), tn);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->in[X]), tm);
+    tsri_opencl_group(launch, tsri_opencl_tuned(launch, "GN"), tsri_opencl_tuned(launch, "GM"), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_weight_depth(op) * tm * tn));
+}
+
+/* --- few rows --- */
+
+enum { FEW_LOCAL = 16 << 10 }; /* bytes of local memory that several steps may have */
+
+/* The rows that the kernel is built for. */
+static int few_rows(const tsr_op *op) {
+    const int64_t rows = tsri_opencl_highest(op, tsri_tensor_rows(op->in[X]));
+    return rows <= 1 ? 1 : rows <= 2 ? 2 : rows <= 4 ? 4 : SKINNY;
+}
+
+/* Bytes of local memory of a step of one block for each part. */
+static int few_step(const tsr_op *op, int split) {
+    return 256 * split * (tsri_opencl_is_gated(op) ? 2 : 1) * (few_rows(op) + 1);
+}
+
+bool tsri_opencl_fits_int8_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why) {
+    const int split = tsri_opencl_variant_tunable(variant, "SPLIT"),
+              row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
+    const int step = few_step(op, split);
+    return fits_products(op, why) && tsri_opencl_fits_few_rows(op, SKINNY, why) &&
+           fits_panels(op, why) && tsri_opencl_fits_weighted(op, why) &&
+           tsri_opencl_fits_group(facts, 32 * split < row ? row : 32 * split,
+                                  step > FEW_LOCAL ? step : FEW_LOCAL, why);
+}
+
+void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
+                                 tsri_opencl_defines *defines) {
+    const int most = FEW_LOCAL / few_step(op, tsri_opencl_define_value(defines, "SPLIT")),
+              depth = tsri_opencl_define_value(defines, "DEPTH");
+    tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_int(defines, "DOT", variant->probe == TSRI_OPENCL_PROBE_DOT);
+    tsri_opencl_define_int(defines, "ROWS", few_rows(op));
+    tsri_opencl_define_int(defines, "STEPS", most < 1 ? 1 : most < depth ? most : depth);
+}
+
+void tsri_opencl_bind_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
+                               tsri_opencl_launch *launch) {
+    (void)variant;
+    const int split = tsri_opencl_tuned(launch, "SPLIT"), items = 32 * split;
+    const int64_t outputs = tsri_tensor_columns(op->out[Y]).factor;
+    arg_int8(launch, op);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const((outputs + 31) / 32 * items), 1);
+    tsri_opencl_group(launch, items, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_weight_depth(op) / split * few_rows(op) *
+                                               (tsri_opencl_is_gated(op) ? 2 : 1)));
+}
+
+/* --- the stage --- */
+
+static void define_quantise(const tsri_opencl_variant *variant, const tsr_op *op,
+                            tsri_opencl_defines *defines) {
+    (void)variant, (void)op;
+    tsri_opencl_define_tunable(defines, "ROW_GROUP");
+}
+
+static void bind_quantise(const tsri_opencl_variant *variant, const tsr_op *op,
+                          tsri_opencl_launch *launch) {
+    (void)variant;
+    const tsr_tensor *x = op->in[X];
+    const int group = tsri_opencl_tuned(launch, "ROW_GROUP");
+    tsri_opencl_arg_tensor(launch, "x", x);
+    tsri_opencl_arg_scratch(launch, "packed", packed_bytes(op));
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_int(launch, "K", tsri_opencl_weight_depth(op));
+    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(group), 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), 1);
+    tsri_opencl_group(launch, group, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(1 + tsri_opencl_weight_depth(op) * 2 / group));
+}
+
+const tsri_opencl_stage tsri_opencl_stage_quantise_rows = {.name = "quantise_rows",
+                                                           .file = "linear/quantise_rows.cl",
+                                                           .define = define_quantise,
+                                                           .bind = bind_quantise};
