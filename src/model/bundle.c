@@ -25,6 +25,9 @@ static tsr_status bundles_of(const tsri_backend_opened_device *opened,
 }
 
 enum { DEEP = 512 }; /* tokens of a long context: attention has other kernels for it */
+/* Tokens of longer prompts, up to the most of one run: products of more rows have larger tiles. */
+static const int64_t longer[] = {128, 512, 2048};
+enum { LONGER = sizeof longer / sizeof *longer, LONGEST = 2048 };
 
 /* Room for every kind of result of `n` tokens. */
 typedef struct room {
@@ -51,7 +54,7 @@ static tsr_status make_room(const tsri_model *model, size_t n, int32_t k, room *
     TRY(tsri_base_new(n, sizeof(float), &out->top_lse));
     TRY(tsri_base_new(n, sizeof(int32_t), &out->argmax));
     TRY(tsri_base_new(n * (size_t)k, sizeof(int32_t), &out->top_ids));
-    TRY(tsri_base_new(n, sizeof(int32_t), &out->ids));
+    TRY(tsri_base_new(LONGEST, sizeof(int32_t), &out->ids));
     TRY(tsri_base_new(DEEP, sizeof(int32_t), &out->slots));
     TRY(tsri_base_new(layers, sizeof *out->hidden, &out->hidden));
     for (size_t i = 0; i < layers; i++)
@@ -134,9 +137,23 @@ static tsr_status decode_deep(tsri_session *session, const tsri_model_spec *spec
     return decode(session, r, k, 1, past);
 }
 
-/* Makes every plan that tasks make, each for one token and for many, and for decoders also for one
- * token of a long context. The kernels that other numbers of
- * tokens would choose are chosen with them. */
+/* Makes the plans of one sequence of `n` tokens whose results need no room of their own. */
+static tsr_status make_longer(tsri_session *session, const tsri_model *model, const room *r,
+                              int64_t n) {
+    const tsri_model_sequence tokens = {.ids = r->ids, .n = n};
+    const bool decoder = model->spec.decoder.layers;
+    if (model->spec.encoder.layers) {
+        const tsri_model_results none = {0},
+                                 vectors = {.vectors = r->logits, .pooling = TSR_POOL_MEAN};
+        TRY(tsri_session_encode(session, &tokens, 1, decoder ? &none : &vectors));
+    }
+    const tsri_model_results results = {.argmax = r->argmax};
+    return decoder ? tsri_session_forward(session, &tokens, 1, &results) : TSR_OK;
+}
+
+/* Makes every plan that tasks make, each for one token and for many; those that begin a task also for
+ * more tokens, and for decoders one token of a long context. The kernels that other numbers of tokens
+ * would choose are chosen with them. */
 static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const room *r) {
     tsri_session *session = NULL;
     TRY(tsri_session_create(model, 1, 0, &session));
@@ -147,6 +164,10 @@ static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const r
         if (status == TSR_OK && model->spec.decoder.layers)
             status = decode(session, r, k, one ? 1 : many, 0);
     }
+    for (int i = 0; i < LONGER && status == TSR_OK; i++)
+        if (model->spec.context > (i ? longer[i - 1] : many))
+            status = make_longer(session, model, r,
+                                 longer[i] < model->spec.context ? longer[i] : model->spec.context);
     if (status == TSR_OK && model->spec.decoder.layers)
         status = decode_deep(session, &model->spec, r, k, many);
     tsri_session_destroy(&session);

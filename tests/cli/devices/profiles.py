@@ -102,6 +102,23 @@ def test_matrix_units_are_for_those_who_ask_and_have_them(folder):
             equal(by_units, wanted, (path, compute))
 
 
+def test_bundles_hold_the_kernels_of_long_prompts(folder):
+    """Larger tiles are for more rows: whatever a prompt of 300 tokens launches, the bundle of its model has."""
+    model, ids = llama(folder / "llama"), ",".join(str(1 + i % 99) for i in range(300))
+    for name, dtype, larger in (("sm_90", "q4", "int8_panels_dot:GN=16,GM=16"), ("mali", "f32", "tiled_128:")):
+        path = next(path for path in PROFILES if path.name == name)
+        if not pocl(path):
+            skip("pocl is not here")
+        out, log, env = folder / name, folder / f"launches-{name}", looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1"}
+        run("kernels", "export", model, "--dtype", dtype, "-o", out, "-d", "Portable", "-q", env=env)
+        run("generate", "-m", model, "--dtype", dtype, "--ids", ids, "-n", "2", "--ignore-eos", "--temp", "0", "-d", "Portable", "-q",
+            env=env | {"TSR_GPU_LAUNCHES": str(log), "TESSERA_COMMAND_BUFFERS": "0"})
+        launched = {line.split()[0] for line in log.read_text().splitlines() if line != "flush"}
+        exported = {k["name"]: k["variant"] for k in json.loads((out / "manifest.json").read_text())["kernels"]}
+        assert len(launched) > 5 and launched <= exported.keys(), (name, sorted(launched - exported.keys()))
+        assert any(larger in exported[kernel] for kernel in launched), (name, exported)
+
+
 def test_kernels_keep_within_the_limits(folder):
     model = llama(folder / "llama")
     for path in PROFILES:
