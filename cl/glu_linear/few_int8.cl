@@ -1,19 +1,19 @@
 /* glu_linear/few_int8.cl - glu_linear/tiled_int8 for up to 8 rows of x, as linear/few_int8.
  *
  *   grid    (F/32 * 32 * SPLIT) in work-groups of 32 * SPLIT; a work-item has a gate and its up
- *   x, w, y as glu_linear/tiled_int8, w as panels32_blocks
+ *   x       as linear/few_int8; w, y as glu_linear/tiled_int8, w as panels32_blocks
  *   adds, order, needs, build, tune as linear/few_int8
  *   claims  loads 128; dot
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
+#include "linear/few_x.clh"
 #include "matmul/dot.clh"
 #define GATES 2
-#define PACKED(r) (x + (r) * (depth / 4 + 4))
 #define OUTPUT_OF(g) (n + (g) * F)
 #define INSIDE(g) (n < F)
 
 __kernel __attribute__((reqd_work_group_size(32 * SPLIT, 1, 1))) void
-KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
-       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int depth, int y_row)
+KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
+       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int depth X_ROW, int y_row)
 {
     const int rows = SIZE(R);
     const int n = (int)get_global_id(0) / (32 * SPLIT) * 32 + REST((int)get_local_id(0), 32);
@@ -23,8 +23,8 @@ KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __glo
     for (int own = 0; own < OWN; own++) {
         const int r = own * SPLIT + part;
         if (r < rows && n < F) {
-            const float down = as_float(PACKED(r)[depth / 4]);
-            float gate = sum[own][0] * down, up = sum[own][1] * down;
+            const float factor = DOWN(r);
+            float gate = sum[own][0] * factor, up = sum[own][1] * factor;
 #if HAS_BIAS
             gate += LOAD(BIAS_DTYPE, bias, bias0 + n);
             up += LOAD(BIAS_DTYPE, bias, bias0 + F + n);

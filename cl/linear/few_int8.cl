@@ -2,28 +2,29 @@
  * weight is read.
  *
  *   grid    (N/32 * 32 * SPLIT) in work-groups of 32 * SPLIT (matmul/few_int8.clh)
- *   x       in scratch, as quantise_rows.cl left it
+ *   x       DIRECT: as linear/plain, rows of multiples of four; else in scratch, as quantise_rows.cl left it
  *   w       as panels32_blocks (panels32.clh); y, residual as linear/tiled
  *   adds    over linear/tiled_int8: each work-item reads 16 bytes at once, beside its neighbours', and asks
  *           for several blocks before it uses the first
  *   order   as linear/plain: the same bytes, in any batch
- *   needs   a work-group of 32 * SPLIT and at most 16 KiB of local memory where STEPS is above 1; DOT: a
- *           compiler with dot products of bytes, which probe/dot.cl tries
+ *   needs   a work-group of 32 * SPLIT and at most 16 KiB of local memory where STEPS is above 1, DIRECT as
+ *           much again; DOT: a compiler with dot products of bytes, which probe/dot.cl tries
  *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1; ROWS 1|2|4|8, as many as x
- *           has at most; STEPS: DEPTH, or as many as local memory allows
+ *           has at most; STEPS: DEPTH, or as many as local memory allows; DIRECT 0|1, X_WORDS words of local memory
+ *           for a row of x
  *   tune    SPLIT 1..8 parts of a work-group; DEPTH 1..8 blocks that are asked for at once
  *   claims  loads 128; dot
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
+#include "linear/few_x.clh"
 #include "matmul/dot.clh"
 #define GATES 1
-#define PACKED(r) (x + (r) * (depth / 4 + 4))
 #define OUTPUT_OF(g) n
 #define INSIDE(g) (n < N)
 
 __kernel __attribute__((reqd_work_group_size(32 * SPLIT, 1, 1))) void
-KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
+KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
        int bias0, __global const float *residual, int residual0, __global float *y, int y0, __global const int *dims, int R,
-       int R_set, int N, int depth, int residual_row, int y_row)
+       int R_set, int N, int depth X_ROW, int residual_row, int y_row)
 {
     const int rows = SIZE(R);
     const int n = (int)get_global_id(0) / (32 * SPLIT) * 32 + REST((int)get_local_id(0), 32);
@@ -33,7 +34,7 @@ KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __glo
     for (int own = 0; own < OWN; own++) {
         const int r = own * SPLIT + part;
         if (r < rows && n < N) {
-            float v = sum[own][0] * as_float(PACKED(r)[depth / 4]);
+            float v = sum[own][0] * DOWN(r);
 #if HAS_BIAS
             v += LOAD(BIAS_DTYPE, bias, bias0 + n);
 #endif

@@ -1,8 +1,7 @@
 /* linear/quantise_rows.cl - quantises rows of x to 8-bit integers, for the int8 variants of linear
  * and glu_linear on GPUs.
  *
- *     q[r,k] = rint(x[r,k] * (127 / a)), a = max_k |x[r,k]|
- *     down[r] = a / 127; q and down are 0 where a < 2^-120
+ *     q[r,k] and down[r], the factor of row r, as quantise.clh says
  *
  *   grid    (ROW_GROUP, R) in work-groups of ROW_GROUP x 1: a row each
  *   x[r,k]  at x0 + r*x_row + k; K a multiple of 4
@@ -13,6 +12,7 @@
  *   tune    ROW_GROUP 64..256, a power of two; the bytes don't depend on it
  *   paid    its time is part of the figures of linear/tiled_int8 and glu_linear/tiled_int8, the
  *           variants that it precedes; it was not timed alone */
+#include "linear/quantise.clh"
 #define GROUP ROW_GROUP
 #if GROUP & (GROUP - 1)
 #error "ROW_GROUP is a power of two"
@@ -28,14 +28,10 @@ KERNEL(__global const float *x, int x0, __global uint *packed, __global const in
     for (int k = lane; k < K; k += GROUP)
         largest = fmax(largest, fabs(x[k]));
     GROUP_MAX(0, largest, share);
-    const float up = largest >= 0x1p-120f ? 127.0f / largest : 0.0f;
-    for (int word = lane; word < K / 4; word += GROUP) {
-        uint four = 0;
-        for (int j = 0; j < 4; j++)
-            four |= (uint)(convert_int_rte(x[word * 4 + j] * up) & 255) << (8 * j);
-        packed[word] = four;
-    }
+    const float up = QUANTISE_UP(largest);
+    for (int word = lane; word < K / 4; word += GROUP)
+        packed[word] = QUANTISE4(vload4(word, x), up);
     if (lane == 0)
-        packed[K / 4] = as_uint(largest >= 0x1p-120f ? largest / 127.0f : 0.0f);
+        packed[K / 4] = as_uint(QUANTISE_DOWN(largest));
 }
 #undef GROUP

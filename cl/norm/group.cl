@@ -3,8 +3,10 @@
  *     layer  y = (x - mean) / sqrt(variance + eps) * weight + bias
  *     rms    y = x / sqrt(mean(x^2) + eps) * weight
  *
- *   grid    (GROUP, R) in work-groups of GROUP x 1; work-item i has columns i, i + GROUP, ..:
- *           neighbours read neighbouring words
+ *   grid    (GROUP, R) in work-groups of GROUP x 1. HELD 0: work-item i has columns i, i + GROUP, ..:
+ *           neighbours read neighbouring words. Else it has four columns from 4*i on, four from
+ *           4*(i + GROUP) on, .., HELD times, and keeps them in registers: so all of a row is asked for at
+ *           once, which is what takes time where there is one row
  *   x[r,c]  at x0 + r*x_row + c; y, residual and sum likewise
  *   alias   y and sum may each be x or residual, but not the same array: each element belongs to
  *           one work-item
@@ -14,7 +16,8 @@
  *           second pass
  *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any
  *           size
- *   build   RMS 0|1; ADD 0|1; HAS_BIAS; W_DTYPE, BIAS_DTYPE; SUB_GROUPS 0|1
+ *   build   RMS 0|1; ADD 0|1; HAS_BIAS; W_DTYPE, BIAS_DTYPE; SUB_GROUPS 0|1; HELD 0..4: 4*GROUP*HELD >= C, C and
+ *           all rows and offsets multiples of four
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group: 0 for the driver's choice,
  *           else one that the driver offers and lets a kernel ask for
  *           (cl_intel_required_subgroup_size)
@@ -49,14 +52,72 @@ KERNEL(__global const float *x, int x0,
 #if ADD
     residual += residual0 + r * residual_row;
     sum += sum0 + r * sum_row;
+#endif
+    float mean = 0.0f, square = 0.0f;
+#if HELD
+#define FOUR(at) ((__global float4 *)(at))[part * GROUP + lane]
+#define FOUR_OF(at) ((__global const float4 *)(at))[part * GROUP + lane]
+#define INSIDE (part * GROUP + lane < C / 4)
+    float4 held[HELD], weights[HELD];
+#if HAS_BIAS
+    float4 biases[HELD];
+#endif
+#pragma unroll
+    for (int part = 0; part < HELD; part++) {
+        held[part] = weights[part] = (float4)(0.0f);
+        if (INSIDE)
+            held[part] = FOUR_OF(x), weights[part] = LOAD4(W_DTYPE, weight, 4 * (part * GROUP + lane));
+#if HAS_BIAS
+        if (INSIDE)
+            biases[part] = LOAD4(BIAS_DTYPE, bias, bias0 + 4 * (part * GROUP + lane));
+#endif
+#if ADD
+        if (INSIDE)
+            held[part] += FOUR_OF(residual);
+#endif
+    }
+#if ADD
+#pragma unroll
+    for (int part = 0; part < HELD; part++)
+        if (INSIDE)
+            FOUR(sum) = held[part];
+#endif
+#if !RMS
+#pragma unroll
+    for (int part = 0; part < HELD; part++) {
+        mean = ORDERED_ADD(held[part].x, mean), mean = ORDERED_ADD(held[part].y, mean);
+        mean = ORDERED_ADD(held[part].z, mean), mean = ORDERED_ADD(held[part].w, mean);
+    }
+    GROUP_SUM(SUB_GROUPS, mean, share);
+    mean /= (float)C;
+#endif
+#pragma unroll
+    for (int part = 0; part < HELD; part++) {
+        held[part] -= INSIDE ? mean : 0.0f;
+        square = fma(held[part].x, held[part].x, square), square = fma(held[part].y, held[part].y, square);
+        square = fma(held[part].z, held[part].z, square), square = fma(held[part].w, held[part].w, square);
+    }
+    GROUP_SUM(SUB_GROUPS, square, share);
+    const float scale = 1.0f / sqrt(square / (float)C + eps);
+#pragma unroll
+    for (int part = 0; part < HELD; part++)
+        if (INSIDE)
+#if HAS_BIAS
+            FOUR(y) = fma(held[part] * scale, weights[part], biases[part]);
+#else
+            FOUR(y) = held[part] * scale * weights[part];
+#endif
+#undef FOUR
+#undef FOUR_OF
+#undef INSIDE
+#else
+#if ADD
     for (int c = lane; c < C; c += GROUP)
         sum[c] = x[c] + residual[c];
 #define ROW sum
 #else
 #define ROW x
 #endif
-
-    float mean = 0.0f, square = 0.0f;
 #if !RMS
     for (int c = lane; c < C; c += GROUP)
         mean = ORDERED_ADD(ROW[c], mean);
@@ -76,7 +137,8 @@ KERNEL(__global const float *x, int x0,
         y[c] = v * w;
 #endif
     }
+#undef ROW
+#endif
 }
 
-#undef ROW
 #undef SUB_SIZE

@@ -18,7 +18,7 @@ LAYER = pathlib.Path(COMMAND).parents[1] / "tests" / "gpu_layer.so"
 PROFILES = sorted(path for path in (SOURCE / "tests/opencl/profiles").iterdir() if path.suffix != ".md")
 SAID = {"target", "compile_as", "device", "vendor", "version", "c_version", "extensions", "work_group", "local_memory", "units", "clock_mhz", "memory_mib",
         "largest_buffer_mib", "dot", "unit", "unified", "sub_group", "bandwidth_gbs", "f32_tflops"}
-WANTS = {"add_norm/sub_groups": lambda said: "cl_khr_subgroups" in said["extensions"].split(), "linear/int8_few_dot": lambda said: "dot" in said, "linear/int8_panels_dot": lambda said: "dot" in said}  # where it is chosen
+WANTS = {"add_norm/sub_groups": lambda said: "cl_khr_subgroups" in said["extensions"].split(), "linear/int8_direct_dot": lambda said: "dot" in said, "linear/int8_few_dot": lambda said: "dot" in said, "linear/int8_panels_dot": lambda said: "dot" in said}  # where it is chosen
 
 
 def looking_like(path):
@@ -79,7 +79,7 @@ def test_int8_is_chosen_where_it_is_fast(folder):
         told = run("explain", "-m", model, "--dtype", "q4", "-d", "Portable", env=looking_like(path)).text
         fast = "dot" in read(path)
         assert re.search("^products: " + ("int8 of q4_0 .auto: int8" if fast else f"f32 of q4_0 .auto: f32 .* {read(path)['device']} has no fast dot"), told, re.M), (path, told[:400])
-        equal(bool(re.search("-> linear/int8_few_dot", told)), fast, path)
+        equal(bool(re.search("-> linear/int8_direct_dot", told)), fast, path)
 
 
 def test_matrix_units_are_for_those_who_ask_and_have_them(folder):

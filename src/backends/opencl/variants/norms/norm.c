@@ -62,10 +62,25 @@ void tsri_opencl_norm_define_plain(const tsri_opencl_variant *variant, const tsr
     tsri_opencl_define_int(defines, "HAS_BIAS", all.bias != NULL);
 }
 
+/* Whether all rows can be read by fours. */
+static bool by_fours(const operands *all, int64_t width) {
+    const tsr_tensor *rows[] = {all->x, all->y, all->residual, all->sum};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i] && !tsri_opencl_by_fours(rows[i], width, tsri_opencl_row_stride(rows[i])))
+            return false;
+    return all->weight->offset % 4 == 0 && (!all->bias || all->bias->offset % 4 == 0);
+}
+
 void tsri_opencl_norm_define_group(const tsri_opencl_variant *variant, const tsr_op *op,
                                    tsri_opencl_defines *defines) {
     tsri_opencl_norm_define_plain(variant, op, defines);
     tsri_opencl_define_group_row(variant, defines);
+    enum { MOST_HELD = 4 };
+    const operands all = read_operands(op);
+    const int64_t width = tsri_tensor_columns(all.x).factor,
+                  four = 4 * (int64_t)tsri_opencl_define_value(defines, "GROUP"),
+                  held = (width + four - 1) / four;
+    tsri_opencl_define_int(defines, "HELD", held <= MOST_HELD && by_fours(&all, width) ? held : 0);
 }
 
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {

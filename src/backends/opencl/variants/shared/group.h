@@ -144,8 +144,9 @@ void tsri_opencl_bind_units(const tsri_opencl_variant *variant, const tsr_op *op
                                  tsri_opencl_fits_units_few, 1, 8, 1, 2, 16),            \
         TSRI_OPENCL_UNIT_VARIANT("dpas16", op_, file_, TSRI_OPENCL_PROBE_DPAS16, 98,     \
                                  tsri_opencl_fits_units, 4, 4, 1, 2, 16)
-/* The same with int8 products (int8.c): a stage quantises the rows of x. Without an instruction for dot
- * products of bytes they are slower than products of floats, and so score less. Those with a layout read
+/* The same with int8 products (int8.c): a stage quantises the rows of x, or (direct) each work-group
+ * does, where they are one or two. Without an instruction for dot products of bytes they are slower than
+ * products of floats, and so score less. Those with a layout read
  * panels32_blocks; few_int8.cl is for up to 8 rows of x. The layout's scores are so much higher that it
  * wins also where a tied embedding reads it, which is slower than with plain rows. */
 extern const tsri_opencl_stage tsri_opencl_stage_quantise_rows;
@@ -161,36 +162,45 @@ void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_o
                                  tsri_opencl_defines *defines);
 void tsri_opencl_bind_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
                                tsri_opencl_launch *launch);
-#define TSRI_OPENCL_INT8_PAIR(name_, op_, file_, layout_, kind, dot_score, score_, ...)      \
-    {.name = name_ "_dot",                                                                   \
-     .op = op_,                                                                              \
-     .file = file_,                                                                          \
-     .before = &tsri_opencl_stage_quantise_rows,                                             \
-     .gpu = true,                                                                            \
-     .probe = TSRI_OPENCL_PROBE_DOT,                                                         \
-     .newest_c = true,                                                                       \
-     .score = dot_score,                                                                     \
-     .tunables = {__VA_ARGS__, {"ROW_GROUP", 64, 64, 256}},                                  \
-     .layout = layout_,                                                                      \
-     .weight_operand = 1,                                                                    \
-     .fits = tsri_opencl_fits_##kind,                                                        \
-     .define = tsri_opencl_define_##kind,                                                    \
-     .bind = tsri_opencl_bind_##kind},                                                       \
-    {                                                                                        \
-        .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_quantise_rows, \
-        .gpu = true, .score = score_, .tunables = {__VA_ARGS__, {"ROW_GROUP", 64, 64, 256}}, \
-        .layout = layout_, .weight_operand = 1, .fits = tsri_opencl_fits_##kind,             \
-        .define = tsri_opencl_define_##kind, .bind = tsri_opencl_bind_##kind                 \
+/* Whether every row of `columns` elements begins at a multiple of four, so that four are read at a
+ * time. */
+bool tsri_opencl_by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pitch);
+#define TSRI_OPENCL_INT8_PAIR(name_, op_, file_, before_, layout_, kind, dot_score, score_, ...)  \
+    {.name = name_ "_dot",                                                                        \
+     .op = op_,                                                                                   \
+     .file = file_,                                                                               \
+     .before = before_,                                                                           \
+     .gpu = true,                                                                                 \
+     .probe = TSRI_OPENCL_PROBE_DOT,                                                              \
+     .newest_c = true,                                                                            \
+     .score = dot_score,                                                                          \
+     .tunables = {__VA_ARGS__},                                                                   \
+     .layout = layout_,                                                                           \
+     .weight_operand = 1,                                                                         \
+     .fits = tsri_opencl_fits_##kind,                                                             \
+     .define = tsri_opencl_define_##kind,                                                         \
+     .bind = tsri_opencl_bind_##kind},                                                            \
+    {                                                                                             \
+        .name = name_, .op = op_, .file = file_, .before = before_, .gpu = true, .score = score_, \
+        .tunables = {__VA_ARGS__}, .layout = layout_, .weight_operand = 1,                        \
+        .fits = tsri_opencl_fits_##kind, .define = tsri_opencl_define_##kind,                     \
+        .bind = tsri_opencl_bind_##kind                                                           \
     }
-#define TSRI_OPENCL_INT8_VARIANTS(op_, folder)                                          \
-    TSRI_OPENCL_INT8_PAIR("int8_few", op_, folder "/few_int8.cl",                       \
-                          &tsri_opencl_layout_panels32_blocks, int8_few, 75, 59,        \
-                          {"SPLIT", 2, 1, 8}, {"DEPTH", 4, 1, 8}),                      \
-        TSRI_OPENCL_INT8_PAIR("int8_panels", op_, folder "/tiled_int8.cl",              \
-                              &tsri_opencl_layout_panels32_blocks, int8, 70, 58,        \
-                              {"GN", 16, 4, 32}, {"GM", 4, 1, 16}),                     \
-        TSRI_OPENCL_INT8_PAIR("int8", op_, folder "/tiled_int8.cl", NULL, int8, 65, 50, \
-                              {"GN", 16, 4, 32}, {"GM", 4, 1, 16})
+#define TSRI_OPENCL_INT8_VARIANTS(op_, folder)                                                     \
+    TSRI_OPENCL_INT8_PAIR("int8_direct", op_, folder "/few_int8.cl", NULL,                         \
+                          &tsri_opencl_layout_panels32_blocks, int8_few, 77, 59,                   \
+                          {"SPLIT", 2, 1, 8}, {"DEPTH", 4, 1, 8}),                                 \
+        TSRI_OPENCL_INT8_PAIR("int8_few", op_, folder "/few_int8.cl",                              \
+                              &tsri_opencl_stage_quantise_rows,                                    \
+                              &tsri_opencl_layout_panels32_blocks, int8_few, 75, 58,               \
+                              {"SPLIT", 2, 1, 8}, {"DEPTH", 4, 1, 8}, {"ROW_GROUP", 64, 64, 256}), \
+        TSRI_OPENCL_INT8_PAIR("int8_panels", op_, folder "/tiled_int8.cl",                         \
+                              &tsri_opencl_stage_quantise_rows,                                    \
+                              &tsri_opencl_layout_panels32_blocks, int8, 70, 57,                   \
+                              {"GN", 16, 4, 32}, {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256}),    \
+        TSRI_OPENCL_INT8_PAIR("int8", op_, folder "/tiled_int8.cl",                                \
+                              &tsri_opencl_stage_quantise_rows, NULL, int8, 65, 50,                \
+                              {"GN", 16, 4, 32}, {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256})
 #define TSRI_OPENCL_TILED_ROWS(op_, folder, tn, bk)                                              \
     TSRI_OPENCL_UNIT_VARIANTS(op_, folder "/units.cl"),                                          \
         TSRI_OPENCL_HALF_VARIANTS(op_, folder "/tiled.cl", tn, bk),                              \

@@ -63,11 +63,14 @@ static tsr_dim packed_bytes(const tsr_op *op) {
                              tsri_tensor_const(tsri_opencl_weight_depth(op) + 16));
 }
 
-/* The arguments of both kernels. */
-static void arg_int8(tsri_opencl_launch *launch, const tsr_op *op) {
+/* The arguments of both kernels; `direct`: x itself, not what the stage made of it. */
+static void arg_int8(tsri_opencl_launch *launch, const tsr_op *op, bool direct) {
     const bool gated = tsri_opencl_is_gated(op);
     const tsr_tensor *residual = tsri_opencl_in(op, RESIDUAL), *y = op->out[Y];
-    tsri_opencl_arg_scratch(launch, "x", packed_bytes(op));
+    if (direct)
+        tsri_opencl_arg_tensor(launch, "x", op->in[X]);
+    else
+        tsri_opencl_arg_scratch(launch, "x", packed_bytes(op));
     tsri_opencl_arg_tensor(launch, "w", op->in[W]);
     tsri_opencl_arg_tensor(launch, "bias", tsri_opencl_in(op, BIAS));
     if (!gated)
@@ -77,6 +80,8 @@ static void arg_int8(tsri_opencl_launch *launch, const tsr_op *op) {
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[X]));
     tsri_opencl_arg_int(launch, gated ? "F" : "N", tsri_tensor_columns(y).factor);
     tsri_opencl_arg_int(launch, "depth", tsri_opencl_weight_depth(op));
+    if (direct)
+        tsri_opencl_arg_row(launch, "x", op->in[X]);
     if (!gated)
         tsri_opencl_arg_row(launch, "residual", residual);
     tsri_opencl_arg_row(launch, "y", y);
@@ -86,7 +91,7 @@ void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
                            tsri_opencl_launch *launch) {
     (void)variant;
     const int tm = int8_rows(op), tn = int8_columns(op);
-    arg_int8(launch, op);
+    arg_int8(launch, op, false);
     tsri_opencl_grid(launch, 0, tsri_tensor_const(tsri_opencl_weight_outputs(op)), tn);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->in[X]), tm);
     tsri_opencl_group(launch, tsri_opencl_tuned(launch, "GN"), tsri_opencl_tuned(launch, "GM"), 1);
@@ -95,7 +100,16 @@ void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
 
 /* --- few rows --- */
 
-enum { FEW_LOCAL = 16 << 10 }; /* bytes of local memory that several steps may have */
+enum {
+    FEW_LOCAL = 16 << 10, /* bytes of local memory that several steps may have */
+    X_LOCAL = 16 << 10,   /* and the rows of x that the kernel quantises itself, */
+    DIRECT_ROWS = 2       /* so many at most */
+};
+
+/* Whether the kernel quantises x itself. */
+static bool is_direct(const tsri_opencl_variant *variant) {
+    return !variant->before;
+}
 
 /* The rows that the kernel is built for. */
 static int few_rows(const tsr_op *op) {
@@ -108,15 +122,31 @@ static int few_step(const tsr_op *op, int split) {
     return 256 * split * (tsri_opencl_is_gated(op) ? 2 : 1) * (few_rows(op) + 1);
 }
 
+/* Bytes of local memory for a quantised row of x. Few sizes, so that few kernels are built. */
+static int64_t row_bytes(const tsr_op *op) {
+    int64_t bytes = 1024;
+    while (bytes < tsri_opencl_weight_depth(op))
+        bytes *= 2;
+    return bytes;
+}
+
 bool tsri_opencl_fits_int8_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                const tsr_op *op, const char **why) {
     const int split = tsri_opencl_variant_tunable(variant, "SPLIT"),
               row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
-    const int step = few_step(op, split);
-    return fits_products(op, why) && tsri_opencl_fits_few_rows(op, SKINNY, why) &&
+    const int step = few_step(op, split), direct = is_direct(variant);
+    const tsr_tensor *x = op->in[X];
+    if (direct && row_bytes(op) * few_rows(op) > X_LOCAL)
+        return tsri_opencl_refuse(why, "keeps 16 KiB of quantised x; this op has more");
+    if (direct && !tsri_opencl_by_fours(x, tsri_opencl_weight_depth(op), tsri_opencl_row_stride(x)))
+        return tsri_opencl_refuse(why, "reads x by fours; its rows begin elsewhere");
+    return fits_products(op, why) &&
+           tsri_opencl_fits_few_rows(op, direct ? DIRECT_ROWS : SKINNY, why) &&
            fits_panels(op, why) && tsri_opencl_fits_weighted(op, why) &&
            tsri_opencl_fits_group(facts, 32 * split < row ? row : 32 * split,
-                                  step > FEW_LOCAL ? step : FEW_LOCAL, why);
+                                  (step > FEW_LOCAL ? step : FEW_LOCAL) +
+                                      (direct ? (row_bytes(op) + 4) * few_rows(op) : 0),
+                                  why);
 }
 
 void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -127,14 +157,16 @@ void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_o
     tsri_opencl_define_int(defines, "DOT", variant->probe == TSRI_OPENCL_PROBE_DOT);
     tsri_opencl_define_int(defines, "ROWS", few_rows(op));
     tsri_opencl_define_int(defines, "STEPS", most < 1 ? 1 : most < depth ? most : depth);
+    tsri_opencl_define_int(defines, "DIRECT", is_direct(variant));
+    if (is_direct(variant))
+        tsri_opencl_define_int(defines, "X_WORDS", row_bytes(op) / 4);
 }
 
 void tsri_opencl_bind_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
                                tsri_opencl_launch *launch) {
-    (void)variant;
     const int split = tsri_opencl_tuned(launch, "SPLIT"), items = 32 * split;
     const int64_t outputs = tsri_tensor_columns(op->out[Y]).factor;
-    arg_int8(launch, op);
+    arg_int8(launch, op, is_direct(variant));
     tsri_opencl_grid(launch, 0, tsri_tensor_const((outputs + 31) / 32 * items), 1);
     tsri_opencl_group(launch, items, 1, 1);
     tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_weight_depth(op) / split * few_rows(op) *

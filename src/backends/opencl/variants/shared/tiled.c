@@ -29,9 +29,7 @@ bool tsri_opencl_fits_skinny(const tsri_opencl_variant *variant, const tsri_open
     return tsri_opencl_fits_tiled(variant, facts, op, why);
 }
 
-/* Whether every row of `columns` elements begins at a multiple of four, so that four are read at a
- * time. */
-static bool by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pitch) {
+bool tsri_opencl_by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pitch) {
     return columns % 4 == 0 && pitch % 4 == 0 && tensor->offset % 4 == 0;
 }
 
@@ -44,9 +42,10 @@ void tsri_opencl_define_tiled(const tsri_opencl_variant *variant, const tsr_op *
         transposed ? tsri_opencl_weight_depth(op) : tsri_tensor_columns(op->out[Y]).factor;
     tsri_opencl_define_weighted(variant, op, defines);
     tsri_opencl_define_int(defines, "TRANS_W", transposed);
-    tsri_opencl_define_int(defines, "FOUR_X",
-                           by_fours(x, tsri_opencl_weight_depth(op), tsri_opencl_row_stride(x)));
-    tsri_opencl_define_int(defines, "FOUR_W", by_fours(w, along, along));
+    tsri_opencl_define_int(
+        defines, "FOUR_X",
+        tsri_opencl_by_fours(x, tsri_opencl_weight_depth(op), tsri_opencl_row_stride(x)));
+    tsri_opencl_define_int(defines, "FOUR_W", tsri_opencl_by_fours(w, along, along));
 }
 
 void tsri_opencl_arg_tiled(tsri_opencl_launch *launch, const tsr_op *op) {
