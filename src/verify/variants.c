@@ -16,8 +16,10 @@ static void see(void *data, const tsr_variant *offered) {
     while (i < seen->n &&
            (strlen(seen->list[i].name) != n || strncmp(seen->list[i].name, offered->name, n) != 0))
         i++;
-    if (i == TSRI_VERIFY_MAX_VARIANTS)
+    if (i == TSRI_VERIFY_MAX_VARIANTS) {
+        seen->full = true;
         return;
+    }
     tsri_verify_variant *variant = &seen->list[i];
     if (i == seen->n) {
         seen->n++;
@@ -26,6 +28,7 @@ static void see(void *data, const tsr_variant *offered) {
     }
     variant->here = true;
     variant->fits = offered->fits;
+    variant->fitted |= offered->fits;
     variant->varies = offered->batch_variant;
     if (offered->fits && seen->best < 0)
         seen->best = (int)i;
@@ -49,6 +52,9 @@ tsr_status tsri_verify_ask(const tsri_backend_device *device, const tsri_case *c
     seen->best = -1;
     const tsr_status status = device->backend->op_variants(device->dev, &op, see, seen);
     tsri_graph_destroy(&graph);
+    if (status == TSR_OK && seen->full)
+        return tsri_base_fail(TSR_E_INTERNAL, "the op has more than %d kernel variants",
+                              TSRI_VERIFY_MAX_VARIANTS);
     *any = false;
     for (size_t i = 0; i < seen->n; i++)
         *any |= seen->list[i].here;

@@ -12,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL = 0, SMOKE = 1, SOME = 2, MAX_KINDS = 128 };
+enum { ALL = 0, SMOKE = 1, SOME = 2, MAX_KINDS = 512 };
 
-/* What a case is run on: kernel variants, bit i for s->known.list[i], and the decomposition. */
+/* What a case is run on: kernel variants, numbered as in s->known.list, and the decomposition. */
 typedef struct wanted {
-    uint32_t variants;
+    bool variants[TSRI_VERIFY_MAX_VARIANTS];
+    bool any; /* of `variants` */
     bool decomposed;
 } wanted;
 
@@ -107,23 +108,23 @@ static tsr_status check_row(session *s, const answers *known, const tsri_verify_
     return give(s, TSR_VERIFY_MISS, variant, &worst, message);
 }
 
-static tsr_status check_rows(session *s, const answers *known, wanted want) {
+static tsr_status check_rows(session *s, const answers *known, const wanted *want) {
     for (size_t i = 0; i < s->known.n; i++) {
         char kernels[TSRI_VERIFY_FORCED];
-        if (!s->known.list[i].here || !s->known.list[i].fits || !(want.variants >> i & 1))
+        if (!s->known.list[i].here || !s->known.list[i].fits || !want->variants[i])
             continue;
         tsri_verify_force(s->op->name, s->known.list[i].name, kernels);
         const tsri_verify_place place = {.set = s->set, .device = s->device, .kernels = kernels};
         TRY(check_row(s, known, &place, &s->known.list[i]));
     }
-    if (!want.decomposed)
+    if (!want->decomposed)
         return TSR_OK;
     const tsri_verify_place parts = {.set = s->set, .device = s->device, .decomposed = true};
     return check_row(s, known, &parts, NULL);
 }
 
 /* *offered is false if the device has no kernel variant for the op. */
-static tsr_status check_case(session *s, wanted want, bool *offered) {
+static tsr_status check_case(session *s, const wanted *want, bool *offered) {
     answers known = {0};
     tsr_status status = tsri_verify_ask(s->device, s->c, &s->known, offered);
     if (status == TSR_OK && *offered)
@@ -164,7 +165,7 @@ static void name_kind(const session *s, size_t variant, bool chosen, char name[1
 }
 
 /* Offers the current case, number `at`, as the one of its kind on a variant that fits it. */
-static void offer(const session *s, kinds *all, size_t variant, size_t at) {
+static tsr_status offer(const session *s, kinds *all, size_t variant, size_t at) {
     kind here = {.variant = variant,
                  .at = at,
                  .chosen = s->known.best == (int)variant,
@@ -174,11 +175,13 @@ static void offer(const session *s, kinds *all, size_t variant, size_t at) {
     while (i < all->n && strcmp(all->items[i].name, here.name) != 0)
         i++;
     if (i == MAX_KINDS)
-        return;
+        return tsri_base_fail(TSR_E_INTERNAL, "%s: its cases are of more than %d kinds",
+                              s->op->name, MAX_KINDS);
     if (i == all->n)
         all->items[all->n++] = here;
     else if (here.flops > all->items[i].flops && here.flops <= fair_flops)
         all->items[i] = here;
+    return TSR_OK;
 }
 
 /* A kind is spare if the device chooses its variant for a case at least as large. */
@@ -190,19 +193,15 @@ static bool is_spare(const kinds *all, const kind *one) {
     return elsewhere && !one->chosen;
 }
 
-/* The kernel variants that fit the current case, as a mask. */
-static uint32_t fitting(const session *s) {
-    uint32_t variants = 0;
-    for (size_t i = 0; i < s->known.n; i++)
-        variants |= (uint32_t)(s->known.list[i].here && s->known.list[i].fits) << i;
-    return variants;
+static void want_variant(wanted *want, size_t variant) {
+    want->variants[variant] = want->any = true;
 }
 
-/* Chooses the cases of smoke, as masks for all cases. */
+/* Chooses the cases of smoke. */
 static void choose_kinds(const kinds *all, wanted *want) {
     for (size_t i = 0; i < all->n; i++)
         if (!is_spare(all, &all->items[i]))
-            want[all->items[i].at].variants |= (uint32_t)1 << all->items[i].variant;
+            want_variant(&want[all->items[i].at], all->items[i].variant);
 }
 
 /* Moves the cases of a level to the start of the list, and says what each is run on. */
@@ -221,14 +220,18 @@ static tsr_status choose_cases(session *s, tsri_case_list *list, uint32_t level,
         if (status != TSR_OK)
             break;
         want[i].decomposed = s->op->decompose && (whole || i == 0);
-        want[i].variants = whole ? fitting(s) : 0;
-        for (size_t r = 0; r < s->known.n && level != ALL; r++)
-            if (fitting(s) >> r & 1)
-                offer(s, all, r, i);
+        for (size_t r = 0; r < s->known.n && status == TSR_OK; r++) {
+            if (!s->known.list[r].here || !s->known.list[r].fits)
+                continue;
+            if (whole)
+                want_variant(&want[i], r);
+            if (level != ALL)
+                status = offer(s, all, r, i);
+        }
     }
     choose_kinds(all, want);
     for (size_t i = 0; i < list->n && status == TSR_OK; i++)
-        if (want[i].variants || want[i].decomposed || i == 0) {
+        if (want[i].any || want[i].decomposed || i == 0) {
             want[*n] = want[i];
             list->cases[(*n)++] = list->cases[i];
         }
@@ -246,7 +249,7 @@ static tsr_status build_ahead(session *s, const tsri_case *cases, const wanted *
         size_t count = 0;
         place.decomposed = r == s->known.n;
         for (size_t i = 0; i < n; i++)
-            if (place.decomposed ? want[i].decomposed : want[i].variants >> r & 1)
+            if (place.decomposed ? want[i].decomposed : want[i].variants[r])
                 list[count++] = &cases[i];
         if (!place.decomposed) {
             tsri_verify_force(s->op->name, s->known.list[r].name, kernels);
@@ -263,7 +266,10 @@ static tsr_status give_skipped(session *s) {
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < s->known.n && status == TSR_OK; i++) {
         const tsri_verify_variant *variant = &s->known.list[i];
-        if (!variant->ran)
+        if (!variant->ran && variant->fitted)
+            status = give(s, TSR_VERIFY_ERROR, variant->name, NULL,
+                          "fits some of the cases, and none of them was run: a fault of verify");
+        else if (!variant->ran)
             status = give(s, TSR_VERIFY_SKIPPED, variant->name, NULL, variant->why);
     }
     return status;
@@ -286,7 +292,7 @@ static tsr_status check_op(session *s, const tsri_graph_op_row *op, uint32_t lev
         status = build_ahead(s, list.cases, want, n);
     for (size_t i = 0; i < n && status == TSR_OK && offered; i++) {
         s->c = &list.cases[i];
-        status = check_case(s, want[i], &offered);
+        status = check_case(s, &want[i], &offered);
     }
     s->c = NULL;
     free(list.cases);

@@ -13,13 +13,14 @@
 
 /* ---- variants.c ---- */
 
-enum { TSRI_VERIFY_MAX_VARIANTS = 64, TSRI_VERIFY_FORCED = 160 };
+enum { TSRI_VERIFY_MAX_VARIANTS = 128, TSRI_VERIFY_FORCED = 160 };
 
 typedef struct tsri_verify_variant {
     char name[96]; /* "linear/packed" */
     char why[256]; /* why it did not fit the latest case that it did not fit */
     bool fits;     /* it fits the case */
     bool varies;   /* it may give other bytes in a batch than alone */
+    bool fitted;   /* it has fitted a case */
     bool here;     /* the device has it for the case */
     bool ran;      /* it has run a case */
 } tsri_verify_variant;
@@ -28,6 +29,7 @@ typedef struct tsri_verify_variant {
 typedef struct tsri_verify_variants {
     tsri_verify_variant list[TSRI_VERIFY_MAX_VARIANTS];
     size_t n;
+    bool full;            /* a variant was left out: the list holds no more */
     int best;             /* the variant that the device would choose for the case; -1: none fits */
     tsri_graph_cost cost; /* of the case */
     uint32_t compute;     /* the tsr_compute of its products */

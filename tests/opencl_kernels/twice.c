@@ -324,12 +324,14 @@ Test(opencl_kernels, variants_for_gpus_are_chosen_on_gpus_alone) {
     cr_expect(chosen >= 3, "a small GPU gets variants with work-groups for %d ops", chosen);
 }
 
-Test(opencl_kernels, plain_row_is_last) {
+Test(opencl_kernels, plain_row_is_last_and_no_row_is_beyond_the_most_that_are_chosen_from) {
     for (size_t n = 0; n < N_LISTED; n++) {
         const int op = listed[n];
         const tsri_opencl_variant *variant = tsri_opencl_variants_of((tsr_op_id)op), *last = NULL;
-        for (; variant && variant->name; variant++)
+        int count = 0;
+        for (; variant && variant->name; variant++, count++)
             last = variant;
+        cr_expect(count <= TSRI_OPENCL_MAX_VARIANTS, "op %d has %d variants", op, count);
         cr_assert_not_null(last, "op %d has no variant", op);
         cr_expect(last->plain && !last->layout && !last->batch_variant, "op %d ends with %s", op,
                   last->name);

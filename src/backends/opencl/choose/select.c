@@ -3,7 +3,6 @@
 #include "backends/opencl/program/bundle.h"
 #include "backends/opencl/program/constants.h"
 #include "backends/opencl/program/probe.h"
-#include "backends/opencl/variants/variants.h"
 #include "base/bytes.h"
 #include "base/error.h"
 

@@ -4,8 +4,9 @@
 #define TSRI_OPENCL_CHOOSE_SELECT_H
 
 #include "backends/opencl/tuning/tuning.h"
+#include "backends/opencl/variants/variants.h"
 
-enum { TSRI_OPENCL_MAX_VARIANTS = 64, TSRI_OPENCL_MAX_FORCED = 32, TSRI_OPENCL_BUCKETS = 7 };
+enum { TSRI_OPENCL_MAX_FORCED = 32, TSRI_OPENCL_BUCKETS = 7 };
 
 /* The variants that the user forces, by op. "matmul=x" also forces linear and glu_linear where they
  * have a variant x and are not named themselves. */

@@ -4,6 +4,9 @@
 
 #include "backends/opencl/bind/variant.h"
 
+/* No op has more variants. */
+enum { TSRI_OPENCL_MAX_VARIANTS = 128 };
+
 /* The variants of an op, best first; the one behind the last has name == NULL. NULL where the op is
  * not offered. */
 const tsri_opencl_variant *tsri_opencl_variants_of(tsr_op_id op);
