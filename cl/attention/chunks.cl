@@ -9,6 +9,7 @@
  *   masked, order, needs  as attention/tiled
  *   paid    see split.cl */
 #include "attention/order.clh"
+#include "matmul/pieces.clh"
 #include "attention/tile.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(

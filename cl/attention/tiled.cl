@@ -31,6 +31,7 @@
  *           and 1100
  *   source  Dao et al. 2022, arXiv:2205.14135 */
 #include "attention/order.clh"
+#include "matmul/pieces.clh"
 #include "attention/tile.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(

@@ -21,7 +21,8 @@
  *           local memory read at once; BLOCKS 2: parts in turn, a barrier a step. tiled: 4, 16, 8,
  *           4, 16, 1, 1. tiled_128, 128 x 128: 16, 16, 8, 8, 8, 4, 2. tiled_64, 64 x 64, where those
  *           would be fewer than the device's compute units: 8, 8, 8, 8, 8, 4, 2. skinny, for up to 8
- *           rows: 4, 16, 2, 1, 64, 1, 1: each of 64 work-items loads 16 words of weights at once,
+ *           rows where few_float does not fit: 4, 16, 2, 1, 64, 1, 1: each of 64 work-items loads 16
+ *           words of weights at once,
  *           and each sum is still formed by one of them
  *   claims  loads 128
  *   paid    GFLOP/s of 512x768x768 on 2 AVX-512 cores, f32:

@@ -123,6 +123,7 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
                                         {7, 129, 128}, {4, 65, 64},  {1, 70, 576}, {5, 1030, 128},
                                         {127, 9, 63},  {128, 8, 64}, {129, 20, 65}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    static const int64_t few[] = {1, 3, 8};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU, i % 2, "");
     for (int m = 0; m < 3; m++) /* the three dtypes, in each orientation, with one row, a few and
@@ -134,6 +135,9 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
                     : m == 1 ? 5
                              : 66,
                     47, m == 1 ? 64 : 128, dtypes[d], trans, TSR_ACT_SILU, d % 2, " lattice");
+    for (size_t d = 0; d < 3; d++) /* decoding: several steps of 16 bytes, and a part of one */
+        for (int m = 0; m < 3; m++)
+            add(list, few[m], 1032, 67, dtypes[d], true, TSR_ACT_SILU, m == 1, "");
     for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_GELU_TANH; a++)
         add(list, 4, 24, 20, TSR_F32, true, a, false, "");
     for (int64_t T = 1; T < 70; T = T * 4 + 1) /* 1, 5, 21: as the lattice */

@@ -200,6 +200,7 @@ void tsri_cases_linear(tsri_case_list *list) {
         {1, 5, 1030, 66}, {1, 1, 1030, 66}, {1, 11, 1030, 130}, /* 6 rows, and 5 are left over */
         {1, 127, 9, 129}, {1, 128, 8, 128}, {1, 129, 20, 127}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    static const int64_t few[] = {1, 3, 8};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, shapes[i], TSR_F32, true, TSR_ACT_NONE, i % 2, i % 3 == 1, "");
     for (int m = 0; m < 3;
@@ -213,6 +214,10 @@ void tsri_cases_linear(tsri_case_list *list) {
                                      : 70,
                             72, 100},
                     dtypes[d], trans, TSR_ACT_NONE, d == 1, d == 2, " lattice");
+    for (size_t d = 0; d < 3; d++) /* decoding: several steps of 16 bytes, and a part of one */
+        for (int m = 0; m < 3; m++)
+            add(list, (shape){1, few[m], 1032, 67}, dtypes[d], true, TSR_ACT_NONE, m == 1, m == 2,
+                "");
     for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_SIGMOID; a++)
         add(list, (shape){2, a % 2 ? 1 : 5, 24, 66}, TSR_F32, true, a, true, a % 2, "");
     tsri_case *c = add(list, (shape){2, 5, 40, 33}, TSR_F32, true, TSR_ACT_NONE, true, false,

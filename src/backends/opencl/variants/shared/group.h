@@ -77,6 +77,23 @@ void tsri_opencl_arg_tiled(tsri_opencl_launch *launch, const tsr_op *op);
 #define TSRI_OPENCL_TILED_VARIANT(name_, op_, file_, score_, fits_)                             \
     .name = name_, .op = op_, .file = file_, .gpu = true, .score = score_, .weight_operand = 1, \
     .fits = fits_, .define = tsri_opencl_define_tiled, .bind = tsri_opencl_bind_tiled
+/* The same for up to 8 rows of x and weights of f32, f16 or bf16 in plain rows (few_float.c). */
+bool tsri_opencl_fits_few_float(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                const tsr_op *op, const char **why);
+void tsri_opencl_define_few_float(const tsri_opencl_variant *variant, const tsr_op *op,
+                                  tsri_opencl_defines *defines);
+void tsri_opencl_bind_few_float(const tsri_opencl_variant *variant, const tsr_op *op,
+                                tsri_opencl_launch *launch);
+#define TSRI_OPENCL_FEW_FLOAT(op_, folder)                                                        \
+    {                                                                                             \
+        .name = "few_float", .op = op_, .file = folder "/few_float.cl", .gpu = true, .score = 72, \
+        .tunables = {{"OUTPUTS", 16, 2, 32},                                                      \
+                     {"PARTS", 4, 1, 32},                                                         \
+                     {"DEPTH", 4, 1, 8},                                                          \
+                     {"KIB", 16, 4, 64}},                                                         \
+        .weight_operand = 1, .fits = tsri_opencl_fits_few_float,                                  \
+        .define = tsri_opencl_define_few_float, .bind = tsri_opencl_bind_few_float                \
+    }
 /* The same with products in half precision, where the op asks for them; for any device that has
  * it. */
 bool tsri_opencl_fits_tiled_half(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -204,7 +221,7 @@ bool tsri_opencl_by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pit
 #define TSRI_OPENCL_TILED_ROWS(op_, folder, tn, bk)                                              \
     TSRI_OPENCL_UNIT_VARIANTS(op_, folder "/units.cl"),                                          \
         TSRI_OPENCL_HALF_VARIANTS(op_, folder "/tiled.cl", tn, bk),                              \
-        TSRI_OPENCL_INT8_VARIANTS(op_, folder),                                                  \
+        TSRI_OPENCL_INT8_VARIANTS(op_, folder), TSRI_OPENCL_FEW_FLOAT(op_, folder),              \
         {TSRI_OPENCL_TILED_VARIANT("skinny", op_, folder "/tiled.cl", 70,                        \
                                    tsri_opencl_fits_skinny),                                     \
          TSRI_OPENCL_TILE(16, 4, 2, tn, bk)},                                                    \

@@ -111,15 +111,9 @@ static bool is_direct(const tsri_opencl_variant *variant) {
     return !variant->before;
 }
 
-/* The rows that the kernel is built for. */
-static int few_rows(const tsr_op *op) {
-    const int64_t rows = tsri_opencl_highest(op, tsri_tensor_rows(op->in[X]));
-    return rows <= 1 ? 1 : rows <= 2 ? 2 : rows <= 4 ? 4 : SKINNY;
-}
-
 /* Bytes of local memory of a step of one block for each part. */
 static int few_step(const tsr_op *op, int split) {
-    return 256 * split * (tsri_opencl_is_gated(op) ? 2 : 1) * (few_rows(op) + 1);
+    return 256 * split * (tsri_opencl_is_gated(op) ? 2 : 1) * (tsri_opencl_built_rows(op) + 1);
 }
 
 /* Bytes of local memory for a quantised row of x. Few sizes, so that few kernels are built. */
@@ -136,17 +130,18 @@ bool tsri_opencl_fits_int8_few(const tsri_opencl_variant *variant, const tsri_op
               row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
     const int step = few_step(op, split), direct = is_direct(variant);
     const tsr_tensor *x = op->in[X];
-    if (direct && row_bytes(op) * few_rows(op) > X_LOCAL)
+    if (direct && row_bytes(op) * tsri_opencl_built_rows(op) > X_LOCAL)
         return tsri_opencl_refuse(why, "keeps 16 KiB of quantised x; this op has more");
     if (direct && !tsri_opencl_by_fours(x, tsri_opencl_weight_depth(op), tsri_opencl_row_stride(x)))
         return tsri_opencl_refuse(why, "reads x by fours; its rows begin elsewhere");
     return fits_products(op, why) &&
            tsri_opencl_fits_few_rows(op, direct ? DIRECT_ROWS : SKINNY, why) &&
            fits_panels(op, why) && tsri_opencl_fits_weighted(op, why) &&
-           tsri_opencl_fits_group(facts, 32 * split < row ? row : 32 * split,
-                                  (step > FEW_LOCAL ? step : FEW_LOCAL) +
-                                      (direct ? (row_bytes(op) + 4) * few_rows(op) : 0),
-                                  why);
+           tsri_opencl_fits_group(
+               facts, 32 * split < row ? row : 32 * split,
+               (step > FEW_LOCAL ? step : FEW_LOCAL) +
+                   (direct ? (row_bytes(op) + 4) * tsri_opencl_built_rows(op) : 0),
+               why);
 }
 
 void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -155,7 +150,7 @@ void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_o
               depth = tsri_opencl_define_value(defines, "DEPTH");
     tsri_opencl_define_weighted(variant, op, defines);
     tsri_opencl_define_int(defines, "DOT", variant->probe == TSRI_OPENCL_PROBE_DOT);
-    tsri_opencl_define_int(defines, "ROWS", few_rows(op));
+    tsri_opencl_define_int(defines, "ROWS", tsri_opencl_built_rows(op));
     tsri_opencl_define_int(defines, "STEPS", most < 1 ? 1 : most < depth ? most : depth);
     tsri_opencl_define_int(defines, "DIRECT", is_direct(variant));
     if (is_direct(variant))
@@ -169,7 +164,8 @@ void tsri_opencl_bind_int8_few(const tsri_opencl_variant *variant, const tsr_op 
     arg_int8(launch, op, is_direct(variant));
     tsri_opencl_grid(launch, 0, tsri_tensor_const((outputs + 31) / 32 * items), 1);
     tsri_opencl_group(launch, items, 1, 1);
-    tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_weight_depth(op) / split * few_rows(op) *
+    tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_weight_depth(op) / split *
+                                               tsri_opencl_built_rows(op) *
                                                (tsri_opencl_is_gated(op) ? 2 : 1)));
 }
 

@@ -116,6 +116,11 @@ void tsri_opencl_define_weighted(const tsri_opencl_variant *variant, const tsr_o
         tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, RESIDUAL) != NULL);
 }
 
+int tsri_opencl_built_rows(const tsr_op *op) {
+    const int64_t rows = tsri_opencl_highest(op, tsri_tensor_rows(op->in[X]));
+    return rows <= 1 ? 1 : rows <= 2 ? 2 : rows <= 4 ? 4 : TSRI_OPENCL_FEW_ROWS;
+}
+
 /* The rows of x that a work-item of a plain kernel takes. */
 static int tile_rows(const tsr_op *op) {
     return tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) <= 1 ? 1 : 4;

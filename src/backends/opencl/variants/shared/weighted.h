@@ -45,7 +45,9 @@ bool tsri_opencl_fits_packed_few(const tsri_opencl_variant *variant, const tsri_
 /* Defines W_DTYPE, BIAS_DTYPE, HAS_BIAS and ACT; for linear HAS_RESIDUAL. */
 void tsri_opencl_define_weighted(const tsri_opencl_variant *variant, const tsr_op *op,
                                  tsri_opencl_defines *defines);
-/* The same, and TRANS_W, INT8 and TM of the plain kernels. */
+/* The rows of x that a kernel for a few of them is built for: 1, 2, 4 or FEW_ROWS. */
+int tsri_opencl_built_rows(const tsr_op *op);
+/* As define_weighted, and TRANS_W, INT8 and TM of the plain kernels. */
 void tsri_opencl_define_weighted_plain(const tsri_opencl_variant *variant, const tsr_op *op,
                                        tsri_opencl_defines *defines);
 
