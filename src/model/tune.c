@@ -58,17 +58,13 @@ static tsr_status begin(const tsri_backend_opened_device *opened, tsri_run_tune 
     return tsri_run_tune_create(&run, out);
 }
 
-/* What was found is kept even if the search was stopped. */
-static tsr_status finish(tsri_run_tune *tune, tsr_tune_options *options) {
-    const tsri_run_search search = {
-        .seconds = options->seconds, .stop = ask_stop, .visit = pass_result, .data = options};
-    const tsr_status found = tsri_run_tune_search(tune, &search);
-    if (found != TSR_OK && found != TSR_E_CANCELLED)
-        return found;
-    TRY(tsri_run_tune_keep(tune, NULL));
-    if (options->write)
-        TRY(tsri_run_tune_keep(tune, options->write));
-    return found;
+static tsr_status search(tsri_run_tune *tune, tsr_tune_options *options) {
+    const tsri_run_search asked = {.seconds = options->seconds,
+                                   .write = options->write,
+                                   .stop = ask_stop,
+                                   .visit = pass_result,
+                                   .data = options};
+    return tsri_run_tune_search(tune, &asked);
 }
 
 tsr_status tsr_tune_model(tsr_model *model, const tsr_tune_options *options) {
@@ -93,7 +89,7 @@ tsr_status tsr_tune_model(tsr_model *model, const tsr_tune_options *options) {
     }
     tsri_session_destroy(&session);
     if (status == TSR_OK)
-        status = finish(tune, &known);
+        status = search(tune, &known);
     tsri_run_tune_destroy(&tune);
     return status;
 }
@@ -177,7 +173,7 @@ tsr_status tsr_tune_shapes(tsr_device *device, const char *shapes,
         at += n + (at[n] == ';');
     }
     if (status == TSR_OK)
-        status = finish(tune, &known);
+        status = search(tune, &known);
     tsri_run_tune_destroy(&tune);
     return status;
 }

@@ -300,27 +300,8 @@ static tsr_status search_group(tsri_run_tune *tune, tsri_run_group *g, const tsr
     return fatal(status) ? status : TSR_OK;
 }
 
-tsr_status tsri_run_tune_search(tsri_run_tune *tune, const tsri_run_search *asked) {
-    const uint64_t end = tsri_base_now_ns() + (uint64_t)(asked->seconds * 1e9);
-    bool stopped = false;
-    TRY(make_groups(tune));
-    for (size_t i = 0; i < tune->n_groups && !stopped; i++) {
-        tsri_run_group *g = &tune->groups[i];
-        const uint64_t now = tsri_base_now_ns();
-        size_t alike = 0; /* groups that are searched before those of lower-ranked variants */
-        for (size_t k = i; k < tune->n_groups; k++)
-            alike += tune->groups[k].place == g->place;
-        if (now >= end)
-            break;
-        g->found = (tsri_run_tuned){.op = g->op, .variant = g->variant, .condition = g->condition};
-        TRY(search_group(tune, g, asked, (double)(end - now) / 1e9 / (double)alike, &stopped));
-        if (asked->visit && *g->found.before)
-            asked->visit(asked->data, &g->found);
-    }
-    return stopped ? tsri_base_fail(TSR_E_CANCELLED, "tuning was stopped") : TSR_OK;
-}
-
-tsr_status tsri_run_tune_keep(tsri_run_tune *tune, const char *path) {
+/* Keeps what was found until now: for the device, or as lines of the file at `path`. */
+static tsr_status keep_found(tsri_run_tune *tune, const char *path) {
     tsr_tuned *kept = NULL;
     const tsr_tuned **list = NULL;
     size_t n = 0;
@@ -345,4 +326,32 @@ tsr_status tsri_run_tune_keep(tsri_run_tune *tune, const char *path) {
     free(list);
     free(kept);
     return status;
+}
+
+static tsr_status keep_all(tsri_run_tune *tune, const tsri_run_search *asked) {
+    TRY(keep_found(tune, NULL));
+    return asked->write ? keep_found(tune, asked->write) : TSR_OK;
+}
+
+tsr_status tsri_run_tune_search(tsri_run_tune *tune, const tsri_run_search *asked) {
+    const uint64_t end = tsri_base_now_ns() + (uint64_t)(asked->seconds * 1e9);
+    bool stopped = false;
+    TRY(make_groups(tune));
+    for (size_t i = 0; i < tune->n_groups && !stopped; i++) {
+        tsri_run_group *g = &tune->groups[i];
+        const uint64_t now = tsri_base_now_ns();
+        size_t alike = 0; /* groups that are searched before those of lower-ranked variants */
+        for (size_t k = i; k < tune->n_groups; k++)
+            alike += tune->groups[k].place == g->place;
+        if (now >= end)
+            break;
+        g->found = (tsri_run_tuned){.op = g->op, .variant = g->variant, .condition = g->condition};
+        TRY(search_group(tune, g, asked, (double)(end - now) / 1e9 / (double)alike, &stopped));
+        if (g->found.kept)
+            TRY(keep_all(tune, asked));
+        if (asked->visit && *g->found.before)
+            asked->visit(asked->data, &g->found);
+    }
+    TRY(keep_all(tune, asked));
+    return stopped ? tsri_base_fail(TSR_E_CANCELLED, "tuning was stopped") : TSR_OK;
 }

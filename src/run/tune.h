@@ -35,14 +35,14 @@ typedef struct tsri_run_tuned {
 
 typedef struct tsri_run_search {
     double seconds;
+    const char *write;        /* a file that gets the winners' lines; may be NULL */
     bool (*stop)(void *data); /* asked between runs; may be NULL */
     void (*visit)(void *data, const tsri_run_tuned *found);
     void *data;
 } tsri_run_search;
 
-/* Searches. TSR_E_CANCELLED where it was stopped; what was found until then stays. */
+/* Searches. The winners are kept for the device, and in the file at `write`, as soon as they are
+ * found: a process may end in a driver's compiler. TSR_E_CANCELLED if it was stopped. */
 tsr_status tsri_run_tune_search(tsri_run_tune *tune, const tsri_run_search *search);
-/* Keeps the winners: for the device, or as lines of the file at `path`. */
-tsr_status tsri_run_tune_keep(tsri_run_tune *tune, const char *path);
 
 #endif
