@@ -10,6 +10,7 @@
  * TSR_GPU_DOT           1: the compiler has dot products of bytes (0, or the profile's)
  * TSR_GPU_UNIT          a matrix unit, or several with commas, that kernels can be run for: mma, mfma,
  *                       wmma11, wmma12, dpas8, dpas16 (none, or the profile's). It is emulated
+ * TSR_GPU_SUB           work-items of a sub-group (0: there are none). The functions are emulated
  * TSR_GPU_EXTENSIONS    1: the driver's own extensions
  * TSR_GPU_SOURCES       a folder that gets the source of each program: 0.cl, 1.cl, ...
  * TSR_GPU_LAUNCHES      a file that gets a line for each launch: the kernel's name, the work-items of the
@@ -97,8 +98,6 @@ static cl_int give_said(cl_device_info what, size_t room, void *value, size_t *s
 
 static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t room,
                                              void *value, size_t *size) {
-    static const char extensions[] = "cl_khr_byte_addressable_store",
-                      with_dot[] = "cl_khr_byte_addressable_store cl_khr_integer_dot_product";
     const cl_device_type type = CL_DEVICE_TYPE_GPU;
     const cl_ulong local = setting("TSR_GPU_LOCAL", number(said("local_memory"), 32768));
     const size_t group = setting("TSR_GPU_GROUP", number(said("work_group"), 64));
@@ -110,10 +109,13 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
         return give(&group, sizeof group, room, value, size);
     case CL_DEVICE_EXTENSIONS:
-        if (!*profile && !setting("TSR_GPU_EXTENSIONS", 0))
-            return setting("TSR_GPU_DOT", 0)
-                       ? give(with_dot, sizeof with_dot, room, value, size)
-                       : give(extensions, sizeof extensions, room, value, size);
+        if (!*profile && !setting("TSR_GPU_EXTENSIONS", 0)) {
+            char extensions[128];
+            snprintf(extensions, sizeof extensions, "cl_khr_byte_addressable_store%s%s",
+                     setting("TSR_GPU_DOT", 0) ? " cl_khr_integer_dot_product" : "",
+                     setting("TSR_GPU_SUB", 0) ? " cl_khr_subgroups" : "");
+            return give(extensions, strlen(extensions) + 1, room, value, size);
+        }
         break;
     default:
         break;
@@ -172,17 +174,21 @@ static cl_program CL_API_CALL my_clCreateProgramWithSource(cl_context context, c
         "#define dot_4x8packed_ss_int(a, b) (layer_product(a, b, 0) + layer_product(a, b, 1) + "
         "layer_product(a, b, 2) + layer_product(a, b, 3))\n";
     static const char emulated[] = "#define TSR_EMULATED_UNITS\n";
+    char sub_groups[64] = "";
     const char *units = getenv("TSR_GPU_UNIT") ? getenv("TSR_GPU_UNIT") : said("unit");
     const bool with_dot = setting("TSR_GPU_DOT", number(said("dot"), 0)),
                with_units = n == 1 && units && *units && !lacks_unit(texts[0], units);
-    const char *all[3] = {with_dot ? dot : "", with_units ? emulated : "", texts[0]};
-    const size_t lengths[3] = {strlen(all[0]), strlen(all[1]),
+    if (setting("TSR_GPU_SUB", 0))
+        snprintf(sub_groups, sizeof sub_groups, "#define TSR_EMULATED_SUB_GROUPS %lu\n",
+                 setting("TSR_GPU_SUB", 0));
+    const char *all[4] = {with_dot ? dot : "", with_units ? emulated : "", sub_groups, texts[0]};
+    const size_t lengths[4] = {strlen(all[0]), strlen(all[1]), strlen(all[2]),
                                sizes && sizes[0] ? sizes[0] : strlen(texts[0])};
     if (getenv("TSR_GPU_SOURCES"))
         keep_source(n, texts, sizes);
     if (n != 1)
         return next->clCreateProgramWithSource(context, n, texts, sizes, code);
-    return next->clCreateProgramWithSource(context, 3, all, lengths, code);
+    return next->clCreateProgramWithSource(context, 4, all, lengths, code);
 }
 
 static FILE *launches;

@@ -138,6 +138,14 @@ def test_kernels_keep_within_the_limits(folder):
                 assert items <= int(said["work_group"]), (path, section.split()[2], items)
 
 
+def test_small_work_groups(folder):
+    """What needs larger work-groups than the device has is skipped, not tried: CLBlast's smallest have 64 work-items."""
+    env = environment(OPENCL_LAYERS=LAYER, TSR_GPU_GROUP=32, TSR_GPU_SUB=8, TSR_GPU_LOCAL=65536, TESSERA_TRUST_DRIVERS=1, TESSERA_CACHE=folder)
+    for op in ("matmul", "rms_norm", "argmax"):
+        told = run("verify", "-d", "pocl", "--smoke", "--op", op, env=env).text
+        assert ", 0 missed, 0 failed to run" in told, told
+
+
 def test_no_such_profile(folder):
     assert "gpu_layer: " in run("devices", env=looking_like(folder / "nothing"), code=1).err
 

@@ -2,6 +2,7 @@
 #include "backends/opencl/variants/shared/clblast.h"
 #include "backends/opencl/bind/arguments.h"
 #include "backends/opencl/device/failure.h"
+#include "backends/opencl/variants/shared/group.h"
 #include "backends/opencl/variants/shared/weighted.h"
 #include "base/error.h"
 #include "tensor/convert.h"
@@ -12,7 +13,10 @@ TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 #include <clblast_c.h>
 #endif
 
-enum { LEADING = TSR_MAX_RANK - 2 };
+enum {
+    LEADING = TSR_MAX_RANK - 2,
+    SMALLEST_GROUP = 64 /* that CLBlast's parameters for unknown devices have */
+};
 
 /* A matrix whose rows are contiguous and a constant step apart. */
 static bool is_matrix(const tsr_tensor *tensor) {
@@ -51,6 +55,8 @@ bool tsri_opencl_clblast_fits(const tsri_opencl_variant *variant, const tsri_ope
                               const tsr_op *op, const char **why) {
     if (!facts->clblast)
         return tsri_opencl_refuse(why, "this build has no CLBlast, or the device has no compiler");
+    if (!tsri_opencl_fits_group(facts, SMALLEST_GROUP, 0, why))
+        return false;
     return variant->op == TSR_OP_MATMUL ? fits_matmul(op, why) : fits_linear(op, why);
 }
 
