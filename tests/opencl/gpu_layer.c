@@ -117,6 +117,10 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info
             return give(extensions, strlen(extensions) + 1, room, value, size);
         }
         break;
+    case CL_DEVICE_VENDOR: /* the matrix units are tried on their vendors' devices */
+        if (!*profile && getenv("TSR_GPU_UNIT"))
+            return give("AMD, Intel, NVIDIA", sizeof "AMD, Intel, NVIDIA", room, value, size);
+        break;
     default:
         break;
     }

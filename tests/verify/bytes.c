@@ -238,14 +238,22 @@ static bool tried_on_unit(const tsri_case *c) {
     return !c->timed && wanted && (stored || strstr(c->name, "bf16, integers"));
 }
 
-/* One variant on all such cases that it takes. */
+/* Integer sums are exact, so that a unit gives plain's bytes in every case. */
+static bool is_of_int8(const tsri_case *c) {
+    return !c->timed && c->attrs.linear.compute == TSR_COMPUTE_INT8 && c->attrs.linear.trans_w;
+}
+
+/* One variant on the cases of a kind that it takes: `most` of them, spread over all. */
 static void run_unit(tsri_verify_place place, const tsri_case_list *list, const char *op,
-                     const char *variant) {
-    const tsri_case *picked[16];
-    size_t n = 0, ran = 0;
+                     const char *variant, bool (*of_kind)(const tsri_case *c), size_t most) {
+    const tsri_case *all[MOST_CASES], *picked[16];
+    size_t n_all = 0, ran = 0;
     for (size_t i = 0; i < list->n; i++)
-        if (tried_on_unit(&list->cases[i]) && n < sizeof picked / sizeof *picked)
-            picked[n++] = &list->cases[i];
+        if (of_kind(&list->cases[i]) && n_all < MOST_CASES)
+            all[n_all++] = &list->cases[i];
+    const size_t n = n_all < most ? n_all : most;
+    for (size_t k = 0; k < n; k++)
+        picked[k] = all[(2 * k + 1) * n_all / (2 * n)];
     build_ahead(place, op, variant, picked, n);
     for (size_t k = 0; k < n; k++) {
         tsri_case_values plain = {0}, other = {0};
@@ -253,7 +261,7 @@ static void run_unit(tsri_verify_place place, const tsri_case_list *list, const 
         cr_expect(status == TSR_OK || strstr(tsr_error_last(), "made for up to 16 rows"),
                   "%s, %s: %s", variant, picked[k]->name, tsr_error_last());
         ran += status == TSR_OK;
-        if (status == TSR_OK && strstr(picked[k]->name, "integers")) {
+        if (status == TSR_OK && (is_of_int8(picked[k]) || strstr(picked[k]->name, "integers"))) {
             cr_assert_eq(run_variant(picked[k], place, op, "plain", &plain), TSR_OK);
             compare(picked[k], variant, &plain, &other);
         } else if (status == TSR_OK)
@@ -291,11 +299,15 @@ ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
     }
     for (int i = 0; i < 2; i++) {
         tsri_case_list list = {0};
-        char few[48];
-        snprintf(few, sizeof few, "%s_few", s->op);
         cr_assert_eq(tsri_cases_of(tsri_graph_op_named(ops[i])->id, &list), TSR_OK);
-        run_unit(place, &list, ops[i], few);
-        run_unit(place, &list, ops[i], s->op);
+        for (int few = 0; few < 2; few++) {
+            char variant[48];
+            snprintf(variant, sizeof variant, "int8_%s%s", s->op, few ? "_few" : "");
+            run_unit(place, &list, ops[i], variant + strlen("int8_"), tried_on_unit, 16);
+            if (i == 0 || cases_wanted() == TEST_ALL)
+                run_unit(place, &list, ops[i], variant, is_of_int8,
+                         cases_wanted() == TEST_ALL ? 16 : 4);
+        }
         free(list.cases);
     }
     close_selected(&place);

@@ -18,7 +18,13 @@ LAYER = pathlib.Path(COMMAND).parents[1] / "tests" / "gpu_layer.so"
 PROFILES = sorted(path for path in (SOURCE / "tests/opencl/profiles").iterdir() if path.suffix != ".md")
 SAID = {"target", "compile_as", "device", "vendor", "version", "c_version", "extensions", "work_group", "local_memory", "units", "clock_mhz", "memory_mib",
         "largest_buffer_mib", "dot", "unit", "unified", "sub_group", "bandwidth_gbs", "f32_tflops"}
-WANTS = {"add_norm/sub_groups": lambda said: "cl_khr_subgroups" in said["extensions"].split(), "linear/int8_direct_dot": lambda said: "dot" in said, "linear/int8_few_dot": lambda said: "dot" in said, "linear/int8_panels_dot": lambda said: "dot" in said}  # where it is chosen
+UNITS = ("mma", "mfma", "wmma11", "wmma12", "dpas8", "dpas16")
+WANTS = {  # where a variant is chosen for weights of q4_0
+    "add_norm/sub_groups": lambda said: "cl_khr_subgroups" in said["extensions"].split(),
+    "linear/int8_direct_dot": lambda said: "dot" in said,
+    "linear/int8_few_dot": lambda said: "dot" in said,
+    "linear/int8_panels_dot": lambda said: "dot" in said and "unit" not in said,
+} | {f"{op}/int8_{unit}": lambda said, unit=unit: said.get("unit") == unit for op in ("linear", "glu_linear") for unit in UNITS}
 
 
 def looking_like(path):
@@ -85,7 +91,7 @@ def test_int8_is_chosen_where_it_is_fast(folder):
 def test_matrix_units_are_for_those_who_ask_and_have_them(folder):
     """f16 and bf16 products are made by the device's unit, many rows and few; without one, and in f32, by none."""
     model = llama(folder / "llama")
-    units = {read(path).get("unit") for path in PROFILES} - {None}
+    equal({read(path)["unit"] for path in PROFILES if "unit" in read(path)}, set(UNITS), "each unit has a profile")
     for path in PROFILES:
         unit = read(path).get("unit")
         if not pocl(path):
@@ -97,7 +103,7 @@ def test_matrix_units_are_for_those_who_ask_and_have_them(folder):
             run("kernels", "export", model, "--dtype", "f16", "--compute", compute, "-o", out, "-d", "Portable", "-q",
                 env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1", "TESSERA_CACHE": str(folder / f"cache-{path.name}")})
             chosen = {k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"]}
-            by_units = {name for name in chosen if re.fullmatch(f"(glu_)?linear/({'|'.join(units)})(_few)?", name)}
+            by_units = {name for name in chosen if re.fullmatch(f"(glu_)?linear/({'|'.join(UNITS)})(_few)?", name)}
             wanted = {f"{op}/{unit}{few}" for op in ("linear", "glu_linear") for few in ("", "_few")} if unit and compute != "f32" else set()
             equal(by_units, wanted, (path, compute))
 
@@ -105,7 +111,7 @@ def test_matrix_units_are_for_those_who_ask_and_have_them(folder):
 def test_bundles_hold_the_kernels_of_long_prompts(folder):
     """Larger tiles are for more rows: whatever a prompt of 300 tokens launches, the bundle of its model has."""
     model, ids = llama(folder / "llama"), ",".join(str(1 + i % 99) for i in range(300))
-    for name, dtype, larger in (("sm_90", "q4", "int8_panels_dot:GN=16,GM=16"), ("mali", "f32", "tiled_128:")):
+    for name, dtype, larger in (("sm_70", "q4", "int8_panels_dot:GN=16,GM=16"), ("sm_90", "q4", "int8_mma:"), ("mali", "f32", "tiled_128:")):
         path = next(path for path in PROFILES if path.name == name)
         if not pocl(path):
             skip("pocl is not here")

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -60,15 +61,17 @@ static const struct {
     const char *file;                                       /* under cl/ */
     const char *(*missing)(const tsri_opencl_facts *facts); /* why no trial is needed, or NULL */
     bool newest_c;                                          /* as the field of the variants */
+    const char *
+        vendor; /* a pattern; other vendors' devices are spared the trial, which takes a process. NULL: all */
 } table[TSRI_OPENCL_PROBES] = {
     [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false},
     [TSRI_OPENCL_PROBE_DOT] = {"probe/dot.cl", dot_missing, true},
-    [TSRI_OPENCL_PROBE_MMA] = {"probe/mma.cl", unit_missing, true},
-    [TSRI_OPENCL_PROBE_MFMA] = {"probe/mfma.cl", unit_missing, true},
-    [TSRI_OPENCL_PROBE_WMMA11] = {"probe/wmma11.cl", unit_missing, true},
-    [TSRI_OPENCL_PROBE_WMMA12] = {"probe/wmma12.cl", unit_missing, true},
-    [TSRI_OPENCL_PROBE_DPAS8] = {"probe/dpas8.cl", unit_missing, true},
-    [TSRI_OPENCL_PROBE_DPAS16] = {"probe/dpas16.cl", unit_missing, true},
+    [TSRI_OPENCL_PROBE_MMA] = {"probe/mma.cl", unit_missing, true, "*NVIDIA*"},
+    [TSRI_OPENCL_PROBE_MFMA] = {"probe/mfma.cl", unit_missing, true, "A*M*D*"},
+    [TSRI_OPENCL_PROBE_WMMA11] = {"probe/wmma11.cl", unit_missing, true, "A*M*D*"},
+    [TSRI_OPENCL_PROBE_WMMA12] = {"probe/wmma12.cl", unit_missing, true, "A*M*D*"},
+    [TSRI_OPENCL_PROBE_DPAS8] = {"probe/dpas8.cl", unit_missing, true, "*Intel*"},
+    [TSRI_OPENCL_PROBE_DPAS16] = {"probe/dpas16.cl", unit_missing, true, "*Intel*"},
 };
 
 /* Puts the helper's answer into `line`; false where it gave none, and `line` says why. */
@@ -136,6 +139,9 @@ bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const
     if (!probes->asked[probe]) {
         const char *missing = table[probe].missing(&dev->facts);
         probes->asked[probe] = true;
+        if (!missing && table[probe].vendor &&
+            fnmatch(table[probe].vendor, dev->facts.common.vendor, 0))
+            missing = "its instructions are another vendor's";
         if (missing)
             snprintf(line, SENTENCE, "%s", missing);
         else if (settle(dev, probe, line, SENTENCE) != TSR_OK)

@@ -115,7 +115,7 @@ void tsri_opencl_define_tiled_half(const tsri_opencl_variant *variant, const tsr
             TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                                \
     }
 /* The same by matrix units (units.c), where the op asks for f16 or bf16: two variants for each unit, of
- * which _few is for up to 16 rows of x. sm, sn: sub-groups; tm, tn: results of the unit for each. */
+ * which _few is for up to 16 rows of x. */
 bool tsri_opencl_fits_units(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                             const tsr_op *op, const char **why);
 bool tsri_opencl_fits_units_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -124,43 +124,71 @@ void tsri_opencl_define_units(const tsri_opencl_variant *variant, const tsr_op *
                               tsri_opencl_defines *defines);
 void tsri_opencl_bind_units(const tsri_opencl_variant *variant, const tsr_op *op,
                             tsri_opencl_launch *launch);
-#define TSRI_OPENCL_UNIT_VARIANT(name_, op_, file_, probe_, score_, fits_, sm, sn, tm, tn, bk)   \
-    {                                                                                            \
-        .name = name_, .op = op_, .file = file_, .gpu = true, .probe = probe_, .newest_c = true, \
-        .score = score_,                                                                         \
-        .tunables = {{"SM", sm, 1, 8},                                                           \
-                     {"SN", sn, 1, 8},                                                           \
-                     {"TM", tm, 1, 4},                                                           \
-                     {"TN", tn, 2, 8},                                                           \
-                     {"BK", bk, 16, 64}},                                                        \
-        .weight_operand = 1, .fits = fits_, .define = tsri_opencl_define_units,                  \
-        .bind = tsri_opencl_bind_units                                                           \
+/* The same with int8 products (int8.c), exact, so that no one needs to ask for them. */
+bool tsri_opencl_fits_units_int8(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why);
+bool tsri_opencl_fits_units_int8_few(const tsri_opencl_variant *variant,
+                                     const tsri_opencl_facts *facts, const tsr_op *op,
+                                     const char **why);
+void tsri_opencl_define_units_int8(const tsri_opencl_variant *variant, const tsr_op *op,
+                                   tsri_opencl_defines *defines);
+void tsri_opencl_bind_units_int8(const tsri_opencl_variant *variant, const tsr_op *op,
+                                 tsri_opencl_launch *launch);
+/* What both share: a unit's constant and sizes, as cl/units/NAME.clh has them; whether the op has at most
+ * 16 rows of x; the grid and the work-group. */
+typedef struct tsri_opencl_unit {
+    const char *constant;
+    int lanes, m, n, k;
+} tsri_opencl_unit;
+tsri_opencl_unit tsri_opencl_unit_of(const tsri_opencl_variant *variant);
+bool tsri_opencl_fits_unit_rows(const tsr_op *op, const char **why);
+void tsri_opencl_group_units(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_launch *launch);
+/* MAKE(op, folder, name, probe, few, sm, sn, tm, tn, bk, tm_int8) for each variant: sub-groups of a
+ * work-group; results of the unit for each; the step of f16; tm of int8 products, whose tile is smaller: a
+ * prompt of 512 rows and 2048 outputs then has 128 of them. `few` is _few or empty. */
+#define TSRI_OPENCL_UNIT_VARIANTS(MAKE, op_, folder)                                        \
+    MAKE(op_, folder, "mma_few", TSRI_OPENCL_PROBE_MMA, _few, 1, 4, 1, 2, 32, 1),           \
+        MAKE(op_, folder, "mma", TSRI_OPENCL_PROBE_MMA, , 2, 4, 4, 4, 16, 2),               \
+        MAKE(op_, folder, "mfma_few", TSRI_OPENCL_PROBE_MFMA, _few, 1, 2, 1, 2, 32, 1),     \
+        MAKE(op_, folder, "mfma", TSRI_OPENCL_PROBE_MFMA, , 2, 2, 2, 2, 16, 1),             \
+        MAKE(op_, folder, "wmma11_few", TSRI_OPENCL_PROBE_WMMA11, _few, 1, 4, 1, 2, 32, 1), \
+        MAKE(op_, folder, "wmma11", TSRI_OPENCL_PROBE_WMMA11, , 2, 4, 4, 2, 16, 2),         \
+        MAKE(op_, folder, "wmma12_few", TSRI_OPENCL_PROBE_WMMA12, _few, 1, 4, 1, 2, 32, 1), \
+        MAKE(op_, folder, "wmma12", TSRI_OPENCL_PROBE_WMMA12, , 2, 4, 4, 2, 16, 2),         \
+        MAKE(op_, folder, "dpas8_few", TSRI_OPENCL_PROBE_DPAS8, _few, 2, 8, 1, 2, 16, 1),   \
+        MAKE(op_, folder, "dpas8", TSRI_OPENCL_PROBE_DPAS8, , 4, 8, 2, 2, 16, 2),           \
+        MAKE(op_, folder, "dpas16_few", TSRI_OPENCL_PROBE_DPAS16, _few, 1, 8, 1, 2, 16, 1), \
+        MAKE(op_, folder, "dpas16", TSRI_OPENCL_PROBE_DPAS16, , 4, 4, 1, 2, 16, 1)
+enum {
+    TSRI_OPENCL_UNITS_SCORE = 98,
+    TSRI_OPENCL_UNITS_SCORE_few,
+    TSRI_OPENCL_UNITS_INT8_SCORE = 73,
+    TSRI_OPENCL_UNITS_INT8_SCORE_few
+};
+#define TSRI_OPENCL_UNIT_HALF(op_, folder, name_, probe_, few, sm, sn, tm, tn, bk, tm_int8) \
+    {                                                                                       \
+        .name = name_, .op = op_, .file = folder "/units.cl", .gpu = true, .probe = probe_, \
+        .newest_c = true, .score = TSRI_OPENCL_UNITS_SCORE##few,                            \
+        .tunables = {{"SM", sm, 1, 8},                                                      \
+                     {"SN", sn, 1, 8},                                                      \
+                     {"TM", tm, 1, 4},                                                      \
+                     {"TN", tn, 2, 8},                                                      \
+                     {"BK", bk, 16, 64}},                                                   \
+        .weight_operand = 1, .fits = tsri_opencl_fits_units##few,                           \
+        .define = tsri_opencl_define_units, .bind = tsri_opencl_bind_units                  \
     }
-#define TSRI_OPENCL_UNIT_VARIANTS(op_, file_)                                            \
-    TSRI_OPENCL_UNIT_VARIANT("mma_few", op_, file_, TSRI_OPENCL_PROBE_MMA, 99,           \
-                             tsri_opencl_fits_units_few, 1, 4, 1, 2, 32),                \
-        TSRI_OPENCL_UNIT_VARIANT("mma", op_, file_, TSRI_OPENCL_PROBE_MMA, 98,           \
-                                 tsri_opencl_fits_units, 2, 4, 4, 4, 16),                \
-        TSRI_OPENCL_UNIT_VARIANT("mfma_few", op_, file_, TSRI_OPENCL_PROBE_MFMA, 99,     \
-                                 tsri_opencl_fits_units_few, 1, 2, 1, 2, 32),            \
-        TSRI_OPENCL_UNIT_VARIANT("mfma", op_, file_, TSRI_OPENCL_PROBE_MFMA, 98,         \
-                                 tsri_opencl_fits_units, 2, 2, 2, 2, 16),                \
-        TSRI_OPENCL_UNIT_VARIANT("wmma11_few", op_, file_, TSRI_OPENCL_PROBE_WMMA11, 99, \
-                                 tsri_opencl_fits_units_few, 1, 4, 1, 2, 32),            \
-        TSRI_OPENCL_UNIT_VARIANT("wmma11", op_, file_, TSRI_OPENCL_PROBE_WMMA11, 98,     \
-                                 tsri_opencl_fits_units, 2, 4, 4, 2, 16),                \
-        TSRI_OPENCL_UNIT_VARIANT("wmma12_few", op_, file_, TSRI_OPENCL_PROBE_WMMA12, 99, \
-                                 tsri_opencl_fits_units_few, 1, 4, 1, 2, 32),            \
-        TSRI_OPENCL_UNIT_VARIANT("wmma12", op_, file_, TSRI_OPENCL_PROBE_WMMA12, 98,     \
-                                 tsri_opencl_fits_units, 2, 4, 4, 2, 16),                \
-        TSRI_OPENCL_UNIT_VARIANT("dpas8_few", op_, file_, TSRI_OPENCL_PROBE_DPAS8, 99,   \
-                                 tsri_opencl_fits_units_few, 2, 8, 1, 2, 16),            \
-        TSRI_OPENCL_UNIT_VARIANT("dpas8", op_, file_, TSRI_OPENCL_PROBE_DPAS8, 98,       \
-                                 tsri_opencl_fits_units, 4, 8, 2, 2, 16),                \
-        TSRI_OPENCL_UNIT_VARIANT("dpas16_few", op_, file_, TSRI_OPENCL_PROBE_DPAS16, 99, \
-                                 tsri_opencl_fits_units_few, 1, 8, 1, 2, 16),            \
-        TSRI_OPENCL_UNIT_VARIANT("dpas16", op_, file_, TSRI_OPENCL_PROBE_DPAS16, 98,     \
-                                 tsri_opencl_fits_units, 4, 4, 1, 2, 16)
+#define TSRI_OPENCL_UNIT_INT8(op_, folder, name_, probe_, few, sm, sn, tm, tn, bk, tm_int8) \
+    {                                                                                       \
+        .name = "int8_" name_, .op = op_, .file = folder "/units_int8.cl",                  \
+        .before = &tsri_opencl_stage_quantise_rows, .gpu = true, .probe = probe_,           \
+        .newest_c = true, .score = TSRI_OPENCL_UNITS_INT8_SCORE##few,                       \
+        .tunables = {{"SM", sm, 1, 8}, {"SN", sn, 1, 8},    {"TM", tm_int8, 1, 4},          \
+                     {"TN", tn, 2, 8}, {"BLOCKS", 1, 1, 4}, {"ROW_GROUP", 256, 64, 256}},   \
+        .layout = &tsri_opencl_layout_panels32_blocks, .weight_operand = 1,                 \
+        .fits = tsri_opencl_fits_units_int8##few, .define = tsri_opencl_define_units_int8,  \
+        .bind = tsri_opencl_bind_units_int8                                                 \
+    }
 /* The same with int8 products (int8.c): a stage quantises the rows of x, or (direct) each work-group
  * does, where they are one or two. Without an instruction for dot products of bytes they are slower than
  * products of floats, and so score less. Those with a layout read
@@ -219,7 +247,8 @@ bool tsri_opencl_by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pit
                               &tsri_opencl_stage_quantise_rows, NULL, int8, 65, 50,                \
                               {"GN", 16, 4, 32}, {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256})
 #define TSRI_OPENCL_TILED_ROWS(op_, folder, tn, bk)                                              \
-    TSRI_OPENCL_UNIT_VARIANTS(op_, folder "/units.cl"),                                          \
+    TSRI_OPENCL_UNIT_VARIANTS(TSRI_OPENCL_UNIT_HALF, op_, folder),                               \
+        TSRI_OPENCL_UNIT_VARIANTS(TSRI_OPENCL_UNIT_INT8, op_, folder),                           \
         TSRI_OPENCL_HALF_VARIANTS(op_, folder "/tiled.cl", tn, bk),                              \
         TSRI_OPENCL_INT8_VARIANTS(op_, folder), TSRI_OPENCL_FEW_FLOAT(op_, folder),              \
         {TSRI_OPENCL_TILED_VARIANT("skinny", op_, folder "/tiled.cl", 70,                        \

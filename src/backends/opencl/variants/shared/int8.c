@@ -98,6 +98,42 @@ void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_weight_depth(op) * tm * tn));
 }
 
+/* --- tiles by matrix units --- */
+
+bool tsri_opencl_fits_units_int8(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
+    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant);
+    const int64_t sm = tsri_opencl_variant_tunable(variant, "SM"),
+                  sn = tsri_opencl_variant_tunable(variant, "SN"),
+                  blocks = tsri_opencl_variant_tunable(variant, "BLOCKS"),
+                  row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
+    const int64_t items = sm * sn * unit.lanes,
+                  m = sm * tsri_opencl_variant_tunable(variant, "TM") * unit.m,
+                  n = sn * tsri_opencl_variant_tunable(variant, "TN") * unit.n;
+    return fits_products(op, why) && fits_panels(op, why) && tsri_opencl_fits_weighted(op, why) &&
+           tsri_opencl_fits_group(facts, items < row ? row : items,
+                                  8 * ((m + n) * (8 * blocks + 4) + n * blocks), why);
+}
+
+bool tsri_opencl_fits_units_int8_few(const tsri_opencl_variant *variant,
+                                     const tsri_opencl_facts *facts, const tsr_op *op,
+                                     const char **why) {
+    return tsri_opencl_fits_unit_rows(op, why) &&
+           tsri_opencl_fits_units_int8(variant, facts, op, why);
+}
+
+void tsri_opencl_define_units_int8(const tsri_opencl_variant *variant, const tsr_op *op,
+                                   tsri_opencl_defines *defines) {
+    tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_int(defines, tsri_opencl_unit_of(variant).constant, 1);
+}
+
+void tsri_opencl_bind_units_int8(const tsri_opencl_variant *variant, const tsr_op *op,
+                                 tsri_opencl_launch *launch) {
+    arg_int8(launch, op, false);
+    tsri_opencl_group_units(variant, op, launch);
+}
+
 /* --- few rows --- */
 
 enum {

@@ -7,14 +7,8 @@ TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
 enum { FEW = 16 }; /* rows of x of the variants whose tile is that small */
 
-/* A unit's constant and sizes, as cl/units/NAME.clh has them. */
-typedef struct unit {
-    const char *constant;
-    int lanes, m, n, k;
-} unit;
-
-static unit unit_of(const tsri_opencl_variant *variant) {
-    static const unit units[TSRI_OPENCL_PROBES] = {
+tsri_opencl_unit tsri_opencl_unit_of(const tsri_opencl_variant *variant) {
+    static const tsri_opencl_unit units[TSRI_OPENCL_PROBES] = {
         [TSRI_OPENCL_PROBE_MMA] = {"UNIT_MMA", 32, 16, 8, 16},
         [TSRI_OPENCL_PROBE_MFMA] = {"UNIT_MFMA", 64, 32, 32, 8},
         [TSRI_OPENCL_PROBE_WMMA11] = {"UNIT_WMMA11", 32, 16, 16, 16},
@@ -27,7 +21,7 @@ static unit unit_of(const tsri_opencl_variant *variant) {
 
 bool tsri_opencl_fits_units(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                             const tsr_op *op, const char **why) {
-    const unit unit = unit_of(variant);
+    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant);
     const uint32_t compute = tsri_opencl_weighted_attrs(op)->compute;
     const int64_t sm = tsri_opencl_variant_tunable(variant, "SM"),
                   sn = tsri_opencl_variant_tunable(variant, "SN"),
@@ -43,32 +37,40 @@ bool tsri_opencl_fits_units(const tsri_opencl_variant *variant, const tsri_openc
            tsri_opencl_fits_group(facts, sm * sn * unit.lanes, 8 * (m + n) * (bk / 2 + 4), why);
 }
 
+bool tsri_opencl_fits_unit_rows(const tsr_op *op, const char **why) {
+    return tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) <= FEW ||
+           tsri_opencl_refuse(why, "made for up to 16 rows of x; this plan has more");
+}
+
 bool tsri_opencl_fits_units_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                 const tsr_op *op, const char **why) {
-    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) > FEW)
-        return tsri_opencl_refuse(why, "made for up to 16 rows of x; this plan has more");
-    return tsri_opencl_fits_units(variant, facts, op, why);
+    return tsri_opencl_fits_unit_rows(op, why) && tsri_opencl_fits_units(variant, facts, op, why);
 }
 
 void tsri_opencl_define_units(const tsri_opencl_variant *variant, const tsr_op *op,
                               tsri_opencl_defines *defines) {
     const bool half = tsri_opencl_weighted_attrs(op)->compute == TSR_COMPUTE_F16;
     tsri_opencl_define_tiled(variant, op, defines);
-    tsri_opencl_define_int(defines, unit_of(variant).constant, 1);
+    tsri_opencl_define_int(defines, tsri_opencl_unit_of(variant).constant, 1);
     tsri_opencl_define_int(defines, "PRODUCT", half ? TSR_F16 : TSR_BF16);
 }
 
-void tsri_opencl_bind_units(const tsri_opencl_variant *variant, const tsr_op *op,
-                            tsri_opencl_launch *launch) {
-    const unit unit = unit_of(variant);
+void tsri_opencl_group_units(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_launch *launch) {
+    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant);
     const int64_t outputs = tsri_opencl_weight_outputs(op), depth = tsri_opencl_weight_depth(op);
     const int items =
                   tsri_opencl_tuned(launch, "SM") * tsri_opencl_tuned(launch, "SN") * unit.lanes,
               m = tsri_opencl_tuned(launch, "SM") * tsri_opencl_tuned(launch, "TM") * unit.m,
               n = tsri_opencl_tuned(launch, "SN") * tsri_opencl_tuned(launch, "TN") * unit.n;
-    tsri_opencl_arg_tiled(launch, op);
     tsri_opencl_grid(launch, 0, tsri_tensor_const((outputs + n - 1) / n * items), 1);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->in[X]), m);
     tsri_opencl_group(launch, items, 1, 1);
     tsri_opencl_work(launch, tsri_tensor_const(depth * m * n / items));
+}
+
+void tsri_opencl_bind_units(const tsri_opencl_variant *variant, const tsr_op *op,
+                            tsri_opencl_launch *launch) {
+    tsri_opencl_arg_tiled(launch, op);
+    tsri_opencl_group_units(variant, op, launch);
 }
