@@ -19,11 +19,11 @@ __kernel void KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __g
     const int id = min(max(ids[ids0 + n], 0), whole - 1) - first;
     if (id < 0 || id >= V)
         return;
-    __global const uchar *plane = PANEL(id, c / 32) + (c / 16 % PLANES * 32 + (id & 31)) * 16;
+    __global const uchar *plane = PANEL(id, c / 32) + (REST(c / 16, PLANES) * 32 + (id & 31)) * 16;
 #if PLANES == 2
-    const int number = (char)plane[c % 16];
+    const int number = (char)plane[REST(c, 16)];
 #else
-    const int number = (plane[c % 16] >> c / 16 % 2 * 4 & 15) - 8;
+    const int number = (plane[REST(c, 16)] >> REST(c / 16, 2) * 4 & 15) - 8;
 #endif
     y[y0 + n * y_row + c] = scale * ((float)number * SCALE_OF(id, c / 32));
 }

@@ -32,7 +32,7 @@ static void see(void *data, const tsr_variant *offered) {
     variant->varies = offered->batch_variant;
     if (offered->fits && seen->best < 0)
         seen->best = (int)i;
-    if (!offered->fits)
+    if (!offered->fits && !variant->tried)
         snprintf(variant->why, sizeof variant->why, "%s", offered->why);
 }
 

@@ -17,11 +17,12 @@ enum { TSRI_VERIFY_MAX_VARIANTS = 128, TSRI_VERIFY_FORCED = 160 };
 
 typedef struct tsri_verify_variant {
     char name[96]; /* "linear/packed" */
-    char why[256]; /* why it did not fit the latest case that it did not fit */
+    char why[256]; /* why it fitted no case, by the latest; or why the device refused it */
     bool fits;     /* it fits the case */
     bool varies;   /* it may give other bytes in a batch than alone */
     bool fitted;   /* it has fitted a case */
     bool here;     /* the device has it for the case */
+    bool tried;    /* a case was given to it, which the device may have refused when it was built */
     bool ran;      /* it has run a case */
 } tsri_verify_variant;
 
