@@ -20,14 +20,10 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 #include "matmul/few_float.clh"
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
-        const int r = RESULT(own) / SHARE, n = first_output + REST(RESULT(own), SHARE);
-        if (r < rows && n < F) {
+        const int m = RESULT(own) / SHARE, n = first_output + REST(RESULT(own), SHARE);
+        if (m < rows && n < F) {
             float gate = sum[own][0], up = sum[own][1];
-#if HAS_BIAS
-            gate += LOAD(BIAS_DTYPE, bias, bias0 + n);
-            up += LOAD(BIAS_DTYPE, bias, bias0 + F + n);
-#endif
-            y[y0 + r * y_row + n] = ACTIVATE(ACT, float, gate) * up;
+#include "glu_linear/finish_one.clh"
         }
     }
 }

@@ -21,15 +21,11 @@ KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMEN
 #include "matmul/few_int8.clh"
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
-        const int r = own * SPLIT + part;
-        if (r < rows && n < F) {
-            const float factor = DOWN(r);
+        const int m = own * SPLIT + part;
+        if (m < rows && n < F) {
+            const float factor = DOWN(m);
             float gate = sum[own][0] * factor, up = sum[own][1] * factor;
-#if HAS_BIAS
-            gate += LOAD(BIAS_DTYPE, bias, bias0 + n);
-            up += LOAD(BIAS_DTYPE, bias, bias0 + F + n);
-#endif
-            y[y0 + r * y_row + n] = ACTIVATE(ACT, float, gate) * up;
+#include "glu_linear/finish_one.clh"
         }
     }
 }

@@ -30,17 +30,10 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 #include "matmul/few_float.clh"
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
-        const int r = RESULT(own) / SHARE, n = first_output + REST(RESULT(own), SHARE);
-        if (r < rows && n < N) {
+        const int m = RESULT(own) / SHARE, n = first_output + REST(RESULT(own), SHARE);
+        if (m < rows && n < N) {
             float v = sum[own][0];
-#if HAS_BIAS
-            v += LOAD(BIAS_DTYPE, bias, bias0 + n);
-#endif
-            v = ACTIVATE(ACT, float, v);
-#if HAS_RESIDUAL
-            v += residual[residual0 + r * residual_row + n];
-#endif
-            y[y0 + r * y_row + n] = v;
+#include "linear/finish_one.clh"
         }
     }
 }

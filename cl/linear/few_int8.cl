@@ -32,17 +32,10 @@ KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMEN
 #include "matmul/few_int8.clh"
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
-        const int r = own * SPLIT + part;
-        if (r < rows && n < N) {
-            float v = sum[own][0] * DOWN(r);
-#if HAS_BIAS
-            v += LOAD(BIAS_DTYPE, bias, bias0 + n);
-#endif
-            v = ACTIVATE(ACT, float, v);
-#if HAS_RESIDUAL
-            v += residual[residual0 + r * residual_row + n];
-#endif
-            y[y0 + r * y_row + n] = v;
+        const int m = own * SPLIT + part;
+        if (m < rows && n < N) {
+            float v = sum[own][0] * DOWN(m);
+#include "linear/finish_one.clh"
         }
     }
 }
