@@ -246,14 +246,13 @@ static bool is_of_int8(const tsri_case *c) {
 /* One variant on the cases of a kind that it takes: `most` of them, spread over all. */
 static void run_unit(tsri_verify_place place, const tsri_case_list *list, const char *op,
                      const char *variant, bool (*of_kind)(const tsri_case *c), size_t most) {
-    const tsri_case *all[MOST_CASES], *picked[16];
-    size_t n_all = 0, ran = 0;
+    const tsri_case *picked[16];
+    fitting found = {.n = 0};
+    size_t ran = 0;
     for (size_t i = 0; i < list->n; i++)
-        if (of_kind(&list->cases[i]) && n_all < MOST_CASES)
-            all[n_all++] = &list->cases[i];
-    const size_t n = n_all < most ? n_all : most;
-    for (size_t k = 0; k < n; k++)
-        picked[k] = all[(2 * k + 1) * n_all / (2 * n)];
+        if (of_kind(&list->cases[i]) && found.n < MOST_CASES)
+            found.cases[found.n++] = i;
+    const size_t n = pick(list, &found, most, picked);
     build_ahead(place, op, variant, picked, n);
     for (size_t k = 0; k < n; k++) {
         tsri_case_values plain = {0}, other = {0};

@@ -134,13 +134,17 @@ void tsri_opencl_define_units_int8(const tsri_opencl_variant *variant, const tsr
                                    tsri_opencl_defines *defines);
 void tsri_opencl_bind_units_int8(const tsri_opencl_variant *variant, const tsr_op *op,
                                  tsri_opencl_launch *launch);
-/* What both share: a unit's constant and sizes, as cl/units/NAME.clh has them; whether the op has at most
- * 16 rows of x; the grid and the work-group. */
+/* What both share: a unit's constant and sizes, as cl/units/NAME.clh has them; in `fits`, the work-items of
+ * a work-group and its tile; whether the op has at most 16 rows of x; the grid and the work-group. */
 typedef struct tsri_opencl_unit {
     const char *constant;
     int lanes, m, n, k;
 } tsri_opencl_unit;
 tsri_opencl_unit tsri_opencl_unit_of(const tsri_opencl_variant *variant);
+typedef struct tsri_opencl_unit_tile {
+    int64_t items, rows, columns;
+} tsri_opencl_unit_tile;
+tsri_opencl_unit_tile tsri_opencl_tile_of_units(const tsri_opencl_variant *variant);
 bool tsri_opencl_fits_unit_rows(const tsr_op *op, const char **why);
 void tsri_opencl_group_units(const tsri_opencl_variant *variant, const tsr_op *op,
                              tsri_opencl_launch *launch);

@@ -102,17 +102,13 @@ void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
 
 bool tsri_opencl_fits_units_int8(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                  const tsr_op *op, const char **why) {
-    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant);
-    const int64_t sm = tsri_opencl_variant_tunable(variant, "SM"),
-                  sn = tsri_opencl_variant_tunable(variant, "SN"),
-                  blocks = tsri_opencl_variant_tunable(variant, "BLOCKS"),
+    const tsri_opencl_unit_tile tile = tsri_opencl_tile_of_units(variant);
+    const int64_t blocks = tsri_opencl_variant_tunable(variant, "BLOCKS"),
                   row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
-    const int64_t items = sm * sn * unit.lanes,
-                  m = sm * tsri_opencl_variant_tunable(variant, "TM") * unit.m,
-                  n = sn * tsri_opencl_variant_tunable(variant, "TN") * unit.n;
     return fits_products(op, why) && fits_panels(op, why) && tsri_opencl_fits_weighted(op, why) &&
-           tsri_opencl_fits_group(facts, items < row ? row : items,
-                                  8 * ((m + n) * (8 * blocks + 4) + n * blocks), why);
+           tsri_opencl_fits_group(
+               facts, tile.items < row ? row : tile.items,
+               8 * ((tile.rows + tile.columns) * (8 * blocks + 4) + tile.columns * blocks), why);
 }
 
 bool tsri_opencl_fits_units_int8_few(const tsri_opencl_variant *variant,

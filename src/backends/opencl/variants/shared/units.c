@@ -19,22 +19,29 @@ tsri_opencl_unit tsri_opencl_unit_of(const tsri_opencl_variant *variant) {
     return units[variant->probe];
 }
 
+tsri_opencl_unit_tile tsri_opencl_tile_of_units(const tsri_opencl_variant *variant) {
+    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant);
+    const int64_t sm = tsri_opencl_variant_tunable(variant, "SM"),
+                  sn = tsri_opencl_variant_tunable(variant, "SN");
+    return (tsri_opencl_unit_tile){.items = sm * sn * unit.lanes,
+                                   .rows = sm * tsri_opencl_variant_tunable(variant, "TM") * unit.m,
+                                   .columns =
+                                       sn * tsri_opencl_variant_tunable(variant, "TN") * unit.n};
+}
+
 bool tsri_opencl_fits_units(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                             const tsr_op *op, const char **why) {
-    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant);
+    const tsri_opencl_unit_tile tile = tsri_opencl_tile_of_units(variant);
     const uint32_t compute = tsri_opencl_weighted_attrs(op)->compute;
-    const int64_t sm = tsri_opencl_variant_tunable(variant, "SM"),
-                  sn = tsri_opencl_variant_tunable(variant, "SN"),
-                  bk = tsri_opencl_variant_tunable(variant, "BK"),
-                  m = sm * tsri_opencl_variant_tunable(variant, "TM") * unit.m,
-                  n = sn * tsri_opencl_variant_tunable(variant, "TN") * unit.n;
+    const int64_t bk = tsri_opencl_variant_tunable(variant, "BK");
     if (compute != TSR_COMPUTE_F16 && compute != TSR_COMPUTE_BF16)
         return tsri_opencl_refuse(why, "its products are of f16 or bf16; this op asks for others");
-    if (bk % unit.k)
+    if (bk % tsri_opencl_unit_of(variant).k)
         return tsri_opencl_refuse(why,
                                   "BK is no multiple of the inputs that the unit takes at once");
     return tsri_opencl_fits_weighted(op, why) &&
-           tsri_opencl_fits_group(facts, sm * sn * unit.lanes, 8 * (m + n) * (bk / 2 + 4), why);
+           tsri_opencl_fits_group(facts, tile.items, 8 * (tile.rows + tile.columns) * (bk / 2 + 4),
+                                  why);
 }
 
 bool tsri_opencl_fits_unit_rows(const tsr_op *op, const char **why) {
