@@ -64,8 +64,8 @@ static const struct {
     const char *
         vendor; /* a pattern; other vendors' devices are spared the trial, which takes a process. NULL: all */
 } table[TSRI_OPENCL_PROBES] = {
-    [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false},
-    [TSRI_OPENCL_PROBE_DOT] = {"probe/dot.cl", dot_missing, true},
+    [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false, NULL},
+    [TSRI_OPENCL_PROBE_DOT] = {"probe/dot.cl", dot_missing, true, NULL},
     [TSRI_OPENCL_PROBE_MMA] = {"probe/mma.cl", unit_missing, true, "*NVIDIA*"},
     [TSRI_OPENCL_PROBE_MFMA] = {"probe/mfma.cl", unit_missing, true, "A*M*D*"},
     [TSRI_OPENCL_PROBE_WMMA11] = {"probe/wmma11.cl", unit_missing, true, "A*M*D*"},
