@@ -89,6 +89,7 @@ typedef struct tsri_case {
     tsri_case_operand in[TSRI_CASE_MAX_IN];
     tsri_case_attrs attrs, term_attrs; /* struct_size 0: none */
     int64_t sizes[TSR_SYMBOLS];        /* B T S U N */
+    int64_t most[TSR_SYMBOLS];         /* what its plan is made for, where that is more */
     tsri_case_bound bound[TSRI_CASE_MAX_OUT];
     char reason[200]; /* how the bound is derived */
     bool reads_state; /* the states that the op writes are compared, and its result */

@@ -73,5 +73,7 @@ void tsri_case_bounds(const tsri_case *c, tsr_bounds *bounds) {
         bounds->lowest[i] = c->sizes[i];
         bounds->highest[i] =
             c->sizes[i] > 1 ? c->sizes[i] : 1; /* a plan for sizes of 0 is made for 1 */
+        if (c->most[i] > bounds->highest[i])
+            bounds->highest[i] = c->most[i];
     }
 }

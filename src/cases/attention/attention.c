@@ -285,6 +285,23 @@ static void add_chunks(tsri_case_list *list) {
     }
 }
 
+/* A plan for several chunks, run with one: 1 key, some, all of a chunk, one more; a row that sees none. */
+static void add_one_chunk(tsri_case_list *list) {
+    static const form forms[] = {
+        {1, 1, 1, 4, 1, 64, 64, 1, 0, 1, 1, {0}, {1}, " of 600"},
+        {2, 2, 97, 8, 1, 64, 64, 1, 0, 2, 2, {95, 30}, {97, 32}, " of 600"},
+        {2, 1, 256, 4, 4, 24, 19, 1, 0, 2, 2, {255, 0}, {256, 0}, " of 600"},
+        {1, 3, 257, 4, 2, 16, 16, 1, 0, 1, 1, {254}, {257}, " of 600"},
+        {2, 5, 130, 4, 2, 5, 7, 0, 0, 0, 2, {0}, {130, 7}, " of 600, odd"},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        tsri_case *c = add(list, &forms[i]);
+        c->most[2] = 600;
+        c->want = i % 2 ? 0 : 2;
+        c->in[1].dtype = c->in[2].dtype = i % 2 ? TSR_F16 : TSR_F32;
+    }
+}
+
 /* Prompts, with as many key heads as query heads and with fewer; an encoder's batch; tokens after
  * 1023 others, alone and in a batch. */
 static void add_timed(tsri_case_list *list) {
@@ -359,5 +376,6 @@ void tsri_cases_attention(tsri_case_list *list) {
     add_relative(list);
     add_models(list);
     add_chunks(list);
+    add_one_chunk(list);
     add_timed(list);
 }
