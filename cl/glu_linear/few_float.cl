@@ -5,6 +5,7 @@
  *   adds, order, needs, build, tune as linear/few_float; a work-item has the two sums of a gate and its up
  *   claims  loads 128
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
+#include "linear/norm.clh"
 #include "matmul/pieces.clh"
 #define GATES 2
 #define WEIGHT_ROW(n, g) ((n) + (g) * F)
@@ -12,7 +13,7 @@
 __kernel __attribute__((reqd_work_group_size(OUTPUTS * PARTS, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
        __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set,
-       int F, int depth, int x_row, int y_row)
+       int F, int depth, int x_row, int y_row NORM_HERE)
 {
     const int rows = SIZE(R), outputs = F;
     x += x0;

@@ -13,7 +13,7 @@
 
 __kernel __attribute__((reqd_work_group_size(32 * SPLIT, 1, 1))) void
 KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
-       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int depth X_ROW, int y_row)
+       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int depth X_ROW, int y_row X_NORM)
 {
     const int rows = SIZE(R);
     const int n = (int)get_global_id(0) / (32 * SPLIT) * 32 + REST((int)get_local_id(0), 32);

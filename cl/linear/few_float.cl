@@ -9,11 +9,12 @@
  *   order   as linear/plain, ascending k: the same bytes, in any batch
  *   needs   a work-group of OUTPUTS * PARTS and KIB KiB of local memory
  *   build   W_DTYPE f32|f16|bf16, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; ROWS 1|2|4|8, as many as x has at
- *           most; STEPS: DEPTH, or as many as KIB KiB of local memory allow
+ *           most; STEPS: DEPTH, or as many as KIB KiB of local memory allow; NORM 0|1
  *   tune    OUTPUTS rows of the weight and PARTS work-items for each; DEPTH pieces that each reads at once;
  *           KIB
  *   claims  loads 128
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
+#include "linear/norm.clh"
 #include "matmul/pieces.clh"
 #define GATES 1
 #define WEIGHT_ROW(n, g) (n)
@@ -22,7 +23,7 @@ __kernel __attribute__((reqd_work_group_size(OUTPUTS * PARTS, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
        __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
        __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int depth, int x_row, int residual_row,
-       int y_row)
+       int y_row NORM_HERE)
 {
     const int rows = SIZE(R), outputs = N;
     x += x0;

@@ -11,7 +11,7 @@
  *           much again; DOT: a compiler with dot products of bytes, which probe/dot.cl tries
  *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1; ROWS 1|2|4|8, as many as x
  *           has at most; STEPS: DEPTH, or as many as local memory allows; DIRECT 0|1, X_WORDS words of local memory
- *           for a row of x
+ *           for a row of x; NORM 0|1
  *   tune    SPLIT 1..8 parts of a work-group; DEPTH 1..8 blocks that are asked for at once
  *   claims  loads 128; dot
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
@@ -24,7 +24,7 @@
 __kernel __attribute__((reqd_work_group_size(32 * SPLIT, 1, 1))) void
 KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
        int bias0, __global const float *residual, int residual0, __global float *y, int y0, __global const int *dims, int R,
-       int R_set, int N, int depth X_ROW, int residual_row, int y_row)
+       int R_set, int N, int depth X_ROW, int residual_row, int y_row X_NORM)
 {
     const int rows = SIZE(R);
     const int n = (int)get_global_id(0) / (32 * SPLIT) * 32 + REST((int)get_local_id(0), 32);

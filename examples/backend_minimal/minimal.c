@@ -154,6 +154,8 @@ static const struct op_row *find(uint32_t id) {
 /* Why this variant can't run the op, or NULL. A refused op runs elsewhere, so a variant may support
  * as little as it likes, but it must say so here. */
 static const char *refuse(const tsr_op *op) {
+    if (op->id == TSR_OP_LINEAR && op->n_in > 4 && op->in[4])
+        return "no norm of x";
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i] && (op->in[i]->dtype != TSR_F32 || op->in[i]->rank < 1))
             return "only f32 arrays";

@@ -31,10 +31,11 @@ typedef enum tsr_op_id {
      */
     TSR_OP_MATMUL = 1,
     /**
-     * y[R,N] = act(sum_k x[R,k] w[k,N] + bias[N]) + residual[R,N].
+     * y[R,N] = act(sum_k z[R,k] w[k,N] + bias[N]) + residual[R,N], where z is x or, with norm, the
+     * result of TSR_OP_RMS_NORM for x, norm and norm_eps. With norm the op has no gradient.
      *
      * attrs  tsr_linear_attrs
-     * in     x, w, bias?, residual?
+     * in     x, w, bias?, residual?, norm?[K]
      * out    y
      * shape  w: [N,K] where trans_w, else [K,N]
      * dtype  w, a weight: f32, f16, bf16 or, where trans_w is set and K is a multiple of 32, blocks
@@ -42,10 +43,11 @@ typedef enum tsr_op_id {
      */
     TSR_OP_LINEAR = 2,
     /**
-     * y[R,F] = act(x w_gate + b_gate) * (x w_up + b_up). w has 2F outputs, the gate's first.
+     * y[R,F] = act(z w_gate + b_gate) * (z w_up + b_up). w has 2F outputs, the gate's first; z is as
+     * for linear.
      *
      * attrs  tsr_glu_linear_attrs
-     * in     x, w, bias?[2F]
+     * in     x, w, bias?[2F], norm?[K]
      * out    y
      * shape  w: [2F,K] where trans_w, else [K,2F]
      * dtype  w: as for linear
@@ -506,6 +508,7 @@ typedef struct tsr_linear_attrs {
     uint32_t trans_w;
     uint32_t activation; /**< tsr_activation */
     uint32_t compute;    /**< tsr_compute */
+    float norm_eps;      /**< of the norm; not read without one */
 } tsr_linear_attrs;
 
 typedef struct tsr_glu_linear_attrs {
@@ -513,6 +516,7 @@ typedef struct tsr_glu_linear_attrs {
     uint32_t trans_w;
     uint32_t activation;
     uint32_t compute;
+    float norm_eps;
 } tsr_glu_linear_attrs;
 
 typedef struct tsr_attention_attrs {

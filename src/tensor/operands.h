@@ -39,11 +39,13 @@
     IN(W, w, "K N", WEIGHT, NUMBERS, 0, EXCHANGED(tsr_linear_attrs, trans_w)) \
     IN(BIAS, bias, "N", F32, NUMBERS, OPTIONAL)                               \
     IN(RESIDUAL, residual, ".. N", F32, NUMBERS, OPTIONAL | OVERWRITTEN)      \
+    IN(NORM, norm, "K", F32, ODD, OPTIONAL)                                   \
     OUT(Y, y, ".. N", F32, 0)
 #define TSRI_OPERANDS_glu_linear(IN, OUT)                                          \
     IN(X, x, ".. K", F32, NUMBERS, 0)                                              \
     IN(W, w, "K 2F", WEIGHT, NUMBERS, 0, EXCHANGED(tsr_glu_linear_attrs, trans_w)) \
     IN(BIAS, bias, "2F", F32, NUMBERS, OPTIONAL)                                   \
+    IN(NORM, norm, "K", F32, ODD, OPTIONAL)                                        \
     OUT(Y, y, ".. F", F32, 0)
 #define TSRI_OPERANDS_attention(IN, OUT)                     \
     IN(Q, q, "B T H D", F32, NUMBERS, 0)                     \
@@ -311,6 +313,7 @@
 typedef enum tsri_tensor_role {
     TSRI_TENSOR_NUMBERS,  /* any */
     TSRI_TENSOR_POSITIVE, /* the op divides by them or takes their roots */
+    TSRI_TENSOR_ODD,      /* factors of a row that may then be quantised */
     TSRI_TENSOR_INDEX,    /* a place in what it counts; places may repeat */
     TSRI_TENSOR_SLOT,     /* the same, but sequences that write have slots of their own */
     TSRI_TENSOR_PAST,     /* how many positions of a sequence come before this run's */

@@ -71,6 +71,19 @@ static float number(bool positive, uint32_t input, size_t i) {
     return !positive ? value : 0.125f + (value < 0 ? -value : value);
 }
 
+/* An odd number of eighths. A row of products of two of these is quantised to 127 a / b with odd a and
+ * b, which is never halfway between two integers, nor so near it that a rounding before counts. */
+static float odd_number(uint32_t input, size_t i) {
+    return (float)(2 * (int)(scramble((uint32_t)i, input) % 10) - 9) / 8.0f;
+}
+
+static bool has_odd(const tsr_op *op, const tsri_tensor_operands *operands) {
+    for (uint32_t i = 0; i < op->n_in && i < operands->n_in; i++)
+        if (op->in[i] && operands->in[i].role == TSRI_TENSOR_ODD)
+            return true;
+    return false;
+}
+
 static counts counts_of(const tsr_op *op, const int64_t *sizes, const tsri_tensor_operand *facts,
                         bool level) {
     const tsri_tensor_operands *operands = tsri_tensor_operands_of(op->id);
@@ -104,8 +117,10 @@ tsr_status tsri_tensor_sample(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]
     float *values = out;
     if (dtype != TSR_F32)
         TRY(tsri_base_new(n ? n : 1, sizeof *values, &values));
+    const bool odd = has_odd(op, operands) && facts->role != TSRI_TENSOR_POSITIVE;
     for (size_t i = 0; i < n; i++)
-        values[i] = number(facts->role == TSRI_TENSOR_POSITIVE, input, first + i);
+        values[i] = odd ? odd_number(input, first + i)
+                        : number(facts->role == TSRI_TENSOR_POSITIVE, input, first + i);
     if (dtype == TSR_F32)
         return TSR_OK;
     const tsr_status status = tsri_tensor_convert(dtype, out, TSR_F32, values, n);

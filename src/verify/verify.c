@@ -143,7 +143,7 @@ static tsr_status check_case(session *s, const wanted *want, bool *offered) {
 /* ---- which cases on which kernel variants ---- */
 
 /* Level smoke runs one case of each kind: a kernel variant and, if the device would choose it, the
- * dtypes of the weights and states that it reads. */
+ * dtypes of the weights and states that it reads, and whether it norms what it reads. */
 typedef struct kind {
     char name[192];
     size_t variant, at; /* the numbers of the variant and of the case */
@@ -160,10 +160,17 @@ typedef struct kinds {
 static const double fair_flops = 0x1p24;
 
 static void name_kind(const session *s, size_t variant, bool chosen, char name[192]) {
+    const tsri_tensor_operands *operands = tsri_tensor_operands_of(s->c->op);
     size_t n = (size_t)snprintf(name, 192, "%s", s->known.list[variant].name);
-    for (uint32_t i = 0; chosen && i < s->c->n_in && n < 180; i++)
-        if (s->c->in[i].present && s->c->in[i].kind != TSR_KIND_INPUT && s->c->in[i].rank > 1)
-            n += (size_t)snprintf(name + n, 192 - n, ",%d", (int)s->c->in[i].dtype);
+    for (uint32_t i = 0; chosen && i < s->c->n_in && n < 180; i++) {
+        const tsri_case_operand *operand = &s->c->in[i];
+        if (!operand->present || operand->kind == TSR_KIND_INPUT)
+            continue;
+        if (operands->in[i].role == TSRI_TENSOR_ODD)
+            n += (size_t)snprintf(name + n, 192 - n, ",%s", operands->in[i].name);
+        else if (operand->rank > 1)
+            n += (size_t)snprintf(name + n, 192 - n, ",%d", (int)operand->dtype);
+    }
 }
 
 /* Offers the current case, number `at`, as the one of its kind on a variant that fits it. */

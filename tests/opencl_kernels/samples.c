@@ -77,8 +77,9 @@ static void define_all(const tsri_opencl_variant *variant, const sample *s,
     *out = (tsri_opencl_defines){.variant = variant};
     if (variant->define)
         variant->define(variant, &s->op, out);
-    if (variant->before && variant->before->define)
-        variant->before->define(variant, &s->op, out);
+    const tsri_opencl_stage *stage = tsri_opencl_stage_of(variant, &s->op);
+    if (stage && stage->define)
+        stage->define(variant, &s->op, out);
 }
 
 /* Whether a line "#define NAME VALUE" is not among those `seen`. Of a number, two values are enough:

@@ -2,6 +2,7 @@
  * and 1.2; and a variant binds the parameters that its kernel has, by their names and in their
  * order. The ops are those of src/cases that fit the variant. */
 #include "backends/opencl/variants/shared/group.h"
+#include "backends/opencl/variants/shared/weighted.h"
 #include "backends/opencl/variants/variants.h"
 #include "recorder.h"
 
@@ -56,6 +57,15 @@ typedef struct kernel_of {
     void (*bind)(const tsri_opencl_variant *variant, const tsr_op *op, tsri_opencl_launch *launch);
     bool tunables; /* whether all tunables of the variant are defined */
 } kernel_of;
+
+static kernel_of own_kernel(const tsri_opencl_variant *variant) {
+    return (kernel_of){variant, variant->file, variant->define, variant->bind, true};
+}
+
+static kernel_of stage_kernel(const tsri_opencl_variant *variant) {
+    const tsri_opencl_stage *stage = variant->before;
+    return (kernel_of){variant, stage->file, stage->define, stage->bind, false};
+}
 
 static void append_instance(char *source, const kernel_of *kernel, const sample *s, int number) {
     const tsri_opencl_variant *variant = kernel->variant;
@@ -133,8 +143,14 @@ static cl_program build(const char *source, const char *options, const char *wha
 static void build_several(const kernel_of *kernel, const char *options) {
     char *source = calloc(1, MAX_SOURCE);
     const sample *samples[SAMPLES];
-    const int n = choose_samples(kernel->variant, samples);
+    const int chosen = choose_samples(kernel->variant, samples);
+    int n = 0;
+    for (int i = 0; i < chosen; i++) /* a stage, for the ops that need it */
+        if (kernel->tunables || tsri_opencl_stage_of(kernel->variant, &samples[i]->op))
+            samples[n++] = samples[i];
     cr_assert_not_null(source);
+    cr_expect(n || !chosen, "op %d, variant %s: no sample needs its stage %s", kernel->variant->op,
+              kernel->variant->name, kernel->file);
     append_file(source, "common/tessera.clh");
     append_file(source, "common/group.clh");
     for (int i = 0; i < n; i++)
@@ -169,15 +185,14 @@ Test(opencl_kernels, twice) {
         for (; variant && variant->name; variant++) {
             if (!is_built_here(variant))
                 continue;
-            const kernel_of own = {variant, variant->file, variant->define, variant->bind, true};
+            const kernel_of own = own_kernel(variant);
             build_several(&own, "-cl-std=CL1.2");
             if (variant->plain)
                 build_several(&own, "-cl-std=CL1.1");
-            const tsri_opencl_stage *before = variant->before;
-            if (before)
-                build_several(
-                    &(kernel_of){variant, before->file, before->define, before->bind, false},
-                    "-cl-std=CL1.2");
+            if (variant->before) {
+                const kernel_of stage = stage_kernel(variant);
+                build_several(&stage, "-cl-std=CL1.2");
+            }
         }
     }
     clReleaseContext(driver.context);
@@ -192,15 +207,12 @@ static void append_all(char *source, bool (*wanted)(const tsri_opencl_variant *v
             const sample *samples[SAMPLES];
             if (!wanted(variant) || !choose_samples(variant, samples))
                 continue;
-            const tsri_opencl_stage *before = variant->before;
-            append_instance(
-                source, &(kernel_of){variant, variant->file, variant->define, variant->bind, true},
-                samples[0], number++);
-            if (before)
-                append_instance(
-                    source,
-                    &(kernel_of){variant, before->file, before->define, before->bind, false},
-                    samples[0], number++);
+            const kernel_of own = own_kernel(variant);
+            append_instance(source, &own, samples[0], number++);
+            if (tsri_opencl_stage_of(variant, &samples[0]->op)) {
+                const kernel_of stage = stage_kernel(variant);
+                append_instance(source, &stage, samples[0], number++);
+            }
         }
 }
 
@@ -291,6 +303,12 @@ static const tsri_opencl_variant *best(const tsri_opencl_facts *facts, const tsr
     return found;
 }
 
+/* A norm of x is taken by variants with work-groups alone: elsewhere it is an op of its own. */
+static bool is_normed(const sample *s) {
+    return (s->op.id == TSR_OP_LINEAR || s->op.id == TSR_OP_GLU_LINEAR) &&
+           tsri_opencl_norm_of(&s->op);
+}
+
 Test(opencl_kernels, variants_for_gpus_are_chosen_on_gpus_alone) {
     tsri_opencl_facts facts[] = {sample_gpu(), sample_gpu(), sample_cpu(), sample_cpu(),
                                  sample_cpu()};
@@ -308,6 +326,12 @@ Test(opencl_kernels, variants_for_gpus_are_chosen_on_gpus_alone) {
                 const int op = listed[n];
                 const char *name = all->samples[i].name;
                 const tsri_opencl_variant *variant = best(&facts[f], &all->samples[i].op);
+                if (is_normed(&all->samples[i])) {
+                    cr_expect(f == 1 ? !variant : f > 1 || !variant || variant->gpu,
+                              "op %d, %s, device %zu: a norm is taken by %s", op, name, f,
+                              variant ? variant->name : "none");
+                    continue;
+                }
                 cr_assert_not_null(variant);
                 cr_expect(f < 2 || !variant->gpu, "op %d, %s, device %zu: %s", op, name, f,
                           variant->name);

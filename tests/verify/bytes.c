@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "support/cases.h"
 #include "tensor/convert.h"
+#include "tensor/operands.h"
 #include "tessera/verify.h"
 
 #include <criterion/criterion.h>
@@ -109,6 +110,20 @@ static void build_ahead(tsri_verify_place place, const char *op, const char *var
     (void)tsri_verify_build_ahead(cases, n, &place);
 }
 
+static bool has_norm(const tsri_case *c) {
+    const tsri_tensor_operands *operands = tsri_tensor_operands_of(c->op);
+    for (uint32_t i = 0; i < c->n_in; i++)
+        if (c->in[i].present && operands->in[i].role == TSRI_TENSOR_ODD)
+            return true;
+    return false;
+}
+
+/* The variant whose bytes the others give: plain, which takes no norm of x; then one that serves any
+ * number of rows. */
+static const char *model_of(const tsri_case *c) {
+    return !has_norm(c) ? "plain" : c->attrs.linear.compute == TSR_COMPUTE_INT8 ? "int8" : "tiled";
+}
+
 /* A variant that the device refuses when it is built is not compared. */
 static void check_variant(tsri_verify_place place, const char *op, const char *variant,
                           const tsri_case *const *cases, size_t n) {
@@ -116,7 +131,7 @@ static void check_variant(tsri_verify_place place, const char *op, const char *v
     build_ahead(place, op, variant, cases, n);
     for (size_t k = 0; k < n; k++) {
         tsri_case_values plain, other;
-        cr_assert_eq(run_variant(cases[k], place, op, "plain", &plain), TSR_OK, "%s: %s",
+        cr_assert_eq(run_variant(cases[k], place, op, model_of(cases[k]), &plain), TSR_OK, "%s: %s",
                      cases[k]->name, tsr_error_last());
         const tsr_status status = run_variant(cases[k], place, op, variant, &other);
         cr_expect(status == TSR_OK || strstr(tsr_error_last(), "can't be used"), "%s, %s: %s",
@@ -180,8 +195,12 @@ ParameterizedTest(subject *s, bytes, of_plain) {
     cr_assert_eq(tsri_cases_of(tsri_graph_op_named(s->op)->id, &list), TSR_OK);
     find_fitting(place, &list, &known, found);
     for (size_t r = 0; r < known.n; r++)
-        if (promises(&known.list[r]))
-            n += pick(&list, &found[r], most[cases_wanted()], &picked[n]);
+        if (promises(&known.list[r])) {
+            const size_t some = pick(&list, &found[r], most[cases_wanted()], &picked[n]);
+            for (size_t k = n, end = n + some; k < end; k++)
+                if (!has_norm(picked[k]))
+                    picked[n++] = picked[k];
+        }
     build_ahead(place, s->op, "plain", picked, n);
     n = 0;
     for (size_t r = 0; r < known.n; r++)
@@ -235,7 +254,7 @@ static bool tried_on_unit(const tsri_case *c) {
                         ((attrs->compute == TSR_COMPUTE_F16 && c->in[1].dtype == TSR_F16) ||
                          (attrs->compute == TSR_COMPUTE_BF16 && c->in[1].dtype == TSR_BF16));
     const bool wanted = cases_wanted() == TEST_ALL || attrs->compute == TSR_COMPUTE_BF16;
-    return !c->timed && wanted && (stored || strstr(c->name, "bf16, integers"));
+    return !c->timed && wanted && !has_norm(c) && (stored || strstr(c->name, "bf16, integers"));
 }
 
 /* Integer sums are exact, so that a unit gives plain's bytes in every case. */
@@ -261,7 +280,7 @@ static void run_unit(tsri_verify_place place, const tsri_case_list *list, const 
                   "%s, %s: %s", variant, picked[k]->name, tsr_error_last());
         ran += status == TSR_OK;
         if (status == TSR_OK && (is_of_int8(picked[k]) || strstr(picked[k]->name, "integers"))) {
-            cr_assert_eq(run_variant(picked[k], place, op, "plain", &plain), TSR_OK);
+            cr_assert_eq(run_variant(picked[k], place, op, model_of(picked[k]), &plain), TSR_OK);
             compare(picked[k], variant, &plain, &other);
         } else if (status == TSR_OK)
             check_unit(picked[k], variant, &other);
@@ -310,6 +329,58 @@ ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
         }
         free(list.cases);
     }
+    close_selected(&place);
+}
+
+/* ---- norms of x ---- */
+
+/* The case with other rows: so many numbers each. */
+static tsri_case with_width(const tsri_case *c, int64_t K) {
+    tsri_case other = *c;
+    other.in[0].dim[2] = other.in[1].dim[1] = other.in[4].dim[0] = TSRI_CASE_K(K);
+    return other;
+}
+
+/* A stage norms the rows, or the product's own work-groups, of any number of work-items from 4 to 256. A
+ * sum in another order seldom shows: in one of ten roots. So there are many rows, with more numbers than
+ * a float4 for each of 256 work-items. */
+Test(bytes, of_a_norm_by_any_work_group) {
+    static const char *const variants[][6] = {
+        {"tiled", "few_float:OUTPUTS=2:PARTS=2", "few_float:OUTPUTS=8:PARTS=16", "skinny"},
+        {"int8", "int8_few:ROW_GROUP=256", "int8_few:ROW_GROUP=128", "int8_direct:SPLIT=1",
+         "int8_direct:SPLIT=8"}};
+    enum { WIDTH = 1056, STEP = 32, WIDTHS = 40 };
+    tsri_verify_place place = {0};
+    tsri_case_list list = {0};
+    if (!open_selected(&place, 0) || cases_wanted() == TEST_SMOKE) {
+        close_selected(&place);
+        cr_skip_test("no OpenCL device is selected, or one that is slow to compile");
+    }
+    cr_assert_eq(tsri_cases_of(TSR_OP_LINEAR, &list), TSR_OK);
+    for (int eight = 0; eight < 2; eight++) {
+        const tsri_case *c = NULL;
+        for (size_t k = 0; k < list.n && !c; k++)
+            if (has_norm(&list.cases[k]) &&
+                strstr(list.cases[k].name,
+                       eight ? "M=2x1 K=128 N=65 q8_0" : "M=1x8 K=1032 N=67 f32") &&
+                (list.cases[k].attrs.linear.compute == TSR_COMPUTE_INT8) == eight)
+                c = &list.cases[k];
+        cr_assert_not_null(c);
+        for (int64_t w = 0; w < WIDTHS; w++) {
+            const tsri_case wide = with_width(c, WIDTH + w * STEP);
+            tsri_case_values first, other;
+            cr_assert_eq(run_variant(&wide, place, "linear", variants[eight][0], &first), TSR_OK,
+                         "%s", tsr_error_last());
+            for (int v = 1; variants[eight][v]; v++) {
+                cr_assert_eq(run_variant(&wide, place, "linear", variants[eight][v], &other),
+                             TSR_OK, "%s: %s", variants[eight][v], tsr_error_last());
+                compare(&wide, variants[eight][v], &first, &other);
+                tsri_case_values_clear(&other);
+            }
+            tsri_case_values_clear(&first);
+        }
+    }
+    free(list.cases);
     close_selected(&place);
 }
 

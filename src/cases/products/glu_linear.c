@@ -33,6 +33,52 @@ static tsri_case *add(tsri_case_list *list, int64_t T, int64_t K, int64_t F, tsr
     return c;
 }
 
+/* As in linear.c, int8 products and norms. */
+static void int8(tsri_case *c, int64_t K) {
+    c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_INT8;
+    c->in[0].fill = TSRI_CASE_STEPS;
+    c->bound[0].terms = (2.3 * (double)(K / 32 + 12) + 24) * TSRI_CASE_U;
+    tsri_case_reason(c,
+                     "(2.3 (K/32 + 12) + 24) u sum|gate terms| sum|up terms|, K = %lld: as "
+                     "linear's int8, twice",
+                     (long long)K);
+}
+
+static void norm(tsri_case *c, int64_t K) {
+    tsri_case_operand *weight = tsri_case_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_CASE_K(K));
+    weight->absolute = true;
+    if (c->attrs.glu_linear.compute == TSR_COMPUTE_INT8) {
+        weight->fill = TSRI_CASE_NUMBERS;
+        weight->numbers[0] = weight->numbers[3] = 1;
+        weight->numbers[1] = weight->numbers[2] = -1;
+    }
+    c->attrs.glu_linear.norm_eps = c->term_attrs.glu_linear.norm_eps = 1e-5f;
+    c->bound[0].terms += 2.3 * ((double)K + 8) * TSRI_CASE_U;
+    tsri_case_reason(c,
+                     "as without the norm, K = %lld, and 2.3 (K + 8) u sum|gate terms| sum|up "
+                     "terms| for the norm: as linear's, twice",
+                     (long long)K);
+}
+
+static void add_norms(tsri_case_list *list) {
+    static const int64_t shapes[][3] = {{1, 4, 5},     {1, 64, 40},  {2, 128, 33}, {3, 96, 64},
+                                        {8, 1032, 20}, {1, 2080, 8}, {9, 132, 65}, {70, 64, 31}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const int64_t T = shapes[i][0], K = shapes[i][1], F = shapes[i][2];
+        for (size_t d = 0; d < 3; d++)
+            norm(add(list, T, K, F, dtypes[d], true, TSR_ACT_SILU, i % 2, " norm"), K);
+        for (int q4 = 0; q4 < 2 && K % 32 == 0; q4++)
+            for (int eight = 0; eight < 2; eight++) {
+                tsri_case *c = add(list, T, K, F, q4 ? TSR_GGML_Q4_0 : TSR_GGML_Q8_0, true,
+                                   TSR_ACT_SILU, i % 2, eight ? " int8, norm" : " norm");
+                if (eight)
+                    int8(c, K);
+                norm(c, K);
+            }
+    }
+}
+
 /* As in linear.c. */
 static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
     static const int64_t shapes[][3] = {
@@ -44,15 +90,8 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
             tsri_case *c =
                 add(list, shapes[i][0], K, shapes[i][2], dtype, true,
                     i % 3 == 2 ? TSR_ACT_GELU : TSR_ACT_SILU, i % 2, eight ? " int8" : "");
-            if (!eight)
-                continue;
-            c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_INT8;
-            c->in[0].fill = TSRI_CASE_STEPS;
-            c->bound[0].terms = (2.3 * (double)(K / 32 + 12) + 24) * TSRI_CASE_U;
-            tsri_case_reason(c,
-                             "(2.3 (K/32 + 12) + 24) u sum|gate terms| sum|up terms|, K = %lld: "
-                             "as linear's int8, twice",
-                             (long long)K);
+            if (eight)
+                int8(c, K);
         }
 }
 
@@ -151,6 +190,7 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
     tsri_case_reason(c, "exact: sums and products of integers below 2^24 are");
     c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x from wider rows");
     c->in[0].view = TSRI_CASE_SLICED;
+    add_norms(list);
     add_narrow(list, TSR_COMPUTE_F16);
     add_narrow(list, TSR_COMPUTE_BF16);
     add_blocks(list, TSR_GGML_Q8_0);

@@ -115,6 +115,61 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
     }
 }
 
+/* x through a norm. Relative to the magnitude of the normed x, which that of |x| has too, a sum of K squares
+ * is off by (K + 4) u, its root by half, division and weight by 4 u. Weights of +1 and -1 leave what is
+ * quantised as it was: x at its steps. */
+static void norm(tsri_case *c, int64_t K) {
+    tsri_case_operand *weight = tsri_case_in(c, 4, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_CASE_K(K));
+    weight->absolute = true;
+    if (c->attrs.linear.compute == TSR_COMPUTE_INT8) {
+        weight->fill = TSRI_CASE_NUMBERS;
+        weight->numbers[0] = weight->numbers[3] = 1;
+        weight->numbers[1] = weight->numbers[2] = -1;
+    }
+    c->attrs.linear.norm_eps = c->term_attrs.linear.norm_eps = 1e-5f;
+    c->bound[0].terms += 1.13 * ((double)K + 8) * TSRI_CASE_U;
+    tsri_case_reason(c,
+                     "as without the norm, K = %lld, and 1.13 (K + 8) u sum|terms| for the norm: a "
+                     "sum of K squares, its root, a division and the weight",
+                     (long long)K);
+}
+
+/* Rows of x that kernels for a few norm themselves, and more, which a stage norms; K of one float4 for
+ * each work-item and less, of several steps, and of more than 256 float4. */
+static void add_norms(tsri_case_list *list) {
+    static const shape shapes[] = {{1, 1, 4, 5},    {1, 1, 64, 70},   {2, 1, 128, 65},
+                                   {1, 3, 96, 100}, {1, 8, 1032, 67}, {1, 1, 2080, 48},
+                                   {1, 9, 132, 33}, {2, 35, 64, 129}, {1, 130, 160, 66}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const uint32_t activation = i % 4 == 3 ? TSR_ACT_GELU : TSR_ACT_NONE;
+        for (size_t d = 0; d < 3; d++)
+            norm(add(list, shapes[i], dtypes[d], true, activation, i % 2, i % 3 == 1, " norm"),
+                 shapes[i].K);
+        for (int q4 = 0; q4 < 2 && shapes[i].K % 32 == 0; q4++)
+            for (int eight = 0; eight < 2; eight++) {
+                tsri_case *c = add(list, shapes[i], q4 ? TSR_GGML_Q4_0 : TSR_GGML_Q8_0, true,
+                                   activation, i % 2, i % 3 == 1, eight ? " int8, norm" : " norm");
+                if (eight)
+                    int8(c, shapes[i].K, activation != TSR_ACT_NONE);
+                norm(c, shapes[i].K);
+            }
+    }
+    for (int m = 0; m < 2; m++) {
+        const shape s = {1, m ? 70 : 5, 96, 100};
+        tsri_case *c = add(list, s, TSR_F16, true, TSR_ACT_NONE, false, true, " f16, norm");
+        narrow(c, TSR_COMPUTE_F16, s.K, false);
+        norm(c, s.K);
+        c = add(list, s, TSR_BF16, true, TSR_ACT_NONE, false, true, " bf16, norm");
+        narrow(c, TSR_COMPUTE_BF16, s.K, false);
+        norm(c, s.K);
+    }
+    tsri_case *c = add(list, (shape){2, 4, 40, 33}, TSR_F32, true, TSR_ACT_NONE, true, false,
+                       " norm, x from wider rows"); /* not by fours: nothing on a GPU takes it */
+    c->in[0].view = TSRI_CASE_SLICED;
+    norm(c, 40);
+}
+
 /* Fills w and x with integers that blocks (and int8 x) hold exactly with a scale of 1. */
 static void whole(tsri_case *c, tsr_dtype dtype) {
     static const int32_t q8[] = {127, -3, 0, 64, -127, 5, 99, -1, 17},
@@ -234,6 +289,7 @@ void tsri_cases_linear(tsri_case_list *list) {
     c->in[0].low = -1e6, c->in[0].high = 1e6;
     c->sparse = true;
     add_states(list);
+    add_norms(list);
     add_narrow(list, TSR_COMPUTE_F16);
     add_narrow(list, TSR_COMPUTE_BF16);
     add_blocks(list, TSR_GGML_Q8_0);

@@ -50,6 +50,16 @@ tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const ts
     return TSR_OK;
 }
 
+tsr_status tsri_graph_check_norm(const char *op, const tsr_tensor *norm, float eps,
+                                 const tsr_tensor *x) {
+    if (!tsri_graph_is_vector(norm, tsri_tensor_columns(x)))
+        return tsri_graph_refuse(op, "the norm", norm, "f32 [K] with x's K");
+    if (norm && !(eps >= 0))
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: norm_eps is %g; wanted 0 or more", op,
+                              (double)eps);
+    return TSR_OK;
+}
+
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n) {
     return !tensor || (tensor->dtype == TSR_I32 && tensor->rank == 1 &&
                        tsri_tensor_same_dim(tensor->dim[0], n));
@@ -114,6 +124,10 @@ double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYM
     for (uint32_t i = 0; i < tensor->rank; i++)
         n *= (double)tsri_tensor_value(tensor->dim[i], sizes);
     return n;
+}
+
+double tsri_graph_norm_flops(const tsr_op *op, uint32_t norm, const int64_t sizes[TSR_SYMBOLS]) {
+    return op->n_in > norm && op->in[norm] ? 4 * tsri_graph_elements(op->in[0], sizes) : 0;
 }
 
 double tsri_graph_seen_pairs(const tsr_attention_attrs *attrs, const tsr_tensor *q,

@@ -21,6 +21,9 @@ bool tsri_graph_is_blocks(const tsr_tensor *tensor);
 tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const tsr_tensor *x,
                                    bool trans, uint32_t compute, const char *const wanted[2],
                                    tsr_dim *n);
+/* Checks the norm of a linear op, if it has one: f32 [K] with x's K, and eps of 0 or more. */
+tsr_status tsri_graph_check_norm(const char *op, const tsr_tensor *norm, float eps,
+                                 const tsr_tensor *x);
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
 /* Whether it is a table that positions add to the scores of H heads: f32 [H,2R+1]. */
 bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H);
@@ -58,6 +61,8 @@ tsr_status tsri_graph_infer_binary(tsri_graph_signature *signature);
 /* The bytes of all operands and results, each counted once; the elements of one operand. */
 double tsri_graph_bytes(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
 double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]);
+/* What the norm of a linear op's x costs; 0 where operand number `norm` is missing. */
+double tsri_graph_norm_flops(const tsr_op *op, uint32_t norm, const int64_t sizes[TSR_SYMBOLS]);
 
 /* Refuses an `ignore` that could be a target, and smoothing outside 0 <= e < 1. */
 tsr_status tsri_graph_check_loss(const char *op, int32_t ignore, float label_smoothing);
@@ -70,7 +75,12 @@ tsr_status tsri_graph_check_divergence(const char *op, const tsr_kl_divergence_a
 tsr_status tsri_graph_check_rounded(const char *op, const tsr_tensor *rounded, const tsr_tensor *p);
 /* Refuses a number that is not a tsr_activation. */
 tsr_status tsri_graph_check_activation(const char *op, uint32_t activation);
+
 /* ---- gradients that several ops share ---- */
+
+/* Fails for a linear op with a norm, which has no gradient, and gives true. */
+bool tsri_graph_refuse_normed(tsri_graph_backward *backward, const tsri_graph_node *node,
+                              uint32_t norm);
 
 /* Gives d, summed over the leading dimensions, to a value that was broadcast to d's shape. */
 void tsri_graph_give_broadcast(tsri_graph_backward *backward, tsri_value value, tsri_value d);

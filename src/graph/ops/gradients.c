@@ -55,6 +55,15 @@ void tsri_graph_linear_gradient(tsri_graph_backward *b, const tsri_graph_node *n
         tsri_graph_give(b, bias, tsri_graph_op1(graph, TSR_OP_SUM_ROWS, NULL, &rows, 1));
 }
 
+bool tsri_graph_refuse_normed(tsri_graph_backward *b, const tsri_graph_node *node, uint32_t norm) {
+    if (node->n_in <= norm || node->in[norm] == TSRI_GRAPH_NONE)
+        return false;
+    tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
+                    "%s: %s with a norm has no gradient; make the norm an op of its own",
+                    node->label, tsri_graph_op_find(node->id)->name);
+    return true;
+}
+
 tsri_value tsri_graph_norm_gradient(tsri_graph_backward *b, tsr_norm norm,
                                     const tsr_norm_attrs *attrs, tsri_value x, tsri_value weight,
                                     tsri_value bias, tsri_value dy, tsri_value addend) {

@@ -59,10 +59,11 @@ typedef struct tsri_opencl_layout {
  * kernel reads there: activations packed or quantised, partial sums. It has the variant's tunables
  * and shares its scratch: tsri_opencl_arg_scratch is the same memory in both kernels. Variants and
  * ops that define the same constants for a stage share one kernel. What a stage defines follows
- * from what its variant defines, so an instance of the variant has one stage. */
+ * from what its variant defines, so an instance of the variant has one stage, or none. */
 typedef struct tsri_opencl_stage {
-    const char *name; /* "pack_rows" */
-    const char *file; /* under cl/ */
+    const char *name;                 /* "pack_rows" */
+    const char *file;                 /* under cl/ */
+    bool (*needed)(const tsr_op *op); /* whether the op needs it; NULL: every op does */
     /* As the variant's `define`, but the tunables are defined only by define_tunable. */
     void (*define)(const tsri_opencl_variant *variant, const tsr_op *op,
                    tsri_opencl_defines *defines);
@@ -90,7 +91,7 @@ struct tsri_opencl_variant {
     const char *file; /* under cl/: "linear/packed.cl"; NULL for a provider that brings its own
                          kernels (enqueue is set). With both, enqueue runs first and the kernel
                          completes its result */
-    const tsri_opencl_stage *before; /* NULL: the variant is one kernel */
+    const tsri_opencl_stage *before; /* NULL: the variant is one kernel; tsri_opencl_stage_of */
     tsri_opencl_probe probe;         /* it fits only where this probe passed */
     bool plain;         /* serves every device: it has no self-test and is the last resort */
     bool batch_variant; /* a result may have other bytes in a batch than alone */
@@ -120,6 +121,13 @@ struct tsri_opencl_variant {
                           cl_command_queue queue, const int64_t sizes[TSR_SYMBOLS],
                           cl_event *event);
 };
+
+/* The stage that the variant has for an op; NULL: none. */
+static inline const tsri_opencl_stage *tsri_opencl_stage_of(const tsri_opencl_variant *variant,
+                                                            const tsr_op *op) {
+    const tsri_opencl_stage *stage = variant->before;
+    return stage && (!stage->needed || stage->needed(op)) ? stage : NULL;
+}
 
 /* --- for `define` --- the caller adds the variant's tunables, with the values in force */
 void tsri_opencl_define_int(tsri_opencl_defines *defines, const char *name, int value);

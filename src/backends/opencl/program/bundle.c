@@ -317,11 +317,12 @@ tsr_status tsri_opencl_bundle_has(const tsr_dev *dev, const tsri_opencl_variant 
         *has = tsri_opencl_bundle_find(dev->bundle, name.data) != NULL;
     tsri_opencl_defines_clear(&defines);
     tsri_base_bytes_clear(&name);
-    if (status != TSR_OK || !*has || !variant->before)
+    const tsri_opencl_stage *stage = tsri_opencl_stage_of(variant, op);
+    if (status != TSR_OK || !*has || !stage)
         return status;
     status = tsri_opencl_defines_before(variant, op, &values, &defines);
     if (status == TSR_OK)
-        status = tsri_opencl_defines_name(variant, variant->before, &defines, &name);
+        status = tsri_opencl_defines_name(variant, stage, &defines, &name);
     if (status == TSR_OK)
         *has = tsri_opencl_bundle_find(dev->bundle, name.data) != NULL;
     tsri_opencl_defines_clear(&defines);

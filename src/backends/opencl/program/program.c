@@ -86,11 +86,11 @@ static tsr_status instance_for(tsri_opencl_programs *programs, const tsri_opencl
                                tsri_opencl_instance **out) {
     tsri_opencl_defines defines;
     tsr_status status = tsri_opencl_defines_of(variant, op, values, &defines);
+    const tsri_opencl_stage *stage = tsri_opencl_stage_of(variant, op);
     status = instance_with(programs, variant, NULL, status, &defines, out);
-    if (status == TSR_OK && variant->before && !(*out)->before) {
+    if (status == TSR_OK && stage && !(*out)->before) {
         status = tsri_opencl_defines_before(variant, op, values, &defines);
-        status =
-            instance_with(programs, variant, variant->before, status, &defines, &(*out)->before);
+        status = instance_with(programs, variant, stage, status, &defines, &(*out)->before);
     }
     return status;
 }

@@ -1,12 +1,17 @@
 /* backends/reference/products/linear.c - linear and glu_linear.
  *
  * source  Shazeer 2020, arXiv:2002.05202 (gated units) */
-#include "backends/reference/reference.h"
+#include "backends/reference/norms/norm.h"
 
 #include "tensor/blocks.h"
 #include "tensor/convert.h"
+#include "tensor/operands.h"
+#include "tensor/shape.h"
 
 #include <math.h>
+
+TSRI_OPERANDS(linear); /* glu_linear has no residual: its norm is one place before */
+enum { GATED_NORM = RESIDUAL };
 
 static double bias_of(const tsri_reference_view *bias, int64_t n) {
     return bias->data ? tsri_reference_load(bias, n * bias->stride[0]) : 0;
@@ -14,23 +19,48 @@ static double bias_of(const tsri_reference_view *bias, int64_t n) {
 
 /* The operands of either op, and how products are formed. */
 typedef struct product {
-    tsri_reference_view x, w, bias;
-    bool transposed, int8; /* transposed: output n is row n of w, else column n of it */
-    int64_t x_at;          /* place of the current row of x */
-    float up, down;        /* int8: 127 / a and a / 127, or 0 and 0 */
+    tsri_reference_view given, norm; /* x as the op has it; norm may be missing */
+    tsri_reference_view x, w, bias;  /* x: the rows that are multiplied */
+    bool transposed, int8;           /* transposed: output n is row n of w, else column n of it */
+    double eps;
+    int64_t x_at;   /* place of the current row of x */
+    float up, down; /* int8: 127 / a and a / 127, or 0 and 0 */
 } product;
 
-static product operands(const tsri_reference_call *call, uint32_t trans_w, uint32_t compute) {
-    return (product){.x = tsri_reference_in(call, 0),
-                     .w = tsri_reference_in(call, 1),
-                     .bias = tsri_reference_in(call, 2),
-                     .transposed = trans_w != 0,
-                     .int8 = compute == TSR_COMPUTE_INT8};
+static product operands(const tsri_reference_call *call, const tsr_linear_attrs *attrs,
+                        uint32_t norm) {
+    product p = {.given = tsri_reference_in(call, X),
+                 .norm = tsri_reference_in(call, norm),
+                 .w = tsri_reference_in(call, W),
+                 .bias = tsri_reference_in(call, BIAS),
+                 .transposed = attrs->trans_w != 0,
+                 .int8 = attrs->compute == TSR_COMPUTE_INT8,
+                 .eps = attrs->norm_eps};
+    p.x = p.given;
+    if (p.norm.data)
+        p.x = (tsri_reference_view){.data = (char *)call->scratch,
+                                    .dtype = TSR_F32,
+                                    .rank = 1,
+                                    .dim = {tsri_reference_columns(&p.given)},
+                                    .stride = {1}};
+    return p;
+}
+
+/* A normed row of x, in f32, takes less than K doubles. */
+int64_t tsri_reference_linear_scratch(const tsr_op *op, const int64_t *sizes) {
+    const uint32_t norm = op->id == TSR_OP_LINEAR ? NORM : GATED_NORM;
+    return op->n_in > norm && op->in[norm]
+               ? tsri_tensor_value(tsri_tensor_columns(op->in[X]), sizes)
+               : 0;
 }
 
 static void take_row(product *p, int64_t r) {
+    static const tsri_reference_view no_bias = {0};
     float largest = 0;
-    p->x_at = tsri_reference_row_at(&p->x, r);
+    p->x_at = p->norm.data ? 0 : tsri_reference_row_at(&p->x, r);
+    if (p->norm.data)
+        tsri_reference_normalise(&p->given, tsri_reference_row_at(&p->given, r), TSR_NORM_RMS,
+                                 p->eps, &p->norm, &no_bias, &p->x, 0);
     if (!p->int8)
         return;
     for (int64_t k = 0; k < tsri_reference_columns(&p->x); k++)
@@ -73,8 +103,8 @@ static double output(const product *p, int64_t n) {
 tsr_status tsri_reference_linear(const tsri_reference_call *call) {
     tsr_linear_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
-    product p = operands(call, attrs.trans_w, attrs.compute);
-    const tsri_reference_view residual = tsri_reference_in(call, 3),
+    product p = operands(call, &attrs, NORM);
+    const tsri_reference_view residual = tsri_reference_in(call, RESIDUAL),
                               y = tsri_reference_out(call, 0);
     const int64_t R = tsri_reference_rows(&y), N = tsri_reference_columns(&y);
     for (int64_t r = 0; r < R; r++) {
@@ -95,7 +125,9 @@ tsr_status tsri_reference_linear(const tsri_reference_call *call) {
 tsr_status tsri_reference_glu_linear(const tsri_reference_call *call) {
     tsr_glu_linear_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
-    product p = operands(call, attrs.trans_w, attrs.compute);
+    const tsr_linear_attrs ungated = {
+        .trans_w = attrs.trans_w, .compute = attrs.compute, .norm_eps = attrs.norm_eps};
+    product p = operands(call, &ungated, GATED_NORM);
     const tsri_reference_view y = tsri_reference_out(call, 0);
     const int64_t R = tsri_reference_rows(&y), F = tsri_reference_columns(&y);
     for (int64_t r = 0; r < R; r++) {

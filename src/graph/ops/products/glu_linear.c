@@ -19,15 +19,20 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_vector(tsri_graph_operand(s, BIAS), n))
         return tsri_graph_refuse("glu_linear", "the bias", s->in[BIAS], "f32 [2F]");
     tsri_graph_shape_like(&s->out[Y], TSR_F32, x, tsri_tensor_const(n.factor / 2));
-    return TSR_OK;
+    return tsri_graph_check_norm("glu_linear", tsri_graph_operand(s, NORM), attrs->norm_eps, x);
 }
 
 static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
                       tsri_value *out) {
     const tsr_glu_linear_attrs *attrs = node->attrs;
-    const tsr_linear_attrs linear = {
-        .struct_size = sizeof linear, .trans_w = attrs->trans_w, .compute = attrs->compute};
-    const tsri_value both = tsri_graph_op1(graph, TSR_OP_LINEAR, &linear, in, node->n_in);
+    const tsr_linear_attrs linear = {.struct_size = sizeof linear,
+                                     .trans_w = attrs->trans_w,
+                                     .compute = attrs->compute,
+                                     .norm_eps = attrs->norm_eps};
+    const tsri_value of_linear[] = {in[X], in[W], node->n_in > BIAS ? in[BIAS] : TSRI_GRAPH_NONE,
+                                    TSRI_GRAPH_NONE, /* no residual */
+                                    node->n_in > NORM ? in[NORM] : TSRI_GRAPH_NONE};
+    const tsri_value both = tsri_graph_op1(graph, TSR_OP_LINEAR, &linear, of_linear, 5);
     if (both == TSRI_GRAPH_NONE)
         return;
     const tsr_tensor *t = &tsri_graph_value_at(graph, both)->tensor;
@@ -42,7 +47,8 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const double k = (double)tsri_tensor_value(tsri_tensor_columns(op->in[X]), sizes);
-    return (tsri_graph_cost){.flops = 4 * k * tsri_graph_elements(op->out[Y], sizes),
+    return (tsri_graph_cost){.flops = 4 * k * tsri_graph_elements(op->out[Y], sizes) +
+                                      tsri_graph_norm_flops(op, NORM, sizes),
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
@@ -51,8 +57,10 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     const tsr_linear_attrs plain = {
         .struct_size = sizeof plain, .trans_w = attrs->trans_w, .compute = attrs->compute};
     const tsr_activation_attrs gate = {.struct_size = sizeof gate, .activation = attrs->activation};
-    const tsri_value z =
-        tsri_graph_op1(tsri_graph_of(b), TSR_OP_LINEAR, &plain, node->in, node->n_in);
+    if (tsri_graph_refuse_normed(b, node, NORM))
+        return;
+    const uint32_t n_in = node->n_in < NORM ? node->n_in : NORM;
+    const tsri_value z = tsri_graph_op1(tsri_graph_of(b), TSR_OP_LINEAR, &plain, node->in, n_in);
     const tsri_value in[] = {z, d_out[Y]};
     tsri_graph_linear_gradient(b, node, attrs->trans_w != 0,
                                tsri_graph_op1(tsri_graph_of(b), TSR_OP_GLU_GRAD, &gate, in, 2));

@@ -40,6 +40,8 @@ static bool fits_linear(const tsr_op *op, const char **why) {
     const tsr_tensor *x = op->in[X], *w = op->in[W], *bias = tsri_opencl_in(op, BIAS),
                      *residual = tsri_opencl_in(op, RESIDUAL), *y = op->out[Y];
     int64_t step;
+    if (tsri_opencl_norm_of(op))
+        return tsri_opencl_refuse(why, "takes x as it is; this op has a norm of it");
     if (w->dtype != TSR_F32 || w->rank != 2 || (bias && bias->dtype != TSR_F32))
         return tsri_opencl_refuse(why, "takes weights kept as f32 only (--dtype f32)");
     if (!tsri_tensor_is_packed(w) || (bias && !tsri_tensor_is_packed(bias)))

@@ -121,6 +121,10 @@ tsr_tensor tsri_opencl_broadcast(const tsr_tensor *tensor, const tsr_tensor *to)
     return view;
 }
 
+bool tsri_opencl_by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pitch) {
+    return columns % 4 == 0 && pitch % 4 == 0 && tensor->offset % 4 == 0;
+}
+
 void tsri_opencl_define_operand(tsri_opencl_defines *defines, const char *name,
                                 const tsr_tensor *tensor) {
     static const tsr_tensor missing = {.struct_size = sizeof missing, .dtype = TSR_F32};

@@ -53,6 +53,9 @@ bool tsri_opencl_refuse(const char **why, const char *sentence); /* sets *why; f
 /* The elements from one row to the next of a tensor that tsri_opencl_fits_rows takes; 0 where it is
  * missing. */
 int64_t tsri_opencl_row_stride(const tsr_tensor *tensor);
+/* Whether every row of `columns` elements begins at a multiple of four, so that four are read at a
+ * time. */
+bool tsri_opencl_by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pitch);
 /* `tensor` in the shape of `to`, with stride 0 along dimensions that it repeats. Its dimensions are
  * right-aligned. */
 tsr_tensor tsri_opencl_broadcast(const tsr_tensor *tensor, const tsr_tensor *to);

@@ -1,6 +1,7 @@
 /* backends/opencl/variants/shared/few_float.c - linear and glu_linear for GPUs, for a few rows of x and
  * weights of f32, f16 or bf16. */
 #include "backends/opencl/variants/shared/group.h"
+#include "backends/opencl/variants/shared/normed.h"
 #include "backends/opencl/variants/shared/weighted.h"
 
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
@@ -37,7 +38,8 @@ bool tsri_opencl_fits_few_float(const tsri_opencl_variant *variant, const tsri_o
         return tsri_opencl_refuse(
             why, "reads weights of [outputs, inputs]; this one is [inputs, outputs]");
     if (!tsri_opencl_fits_few_rows(op, TSRI_OPENCL_FEW_ROWS, why) ||
-        !tsri_opencl_fits_vector(w, why) || !tsri_opencl_fits_weighted(op, why))
+        !tsri_opencl_fits_vector(w, why) || !tsri_opencl_fits_normed(facts, op, why) ||
+        !tsri_opencl_fits_norm_group(op, outputs * parts, why))
         return false;
     if (depth % each(op) || w->offset % each(op))
         return tsri_opencl_refuse(why, "reads 16 bytes of w at once; its rows begin elsewhere");
@@ -53,6 +55,7 @@ void tsri_opencl_define_few_float(const tsri_opencl_variant *variant, const tsr_
     const int outputs = tsri_opencl_define_value(defines, "OUTPUTS"),
               piece = piece_bytes(op, outputs, tsri_opencl_define_value(defines, "PARTS"));
     tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_normed(op, defines);
     tsri_opencl_define_int(defines, "ROWS", tsri_opencl_built_rows(op));
     tsri_opencl_define_int(defines, "STEPS",
                            steps(tsri_opencl_define_value(defines, "DEPTH"),
@@ -66,7 +69,7 @@ void tsri_opencl_bind_few_float(const tsri_opencl_variant *variant, const tsr_op
               share = tsri_opencl_tuned(launch, "OUTPUTS") / gates,
               items = share * gates * tsri_opencl_tuned(launch, "PARTS");
     const int64_t outputs = tsri_tensor_columns(op->out[Y]).factor;
-    tsri_opencl_arg_tiled(launch, op);
+    tsri_opencl_arg_few(launch, op);
     tsri_opencl_grid(launch, 0, tsri_tensor_const((outputs + share - 1) / share * items), 1);
     tsri_opencl_group(launch, items, 1, 1);
     tsri_opencl_work(launch, tsri_tensor_const(gates * tsri_opencl_weight_depth(op)));

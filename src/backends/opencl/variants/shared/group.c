@@ -70,6 +70,13 @@ void tsri_opencl_define_group_row(const tsri_opencl_variant *variant,
     tsri_opencl_define_int(defines, "SUB_GROUPS", variant->newest_c);
 }
 
+void tsri_opencl_group_rows(tsri_opencl_launch *launch, tsr_dim rows, int group, int64_t work) {
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(group), 1);
+    tsri_opencl_grid(launch, 1, rows, 1);
+    tsri_opencl_group(launch, group, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(1 + work / group));
+}
+
 void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns) {
     const int group = tsri_opencl_tuned(launch, "GROUP");
     tsri_opencl_grid(launch, 0, tsri_tensor_const(group), 1);

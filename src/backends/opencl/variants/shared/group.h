@@ -32,6 +32,8 @@ bool tsri_opencl_fits_group_row(const tsri_opencl_variant *variant, const tsri_o
                                 const char **why);
 void tsri_opencl_define_group_row(const tsri_opencl_variant *variant, tsri_opencl_defines *defines);
 void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns);
+/* The same for a stage with work-groups of `group`, which do `work` multiply-adds for a row. */
+void tsri_opencl_group_rows(tsri_opencl_launch *launch, tsr_dim rows, int group, int64_t work);
 #define TSRI_OPENCL_GROUP_VARIANTS(op_, file_, fits_, define_, bind_)              \
     {.name = "sub_groups",                                                         \
      .op = op_,                                                                    \
@@ -72,11 +74,15 @@ void tsri_opencl_define_tiled(const tsri_opencl_variant *variant, const tsr_op *
                               tsri_opencl_defines *defines);
 void tsri_opencl_bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                             tsri_opencl_launch *launch);
-/* The arguments of their kernels. */
+/* The arguments of their kernels. Where x has a norm, a stage leaves the normed rows in scratch. */
+extern const tsri_opencl_stage tsri_opencl_stage_norm_rows;
 void tsri_opencl_arg_tiled(tsri_opencl_launch *launch, const tsr_op *op);
-#define TSRI_OPENCL_TILED_VARIANT(name_, op_, file_, score_, fits_)                             \
-    .name = name_, .op = op_, .file = file_, .gpu = true, .score = score_, .weight_operand = 1, \
-    .fits = fits_, .define = tsri_opencl_define_tiled, .bind = tsri_opencl_bind_tiled
+/* The same for kernels that norm x themselves. */
+void tsri_opencl_arg_few(tsri_opencl_launch *launch, const tsr_op *op);
+#define TSRI_OPENCL_TILED_VARIANT(name_, op_, file_, score_, fits_)                               \
+    .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_norm_rows, .gpu = true, \
+    .score = score_, .weight_operand = 1, .fits = fits_, .define = tsri_opencl_define_tiled,      \
+    .bind = tsri_opencl_bind_tiled
 /* The same for up to 8 rows of x and weights of f32, f16 or bf16 in plain rows (few_float.c). */
 bool tsri_opencl_fits_few_float(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                 const tsr_op *op, const char **why);
@@ -103,10 +109,10 @@ bool tsri_opencl_fits_skinny_half(const tsri_opencl_variant *variant,
                                   const char **why);
 void tsri_opencl_define_tiled_half(const tsri_opencl_variant *variant, const tsr_op *op,
                                    tsri_opencl_defines *defines);
-#define TSRI_OPENCL_HALF_VARIANT(name_, op_, file_, score_, fits_)               \
-    .name = name_, .op = op_, .file = file_, .newest_c = true, .score = score_,  \
-    .weight_operand = 1, .fits = fits_, .define = tsri_opencl_define_tiled_half, \
-    .bind = tsri_opencl_bind_tiled
+#define TSRI_OPENCL_HALF_VARIANT(name_, op_, file_, score_, fits_)                   \
+    .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_norm_rows, \
+    .newest_c = true, .score = score_, .weight_operand = 1, .fits = fits_,           \
+    .define = tsri_opencl_define_tiled_half, .bind = tsri_opencl_bind_tiled
 #define TSRI_OPENCL_HALF_VARIANTS(op_, file_, tn, bk)                                        \
     {TSRI_OPENCL_HALF_VARIANT("skinny_half", op_, file_, 96, tsri_opencl_fits_skinny_half),  \
      TSRI_OPENCL_TILE(16, 4, 2, tn, bk)},                                                    \
@@ -170,17 +176,18 @@ enum {
     TSRI_OPENCL_UNITS_INT8_SCORE = 73,
     TSRI_OPENCL_UNITS_INT8_SCORE_few
 };
-#define TSRI_OPENCL_UNIT_HALF(op_, folder, name_, probe_, few, sm, sn, tm, tn, bk, tm_int8) \
-    {                                                                                       \
-        .name = name_, .op = op_, .file = folder "/units.cl", .gpu = true, .probe = probe_, \
-        .newest_c = true, .score = TSRI_OPENCL_UNITS_SCORE##few,                            \
-        .tunables = {{"SM", sm, 1, 8},                                                      \
-                     {"SN", sn, 1, 8},                                                      \
-                     {"TM", tm, 1, 4},                                                      \
-                     {"TN", tn, 2, 8},                                                      \
-                     {"BK", bk, 16, 64}},                                                   \
-        .weight_operand = 1, .fits = tsri_opencl_fits_units##few,                           \
-        .define = tsri_opencl_define_units, .bind = tsri_opencl_bind_units                  \
+#define TSRI_OPENCL_UNIT_HALF(op_, folder, name_, probe_, few, sm, sn, tm, tn, bk, tm_int8)     \
+    {                                                                                           \
+        .name = name_, .op = op_, .file = folder "/units.cl",                                   \
+        .before = &tsri_opencl_stage_norm_rows, .gpu = true, .probe = probe_, .newest_c = true, \
+        .score = TSRI_OPENCL_UNITS_SCORE##few,                                                  \
+        .tunables = {{"SM", sm, 1, 8},                                                          \
+                     {"SN", sn, 1, 8},                                                          \
+                     {"TM", tm, 1, 4},                                                          \
+                     {"TN", tn, 2, 8},                                                          \
+                     {"BK", bk, 16, 64}},                                                       \
+        .weight_operand = 1, .fits = tsri_opencl_fits_units##few,                               \
+        .define = tsri_opencl_define_units, .bind = tsri_opencl_bind_units                      \
     }
 #define TSRI_OPENCL_UNIT_INT8(op_, folder, name_, probe_, few, sm, sn, tm, tn, bk, tm_int8) \
     {                                                                                       \
@@ -211,9 +218,6 @@ void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_o
                                  tsri_opencl_defines *defines);
 void tsri_opencl_bind_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
                                tsri_opencl_launch *launch);
-/* Whether every row of `columns` elements begins at a multiple of four, so that four are read at a
- * time. */
-bool tsri_opencl_by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pitch);
 #define TSRI_OPENCL_INT8_PAIR(name_, op_, file_, before_, layout_, kind, dot_score, score_, ...)  \
     {.name = name_ "_dot",                                                                        \
      .op = op_,                                                                                   \

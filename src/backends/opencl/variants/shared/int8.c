@@ -1,6 +1,7 @@
 /* backends/opencl/variants/shared/int8.c - linear and glu_linear with int8 products, for GPUs: tiles of
  * many rows of x, and a kernel for a few. */
 #include "backends/opencl/variants/shared/group.h"
+#include "backends/opencl/variants/shared/normed.h"
 #include "backends/opencl/variants/shared/weighted.h"
 #include "tensor/quantize.h"
 
@@ -42,7 +43,7 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
                   row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
     const int64_t m = gm * int8_rows(op), n = gn * int8_columns(op);
     return fits_products(op, why) && (!variant->layout || fits_panels(op, why)) &&
-           tsri_opencl_fits_weighted(op, why) &&
+           tsri_opencl_fits_normed(facts, op, why) &&
            tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, 8 * (8 * (m + n + 8) + n),
                                   why);
 }
@@ -50,6 +51,7 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
 void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *op,
                              tsri_opencl_defines *defines) {
     tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_normed(op, defines);
     tsri_opencl_define_int(defines, "DOT", variant->probe == TSRI_OPENCL_PROBE_DOT);
     tsri_opencl_define_int(defines, "TM", int8_rows(op));
     tsri_opencl_define_int(defines, "TN", int8_columns(op));
@@ -66,16 +68,12 @@ static tsr_dim packed_bytes(const tsr_op *op) {
 /* The arguments of both kernels; `direct`: x itself, not what the stage made of it. */
 static void arg_int8(tsri_opencl_launch *launch, const tsr_op *op, bool direct) {
     const bool gated = tsri_opencl_is_gated(op);
-    const tsr_tensor *residual = tsri_opencl_in(op, RESIDUAL), *y = op->out[Y];
+    const tsr_tensor *y = op->out[Y];
     if (direct)
         tsri_opencl_arg_tensor(launch, "x", op->in[X]);
     else
         tsri_opencl_arg_scratch(launch, "x", packed_bytes(op));
-    tsri_opencl_arg_tensor(launch, "w", op->in[W]);
-    tsri_opencl_arg_tensor(launch, "bias", tsri_opencl_in(op, BIAS));
-    if (!gated)
-        tsri_opencl_arg_tensor(launch, "residual", residual);
-    tsri_opencl_arg_tensor(launch, "y", y);
+    tsri_opencl_arg_from_weight(op, launch);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[X]));
     tsri_opencl_arg_int(launch, gated ? "F" : "N", tsri_tensor_columns(y).factor);
@@ -83,8 +81,10 @@ static void arg_int8(tsri_opencl_launch *launch, const tsr_op *op, bool direct) 
     if (direct)
         tsri_opencl_arg_row(launch, "x", op->in[X]);
     if (!gated)
-        tsri_opencl_arg_row(launch, "residual", residual);
+        tsri_opencl_arg_row(launch, "residual", tsri_opencl_in(op, RESIDUAL));
     tsri_opencl_arg_row(launch, "y", y);
+    if (direct)
+        tsri_opencl_arg_norm(op, launch);
 }
 
 void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -105,7 +105,8 @@ bool tsri_opencl_fits_units_int8(const tsri_opencl_variant *variant, const tsri_
     const tsri_opencl_unit_tile tile = tsri_opencl_tile_of_units(variant);
     const int64_t blocks = tsri_opencl_variant_tunable(variant, "BLOCKS"),
                   row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
-    return fits_products(op, why) && fits_panels(op, why) && tsri_opencl_fits_weighted(op, why) &&
+    return fits_products(op, why) && fits_panels(op, why) &&
+           tsri_opencl_fits_normed(facts, op, why) &&
            tsri_opencl_fits_group(
                facts, tile.items < row ? row : tile.items,
                8 * ((tile.rows + tile.columns) * (8 * blocks + 4) + tile.columns * blocks), why);
@@ -121,6 +122,7 @@ bool tsri_opencl_fits_units_int8_few(const tsri_opencl_variant *variant,
 void tsri_opencl_define_units_int8(const tsri_opencl_variant *variant, const tsr_op *op,
                                    tsri_opencl_defines *defines) {
     tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_normed(op, defines);
     tsri_opencl_define_int(defines, tsri_opencl_unit_of(variant).constant, 1);
 }
 
@@ -167,8 +169,9 @@ bool tsri_opencl_fits_int8_few(const tsri_opencl_variant *variant, const tsri_op
     if (direct && !tsri_opencl_by_fours(x, tsri_opencl_weight_depth(op), tsri_opencl_row_stride(x)))
         return tsri_opencl_refuse(why, "reads x by fours; its rows begin elsewhere");
     return fits_products(op, why) &&
+           (!direct || tsri_opencl_fits_norm_group(op, 32 * split, why)) &&
            tsri_opencl_fits_few_rows(op, direct ? DIRECT_ROWS : SKINNY, why) &&
-           fits_panels(op, why) && tsri_opencl_fits_weighted(op, why) &&
+           fits_panels(op, why) && tsri_opencl_fits_normed(facts, op, why) &&
            tsri_opencl_fits_group(
                facts, 32 * split < row ? row : 32 * split,
                (step > FEW_LOCAL ? step : FEW_LOCAL) +
@@ -181,6 +184,7 @@ void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_o
     const int most = FEW_LOCAL / few_step(op, tsri_opencl_define_value(defines, "SPLIT")),
               depth = tsri_opencl_define_value(defines, "DEPTH");
     tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_normed(op, defines);
     tsri_opencl_define_int(defines, "DOT", variant->probe == TSRI_OPENCL_PROBE_DOT);
     tsri_opencl_define_int(defines, "ROWS", tsri_opencl_built_rows(op));
     tsri_opencl_define_int(defines, "STEPS", most < 1 ? 1 : most < depth ? most : depth);
@@ -205,8 +209,9 @@ void tsri_opencl_bind_int8_few(const tsri_opencl_variant *variant, const tsr_op 
 
 static void define_quantise(const tsri_opencl_variant *variant, const tsr_op *op,
                             tsri_opencl_defines *defines) {
-    (void)variant, (void)op;
+    (void)variant;
     tsri_opencl_define_tunable(defines, "ROW_GROUP");
+    tsri_opencl_define_normed(op, defines);
 }
 
 static void bind_quantise(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -219,10 +224,8 @@ static void bind_quantise(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_int(launch, "K", tsri_opencl_weight_depth(op));
     tsri_opencl_arg_row(launch, "x", x);
-    tsri_opencl_grid(launch, 0, tsri_tensor_const(group), 1);
-    tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), 1);
-    tsri_opencl_group(launch, group, 1, 1);
-    tsri_opencl_work(launch, tsri_tensor_const(1 + tsri_opencl_weight_depth(op) * 2 / group));
+    tsri_opencl_arg_norm(op, launch);
+    tsri_opencl_group_rows(launch, tsri_tensor_rows(x), group, 2 * tsri_opencl_weight_depth(op));
 }
 
 const tsri_opencl_stage tsri_opencl_stage_quantise_rows = {.name = "quantise_rows",

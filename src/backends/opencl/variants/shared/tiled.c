@@ -1,6 +1,7 @@
 /* backends/opencl/variants/shared/tiled.c - linear and glu_linear with work-groups that share local
  * memory: variants made for GPUs. */
 #include "backends/opencl/variants/shared/group.h"
+#include "backends/opencl/variants/shared/normed.h"
 #include "backends/opencl/variants/shared/weighted.h"
 #include "tensor/quantize.h"
 
@@ -12,7 +13,7 @@ bool tsri_opencl_fits_tiled(const tsri_opencl_variant *variant, const tsri_openc
                             const tsr_op *op, const char **why) {
     if (tsri_opencl_weighted_attrs(op)->compute == TSR_COMPUTE_INT8)
         return tsri_opencl_refuse(why, "its products are of floats; this op asks for int8");
-    return tsri_opencl_fits_weighted(op, why) && tsri_opencl_fits_tile(variant, facts, why);
+    return tsri_opencl_fits_normed(facts, op, why) && tsri_opencl_fits_tile(variant, facts, why);
 }
 
 bool tsri_opencl_fits_tiled_64(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -29,10 +30,6 @@ bool tsri_opencl_fits_skinny(const tsri_opencl_variant *variant, const tsri_open
     return tsri_opencl_fits_tiled(variant, facts, op, why);
 }
 
-bool tsri_opencl_by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pitch) {
-    return columns % 4 == 0 && pitch % 4 == 0 && tensor->offset % 4 == 0;
-}
-
 void tsri_opencl_define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                               tsri_opencl_defines *defines) {
     const bool transposed = tsri_opencl_weighted_attrs(op)->trans_w != 0;
@@ -41,6 +38,7 @@ void tsri_opencl_define_tiled(const tsri_opencl_variant *variant, const tsr_op *
     const int64_t along =
         transposed ? tsri_opencl_weight_depth(op) : tsri_tensor_columns(op->out[Y]).factor;
     tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_normed(op, defines);
     tsri_opencl_define_int(defines, "TRANS_W", transposed);
     tsri_opencl_define_int(
         defines, "FOUR_X",
@@ -48,18 +46,35 @@ void tsri_opencl_define_tiled(const tsri_opencl_variant *variant, const tsr_op *
     tsri_opencl_define_int(defines, "FOUR_W", tsri_opencl_by_fours(w, along, along));
 }
 
-void tsri_opencl_arg_tiled(tsri_opencl_launch *launch, const tsr_op *op) {
+/* `staged`: x is what the stage left. */
+static void arg_tiled(tsri_opencl_launch *launch, const tsr_op *op, bool staged) {
     const bool gated = tsri_opencl_is_gated(op);
-    const tsr_tensor *x = op->in[X], *residual = tsri_opencl_in(op, RESIDUAL), *y = op->out[Y];
-    tsri_opencl_arg_operands(launch, op);
+    const tsr_tensor *x = op->in[X], *y = op->out[Y];
+    const int64_t depth = tsri_opencl_weight_depth(op);
+    if (staged) {
+        tsri_opencl_arg_scratch(launch, "x", tsri_opencl_normed_bytes(op));
+        tsri_opencl_arg_int(launch, "x0", 0);
+    } else {
+        tsri_opencl_arg_tensor(launch, "x", x);
+    }
+    tsri_opencl_arg_from_weight(op, launch);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
     tsri_opencl_arg_int(launch, gated ? "F" : "N", tsri_tensor_columns(y).factor);
-    tsri_opencl_arg_int(launch, "depth", tsri_opencl_weight_depth(op));
-    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_arg_int(launch, "depth", depth);
+    tsri_opencl_arg_int(launch, "x_row", staged ? depth : tsri_opencl_row_stride(x));
     if (!gated)
-        tsri_opencl_arg_row(launch, "residual", residual);
+        tsri_opencl_arg_row(launch, "residual", tsri_opencl_in(op, RESIDUAL));
     tsri_opencl_arg_row(launch, "y", y);
+}
+
+void tsri_opencl_arg_tiled(tsri_opencl_launch *launch, const tsr_op *op) {
+    arg_tiled(launch, op, tsri_opencl_norm_of(op) != NULL);
+}
+
+void tsri_opencl_arg_few(tsri_opencl_launch *launch, const tsr_op *op) {
+    arg_tiled(launch, op, false);
+    tsri_opencl_arg_norm(op, launch);
 }
 
 void tsri_opencl_bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,

@@ -1,6 +1,7 @@
 /* backends/opencl/variants/shared/units.c - linear and glu_linear by a GPU's matrix units, for products
  * in f16 or bf16. */
 #include "backends/opencl/variants/shared/group.h"
+#include "backends/opencl/variants/shared/normed.h"
 #include "backends/opencl/variants/shared/weighted.h"
 
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
@@ -39,7 +40,7 @@ bool tsri_opencl_fits_units(const tsri_opencl_variant *variant, const tsri_openc
     if (bk % tsri_opencl_unit_of(variant).k)
         return tsri_opencl_refuse(why,
                                   "BK is no multiple of the inputs that the unit takes at once");
-    return tsri_opencl_fits_weighted(op, why) &&
+    return tsri_opencl_fits_normed(facts, op, why) &&
            tsri_opencl_fits_group(facts, tile.items, 8 * (tile.rows + tile.columns) * (bk / 2 + 4),
                                   why);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
+enum { GATED_NORM = RESIDUAL };
 
 _Static_assert(sizeof(tsr_linear_attrs) == sizeof(tsr_glu_linear_attrs) &&
                    offsetof(tsr_linear_attrs, compute) == offsetof(tsr_glu_linear_attrs, compute),
@@ -30,16 +31,31 @@ int64_t tsri_opencl_weight_outputs(const tsr_op *op) {
     return op->in[W]->dim[trans_w(op) ? 0 : 1].factor;
 }
 
+const tsr_tensor *tsri_opencl_norm_of(const tsr_op *op) {
+    return tsri_opencl_in(op, tsri_opencl_is_gated(op) ? GATED_NORM : NORM);
+}
+
+/* glu_linear has no residual. */
+static const tsr_tensor *residual_of(const tsr_op *op) {
+    return tsri_opencl_is_gated(op) ? NULL : tsri_opencl_in(op, RESIDUAL);
+}
+
 /* --- fits --- */
 
-bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why) {
+bool tsri_opencl_fits_product(const tsr_op *op, const char **why) {
     const tsr_tensor *w = op->in[W];
     if (w->rank != 2 || !tsri_opencl_is_constant(w->dim[0]) || !tsri_opencl_is_constant(w->dim[1]))
         return tsri_opencl_refuse(why, "the weight is not a matrix of constant size");
     return tsri_opencl_fits_rows(op->in[X], why) && tsri_opencl_fits_weight(w, why) &&
            tsri_opencl_fits_vector(tsri_opencl_in(op, BIAS), why) &&
            tsri_opencl_fits_rows(op->out[Y], why) && tsri_opencl_fits_index(op, why) &&
-           tsri_opencl_fits_rows(tsri_opencl_in(op, RESIDUAL), why);
+           tsri_opencl_fits_rows(residual_of(op), why);
+}
+
+bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why) {
+    if (tsri_opencl_norm_of(op))
+        return tsri_opencl_refuse(why, "takes x as it is; this op has a norm of it");
+    return tsri_opencl_fits_product(op, why);
 }
 
 bool tsri_opencl_fits_tiles(const tsri_opencl_facts *facts, const tsr_op *op, const char **why) {
@@ -113,7 +129,7 @@ void tsri_opencl_define_weighted(const tsri_opencl_variant *variant, const tsr_o
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "ACT", (int)tsri_opencl_weighted_attrs(op)->activation);
     if (!tsri_opencl_is_gated(op))
-        tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, RESIDUAL) != NULL);
+        tsri_opencl_define_int(defines, "HAS_RESIDUAL", residual_of(op) != NULL);
 }
 
 int tsri_opencl_built_rows(const tsr_op *op) {
@@ -137,18 +153,24 @@ void tsri_opencl_define_weighted_plain(const tsri_opencl_variant *variant, const
 
 /* --- bind --- */
 
+void tsri_opencl_arg_from_weight(const tsr_op *op, tsri_opencl_launch *launch) {
+    tsri_opencl_arg_inputs(launch, op, W, tsri_opencl_is_gated(op) ? BIAS : RESIDUAL);
+    tsri_opencl_arg_tensor(launch, "y", op->out[Y]);
+}
+
 void tsri_opencl_bind_weighted(const tsr_op *op, tsri_opencl_launch *launch, int tile_m,
                                int tile_n) {
     const bool gated = tsri_opencl_is_gated(op);
     const int64_t depth = tsri_opencl_weight_depth(op);
-    tsri_opencl_arg_operands(launch, op);
+    tsri_opencl_arg_tensor(launch, "x", op->in[X]);
+    tsri_opencl_arg_from_weight(op, launch);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[X]));
     tsri_opencl_arg_int(launch, gated ? "F" : "N", tsri_tensor_columns(op->out[Y]).factor);
     tsri_opencl_arg_int(launch, "K", depth);
     tsri_opencl_arg_row(launch, "x", op->in[X]);
     if (!gated)
-        tsri_opencl_arg_row(launch, "residual", tsri_opencl_in(op, RESIDUAL));
+        tsri_opencl_arg_row(launch, "residual", residual_of(op));
     tsri_opencl_arg_row(launch, "y", op->out[Y]);
     tsri_opencl_work(launch, tsri_tensor_const((gated ? 2 : 1) * depth * tile_m * tile_n));
 }

@@ -13,9 +13,14 @@ const tsr_linear_attrs *tsri_opencl_weighted_attrs(const tsr_op *op);
 int64_t tsri_opencl_weight_depth(const tsr_op *op);
 int64_t tsri_opencl_weight_outputs(const tsr_op *op);
 
+/* The weight of the norm of x; NULL where x has none. */
+const tsr_tensor *tsri_opencl_norm_of(const tsr_op *op);
+
 /* --- fits --- */
 
 /* Whether weight, bias, x, residual and y are as every variant of these ops needs them. */
+bool tsri_opencl_fits_product(const tsr_op *op, const char **why);
+/* The same for variants that take x as it is: it has no norm. */
 bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why);
 /* For variants that read panels, of any dtype: a CPU, and a whole weight of [outputs, inputs]. */
 bool tsri_opencl_fits_tiles(const tsri_opencl_facts *facts, const tsr_op *op, const char **why);
@@ -53,6 +58,8 @@ void tsri_opencl_define_weighted_plain(const tsri_opencl_variant *variant, const
 
 /* --- bind --- */
 
+/* Binds w, bias and, for linear, residual; then y. */
+void tsri_opencl_arg_from_weight(const tsr_op *op, tsri_opencl_launch *launch);
 /* Binds the arguments that every kernel of the op takes, and the work of a tile; the variant binds
  * the grid.
  *   linear      x w bias residual y, dims, R, N, K, row strides of x, residual and y
