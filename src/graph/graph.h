@@ -117,6 +117,16 @@ typedef bool (*tsri_graph_keep)(void *data, const tsri_graph *graph, const tsri_
 tsr_status tsri_graph_lower(const tsri_graph *graph, tsri_graph_keep keep, void *data,
                             tsri_graph **out);
 
+/* Copies the graph and makes each root-mean-square norm whose result one linear or glu_linear alone reads
+ * an operand of that product, where `better` says so. Of an add_norm, the linear before it takes the sum,
+ * as its residual. `better` is given each product that would change, the norm, and the product as a
+ * tsr_op (bounds unset) with the new operand and without it. */
+typedef bool (*tsri_graph_better)(void *data, const tsri_graph *graph,
+                                  const tsri_graph_node *product, const tsri_graph_node *norm,
+                                  const tsr_op *together, const tsr_op *apart);
+tsr_status tsri_graph_join_norms(const tsri_graph *graph, tsri_graph_better better, void *data,
+                                 tsri_graph **out);
+
 /* A node as a tsr_op; `store` holds what that points to and must outlive it. */
 typedef struct tsri_graph_op_store {
     tsr_op op;

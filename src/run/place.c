@@ -1,7 +1,9 @@
 /* run/place.c - which device runs which node.
  *
  * The layers are dealt to the devices by memory, in order (deal.c); nodes before the first layer go
- * with the first, nodes after the last with the last. An op that its device does not offer is
+ * with the first, nodes after the last with the last. A product takes the norm before it where the
+ * device's best variant for both scores no less than that for the product alone: on GPUs a launch less,
+ * while CPUs have no variant for both. An op that its device does not offer is
  * replaced by its decomposition; a primitive op that it does not offer runs on the reference
  * backend, and so does every op that uses a state which such an op uses.
  */
@@ -187,14 +189,39 @@ static tsr_status assign(placing *p, tsri_run_placed *placed) {
     return TSR_OK;
 }
 
+/* Forced kernel variants are those of the ops as they are. A weight in several buffers has an op for each. */
+static bool better_together(void *data, const tsri_graph *graph, const tsri_graph_node *product,
+                            const tsri_graph_node *norm, const tsr_op *together,
+                            const tsr_op *apart) {
+    const placing *p = data;
+    const size_t device = device_of_layer(p, product->layer);
+    const tsr_op *ops[] = {together, apart};
+    int32_t score[2];
+    if ((p->context->options.kernels && *p->context->options.kernels) ||
+        device != device_of_layer(p, norm->layer) ||
+        tsri_run_node_part_rows(&p->context->slots[device].device->facts, graph, product))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        tsr_op bounded = *ops[i];
+        bounded.bounds = p->bounds;
+        if (tsri_run_best_score(p->context, device, &bounded, &score[i]) != TSR_OK)
+            return false;
+    }
+    return score[0] >= 0 && score[0] >= score[1];
+}
+
 static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
                         const tsr_bounds *bounds, tsri_run_placed *placed) {
-    placing p = {.context = context, .graph = graph, .bounds = bounds};
+    placing p = {.context = context, .bounds = bounds};
+    tsri_graph *joined = NULL;
     tsr_status status = tsri_run_deal(context, graph, bounds);
+    if (status == TSR_OK)
+        status = tsri_graph_join_norms(graph, better_together, &p, &joined);
+    p.graph = joined;
     if (status == TSR_OK)
         status = find_moved_states(&p);
     if (status == TSR_OK)
-        status = tsri_graph_lower(graph, keep, &p, &placed->graph);
+        status = tsri_graph_lower(joined, keep, &p, &placed->graph);
     if (status == TSR_OK)
         status = tsri_base_new(tsri_graph_node_count(placed->graph), sizeof *placed->device,
                                &placed->device);
@@ -203,6 +230,7 @@ static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
                                &placed->note);
     if (status == TSR_OK)
         status = assign(&p, placed);
+    tsri_graph_destroy(&joined);
     free(p.moved);
     return status;
 }
