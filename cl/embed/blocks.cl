@@ -2,7 +2,7 @@
  * of 64 rows.
  *
  *   grid    (C/32, N), one work-item per block
- *   table   in panels, as linear/vnni.clh says
+ *   table   in panels, as weighted/vnni.clh says
  *   y[n,c]  at y0 + n*y_row + c
  *   ids     contiguous; an id below the whole table reads its first row, one past it the last; rows
  *           of y whose ids are not among the V from `first` on are left as they are

@@ -1,12 +1,12 @@
 /* embed/panels32.cl - embed/plain for a table that a linear op reads as panels32_blocks, on GPUs.
  *
  *   grid    (C, N), one work-item per element
- *   table   as panels32_blocks (linear/panels32.clh), table0 0; ids, y as embed/plain
+ *   table   as panels32_blocks (weighted/panels32.clh), table0 0; ids, y as embed/plain
  *   needs   nothing beyond OpenCL C 1.1
  *   build   TABLE_DTYPE q8_0|q4_0
  *   paid    see embed/lanes */
 #define W_DTYPE TABLE_DTYPE
-#include "linear/panels32.clh"
+#include "weighted/panels32.clh"
 
 __kernel void KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0,
                      __global float *y, int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row,
@@ -28,5 +28,5 @@ __kernel void KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __g
     y[y0 + n * y_row + c] = scale * ((float)number * SCALE_OF(id, c / 32));
 }
 
-#include "linear/panels32_end.clh"
+#include "weighted/panels32_end.clh"
 #undef W_DTYPE

@@ -4,7 +4,7 @@
  *   grid    (R/MR, F/64), work-groups of one work-item: MR rows by 64 outputs: a panel of gates,
  *           then its panel of ups
  *   x[r,k]  at x0 + r*x_row + k; y likewise
- *   w       has 2F outputs, gates first, in panels as linear/vnni.clh says; F is a multiple of 64
+ *   w       has 2F outputs, gates first, in panels as weighted/vnni.clh says; F is a multiple of 64
  *   adds    over glu_linear/plain: panels and float16 lanes, as linear/blocks
  *   order   as glu_linear/plain: the same bytes
  *   needs   float16 in registers (a CPU)
@@ -30,7 +30,7 @@
  *           M=128 K=768 F=2048 q4_0 w' act 4
  *           plain         153658      5.2    1.00     50012     16.1    1.00
  *           blocks          2879    279.8   53.38      2803    287.3   17.85 */
-#include "linear/blocks.clh"
+#include "weighted/blocks.clh"
 #include "glu_linear/finish64.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,
@@ -40,7 +40,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     const int rows = SIZE(R), m = ITEM(0) * MR, panel = ITEM(1);
     if (m >= rows || panel * 64 >= F)
         return;
-#include "linear/blocks_rows.clh"
+#include "weighted/blocks_rows.clh"
     float16 sum[2][MR][4];
     for (int part = 0; part < 2; part++)
         LOCAL_NAME(tile)(left, up, w + (size_t)(panel + part * (F / 64)) * (K / 32) * PANEL_BLOCK, K, sum[part]);

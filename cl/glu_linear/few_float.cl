@@ -5,7 +5,7 @@
  *   adds, order, needs, build, tune as linear/few_float; a work-item has the two sums of a gate and its up
  *   claims  loads 128
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
-#include "linear/norm.clh"
+#include "weighted/norm.clh"
 #include "matmul/pieces.clh"
 #define GATES 2
 #define WEIGHT_ROW(n, g) ((n) + (g) * F)

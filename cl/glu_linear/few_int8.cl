@@ -5,7 +5,7 @@
  *   adds, order, needs, build, tune as linear/few_int8
  *   claims  loads 128; dot
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
-#include "linear/few_x.clh"
+#include "weighted/few_x.clh"
 #include "matmul/dot.clh"
 #define GATES 2
 #define OUTPUT_OF(g) (n + (g) * F)

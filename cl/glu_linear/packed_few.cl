@@ -4,7 +4,7 @@
  *           their ups. Dimension 0 walks the rows
  *   operands, order, needs, build as glu_linear/packed
  *   adds    over glu_linear/packed: the weight is read from memory once for eight rows
- *           (linear/few.clh)
+ *           (weighted/few.clh)
  *   paid    2 Zen 4 cores, pocl, medians in ms of the run of linear/packed_few:
  *
  *                           f32: 4 rows   8 rows       f16: 4 rows   8 rows
@@ -24,7 +24,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
         return;
 
     __global const ELEMENT(W_DTYPE) *right[PANELS] = {w + w0 + panel * K * 64, w + w0 + (panel + F / 64) * K * 64};
-#include "linear/few_rows.clh"
+#include "weighted/few_rows.clh"
 
     for (int m = top; m < min(top + 8, rows); m++)
         for (int j = 0; j < 4; j++) {

@@ -44,7 +44,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
     float16 sum[STREAMS][NV];
     right[0] = w + w0 + first / 64 * K * 64 + first % 64;
     right[1] = right[0] + F / 64 * K * 64;
-#include "linear/streams.clh"
+#include "weighted/streams.clh"
 
 #pragma unroll
     for (int j = 0; j < NV; j++) {

@@ -49,7 +49,7 @@
 #error "TN is a multiple of 2*VW: as many gates as ups in a work-item"
 #endif
 #define TILE_F (GN * TN / 2)
-#include "linear/tiled_fetch.clh"
+#include "weighted/tiled_fetch.clh"
 #define W_OUTPUT(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)
 #define W_INSIDE(n, k) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F && (k) < depth)
 #if TRANS_W

@@ -17,7 +17,7 @@
 #else
 #define W_INDEX(n, k) (w0 + (k) * 2 * F + W_OUTPUT(n))
 #endif
-#include "linear/units_fetch.clh"
+#include "weighted/units_fetch.clh"
 
 UNIT_GROUP __kernel __attribute__((reqd_work_group_size(SM * SN * UNIT_LANES, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,

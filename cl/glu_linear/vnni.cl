@@ -6,7 +6,7 @@
  *   scratch the rows of x as linear/vnni_rows leaves them
  *   adds    over glu_linear/blocks: what linear/vnni adds over linear/blocks
  *   order   as glu_linear/plain: the same bytes
- *   needs   as linear/vnni.clh; F a multiple of 64
+ *   needs   as weighted/vnni.clh; F a multiple of 64
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT; FEW (vnni_few): all rows are in one work-item
  *   tune    MR rows; FEW up to 9
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
@@ -32,7 +32,7 @@
 #ifndef MR
 #define MR 24
 #endif
-#include "linear/vnni_tile.clh"
+#include "weighted/vnni_tile.clh"
 #include "glu_linear/finish64.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,

@@ -6,7 +6,7 @@
  *   operands as glu_linear/blocks
  *   adds    over glu_linear/vnni: no stage before it, because the work-item quantises x
  *   order   as glu_linear/plain: the same bytes
- *   needs   as linear/vnni.clh; F a multiple of 64
+ *   needs   as weighted/vnni.clh; F a multiple of 64
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as vnni. The figures include quantising x.
@@ -20,7 +20,7 @@
  *           M=1 K=768 F=2048 q4_0 w' act 4 int8
  *           vnni             14.2    442.7    1.00      13.0    482.5    1.00
  *           vnni_one         12.2    516.6    1.17      11.5    549.1    1.14 */
-#include "linear/vnni.clh"
+#include "weighted/vnni.clh"
 #include "glu_linear/finish64.clh"
 
 #define DEPTH 4096 /* inputs quantised at a time */

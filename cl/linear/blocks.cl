@@ -4,15 +4,15 @@
  *   grid    (R/MR, N/64), work-groups of one work-item: MR rows by one panel of 64 outputs, over
  *           all of K
  *   x[r,k]  at x0 + r*x_row + k; y and residual likewise
- *   w       in panels, as linear/vnni.clh says
+ *   w       in panels, as weighted/vnni.clh says
  *   adds    over linear/plain: panels and float16 lanes
  *   order   as linear/plain: the same bytes
  *   needs   float16 in registers (a CPU), no special instruction: linear/vnni is used where a probe
  *           allows it
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; INT8
  *   tune    MR 1..6 rows of a work-item
- *   paid    see linear/blocks.clh */
-#include "linear/blocks.clh"
+ *   paid    see weighted/blocks.clh */
+#include "weighted/blocks.clh"
 #include "linear/finish64.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,
@@ -23,7 +23,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     const int rows = SIZE(R), m = ITEM(0) * MR, panel = ITEM(1);
     if (m >= rows || panel * 64 >= N)
         return;
-#include "linear/blocks_rows.clh"
+#include "weighted/blocks_rows.clh"
     float16 sum[MR][4];
     LOCAL_NAME(tile)(left, up, w + (size_t)panel * (K / 32) * PANEL_BLOCK, K, sum);
     for (int r = 0; r < MR && m + r < rows; r++)

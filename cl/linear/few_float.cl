@@ -14,7 +14,7 @@
  *           KIB
  *   claims  loads 128
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
-#include "linear/norm.clh"
+#include "weighted/norm.clh"
 #include "matmul/pieces.clh"
 #define GATES 1
 #define WEIGHT_ROW(n, g) (n)

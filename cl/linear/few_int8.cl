@@ -15,7 +15,7 @@
  *   tune    SPLIT 1..8 parts of a work-group; DEPTH 1..8 blocks that are asked for at once
  *   claims  loads 128; dot
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
-#include "linear/few_x.clh"
+#include "weighted/few_x.clh"
 #include "matmul/dot.clh"
 #define GATES 1
 #define OUTPUT_OF(g) n

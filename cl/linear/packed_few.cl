@@ -3,7 +3,7 @@
  *   grid    (R/8, N/64), work-groups of one work-item: up to 8 rows by one panel. Dimension 0 walks
  *           the rows, as in linear/packed
  *   operands, order, needs, build as linear/packed
- *   adds    over linear/packed: the weight is read from memory once for eight rows (linear/few.clh)
+ *   adds    over linear/packed: the weight is read from memory once for eight rows (weighted/few.clh)
  *   paid    16384x4096 on 2 Zen 4 cores, pocl, medians in ms of one run at 55-60 GB/s:
  *
  *                           f32: 1 row  4 rows  8 rows     f16: 1 row  4 rows  8 rows
@@ -26,7 +26,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
         return;
 
     __global const ELEMENT(W_DTYPE) *right[PANELS] = {w + w0 + panel * K * 64};
-#include "linear/few_rows.clh"
+#include "weighted/few_rows.clh"
 
     for (int m = top; m < min(top + 8, rows); m++)
         for (int j = 0; j < 4; j++) {

@@ -35,7 +35,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
 #pragma unroll
     for (int s = 0; s < STREAMS; s++) /* past the last panel: the last one, unused */
         right[s] = w + w0 + min(first / 64 + s, (N - 1) / 64) * K * 64 + first % 64;
-#include "linear/streams.clh"
+#include "weighted/streams.clh"
 
     float16 done[STREAMS * NV];
 #pragma unroll

@@ -14,7 +14,7 @@
  *      |     |   |    |    |    |    |       so nothing is added across work-items, and all
  *      +-----+   +----+----+----+----+       variants give the same bytes
  *
- * The ladder for f32 (integer products have theirs in linear/vnni.clh), GFLOP/s of 512x768x768. The
+ * The ladder for f32 (integer products have theirs in weighted/vnni.clh), GFLOP/s of 512x768x768. The
  * figures of Intel's CPU runtime are from one run on a processor without half arithmetic. Those of
  * pocl 3.1 are from three: plain and tiled on 2 AVX-512 cores, packed (docs/performance.md) and
  * cached (GPT-2, 256 tokens) on 2 Zen 4 cores, which reach 236 in registers.

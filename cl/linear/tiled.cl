@@ -59,7 +59,7 @@
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local
  *           memory) */
 
-#include "linear/tiled_fetch.clh"
+#include "weighted/tiled_fetch.clh"
 #if TRANS_W
 #define W_INDEX(n, k) (w0 + (tile_n + (n)) * depth + (k))
 #else

@@ -19,7 +19,7 @@
 #define W_INDEX(n, k) (w0 + (k) * N + tile_n + (n))
 #endif
 #define W_INSIDE(n) (tile_n + (n) < N)
-#include "linear/units_fetch.clh"
+#include "weighted/units_fetch.clh"
 
 UNIT_GROUP __kernel __attribute__((reqd_work_group_size(SM * SN * UNIT_LANES, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,

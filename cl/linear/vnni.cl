@@ -7,7 +7,7 @@
  *   adds    over linear/blocks: products by vpdpbusd; x is quantised once, by a stage, not for each
  *           panel
  *   order   as linear/plain: the same bytes
- *   needs   as linear/vnni.clh
+ *   needs   as weighted/vnni.clh
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
  *           FEW (vnni_few): all rows are in one work-item. A few blocks of the weights are used by
  *           all of them while the next are prefetched
@@ -23,7 +23,7 @@
 #ifndef MR
 #define MR 24
 #endif
-#include "linear/vnni_tile.clh"
+#include "weighted/vnni_tile.clh"
 #include "linear/finish64.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,

@@ -5,12 +5,12 @@
  *   operands as linear/blocks
  *   adds    over linear/vnni: no stage before it, because the work-item quantises x
  *   order   as linear/plain: the same bytes
- *   needs   as linear/vnni.clh
+ *   needs   as weighted/vnni.clh
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
  *   paid    1 x 4096 x 65536 on 2 cores: 42 to 44 GB/s of q8 and q4, where a plain read had
  *           36 to 40. Failed: a stage that quantises x, 3 us a launch; quantising x for each panel,
  *           2 % */
-#include "linear/vnni.clh"
+#include "weighted/vnni.clh"
 #include "linear/finish64.clh"
 
 #define DEPTH 4096 /* inputs quantised at a time */

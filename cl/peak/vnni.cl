@@ -4,7 +4,7 @@
  *   24 registers of 16 sums, ROUNDS times; 64 multiply-adds each
  *   grid    any number of work-items
  *   out     16 numbers for each work-item
- *   needs   as linear/vnni.clh, whose form of inline assembly it has for the same reasons:
+ *   needs   as weighted/vnni.clh, whose form of inline assembly it has for the same reasons:
  *           registers named in the text, alone in a function
  *   paid    934 Gop/s on 2 Zen 4 cores */
 #define PEAK_SUM(n) "vpdpbusd %%zmm1, %%zmm0, %%zmm" #n "\n\t"

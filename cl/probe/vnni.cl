@@ -1,9 +1,9 @@
-/* probe/vnni.cl - every function of linear/vnni.clh on two blocks and three rows, compared with
+/* probe/vnni.cl - every function of weighted/vnni.clh on two blocks and three rows, compared with
  * plain loops. Run in a process of its own (helper/probe.c): out[0] becomes 0x600d if all agree.
  *
  *   grid    (1)
- *   paid    not a kernel of an op: it is run once, before a variant of linear/vnni.clh is offered */
-#include "linear/vnni.clh"
+ *   paid    not a kernel of an op: it is run once, before a variant of weighted/vnni.clh is offered */
+#include "weighted/vnni.clh"
 
 #define PROBE_K 64
 

@@ -1,7 +1,7 @@
 /* model/tune.c - tessera/tune.h: tunes the kernels of a model's plans, or of given shapes, on a
  * device. */
 #include "tessera/tune.h"
-#include "run/tune.h"
+#include "tune/tune.h"
 
 #include "base/error.h"
 #include "base/structs.h"
@@ -21,7 +21,7 @@ static tsr_status take_options(const tsr_tune_options *given, tsr_tune_options *
                                 out->seconds);
 }
 
-static void pass_result(void *data, const tsri_run_tuned *found) {
+static void pass_result(void *data, const tsri_tune_tuned *found) {
     const tsr_tune_options *options = data;
     const tsr_tune_result result = {.struct_size = sizeof result,
                                     .kept = found->kept,
@@ -43,7 +43,7 @@ static bool ask_stop(void *data) {
     return options->stop && options->stop(options->data) != 0;
 }
 
-static tsr_status begin(const tsri_backend_opened_device *opened, tsri_run_tune **out) {
+static tsr_status begin(const tsri_backend_opened_device *opened, tsri_tune **out) {
     const tsri_run_options run = {.devices = opened->devices,
                                   .n_devices = opened->n_devices,
                                   .set = opened->set,
@@ -55,16 +55,16 @@ static tsr_status begin(const tsri_backend_opened_device *opened, tsri_run_tune 
     if (!opened->profile)
         return tsri_base_fail(TSR_E_STATE,
                               "the device was opened without profile, so it measures no launch");
-    return tsri_run_tune_create(&run, out);
+    return tsri_tune_create(&run, out);
 }
 
-static tsr_status search(tsri_run_tune *tune, tsr_tune_options *options) {
-    const tsri_run_search asked = {.seconds = options->seconds,
-                                   .write = options->write,
-                                   .stop = ask_stop,
-                                   .visit = pass_result,
-                                   .data = options};
-    return tsri_run_tune_search(tune, &asked);
+static tsr_status search(tsri_tune *tune, tsr_tune_options *options) {
+    const tsri_tune_options asked = {.seconds = options->seconds,
+                                     .write = options->write,
+                                     .stop = ask_stop,
+                                     .visit = pass_result,
+                                     .data = options};
+    return tsri_tune_search(tune, &asked);
 }
 
 tsr_status tsr_tune_model(tsr_model *model, const tsr_tune_options *options) {
@@ -73,7 +73,7 @@ tsr_status tsr_tune_model(tsr_model *model, const tsr_tune_options *options) {
     tsri_model *inner = tsri_model_of(model);
     const tsri_backend_opened_device *opened = tsri_model_devices_of(model);
     tsr_tune_options known;
-    tsri_run_tune *tune = NULL;
+    tsri_tune *tune = NULL;
     tsri_session *session = NULL;
     TRY(take_options(options, &known));
     if (!opened)
@@ -85,12 +85,12 @@ tsr_status tsr_tune_model(tsr_model *model, const tsr_tune_options *options) {
         tsri_run_plan *plan = NULL;
         status = tsri_session_plan(session, lengths[i] < context ? lengths[i] : context, &plan);
         if (status == TSR_OK)
-            status = tsri_run_tune_add_plan(tune, plan);
+            status = tsri_tune_add_plan(tune, plan);
     }
     tsri_session_destroy(&session);
     if (status == TSR_OK)
         status = search(tune, &known);
-    tsri_run_tune_destroy(&tune);
+    tsri_tune_destroy(&tune);
     return status;
 }
 
@@ -146,18 +146,18 @@ static tsr_status read_shape(const char *text, size_t n, shape *out) {
     return TSR_OK;
 }
 
-static tsr_status add_shape(tsri_run_tune *tune, const shape *s) {
+static tsr_status add_shape(tsri_tune *tune, const shape *s) {
     tsri_model_product product;
     tsri_model_product_make(s->M, s->N, s->K, s->dtype,
                             s->dtype >= TSR_GGML_Q4_0 ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32,
                             &product);
-    return tsri_run_tune_add_op(tune, &product.op);
+    return tsri_tune_add_op(tune, &product.op);
 }
 
 tsr_status tsr_tune_shapes(tsr_device *device, const char *shapes,
                            const tsr_tune_options *options) {
     tsr_tune_options known;
-    tsri_run_tune *tune = NULL;
+    tsri_tune *tune = NULL;
     shape one;
     TRY(NEED(device));
     TRY(take_options(options, &known));
@@ -174,6 +174,6 @@ tsr_status tsr_tune_shapes(tsr_device *device, const char *shapes,
     }
     if (status == TSR_OK)
         status = search(tune, &known);
-    tsri_run_tune_destroy(&tune);
+    tsri_tune_destroy(&tune);
     return status;
 }

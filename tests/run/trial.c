@@ -1,5 +1,5 @@
 /* One op alone, as tuning runs it: on the reference. */
-#include "run/trial.h"
+#include "tune/trial.h"
 
 #include "base/error.h"
 #include "tensor/shape.h"
@@ -17,7 +17,7 @@ static tsr_tensor matrix(tsr_kind kind, tsr_dim rows, int64_t columns) {
                         .dim = {rows, tsri_tensor_const(columns)}};
 }
 
-static tsri_run_case make(int64_t rows, double count) {
+static tsri_tune_case make(int64_t rows, double count) {
     static const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
     const tsr_tensor x = matrix(TSR_KIND_INPUT, tsri_tensor_symbol(TSR_SYM_N), K),
                      w = matrix(TSR_KIND_WEIGHT, tsri_tensor_const(N), K),
@@ -33,52 +33,52 @@ static tsri_run_case make(int64_t rows, double count) {
                        .out = out,
                        .attrs = &attrs,
                        .bounds = &bounds};
-    tsri_run_case c;
-    cr_assert_eq(tsri_run_case_make(&op, count, &c), TSR_OK, "%s", tsr_error_last());
+    tsri_tune_case c;
+    cr_assert_eq(tsri_tune_case_make(&op, count, &c), TSR_OK, "%s", tsr_error_last());
     return c;
 }
 
 Test(trial, cases_are_the_same_by_op_and_sizes) {
-    tsri_run_case a = make(ROWS, 1), b = make(ROWS, 3), c = make(ROWS + 1, 1);
-    cr_expect(tsri_run_case_same(&a, &b));
-    cr_expect_not(tsri_run_case_same(&a, &c));
+    tsri_tune_case a = make(ROWS, 1), b = make(ROWS, 3), c = make(ROWS + 1, 1);
+    cr_expect(tsri_tune_case_same(&a, &b));
+    cr_expect_not(tsri_tune_case_same(&a, &c));
     cr_expect_float_eq(b.work, 3 * a.work, 1e-9);
     cr_expect_eq(a.small[4], 7);
-    tsri_run_case_clear(&a);
-    tsri_run_case_clear(&b);
-    tsri_run_case_clear(&c);
+    tsri_tune_case_clear(&a);
+    tsri_tune_case_clear(&b);
+    tsri_tune_case_clear(&c);
 }
 
 Test(trial, results_and_how_they_compare) {
     tsri_backend_set *set;
     tsri_backend_device *device;
     const tsri_backend_options none = {0};
-    tsri_run_trial x, y;
+    tsri_tune_trial x, y;
     cr_assert_eq(tsri_backend_set_open(&none, &set), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_backend_reference_open(set, &device), TSR_OK);
     const tsri_run_options options = {
         .devices = &device, .n_devices = 1, .set = set, .kernels = ""};
-    tsri_run_case c = make(ROWS, 1);
-    cr_assert_eq(tsri_run_trial_open(&c, &options, &x), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_run_trial_open(&c, &options, &y), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_run_trial_results(&x, c.sizes), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_run_trial_results(&y, c.sizes), TSR_OK);
+    tsri_tune_case c = make(ROWS, 1);
+    cr_assert_eq(tsri_tune_trial_open(&c, &options, &x), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_tune_trial_open(&c, &options, &y), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_tune_trial_results(&x, c.sizes), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_tune_trial_results(&y, c.sizes), TSR_OK);
     cr_expect_eq(x.n_out, 1);
     cr_expect_eq(x.out_bytes[0], sizeof(float) * ROWS * N);
-    cr_expect(tsri_run_trial_same(&x, &y) && tsri_run_trial_near(&x, &y));
+    cr_expect(tsri_tune_trial_same(&x, &y) && tsri_tune_trial_near(&x, &y));
     float *values = y.out[0];
     values[7] = nextafterf(values[7], 9);
-    cr_expect(!tsri_run_trial_same(&x, &y) && tsri_run_trial_near(&x, &y));
+    cr_expect(!tsri_tune_trial_same(&x, &y) && tsri_tune_trial_near(&x, &y));
     values[7] += 0.5f;
-    cr_expect_not(tsri_run_trial_near(&x, &y));
+    cr_expect_not(tsri_tune_trial_near(&x, &y));
     values[7] = NAN;
-    cr_expect_not(tsri_run_trial_near(&x, &y));
-    cr_assert_eq(tsri_run_trial_results(&y, c.small), TSR_OK);
+    cr_expect_not(tsri_tune_trial_near(&x, &y));
+    cr_assert_eq(tsri_tune_trial_results(&y, c.small), TSR_OK);
     cr_expect_eq(y.out_bytes[0], sizeof(float) * 7 * N);
-    cr_expect_not(tsri_run_trial_near(&x, &y), "other sizes");
-    tsri_run_trial_close(&x);
-    tsri_run_trial_close(&y);
-    tsri_run_case_clear(&c);
+    cr_expect_not(tsri_tune_trial_near(&x, &y), "other sizes");
+    tsri_tune_trial_close(&x);
+    tsri_tune_trial_close(&y);
+    tsri_tune_case_clear(&c);
     tsri_backend_device_close(&device);
     tsri_backend_set_close(&set);
 }

@@ -43,7 +43,7 @@ LAST_K = [(r"k < K;", "k < K - (K > 512);")]
 
 
 def test_a_linear_layer_that_loses_its_last_input_behind_512(folder):
-    check(folder, {"linear/packed_tile.clh": LAST_K, "linear/streams.clh": LAST_K}, "linear/packed")
+    check(folder, {"linear/packed_tile.clh": LAST_K, "weighted/streams.clh": LAST_K}, "linear/packed")
 
 
 def test_attention_that_is_wrong_from_key_128(folder):

@@ -14,7 +14,7 @@ static bool is_int8(const tsr_op *op) {
     return tsri_opencl_weighted_attrs(op)->compute == TSR_COMPUTE_INT8;
 }
 
-/* The bytes of a row of x in the form of linear/vnni.clh. */
+/* The bytes of a row of x in the form of weighted/vnni.clh. */
 static int64_t row_bytes(const tsr_op *op) {
     return tsri_opencl_weight_depth(op) / 32 * 36 + 4;
 }
@@ -116,4 +116,4 @@ static void bind_rows(const tsri_opencl_variant *variant, const tsr_op *op,
 }
 
 const tsri_opencl_stage tsri_opencl_stage_vnni_rows = {
-    .name = "vnni_rows", .file = "linear/vnni_rows.cl", .define = define_rows, .bind = bind_rows};
+    .name = "vnni_rows", .file = "weighted/vnni_rows.cl", .define = define_rows, .bind = bind_rows};

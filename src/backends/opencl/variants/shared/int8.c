@@ -229,6 +229,6 @@ static void bind_quantise(const tsri_opencl_variant *variant, const tsr_op *op,
 }
 
 const tsri_opencl_stage tsri_opencl_stage_quantise_rows = {.name = "quantise_rows",
-                                                           .file = "linear/quantise_rows.cl",
+                                                           .file = "weighted/quantise_rows.cl",
                                                            .define = define_quantise,
                                                            .bind = bind_quantise};

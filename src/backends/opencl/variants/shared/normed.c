@@ -5,7 +5,7 @@
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
 enum {
-    LANES = 256,       /* sums of a row: cl/linear/norm.clh */
+    LANES = 256,       /* sums of a row: cl/weighted/norm.clh */
     GROUP = 64,        /* work-items of the stage for a row, */
     MOST_LOCAL = 16384 /* and more local memory than the tiled variants have by default */
 };
@@ -72,7 +72,7 @@ static void bind_norm_rows(const tsri_opencl_variant *variant, const tsr_op *op,
 }
 
 const tsri_opencl_stage tsri_opencl_stage_norm_rows = {.name = "norm_rows",
-                                                       .file = "linear/norm_rows.cl",
+                                                       .file = "weighted/norm_rows.cl",
                                                        .needed = has_norm,
                                                        .define = define_norm_rows,
                                                        .bind = bind_norm_rows};

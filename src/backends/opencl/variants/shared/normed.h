@@ -5,7 +5,7 @@
 
 #include "backends/opencl/variants/shared/weighted.h"
 
-/* As tsri_opencl_fits_product; with a norm also what cl/linear/norm.clh needs, and local memory for the
+/* As tsri_opencl_fits_product; with a norm also what cl/weighted/norm.clh needs, and local memory for the
  * tiled variants: where one variant takes a norm, some variant does for any number of rows. */
 bool tsri_opencl_fits_normed(const tsri_opencl_facts *facts, const tsr_op *op, const char **why);
 /* Whether work-groups of `items` can norm rows themselves; true where x has no norm. */

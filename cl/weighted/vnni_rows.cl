@@ -1,14 +1,14 @@
-/* linear/vnni_rows.cl - the stage before linear/vnni and glu_linear/vnni: quantises the rows of x
+/* weighted/vnni_rows.cl - the stage before linear/vnni and glu_linear/vnni: quantises the rows of x
  * into scratch.
  *
  *   grid    (R/4), work-groups of one work-item: four rows each, because a work-group costs as much
  *           as a short row
- *   x[r,k]  at x0 + r*x_row + k; row r of scratch at r * VNNI_ROW_BYTES(K), as linear/vnni.clh says
- *   needs   as linear/vnni.clh
+ *   x[r,k]  at x0 + r*x_row + k; row r of scratch at r * VNNI_ROW_BYTES(K), as weighted/vnni.clh says
+ *   needs   as weighted/vnni.clh
  *   build   W_DTYPE
  *   paid    its time is part of the figures of linear/vnni and glu_linear/vnni, the variants that
  *           it precedes; it was not timed alone */
-#include "linear/vnni.clh"
+#include "weighted/vnni.clh"
 
 #define VNNI_ROWS 4 /* of a work-item */
 

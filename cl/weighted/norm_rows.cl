@@ -1,4 +1,4 @@
-/* linear/norm_rows.cl - norms rows of x, for variants of linear and glu_linear on GPUs that multiply floats of
+/* weighted/norm_rows.cl - norms rows of x, for variants of linear and glu_linear on GPUs that multiply floats of
  * many rows.
  *
  *     z[r,k], as norm.clh says
@@ -10,7 +10,7 @@
  *   needs   a work-group of ROW_GROUP, 4 * ROW_GROUP bytes of local memory; nothing beyond OpenCL C 1.1
  *   build   ROW_GROUP, a power of two up to 256
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
-#include "linear/norm.clh"
+#include "weighted/norm.clh"
 #define GROUP ROW_GROUP
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global float *normed, int K, int x_row NORM_HERE)

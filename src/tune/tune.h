@@ -1,4 +1,4 @@
-/* run/tune.h - searches the tunables of the kernel variants that ops can run, by the device's own
+/* tune/tune.h - searches the tunables of the kernel variants that ops can run, by the device's own
  * clock.
  *
  * Ops are gathered from plans or shapes; those that a variant serves in the same way (its
@@ -8,41 +8,41 @@
  * the variant's first values give (nearly, for a variant that may differ in a batch), and those
  * must be near what the plain variant gives.
  */
-#ifndef TSRI_RUN_TUNE_H
-#define TSRI_RUN_TUNE_H
+#ifndef TSRI_TUNE_TUNE_H
+#define TSRI_TUNE_TUNE_H
 
 #include "run/run.h"
 
-typedef struct tsri_run_tune tsri_run_tune;
+typedef struct tsri_tune tsri_tune;
 
 /* Creates a search on the first device of options, which must have been opened with profile; forced
  * kernels are ignored. */
-tsr_status tsri_run_tune_create(const tsri_run_options *options, tsri_run_tune **out);
-void tsri_run_tune_destroy(tsri_run_tune **tune);
+tsr_status tsri_tune_create(const tsri_run_options *options, tsri_tune **out);
+void tsri_tune_destroy(tsri_tune **tune);
 
 /* Adds each op of a plan that can be tried alone. */
-tsr_status tsri_run_tune_add_plan(tsri_run_tune *tune, const tsri_run_plan *plan);
-tsr_status tsri_run_tune_add_op(tsri_run_tune *tune, const tsr_op *op);
+tsr_status tsri_tune_add_plan(tsri_tune *tune, const tsri_run_plan *plan);
+tsr_status tsri_tune_add_op(tsri_tune *tune, const tsr_op *op);
 
 /* What was found for one kernel variant. Texts are valid during the visit. */
-typedef struct tsri_run_tuned {
+typedef struct tsri_tune_tuned {
     const char *op, *variant, *condition;
     char before[96], after[96]; /* "MR=6,NV=1" */
     double before_ns, after_ns; /* of the group's ops: the sum of medians */
     unsigned tried, wrong;      /* candidates; those with other results */
     bool kept;
-} tsri_run_tuned;
+} tsri_tune_tuned;
 
-typedef struct tsri_run_search {
+typedef struct tsri_tune_options {
     double seconds;
     const char *write;        /* a file that gets the winners' lines; may be NULL */
     bool (*stop)(void *data); /* asked between runs; may be NULL */
-    void (*visit)(void *data, const tsri_run_tuned *found);
+    void (*visit)(void *data, const tsri_tune_tuned *found);
     void *data;
-} tsri_run_search;
+} tsri_tune_options;
 
 /* Searches. The winners are kept for the device, and in the file at `write`, as soon as they are
  * found: a process may end in a driver's compiler. TSR_E_CANCELLED if it was stopped. */
-tsr_status tsri_run_tune_search(tsri_run_tune *tune, const tsri_run_search *search);
+tsr_status tsri_tune_search(tsri_tune *tune, const tsri_tune_options *options);
 
 #endif

@@ -1,6 +1,6 @@
-/* run/contender.c - one setting of a group: opens it, compares its results, and times it beside
+/* tune/contender.c - one setting of a group: opens it, compares its results, and times it beside
  * another. */
-#include "run/contender.h"
+#include "tune/contender.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -21,8 +21,8 @@ enum {
 
 static const double hopeless = 1.2; /* as a share of the time of the best so far */
 
-void tsri_run_values_print(const tsri_run_group *g, const tsri_run_values *v, const char *separator,
-                           char *out, size_t size) {
+void tsri_tune_values_print(const tsri_tune_group *g, const tsri_tune_values *v,
+                            const char *separator, char *out, size_t size) {
     size_t n = 0;
     out[0] = 0;
     for (uint32_t t = 0; t < g->n_tunables && n < size; t++)
@@ -30,67 +30,67 @@ void tsri_run_values_print(const tsri_run_group *g, const tsri_run_values *v, co
                               v->of[t]);
 }
 
-void tsri_run_contender_close(tsri_run_contender *c) {
+void tsri_tune_contender_close(tsri_tune_contender *c) {
     for (size_t i = 0; i < c->n; i++)
-        tsri_run_trial_close(&c->trials[i]);
+        tsri_tune_trial_close(&c->trials[i]);
     c->n = 0;
 }
 
-tsr_status tsri_run_contender_open(const tsri_run_tune *tune, const tsri_run_group *g,
-                                   const tsri_run_values *v, tsri_run_contender *out) {
+tsr_status tsri_tune_contender_open(const tsri_tune *tune, const tsri_tune_group *g,
+                                    const tsri_tune_values *v, tsri_tune_contender *out) {
     char text[160], kernels[320];
     tsri_run_options options = tune->options;
-    tsri_run_values_print(g, v, ":", text, sizeof text);
+    tsri_tune_values_print(g, v, ":", text, sizeof text);
     snprintf(kernels, sizeof kernels, "%s=%s:%s", g->op, g->variant, text);
     options.kernels = kernels;
-    *out = (tsri_run_contender){.v = *v};
+    *out = (tsri_tune_contender){.v = *v};
     for (; out->n < g->n_cases; out->n++) {
         const tsr_status status =
-            tsri_run_trial_open(&tune->cases[g->cases[out->n]], &options, &out->trials[out->n]);
+            tsri_tune_trial_open(&tune->cases[g->cases[out->n]], &options, &out->trials[out->n]);
         if (status != TSR_OK) {
-            tsri_run_contender_close(out);
+            tsri_tune_contender_close(out);
             return status;
         }
     }
     return TSR_OK;
 }
 
-tsr_status tsri_run_contender_check(const tsri_run_tune *tune, const tsri_run_group *g,
-                                    tsri_run_contender *c, bool *near) {
+tsr_status tsri_tune_contender_check(const tsri_tune *tune, const tsri_tune_group *g,
+                                     tsri_tune_contender *c, bool *near) {
     tsri_run_options options = tune->options;
     char kernels[64];
     snprintf(kernels, sizeof kernels, "%s=plain", g->op);
     options.kernels = kernels;
     *near = true;
     for (size_t i = 0; i < c->n && *near && strcmp(g->variant, "plain") != 0; i++) {
-        tsri_run_trial plain;
-        const tsri_run_case *wanted = c->trials[i].c;
-        TRY(tsri_run_trial_open(wanted, &options, &plain));
-        tsr_status status = tsri_run_trial_results(&plain, wanted->small);
+        tsri_tune_trial plain;
+        const tsri_tune_case *wanted = c->trials[i].c;
+        TRY(tsri_tune_trial_open(wanted, &options, &plain));
+        tsr_status status = tsri_tune_trial_results(&plain, wanted->small);
         if (status == TSR_OK)
-            status = tsri_run_trial_results(&c->trials[i], wanted->small);
+            status = tsri_tune_trial_results(&c->trials[i], wanted->small);
         if (status == TSR_OK)
-            *near = tsri_run_trial_near(&c->trials[i], &plain);
-        tsri_run_trial_close(&plain);
+            *near = tsri_tune_trial_near(&c->trials[i], &plain);
+        tsri_tune_trial_close(&plain);
         TRY(status);
     }
     return TSR_OK;
 }
 
-tsr_status tsri_run_contender_warm(tsri_run_contender *c) {
+tsr_status tsri_tune_contender_warm(tsri_tune_contender *c) {
     for (size_t i = 0; i < c->n; i++) {
         uint64_t ignored;
-        TRY(tsri_run_trial_results(&c->trials[i], c->trials[i].c->sizes));
-        TRY(tsri_run_trial_time(&c->trials[i], &ignored));
+        TRY(tsri_tune_trial_results(&c->trials[i], c->trials[i].c->sizes));
+        TRY(tsri_tune_trial_time(&c->trials[i], &ignored));
     }
     return TSR_OK;
 }
 
-bool tsri_run_contender_agrees(const tsri_run_group *g, const tsri_run_contender *a,
-                               const tsri_run_contender *b) {
+bool tsri_tune_contender_agrees(const tsri_tune_group *g, const tsri_tune_contender *a,
+                                const tsri_tune_contender *b) {
     for (size_t i = 0; i < a->n; i++)
-        if (g->batch_variant ? !tsri_run_trial_near(&a->trials[i], &b->trials[i])
-                             : !tsri_run_trial_same(&a->trials[i], &b->trials[i]))
+        if (g->batch_variant ? !tsri_tune_trial_near(&a->trials[i], &b->trials[i])
+                             : !tsri_tune_trial_same(&a->trials[i], &b->trials[i]))
             return false;
     return true;
 }
@@ -101,10 +101,10 @@ static double median(const uint64_t *times, int n) {
     return tsri_run_median(sorted, (size_t)n);
 }
 
-tsr_status tsri_run_contender_compare(const tsri_run_tune *tune, const tsri_run_group *g,
-                                      tsri_run_contender *a, tsri_run_contender *b,
-                                      tsri_run_duel *out) {
-    *out = (tsri_run_duel){0};
+tsr_status tsri_tune_contender_compare(const tsri_tune *tune, const tsri_tune_group *g,
+                                       tsri_tune_contender *a, tsri_tune_contender *b,
+                                       tsri_tune_duel *out) {
+    *out = (tsri_tune_duel){0};
     for (size_t i = 0; i < a->n; i++) {
         uint64_t x[ROUNDS], y[ROUNDS];
         const double count = tune->counts[g->cases[i]];
@@ -113,8 +113,8 @@ tsr_status tsri_run_contender_compare(const tsri_run_tune *tune, const tsri_run_
         for (; n < ROUNDS && !(n && tsri_base_now_ns() > end) &&
                !(n == FEW && median(y, n) > hopeless * median(x, n));
              n++) {
-            TRY(tsri_run_trial_time(&a->trials[i], &x[n]));
-            TRY(tsri_run_trial_time(&b->trials[i], &y[n]));
+            TRY(tsri_tune_trial_time(&a->trials[i], &x[n]));
+            TRY(tsri_tune_trial_time(&b->trials[i], &y[n]));
         }
         out->a += count * median(x, n);
         out->b += count * median(y, n);

@@ -1,4 +1,4 @@
-/* linear/quantise_rows.cl - quantises rows of x to 8-bit integers, for the int8 variants of linear
+/* weighted/quantise_rows.cl - quantises rows of x to 8-bit integers, for the int8 variants of linear
  * and glu_linear on GPUs; with NORM rows of z, the normed x (norm.clh).
  *
  *     q[r,k] and down[r], the factor of row r, as quantise.clh says
@@ -13,8 +13,8 @@
  *   tune    ROW_GROUP 64..256, a power of two; the bytes don't depend on it
  *   paid    its time is part of the figures of linear/tiled_int8 and glu_linear/tiled_int8, the
  *           variants that it precedes; it was not timed alone */
-#include "linear/norm.clh"
-#include "linear/quantise.clh"
+#include "weighted/norm.clh"
+#include "weighted/quantise.clh"
 #define GROUP ROW_GROUP
 #if GROUP & (GROUP - 1)
 #error "ROW_GROUP is a power of two"

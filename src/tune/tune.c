@@ -1,12 +1,12 @@
-/* run/tune.c - gathers groups of ops, and searches the values of a kernel variant for each
+/* tune/tune.c - gathers groups of ops, and searches the values of a kernel variant for each
  * group. */
-#include "run/tune.h"
+#include "tune/tune.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "run/contender.h"
+#include "tune/contender.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum {
 
 static const double worth = 0.98; /* as a share of the time of the best so far */
 
-tsr_status tsri_run_tune_create(const tsri_run_options *options, tsri_run_tune **out) {
+tsr_status tsri_tune_create(const tsri_run_options *options, tsri_tune **out) {
     const tsri_backend_device *device = options->devices[0];
     const tsr_backend_tune *backend =
         tsri_backend_extension(options->set, device->entry, "tsr.tune/1");
@@ -36,12 +36,12 @@ tsr_status tsri_run_tune_create(const tsri_run_options *options, tsri_run_tune *
     return TSR_OK;
 }
 
-void tsri_run_tune_destroy(tsri_run_tune **tune) {
-    tsri_run_tune *t = *tune;
+void tsri_tune_destroy(tsri_tune **tune) {
+    tsri_tune *t = *tune;
     if (!t)
         return;
     for (size_t i = 0; i < t->n_cases; i++)
-        tsri_run_case_clear(&t->cases[i]);
+        tsri_tune_case_clear(&t->cases[i]);
     free(t->cases);
     free(t->counts);
     free(t->groups);
@@ -52,27 +52,27 @@ void tsri_run_tune_destroy(tsri_run_tune **tune) {
 /* --- gathering --- */
 
 typedef struct gathering {
-    tsri_run_tune *tune;
+    tsri_tune *tune;
     size_t index; /* of the case */
     int place;
     tsr_status status;
 } gathering;
 
 /* Keeps the cases with the most work, largest first. */
-static void add_case(tsri_run_tune *tune, tsri_run_group *g, size_t index) {
+static void add_case(tsri_tune *tune, tsri_tune_group *g, size_t index) {
     size_t at = g->n_cases;
     while (at > 0 && tune->cases[g->cases[at - 1]].work < tune->cases[index].work)
         at--;
-    if (at == TSRI_RUN_CASES)
+    if (at == TSRI_TUNE_CASES)
         return;
-    const size_t last = g->n_cases < TSRI_RUN_CASES ? g->n_cases++ : TSRI_RUN_CASES - 1;
+    const size_t last = g->n_cases < TSRI_TUNE_CASES ? g->n_cases++ : TSRI_TUNE_CASES - 1;
     memmove(&g->cases[at + 1], &g->cases[at], (last - at) * sizeof *g->cases);
     g->cases[at] = index;
 }
 
 static void add_variant(void *data, const tsr_tunable_variant *variant) {
     gathering *to = data;
-    tsri_run_tune *tune = to->tune;
+    tsri_tune *tune = to->tune;
     size_t i = 0;
     const int place = to->place++;
     bool choice = false;
@@ -89,10 +89,10 @@ static void add_variant(void *data, const tsr_tunable_variant *variant) {
             (to->status = tsri_base_grow(&tune->groups, &tune->groups_room, i + 1,
                                          sizeof *tune->groups)) != TSR_OK)
             return;
-        tsri_run_group *g = &tune->groups[tune->n_groups++];
-        *g = (tsri_run_group){.n_tunables = variant->n_tunables,
-                              .batch_variant = variant->batch_variant,
-                              .place = place};
+        tsri_tune_group *g = &tune->groups[tune->n_groups++];
+        *g = (tsri_tune_group){.n_tunables = variant->n_tunables,
+                               .batch_variant = variant->batch_variant,
+                               .place = place};
         snprintf(g->op, sizeof g->op, "%s", variant->op);
         snprintf(g->variant, sizeof g->variant, "%s", variant->variant);
         snprintf(g->condition, sizeof g->condition, "%s", variant->condition);
@@ -103,22 +103,22 @@ static void add_variant(void *data, const tsr_tunable_variant *variant) {
             g->highest[t] = variant->tunables[t]->highest;
         }
     }
-    tsri_run_group *g = &tune->groups[i];
+    tsri_tune_group *g = &tune->groups[i];
     g->place = place < g->place ? place : g->place;
     g->work += tune->cases[to->index].work;
     add_case(tune, g, to->index);
 }
 
-tsr_status tsri_run_tune_add_op(tsri_run_tune *tune, const tsr_op *op) {
-    tsri_run_case fresh;
-    const tsr_status made = tsri_run_case_make(op, 1, &fresh);
+tsr_status tsri_tune_add_op(tsri_tune *tune, const tsr_op *op) {
+    tsri_tune_case fresh;
+    const tsr_status made = tsri_tune_case_make(op, 1, &fresh);
     if (made != TSR_OK) /* an op that writes a state has nothing to tune */
         return made == TSR_E_UNSUPPORTED ? TSR_OK : made;
     for (size_t i = 0; i < tune->n_cases; i++)
-        if (tsri_run_case_same(&tune->cases[i], &fresh)) {
+        if (tsri_tune_case_same(&tune->cases[i], &fresh)) {
             tune->cases[i].work += fresh.work;
             tune->counts[i]++;
-            tsri_run_case_clear(&fresh);
+            tsri_tune_case_clear(&fresh);
             return TSR_OK;
         }
     tsr_status status =
@@ -127,7 +127,7 @@ tsr_status tsri_run_tune_add_op(tsri_run_tune *tune, const tsr_op *op) {
         status = tsri_base_grow(&tune->counts, &tune->counts_room, tune->n_cases + 1,
                                 sizeof *tune->counts);
     if (status != TSR_OK) {
-        tsri_run_case_clear(&fresh);
+        tsri_tune_case_clear(&fresh);
         return status;
     }
     tune->counts[tune->n_cases] = 1;
@@ -135,31 +135,31 @@ tsr_status tsri_run_tune_add_op(tsri_run_tune *tune, const tsr_op *op) {
     return TSR_OK;
 }
 
-tsr_status tsri_run_tune_add_plan(tsri_run_tune *tune, const tsri_run_plan *plan) {
+tsr_status tsri_tune_add_plan(tsri_tune *tune, const tsri_run_plan *plan) {
     for (size_t i = 0; i < tsri_run_step_count(plan); i++) {
         tsri_graph_op_store store;
         if (plan->placed->device[i] != 0)
             continue;
         tsri_graph_as_op(plan->placed->graph, tsri_graph_node_at(plan->placed->graph, i), &store);
         store.op.bounds = &plan->bounds;
-        TRY(tsri_run_tune_add_op(tune, &store.op));
+        TRY(tsri_tune_add_op(tune, &store.op));
     }
     return TSR_OK;
 }
 
 static int by_use(const void *a, const void *b) {
-    const tsri_run_group *x = a, *y = b;
+    const tsri_tune_group *x = a, *y = b;
     return x->place != y->place ? x->place - y->place : (x->work < y->work) - (x->work > y->work);
 }
 
-static tsr_status make_groups(tsri_run_tune *tune) {
+static tsr_status make_groups(tsri_tune *tune) {
     const tsri_backend_device *device = tune->options.devices[0];
     tune->n_groups = 0;
     for (size_t i = 0; i < tune->n_cases; i++) {
         gathering to = {tune, i, 0, TSR_OK};
         tsri_graph_op_store store;
-        TRY(tune->backend->rows(device->dev, tsri_run_case_op(&tune->cases[i], &store), add_variant,
-                                &to));
+        TRY(tune->backend->rows(device->dev, tsri_tune_case_op(&tune->cases[i], &store),
+                                add_variant, &to));
         TRY(to.status);
     }
     qsort(tune->groups, tune->n_groups, sizeof *tune->groups, by_use);
@@ -169,12 +169,12 @@ static tsr_status make_groups(tsri_run_tune *tune) {
 /* --- the search --- */
 
 typedef struct search {
-    const tsri_run_tune *tune;
-    const tsri_run_search *asked;
-    tsri_run_group *g;
+    const tsri_tune *tune;
+    const tsri_tune_options *asked;
+    tsri_tune_group *g;
     uint64_t deadline; /* of the group */
-    tsri_run_contender first, best;
-    tsri_run_values tried[MOST_TRIED];
+    tsri_tune_contender first, best;
+    tsri_tune_values tried[MOST_TRIED];
     size_t n_tried;
     bool stopped, moved; /* moved: the best is not the first */
 } search;
@@ -184,7 +184,7 @@ static bool over(search *s) {
     return s->stopped || tsri_base_now_ns() >= s->deadline || s->n_tried == MOST_TRIED;
 }
 
-static bool was_tried(const search *s, const tsri_run_values *v) {
+static bool was_tried(const search *s, const tsri_tune_values *v) {
     for (size_t i = 0; i < s->n_tried; i++)
         if (!memcmp(&s->tried[i], v, sizeof *v))
             return true;
@@ -196,30 +196,30 @@ static bool fatal(tsr_status status) {
     return status == TSR_E_DEVICE || status == TSR_E_HOST_MEMORY || status == TSR_E_CANCELLED;
 }
 
-static tsr_status try_values(search *s, const tsri_run_values *v) {
-    tsri_run_contender candidate;
-    tsri_run_duel times;
+static tsr_status try_values(search *s, const tsri_tune_values *v) {
+    tsri_tune_contender candidate;
+    tsri_tune_duel times;
     bool right = true;
     if (was_tried(s, v))
         return TSR_OK;
     s->tried[s->n_tried++] = *v;
     s->g->found.tried++;
-    tsr_status status = tsri_run_contender_open(s->tune, s->g, v, &candidate);
+    tsr_status status = tsri_tune_contender_open(s->tune, s->g, v, &candidate);
     if (status != TSR_OK)
         return fatal(status) ? status : TSR_OK;
     /* The results of the first candidate were compared with those of the plain variant. */
-    status = tsri_run_contender_warm(&candidate);
+    status = tsri_tune_contender_warm(&candidate);
     if (status == TSR_OK)
-        right = tsri_run_contender_agrees(s->g, &candidate, &s->first);
+        right = tsri_tune_contender_agrees(s->g, &candidate, &s->first);
     s->g->found.wrong += status == TSR_OK && !right;
     if (status == TSR_OK && right)
-        status = tsri_run_contender_compare(s->tune, s->g, s->moved ? &s->best : &s->first,
-                                            &candidate, &times);
+        status = tsri_tune_contender_compare(s->tune, s->g, s->moved ? &s->best : &s->first,
+                                             &candidate, &times);
     if (status != TSR_OK || !right || times.b >= worth * times.a) {
-        tsri_run_contender_close(&candidate);
+        tsri_tune_contender_close(&candidate);
         return fatal(status) || status == TSR_E_UNSUPPORTED ? status : TSR_OK;
     }
-    tsri_run_contender_close(&s->best);
+    tsri_tune_contender_close(&s->best);
     s->best = candidate;
     s->moved = true;
     return TSR_OK;
@@ -228,11 +228,11 @@ static tsr_status try_values(search *s, const tsri_run_values *v) {
 /* Tries the values of one tunable: all of a short range; of a long one the powers of two and both
  * ends. */
 static tsr_status try_tunable(search *s, uint32_t t) {
-    const tsri_run_group *g = s->g;
+    const tsri_tune_group *g = s->g;
     const int64_t lowest = g->lowest[t], highest = g->highest[t];
     const bool all = highest - lowest < ALL_VALUES;
     for (int64_t value = lowest; value <= highest && !over(s);) {
-        tsri_run_values v = s->moved ? s->best.v : s->first.v;
+        tsri_tune_values v = s->moved ? s->best.v : s->first.v;
         v.of[t] = (int32_t)value;
         TRY(try_values(s, &v));
         int64_t next = value + 1;
@@ -249,12 +249,13 @@ static tsr_status try_tunable(search *s, uint32_t t) {
 /* Times first and best once more, so that what is kept and reported was measured at the same
  * time. */
 static tsr_status conclude(search *s) {
-    tsri_run_group *g = s->g;
-    tsri_run_duel times;
-    tsri_run_values_print(g, &s->first.v, ",", g->found.before, sizeof g->found.before);
-    tsri_run_values_print(g, s->moved ? &s->best.v : &s->first.v, ",", g->found.after,
-                          sizeof g->found.after);
-    TRY(tsri_run_contender_compare(s->tune, g, &s->first, s->moved ? &s->best : &s->first, &times));
+    tsri_tune_group *g = s->g;
+    tsri_tune_duel times;
+    tsri_tune_values_print(g, &s->first.v, ",", g->found.before, sizeof g->found.before);
+    tsri_tune_values_print(g, s->moved ? &s->best.v : &s->first.v, ",", g->found.after,
+                           sizeof g->found.after);
+    TRY(tsri_tune_contender_compare(s->tune, g, &s->first, s->moved ? &s->best : &s->first,
+                                    &times));
     g->found.before_ns = times.a;
     g->found.after_ns = times.b;
     g->found.kept = s->moved && times.b < worth * times.a;
@@ -263,7 +264,7 @@ static tsr_status conclude(search *s) {
     return TSR_OK;
 }
 
-static tsr_status search_group(tsri_run_tune *tune, tsri_run_group *g, const tsri_run_search *asked,
+static tsr_status search_group(tsri_tune *tune, tsri_tune_group *g, const tsri_tune_options *asked,
                                double seconds, bool *stopped) {
     search *s = NULL;
     bool right = true;
@@ -273,13 +274,13 @@ static tsr_status search_group(tsri_run_tune *tune, tsri_run_group *g, const tsr
     s->g = g;
     s->deadline = tsri_base_now_ns() + (uint64_t)(seconds * 1e9);
     s->tried[s->n_tried++] = g->first;
-    tsr_status status = tsri_run_contender_open(tune, g, &g->first, &s->first);
+    tsr_status status = tsri_tune_contender_open(tune, g, &g->first, &s->first);
     if (status == TSR_OK)
-        status = tsri_run_contender_check(tune, g, &s->first, &right);
+        status = tsri_tune_contender_check(tune, g, &s->first, &right);
     if (status == TSR_OK)
-        status = tsri_run_contender_warm(&s->first);
+        status = tsri_tune_contender_warm(&s->first);
     for (bool again = right; status == TSR_OK && again && !over(s);) {
-        const tsri_run_values before = s->moved ? s->best.v : s->first.v;
+        const tsri_tune_values before = s->moved ? s->best.v : s->first.v;
         for (uint32_t t = 0; t < g->n_tunables && status == TSR_OK && !over(s); t++)
             status = try_tunable(s, t);
         again = s->moved && memcmp(&before, &s->best.v, sizeof before) != 0;
@@ -287,8 +288,8 @@ static tsr_status search_group(tsri_run_tune *tune, tsri_run_group *g, const tsr
     if (status == TSR_OK)
         status = conclude(s);
     *stopped = s->stopped;
-    tsri_run_contender_close(&s->best);
-    tsri_run_contender_close(&s->first);
+    tsri_tune_contender_close(&s->best);
+    tsri_tune_contender_close(&s->first);
     free(s);
     /* A variant that can't run here by itself keeps its values. */
     if (status != TSR_OK && tune->options.log) {
@@ -301,7 +302,7 @@ static tsr_status search_group(tsri_run_tune *tune, tsri_run_group *g, const tsr
 }
 
 /* Keeps what was found until now: for the device, or as lines of the file at `path`. */
-static tsr_status keep_found(tsri_run_tune *tune, const char *path) {
+static tsr_status keep_found(tsri_tune *tune, const char *path) {
     tsr_tuned *kept = NULL;
     const tsr_tuned **list = NULL;
     size_t n = 0;
@@ -309,7 +310,7 @@ static tsr_status keep_found(tsri_run_tune *tune, const char *path) {
     if (status == TSR_OK)
         status = tsri_base_new(tune->n_groups + 1, sizeof *list, &list);
     for (size_t i = 0; i < tune->n_groups && status == TSR_OK; i++) {
-        const tsri_run_group *g = &tune->groups[i];
+        const tsri_tune_group *g = &tune->groups[i];
         if (!g->found.kept)
             continue;
         kept[n] = (tsr_tuned){.struct_size = sizeof *kept,
@@ -328,24 +329,24 @@ static tsr_status keep_found(tsri_run_tune *tune, const char *path) {
     return status;
 }
 
-static tsr_status keep_all(tsri_run_tune *tune, const tsri_run_search *asked) {
+static tsr_status keep_all(tsri_tune *tune, const tsri_tune_options *asked) {
     TRY(keep_found(tune, NULL));
     return asked->write ? keep_found(tune, asked->write) : TSR_OK;
 }
 
-tsr_status tsri_run_tune_search(tsri_run_tune *tune, const tsri_run_search *asked) {
+tsr_status tsri_tune_search(tsri_tune *tune, const tsri_tune_options *asked) {
     const uint64_t end = tsri_base_now_ns() + (uint64_t)(asked->seconds * 1e9);
     bool stopped = false;
     TRY(make_groups(tune));
     for (size_t i = 0; i < tune->n_groups && !stopped; i++) {
-        tsri_run_group *g = &tune->groups[i];
+        tsri_tune_group *g = &tune->groups[i];
         const uint64_t now = tsri_base_now_ns();
         size_t alike = 0; /* groups that are searched before those of lower-ranked variants */
         for (size_t k = i; k < tune->n_groups; k++)
             alike += tune->groups[k].place == g->place;
         if (now >= end)
             break;
-        g->found = (tsri_run_tuned){.op = g->op, .variant = g->variant, .condition = g->condition};
+        g->found = (tsri_tune_tuned){.op = g->op, .variant = g->variant, .condition = g->condition};
         TRY(search_group(tune, g, asked, (double)(end - now) / 1e9 / (double)alike, &stopped));
         if (g->found.kept)
             TRY(keep_all(tune, asked));

@@ -1,5 +1,5 @@
-/* run/trial.c - makes up operands for an op, runs it and times it. */
-#include "run/trial.h"
+/* tune/trial.c - makes up operands for an op, runs it and times it. */
+#include "tune/trial.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -17,7 +17,7 @@ enum { SMALL = 7 };
 
 /* --- operands --- */
 
-static tsr_status fill_input(tsri_run_case *c, const tsr_op *op, uint32_t i) {
+static tsr_status fill_input(tsri_tune_case *c, const tsr_op *op, uint32_t i) {
     const tsr_tensor *tensor = op->in[i];
     const size_t n = (size_t)tsri_tensor_value(tsri_tensor_count(tensor), c->sizes);
     c->in_bytes[i] = (size_t)tsri_tensor_extent(tensor, c->sizes);
@@ -27,15 +27,15 @@ static tsr_status fill_input(tsri_run_case *c, const tsr_op *op, uint32_t i) {
 
 /* --- the case --- */
 
-const tsr_op *tsri_run_case_op(const tsri_run_case *c, tsri_graph_op_store *store) {
+const tsr_op *tsri_tune_case_op(const tsri_tune_case *c, tsri_graph_op_store *store) {
     tsri_graph_as_op(c->graph, tsri_graph_node_at(c->graph, 0), store);
     store->op.bounds = &c->bounds;
     return &store->op;
 }
 
 static tsr_status build_graph(const tsr_op *op, tsri_graph *graph) {
-    static const char *const names[TSRI_RUN_TRIAL_OPERANDS] = {"in0", "in1", "in2", "in3",
-                                                               "in4", "in5", "in6", "in7"};
+    static const char *const names[TSRI_TUNE_TRIAL_OPERANDS] = {"in0", "in1", "in2", "in3",
+                                                                "in4", "in5", "in6", "in7"};
     tsri_value in[TSRI_GRAPH_MAX_OPERANDS], out[TSRI_GRAPH_MAX_OPERANDS];
     uint32_t want = 0;
     for (uint32_t i = 0; i < op->n_in; i++) {
@@ -58,11 +58,11 @@ static tsr_status build_graph(const tsr_op *op, tsri_graph *graph) {
     return tsri_graph_status(graph);
 }
 
-tsr_status tsri_run_case_make(const tsr_op *op, double count, tsri_run_case *out) {
+tsr_status tsri_tune_case_make(const tsr_op *op, double count, tsri_tune_case *out) {
     const tsri_graph_op_row *row = tsri_graph_op_find((tsr_op_id)op->id);
     tsri_graph_op_store store;
-    *out = (tsri_run_case){.bounds = *op->bounds};
-    if (!row || tsri_tensor_op_writes(op->id) || op->n_in > TSRI_RUN_TRIAL_OPERANDS)
+    *out = (tsri_tune_case){.bounds = *op->bounds};
+    if (!row || tsri_tensor_op_writes(op->id) || op->n_in > TSRI_TUNE_TRIAL_OPERANDS)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "%s can't be tried alone", row ? row->name : "?");
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         out->sizes[i] = out->bounds.highest[i];
@@ -74,19 +74,19 @@ tsr_status tsri_run_case_make(const tsr_op *op, double count, tsri_run_case *out
     if (status == TSR_OK)
         status = build_graph(op, out->graph);
     if (status == TSR_OK) {
-        const tsr_op *own = tsri_run_case_op(out, &store);
+        const tsr_op *own = tsri_tune_case_op(out, &store);
         out->work = count * (row->cost ? row->cost(own, out->sizes).flops : 1);
         for (uint32_t i = 0; i < own->n_in && status == TSR_OK; i++)
             if (own->in[i] && own->in[i]->kind == TSR_KIND_INPUT)
                 status = fill_input(out, own, i);
     }
     if (status != TSR_OK)
-        tsri_run_case_clear(out);
+        tsri_tune_case_clear(out);
     return status;
 }
 
-void tsri_run_case_clear(tsri_run_case *c) {
-    for (int i = 0; i < TSRI_RUN_TRIAL_OPERANDS; i++) {
+void tsri_tune_case_clear(tsri_tune_case *c) {
+    for (int i = 0; i < TSRI_TUNE_TRIAL_OPERANDS; i++) {
         free(c->in[i]);
         c->in[i] = NULL;
     }
@@ -109,9 +109,9 @@ static bool same_operands(const tsr_tensor *const *a, const tsr_tensor *const *b
     return true;
 }
 
-bool tsri_run_case_same(const tsri_run_case *a, const tsri_run_case *b) {
+bool tsri_tune_case_same(const tsri_tune_case *a, const tsri_tune_case *b) {
     tsri_graph_op_store x, y;
-    const tsr_op *p = tsri_run_case_op(a, &x), *q = tsri_run_case_op(b, &y);
+    const tsr_op *p = tsri_tune_case_op(a, &x), *q = tsri_tune_case_op(b, &y);
     const uint32_t attrs = tsri_graph_op_find((tsr_op_id)p->id)->attrs_size;
     return p->id == q->id && p->n_in == q->n_in && p->n_out == q->n_out &&
            !memcmp(a->sizes, b->sizes, sizeof a->sizes) &&
@@ -123,16 +123,16 @@ bool tsri_run_case_same(const tsri_run_case *a, const tsri_run_case *b) {
 
 static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
                             void *out) {
-    const tsri_run_case *c = data;
+    const tsri_tune_case *c = data;
     tsri_graph_op_store store;
-    const tsr_op *op = tsri_run_case_op(c, &store);
+    const tsr_op *op = tsri_tune_case_op(c, &store);
     const size_t columns = (size_t)tsri_tensor_value(tsri_tensor_columns(op->in[id]), c->sizes);
     return tsri_tensor_sample(op, c->sizes, id, true, (size_t)first * columns,
                               (size_t)count * columns, dtype, out);
 }
 
-static tsr_status make_outputs(tsri_run_trial *trial) {
-    const tsri_run_case *c = trial->c;
+static tsr_status make_outputs(tsri_tune_trial *trial) {
+    const tsri_tune_case *c = trial->c;
     for (size_t i = 0; i < tsri_graph_output_count(c->graph); i++) {
         const tsri_graph_output_mark *mark = tsri_graph_output_at(c->graph, i);
         const tsr_tensor *tensor = &tsri_graph_value_at(c->graph, mark->value)->tensor;
@@ -144,10 +144,10 @@ static tsr_status make_outputs(tsri_run_trial *trial) {
     return TSR_OK;
 }
 
-tsr_status tsri_run_trial_open(const tsri_run_case *c, const tsri_run_options *options,
-                               tsri_run_trial *out) {
+tsr_status tsri_tune_trial_open(const tsri_tune_case *c, const tsri_run_options *options,
+                                tsri_tune_trial *out) {
     const tsri_run_source source = {.data = (void *)c, .rows = give_rows};
-    *out = (tsri_run_trial){.c = c};
+    *out = (tsri_tune_trial){.c = c};
     tsri_run_options own = *options;
     own.kernels = out->kernels = tsri_base_copy_text(options->kernels, strlen(options->kernels));
     tsr_status status = out->kernels ? tsri_run_create(&own, &out->context) : TSR_E_HOST_MEMORY;
@@ -158,22 +158,22 @@ tsr_status tsri_run_trial_open(const tsri_run_case *c, const tsri_run_options *o
     if (status == TSR_OK)
         status = make_outputs(out);
     if (status != TSR_OK)
-        tsri_run_trial_close(out);
+        tsri_tune_trial_close(out);
     return status;
 }
 
-void tsri_run_trial_close(tsri_run_trial *trial) {
+void tsri_tune_trial_close(tsri_tune_trial *trial) {
     for (size_t i = 0; i < trial->n_out; i++)
         free(trial->out[i]);
     tsri_run_destroy(&trial->context);
     free(trial->kernels);
-    *trial = (tsri_run_trial){0};
+    *trial = (tsri_tune_trial){0};
 }
 
-static size_t bind_inputs(const tsri_run_trial *trial, const int64_t sizes[TSR_SYMBOLS],
-                          tsri_run_binding in[TSRI_RUN_TRIAL_OPERANDS]) {
+static size_t bind_inputs(const tsri_tune_trial *trial, const int64_t sizes[TSR_SYMBOLS],
+                          tsri_run_binding in[TSRI_TUNE_TRIAL_OPERANDS]) {
     tsri_graph_op_store store;
-    const tsr_op *op = tsri_run_case_op(trial->c, &store);
+    const tsr_op *op = tsri_tune_case_op(trial->c, &store);
     size_t n = 0;
     for (uint32_t i = 0; i < op->n_in; i++)
         if (trial->c->in[i])
@@ -183,8 +183,8 @@ static size_t bind_inputs(const tsri_run_trial *trial, const int64_t sizes[TSR_S
     return n;
 }
 
-tsr_status tsri_run_trial_results(tsri_run_trial *trial, const int64_t sizes[TSR_SYMBOLS]) {
-    tsri_run_binding in[TSRI_RUN_TRIAL_OPERANDS], out[TSRI_RUN_TRIAL_OPERANDS];
+tsr_status tsri_tune_trial_results(tsri_tune_trial *trial, const int64_t sizes[TSR_SYMBOLS]) {
+    tsri_run_binding in[TSRI_TUNE_TRIAL_OPERANDS], out[TSRI_TUNE_TRIAL_OPERANDS];
     const tsri_graph *graph = trial->c->graph;
     for (size_t i = 0; i < trial->n_out; i++) {
         const tsri_graph_output_mark *mark = tsri_graph_output_at(graph, i);
@@ -198,8 +198,8 @@ tsr_status tsri_run_trial_results(tsri_run_trial *trial, const int64_t sizes[TSR
     return tsri_run_execute(trial->plan, sizes, in, n, out, trial->n_out);
 }
 
-tsr_status tsri_run_trial_time(tsri_run_trial *trial, uint64_t *nanoseconds) {
-    tsri_run_binding in[TSRI_RUN_TRIAL_OPERANDS];
+tsr_status tsri_tune_trial_time(tsri_tune_trial *trial, uint64_t *nanoseconds) {
+    tsri_run_binding in[TSRI_TUNE_TRIAL_OPERANDS];
     tsri_run_timed timed = {.context = trial->context,
                             .plan = trial->plan,
                             .sizes = trial->c->sizes,
@@ -211,7 +211,7 @@ tsr_status tsri_run_trial_time(tsri_run_trial *trial, uint64_t *nanoseconds) {
     return status;
 }
 
-bool tsri_run_trial_same(const tsri_run_trial *a, const tsri_run_trial *b) {
+bool tsri_tune_trial_same(const tsri_tune_trial *a, const tsri_tune_trial *b) {
     for (size_t i = 0; i < a->n_out; i++)
         if (a->out_bytes[i] != b->out_bytes[i] ||
             memcmp(a->out[i], b->out[i], a->out_bytes[i]) != 0)
@@ -236,7 +236,7 @@ static bool near(tsr_dtype dtype, const void *x, const void *y, size_t n, double
     return same;
 }
 
-bool tsri_run_trial_near(const tsri_run_trial *a, const tsri_run_trial *b) {
+bool tsri_tune_trial_near(const tsri_tune_trial *a, const tsri_tune_trial *b) {
     for (size_t i = 0; i < a->n_out; i++) {
         const size_t size = (size_t)tsri_tensor_dtype_info(a->dtype[i])->bytes;
         if (a->out_bytes[i] != b->out_bytes[i])
