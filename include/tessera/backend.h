@@ -180,6 +180,9 @@ typedef struct tsr_variant {
     const char *tunables; /**< "MR=6 (default)", or "" */
     /** 1: may give other bytes in a batch than alone (partial sums); 0: batch-invariant. */
     uint32_t batch_variant;
+    /** plan_explain, of the chosen variant: the launches that a run of the plan has for the op; 0: the op
+     * is part of the launch of an op before it, or nothing is launched. */
+    uint32_t launches;
 } tsr_variant;
 typedef void (*tsr_variant_visitor)(void *data, const tsr_variant *variant);
 

@@ -49,6 +49,9 @@ typedef struct tsr_bench_row {
     /** What happened, where status is not OK, the peaks changed beside the row, or its share is
      * above 100 %; else "". */
     const char *reason;
+    /** Of a prompt or a generation: the tokens a second that a model of the device expects, which is the
+     * time of the roofline and, for each launch of the plan, the peak "launch batched"; 0: not known. */
+    double predicted;
 } tsr_bench_row;
 
 typedef struct tsr_bench_options {

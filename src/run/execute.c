@@ -5,6 +5,7 @@
 #include "run/context.h"
 #include "tensor/shape.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -278,4 +279,16 @@ tsr_status tsri_run_step_variants(const tsri_run_plan *plan, size_t i, tsr_varia
                 segment->plan, segment->ops[i - segment->first], visit, data);
     }
     return tsri_base_fail(TSR_E_STATE, "step %zu belongs to a plan that is not bound", i);
+}
+
+static void add_launches(void *data, const tsr_variant *variant) {
+    const bool tells = variant->struct_size >= offsetof(tsr_variant, launches) + sizeof(uint32_t);
+    *(uint64_t *)data += tells ? variant->launches : variant->chosen;
+}
+
+tsr_status tsri_run_launches(const tsri_run_plan *plan, uint64_t *out) {
+    *out = 0;
+    for (size_t i = 0; i < tsri_run_step_count(plan); i++)
+        TRY(tsri_run_step_variants(plan, i, add_launches, out));
+    return TSR_OK;
 }

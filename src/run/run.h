@@ -100,6 +100,8 @@ size_t tsri_run_step_count(const tsri_run_plan *plan);
 tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *out);
 tsr_status tsri_run_step_variants(const tsri_run_plan *plan, size_t i, tsr_variant_visitor visit,
                                   void *data);
+/* The launches that a run of the plan has, on all devices. */
+tsr_status tsri_run_launches(const tsri_run_plan *plan, uint64_t *out);
 
 /* What one run of a plan computes and reads, according to the costs of its ops. */
 typedef struct tsri_run_work {

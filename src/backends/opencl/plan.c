@@ -297,6 +297,14 @@ static bool fits_as_stored(const tsr_dev *dev, tsri_opencl_step *step,
     return fits;
 }
 
+/* A chain is the launch of its first step. */
+static uint32_t launches_of(const tsr_plan *plan, uint32_t step) {
+    for (uint32_t i = 0; i < plan->n_links; i++)
+        if (step >= plan->links[i].first && step < plan->links[i].end)
+            return step == plan->links[i].first;
+    return plan->steps[step].launch.before ? 2 : 1;
+}
+
 tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_variant_visitor visit,
                                     void *data) {
     const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS];
@@ -324,9 +332,11 @@ tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_variant_visit
         snprintf(short_name, sizeof short_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)own->id),
                  variants[i]->name);
         const char *said = reason(step, variants[i], instance, why);
+        const bool chosen = variants[i] == step->instance->variant;
         visit(data, &(tsr_variant){.struct_size = sizeof(tsr_variant),
                                    .fits = fits && instance->state != TSRI_OPENCL_REFUSED,
-                                   .chosen = variants[i] == step->instance->variant,
+                                   .chosen = chosen,
+                                   .launches = chosen ? launches_of(plan, (uint32_t)op) : 0,
                                    .score = tsri_opencl_score_of(plan->dev, variants[i], own),
                                    .name = instance ? instance->name : short_name,
                                    .why = said,

@@ -25,7 +25,7 @@ typedef struct bench {
     const tsri_task_sink *sink;
     const tsr_device *device;
     tsri_run_peaks best, now; /* the device's peaks: the best so far, and the latest */
-    uint64_t host_bytes;       /* the largest resident set so far, not counting that of the peaks */
+    uint64_t host_bytes;      /* the largest resident set so far, not counting that of the peaks */
     kept *rows;
     size_t n;
     double *values;
@@ -38,7 +38,8 @@ static tsr_status void_row(kept *k, uint32_t status, const char *why) {
     free(k->reason);
     k->reason = tsri_base_copy_text(why, strlen(why));
     k->row.status = status;
-    k->row.median = k->row.lowest = k->row.highest = k->row.roofline = 0;
+    k->row.median = k->row.lowest = k->row.highest = 0;
+    k->row.roofline = k->row.predicted = 0;
     k->row.runs = 0;
     return k->reason ? TSR_OK : TSR_E_HOST_MEMORY;
 }
@@ -137,8 +138,7 @@ static tsr_status doubt(bench *b, const tsri_run_peaks *before, kept *k) {
 }
 
 /* Measures the tokens per second of one run. */
-static tsr_status time_once(tsr_session *session, const kept *k, const int32_t *ids,
-                            double *rate) {
+static tsr_status time_once(tsr_session *session, const kept *k, const int32_t *ids, double *rate) {
     const tsr_bench_row *row = &k->row;
     const bool prompt = row->kind == TSR_BENCH_PROMPT;
     uint64_t all = 0;

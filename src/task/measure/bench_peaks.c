@@ -21,7 +21,8 @@ static const struct {
     {TSRI_RUN_COPY_READ, "copy from device", "B/s"},
 };
 
-static void keep(uint32_t peak, double best, tsri_run_peaks *out) {
+static void keep(uint32_t peak, const tsr_bench_row *row, tsri_run_peaks *out) {
+    const double best = row->highest;
     switch (peak) {
     case TSR_PEAK_FMA_F32:
         out->fma_f32 = best;
@@ -34,6 +35,9 @@ static void keep(uint32_t peak, double best, tsri_run_peaks *out) {
         break;
     case TSR_PEAK_READ:
         out->read = best;
+        break;
+    case TSR_PEAK_LAUNCH_BATCHED:
+        out->launch = row->lowest;
         break;
     default:
         break;
@@ -52,7 +56,7 @@ static tsr_status measure(const tsr_device *device, size_t i, double *values, ui
     if (status == TSR_OK) {
         tsri_task_bench_spread(values, repeats, &row);
         row.runs = repeats;
-        keep(peaks[i].peak, row.highest, out);
+        keep(peaks[i].peak, &row, out);
     } else {
         row.status = tsri_task_bench_failed(status);
         row.reason = tsr_error_last();

@@ -24,9 +24,12 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, t
     tsri_session *session = NULL;
     tsri_run_plan *plan = NULL;
     tsri_run_work work;
+    uint64_t launches = 0;
     tsri_model_measures figures;
     TRY(tsri_session_create(m, 1, 0, &session));
-    const tsr_status status = tsri_session_plan(session, T, &plan);
+    tsr_status status = tsri_session_plan(session, T, &plan);
+    if (status == TSR_OK)
+        status = tsri_run_launches(plan, &launches);
     if (status == TSR_OK)
         tsri_run_work_of(plan, sizes, &work);
     tsri_session_destroy(&session);
@@ -45,9 +48,11 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, t
     row->bytes =
         (double)work.weight_bytes * (double)steps + (double)figures.kv_bytes_per_token * keys;
     const double least = tsri_run_least_seconds(peaks, flops, row->bytes),
-                 took = (double)(row->batch * row->tokens) / row->median;
+                 tokens = (double)(row->batch * row->tokens), took = tokens / row->median;
     if (least > 0)
         row->roofline = least / took;
+    if (least > 0 && peaks->launch > 0)
+        row->predicted = tokens / (least + (double)launches * (double)steps * peaks->launch);
     return TSR_OK;
 }
 

@@ -46,14 +46,15 @@ static void md_device(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s)
         tsri_cli_print(w->app, "model %s, weights %s\n", s->model,
                        s->dtype ? s->dtype : "as stored");
     tsri_cli_print(w->app,
-                   "\n| test | batch | tokens/s or peak | lowest .. highest | roofline | host / "
-                   "device MiB | error of bound | kernels |\n|---|---|---|---|---|---|---|---|\n");
+                   "\n| test | batch | tokens/s or peak | lowest .. highest | roofline | predicted "
+                   "| host / device MiB | error of bound | kernels "
+                   "|\n|---|---|---|---|---|---|---|---|---|\n");
 }
 
 static void md_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
                    const tsr_bench_row *r) {
     char median[48] = "-", lowest[48] = "-", highest[48] = "-", share[24] = "", memory[48] = "",
-         gate[48] = "", batch[24] = "";
+         gate[48] = "", batch[24] = "", predicted[48] = "";
     (void)s;
     if (r->status == TSR_BENCH_OK) {
         print_value(r->median, r->unit, median);
@@ -62,6 +63,8 @@ static void md_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
     }
     if (r->roofline > 0)
         snprintf(share, sizeof share, "%.0f %%", r->roofline * 100);
+    if (r->predicted > 0)
+        print_value(r->predicted, r->unit, predicted);
     if (r->kind != TSR_BENCH_PEAK) {
         snprintf(memory, sizeof memory, "%.0f / %.0f", (double)r->host_bytes / (1 << 20),
                  (double)r->device_bytes / (1 << 20));
@@ -69,10 +72,10 @@ static void md_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
     }
     if (r->bound > 0)
         snprintf(gate, sizeof gate, "%.1e of %.0e", r->error, r->bound);
-    tsri_cli_print(w->app, "| %s | %s | %s | %s .. %s | %s | %s | %s | %s%s%s |\n", r->test, batch,
-                   r->status == TSR_BENCH_OK ? median : status_name(r->status), lowest, highest,
-                   share, memory, gate, r->kernels, *r->kernels && *r->reason ? ": " : "",
-                   r->reason);
+    tsri_cli_print(w->app, "| %s | %s | %s | %s .. %s | %s | %s | %s | %s | %s%s%s |\n", r->test,
+                   batch, r->status == TSR_BENCH_OK ? median : status_name(r->status), lowest,
+                   highest, share, predicted, memory, gate, r->kernels,
+                   *r->kernels && *r->reason ? ": " : "", r->reason);
     tsri_cli_flush(w->app);
 }
 
@@ -105,6 +108,7 @@ static json_t *row_json(const tsri_cli_bench_subject *s, const tsr_bench_row *r)
     tsri_cli_json_put(row, "depth", json_integer(r->depth));
     tsri_cli_json_put(row, "batch", json_integer(r->batch));
     add_number(row, "roofline", r->roofline > 0, r->roofline);
+    add_number(row, "predicted", r->predicted > 0, r->predicted);
     add_number(row, "flops", r->flops > 0, r->flops);
     add_number(row, "bytes", r->bytes > 0, r->bytes);
     /* JSON has no infinity: where logits are not numbers, the error is null. */
@@ -160,7 +164,7 @@ static void csv_begin(tsri_cli_bench_writer *w) {
     tsri_cli_print(w->app,
                    "schema,engine,platform,device,driver,model,dtype,threads,test,kind,tokens,"
                    "depth,batch,status,unit,median,lowest,highest,runs,roofline,error,bound,"
-                   "host_bytes,device_bytes,kernels,reason\n");
+                   "host_bytes,device_bytes,kernels,reason,predicted\n");
 }
 
 /* A field in quotes, with its own quotes doubled, and what follows it. */
@@ -190,7 +194,8 @@ static void csv_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
     tsri_cli_print(w->app, "%u,%.6g,%.6g,%.6g,%llu,%llu,", r->runs, r->roofline, r->error, r->bound,
                    (unsigned long long)r->host_bytes, (unsigned long long)r->device_bytes);
     csv_text(w, r->kernels, ",");
-    csv_text(w, r->reason, "\n");
+    csv_text(w, r->reason, ",");
+    tsri_cli_print(w->app, "%.6g\n", r->predicted);
     tsri_cli_flush(w->app);
 }
 
