@@ -117,6 +117,13 @@ typedef bool (*tsri_graph_keep)(void *data, const tsri_graph *graph, const tsri_
 tsr_status tsri_graph_lower(const tsri_graph *graph, tsri_graph_keep keep, void *data,
                             tsri_graph **out);
 
+/* Copies the graph; where `packs` says so, an op reads packed copies of those computed operands that are
+ * views with gaps. It is given the node, and it as a tsr_op (bounds unset) with views and with copies. */
+typedef bool (*tsri_graph_packs)(void *data, const tsri_graph *graph, const tsri_graph_node *node,
+                                 const tsr_op *with_views, const tsr_op *with_copies);
+tsr_status tsri_graph_pack_operands(const tsri_graph *graph, tsri_graph_packs packs, void *data,
+                                    tsri_graph **out);
+
 /* Copies the graph and makes each root-mean-square norm whose result one linear or glu_linear alone reads
  * an operand of that product, where `better` says so. Of an add_norm, the linear before it takes the sum,
  * as its residual. `better` is given each product that would change, the norm, and the product as a

@@ -4,7 +4,7 @@
  * with the first, nodes after the last with the last. A product takes the norm before it where the
  * device's best variant for both scores no less than that for the product alone: on GPUs a launch less,
  * while CPUs have no variant for both. An op that its device does not offer is
- * replaced by its decomposition; a primitive op that it does not offer runs on the reference
+ * replaced by its decomposition, or given packed copies of its operands; else it runs on the reference
  * backend, and so does every op that uses a state which such an op uses.
  */
 #include "base/error.h"
@@ -210,10 +210,22 @@ static bool better_together(void *data, const tsri_graph *graph, const tsri_grap
     return score[0] >= 0 && score[0] >= score[1];
 }
 
+/* A kernel that takes no gaps between rows is offered a copy without them, before the op goes to the
+ * reference backend. */
+static bool better_packed(void *data, const tsri_graph *graph, const tsri_graph_node *node,
+                          const tsr_op *with_views, const tsr_op *with_copies) {
+    const placing *p = data;
+    const tsri_run_slot *slot = &p->context->slots[device_of_layer(p, node->layer)];
+    offer found;
+    return !touches_moved_state(p, graph, node) &&
+           !offered(slot, graph, node, with_views, p->bounds, &found) &&
+           offered(slot, graph, node, with_copies, p->bounds, &found);
+}
+
 static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
                         const tsr_bounds *bounds, tsri_run_placed *placed) {
     placing p = {.context = context, .bounds = bounds};
-    tsri_graph *joined = NULL;
+    tsri_graph *joined = NULL, *lowered = NULL;
     tsr_status status = tsri_run_deal(context, graph, bounds);
     if (status == TSR_OK)
         status = tsri_graph_join_norms(graph, better_together, &p, &joined);
@@ -221,7 +233,9 @@ static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
     if (status == TSR_OK)
         status = find_moved_states(&p);
     if (status == TSR_OK)
-        status = tsri_graph_lower(joined, keep, &p, &placed->graph);
+        status = tsri_graph_lower(joined, keep, &p, &lowered);
+    if (status == TSR_OK)
+        status = tsri_graph_pack_operands(lowered, better_packed, &p, &placed->graph);
     if (status == TSR_OK)
         status = tsri_base_new(tsri_graph_node_count(placed->graph), sizeof *placed->device,
                                &placed->device);
@@ -230,6 +244,7 @@ static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
                                &placed->note);
     if (status == TSR_OK)
         status = assign(&p, placed);
+    tsri_graph_destroy(&lowered);
     tsri_graph_destroy(&joined);
     free(p.moved);
     return status;

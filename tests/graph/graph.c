@@ -424,6 +424,47 @@ Test(graph, an_add_norm_becomes_a_residual_and_a_norm) {
     }
 }
 
+static bool pack_norms(void *data, const tsri_graph *graph, const tsri_graph_node *node,
+                       const tsr_op *with_views, const tsr_op *with_copies) {
+    (void)graph;
+    ++*(int *)data;
+    cr_expect(!tsri_tensor_is_packed(with_views->in[0]) &&
+              tsri_tensor_is_packed(with_copies->in[0]) && with_copies->in[0]->offset == 0);
+    cr_expect(with_views->in[1] == with_copies->in[1]);
+    return node->id == TSR_OP_RMS_NORM;
+}
+
+/* Heads of a product are a view with gaps: their norm may read a copy, what else reads it is as before. */
+Test(graph, an_op_may_read_packed_copies) {
+    const tsr_norm_attrs norm = {.struct_size = sizeof norm, .norm = TSR_NORM_RMS};
+    tsri_graph *g, *packed;
+    int asked = 0;
+    tsri_graph_create(&g);
+    const tsri_value x = input(g, 0, 2, (tsr_dim[]){T, n(24)}),
+                     gain = tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "gain", TSR_F32, 1,
+                                            (tsr_dim[]){n(4)}),
+                     y = tsri_graph_op1(g, TSR_OP_SILU, NULL, &x, 1),
+                     heads = tsri_graph_split(g, tsri_graph_slice(g, y, 1, 8, 12), 1, 3, 4),
+                     leaf = tsri_graph_split(g, tsri_graph_slice(g, x, 1, 8, 12), 1, 3, 4);
+    tsri_graph_output(g, 0, "heads",
+                      tsri_graph_op1(g, TSR_OP_RMS_NORM, &norm, (tsri_value[]){heads, gain}, 2));
+    tsri_graph_output(g, 1, "leaf",
+                      tsri_graph_op1(g, TSR_OP_RMS_NORM, &norm, (tsri_value[]){leaf, gain}, 2));
+    tsri_graph_output(g, 2, "y", y);
+    cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_graph_pack_operands(g, pack_norms, &asked, &packed), TSR_OK, "%s",
+                 tsr_error_last());
+    cr_expect_eq(asked, 1); /* leaves have a memory of their own */
+    cr_assert_eq(tsri_graph_node_count(packed), 4);
+    const tsri_graph_node *copy = tsri_graph_node_at(packed, 1),
+                          *normed = tsri_graph_node_at(packed, 2);
+    cr_expect(copy->id == TSR_OP_COPY && normed->id == TSR_OP_RMS_NORM);
+    cr_expect_eq(normed->in[0], copy->out[0]);
+    cr_expect_eq(tsri_graph_output_count(packed), 3);
+    tsri_graph_destroy(&packed);
+    tsri_graph_destroy(&g);
+}
+
 Test(graph, a_norm_of_a_product_is_refused_for_what_it_is) {
     const struct {
         int64_t size;
