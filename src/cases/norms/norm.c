@@ -46,3 +46,13 @@ void tsri_case_norm_bound(tsri_case *c, int output, const tsri_case_norm_form *f
                      "= %.3g: the mean and the sum of squares are sums of C terms",
                      layer ? " + 1" : "", (long long)form->C, kappa);
 }
+
+void tsri_case_norm_weight(tsri_case *c, int i, int64_t K, bool signs) {
+    tsri_case_operand *weight = tsri_case_in(c, i, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_CASE_K(K));
+    weight->absolute = true;
+    if (signs) {
+        weight->fill = TSRI_CASE_NUMBERS;
+        weight->numbers[0] = weight->numbers[3] = 1;
+        weight->numbers[1] = weight->numbers[2] = -1;
+    }
+}

@@ -21,4 +21,8 @@ bool tsri_case_norm_is_timed(const tsri_case_norm_form *form);
 void tsri_case_norm_bound(tsri_case *c, int output, const tsri_case_norm_form *form, bool layer);
 void tsri_case_norm_fill(tsri_case_operand *x, const tsri_case_norm_form *form);
 
+/* Describes operand i as the weight of a norm of K numbers. `signs`: +1 and -1, which leave what is
+ * quantised after the norm as it was: x at its steps. */
+void tsri_case_norm_weight(tsri_case *c, int i, int64_t K, bool signs);
+
 #endif

@@ -1,5 +1,5 @@
 /* cases/products/glu_linear.c - the cases of glu_linear. */
-#include "cases/cases.h"
+#include "cases/norms/norm.h"
 #include "tensor/quantize.h"
 
 /* Gate and up are sums g and u as in linear, with errors e_g and e_u. act(g) u is off by
@@ -45,13 +45,7 @@ static void int8(tsri_case *c, int64_t K) {
 }
 
 static void norm(tsri_case *c, int64_t K) {
-    tsri_case_operand *weight = tsri_case_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_CASE_K(K));
-    weight->absolute = true;
-    if (c->attrs.glu_linear.compute == TSR_COMPUTE_INT8) {
-        weight->fill = TSRI_CASE_NUMBERS;
-        weight->numbers[0] = weight->numbers[3] = 1;
-        weight->numbers[1] = weight->numbers[2] = -1;
-    }
+    tsri_case_norm_weight(c, 3, K, c->attrs.glu_linear.compute == TSR_COMPUTE_INT8);
     c->attrs.glu_linear.norm_eps = c->term_attrs.glu_linear.norm_eps = 1e-5f;
     c->bound[0].terms += 2.3 * ((double)K + 8) * TSRI_CASE_U;
     tsri_case_reason(c,

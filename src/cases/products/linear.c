@@ -1,6 +1,6 @@
 /* cases/products/linear.c - the cases of linear: M in every range of rows that backends distinguish
  * (1, 2-8, 9-63, from 64), K and N around their panels, dtypes, activations, fused epilogues. */
-#include "cases/cases.h"
+#include "cases/norms/norm.h"
 #include "tensor/quantize.h"
 
 #include <string.h>
@@ -116,16 +116,9 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
 }
 
 /* x through a norm. Relative to the magnitude of the normed x, which that of |x| has too, a sum of K squares
- * is off by (K + 4) u, its root by half, division and weight by 4 u. Weights of +1 and -1 leave what is
- * quantised as it was: x at its steps. */
+ * is off by (K + 4) u, its root by half, division and weight by 4 u. */
 static void norm(tsri_case *c, int64_t K) {
-    tsri_case_operand *weight = tsri_case_in(c, 4, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_CASE_K(K));
-    weight->absolute = true;
-    if (c->attrs.linear.compute == TSR_COMPUTE_INT8) {
-        weight->fill = TSRI_CASE_NUMBERS;
-        weight->numbers[0] = weight->numbers[3] = 1;
-        weight->numbers[1] = weight->numbers[2] = -1;
-    }
+    tsri_case_norm_weight(c, 4, K, c->attrs.linear.compute == TSR_COMPUTE_INT8);
     c->attrs.linear.norm_eps = c->term_attrs.linear.norm_eps = 1e-5f;
     c->bound[0].terms += 1.13 * ((double)K + 8) * TSRI_CASE_U;
     tsri_case_reason(c,
