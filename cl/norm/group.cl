@@ -7,7 +7,7 @@
  *           neighbours read neighbouring words. Else it has four columns from 4*i on, four from
  *           4*(i + GROUP) on, .., HELD times, and keeps them in registers: so all of a row is asked for at
  *           once, which is what takes time where there is one row
- *   x[r,c]  at x0 + r*x_row + c; y, residual and sum likewise
+ *   x[r,c]  at x0 + ROW_AT(x, r) + c; y, residual and sum at y0 + r*y_row + c, ..
  *   alias   y and sum may each be x or residual, but not the same array: each element belongs to
  *           one work-item
  *   adds    over norm/plain: GROUP work-items share a row
@@ -42,11 +42,12 @@ KERNEL(__global const float *x, int x0,
        __global const float *residual, int residual0, __global float *sum, int sum0, int residual_row, int sum_row,
 #endif
        __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
-       __global float *y, int y0, __global const int *dims, int R, int R_set, int C, int x_row, int y_row, float eps)
+       __global float *y, int y0, __global const int *dims, int R, int R_set, int C, int x_row, int x_group, int x_gap,
+       int y_row, float eps)
 {
     __local float share[GROUP];
     const int lane = (int)get_local_id(0), r = (int)get_global_id(1);
-    x += x0 + r * x_row;
+    x += x0 + ROW_AT(x, r);
     y += y0 + r * y_row;
     weight += weight0;
 #if ADD

@@ -14,11 +14,11 @@ typedef float8 __attribute__((aligned(4))) LOCAL_NAME(eight);
 #if ADD
 #define ROW(i) (sum + (i) * sum_row)
 #else
-#define ROW(i) (x + (i) * x_row)
+#define ROW(i) (x + at[i])
 #endif
 
 static inline __attribute__((always_inline)) void
-LOCAL_NAME(norm)(const int rows, __global const float *x, int x_row,
+LOCAL_NAME(norm)(const int rows, __global const float *x, const int r, int x_row, int x_group, int x_gap,
 #if ADD
                  __global const float *residual, __global float *sum, int residual_row, int sum_row,
 #endif
@@ -28,10 +28,14 @@ LOCAL_NAME(norm)(const int rows, __global const float *x, int x_row,
     const int whole = C / 8 * 8;
     float8 part[4];
     float mean[4], scale[4], square[4];
+    int at[4];
+#pragma unroll
+    for (int i = 0; i < rows; i++)
+        at[i] = ROW_AT(x, r + i);
 #if ADD
     for (int i = 0; i < rows; i++)
         for (int c = whole; c < C; c++)
-            sum[i * sum_row + c] = x[i * x_row + c] + residual[i * residual_row + c];
+            sum[i * sum_row + c] = x[at[i] + c] + residual[i * residual_row + c];
 #endif
 #pragma unroll
     for (int i = 0; i < rows; i++) {
@@ -43,10 +47,10 @@ LOCAL_NAME(norm)(const int rows, __global const float *x, int x_row,
 #pragma unroll
         for (int i = 0; i < rows; i++) {
 #if ADD
-            const float8 v = EIGHT_OF(x + i * x_row + c) + EIGHT_OF(residual + i * residual_row + c);
+            const float8 v = EIGHT_OF(x + at[i] + c) + EIGHT_OF(residual + i * residual_row + c);
             EIGHT(sum + i * sum_row + c) = v;
 #else
-            const float8 v = EIGHT_OF(x + i * x_row + c);
+            const float8 v = EIGHT_OF(x + at[i] + c);
 #endif
 #if !RMS
             part[i] = ORDERED_ADD(v, part[i]);
@@ -114,16 +118,17 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0,
 #endif
                     __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const ELEMENT(BIAS_DTYPE) *bias,
                     int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int C, int x_row,
-                    int y_row, float eps)
+                    int x_group, int x_gap, int y_row, float eps)
 {
     const int first = ITEM(0) * 4, rows = min(SIZE(R) - first, 4);
 #if ADD
-#define ROWS_FROM(r, n)                                                                                                       \
-    LOCAL_NAME(norm)(n, x + x0 + (r) * x_row, x_row, residual + residual0 + (r) * residual_row, sum + sum0 + (r) * sum_row,     \
-                     residual_row, sum_row, weight + weight0, bias + bias0, y + y0 + (r) * y_row, C, y_row, eps)
+#define ROWS_FROM(r, n)                                                                                                     \
+    LOCAL_NAME(norm)(n, x + x0, r, x_row, x_group, x_gap, residual + residual0 + (r) * residual_row,                         \
+                     sum + sum0 + (r) * sum_row, residual_row, sum_row, weight + weight0, bias + bias0, y + y0 + (r) * y_row, \
+                     C, y_row, eps)
 #else
-#define ROWS_FROM(r, n) \
-    LOCAL_NAME(norm)(n, x + x0 + (r) * x_row, x_row, weight + weight0, bias + bias0, y + y0 + (r) * y_row, C, y_row, eps)
+#define ROWS_FROM(r, n)                                                                                                     \
+    LOCAL_NAME(norm)(n, x + x0, r, x_row, x_group, x_gap, weight + weight0, bias + bias0, y + y0 + (r) * y_row, C, y_row, eps)
 #endif
     if (rows == 4)
         ROWS_FROM(first, 4);

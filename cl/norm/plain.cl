@@ -28,7 +28,7 @@
  * cl/tuned/cpu.tsv has more.
  *
  *   grid    (R), one work-item each: a row
- *   x[r,c]  at x0 + r*x_row + c; y, residual and sum likewise
+ *   x[r,c]  at x0 + ROW_AT(x, r) + c; y, residual and sum at y0 + r*y_row + c, ..
  *   alias   y and sum may each be x or residual, but not the same array
  *   order   eight partial sums (an array: see SUM8), then the tail; the variance from differences
  *           to the mean, in a second pass
@@ -44,12 +44,12 @@ ENTRY KERNEL(PLACE __global const float *x, int x0,
 #endif
              __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const ELEMENT(BIAS_DTYPE) *bias,
              int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int C, int x_row,
-             int y_row, float eps)
+             int x_group, int x_gap, int y_row, float eps)
 {
     const int r = ITEM(0);
     if (r >= SIZE(R))
         return;
-    x += x0 + r * x_row;
+    x += x0 + ROW_AT(x, r);
     y += y0 + r * y_row;
     weight += weight0;
     const int whole = C / 8 * 8;

@@ -30,12 +30,12 @@
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const float *dy, int dy0,
        __global const float *addend, int addend0, __global float *dx, int dx0, __global float *stats, int stats0,
-       __global const int *dims, int R, int R_set, int C, int x_row, int dy_row, int addend_row, int dx_row, int stats_row,
-       float eps)
+       __global const int *dims, int R, int R_set, int C, int x_row, int x_group, int x_gap, int dy_row,
+       int addend_row, int dx_row, int stats_row, float eps)
 {
     __local float share[GROUP];
     const int lane = (int)get_local_id(0), r = (int)get_global_id(1);
-    x += x0 + r * x_row;
+    x += x0 + ROW_AT(x, r);
     dy += dy0 + r * dy_row;
     dx += dx0 + r * dx_row;
     weight += weight0;

@@ -5,8 +5,8 @@
  *     dx = addend + scale * (g - mean(g) - n * mean(g * n))     rms: mean(x) and mean(g) are 0
  *
  *   grid    (R), one work-item each: a row
- *   x[r,c]  at x0 + r*x_row + c; dy, addend and dx likewise; mean and scale go to stats0 +
- *           r*stats_row, + 1
+ *   x[r,c]  at x0 + ROW_AT(x, r) + c; dy, addend and dx at dy0 + r*dy_row + c, ..; mean and scale go to
+ *           stats0 + r*stats_row, + 1
  *   alias   dx may be x, dy or addend
  *   order   sixteen partial sums, then the tail; the variance from differences to the mean, in a
  *           second pass
@@ -17,12 +17,12 @@
 ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTYPE) *weight, int weight0,
              __global const float *dy, int dy0, __global const float *addend, int addend0, __global float *dx, int dx0,
              __global float *stats, int stats0, __global const int *dims, int R, int R_set, int C, int x_row,
-             int dy_row, int addend_row, int dx_row, int stats_row, float eps)
+             int x_group, int x_gap, int dy_row, int addend_row, int dx_row, int stats_row, float eps)
 {
     const int r = ITEM(0), whole = C / 16 * 16;
     if (r >= SIZE(R))
         return;
-    x += x0 + r * x_row;
+    x += x0 + ROW_AT(x, r);
     dy += dy0 + r * dy_row;
     dx += dx0 + r * dx_row;
     weight += weight0;

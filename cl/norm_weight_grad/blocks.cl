@@ -3,8 +3,8 @@
  * sum_rows/plain adds these sums.
  *
  *   grid    (C, number of b), one work-item each
- *   x[r,c]  at x0 + r*x_row + c, dy likewise; mean and scale (1 / deviation) of row r at stats0 +
- *           r*stats_row, + 1
+ *   x[r,c]  at x0 + ROW_AT(x, r) + c, dy at dy0 + r*dy_row + c; mean and scale (1 / deviation) of row r at
+ *           stats0 + r*stats_row, + 1
  *   sums    [number of b, PARTS * C], scratch
  *   order   BLOCK ascending rows
  *   needs   nothing beyond OpenCL C 1.1
@@ -13,7 +13,7 @@
 
 ENTRY KERNEL(PLACE __global const float *x, int x0, __global const float *dy, int dy0, __global const float *stats,
              int stats0, __global float *sums, __global const int *dims, int R, int R_set, int C, int C_set, int x_row,
-             int dy_row, int stats_row)
+             int x_group, int x_gap, int dy_row, int stats_row)
 {
     const int c = ITEM(0), b = ITEM(1), end = min(b * BLOCK + BLOCK, SIZE(R));
     if (c >= SIZE(C) || b * BLOCK >= SIZE(R))
@@ -24,7 +24,7 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const float *dy, in
     stats += stats0;
     for (int r = b * BLOCK; r < end; r++) {
         const float g = dy[r * dy_row];
-        sum = fma(g, (x[r * x_row] - stats[r * stats_row]) * stats[r * stats_row + 1], sum);
+        sum = fma(g, (x[ROW_AT(x, r)] - stats[r * stats_row]) * stats[r * stats_row + 1], sum);
         plain = ORDERED_ADD(g, plain);
     }
     sums += b * PARTS * SIZE(C) + c;

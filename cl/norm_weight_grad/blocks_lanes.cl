@@ -15,12 +15,12 @@
 
 ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float *dy, int dy0,
                     __global const float *stats, int stats0, __global float *sums, __global const int *dims, int R,
-                    int R_set, int C, int C_set, int x_row, int dy_row, int stats_row)
+                    int R_set, int C, int C_set, int x_row, int x_group, int x_gap, int dy_row, int stats_row)
 {
     const int b = ITEM(1), rows = min(SIZE(R) - b * BLOCK, BLOCK), columns = SIZE(C);
     const int last = min(columns, ITEM(0) * 64 + 64);
     int c = ITEM(0) * 64;
-    x += x0 + b * BLOCK * x_row;
+    x += x0;
     dy += dy0 + b * BLOCK * dy_row;
     stats += stats0 + b * BLOCK * stats_row;
     sums += b * PARTS * columns;
@@ -32,11 +32,12 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float 
             plain[j] = 0.0f;
         }
         for (int r = 0; r < rows; r++) {
+            __global const float *row = x + ROW_AT(x, b * BLOCK + r);
             const float mean = MEAN, scale = SCALE;
 #pragma unroll
             for (int j = 0; j < 4; j++) {
                 const float16 g = SIXTEEN_OF(dy + r * dy_row + c + 16 * j);
-                sum[j] = fma(g, (SIXTEEN_OF(x + r * x_row + c + 16 * j) - mean) * scale, sum[j]);
+                sum[j] = fma(g, (SIXTEEN_OF(row + c + 16 * j) - mean) * scale, sum[j]);
                 plain[j] = ORDERED_ADD(g, plain[j]);
             }
         }
@@ -53,7 +54,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float 
         float sum = 0.0f, plain = 0.0f;
         for (int r = 0; r < rows; r++) {
             const float g = dy[r * dy_row + c];
-            sum = fma(g, (x[r * x_row + c] - MEAN) * SCALE, sum);
+            sum = fma(g, (x[ROW_AT(x, b * BLOCK + r) + c] - MEAN) * SCALE, sum);
             plain = ORDERED_ADD(g, plain);
         }
         sums[c] = sum;

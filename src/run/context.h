@@ -83,7 +83,8 @@ typedef struct tsri_run_place {
 /* The inputs and the dims table of one device, in one buffer that is written once in each run. */
 typedef struct tsri_run_block {
     tsr_buf *buf;
-    unsigned char *mirror;
+    unsigned char *mirror; /* two copies of `bytes`: a run may start while another is under way */
+    int turn;              /* which of them the last run used */
     uint64_t bytes;
     uint64_t *origin; /* by value index of leaf inputs; UINT64_MAX: this device does not read it */
     bool used;

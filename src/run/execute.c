@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READS = 16 }; /* under way at once */
-
 static tsr_status check_bounds(const tsr_bounds *bounds) {
     int64_t product = 1;
     for (int i = 0; i < TSR_SYMBOLS; i++)
@@ -71,14 +69,52 @@ static const tsri_run_binding *binding_of(const tsri_run_binding *bindings, size
     return NULL;
 }
 
+/* The place that holds an output of the graph; *mark is its mark. NULL: it has no such output. */
+static const tsri_run_place *place_of(const tsri_run_plan *plan, uint32_t output,
+                                      const tsri_graph_output_mark **mark) {
+    const tsri_graph *graph = plan->placed->graph;
+    *mark = NULL;
+    for (size_t i = 0; i < tsri_graph_output_count(graph); i++)
+        if (tsri_graph_output_at(graph, i)->id == output)
+            *mark = tsri_graph_output_at(graph, i);
+    if (!*mark)
+        return NULL;
+    const tsri_graph_value *v = tsri_graph_value_at(graph, (*mark)->value);
+    const tsri_run_place *place = plan->places;
+    while (place->storage != v->storage || place->device != plan->placed->device[v->producer])
+        place++;
+    return place;
+}
+
+static uint64_t offset_of(const tsri_run_plan *plan, const tsri_graph_output_mark *mark) {
+    return (uint64_t)tsri_graph_value_at(plan->placed->graph, mark->value)->tensor.offset * 4;
+}
+
+/* Copies an output of an earlier run to where this one reads it. */
+static tsr_status feed(const tsri_run_plan *plan, size_t device, const tsri_run_binding *input,
+                       uint64_t origin) {
+    const tsri_graph_output_mark *mark;
+    const tsri_run_place *place = place_of(input->from, input->output, &mark);
+    const tsr_transfer copy = {.struct_size = sizeof copy,
+                               .kind = TSR_TRANSFER_COPY,
+                               .dst = plan->blocks[device].buf,
+                               .dst_offset = origin,
+                               .src = place->buf,
+                               .src_offset = offset_of(input->from, mark),
+                               .bytes = input->bytes};
+    return TSRI_RUN_CALL(&plan->context->slots[device], transfer, &copy, NULL, NULL);
+}
+
 static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t sizes[TSR_SYMBOLS],
                               const tsri_run_binding *inputs, size_t n) {
     const tsri_graph *graph = plan->placed->graph;
     tsri_run_block *block = &plan->blocks[device];
     int32_t dims[TSR_SYMBOL_SETS];
     uint64_t used = sizeof dims;
+    block->turn = !block->turn;
+    unsigned char *mirror = block->mirror + (block->turn ? block->bytes : 0);
     tsri_tensor_dims_table(sizes, dims);
-    memcpy(block->mirror, dims, sizeof dims);
+    memcpy(mirror, dims, sizeof dims);
     for (size_t i = 0; i < tsri_graph_value_count(graph); i++) {
         if (block->origin[i] == UINT64_MAX)
             continue;
@@ -89,8 +125,8 @@ static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t 
             return tsri_base_fail(TSR_E_ARGUMENT, "input %s: %zu bytes are given, %llu are needed",
                                   v->name, input ? input->bytes : (size_t)0,
                                   (unsigned long long)bytes);
-        if (bytes) /* without elements there may be no memory */
-            memcpy(block->mirror + block->origin[i], input->data, bytes);
+        if (bytes && input->data) /* without elements there may be no memory */
+            memcpy(mirror + block->origin[i], input->data, bytes);
         if (used < block->origin[i] + bytes)
             used = block->origin[i] + bytes;
     }
@@ -98,8 +134,17 @@ static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t 
                                 .kind = TSR_TRANSFER_WRITE,
                                 .dst = block->buf,
                                 .bytes = used,
-                                .host = block->mirror};
-    return TSRI_RUN_CALL(&plan->context->slots[device], transfer, &write, NULL, NULL);
+                                .host = mirror};
+    TRY(TSRI_RUN_CALL(&plan->context->slots[device], transfer, &write, NULL, NULL));
+    for (size_t i = 0; i < tsri_graph_value_count(graph); i++) {
+        const tsri_run_binding *input =
+            block->origin[i] == UINT64_MAX
+                ? NULL
+                : binding_of(inputs, n, tsri_graph_value_at(graph, (tsri_value)i)->id);
+        if (input && input->from)
+            TRY(feed(plan, device, input, block->origin[i]));
+    }
+    return TSR_OK;
 }
 
 static tsr_status finish(const tsri_run_slot *slot, tsr_event *event) {
@@ -126,16 +171,9 @@ static tsr_status read_back(const tsri_run_slot *slot, tsr_buf *src, uint64_t of
     return finish(slot, event);
 }
 
-/* Reads under way. */
-typedef struct reads {
-    size_t n;
-    const tsri_run_slot *slots[READS];
-    tsr_event *events[READS];
-} reads;
-
 /* Waits for the last one first: a device works in order, so the others have come by then. All are
  * waited for even after a failure, which is the result, because they write to the caller's memory. */
-static tsr_status finish_reads(reads *reads, tsr_status status) {
+static tsr_status finish_reads(tsri_run_reads *reads, tsr_status status) {
     while (reads->n) {
         const tsr_status own = finish(reads->slots[reads->n - 1], reads->events[reads->n - 1]);
         status = status == TSR_OK ? own : status;
@@ -181,45 +219,27 @@ static tsr_status run_segments(tsri_run_plan *plan, const int64_t sizes[TSR_SYMB
 }
 
 static tsr_status start_output(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
-                               const tsri_run_binding *output, reads *reads) {
-    const tsri_graph *graph = plan->placed->graph;
-    const tsri_graph_output_mark *mark = NULL;
-    for (size_t j = 0; j < tsri_graph_output_count(graph); j++)
-        if (tsri_graph_output_at(graph, j)->id == output->id)
-            mark = tsri_graph_output_at(graph, j);
-    if (!mark)
+                               const tsri_run_binding *output, tsri_run_reads *reads) {
+    const tsri_graph_output_mark *mark;
+    const tsri_run_place *place = place_of(plan, output->id, &mark);
+    if (!place)
         return tsri_base_fail(TSR_E_ARGUMENT, "output %u is not one of this graph's", output->id);
-    const tsri_graph_value *v = tsri_graph_value_at(graph, mark->value);
-    tsr_tensor tensor = v->tensor;
+    tsr_tensor tensor = tsri_graph_value_at(plan->placed->graph, mark->value)->tensor;
     tensor.offset = 0;
     const uint64_t bytes = tsri_tensor_extent(&tensor, sizes);
     if (output->bytes != bytes)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "output %s: room for %zu bytes is given, %llu are needed", mark->name,
                               output->bytes, (unsigned long long)bytes);
-    const size_t device = plan->placed->device[v->producer];
-    const tsri_run_place *place = plan->places;
-    while (place->storage != v->storage || place->device != device)
-        place++;
     if (!bytes)
         return TSR_OK;
-    if (reads->n == READS)
+    if (reads->n == TSRI_RUN_READS)
         TRY(finish_reads(reads, TSR_OK));
-    reads->slots[reads->n] = &plan->context->slots[device];
-    TRY(start_read(reads->slots[reads->n], place->buf, (uint64_t)v->tensor.offset * 4, output->data,
-                   bytes, &reads->events[reads->n]));
+    reads->slots[reads->n] = &plan->context->slots[place->device];
+    TRY(start_read(reads->slots[reads->n], place->buf, offset_of(plan, mark), output->data, bytes,
+                   &reads->events[reads->n]));
     reads->n++;
     return TSR_OK;
-}
-
-/* Asks for all outputs before it waits, so a device is waited for once. */
-static tsr_status read_outputs(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
-                               const tsri_run_binding *outputs, size_t n) {
-    reads reads = {0};
-    tsr_status status = TSR_OK;
-    for (size_t i = 0; i < n && status == TSR_OK; i++)
-        status = start_output(plan, sizes, &outputs[i], &reads);
-    return finish_reads(&reads, status);
 }
 
 /* Waits for the devices, so that the host copies of the blocks and the caller's memory are free
@@ -233,9 +253,27 @@ static tsr_status drain(tsri_run_plan *plan) {
     return TSR_OK;
 }
 
-tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
-                            const tsri_run_binding *inputs, size_t n_inputs,
-                            const tsri_run_binding *outputs, size_t n_outputs) {
+bool tsri_run_feeds(const tsri_run_plan *plan, uint32_t output, uint32_t input) {
+    const tsri_graph *graph = plan->placed->graph;
+    const tsri_graph_output_mark *mark;
+    const tsri_run_place *place = place_of(plan, output, &mark);
+    if (!place || !plan->bound || plan->moved != plan->context->moved ||
+        plan->context->slots[place->device].device->facts.type == TSR_DEVICE_CPU)
+        return false;
+    for (size_t d = 0; d <= plan->context->options.n_devices; d++)
+        for (size_t i = 0; plan->blocks[d].used && i < tsri_graph_value_count(graph); i++)
+            if (plan->blocks[d].origin[i] != UINT64_MAX && d != place->device &&
+                tsri_graph_value_at(graph, (tsri_value)i)->id == input)
+                return false;
+    return true;
+}
+
+/* Asks for all outputs before any is waited for, so a device is waited for once. */
+tsr_status tsri_run_start(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                          const tsri_run_binding *inputs, size_t n_inputs,
+                          const tsri_run_binding *outputs, size_t n_outputs,
+                          tsri_run_reads *reads) {
+    *reads = (tsri_run_reads){0};
     for (int i = 0; i < TSR_SYMBOLS; i++)
         if (sizes[i] < plan->bounds.lowest[i] || sizes[i] > plan->bounds.highest[i])
             return tsri_base_fail(TSR_E_ARGUMENT,
@@ -248,7 +286,22 @@ tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS
         if (plan->blocks[d].used)
             TRY(write_block(plan, d, sizes, inputs, n_inputs));
     TRY(run_segments(plan, sizes));
-    TRY(read_outputs(plan, sizes, outputs, n_outputs));
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < n_outputs && status == TSR_OK; i++)
+        status = start_output(plan, sizes, &outputs[i], reads);
+    return status == TSR_OK ? status : finish_reads(reads, status);
+}
+
+tsr_status tsri_run_finish(tsri_run_reads *reads) {
+    return finish_reads(reads, TSR_OK);
+}
+
+tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                            const tsri_run_binding *inputs, size_t n_inputs,
+                            const tsri_run_binding *outputs, size_t n_outputs) {
+    tsri_run_reads reads;
+    TRY(tsri_run_start(plan, sizes, inputs, n_inputs, outputs, n_outputs, &reads));
+    TRY(tsri_run_finish(&reads));
     return n_outputs ? TSR_OK : drain(plan);
 }
 

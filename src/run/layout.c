@@ -133,7 +133,7 @@ static tsr_status lay_out_block(tsri_run_plan *plan, size_t device) {
     }
     if (!block->used)
         block->bytes = 0;
-    return block->used ? tsri_base_new(1, block->bytes, &block->mirror) : TSR_OK;
+    return block->used ? tsri_base_new(2, block->bytes, &block->mirror) : TSR_OK;
 }
 
 /* Marks the values that are not in this device's arena. */

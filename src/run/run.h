@@ -68,12 +68,34 @@ typedef struct tsri_run_binding {
     uint32_t id;  /* of the input leaf or output mark */
     void *data;   /* host memory: read for inputs, written for outputs */
     size_t bytes; /* must be exactly what the sizes need; this is checked */
+    /* Of an input in place of data: the plan whose output it is, as that plan's last run left it on the
+     * device. Only where tsri_run_feeds says so. */
+    const tsri_run_plan *from;
+    uint32_t output;
 } tsri_run_binding;
 /* Writes the inputs, runs, and reads the outputs that have a binding (the others stay on the
  * device). It allocates nothing: prepare has done that. */
 tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                             const tsri_run_binding *inputs, size_t n_inputs,
                             const tsri_run_binding *outputs, size_t n_outputs);
+
+enum { TSRI_RUN_READS = 16 };
+/* A run under way: its results that are still to come. All 0: none. */
+typedef struct tsri_run_reads {
+    size_t n;
+    const struct tsri_run_slot *slots[TSRI_RUN_READS];
+    tsr_event *events[TSRI_RUN_READS];
+} tsri_run_reads;
+/* The two halves of tsri_run_execute with at least one output: start enqueues everything and keeps no
+ * pointer to the bindings or to what inputs hold; finish waits until the memory of the outputs is
+ * written, even where it fails. Two runs of a plan may be under way. */
+tsr_status tsri_run_start(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                          const tsri_run_binding *inputs, size_t n_inputs,
+                          const tsri_run_binding *outputs, size_t n_outputs, tsri_run_reads *reads);
+tsr_status tsri_run_finish(tsri_run_reads *reads);
+/* Whether the plan's next run can take an input from an output of its last one, and gains by it: both
+ * lie on one device, which has memory of its own or is otherwise apart from the host's cores. */
+bool tsri_run_feeds(const tsri_run_plan *plan, uint32_t output, uint32_t input);
 
 /* Fills a prepared plan's outputs and the arena of each device with NaN, so that a test sees what a
  * run doesn't write: memory that is used again might hold the right answer. */

@@ -110,6 +110,28 @@ bool tsri_tensor_collapses(const tsr_tensor *tensor, int64_t *row_stride) {
     return found || !tensor->dim[last].symbols;
 }
 
+bool tsri_tensor_collapses_to_groups(const tsr_tensor *tensor, tsri_tensor_grouped *rows) {
+    *rows = (tsri_tensor_grouped){.group = 1};
+    if (tsri_tensor_collapses(tensor, &rows->stride))
+        return true;
+    if (tensor->rank < 2)
+        return false;
+    const uint32_t last = tensor->rank - 1;
+    const tsr_dim group = tensor->dim[last - 1], stride = tensor->stride[last - 1];
+    tsr_tensor groups = *tensor;
+    int64_t between;
+    groups.dim[last - 1] = tensor->dim[last];
+    groups.stride[last - 1] = tensor->stride[last];
+    groups.rank = last;
+    if (group.symbols || group.factor < 1 || stride.symbols ||
+        !tsri_tensor_collapses(&groups, &between))
+        return false;
+    *rows = (tsri_tensor_grouped){.stride = stride.factor,
+                                  .group = group.factor,
+                                  .gap = between - group.factor * stride.factor};
+    return true;
+}
+
 uint64_t tsri_tensor_extent(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]) {
     int64_t last = tensor->offset;
     for (uint32_t i = 0; i < tensor->rank; i++) {

@@ -32,6 +32,12 @@ bool tsri_tensor_is_packed(const tsr_tensor *tensor);
  * view is at offset + r * row_stride + c with a constant row_stride, which is then set. The last
  * dimension must be contiguous. */
 bool tsri_tensor_collapses(const tsr_tensor *tensor, int64_t *row_stride);
+/* The same for rows in groups, such as heads that lie among others: row r is at offset + r * stride +
+ * r / group * gap. Rows of one stride are groups of 1 without a gap. */
+typedef struct tsri_tensor_grouped {
+    int64_t stride, group, gap;
+} tsri_tensor_grouped;
+bool tsri_tensor_collapses_to_groups(const tsr_tensor *tensor, tsri_tensor_grouped *rows);
 /* How many bytes of storage, from its element 0 on, the descriptor covers at these sizes (0 where
  * it has no element). */
 uint64_t tsri_tensor_extent(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]);

@@ -317,6 +317,67 @@ Test(session, scores_have_unit_variance_after_scaling) {
     }
 }
 
+/* Steps that start before the ids of the last one are known give the ids of step after step. */
+static void ahead(const char *selector) {
+    enum { N = 3, STEPS = 9 };
+    const int64_t lengths[N] = {5, 1, 12};
+    int32_t ids[N][LENGTH + STEPS], want[STEPS + 1][N], got[STEPS + 1][N];
+    tsri_model_sequence sequences[N];
+    tsri_session *session = NULL;
+    open_model("llama-tiny", selector);
+    const bool apart = fix.device->facts.type != TSR_DEVICE_CPU;
+    bool started = true;
+    OK(tsri_session_create(fix.model, N, 0, &session));
+    OK(tsri_session_reserve(session, LENGTH + STEPS));
+    for (int pass = 0; pass < 2; pass++) {
+        int32_t(*to)[N] = pass ? got : want;
+        tsri_model_results results = {.argmax = to[0]};
+        for (int i = 0; i < N; i++) {
+            some_ids(ids[i], lengths[i], 30 + (uint64_t)i);
+            sequences[i] =
+                (tsri_model_sequence){.ids = ids[i], .n = lengths[i], .slot = (i + 1) % N};
+        }
+        OK(tsri_session_forward(session, sequences, N, &results));
+        OK(tsri_session_follow(session, to[1], &started));
+        cr_expect_not(started, "a prompt was followed");
+        for (int step = 1; step <= (pass ? 1 : STEPS); step++) {
+            for (int i = 0; i < N; i++) {
+                ids[i][lengths[i] + step - 1] = to[step - 1][i];
+                sequences[i].ids = ids[i] + lengths[i] + step - 1;
+                sequences[i].past = lengths[i] + step - 1;
+                sequences[i].n = 1;
+            }
+            results.argmax = to[step];
+            OK(tsri_session_forward(session, sequences, N, &results));
+        }
+    }
+    for (int step = 2; step <= STEPS; step++) {
+        OK(tsri_session_follow(session, got[step], &started));
+        cr_expect_eq(started, apart, "step %d", step);
+        if (step > 2)
+            OK(tsri_session_finish(session));
+    }
+    int32_t none[N];
+    OK(tsri_session_follow(session, none,
+                           &started)); /* one is under way: a second may be, but no third */
+    OK(tsri_session_follow(session, none, &started));
+    cr_expect_not(started, "three steps are under way");
+    for (int i = 0; i < 3; i++)
+        OK(tsri_session_finish(session));
+    for (int step = 0; step <= (apart ? STEPS : 1); step++)
+        cr_expect_arr_eq(got[step], want[step], sizeof *want, "step %d", step);
+    tsri_session_destroy(&session);
+    fixture_close(&fix);
+}
+
+Test(session, steps_ahead_give_what_step_after_step_gives_reference) {
+    ahead("reference");
+}
+
+Test(session, steps_ahead_give_what_step_after_step_gives_device) {
+    ahead(NULL);
+}
+
 Test(session, refusals) {
     int32_t ids[60] = {0}, bad[] = {3, V}, negative[] = {-1}, far[] = {48}, argmax[4];
     tsri_session *session = NULL;

@@ -150,6 +150,48 @@ Test(run, one_plan_serves_all_sizes_within_its_bounds) {
     tsri_graph_destroy(&g);
 }
 
+/* Two runs under way, each of which reads on the device what the one before it computed. */
+static void fed_by_the_run_before(const char *device) {
+    enum { N = 2 * 3 * C, STEPS = 5 };
+    const int64_t sizes[TSR_SYMBOLS] = {2, 3, 0, 0, 0};
+    float want[STEPS][N], got[STEPS][N];
+    tsri_run_reads reads[2];
+    tsri_run_plan *plan;
+    rig r;
+    tsri_graph *g = two_layers();
+    open_rig(&r, device, NULL);
+    run_two_layers(&r, g, 2, 3, want[0], NULL);
+    cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_OK);
+    for (int i = 1; i < STEPS; i++) {
+        const tsri_run_binding in = {.id = IN_X, .data = want[i - 1], .bytes = sizeof *want},
+                               out = {.id = 0, .data = want[i], .bytes = sizeof *want};
+        cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_OK);
+    }
+    run_two_layers(&r, g, 2, 3, got[0], NULL);
+    for (int i = 1; i <= STEPS; i++) {
+        const tsri_run_binding in = {.id = IN_X, .bytes = sizeof *got, .from = plan, .output = 0},
+                               out = {.id = 0, .data = got[i % STEPS], .bytes = sizeof *got};
+        if (i < STEPS)
+            cr_assert_eq(tsri_run_start(plan, sizes, &in, 1, &out, 1, &reads[i % 2]), TSR_OK, "%s",
+                         tsr_error_last());
+        if (i > 1)
+            cr_assert_eq(tsri_run_finish(&reads[(i - 1) % 2]), TSR_OK, "%s", tsr_error_last());
+    }
+    for (int i = 0; i < STEPS; i++)
+        cr_expect_arr_eq(got[i], want[i], sizeof *got, "step %d", i);
+    cr_expect(want[1][5] != want[2][5]);
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+}
+
+Test(run, a_run_reads_what_the_one_before_left_on_the_device) {
+    fed_by_the_run_before("reference");
+}
+
+Test(run, a_run_reads_what_the_one_before_left_on_the_device_on_opencl) {
+    fed_by_the_run_before("opencl");
+}
+
 /* An output that is a part of what was computed, and not its first. */
 static void part_of_a_row(const char *device) {
     enum { FROM = 8, PART = 4 };

@@ -112,10 +112,12 @@ Test(conformance, an_op_that_the_backend_lacks_runs_on_the_reference_and_the_run
     cr_assert_eq(tsri_run_create(&options, &context), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_run_load(context, graph, &bounds, &source), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_run_prepare(context, graph, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_run_execute(plan, sizes,
-                                  &(tsri_run_binding){0, (void *)(uintptr_t)in, sizeof in}, 1,
-                                  &(tsri_run_binding){0, out, sizeof out}, 1),
-                 TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(
+        tsri_run_execute(
+            plan, sizes,
+            &(tsri_run_binding){.id = 0, .data = (void *)(uintptr_t)in, .bytes = sizeof in}, 1,
+            &(tsri_run_binding){.id = 0, .data = out, .bytes = sizeof out}, 1),
+        TSR_OK, "%s", tsr_error_last());
     for (int i = 0; i < 4; i++)
         cr_expect_float_eq(out[i], tanhf(2 * in[i]), 1e-6);
     cr_expect(strstr(said, "Example/minimal: tanh runs on the reference backend"), "\"%s\"", said);

@@ -11,10 +11,8 @@ void tsri_cases_add_norm(tsri_case_list *list) {
         tsri_case *c = tsri_case_add(list, TSR_OP_ADD_NORM, "%s T=%lld C=%lld%s%s",
                                      rms ? "rms" : "layer", (long long)f->T, (long long)f->C,
                                      f->bias && !rms ? " bias" : "", f->what);
-        tsri_case_norm_fill(
-            tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, C), f);
-        tsri_case_operand *residual =
-            tsri_case_in(c, 1, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, C);
+        tsri_case_norm_fill(tsri_case_norm_in(c, 0, f), f);
+        tsri_case_operand *residual = tsri_case_norm_in(c, 1, f);
         residual->low = -f->scale / 4, residual->high = f->scale / 4;
         tsri_case_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, C);
         if (f->bias && !rms)

@@ -7,8 +7,7 @@ void tsri_cases_layer_norm(tsri_case_list *list) {
         const tsr_dim C = TSRI_CASE_K(f->C);
         tsri_case *c = tsri_case_add(list, TSR_OP_LAYER_NORM, "T=%lld C=%lld%s%s", (long long)f->T,
                                      (long long)f->C, f->bias ? " bias" : "", f->what);
-        tsri_case_norm_fill(
-            tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, C), f);
+        tsri_case_norm_fill(tsri_case_norm_in(c, 0, f), f);
         tsri_case_in(c, 1, TSR_KIND_WEIGHT, TSR_F32, 1, C);
         if (f->bias)
             tsri_case_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, C);

@@ -11,6 +11,7 @@ typedef struct tsri_case_norm_form {
     bool bias;
     tsri_case_view view;
     const char *what;
+    int64_t heads; /* above 0: x is [B,T,heads,C], else [B,T,C] */
 } tsri_case_norm_form;
 
 extern const tsri_case_norm_form tsri_case_norm_forms[];
@@ -20,6 +21,8 @@ bool tsri_case_norm_is_timed(const tsri_case_norm_form *form);
 /* Sets the bound of output `output`, the normed value, for rows with elements as the form says. */
 void tsri_case_norm_bound(tsri_case *c, int output, const tsri_case_norm_form *form, bool layer);
 void tsri_case_norm_fill(tsri_case_operand *x, const tsri_case_norm_form *form);
+/* Describes operand i as an input of the form's shape. */
+tsri_case_operand *tsri_case_norm_in(tsri_case *c, int i, const tsri_case_norm_form *form);
 
 /* Describes operand i as the weight of a norm of K numbers. `signs`: +1 and -1, which leave what is
  * quantised after the norm as it was: x at its steps. */

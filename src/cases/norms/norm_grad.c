@@ -12,12 +12,11 @@ static tsri_case *add(tsri_case_list *list, const tsri_case_norm_form *f, bool r
     tsri_case *c = tsri_case_add(list, TSR_OP_NORM_GRAD, "%s T=%lld C=%lld%s%s%s",
                                  rms ? "rms" : "layer", (long long)f->T, (long long)f->C,
                                  addend ? " addend" : "", f->bias ? " stats" : "", f->what);
-    tsri_case_norm_fill(tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, C),
-                        f);
+    tsri_case_norm_fill(tsri_case_norm_in(c, 0, f), f);
     tsri_case_in(c, 1, TSR_KIND_WEIGHT, TSR_F32, 1, C);
-    tsri_case_in(c, 2, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, C)->view = f->view;
+    tsri_case_norm_in(c, 2, f)->view = f->heads ? TSRI_CASE_PACKED : f->view;
     if (addend)
-        tsri_case_in(c, 3, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, C);
+        tsri_case_norm_in(c, 3, f);
     c->sizes[1] = f->T;
     c->timed = tsri_case_norm_is_timed(f);
     c->want = f->bias ? 2 : 0;

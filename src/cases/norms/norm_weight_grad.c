@@ -41,6 +41,11 @@ void tsri_cases_norm_weight_grad(tsri_case_list *list) {
     add(list, 2, 0, 33, true, " no rows")->sparse = true;
     tsri_case *c = add(list, 3, 70, 80, true, " from wider rows");
     c->in[0].view = c->in[1].view = TSRI_CASE_SLICED;
+    for (int i = 0; i < 2; i++) { /* x[B,T,C] is [B,heads,C] here */
+        c = add(list, 41, 5 - 2 * i, 48 + i, i == 0, " heads among others");
+        c->in[0].dim[1] = c->in[1].dim[1] = c->in[2].dim[1] = TSRI_CASE_K(5 - 2 * i);
+        c->in[0].view = TSRI_CASE_AMONG;
+    }
     add(list, 4, 128, 2048, false, "")->timed = true;
     add(list, 4, 128, 2048, true, "")->timed = true;
 }

@@ -8,8 +8,7 @@ void tsri_cases_rms_norm(tsri_case_list *list) {
         const tsr_dim C = TSRI_CASE_K(f->C);
         tsri_case *c = tsri_case_add(list, TSR_OP_RMS_NORM, "T=%lld C=%lld%s", (long long)f->T,
                                      (long long)f->C, zeros ? " signed zeros" : f->what);
-        tsri_case_operand *x =
-            tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, C);
+        tsri_case_operand *x = tsri_case_norm_in(c, 0, f);
         tsri_case_norm_fill(x, f);
         if (zeros)
             x->fill = TSRI_CASE_ZEROS;

@@ -10,8 +10,52 @@
 typedef struct job {
     tsri_cli_app app;
     const char *output, *binary;
+    bool train;
     tsri_cli_list operands; /* the verb first */
 } job;
+
+/* The largest batch whose kernels are exported, and the tokens of a short text. */
+enum { TRAINED = 8, TRAINED_TOKENS = 256, SHORT = 16 };
+
+/* Has a batch of B sequences of T tokens, and of S of a source, learned from: nothing runs on a device that records, but the
+ * kernels of each step are chosen. */
+static tsr_status learn(tsr_training *training, int32_t B, int32_t T, int32_t S) {
+    static const int32_t zeros[TRAINED * TRAINED_TOKENS];
+    const tsr_training_batch batch = {.struct_size = sizeof batch,
+                                      .B = B,
+                                      .T = T,
+                                      .S = S,
+                                      .ids = zeros,
+                                      .targets = zeros,
+                                      .source = S ? zeros : NULL};
+    tsr_training_loss loss = {.struct_size = sizeof loss};
+    tsr_status status = tsr_training_gradients(training, &batch, 1, &loss);
+    return status == TSR_OK ? tsr_training_evaluate(training, &batch, &loss) : status;
+}
+
+/* Chooses the kernels of a training of all weights by AdamW, for single short texts and for batches. */
+static int record_training(job *j) {
+    tsr_training *training = NULL;
+    tsr_model_info info = {.struct_size = sizeof info};
+    double norm;
+    tsr_status status = tsr_model_info_get(j->app.model, &info);
+    const int64_t reads = info.source_context && info.source_context < info.context
+                              ? info.source_context
+                              : info.context;
+    const int32_t most = reads < TRAINED_TOKENS ? (int32_t)reads : TRAINED_TOKENS;
+    if (status == TSR_OK)
+        status = tsr_training_create(j->app.model_name, j->app.device, NULL, &training);
+    for (int many = 0; many < 2 && status == TSR_OK; many++) {
+        const int32_t tokens = many || most < SHORT ? most : SHORT;
+        status = learn(training, many ? TRAINED : 1, tokens, info.source_context ? tokens : 0);
+    }
+    if (status == TSR_OK)
+        status = tsr_training_norm(training, &norm);
+    if (status == TSR_OK)
+        status = tsr_training_step(training, 0, 1);
+    tsr_training_destroy(&training);
+    return tsri_cli_status(status);
+}
 
 static int export_model(job *j) {
     int code = tsri_cli_take_model(&j->app, &j->operands, 1);
@@ -21,6 +65,8 @@ static int export_model(job *j) {
         return tsri_cli_fail(CLI_USAGE, "the folder to write is missing; give -o FOLDER");
     j->app.record = true;
     code = tsri_cli_open_model(&j->app);
+    if (code == CLI_OK && j->train)
+        code = record_training(j);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_bundle_export(j->app.model, j->output));
     if (code == CLI_OK)
@@ -48,6 +94,8 @@ int tsri_cli_kernels(int argc, char **argv) {
     job j = {0};
     const tsri_cli_option own[] = {
         {"output", 'o', CLI_TEXT, &j.output, "FOLDER", "with export: the new folder", 0, 0, NULL},
+        {"train", 0, CLI_FLAG, &j.train, NULL, "with export: the kernels that training uses, too",
+         0, 0, NULL},
         {"binary", 0, CLI_TEXT, &j.binary, "FILE",
          "with build: take this file, which the vendor's compiler made from program.cl", 0, 0,
          NULL},

@@ -243,22 +243,25 @@ static void scatter_outputs(const tsri_session *session, const chunk *chunk) {
                           results->cross[i]);
 }
 
-static tsr_status run_chunk(tsri_session *session, tsri_run_plan *plan, chunk *chunk,
-                            bool by_keys) {
+/* Binds the inputs of a run of B sequences of T tokens and N rows; gives their number. The ids come
+ * first. */
+static size_t bind_inputs(tsri_session *session, int64_t B, int64_t T, int64_t N, bool by_keys,
+                          tsri_run_binding inputs[TSRI_INPUT_COUNT]) {
     const tsri_model_stack *stack = &session->model->spec.decoder;
-    const size_t tokens = (size_t)(chunk->B * chunk->T) * sizeof(int32_t),
-                 sequences = (size_t)chunk->B * sizeof(int32_t);
-    const int64_t sizes[TSR_SYMBOLS] = {chunk->B, chunk->T, 1, 1, chunk->N};
-    tsri_run_binding inputs[TSRI_INPUT_COUNT] = {
-        {.id = stack->recurrent ? TSRI_INPUT_TOKEN : TSRI_INPUT_IDS,
-         .data = session->ids,
-         .bytes = tokens},
-        {.id = TSRI_INPUT_PAST, .data = session->past, .bytes = sequences},
-        {.id = TSRI_INPUT_LEN, .data = session->len, .bytes = sequences},
-        {.id = TSRI_INPUT_SLOT, .data = session->slot, .bytes = sequences},
-        {.id = TSRI_INPUT_ROWS, .data = session->rows, .bytes = (size_t)chunk->N * sizeof(int32_t)},
-    };
-    size_t n = 5;
+    const size_t tokens = (size_t)(B * T) * sizeof(int32_t),
+                 sequences = (size_t)B * sizeof(int32_t);
+    size_t n = 0;
+    inputs[n++] = (tsri_run_binding){.id = stack->recurrent ? TSRI_INPUT_TOKEN : TSRI_INPUT_IDS,
+                                     .data = session->ids,
+                                     .bytes = tokens};
+    inputs[n++] =
+        (tsri_run_binding){.id = TSRI_INPUT_PAST, .data = session->past, .bytes = sequences};
+    inputs[n++] =
+        (tsri_run_binding){.id = TSRI_INPUT_LEN, .data = session->len, .bytes = sequences};
+    inputs[n++] =
+        (tsri_run_binding){.id = TSRI_INPUT_SLOT, .data = session->slot, .bytes = sequences};
+    inputs[n++] = (tsri_run_binding){
+        .id = TSRI_INPUT_ROWS, .data = session->rows, .bytes = (size_t)N * sizeof(int32_t)};
     if (stack->positions != TSRI_POSITIONS_NONE)
         inputs[n++] = (tsri_run_binding){
             .id = TSRI_INPUT_POSITIONS, .data = session->positions, .bytes = tokens};
@@ -279,7 +282,59 @@ static tsr_status run_chunk(tsri_session *session, tsri_run_plan *plan, chunk *c
         inputs[n++] = (tsri_run_binding){
             .id = TSRI_INPUT_SOURCE_LEN, .data = session->source_len, .bytes = sequences};
     }
+    return n;
+}
+
+static tsr_status run_chunk(tsri_session *session, tsri_run_plan *plan, const chunk *chunk,
+                            bool by_keys) {
+    const int64_t sizes[TSR_SYMBOLS] = {chunk->B, chunk->T, 1, 1, chunk->N};
+    tsri_run_binding inputs[TSRI_INPUT_COUNT];
+    const size_t n = bind_inputs(session, chunk->B, chunk->T, chunk->N, by_keys, inputs);
     return tsri_run_execute(plan, sizes, inputs, n, session->outputs, chunk->n_outputs);
+}
+
+/* Notes a run that gave the argmax of one token for each sequence, and nothing else. */
+static void note_followed(tsri_session *session, tsri_run_plan *plan, const chunk *chunk,
+                          const tsri_model_shape *shape) {
+    const tsri_model_stack *stack = &session->model->spec.decoder;
+    const tsri_model_results *results = chunk->results;
+    bool alone =
+        results->argmax && chunk->n_outputs == 1 && !shape->by_keys && !stack->recurrent &&
+        !(stack->positions == TSRI_POSITIONS_ROTARY && stack->rope.scaling == TSRI_SCALING_DYNAMIC);
+    for (int64_t b = 0; b < chunk->B && alone; b++) {
+        const tsri_model_sequence *sequence = &chunk->sequences[session->member[b]];
+        alone = sequence->n == 1 && !sequence->positions;
+    }
+    session->followed = alone ? plan : NULL;
+    session->followers = chunk->B;
+}
+
+tsr_status tsri_model_chunk_follow(tsri_session *session, int32_t *argmax, bool *started) {
+    tsri_run_plan *plan = session->followed;
+    const int64_t B = session->followers, room = session->plans.capacity < session->context
+                                                     ? session->plans.capacity
+                                                     : session->context;
+    const int64_t sizes[TSR_SYMBOLS] = {B, 1, 1, 1, B};
+    tsri_run_binding inputs[TSRI_INPUT_COUNT];
+    *started = false;
+    if (!plan || plan != session->plans.last || session->n_ahead == TSRI_SESSION_AHEAD ||
+        !tsri_run_feeds(plan, TSRI_OUTPUT_ARGMAX, TSRI_INPUT_IDS))
+        return TSR_OK;
+    for (int64_t b = 0; b < B; b++)
+        if (session->len[b] >= room)
+            return TSR_OK;
+    for (int64_t b = 0; b < B; b++)
+        session->past[b]++, session->len[b]++, session->positions[b]++;
+    const size_t n = bind_inputs(session, B, 1, B, false, inputs);
+    const tsri_run_binding output = {
+        .id = TSRI_OUTPUT_ARGMAX, .data = argmax, .bytes = (size_t)B * sizeof *argmax};
+    inputs[0].data = NULL;
+    inputs[0].from = plan;
+    inputs[0].output = TSRI_OUTPUT_ARGMAX;
+    TRY(tsri_run_start(plan, sizes, inputs, n, &output, 1, &session->ahead[session->n_ahead]));
+    session->n_ahead++;
+    *started = true;
+    return TSR_OK;
 }
 
 tsr_status tsri_model_chunk_run(tsri_session *session, const tsri_model_sequence *sequences,
@@ -293,7 +348,9 @@ tsr_status tsri_model_chunk_run(tsri_session *session, const tsri_model_sequence
     TRY(bind_outputs(session, &chunk));
     TRY(tsri_model_plans_plan(&session->plans, shape, chunk.B, chunk.T, limit,
                               results->rows == TSRI_ROWS_ALL, &plan));
+    session->followed = NULL;
     TRY(run_chunk(session, plan, &chunk, shape->by_keys));
+    note_followed(session, plan, &chunk, shape);
     scatter_outputs(session, &chunk);
     return TSR_OK;
 }

@@ -331,6 +331,19 @@ static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequ
     return TSR_OK;
 }
 
+tsr_status tsri_session_follow(tsri_session *session, int32_t *argmax, bool *started) {
+    return tsri_model_chunk_follow(session, argmax, started);
+}
+
+tsr_status tsri_session_finish(tsri_session *session) {
+    if (!session->n_ahead)
+        return TSR_OK;
+    tsri_run_reads oldest = session->ahead[0];
+    session->n_ahead--;
+    memmove(session->ahead, session->ahead + 1, (size_t)session->n_ahead * sizeof oldest);
+    return tsri_run_finish(&oldest);
+}
+
 tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
     const tsri_model_results results = {0};
     const bool writes = tsri_model_has_output(session->model->weights);

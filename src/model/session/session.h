@@ -101,6 +101,19 @@ tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence 
 tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results);
 
+enum { TSRI_SESSION_AHEAD = 2 };
+/* Starts a run before the results of the one before it are known: one more token for each sequence of
+ * the last run, which is the argmax that the last run found and which stays on the device. argmax [R],
+ * as in tsri_model_results, is written when the run has been finished. At most TSRI_SESSION_AHEAD are
+ * under way; no other call of the session but finish is allowed until all are finished.
+ *
+ * *started is false, and nothing happens, where the next run must be a forward pass: the last one gave
+ * anything but argmax or more than a token for each sequence, a sequence would leave the room that is
+ * reserved, as many are under way, or the device gains nothing (a CPU). */
+tsr_status tsri_session_follow(tsri_session *session, int32_t *argmax, bool *started);
+/* Waits for the oldest run that follow started; does nothing where there is none. */
+tsr_status tsri_session_finish(tsri_session *session);
+
 /* Makes room for `tokens` in each slot, so that steps up to there need not grow it. */
 tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens);
 

@@ -216,6 +216,8 @@ typedef struct step { /* what every batch needs; made once */
     tsri_task_bans bans;
     bool banning; /* tokens may be banned */
     uint32_t n;
+    int32_t *ids[TSRI_SESSION_AHEAD]; /* argmax of the steps that are under way, the oldest first */
+    int32_t ahead; /* how many are under way: only where argmax is all that is wanted */
 } step;
 
 static void clear_step(step *st) {
@@ -223,6 +225,8 @@ static void clear_step(step *st) {
     free(st->active);
     free(st->results.logits);
     free(st->results.argmax);
+    for (int i = 0; i < TSRI_SESSION_AHEAD; i++)
+        free(st->ids[i]);
     free(st->results.top_logits);
     free(st->results.top_ids);
     free(st->results.top_lse);
@@ -241,8 +245,11 @@ static tsr_status make_step(const tsri_task_decoding *d, uint32_t n, step *st) {
     TRY(tsri_base_new(n, sizeof *st->inputs, &st->inputs));
     TRY(tsri_base_new(n, sizeof *st->active, &st->active));
     st->results.rows = TSRI_ROWS_LAST;
-    if (plain)
+    if (plain) {
+        for (int i = 0; i < TSRI_SESSION_AHEAD; i++)
+            TRY(tsri_base_new(n, sizeof *st->ids[i], &st->ids[i]));
         return tsri_base_new(n, sizeof *st->results.argmax, &st->results.argmax);
+    }
     TRY(tsri_task_sampler_create(d->options, V, &st->sampler));
     const size_t k = banned < 0 ? 0 : (size_t)tsri_task_sampler_top_k(st->sampler, banned);
     if (!k)
@@ -288,8 +295,57 @@ static tsr_status choose(const tsri_task_decoding *d, step *st, uint32_t row,
     return tsri_task_accept(d, s, id, logprob, tsri_task_sampler_candidates(st->sampler));
 }
 
+/* Starts the step after the last one before that one's ids are known here, where every sequence of it
+ * will need another token unless an end token or a stop text is among those that are still to come. */
+static tsr_status start_next(const tsri_task_decoding *d, step *st,
+                             const tsri_task_sequence *sequences, int64_t unknown) {
+    bool started = false;
+    if (!st->ids[0] || st->ahead == TSRI_SESSION_AHEAD || st->rules.forced_last >= 0)
+        return TSR_OK;
+    for (uint32_t row = 0; row < st->n; row++) {
+        const tsri_task_sequence *s = &sequences[st->active[row]];
+        const int64_t more = left(d, s);
+        if (s->finish || (more >= 0 && more <= unknown) ||
+            (int64_t)s->ids.count + unknown >= d->context)
+            return TSR_OK;
+    }
+    TRY(tsri_session_follow(d->session, st->ids[st->ahead], &started));
+    st->ahead += started;
+    return TSR_OK;
+}
+
+/* Waits for the oldest step that was started ahead. Its sequences are those of the step before it. */
+static tsr_status finish_next(const tsri_task_decoding *d, step *st,
+                              tsri_task_sequence *sequences) {
+    int32_t *ids = st->ids[0];
+    TRY(tsri_session_finish(d->session));
+    memcpy(st->results.argmax, ids, st->n * sizeof *ids);
+    st->ids[0] = st->ids[1];
+    st->ids[1] = ids;
+    st->ahead--;
+    for (uint32_t row = 0; row < st->n; row++)
+        if (!sequences[st->active[row]].finish)
+            sequences[st->active[row]].past = (int64_t)sequences[st->active[row]].ids.count;
+    return TSR_OK;
+}
+
+static bool all_finished(const tsri_task_sequence *sequences, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!sequences[i].finish)
+            return false;
+    return true;
+}
+
 static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequence *sequences,
                            uint32_t n) {
+    if (all_finished(sequences, n)) {
+        st->n = 0;
+        return TSR_OK;
+    }
+    if (st->ahead) {
+        TRY(start_next(d, st, sequences, st->ahead));
+        return finish_next(d, st, sequences);
+    }
     st->n = 0;
     for (uint32_t i = 0; i < n; i++) {
         tsri_task_sequence *s = &sequences[i];
@@ -302,12 +358,10 @@ static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequ
                                                   .source = s->source};
         st->active[st->n++] = i;
     }
-    if (!st->n)
-        return TSR_OK;
     TRY(tsri_session_forward(d->session, st->inputs, (int32_t)st->n, &st->results));
     for (uint32_t row = 0; row < st->n; row++)
         sequences[st->active[row]].past = (int64_t)sequences[st->active[row]].ids.count;
-    return TSR_OK;
+    return start_next(d, st, sequences, 1);
 }
 
 /* Does what comes before the first step: ends sequences that have no room, and adds a first token
@@ -347,8 +401,16 @@ tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *seq
             first = tsri_base_now_ns();
             first_tokens = st.n;
         }
-        for (uint32_t row = 0; row < st.n && status == TSR_OK; row++, tokens++)
-            status = choose(d, &st, row, &sequences[st.active[row]]);
+        for (uint32_t row = 0; row < st.n && status == TSR_OK; row++)
+            if (!sequences[st.active[row]]
+                     .finish) { /* else it ended while this step was under way */
+                status = choose(d, &st, row, &sequences[st.active[row]]);
+                tokens++;
+            }
+    }
+    while (st.ahead-- > 0) { /* steps of sequences that ended, or after a failure */
+        const tsr_status own = tsri_session_finish(d->session);
+        status = status == TSR_OK ? own : status;
     }
     if (d->stats) {
         d->stats->prompt_tokens += prompt;

@@ -89,7 +89,8 @@ static bool read_groups(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS],
     return whole;
 }
 
-static tsr_status record(tsr_plan *plan, const tsri_opencl_groups *groups) {
+static tsr_status record(tsr_plan *plan, const tsri_opencl_groups *groups,
+                         cl_command_buffer_khr *out) {
     tsr_dev *dev = plan->dev;
     const tsri_opencl_commands *calls = &dev->commands;
     const cl_command_buffer_properties_khr often[] = {CL_COMMAND_BUFFER_FLAGS_KHR,
@@ -110,7 +111,7 @@ static tsr_status record(tsr_plan *plan, const tsri_opencl_groups *groups) {
     if (buffer && code == CL_SUCCESS)
         code = calls->finalize(buffer);
     if (buffer && code == CL_SUCCESS) {
-        plan->recording.buffer = buffer;
+        *out = buffer;
         return TSR_OK;
     }
     if (buffer)
@@ -119,9 +120,11 @@ static tsr_status record(tsr_plan *plan, const tsri_opencl_groups *groups) {
 }
 
 void tsri_opencl_commands_forget(tsr_plan *plan) {
-    if (plan->recording.buffer)
-        plan->dev->commands.release(plan->recording.buffer);
-    plan->recording.buffer = NULL;
+    for (int i = 0; i < TSRI_OPENCL_RECORDINGS; i++) {
+        if (plan->recording.buffers[i])
+            plan->dev->commands.release(plan->recording.buffers[i]);
+        plan->recording.buffers[i] = NULL;
+    }
 }
 
 void tsri_opencl_commands_end(tsr_plan *plan) {
@@ -152,7 +155,7 @@ tsr_status tsri_opencl_commands_choose(tsr_plan *plan, const int64_t sizes[TSR_S
     }
     if (own->ns > MOST_NS)
         return TSR_OK;
-    if (!own->buffer && record(plan, now) != TSR_OK) {
+    if (!own->buffers[0] && record(plan, now, &own->buffers[0]) != TSR_OK) {
         tsri_opencl_log(dev->state, TSR_LOG_INFO, "%s/%s: %s; each kernel is enqueued by itself",
                         dev->facts.common.platform, dev->facts.common.name, tsri_base_reported());
         dev->commands.usable = false;
@@ -169,10 +172,19 @@ void tsri_opencl_commands_took(tsr_plan *plan, uint64_t ns) {
 
 tsr_status tsri_opencl_commands_enqueue(tsr_plan *plan, cl_event *last, bool *ran) {
     tsr_dev *dev = plan->dev;
-    const cl_int code = dev->commands.enqueue(0, NULL, plan->recording.buffer, 0, NULL, last);
-    *ran = code != CL_INVALID_OPERATION || dev->commands.simultaneous;
+    tsri_opencl_recording *own = &plan->recording;
+    cl_int code = CL_INVALID_OPERATION;
+    int at = own->buffers[1] ? !own->last : own->last;
+    *ran = false;
+    for (int i = 0; i < TSRI_OPENCL_RECORDINGS && !*ran; i++, at = !at) {
+        if (!own->buffers[at] && record(plan, own->groups, &own->buffers[at]) != TSR_OK)
+            break;
+        code = dev->commands.enqueue(0, NULL, own->buffers[at], 0, NULL, last);
+        *ran = code != CL_INVALID_OPERATION || dev->commands.simultaneous;
+        own->last = at;
+    }
     if (!*ran)
-        return TSR_OK;
+        return tsri_opencl_check(dev);
     dev->busy = true;
     return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(dev, code, "a command buffer");
 }

@@ -4,7 +4,9 @@
  * A driver takes 2 to 10 us for each launch that it is given, and a decoder has some 150 of them a
  * token. From one token to the next nothing changes but the table of sizes, which lies in a buffer,
  * and now and then a grid. So the second run with the same grids is timed, and if it is short enough
- * for a display's watchdog, it is recorded; the recording serves until a grid changes. */
+ * for a display's watchdog, it is recorded; the recording serves until a grid changes. A run may start while
+ * the one before is under way: where the device allows that only for different command buffers, there are
+ * two, in turn. */
 #ifndef TSRI_OPENCL_LAUNCH_COMMANDS_H
 #define TSRI_OPENCL_LAUNCH_COMMANDS_H
 
@@ -28,7 +30,7 @@ tsr_status tsri_opencl_commands_choose(tsr_plan *plan, const int64_t sizes[TSR_S
                                        tsri_opencl_way *way);
 void tsri_opencl_commands_took(tsr_plan *plan, uint64_t ns);
 /* Enqueues the recording. *last (where not NULL) gets its event. *ran is false, and nothing was
- * enqueued, where the run before is still going on and the device allows only one at a time. */
+ * enqueued, where both recordings are still under way and the device allows each only once. */
 tsr_status tsri_opencl_commands_enqueue(tsr_plan *plan, cl_event *last, bool *ran);
 
 /* Gives the recording up: an argument of a kernel has changed. */

@@ -25,13 +25,17 @@ typedef struct tsri_opencl_step {
 
 typedef struct tsri_opencl_link tsri_opencl_link; /* chain.h */
 
+enum { TSRI_OPENCL_RECORDINGS = 2 };
 /* The last run of a plan: launch/commands.h. */
 typedef struct tsri_opencl_recording {
-    uint32_t n;                   /* launches, those of stages included */
-    tsri_opencl_groups *groups;   /* of the run before and of this one; NULL: nothing is recorded */
-    bool known;                   /* there was a run before, and it had no launch in pieces */
-    uint64_t ns;                  /* how long a run with these groups took; 0: not measured */
-    cl_command_buffer_khr buffer; /* NULL: it was not recorded */
+    uint32_t n;                 /* launches, those of stages included */
+    tsri_opencl_groups *groups; /* of the run before and of this one; NULL: nothing is recorded */
+    bool known;                 /* there was a run before, and it had no launch in pieces */
+    uint64_t ns;                /* how long a run with these groups took; 0: not measured */
+    /* NULL: not recorded. The second is recorded where a run starts while the first is under way, and the
+     * device allows each only once */
+    cl_command_buffer_khr buffers[TSRI_OPENCL_RECORDINGS];
+    int last; /* the one that was enqueued last */
 } tsri_opencl_recording;
 
 struct tsr_plan {

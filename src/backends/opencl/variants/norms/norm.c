@@ -32,7 +32,7 @@ bool tsri_opencl_norm_fits_plain(const tsri_opencl_variant *variant, const tsri_
     const operands all = read_operands(op);
     if (!tsri_opencl_is_constant(tsri_tensor_columns(all.x)))
         return tsri_opencl_refuse(why, "the normed dimension is not constant");
-    return tsri_opencl_fits_rows(all.x, why) && tsri_opencl_fits_rows(all.residual, why) &&
+    return tsri_opencl_fits_grouped_rows(all.x, why) && tsri_opencl_fits_rows(all.residual, why) &&
            tsri_opencl_fits_rows(all.sum, why) && tsri_opencl_fits_rows(all.y, why) &&
            tsri_opencl_fits_vector(all.weight, why) && tsri_opencl_fits_vector(all.bias, why) &&
            tsri_opencl_fits_index(op, why);
@@ -65,9 +65,11 @@ void tsri_opencl_norm_define_plain(const tsri_opencl_variant *variant, const tsr
 /* Whether all rows can be read by fours. */
 static bool by_fours(const operands *all, int64_t width) {
     const tsr_tensor *rows[] = {all->x, all->y, all->residual, all->sum};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i] && !tsri_opencl_by_fours(rows[i], width, tsri_opencl_row_stride(rows[i])))
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tsri_tensor_grouped places = tsri_opencl_grouped_rows(rows[i]);
+        if (rows[i] && (!tsri_opencl_by_fours(rows[i], width, places.stride) || places.gap % 4))
             return false;
+    }
     return all->weight->offset % 4 == 0 && (!all->bias || all->bias->offset % 4 == 0);
 }
 
@@ -101,7 +103,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(all.x));
     tsri_opencl_arg_int(launch, "C", width);
-    tsri_opencl_arg_row(launch, "x", all.x);
+    tsri_opencl_arg_grouped_rows(launch, "x", all.x);
     tsri_opencl_arg_row(launch, "y", all.y);
     tsri_opencl_arg_float(launch, "eps", attrs->eps);
 }

@@ -10,7 +10,8 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
     (void)variant, (void)facts;
     if (!tsri_opencl_is_constant(tsri_tensor_columns(op->in[X])))
         return tsri_opencl_refuse(why, "the normed dimension is not constant");
-    return tsri_opencl_fits_rows(op->in[X], why) && tsri_opencl_fits_rows(op->in[DY], why) &&
+    return tsri_opencl_fits_grouped_rows(op->in[X], why) &&
+           tsri_opencl_fits_rows(op->in[DY], why) &&
            tsri_opencl_fits_rows(tsri_opencl_in(op, ADDEND), why) &&
            tsri_opencl_fits_rows(op->out[DX], why) &&
            tsri_opencl_fits_rows(tsri_opencl_out(op, STATS), why) &&
@@ -55,7 +56,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
     tsri_opencl_arg_int(launch, "C", tsri_tensor_columns(x).factor);
-    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_arg_grouped_rows(launch, "x", x);
     tsri_opencl_arg_row(launch, "dy", op->in[DY]);
     tsri_opencl_arg_row(launch, "addend", addend);
     tsri_opencl_arg_row(launch, "dx", op->out[DX]);

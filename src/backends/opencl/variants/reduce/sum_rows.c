@@ -22,7 +22,9 @@ static int parts_of(const tsr_op *op) {
 bool tsri_opencl_sums_fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                  const tsr_op *op, const char **why) {
     (void)variant, (void)facts;
-    for (uint32_t i = 0; i < operands_of(op); i++)
+    if (!(norm(op) ? tsri_opencl_fits_grouped_rows : tsri_opencl_fits_rows)(op->in[0], why))
+        return false;
+    for (uint32_t i = 1; i < operands_of(op); i++)
         if (!tsri_opencl_fits_rows(op->in[i], why))
             return false;
     return tsri_opencl_fits_vector(op->out[0], why) &&
@@ -68,8 +70,8 @@ static void bind_stage(const tsr_op *op, tsri_opencl_launch *launch, int lanes) 
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
     tsri_opencl_arg_dim(launch, "C", tsri_tensor_columns(x));
-    tsri_opencl_arg_row(launch, "x", x);
-    if (operands_of(op) > 1) {
+    (norm(op) ? tsri_opencl_arg_grouped_rows : tsri_opencl_arg_row)(launch, "x", x);
+    if (norm(op)) {
         tsri_opencl_arg_row(launch, "dy", op->in[1]);
         tsri_opencl_arg_row(launch, "stats", op->in[2]);
     }

@@ -70,16 +70,21 @@ bool tsri_opencl_fits_index(const tsr_op *op, const char **why) {
     return true;
 }
 
-bool tsri_opencl_fits_rows(const tsr_tensor *tensor, const char **why) {
-    int64_t stride;
-    if (!tensor)
-        return true;
+static bool fits_activation(const tsr_tensor *tensor, bool collapses, const char **why) {
     if (!tsri_opencl_is_f32(tensor))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
-    if (!tsri_tensor_collapses(tensor, &stride))
-        return tsri_opencl_refuse(why,
-                                  "the rows of an operand are not evenly spaced; copy it first");
-    return true;
+    return collapses ||
+           tsri_opencl_refuse(why, "the rows of an operand are not evenly spaced; copy it first");
+}
+
+bool tsri_opencl_fits_rows(const tsr_tensor *tensor, const char **why) {
+    int64_t stride;
+    return !tensor || fits_activation(tensor, tsri_tensor_collapses(tensor, &stride), why);
+}
+
+bool tsri_opencl_fits_grouped_rows(const tsr_tensor *tensor, const char **why) {
+    tsri_tensor_grouped rows;
+    return !tensor || fits_activation(tensor, tsri_tensor_collapses_to_groups(tensor, &rows), why);
 }
 
 bool tsri_opencl_fits_vector(const tsr_tensor *tensor, const char **why) {
@@ -106,6 +111,13 @@ int64_t tsri_opencl_row_stride(const tsr_tensor *tensor) {
     if (tensor && !tsri_tensor_collapses(tensor, &stride))
         return 0;
     return stride;
+}
+
+tsri_tensor_grouped tsri_opencl_grouped_rows(const tsr_tensor *tensor) {
+    tsri_tensor_grouped rows = {.group = 1};
+    if (tensor)
+        tsri_tensor_collapses_to_groups(tensor, &rows);
+    return rows;
 }
 
 tsr_tensor tsri_opencl_broadcast(const tsr_tensor *tensor, const tsr_tensor *to) {
@@ -159,10 +171,22 @@ void tsri_opencl_arg_operands(tsri_opencl_launch *launch, const tsr_op *op) {
         tsri_opencl_arg_results(launch, op, 0, all->n_out - 1);
 }
 
-void tsri_opencl_arg_row(tsri_opencl_launch *launch, const char *name, const tsr_tensor *tensor) {
+static void arg_of(tsri_opencl_launch *launch, const char *name, const char *what, int64_t value) {
     char full[32];
-    snprintf(full, sizeof full, "%s_row", name);
-    tsri_opencl_arg_int(launch, full, tsri_opencl_row_stride(tensor));
+    snprintf(full, sizeof full, "%s_%s", name, what);
+    tsri_opencl_arg_int(launch, full, value);
+}
+
+void tsri_opencl_arg_row(tsri_opencl_launch *launch, const char *name, const tsr_tensor *tensor) {
+    arg_of(launch, name, "row", tsri_opencl_row_stride(tensor));
+}
+
+void tsri_opencl_arg_grouped_rows(tsri_opencl_launch *launch, const char *name,
+                                  const tsr_tensor *tensor) {
+    const tsri_tensor_grouped rows = tsri_opencl_grouped_rows(tensor);
+    arg_of(launch, name, "row", rows.stride);
+    arg_of(launch, name, "group", rows.group);
+    arg_of(launch, name, "gap", rows.gap);
 }
 
 void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const char *name,

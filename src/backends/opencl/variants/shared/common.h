@@ -42,6 +42,8 @@ bool tsri_opencl_fits_index(const tsr_op *op,
                             const char **why); /* the index of every element fits int */
 bool tsri_opencl_fits_rows(const tsr_tensor *tensor,
                            const char **why); /* f32 rows of one stride; true if missing */
+bool tsri_opencl_fits_grouped_rows(const tsr_tensor *tensor,
+                                   const char **why); /* the same, or such rows in groups */
 bool tsri_opencl_fits_vector(const tsr_tensor *tensor,
                              const char **why); /* a packed float array; true if missing */
 bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts,
@@ -53,6 +55,8 @@ bool tsri_opencl_refuse(const char **why, const char *sentence); /* sets *why; f
 /* The elements from one row to the next of a tensor that tsri_opencl_fits_rows takes; 0 where it is
  * missing. */
 int64_t tsri_opencl_row_stride(const tsr_tensor *tensor);
+/* The places of rows that tsri_opencl_fits_grouped_rows takes. */
+tsri_tensor_grouped tsri_opencl_grouped_rows(const tsr_tensor *tensor);
 /* Whether every row of `columns` elements begins at a multiple of four, so that four are read at a
  * time. */
 bool tsri_opencl_by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pitch);
@@ -74,6 +78,10 @@ void tsri_opencl_arg_results(tsri_opencl_launch *launch, const tsr_op *op, uint3
                              uint32_t last);
 /* Binds tsri_opencl_row_stride as `int <name>_row`. */
 void tsri_opencl_arg_row(tsri_opencl_launch *launch, const char *name, const tsr_tensor *tensor);
+/* Binds tsri_opencl_grouped_rows as `int <name>_row, int <name>_group, int <name>_gap`, for ROW_AT
+ * (cl/common/tessera.clh). */
+void tsri_opencl_arg_grouped_rows(tsri_opencl_launch *launch, const char *name,
+                                  const tsr_tensor *tensor);
 /* Binds the strides of the first dimensions, as arg_dim; zeros for a missing operand. "x", "bth"
  * are xb, xt and xh, each with its set. */
 void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const char *name,
