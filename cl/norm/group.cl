@@ -7,7 +7,7 @@
  *           neighbours read neighbouring words. Else it has four columns from 4*i on, four from
  *           4*(i + GROUP) on, .., HELD times, and keeps them in registers: so all of a row is asked for at
  *           once, which is what takes time where there is one row
- *   x[r,c]  at x0 + ROW_AT(x, r) + c; y, residual and sum at y0 + r*y_row + c, ..
+ *   x[r,c]  at x0 + GROUPED_ROW(x, r) + c; y, residual and sum at y0 + r*y_row + c, ..
  *   alias   y and sum may each be x or residual, but not the same array: each element belongs to
  *           one work-item
  *   adds    over norm/plain: GROUP work-items share a row
@@ -47,7 +47,7 @@ KERNEL(__global const float *x, int x0,
 {
     __local float share[GROUP];
     const int lane = (int)get_local_id(0), r = (int)get_global_id(1);
-    x += x0 + ROW_AT(x, r);
+    x += x0 + GROUPED_ROW(x, r);
     y += y0 + r * y_row;
     weight += weight0;
 #if ADD

@@ -31,7 +31,7 @@ LOCAL_NAME(norm)(const int rows, __global const float *x, const int r, int x_row
     int at[4];
 #pragma unroll
     for (int i = 0; i < rows; i++)
-        at[i] = ROW_AT(x, r + i);
+        at[i] = GROUPED_ROW(x, r + i);
 #if ADD
     for (int i = 0; i < rows; i++)
         for (int c = whole; c < C; c++)

@@ -28,7 +28,7 @@
  * cl/tuned/cpu.tsv has more.
  *
  *   grid    (R), one work-item each: a row
- *   x[r,c]  at x0 + ROW_AT(x, r) + c; y, residual and sum at y0 + r*y_row + c, ..
+ *   x[r,c]  at x0 + GROUPED_ROW(x, r) + c; y, residual and sum at y0 + r*y_row + c, ..
  *   alias   y and sum may each be x or residual, but not the same array
  *   order   eight partial sums (an array: see SUM8), then the tail; the variance from differences
  *           to the mean, in a second pass
@@ -49,7 +49,7 @@ ENTRY KERNEL(PLACE __global const float *x, int x0,
     const int r = ITEM(0);
     if (r >= SIZE(R))
         return;
-    x += x0 + ROW_AT(x, r);
+    x += x0 + GROUPED_ROW(x, r);
     y += y0 + r * y_row;
     weight += weight0;
     const int whole = C / 8 * 8;

@@ -35,7 +35,7 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *weight,
 {
     __local float share[GROUP];
     const int lane = (int)get_local_id(0), r = (int)get_global_id(1);
-    x += x0 + ROW_AT(x, r);
+    x += x0 + GROUPED_ROW(x, r);
     dy += dy0 + r * dy_row;
     dx += dx0 + r * dx_row;
     weight += weight0;

@@ -33,7 +33,7 @@ LOCAL_NAME(rows)(const int rows, __global const float *x, const int r, __global 
     int at[ROWS];
 #pragma unroll
     for (int i = 0; i < rows; i++) {
-        at[i] = ROW_AT(x, r + i);
+        at[i] = GROUPED_ROW(x, r + i);
         mean[i] = 0.0f;
         squares[i] = 0.0f;
         sums[i] = 0.0f;

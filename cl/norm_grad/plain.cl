@@ -5,7 +5,7 @@
  *     dx = addend + scale * (g - mean(g) - n * mean(g * n))     rms: mean(x) and mean(g) are 0
  *
  *   grid    (R), one work-item each: a row
- *   x[r,c]  at x0 + ROW_AT(x, r) + c; dy, addend and dx at dy0 + r*dy_row + c, ..; mean and scale go to
+ *   x[r,c]  at x0 + GROUPED_ROW(x, r) + c; dy, addend and dx at dy0 + r*dy_row + c, ..; mean and scale go to
  *           stats0 + r*stats_row, + 1
  *   alias   dx may be x, dy or addend
  *   order   sixteen partial sums, then the tail; the variance from differences to the mean, in a
@@ -22,7 +22,7 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
     const int r = ITEM(0), whole = C / 16 * 16;
     if (r >= SIZE(R))
         return;
-    x += x0 + ROW_AT(x, r);
+    x += x0 + GROUPED_ROW(x, r);
     dy += dy0 + r * dy_row;
     dx += dx0 + r * dx_row;
     weight += weight0;

@@ -3,7 +3,7 @@
  * sum_rows/plain adds these sums.
  *
  *   grid    (C, number of b), one work-item each
- *   x[r,c]  at x0 + ROW_AT(x, r) + c, dy at dy0 + r*dy_row + c; mean and scale (1 / deviation) of row r at
+ *   x[r,c]  at x0 + GROUPED_ROW(x, r) + c, dy at dy0 + r*dy_row + c; mean and scale (1 / deviation) of row r at
  *           stats0 + r*stats_row, + 1
  *   sums    [number of b, PARTS * C], scratch
  *   order   BLOCK ascending rows
@@ -24,7 +24,7 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const float *dy, in
     stats += stats0;
     for (int r = b * BLOCK; r < end; r++) {
         const float g = dy[r * dy_row];
-        sum = fma(g, (x[ROW_AT(x, r)] - stats[r * stats_row]) * stats[r * stats_row + 1], sum);
+        sum = fma(g, (x[GROUPED_ROW(x, r)] - stats[r * stats_row]) * stats[r * stats_row + 1], sum);
         plain = ORDERED_ADD(g, plain);
     }
     sums += b * PARTS * SIZE(C) + c;

@@ -32,7 +32,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float 
             plain[j] = 0.0f;
         }
         for (int r = 0; r < rows; r++) {
-            __global const float *row = x + ROW_AT(x, b * BLOCK + r);
+            __global const float *row = x + GROUPED_ROW(x, b * BLOCK + r);
             const float mean = MEAN, scale = SCALE;
 #pragma unroll
             for (int j = 0; j < 4; j++) {
@@ -54,7 +54,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float 
         float sum = 0.0f, plain = 0.0f;
         for (int r = 0; r < rows; r++) {
             const float g = dy[r * dy_row + c];
-            sum = fma(g, (x[ROW_AT(x, b * BLOCK + r) + c] - MEAN) * SCALE, sum);
+            sum = fma(g, (x[GROUPED_ROW(x, b * BLOCK + r) + c] - MEAN) * SCALE, sum);
             plain = ORDERED_ADD(g, plain);
         }
         sums[c] = sum;

@@ -78,7 +78,7 @@ void tsri_opencl_arg_results(tsri_opencl_launch *launch, const tsr_op *op, uint3
                              uint32_t last);
 /* Binds tsri_opencl_row_stride as `int <name>_row`. */
 void tsri_opencl_arg_row(tsri_opencl_launch *launch, const char *name, const tsr_tensor *tensor);
-/* Binds tsri_opencl_grouped_rows as `int <name>_row, int <name>_group, int <name>_gap`, for ROW_AT
+/* Binds tsri_opencl_grouped_rows as `int <name>_row, int <name>_group, int <name>_gap`, for GROUPED_ROW
  * (cl/common/tessera.clh). */
 void tsri_opencl_arg_grouped_rows(tsri_opencl_launch *launch, const char *name,
                                   const tsr_tensor *tensor);
