@@ -90,9 +90,22 @@ static uint64_t offset_of(const tsri_run_plan *plan, const tsri_graph_output_mar
     return (uint64_t)tsri_graph_value_at(plan->placed->graph, mark->value)->tensor.offset * 4;
 }
 
-/* Copies an output of an earlier run to where this one reads it. */
-static tsr_status feed(const tsri_run_plan *plan, size_t device, const tsri_run_binding *input,
-                       uint64_t origin) {
+/* Where a device's block has an input; UINT64_MAX: the device does not read it. */
+static uint64_t origin_of(const tsri_run_plan *plan, size_t device, uint32_t input) {
+    const tsri_graph *graph = plan->placed->graph;
+    const tsri_run_block *block = &plan->blocks[device];
+    for (size_t i = 0; block->used && i < tsri_graph_value_count(graph); i++)
+        if (block->origin[i] != UINT64_MAX &&
+            tsri_graph_value_at(graph, (tsri_value)i)->id == input)
+            return block->origin[i];
+    return UINT64_MAX;
+}
+
+/* Copies an output of an earlier run to where this one reads it, if this device does. */
+static tsr_status feed(const tsri_run_plan *plan, size_t device, const tsri_run_binding *input) {
+    const uint64_t origin = origin_of(plan, device, input->id);
+    if (origin == UINT64_MAX)
+        return TSR_OK;
     const tsri_graph_output_mark *mark;
     const tsri_run_place *place = place_of(input->from, input->output, &mark);
     const tsr_transfer copy = {.struct_size = sizeof copy,
@@ -136,14 +149,9 @@ static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t 
                                 .bytes = used,
                                 .host = mirror};
     TRY(TSRI_RUN_CALL(&plan->context->slots[device], transfer, &write, NULL, NULL));
-    for (size_t i = 0; i < tsri_graph_value_count(graph); i++) {
-        const tsri_run_binding *input =
-            block->origin[i] == UINT64_MAX
-                ? NULL
-                : binding_of(inputs, n, tsri_graph_value_at(graph, (tsri_value)i)->id);
-        if (input && input->from)
-            TRY(feed(plan, device, input, block->origin[i]));
-    }
+    for (size_t i = 0; i < n; i++)
+        if (inputs[i].from)
+            TRY(feed(plan, device, &inputs[i]));
     return TSR_OK;
 }
 
@@ -254,17 +262,14 @@ static tsr_status drain(tsri_run_plan *plan) {
 }
 
 bool tsri_run_feeds(const tsri_run_plan *plan, uint32_t output, uint32_t input) {
-    const tsri_graph *graph = plan->placed->graph;
     const tsri_graph_output_mark *mark;
     const tsri_run_place *place = place_of(plan, output, &mark);
     if (!place || !plan->bound || plan->moved != plan->context->moved ||
         plan->context->slots[place->device].device->facts.type == TSR_DEVICE_CPU)
         return false;
     for (size_t d = 0; d <= plan->context->options.n_devices; d++)
-        for (size_t i = 0; plan->blocks[d].used && i < tsri_graph_value_count(graph); i++)
-            if (plan->blocks[d].origin[i] != UINT64_MAX && d != place->device &&
-                tsri_graph_value_at(graph, (tsri_value)i)->id == input)
-                return false;
+        if (d != place->device && origin_of(plan, d, input) != UINT64_MAX)
+            return false;
     return true;
 }
 

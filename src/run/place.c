@@ -211,8 +211,9 @@ static bool better_together(void *data, const tsri_graph *graph, const tsri_grap
 }
 
 /* A kernel that takes no gaps between rows is offered a copy without them, before the op goes to the
- * reference backend; not on CPUs, where that costs a small op less than a copy does (a Qwen3 of 12 layers,
- * pocl on 2 cores: decode 28 tokens/s with the reference, 20 with copies, prefill 291 and 350). */
+ * reference backend; not on CPUs, where that costs a small op less than a copy does (a Qwen3 of 12 layers
+ * while no kernel took its norms of heads, pocl on 2 cores: decode 28 tokens/s with the reference, 20 with
+ * copies, prefill 291 and 350). */
 static bool better_packed(void *data, const tsri_graph *graph, const tsri_graph_node *node,
                           const tsr_op *with_views, const tsr_op *with_copies) {
     const placing *p = data;

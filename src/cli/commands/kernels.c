@@ -17,8 +17,8 @@ typedef struct job {
 /* The largest batch whose kernels are exported, and the tokens of a short text. */
 enum { TRAINED = 8, TRAINED_TOKENS = 256, SHORT = 16 };
 
-/* Has a batch of B sequences of T tokens, and of S of a source, learned from: nothing runs on a device that records, but the
- * kernels of each step are chosen. */
+/* Learns from a batch of B sequences of T tokens, and of S of a source: nothing runs on a device that
+ * records, but the kernels of each step are chosen. */
 static tsr_status learn(tsr_training *training, int32_t B, int32_t T, int32_t S) {
     static const int32_t zeros[TRAINED * TRAINED_TOKENS];
     const tsr_training_batch batch = {.struct_size = sizeof batch,

@@ -305,19 +305,19 @@ static void note_followed(tsri_session *session, tsri_run_plan *plan, const chun
         const tsri_model_sequence *sequence = &chunk->sequences[session->member[b]];
         alone = sequence->n == 1 && !sequence->positions;
     }
-    session->followed = alone ? plan : NULL;
+    session->plans.followed = alone ? plan : NULL;
     session->followers = chunk->B;
 }
 
-tsr_status tsri_model_chunk_follow(tsri_session *session, int32_t *argmax, bool *started) {
-    tsri_run_plan *plan = session->followed;
+tsr_status tsri_session_follow(tsri_session *session, int32_t *argmax, bool *started) {
+    tsri_run_plan *plan = session->plans.followed;
     const int64_t B = session->followers, room = session->plans.capacity < session->context
                                                      ? session->plans.capacity
                                                      : session->context;
     const int64_t sizes[TSR_SYMBOLS] = {B, 1, 1, 1, B};
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
     *started = false;
-    if (!plan || plan != session->plans.last || session->n_ahead == TSRI_SESSION_AHEAD ||
+    if (!plan || session->n_ahead == TSRI_SESSION_AHEAD ||
         !tsri_run_feeds(plan, TSRI_OUTPUT_ARGMAX, TSRI_INPUT_IDS))
         return TSR_OK;
     for (int64_t b = 0; b < B; b++)
@@ -348,7 +348,6 @@ tsr_status tsri_model_chunk_run(tsri_session *session, const tsri_model_sequence
     TRY(bind_outputs(session, &chunk));
     TRY(tsri_model_plans_plan(&session->plans, shape, chunk.B, chunk.T, limit,
                               results->rows == TSRI_ROWS_ALL, &plan));
-    session->followed = NULL;
     TRY(run_chunk(session, plan, &chunk, shape->by_keys));
     note_followed(session, plan, &chunk, shape);
     scatter_outputs(session, &chunk);

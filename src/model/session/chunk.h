@@ -32,11 +32,9 @@ struct tsri_session {
     tsri_model_staging per_row[TSRI_MODEL_ROW_OUTPUTS],
         *per_token; /* hidden 0 .. L, attention 0 .. L-1, cross 0 .. L-1 */
     tsri_run_binding *outputs;
-    /* The run that others may follow (tsri_session_follow), and its number of sequences; 0: none */
-    tsri_run_plan *followed;
-    int64_t followers;
-    tsri_run_reads
-        ahead[TSRI_SESSION_AHEAD]; /* runs that follow and are under way, the oldest first */
+    int64_t followers; /* sequences of the run that plans.followed had */
+    /* Runs that follow and are under way, the oldest first */
+    tsri_run_reads ahead[TSRI_SESSION_AHEAD];
     int32_t n_ahead;
     tsri_model_encoder *encoder; /* made at the first call that encodes */
 };
@@ -63,8 +61,5 @@ int64_t tsri_model_chunk_limit(const tsri_session *session, const tsri_model_res
 tsr_status tsri_model_chunk_run(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results,
                                 const tsri_model_shape *shape, int64_t done, int64_t limit);
-
-/* As tsri_session_follow, which see. */
-tsr_status tsri_model_chunk_follow(tsri_session *session, int32_t *argmax, bool *started);
 
 #endif

@@ -21,7 +21,7 @@ static void drop(tsri_model_plans *plans) {
         tsri_graph_destroy(&plans->items[i].graph);
     }
     plans->count = 0;
-    plans->last = NULL;
+    plans->followed = NULL;
 }
 
 void tsri_model_plans_end(tsri_model_plans *plans) {
@@ -70,9 +70,7 @@ tsr_status tsri_model_plans_plan(tsri_model_plans *plans, const tsri_model_shape
                                  int64_t T, int64_t limit, bool all, tsri_run_plan **out) {
     const tsr_bounds bounds = tsri_model_bounds(plans->slots, B, T, limit, all);
     const tsri_graph *graph = NULL;
-    plans->last = NULL;
+    plans->followed = NULL;
     TRY(tsri_model_plans_graph(plans, shape, &graph));
-    TRY(tsri_run_prepare(plans->model->run, graph, &bounds, out));
-    plans->last = *out;
-    return TSR_OK;
+    return tsri_run_prepare(plans->model->run, graph, &bounds, out);
 }

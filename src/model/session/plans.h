@@ -17,7 +17,9 @@ typedef struct tsri_model_plans {
     uint32_t first_state;
     tsri_model_shaped_graph *items;
     size_t count, room;
-    tsri_run_plan *last; /* the one that was asked for last; NULL once the graphs were dropped */
+    /* The plan of a run that another may follow (tsri_session_follow): set after the run, until a plan is
+     * asked for or the graphs are dropped */
+    tsri_run_plan *followed;
 } tsri_model_plans;
 
 void tsri_model_plans_begin(tsri_model_plans *plans, const tsri_model *model, int32_t slots,

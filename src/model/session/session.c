@@ -331,10 +331,6 @@ static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequ
     return TSR_OK;
 }
 
-tsr_status tsri_session_follow(tsri_session *session, int32_t *argmax, bool *started) {
-    return tsri_model_chunk_follow(session, argmax, started);
-}
-
 tsr_status tsri_session_finish(tsri_session *session) {
     if (!session->n_ahead)
         return TSR_OK;

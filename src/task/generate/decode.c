@@ -314,34 +314,30 @@ static tsr_status start_next(const tsri_task_decoding *d, step *st,
     return TSR_OK;
 }
 
+/* All tokens of the sequences that go on are in their slots. */
+static void note_past(const step *st, tsri_task_sequence *sequences) {
+    for (uint32_t row = 0; row < st->n; row++) {
+        tsri_task_sequence *s = &sequences[st->active[row]];
+        if (!s->finish)
+            s->past = (int64_t)s->ids.count;
+    }
+}
+
 /* Waits for the oldest step that was started ahead. Its sequences are those of the step before it. */
 static tsr_status finish_next(const tsri_task_decoding *d, step *st,
                               tsri_task_sequence *sequences) {
-    int32_t *ids = st->ids[0];
+    int32_t *ids = st->results.argmax;
     TRY(tsri_session_finish(d->session));
-    memcpy(st->results.argmax, ids, st->n * sizeof *ids);
+    st->results.argmax = st->ids[0];
     st->ids[0] = st->ids[1];
     st->ids[1] = ids;
     st->ahead--;
-    for (uint32_t row = 0; row < st->n; row++)
-        if (!sequences[st->active[row]].finish)
-            sequences[st->active[row]].past = (int64_t)sequences[st->active[row]].ids.count;
+    note_past(st, sequences);
     return TSR_OK;
-}
-
-static bool all_finished(const tsri_task_sequence *sequences, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        if (!sequences[i].finish)
-            return false;
-    return true;
 }
 
 static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequence *sequences,
                            uint32_t n) {
-    if (all_finished(sequences, n)) {
-        st->n = 0;
-        return TSR_OK;
-    }
     if (st->ahead) {
         TRY(start_next(d, st, sequences, st->ahead));
         return finish_next(d, st, sequences);
@@ -359,8 +355,7 @@ static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequ
         st->active[st->n++] = i;
     }
     TRY(tsri_session_forward(d->session, st->inputs, (int32_t)st->n, &st->results));
-    for (uint32_t row = 0; row < st->n; row++)
-        sequences[st->active[row]].past = (int64_t)sequences[st->active[row]].ids.count;
+    note_past(st, sequences);
     return start_next(d, st, sequences, 1);
 }
 
@@ -383,6 +378,13 @@ static tsr_status start(const tsri_task_decoding *d, const step *st, tsri_task_s
     return TSR_OK;
 }
 
+static bool all_finished(const tsri_task_sequence *sequences, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!sequences[i].finish)
+            return false;
+    return true;
+}
+
 tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *sequences,
                             uint32_t n) {
     step st = {0};
@@ -393,20 +395,21 @@ tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *seq
     tsr_status status = make_step(d, n, &st);
     if (status == TSR_OK)
         status = start(d, &st, sequences, n);
-    while (status == TSR_OK) {
+    while (status == TSR_OK && !all_finished(sequences, n)) {
         status = run_step(d, &st, sequences, n);
-        if (status != TSR_OK || !st.n)
+        if (status != TSR_OK)
             break;
         if (!first) {
             first = tsri_base_now_ns();
             first_tokens = st.n;
         }
-        for (uint32_t row = 0; row < st.n && status == TSR_OK; row++)
-            if (!sequences[st.active[row]]
-                     .finish) { /* else it ended while this step was under way */
-                status = choose(d, &st, row, &sequences[st.active[row]]);
-                tokens++;
-            }
+        for (uint32_t row = 0; row < st.n && status == TSR_OK; row++) {
+            tsri_task_sequence *sequence = &sequences[st.active[row]];
+            if (sequence->finish) /* it ended while this step was under way */
+                continue;
+            status = choose(d, &st, row, sequence);
+            tokens++;
+        }
     }
     while (st.ahead-- > 0) { /* steps of sequences that ended, or after a failure */
         const tsr_status own = tsri_session_finish(d->session);

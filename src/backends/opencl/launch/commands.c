@@ -133,9 +133,18 @@ void tsri_opencl_commands_end(tsr_plan *plan) {
     plan->recording.groups = NULL;
 }
 
+/* Says why recording failed; what follows is enqueued launch by launch, unless the device was lost. */
+static tsr_status give_up(tsr_plan *plan) {
+    tsr_dev *dev = plan->dev;
+    tsri_opencl_log(dev->state, TSR_LOG_INFO, "%s/%s: %s; each kernel is enqueued by itself",
+                    dev->facts.common.platform, dev->facts.common.name, tsri_base_reported());
+    dev->commands.usable = false;
+    tsri_opencl_commands_end(plan);
+    return tsri_opencl_check(dev);
+}
+
 tsr_status tsri_opencl_commands_choose(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                                        tsri_opencl_way *way) {
-    tsr_dev *dev = plan->dev;
     tsri_opencl_recording *own = &plan->recording;
     *way = TSRI_OPENCL_BY_LAUNCHES;
     if (!own->groups)
@@ -155,13 +164,8 @@ tsr_status tsri_opencl_commands_choose(tsr_plan *plan, const int64_t sizes[TSR_S
     }
     if (own->ns > MOST_NS)
         return TSR_OK;
-    if (!own->buffers[0] && record(plan, now, &own->buffers[0]) != TSR_OK) {
-        tsri_opencl_log(dev->state, TSR_LOG_INFO, "%s/%s: %s; each kernel is enqueued by itself",
-                        dev->facts.common.platform, dev->facts.common.name, tsri_base_reported());
-        dev->commands.usable = false;
-        tsri_opencl_commands_end(plan);
-        return tsri_opencl_check(dev);
-    }
+    if (!own->buffers[0] && record(plan, now, &own->buffers[0]) != TSR_OK)
+        return give_up(plan);
     *way = TSRI_OPENCL_RECORDED;
     return TSR_OK;
 }
@@ -178,13 +182,13 @@ tsr_status tsri_opencl_commands_enqueue(tsr_plan *plan, cl_event *last, bool *ra
     *ran = false;
     for (int i = 0; i < TSRI_OPENCL_RECORDINGS && !*ran; i++, at = !at) {
         if (!own->buffers[at] && record(plan, own->groups, &own->buffers[at]) != TSR_OK)
-            break;
+            return give_up(plan);
         code = dev->commands.enqueue(0, NULL, own->buffers[at], 0, NULL, last);
         *ran = code != CL_INVALID_OPERATION || dev->commands.simultaneous;
         own->last = at;
     }
     if (!*ran)
-        return tsri_opencl_check(dev);
+        return TSR_OK;
     dev->busy = true;
     return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(dev, code, "a command buffer");
 }
