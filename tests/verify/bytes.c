@@ -73,7 +73,7 @@ static void close_selected(tsri_verify_place *place) {
 
 /* ---- every variant ---- */
 
-enum { MOST_CASES = 1024, MOST_PICKED = 12 };
+enum { MOST_CASES = 1024, MOST_PICKED = 4, MOST_OF_UNIT = 8 };
 
 /* The cases that fit a variant, as numbers of the list. */
 typedef struct fitting {
@@ -265,7 +265,7 @@ static bool is_of_int8(const tsri_case *c) {
 /* One variant on the cases of a kind that it takes: `most` of them, spread over all. */
 static void run_unit(tsri_verify_place place, const tsri_case_list *list, const char *op,
                      const char *variant, bool (*of_kind)(const tsri_case *c), size_t most) {
-    const tsri_case *picked[16];
+    const tsri_case *picked[MOST_OF_UNIT];
     fitting found = {.n = 0};
     size_t ran = 0;
     for (size_t i = 0; i < list->n; i++)
@@ -321,11 +321,10 @@ ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
         for (int few = 0; few < 2; few++) {
             char variant[48];
             snprintf(variant, sizeof variant, "int8_%s%s", s->op, few ? "_few" : "");
-            run_unit(place, &list, ops[i], variant + strlen("int8_"), tried_on_unit, 16);
+            run_unit(place, &list, ops[i], variant + strlen("int8_"), tried_on_unit, MOST_OF_UNIT);
             /* Otherwise units with several columns, steps of a block, or single inputs. */
             if (cases_wanted() == TEST_ALL || (i == 0 && strstr("mma mfma dpas16", s->op)))
-                run_unit(place, &list, ops[i], variant, is_of_int8,
-                         cases_wanted() == TEST_ALL ? 16 : 4);
+                run_unit(place, &list, ops[i], variant, is_of_int8, MOST_PICKED);
         }
         free(list.cases);
     }

@@ -83,21 +83,9 @@ static void keep_line(void *data, tsr_log_level level, const char *line) {
         snprintf(data, 512, "%s", line);
 }
 
-/* tanh(x + x): the backend has add and lacks tanh. */
-Test(conformance, an_op_that_the_backend_lacks_runs_on_the_reference_and_the_run_says_so) {
-    char said[512] = "";
-    tsri_graph *graph = NULL;
-    tsri_run_context *context = NULL;
-    tsri_run_plan *plan = NULL;
-    open_plugin("examples/backend_minimal/minimal.c");
+/* Prepares a graph for the plugin's device; the last warning goes to `said`, char[512]. */
+static tsri_run_plan *prepare(const tsri_graph *graph, char *said, tsri_run_context **context) {
     const tsri_backend_opened_device *opened = tsri_backend_opened(device);
-    const tsr_dim dims[] = {tsri_tensor_symbol(TSR_SYM_T), tsri_tensor_const(2)};
-    cr_assert_eq(tsri_graph_create(&graph), TSR_OK);
-    const tsri_value x = tsri_graph_leaf(graph, TSR_KIND_INPUT, 0, "x", TSR_F32, 2, dims);
-    const tsri_value sum = tsri_graph_op1(graph, TSR_OP_ADD, NULL, (tsri_value[]){x, x}, 2);
-    tsri_graph_output(graph, 0, "y", tsri_graph_op1(graph, TSR_OP_TANH, NULL, &sum, 1));
-    cr_assert_eq(tsri_graph_status(graph), TSR_OK, "%s", tsr_error_last());
-
     const tsri_run_options options = {.devices = opened->devices,
                                       .n_devices = opened->n_devices,
                                       .set = opened->set,
@@ -105,22 +93,88 @@ Test(conformance, an_op_that_the_backend_lacks_runs_on_the_reference_and_the_run
                                       .log_data = said};
     const tsr_bounds bounds = {
         .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 4, 1, 1, 1}};
-    const int64_t sizes[] = {1, 2, 1, 1, 1};
-    const float in[] = {0, 0.25f, -0.5f, 4};
-    float out[4] = {0};
     const tsri_run_source source = {0};
-    cr_assert_eq(tsri_run_create(&options, &context), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_run_load(context, graph, &bounds, &source), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_run_prepare(context, graph, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(
-        tsri_run_execute(
-            plan, sizes,
-            &(tsri_run_binding){.id = 0, .data = (void *)(uintptr_t)in, .bytes = sizeof in}, 1,
-            &(tsri_run_binding){.id = 0, .data = out, .bytes = sizeof out}, 1),
-        TSR_OK, "%s", tsr_error_last());
+    tsri_run_plan *plan = NULL;
+    cr_assert_eq(tsri_graph_status(graph), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_create(&options, context), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_load(*context, graph, &bounds, &source), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_prepare(*context, graph, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
+    return plan;
+}
+
+static tsri_run_binding bind(uint32_t id, void *data, uint64_t bytes) {
+    return (tsri_run_binding){.id = id, .data = data, .bytes = bytes};
+}
+
+/* tanh(x + x): the backend has add and lacks tanh. */
+Test(conformance, an_op_that_the_backend_lacks_runs_on_the_reference_and_the_run_says_so) {
+    char said[512] = "";
+    tsri_graph *graph = NULL;
+    tsri_run_context *context = NULL;
+    open_plugin("examples/backend_minimal/minimal.c");
+    const tsr_dim dims[] = {tsri_tensor_symbol(TSR_SYM_T), tsri_tensor_const(2)};
+    cr_assert_eq(tsri_graph_create(&graph), TSR_OK);
+    const tsri_value x = tsri_graph_leaf(graph, TSR_KIND_INPUT, 0, "x", TSR_F32, 2, dims);
+    const tsri_value sum = tsri_graph_op1(graph, TSR_OP_ADD, NULL, (tsri_value[]){x, x}, 2);
+    tsri_graph_output(graph, 0, "y", tsri_graph_op1(graph, TSR_OP_TANH, NULL, &sum, 1));
+
+    const int64_t sizes[] = {1, 2, 1, 1, 1};
+    float in[] = {0, 0.25f, -0.5f, 4}, out[4] = {0};
+    tsri_run_plan *plan = prepare(graph, said, &context);
+    const tsri_run_binding from = bind(0, in, sizeof in), to = bind(0, out, sizeof out);
+    cr_assert_eq(tsri_run_execute(plan, sizes, &from, 1, &to, 1), TSR_OK, "%s", tsr_error_last());
     for (int i = 0; i < 4; i++)
         cr_expect_float_eq(out[i], tanhf(2 * in[i]), 1e-6);
     cr_expect(strstr(said, "Example/minimal: tanh runs on the reference backend"), "\"%s\"", said);
+    tsri_run_destroy(&context);
+    tsri_graph_destroy(&graph);
+    close_plugin();
+}
+
+/* Two states, of which the backend lacks what appends to the first; sum = first + second puts the second
+ * on the reference too, and with it second * second, which the backend has. */
+Test(conformance, states_that_an_op_uses_together_are_in_one_memory) {
+    enum { CAPACITY = 4, NUMBERS = 2, SIZE = CAPACITY * NUMBERS };
+    enum { FIRST, SECOND };
+    char said[512] = "";
+    tsri_graph *graph = NULL;
+    tsri_run_context *context = NULL;
+    open_plugin("examples/backend_minimal/minimal.c");
+    const tsr_dim one = tsri_tensor_const(1),
+                  shape[] = {one, one, tsri_tensor_const(CAPACITY), tsri_tensor_const(NUMBERS)},
+                  token[] = {one, tsri_tensor_symbol(TSR_SYM_T), one, tsri_tensor_const(NUMBERS)};
+    cr_assert_eq(tsri_graph_create(&graph), TSR_OK);
+    tsri_value state[2];
+    for (uint32_t i = 0; i < 2; i++)
+        state[i] =
+            tsri_graph_leaf(graph, TSR_KIND_STATE, i, i ? "second" : "first", TSR_F32, 4, shape);
+    const tsri_value x = tsri_graph_leaf(graph, TSR_KIND_INPUT, 0, "x", TSR_F32, 4, token),
+                     past = tsri_graph_leaf(graph, TSR_KIND_INPUT, 1, "past", TSR_I32, 1, &one),
+                     len = tsri_graph_leaf(graph, TSR_KIND_INPUT, 2, "len", TSR_I32, 1, &one),
+                     square = tsri_graph_op1(graph, TSR_OP_MUL, NULL,
+                                             (tsri_value[]){state[SECOND], state[SECOND]}, 2);
+    tsri_graph_op(graph, TSR_OP_KV_APPEND, NULL, (tsri_value[]){state[FIRST], x, past, len}, 4, 0,
+                  NULL);
+    tsri_graph_output(graph, 0, "square", square);
+    tsri_graph_output(graph, 1, "sum", tsri_graph_op1(graph, TSR_OP_ADD, NULL, state, 2));
+
+    const int64_t sizes[] = {1, 1, 1, 1, 1};
+    int32_t at = 0, tokens = 1;
+    float in[NUMBERS] = {5, 7}, second[SIZE], squares[SIZE] = {0}, sums[SIZE] = {0};
+    for (int i = 0; i < SIZE; i++)
+        second[i] = (float)(i + 1);
+    tsri_run_plan *plan = prepare(graph, said, &context);
+    cr_assert_eq(tsri_run_write_state(context, SECOND, second, sizeof second), TSR_OK, "%s",
+                 tsr_error_last());
+    const tsri_run_binding from[] = {bind(0, in, sizeof in), bind(1, &at, sizeof at),
+                                     bind(2, &tokens, sizeof tokens)},
+                           to[] = {bind(0, squares, sizeof squares), bind(1, sums, sizeof sums)};
+    cr_assert_eq(tsri_run_execute(plan, sizes, from, 3, to, 2), TSR_OK, "%s", tsr_error_last());
+    for (int i = 0; i < SIZE; i++) {
+        cr_expect_eq(squares[i], second[i] * second[i]);
+        cr_expect_eq(sums[i], second[i] + (i < NUMBERS ? in[i] : 0));
+    }
+    cr_expect(strstr(said, "because its state is used there"), "\"%s\"", said);
     tsri_run_destroy(&context);
     tsri_graph_destroy(&graph);
     close_plugin();
