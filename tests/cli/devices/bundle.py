@@ -10,7 +10,7 @@ import pathlib
 import shutil
 import tempfile
 
-from support.command import BUILD, DEVICE, GOLDEN, SHARED, environment, equal, has_device, larger, main, refused, run, skip
+from support.command import BUILD, DEVICE, GOLDEN, PLAY, SHARED, environment, equal, has_device, larger, main, refused, run, skip
 
 TINY = GOLDEN / "llama-tiny"
 LAYER = BUILD / "tests" / "count_layer.so"
@@ -133,6 +133,24 @@ def test_a_kernel_that_was_not_exported(folder):
     told = run("generate", "-m", TINY, "-d", DEVICE, *GREEDY[:-1], "--bundle", bundle, env=binary_only())
     equal(told.out, generate().out, "the reference picks the largest logit")
     assert "not in the bundle" in told.err, told
+
+
+def test_training(folder):
+    """A model is trained where nothing compiles, to the weights that it has from kernels built on the device."""
+    bundle, text = folder / "b", folder / "text.txt"
+    text.write_text("".join(f"{n} and {n} make {n + n}.\n" for n in range(200)))
+    run("kernels", "export", "--train", "-m", PLAY, "-o", bundle, "-d", DEVICE, "-q")
+    run("kernels", "build", bundle, "-d", DEVICE, "-q")
+
+    def trained(name, *options, **more):
+        settings = ("max_steps=3", "block_size=32", "per_device_train_batch_size=4", "save_steps=0", "sample_tokens=0")
+        told = run("train", text, "-m", PLAY, "-o", folder / name, "-d", DEVICE, *(word for s in settings for word in ("--set", s)), *options, **more)
+        assert "runs on the reference backend" not in told.err, told
+        return (folder / name / "model.safetensors").read_bytes(), told.err
+
+    weights, said = trained("ahead", "--bundle", bundle, env=binary_only())
+    assert "count_layer: 0 sources, 1 binaries" in said, said
+    equal(weights, trained("built")[0], "the same weights")
 
 
 def test_building(folder):
