@@ -63,6 +63,37 @@ Test(opencl_commands, equal_runs_are_recorded) {
     rig_linear_free(&r, &linear);
 }
 
+static void start(rig_linear *linear) {
+    const tsr_run sizes = {.struct_size = sizeof sizes, .sizes = {1, RIG_T, 1, 1, 1}};
+    cr_assert_eq(r.backend->plan_run(linear->plan, &sizes, NULL, NULL), TSR_OK, "%s", r.sentence);
+}
+
+/* A recording that is under way can't be enqueued again: a second one takes turns with it, and where
+ * both are under way, the run goes launch by launch. */
+Test(opencl_commands_one_use, a_run_that_starts_before_the_last_one_ends) {
+    rig_linear linear;
+    setenv("COUNT_LAYER_NO_SIMULTANEOUS_USE", "1", 1);
+    begin();
+    make(&linear, NULL);
+    for (int i = 0; i < 3; i++)
+        run(&linear);
+    cr_expect_eq(calls("clCreateCommandBufferKHR"), 1);
+    for (int round = 0; round < 3; round++) {
+        const long launches = calls("clEnqueueNDRangeKernel");
+        start(&linear);
+        run(&linear);
+        cr_expect_eq(calls("clCreateCommandBufferKHR"), 2);
+        cr_expect_eq(calls("clEnqueueNDRangeKernel"), launches);
+        start(&linear);
+        start(&linear);
+        run(&linear);
+        cr_expect_eq(calls("clCreateCommandBufferKHR"), 2);
+        cr_expect_gt(calls("clEnqueueNDRangeKernel"), launches);
+    }
+    rig_linear_free(&r, &linear);
+    end();
+}
+
 /* A recording has the arguments of its time, and scratch is one of them. */
 Test(opencl_commands, more_scratch_ends_a_recording) {
     rig_linear linear, second;

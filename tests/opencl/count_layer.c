@@ -9,7 +9,9 @@
  *   each call
  * - COUNT_LAYER_REPORT: a line on stderr says at exit what was built
  * - COUNT_LAYER_BINARY_ONLY: the same; and devices can't compile, as FPGAs can't: sources are
- *   refused with -3 */
+ *   refused with -3
+ * - COUNT_LAYER_NO_SIMULTANEOUS_USE: a command buffer can't be enqueued again before a wait has ended,
+ *   and devices say so */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "layer.h"
 
@@ -193,6 +195,10 @@ static bool binary_only(void) {
     return getenv("COUNT_LAYER_BINARY_ONLY") != NULL;
 }
 
+static bool one_use(void) {
+    return getenv("COUNT_LAYER_NO_SIMULTANEOUS_USE") != NULL;
+}
+
 static void tell(const char *line) {
     const char *path = getenv("COUNT_LAYER_LOG");
     const int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
@@ -279,13 +285,34 @@ ENQUEUES(ENQUEUE)
 CREATORS(OWN)
 CREATORS(CREATOR)
 
+static _Atomic(cl_command_buffer_khr) under_way[8];
+
+static void no_more_under_way(void) {
+    for (size_t i = 0; i < sizeof under_way / sizeof *under_way; i++)
+        atomic_store(&under_way[i], NULL);
+}
+
+/* Notes that a command buffer is under way; false if it is already. */
+static bool begin_use(cl_command_buffer_khr buffer) {
+    for (size_t i = 0; i < sizeof under_way / sizeof *under_way; i++) {
+        cl_command_buffer_khr other = NULL;
+        if (atomic_compare_exchange_strong(&under_way[i], &other, buffer))
+            return true;
+        if (other == buffer)
+            return false;
+    }
+    return false;
+}
+
 static cl_int CL_API_CALL my_clFinish(cl_command_queue q) {
     bool before;
     const cl_int code = fault(N_clFinish, &before);
     hang();
     const cl_int own = before ? code : next->clFinish(q);
-    if (own == CL_SUCCESS)
+    if (own == CL_SUCCESS) {
         atomic_store(&unfinished, false);
+        no_more_under_way();
+    }
     return code ? code : own;
 }
 
@@ -295,8 +322,10 @@ static cl_int CL_API_CALL my_clWaitForEvents(cl_uint n, const cl_event *events) 
     const cl_int code = fault(N_clWaitForEvents, &before);
     hang();
     const cl_int own = before ? code : next->clWaitForEvents(n, events);
-    if (own == CL_SUCCESS)
+    if (own == CL_SUCCESS) {
         atomic_store(&unfinished, false);
+        no_more_under_way();
+    }
     if (code && !before)
         atomic_store(&status_code, code);
     return code ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : own;
@@ -339,6 +368,9 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id d, cl_device_info what
     const cl_int own = before ? code : next->clGetDeviceInfo(d, what, n, value, size);
     if (own == CL_SUCCESS && value && what == CL_DEVICE_COMPILER_AVAILABLE && binary_only())
         *(cl_bool *)value = CL_FALSE;
+    if (own == CL_SUCCESS && value && what == CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR &&
+        one_use())
+        *(cl_bitfield *)value &= ~(cl_bitfield)CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR;
     return code ? code : own;
 }
 
@@ -377,6 +409,8 @@ static cl_int CL_API_CALL my_clEnqueueCommandBufferKHR(cl_uint n, cl_command_que
                                                        const cl_event *events, cl_event *event) {
     bool before;
     const cl_int code = fault(N_clEnqueueCommandBufferKHR, &before);
+    if (one_use() && !begin_use(buffer))
+        return CL_INVALID_OPERATION;
     const cl_int own =
         before ? code : driver_clEnqueueCommandBufferKHR(n, queues, buffer, waits, events, event);
     if (own == CL_SUCCESS)
