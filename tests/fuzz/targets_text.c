@@ -77,7 +77,7 @@ static void use_on(tsri_text_tokenizer *t, const fuzz_part *parts, size_t n) {
 
 static void tokenizer_json(const fuzz_part *parts, size_t n) {
     tsri_text_tokenizer *t = NULL;
-    if (fuzz_is_ok(tsri_text_from_json_text(parts[0].data, parts[0].size, &t)))
+    if (fuzz_is_ok(tsri_text_from_json_text(parts[0].data, parts[0].size, "tokenizer.json", &t)))
         use_on(t, parts, n);
 }
 

@@ -141,8 +141,8 @@ static const bad_json bad_files[] = {
 Test(text, bad_tokenizer_json_is_refused_by_part) {
     for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++) {
         tsri_text_tokenizer *t = NULL;
-        const tsr_status status =
-            tsri_text_from_json_text(bad_files[i].text, strlen(bad_files[i].text), &t);
+        const tsr_status status = tsri_text_from_json_text(
+            bad_files[i].text, strlen(bad_files[i].text), "tokenizer.json", &t);
         cr_expect_eq(status, bad_files[i].status, "%s: %d, %s", bad_files[i].text, status,
                      tsri_base_reported());
         cr_expect_null(t);
@@ -164,7 +164,7 @@ Test(text, deep_nesting_is_refused) {
     for (int i = 0; i < 80; i++)
         strcat(text, "[");
     tsri_text_tokenizer *t = NULL;
-    const tsr_status status = tsri_text_from_json_text(text, strlen(text), &t);
+    const tsr_status status = tsri_text_from_json_text(text, strlen(text), "tokenizer.json", &t);
     expect_refusal(status, TSR_E_FORMAT, "81 levels", t);
 }
 
@@ -380,8 +380,8 @@ Test(text, a_pattern_past_its_limit_is_an_error) {
     tsri_text_ids ids = {0};
     char text[64];
     memset(text, 'a', sizeof text);
-    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, &t), TSR_OK, "%s",
-                 tsri_base_reported());
+    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, "tokenizer.json", &t), TSR_OK,
+                 "%s", tsri_base_reported());
     cr_expect_eq(tsri_text_encode(t, text, sizeof text, 0, &ids), TSR_E_FORMAT);
     cr_expect_not_null(strstr(tsri_base_reported(), "gave up at byte 0 of 64"), "%s",
                        tsri_base_reported());
@@ -395,7 +395,7 @@ Test(text, a_word_without_an_unknown_token_is_an_error) {
         "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0},\"unk_token\":\"?\"}}";
     tsri_text_tokenizer *t = NULL;
     tsri_text_ids ids = {0};
-    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, &t), TSR_OK);
+    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, "tokenizer.json", &t), TSR_OK);
     cr_expect_eq(tsri_text_encode(t, "a", 1, 0, &ids), TSR_OK);
     cr_expect_eq(tsri_text_encode(t, "b", 1, 0, &ids), TSR_E_FORMAT);
     cr_expect_eq(ids.count, 1, "a failed call appends nothing");

@@ -155,8 +155,8 @@ Test(text, unigram_without_an_unknown_token) {
         "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"ab\",-1],[\"a\",-2],[\"\",0]]}}";
     tsri_text_tokenizer *t = NULL;
     tsri_text_ids ids = {0};
-    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, &t), TSR_OK, "%s",
-                 tsri_base_reported());
+    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, "tokenizer.json", &t), TSR_OK,
+                 "%s", tsri_base_reported());
     cr_expect_eq(tsri_text_encode(t, "aab", 3, 0, &ids), TSR_OK);
     cr_expect(ids.count == 2 && ids.data[0] == 1 && ids.data[1] == 0);
     cr_expect_eq(tsri_text_encode(t, "abc", 3, 0, &ids), TSR_E_FORMAT);

@@ -105,7 +105,7 @@ Test(text, scanners_match_what_pcre2_matches) {
 static tsri_text_tokenizer *own_tokenizer(const char *name) {
     tsri_bytes file = golden_own(name);
     tsri_text_tokenizer *t = NULL;
-    cr_assert_eq(tsri_text_from_json_text(file.data, file.size, &t), TSR_OK, "%s",
+    cr_assert_eq(tsri_text_from_json_text(file.data, file.size, "tokenizer.json", &t), TSR_OK, "%s",
                  tsri_base_reported());
     tsri_base_bytes_clear(&file);
     return t;
@@ -182,7 +182,7 @@ Test(text, a_long_run_that_merges) {
                                             1 << k, text),
                      TSR_OK);
     cr_assert_eq(tsri_base_bytes_printf(&file, "]}}"), TSR_OK);
-    cr_assert_eq(tsri_text_from_json_text(file.data, file.size, &t), TSR_OK, "%s",
+    cr_assert_eq(tsri_text_from_json_text(file.data, file.size, "tokenizer.json", &t), TSR_OK, "%s",
                  tsri_base_reported());
     cr_assert_eq(tsri_text_encode(t, text, BYTES, 0, &ids), TSR_OK);
     cr_assert_eq(ids.count, BYTES >> (LEVELS - 1));
@@ -288,7 +288,7 @@ Test(text, of_equal_merges_the_leftmost_goes_first) {
         "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"aa\":1},\"merges\":[\"a a\"]}}";
     tsri_text_tokenizer *t = NULL;
     tsri_text_ids ids = {0};
-    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, &t), TSR_OK);
+    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, "tokenizer.json", &t), TSR_OK);
     cr_assert_eq(tsri_text_encode(t, "aaa", 3, 0, &ids), TSR_OK);
     cr_expect(ids.count == 2 && ids.data[0] == 1 && ids.data[1] == 0);
     tsri_text_ids_clear(&ids);

@@ -26,7 +26,7 @@ static tsri_text_tokenizer *with_steps(const char *part, const char *list, const
         tsri_base_bytes_printf(&text, "%s,", step);
     cr_assert_eq(tsri_base_bytes_printf(&text, "%s]}}", last), TSR_OK);
     tsri_text_tokenizer *t = NULL;
-    cr_assert_eq(tsri_text_from_json_text(text.data, text.size, &t), TSR_OK, "%s",
+    cr_assert_eq(tsri_text_from_json_text(text.data, text.size, "tokenizer.json", &t), TSR_OK, "%s",
                  tsri_base_reported());
     tsri_base_bytes_clear(&text);
     return t;
@@ -154,7 +154,8 @@ Test(text, a_template_that_repeats_is_refused) {
     for (int i = 0; i < 33; i++)
         tsri_base_bytes_printf(&text, "%s{\"Sequence\":{\"id\":\"A\"}}", i ? "," : "");
     tsri_base_bytes_printf(&text, "]}}");
-    cr_expect_eq(tsri_text_from_json_text(text.data, text.size, &t), TSR_E_FORMAT);
+    cr_expect_eq(tsri_text_from_json_text(text.data, text.size, "tokenizer.json", &t),
+                 TSR_E_FORMAT);
     cr_expect_not_null(strstr(tsri_base_reported(), "TemplateProcessing: more than 32"), "%s",
                        tsri_base_reported());
     tsri_text_tokenizer_destroy(&t);
@@ -169,7 +170,8 @@ Test(text, a_template_that_repeats_is_refused) {
     for (int i = 0; i < 300; i++)
         tsri_base_bytes_printf(&text, "%s{\"SpecialToken\":{\"id\":\"x\"}}", i ? "," : "");
     tsri_base_bytes_printf(&text, "]}}");
-    cr_expect_eq(tsri_text_from_json_text(text.data, text.size, &t), TSR_E_FORMAT);
+    cr_expect_eq(tsri_text_from_json_text(text.data, text.size, "tokenizer.json", &t),
+                 TSR_E_FORMAT);
     cr_expect_not_null(strstr(tsri_base_reported(), "more than 65536 tokens"), "%s",
                        tsri_base_reported());
     tsri_text_tokenizer_destroy(&t);

@@ -158,8 +158,8 @@ Test(text, the_punctuation_pre_tokenizer_knows_unicode_8_too) {
         "\"a\xE2\xB9\x83"
         "b\":3,\"\xE2\xB9\x82\":4}},\"pre_tokenizer\":{\"type\":\"Punctuation\"}}";
     tsri_text_tokenizer *t = NULL;
-    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, &t), TSR_OK, "%s",
-                 tsri_base_reported());
+    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, "tokenizer.json", &t), TSR_OK,
+                 "%s", tsri_base_reported());
     expect_ids(t,
                "a\xE2\xB9\x83"
                "b",

@@ -64,11 +64,11 @@ static tsr_status set_affixes(const tsri_model_place *p, tsri_text_tokenizer *to
 }
 
 static tsr_status read_json(const char *path, tsri_text_tokenizer **out) {
-    json_t *json = NULL;
-    TRY(tsri_base_json_load(path, MOST, DEPTH, &json));
-    const tsr_status status = tsri_text_from_json(json, out);
-    json_decref(json);
-    return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);
+    tsri_bytes bytes = {0};
+    TRY(tsri_base_read_whole(path, MOST, &bytes));
+    const tsr_status status = tsri_text_from_json_text(bytes.data, bytes.size, path, out);
+    tsri_base_bytes_clear(&bytes);
+    return status;
 }
 
 static tsr_status read_bert(const tsri_model_place *p, const char *path,

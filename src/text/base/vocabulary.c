@@ -29,9 +29,9 @@ static size_t slot_of(const tsri_text_vocabulary *v, const char *piece, size_t n
     }
 }
 
-static tsr_status more_slots(tsri_text_vocabulary *v) {
+static tsr_status set_slots(tsri_text_vocabulary *v, size_t slot_count) {
     tsri_text_vocabulary next = *v;
-    next.slot_count = v->slot_count ? 2 * v->slot_count : 1024;
+    next.slot_count = slot_count;
     TRY(tsri_base_new(next.slot_count, sizeof *next.slots, &next.slots));
     for (size_t i = 0; i < v->slot_count; i++) {
         if (v->slots[i] == 0)
@@ -42,6 +42,13 @@ static tsr_status more_slots(tsri_text_vocabulary *v) {
     free(v->slots);
     *v = next;
     return TSR_OK;
+}
+
+tsr_status tsri_text_vocabulary_reserve(tsri_text_vocabulary *v, size_t count) {
+    size_t slots = v->slot_count ? v->slot_count : 1024;
+    while (slots < 2 * (count < TSRI_TEXT_IDS_LIMIT ? count : TSRI_TEXT_IDS_LIMIT))
+        slots *= 2;
+    return slots > v->slot_count ? set_slots(v, slots) : TSR_OK;
 }
 
 tsr_status tsri_text_vocabulary_put(tsri_text_vocabulary *v, int64_t id, const char *piece,
@@ -62,8 +69,7 @@ tsr_status tsri_text_vocabulary_put(tsri_text_vocabulary *v, int64_t id, const c
                               (long long)id, (int)(n < 60 ? n : 60), piece);
     if (v->text.size > UINT32_MAX - n)
         return tsri_base_fail(TSR_E_FORMAT, "vocabulary: more than 4 GiB of pieces");
-    if (2 * (v->present + 1) > v->slot_count)
-        TRY(more_slots(v));
+    TRY(tsri_text_vocabulary_reserve(v, v->present + 1));
     const size_t slot = slot_of(v, piece, n);
     if (v->slots[slot] != 0 && !again)
         return tsri_base_fail(TSR_E_FORMAT, "vocabulary: \"%.*s\" has two ids, %d and %lld",

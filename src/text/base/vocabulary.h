@@ -26,6 +26,8 @@ typedef struct tsri_text_vocabulary {
     size_t slot_count;
 } tsri_text_vocabulary;
 
+/* Makes room for so many pieces in all, which otherwise is made while they come. */
+tsr_status tsri_text_vocabulary_reserve(tsri_text_vocabulary *v, size_t count);
 /* Gives `id` the piece. TSR_E_FORMAT: an id that is negative, too large or already taken, a piece
  * that is empty or too long, invalid UTF-8, or, unless `again`, a piece that already has an id;
  * with `again` the piece is found under its latest id. */

@@ -11,7 +11,8 @@ enum { DEPTH = 64, ADDED_LIMIT = 1 << 20, WIDEST_GAP = 65536 };
 static const tsri_text_model_row *const models[] = {&tsri_text_bpe, &tsri_text_word_level,
                                                     &tsri_text_word_piece, &tsri_text_unigram};
 
-static tsr_status load_model(const json_t *json, tsri_text_tokenizer *t) {
+static tsr_status load_model(const tsri_text_model_file *file, tsri_text_tokenizer *t) {
+    const json_t *json = file->json;
     const char *type = NULL;
     if (!json_is_object(json))
         return tsri_base_fail(TSR_E_FORMAT, "\"model\" is not an object");
@@ -26,7 +27,7 @@ static tsr_status load_model(const json_t *json, tsri_text_tokenizer *t) {
         if (strcmp(models[i]->type, type) != 0)
             continue;
         t->row = models[i];
-        return t->row->load(json, &t->vocabulary, &t->roles[TSRI_TEXT_UNK], &t->model);
+        return t->row->load(file, &t->vocabulary, &t->roles[TSRI_TEXT_UNK], &t->model);
     }
     return tsri_base_fail(
         TSR_E_UNSUPPORTED,
@@ -97,15 +98,19 @@ static tsr_status load_added(const json_t *json, tsri_text_tokenizer *t) {
     return TSR_OK;
 }
 
-static tsr_status load(const json_t *json, tsri_text_tokenizer *t) {
+/* `lists`: the long ones, where they are not in the JSON. */
+static tsr_status load(const json_t *json, const tsri_text_model_file *lists,
+                       tsri_text_tokenizer *t) {
     if (!json_is_object(json))
         return tsri_base_fail(TSR_E_FORMAT, "a tokenizer.json must be a JSON object");
     int64_t length = 0;
     const json_t *truncation = json_object_get(json, "truncation");
+    tsri_text_model_file model = *lists;
+    model.json = json_object_get(json, "model");
     if (json_is_object(truncation))
         TRY(tsri_base_json_int(truncation, "truncation", "max_length", 0, INT64_MAX, &length));
     tsri_text_set_max_length(t, length);
-    TRY(load_model(json_object_get(json, "model"), t));
+    TRY(load_model(&model, t));
     TRY(tsri_text_normalizer_load(json_object_get(json, "normalizer"), &t->normalizer));
     TRY(load_added(json_object_get(json, "added_tokens"), t));
     TRY(tsri_text_pre_tokenizer_load(json_object_get(json, "pre_tokenizer"), &t->pre_tokenizer));
@@ -113,19 +118,44 @@ static tsr_status load(const json_t *json, tsri_text_tokenizer *t) {
     return tsri_text_decoder_load(json_object_get(json, "decoder"), &t->decoder);
 }
 
-tsr_status tsri_text_from_json(const json_t *json, tsri_text_tokenizer **out) {
+static tsr_status make(const json_t *json, const tsri_text_model_file *lists,
+                       tsri_text_tokenizer **out) {
     TRY(tsri_text_tokenizer_new("tokenizer.json", out));
-    const tsr_status status = load(json, *out);
+    const tsr_status status = load(json, lists, *out);
     if (status != TSR_OK)
         tsri_text_tokenizer_destroy(out);
     return status;
 }
 
-tsr_status tsri_text_from_json_text(const char *text, size_t n, tsri_text_tokenizer **out) {
+tsr_status tsri_text_from_json(const json_t *json, tsri_text_tokenizer **out) {
+    return make(json, &(tsri_text_model_file){0}, out);
+}
+
+/* Parses a text without its long lists, which are read from the text itself. */
+static tsr_status from_cut_text(const char *text, size_t n, tsri_text_tokenizer **out) {
+    tsri_text_model_file lists = {0};
+    tsri_bytes rest = {0};
+    json_t *json = NULL;
+    tsr_status status = tsri_text_cut_lists(text, n, &lists, &rest);
+    if (status == TSR_OK)
+        status = tsri_base_json_parse(rest.data, rest.size, DEPTH, "tokenizer.json", &json);
+    if (status == TSR_OK)
+        status = make(json, &lists, out);
+    json_decref(json);
+    tsri_base_bytes_clear(&rest);
+    return status;
+}
+
+tsr_status tsri_text_from_json_text(const char *text, size_t n, const char *what,
+                                    tsri_text_tokenizer **out) {
     json_t *json = NULL;
     *out = NULL;
-    TRY(tsri_base_json_parse(text, n, DEPTH, "tokenizer.json", &json));
-    const tsr_status status = tsri_text_from_json(json, out);
+    tsr_status status = from_cut_text(text, n, out);
+    if (status == TSR_OK || status == TSR_E_HOST_MEMORY)
+        return status;
+    /* What is wrong is said by the parser of the whole text, which knows the line. */
+    TRY(tsri_base_json_parse(text, n, DEPTH, what, &json));
+    status = tsri_text_from_json(json, out);
     json_decref(json);
-    return status;
+    return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", what);
 }

@@ -15,7 +15,9 @@
 /* A Hugging Face tokenizer.json. TSR_E_UNSUPPORTED names a part that is not supported. "padding" is
  * not read, and only the length of "truncation" is (tsri_text_max_length). */
 tsr_status tsri_text_from_json(const json_t *json, tsri_text_tokenizer **out);
-tsr_status tsri_text_from_json_text(const char *text, size_t n, tsri_text_tokenizer **out);
+/* `what`: the name of the file for messages. Much faster for a large vocabulary. */
+tsr_status tsri_text_from_json_text(const char *text, size_t n, const char *what,
+                                    tsri_text_tokenizer **out);
 
 /* A SentencePiece tokenizer.model of type BPE with the identity character map. It adds no tokens of
  * its own, as SentencePiece adds none: see tsri_text_set_affixes. */

@@ -23,6 +23,7 @@ typedef struct bpe {
     bool fuse_unknown, byte_fallback, ignore_merges;
     char *prefix, *suffix;
     size_t prefix_size, suffix_size;
+    tsri_bytes joined; /* of the merge that is added */
 } bpe;
 
 static size_t slot_of(const merge *slots, size_t slot_count, int32_t left, int32_t right) {
@@ -53,6 +54,7 @@ static void destroy(void *model) {
     free(m->slots);
     free(m->prefix);
     free(m->suffix);
+    tsri_base_bytes_clear(&m->joined);
     free(m);
 }
 
@@ -101,18 +103,15 @@ tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary
             TSR_E_FORMAT,
             "merges: number %zu joins \"%.*s\", shorter than continuing_subword_prefix", m->rank,
             shown(nb), b);
-    tsri_bytes sum = {0};
-    tsr_status status = tsri_base_bytes_append(&sum, a, na);
-    if (status == TSR_OK)
-        status = tsri_base_bytes_append(&sum, b + m->prefix_size, nb - m->prefix_size);
-    const int32_t id =
-        status == TSR_OK ? tsri_text_vocabulary_find(vocabulary, sum.data, sum.size) : -1;
-    if (status == TSR_OK && id < 0)
-        status = tsri_base_fail(TSR_E_FORMAT,
-                                "merges: number %zu gives \"%.*s\", which is not in the vocabulary",
-                                m->rank, shown(sum.size), sum.data);
-    tsri_base_bytes_clear(&sum);
-    TRY(status);
+    tsri_bytes *sum = &m->joined;
+    sum->size = 0;
+    TRY(tsri_base_bytes_append(sum, a, na));
+    TRY(tsri_base_bytes_append(sum, b + m->prefix_size, nb - m->prefix_size));
+    const int32_t id = tsri_text_vocabulary_find(vocabulary, sum->data, sum->size);
+    if (id < 0)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "merges: number %zu gives \"%.*s\", which is not in the vocabulary",
+                              m->rank, shown(sum->size), sum->data);
     if (2 * (m->merge_count + 1) > m->slot_count)
         TRY(more_slots(m));
     merge *slot = &m->slots[slot_of(m->slots, m->slot_count, left, right)];
@@ -122,31 +121,34 @@ tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary
     return TSR_OK;
 }
 
-static tsr_status add_json(bpe *m, const tsri_text_vocabulary *vocabulary, const json_t *item) {
-    if (json_is_array(item) && json_array_size(item) == 2 &&
-        json_is_string(json_array_get(item, 0)) && json_is_string(json_array_get(item, 1))) {
-        const json_t *a = json_array_get(item, 0), *b = json_array_get(item, 1);
-        return tsri_text_bpe_add(m, vocabulary, json_string_value(a), json_string_length(a),
-                                 json_string_value(b), json_string_length(b));
-    }
-    const char *text = json_is_string(item) ? json_string_value(item) : "";
-    const size_t n = strlen(text);
+typedef struct adding {
+    bpe *model;
+    const tsri_text_vocabulary *vocabulary;
+} adding;
+
+static tsr_status add_item(void *data, size_t number, const tsri_text_item *item) {
+    const adding *to = data;
+    const char *text = item->text[0] ? item->text[0] : "";
+    const size_t n = item->size[0];
+    if (item->text[1])
+        return tsri_text_bpe_add(to->model, to->vocabulary, text, n, item->text[1], item->size[1]);
     const char *space = memchr(text, ' ', n);
-    if (!space || memchr(space + 1, ' ', n - (size_t)(space + 1 - text)))
+    if (item->number || !space || memchr(space + 1, ' ', n - (size_t)(space + 1 - text)))
         return tsri_base_fail(TSR_E_FORMAT, "merges: number %zu is \"%.*s\"; two pieces are needed",
-                              m->rank, shown(n), text);
+                              number, item->number ? 0 : shown(n), text);
     const size_t na = (size_t)(space - text);
-    return tsri_text_bpe_add(m, vocabulary, text, na, space + 1, n - na - 1);
+    return tsri_text_bpe_add(to->model, to->vocabulary, text, na, space + 1, n - na - 1);
 }
 
-static tsr_status load(const json_t *json, tsri_text_vocabulary *vocabulary, int32_t *unknown,
-                       void **model) {
+static tsr_status load(const tsri_text_model_file *file, tsri_text_vocabulary *vocabulary,
+                       int32_t *unknown, void **model) {
+    const json_t *json = file->json;
     static const char what[] = "model BPE";
     tsri_text_bpe_options options = {.unknown = -1};
     const char *unk = NULL;
     double dropout = 0;
-    const json_t *merges = NULL;
-    TRY(tsri_text_model_vocabulary(json, what, vocabulary));
+    const json_t *merges = NULL; /* only its kind is looked at */
+    TRY(tsri_text_model_vocabulary(file, what, vocabulary));
     TRY(tsri_base_json_text(json, what, "unk_token", &unk));
     TRY(tsri_base_json_bool(json, what, "fuse_unk", &options.fuse_unknown));
     TRY(tsri_base_json_bool(json, what, "byte_fallback", &options.byte_fallback));
@@ -165,9 +167,8 @@ static tsr_status load(const json_t *json, tsri_text_vocabulary *vocabulary, int
             TSR_E_FORMAT, "%s: \"unk_token\" is \"%s\", which is not in the vocabulary", what, unk);
     void *m = NULL;
     TRY(tsri_text_bpe_new(&options, vocabulary, &m));
-    tsr_status status = TSR_OK;
-    for (size_t i = 0; i < json_array_size(merges) && status == TSR_OK; i++)
-        status = add_json(m, vocabulary, json_array_get(merges, i));
+    const tsr_status status =
+        tsri_text_each_entry(file, "merges", add_item, &(adding){m, vocabulary});
     if (status != TSR_OK) {
         destroy(m);
         return status;

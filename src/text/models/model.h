@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "text/base/entries.h"
 #include "text/base/ids.h"
 #include "text/base/matcher.h"
 #include "text/base/merge.h"
@@ -14,8 +15,8 @@ typedef struct tsri_text_model_row {
     const char *type; /* the "type" of a tokenizer.json's model */
     /* Reads the model and fills the vocabulary; *unknown becomes the unknown token's id, or stays
      * as it is. NULL: this model is never read from JSON. */
-    tsr_status (*load)(const json_t *json, tsri_text_vocabulary *vocabulary, int32_t *unknown,
-                       void **model);
+    tsr_status (*load)(const tsri_text_model_file *file, tsri_text_vocabulary *vocabulary,
+                       int32_t *unknown, void **model);
     /* Appends the word's ids. The word is valid UTF-8, n >= 1. */
     tsr_status (*encode)(const void *model, const tsri_text_vocabulary *vocabulary,
                          tsri_text_work *work, const char *word, size_t n, tsri_text_ids *ids);
@@ -30,7 +31,7 @@ extern const tsri_text_model_row tsri_text_bpe, tsri_text_word_level, tsri_text_
     tsri_text_two_vocabularies;
 
 /* "vocab": {piece: id}. Ids may have gaps, but no wide ones. */
-tsr_status tsri_text_model_vocabulary(const json_t *json, const char *what,
+tsr_status tsri_text_model_vocabulary(const tsri_text_model_file *file, const char *what,
                                       tsri_text_vocabulary *vocabulary);
 
 /* Options of a byte-pair model, from JSON or from another file. */

@@ -58,73 +58,50 @@ static tsr_status new_model(size_t count, int32_t unknown, unigram **out) {
 
 /* ---- Hugging Face's ---- */
 
-/* The library reads a number as its digits, rounded to a double, times a power of ten: two
- * roundings where there are more than 15 digits. In a run of one character some cuts differ in
- * their sum by this last bit only. The digits are the fewest that give the number back, as the
- * library writes them. */
-static double read_twice_rounded(double exact) {
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*e", digits - 1, fabs(exact));
-        if (strtod(text, NULL) == fabs(exact))
-            break;
-    }
-    uint64_t significand = 0;
-    int places = 0;
-    const char *at = text;
-    for (bool behind = false; *at && *at != 'e'; at++) {
-        behind |= *at < '0' || *at > '9'; /* the decimal point, in any locale */
-        if (*at >= '0' && *at <= '9') {
-            significand = 10 * significand + (uint64_t)(*at - '0');
-            places += behind;
-        }
-    }
-    for (; significand && significand % 10 == 0; places--)
-        significand /= 10;
-    const int exponent = *at ? atoi(at + 1) - places : 0;
-    if (significand == 0 || exponent > 0 || exponent < -22)
-        return exact;
-    return copysign((double)significand / powers[-exponent], exact);
+typedef struct reading {
+    unigram *model;
+    tsri_text_vocabulary *vocabulary;
+    double worst;
+} reading;
+
+static tsr_status read_piece(void *data, size_t number, const tsri_text_item *item) {
+    reading *r = data;
+    if (!item->text[0] || !item->number)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "model Unigram: entry %zu of \"vocab\" is not a [piece, score] pair",
+                              number);
+    r->model->scores[number] = item->real;
+    r->worst = item->real < r->worst ? item->real : r->worst;
+    return item->size[0] ? tsri_text_vocabulary_put(r->vocabulary, (int64_t)number, item->text[0],
+                                                    item->size[0], true)
+                         : TSR_OK;
 }
 
-static tsr_status read_vocabulary(const json_t *list, unigram *m,
+static tsr_status read_vocabulary(const tsri_text_model_file *file, unigram *m,
                                   tsri_text_vocabulary *vocabulary) {
-    double worst = INFINITY;
-    for (size_t i = 0; i < m->count; i++) {
-        const json_t *item = json_array_get(list, i), *piece = json_array_get(item, 0),
-                     *score = json_array_get(item, 1);
-        if (json_array_size(item) != 2 || !json_is_string(piece) || !json_is_number(score))
-            return tsri_base_fail(
-                TSR_E_FORMAT, "model Unigram: entry %zu of \"vocab\" is not a [piece, score] pair",
-                i);
-        m->scores[i] = read_twice_rounded(json_number_value(score));
-        worst = m->scores[i] < worst ? m->scores[i] : worst;
-        if (json_string_length(piece))
-            TRY(tsri_text_vocabulary_put(vocabulary, (int64_t)i, json_string_value(piece),
-                                         json_string_length(piece), true));
-    }
-    m->unknown_score = worst - unknown_penalty;
-    for (size_t i = 0; i < m->count; i++) {
+    reading r = {m, vocabulary, INFINITY};
+    TRY(tsri_text_vocabulary_reserve(vocabulary, m->count));
+    TRY(tsri_text_each_entry(file, "vocab", read_piece, &r));
+    m->unknown_score = r.worst - unknown_penalty;
+    for (size_t i = m->count;
+         i-- > 0;) { /* of two ids with the same piece the later one is found */
         size_t n;
         const char *piece = tsri_text_vocabulary_piece(vocabulary, (int64_t)i, &n);
-        if (piece) /* of two ids with the same piece the later one is found */
-            TRY(tsri_text_matcher_add(&m->pieces, piece, n,
-                                      tsri_text_vocabulary_find(vocabulary, piece, n)));
+        if (piece)
+            TRY(tsri_text_matcher_add(&m->pieces, piece, n, (int32_t)i));
     }
     return TSR_OK;
 }
 
-static tsr_status load(const json_t *json, tsri_text_vocabulary *vocabulary, int32_t *unknown,
-                       void **model) {
+static tsr_status load(const tsri_text_model_file *file, tsri_text_vocabulary *vocabulary,
+                       int32_t *unknown, void **model) {
+    const json_t *json = file->json;
     static const char what[] = "model Unigram";
-    const json_t *list = NULL;
+    const json_t *list = NULL; /* only its kind is looked at */
     int64_t unk = -1;
     bool byte_fallback = false;
     TRY(tsri_text_list_of(json, what, "vocab", &list));
-    const size_t count = json_array_size(list);
+    const size_t count = tsri_text_count_entries(file, "vocab");
     if (count == 0 || count > TSRI_TEXT_IDS_LIMIT)
         return tsri_base_fail(TSR_E_FORMAT, "%s: \"vocab\" has %zu pieces; 1 to %d are read", what,
                               count, TSRI_TEXT_IDS_LIMIT);
@@ -133,7 +110,7 @@ static tsr_status load(const json_t *json, tsri_text_vocabulary *vocabulary, int
     unigram *m = NULL;
     TRY(new_model(count, (int32_t)unk, &m));
     m->byte_fallback = byte_fallback;
-    const tsr_status status = read_vocabulary(list, m, vocabulary);
+    const tsr_status status = read_vocabulary(file, m, vocabulary);
     if (status != TSR_OK) {
         destroy(m);
         return status;

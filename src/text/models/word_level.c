@@ -13,28 +13,36 @@ typedef struct word_level {
     int32_t unknown;
 } word_level;
 
-tsr_status tsri_text_model_vocabulary(const json_t *json, const char *what,
+typedef struct pieces {
+    const char *what;
+    tsri_text_vocabulary *vocabulary;
+    size_t count;
+} pieces;
+
+static tsr_status put_piece(void *data, size_t number, const tsri_text_item *item) {
+    const pieces *p = data;
+    const int shown = (int)(item->size[0] < 60 ? item->size[0] : 60);
+    (void)number;
+    if (!item->whole)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: the id of \"%.*s\" is not a whole number", p->what,
+                              shown, item->text[0]);
+    /* Ids far above the number of pieces would let a few bytes of file claim much memory. */
+    if (item->integer >= 4 * (int64_t)p->count + WIDEST_GAP)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: the id of \"%.*s\" is %lld, far above the %zu pieces there are",
+                              p->what, shown, item->text[0], (long long)item->integer, p->count);
+    return tsri_text_vocabulary_put(p->vocabulary, item->integer, item->text[0], item->size[0],
+                                    false);
+}
+
+tsr_status tsri_text_model_vocabulary(const tsri_text_model_file *file, const char *what,
                                       tsri_text_vocabulary *vocabulary) {
-    json_t *vocab = json_object_get(json, "vocab");
-    if (!json_is_object(vocab))
+    pieces p = {what, vocabulary, tsri_text_count_entries(file, "vocab")};
+    if (!json_is_object(json_object_get(file->json, "vocab")))
         return tsri_base_fail(TSR_E_FORMAT, "%s: \"vocab\" is not an object of pieces and ids",
                               what);
-    /* Ids far above the number of pieces would let a few bytes of file claim much memory. */
-    const int64_t most = 4 * (int64_t)json_object_size(vocab) + WIDEST_GAP;
-    const char *piece;
-    json_t *id;
-    json_object_foreach(vocab, piece, id) {
-        if (!json_is_integer(id))
-            return tsri_base_fail(TSR_E_FORMAT, "%s: the id of \"%.60s\" is not a whole number",
-                                  what, piece);
-        if (json_integer_value(id) >= most)
-            return tsri_base_fail(
-                TSR_E_FORMAT, "%s: the id of \"%.60s\" is %lld, far above the %zu pieces there are",
-                what, piece, (long long)json_integer_value(id), json_object_size(vocab));
-        TRY(tsri_text_vocabulary_put(vocabulary, json_integer_value(id), piece, strlen(piece),
-                                     false));
-    }
-    return TSR_OK;
+    TRY(tsri_text_vocabulary_reserve(vocabulary, p.count));
+    return tsri_text_each_entry(file, "vocab", put_piece, &p);
 }
 
 tsr_status tsri_text_word_level_new(int32_t unknown, void **model) {
@@ -45,11 +53,12 @@ tsr_status tsri_text_word_level_new(int32_t unknown, void **model) {
     return TSR_OK;
 }
 
-static tsr_status load(const json_t *json, tsri_text_vocabulary *vocabulary, int32_t *unknown,
-                       void **model) {
+static tsr_status load(const tsri_text_model_file *file, tsri_text_vocabulary *vocabulary,
+                       int32_t *unknown, void **model) {
+    const json_t *json = file->json;
     static const char what[] = "model WordLevel";
     const char *unk = NULL;
-    TRY(tsri_text_model_vocabulary(json, what, vocabulary));
+    TRY(tsri_text_model_vocabulary(file, what, vocabulary));
     TRY(tsri_base_json_text(json, what, "unk_token", &unk));
     const int32_t id = unk ? tsri_text_vocabulary_find(vocabulary, unk, strlen(unk)) : -1;
     if (id >= 0)

@@ -64,12 +64,13 @@ tsr_status tsri_text_word_piece_new(const tsri_text_word_piece_options *options,
     return status;
 }
 
-static tsr_status load(const json_t *json, tsri_text_vocabulary *vocabulary, int32_t *unknown,
-                       void **model) {
+static tsr_status load(const tsri_text_model_file *file, tsri_text_vocabulary *vocabulary,
+                       int32_t *unknown, void **model) {
+    const json_t *json = file->json;
     static const char what[] = "model WordPiece";
     const char *unk = "[UNK]", *prefix = "##";
     tsri_text_word_piece_options options = {.longest_word = 100};
-    TRY(tsri_text_model_vocabulary(json, what, vocabulary));
+    TRY(tsri_text_model_vocabulary(file, what, vocabulary));
     TRY(tsri_base_json_text(json, what, "unk_token", &unk));
     TRY(tsri_base_json_text(json, what, "continuing_subword_prefix", &prefix));
     TRY(tsri_base_json_int(json, what, "max_input_chars_per_word", 0, INT64_MAX,
