@@ -5,7 +5,7 @@ right text. Also two processes that start at once with empty caches."""
 import random
 import shutil
 
-from support.command import ALL, DEVICE, GOLDEN, environment, equal, has_device, main, run, skip, start
+from support.command import ALL, DEVICE, GOLDEN, PLAY, environment, equal, has_device, main, run, skip, start
 from support.planted import dying
 
 TINY = ("generate", "-d", DEVICE, "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "8")
@@ -135,6 +135,24 @@ def test_two_at_once(folder):
     told = run(*TINY, env=place)
     equal(told.out, wanted)
     assert "building" not in told.err and "warning" not in told.err, told
+
+
+def test_warm(folder):
+    """After `cache warm`, the first command of a user builds nothing: it adds no program to either cache."""
+    place = environment(TESSERA_CACHE=folder / "ours", POCL_CACHE_DIR=folder / "pocl")
+    tiny, translator = GOLDEN / "gpt2-tiny", PLAY.parent / "translate-de-en"
+    told = run("cache", "warm", tiny, translator, "-d", DEVICE, env=place).text.splitlines()
+    equal([line.rpartition(", ")[0] for line in told], [f"{tiny}: generate", f"{translator}: translate"])
+
+    def built():
+        return [path for path in files(folder) if not (path.suffix == ".test" or path.name.startswith("tempfile_"))]  # pocl leaves those behind
+
+    before = built()
+    assert before
+    run(*TINY, env=place)
+    run("generate", "-d", DEVICE, "-m", tiny, "--ids", "9,3,4", "-n", "20", "--seed", "1", env=place)
+    run("translate", "-d", DEVICE, "-m", translator, given="Wo ist der Bahnhof?", env=place)
+    equal(built(), before, "programs that a first command added")
 
 
 if not has_device():

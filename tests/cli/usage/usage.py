@@ -154,7 +154,9 @@ def test_operands(_):
     refused(2, "give only one model", "info", "a", "b")
     refused(2, "give only one model", "explain", "-m", "a", "b")
     refused(2, "give one file", "tokenize", "a", "b")
-    refused(2, "give list or clear", "cache", "remove")
+    refused(2, "give list, clear or warm", "cache", "remove")
+    refused(2, "cache warm does", "cache", "clear", "shakespeare")
+    refused(2, "cache warm does", "cache", "-d", "pocl")
     refused(2, "dump needs one of", "dump", "--ids", "1")
     refused(2, "dump needs one of", "dump", "--ids", "1", "--text", "x", "-o", "y")
 

@@ -1,8 +1,9 @@
-/* cli/commands/cache.c - tessera cache: lists or removes what backends cache on disk. Removing it
- * costs time, but never changes results.
+/* cli/commands/cache/cache.c - tessera cache: lists, removes or makes what backends cache on disk.
+ * Removing it costs time, but never changes results.
  */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
+#include "cli/commands/cache/warm.h"
 #include "cli/commands/commands.h"
 
 #include <errno.h>
@@ -59,23 +60,35 @@ static int show(tsri_cli_app *app, bool clear) {
     return visiting.code;
 }
 
+/* `verb` is list or clear. No driver is loaded: this works even where one crashes. */
+static int show_files(tsri_cli_app *app, const tsri_cli_list *operands, const char *verb) {
+    if (operands->n > 1 || app->model_name || app->device_name)
+        return tsri_cli_fail(CLI_USAGE, "cache %s takes no model and no device; cache warm does",
+                             verb);
+    app->device_name = "reference";
+    const int code = tsri_cli_open_engine(app);
+    return code == CLI_OK ? show(app, !strcmp(verb, "clear")) : code;
+}
+
 int tsri_cli_cache(int argc, char **argv) {
-    tsri_cli_app app = {.device_name = "reference"}; /* works even where a driver crashes */
+    tsri_cli_app app = {0};
     tsri_cli_list operands = {0};
-    const tsri_cli_option none[] = {{0}};
-    const tsri_cli_option *tables[] = {none, tsri_cli_json_option(&app),
-                                       tsri_cli_common_options(&app), NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera cache [list|clear]",
-                              "Lists or removes the built kernels and self-test results that are "
-                              "cached on disk. They are made\nagain when they are needed.",
-                              tables, &operands);
+    const tsri_cli_option *tables[] = {tsri_cli_running_options(&app, true), NULL};
+    int code =
+        tsri_cli_parse(argc, argv, "tessera cache [list|clear] | warm [MODEL]... [options]",
+                       "Lists or removes the built kernels and self-test results that are cached "
+                       "on disk. They are "
+                       "made\nagain when they are needed. warm makes them now, for each MODEL or "
+                       "all bundled ones on "
+                       "the device,\nso that the first command of a user doesn't wait for them.",
+                       tables, &operands);
     const char *verb = operands.n ? operands.items[0] : "list";
-    if (code == CLI_OK && (operands.n > 1 || (strcmp(verb, "list") && strcmp(verb, "clear"))))
-        code = tsri_cli_fail(CLI_USAGE, "%s: give list or clear", operands.items[operands.n - 1]);
-    if (code == CLI_OK)
-        code = tsri_cli_open_engine(&app);
-    if (code == CLI_OK)
-        code = show(&app, !strcmp(verb, "clear"));
+    if (code == CLI_OK && !strcmp(verb, "warm"))
+        code = tsri_cli_warm(&app, &operands);
+    else if (code == CLI_OK && (!strcmp(verb, "list") || !strcmp(verb, "clear")))
+        code = show_files(&app, &operands, verb);
+    else if (code == CLI_OK)
+        code = tsri_cli_fail(CLI_USAGE, "%s: give list, clear or warm", verb);
     free(operands.items);
     return tsri_cli_close(&app, code);
 }
