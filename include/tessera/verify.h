@@ -48,12 +48,14 @@ typedef struct tsr_verify_options {
     uint32_t struct_size;
     /** 0: all cases. 1: for each kernel variant the largest case that takes a moment, and where the
      * device would choose the variant, one for each dtype of weights and states: for devices whose
-     * compiler takes seconds. 2: those of 1, and one case in forty. */
+     * compiler takes seconds. 2: those of 1, and one case in `every`. */
     uint32_t level;
     const char *op; /**< only this one; NULL: all */
     /** Above 0: nothing is compared. Each kernel variant that fits is timed on cases with sizes as
      * models have them, on each for about so many seconds; `level` is ignored. */
     double bench_seconds;
+    uint32_t every; /**< of level 2; 0: 40 */
+    uint32_t first; /**< the number of the first of those cases, modulo `every` */
 } tsr_verify_options;
 
 typedef struct tsr_verify_summary {

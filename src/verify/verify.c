@@ -214,16 +214,17 @@ static void choose_kinds(const kinds *all, wanted *want) {
 }
 
 /* Moves the cases of a level to the start of the list, and says what each is run on. */
-static tsr_status choose_cases(session *s, tsri_case_list *list, uint32_t level, wanted *want,
-                               size_t *n) {
-    enum { SHARE = 40 };
+static tsr_status choose_cases(session *s, tsri_case_list *list, const tsr_verify_options *given,
+                               wanted *want, size_t *n) {
+    enum { EVERY = 40 };
+    const uint32_t level = given->level, every = given->every ? given->every : EVERY;
     kinds *all = NULL;
     bool any = true;
     *n = 0;
     TRY(tsri_base_new(1, sizeof *all, &all));
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < list->n && status == TSR_OK; i++) {
-        const bool whole = level == ALL || (level == SOME && i % SHARE == 0);
+        const bool whole = level == ALL || (level == SOME && i % every == given->first % every);
         s->c = &list->cases[i];
         status = tsri_verify_ask(s->device, s->c, &s->known, &any);
         if (status != TSR_OK)
@@ -284,7 +285,8 @@ static tsr_status give_skipped(session *s) {
     return status;
 }
 
-static tsr_status check_op(session *s, const tsri_graph_op_row *op, uint32_t level) {
+static tsr_status check_op(session *s, const tsri_graph_op_row *op,
+                           const tsr_verify_options *given) {
     tsri_case_list list = {0};
     wanted *want = NULL;
     bool offered = true;
@@ -296,7 +298,7 @@ static tsr_status check_op(session *s, const tsri_graph_op_row *op, uint32_t lev
     if (status == TSR_OK)
         status = tsri_base_new(list.n ? list.n : 1, sizeof *want, &want);
     if (status == TSR_OK)
-        status = choose_cases(s, &list, level, want, &n);
+        status = choose_cases(s, &list, given, want, &n);
     if (status == TSR_OK && n > 1)
         status = build_ahead(s, list.cases, want, n);
     for (size_t i = 0; i < n && status == TSR_OK && offered; i++) {
@@ -348,8 +350,8 @@ static tsr_status each_op(session *s, const tsri_verify_bench *bench,
         const tsri_graph_op_row *op = tsri_graph_op_at(i);
         if (given->op && strcmp(op->name, given->op) != 0)
             continue;
-        status = given->bench_seconds > 0 ? tsri_verify_bench_op(bench, op)
-                                          : check_op(s, op, given->level);
+        status =
+            given->bench_seconds > 0 ? tsri_verify_bench_op(bench, op) : check_op(s, op, given);
         s->summary->ops_done += status == TSR_OK;
     }
     return status;

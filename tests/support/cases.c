@@ -17,3 +17,8 @@ test_cases cases_wanted(void) {
     cr_assert_fail("TESSERA_TEST_CASES is %s; it must be smoke, some or all", wanted);
     return TEST_SOME;
 }
+
+uint32_t cases_turn(void) {
+    const char *turn = getenv("TESSERA_TEST_TURN");
+    return turn ? (uint32_t)strtoul(turn, NULL, 10) : 0;
+}

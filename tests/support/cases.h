@@ -2,11 +2,17 @@
 #ifndef TEST_SUPPORT_CASES_H
 #define TEST_SUPPORT_CASES_H
 
+#include <stdint.h>
+
 /* SOME: what every change must pass; the default. SMOKE: the least, for devices whose compilers
  * take seconds for each kernel. ALL: what ci/test --all runs. */
 typedef enum test_cases { TEST_SMOKE, TEST_SOME, TEST_ALL } test_cases;
 
 /* The test fails where the variable has another value. */
 test_cases cases_wanted(void);
+
+/* TESSERA_TEST_TURN: tests that take a part of many cases take others where this number differs; 0
+ * where it is not set. */
+uint32_t cases_turn(void);
 
 #endif

@@ -41,9 +41,12 @@ ParameterizedTest(subject *s, verify, rows) {
     const tsr_engine_options engine_options = {.struct_size = sizeof engine_options};
     const tsr_device_open_options device_options = {.struct_size = sizeof device_options,
                                                     .no_self_test = 1};
-    static const uint32_t levels[] = {[TEST_SMOKE] = 1, [TEST_SOME] = 2, [TEST_ALL] = 0};
-    const tsr_verify_options options = {
-        .struct_size = sizeof options, .op = s->op, .level = levels[cases_wanted()]};
+    const test_cases cases = cases_wanted();
+    const tsr_verify_options options = {.struct_size = sizeof options,
+                                        .op = s->op,
+                                        .level = cases == TEST_SMOKE ? 1 : 2,
+                                        .every = cases == TEST_ALL ? 4 : 0,
+                                        .first = cases_turn()};
     tsr_verify_summary summary = {.struct_size = sizeof summary};
     tsr_engine *engine = NULL;
     tsr_device *device = NULL;
