@@ -19,8 +19,11 @@ ENTRY KERNEL(PLACE __global float *sums, int sums0, __global const float *x, int
         float part[16];
         for (int k = 0; k < 16; k++)
             part[k] = 0.0f;
-        for (int i = at; i < (end - at < BLOCK ? end : at + BLOCK); i++)
-            part[(i - at) & 15] = fma(x[i], x[i], part[(i - at) & 15]);
+        const int stop = end - at < BLOCK ? end : at + BLOCK;
+        /* indices that are known when it is compiled: registers */
+        for (int i = at; i < stop; i += 16)
+            for (int k = 0; k < 16; k++)
+                part[k] = i + k < stop ? fma(x[i + k], x[i + k], part[k]) : part[k];
         total = ORDERED_ADD(SUM16(part), total);
     }
     sums[sums0 + first + j] = total;
