@@ -34,6 +34,7 @@ static const struct {
                "[[\"a\",\"\\\"\"],\"\xc3\xa9 \\u00e9\"]")},
     {true, BPE("{\"\xf0\x9f\x98\x80\":0,\"a\":1,\"\xf0\x9f\x98\x80\\u0061\":2}",
                "[[\"\\ud83d\\ude00\",\"a\"]]")},
+    {true, BPE("{\"x\\u0061bc\":0,\"b\":1,\"\\\"d\":2}", "[]")}, /* text behind an escape */
     {true,
      "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a b\":0,\"c\":9},\"unk_token\":\"c\"}}"},
     {true, "{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":0,\"a\":1,\"##b\":2}}}"},
