@@ -17,13 +17,15 @@ ENTRY KERNEL(PLACE __global float *sums, int sums0, __global const float *x, int
     x += x0;
     for (int at = begin; at < end; at += BLOCK) {
         float part[16];
+#pragma unroll
         for (int k = 0; k < 16; k++)
             part[k] = 0.0f;
         const int stop = end - at < BLOCK ? end : at + BLOCK;
-        /* indices that are known when it is compiled: registers */
-        for (int i = at; i < stop; i += 16)
-            for (int k = 0; k < 16; k++)
+        for (int i = at; i < stop; i += 16) {
+#pragma unroll
+            for (int k = 0; k < 16; k++) /* unrolled, part is in registers */
                 part[k] = i + k < stop ? fma(x[i + k], x[i + k], part[k]) : part[k];
+        }
         total = ORDERED_ADD(SUM16(part), total);
     }
     sums[sums0 + first + j] = total;
