@@ -1,8 +1,10 @@
-/* cli/base/process.c - records the signals that arrive, and tells whether a file is a terminal. */
+/* cli/base/process.c - records the signals that arrive, and tells the time and whether a file is a
+ * terminal. */
 #include "cli/base/process.h"
 
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t arrived;
@@ -29,4 +31,10 @@ void tsri_cli_catch_signals(void (*then)(void)) {
 
 bool tsri_cli_is_terminal(int fd) {
     return isatty(fd) == 1;
+}
+
+uint64_t tsri_cli_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -2,18 +2,11 @@
 #include "cli/base/progress.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 enum { EVERY_NS = 200000000 };
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int tsri_cli_progress_show(tsri_cli_progress *p, uint64_t done, double share) {
-    const uint64_t now = now_ns();
+    const uint64_t now = tsri_cli_now_ns();
     if (!p->begun)
         p->begun = p->shown = now;
     p->done = done;
@@ -37,7 +30,7 @@ void tsri_cli_progress_end(tsri_cli_progress *p, bool tell) {
     tsri_cli_clear_progress(p->app);
     if (!tell || !p->begun)
         return;
-    const double seconds = (double)(now_ns() - p->begun) * 1e-9;
+    const double seconds = (double)(tsri_cli_now_ns() - p->begun) * 1e-9;
     tsri_cli_note(p->app, "%" PRIu64 " %s in %.2f s, %.0f a second", p->done, p->unit, seconds,
                   seconds > 0 ? (double)p->done / seconds : 0.0);
 }

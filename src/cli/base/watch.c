@@ -28,9 +28,7 @@ static struct {
 static int wake[2] = {-1, -1}; /* a byte in this pipe announces a signal, or work that began */
 
 static uint64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return tsri_cli_now_ns() / 1000000;
 }
 
 void tsri_cli_watch_signal(void) {

@@ -23,9 +23,7 @@ typedef struct job {
 /* ---- what is shown ---- */
 
 static bool time_to_show(job *j) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    const uint64_t ns = tsri_cli_now_ns();
     if (ns - j->shown < 100000000)
         return false;
     j->shown = ns;

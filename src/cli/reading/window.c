@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_BYTES = 16 << 20, TOLD = 10, FIRST = 32, FEWEST = 8 };
 #define LONG_NS UINT64_C(1000000000)
@@ -41,16 +40,10 @@ static int keep(tsri_cli_window *w, const tsri_cli_line *line) {
     return CLI_OK;
 }
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Keeps windows short, so that results appear steadily: the window grows while one takes less than
  * a quarter of a second, and shrinks when one takes more than a second. */
 static void set_most(tsri_cli_window *w) {
-    const uint64_t took = now_ns() - w->filled;
+    const uint64_t took = tsri_cli_now_ns() - w->filled;
     if (!w->most)
         w->most = FIRST;
     else if (took > LONG_NS && w->most > FEWEST)
@@ -87,7 +80,7 @@ int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_wind
     }
     for (size_t i = 0, at = 0; i < w->n; at += w->texts[i++].size)
         w->texts[i].data = w->bytes ? w->bytes + at : "";
-    w->filled = now_ns();
+    w->filled = tsri_cli_now_ns();
     return code;
 }
 

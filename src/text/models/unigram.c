@@ -83,8 +83,8 @@ static tsr_status read_vocabulary(const tsri_text_model_file *file, unigram *m,
     TRY(tsri_text_vocabulary_reserve(vocabulary, m->count));
     TRY(tsri_text_each_entry(file, "vocab", read_piece, &r));
     m->unknown_score = r.worst - unknown_penalty;
-    for (size_t i = m->count;
-         i-- > 0;) { /* of two ids with the same piece the later one is found */
+    /* from the last to the first: of two ids with the same piece the later one is found */
+    for (size_t i = m->count; i-- > 0;) {
         size_t n;
         const char *piece = tsri_text_vocabulary_piece(vocabulary, (int64_t)i, &n);
         if (piece)

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* A line and a page: kernels for few rows and for many. */
 static const char line[] = "The quick brown fox jumps over the lazy dog.";
@@ -156,22 +155,24 @@ static const struct {
             {"embed", embeds, embed, false},
             {"fill-mask", embeds, fill_mask, true}};
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+/* What the model is, by its files alone. */
+static int look(tsri_cli_app *app, tsr_model_info *info) {
+    tsr_model_options options;
+    int code = tsri_cli_model_settings(app, &options);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_model_open(app->model_name, NULL, &options, &app->model));
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_model_info_get(app->model, info));
+    return code;
 }
 
-/* Runs one use; *suits: whether it was one for this model. */
-static int run_use(tsri_cli_app *app, size_t use, const texts *t, bool *suits) {
-    tsr_model_info info = {.struct_size = sizeof info};
-    *suits = false;
+/* *ran: whether the model has what this use needs. */
+static int run_use(tsri_cli_app *app, size_t use, const tsr_model_info *info, const texts *t,
+                   bool *ran) {
     int code = tsri_cli_open_model(app);
-    if (code == CLI_OK)
-        code = tsri_cli_status(tsr_model_info_get(app->model, &info));
-    if (code == CLI_OK && uses[use].suits(&info)) {
-        const tsr_status status = uses[use].run(app->model, &info, t);
-        *suits = status == TSR_OK;
+    if (code == CLI_OK) {
+        const tsr_status status = uses[use].run(app->model, info, t);
+        *ran = status == TSR_OK;
         if (status != TSR_E_STATE || !uses[use].optional)
             code = tsri_cli_run_status(status);
     }
@@ -197,40 +198,44 @@ static void print(tsri_cli_app *app, const char *name, json_t *commands, double 
 
 static int warm(tsri_cli_app *app, const char *name) {
     static texts t;
-    const double begun = seconds();
+    const uint64_t begun = tsri_cli_now_ns();
+    tsr_model_info info = {.struct_size = sizeof info};
     json_t *commands = json_array();
-    int code = CLI_OK;
     fill(&t);
     app->model_name = name;
+    int code = look(app, &info);
+    tsr_model *files = app->model; /* `info` has texts of it */
+    app->model = NULL;
     for (size_t i = 0; i < sizeof uses / sizeof *uses && code == CLI_OK; i++) {
-        bool suits;
-        code = run_use(app, i, &t, &suits);
-        if (suits && uses[i].command)
+        bool ran = false;
+        if (uses[i].suits(&info))
+            code = run_use(app, i, &info, &t, &ran);
+        if (ran && uses[i].command)
             tsri_cli_json_append(commands, json_string(uses[i].command));
     }
     if (code == CLI_OK)
-        print(app, name, commands, seconds() - begun);
+        print(app, name, commands, (double)(tsri_cli_now_ns() - begun) * 1e-9);
     json_decref(commands);
+    tsr_model_close(&files);
     return code;
 }
 
-typedef struct names {
-    tsri_cli_list list;
-    bool lost;
-} names;
+typedef struct bundled {
+    tsri_cli_app *app;
+    size_t n;
+    int code; /* of the first that failed */
+} bundled;
 
-static void add_name(void *data, const char *name, const char *path) {
-    names *all = data;
-    char **items = realloc(all->list.items, (all->list.n + 1) * sizeof *items);
+static void warm_bundled(void *data, const char *name, const char *path) {
+    bundled *all = data;
     (void)path;
-    if (items)
-        all->list.items = (void *)items;
-    all->lost |= !items || !(items[all->list.n] = strdup(name));
-    all->list.n += !all->lost;
+    all->n++;
+    if (all->code == CLI_OK)
+        all->code = warm(all->app, name);
 }
 
 int tsri_cli_warm(tsri_cli_app *app, const tsri_cli_list *operands) {
-    names bundled = {0};
+    bundled all = {.app = app};
     int code = CLI_OK;
     const char *option = app->model_name;
     if (option)
@@ -239,16 +244,9 @@ int tsri_cli_warm(tsri_cli_app *app, const tsri_cli_list *operands) {
         code = warm(app, operands->items[i]);
     if (option || operands->n > 1)
         return code;
-    code = tsri_cli_status(tsr_model_bundled(add_name, &bundled));
-    if (code == CLI_OK && bundled.lost)
-        code = tsri_cli_status(TSR_E_HOST_MEMORY);
-    if (code == CLI_OK && bundled.list.n == 0)
+    code = tsri_cli_status(tsr_model_bundled(warm_bundled, &all));
+    if (code == CLI_OK && all.n == 0)
         code = tsri_cli_fail(CLI_FILE,
                              "no bundled model was found; name one: tessera cache warm MODEL");
-    for (size_t i = 0; i < bundled.list.n && code == CLI_OK; i++)
-        code = warm(app, bundled.list.items[i]);
-    for (size_t i = 0; i < bundled.list.n; i++)
-        free((void *)(uintptr_t)bundled.list.items[i]);
-    free(bundled.list.items);
-    return code;
+    return code == CLI_OK ? all.code : code;
 }
