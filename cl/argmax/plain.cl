@@ -1,6 +1,6 @@
 /* argmax/plain.cl - y[r] = the index of the first largest of x[r,:]; NaN counts as smallest.
  *
- *   grid    (R), one work-item per row
+ *   grid    (R), work-groups of one work-item: a row each
  *   x[r,v]  at x0 + r*x_row + v; y contiguous
  *   needs   nothing beyond OpenCL C 1.1
  *   build   X_DTYPE
@@ -17,7 +17,7 @@
  *           plain          372.7     11.0    1.00     368.2     11.1    1.00
  *           lanes           75.9     54.1    4.91      30.4    134.9   12.10 */
 
-ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __global const int *dims, int R,
+ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __global const int *dims, int R,
              int R_set, int V, int V_set, int x_row)
 {
     const int r = ITEM(0), n = SIZE(V);

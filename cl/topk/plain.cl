@@ -1,7 +1,8 @@
 /* topk/plain.cl - the k largest of each row, largest first, equal ones by index; and log sum exp
  * of the whole row.
  *
- *   grid    (R), one work-item per row
+ *   grid    (R), work-groups of one work-item: a row each. The compiler of Intel's FPGA emulator, given
+ *           16 rows side by side, made code that reads from address 0
  *   x[r,v]  at x0 + r*x_row + v; values and indices [R,k] and lse [R] contiguous
  *   keeps   the best so far, sorted, in the outputs; a candidate that beats the last of them is
  *           moved up to its place, which happens about k * ln(V/k) times for values in random
@@ -24,7 +25,7 @@
 
 #define BEATS(u, v) ((u) > (v) || (isnan(v) && !isnan(u)))
 
-ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int values0,
+ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int values0,
              __global int *indices, int indices0, __global float *lse, int lse0, __global const int *dims, int R,
              int R_set, int V, int V_set, int k, int x_row)
 {

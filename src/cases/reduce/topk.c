@@ -20,6 +20,7 @@ void tsri_cases_topk(tsri_case_list *list) {
                  {2, 1031, 40, TSRI_CASE_UNIFORM, true, ""},
                  {1, 33, 4, TSRI_CASE_EQUAL, true, " all equal"},
                  {2, 5000, 40, TSRI_CASE_UNIFORM, false, ""},
+                 {16, 5000, 16, TSRI_CASE_UNIFORM, true, ""},
                  {1, 5003, 40, TSRI_CASE_POWERS, true, " rising"},
                  {0, 9, 3, TSRI_CASE_UNIFORM, true, ""},
                  {1, 1023, 256, TSRI_CASE_UNIFORM, true, ""},

@@ -76,13 +76,8 @@ void tsri_opencl_largest_bind(const tsri_opencl_variant *variant, const tsr_op *
         tsri_opencl_arg_int(launch, "k", ((const tsr_topk_attrs *)op->attrs)->k);
     tsri_opencl_arg_row(launch, "x", x);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), 1);
-    tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_columns(x), tsri_tensor_const(8)));
-}
-
-void tsri_opencl_largest_bind_lanes(const tsri_opencl_variant *variant, const tsr_op *op,
-                                    tsri_opencl_launch *launch) {
-    tsri_opencl_largest_bind(variant, op, launch);
     tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_columns(x), tsri_tensor_const(8)));
 }
 
 void tsri_opencl_largest_arg_parts(const tsr_op *op, const char *name, int64_t words,

@@ -21,8 +21,6 @@ void tsri_opencl_largest_define_parts(const tsri_opencl_variant *variant, const 
                                       tsri_opencl_defines *defines);
 void tsri_opencl_largest_bind(const tsri_opencl_variant *variant, const tsr_op *op,
                               tsri_opencl_launch *launch);
-void tsri_opencl_largest_bind_lanes(const tsri_opencl_variant *variant, const tsr_op *op,
-                                    tsri_opencl_launch *launch);
 /* That scratch; the arguments and the grid that both stages have; the grid of the kernels. */
 void tsri_opencl_largest_arg_parts(const tsr_op *op, const char *name, int64_t words,
                                    tsri_opencl_launch *launch);
@@ -33,7 +31,7 @@ void tsri_opencl_largest_group(const tsr_op *op, int64_t work, tsri_opencl_launc
 /* The end of the table of one of them. */
 #define TSRI_OPENCL_LARGEST_ROWS(id, folder)                                                       \
     {TSRI_OPENCL_LANES(id, folder, 50, tsri_opencl_largest_fits_lanes, tsri_opencl_largest_define, \
-                       tsri_opencl_largest_bind_lanes),                                            \
+                       tsri_opencl_largest_bind),                                                  \
      .weight_operand = -1},                                                                        \
         {TSRI_OPENCL_PLAIN(id, folder, tsri_opencl_largest_fits, tsri_opencl_largest_define,       \
                            tsri_opencl_largest_bind),                                              \
