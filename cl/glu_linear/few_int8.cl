@@ -23,8 +23,7 @@ KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMEN
     for (int own = 0; own < OWN; own++) {
         const int m = own * SPLIT + part;
         if (m < rows && n < F) {
-            const float factor = DOWN(m);
-            float gate = sum[own][0] * factor, up = sum[own][1] * factor;
+            float gate = sum[own][0], up = sum[own][1];
 #include "glu_linear/finish_one.clh"
         }
     }

@@ -77,15 +77,14 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
         column[c] = w0 + min(n + c, F - 1) * wn;
 
 #if INT8
-    float scale_up[TM], down[TM];
-    for (int r = 0; r < TM; r++)
-        scale_up[r] = tsr_int8_scale(x + row[r], K, &down[r]);
-
     for (int k = 0; k < K; k += 32) {
         int whole[TM][32];
-        for (int r = 0; r < TM; r++)
+        float down[TM];
+        for (int r = 0; r < TM; r++) {
+            const float scale_up = tsr_int8_scale(x + row[r] + k, &down[r]);
             for (int i = 0; i < 32; i++)
-                whole[r][i] = convert_int_rte(x[row[r] + k + i] * scale_up[r]);
+                whole[r][i] = convert_int_rte(x[row[r] + k + i] * scale_up);
+        }
         for (int c = 0; c < TN; c++) {
             const int g0 = column[c] + k, u0 = g0 + F * wn;
             int g[TM], u[TM];
@@ -99,16 +98,11 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
                 }
             }
             for (int r = 0; r < TM; r++) {
-                gate[r][c] = fma((float)g[r], BLOCK_SCALE(W_DTYPE, w, g0), gate[r][c]);
-                up[r][c] = fma((float)u[r], BLOCK_SCALE(W_DTYPE, w, u0), up[r][c]);
+                gate[r][c] = fma((float)g[r] * down[r], BLOCK_SCALE(W_DTYPE, w, g0), gate[r][c]);
+                up[r][c] = fma((float)u[r] * down[r], BLOCK_SCALE(W_DTYPE, w, u0), up[r][c]);
             }
         }
     }
-    for (int r = 0; r < TM; r++)
-        for (int c = 0; c < TN; c++) {
-            gate[r][c] *= down[r];
-            up[r][c] *= down[r];
-        }
 #else
     for (int k = 0; k < K; k++) {
         float left[TM];

@@ -38,7 +38,8 @@
 #endif
 #define TILE_F (GN * TN / 2)
 #include "matmul/dot.clh"
-#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 4))
+#include "weighted/quantise.clh"
+#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F)
 #define OUTPUT_OF(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)

@@ -12,7 +12,8 @@
 #endif
 #define TILE_F (SN * TN * UNIT_N / 2)
 #include "units/unit.clh"
-#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 4))
+#include "weighted/quantise.clh"
+#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F)
 #define OUTPUT_OF(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)

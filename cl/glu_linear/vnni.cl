@@ -52,8 +52,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         (packed, w + (size_t)(panel + part * (F / 64)) * (K / 32) * VNNI_BLOCK(W_BITS), K, rows, sum[part]);
     for (int r = 0; r < rows; r++)
         LOCAL_NAME(finish)
-        (sum[0][r], sum[1][r], *(__global const float *)(packed + r * VNNI_ROW_BYTES(K)), bias + bias0,
-         y + y0 + (m + r) * y_row, panel * 64, F);
+        (sum[0][r], sum[1][r], bias + bias0, y + y0 + (m + r) * y_row, panel * 64, F);
 }
 
 #undef MR

@@ -31,24 +31,22 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
                     __global const int *dims, int R, int R_set, int F, int K, int x_row, int y_row, int P)
 {
     const int panels = F / 64, first = ITEM(0) * P, count = min(P, panels - first);
-    uchar whole[DEPTH / 32 * 36] __attribute__((aligned(64)));
+    uchar whole[DEPTH / 32 * 40] __attribute__((aligned(64)));
     float sum[2][MOST][64] __attribute__((aligned(64)));
     if (count <= 0 || SIZE(R) <= 0)
         return;
     for (int i = 0; i < 2 * MOST * 4; i++)
         ((float16 *)sum)[i] = 0.0f;
-    float down, up = tsr_vnni_scale(x + x0, K, &down);
-    int offset = VNNI_OFFSET(W_BITS);
     for (int k = 0; k < K; k += DEPTH) {
-        const ulong blocks = (ulong)(min(DEPTH, K - k) / 32);
-        tsr_vnni_quantise((ulong)(x + x0 + k), blocks, (ulong)whole, (ulong)&up, (ulong)&offset);
+        const int blocks = min(DEPTH, K - k) / 32;
+        tsr_vnni_quantise(x + x0 + k, blocks, (ulong)whole, VNNI_OFFSET(W_BITS));
         for (int p = 0; p < count * 2; p++)
             TSR_PASTE(tsr_vnni_one_, W_BITS)
             ((ulong)w + (ulong)((first + p / 2 + p % 2 * panels) * (K / 32) + k / 32) * VNNI_BLOCK(W_BITS),
-             (ulong)sum[p % 2][p / 2], blocks, (ulong)whole);
+             (ulong)sum[p % 2][p / 2], (ulong)blocks, (ulong)whole);
     }
     for (int p = 0; p < count; p++)
-        LOCAL_NAME(finish)(sum[0][p], sum[1][p], down, bias + bias0, y + y0, (first + p) * 64, F);
+        LOCAL_NAME(finish)(sum[0][p], sum[1][p], bias + bias0, y + y0, (first + p) * 64, F);
 }
 
 #undef DEPTH

@@ -25,10 +25,10 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         return;
 #include "weighted/blocks_rows.clh"
     float16 sum[MR][4];
-    LOCAL_NAME(tile)(left, up, w + (size_t)panel * (K / 32) * PANEL_BLOCK, K, sum);
+    LOCAL_NAME(tile)(left, w + (size_t)panel * (K / 32) * PANEL_BLOCK, K, sum);
     for (int r = 0; r < MR && m + r < rows; r++)
         LOCAL_NAME(finish)
-        ((const float *)sum[r], down[r], bias + bias0, residual + residual0 + (m + r) * residual_row,
+        ((const float *)sum[r], bias + bias0, residual + residual0 + (m + r) * residual_row,
          y + y0 + (m + r) * y_row, panel * 64, N);
 }
 

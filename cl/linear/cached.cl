@@ -37,7 +37,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
 
     for (int m = first; m < end; m++)
         LOCAL_NAME(finish)
-        ((const float *)(sums + (m - first) * 4), 1.0f, bias + bias0, residual + residual0 + m * residual_row,
+        ((const float *)(sums + (m - first) * 4), bias + bias0, residual + residual0 + m * residual_row,
          y + y0 + m * y_row, n, N);
 }
 

@@ -34,7 +34,7 @@ KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMEN
     for (int own = 0; own < OWN; own++) {
         const int m = own * SPLIT + part;
         if (m < rows && n < N) {
-            float v = sum[own][0] * DOWN(m);
+            float v = sum[own][0];
 #include "linear/finish_one.clh"
         }
     }

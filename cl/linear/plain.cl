@@ -41,8 +41,9 @@
  *           blocks of q8_0 or q4_0
  *   order   each output is one sum, formed by fma with ascending k, whatever the tile: a row of x
  *           gives the same bytes in any batch
- *   int8    each row of x is quantised by its largest magnitude a, q = rint(x * 127/a). The integer
- *           sum of a block is exact; the scaled sums of blocks are added as above
+ *   int8    each block of 32 inputs of x is quantised by its largest magnitude a, q = rint(x * 127/a).
+ *           The integer sum of a block is exact; it is multiplied by a/127, then by the weights' scale in
+ *           the fma that adds it, with ascending k
  *   needs   nothing beyond OpenCL C 1.1
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT; INT8
  *           TM rows of a tile: 1 where there is one row, else 4
@@ -82,15 +83,14 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
         column[c] = w0 + min(n + c, N - 1) * wn;
 
 #if INT8
-    float up[TM], down[TM];
-    for (int r = 0; r < TM; r++)
-        up[r] = tsr_int8_scale(x + row[r], K, &down[r]);
-
     for (int k = 0; k < K; k += 32) {
         int whole[TM][32];
-        for (int r = 0; r < TM; r++)
+        float down[TM];
+        for (int r = 0; r < TM; r++) {
+            const float up = tsr_int8_scale(x + row[r] + k, &down[r]);
             for (int i = 0; i < 32; i++)
-                whole[r][i] = convert_int_rte(x[row[r] + k + i] * up[r]);
+                whole[r][i] = convert_int_rte(x[row[r] + k + i] * up);
+        }
         for (int c = 0; c < TN; c++) {
             const float scale = BLOCK_SCALE(W_DTYPE, w, column[c] + k);
             int part[TM];
@@ -102,12 +102,9 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
                     part[r] += whole[r][i] * right;
             }
             for (int r = 0; r < TM; r++)
-                sum[r][c] = fma((float)part[r], scale, sum[r][c]);
+                sum[r][c] = fma((float)part[r] * down[r], scale, sum[r][c]);
         }
     }
-    for (int r = 0; r < TM; r++)
-        for (int c = 0; c < TN; c++)
-            sum[r][c] *= down[r];
 #else
     for (int k = 0; k < K; k++) {
         float right[TN];

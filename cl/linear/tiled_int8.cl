@@ -22,7 +22,8 @@
  *           Without it sm_90 had about 2,000 instructions for 1,024 multiply-adds; gfx1030 and Intel's
  *           find it in the shifts, but gfx1030 spends 1,300 instructions on repacking */
 #include "matmul/dot.clh"
-#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 4))
+#include "weighted/quantise.clh"
+#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_n + (n) < N)
 #define OUTPUT_OF(n) (tile_n + (n))

@@ -15,7 +15,8 @@
  *   paid    never run on a device. Compiled for each (docs/gpu.md): none needs scratch memory
  *   source  the heads of units/*.clh */
 #include "units/unit.clh"
-#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 4))
+#include "weighted/quantise.clh"
+#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_n + (n) < N)
 #define OUTPUT_OF(n) (tile_n + (n))

@@ -41,8 +41,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     LOCAL_NAME(tile)(packed, w + (size_t)panel * (K / 32) * VNNI_BLOCK(W_BITS), K, rows, sum);
     for (int r = 0; r < rows; r++)
         LOCAL_NAME(finish)
-        (sum[r], *(__global const float *)(packed + r * VNNI_ROW_BYTES(K)), bias + bias0,
-         residual + residual0 + (m + r) * residual_row, y + y0 + (m + r) * y_row, panel * 64, N);
+        (sum[r], bias + bias0, residual + residual0 + (m + r) * residual_row, y + y0 + (m + r) * y_row, panel * 64, N);
 }
 
 #undef MR

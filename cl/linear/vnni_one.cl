@@ -22,23 +22,21 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
                     int residual_row, int y_row, int P)
 {
     const int panels = (N + 63) / 64, first = ITEM(0) * P, count = min(P, panels - first);
-    uchar whole[DEPTH / 32 * 36] __attribute__((aligned(64)));
+    uchar whole[DEPTH / 32 * 40] __attribute__((aligned(64)));
     float sum[MOST][64] __attribute__((aligned(64)));
     if (count <= 0 || SIZE(R) <= 0)
         return;
     for (int i = 0; i < count * 4; i++)
         ((float16 *)sum)[i] = 0.0f;
-    float down, up = tsr_vnni_scale(x + x0, K, &down);
-    int offset = VNNI_OFFSET(W_BITS);
     for (int k = 0; k < K; k += DEPTH) {
-        const ulong blocks = (ulong)(min(DEPTH, K - k) / 32);
-        tsr_vnni_quantise((ulong)(x + x0 + k), blocks, (ulong)whole, (ulong)&up, (ulong)&offset);
+        const int blocks = min(DEPTH, K - k) / 32;
+        tsr_vnni_quantise(x + x0 + k, blocks, (ulong)whole, VNNI_OFFSET(W_BITS));
         for (int p = 0; p < count; p++)
             TSR_PASTE(tsr_vnni_one_, W_BITS)
-            ((ulong)w + (ulong)((first + p) * (K / 32) + k / 32) * VNNI_BLOCK(W_BITS), (ulong)sum[p], blocks, (ulong)whole);
+            ((ulong)w + (ulong)((first + p) * (K / 32) + k / 32) * VNNI_BLOCK(W_BITS), (ulong)sum[p], (ulong)blocks, (ulong)whole);
     }
     for (int p = 0; p < count; p++)
-        LOCAL_NAME(finish)(sum[p], down, bias + bias0, residual + residual0, y + y0, (first + p) * 64, N);
+        LOCAL_NAME(finish)(sum[p], bias + bias0, residual + residual0, y + y0, (first + p) * 64, N);
 }
 
 #undef DEPTH

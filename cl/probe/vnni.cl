@@ -19,9 +19,9 @@ static void probe_expect(const uchar *panel, const uchar *row, int bits, float *
             for (int k = 0; k < 32; k++) {
                 const int byte = w[(k / 4 % groups * 64 + lane) * 4 + k % 4];
                 const int whole = bits == 8 ? byte - 128 : (byte >> k / 16 * 4 & 15) - 8;
-                part += whole * (char)row[b * 36 + 4 + k];
+                part += whole * (char)row[b * 40 + 8 + k];
             }
-            sum[lane] = fma((float)part, vload_half(lane, (const half *)(w + bytes)), sum[lane]);
+            sum[lane] = fma((float)part * *(const float *)(row + b * 40 + 4), vload_half(lane, (const half *)(w + bytes)), sum[lane]);
         }
     }
 }
@@ -65,20 +65,17 @@ static void probe_reset(float *sum)
 /* Compares the quantising of a row with plain loops. */
 static int probe_row(__global const float *x, int offset, uchar *row)
 {
-    float down, up = tsr_vnni_scale(x, PROBE_K, &down), largest = 0.0f;
     int wrong = 0;
-    tsr_vnni_quantise((ulong)x, PROBE_K / 32, (ulong)row, (ulong)&up, (ulong)&offset);
-    for (int k = 0; k < PROBE_K; k++)
-        largest = fmax(largest, fabs(x[k]));
-    wrong += up != 127.0f / largest || down != largest / 127.0f;
+    tsr_vnni_quantise(x, PROBE_K / 32, (ulong)row, offset);
     for (int b = 0; b < PROBE_K / 32; b++) {
+        float down, up = tsr_int8_scale(x + b * 32, &down);
         int sum = 0;
         for (int k = 0; k < 32; k++) {
             const int whole = convert_int_rte(x[b * 32 + k] * up);
-            wrong += (char)row[b * 36 + 4 + k] != whole;
+            wrong += (char)row[b * 40 + 8 + k] != whole;
             sum += whole;
         }
-        wrong += *(const int *)(row + b * 36) != offset * sum;
+        wrong += *(const int *)(row + b * 40) != offset * sum || *(const float *)(row + b * 40 + 4) != down;
     }
     return wrong;
 }

@@ -19,10 +19,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global uchar *scrat
     for (int r = ITEM(0) * VNNI_ROWS; r < end; r++) {
         __global const float *from = x + x0 + r * x_row;
         __global uchar *to = scratch + (size_t)r * VNNI_ROW_BYTES(K);
-        float down, up = tsr_vnni_scale(from, K, &down);
-        int offset = VNNI_OFFSET(W_BITS);
-        *(__global float *)to = down;
-        tsr_vnni_quantise((ulong)from, (ulong)(K / 32), (ulong)(to + 4), (ulong)&up, (ulong)&offset);
+        tsr_vnni_quantise(from, K / 32, (ulong)to, VNNI_OFFSET(W_BITS));
     }
 }
 

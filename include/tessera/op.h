@@ -489,11 +489,11 @@ typedef enum tsr_compute {
      * what the K additions in f32 round. Where one of these is above 65504, the result may be an
      * infinity or a NaN. A device with neither computes as F32, which is within the same bound. */
     TSR_COMPUTE_F16 = 1,
-    /** For weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 only. Each row of x becomes 8-bit integers,
-     * q = rint(x * (127 / a)) with a = max |x| of the row. The integer sums of each block of 32 are
-     * exact; they are multiplied by the block's scale and accumulated by fma, in the order of
-     * increasing k; the result is multiplied by a / 127; then come bias, activation and residual. A
-     * row with a < 2^-120 counts as zeros; a row with an infinity or a NaN may give anything. */
+    /** For weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 only. Each block of 32 inputs of a row of x
+     * becomes 8-bit integers, q = rint(x * (127 / a)) with a = max |x| of the block. The integer sum
+     * of a block is exact; it is multiplied by a / 127 and accumulated by an fma with the scale of
+     * the weight's block, in the order of increasing k; then come bias, activation and residual. A
+     * block with a < 2^-120 counts as zeros; a row with an infinity or a NaN may give anything. */
     TSR_COMPUTE_INT8 = 2,
     /** x and the weight are rounded to bf16; their products are exact and are summed in f32 by
      * matrix units, in an order of the unit's own; then come bias, activation and residual in f32.

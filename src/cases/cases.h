@@ -39,8 +39,9 @@ typedef enum tsri_case_fill {
     TSRI_CASE_NUMBERS,     /* the operand's four numbers, repeated */
     TSRI_CASE_MASK,        /* 0, and -inf with probability `low` */
     TSRI_CASE_SOME_NAN,    /* uniform in [-1, 1), and NaN with probability `low` */
-    /* (m + r) * high / 127, where m is an integer and |r| <= 0.4, with high at the end or at the
-     * start of a row: int8 products quantise the row to m, however its scale is rounded */
+    /* (m + r) * most / 127, where m is an integer and |r| <= 0.4, with `most` at the end or at the
+     * start of each block of 32 in a row; most is high, or a half or a third of it, in turn: int8
+     * products quantise the block to m, however its scale is rounded */
     TSRI_CASE_STEPS
 } tsri_case_fill;
 

@@ -313,7 +313,7 @@
 typedef enum tsri_tensor_role {
     TSRI_TENSOR_NUMBERS,  /* any */
     TSRI_TENSOR_POSITIVE, /* the op divides by them or takes their roots */
-    TSRI_TENSOR_ODD,      /* factors of a row that may then be quantised */
+    TSRI_TENSOR_ODD,      /* factors of numbers that may then be quantised */
     TSRI_TENSOR_INDEX,    /* a place in what it counts; places may repeat */
     TSRI_TENSOR_SLOT,     /* the same, but sequences that write have slots of their own */
     TSRI_TENSOR_PAST,     /* how many positions of a sequence come before this run's */

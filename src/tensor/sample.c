@@ -71,7 +71,7 @@ static float number(bool positive, uint32_t input, size_t i) {
     return !positive ? value : 0.125f + (value < 0 ? -value : value);
 }
 
-/* An odd number of eighths. A row of products of two of these is quantised to 127 a / b with odd a and
+/* An odd number of eighths. A block of products of two of these is quantised to 127 a / b with odd a and
  * b, which is never halfway between two integers, nor so near it that a rounding before counts. */
 static float odd_number(uint32_t input, size_t i) {
     return (float)(2 * (int)(scramble((uint32_t)i, input) % 10) - 9) / 8.0f;

@@ -37,9 +37,9 @@ static tsri_case *add(tsri_case_list *list, int64_t T, int64_t K, int64_t F, tsr
 static void int8(tsri_case *c, int64_t K) {
     c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_INT8;
     c->in[0].fill = TSRI_CASE_STEPS;
-    c->bound[0].terms = (2.3 * (double)(K / 32 + 12) + 24) * TSRI_CASE_U;
+    c->bound[0].terms = (2.3 * (double)(K / 32 + 13) + 24) * TSRI_CASE_U;
     tsri_case_reason(c,
-                     "(2.3 (K/32 + 12) + 24) u sum|gate terms| sum|up terms|, K = %lld: as "
+                     "(2.3 (K/32 + 13) + 24) u sum|gate terms| sum|up terms|, K = %lld: as "
                      "linear's int8, twice",
                      (long long)K);
 }

@@ -53,14 +53,15 @@ static tsri_case *add(tsri_case_list *list, shape s, tsr_dtype dtype, bool trans
 }
 
 /* By their fill, x has the same integers on all devices, and so the same sums of blocks. What can
- * differ are K / 32 sums, two scales (a division to within 5 u), bias, activation and residual. */
+ * differ are K / 32 sums, the two scales of a block (a division to within 5 u, a product), bias,
+ * activation and residual. */
 static void int8(tsri_case *c, int64_t K, bool activated) {
     c->attrs.linear.compute = TSR_COMPUTE_INT8;
     c->in[0].fill = TSRI_CASE_STEPS;
     c->in[0].high = 3;
-    bound(c, K / 32 + 8, activated);
+    bound(c, K / 32 + 9, activated);
     tsri_case_reason(c,
-                     "1.13 (K/32 + 12) u sum|terms|, K = %lld: exact sums of blocks, one rounding "
+                     "1.13 (K/32 + 13) u sum|terms|, K = %lld: exact sums of blocks, one rounding "
                      "each, the scales of w and x, slope of the activation 1.13%s",
                      (long long)K, activated ? "; 20 u for the activation itself" : "");
 }

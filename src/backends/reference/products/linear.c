@@ -6,12 +6,13 @@
 #include "tensor/blocks.h"
 #include "tensor/convert.h"
 #include "tensor/operands.h"
+#include "tensor/quantize.h"
 #include "tensor/shape.h"
 
 #include <math.h>
 
 TSRI_OPERANDS(linear); /* glu_linear has no residual: its norm is one place before */
-enum { GATED_NORM = RESIDUAL };
+enum { GATED_NORM = RESIDUAL, BLOCK = 32 /* numbers that share a scale */ };
 
 static double bias_of(const tsri_reference_view *bias, int64_t n) {
     return bias->data ? tsri_reference_load(bias, n * bias->stride[0]) : 0;
@@ -23,8 +24,8 @@ typedef struct product {
     tsri_reference_view x, w, bias;  /* x: the rows that are multiplied */
     bool transposed, int8;           /* transposed: output n is row n of w, else column n of it */
     double eps;
-    int64_t x_at;   /* place of the current row of x */
-    float up, down; /* int8: 127 / a and a / 127, or 0 and 0 */
+    int64_t x_at;      /* place of the current row of x */
+    double *quantised; /* int8: what is left of that row */
 } product;
 
 static product operands(const tsri_reference_call *call, const tsr_linear_attrs *attrs,
@@ -37,57 +38,66 @@ static product operands(const tsri_reference_call *call, const tsr_linear_attrs 
                  .int8 = attrs->compute == TSR_COMPUTE_INT8,
                  .eps = attrs->norm_eps};
     p.x = p.given;
+    p.quantised = call->scratch;
     if (p.norm.data)
         p.x = (tsri_reference_view){.data = (char *)call->scratch,
                                     .dtype = TSR_F32,
                                     .rank = 1,
                                     .dim = {tsri_reference_columns(&p.given)},
                                     .stride = {1}};
+    if (p.norm.data)
+        p.quantised += tsri_reference_columns(&p.given);
     return p;
 }
 
-/* A normed row of x, in f32, takes less than K doubles. */
+/* A normed row of x, in f32, which takes less than K doubles; a quantised one, in double. */
 int64_t tsri_reference_linear_scratch(const tsr_op *op, const int64_t *sizes) {
     const uint32_t norm = op->id == TSR_OP_LINEAR ? NORM : GATED_NORM;
-    return op->n_in > norm && op->in[norm]
-               ? tsri_tensor_value(tsri_tensor_columns(op->in[X]), sizes)
-               : 0;
+    const int64_t K = tsri_tensor_value(tsri_tensor_columns(op->in[X]), sizes);
+    return (op->n_in > norm && op->in[norm] ? K : 0) +
+           (tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype) ? K : 0);
+}
+
+/* Quantises each block of a row of x, and leaves what its integers stand for. */
+static void quantise(const product *p) {
+    const int64_t step = tsri_reference_step(&p->x);
+    for (int64_t k = 0; k < tsri_reference_columns(&p->x); k += BLOCK) {
+        float x[BLOCK], largest = 0;
+        for (int i = 0; i < BLOCK; i++) {
+            x[i] = (float)tsri_reference_load(&p->x, p->x_at + (k + i) * step);
+            largest = fmaxf(largest, fabsf(x[i]));
+        }
+        const float up = largest >= 0x1p-120f ? 127.0f / largest : 0,
+                    down = largest >= 0x1p-120f ? largest / 127.0f : 0;
+        for (int i = 0; i < BLOCK; i++) {
+            const float scaled = x[i] * up; /* rounded to f32, as in every kernel variant */
+            p->quantised[k + i] = (double)rintf(scaled) * down;
+        }
+    }
 }
 
 static void take_row(product *p, int64_t r) {
     static const tsri_reference_view no_bias = {0};
-    float largest = 0;
     p->x_at = p->norm.data ? 0 : tsri_reference_row_at(&p->x, r);
     if (p->norm.data)
         tsri_reference_normalise(&p->given, tsri_reference_row_at(&p->given, r), TSR_NORM_RMS,
                                  p->eps, &p->norm, &no_bias, &p->x, 0);
-    if (!p->int8)
-        return;
-    for (int64_t k = 0; k < tsri_reference_columns(&p->x); k++)
-        largest = fmaxf(largest, fabsf((float)tsri_reference_load(
-                                     &p->x, p->x_at + k * tsri_reference_step(&p->x))));
-    p->up = largest >= 0x1p-120f ? 127.0f / largest : 0;
-    p->down = largest >= 0x1p-120f ? largest / 127.0f : 0;
+    if (p->int8)
+        quantise(p);
 }
 
-/* The products of the quantised row of x with the blocks of output n. The integers of each block
- * are exact; scales are applied in double. */
+/* The product of the quantised row of x with the blocks of output n, in double. */
 static double int8_sum(const product *p, int64_t n) {
-    enum { BLOCK = 32 };
     const int bytes = tsri_tensor_dtype_info((tsr_dtype)p->w.dtype)->bytes;
     const char *block = p->w.data + n * p->w.stride[0] / BLOCK * bytes;
     double sum = 0;
     for (int64_t k = 0; k < tsri_reference_columns(&p->x); k += BLOCK, block += bytes) {
         float w[BLOCK];
         tsri_tensor_unpack((tsr_dtype)p->w.dtype, block, w, BLOCK);
-        for (int i = 0; i < BLOCK; i++) {
-            const float x =
-                (float)tsri_reference_load(&p->x, p->x_at + (k + i) * tsri_reference_step(&p->x));
-            const float scaled = x * p->up; /* rounded to f32, as in every kernel variant */
-            sum += (double)rintf(scaled) * w[i];
-        }
+        for (int i = 0; i < BLOCK; i++)
+            sum += p->quantised[k + i] * w[i];
     }
-    return sum * p->down;
+    return sum;
 }
 
 /* <row of x, output n of w> + bias[n] */

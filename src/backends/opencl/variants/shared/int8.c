@@ -44,7 +44,7 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
     const int64_t m = gm * int8_rows(op), n = gn * int8_columns(op);
     return fits_products(op, why) && (!variant->layout || fits_panels(op, why)) &&
            tsri_opencl_fits_normed(facts, op, why) &&
-           tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, 8 * (8 * (m + n + 8) + n),
+           tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, 8 * (9 * (m + n) + 64),
                                   why);
 }
 
@@ -58,11 +58,12 @@ void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *o
     tsri_opencl_define_int(defines, "PANELS", variant->layout != NULL);
 }
 
-/* The bytes that quantise_rows.cl writes: a row's numbers, four to a word, a word with the row's scale,
- * and three more. */
+/* The bytes that quantise_rows.cl writes: a row's numbers, four to a word, and the factors of its blocks
+ * of 32, in whole groups of four words. */
 static tsr_dim packed_bytes(const tsr_op *op) {
+    const int64_t depth = tsri_opencl_weight_depth(op), blocks = depth / 32;
     return tsri_tensor_times(tsri_tensor_rows(op->in[X]),
-                             tsri_tensor_const(tsri_opencl_weight_depth(op) + 16));
+                             tsri_tensor_const(depth + (blocks + 3) / 4 * 16));
 }
 
 /* The arguments of both kernels; `direct`: x itself, not what the stage made of it. */
@@ -107,9 +108,8 @@ bool tsri_opencl_fits_units_int8(const tsri_opencl_variant *variant, const tsri_
                   row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
     return fits_products(op, why) && fits_panels(op, why) &&
            tsri_opencl_fits_normed(facts, op, why) &&
-           tsri_opencl_fits_group(
-               facts, tile.items < row ? row : tile.items,
-               8 * ((tile.rows + tile.columns) * (8 * blocks + 4) + tile.columns * blocks), why);
+           tsri_opencl_fits_group(facts, tile.items < row ? row : tile.items,
+                                  8 * (tile.rows + tile.columns) * (9 * blocks + 4), why);
 }
 
 bool tsri_opencl_fits_units_int8_few(const tsri_opencl_variant *variant,
@@ -175,7 +175,7 @@ bool tsri_opencl_fits_int8_few(const tsri_opencl_variant *variant, const tsri_op
            tsri_opencl_fits_group(
                facts, 32 * split < row ? row : 32 * split,
                (step > FEW_LOCAL ? step : FEW_LOCAL) +
-                   (direct ? (row_bytes(op) + 4) * tsri_opencl_built_rows(op) : 0),
+                   (direct ? row_bytes(op) / 8 * 9 * tsri_opencl_built_rows(op) : 0),
                why);
 }
 
