@@ -46,7 +46,9 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          "how keys and values are stored: f32 (default), or f16, which needs half the memory", 0, 0,
          NULL},
         {"compute", 0, CLI_TEXT, &app->compute_name, "TYPE",
-         "how matrix products are computed: f32, f16, bf16, int8 (with q8 and q4 weights), or auto",
+         "how matrix products are computed: f32, f16, bf16, int8 (with q8 and q4 weights, for 0.34 "
+         "% "
+         "more perplexity as measured), or auto",
          0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
          "the most tokens a sequence may have (default: as many as the model can read)", 1, 1 << 30,
