@@ -99,6 +99,8 @@ def test_devices(_):
 
 def test_cache(folder):
     place = environment(TESSERA_CACHE=folder / "c")
+    for option in ("-d", "reference"), ("--dtype", "q8"), ("-c", "8"), ("-t", "2"), ("--kernels", "linear=plain"), ("--lora", folder):
+        refused(2, "takes no model, no device and no option of them", "cache", "clear", *option)
     equal(json.loads(run("cache", "--json", env=place).text), {"folder": str(folder / "c"), "bytes": 0, "cleared": False, "files": []})
     (folder / "c" / "sub").mkdir()
     (folder / "c" / "sub" / "entry").write_bytes(b"12345")

@@ -62,8 +62,16 @@ static int show(tsri_cli_app *app, bool clear) {
 
 /* `verb` is list or clear. No driver is loaded: this works even where one crashes. */
 static int show_files(tsri_cli_app *app, const tsri_cli_list *operands, const char *verb) {
-    if (operands->n > 1 || app->model_name || app->device_name)
-        return tsri_cli_fail(CLI_USAGE, "cache %s takes no model and no device; cache warm does",
+    const void *const texts[] = {app->model_name,    app->device_name,  app->dtype_name,
+                                 app->kv_dtype_name, app->compute_name, app->kernels,
+                                 app->bundle,        app->profile};
+    bool used = operands->n > 1 || app->backends.n || app->loras.n || app->threads || app->context;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        used |= texts[i] != NULL;
+    if (used)
+        return tsri_cli_fail(CLI_USAGE,
+                             "cache %s takes no model, no device and no option of them; cache warm "
+                             "does",
                              verb);
     app->device_name = "reference";
     const int code = tsri_cli_open_engine(app);
