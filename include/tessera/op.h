@@ -491,9 +491,10 @@ typedef enum tsr_compute {
     TSR_COMPUTE_F16 = 1,
     /** For weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 only. Each block of 32 inputs of a row of x
      * becomes 8-bit integers, q = rint(x * (127 / a)) with a = max |x| of the block. The integer sum
-     * of a block is exact; it is multiplied by a / 127 and accumulated by an fma with the scale of
-     * the weight's block, in the order of increasing k; then come bias, activation and residual. A
-     * block with a < 2^-120 counts as zeros; a row with an infinity or a NaN may give anything. */
+     * of a block is exact; it is multiplied by a / 127, whose last two bits are cleared, and
+     * accumulated by an fma with the scale of the weight's block, in the order of increasing k; then
+     * come bias, activation and residual. A block with a < 2^-120 counts as zeros; a row with an
+     * infinity or a NaN may give anything. */
     TSR_COMPUTE_INT8 = 2,
     /** x and the weight are rounded to bf16; their products are exact and are summed in f32 by
      * matrix units, in an order of the unit's own; then come bias, activation and residual in f32.

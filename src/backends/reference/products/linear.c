@@ -10,6 +10,7 @@
 #include "tensor/shape.h"
 
 #include <math.h>
+#include <string.h>
 
 TSRI_OPERANDS(linear); /* glu_linear has no residual: its norm is one place before */
 enum { GATED_NORM = RESIDUAL, BLOCK = 32 /* numbers that share a scale */ };
@@ -58,6 +59,14 @@ int64_t tsri_reference_linear_scratch(const tsr_op *op, const int64_t *sizes) {
            (tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype) ? K : 0);
 }
 
+static float without_two_bits(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    bits &= ~(uint32_t)3;
+    memcpy(&v, &bits, sizeof bits);
+    return v;
+}
+
 /* Quantises each block of a row of x, and leaves what its integers stand for. */
 static void quantise(const product *p) {
     const int64_t step = tsri_reference_step(&p->x);
@@ -68,7 +77,7 @@ static void quantise(const product *p) {
             largest = fmaxf(largest, fabsf(x[i]));
         }
         const float up = largest >= 0x1p-120f ? 127.0f / largest : 0,
-                    down = largest >= 0x1p-120f ? largest / 127.0f : 0;
+                    down = largest >= 0x1p-120f ? without_two_bits(largest / 127.0f) : 0;
         for (int i = 0; i < BLOCK; i++) {
             const float scaled = x[i] * up; /* rounded to f32, as in every kernel variant */
             p->quantised[k + i] = (double)rintf(scaled) * down;

@@ -16,7 +16,7 @@ static bool is_int8(const tsr_op *op) {
 
 /* The bytes of a row of x in the form of weighted/vnni.clh. */
 static int64_t row_bytes(const tsr_op *op) {
-    return tsri_opencl_weight_depth(op) / 32 * 40;
+    return tsri_opencl_weight_depth(op) / 32 * 44;
 }
 
 bool tsri_opencl_fits_blocks(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
