@@ -17,8 +17,8 @@
  *           plain          372.7     11.0    1.00     368.2     11.1    1.00
  *           lanes           75.9     54.1    4.91      30.4    134.9   12.10 */
 
-ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __global const int *dims, int R,
-             int R_set, int V, int V_set, int x_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __global const int *dims,
+                    int R, int R_set, int V, int V_set, int x_row)
 {
     const int r = ITEM(0), n = SIZE(V);
     if (r >= SIZE(R))

@@ -31,7 +31,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
                     __global const int *dims, int R, int R_set, int F, int K, int x_row, int y_row, int P)
 {
     const int panels = F / 64, first = ITEM(0) * P, count = min(P, panels - first);
-    uchar whole[DEPTH / 32 * 44] __attribute__((aligned(64)));
+    uchar whole[VNNI_ROW_BYTES(DEPTH)] __attribute__((aligned(64)));
     float sum[2][MOST][64] __attribute__((aligned(64)));
     if (count <= 0 || SIZE(R) <= 0)
         return;

@@ -7,8 +7,8 @@
  *           as linear/tiled
  *   adds    over linear/tiled: products of integers, four to a word
  *   order   as linear/plain: the same bytes, in any batch
- *   needs   a work-group of GN*GM and 8 * (8 * (GM*TM + GN*TN + 8) + GN*TN) bytes of local memory:
- *           64 work-items and 7 KiB by default; DOT: a compiler with dot products of bytes, which
+ *   needs   a work-group of GN*GM and 8 * (9 * (GM*TM + GN*TN) + 64) bytes of local memory:
+ *           64 work-items and 7.25 KiB by default; DOT: a compiler with dot products of bytes, which
  *           probe/dot.cl tries; else shifts and products of OpenCL C 1.1
  *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1; PANELS 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows

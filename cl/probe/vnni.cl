@@ -19,9 +19,9 @@ static void probe_expect(const uchar *panel, const uchar *row, int bits, float *
             for (int k = 0; k < 32; k++) {
                 const int byte = w[(k / 4 % groups * 64 + lane) * 4 + k % 4];
                 const int whole = bits == 8 ? byte - 128 : (byte >> k / 16 * 4 & 15) - 8;
-                part += whole * (char)row[b * 44 + 12 + k];
+                part += whole * (char)row[b * VNNI_ROW_BLOCK + 12 + k];
             }
-            sum[lane] = fma((float)part * *(const float *)(row + b * 44 + 4), vload_half(lane, (const half *)(w + bytes)), sum[lane]);
+            sum[lane] = fma((float)part * *(const float *)(row + b * VNNI_ROW_BLOCK + 4), vload_half(lane, (const half *)(w + bytes)), sum[lane]);
         }
     }
 }
@@ -72,10 +72,10 @@ static int probe_row(__global const float *x, int offset, uchar *row)
         int sum = 0;
         for (int k = 0; k < 32; k++) {
             const int whole = convert_int_rte(x[b * 32 + k] * up);
-            wrong += (char)row[b * 44 + 12 + k] != whole;
+            wrong += (char)row[b * VNNI_ROW_BLOCK + 12 + k] != whole;
             sum += whole;
         }
-        wrong += *(const int *)(row + b * 44) != offset * sum + VNNI_BIAS || *(const float *)(row + b * 44 + 4) != down;
+        wrong += *(const int *)(row + b * VNNI_ROW_BLOCK) != offset * sum + VNNI_BIAS || *(const float *)(row + b * VNNI_ROW_BLOCK + 4) != down;
     }
     return wrong;
 }

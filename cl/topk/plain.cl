@@ -26,8 +26,8 @@
 #define BEATS(u, v) ((u) > (v) || (isnan(v) && !isnan(u)))
 
 ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int values0,
-             __global int *indices, int indices0, __global float *lse, int lse0, __global const int *dims, int R,
-             int R_set, int V, int V_set, int k, int x_row)
+                    __global int *indices, int indices0, __global float *lse, int lse0, __global const int *dims, int R,
+                    int R_set, int V, int V_set, int k, int x_row)
 {
     const int r = ITEM(0), n = SIZE(V);
     if (r >= SIZE(R))
