@@ -45,7 +45,7 @@ ParameterizedTest(subject *s, verify, rows) {
     const tsr_verify_options options = {.struct_size = sizeof options,
                                         .op = s->op,
                                         .level = cases == TEST_SMOKE ? 1 : 2,
-                                        .every = cases == TEST_ALL ? 16 : 0,
+                                        .every = cases == TEST_ALL ? 24 : 0,
                                         .first = cases_turn()};
     tsr_verify_summary summary = {.struct_size = sizeof summary};
     tsr_engine *engine = NULL;

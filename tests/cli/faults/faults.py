@@ -20,7 +20,7 @@ from support.runs import checkpoints, command, every, make, whole
 LAYER = BUILD / "tests" / "host_layer.so"
 SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))
 TRIES = 100000 if ALL else 5  # faults of one kind in one command
-SECONDS = 3 if ALL else 0.3  # seconds that one kind may take in one command
+SECONDS = 2 if ALL else 0.3  # seconds that one kind may take in one command
 TRIES_OF_JSON = 100000 if ALL else 200
 PATIENCE = 60
 COMMIT = subprocess.run(["git", "rev-parse", "HEAD"], cwd=SOURCE, capture_output=True, check=False).stdout

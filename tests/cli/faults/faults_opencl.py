@@ -2,7 +2,7 @@
 """Whole commands in which one OpenCL call fails: each call, before or after it is made, with codes of all kinds. The process must give the same
 result, or one message and exit code 4 (5 where the driver has no host memory); never a signal, a broken heap, a hang, or a half-written file.
 
-Only a few calls of each kind are tried; with ci/test --all every call, for at most five minutes, and then it prints how many were tried.
+Only a few calls of each kind are tried; with ci/test --all every call, for at most three minutes, and then it prints how many were tried.
 """
 
 import ctypes.util
@@ -17,7 +17,7 @@ import time
 from support.command import ALL, BUILD, COMMAND, DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, run, skip
 from support.runs import checkpoints, command, every, make, result, whole
 
-MINUTES = 5
+MINUTES = 3
 LAYER = BUILD / "tests" / "count_layer.so"
 CODES = (-5, -4, -14, -6, -36, -59, -9999)
 PATIENCE = 120
