@@ -13,8 +13,7 @@
 
 enum {
     SEED = 20170612,
-    PERIOD = 1 << 16, /* a timed case repeats so many elements */
-    BLOCK = 32        /* numbers with a scale of their own */
+    PERIOD = 1 << 16 /* a timed case repeats so many elements */
 };
 
 void tsri_case_leaf_dims(const tsri_case_operand *operand, tsr_dim dims[TSR_MAX_RANK]) {
@@ -36,9 +35,10 @@ static double step_at(const tsri_case_operand *operand, size_t i, size_t columns
                       double v) {
     const size_t margin = operand->view == TSRI_CASE_SLICED ? TSRI_CASE_MARGIN : 0;
     const size_t k = i % columns < margin ? 0 : i % columns - margin;
-    const size_t largest = i / columns % 2 ? 0 : BLOCK - 1;
-    const double m = floor(u * 253) - 126, most = operand->high / (double)(1 + k / BLOCK % 3);
-    return (k % BLOCK == largest ? 127 : m + 0.8 * v - 0.4) * most / 127;
+    const size_t largest = i / columns % 2 ? 0 : TSRI_TENSOR_BLOCK - 1;
+    const double m = floor(u * 253) - 126,
+                 most = operand->high / (double)(1 + k / TSRI_TENSOR_BLOCK % 3);
+    return (k % TSRI_TENSOR_BLOCK == largest ? 127 : m + 0.8 * v - 0.4) * most / 127;
 }
 
 static double element(const tsri_case_operand *operand, int number, size_t i, size_t n,

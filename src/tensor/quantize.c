@@ -13,7 +13,7 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-enum { BLOCK = 32, LANES = 8, NEAR_INFINITE = 0x7c00 };
+enum { LANES = 8, NEAR_INFINITE = 0x7c00 };
 
 /* Rounds to the nearest whole number, ties to even, for |x| < 2^22: a sum with 1.5 * 2^23 has no
  * fraction. */
@@ -35,7 +35,7 @@ static void store_half(uint8_t *p, uint16_t h) {
 static float largest(const float *x) {
     int32_t most = 0;
     float value;
-    for (int i = 0; i < BLOCK; i++) {
+    for (int i = 0; i < TSRI_TENSOR_BLOCK; i++) {
         int32_t bits;
         memcpy(&bits, &x[i], sizeof bits);
         bits &= 0x7fffffff;
@@ -49,7 +49,7 @@ static float largest(const float *x) {
 static float first_largest(const float *x) {
     const float most = largest(x);
     int i = 0;
-    while (i < BLOCK - 1 && fabsf(x[i]) != most)
+    while (i < TSRI_TENSOR_BLOCK - 1 && fabsf(x[i]) != most)
         i++;
     return x[i] < 0 ? -most : most;
 }
@@ -61,7 +61,7 @@ static void pack_q8_0(const float *x, uint8_t *out) {
     if (most > 127.5f * d) /* a subnormal scale that was rounded down a lot */
         d = tsri_tensor_f16_to_f32(++half);
     store_half(out, half);
-    for (int i = 0; i < BLOCK; i++) {
+    for (int i = 0; i < TSRI_TENSOR_BLOCK; i++) {
         const float q = d > 0 && half < NEAR_INFINITE ? clamp(nearest(x[i] / d), -127, 127) : 0;
         out[2 + i] = (uint8_t)(int8_t)q;
     }
@@ -76,7 +76,7 @@ static float total(const float *lanes) {
  * sum of squares: sum x^2 - sum (x - d q)^2 = 2 d sum xq - d^2 sum q^2. */
 static float fit(const float *x, float inverse, uint16_t *half) {
     float xq[LANES] = {0}, qq[LANES] = {0};
-    for (int i = 0; i < BLOCK; i += LANES)
+    for (int i = 0; i < TSRI_TENSOR_BLOCK; i += LANES)
         for (int l = 0; l < LANES; l++) {
             const float q = clamp(nearest(x[i + l] * inverse), -8, 7);
             xq[l] += x[i + l] * q;
@@ -111,14 +111,14 @@ static uint16_t best_scale(const float *x) {
 static void pack_q4_0(const float *x, uint8_t *out) {
     const uint16_t half = best_scale(x);
     const float d = tsri_tensor_f16_to_f32(half);
-    uint8_t q[BLOCK];
+    uint8_t q[TSRI_TENSOR_BLOCK];
     store_half(out, half);
-    for (int i = 0; i < BLOCK; i++) {
+    for (int i = 0; i < TSRI_TENSOR_BLOCK; i++) {
         const bool usable = d != 0 && (half & 0x7fff) < NEAR_INFINITE;
         q[i] = (uint8_t)(usable ? clamp(nearest(clamp(x[i] / d, -9, 8)), -8, 7) + 8 : 8);
     }
-    for (int i = 0; i < BLOCK / 2; i++)
-        out[2 + i] = (uint8_t)(q[i] | q[i + BLOCK / 2] << 4);
+    for (int i = 0; i < TSRI_TENSOR_BLOCK / 2; i++)
+        out[2 + i] = (uint8_t)(q[i] | q[i + TSRI_TENSOR_BLOCK / 2] << 4);
 }
 
 bool tsri_tensor_is_kept_blocks(tsr_dtype dtype) {
@@ -128,6 +128,6 @@ bool tsri_tensor_is_kept_blocks(tsr_dtype dtype) {
 void tsri_tensor_quantize(tsr_dtype type, const float *in, void *blocks, size_t n) {
     uint8_t *out = blocks;
     const size_t bytes = (size_t)tsri_tensor_dtype_info(type)->bytes;
-    for (size_t i = 0; i < n; i += BLOCK, out += bytes)
+    for (size_t i = 0; i < n; i += TSRI_TENSOR_BLOCK, out += bytes)
         (type == TSR_GGML_Q8_0 ? pack_q8_0 : pack_q4_0)(in + i, out);
 }

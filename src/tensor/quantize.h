@@ -19,6 +19,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Elements of a block; also the inputs of a product that share a scale where it is computed in int8. */
+enum { TSRI_TENSOR_BLOCK = 32 };
+
 /* Whether weights can be stored in blocks of this type: TSR_GGML_Q8_0 and TSR_GGML_Q4_0. */
 bool tsri_tensor_is_kept_blocks(tsr_dtype dtype);
 

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-enum { BLOCK = 32 }; /* elements in a block of the types that weights are kept in */
-
 static tsri_reference_view view_of(const tsr_tensor *tensor, const int64_t *sizes) {
     tsri_reference_view view = {0};
     if (!tensor || !tensor->buf)
@@ -66,9 +64,10 @@ int64_t tsri_reference_element_at(const tsri_reference_view *view, int64_t i) {
 }
 
 /* Unpacks the block that has element `at`. */
-static void unpack_at(const tsri_reference_view *view, int64_t at, float block[BLOCK]) {
+static void unpack_at(const tsri_reference_view *view, int64_t at, float block[TSRI_TENSOR_BLOCK]) {
     const int bytes = tsri_tensor_dtype_info((tsr_dtype)view->dtype)->bytes;
-    tsri_tensor_unpack((tsr_dtype)view->dtype, view->data + at / BLOCK * bytes, block, BLOCK);
+    tsri_tensor_unpack((tsr_dtype)view->dtype, view->data + at / TSRI_TENSOR_BLOCK * bytes, block,
+                       TSRI_TENSOR_BLOCK);
 }
 
 double tsri_reference_load(const tsri_reference_view *view, int64_t at) {
@@ -83,9 +82,9 @@ double tsri_reference_load(const tsri_reference_view *view, int64_t at) {
         return ((const double *)view->data)[at];
     case TSR_GGML_Q8_0:
     case TSR_GGML_Q4_0: {
-        float block[BLOCK];
+        float block[TSRI_TENSOR_BLOCK];
         unpack_at(view, at, block);
-        return block[at % BLOCK];
+        return block[at % TSRI_TENSOR_BLOCK];
     }
     default:
         return (double)tsri_reference_load_int(view, at);
@@ -136,11 +135,11 @@ double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_
     }
     if (tsri_tensor_is_kept_blocks((tsr_dtype)b->dtype) && a->dtype == TSR_F32 && b_step == 1) {
         const float *x = (const float *)a->data + a_at;
-        float block[BLOCK];
+        float block[TSRI_TENSOR_BLOCK];
         for (int64_t i = 0; i < n; i++) {
-            if ((b_at + i) % BLOCK == 0 || i == 0)
+            if ((b_at + i) % TSRI_TENSOR_BLOCK == 0 || i == 0)
                 unpack_at(b, b_at + i, block);
-            sum += (double)x[i * a_step] * block[(b_at + i) % BLOCK];
+            sum += (double)x[i * a_step] * block[(b_at + i) % TSRI_TENSOR_BLOCK];
         }
         return sum;
     }

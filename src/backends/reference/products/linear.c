@@ -13,7 +13,7 @@
 #include <string.h>
 
 TSRI_OPERANDS(linear); /* glu_linear has no residual: its norm is one place before */
-enum { GATED_NORM = RESIDUAL, BLOCK = 32 /* numbers that share a scale */ };
+enum { GATED_NORM = RESIDUAL };
 
 static double bias_of(const tsri_reference_view *bias, int64_t n) {
     return bias->data ? tsri_reference_load(bias, n * bias->stride[0]) : 0;
@@ -70,15 +70,15 @@ static float without_two_bits(float v) {
 /* Quantises each block of a row of x, and leaves what its integers stand for. */
 static void quantise(const product *p) {
     const int64_t step = tsri_reference_step(&p->x);
-    for (int64_t k = 0; k < tsri_reference_columns(&p->x); k += BLOCK) {
-        float x[BLOCK], largest = 0;
-        for (int i = 0; i < BLOCK; i++) {
+    for (int64_t k = 0; k < tsri_reference_columns(&p->x); k += TSRI_TENSOR_BLOCK) {
+        float x[TSRI_TENSOR_BLOCK], largest = 0;
+        for (int i = 0; i < TSRI_TENSOR_BLOCK; i++) {
             x[i] = (float)tsri_reference_load(&p->x, p->x_at + (k + i) * step);
             largest = fmaxf(largest, fabsf(x[i]));
         }
         const float up = largest >= 0x1p-120f ? 127.0f / largest : 0,
                     down = largest >= 0x1p-120f ? without_two_bits(largest / 127.0f) : 0;
-        for (int i = 0; i < BLOCK; i++) {
+        for (int i = 0; i < TSRI_TENSOR_BLOCK; i++) {
             const float scaled = x[i] * up; /* rounded to f32, as in every kernel variant */
             p->quantised[k + i] = (double)rintf(scaled) * down;
         }
@@ -98,12 +98,12 @@ static void take_row(product *p, int64_t r) {
 /* The product of the quantised row of x with the blocks of output n, in double. */
 static double int8_sum(const product *p, int64_t n) {
     const int bytes = tsri_tensor_dtype_info((tsr_dtype)p->w.dtype)->bytes;
-    const char *block = p->w.data + n * p->w.stride[0] / BLOCK * bytes;
+    const char *block = p->w.data + n * p->w.stride[0] / TSRI_TENSOR_BLOCK * bytes;
     double sum = 0;
-    for (int64_t k = 0; k < tsri_reference_columns(&p->x); k += BLOCK, block += bytes) {
-        float w[BLOCK];
-        tsri_tensor_unpack((tsr_dtype)p->w.dtype, block, w, BLOCK);
-        for (int i = 0; i < BLOCK; i++)
+    for (int64_t k = 0; k < tsri_reference_columns(&p->x); k += TSRI_TENSOR_BLOCK, block += bytes) {
+        float w[TSRI_TENSOR_BLOCK];
+        tsri_tensor_unpack((tsr_dtype)p->w.dtype, block, w, TSRI_TENSOR_BLOCK);
+        for (int i = 0; i < TSRI_TENSOR_BLOCK; i++)
             sum += p->quantised[k + i] * w[i];
     }
     return sum;
