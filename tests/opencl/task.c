@@ -70,8 +70,8 @@ static void generate(const uint32_t *lengths, uint32_t n) {
     OK(tsr_generate(model, list, n, &options, NULL, NULL, NULL));
 }
 
-/* Two programs: one of the kernels, and one of the kernels as a chain, which their self-tests run.
- * The same two serve all sizes. */
+/* Two programs: of the kernels that a chain joins, and of those that are launched by themselves. The
+ * same two serve all sizes. */
 Test(opencl_task, one_program_serves_all_prompts) {
     static const uint32_t lengths[] = {1, 5, 40, 100};
     for (int i = 0; i < 4; i++) {

@@ -36,17 +36,23 @@ static tsr_status add(need_list *list, tsri_opencl_instance *instance, tsri_open
     return TSR_OK;
 }
 
-static tsr_status build(tsr_dev *dev, const need_list *list) {
+/* Whether the instance is to be built as a kernel of its own. In a chain it is a function of the
+ * chain's program, which is enough. */
+static bool stands_alone(const tsri_opencl_instance *instance, bool chained) {
+    return instance->state == TSRI_OPENCL_NEW &&
+           !(chained && tsri_opencl_variant_chains(instance->variant));
+}
+
+static tsr_status build(tsr_dev *dev, const need_list *list, bool chained) {
     tsri_opencl_instance **instances = NULL;
+    size_t n = 0;
     TRY(tsri_base_new(list->n ? list->n : 1, sizeof *instances, &instances));
-    uint64_t n = 0;
-    for (size_t i = 0; i < list->n; i++) {
-        instances[i] = list->items[i].instance;
-        n += instances[i]->state == TSRI_OPENCL_NEW;
-    }
+    for (size_t i = 0; i < list->n; i++)
+        if (stands_alone(list->items[i].instance, chained))
+            instances[n++] = list->items[i].instance;
     tsr_status status = n ? tsri_opencl_progress(dev->state, "building kernels", 0, n) : TSR_OK;
     if (status == TSR_OK)
-        status = tsri_opencl_build(dev, instances, list->n);
+        status = tsri_opencl_build(dev, instances, n);
     if (status == TSR_OK && n)
         status = tsri_opencl_progress(dev->state, "building kernels", n, n);
     free(instances);
@@ -146,11 +152,14 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
     return status;
 }
 
-static bool has_new(const need_list *list) {
+/* Whether a program is to be built for the plan. */
+static bool builds(const tsr_plan *plan, const need_list *list) {
+    const bool joins = tsri_opencl_joins(plan);
+    const tsri_opencl_chain *chain = joins ? tsri_opencl_chain_for(plan) : NULL;
     for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].instance->state == TSRI_OPENCL_NEW)
+        if (stands_alone(list->items[i].instance, joins))
             return true;
-    return false;
+    return joins && !chain;
 }
 
 /* Records how many arguments each kernel has, by binding it without a kernel object. */
@@ -180,11 +189,11 @@ static tsr_status choose_chain(tsr_plan *plan, const need_list *list) {
     for (size_t i = 0; i < list->n; i++)
         others[i] = (tsri_opencl_chained){list->items[i].instance, list->items[i].step,
                                           list->items[i].bounds};
-    tsr_status status = tsri_opencl_progress(plan->dev->state, "joining kernels", 0, 1);
+    tsr_status status = tsri_opencl_progress(plan->dev->state, "building kernels", 0, list->n);
     if (status == TSR_OK)
         status = tsri_opencl_chain_choose(plan, others, list->n);
     if (status == TSR_OK)
-        status = tsri_opencl_progress(plan->dev->state, "joining kernels", 1, 1);
+        status = tsri_opencl_progress(plan->dev->state, "building kernels", list->n, list->n);
     free(others);
     return status;
 }
@@ -201,20 +210,18 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
         }
         /* Naming the relatives takes longer than everything else, so it is done only where
          * something is to be built. */
-        const bool more =
-            status == TSR_OK && first && !dev->no_self_test &&
-            (has_new(&list) || (tsri_opencl_chains(dev) && !tsri_opencl_chain_for(plan)));
+        const bool more = status == TSR_OK && first && !dev->no_self_test && builds(plan, &list);
         for (uint32_t i = 0; i < plan->n_ops && more && status == TSR_OK; i++)
             status = add_relatives(dev, &plan->steps[i], &list);
+        plan->chain = NULL;
+        if (status == TSR_OK && tsri_opencl_joins(plan))
+            status = choose_chain(plan, &list);
         if (status == TSR_OK)
-            status = build(dev, &list);
+            status = build(dev, &list, plan->chain);
         if (status == TSR_OK && dev->record)
             status = record(dev, plan, &list);
         for (uint32_t i = again = 0; i < plan->n_ops && status == TSR_OK; i++)
             again |= passes_over(plan->steps[i].instance);
-        plan->chain = NULL;
-        if (status == TSR_OK && !again && tsri_opencl_chains(dev))
-            status = choose_chain(plan, &list);
         if (status == TSR_OK && !again && !dev->record && !dev->no_self_test)
             status = tsri_opencl_self_test(plan, &again);
     }

@@ -34,8 +34,12 @@ bool tsri_opencl_chains(const tsr_dev *dev) {
            !dev->profile && sizeof(void *) == 8;
 }
 
+bool tsri_opencl_joins(const tsr_plan *plan) {
+    return tsri_opencl_chains(plan->dev) && plan->n_ops >= plan->dev->state->chain;
+}
+
 static bool takes_part(const tsri_opencl_instance *instance) {
-    return tsri_opencl_variant_chains(instance->variant) && instance->state == TSRI_OPENCL_BUILT;
+    return tsri_opencl_variant_chains(instance->variant) && instance->state != TSRI_OPENCL_REFUSED;
 }
 
 /* The index of an instance among the program's cases; -1 where it is not one of them. */
@@ -182,12 +186,23 @@ static tsr_status build(tsr_plan *plan, const tsri_opencl_chained *others, size_
     if (status == TSR_OK && chain->n)
         status = tsri_opencl_key_of(dev, "chain", source.data, source.size, &chain->key);
     if (status == TSR_OK && chain->n)
-        status = tsri_opencl_build_text(dev, &source, "tsr_chain", &chain->program);
+        status = tsri_opencl_build_text(dev, &source, chain->cases, chain->n, "tsr_chain",
+                                        &chain->program);
     tsri_base_bytes_clear(&source);
     return status;
 }
 
+/* Whether its program did not build, and a kernel of it was found that does not build alone. */
+static bool outdated(const tsri_opencl_chain *chain) {
+    bool refused = false;
+    for (size_t i = 0; i < chain->n; i++)
+        refused |= chain->cases[i]->state == TSRI_OPENCL_REFUSED;
+    return refused && !chain->program;
+}
+
 static bool serves(const tsri_opencl_chain *chain, const tsr_plan *plan) {
+    if (outdated(chain))
+        return false;
     for (uint32_t i = 0; i < plan->n_ops; i++)
         if (takes_part(plan->steps[i].instance) && !has(chain, plan->steps[i].instance))
             return false;
@@ -205,8 +220,6 @@ tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *o
     tsr_dev *dev = plan->dev;
     const tsri_opencl_chain *found = tsri_opencl_chain_for(plan);
     tsri_opencl_chain *made = NULL;
-    if (plan->n_ops < dev->state->chain)
-        return TSR_OK;
     if (!found) {
         TRY(tsri_base_new(1, sizeof *made, &made));
         const tsr_status status = build(plan, others, n, made);

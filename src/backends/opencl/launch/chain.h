@@ -31,8 +31,10 @@ typedef struct tsri_opencl_chained {
     tsr_bounds bounds;
 } tsri_opencl_chained;
 
-/* Whether the device runs chains: not where option "chain" is 0. */
+/* Whether the device runs chains: not where option "chain" is 0; and whether the plan has enough steps
+ * for one. */
 bool tsri_opencl_chains(const tsr_dev *dev);
+bool tsri_opencl_joins(const tsr_plan *plan);
 /* The program that has all kernels that the plan's steps run; NULL where there is none yet. */
 const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
 /* Finds or builds the program with the kernels of the plan's steps and of the n others. Where it

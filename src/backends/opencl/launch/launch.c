@@ -124,8 +124,9 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_variant *variant,
         return TSR_OK;
     if (traced)
         TRY(tsri_base_new(1, sizeof *launch->trace, &launch->trace));
-    /* A step of a chain needs the kernel only to compare its parameters, when it is first traced. */
-    if (!dev->record && !(traced && instance->signature)) {
+    /* A step of a chain needs the kernel only to compare its parameters, when it is first traced;
+     * where all of a plan is in the chain, there is none. */
+    if (!dev->record && !(traced && (instance->signature || !instance->program))) {
         launch->kernel = clCreateKernel(instance->program, instance->kernel, &code);
         if (!launch->kernel)
             return tsri_opencl_fail_create(dev, code, instance->kernel);

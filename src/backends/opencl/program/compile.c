@@ -209,9 +209,11 @@ static void announce(tsri_opencl_programs *programs, tsri_opencl_instance *const
         tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "building %s", instances[i]->name);
 }
 
-tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_bytes *source,
-                                    tsri_opencl_instance *const *instances, size_t n,
-                                    cl_program *out, char **log) {
+/* A program with the kernels of the n instances; users are told of the n_parts that it is made of. */
+static tsr_status make(tsri_opencl_programs *programs, const tsri_bytes *source,
+                       tsri_opencl_instance *const *parts, size_t n_parts,
+                       tsri_opencl_instance *const *instances, size_t n, cl_program *out,
+                       char **log) {
     tsri_bytes binary = {0};
     tsri_opencl_key key;
     bool found = false;
@@ -223,7 +225,7 @@ tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_b
     *out = status == TSR_OK && found ? reuse(programs, &binary, instances, n) : NULL;
     if (status == TSR_OK && !*out) {
         if (!found)
-            announce(programs, instances, n);
+            announce(programs, parts, n_parts);
         status = tsri_opencl_compile(programs->dev, source, options, instances, n, out, log);
         if (status == TSR_OK && *out && (!found || binary.size))
             save_binary(programs, &key, *out);
@@ -232,14 +234,21 @@ tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_b
     return status;
 }
 
-tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source, const char *kernel,
+tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_bytes *source,
+                                    tsri_opencl_instance *const *instances, size_t n,
+                                    cl_program *out, char **log) {
+    return make(programs, source, instances, n, instances, n, out, log);
+}
+
+tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source,
+                                  tsri_opencl_instance *const *parts, size_t n, const char *kernel,
                                   cl_program *out) {
     static const tsri_opencl_variant variant = {.name = "chain"};
     tsri_opencl_instance whole = {.variant = &variant, .name = (char *)kernel}, *only = &whole;
     char *log = NULL;
     snprintf(whole.kernel, sizeof whole.kernel, "%s", kernel);
     *out = NULL;
-    const tsr_status status = tsri_opencl_make_program(dev->programs, source, &only, 1, out, &log);
+    const tsr_status status = make(dev->programs, source, parts, n, &only, 1, out, &log);
     if (status == TSR_OK && !*out)
         tsri_opencl_log(
             dev->state, TSR_LOG_WARNING,

@@ -32,9 +32,10 @@ const char *tsri_opencl_options_of(const tsri_opencl_programs *programs,
 tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_bytes *source,
                                     tsri_opencl_instance *const *instances, size_t n,
                                     cl_program *out, char **log);
-/* Makes the program of a text with this kernel, from the cache or by building it. TSR_OK with *out
- * NULL: it does not build; the log says why. */
-tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source, const char *kernel,
+/* Makes the program of a text that joins the kernels of n instances to one, `kernel`, from the cache
+ * or by building it. TSR_OK with *out NULL: it does not build; the log says why. */
+tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source,
+                                  tsri_opencl_instance *const *parts, size_t n, const char *kernel,
                                   cl_program *out);
 
 /* The folder of the device's kernels, TESSERA_KERNEL_PATH; NULL: the embedded files. */
