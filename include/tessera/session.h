@@ -73,6 +73,20 @@ TSR_API tsr_status tsr_session_step(tsr_session *session, const int32_t *ids, si
                                     float *logits, int32_t *next);
 
 /**
+ * Appends n tokens to every sequence, one after the other: the given one, and then the likeliest
+ * after each. On a device apart from the host's cores a step starts before the ids of the last one
+ * are known here, so a call for many tokens is faster there than as many calls of
+ * tsr_session_step.
+ *
+ * shape   ids: [sequences]; next: [n, sequences], the likeliest after each token; the last ones are
+ *         not appended; n >= 1
+ * error   as tsr_session_prefill; the tokens before the failed step may have been appended
+ * exact   ids and bytes are those of n calls of tsr_session_step
+ */
+TSR_API tsr_status tsr_session_greedy(tsr_session *session, const int32_t *ids, size_t n,
+                                      int32_t *next);
+
+/**
  * Makes sequence `to` a copy of sequence `from`. No key or value is copied: `to` reads those of
  * `from`, and each appends to its own memory.
  *

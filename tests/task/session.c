@@ -97,6 +97,36 @@ Test(session, every_sequence_of_a_step_has_its_own_text, .init = open_decoder) {
     tsr_session_destroy(&session);
 }
 
+/* On a device apart from the host's cores, tests/cli/generation/steps_ahead.py compares them. */
+Test(session, greedy_tokens_are_those_of_single_steps, .init = open_decoder) {
+    enum { STEPS = 6 };
+    static float want[2 * MOST_V], got[2 * MOST_V];
+    int32_t ids[2] = {text[3], text[4]}, each[STEPS][2], all[STEPS][2];
+    tsr_session *single = make(2), *session = make(2);
+    for (uint32_t i = 0; i < 2; i++) { /* of unequal lengths */
+        OK(tsr_session_prefill(single, i, text, 3 + i, NULL, NULL));
+        OK(tsr_session_prefill(session, i, text, 3 + i, NULL, NULL));
+    }
+    for (int t = 0; t < STEPS; t++)
+        OK(tsr_session_step(single, t ? each[t - 1] : ids, 1, NULL, each[t]));
+    OK(tsr_session_greedy(session, ids, 2, all[0]));
+    OK(tsr_session_greedy(session, all[1], STEPS - 2, all[2]));
+    cr_assert_arr_eq(all, each, sizeof each);
+    for (uint32_t i = 0; i < 2; i++)
+        cr_assert_eq(tsr_session_length(session, i), 3 + i + STEPS);
+    OK(tsr_session_step(single, each[STEPS - 1], 1, want, NULL));
+    OK(tsr_session_step(session, each[STEPS - 1], 1, got, NULL));
+    cr_assert_arr_eq(got, want, 2 * (size_t)V * sizeof *got);
+
+    cr_assert_eq(tsr_session_greedy(session, ids, 0, all[0]), TSR_E_ARGUMENT);
+    cr_assert_eq(tsr_session_greedy(session, ids, (size_t)1 << 40, all[0]), TSR_E_ARGUMENT);
+    ids[1] = -1;
+    cr_assert_eq(tsr_session_greedy(session, ids, STEPS, all[0]), TSR_E_ARGUMENT);
+    cr_assert_eq(tsr_session_length(session, 0), 3 + STEPS + 1);
+    tsr_session_destroy(&single);
+    tsr_session_destroy(&session);
+}
+
 Test(session, what_was_cut_is_forgotten, .init = open_decoder) {
     static float want[MOST_V], got[MOST_V];
     const int32_t other[] = {7, 8, 9};

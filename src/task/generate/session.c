@@ -127,11 +127,24 @@ static tsr_status check_room(const tsr_session *s, uint32_t number, size_t n) {
     return TSR_OK;
 }
 
+static tsr_status check_count(size_t n) {
+    return n ? TSR_OK
+             : tsri_base_fail(TSR_E_ARGUMENT, "no token was given; at least one is wanted");
+}
+
+/* Notes that `count` sequences from `first` on have n tokens more, in their own slots. */
+static void lengthen(tsr_session *s, uint32_t first, uint32_t count, size_t n) {
+    for (uint32_t i = 0; i < count; i++) {
+        sequence *own = &s->sequences[first + i];
+        for (size_t t = 0; t < n; t++)
+            own->slots[own->length++] = (int32_t)(first + i);
+    }
+}
+
 /* Appends n tokens to `count` sequences from `first` on. */
 static tsr_status append(tsr_session *s, uint32_t first, uint32_t count, const int32_t *ids,
                          size_t n, float *logits, int32_t *next) {
-    if (!n)
-        return tsri_base_fail(TSR_E_ARGUMENT, "no token was given; at least one is wanted");
+    TRY(check_count(n));
     for (uint32_t i = 0; i < count; i++) {
         const sequence *own = &s->sequences[first + i];
         TRY(check_room(s, first + i, n));
@@ -145,11 +158,7 @@ static tsr_status append(tsr_session *s, uint32_t first, uint32_t count, const i
     const tsri_model_results results = {
         .rows = TSRI_ROWS_LAST, .argmax = next ? next : s->next, .logits = logits};
     TRY(tsri_session_forward(s->session, s->batch, (int32_t)count, &results));
-    for (uint32_t i = 0; i < count; i++) {
-        sequence *own = &s->sequences[first + i];
-        for (size_t t = 0; t < n; t++)
-            own->slots[own->length++] = (int32_t)(first + i);
-    }
+    lengthen(s, first, count, n);
     return TSR_OK;
 }
 
@@ -166,6 +175,41 @@ tsr_status tsr_session_step(tsr_session *session, const int32_t *ids, size_t n, 
     TRY(NEED(session));
     TRY(NEED(ids));
     return append(session, 0, session->n, ids, n, logits, next);
+}
+
+/* Runs n steps, of which up to TSRI_SESSION_AHEAD start before the ids of the last one are known; step
+ * t writes its ids to row t of next. */
+static tsr_status run_greedy(tsr_session *s, const int32_t *ids, size_t n, int32_t *next) {
+    size_t begun = 0;
+    for (size_t done = 0; done < n; done++) {
+        bool started = true;
+        if (begun > done) {
+            TRY(tsri_session_finish(s->session));
+            lengthen(s, 0, s->n, 1);
+        } else {
+            TRY(append(s, 0, s->n, done ? next + (done - 1) * s->n : ids, 1, NULL,
+                       next + done * s->n));
+            begun++;
+        }
+        while (started && begun < n) {
+            TRY(tsri_session_follow(s->session, next + begun * s->n, &started));
+            begun += started;
+        }
+    }
+    return TSR_OK;
+}
+
+tsr_status tsr_session_greedy(tsr_session *session, const int32_t *ids, size_t n, int32_t *next) {
+    TRY(NEED(session));
+    TRY(NEED(ids));
+    TRY(NEED(next));
+    TRY(check_count(n));
+    for (uint32_t i = 0; i < session->n; i++)
+        TRY(check_room(session, i, n));
+    const tsr_status status = run_greedy(session, ids, n, next);
+    for (int i = 0; i < TSRI_SESSION_AHEAD && status != TSR_OK; i++)
+        (void)tsri_session_finish(session->session); /* they would write to the caller's memory */
+    return status;
 }
 
 tsr_status tsr_session_encode(tsr_session *session, uint32_t number, const int32_t *ids, size_t n) {

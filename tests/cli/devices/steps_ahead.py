@@ -19,8 +19,11 @@ class Gpu:
         self.layer = {"OPENCL_LAYERS": f"{LAYERS / 'gpu_layer.so'}:{LAYERS / 'count_layer.so'}"} | layer
 
     def __call__(self, *asked, **options):
+        return self.command("generate", "-q", "--temp", "0", *asked, **options)
+
+    def command(self, name, *asked, **options):
         self.log.unlink(missing_ok=True)
-        return run("generate", "-d", "pocl", "-q", "--temp", "0", *asked, **options,
+        return run(name, "--device", "pocl", *asked, **options,
                    env=environment(COUNT_LAYER_IN="tessera", COUNT_LAYER_LOG=self.log, **self.layer))
 
     def calls(self, name):
@@ -69,6 +72,14 @@ def test_what_needs_the_ids_here(folder):
     for options in (("--repeat-penalty", "1.2"), ("--logprobs", "2", "--json")):
         gpu("-m", PLAY, "-n", "20", *options, "ROMEO:")
         equal(gpu.calls("clEnqueueCopyBuffer"), 0, options)
+
+
+def test_the_benchmark(folder):
+    gpu, copies = Gpu(folder), []
+    for tokens in ("20", "40"):
+        gpu.command("bench", "-m", PLAY, "-p", "0", "-n", tokens, "-d", "0", "-b", "1,3", "-r", "2")
+        copies.append(gpu.calls("clEnqueueCopyBuffer"))
+    equal(copies[1] - copies[0], 2 * 3 * 20, "two batches, a first run and two repeats, 20 steps more")
 
 
 def test_a_translation(folder):
