@@ -189,9 +189,9 @@ Test(session, pieces_of_everything) {
     fixture_close(&fix);
 }
 
-/* Capacity doubles in the middle of a text: keys and values stay. */
+/* Capacity grows by half, or to what is needed, in the middle of a text: keys and values stay. */
 Test(session, capacity_grows) {
-    enum { FIRST = 250, MORE = 20 };
+    enum { FIRST = 60, MORE = 20 };
     int32_t ids[FIRST + MORE], grown = 0, roomy = 0;
     tsri_session *session = NULL;
     char path[1024];
@@ -204,14 +204,40 @@ Test(session, capacity_grows) {
                                   more = {.ids = ids + FIRST, .n = MORE, .past = FIRST};
         const tsri_model_results results = {.argmax = reserve ? &roomy : &grown};
         OK(tsri_session_create(fix.model, 1, 0, &session));
-        OK(tsri_session_reserve(session, reserve ? 500 : 1));
+        OK(tsri_session_reserve(session, reserve ? 150 : 1));
+        cr_expect(tsri_session_capacity(session) == (reserve ? 160 : 32));
         OK(tsri_session_forward(session, &first, 1, &results));
-        cr_expect(tsri_session_capacity(session) == (reserve ? 512 : 256));
+        cr_expect(tsri_session_capacity(session) == (reserve ? 160 : 64));
         OK(tsri_session_forward(session, &more, 1, &results));
-        cr_expect(tsri_session_capacity(session) == 512);
+        cr_expect(tsri_session_capacity(session) == (reserve ? 160 : 96));
         tsri_session_destroy(&session);
     }
     cr_expect(grown == roomy, "%d after growing, %d with room from the start", grown, roomy);
+    fixture_close(&fix);
+}
+
+/* The last session serves one that wants as many slots or fewer, down to half, and is empty then. */
+Test(session, a_session_serves_the_next_one) {
+    enum { TOKENS = 9 };
+    static const struct {
+        int32_t wanted, has;
+    } rows[] = {{5, 5}, {4, 5}, {2, 5}, {1, 1}, {2, 2}, {3, 3}};
+    int32_t ids[TOKENS], want = -1;
+    tsri_session *session = NULL;
+    open_model("bloom", "reference");
+    some_ids(ids, TOKENS, 5);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int32_t got = -1;
+        const tsri_model_sequence last = {.ids = ids, .n = TOKENS, .slot = rows[i].wanted - 1};
+        const tsri_model_results results = {.argmax = &got};
+        OK(tsri_session_create(fix.model, rows[i].wanted, 0, &session));
+        cr_expect(tsri_session_slots(session) == rows[i].has, "row %zu: %d slots", i,
+                  tsri_session_slots(session));
+        OK(tsri_session_forward(session, &last, 1, &results));
+        cr_expect(got == want || !i, "row %zu: %d, wanted %d", i, got, want);
+        want = got;
+        tsri_session_destroy(&session);
+    }
     fixture_close(&fix);
 }
 

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-enum { STEP = 256 }; /* capacities are multiples of it, except the context itself */
+enum { STEP = 32 }; /* capacities are multiples of it, except the context itself */
 
 tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens) {
     const int64_t had = session->plans.capacity;
@@ -23,9 +23,8 @@ tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens) {
 }
 
 int64_t tsri_model_capacity_for(int64_t tokens, int64_t had, int64_t most) {
-    int64_t capacity = (tokens + STEP - 1) / STEP * STEP;
-    if (capacity < 2 * had)
-        capacity = 2 * had;
+    const int64_t half_more = had + had / 2, least = tokens > half_more ? tokens : half_more,
+                  capacity = (least + STEP - 1) / STEP * STEP;
     return capacity < most ? capacity : most;
 }
 

@@ -59,21 +59,26 @@ static void set_contexts(tsri_session *session, const tsri_session_sizes *sizes)
 
 static void destroy(tsri_session *session);
 
-/* The parked session, reset, if it has as many slots as are wanted. Otherwise it is destroyed, so
- * that the new session can have the memory that it holds. */
+/* Whether there are as many as are wanted, but not so many that most of their memory is idle. */
+static bool serves(int32_t has, int32_t wanted) {
+    return has >= wanted && has / 2 <= wanted;
+}
+
+/* The parked session, reset, if it serves for so many slots. Otherwise it is destroyed, so that the
+ * new session can have the memory that it holds. */
 static tsri_session *take_parked(tsri_model *model, const tsri_session_sizes *sizes) {
     tsri_session *session = model->parked;
-    const int32_t sources = sizes->sources ? sizes->sources : sizes->slots;
     model->parked = NULL;
     if (!session)
         return NULL;
-    if (session->slots != sizes->slots || session->plans.sources != sources) {
+    if (!serves(session->slots, sizes->slots) ||
+        !serves(session->plans.sources, sizes->sources ? sizes->sources : sizes->slots)) {
         destroy(session);
         return NULL;
     }
     set_contexts(session, sizes);
     if (session->encoded)
-        memset(session->encoded, 0, (size_t)sources * sizeof *session->encoded);
+        memset(session->encoded, 0, (size_t)session->plans.sources * sizeof *session->encoded);
     return session;
 }
 

@@ -77,8 +77,9 @@ tsr_status tsri_session_create(tsri_model *model, int32_t slots, int64_t context
                                tsri_session **out);
 tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes *sizes,
                                      tsri_session **out);
-/* The model keeps the last session that was destroyed, with its plans, for the next one that has as
- * many slots: a call that makes a session for one text doesn't pay for plans again. */
+/* The model keeps the last session that was destroyed, with its plans, for the next one that wants as
+ * many slots, or fewer, but no less than half: a call for one text, or for the last texts of a file,
+ * doesn't pay for plans again. */
 void tsri_session_destroy(tsri_session **session);
 
 /* Runs sequences through the encoder, each as a whole (past is 0).

@@ -258,6 +258,20 @@ static tsr_status encode(const generation *g, tsri_session *session) {
     return status;
 }
 
+/* Makes room for the prompts and for what follows, up to FOLLOWING tokens: whenever a session's memory
+ * grows, all of it is copied. */
+static tsr_status reserve(const generation *g, tsri_session *session) {
+    enum { FOLLOWING = 256 };
+    int64_t most = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const int64_t prompt = (int64_t)g->sequences[i].ids.count,
+                      asked = tsri_task_most_new(g->decoding.options, prompt),
+                      following = asked < 0 || asked > FOLLOWING ? FOLLOWING : asked;
+        most = prompt + following > most ? prompt + following : most;
+    }
+    return tsri_session_reserve(session, most < g->decoding.context ? most : g->decoding.context);
+}
+
 static tsr_status one_by_one(generation *g) {
     tsri_session *session = NULL;
     const tsri_session_sizes sizes = {.slots = (int32_t)g->n,
@@ -265,6 +279,8 @@ static tsr_status one_by_one(generation *g) {
                                       .sources = (int32_t)g->n,
                                       .source_context = longest_source(g)};
     tsr_status status = tsri_session_create_sized(g->decoding.model, &sizes, &session);
+    if (status == TSR_OK && !g->decoding.model->spec.encoder.layers)
+        status = reserve(g, session);
     if (status == TSR_OK)
         status = encode(g, session);
     g->decoding.session = session;
