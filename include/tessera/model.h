@@ -38,7 +38,10 @@ typedef struct tsr_model_options {
      * tokenizer.model, a folder with one of them, or the vocabulary of a GGUF file. Such a model
      * can only encode and decode, and is opened without a device. */
     uint32_t tokenizer_only;
-    uint32_t kv_dtype; /**< storage dtype of keys and values: TSR_F32, TSR_F16; 0: TSR_F32 */
+    /** Storage dtype of keys and values: TSR_F32, TSR_F16; 0: TSR_F32 with weights in f32 (as `dtype`
+     * asks, else as the file has them) or where those of one context are no more than 64 MiB in f32,
+     * else TSR_F16. */
+    uint32_t kv_dtype;
     uint32_t compute;  /**< tsr_model_compute */
     /** Folders of LoRA adapters as PEFT writes them, which are added to the weights while these are
      * read: W + alpha / r * B A (alpha / sqrt(r) with use_rslora). All are added. */

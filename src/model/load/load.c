@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "model/formats/ctranslate2.h"
 #include "model/formats/metadata.h"
+#include "model/load/measure.h"
 #include "model/load/product.h"
 #include "model/load/shapes.h"
 #include "model/tokens/tokens.h"
@@ -155,15 +156,40 @@ static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
     return TSR_OK;
 }
 
-/* The dtype of most stored bytes, for people. */
-static void name_stored(tsri_model *model) {
+/* The dtype of the largest stored array. */
+static tsr_dtype stored_dtype(const tsri_io_archive *archive) {
+    tsr_dtype dtype = TSR_F32;
     uint64_t most = 0;
-    for (size_t i = 0; i < model->archive->n_arrays; i++)
-        if (model->archive->arrays[i].bytes > most) {
-            most = model->archive->arrays[i].bytes;
-            snprintf(model->stored, sizeof model->stored, "%s",
-                     tsri_tensor_dtype_name(model->archive->arrays[i].dtype));
+    for (size_t i = 0; i < archive->n_arrays; i++)
+        if (archive->arrays[i].bytes > most) {
+            most = archive->arrays[i].bytes;
+            dtype = archive->arrays[i].dtype;
         }
+    return dtype;
+}
+
+/* Chooses the dtype of keys and values: f16 where the weights have fewer bits than f32 and all of a
+ * context in f32 would be more than FEW_BYTES, which is read faster from caches than it is widened.
+ * What f16 costs: docs/performance.md. */
+static void settle_kv_dtype(tsri_model *model, const tsri_model_options *options) {
+    enum { FEW_BYTES = 64 << 20 };
+    const tsr_dtype weights =
+        options->dtype != TSR_DTYPE_NONE ? options->dtype : stored_dtype(model->archive);
+    const int64_t context = options->context ? options->context : model->spec.context;
+    tsri_model_measures measures;
+    model->kv_dtype = TSR_F32;
+    tsri_model_measure(model, &measures);
+    const bool many = (double)measures.kv_bytes_per_token * (double)context > FEW_BYTES;
+    if (options->kv_dtype != TSR_DTYPE_NONE)
+        model->kv_dtype = options->kv_dtype;
+    else if (many && weights != TSR_F32 && weights != TSR_F64)
+        model->kv_dtype = TSR_F16;
+}
+
+/* Names the file's format and dtype, for people. */
+static void name_stored(tsri_model *model) {
+    snprintf(model->stored, sizeof model->stored, "%s",
+             tsri_tensor_dtype_name(stored_dtype(model->archive)));
     const tsri_io_format format = model->archive->format;
     snprintf(model->format, sizeof model->format, "%s",
              format == TSRI_IO_GGUF          ? "GGUF"
@@ -225,7 +251,6 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                              tsri_model **out) {
     tsri_model *model = NULL;
     TRY(tsri_base_new(1, sizeof *model, &model));
-    model->kv_dtype = options->kv_dtype == TSR_DTYPE_NONE ? TSR_F32 : options->kv_dtype;
     char *folder =
         tsri_base_is_folder(path) ? tsri_base_copy_text(path, strlen(path)) : folder_of(path);
     model->path = tsri_base_copy_text(path, strlen(path));
@@ -249,9 +274,10 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                                           &model->weights->adapters);
     if (status == TSR_OK)
         status = read_tokenizer(model, folder);
-    if (status == TSR_OK)
+    if (status == TSR_OK) {
         name_stored(model);
-    else
+        settle_kv_dtype(model, options);
+    } else
         tsri_model_close(&model);
     free(folder);
     *out = model;

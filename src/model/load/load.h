@@ -21,7 +21,7 @@ typedef struct tsri_model_options {
     bool tokenizer_only; /* if no model can be opened, its tokenizer alone will do */
     int32_t slots;       /* the memory check counts keys and values of this many sequences (0: 1) */
     int64_t context;     /* of this many tokens each (0: what the model reads, at most 2048) */
-    tsr_dtype kv_dtype;  /* of keys and values: f32, f16, or NONE: f32 */
+    tsr_dtype kv_dtype;  /* of keys and values: f32, f16, or NONE: as tsr_model_options says */
 } tsri_model_options;
 
 typedef struct tsri_model {
@@ -42,7 +42,7 @@ typedef struct tsri_model {
                            it */
     tsr_dtype kv_dtype; /* dtype of the keys and values of its sessions */
     bool *states_used;  /* by session number, because sessions take turns with KV memory */
-    /* The last session that ended: its plans serve the next one with as many slots. drop_parked,
+    /* The last session that ended, which may serve the next one (tsri_session_destroy). drop_parked,
      * which is set with it, releases it. */
     struct tsri_session *parked;
     void (*drop_parked)(struct tsri_model *model);

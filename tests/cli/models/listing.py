@@ -17,6 +17,14 @@ def test_bundled_models(_):
     assert f"shakespeare          {PLAY}\n" in run("info").text
 
 
+def test_keys_and_values_are_halves_where_they_are_many(_):
+    """Of 12 layers, 12 heads of 64 and a context of 2048 they would be 144 MiB in f32."""
+    for bytes_each, *options in ((4,), (2, "--dtype", "q8"), (2, "--dtype", "f16"), (4, "--dtype", "q8", "-c", "512"), (4, "--dtype", "q8", "--kv-dtype", "f32"),
+                                 (2, "--kv-dtype", "f16")):
+        told = json.loads(run("info", "--json", "shape:llama-110m", *options).text)
+        equal(told["kv_bytes_per_token"], 12 * 2 * told["kv_heads"] * 64 * bytes_each, options)
+
+
 def test_a_folder(_):
     told = json.loads(run("info", "--json", "shakespeare").text)
     for key, value in {"format": "safetensors", "architecture": "gpt2", "stored": "f16", "layers": 6, "width": 192, "heads": 6, "kv_heads": 6,
