@@ -29,7 +29,7 @@ def test_on_a_gpu(_):
 def test_what_can_not_be_split(_):
     text = run(*ASKED, env=small(30000), code=4).err
     assert "weight layers.0.down.weight needs 0 MiB in one buffer" in text, text
-    text = run(*ASKED, "-c", "512", env=small(100000), code=4).err
+    text = run(*ASKED, "-c", "512", "-n", "250", env=small(100000), code=4).err
     assert "keys and values of a layer need" in text and "tokens fit (-c)" in text, text
 
 

@@ -55,8 +55,7 @@ def plant(folder, chosen):
 
 
 def verify(tree, folder, *arguments):
-    # pocl compiles in a quarter of the time where it need not optimise
-    env = environment(TESSERA_KERNEL_PATH=tree, TESSERA_CACHE=folder / "cache", TESSERA_CHAIN=0, POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
+    env = environment(TESSERA_KERNEL_PATH=tree, TESSERA_CACHE=folder / "cache", TESSERA_CHAIN=0)
     return json.loads(run("verify", "--smoke", "--json", "-d", DEVICE, *arguments, env=env, code=1).text)
 
 
