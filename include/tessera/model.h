@@ -39,7 +39,7 @@ typedef struct tsr_model_options {
      * can only encode and decode, and is opened without a device. */
     uint32_t tokenizer_only;
     /** Storage dtype of keys and values: TSR_F32, TSR_F16; 0: TSR_F32 with weights in f32 (as `dtype`
-     * asks, else as the file has them) or where those of one context are no more than 64 MiB in f32,
+     * asks, else as the file has them) or where those of one context need at most 64 MiB in f32,
      * else TSR_F16. */
     uint32_t kv_dtype;
     uint32_t compute;  /**< tsr_model_compute */

@@ -45,7 +45,7 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
         {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "TYPE",
          "how keys and values are stored: f32, or f16, which needs half the memory (default: f32 "
          "with "
-         "weights in f32 or where those of one context are no more than 64 MiB, else f16)",
+         "weights in f32 or where those of one context need at most 64 MiB, else f16)",
          0, 0, NULL},
         {"compute", 0, CLI_TEXT, &app->compute_name, "TYPE",
          "how matrix products are computed: f32, f16, bf16, int8 (with q8 and q4 weights, for 0.34 "

@@ -59,6 +59,10 @@ static void set_contexts(tsri_session *session, const tsri_session_sizes *sizes)
 
 static void destroy(tsri_session *session);
 
+static int32_t sources_of(const tsri_session_sizes *sizes) {
+    return sizes->sources ? sizes->sources : sizes->slots;
+}
+
 /* Whether there are as many as are wanted, but not so many that most of their memory is idle. */
 static bool serves(int32_t has, int32_t wanted) {
     return has >= wanted && has / 2 <= wanted;
@@ -72,7 +76,7 @@ static tsri_session *take_parked(tsri_model *model, const tsri_session_sizes *si
     if (!session)
         return NULL;
     if (!serves(session->slots, sizes->slots) ||
-        !serves(session->plans.sources, sizes->sources ? sizes->sources : sizes->slots)) {
+        !serves(session->plans.sources, sources_of(sizes))) {
         destroy(session);
         return NULL;
     }
@@ -99,8 +103,7 @@ tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes
                                        session->number + 1, sizeof *model->states_used);
     if (status == TSR_OK) {
         model->states_used[session->number] = true;
-        tsri_model_plans_begin(&session->plans, model, sizes->slots,
-                               sizes->sources ? sizes->sources : sizes->slots,
+        tsri_model_plans_begin(&session->plans, model, sizes->slots, sources_of(sizes),
                                (uint32_t)session->number);
         status = make_arrays(session, sizes);
     }

@@ -155,11 +155,10 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
 /* Whether a program is to be built for the plan. */
 static bool builds(const tsr_plan *plan, const need_list *list) {
     const bool joins = tsri_opencl_joins(plan);
-    const tsri_opencl_chain *chain = joins ? tsri_opencl_chain_for(plan) : NULL;
     for (size_t i = 0; i < list->n; i++)
         if (stands_alone(list->items[i].instance, joins))
             return true;
-    return joins && !chain;
+    return joins && !tsri_opencl_chain_for(plan);
 }
 
 /* Records how many arguments each kernel has, by binding it without a kernel object. */

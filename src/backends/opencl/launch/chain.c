@@ -28,14 +28,14 @@ struct tsri_opencl_chain {
 
 /* --- which kernels, which devices --- */
 
-bool tsri_opencl_chains(const tsr_dev *dev) {
+static bool runs_chains(const tsr_dev *dev) {
     return dev->state->chain && dev->facts.cpu && dev->facts.vector16 &&
            (dev->found->effects & TSRI_OPENCL_CHAINS) && !dev->record && !dev->bundle &&
            !dev->profile && sizeof(void *) == 8;
 }
 
 bool tsri_opencl_joins(const tsr_plan *plan) {
-    return tsri_opencl_chains(plan->dev) && plan->n_ops >= plan->dev->state->chain;
+    return runs_chains(plan->dev) && plan->n_ops >= plan->dev->state->chain;
 }
 
 static bool takes_part(const tsri_opencl_instance *instance) {

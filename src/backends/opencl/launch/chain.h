@@ -31,9 +31,8 @@ typedef struct tsri_opencl_chained {
     tsr_bounds bounds;
 } tsri_opencl_chained;
 
-/* Whether the device runs chains: not where option "chain" is 0; and whether the plan has enough steps
- * for one. */
-bool tsri_opencl_chains(const tsr_dev *dev);
+/* Whether the device runs chains (not where option "chain" is 0), and the plan has enough steps for
+ * one. */
 bool tsri_opencl_joins(const tsr_plan *plan);
 /* The program that has all kernels that the plan's steps run; NULL where there is none yet. */
 const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
