@@ -149,11 +149,14 @@ static void describe_matrices(const describer *d, const tsri_model_weights *weig
     char kept[400] = "", products[400] = "", why[200];
     const tsr_dtype wanted = weights->keeping.dtype;
     for (size_t i = 0; i < n; i++) {
-        const bool left = tsri_tensor_is_kept_blocks(wanted) && kinds[i].dtype != wanted;
+        const bool left = tsri_tensor_is_kept_blocks(wanted) && kinds[i].dtype != wanted,
+                   blocks = tsri_tensor_is_kept_blocks(kinds[i].dtype);
         const char *name = tsri_tensor_dtype_name(kinds[i].dtype);
         const size_t at = strlen(kept), product = strlen(products);
         snprintf(kept + at, sizeof kept - at, "%s%s (%d%s)", i ? ", " : "", name, kinds[i].matrices,
-                 left ? ": positions, and rows that are not multiples of 32" : "");
+                 !left    ? ""
+                 : blocks ? ": the vocabulary"
+                          : ": positions, and rows that are not multiples of 32");
         if (kinds[i].multiplied)
             snprintf(products + product, sizeof products - product, "%s%s of %s",
                      product ? ", " : "", tsri_model_compute_name(kinds[i].compute), name);

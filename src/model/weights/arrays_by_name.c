@@ -159,11 +159,19 @@ static bool is_of_numbers(const tsri_model_spec *spec, uint32_t id) {
            role == TSRI_ROLE_BACKWARD_STATE;
 }
 
+/* Beside layers of 4 bits the vocabulary's matrices have 8: an error in a token's embedding, or in
+ * the logits, is not averaged out by later layers (docs/performance.md has the perplexities). */
+static tsr_dtype wanted_for(const tsri_model_finder *finder, uint32_t id) {
+    const tsr_dtype wanted = finder->weights->keeping.dtype;
+    const bool vocabulary = id == TSRI_WEIGHT_EMBED || id == TSRI_WEIGHT_HEAD;
+    return vocabulary && wanted == TSR_GGML_Q4_0 ? TSR_GGML_Q8_0 : wanted;
+}
+
 /* The dtype to keep a matrix in: the requested one, else the stored one. Blocks become f32, because
  * no half-precision dtype holds scale times integer exactly. */
 static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
                       const tsri_model_weight *weight) {
-    const tsr_dtype wanted = finder->weights->keeping.dtype;
+    const tsr_dtype wanted = wanted_for(finder, id);
     const bool blocks = tsri_tensor_is_kept_blocks(wanted), whole = weight->dims[1] % 32 == 0;
     if (blocks && is_of_numbers(finder->weights->spec, id))
         return TSR_F32;

@@ -1,9 +1,11 @@
 /* model/weights/quantized.h - folders that `tessera quantize` wrote: config.json says
  *
- *     "quantization_config": {"quant_method": "tessera", "version": 1, "dtype": "q8" | "q4"}
+ *     "quantization_config": {"quant_method": "tessera", "version": 2, "dtype": "q8" | "q4",
+ *                             "tensors": {NAME: "q8" | "q4"}}
  *
  * and each quantised matrix [rows, columns] is a U8 array [rows, bytes of a row's blocks], outputs
- * first whatever order the family has. Other engines, which can't read them, refuse that method by
+ * first whatever order the family has. "tensors" lists those whose blocks are of another dtype; it
+ * may be absent, as in version 1. Other engines, which can't read them, refuse that method by
  * name. */
 #ifndef TSRI_MODEL_WEIGHTS_QUANTIZED_H
 #define TSRI_MODEL_WEIGHTS_QUANTIZED_H
@@ -13,7 +15,7 @@
 
 #include "base/json.h"
 
-enum { TSRI_QUANTIZED_VERSION = 1 };
+enum { TSRI_QUANTIZED_VERSION = 2 };
 #define TSRI_QUANTIZED_KEY "quantization_config"
 #define TSRI_QUANTIZED_METHOD "tessera"
 

@@ -119,6 +119,22 @@ static tsr_status write_item(void *data_of, const tsri_io_entry *entry, tsri_io_
     return status;
 }
 
+/* {NAME: dtype} of the matrices whose blocks are of another dtype than most; NULL where memory runs
+ * out. */
+static json_t *list_others(const job *j) {
+    json_t *others = json_object();
+    for (size_t i = 0; i < j->n; i++) {
+        const tsr_dtype dtype = j->items[i].dtype;
+        if (dtype != TSR_DTYPE_NONE && dtype != j->dtype &&
+            json_object_set_new(others, j->items[i].array->name,
+                                json_string(tsri_model_quantized_name(dtype)))) {
+            json_decref(others);
+            return NULL;
+        }
+    }
+    return others;
+}
+
 static tsr_status write_config(const job *j) {
     json_t *config = NULL;
     char *path = tsri_base_join(j->conversion.temporary, "config.json");
@@ -127,8 +143,9 @@ static tsr_status write_config(const job *j) {
                              : TSR_E_HOST_MEMORY;
     if (status == TSR_OK) {
         json_t *settings =
-            json_pack("{s:s, s:i, s:s}", "quant_method", TSRI_QUANTIZED_METHOD, "version",
-                      TSRI_QUANTIZED_VERSION, "dtype", tsri_model_quantized_name(j->dtype));
+            json_pack("{s:s, s:i, s:s, s:o}", "quant_method", TSRI_QUANTIZED_METHOD, "version",
+                      TSRI_QUANTIZED_VERSION, "dtype", tsri_model_quantized_name(j->dtype),
+                      "tensors", list_others(j));
         status = json_object_set_new(config, TSRI_QUANTIZED_KEY, settings) == 0
                      ? tsri_base_json_save(path, config, JSON_INDENT(2))
                      : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
