@@ -128,6 +128,7 @@ static int take_input(job *j, const char *path, tsr_prompt *prompt) {
 /* A prompt from the command line; "-" is standard input. */
 static int take_text(job *j, const char *text, tsr_prompt *prompt) {
     *prompt = (tsr_prompt){.text = text, .text_size = strlen(text)};
+    tsri_cli_tell_if_file(text);
     return strcmp(text, "-") ? CLI_OK : take_input(j, NULL, prompt);
 }
 

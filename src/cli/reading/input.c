@@ -298,3 +298,11 @@ size_t tsri_cli_line_size(const char *text, size_t n) {
         n--;
     return n;
 }
+
+void tsri_cli_tell_if_file(const char *text) {
+    struct stat info;
+    if (stat(text, &info) == 0 && S_ISREG(info.st_mode))
+        tsri_cli_fail(CLI_OK,
+                      "\"%s\" is taken as a text, but is also the name of a file: -f %s reads it",
+                      text, text);
+}

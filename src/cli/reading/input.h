@@ -41,4 +41,7 @@ int tsri_cli_read_input(tsri_cli_app *app, const char *path, const char *encodin
 /* The size of the text without the line ends after it. */
 size_t tsri_cli_line_size(const char *text, size_t n);
 
+/* Where a text is also the name of a file: says so, because what is in the file was perhaps meant. */
+void tsri_cli_tell_if_file(const char *text);
+
 #endif

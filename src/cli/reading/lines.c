@@ -344,6 +344,8 @@ static int take_texts(tsri_cli_lines *l, const tsri_cli_list *texts) {
                 CLI_USAGE,
                 "-: standard input cannot be used beside other texts; give either - or texts");
     l->texts = texts && texts->n && strcmp(texts->items[0], "-") ? texts : NULL;
+    for (size_t i = 0; l->texts && i < texts->n; i++)
+        tsri_cli_tell_if_file(texts->items[i]);
     return CLI_OK;
 }
 

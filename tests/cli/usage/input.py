@@ -84,6 +84,17 @@ def test_dash_of_a_question_and_beside_texts(folder):
     equal((folder / "d").read_bytes(), (folder / "e").read_bytes(), dump)
 
 
+def test_a_text_that_names_a_file(folder):
+    """It is a text, but perhaps its lines were meant: that is said, even with -q, and the exit code stays."""
+    (folder / "lines.txt").write_text("ja\n")
+    for command in (("translate", *TRANSLATE[1:]), ("classify", *REFERENCE, "-m", ENCODERS / "classify"),
+                    ("generate", *REFERENCE, "-m", PLAY, "-n", "1")):
+        told = run(*command, "-q", "lines.txt", cwd=folder).err
+        equal(told, 'tessera: "lines.txt" is taken as a text, but is also the name of a file: -f lines.txt reads it\n', command)
+        equal(run(*command, "-q", "lines", cwd=folder).err, "", command)
+        equal(run(*command, "-q", folder, cwd=folder).err, "", "a folder's name says nothing")
+
+
 # ---- as they come ----
 
 LINES = {"embed": (("embed", *REFERENCE, "-m", ENCODERS / "sentence"), "anna"), "classify": (("classify", *REFERENCE, "-m", ENCODERS / "classify"), "anna"),
