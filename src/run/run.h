@@ -45,6 +45,7 @@ typedef struct tsri_run_source {
     void *data;
     tsr_status (*rows)(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
                        void *out);
+    bool parallel; /* several threads may call `rows` at once */
     /* Called after each chunk with the bytes stored so far and in all (plain rows, on the host).
      * May be NULL. A result other than TSR_OK ends the load with it. */
     tsr_status (*progress)(void *data, uint64_t done, uint64_t total);

@@ -1,6 +1,7 @@
 /* run/weights.c - one layout for each weight on each device, and the streaming of rows. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "run/context.h"
 #include "run/parts.h"
 #include "tensor/convert.h"
@@ -112,6 +113,33 @@ static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *
     return status;
 }
 
+/* Rows that are read into memory, by several threads. */
+typedef struct reading {
+    const tsri_run_source *source;
+    uint32_t id;
+    int64_t first; /* the row of the weight that becomes row 0 of `data` */
+    tsr_dtype dtype;
+    uint64_t row_bytes;
+    char *data;
+} reading;
+
+static tsr_status read_part(void *data, int64_t first, int64_t end) {
+    const reading *r = data;
+    return r->source->rows(r->source->data, r->id, r->first + first, end - first, r->dtype,
+                           r->data + (uint64_t)first * r->row_bytes);
+}
+
+/* How many threads read rows: a CPU device's, else the host's; one for a few rows, and for sources that
+ * serve one thread. */
+static unsigned readers(const tsri_backend_device *device, const tsri_run_source *source,
+                        uint64_t bytes) {
+    enum { LEAST_BYTES = 1 << 20 };
+    const unsigned cores = tsri_base_cores(), units = device->facts.compute_units;
+    if (!source->parallel || bytes < LEAST_BYTES)
+        return 1;
+    return device->facts.type == TSR_DEVICE_CPU && units && units < cores ? units : cores;
+}
+
 static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight,
                          const tsri_run_source *source, tsr_dtype dtype, uint64_t *done,
                          uint64_t total) {
@@ -136,7 +164,9 @@ static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight,
                                .count = count,
                                .columns = layout->columns,
                                .data = data};
-        status = source->rows(source->data, weight->id, weight->first + first, count, dtype, data);
+        reading part = {source, weight->id, weight->first + first, dtype, row_bytes, data};
+        status = tsri_base_parallel(readers(slot->device, source, (uint64_t)count * row_bytes),
+                                    count, 1, read_part, &part);
         if (status == TSR_OK)
             status = TSRI_RUN_CALL(slot, weight_store, layout, &rows, weight->buf);
         *done += (uint64_t)count * row_bytes;

@@ -337,7 +337,8 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     const tsr_bounds bounds = tsri_model_bounds(slots, 1, context < 512 ? context : 512,
                                                 context < 512 ? context : 512, false);
     source data = {.weights = model->weights, .options = options};
-    const tsri_run_source source = {.data = &data, .rows = give_rows, .progress = tell_progress};
+    const tsri_run_source source = {
+        .data = &data, .rows = give_rows, .parallel = true, .progress = tell_progress};
     if (model->spec.decoder.cross && tsri_run_device_count(run) > 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s is an encoder-decoder, whose two stacks share the memory of a "

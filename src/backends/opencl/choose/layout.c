@@ -7,6 +7,7 @@
 #include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "tensor/convert.h"
 #include "tensor/shape.h"
 
@@ -182,11 +183,68 @@ static tsr_status place(const tsr_dev *dev, const tsr_layout *layout, const tsr_
     return TSR_OK;
 }
 
+/* Rows on their way into a layout, by several threads. */
+typedef struct packing {
+    const tsr_layout *layout;
+    const tsri_opencl_layout *own;
+    int64_t first;     /* the row that `plain` begins with */
+    const char *plain; /* rows in the layout's dtype */
+    uint64_t row_bytes;
+    char *out; /* the bytes of the buffer from `offset` on */
+    uint64_t offset;
+} packing;
+
+static tsr_status pack_part(void *data, int64_t first, int64_t end) {
+    const packing *p = data;
+    uint64_t offset = 0, bytes = 0;
+    p->own->span(p->layout->rows, p->layout->columns, p->layout->dtype, p->first + first,
+                 end - first, &offset, &bytes);
+    p->own->store(p->layout->columns, p->layout->dtype, end - first,
+                  p->plain + (uint64_t)first * p->row_bytes, p->out + (offset - p->offset));
+    return TSR_OK;
+}
+
+/* A CPU device's threads, else the host's; one for a few rows. */
+static unsigned packers(const tsr_dev *dev, uint64_t bytes) {
+    enum { LEAST_BYTES = 1 << 20 };
+    const unsigned cores = tsri_base_cores(), units = dev->facts.common.compute_units;
+    if (bytes < LEAST_BYTES)
+        return 1;
+    return dev->facts.cpu && units < cores ? units : cores;
+}
+
+/* Packs rows into the place of the buffer that they have, on a device that shares the host's memory;
+ * elsewhere into memory of the host, which is then uploaded. */
+static tsr_status pack(tsr_dev *dev, const tsr_buf *buf, packing *p, int64_t count,
+                       uint64_t bytes) {
+    void *packed = NULL;
+    cl_int code = CL_SUCCESS;
+    const unsigned threads = packers(dev, bytes);
+    const bool in_place = dev->facts.cpu && dev->facts.common.unified_memory;
+    if (in_place) {
+        dev->busy = true;
+        p->out = clEnqueueMapBuffer(dev->queue, buf->mem, CL_TRUE, CL_MAP_WRITE, (size_t)p->offset,
+                                    (size_t)bytes, 0, NULL, NULL, &code);
+        if (!p->out)
+            return tsri_opencl_fail(dev, code, "writing a weight");
+    } else {
+        TRY(tsri_base_new_aligned((size_t)bytes, &packed));
+        p->out = packed;
+    }
+    tsr_status status = tsri_base_parallel(threads, count, p->own->row_block, pack_part, p);
+    if (in_place)
+        code = clEnqueueUnmapMemObject(dev->queue, buf->mem, p->out, 0, NULL, NULL);
+    else if (status == TSR_OK)
+        status = tsri_opencl_upload(dev, buf->mem, (size_t)p->offset, (size_t)bytes, packed);
+    free(packed);
+    return code == CL_SUCCESS ? status : tsri_opencl_fail(dev, code, "writing a weight");
+}
+
 tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
                                     tsr_buf *buf) {
     const tsri_opencl_layout *own;
     uint64_t offset = 0, bytes = 0, plain = 0;
-    void *converted = NULL, *packed = NULL;
+    void *converted = NULL;
     tsr_status status = TSR_OK;
     TRY(tsri_opencl_check(dev));
     TRY(place(dev, layout, rows, buf, &own, &offset, &bytes));
@@ -194,29 +252,28 @@ tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, cons
     const void *data = rows->data;
     if (!n)
         return TSR_OK;
+    if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, n, &plain))
+        return tsri_base_fail(TSR_E_ARGUMENT, "the bytes of %zu elements can't be counted", n);
     if (rows->dtype != layout->dtype) {
-        if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, n, &plain))
-            return tsri_base_fail(TSR_E_ARGUMENT, "the bytes of %zu elements can't be counted", n);
         TRY(tsri_base_new_aligned((size_t)plain, &converted));
         status = tsri_tensor_convert((tsr_dtype)layout->dtype, converted, (tsr_dtype)rows->dtype,
                                      rows->data, n);
         data = converted;
     }
-    if (status == TSR_OK && own) {
-        status = tsri_base_new_aligned((size_t)bytes, &packed);
-        if (status == TSR_OK) {
-            own->store(layout->columns, layout->dtype, rows->count, data, packed);
-            data = packed;
-        }
-    }
+    packing p = {.layout = layout,
+                 .own = own,
+                 .first = rows->first,
+                 .plain = data,
+                 .row_bytes = plain / (uint64_t)rows->count,
+                 .offset = offset};
     if (status == TSR_OK)
-        status = tsri_opencl_upload(dev, buf->mem, (size_t)offset, (size_t)bytes, data);
+        status = own ? pack(dev, buf, &p, rows->count, bytes)
+                     : tsri_opencl_upload(dev, buf->mem, (size_t)offset, (size_t)bytes, data);
     if (status == TSR_OK && own && buf->plain) {
         const tsr_layout second = tsri_opencl_plain_layout(layout);
         status = tsri_opencl_weight_store(dev, &second, rows, buf->plain);
     }
     free(converted);
-    free(packed);
     return status;
 }
 

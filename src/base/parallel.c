@@ -1,0 +1,69 @@
+/* base/parallel.c - threads that each do one part of the work, and end. */
+#include "base/parallel.h"
+
+#include "base/error.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct part {
+    tsr_status (*run)(void *data, int64_t first, int64_t end);
+    void *data;
+    int64_t first, end;
+    pthread_t thread;
+    bool started;
+    tsr_status status;
+    char why[512]; /* the thread's error record ends with the thread */
+} part;
+
+unsigned tsri_base_cores(void) {
+    cpu_set_t set;
+    const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n < 1 ? 1 : n > TSRI_BASE_MOST_THREADS ? TSRI_BASE_MOST_THREADS : (unsigned)n;
+}
+
+static void *run_part(void *data) {
+    part *p = data;
+    p->status = p->run(p->data, p->first, p->end);
+    if (p->status != TSR_OK)
+        snprintf(p->why, sizeof p->why, "%s", tsri_base_reported());
+    return NULL;
+}
+
+static void start(part *p) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* a thread begins with its creator's mask */
+    p->started = pthread_create(&p->thread, NULL, run_part, p) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+tsr_status tsri_base_parallel(unsigned threads, int64_t n, int64_t unit,
+                              tsr_status (*run)(void *data, int64_t first, int64_t end),
+                              void *data) {
+    part parts[TSRI_BASE_MOST_THREADS];
+    const int64_t units = unit > 0 ? (n + unit - 1) / unit : 0;
+    const int64_t most = threads < TSRI_BASE_MOST_THREADS ? threads : TSRI_BASE_MOST_THREADS;
+    const int count = (int)(units < most ? units : most);
+    if (count <= 1)
+        return n > 0 ? run(data, 0, n) : TSR_OK;
+    for (int i = 0; i < count; i++) {
+        const int64_t first = units * i / count * unit, end = units * (i + 1) / count * unit;
+        parts[i] = (part){.run = run, .data = data, .first = first, .end = end < n ? end : n};
+        if (i)
+            start(&parts[i]);
+    }
+    run_part(&parts[0]);
+    for (int i = 1; i < count; i++)
+        if (parts[i].started)
+            pthread_join(parts[i].thread, NULL);
+        else
+            run_part(&parts[i]);
+    for (int i = 0; i < count; i++)
+        if (parts[i].status != TSR_OK)
+            return tsri_base_fail(parts[i].status, "%s", parts[i].why);
+    return TSR_OK;
+}
