@@ -35,7 +35,7 @@ static const struct {
     {"TESSERA_COMMAND_BUFFERS",
      "0: enqueue each kernel by itself; 2: record launches on all devices (1: on GPUs)"},
     {"TESSERA_PROBE", "the helper program that tries out drivers and CPU instructions"},
-    {"TESSERA_PROBE_SECONDS", "how many seconds the helper may compute, or make no progress (30)"},
+    {"TESSERA_PROBE_SECONDS", "how many seconds the helper may compute, or make no progress (30; 120 to build kernels)"},
     {"TESSERA_TRUST_DRIVERS", "1: load drivers without trying them out in the helper first"},
     {"POCL_DEVICES", "pocl's: which devices it offers; pocl's other variables work as well"},
     {"POCL_CACHE_DIR", "pocl's: the folder of its own cache (default: in Tessera's cache)"},

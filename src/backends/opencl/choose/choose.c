@@ -15,24 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instance that may be needed, and the step that its self-test is for. */
-typedef struct need {
-    tsri_opencl_instance *instance;
-    tsri_opencl_step *step;
-    tsr_bounds bounds;
-} need;
-
+/* Instances that may be needed, each with the step that its self-test is for. */
 typedef struct need_list {
     size_t n, capacity;
-    need *items;
+    tsri_opencl_need *items;
 } need_list;
 
-static tsr_status add(need_list *list, tsri_opencl_instance *instance, tsri_opencl_step *step) {
+static tsr_status add(need_list *list, tsri_opencl_instance *instance, tsri_opencl_step *step,
+                      unsigned plans) {
     for (size_t i = 0; i < list->n; i++)
-        if (list->items[i].instance == instance)
+        if (list->items[i].instance == instance) {
+            list->items[i].plans |= plans;
             return TSR_OK;
+        }
     TRY(tsri_base_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items));
-    list->items[list->n++] = (need){instance, step, step->operation.bounds};
+    list->items[list->n++] = (tsri_opencl_need){instance, step, step->operation.bounds, plans};
     return TSR_OK;
 }
 
@@ -129,7 +126,7 @@ static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
 }
 
 /* Adds what the same op would run in the other buckets of M, so that prefill and decode share one
- * build. (Not for `tessera verify`, which opens devices without self-test: it makes no further
+ * build, or their chains are built side by side. (Not for `tessera verify`, which opens devices without self-test: it makes no further
  * plans.) */
 static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list *list) {
     tsri_opencl_operation *operation = &step->operation;
@@ -137,6 +134,7 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
     tsr_bounds buckets[TSRI_OPENCL_BUCKETS];
     tsri_opencl_instance *instance;
     tsr_status status = TSR_OK;
+    const int next = tsri_opencl_next_bucket(&own);
     tsri_opencl_buckets(&own, buckets);
     for (int i = 0; i < TSRI_OPENCL_BUCKETS && status == TSR_OK; i++) {
         operation->bounds = buckets[i];
@@ -146,7 +144,7 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
         status =
             tsri_opencl_instance_of(dev, variant, &operation->op, &step->forced, NULL, &instance);
         if (status == TSR_OK && !passes_over(instance))
-            status = add(list, instance, step);
+            status = add(list, instance, step, i == next ? TSRI_OPENCL_NEXT_PLAN : 0);
     }
     operation->bounds = own;
     return status;
@@ -165,7 +163,7 @@ static bool builds(const tsr_plan *plan, const need_list *list) {
 static tsr_status record(tsr_dev *dev, const tsr_plan *plan, const need_list *list) {
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < list->n && status == TSR_OK; i++) {
-        const need *item = &list->items[i];
+        const tsri_opencl_need *item = &list->items[i];
         tsri_opencl_operation *operation = &item->step->operation;
         tsri_opencl_launch launch;
         const tsr_bounds own = operation->bounds;
@@ -181,20 +179,11 @@ static tsr_status record(tsr_dev *dev, const tsr_plan *plan, const need_list *li
     return status;
 }
 
-/* Chooses the chain program that serves the plan, including what its relatives need. */
+/* Chooses the chain program that serves the plan. */
 static tsr_status choose_chain(tsr_plan *plan, const need_list *list) {
-    tsri_opencl_chained *others = NULL;
-    TRY(tsri_base_new(list->n ? list->n : 1, sizeof *others, &others));
-    for (size_t i = 0; i < list->n; i++)
-        others[i] = (tsri_opencl_chained){list->items[i].instance, list->items[i].step,
-                                          list->items[i].bounds};
-    tsr_status status = tsri_opencl_progress(plan->dev->state, "building kernels", 0, list->n);
-    if (status == TSR_OK)
-        status = tsri_opencl_chain_choose(plan, others, list->n);
-    if (status == TSR_OK)
-        status = tsri_opencl_progress(plan->dev->state, "building kernels", list->n, list->n);
-    free(others);
-    return status;
+    TRY(tsri_opencl_progress(plan->dev->state, "building kernels", 0, list->n));
+    TRY(tsri_opencl_chain_choose(plan, list->items, list->n));
+    return tsri_opencl_progress(plan->dev->state, "building kernels", list->n, list->n);
 }
 
 tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
@@ -205,7 +194,8 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
         for (uint32_t i = 0; i < plan->n_ops && status == TSR_OK; i++) {
             status = pick(dev, &plan->steps[i], i);
             if (status == TSR_OK)
-                status = add(&list, plan->steps[i].instance, &plan->steps[i]);
+                status =
+                    add(&list, plan->steps[i].instance, &plan->steps[i], TSRI_OPENCL_THIS_PLAN);
         }
         /* Naming the relatives takes longer than everything else, so it is done only where
          * something is to be built. */

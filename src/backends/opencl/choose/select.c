@@ -206,22 +206,32 @@ const tsri_opencl_variant *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op
     return NULL;
 }
 
+enum { B, T, S, U, N };
+
+/* Ranges of M; the last has no end. */
+static const int64_t ranges[4][2] = {{1, 1}, {2, 8}, {9, 63}, {64, 64}};
+
+int tsri_opencl_next_bucket(const tsr_bounds *bounds) {
+    int range = 0;
+    while (range < 3 && bounds->highest[B] > ranges[range][1])
+        range++;
+    return range ? 2 * range - 1 : 0; /* of those with many sequences */
+}
+
 void tsri_opencl_buckets(const tsr_bounds *bounds, tsr_bounds out[TSRI_OPENCL_BUCKETS]) {
-    enum { B, T, S, U, N };
-    const int64_t top =
-        bounds->highest[B] * bounds->highest[T] > 64 ? bounds->highest[B] * bounds->highest[T] : 64;
-    const int64_t ranges[4][2] = {{1, 1}, {2, 8}, {9, 63}, {64, top}};
+    const int64_t most = bounds->highest[B] * bounds->highest[T];
     for (int i = 0; i < TSRI_OPENCL_BUCKETS; i++) {
         const int64_t *range = ranges[(i + 1) / 2];
+        const int64_t last = (i + 1) / 2 == 3 && most > range[1] ? most : range[1];
         const int many = i % 2 ? B : T, one = i % 2 ? T : B;
         out[i] = *bounds;
         out[i].lowest[one] = out[i].highest[one] = 1;
         out[i].lowest[many] = range[0];
-        out[i].highest[many] = range[1];
+        out[i].highest[many] = last;
         out[i].lowest[N] = range[0];
-        out[i].highest[N] = range[1];
-        if (out[i].highest[S] < range[1])
-            out[i].highest[S] = range[1];
+        out[i].highest[N] = last;
+        if (out[i].highest[S] < last)
+            out[i].highest[S] = last;
     }
 }
 

@@ -38,6 +38,8 @@ const tsri_opencl_variant *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op
 /* Bounds of the plans that the same model may need beside this one: each bucket of M = B * T (1,
  * 2-8, 9-63, >= 64), made of many sequences or of many positions. */
 void tsri_opencl_buckets(const tsr_bounds *bounds, tsr_bounds out[TSRI_OPENCL_BUCKETS]);
+/* The bucket of the plan that takes the next token of as many sequences. */
+int tsri_opencl_next_bucket(const tsr_bounds *bounds);
 
 /* Entry of the backend's table. */
 tsr_status tsri_opencl_op_variants(tsr_dev *dev, const tsr_op *op, tsr_variant_visitor visit,

@@ -319,12 +319,6 @@ static tsr_status settle(const tsr_state *state, attempt *a, const char *path, u
     return status;
 }
 
-static unsigned deadline(void) {
-    const char *given = getenv("TESSERA_PROBE_SECONDS");
-    const unsigned long seconds = given ? strtoul(given, NULL, 10) : 0;
-    return seconds && seconds < 86400 ? (unsigned)seconds : SECONDS;
-}
-
 /* Tries all unknown drivers at the same time, since each takes a while. */
 static tsr_status try_unknown(tsr_state *state, attempt *all, size_t n, const char *path) {
     tsr_status status = TSR_OK;
@@ -338,7 +332,7 @@ static tsr_status try_unknown(tsr_state *state, attempt *all, size_t n, const ch
     for (size_t i = 0; i < n && status == TSR_OK; i++) {
         status = tsri_opencl_progress(state, "trying drivers", i, n);
         if (status == TSR_OK && all[i].driver)
-            status = settle(state, &all[i], path, deadline());
+            status = settle(state, &all[i], path, tsri_opencl_helper_seconds(SECONDS));
     }
     if (status == TSR_OK)
         status = tsri_opencl_progress(state, "trying drivers", n, n);

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLICE_MS = 100, MOST_SAID = 1 << 18 };
+enum { SLICE_MS = 100, FEED_MS = 1000, MOST_SAID = 1 << 18 };
 
 extern char **environ;
 
@@ -42,6 +42,12 @@ const char *tsri_opencl_helper_find(char *path) {
             return path;
     }
     return NULL;
+}
+
+unsigned tsri_opencl_helper_seconds(unsigned usual) {
+    const char *given = getenv("TESSERA_PROBE_SECONDS");
+    const unsigned long seconds = given ? strtoul(given, NULL, 10) : 0;
+    return seconds && seconds < 86400 ? (unsigned)seconds : usual;
 }
 
 /* One socket is both its input and its output, so that writing to a helper that has ended raises no
@@ -96,6 +102,18 @@ static void send_input(tsri_opencl_helper *h) {
         h->sent = h->input_size;
     if (h->sent == h->input_size)
         shutdown(h->talk, SHUT_WR);
+}
+
+bool tsri_opencl_helper_feed(tsri_opencl_helper *h) {
+    while (h->sent < h->input_size) {
+        struct pollfd fd = {h->talk, POLLOUT, 0};
+        const int ready = poll(&fd, 1, FEED_MS);
+        if (ready == 0 || (ready < 0 && errno != EINTR))
+            return false;
+        if (ready > 0)
+            send_input(h);
+    }
+    return true;
 }
 
 static bool hear(tsri_opencl_helper *h) {

@@ -26,10 +26,15 @@ typedef struct tsri_opencl_helper {
 /* Where the helper is: TESSERA_PROBE, or beside the plugin or the program that this was linked
  * into. NULL where it is not found. path: PATH_MAX bytes. */
 const char *tsri_opencl_helper_find(char *path);
+/* TESSERA_PROBE_SECONDS, else the usual limit for what it is to do. */
+unsigned tsri_opencl_helper_seconds(unsigned usual);
 /* argv and env end with NULL; env NULL: this process's environment. False where it can't be
  * started. */
 bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char *const argv[],
                               char *const env[], const char *input, size_t input_size);
+/* Hands over all of the input now, for a helper that works on while this process does something
+ * else. False where it does not take it within a second. */
+bool tsri_opencl_helper_feed(tsri_opencl_helper *helper);
 /* Waits until the helper ends. It is killed, and `late` is set, once it has used `seconds` of
  * processor time, or less than 1 % of one processor over as long: a busy machine makes it slow, and
  * that is not a fault. TSR_E_CANCELLED, with the helper killed, where the host asks to stop. */

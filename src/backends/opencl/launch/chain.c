@@ -2,6 +2,7 @@
 #include "backends/opencl/launch/chain.h"
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
+#include "backends/opencl/driver/helper.h"
 #include "backends/opencl/program/compile.h"
 #include "backends/opencl/program/program.h"
 #include "backends/opencl/source/source.h"
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +19,15 @@
  * aligned for an int16. */
 enum { RECORD = 192, ARGUMENTS = 16, STATE_BYTES = 192 };
 
+/* How long the helper may compute, or make no progress. */
+enum { SECONDS = 120 };
+
 struct tsri_opencl_chain {
     tsri_opencl_chain *next;
     cl_program program;
+    tsri_bytes source; /* of a program that this process has not built yet, else empty */
+    tsri_opencl_helper
+        helper;          /* has a child from when it builds that program until this process does */
     tsri_opencl_key key; /* of the program */
     size_t n, capacity;
     tsri_opencl_instance **cases;
@@ -85,20 +93,20 @@ static tsr_status keep_signature(tsri_opencl_instance *instance, const tsri_open
 }
 
 /* Records the kinds of the arguments of the instance's kernel, and of its stage's. */
-static tsr_status sign(tsr_plan *plan, const tsri_opencl_chained *chained) {
-    tsri_opencl_operation *operation = &chained->step->operation;
+static tsr_status sign(tsr_plan *plan, const tsri_opencl_need *need) {
+    tsri_opencl_operation *operation = &need->step->operation;
     tsri_opencl_launch launch = {0};
-    if (chained->instance->signature)
+    if (need->instance->signature)
         return TSR_OK;
     const tsr_bounds own = operation->bounds;
-    operation->bounds = chained->bounds;
+    operation->bounds = need->bounds;
     tsr_status status =
-        tsri_opencl_launch_trace(plan->dev, chained->instance, &operation->op, plan->dims, &launch);
+        tsri_opencl_launch_trace(plan->dev, need->instance, &operation->op, plan->dims, &launch);
     operation->bounds = own;
     if (status == TSR_OK)
-        status = keep_signature(chained->instance, &launch);
+        status = keep_signature(need->instance, &launch);
     if (status == TSR_OK && launch.before)
-        status = keep_signature(chained->instance->before, launch.before);
+        status = keep_signature(need->instance->before, launch.before);
     tsri_opencl_launch_release(&launch);
     return status;
 }
@@ -153,6 +161,8 @@ static tsr_status assemble(const tsr_dev *dev, const tsri_opencl_chain *chain, t
 static void free_chain(tsri_opencl_chain *chain) {
     if (chain->program)
         clReleaseProgram(chain->program);
+    tsri_opencl_helper_clear(&chain->helper);
+    tsri_base_bytes_clear(&chain->source);
     free(chain->cases);
     free(chain->reached);
     free(chain);
@@ -163,34 +173,117 @@ static int by_name(const void *a, const void *b) {
                   (*(tsri_opencl_instance *const *)b)->name);
 }
 
-static tsr_status build(tsr_plan *plan, const tsri_opencl_chained *others, size_t n,
-                        tsri_opencl_chain *chain) {
+/* Makes a chain, not built yet, with the instances that `plans` need. */
+static tsr_status make_chain(tsr_plan *plan, const tsri_opencl_need *needs, size_t n,
+                             unsigned plans, tsri_opencl_chain **out) {
     tsr_dev *dev = plan->dev;
-    tsri_bytes source = {0};
+    tsri_opencl_chain *chain = NULL;
+    TRY(tsri_base_new(1, sizeof *chain, &chain));
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < n && status == TSR_OK; i++) {
-        if (!takes_part(others[i].instance))
+        if (!(needs[i].plans & plans) || !takes_part(needs[i].instance))
             continue;
-        status = sign(plan, &others[i]);
+        status = sign(plan, &needs[i]);
         if (status == TSR_OK)
-            status = add_case(chain, others[i].instance->before);
+            status = add_case(chain, needs[i].instance->before);
         if (status == TSR_OK)
-            status = add_case(chain, others[i].instance);
-    }
-    if (status == TSR_OK && chain->n) {
-        qsort(chain->cases, chain->n, sizeof *chain->cases, by_name);
-        status = assemble(dev, chain, &source);
+            status = add_case(chain, needs[i].instance);
     }
     if (status == TSR_OK)
         status = tsri_base_new(chain->n ? chain->n : 1, sizeof *chain->reached, &chain->reached);
+    if (status == TSR_OK && chain->n) {
+        qsort(chain->cases, chain->n, sizeof *chain->cases, by_name);
+        status = assemble(dev, chain, &chain->source);
+    }
     if (status == TSR_OK && chain->n)
-        status = tsri_opencl_key_of(dev, "chain", source.data, source.size, &chain->key);
-    if (status == TSR_OK && chain->n)
-        status = tsri_opencl_build_text(dev, &source, chain->cases, chain->n, "tsr_chain",
+        status =
+            tsri_opencl_key_of(dev, "chain", chain->source.data, chain->source.size, &chain->key);
+    if (status != TSR_OK) {
+        free_chain(chain);
+        return status;
+    }
+    *out = chain;
+    return TSR_OK;
+}
+
+static void list_chain(tsr_dev *dev, tsri_opencl_chain *chain) {
+    chain->next = dev->chain;
+    dev->chain = chain;
+}
+
+/* Builds the program of a chain. One that does not build stays without a program, and is not
+ * tried again. */
+static tsr_status build(tsr_dev *dev, tsri_opencl_chain *chain) {
+    tsr_status status = TSR_OK;
+    if (!chain->source.size)
+        return TSR_OK;
+    if (chain->helper.child)
+        status = tsri_opencl_helper_finish(&chain->helper, dev->state,
+                                           tsri_opencl_helper_seconds(SECONDS));
+    tsri_opencl_helper_clear(&chain->helper);
+    if (status == TSR_OK)
+        status = tsri_opencl_build_text(dev, &chain->source, chain->cases, chain->n, "tsr_chain",
                                         &chain->program);
-    tsri_base_bytes_clear(&source);
+    if (status == TSR_OK)
+        tsri_base_bytes_clear(&chain->source);
     return status;
 }
+
+/* --- the program for the next token, by the helper --- */
+
+/* Whether a second core can build while this process does, for a cache that both read. */
+static bool builds_ahead(const tsr_dev *dev) {
+    const char *cache = getenv("POCL_KERNEL_CACHE");
+    return dev->facts.common.compute_units > 1 && !(cache && !strcmp(cache, "0"));
+}
+
+/* Whether sequences of the plan get a next token. */
+static bool decodes(const tsr_plan *plan) {
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        const uint32_t id = plan->steps[i].operation.op.id;
+        if (id == TSR_OP_KV_APPEND || id == TSR_OP_QKV_APPEND)
+            return true;
+    }
+    return false;
+}
+
+/* Whether this plan and the next one need the same kernels of chains. */
+static bool next_is_alike(const tsri_opencl_need *needs, size_t n) {
+    const unsigned both = TSRI_OPENCL_THIS_PLAN | TSRI_OPENCL_NEXT_PLAN;
+    for (size_t i = 0; i < n; i++)
+        if (takes_part(needs[i].instance) && (needs[i].plans & both) &&
+            (needs[i].plans & both) != both)
+            return false;
+    return true;
+}
+
+/* Has the helper build the chain for the next token. Where that does not work, this process builds
+ * it when a plan needs it. */
+static tsr_status build_ahead(tsr_plan *plan, const tsri_opencl_need *needs, size_t n) {
+    tsr_dev *dev = plan->dev;
+    tsri_opencl_chain *chain = NULL;
+    const tsr_facts *facts = &dev->facts.common;
+    char *const argv[] = {"probe",
+                          "--chain",
+                          (char *)facts->platform,
+                          (char *)facts->name,
+                          (char *)tsri_opencl_program_options(dev, false),
+                          NULL};
+    char path[PATH_MAX];
+    const char *found = tsri_opencl_helper_find(path);
+    if (!found)
+        return TSR_OK;
+    TRY(make_chain(plan, needs, n, TSRI_OPENCL_NEXT_PLAN, &chain));
+    if (tsri_opencl_helper_start(&chain->helper, found, argv, NULL, chain->source.data,
+                                 chain->source.size) &&
+        tsri_opencl_helper_feed(&chain->helper))
+        list_chain(dev, chain);
+    else
+        free_chain(chain);
+    return TSR_OK;
+}
+
+/* --- which program --- */
 
 /* Whether its program did not build, and a kernel of it was found that does not build alone. */
 static bool outdated(const tsri_opencl_chain *chain) {
@@ -200,38 +293,67 @@ static bool outdated(const tsri_opencl_chain *chain) {
     return refused && !chain->program;
 }
 
+static bool uses(const tsr_plan *plan, const tsri_opencl_instance *instance) {
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (plan->steps[i].instance == instance || plan->steps[i].instance->before == instance)
+            return true;
+    return false;
+}
+
+/* Whether the chain has the kernels that the plan runs, and no others: so which programs are built,
+ * and found in the cache by later processes, does not depend on the order of plans. */
 static bool serves(const tsri_opencl_chain *chain, const tsr_plan *plan) {
     if (outdated(chain))
         return false;
     for (uint32_t i = 0; i < plan->n_ops; i++)
         if (takes_part(plan->steps[i].instance) && !has(chain, plan->steps[i].instance))
             return false;
+    for (size_t i = 0; i < chain->n; i++)
+        if (!uses(plan, chain->cases[i]))
+            return false;
     return true;
 }
 
-const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan) {
-    const tsri_opencl_chain *chain = plan->dev->chain;
-    while (chain && !serves(chain, plan))
-        chain = chain->next;
-    return chain;
+/* Among those that serve: one that is built, else one that the helper has begun. */
+static tsri_opencl_chain *find_chain(const tsr_plan *plan) {
+    tsri_opencl_chain *begun = NULL;
+    for (tsri_opencl_chain *chain = plan->dev->chain; chain; chain = chain->next) {
+        if (!serves(chain, plan))
+            continue;
+        if (!chain->source.size)
+            return chain;
+        if (chain->helper.child)
+            begun = chain;
+    }
+    return begun;
 }
 
-tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *others, size_t n) {
+const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan) {
+    return find_chain(plan);
+}
+
+tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_need *needs, size_t n) {
     tsr_dev *dev = plan->dev;
-    const tsri_opencl_chain *found = tsri_opencl_chain_for(plan);
-    tsri_opencl_chain *made = NULL;
+    tsri_opencl_chain *found = find_chain(plan), *chain = found;
+    bool cached = false;
+    tsr_status status = TSR_OK;
     if (!found) {
-        TRY(tsri_base_new(1, sizeof *made, &made));
-        const tsr_status status = build(plan, others, n, made);
-        if (status != TSR_OK) {
-            free_chain(made);
-            return status;
-        }
-        made->next = dev->chain; /* a program that did not build is kept too, and not tried again */
-        dev->chain = made;
-        found = made;
+        TRY(make_chain(plan, needs, n, TSRI_OPENCL_THIS_PLAN, &chain));
+        status = tsri_opencl_is_cached(dev, &chain->source, &cached);
+        if (status == TSR_OK && !cached && builds_ahead(dev) && decodes(plan) &&
+            !next_is_alike(needs, n))
+            status = build_ahead(plan, needs, n);
     }
-    plan->chain = found->program ? found : NULL;
+    if (status == TSR_OK)
+        status = build(dev, chain);
+    if (status != TSR_OK) {
+        if (!found)
+            free_chain(chain);
+        return status;
+    }
+    if (!found)
+        list_chain(dev, chain);
+    plan->chain = chain->program ? chain : NULL;
     return TSR_OK;
 }
 

@@ -6,6 +6,10 @@
  * after the other, and wait for each other at the end of each. The list has the arguments that the
  * variants bind, with the addresses of their buffers, which do not change on these devices.
  *
+ * A driver compiles a program on one core. So a plan's program has the kernels of its own steps
+ * only, and while this process builds it, the helper builds that of the plan which takes the next
+ * token. This process then finds it in the driver's cache.
+ *
  * A kernel that needs neither local memory nor a work-group begins with ENTRY
  * (cl/common/tessera.clh), which makes it a kernel or a function, and takes part; except where its
  * variant says why it is launched alone. Plans that measure each op, bundles and devices of other
@@ -24,21 +28,26 @@ struct tsri_opencl_link {
     cl_kernel kernel;
 };
 
-/* An instance that a plan may need, and the step that needs it. */
-typedef struct tsri_opencl_chained {
+/* Which plans need an instance: this one, and the one that takes the next token of its sequences.
+ * Without either bit: one of the same model with another number of tokens. */
+enum { TSRI_OPENCL_THIS_PLAN = 1, TSRI_OPENCL_NEXT_PLAN = 2 };
+
+/* An instance that a plan of this model may need, and a step whose op it serves at these bounds. */
+typedef struct tsri_opencl_need {
     tsri_opencl_instance *instance;
-    tsri_opencl_step *step; /* a step with an op that it serves, at these bounds */
+    tsri_opencl_step *step;
     tsr_bounds bounds;
-} tsri_opencl_chained;
+    unsigned plans; /* bits */
+} tsri_opencl_need;
 
 /* Whether the device runs chains (not where option "chain" is 0), and the plan has enough steps for
  * one. */
 bool tsri_opencl_joins(const tsr_plan *plan);
-/* The program that has all kernels that the plan's steps run; NULL where there is none yet. */
+/* The program of the kernels that the plan's steps run; NULL where there is none yet. */
 const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
-/* Finds or builds the program with the kernels of the plan's steps and of the n others. Where it
- * does not build, plan->chain stays NULL. */
-tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *others, size_t n);
+/* Finds or builds the program with the kernels of the plan's steps; the helper builds that for the
+ * next token meanwhile. Where the plan's own does not build, plan->chain stays NULL. */
+tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_need *needs, size_t n);
 /* Gives up the plan's chain program, for this plan and later ones of the device. */
 void tsri_opencl_chain_refuse(tsr_plan *plan);
 /* Whether the step's kernels are in the plan's chain program. */

@@ -240,6 +240,15 @@ tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_b
     return make(programs, source, instances, n, instances, n, out, log);
 }
 
+tsr_status tsri_opencl_is_cached(const tsr_dev *dev, const tsri_bytes *source, bool *cached) {
+    tsri_bytes binary = {0};
+    tsri_opencl_key key;
+    TRY(tsri_opencl_key_of(dev, "program", source->data, source->size, &key));
+    const tsr_status status = tsri_opencl_cache_load(dev->state, &key, "bin", &binary, cached);
+    tsri_base_bytes_clear(&binary);
+    return status;
+}
+
 tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source,
                                   tsri_opencl_instance *const *parts, size_t n, const char *kernel,
                                   cl_program *out) {

@@ -37,6 +37,8 @@ tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_b
 tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source,
                                   tsri_opencl_instance *const *parts, size_t n, const char *kernel,
                                   cl_program *out);
+/* Whether a text's program was built before, with the options of OpenCL C 1.2. */
+tsr_status tsri_opencl_is_cached(const tsr_dev *dev, const tsri_bytes *source, bool *cached);
 
 /* The folder of the device's kernels, TESSERA_KERNEL_PATH; NULL: the embedded files. */
 const char *tsri_opencl_kernel_folder(const tsr_dev *dev);

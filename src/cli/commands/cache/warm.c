@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line and a page: kernels for few rows and for many. */
-static const char line[] = "The quick brown fox jumps over the lazy dog.";
-enum { PAGE_LINES = 12, TOKENS = 4 };
+/* A line, a page and some words: kernels for few rows, for many and for very few. */
+static const char line[] = "The quick brown fox jumps over the lazy dog.", words[] = "The fox";
+enum { LINE, PAGE, WORDS, TEXTS, PAGE_LINES = 12, TOKENS = 4 };
 
 typedef struct texts {
-    tsr_string strings[2];
+    tsr_string strings[TEXTS];
     char page[PAGE_LINES * sizeof line + 1];
 } texts;
 
@@ -19,8 +19,9 @@ static void fill(texts *t) {
     t->page[0] = 0;
     for (int i = 0; i < PAGE_LINES; i++)
         strcat(strcat(t->page, line), " ");
-    t->strings[0] = (tsr_string){line, strlen(line)};
-    t->strings[1] = (tsr_string){t->page, strlen(t->page)};
+    t->strings[LINE] = (tsr_string){line, strlen(line)};
+    t->strings[PAGE] = (tsr_string){t->page, strlen(t->page)};
+    t->strings[WORDS] = (tsr_string){words, strlen(words)};
 }
 
 static int stop_soon(void *data, const tsr_generated *generated) {
@@ -49,7 +50,7 @@ static tsr_status generate(tsr_model *model, const tsr_model_info *info, const t
     options.max_length = 0;
     options.ignore_eos = 1;
     options.temperature = temperature;
-    for (int i = 0; i < 2 && status == TSR_OK; i++) {
+    for (int i = 0; i < TEXTS && status == TSR_OK; i++) {
         tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = TOKENS};
         if (info->has_tokenizer)
             prompt = (tsr_prompt){.struct_size = sizeof prompt,
@@ -60,7 +61,7 @@ static tsr_status generate(tsr_model *model, const tsr_model_info *info, const t
                               &tokens, NULL);
         if (status == TSR_E_CANCELLED && tokens >= TOKENS)
             status = TSR_OK;
-        if (i && status == TSR_E_ARGUMENT) /* the page is longer than the model reads */
+        if (i == PAGE && status == TSR_E_ARGUMENT) /* the page is longer than the model reads */
             status = TSR_OK;
     }
     return status;
@@ -80,7 +81,7 @@ static tsr_status translate(tsr_model *model, const tsr_model_info *info, const 
     tsr_status status = tsr_translate_defaults(model, &options);
     (void)info;
     options.max_new_tokens = TOKENS;
-    for (int i = 0; i < 2 && status == TSR_OK; i++) {
+    for (int i = 0; i < TEXTS && status == TSR_OK; i++) {
         char *text = NULL;
         size_t size = 0;
         status =

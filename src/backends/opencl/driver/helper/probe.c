@@ -5,6 +5,9 @@
  * process, and runs its kernel `probe` once. It prints "pass" where out[0] becomes 0x600d, else a
  * sentence; a crash is an answer, too.
  *
+ * probe --chain PLATFORM DEVICE OPTIONS < SOURCE builds the program of a chain and runs its kernels
+ * once, on nothing, so that the driver has them in its cache when the engine asks.
+ *
  * probe --driver N loads the drivers that the OpenCL loader sees, and builds and runs a first
  * kernel on each device except the first N. It prints lines of words separated by tabs: "stage
  * WHAT" before each step that may crash, "device PLATFORM VERSION NAME", "fine" when that device is
@@ -22,7 +25,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 20, PLATFORMS = 32, DEVICES = 32, WORDS = 1024, RIGHT = 0x600d };
+enum {
+    PIECE = 1 << 16,
+    CHAIN_STATE = 64,
+    PLATFORMS = 32,
+    DEVICES = 32,
+    WORDS = 1024,
+    RIGHT = 0x600d
+};
 
 static int answer(const char *sentence) {
     puts(sentence);
@@ -56,12 +66,17 @@ static cl_device_id find(const char *platform, const char *device) {
     return NULL;
 }
 
+static cl_program build_program(cl_context context, cl_device_id id, const char *source,
+                                const char *options) {
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, NULL);
+    return program && clBuildProgram(program, 1, &id, options, NULL, NULL) == CL_SUCCESS ? program
+                                                                                         : NULL;
+}
+
 static cl_kernel build(cl_context context, cl_device_id id, const char *source,
                        const char *options) {
-    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, NULL);
-    if (!program || clBuildProgram(program, 1, &id, options, NULL, NULL) != CL_SUCCESS)
-        return NULL;
-    return clCreateKernel(program, "probe", NULL);
+    cl_program program = build_program(context, id, source, options);
+    return program ? clCreateKernel(program, "probe", NULL) : NULL;
 }
 
 /* What the kernel leaves in out[0]; 0 where a call fails. */
@@ -158,6 +173,61 @@ static void try_drivers(unsigned skip) {
     _exit(0);
 }
 
+/* ---- a chain ---- */
+
+static int set_argument(cl_kernel kernel, cl_uint i, size_t size, const void *value) {
+    return clSetKernelArg(kernel, i, size, value) == CL_SUCCESS;
+}
+
+/* Runs the two kernels of cl/chain/workers.cl as launch/chain.c does: the first without records, so
+ * that it has nothing to do, the second on a buffer of our own. */
+static int run_chain(cl_context context, cl_device_id id, cl_program program) {
+    static cl_int zeros[CHAIN_STATE];
+    const size_t one[3] = {1, 1, 1};
+    const cl_int none = 0, workers = 1;
+    cl_command_queue queue = clCreateCommandQueue(context, id, 0, NULL);
+    cl_mem mem = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof zeros, zeros, NULL);
+    cl_kernel chain = clCreateKernel(program, "tsr_chain", NULL);
+    cl_kernel address = clCreateKernel(program, "tsr_address", NULL);
+    return queue && mem && chain && address && set_argument(chain, 0, sizeof mem, &mem) &&
+           set_argument(chain, 1, sizeof mem, &mem) && set_argument(chain, 2, sizeof none, &none) &&
+           set_argument(chain, 3, sizeof workers, &workers) &&
+           set_argument(chain, 4, sizeof mem, &mem) && set_argument(address, 0, sizeof mem, &mem) &&
+           set_argument(address, 1, sizeof mem, &mem) &&
+           set_argument(address, 2, sizeof none, &none) &&
+           clEnqueueNDRangeKernel(queue, chain, 3, NULL, one, one, 0, NULL, NULL) == CL_SUCCESS &&
+           clEnqueueNDRangeKernel(queue, address, 3, NULL, one, one, 0, NULL, NULL) == CL_SUCCESS &&
+           clFinish(queue) == CL_SUCCESS;
+}
+
+/* All of stdin, in new memory, with a 0 behind it; NULL where memory runs out. */
+static char *read_source(void) {
+    char *source = NULL;
+    size_t n = 0, got;
+    do {
+        char *more = realloc(source, n + PIECE + 1);
+        if (!more) {
+            free(source);
+            return NULL;
+        }
+        source = more;
+        got = fread(source + n, 1, PIECE, stdin);
+        n += got;
+    } while (got == PIECE);
+    source[n] = 0;
+    return source;
+}
+
+static int warm_chain(const char *platform, const char *device, const char *options) {
+    char *source = read_source();
+    const cl_device_id id = source ? find(platform, device) : NULL;
+    const cl_context context = id ? clCreateContext(NULL, 1, &id, NULL, NULL, NULL) : NULL;
+    const cl_program program = context ? build_program(context, id, source, options) : NULL;
+    const int ran = program && run_chain(context, id, program);
+    free(source);
+    return answer(ran ? "pass" : "the chain's program could not be built or run");
+}
+
 /* The helper leaves no core file, and ends when its parent does. */
 static void keep_small(void) {
     const struct rlimit none = {0, 0};
@@ -166,14 +236,17 @@ static void keep_small(void) {
 }
 
 int main(int argc, char **argv) {
-    static char source[MOST];
     keep_small();
     if (argc == 3 && !strcmp(argv[1], "--driver"))
         try_drivers((unsigned)strtoul(argv[2], NULL, 10));
+    if (argc == 5 && !strcmp(argv[1], "--chain"))
+        return warm_chain(argv[2], argv[3], argv[4]);
     if (argc != 4)
         return answer("the probe needs a platform, a device and build options");
-    source[fread(source, 1, sizeof source - 1, stdin)] = 0;
+    const char *source = read_source();
     cl_device_id id = find(argv[1], argv[2]);
+    if (!source)
+        return answer("the probe is out of memory");
     if (!id)
         return answer("the probe does not find the device");
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
