@@ -405,12 +405,15 @@ static tsr_status wide_rows(void *data, uint32_t id, int64_t first, int64_t coun
     return TSR_OK;
 }
 
-static void read_wide(const char *device) {
-    const int32_t ids[5] = {0, ROWS / 3, ROWS / 2, 5 * (ROWS / 6), ROWS - 1};
+/* Rows from all over the weight, which one thread or several give. */
+static void read_wide(const char *device, bool parallel) {
+    enum { IDS = 211 };
+    int32_t ids[IDS];
     const tsr_embed_attrs attrs = {.struct_size = sizeof attrs, .scale = 1};
-    const int64_t sizes[TSR_SYMBOLS] = {1, 5, 0, 0, 0};
-    const tsri_run_source from = {.rows = wide_rows};
-    static float y[5 * COLUMNS];
+    const int64_t sizes[TSR_SYMBOLS] = {1, IDS, 0, 0, 0};
+    const tsr_bounds wide = {.struct_size = sizeof wide, .highest = {1, IDS, 0, 0, IDS}};
+    const tsri_run_source from = {.rows = wide_rows, .parallel = parallel};
+    static float y[IDS * COLUMNS];
     tsri_graph *g;
     tsri_run_plan *plan;
     rig r;
@@ -423,12 +426,14 @@ static void read_wide(const char *device) {
                       tsri_graph_op1(g, TSR_OP_EMBED, &attrs, (tsri_value[]){table, wanted}, 2));
     cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
     open_rig(&r, device, NULL);
-    cr_assert_eq(tsri_run_load(r.context, g, &bounds, &from), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
-    const tsri_run_binding in = {.id = IN_X, .data = (void *)ids, .bytes = sizeof ids};
+    cr_assert_eq(tsri_run_load(r.context, g, &wide, &from), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_prepare(r.context, g, &wide, &plan), TSR_OK, "%s", tsr_error_last());
+    for (int i = 0; i < IDS; i++)
+        ids[i] = (int32_t)((int64_t)i * (ROWS - 1) / (IDS - 1));
+    const tsri_run_binding in = {.id = IN_X, .data = ids, .bytes = sizeof ids};
     const tsri_run_binding out = {.id = 0, .data = y, .bytes = sizeof y};
     cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_OK, "%s", tsr_error_last());
-    for (int i = 0; i < 5 * COLUMNS; i++)
+    for (int i = 0; i < IDS * COLUMNS; i++)
         cr_assert_eq(y[i], wide_at(ids[i / COLUMNS], i % COLUMNS), "row %d: %g", ids[i / COLUMNS],
                      (double)y[i]);
     close_rig(&r);
@@ -436,9 +441,11 @@ static void read_wide(const char *device) {
 }
 
 Test(run, a_weight_may_take_several_blocks) {
-    read_wide("reference");
+    read_wide("reference", false);
+    read_wide("reference", true);
 }
 
 Test(run, a_weight_may_take_several_blocks_on_opencl) {
-    read_wide("opencl");
+    read_wide("opencl", false);
+    read_wide("opencl", true);
 }
