@@ -3,7 +3,12 @@
 #define TSRI_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
-uint64_t tsri_base_now_ns(void);
+static inline uint64_t tsri_base_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 #endif

@@ -1,10 +1,10 @@
 /* run/weights.c - one layout for each weight on each device, and the streaming of rows. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "run/context.h"
 #include "run/parts.h"
 #include "tensor/convert.h"
+#include "tensor/parallel.h"
 #include "tensor/shape.h"
 
 #include <stdio.h>
@@ -134,7 +134,7 @@ static tsr_status read_part(void *data, int64_t first, int64_t end) {
 static unsigned readers(const tsri_backend_device *device, const tsri_run_source *source,
                         uint64_t bytes) {
     enum { LEAST_BYTES = 1 << 20 };
-    const unsigned cores = tsri_base_cores(), units = device->facts.compute_units;
+    const unsigned cores = tsri_tensor_cores(), units = device->facts.compute_units;
     if (!source->parallel || bytes < LEAST_BYTES)
         return 1;
     return device->facts.type == TSR_DEVICE_CPU && units && units < cores ? units : cores;
@@ -165,8 +165,8 @@ static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight,
                                .columns = layout->columns,
                                .data = data};
         reading part = {source, weight->id, weight->first + first, dtype, row_bytes, data};
-        status = tsri_base_parallel(readers(slot->device, source, (uint64_t)count * row_bytes),
-                                    count, 1, read_part, &part);
+        status = tsri_tensor_parallel(readers(slot->device, source, (uint64_t)count * row_bytes),
+                                      count, 1, read_part, &part);
         if (status == TSR_OK)
             status = TSRI_RUN_CALL(slot, weight_store, layout, &rows, weight->buf);
         *done += (uint64_t)count * row_bytes;

@@ -7,8 +7,8 @@
 #include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "tensor/convert.h"
+#include "tensor/parallel.h"
 #include "tensor/shape.h"
 
 #include <inttypes.h>
@@ -207,7 +207,7 @@ static tsr_status pack_part(void *data, int64_t first, int64_t end) {
 /* A CPU device's threads, else the host's; one for a few rows. */
 static unsigned packers(const tsr_dev *dev, uint64_t bytes) {
     enum { LEAST_BYTES = 1 << 20 };
-    const unsigned cores = tsri_base_cores(), units = dev->facts.common.compute_units;
+    const unsigned cores = tsri_tensor_cores(), units = dev->facts.common.compute_units;
     if (bytes < LEAST_BYTES)
         return 1;
     return dev->facts.cpu && units < cores ? units : cores;
@@ -231,7 +231,7 @@ static tsr_status pack(tsr_dev *dev, const tsr_buf *buf, packing *p, int64_t cou
         TRY(tsri_base_new_aligned((size_t)bytes, &packed));
         p->out = packed;
     }
-    tsr_status status = tsri_base_parallel(threads, count, p->own->row_block, pack_part, p);
+    tsr_status status = tsri_tensor_parallel(threads, count, p->own->row_block, pack_part, p);
     if (in_place)
         code = clEnqueueUnmapMemObject(dev->queue, buf->mem, p->out, 0, NULL, NULL);
     else if (status == TSR_OK)

@@ -1,5 +1,5 @@
 /* Work in parts: each item once, at multiples of the unit, with the first failure told. */
-#include "base/parallel.h"
+#include "tensor/parallel.h"
 
 #include "base/error.h"
 
@@ -29,7 +29,7 @@ Test(parallel, each_item_once) {
             for (int64_t n = 0; n < MOST; n += n < 20 ? 1 : 7) {
                 work w = {.unit = unit, .fails = -1};
                 int parts = 0;
-                cr_assert_eq(tsri_base_parallel(threads, n, unit, count, &w), TSR_OK);
+                cr_assert_eq(tsri_tensor_parallel(threads, n, unit, count, &w), TSR_OK);
                 for (int64_t i = 0; i < MOST; i++) {
                     cr_assert_eq(w.times[i], i < n, "%d threads, unit %d, item %d of %d",
                                  (int)threads, (int)unit, (int)i, (int)n);
@@ -37,14 +37,14 @@ Test(parallel, each_item_once) {
                     parts += w.begins[i];
                 }
                 cr_assert_leq(parts, threads > 1 ? (int)threads : 1);
-                cr_assert_leq(parts, TSRI_BASE_MOST_THREADS);
+                cr_assert_leq(parts, TSRI_TENSOR_MOST_THREADS);
             }
 }
 
 Test(parallel, several_threads_are_used) {
     work w = {.unit = 1, .fails = -1};
     int parts = 0;
-    cr_assert_eq(tsri_base_parallel(4, 10, 1, count, &w), TSR_OK);
+    cr_assert_eq(tsri_tensor_parallel(4, 10, 1, count, &w), TSR_OK);
     for (int i = 0; i < MOST; i++)
         parts += w.begins[i];
     cr_assert_eq(parts, 4);
@@ -53,15 +53,15 @@ Test(parallel, several_threads_are_used) {
 /* The sentence is that of another thread, and of the lowest items. */
 Test(parallel, the_first_failure_is_told) {
     work w = {.unit = 1, .fails = 30};
-    cr_assert_eq(tsri_base_parallel(4, 80, 1, count, &w), TSR_E_FORMAT);
+    cr_assert_eq(tsri_tensor_parallel(4, 80, 1, count, &w), TSR_E_FORMAT);
     cr_assert_str_eq(tsri_base_reported(), "the part from item 20");
     memset(&w, 0, sizeof w);
     w.fails = 0;
-    cr_assert_eq(tsri_base_parallel(1, 80, 1, count, &w), TSR_E_FORMAT);
+    cr_assert_eq(tsri_tensor_parallel(1, 80, 1, count, &w), TSR_E_FORMAT);
     cr_assert_str_eq(tsri_base_reported(), "the part from item 0");
 }
 
 Test(parallel, cores) {
-    cr_assert_geq(tsri_base_cores(), 1);
-    cr_assert_leq(tsri_base_cores(), TSRI_BASE_MOST_THREADS);
+    cr_assert_geq(tsri_tensor_cores(), 1);
+    cr_assert_leq(tsri_tensor_cores(), TSRI_TENSOR_MOST_THREADS);
 }

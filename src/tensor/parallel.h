@@ -1,16 +1,16 @@
-/* base/parallel.h - work on many items by several threads of the host: rows that are read, converted
+/* tensor/parallel.h - work on many items by several threads of the host: rows that are read, converted
  * and packed. */
-#ifndef TSRI_BASE_PARALLEL_H
-#define TSRI_BASE_PARALLEL_H
+#ifndef TSRI_TENSOR_PARALLEL_H
+#define TSRI_TENSOR_PARALLEL_H
 
 #include "tessera/status.h"
 
 #include <stdint.h>
 
-enum { TSRI_BASE_MOST_THREADS = 16 };
+enum { TSRI_TENSOR_MOST_THREADS = 16 };
 
 /* How many threads this process may run at once: the cores that it is allowed, at most 16. */
-unsigned tsri_base_cores(void);
+unsigned tsri_tensor_cores(void);
 
 /* Calls `run` for parts of items 0 .. n - 1 that together are all of them, and waits for the calls.
  *
@@ -18,8 +18,8 @@ unsigned tsri_base_cores(void);
  * unit     parts begin at multiples of it
  * run      touches nothing that another part writes. Signals are left to other threads
  * error    that of the failed part with the lowest items; other parts may have run */
-tsr_status tsri_base_parallel(unsigned threads, int64_t n, int64_t unit,
-                              tsr_status (*run)(void *data, int64_t first, int64_t end),
-                              void *data);
+tsr_status tsri_tensor_parallel(unsigned threads, int64_t n, int64_t unit,
+                                tsr_status (*run)(void *data, int64_t first, int64_t end),
+                                void *data);
 
 #endif

@@ -1,5 +1,5 @@
-/* base/parallel.c - threads that each do one part of the work, and end. */
-#include "base/parallel.h"
+/* tensor/parallel.c - threads that each do one part of the work, and end. */
+#include "tensor/parallel.h"
 
 #include "base/error.h"
 
@@ -19,10 +19,10 @@ typedef struct part {
     char why[512]; /* the thread's error record ends with the thread */
 } part;
 
-unsigned tsri_base_cores(void) {
+unsigned tsri_tensor_cores(void) {
     cpu_set_t set;
     const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n < 1 ? 1 : n > TSRI_BASE_MOST_THREADS ? TSRI_BASE_MOST_THREADS : (unsigned)n;
+    return n < 1 ? 1 : n > TSRI_TENSOR_MOST_THREADS ? TSRI_TENSOR_MOST_THREADS : (unsigned)n;
 }
 
 static void *run_part(void *data) {
@@ -41,12 +41,12 @@ static void start(part *p) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-tsr_status tsri_base_parallel(unsigned threads, int64_t n, int64_t unit,
-                              tsr_status (*run)(void *data, int64_t first, int64_t end),
-                              void *data) {
-    part parts[TSRI_BASE_MOST_THREADS];
+tsr_status tsri_tensor_parallel(unsigned threads, int64_t n, int64_t unit,
+                                tsr_status (*run)(void *data, int64_t first, int64_t end),
+                                void *data) {
+    part parts[TSRI_TENSOR_MOST_THREADS];
     const int64_t units = unit > 0 ? (n + unit - 1) / unit : 0;
-    const int64_t most = threads < TSRI_BASE_MOST_THREADS ? threads : TSRI_BASE_MOST_THREADS;
+    const int64_t most = threads < TSRI_TENSOR_MOST_THREADS ? threads : TSRI_TENSOR_MOST_THREADS;
     const int count = (int)(units < most ? units : most);
     if (count <= 1)
         return n > 0 ? run(data, 0, n) : TSR_OK;
