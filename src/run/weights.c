@@ -129,15 +129,11 @@ static tsr_status read_part(void *data, int64_t first, int64_t end) {
                            r->data + (uint64_t)first * r->row_bytes);
 }
 
-/* How many threads read rows: a CPU device's, else the host's; one for a few rows, and for sources that
- * serve one thread. */
+/* How many threads read rows; one for sources that serve one thread. */
 static unsigned readers(const tsri_backend_device *device, const tsri_run_source *source,
                         uint64_t bytes) {
-    enum { LEAST_BYTES = 1 << 20 };
-    const unsigned cores = tsri_tensor_cores(), units = device->facts.compute_units;
-    if (!source->parallel || bytes < LEAST_BYTES)
-        return 1;
-    return device->facts.type == TSR_DEVICE_CPU && units && units < cores ? units : cores;
+    const bool cpu = device->facts.type == TSR_DEVICE_CPU;
+    return source->parallel ? tsri_tensor_threads(cpu ? device->facts.compute_units : 0, bytes) : 1;
 }
 
 static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight,

@@ -19,10 +19,14 @@ typedef struct part {
     char why[512]; /* the thread's error record ends with the thread */
 } part;
 
-unsigned tsri_tensor_cores(void) {
+unsigned tsri_tensor_threads(unsigned units, uint64_t bytes) {
+    enum { LEAST_BYTES = 1 << 20 };
     cpu_set_t set;
-    const int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n < 1 ? 1 : n > TSRI_TENSOR_MOST_THREADS ? TSRI_TENSOR_MOST_THREADS : (unsigned)n;
+    if (bytes < LEAST_BYTES || sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1;
+    const unsigned cores = (unsigned)CPU_COUNT(&set);
+    const unsigned most = units && units < cores ? units : cores;
+    return most > TSRI_TENSOR_MOST_THREADS ? TSRI_TENSOR_MOST_THREADS : most;
 }
 
 static void *run_part(void *data) {

@@ -1,5 +1,5 @@
-/* tensor/parallel.h - work on many items by several threads of the host: rows that are read, converted
- * and packed. */
+/* tensor/parallel.h - work on many items by several threads of the host: rows that are read,
+ * converted and packed. */
 #ifndef TSRI_TENSOR_PARALLEL_H
 #define TSRI_TENSOR_PARALLEL_H
 
@@ -9,8 +9,10 @@
 
 enum { TSRI_TENSOR_MOST_THREADS = 16 };
 
-/* How many threads this process may run at once: the cores that it is allowed, at most 16. */
-unsigned tsri_tensor_cores(void);
+/* How many threads are worth their start for rows of so many bytes: one for less than 1 MiB, else
+ * the cores that this process is allowed, at most 16, and at most `units` where that is not 0 (those
+ * of a CPU device that computes with fewer). */
+unsigned tsri_tensor_threads(unsigned units, uint64_t bytes);
 
 /* Calls `run` for parts of items 0 .. n - 1 that together are all of them, and waits for the calls.
  *

@@ -61,7 +61,12 @@ Test(parallel, the_first_failure_is_told) {
     cr_assert_str_eq(tsri_base_reported(), "the part from item 0");
 }
 
-Test(parallel, cores) {
-    cr_assert_geq(tsri_tensor_cores(), 1);
-    cr_assert_leq(tsri_tensor_cores(), TSRI_TENSOR_MOST_THREADS);
+Test(parallel, threads) {
+    const unsigned cores = tsri_tensor_threads(0, UINT64_C(1) << 30);
+    cr_assert_geq(cores, 1);
+    cr_assert_leq(cores, TSRI_TENSOR_MOST_THREADS);
+    cr_assert_eq(tsri_tensor_threads(0, (1 << 20) - 1), 1);
+    cr_assert_eq(tsri_tensor_threads(0, 1 << 20), cores);
+    cr_assert_eq(tsri_tensor_threads(1, 1 << 20), 1);
+    cr_assert_eq(tsri_tensor_threads(1000, 1 << 20), cores);
 }

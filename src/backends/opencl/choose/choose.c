@@ -126,8 +126,8 @@ static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
 }
 
 /* Adds what the same op would run in the other buckets of M, so that prefill and decode share one
- * build, or their chains are built side by side. (Not for `tessera verify`, which opens devices without self-test: it makes no further
- * plans.) */
+ * build, or their chains are built side by side. (Not for `tessera verify`, which opens devices
+ * without self-test: it makes no further plans.) */
 static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list *list) {
     tsri_opencl_operation *operation = &step->operation;
     const tsr_bounds own = operation->bounds;

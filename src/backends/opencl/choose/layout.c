@@ -204,22 +204,14 @@ static tsr_status pack_part(void *data, int64_t first, int64_t end) {
     return TSR_OK;
 }
 
-/* A CPU device's threads, else the host's; one for a few rows. */
-static unsigned packers(const tsr_dev *dev, uint64_t bytes) {
-    enum { LEAST_BYTES = 1 << 20 };
-    const unsigned cores = tsri_tensor_cores(), units = dev->facts.common.compute_units;
-    if (bytes < LEAST_BYTES)
-        return 1;
-    return dev->facts.cpu && units < cores ? units : cores;
-}
-
-/* Packs rows into the place of the buffer that they have, on a device that shares the host's memory;
- * elsewhere into memory of the host, which is then uploaded. */
+/* Packs rows where they stay in the buffer, on a CPU; elsewhere into memory of the host, which is
+ * then uploaded. */
 static tsr_status pack(tsr_dev *dev, const tsr_buf *buf, packing *p, int64_t count,
                        uint64_t bytes) {
     void *packed = NULL;
     cl_int code = CL_SUCCESS;
-    const unsigned threads = packers(dev, bytes);
+    const unsigned threads =
+        tsri_tensor_threads(dev->facts.cpu ? dev->facts.common.compute_units : 0, bytes);
     const bool in_place = dev->facts.cpu && dev->facts.common.unified_memory;
     if (in_place) {
         dev->busy = true;

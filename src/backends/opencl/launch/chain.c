@@ -25,9 +25,10 @@ enum { SECONDS = 120 };
 struct tsri_opencl_chain {
     tsri_opencl_chain *next;
     cl_program program;
-    tsri_bytes source; /* of a program that this process has not built yet, else empty */
-    tsri_opencl_helper
-        helper;          /* has a child from when it builds that program until this process does */
+    /* Of a program that this process has not built yet, else empty; while that is so, a helper that was
+     * started has a child. */
+    tsri_bytes source;
+    tsri_opencl_helper helper;
     tsri_opencl_key key; /* of the program */
     size_t n, capacity;
     tsri_opencl_instance **cases;
@@ -257,9 +258,10 @@ static bool next_is_alike(const tsri_opencl_need *needs, size_t n) {
     return true;
 }
 
-/* Has the helper build the chain for the next token. Where that does not work, this process builds
- * it when a plan needs it. */
-static tsr_status build_ahead(tsr_plan *plan, const tsri_opencl_need *needs, size_t n) {
+/* Has the helper build the chain for the next token, where the plan's own is not in the cache. Where
+ * that does not work, this process builds it when a plan needs it. */
+static tsr_status build_ahead(tsr_plan *plan, const tsri_opencl_need *needs, size_t n,
+                              const tsri_opencl_chain *own) {
     tsr_dev *dev = plan->dev;
     tsri_opencl_chain *chain = NULL;
     const tsr_facts *facts = &dev->facts.common;
@@ -270,7 +272,9 @@ static tsr_status build_ahead(tsr_plan *plan, const tsri_opencl_need *needs, siz
                           (char *)tsri_opencl_program_options(dev, false),
                           NULL};
     char path[PATH_MAX];
-    const char *found = tsri_opencl_helper_find(path);
+    bool cached = false;
+    TRY(tsri_opencl_is_cached(dev, &own->source, &cached));
+    const char *found = cached ? NULL : tsri_opencl_helper_find(path);
     if (!found)
         return TSR_OK;
     TRY(make_chain(plan, needs, n, TSRI_OPENCL_NEXT_PLAN, &chain));
@@ -314,8 +318,7 @@ static bool serves(const tsri_opencl_chain *chain, const tsr_plan *plan) {
     return true;
 }
 
-/* Among those that serve: one that is built, else one that the helper has begun. */
-static tsri_opencl_chain *find_chain(const tsr_plan *plan) {
+tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan) {
     tsri_opencl_chain *begun = NULL;
     for (tsri_opencl_chain *chain = plan->dev->chain; chain; chain = chain->next) {
         if (!serves(chain, plan))
@@ -328,21 +331,14 @@ static tsri_opencl_chain *find_chain(const tsr_plan *plan) {
     return begun;
 }
 
-const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan) {
-    return find_chain(plan);
-}
-
 tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_need *needs, size_t n) {
     tsr_dev *dev = plan->dev;
-    tsri_opencl_chain *found = find_chain(plan), *chain = found;
-    bool cached = false;
+    tsri_opencl_chain *found = tsri_opencl_chain_for(plan), *chain = found;
     tsr_status status = TSR_OK;
     if (!found) {
         TRY(make_chain(plan, needs, n, TSRI_OPENCL_THIS_PLAN, &chain));
-        status = tsri_opencl_is_cached(dev, &chain->source, &cached);
-        if (status == TSR_OK && !cached && builds_ahead(dev) && decodes(plan) &&
-            !next_is_alike(needs, n))
-            status = build_ahead(plan, needs, n);
+        if (builds_ahead(dev) && decodes(plan) && !next_is_alike(needs, n))
+            status = build_ahead(plan, needs, n, chain);
     }
     if (status == TSR_OK)
         status = build(dev, chain);

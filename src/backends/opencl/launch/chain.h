@@ -43,8 +43,9 @@ typedef struct tsri_opencl_need {
 /* Whether the device runs chains (not where option "chain" is 0), and the plan has enough steps for
  * one. */
 bool tsri_opencl_joins(const tsr_plan *plan);
-/* The program of the kernels that the plan's steps run; NULL where there is none yet. */
-const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
+/* The chain of the kernels that the plan's steps run: one that is built, else one that the helper has
+ * begun. NULL: neither. */
+tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
 /* Finds or builds the program with the kernels of the plan's steps; the helper builds that for the
  * next token meanwhile. Where the plan's own does not build, plan->chain stays NULL. */
 tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_need *needs, size_t n);
