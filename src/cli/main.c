@@ -37,6 +37,7 @@ static const struct {
     {"TESSERA_PROBE", "the helper program that tries out drivers and CPU instructions"},
     {"TESSERA_PROBE_SECONDS", "how many seconds the helper may compute, or make no progress (30; 120 to build kernels)"},
     {"TESSERA_TRUST_DRIVERS", "1: load drivers without trying them out in the helper first"},
+    {"POCL_KERNEL_CACHE", "pocl's: 0: it keeps no kernels, so the helper builds none ahead"},
     {"POCL_DEVICES", "pocl's: which devices it offers; pocl's other variables work as well"},
     {"POCL_CACHE_DIR", "pocl's: the folder of its own cache (default: in Tessera's cache)"},
     {"OCL_ICD_VENDORS", "the OpenCL loader's: where it looks for drivers"},

@@ -218,14 +218,23 @@ static char *read_source(void) {
     return source;
 }
 
-static int warm_chain(const char *platform, const char *device, const char *options) {
-    char *source = read_source();
-    const cl_device_id id = source ? find(platform, device) : NULL;
-    const cl_context context = id ? clCreateContext(NULL, 1, &id, NULL, NULL, NULL) : NULL;
-    const cl_program program = context ? build_program(context, id, source, options) : NULL;
-    const int ran = program && run_chain(context, id, program);
-    free(source);
-    return answer(ran ? "pass" : "the chain's program could not be built or run");
+/* ---- what a source is for ---- */
+
+static int warm_chain(cl_context context, cl_device_id id, const char *source,
+                      const char *options) {
+    const cl_program program = build_program(context, id, source, options);
+    return answer(program && run_chain(context, id, program)
+                      ? "pass"
+                      : "the chain's program could not be built or run");
+}
+
+static int try_instructions(cl_context context, cl_device_id id, const char *source,
+                            const char *options) {
+    const cl_kernel kernel = build(context, id, source, options);
+    if (!kernel)
+        return answer("the compiler refuses the instructions");
+    return answer(run(context, id, kernel) == RIGHT ? "pass"
+                                                    : "the instructions give wrong results");
 }
 
 /* The helper leaves no core file, and ends when its parent does. */
@@ -239,22 +248,18 @@ int main(int argc, char **argv) {
     keep_small();
     if (argc == 3 && !strcmp(argv[1], "--driver"))
         try_drivers((unsigned)strtoul(argv[2], NULL, 10));
-    if (argc == 5 && !strcmp(argv[1], "--chain"))
-        return warm_chain(argv[2], argv[3], argv[4]);
-    if (argc != 4)
+    const int chain = argc == 5 && !strcmp(argv[1], "--chain");
+    if (argc != 4 + chain)
         return answer("the probe needs a platform, a device and build options");
-    const char *source = read_source();
-    cl_device_id id = find(argv[1], argv[2]);
+    char *source = read_source();
     if (!source)
         return answer("the probe is out of memory");
-    if (!id)
-        return answer("the probe does not find the device");
-    cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
-    if (!context)
-        return answer("the probe can't create a context");
-    cl_kernel kernel = build(context, id, source, argv[3]);
-    if (!kernel)
-        return answer("the compiler refuses the instructions");
-    return answer(run(context, id, kernel) == RIGHT ? "pass"
-                                                    : "the instructions give wrong results");
+    const cl_device_id id = find(argv[1 + chain], argv[2 + chain]);
+    const cl_context context = id ? clCreateContext(NULL, 1, &id, NULL, NULL, NULL) : NULL;
+    const int code =
+        !id        ? answer("the probe does not find the device")
+        : !context ? answer("the probe can't create a context")
+                   : (chain ? warm_chain : try_instructions)(context, id, source, argv[3 + chain]);
+    free(source);
+    return code;
 }
