@@ -1,5 +1,5 @@
 /* What the benchmark says about doubtful shares of the roofline. */
-#include "task/measure/bench.h"
+#include "task/bench/bench.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* task/measure/bench_rows.c - what every part of the benchmark does with a row: computes its
+/* task/bench/rows.c - what every part of the benchmark does with a row: computes its
  * figures from runs, sets its status, and hands it on. */
 #include "base/error.h"
 #include "base/random.h"
-#include "task/measure/bench.h"
+#include "task/bench/bench.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* task/measure/bench.c - tsr_bench: measures the peaks, then every prompt, generation and training
+/* task/bench/bench.c - tsr_bench: measures the peaks, then every prompt, generation and training
  * step, then compares results with the reference's: the gate that rows must pass. */
-#include "task/measure/bench.h"
+#include "task/bench/bench.h"
 
 #include "base/clock.h"
 #include "base/error.h"

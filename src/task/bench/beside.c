@@ -1,7 +1,7 @@
-/* task/measure/bench_beside.c - measures the peaks beside each row, because a device's clock
+/* task/bench/beside.c - measures the peaks beside each row, because a device's clock
  * changes and other programs come and go: a peak measured minutes ago says little about a rate of
  * now. */
-#include "task/measure/bench.h"
+#include "task/bench/bench.h"
 
 #include <stdio.h>
 

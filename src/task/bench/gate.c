@@ -1,6 +1,6 @@
-/* task/measure/bench_gate.c - compares a model's logits with the reference's, because a wrong
+/* task/bench/gate.c - compares a model's logits with the reference's, because a wrong
  * kernel gets no rate, however fast it is. */
-#include "task/measure/bench.h"
+#include "task/bench/bench.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -1,6 +1,6 @@
-/* task/measure/bench_work.c - computes the least work that a measured run has to do, and lists the
+/* task/bench/work.c - computes the least work that a measured run has to do, and lists the
  * kernel variants that did it. */
-#include "task/measure/bench.h"
+#include "task/bench/bench.h"
 
 #include "base/bytes.h"
 #include "base/error.h"

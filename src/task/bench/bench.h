@@ -1,6 +1,6 @@
-/* task/measure/bench.h - what the files of the benchmark share. */
-#ifndef TSRI_TASK_MEASURE_BENCH_H
-#define TSRI_TASK_MEASURE_BENCH_H
+/* task/bench/bench.h - what the files of the benchmark share. */
+#ifndef TSRI_TASK_BENCH_BENCH_H
+#define TSRI_TASK_BENCH_BENCH_H
 
 #include "model/model.h"
 #include "run/peaks.h"
@@ -24,7 +24,7 @@ uint32_t tsri_task_bench_failed(tsr_status status);
 tsr_status tsri_task_bench_peaks(tsr_device *device, const tsr_bench_options *options,
                                  const tsri_task_sink *sink, tsri_run_peaks *out);
 
-/* bench_beside.c: measures the peaks again that `first` has; one that can't be measured keeps its
+/* beside.c: measures the peaks again that `first` has; one that can't be measured keeps its
  * value. */
 void tsri_task_bench_beside(const tsr_device *device, const tsri_run_peaks *first,
                             tsri_run_peaks *out);
@@ -44,7 +44,7 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, t
 /* The kernel variants of the plan, "linear/packed attention/lanes": new memory in *out. */
 tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, char **out);
 
-/* bench_train.c: tsri_task_bench_train measures steps of row->batch sequences of row->tokens, and
+/* training.c: tsri_task_bench_train measures steps of row->batch sequences of row->tokens, and
  * fills in the row's figures; the roofline counts 6 FLOP for each parameter and token. The gate
  * gives the relative error, against the reference, of the loss and of the gradients' norm of a
  * short first step: the larger of the two. */

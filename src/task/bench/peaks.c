@@ -1,5 +1,5 @@
-/* task/measure/bench_peaks.c - makes a row for each peak of a device. */
-#include "task/measure/bench.h"
+/* task/bench/peaks.c - makes a row for each peak of a device. */
+#include "task/bench/bench.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* task/measure/bench_train.c - times training steps: gradients, their norm, an update by AdamW. */
-#include "task/measure/bench.h"
+/* task/bench/training.c - times training steps: gradients, their norm, an update by AdamW. */
+#include "task/bench/bench.h"
 
 #include "base/clock.h"
 #include "base/error.h"
