@@ -12,27 +12,93 @@ typedef enum tsr_bench_status {
     TSR_BENCH_OK = 0,
     TSR_BENCH_UNSUPPORTED = 1,     /**< the device or the backend can't do it; reason says why */
     TSR_BENCH_FAILED_ACCURACY = 2, /**< it ran and gave wrong results: there is no rate */
-    TSR_BENCH_ERROR = 3            /**< it did not run; reason says why */
+    TSR_BENCH_ERROR = 3,           /**< it did not run; reason says why */
+    TSR_BENCH_THROTTLED = 4        /**< it has a rate, but the device's peaks fell beside it */
 } tsr_bench_status;
 
 typedef enum tsr_bench_kind {
     TSR_BENCH_PEAK = 0,     /**< the most that the device can do */
     TSR_BENCH_PROMPT = 1,   /**< `tokens` tokens of each sequence at once, after `depth` others */
     TSR_BENCH_GENERATE = 2, /**< `tokens` tokens of each sequence one after the other */
-    TSR_BENCH_TRAIN = 3     /**< a step on `batch` sequences of `tokens`: gradients, norm, AdamW */
+    TSR_BENCH_TRAIN = 3,    /**< a step on `batch` sequences of `tokens`: gradients, norm, AdamW */
+    TSR_BENCH_OP = 4,       /**< one op, in a shape of a real model */
+    TSR_BENCH_EMBED = 5,    /**< `batch` texts of `tokens` to vectors */
+    TSR_BENCH_TRANSLATE =
+        6,              /**< `batch` texts of `depth` tokens to `tokens` each, by beam search */
+    TSR_BENCH_START = 7 /**< a process from its start to its first byte of output */
 } tsr_bench_kind;
 
+typedef enum tsr_bench_scenario {
+    TSR_BENCH_NO_SCENARIO = 0,
+    TSR_BENCH_SINGLE_STREAM = 1, /**< one request after the other */
+    TSR_BENCH_OFFLINE = 2        /**< as many as the batch has at once */
+} tsr_bench_scenario;
+
+typedef enum tsr_bench_bound {
+    TSR_BENCH_BOUND_UNKNOWN = 0,
+    TSR_BENCH_BOUND_MEMORY = 1,
+    TSR_BENCH_BOUND_ARITHMETIC = 2,
+    TSR_BENCH_BOUND_LAUNCHES = 3
+} tsr_bench_bound;
+
+/** The machine beside a row, before and after its samples. NaN: not measured. */
+typedef struct tsr_bench_conditions {
+    double clock[2];       /**< Hz, the fastest core or the card */
+    double temperature[2]; /**< degrees Celsius, the hottest */
+    double load[2];        /**< runnable threads of others */
+    double steal;          /**< the share of processor time that the hypervisor took */
+    double energy;         /**< joules of the package or the card */
+} tsr_bench_conditions;
+
+/** What a row's weights are. */
+typedef struct tsr_bench_model {
+    const char *name;
+    const char *dtype; /**< what was asked for: "q8"; NULL: as stored */
+    const char *kept;  /**< what most bytes of the matrices are kept in: the row's class */
+    const char *hash;  /**< SHA-256 of the arrays as they are read; NULL: not known */
+    int64_t parameters;
+    uint64_t bytes; /**< of the weights on the device */
+} tsr_bench_model;
+
+typedef enum tsr_bench_measure {
+    TSR_BENCH_PERPLEXITY = 0,
+    TSR_BENCH_COSINE = 1, /**< the least cosine of logits or vectors with those of f32 */
+    TSR_BENCH_BLEU = 2
+} tsr_bench_measure;
+
+/** What a dtype costs against f32 on the same device. */
+typedef struct tsr_bench_quality {
+    uint32_t measure, reserved; /**< tsr_bench_measure */
+    double value, f32;
+    double kept, least; /**< the share of f32's quality, and the least that is allowed */
+} tsr_bench_quality;
+
+/** The kernel variant of an op, and where the values of its tunables come from. */
+typedef struct tsr_bench_kernel {
+    const char *op, *variant; /**< "linear", "packed" */
+    const char *tuning;       /**< "MR=6 (default)", or "" */
+} tsr_bench_kernel;
+
 /** One measurement, a row of the benchmark's table. No row is left out: one that could not be
- * measured says so. Texts are valid during the visit. */
+ * measured says so. What it points to is valid during the visit. */
 typedef struct tsr_bench_row {
     uint32_t struct_size;
-    uint32_t status;  /**< tsr_bench_status */
-    uint32_t kind;    /**< tsr_bench_kind */
-    uint32_t runs;    /**< how many median, lowest and highest are taken from */
-    const char *test; /**< "fma f32", "pp512", "tg128@512" */
-    const char *unit; /**< of these three: "FLOP/s", "OP/s", "B/s", "s", "tokens/s" */
+    uint32_t status;   /**< tsr_bench_status */
+    uint32_t kind;     /**< tsr_bench_kind */
+    uint32_t scenario; /**< tsr_bench_scenario */
+    const char *test;  /**< "fma f32", "pp512", "tg128@512" */
+    /** "FLOP/s", "OP/s", "B/s", "s", "tokens/s", "sentences/s" or "sequences/s"; of "s", less is
+     * better */
+    const char *unit;
+    const double *samples; /**< [n_samples] every measured run, in order */
+    uint32_t n_samples;
+    uint32_t warmup;   /**< runs that were thrown away before the first sample */
+    uint32_t outliers; /**< samples more than three scaled median deviations from the median */
+    uint32_t noisy;    /**< 1: its runs never became steady */
     double median, lowest, highest;
-    int64_t tokens, depth, batch; /**< 0 for peaks */
+    double p90; /**< of seconds: what nine of ten runs stay within; of rates: what they reach */
+    int64_t tokens, depth, batch;  /**< 0: the row has none */
+    double first_token, per_token; /**< seconds, medians, of a request; 0: not measured */
     /** The share of the best possible rate, by the peaks, which are measured before and after each
      * row: the time that the multiply-adds or the bytes would take, whichever is longer, over the
      * median's time; 0: not known. */
@@ -40,18 +106,28 @@ typedef struct tsr_bench_row {
     /** Of one run: a multiply-add counts as two; bytes are those of weights and of keys and values,
      * each read once in a step. */
     double flops, bytes;
-    /** Of the accuracy gate: the largest difference from the reference's logits over the largest of
+    /** The rate that a model of the device expects: the time of the roofline and, for each launch of
+     * the plan, the peak "launch batched"; 0: not known. */
+    double predicted;
+    uint32_t bound_by; /**< tsr_bench_bound: what takes the most of the predicted time */
+    uint32_t n_kernels;
+    uint64_t launches; /**< of one run; 0: not known */
+    /** Of the accuracy gate: the largest difference from the reference's results over the largest of
      * these, and the most that it may be; 0: no gate. */
     double error, bound;
+    /** The peaks beside the row, before and after it: multiply-adds in f32 (FLOP/s), reads (B/s); 0:
+     * not measured. */
+    double peak_fma[2], peak_read[2];
     uint64_t host_bytes;   /**< the largest resident set of the process so far; 0: not known */
     uint64_t device_bytes; /**< weights, keys and values, activations and inputs on the device */
-    const char *kernels;   /**< "linear/packed attention/lanes ..." */
-    /** What happened, where status is not OK, the peaks changed beside the row, or its share is
-     * above 100 %; else "". */
+    const tsr_bench_kernel *kernels;  /**< [n_kernels] */
+    const tsr_bench_model *model;     /**< NULL: a peak or an op */
+    const char *storage;              /**< the class of an op: "f32", "q8"; NULL: the model's */
+    const tsr_bench_quality *quality; /**< NULL: not asked for */
+    const tsr_bench_conditions *conditions; /**< NULL: not measured */
+    const char *peer; /**< another engine's name and version, which ran the row; NULL: Tessera */
+    /** What happened, where status is not OK, or what else is to be known; else "". */
     const char *reason;
-    /** Of a prompt or a generation: the tokens a second that a model of the device expects, which is the
-     * time of the roofline and, for each launch of the plan, the peak "launch batched"; 0: not known. */
-    double predicted;
 } tsr_bench_row;
 
 typedef struct tsr_bench_options {
@@ -70,11 +146,12 @@ typedef struct tsr_bench_options {
 
 typedef struct tsr_bench_summary {
     uint32_t struct_size;
-    uint32_t ok, unsupported, failed_accuracy, errors;
+    uint32_t ok, unsupported, failed_accuracy, errors, throttled, reserved;
 } tsr_bench_summary;
 
 /**
- * Measures the device's peaks, then prompt processing, generation and training with a model.
+ * Measures the device's peaks, then prompt processing, generation and training with a model, by the
+ * rules of docs/benchmark.md.
  *
  * Each row passes an accuracy gate: the logits that the same kernels give for a short prompt, and
  * for a token after it, are compared with those of the reference backend on the same weights in the
@@ -87,8 +164,7 @@ typedef struct tsr_bench_summary {
  * row     called with each row; returns not 0 to cancel
  * summary may be NULL
  * owner   all arguments are borrowed for the call; what `row` is given is valid during its call
- * order   peaks, then prompts, then generations, then training, as they are listed; the rows of a
- *         model come together, after its gate
+ * order   peaks, then prompts, then generations, then training, as they are listed
  * thread  that of the device
  * error   TSR_E_ARGUMENT   a size is below its least (tokens 1, depth 0, batch 1)
  *         TSR_E_CANCELLED  progress or `row` asked for it
@@ -99,6 +175,62 @@ TSR_API tsr_status tsr_bench(tsr_engine *engine, tsr_device *device, const char 
                              const tsr_bench_options *options,
                              int (*row)(void *data, const tsr_bench_row *row), void *data,
                              tsr_bench_summary *summary);
+
+/* ---- files ---- */
+
+/** The results of a run, as they are written to a file: docs/benchmark-schema.json. */
+typedef struct tsr_bench_file tsr_bench_file;
+
+typedef struct tsr_bench_file_options {
+    uint32_t struct_size;
+    uint32_t version;       /**< of the set of rows */
+    const char *name;       /**< "bench", rows that a user chose; "suite" */
+    const char *class_name; /**< "smoke", "laptop", "full"; NULL: none */
+    /** How the engine was built; NULL: not known. */
+    const char *commit, *compiler, *flags, *build_type;
+    /** Called with each part as it arises, as JSON on one line without its end: {"schema": 2},
+     * {"suite": ..}, {"engine": ..}, {"host": ..}, {"device": ..}, {"model": ..}, {"row": ..}. May be
+     * NULL. */
+    void (*line)(void *data, const char *text);
+    void *line_data;
+} tsr_bench_file_options;
+
+/**
+ * Begins the results of a run: notes the time, the host, and its load.
+ *
+ * options  NULL: "bench"
+ * owner    the caller destroys *out; options are borrowed for the call, line_data until then
+ * thread   one call at a time for a file
+ * error    TSR_E_ARGUMENT  a name or a class that the schema does not have
+ */
+TSR_API tsr_status tsr_bench_file_create(const tsr_bench_file_options *options,
+                                         tsr_bench_file **out);
+/** Destroys it. *file may be NULL, and is NULL afterwards. */
+TSR_API void tsr_bench_file_destroy(tsr_bench_file **file);
+/**
+ * Adds a device; rows that follow are its rows.
+ *
+ * threads  the limit of its threads; 0: none
+ * error    TSR_E_HOST_MEMORY  there is too little memory
+ */
+TSR_API tsr_status tsr_bench_file_device(tsr_bench_file *file, const tsr_device_info *device,
+                                         uint32_t threads);
+/**
+ * Adds a row, and its model where the file does not have it yet.
+ *
+ * error   TSR_E_STATE  there is no device yet
+ */
+TSR_API tsr_status tsr_bench_file_row(tsr_bench_file *file, const tsr_bench_row *row);
+/**
+ * Gives the text of the file as of now, which ends with the hash of its rows.
+ *
+ * partial  1: the run was stopped before its end
+ * n        the length in bytes; may be NULL
+ * owner    *text is new memory; the caller frees it with tsr_text_free
+ * error    TSR_E_HOST_MEMORY  there is, or was, too little memory
+ */
+TSR_API tsr_status tsr_bench_file_text(tsr_bench_file *file, uint32_t partial, char **text,
+                                       size_t *n);
 
 /* ---- training, a step at a time, for programs that run peers in turn ---- */
 

@@ -42,14 +42,14 @@ VALUES = {
     "tsr_classify:seconds": "NULL", "tsr_bench:model": "NULL", "tsr_merge:name": "NULL", "tsr_embed:vectors": "many", "tsr_training_array_read:data": "many", "tsr_training_array_write:data": "many", "tsr_training_gradient_read:data": "many",
     "tsr_classify:scores": "many", "tsr_session_prefill:logits": "many", "tsr_session_step:logits": "many", "tsr_session_prefill:n": "1", "tsr_session_step:n": "1", "tsr_session_greedy:n": "1",
     "tsr_session_create:model": "translator", "tsr_session_encode:session": "writing",
-    "tsr_evaluate_perplexity:size": "5",
+    "tsr_evaluate_perplexity:size": "5", "tsr_bench_file *": "results", "tsr_bench_file_text:text": "&(char *){0}",
 }
 # What the structs that are read hold beside their size, so that the call does its work.
 FIELDS = {
     "tsr_generate_options": ".max_new_tokens = 1, .top_p = 1, .repeat_penalty = 1", "tsr_prompt": ".n_ids = 1, .ids = ids",
     "tsr_dump_inputs": ".B = 1, .T = 2, .input_ids = long_ids", "tsr_verify_options": '.level = 1, .op = "add"',
     "tsr_train_options": '.data = paths, .n_data = 1, .output = fresh(), .recipe = "char-gpt", .dry_run = 1', "tsr_cluster_options": ".k = 2",
-    "tsr_training_batch": ".B = 1, .T = 3, .ids = ids, .targets = ids", "tsr_merge_options": ".n_lora = 1, .lora = paths", "tsr_bench_options": ".repeats = 1", "tsr_tune_options": ".seconds = 0.1", "tsr_quantize_options": None,
+    "tsr_training_batch": ".B = 1, .T = 3, .ids = ids, .targets = ids", "tsr_merge_options": ".n_lora = 1, .lora = paths", "tsr_bench_options": ".repeats = 1", "tsr_bench_row": '.test = "t", .unit = "s", .reason = ""', "tsr_tune_options": ".seconds = 0.1", "tsr_quantize_options": None,
 }
 # Calls that can't succeed on the reference device, or with these models; everything else is asked of them as well.
 UNABLE = {"tsr_tune_model", "tsr_tune_shapes", "tsr_merge", "tsr_fill_mask", "tsr_classify_tokens", "tsr_bundle_export", "tsr_bundle_build", "tsr_profile"}
@@ -189,7 +189,7 @@ WORLD = r"""
 enum { SILENT = 98, TOUCHED = 99 };
 static tsr_engine *engine; static tsr_device *device; static tsr_model *decoder, *encoder, *translator; static tsr_graph *graph;
 static tsr_plot *plot; static tsr_attention *attention; static tsr_chat *chat; static tsr_classifier *classifier; static tsr_embedder *embedder;
-static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_bench_training *training; static tsr_training *learner;
+static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_bench_training *training; static tsr_training *learner; static tsr_bench_file *results;
 static tsr_value value;
 static const tsr_string strings[2] = {{"To be", 5}, {"or not", 6}};
 static float numbers[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, many[1 << 20];
@@ -230,6 +230,8 @@ int main(void) {
     MUST(tsr_training_create("shakespeare", device, NULL, &learner));
     const tsr_training_batch seen = {.struct_size = sizeof seen, .B = 1, .T = 3, .ids = ids, .targets = ids};
     MUST(tsr_training_gradients(learner, &seen, 1, NULL));
+    tsr_device_info first = {.struct_size = sizeof first, .facts = {.struct_size = sizeof first.facts}};
+    MUST(tsr_bench_file_create(NULL, &results)); MUST(tsr_device_info_get(engine, 0, &first)); MUST(tsr_bench_file_device(results, &first, 0));
     value = tsr_graph_input(graph, "x", TSR_F32, 2, dims, numbers);
     tsr_graph_output(graph, "y", value, many, 4 * sizeof *many);
     fflush(stdout);
@@ -295,7 +297,7 @@ def test_every_function_and_struct(folder):
 
 
 # Structs that the library fills for a callback to read.
-CALLED_BACK = {"tsr_bench_row", "tsr_explained", "tsr_fill", "tsr_generated", "tsr_profiled", "tsr_token_vectors", "tsr_train_event", "tsr_train_plan",
+CALLED_BACK = {"tsr_explained", "tsr_fill", "tsr_generated", "tsr_profiled", "tsr_token_vectors", "tsr_train_event", "tsr_train_plan",
                "tsr_translated", "tsr_tune_result", "tsr_verify_result"}
 
 main(globals())

@@ -1,26 +1,47 @@
-/* What the benchmark says about doubtful shares of the roofline. */
+/* The benchmark's arithmetic: when times are steady, percentiles and outliers, doubtful shares, and
+ * what Linux's files say. */
 #include "task/bench/bench.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+static tsri_task_draft doubted(const tsri_task_bench *b, double share, double fma0, double fma1,
+                               double read0, double read1) {
+    tsri_task_draft draft;
+    tsri_task_draft_begin(&draft, TSR_BENCH_PROMPT, "tokens/s", "pp%d", 1);
+    draft.row.roofline = share;
+    draft.row.peak_fma[0] = fma0;
+    draft.row.peak_fma[1] = fma1;
+    draft.row.peak_read[0] = read0;
+    draft.row.peak_read[1] = read1;
+    tsri_task_bench_doubt(b, &draft);
+    return draft;
+}
 
 Test(bench, doubtful_shares_are_told) {
-    const tsri_run_peaks best = {.fma_f32 = 100, .read = 20}, slow = {.fma_f32 = 54, .read = 20},
-                          busy = {.fma_f32 = 98, .read = 12}, near = {.fma_f32 = 95, .read = 19};
-    char why[256];
-    cr_expect(!tsri_task_bench_doubt(&best, &best, &near, 0.86, why, sizeof why), "%s", why);
-    cr_expect_str_empty(why);
-    cr_expect(!tsri_task_bench_doubt(&best, &near, &best, 1.0, why, sizeof why), "%s", why);
-    cr_expect(tsri_task_bench_doubt(&best, &slow, &best, 0.46, why, sizeof why));
-    cr_expect_not_null(strstr(why, "up to 46 % lower"), "%s", why);
-    cr_expect(tsri_task_bench_doubt(&best, &best, &busy, 0.5, why, sizeof why));
-    cr_expect_not_null(strstr(why, "up to 40 % lower"), "%s", why);
-    cr_expect(tsri_task_bench_doubt(&best, &best, &best, 1.2, why, sizeof why));
-    cr_expect_not_null(strstr(why, "above 100 %"), "%s", why);
-    cr_expect(tsri_task_bench_doubt(&best, &slow, &slow, 1.2, why, sizeof why));
-    cr_expect(strstr(why, "46 % lower") && strstr(why, "above 100 %"), "%s", why);
-    const tsri_run_peaks none = {0};
-    cr_expect(!tsri_task_bench_doubt(&none, &none, &none, 0, why, sizeof why), "%s", why);
+    const tsri_task_bench b = {.best = {.fma_f32 = 100, .read = 20}}, none = {0};
+    tsri_task_draft d = doubted(&b, 0.86, 100, 95, 20, 19);
+    cr_expect(d.row.status == TSR_BENCH_OK && !*d.reason, "%s", d.reason);
+    d = doubted(&b, 1.0, 95, 100, 19, 20);
+    cr_expect(d.row.status == TSR_BENCH_OK && !*d.reason, "%s", d.reason);
+    d = doubted(&b, 0.46, 54, 100, 20, 20);
+    cr_expect(d.row.status == TSR_BENCH_THROTTLED && strstr(d.reason, "up to 46 % lower"), "%s",
+              d.reason);
+    d = doubted(&b, 0.5, 100, 98, 20, 12);
+    cr_expect(d.row.status == TSR_BENCH_THROTTLED && strstr(d.reason, "up to 40 % lower"), "%s",
+              d.reason);
+    d = doubted(&b, 1.2, 100, 100, 20, 20);
+    cr_expect(d.row.status == TSR_BENCH_OK && strstr(d.reason, "120 % of the roofline"), "%s",
+              d.reason);
+    d = doubted(&b, 1.2, 54, 54, 20, 20);
+    cr_expect(strstr(d.reason, "46 % lower") && strstr(d.reason, "of the roofline"), "%s",
+              d.reason);
+    d = doubted(&none, 0, 0, 0, 0, 0);
+    cr_expect(d.row.status == TSR_BENCH_OK && !*d.reason, "%s", d.reason);
 }
 
 Test(bench, the_best_of_each_peak_counts) {
@@ -28,4 +49,164 @@ Test(bench, the_best_of_each_peak_counts) {
     const tsri_run_peaks other = {.fma_f32 = 90, .fma_f16 = 2, .dot_int8 = 4, .read = 21};
     tsri_task_bench_best(&best, &other);
     cr_expect(best.fma_f32 == 100 && best.fma_f16 == 2 && best.dot_int8 == 5 && best.read == 21);
+}
+
+/* ---- steady times ---- */
+
+Test(bench, a_trend_is_not_steady) {
+    const double rising[] = {1, 1.01, 1.02, 1.03, 1.04}, falling[] = {5, 4, 3, 2, 1},
+                 even[] = {9, 9, 1, 1.02, 0.99, 1.01, 1}, spike[] = {1, 1.3, 0.99, 1, 1.01};
+    cr_expect_eq(tsri_task_trend(rising, 5), 1);
+    cr_expect_eq(tsri_task_trend(falling, 5), -1);
+    cr_expect_float_eq(tsri_task_trend(even + 2, 5), -0.1, 1e-12);
+    cr_expect(!tsri_task_steady(rising, 5) && !tsri_task_steady(falling, 5));
+    cr_expect(tsri_task_steady(even, 7), "only the last five count");
+    cr_expect(!tsri_task_steady(spike, 5), "one of them is 30 %% above");
+    cr_expect(!tsri_task_steady(even + 2, 4), "four are too few");
+}
+
+/* Gives the times of a list, one after the other, and then the last for ever. */
+typedef struct script {
+    const double *times;
+    uint32_t n, at;
+} script;
+
+static tsr_status next(void *data, double *seconds) {
+    script *s = data;
+    *seconds = s->times[s->at < s->n ? s->at : s->n - 1];
+    s->at++;
+    return TSR_OK;
+}
+
+Test(bench, warm_up_ends_where_times_are_steady) {
+    static const double times[] = {9, 5, 3, 2, 1.01, 1, 1.01, 1, 1.01, 1};
+    const tsri_task_rule rule = {.least = 5, .most = 100, .least_seconds = 1, .most_seconds = 600};
+    script s = {.times = times, .n = 10};
+    tsri_task_samples out = {0};
+    cr_assert_eq(tsri_task_sample(&rule, next, &s, &out), TSR_OK);
+    cr_expect(out.warmup == 9 && out.n == 5 && !out.noisy, "%u %u", out.warmup, out.n);
+    cr_expect_eq(out.values[0], 1);
+    free(out.values);
+}
+
+Test(bench, what_never_becomes_steady_is_noisy) {
+    static const double times[] = {1, 2, 1, 3, 1, 2, 4, 1, 2, 1, 3, 1, 5, 1, 2, 1,
+                                   3, 1, 2, 1, 3, 1, 2, 1, 4, 1, 2, 1, 1, 3, 1, 2};
+    const tsri_task_rule rule = {.least = 7, .most = 100, .least_seconds = 0, .most_seconds = 600};
+    script s = {.times = times, .n = 32};
+    tsri_task_samples out = {0};
+    cr_assert_eq(tsri_task_sample(&rule, next, &s, &out), TSR_OK);
+    cr_expect(out.warmup == 20 && out.n == 7 && out.noisy, "%u %u", out.warmup, out.n);
+    free(out.values);
+}
+
+Test(bench, time_bounds_what_is_measured) {
+    static const double slow[] = {10}, quick[] = {1e-3};
+    tsri_task_rule rule = {.least = 5, .most = 1000, .least_seconds = 0.1, .most_seconds = 25};
+    script s = {.times = slow, .n = 1};
+    tsri_task_samples out = {0};
+    cr_assert_eq(tsri_task_sample(&rule, next, &s, &out), TSR_OK);
+    cr_expect(out.warmup == 1 && out.n == 3, "a third of 25 s, and then 25 s: %u %u", out.warmup,
+              out.n);
+    s = (script){.times = quick, .n = 1};
+    cr_assert_eq(tsri_task_sample(&rule, next, &s, &out), TSR_OK);
+    cr_expect(out.n >= 99 && out.n <= 101 && !out.noisy, "a tenth of a second: %u", out.n);
+    rule.most = 7;
+    cr_assert_eq(tsri_task_sample(&rule, next, &s, &out), TSR_OK);
+    cr_expect_eq(out.n, 7);
+    free(out.values);
+}
+
+Test(bench, percentiles_are_samples_and_outliers_are_counted) {
+    const double values[] = {10, 12, 11, 13, 9, 10, 11, 12, 10, 90};
+    double sorted[10];
+    const tsri_task_spread s = tsri_task_spread_of(values, 10, sorted);
+    cr_expect(s.lowest == 9 && s.p10 == 9 && s.median == 11 && s.p90 == 13 && s.highest == 90,
+              "%g %g %g", s.p10, s.median, s.p90);
+    cr_expect_eq(s.outliers, 1);
+    const tsri_task_spread one = tsri_task_spread_of(values, 1, sorted);
+    cr_expect(one.p10 == 10 && one.p90 == 10 && one.outliers == 0);
+}
+
+/* ---- conditions ---- */
+
+static char root[64];
+
+static void put(const char *name, const char *text) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    for (char *c = path + strlen(root) + 1; (c = strchr(c, '/')); *c++ = '/') {
+        *c = 0;
+        mkdir(path, 0777);
+    }
+    FILE *file = fopen(path, "w");
+    cr_assert(file && fputs(text, file) >= 0, "%s", path);
+    fclose(file);
+}
+
+static void begin(void) {
+    strcpy(root, "/tmp/tessera-conditions-XXXXXX");
+    cr_assert(mkdtemp(root));
+}
+
+static void end(void) {
+    char command[96];
+    snprintf(command, sizeof command, "rm -r %s", root);
+    cr_assert_eq(system(command), 0);
+}
+
+Test(bench, conditions_of_a_processor, .init = begin, .fini = end) {
+    put("proc/stat", "cpu  100 0 50 800 0 0 0 50 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n");
+    put("proc/loadavg", "1.50 0.7 0.3 3/200 4711\n");
+    put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2100000\n");
+    put("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3400000\n");
+    put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil\n");
+    put("sys/class/hwmon/hwmon0/name", "nvme\n");
+    put("sys/class/hwmon/hwmon0/temp1_input", "99000\n");
+    put("sys/class/hwmon/hwmon1/name", "coretemp\n");
+    put("sys/class/hwmon/hwmon1/temp1_input", "61000\n");
+    put("sys/class/hwmon/hwmon1/temp2_input", "64000\n");
+    put("sys/class/powercap/intel-rapl:0/energy_uj", "99000000\n");
+    put("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "100000000\n");
+    const tsri_task_reading before = tsri_task_read_conditions(root, true);
+    put("proc/stat", "cpu  150 0 50 800 0 0 0 100 0 0\n");
+    put("proc/loadavg", "1.50 0.7 0.3 1/200 4711\n");
+    put("sys/class/powercap/intel-rapl:0/energy_uj", "4000000\n");
+    const tsri_task_reading after = tsri_task_read_conditions(root, true);
+    const tsr_bench_conditions c = tsri_task_conditions_between(&before, &after);
+    char governor[32];
+    tsri_task_read_governor(root, governor, sizeof governor);
+    cr_expect_str_eq(governor, "schedutil");
+    cr_expect(c.clock[0] == 3.4e9 && c.temperature[1] == 64, "%g %g", c.clock[0], c.temperature[1]);
+    cr_expect(c.load[0] == 2 && c.load[1] == 0 && before.load_minute == 1.5, "%g", c.load[0]);
+    cr_expect_float_eq(c.steal, 0.5, 1e-9);
+    cr_expect_float_eq(c.energy, 5, 1e-6, "the counter began anew: %g", c.energy);
+}
+
+Test(bench, what_the_system_does_not_say_is_not_measured, .init = begin, .fini = end) {
+    const tsri_task_reading r = tsri_task_read_conditions(root, true),
+                            card = tsri_task_read_conditions(root, false);
+    const tsr_bench_conditions c = tsri_task_conditions_between(&r, &card);
+    char governor[32];
+    tsri_task_read_governor(root, governor, sizeof governor);
+    cr_expect_str_empty(governor);
+    cr_expect(isnan(c.clock[0]) && isnan(c.temperature[0]) && isnan(c.load[0]) && isnan(c.steal) &&
+              isnan(c.energy));
+    put("proc/cpuinfo", "model name\t: A\ncpu MHz\t\t: 2600.125\n");
+    put("sys/class/thermal/thermal_zone0/temp", "45000\n");
+    put("proc/loadavg", "nonsense\n");
+    const tsri_task_reading two = tsri_task_read_conditions(root, true);
+    cr_expect_float_eq(two.clock, 2600.125e6, 1);
+    cr_expect(two.temperature == 45 && isnan(two.load), "%g", two.temperature);
+}
+
+Test(bench, conditions_of_a_card, .init = begin, .fini = end) {
+    put("sys/class/drm/card0/device/hwmon/hwmon2/freq1_input", "1800000000\n");
+    put("sys/class/drm/card0/device/hwmon/hwmon2/temp1_input", "70000\n");
+    put("sys/class/drm/card0/device/hwmon/hwmon2/energy1_input", "3000000\n");
+    tsri_task_reading r = tsri_task_read_conditions(root, false);
+    cr_expect(r.clock == 1.8e9 && r.temperature == 70 && r.energy == 3);
+    put("sys/class/drm/card1/device/hwmon/hwmon3/temp1_input", "30000\n");
+    r = tsri_task_read_conditions(root, false);
+    cr_expect(isnan(r.clock) && isnan(r.temperature), "which of two cards runs is not known");
 }

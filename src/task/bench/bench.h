@@ -1,73 +1,160 @@
-/* task/bench/bench.h - what the files of the benchmark share. */
+/* task/bench/bench.h - what the files of the benchmark share: a run of it on one device, and the
+ * draft of a row. docs/benchmark.md has the rules. */
 #ifndef TSRI_TASK_BENCH_BENCH_H
 #define TSRI_TASK_BENCH_BENCH_H
 
 #include "model/model.h"
 #include "run/peaks.h"
+#include "task/bench/conditions.h"
+#include "task/bench/steady.h"
 #include "tessera/bench.h"
 
-enum { TSRI_TASK_BENCH_PEAKS = 9 };
-
-/* Where rows go, and their counts. */
+/* Where rows go, and their counts; and who is told what comes next. */
 typedef struct tsri_task_sink {
     int (*row)(void *data, const tsr_bench_row *row);
     void *data;
     tsr_bench_summary *summary;
+    int (*progress)(void *data, const char *what); /* may be NULL */
+    void *progress_data;
 } tsri_task_sink;
-tsr_status tsri_task_bench_emit(const tsri_task_sink *sink, const tsr_bench_row *row);
-tsr_status tsri_task_bench_tell(const tsr_bench_options *options, const char *what);
-/* Sets the row's median, lowest and highest of n >= 1 values, and sorts these. */
-void tsri_task_bench_spread(double *values, uint32_t n, tsr_bench_row *row);
-/* The row's status for a run that failed with this status. */
-uint32_t tsri_task_bench_failed(tsr_status status);
 
-tsr_status tsri_task_bench_peaks(tsr_device *device, const tsr_bench_options *options,
-                                 const tsri_task_sink *sink, tsri_run_peaks *out);
+/* A run on one device. */
+typedef struct tsri_task_bench {
+    tsr_engine *engine;
+    tsr_device *device;
+    const tsri_task_sink *sink;
+    tsri_task_rule rule;
+    tsri_run_peaks best, now; /* the device's peaks: the best so far, and the latest */
+    uint64_t host_bytes;      /* the largest resident set so far, not counting that of the peaks */
+    bool cpu;                 /* the device is the host's processor */
+} tsri_task_bench;
 
-/* beside.c: measures the peaks again that `first` has; one that can't be measured keeps its
- * value. */
-void tsri_task_bench_beside(const tsr_device *device, const tsri_run_peaks *first,
-                            tsri_run_peaks *out);
-/* Keeps the larger value of each peak. */
-void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other);
-/* Whether a row's share is doubtful, and why: peaks before or after it are far below the best, or
- * the share is above 1. False: the text is empty. */
-bool tsri_task_bench_doubt(const tsri_run_peaks *best, const tsri_run_peaks *before,
-                           const tsri_run_peaks *after, double share, char *why, size_t room);
+/* A row that is being made, with what it owns. */
+typedef struct tsri_task_draft {
+    tsr_bench_row row;
+    char test[64], reason[1024];
+    tsri_task_samples samples; /* in the row's unit */
+    tsr_bench_conditions conditions;
+    tsr_bench_kernel *kernels;
+    size_t kernels_room;
+} tsri_task_draft;
+
+/* ---- rows.c ---- */
+
+__attribute__((format(printf, 4, 5))) void tsri_task_draft_begin(tsri_task_draft *draft,
+                                                                 tsr_bench_kind kind,
+                                                                 const char *unit,
+                                                                 const char *format, ...);
+/* Adds to the row's reason. */
+__attribute__((format(printf, 2, 3))) void tsri_task_draft_note(tsri_task_draft *draft,
+                                                                const char *format, ...);
+/* Sets the status and its reason, and removes the row's figures, except those of the gate. */
+void tsri_task_draft_void(tsri_task_draft *draft, uint32_t status, const char *reason);
+/* The same after a call that failed with `status`, whose sentence is the reason. */
+void tsri_task_draft_fail(tsri_task_draft *draft, tsr_status status);
+/* Adds a kernel variant, once; the texts are copied. `name` is "linear/packed:MR=6". */
+tsr_status tsri_task_draft_kernel(tsri_task_draft *draft, const char *op, const char *name,
+                                  const char *tuning);
+/* Sets median, percentiles and outliers from the samples. */
+tsr_status tsri_task_draft_figures(tsri_task_draft *draft);
+/* Hands the row on, and frees what the draft owns. */
+tsr_status tsri_task_draft_emit(tsri_task_draft *draft, const tsri_task_sink *sink);
+void tsri_task_draft_clear(tsri_task_draft *draft);
+
+tsr_status tsri_task_bench_tell(const tsri_task_sink *sink, const char *what);
 
 /* Sets n ids in [0, vocab), which depend on n and vocab alone. */
 void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab);
 
+/* ---- peaks.c ---- */
+
+/* Makes a row of each peak, and sets those of the run. */
+tsr_status tsri_task_bench_peaks(tsri_task_bench *b);
+/* Measures those peaks again that the run has; the memory that this takes is left out of the
+ * host's. */
+void tsri_task_bench_beside(tsri_task_bench *b);
+/* Keeps the larger value of each peak. */
+void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other);
+uint64_t tsri_task_bench_host_peak(tsri_task_bench *b);
+/* Whether the (first) device is the host's processor. */
+bool tsri_task_bench_is_cpu(const tsr_device *device);
+
+/* ---- timed.c ---- */
+
+/* Runs `once` until the rule is met and sets the row's figures: of "s" the seconds of a run, else
+ * `work` a second. Peaks and conditions are measured around the samples. The caller then sets
+ * what a run computes (tsri_task_bench_work), and calls tsri_task_bench_doubt. */
+typedef tsr_status (*tsri_task_once)(void *data, double *seconds);
+tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, double work,
+                                tsri_task_once once, void *data);
+/* Notes why a row is doubtful, and marks it as throttled, where peaks beside it were far below the
+ * best or its share is above 1. */
+void tsri_task_bench_doubt(const tsri_task_bench *b, tsri_task_draft *draft);
+
+/* ---- work.c ---- */
+
 /* Fills in what a row's run computes and reads, and its share of the roofline; the row's median is
  * set already. */
 tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, tsr_bench_row *row);
-/* The kernel variants of the plan, "linear/packed attention/lanes": new memory in *out. */
-tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, char **out);
+/* Sets the share, the predicted rate and what holds the row back, from `flops` by tsr_compute, and
+ * the row's bytes and launches; `work` is what a run counts in the row's unit. */
+void tsri_task_bench_share(const tsri_run_peaks *peaks, const double flops[TSRI_RUN_COMPUTES],
+                           double work, tsr_bench_row *row);
+/* Lists the kernel variants of the plan for `tokens` tokens. */
+tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, tsri_task_draft *draft);
 
-/* training.c: tsri_task_bench_train measures steps of row->batch sequences of row->tokens, and
- * fills in the row's figures; the roofline counts 6 FLOP for each parameter and token. The gate
- * gives the relative error, against the reference, of the loss and of the gradients' norm of a
- * short first step: the larger of the two. */
-tsr_status tsri_task_bench_train(tsr_device *device, const char *model, uint32_t runs,
-                                 const tsri_run_peaks *peaks, tsr_bench_row *row);
-tsr_status tsri_task_bench_train_gate(tsr_engine *engine, tsr_device *device, const char *model,
-                                      double *error);
+/* ---- jobs.c ---- */
 
-/* ---- the gate ---- */
+/* Something that a model does. */
+typedef struct tsri_task_job {
+    tsr_bench_kind kind;
+    int64_t tokens, depth, batch;
+    bool request; /* generation: from a prompt of `depth` tokens on, the whole time */
+} tsri_task_job;
+
+/* Opens a model, passes it through the gates, and makes a row of each job. What goes wrong is a
+ * row; the status is that of a run that can't go on. */
+tsr_status tsri_task_bench_model(tsri_task_bench *b, const char *name,
+                                 const tsr_model_options *options, const tsri_task_job *jobs,
+                                 size_t n);
+
+/* ---- training.c ---- */
+
+/* Makes the row of training steps on `batch` sequences of `tokens`; the roofline counts 6 FLOP for
+ * each parameter and token. The gate: the loss and the gradients' norm of a short first step. */
+tsr_status tsri_task_bench_train(tsri_task_bench *b, const char *model, const tsri_task_job *job);
+
+/* ---- identity.c ---- */
+
+/* A model's identity; the texts are in the struct. */
+typedef struct tsri_task_identity {
+    tsr_bench_model model;
+    char dtype[16], kept[16], hash[65];
+} tsri_task_identity;
+/* `dtype`: as in tsr_model_options. Reads all weights once, for their hash. */
+tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype,
+                              tsri_task_identity *out);
+
+/* ---- gate.c ---- */
 
 enum { TSRI_TASK_GATE_TOKENS = 8, TSRI_TASK_GATE_BATCH = 8 };
 
 /* The logits [V] of a short prompt's last token: `prompt` by the kernel variants for many rows (a
- * batch of the same prompt), `next` by those for one row (one token at a time). */
+ * batch of the same prompt), `next` by those for one row (one token at a time). Of an encoder: the
+ * means [C] of the last hidden states, of a batch and of one text. */
 typedef struct tsri_task_gate {
-    float *prompt, *next;
-    int32_t vocab;
-    bool exact; /* everything is computed in f32 */
+    float *prompt, *next; /* next: [TOKENS, V] or [C] */
+    int32_t width;
+    bool exact;   /* everything is computed in f32 */
+    bool encoder; /* it has vectors, and no logits */
 } tsri_task_gate;
+/* `device`: both; else, for the reference, only the prompt, once. */
 tsr_status tsri_task_gate_run(tsr_model *model, bool device, tsri_task_gate *out);
 void tsri_task_gate_clear(tsri_task_gate *gate);
-/* The largest difference divided by the largest of `want`; infinite where a logit is not finite. */
+/* The largest difference divided by the largest of `want`; infinite where a number is not finite. */
 double tsri_task_gate_error(const float *got, const float *want, int32_t n);
 double tsri_task_gate_bound(const tsri_task_gate *gate);
+/* Of the last token of `next`. */
+const float *tsri_task_gate_last(const tsri_task_gate *gate);
 
 #endif

@@ -1,15 +1,20 @@
-/* task/bench/peaks.c - makes a row for each peak of a device. */
+/* task/bench/peaks.c - makes a row for each peak of a device, and measures the peaks again beside
+ * each other row: a device's clock changes and other programs come and go, so a peak of minutes ago
+ * says little about a rate of now. */
 #include "task/bench/bench.h"
 
+#include "backend/opened.h"
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
+#include <stdio.h>
+
+enum { BESIDE_RUNS = 3 }; /* of each peak; the best counts */
 
 static const struct {
     uint32_t peak;
     const char *test, *unit;
-} peaks[TSRI_TASK_BENCH_PEAKS] = {
+} peaks[] = {
     {TSR_PEAK_FMA_F32, "fma f32", "FLOP/s"},
     {TSR_PEAK_FMA_F16, "fma f16", "FLOP/s"},
     {TSR_PEAK_DOT_INT8, "dot int8", "OP/s"},
@@ -20,6 +25,7 @@ static const struct {
     {TSRI_RUN_COPY_WRITE, "copy to device", "B/s"},
     {TSRI_RUN_COPY_READ, "copy from device", "B/s"},
 };
+enum { PEAKS = sizeof peaks / sizeof *peaks };
 
 static void keep(uint32_t peak, const tsr_bench_row *row, tsri_run_peaks *out) {
     const double best = row->highest;
@@ -44,37 +50,83 @@ static void keep(uint32_t peak, const tsr_bench_row *row, tsri_run_peaks *out) {
     }
 }
 
-static tsr_status measure(const tsr_device *device, size_t i, double *values, uint32_t repeats,
-                          const tsri_task_sink *sink, tsri_run_peaks *out) {
-    tsr_bench_row row = {.struct_size = sizeof row,
-                         .kind = TSR_BENCH_PEAK,
-                         .test = peaks[i].test,
-                         .unit = peaks[i].unit,
-                         .kernels = "",
-                         .reason = ""};
-    const tsr_status status = tsri_run_peak(device, peaks[i].peak, repeats, values);
-    if (status == TSR_OK) {
-        tsri_task_bench_spread(values, repeats, &row);
-        row.runs = repeats;
-        keep(peaks[i].peak, &row, out);
-    } else {
-        row.status = tsri_task_bench_failed(status);
-        row.reason = tsr_error_last();
-    }
-    return tsri_task_bench_emit(sink, &row);
+static tsr_status measure(tsri_task_bench *b, size_t i) {
+    tsri_task_draft draft;
+    tsri_task_samples *s = &draft.samples;
+    tsri_task_draft_begin(&draft, TSR_BENCH_PEAK, peaks[i].unit, "%s", peaks[i].test);
+    tsr_status status = tsri_base_grow(&s->values, &s->room, b->rule.least, sizeof *s->values);
+    const tsri_task_reading before = tsri_task_read_conditions("", b->cpu);
+    if (status == TSR_OK)
+        status = tsri_run_peak(b->device, peaks[i].peak, b->rule.least, s->values);
+    const tsri_task_reading after = tsri_task_read_conditions("", b->cpu);
+    draft.conditions = tsri_task_conditions_between(&before, &after);
+    draft.row.conditions = &draft.conditions;
+    s->n = b->rule.least;
+    if (status == TSR_OK)
+        status = tsri_task_draft_figures(&draft);
+    if (status == TSR_OK)
+        keep(peaks[i].peak, &draft.row, &b->now);
+    else
+        tsri_task_draft_fail(&draft, status);
+    return tsri_task_draft_emit(&draft, b->sink);
 }
 
-tsr_status tsri_task_bench_peaks(tsr_device *device, const tsr_bench_options *options,
-                                 const tsri_task_sink *sink, tsri_run_peaks *out) {
-    double *values = NULL;
-    *out = (tsri_run_peaks){0};
-    TRY(tsri_base_new(options->repeats, sizeof *values, &values));
-    tsr_status status = TSR_OK;
-    for (size_t i = 0; i < TSRI_TASK_BENCH_PEAKS && status == TSR_OK; i++) {
-        status = tsri_task_bench_tell(options, peaks[i].test);
-        if (status == TSR_OK)
-            status = measure(device, i, values, options->repeats, sink, out);
+/* Makes the kernel count the peak of resident memory anew, because measuring the device's peaks
+ * took memory, too (Linux 4.0). */
+static void forget_host_peak(void) {
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    if (!file)
+        return;
+    fputs("5", file);
+    fclose(file);
+}
+
+uint64_t tsri_task_bench_host_peak(tsri_task_bench *b) {
+    const uint64_t now = tsri_base_resident_peak();
+    b->host_bytes = now > b->host_bytes ? now : b->host_bytes;
+    return b->host_bytes;
+}
+
+tsr_status tsri_task_bench_peaks(tsri_task_bench *b) {
+    b->now = (tsri_run_peaks){0};
+    for (size_t i = 0; i < PEAKS; i++) {
+        TRY(tsri_task_bench_tell(b->sink, peaks[i].test));
+        TRY(measure(b, i));
     }
-    free(values);
-    return status;
+    b->best = b->now;
+    forget_host_peak();
+    return TSR_OK;
+}
+
+static void again(const tsr_device *device, uint32_t peak, double *out) {
+    if (*out > 0)
+        (void)tsri_run_peak_best(device, peak, BESIDE_RUNS, out);
+}
+
+void tsri_task_bench_beside(tsri_task_bench *b) {
+    const double before = b->now.fma_f32;
+    tsri_task_bench_host_peak(b);
+    again(b->device, TSR_PEAK_FMA_F32, &b->now.fma_f32);
+    again(b->device, TSR_PEAK_READ, &b->now.read);
+    if (before > 0) { /* the other types' arithmetic has the same clock */
+        b->now.fma_f16 *= b->now.fma_f32 / before;
+        b->now.dot_int8 *= b->now.fma_f32 / before;
+    }
+    tsri_task_bench_best(&b->best, &b->now);
+    forget_host_peak();
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other) {
+    best->fma_f32 = larger(best->fma_f32, other->fma_f32);
+    best->fma_f16 = larger(best->fma_f16, other->fma_f16);
+    best->dot_int8 = larger(best->dot_int8, other->dot_int8);
+    best->read = larger(best->read, other->read);
+}
+
+bool tsri_task_bench_is_cpu(const tsr_device *device) {
+    return tsri_backend_opened(device)->devices[0]->facts.type == TSR_DEVICE_CPU;
 }

@@ -1,43 +1,127 @@
-/* task/bench/rows.c - what every part of the benchmark does with a row: computes its
- * figures from runs, sets its status, and hands it on. */
+/* task/bench/rows.c - what every part of the benchmark does with a row: computes its figures from
+ * samples, sets its status, and hands it on. */
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "task/bench/bench.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-tsr_status tsri_task_bench_emit(const tsri_task_sink *sink, const tsr_bench_row *row) {
+void tsri_task_draft_begin(tsri_task_draft *draft, tsr_bench_kind kind, const char *unit,
+                           const char *format, ...) {
+    va_list args;
+    *draft = (tsri_task_draft){
+        .row = {.struct_size = sizeof draft->row, .kind = kind, .unit = unit, .reason = ""}};
+    va_start(args, format);
+    vsnprintf(draft->test, sizeof draft->test, format, args);
+    va_end(args);
+}
+
+void tsri_task_draft_note(tsri_task_draft *draft, const char *format, ...) {
+    va_list args;
+    const size_t n = strlen(draft->reason), joint = n ? 2 : 0;
+    if (n + joint + 1 >= sizeof draft->reason)
+        return;
+    memcpy(draft->reason + n, n ? "; " : "", joint + 1);
+    va_start(args, format);
+    vsnprintf(draft->reason + n + joint, sizeof draft->reason - n - joint, format, args);
+    va_end(args);
+}
+
+void tsri_task_draft_void(tsri_task_draft *draft, uint32_t status, const char *reason) {
+    tsr_bench_row *row = &draft->row;
+    row->status = status;
+    snprintf(draft->reason, sizeof draft->reason, "%s", reason);
+    row->median = row->lowest = row->highest = row->p90 = row->roofline = row->predicted = 0;
+    row->first_token = row->per_token = 0;
+    row->outliers = row->noisy = 0;
+    draft->samples.n = 0;
+}
+
+void tsri_task_draft_fail(tsri_task_draft *draft, tsr_status status) {
+    char why[sizeof draft->reason];
+    snprintf(why, sizeof why, "%s", tsr_error_last());
+    tsri_task_draft_void(
+        draft, status == TSR_E_UNSUPPORTED ? TSR_BENCH_UNSUPPORTED : TSR_BENCH_ERROR, why);
+}
+
+tsr_status tsri_task_draft_kernel(tsri_task_draft *draft, const char *op, const char *name,
+                                  const char *tuning) {
+    const char *variant = strchr(name, '/');
+    variant = variant ? variant + 1 : name;
+    const size_t n = strcspn(variant, ":");
+    tsr_bench_row *row = &draft->row;
+    for (uint32_t i = 0; i < row->n_kernels; i++)
+        if (!strcmp(draft->kernels[i].op, op) && strlen(draft->kernels[i].variant) == n &&
+            !strncmp(draft->kernels[i].variant, variant, n))
+            return TSR_OK;
+    TRY(tsri_base_grow(&draft->kernels, &draft->kernels_room, row->n_kernels + 1,
+                       sizeof *draft->kernels));
+    tsr_bench_kernel *kernel = &draft->kernels[row->n_kernels++];
+    kernel->op = tsri_base_copy_text(op, strlen(op));
+    kernel->variant = tsri_base_copy_text(variant, n);
+    kernel->tuning = tsri_base_copy_text(tuning, strlen(tuning));
+    return kernel->op && kernel->variant && kernel->tuning ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+void tsri_task_draft_clear(tsri_task_draft *draft) {
+    for (uint32_t i = 0; i < draft->row.n_kernels; i++) {
+        free((char *)draft->kernels[i].op);
+        free((char *)draft->kernels[i].variant);
+        free((char *)draft->kernels[i].tuning);
+    }
+    free(draft->kernels);
+    free(draft->samples.values);
+    *draft = (tsri_task_draft){0};
+}
+
+tsr_status tsri_task_draft_emit(tsri_task_draft *draft, const tsri_task_sink *sink) {
+    tsr_bench_row *row = &draft->row;
     tsr_bench_summary *s = sink->summary;
-    uint32_t *const counts[] = {&s->ok, &s->unsupported, &s->failed_accuracy, &s->errors};
-    ++*counts[row->status <= TSR_BENCH_ERROR ? row->status : TSR_BENCH_ERROR];
-    return sink->row(sink->data, row)
+    uint32_t *const counts[] = {[TSR_BENCH_OK] = &s->ok,
+                                [TSR_BENCH_UNSUPPORTED] = &s->unsupported,
+                                [TSR_BENCH_FAILED_ACCURACY] = &s->failed_accuracy,
+                                [TSR_BENCH_ERROR] = &s->errors,
+                                [TSR_BENCH_THROTTLED] = &s->throttled};
+    ++*counts[row->status];
+    row->test = draft->test;
+    row->reason = draft->reason;
+    row->samples = draft->samples.values;
+    row->n_samples = draft->samples.n;
+    row->warmup = draft->samples.warmup;
+    row->kernels = draft->kernels;
+    const bool stop = sink->row(sink->data, row);
+    tsri_task_draft_clear(draft);
+    return stop ? tsri_base_fail(TSR_E_CANCELLED, "the benchmark was cancelled") : TSR_OK;
+}
+
+tsr_status tsri_task_bench_tell(const tsri_task_sink *sink, const char *what) {
+    return sink->progress && sink->progress(sink->progress_data, what)
                ? tsri_base_fail(TSR_E_CANCELLED, "the benchmark was cancelled")
                : TSR_OK;
-}
-
-tsr_status tsri_task_bench_tell(const tsr_bench_options *options, const char *what) {
-    return options->progress && options->progress(options->progress_data, what)
-               ? tsri_base_fail(TSR_E_CANCELLED, "the benchmark was cancelled")
-               : TSR_OK;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-void tsri_task_bench_spread(double *values, uint32_t n, tsr_bench_row *row) {
-    qsort(values, n, sizeof *values, by_size);
-    row->lowest = values[0];
-    row->highest = values[n - 1];
-    row->median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-uint32_t tsri_task_bench_failed(tsr_status status) {
-    return status == TSR_E_UNSUPPORTED ? TSR_BENCH_UNSUPPORTED : TSR_BENCH_ERROR;
 }
 
 void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab) {
     for (int64_t i = 0; i < n; i++)
         ids[i] = (int32_t)(tsri_base_uniform(1, 0, (uint64_t)i) * vocab);
+}
+
+tsr_status tsri_task_draft_figures(tsri_task_draft *draft) {
+    tsri_task_samples *s = &draft->samples;
+    tsr_bench_row *row = &draft->row;
+    const bool seconds = !strcmp(row->unit, "s");
+    double *sorted = NULL;
+    TRY(tsri_base_new(s->n, sizeof *sorted, &sorted));
+    const tsri_task_spread spread = tsri_task_spread_of(s->values, s->n, sorted);
+    row->median = spread.median;
+    row->lowest = spread.lowest;
+    row->highest = spread.highest;
+    row->p90 = seconds ? spread.p90 : spread.p10;
+    row->outliers = spread.outliers;
+    row->noisy = s->noisy;
+    free(sorted);
+    return TSR_OK;
 }

@@ -128,34 +128,8 @@ static uint64_t bytes_of(const tsri_training_memory *m) {
 
 /* ---- a row ---- */
 
-enum { GATE_TOKENS = 8, MOST_RUNS = 1000 };
-
-tsr_status tsri_task_bench_train(tsr_device *device, const char *model, uint32_t runs,
-                                 const tsri_run_peaks *peaks, tsr_bench_row *row) {
-    tsr_bench_training *t = NULL;
-    double rates[MOST_RUNS];
-    TRY(tsr_bench_training_create(model, device, (uint32_t)row->batch, row->tokens, &t));
-    tsr_status status =
-        tsr_bench_training_run(t, 1, NULL, NULL); /* touches memory for the first time */
-    runs = runs < MOST_RUNS ? runs : MOST_RUNS;
-    for (uint32_t i = 0; i < runs && status == TSR_OK; i++) {
-        uint64_t ns = 0;
-        status = tsr_bench_training_run(t, 1, NULL, &ns);
-        rates[i] = (double)(row->batch * row->tokens) / ((double)(ns ? ns : 1) * 1e-9);
-    }
-    if (status == TSR_OK) {
-        tsri_task_bench_spread(rates, runs, row);
-        row->runs = runs;
-        row->device_bytes = bytes_of(&t->memory);
-        row->flops =
-            6 * (double)tsr_bench_training_parameters(t) * (double)(row->batch * row->tokens);
-        if (peaks->fma_f32 > 0)
-            row->roofline =
-                row->flops / (double)(row->batch * row->tokens) * row->median / peaks->fma_f32;
-    }
-    tsr_bench_training_destroy(&t);
-    return status;
-}
+enum { GATE_TOKENS = 8 };
+#define BOUND 1e-3
 
 static tsr_status first_step(tsr_device *device, const char *model, double out[2]) {
     tsr_bench_training *t = NULL;
@@ -166,14 +140,15 @@ static tsr_status first_step(tsr_device *device, const char *model, double out[2
     return status;
 }
 
-tsr_status tsri_task_bench_train_gate(tsr_engine *engine, tsr_device *device, const char *model,
-                                      double *error) {
+/* The relative error, against the reference, of the loss and of the gradients' norm of a short
+ * first step: the larger of the two. */
+static tsr_status pass_gate(const tsri_task_bench *b, const char *model, double *error) {
     const tsr_device_open_options plain = {.struct_size = sizeof plain};
     tsr_device *reference = NULL;
     double got[2] = {0}, want[2] = {0};
-    tsr_status status = first_step(device, model, got);
+    tsr_status status = first_step(b->device, model, got);
     if (status == TSR_OK)
-        status = tsr_device_open(engine, "reference", &plain, &reference);
+        status = tsr_device_open(b->engine, "reference", &plain, &reference);
     if (status == TSR_OK)
         status = first_step(reference, model, want);
     tsr_device_close(&reference);
@@ -183,4 +158,60 @@ tsr_status tsri_task_bench_train_gate(tsr_engine *engine, tsr_device *device, co
         *error = off > *error || isnan(off) ? off : *error;
     }
     return status;
+}
+
+static tsr_status once(void *data, double *seconds) {
+    uint64_t ns = 0;
+    TRY(tsr_bench_training_run(data, 1, NULL, &ns));
+    *seconds = (double)(ns ? ns : 1) * 1e-9;
+    return TSR_OK;
+}
+
+static tsr_status measure(tsri_task_bench *b, const char *name, tsri_task_identity *identity,
+                          tsri_task_draft *draft) {
+    tsr_bench_row *row = &draft->row;
+    const double tokens = (double)(row->batch * row->tokens);
+    tsr_bench_training *t = NULL;
+    TRY(tsr_bench_training_create(name, b->device, (uint32_t)row->batch, row->tokens, &t));
+    tsr_status status = tsri_task_identify(t->model, name, TSR_F32, identity);
+    if (status == TSR_OK)
+        status = tsri_task_bench_time(b, draft, tokens, once, t);
+    if (status == TSR_OK) {
+        row->device_bytes = bytes_of(&t->memory);
+        row->flops = 6 * (double)tsr_bench_training_parameters(t) * tokens;
+        if (b->best.fma_f32 > 0)
+            row->roofline = row->flops / tokens * row->median / b->best.fma_f32;
+        row->bound_by = row->roofline > 0 ? TSR_BENCH_BOUND_ARITHMETIC : TSR_BENCH_BOUND_UNKNOWN;
+    }
+    tsr_bench_training_destroy(&t);
+    return status;
+}
+
+tsr_status tsri_task_bench_train(tsri_task_bench *b, const char *model, const tsri_task_job *job) {
+    tsri_task_identity identity = {.model = {.name = model, .dtype = "f32", .kept = "f32"}};
+    tsri_task_draft draft;
+    tsri_task_draft_begin(&draft, TSR_BENCH_TRAIN, "tokens/s", "train%lld", (long long)job->tokens);
+    tsr_bench_row *row = &draft.row;
+    row->tokens = job->tokens;
+    row->batch = job->batch;
+    row->scenario = TSR_BENCH_OFFLINE;
+    row->model = &identity.model;
+    tsr_status status = tsri_task_bench_tell(b->sink, draft.test);
+    if (status == TSR_OK)
+        status = pass_gate(b, model, &row->error);
+    row->bound = status == TSR_OK ? BOUND : 0;
+    if (status == TSR_OK && row->error <= BOUND)
+        status = measure(b, model, &identity, &draft);
+    else if (status == TSR_OK)
+        tsri_task_draft_void(&draft, TSR_BENCH_FAILED_ACCURACY,
+                             "the loss or the gradients differ too much from the reference's: a "
+                             "kernel is wrong on this device; tessera verify tells which");
+    if (status == TSR_E_CANCELLED) {
+        tsri_task_draft_clear(&draft);
+        return status;
+    }
+    if (status != TSR_OK)
+        tsri_task_draft_fail(&draft, status);
+    tsri_task_bench_doubt(b, &draft);
+    return tsri_task_draft_emit(&draft, b->sink);
 }

@@ -2,13 +2,10 @@
  * kernel variants that did it. */
 #include "task/bench/bench.h"
 
-#include "base/bytes.h"
 #include "base/error.h"
-#include "base/memory.h"
 #include "model/load/measure.h"
 #include "tessera/run.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The number of earlier tokens that each token of a sequence sees, summed over the tokens. */
@@ -47,50 +44,45 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, t
         row->flops += flops[i];
     row->bytes =
         (double)work.weight_bytes * (double)steps + (double)figures.kv_bytes_per_token * keys;
-    const double least = tsri_run_least_seconds(peaks, flops, row->bytes),
-                 tokens = (double)(row->batch * row->tokens), took = tokens / row->median;
-    if (least > 0)
-        row->roofline = least / took;
-    if (least > 0 && peaks->launch > 0)
-        row->predicted = tokens / (least + (double)launches * (double)steps * peaks->launch);
+    row->launches = launches * (uint64_t)steps;
+    tsri_task_bench_share(peaks, flops, (double)(row->batch * row->tokens), row);
     return TSR_OK;
+}
+
+void tsri_task_bench_share(const tsri_run_peaks *peaks, const double flops[TSRI_RUN_COMPUTES],
+                           double work, tsr_bench_row *row) {
+    const bool seconds = !strcmp(row->unit, "s");
+    const double least = tsri_run_least_seconds(peaks, flops, row->bytes),
+                 reading = peaks->read > 0 ? row->bytes / peaks->read : 0,
+                 launching = (double)row->launches * peaks->launch,
+                 took = seconds ? row->median : work / row->median;
+    if (least <= 0)
+        return;
+    row->roofline = least / took;
+    row->bound_by = launching > least  ? TSR_BENCH_BOUND_LAUNCHES
+                    : reading >= least ? TSR_BENCH_BOUND_MEMORY
+                                       : TSR_BENCH_BOUND_ARITHMETIC;
+    if (peaks->launch > 0)
+        row->predicted = seconds ? least + launching : work / (least + launching);
 }
 
 /* ---- kernels ---- */
 
-typedef struct names {
-    tsri_bytes text;
+typedef struct list {
+    tsri_task_draft *draft;
     tsr_status status;
-} names;
+} list;
 
-/* Adds "linear/packed" for "linear/packed:MR=6,W_DTYPE=F32". */
 static void add(void *data, const tsr_explained *op) {
-    names *all = data;
-    for (uint32_t i = 0; i < op->n_rows; i++) {
-        if (!op->variants[i].chosen)
-            continue;
-        char name[96];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(op->variants[i].name, ":"),
-                 op->variants[i].name);
-        const size_t n = strlen(name);
-        bool listed = false;
-        for (const char *at = all->text.data; at && !listed && (at = strstr(at, name)); at += n)
-            listed = (at == all->text.data || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
-        if (!listed && all->status == TSR_OK)
-            all->status =
-                tsri_base_bytes_printf(&all->text, "%s%s", all->text.size ? " " : "", name);
-    }
+    list *all = data;
+    for (uint32_t i = 0; i < op->n_rows; i++)
+        if (op->variants[i].chosen && all->status == TSR_OK)
+            all->status = tsri_task_draft_kernel(all->draft, op->op, op->variants[i].name,
+                                                 op->variants[i].tunables);
 }
 
-tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, char **out) {
-    names all = {0};
-    tsr_status status = tsr_explain(model, tokens, add, &all);
-    if (status == TSR_OK)
-        status = all.status;
-    if (status == TSR_OK)
-        status = tsri_base_bytes_append(&all.text, "", 0);
-    if (status != TSR_OK)
-        tsri_base_bytes_clear(&all.text);
-    *out = all.text.data;
-    return status;
+tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, tsri_task_draft *draft) {
+    list all = {.draft = draft};
+    TRY(tsr_explain(model, tokens, add, &all));
+    return all.status;
 }

@@ -8,52 +8,113 @@ import re
 import shutil
 
 from support.command import DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, refused, run
+from support.schema import SCHEMA, check, results, sealed
 
 PEAKS = ["fma f32", "fma f16", "dot int8", "read", "launch alone", "launch batched", "enqueue call", "copy to device", "copy from device"]
 SMALL = ("--shape", "tiny", "-p", "24", "-n", "3", "-r", "2", "-d", "0", "-q")
 REFERENCE = ("--device", "reference")
 
 
+def check_figures(r, device):
+    if r["status"] in ("ok", "throttled"):
+        assert 0 < r["lowest"] <= r["median"] <= r["highest"] and r["lowest"] <= r["p90"] <= r["highest"] and len(r["samples"]) == 2, r
+        equal((min(r["samples"]), max(r["samples"])), (r["lowest"], r["highest"]))
+        assert (r["status"] == "throttled") == ("% lower beside this row" in r["reason"]), r
+    else:
+        assert r["status"] == "unsupported" and r["kind"] == "peak" and r["reason"] and r["median"] is None and r["samples"] == [], r
+    steal = r["conditions"]["steal"]
+    assert steal is None or 0 <= steal <= 1, r
+    if r["kind"] == "peak":
+        equal((r["model"], r["class"], r["gate"], r["tokens"], r["kernels"]), (None, None, None, None, []))
+        return
+    assert r["warmup"] >= 5 and r["better"] == "higher" and r["model"] == 0, r
+    assert 0 <= r["gate"]["error"] <= r["gate"]["bound"] and r["bytes"] > 0 and r["flops"] > 0 and r["memory"]["device"] > 0, r
+    assert {"linear", "attention"} <= {k["op"] for k in r["kernels"]}, r
+    assert (r["roofline"] is None) == (r["predicted"] is None) == (r["bound_by"] is None) == (device == "reference"), r
+    if r["predicted"] is not None:  # launches cost something beside the time of the roofline
+        assert 0 < r["predicted"] < r["median"] / r["roofline"] and r["peaks"]["before"]["read"] > 0, r
+
+
 def check_rows(rows, device, tests):
     equal([r["test"] for r in rows], PEAKS + tests)
     for r in rows:
-        equal((list(r)[0], r["schema"]), ("schema", 1))
-        if r["status"] == "ok":
-            assert 0 < r["lowest"] <= r["median"] <= r["highest"] and r["runs"] == 2, r
-            assert r["reason"] == "" or r["kind"] != "peak" and re.match("the device's peaks were up to [0-9]+ % lower|a share above 100 %", r["reason"]), r
-        else:
-            assert r["status"] == "unsupported" and r["kind"] == "peak" and r["reason"] and r["median"] is None, r
-        if r["kind"] != "peak":
-            assert 0 <= r["error"] <= r["bound"] and r["bytes"] > 0 and r["flops"] > 0 and r["device_bytes"] > 0, r
-            assert "linear" in r["kernels"] and "attention" in r["kernels"], r
-            assert (r["roofline"] is None) == (r["predicted"] is None) == (device == "reference"), r
-            if r["predicted"] is not None:  # launches cost something beside the time of the roofline
-                assert 0 < r["predicted"] < r["median"] / r["roofline"], r
+        check_figures(r, device)
 
 
 def test_json(_):
-    told = json.loads(run("bench", *SMALL, *REFERENCE, "--format", "json", "-d", "0,5", "-b", "1,2").text)
-    equal((list(told)[0], told["schema"]), ("schema", 1))
-    assert re.fullmatch(r"tessera \d+\.\d+\.\d+", told["engine"])
-    equal([(d["name"], d["model"]) for d in told["devices"]], [("reference", "shape:tiny")])
+    told = results(run("bench", *SMALL, *REFERENCE, "--format", "json", "-d", "0,5", "-b", "1,2").out)
+    equal((told["suite"]["name"], told["suite"]["class"], told["suite"]["partial"]), ("bench", None, False))
+    assert re.fullmatch(r"\d+\.\d+\.\d+", told["engine"]["version"]) and told["engine"]["compiler"], told["engine"]
+    equal([d["name"] for d in told["devices"]], ["reference"])
+    equal([(m["name"], m["dtype"], len(m["hash"])) for m in told["models"]], [("shape:tiny", None, 64)])
     check_rows(told["rows"], "reference", ["pp24", "pp24", "pp24@5", "pp24@5", "tg3", "tg3", "tg3@5", "tg3@5"])
-    equal([(r["depth"], r["batch"]) for r in told["rows"][len(PEAKS):]], [(0, 1), (0, 2), (5, 1), (5, 2)] * 2)
-    equal(json.loads(run("bench", *SMALL, *REFERENCE, "--json").text)["schema"], 1)
+    equal([(r["depth"], r["batch"], r["scenario"]) for r in told["rows"][len(PEAKS):]],
+          [(0, 1, "single-stream"), (0, 2, "offline"), (5, 1, "single-stream"), (5, 2, "offline")] * 2)
+    equal(json.loads(run("bench", *SMALL, *REFERENCE, "--json").text)["schema"], 2)
     one, two = (told["rows"][len(PEAKS) + i] for i in (0, 1))
     assert 1.9 < two["flops"] / one["flops"] < 2.1, "twice the sequences, twice the work"
 
 
+def test_a_file_beside_the_table(folder):
+    path = folder / "run.json"
+    table = run("bench", *SMALL, *REFERENCE, "-o", path, "-r", "5").text
+    assert table.startswith("tessera "), table
+    told = results(path.read_bytes())
+    equal([r["test"] for r in told["rows"]], PEAKS + ["pp24", "tg3"])
+    equal({len(r["samples"]) for r in told["rows"] if r["kind"] != "peak"}, {5})
+    for edit in ((b'"tg3"', b'"tg4"'), (b'"began": "20', b'"began": "19')):
+        changed = path.read_bytes().replace(*edit)
+        assert changed != path.read_bytes() and not sealed(changed), "an edited file keeps its hash"
+    for name, wrong in (("schema", 1), ("schema", True), ("hash", "00"), ("more", 1), ("rows", {}), ("suite", None)):
+        try:
+            check({**told, name: wrong}, SCHEMA)
+        except AssertionError:
+            continue
+        raise AssertionError(f"the schema takes {name} {wrong}")
+    refused(3, "is not a regular file", "bench", *SMALL, *REFERENCE, "-o", folder, lines=None)
+
+
+def test_the_weights_are_named_by_their_hash(_):
+    """The same numbers have the same hash in whatever dtype they are kept, and others have another."""
+    def model(*arguments):
+        return results(run("bench", *REFERENCE, "-q", "-r", "1", "-p", "0", "-n", "1", "-d", "0", "--json", *arguments).out)["models"][0]
+    plain, kept, other = model("--shape", "tiny"), model("--shape", "tiny", "--dtype", "f16"), model("--shape", "char-gpt")
+    equal((plain["hash"], plain["dtype"], kept["dtype"]), (kept["hash"], None, "f16"))
+    assert plain["hash"] != other["hash"] and plain["parameters"] == kept["parameters"] and kept["bytes"] < plain["bytes"]
+
+
+def test_quality_beside_f32(_):
+    """Without a tokenizer by cosines of logits; with one by the perplexity of the bundled text, on a device that is fast enough for it."""
+    for dtype, least in (("q8", 0.99), ("f16", 0.99), ("f32", None)):
+        told = results(run("bench", *SMALL, *REFERENCE, "--dtype", dtype, "--json").out)
+        for q in (r["quality"] for r in told["rows"] if r["kind"] != "peak"):
+            equal(q and (q["measure"], q["least"], q["f32"]), least and ("cosine", least, 1.0), dtype)
+            assert not q or least <= q["kept"] < 1 and q["kept"] == q["value"], q
+    if not has_device():
+        print(f"no perplexity on {DEVICE}: it is not here")
+        return
+    told = results(run("bench", "-m", "shakespeare", "--dtype", "q4", "--device", DEVICE, "-q", "-r", "1", "-p", "0", "-n", "1", "-d", "0", "--json").out)
+    (row,) = [r for r in told["rows"] if r["kind"] != "peak"]
+    q = row["quality"]
+    equal((row["class"], q["measure"], q["least"]), ("q4", "perplexity", 0.97))
+    assert abs(q["kept"] - q["f32"] / q["value"]) < 1e-6 and 2 < q["f32"] < 500, q
+    equal(row["status"] == "failed-accuracy", q["kept"] < q["least"], row)
+    equal("of f32's quality" in row["reason"], q["kept"] < q["least"], row)
+
+
 def test_json_lines(_):
     lines = [json.loads(line) for line in run("bench", *SMALL, *REFERENCE, "--format", "jsonl").text.splitlines()]
-    equal(lines[0]["device"]["name"], "reference")
-    check_rows(lines[1:], "reference", ["pp24", "tg3"])
+    equal([list(line) for line in lines[:5]], [["schema"], ["suite"], ["engine"], ["host"], ["device"]])
+    equal(lines[4]["device"]["name"], "reference")
+    check_rows([line["row"] for line in lines if "row" in line], "reference", ["pp24", "tg3"])
+    equal([line["model"]["name"] for line in lines if "model" in line], ["shape:tiny"])
 
 
 def test_csv(_):
     rows = list(csv.DictReader(io.StringIO(run("bench", *SMALL, *REFERENCE, "--format", "csv").text)))
     equal([r["test"] for r in rows], PEAKS + ["pp24", "tg3"])
     for r in rows:
-        equal((r["schema"], r["device"], r["model"], None in r), ("1", "reference", "shape:tiny", False))
+        equal((r["schema"], r["device"], r["model"], None in r), ("2", "reference", "shape:tiny", False))
         assert (r["status"] == "ok") == (float(r["median"] or 0) > 0), r
 
 
@@ -67,25 +128,26 @@ def test_markdown(_):
 
 def test_training_steps(_):
     for device in ("reference", DEVICE) if has_device() else ("reference",):
-        told = json.loads(run("bench", "--shape", "tiny", "-p", "0", "-n", "0", "-r", "2", "-q", "--train", "8", "-b", "2,3", "--device", device, "--json").text)
+        told = results(run("bench", "--shape", "tiny", "-p", "0", "-n", "0", "-r", "2", "-q", "--train", "8", "-b", "2,3", "--device", device, "--json").out)
         rows = told["rows"][len(PEAKS):]
-        equal([(r["test"], r["kind"], r["status"], r["tokens"], r["batch"]) for r in rows], [("train8", "train", "ok", 8, n) for n in (2, 3)])
+        equal([(r["test"], r["kind"], r["tokens"], r["batch"], r["class"]) for r in rows], [("train8", "train", 8, n, "f32") for n in (2, 3)])
         for r in rows:
-            assert 0 < r["lowest"] <= r["median"] <= r["highest"] and 0 <= r["error"] <= r["bound"], r
-            assert r["device_bytes"] > 16 * r["flops"] / 6 / r["tokens"] / r["batch"], "values, gradients and two moments"
+            assert r["status"] in ("ok", "throttled"), r
+            assert 0 < r["lowest"] <= r["median"] <= r["highest"] and 0 <= r["gate"]["error"] <= r["gate"]["bound"], r
+            assert r["memory"]["device"] > 16 * r["flops"] / 6 / r["tokens"] / r["batch"], "values, gradients and two moments"
 
 
 def test_peaks_alone(_):
     told = json.loads(run("bench", *REFERENCE, "-q", "--peaks", "-r", "2", "--json").text)
     equal([r["test"] for r in told["rows"]], PEAKS)
-    equal(told["devices"][0]["model"], None)
+    equal(told["models"], [])
 
 
 def test_on_the_device(_):
     if not has_device():
         print(f"not on {DEVICE}: it is not here")
         return
-    told = json.loads(run("bench", *SMALL, "--device", DEVICE, "--json").text)
+    told = results(run("bench", *SMALL, "--device", DEVICE, "--json").out)
     check_rows(told["rows"], DEVICE, ["pp24", "tg3"])
     status = {r["test"]: r["status"] for r in told["rows"]}
     assert status["fma f32"] == status["read"] == status["launch batched"] == "ok", told
@@ -107,7 +169,7 @@ def test_a_wrong_kernel_has_no_rate(folder):
     for r in told["rows"]:
         if r["kind"] != "peak":
             equal((r["status"], r["median"], r["roofline"]), ("failed-accuracy", None, None), r["reason"])
-            assert r["error"] is None or r["error"] > r["bound"], r
+            assert r["gate"]["error"] is None or r["gate"]["error"] > r["gate"]["bound"], r
             assert "tessera verify" in r["reason"], r
 
 

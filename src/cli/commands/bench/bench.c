@@ -1,5 +1,6 @@
 /* cli/commands/bench/bench.c - tessera bench: measures a device's peaks, and a model's speed on it.
  */
+#include "cli/base/watch.h"
 #include "cli/commands/bench/format.h"
 #include "cli/commands/commands.h"
 
@@ -15,16 +16,15 @@ typedef struct sizes {
 
 typedef struct job {
     tsri_cli_app app;
-    const char *shape, *format_name;
+    const char *shape, *format_name, *path;
     const char *prompts, *generates, *depths, *batches, *trains;
     int64_t repeats;
     bool peaks_alone;
-    const tsri_cli_bench_format *format;
     tsri_cli_bench_writer writer;
     tsri_cli_bench_subject subject;
     tsr_device_info info;
     tsr_model_options model_options;
-    char *name;
+    char *name, told[64]; /* told: what was last said to be measured */
     sizes p, n, d, b, t;
 } job;
 
@@ -57,14 +57,16 @@ static void leave_out_zeros(sizes *of) {
 
 static int show(void *data, const tsr_bench_row *row) {
     job *j = data;
-    j->format->row(&j->writer, &j->subject, row);
-    return tsri_cli_signal() || j->app.stopped;
+    const int code = tsri_cli_bench_row(&j->writer, &j->subject, row);
+    return tsri_cli_signal() || j->app.stopped || code != CLI_OK;
 }
 
+/* Told before every run; said once for each row. */
 static int tell(void *data, const char *what) {
     job *j = data;
-    if (j->app.verbose)
+    if (j->app.verbose && strncmp(what, j->told, sizeof j->told - 1) != 0)
         tsri_cli_note(&j->app, "measuring %s", what);
+    snprintf(j->told, sizeof j->told, "%s", what);
     return tsri_cli_signal();
 }
 
@@ -106,7 +108,9 @@ static int bench_device(job *j) {
                                           .dtype = j->app.dtype_name,
                                           .device = &j->info,
                                           .threads = j->app.threads};
-    j->format->device(&j->writer, &j->subject);
+    code = tsri_cli_bench_device(&j->writer, &j->subject);
+    if (code != CLI_OK)
+        return code;
     const tsr_status status = tsr_bench(j->app.engine, j->app.device, j->subject.model,
                                         &j->model_options, &options, show, j, &summary);
     tsr_device_close(&j->app.device);
@@ -146,9 +150,6 @@ static int prepare(job *j) {
     leave_out_zeros(&j->t);
     leave_out_zeros(&j->p);
     leave_out_zeros(&j->n);
-    j->format = tsri_cli_bench_format_named(j->app.json ? "json" : j->format_name);
-    if (code == CLI_OK && !j->format)
-        code = tsri_cli_fail(CLI_USAGE, "--format %s: give md, csv, json or jsonl", j->format_name);
     if (code == CLI_OK && j->shape && j->app.model_name)
         code = tsri_cli_fail(CLI_USAGE, "--shape stands in place of a model: leave out -m");
     if (code == CLI_OK)
@@ -161,6 +162,18 @@ static int prepare(job *j) {
         tsr_model_close(&j->app.model);
     }
     return code;
+}
+
+/* After a signal, what was measured is still written. */
+static int run(job *j) {
+    const tsr_bench_file_options options = {.struct_size = sizeof options, .version = 1};
+    int code = tsri_cli_bench_begin(&j->app, j->app.json ? "json" : j->format_name, j->path,
+                                    &options, &j->writer);
+    tsri_cli_watch_patience(CLI_END_MS);
+    if (code == CLI_OK)
+        code = j->app.device_name && !strcmp(j->app.device_name, "all") ? bench_all(j)
+                                                                        : bench_device(j);
+    return tsri_cli_bench_end(&j->writer, code, tsri_cli_signal() != 0);
 }
 
 /* The common table without the letter -d for the device: here -d is the depth. */
@@ -203,6 +216,8 @@ int tsri_cli_bench(int argc, char **argv) {
         {"format", 0, CLI_TEXT, &j.format_name, "md|csv|json|jsonl",
          "print the results as a Markdown table, CSV, JSON or JSON Lines (default: md)", 0, 0,
          NULL},
+        {"output", 'o', CLI_TEXT, &j.path, "FILE",
+         "write the results to this JSON file, too (docs/benchmark.md)", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_model_options(&j.app),
@@ -210,7 +225,6 @@ int tsri_cli_bench(int argc, char **argv) {
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app),
                                        NULL};
-    j.writer.app = &j.app;
     int code =
         tsri_cli_parse(argc, argv, "tessera bench [-m MODEL | --shape NAME] [--device D|all]",
                        "Measures a device's peaks, then a model's prompt processing, generation "
@@ -219,13 +233,8 @@ int tsri_cli_bench(int argc, char **argv) {
                        tables, NULL);
     if (code == CLI_OK)
         code = prepare(&j);
-    if (code == CLI_OK) {
-        j.format->begin(&j.writer);
-        code = j.app.device_name && !strcmp(j.app.device_name, "all") ? bench_all(&j)
-                                                                      : bench_device(&j);
-        if (code == CLI_OK || code == CLI_MISS)
-            j.format->end(&j.writer);
-    }
+    if (code == CLI_OK)
+        code = run(&j);
     free(j.name);
     return tsri_cli_close(&j.app, code);
 }

@@ -1,0 +1,177 @@
+/* task/bench/conditions.c - reads Linux's files about clocks, temperatures, energy and load. */
+#include "task/bench/conditions.h"
+
+#include <glob.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH = 512 };
+
+static bool read_line(const char *path, char *out, size_t room) {
+    FILE *file = fopen(path, "re");
+    const bool read = file && fgets(out, (int)room, file);
+    if (file)
+        fclose(file);
+    if (read)
+        out[strcspn(out, "\n")] = 0;
+    return read;
+}
+
+static double read_number(const char *path) {
+    char line[64], *end;
+    if (!read_line(path, line, sizeof line))
+        return NAN;
+    const double value = strtod(line, &end);
+    return end == line ? NAN : value;
+}
+
+static double most(double a, double b) {
+    return isnan(a) || b > a ? b : a;
+}
+
+static double sum(double a, double b) {
+    return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+/* Joins the numbers of all files whose path matches; NaN where there is none. */
+static double join(const char *root, const char *pattern, double (*two)(double, double)) {
+    char path[PATH];
+    glob_t found;
+    double all = NAN;
+    snprintf(path, sizeof path, "%s%s", root, pattern);
+    if (glob(path, 0, NULL, &found) != 0)
+        return NAN;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const double value = read_number(found.gl_pathv[i]);
+        all = isnan(value) ? all : two(all, value);
+    }
+    globfree(&found);
+    return all;
+}
+
+/* ---- the host's processor ---- */
+
+/* A virtual machine has no cpufreq, but may show the clock of its cores in cpuinfo. */
+static double clock_of_cpuinfo(const char *root) {
+    char path[PATH], line[256];
+    double mhz = NAN, value;
+    snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "cpu MHz : %lf", &value) == 1)
+            mhz = most(mhz, value);
+    if (file)
+        fclose(file);
+    return mhz * 1e6;
+}
+
+/* Sensors of processors and boards are found by their driver's name; others are disks and cards. */
+static double processor_temperature(const char *root) {
+    static const char *const drivers[] = {"coretemp", "k10temp", "zenpower", "cpu_thermal"};
+    char path[PATH], name[64];
+    glob_t found;
+    double hottest = NAN;
+    snprintf(path, sizeof path, "%s/sys/class/hwmon/hwmon*", root);
+    if (glob(path, 0, NULL, &found) != 0)
+        return join(root, "/sys/class/thermal/thermal_zone*/temp", most) / 1000;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        snprintf(path, sizeof path, "%s/name", found.gl_pathv[i]);
+        if (!read_line(path, name, sizeof name))
+            continue;
+        for (size_t d = 0; d < sizeof drivers / sizeof *drivers; d++)
+            if (!strcmp(name, drivers[d])) {
+                snprintf(path, sizeof path, "%s/temp*_input", found.gl_pathv[i]);
+                hottest = most(hottest, join("", path, most) / 1000);
+            }
+    }
+    globfree(&found);
+    return hottest;
+}
+
+static void read_processor(const char *root, tsri_task_reading *out) {
+    out->clock =
+        join(root, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq", most) * 1e3;
+    if (isnan(out->clock))
+        out->clock = clock_of_cpuinfo(root);
+    out->temperature = processor_temperature(root);
+    out->energy = join(root, "/sys/class/powercap/intel-rapl:[0-9]/energy_uj", sum) * 1e-6;
+    out->energy_wrap =
+        join(root, "/sys/class/powercap/intel-rapl:[0-9]/max_energy_range_uj", most) * 1e-6;
+}
+
+/* ---- a card ---- */
+
+/* Only where one card alone has sensors is it known whose they are. */
+static void read_card(const char *root, tsri_task_reading *out) {
+    char path[PATH];
+    glob_t found;
+    snprintf(path, sizeof path, "%s/sys/class/drm/card[0-9]/device/hwmon/hwmon*", root);
+    if (glob(path, 0, NULL, &found) != 0)
+        return;
+    if (found.gl_pathc == 1) {
+        snprintf(path, sizeof path, "%s/freq1_input", found.gl_pathv[0]);
+        out->clock = read_number(path);
+        snprintf(path, sizeof path, "%s/temp*_input", found.gl_pathv[0]);
+        out->temperature = join("", path, most) / 1000;
+        snprintf(path, sizeof path, "%s/energy1_input", found.gl_pathv[0]);
+        out->energy = read_number(path) * 1e-6;
+    }
+    globfree(&found);
+}
+
+/* ---- load ---- */
+
+static void read_load(const char *root, tsri_task_reading *out) {
+    char path[PATH], line[512];
+    double ticks[8], minute;
+    int runnable;
+    snprintf(path, sizeof path, "%s/proc/loadavg", root);
+    if (read_line(path, line, sizeof line) &&
+        sscanf(line, "%lf %*f %*f %d/", &minute, &runnable) == 2) {
+        out->load_minute = minute;
+        out->load = runnable > 0 ? runnable - 1 : 0;
+    }
+    snprintf(path, sizeof path, "%s/proc/stat", root);
+    if (!read_line(path, line, sizeof line) ||
+        sscanf(line, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2],
+               &ticks[3], &ticks[4], &ticks[5], &ticks[6], &ticks[7]) != 8)
+        return;
+    out->stolen = ticks[7];
+    out->all = 0;
+    for (int i = 0; i < 8; i++)
+        out->all += ticks[i];
+}
+
+tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu) {
+    tsri_task_reading r = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    read_load(root, &r);
+    if (cpu)
+        read_processor(root, &r);
+    else
+        read_card(root, &r);
+    return r;
+}
+
+tsr_bench_conditions tsri_task_conditions_between(const tsri_task_reading *before,
+                                                  const tsri_task_reading *after) {
+    const double ticks = after->all - before->all;
+    double joules = after->energy - before->energy;
+    if (joules < 0) /* the counter began anew */
+        joules += after->energy_wrap;
+    return (tsr_bench_conditions){.clock = {before->clock, after->clock},
+                                  .temperature = {before->temperature, after->temperature},
+                                  .load = {before->load, after->load},
+                                  .steal = ticks > 0      ? (after->stolen - before->stolen) / ticks
+                                           : isnan(ticks) ? NAN
+                                                          : 0,
+                                  .energy = joules >= 0 ? joules : NAN};
+}
+
+void tsri_task_read_governor(const char *root, char *out, size_t room) {
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", root);
+    if (!read_line(path, out, room))
+        *out = 0;
+}

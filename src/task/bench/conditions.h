@@ -1,0 +1,29 @@
+/* task/bench/conditions.h - the machine beside a measurement: clocks, temperatures, energy, load, and
+ * time that a hypervisor took. */
+#ifndef TSRI_TASK_BENCH_CONDITIONS_H
+#define TSRI_TASK_BENCH_CONDITIONS_H
+
+#include "tessera/bench.h"
+
+#include <stdbool.h>
+
+/* What Linux's files say at one time; NaN: nothing. */
+typedef struct tsri_task_reading {
+    double clock;       /* Hz, of the fastest core or of the card */
+    double temperature; /* degrees Celsius, the hottest */
+    double load;        /* runnable threads but this one */
+    double load_minute; /* the mean number of them in the last minute */
+    double stolen, all; /* processor time, in ticks */
+    double energy;      /* joules so far */
+    double energy_wrap; /* joules after which the counter begins anew */
+} tsri_task_reading;
+
+/* `root`: where proc and sys are, "" on a real machine. `cpu`: the device is the host's processor;
+ * else clock, temperature and energy are those of the one card that has sensors. */
+tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu);
+tsr_bench_conditions tsri_task_conditions_between(const tsri_task_reading *before,
+                                                  const tsri_task_reading *after);
+/* "performance", "schedutil"; "" where the system does not say. */
+void tsri_task_read_governor(const char *root, char *out, size_t room);
+
+#endif

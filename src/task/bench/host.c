@@ -1,0 +1,40 @@
+/* task/bench/host.c - reads the names of the operating system and the processor. */
+#include "task/bench/host.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* The value behind the first line's `key` and the sign after it, without quotes. */
+static void read_value(const char *root, const char *file, const char *key, char *out,
+                       size_t room) {
+    char path[512], line[512];
+    *out = 0;
+    snprintf(path, sizeof path, "%s%s", root, file);
+    FILE *opened = fopen(path, "re");
+    while (opened && !*out && fgets(line, sizeof line, opened)) {
+        if (strncmp(line, key, strlen(key)) != 0)
+            continue;
+        const char *value = line + strlen(key);
+        value += strspn(value, " \t:=\"");
+        snprintf(out, room, "%.*s", (int)strcspn(value, "\"\n"), value);
+    }
+    if (opened)
+        fclose(opened);
+}
+
+void tsri_task_read_host(const char *root, tsri_task_host *out) {
+    struct utsname system;
+    *out = (tsri_task_host){0};
+    read_value(root, "/etc/os-release", "PRETTY_NAME", out->os, sizeof out->os);
+    read_value(root, "/proc/cpuinfo", "model name", out->cpu, sizeof out->cpu);
+    if (uname(&system) == 0)
+        snprintf(out->kernel, sizeof out->kernel, "%s %s %s", system.sysname, system.release,
+                 system.machine);
+    tsri_task_read_governor(root, out->governor, sizeof out->governor);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES),
+               bytes = sysconf(_SC_PAGESIZE);
+    out->cores = cores > 0 ? (uint32_t)cores : 0;
+    out->memory = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
+}

@@ -1,0 +1,22 @@
+/* task/bench/quality.h - the second gate: what a dtype costs against f32. */
+#ifndef TSRI_TASK_BENCH_QUALITY_H
+#define TSRI_TASK_BENCH_QUALITY_H
+
+#include "task/bench/bench.h"
+
+/* What f32 and another dtype of one model are compared by. */
+typedef struct tsri_task_quality {
+    tsri_task_gate gate;
+    double perplexity; /* of the bundled text; 0: the model has no tokenizer, or no decoder alone */
+} tsri_task_quality;
+
+/* Takes over `gate`, which it leaves empty. */
+tsr_status tsri_task_quality_measure(tsr_model *model, tsri_task_gate *gate,
+                                     tsri_task_quality *out);
+void tsri_task_quality_clear(tsri_task_quality *quality);
+
+/* kept: the share of f32's quality; least: what `class_name` must keep. */
+tsr_bench_quality tsri_task_quality_compare(const tsri_task_quality *f32,
+                                            const tsri_task_quality *got, const char *class_name);
+
+#endif

@@ -1,0 +1,112 @@
+/* task/bench/steady.c - measures something until its times are steady and there are enough. */
+#include "task/bench/steady.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAST = 5, MOST_WARMUP = 20 };
+#define TREND 0.6        /* of five values: at most eight of ten pairs lie in the same order */
+#define ABOVE 1.2        /* times the median of the last five */
+#define WIDE 0.05        /* half the 95 % interval of the median, as a share of it */
+#define WARMUP (1.0 / 3) /* of the rule's time */
+
+double tsri_task_trend(const double *values, uint32_t n) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = i + 1; j < n; j++)
+            sum += (values[j] > values[i]) - (values[j] < values[i]);
+    return n < 2 ? 0 : (double)sum / ((double)n * (n - 1) / 2);
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double middle(const double *sorted, uint32_t n) {
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+bool tsri_task_steady(const double *values, uint32_t n) {
+    double sorted[LAST];
+    if (n < LAST)
+        return false;
+    const double *last = values + n - LAST;
+    memcpy(sorted, last, sizeof sorted);
+    qsort(sorted, LAST, sizeof *sorted, by_size);
+    return fabs(tsri_task_trend(last, LAST)) < TREND &&
+           sorted[LAST - 1] <= ABOVE * middle(sorted, LAST);
+}
+
+/* The sample that the share p of all is not above. */
+static double rank(const double *sorted, uint32_t n, double p) {
+    const uint32_t at = (uint32_t)ceil(p * n);
+    return sorted[at ? at - 1 : 0];
+}
+
+tsri_task_spread tsri_task_spread_of(const double *values, uint32_t n, double *sorted) {
+    tsri_task_spread s = {0};
+    memcpy(sorted, values, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_size);
+    s.lowest = sorted[0];
+    s.highest = sorted[n - 1];
+    s.median = middle(sorted, n);
+    s.p10 = rank(sorted, n, 0.1);
+    s.p90 = rank(sorted, n, 0.9);
+    for (uint32_t i = 0; i < n; i++)
+        sorted[i] = fabs(values[i] - s.median);
+    qsort(sorted, n, sizeof *sorted, by_size);
+    const double far = 3 * 1.4826 * middle(sorted, n); /* 1.4826: as a normal deviation */
+    for (uint32_t i = 0; i < n; i++)
+        s.outliers += fabs(values[i] - s.median) > far;
+    return s;
+}
+
+/* Whether the samples leave the median uncertain: its 95 % interval is 1.57 times the distance of the
+ * quartiles, over the root of their number (McGill, Tukey, Larsen 1978). */
+static tsr_status wide(const double *values, uint32_t n, bool *out) {
+    double *sorted = NULL;
+    TRY(tsri_base_new(n, sizeof *sorted, &sorted));
+    memcpy(sorted, values, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_size);
+    const double apart = rank(sorted, n, 0.75) - rank(sorted, n, 0.25);
+    *out = 1.57 * apart / sqrt(n) > WIDE * middle(sorted, n);
+    free(sorted);
+    return TSR_OK;
+}
+
+static tsr_status warm_up(const tsri_task_rule *rule, tsr_status (*once)(void *, double *),
+                          void *data, tsri_task_samples *out, bool *steady) {
+    double times[MOST_WARMUP], total = 0;
+    uint32_t n = 0;
+    *steady = false;
+    while (n < MOST_WARMUP && !*steady && (!n || total < WARMUP * rule->most_seconds)) {
+        TRY(once(data, &times[n]));
+        total += times[n++];
+        *steady = tsri_task_steady(times, n);
+    }
+    out->warmup = n;
+    return TSR_OK;
+}
+
+tsr_status tsri_task_sample(const tsri_task_rule *rule,
+                            tsr_status (*once)(void *data, double *seconds), void *data,
+                            tsri_task_samples *out) {
+    bool steady = false, unsure = false;
+    double total = 0;
+    out->n = 0;
+    TRY(warm_up(rule, once, data, out, &steady));
+    while (out->n < rule->most && (!out->n || total < rule->most_seconds) &&
+           (out->n < rule->least || total < rule->least_seconds)) {
+        TRY(tsri_base_grow(&out->values, &out->room, out->n + 1, sizeof *out->values));
+        TRY(once(data, &out->values[out->n]));
+        total += out->values[out->n++];
+    }
+    TRY(wide(out->values, out->n, &unsure));
+    out->noisy = unsure || (!steady && out->n >= LAST && !tsri_task_steady(out->values, out->n));
+    return TSR_OK;
+}

@@ -1,0 +1,45 @@
+/* task/bench/steady.h - how long a thing is measured: until its times are steady, and then until
+ * there are enough of them. */
+#ifndef TSRI_TASK_BENCH_STEADY_H
+#define TSRI_TASK_BENCH_STEADY_H
+
+#include "tessera/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* When to stop. */
+typedef struct tsri_task_rule {
+    uint32_t least, most; /* samples */
+    double least_seconds, most_seconds;
+} tsri_task_rule;
+
+typedef struct tsri_task_samples {
+    double *values; /* [n] in the order in which they were measured */
+    size_t room;
+    uint32_t n, warmup;
+    bool noisy; /* they never became steady, or their median is not known within 5 % */
+} tsri_task_samples;
+
+/* Kendall's tau of values over their order: 1 where each is larger than the one before, -1 where
+ * each is smaller. */
+double tsri_task_trend(const double *values, uint32_t n);
+/* Whether the last five of n values show no trend, and none of them is more than 20 % above their
+ * median. False for fewer than five. */
+bool tsri_task_steady(const double *values, uint32_t n);
+
+/* Calls `once` until its times are steady (at most 20 times or a third of the rule's time), and
+ * then for samples: seconds. Frees nothing; the caller frees values. */
+tsr_status tsri_task_sample(const tsri_task_rule *rule,
+                            tsr_status (*once)(void *data, double *seconds), void *data,
+                            tsri_task_samples *out);
+
+typedef struct tsri_task_spread {
+    double lowest, p10, median, p90, highest;
+    uint32_t outliers; /* more than three scaled median deviations from the median */
+} tsri_task_spread;
+/* Of n >= 1 values; `sorted` is room for n. Percentiles are samples: the nearest rank. */
+tsri_task_spread tsri_task_spread_of(const double *values, uint32_t n, double *sorted);
+
+#endif

@@ -1,0 +1,69 @@
+/* task/bench/timed.c - times a row, with the peaks and the machine's state around it. */
+#include "task/bench/bench.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+#define MOVED 0.15 /* share of a peak from which a difference is reported */
+
+/* Between two runs, the user may stop the benchmark. */
+typedef struct asked {
+    const tsri_task_sink *sink;
+    const tsri_task_draft *draft;
+    tsri_task_once once;
+    void *data;
+} asked;
+
+static tsr_status ask(void *data, double *seconds) {
+    const asked *a = data;
+    TRY(tsri_task_bench_tell(a->sink, a->draft->test));
+    return a->once(a->data, seconds);
+}
+
+tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, double work,
+                                tsri_task_once once, void *data) {
+    asked a = {.sink = b->sink, .draft = draft, .once = once, .data = data};
+    tsr_bench_row *row = &draft->row;
+    row->peak_fma[0] = b->now.fma_f32;
+    row->peak_read[0] = b->now.read;
+    const tsri_task_reading before = tsri_task_read_conditions("", b->cpu);
+    TRY(tsri_task_sample(&b->rule, ask, &a, &draft->samples));
+    const tsri_task_reading after = tsri_task_read_conditions("", b->cpu);
+    draft->conditions = tsri_task_conditions_between(&before, &after);
+    row->conditions = &draft->conditions;
+    row->host_bytes = tsri_task_bench_host_peak(b);
+    for (uint32_t i = 0; i < draft->samples.n && strcmp(row->unit, "s") != 0; i++)
+        draft->samples.values[i] = work / draft->samples.values[i];
+    TRY(tsri_task_draft_figures(draft));
+    tsri_task_bench_beside(b);
+    row->peak_fma[1] = b->now.fma_f32;
+    row->peak_read[1] = b->now.read;
+    return TSR_OK;
+}
+
+/* How far the lower of the two is below the best, as a share. */
+static double below(double best, const double beside[2]) {
+    const double least = beside[0] < beside[1] ? beside[0] : beside[1];
+    return best > 0 && least > 0 ? 1 - least / best : 0;
+}
+
+void tsri_task_bench_doubt(const tsri_task_bench *b, tsri_task_draft *draft) {
+    tsr_bench_row *row = &draft->row;
+    const double fma = below(b->best.fma_f32, row->peak_fma),
+                 read = below(b->best.read, row->peak_read), moved = fma > read ? fma : read;
+    if (row->status != TSR_BENCH_OK)
+        return;
+    if (moved > MOVED) {
+        row->status = TSR_BENCH_THROTTLED;
+        tsri_task_draft_note(draft,
+                             "the device's peaks were up to %.0f %% lower beside this row: other "
+                             "programs are running, or its clock changes",
+                             100 * moved);
+    }
+    if (row->roofline > 1.005)
+        tsri_task_draft_note(draft,
+                             "a share of %.0f %% of the roofline is more than the peaks "
+                             "allow: they were disturbed, or caches hold what is read",
+                             100 * row->roofline);
+}
