@@ -6,17 +6,24 @@
  *   adds    over attention/tiled: a sequence of 4,096 keys is 16 work-groups for each key head,
  *           where tiled has one. This kernel merges what they give
  *   order   as order.clh says: the bytes of attention/plain
- *   needs   as attention/tiled; at most 16 rows, which are queries by query heads of a key head
- *   build   as attention/tiled
- *   memory  on its way in the stage: a part of 32 keys of STEP elements for each work-group, 8 KiB of
- *           f32 or 4 KiB of f16 at STEP 64, while the part before is used. 4,096 keys of 4 key heads
- *           are 64 work-groups, 0.5 MiB; of 32 key heads 512, 4 MiB, as far as they fit on the
- *           device at a time. An A770 needs 0.3 MB, an H100 2 MB to be busy
- *   paid    GPUs: compiled, never run. The stage at D 64, registers for 4, 8 and 16 rows: gfx906 110,
- *           120, 152 with f32 keys and values, 87, 96, 128 with f16; sm_90 108, 120, 132 and 72, 80,
- *           108. No scratch there, nor on gfx1030 and dg2, but that dg2 spills 52 bytes at 8 rows of
- *           f32 and 12 at 16 of f16; pvc spills 9 to 108 at 32 lanes. Local memory allows 1 wave on
- *           gfx906, 4 to 6 on gfx1030, 3 to 7 on sm_90.
+ *   needs   as attention/tiled; at most 16 rows, which are queries by query heads of a key head;
+ *           20 KiB of local memory for 8 rows, 32 for 16
+ *   build   as attention/tiled; QUERIES 1|2 too
+ *   memory  on its way in the stage: DEPTH parts of 32 keys of STEP elements for each work-group,
+ *           32 KiB at STEP 64 and DEPTH 4 (twice as many keys of f16, of half the size). 4,096 keys
+ *           of 4 key heads are 64 work-groups, 2 MiB; of 32 key heads 512, 16 MiB, as far as they
+ *           fit on the device at a time. An A770 needs 0.3 MB, an H100 2 MB to be busy
+ *   paid    GPUs: compiled, never run. The stage with GROUP 256 and DEPTH 4, f32; registers of a
+ *           work-item (waves of a SIMD, or of a quarter of a NVIDIA multiprocessor):
+ *
+ *                           gfx906  gfx942  gfx1100  sm_90
+ *           1 row, D 128    83 (3)  82 (5)  82 (16)  86 (5)
+ *           8 rows, D 64    83 (3)  82 (3)  83 (12)  80 (5)
+ *           16 rows, D 64   82 (2)  82 (2)  82 (8)   88 (3)
+ *
+ *           f16 takes as many. No scratch there, nor on dg2; pvc spills 53 to 130 bytes at 32 lanes.
+ *           The form before went through a chunk once, tile by tile, with one part on its way: 8 KiB
+ *           of f32 or 4 of f16, and a wait for keys and one for values in each of 8 tiles
  *   source  Dao et al. 2023, "Flash-Decoding for long-context inference" */
 #include "attention/order.clh"
 #define AT_ONCE 4 /* chunks that are read before they are merged */

@@ -32,6 +32,7 @@
  *   source  Dao et al. 2022, arXiv:2205.14135 */
 #include "attention/order.clh"
 #include "matmul/pieces.clh"
+#define SCORED BLOCK
 #include "attention/tile.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
@@ -44,6 +45,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
 #include "attention/tile_rows.clh"
 #include "attention/place.clh"
     __local float shares[QUERIES];
+    float4 sum[V_PARTS][V_OWN];
+    float largest, total;
     float all_largest = -INFINITY, all_total = 0.0f; /* of row number `lane`, as largest and total */
     y += y0 + b * AT(yb);
 

@@ -120,6 +120,34 @@ static void in_pieces(const char *selector) {
     fixture_close(&fix);
 }
 
+/* Behind 256 keys attention has several chunks of them, which a GPU computes side by side in a step and one after the other in a
+ * prompt. */
+Test(session, steps_behind_256_tokens_give_the_bytes_of_a_prompt) {
+    enum { PROMPT = 250, ALL = 266, WORDS = 1024 };
+    static float whole[ALL * WORDS], steps[ALL * WORDS];
+    char path[1024];
+    int32_t ids[ALL];
+    tsri_session *session = NULL;
+    snprintf(path, sizeof path, "%s/models/shakespeare", TESSERA_SOURCE_DIR);
+    fixture_device(&fix, NULL);
+    fixture_model(&fix, path, NULL);
+    for (int64_t i = 0; i < ALL; i++)
+        ids[i] = (int32_t)(tsri_base_uniform(5, 0, (uint64_t)i) * WORDS);
+    const tsri_model_sequence all = {.ids = ids, .n = ALL};
+    run_all(1, &all, 1, whole);
+    OK(tsri_session_create(fix.model, 1, 0, &session));
+    for (int64_t t = 0; t < ALL; t = t ? t + 1 : PROMPT) {
+        const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = steps + t * WORDS};
+        const tsri_model_sequence next = {.ids = ids + t, .n = t ? 1 : PROMPT, .past = t};
+        OK(tsri_session_forward(session, &next, 1, &results));
+    }
+    tsri_session_destroy(&session);
+    for (int64_t t = 0; t < ALL; t++)
+        cr_expect(memcmp(whole + t * WORDS, steps + t * WORDS, WORDS * sizeof *whole) == 0,
+                  "token %lld has other logits", (long long)t);
+    fixture_close(&fix);
+}
+
 Test(session, pieces_and_steps_give_the_same_reference) {
     in_pieces("reference");
 }

@@ -10,7 +10,8 @@ enum {
     TILE_KEYS = 32,   /* the others are of tile.clh */
     MOST_ROWS = 16,
     MOST_LOCAL = 16384,
-    CHUNK = 256 /* keys of a chunk: order.clh */
+    CHUNK = 256, /* keys of a chunk: order.clh */
+    MOST_LOCAL_OF_CHUNK = 32768
 };
 
 static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -91,15 +92,16 @@ static int64_t rows_of_key(const tsr_op *op) {
 }
 
 /* For the rows that a work-group has to take, fewer where they would not fit into the registers of
- * 64 work-items; parts of at most `step` elements, fewer where they would need more than 16 KiB. */
-static tile tile_of(const tsr_op *op, int step, int group) {
-    const int64_t rows = rows_of_key(op);
+ * 64 work-items; parts of at most `step` elements, fewer where they would need too much local
+ * memory. `scored` keys have their scores there: a tile's or a chunk's. */
+static tile tile_of(const tsr_op *op, int step, int group, int scored) {
+    const int64_t rows = rows_of_key(op), most = scored == CHUNK ? MOST_LOCAL_OF_CHUNK : MOST_LOCAL;
     const int D = (int)op->in[Q]->dim[3].factor, Dv = (int)op->in[V]->dim[3].factor;
-    tile t = {.queries = rows <= 4   ? 4
-                         : rows <= 8 ? 8
-                                     : MOST_ROWS,
+    tile t = {.queries = scored == CHUNK ? 1 : 4,
               .k_unit = unit_of(op->in[K]),
               .v_unit = unit_of(op->in[V])};
+    while (t.queries < rows && t.queries < MOST_ROWS)
+        t.queries *= 2;
     while (t.queries > 4 && t.queries * (D > Dv ? D : Dv) > 2048)
         t.queries /= 2;
     do {
@@ -108,20 +110,25 @@ static tile tile_of(const tsr_op *op, int step, int group) {
         const int pitch = ((t.k_part > t.v_part ? t.k_part : t.v_part) / 4) | 1,
                   k_rows = rows_of(t.k_part, t.k_unit, group),
                   v_rows = rows_of(t.v_part, t.v_unit, group);
-        t.bytes = 4 * ((k_rows > v_rows ? k_rows : v_rows) * 4 * pitch +
-                       t.queries * (parts_of(D, t.k_part) * t.k_part + TILE_KEYS + 5));
+        t.bytes =
+            4 *
+            ((k_rows > v_rows ? k_rows : v_rows) * 4 * pitch +
+             t.queries * (parts_of(D, t.k_part) * t.k_part + scored + 2 * scored / TILE_KEYS + 3));
         step /= 2;
-    } while (t.bytes > MOST_LOCAL && step >= 8);
+    } while (t.bytes > most && step >= 8);
     return t;
+}
+
+static bool fits_tile(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                      const tsr_op *op, int scored, const char **why) {
+    const int group = tsri_opencl_variant_tunable(variant, "GROUP");
+    const tile t = tile_of(op, tsri_opencl_variant_tunable(variant, "STEP"), group, scored);
+    return tsri_opencl_fits_group(facts, group, t.bytes, why);
 }
 
 static bool fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, const char **why) {
-    if (!fits_plain(variant, facts, op, why))
-        return false;
-    const int group = tsri_opencl_variant_tunable(variant, "GROUP");
-    const tile t = tile_of(op, tsri_opencl_variant_tunable(variant, "STEP"), group);
-    return tsri_opencl_fits_group(facts, group, t.bytes, why);
+    return fits_plain(variant, facts, op, why) && fits_tile(variant, facts, op, TILE_KEYS, why);
 }
 
 static int64_t chunks_of(const tsr_op *op) {
@@ -135,10 +142,10 @@ static int64_t parts_of_sequence(const tsr_op *op, int queries) {
 
 static bool fits_split(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, const char **why) {
-    if (!fits_tiled(variant, facts, op, why))
+    if (!fits_plain(variant, facts, op, why) || !fits_tile(variant, facts, op, CHUNK, why))
         return false;
     const int queries = tile_of(op, tsri_opencl_variant_tunable(variant, "STEP"),
-                                tsri_opencl_variant_tunable(variant, "GROUP"))
+                                tsri_opencl_variant_tunable(variant, "GROUP"), CHUNK)
                             .queries;
     if (rows_of_key(op) > queries)
         return tsri_opencl_refuse(why, "made for up to 16 queries of the heads that share a key "
@@ -183,11 +190,9 @@ static void define_decode(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_define_int(defines, "HEADS", heads_together(op));
 }
 
-static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
+static void define_tile(const tsr_op *op, int scored, tsri_opencl_defines *defines) {
     const tile t = tile_of(op, tsri_opencl_define_value(defines, "STEP"),
-                           tsri_opencl_define_value(defines, "GROUP"));
-    define_plain(variant, op, defines);
+                           tsri_opencl_define_value(defines, "GROUP"), scored);
     tsri_opencl_define_int(defines, "QUERIES", t.queries);
     tsri_opencl_define_int(defines, "K_PART", t.k_part);
     tsri_opencl_define_int(defines, "V_PART", t.v_part);
@@ -195,11 +200,24 @@ static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_define_int(defines, "V_UNIT", t.v_unit);
 }
 
+static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_plain(variant, op, defines);
+    define_tile(op, TILE_KEYS, defines);
+}
+
+static void define_split(const tsri_opencl_variant *variant, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_plain(variant, op, defines);
+    define_tile(op, CHUNK, defines);
+}
+
 static void define_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
                           tsri_opencl_defines *defines) {
     tsri_opencl_define_tunable(defines, "GROUP");
     tsri_opencl_define_tunable(defines, "STEP");
-    define_tiled(variant, op, defines);
+    tsri_opencl_define_tunable(defines, "DEPTH");
+    define_split(variant, op, defines);
 }
 
 /* Binds the arguments of operands.clh. */
@@ -251,9 +269,10 @@ static void bind_decode(const tsri_opencl_variant *variant, const tsr_op *op,
 }
 
 /* The rows of a work-group of `items`, and the multiply-adds of a work-item with each key. */
-static int bind_tile(const tsr_op *op, tsri_opencl_launch *launch, int *items, int64_t *a_key) {
+static int bind_tile(const tsr_op *op, tsri_opencl_launch *launch, int scored, int *items,
+                     int64_t *a_key) {
     *items = tsri_opencl_tuned(launch, "GROUP");
-    const int rows = tile_of(op, tsri_opencl_tuned(launch, "STEP"), *items).queries;
+    const int rows = tile_of(op, tsri_opencl_tuned(launch, "STEP"), *items, scored).queries;
     *a_key = 1 + (op->in[Q]->dim[3].factor + op->in[V]->dim[3].factor) * rows / *items;
     bind_operands(op, launch);
     tsri_opencl_grid(launch, 1, op->in[K]->dim[2], 1);
@@ -268,7 +287,7 @@ static void bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
     const tsr_tensor *q = op->in[Q], *k = op->in[K];
     int items;
     int64_t a_key;
-    const int rows = bind_tile(op, launch, &items, &a_key);
+    const int rows = bind_tile(op, launch, TILE_KEYS, &items, &a_key);
     const tsr_dim all =
         tsri_tensor_times(q->dim[1], tsri_tensor_const(items * tsri_opencl_heads_of_key(q, k)));
     tsri_opencl_grid(launch, 0, all, rows);
@@ -288,7 +307,7 @@ static void bind_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
     (void)variant;
     int items;
     int64_t a_key;
-    const int rows = bind_tile(op, launch, &items, &a_key);
+    const int rows = bind_tile(op, launch, CHUNK, &items, &a_key);
     arg_parts(op, launch, rows);
     tsri_opencl_grid(launch, 0, tsri_tensor_times(op->in[K]->dim[1], tsri_tensor_const(items)),
                      CHUNK);
@@ -302,7 +321,8 @@ static void bind_split(const tsri_opencl_variant *variant, const tsr_op *op,
     bind_operands(op, launch);
     arg_parts(
         op, launch,
-        tile_of(op, tsri_opencl_tuned(launch, "STEP"), tsri_opencl_tuned(launch, "GROUP")).queries);
+        tile_of(op, tsri_opencl_tuned(launch, "STEP"), tsri_opencl_tuned(launch, "GROUP"), CHUNK)
+            .queries);
     tsri_opencl_grid(launch, 0, op->in[V]->dim[3], 1);
     tsri_opencl_grid(launch, 1, tsri_tensor_times(q->dim[1], q->dim[2]), 1);
     tsri_opencl_grid(launch, 2, q->dim[0], 1);
@@ -321,10 +341,10 @@ const tsri_opencl_variant tsri_opencl_variants_attention[] = {
      .before = &chunks,
      .gpu = true,
      .score = 75,
-     .tunables = {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}},
+     .tunables = {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}, {"DEPTH", 2, 1, 8}},
      .weight_operand = -1,
      .fits = fits_split,
-     .define = define_tiled,
+     .define = define_split,
      .bind = bind_split},
     {.name = "tiled",
      .op = TSR_OP_ATTENTION,
