@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The helper builds the kernels of the next token while the command builds those of the prompt. Whatever becomes of the helper, the text is
-the same."""
+"""Builders, which are helpers, build the kernels of the prompt and of the next token side by side. Whatever becomes of them, the text is the
+same."""
 
 import pathlib
 
@@ -11,39 +11,51 @@ REAL = BUILD / "libexec" / "tessera" / "probe"
 
 
 class Helper:
-    """A helper that notes how it was called, and does something else in place of building a chain."""
+    """A helper that notes how it was called, and does something else in place of building chains."""
 
     def __init__(self, folder, instead=None):
         self.folder, self.log = pathlib.Path(folder), pathlib.Path(folder) / "calls"
         self.path = self.folder / "helper"
-        other = f'if [ "$1" = --chain ]; then {instead}; fi\n' if instead else ""
+        other = f'if [ "$1" = --build ]; then {instead}; fi\n' if instead else ""
         self.path.write_text(f'#!/bin/sh\necho "$1" >> {self.log}\n{other}exec {REAL} "$@"\n')
         self.path.chmod(0o755)
 
     def run(self, cache, **more):
-        """The text of a run, and how many chains it gave to the helper."""
+        """The text of a run, and how many builders it started."""
         self.log.write_text("")
-        place = environment(TESSERA_CACHE=self.folder / cache, POCL_CACHE_DIR=self.folder / cache / "pocl", TESSERA_PROBE=self.path, **more)
+        place = environment(**{"TESSERA_CACHE": self.folder / cache, "POCL_CACHE_DIR": self.folder / cache / "pocl", "TESSERA_PROBE": self.path, **more})
         done = run(*TEXT, env=place)
         equal(done.err, "")
-        return done.out, self.log.read_text().splitlines().count("--chain")
+        return done.out, self.log.read_text().splitlines().count("--build")
 
 
 def test_once_and_never_again(folder):
     helper = Helper(folder)
-    text, chains = helper.run("cold")
-    equal(chains, 1)
+    text, builders = helper.run("cold")
+    equal(builders, 2, "one starts its compiler while the driver is tried, one after that")
     equal(helper.run("cold"), (text, 0), "a second run finds everything built")
-    equal(helper.run("one core", POCL_MAX_PTHREAD_COUNT=1), (text, 0))
+    equal(helper.run("cold", TESSERA_CACHE=pathlib.Path(folder) / "other"), (text, 2), "the driver is tried again")
+    equal(helper.run("one core", POCL_MAX_PTHREAD_COUNT=1)[0], text)
     equal(helper.run("launches", TESSERA_CHAIN=0), (text, 0))
+    equal(helper.run("no cache", POCL_KERNEL_CACHE=0), (text, 0))
 
 
-def test_whatever_becomes_of_the_helper(folder):
+def test_known_driver(folder):
+    """Where the driver was tried before, builders start when there is something to build."""
+    helper = Helper(folder)
+    equal(run("devices", env=environment(TESSERA_CACHE=pathlib.Path(folder) / "cache", POCL_CACHE_DIR=pathlib.Path(folder) / "cache" / "pocl", TESSERA_PROBE=helper.path)).code, 0)
+    text, builders = helper.run("cache")
+    equal(builders, 2)
+    equal(helper.run("cache"), (text, 0))
+
+
+def test_whatever_becomes_of_the_builders(folder):
     text, _ = Helper(folder).run("cold")
-    ways = {"fails": "exit 3", "crashes": "kill -SEGV $$", "hangs": "exec sleep 100", "says nothing": "cat > /dev/null; exit 0"}
+    ways = {"fails": "exit 3", "crashes": "kill -SEGV $$", "hangs": "exec sleep 100", "says nothing": "cat > /dev/null; exit 0",
+            "answers before it is asked": "echo pass; echo pass; exec sleep 100", "lies": "while read line; do echo pass; done"}
     for name, instead in ways.items():
         helper = Helper(folder, instead)
-        equal(helper.run(name, TESSERA_PROBE_SECONDS=3), (text, 1), name)
+        equal(helper.run(name, TESSERA_PROBE_SECONDS=3)[0], text, name)
 
 
 if not has_device("pocl"):

@@ -56,6 +56,7 @@ struct tsr_dev {
     tsri_opencl_tuning *tuning;
     tsri_opencl_probes *probes;
     tsri_opencl_chain *chain;   /* chain programs, the newest first */
+    tsri_opencl_builders *builders; /* that build them; NULL: none was needed yet */
     cl_mem chain_state;         /* what their work-items share; NULL: no chain was run */
     tsri_opencl_bundle *bundle; /* the only kernels of the device; NULL: kernels are built */
     tsr_buf *left;              /* destroyed buffers that must not be released */

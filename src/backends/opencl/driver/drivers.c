@@ -1,9 +1,11 @@
 /* backends/opencl/driver/drivers.c - finds out how the installed drivers behave, from the cache or
  * by trying them in the helper. */
 #include "backends/opencl/driver/drivers.h"
+#include "backends/opencl/driver/builders.h"
 #include "backends/opencl/driver/cache.h"
 #include "backends/opencl/driver/helper.h"
 #include "backends/opencl/driver/host.h"
+#include "backends/opencl/driver/quirks.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -213,40 +215,21 @@ static void remove_all(char **folder) {
     *folder = NULL;
 }
 
-/* This process's environment, but the loader sees one driver, whose kernel cache is temporary. */
-static tsr_status make_environment(const char *folder, tsri_bytes *text, char ***out) {
-    static const char *const replaced[] = {
-        "OCL_ICD_VENDORS=", "OPENCL_VENDOR_PATH=", "OPENCL_LAYERS=", "POCL_CACHE_DIR="};
-    size_t n = 0, all = 0;
-    while (environ[all])
-        all++;
-    TRY(tsri_base_bytes_printf(text, "OCL_ICD_VENDORS=%s%cPOCL_CACHE_DIR=%s/pocl", folder, 0,
-                               folder));
-    TRY(tsri_base_new(all + 3, sizeof **out, out));
-    for (size_t i = 0; i < all; i++) {
-        bool keep = true;
-        for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++)
-            keep &= strncmp(environ[i], replaced[k], strlen(replaced[k])) != 0;
-        if (keep)
-            (*out)[n++] = environ[i];
-    }
-    (*out)[n++] = text->data;
-    (*out)[n] = text->data + strlen(text->data) + 1;
-    return TSR_OK;
-}
-
 static tsr_status begin(attempt *a, const char *path) {
     tsri_bytes text = {0};
-    char **env = NULL, skip[16];
+    char **env = NULL, *pocl = NULL, skip[16];
     char *const argv[] = {"probe", "--driver", skip, NULL};
     snprintf(skip, sizeof skip, "%u", a->listed);
     if (!a->folder)
         a->folder = make_folder();
     tsr_status status = a->folder ? place_icd(a->folder, a->driver) : TSR_E_IO;
     if (status == TSR_OK)
-        status = make_environment(a->folder, &text, &env);
+        status = (pocl = tsri_base_join(a->folder, "pocl")) ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = tsri_opencl_helper_environment(a->folder, pocl, &text, &env);
     if (status == TSR_OK && !tsri_opencl_helper_start(&a->helper, path, argv, env, NULL, 0))
         status = TSR_E_IO;
+    free(pocl);
     free(env);
     tsri_base_bytes_clear(&text);
     return status;
@@ -319,6 +302,18 @@ static tsr_status settle(const tsr_state *state, attempt *a, const char *path, u
     return status;
 }
 
+/* While a driver that runs chains is tried, a builder starts its compiler; a second one once the trial
+ * has left it a core. */
+static void warm_builder(tsr_state *state, const tsri_opencl_driver *driver) {
+    if (!driver || driver->dead || !state->chain || !tsri_opencl_builds_ahead() ||
+        !(tsri_opencl_effects_of_library(driver->library) & TSRI_OPENCL_CHAINS))
+        return;
+    if (!state->builders)
+        state->builders = tsri_opencl_builders_new();
+    if (state->builders)
+        tsri_opencl_builders_warm(state->builders, driver->icd);
+}
+
 /* Tries all unknown drivers at the same time, since each takes a while. */
 static tsr_status try_unknown(tsr_state *state, attempt *all, size_t n, const char *path) {
     tsr_status status = TSR_OK;
@@ -328,11 +323,14 @@ static tsr_status try_unknown(tsr_state *state, attempt *all, size_t n, const ch
                             "%s: its driver can't be tried before it is loaded",
                             all[i].driver->icd);
             all[i].driver = NULL;
-        }
+        } else
+            warm_builder(state, all[i].driver);
     for (size_t i = 0; i < n && status == TSR_OK; i++) {
         status = tsri_opencl_progress(state, "trying drivers", i, n);
         if (status == TSR_OK && all[i].driver)
             status = settle(state, &all[i], path, tsri_opencl_helper_seconds(SECONDS));
+        if (status == TSR_OK)
+            warm_builder(state, all[i].driver);
     }
     if (status == TSR_OK)
         status = tsri_opencl_progress(state, "trying drivers", n, n);

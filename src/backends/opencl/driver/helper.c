@@ -2,6 +2,8 @@
 #include "backends/opencl/driver/helper.h"
 #include "backends/opencl/driver/host.h"
 #include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLICE_MS = 100, FEED_MS = 1000, MOST_SAID = 1 << 18 };
+enum { SLICE_MS = 100, SEND_MS = 1000, MOST_SAID = 1 << 18 };
 
 extern char **environ;
 
@@ -44,6 +46,33 @@ const char *tsri_opencl_helper_find(char *path) {
     return NULL;
 }
 
+tsr_status tsri_opencl_helper_environment(const char *vendors, const char *pocl, tsri_bytes *text,
+                                          char ***out) {
+    static const char *const replaced[] = {
+        "OCL_ICD_VENDORS=", "OPENCL_VENDOR_PATH=", "OPENCL_LAYERS=", "POCL_CACHE_DIR="};
+    const size_t changed = sizeof replaced / sizeof *replaced - (pocl ? 0 : 1);
+    size_t n = 0, all = 0;
+    while (environ[all])
+        all++;
+    TRY(tsri_base_bytes_printf(text, "OCL_ICD_VENDORS=%s", vendors));
+    const size_t second = text->size + 1;
+    if (pocl)
+        TRY(tsri_base_bytes_printf(text, "%cPOCL_CACHE_DIR=%s", 0, pocl));
+    TRY(tsri_base_new(all + 3, sizeof **out, out));
+    for (size_t i = 0; i < all; i++) {
+        bool keep = true;
+        for (size_t k = 0; k < changed; k++)
+            keep &= strncmp(environ[i], replaced[k], strlen(replaced[k])) != 0;
+        if (keep)
+            (*out)[n++] = environ[i];
+    }
+    (*out)[n++] = text->data;
+    if (pocl)
+        (*out)[n++] = text->data + second;
+    (*out)[n] = NULL;
+    return TSR_OK;
+}
+
 unsigned tsri_opencl_helper_seconds(unsigned usual) {
     const char *given = getenv("TESSERA_PROBE_SECONDS");
     const unsigned long seconds = given ? strtoul(given, NULL, 10) : 0;
@@ -52,8 +81,8 @@ unsigned tsri_opencl_helper_seconds(unsigned usual) {
 
 /* One socket is both its input and its output, so that writing to a helper that has ended raises no
  * signal. */
-bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char *const argv[],
-                              char *const env[], const char *input, size_t input_size) {
+bool tsri_opencl_helper_open(tsri_opencl_helper *helper, const char *path, char *const argv[],
+                             char *const env[]) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
@@ -86,6 +115,13 @@ bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char
     }
     helper->talk = talk[0];
     helper->words = words[0];
+    return true;
+}
+
+bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char *const argv[],
+                              char *const env[], const char *input, size_t input_size) {
+    if (!tsri_opencl_helper_open(helper, path, argv, env))
+        return false;
     helper->input = input;
     helper->input_size = input_size;
     if (!input_size)
@@ -104,14 +140,17 @@ static void send_input(tsri_opencl_helper *h) {
         shutdown(h->talk, SHUT_WR);
 }
 
-bool tsri_opencl_helper_feed(tsri_opencl_helper *h) {
-    while (h->sent < h->input_size) {
+bool tsri_opencl_helper_send(tsri_opencl_helper *h, const char *data, size_t n) {
+    while (n) {
         struct pollfd fd = {h->talk, POLLOUT, 0};
-        const int ready = poll(&fd, 1, FEED_MS);
+        const int ready = poll(&fd, 1, SEND_MS);
         if (ready == 0 || (ready < 0 && errno != EINTR))
             return false;
-        if (ready > 0)
-            send_input(h);
+        const ssize_t sent = ready > 0 ? send(h->talk, data, n, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+        if (sent < 0 && errno != EAGAIN && errno != EINTR)
+            return false;
+        data += sent > 0 ? sent : 0;
+        n -= sent > 0 ? (size_t)sent : 0;
     }
     return true;
 }
@@ -157,14 +196,17 @@ static uint64_t used(const tsri_opencl_helper *h) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-typedef struct patience {
-    uint64_t allowed;     /* nanoseconds */
-    uint64_t begun, used; /* when the current period began, and the time used before it */
-} patience;
+void tsri_opencl_patience_begin(tsri_opencl_patience *p, const tsri_opencl_helper *h,
+                                unsigned seconds) {
+    p->allowed = (uint64_t)seconds * 1000000000u;
+    p->begun = tsri_base_now_ns();
+    p->used = used(h);
+    p->end = p->used + p->allowed;
+}
 
-static bool is_late(patience *p, const tsri_opencl_helper *h) {
+bool tsri_opencl_helper_is_late(const tsri_opencl_helper *h, tsri_opencl_patience *p) {
     const uint64_t now = tsri_base_now_ns(), spent = used(h);
-    if (spent >= p->allowed)
+    if (spent >= p->end)
         return true;
     if (now - p->begun < p->allowed)
         return false;
@@ -174,10 +216,21 @@ static bool is_late(patience *p, const tsri_opencl_helper *h) {
     return idle;
 }
 
+bool tsri_opencl_helper_hear(tsri_opencl_helper *h, bool *line) {
+    const size_t before = h->said.size;
+    struct pollfd words = {h->words, POLLIN, 0};
+    while (poll(&words, 1, 0) > 0 && hear_words(h)) {
+    }
+    const bool lives = hear(h);
+    *line = h->said.size > before && memchr(h->said.data + before, '\n', h->said.size - before);
+    return lives;
+}
+
 static tsr_status listen_to(tsri_opencl_helper *h, const tsr_state *state, unsigned seconds) {
-    patience p = {.allowed = (uint64_t)seconds * 1000000000u, .begun = tsri_base_now_ns()};
+    tsri_opencl_patience p;
     bool talks = true, words = true;
-    while ((talks || words) && !is_late(&p, h)) {
+    tsri_opencl_patience_begin(&p, h, seconds);
+    while ((talks || words) && !tsri_opencl_helper_is_late(h, &p)) {
         const short events = (short)(POLLIN | (h->sent < h->input_size ? POLLOUT : 0));
         struct pollfd fds[2] = {{talks ? h->talk : -1, events, 0},
                                 {words ? h->words : -1, POLLIN, 0}};

@@ -1,5 +1,5 @@
 /* backends/opencl/driver/helper.h - libexec/tessera/probe: a process of its own, with a time limit,
- * for calls that may crash a driver or never return. It is spawned, never forked: drivers hang in a
+ * for calls that may crash a driver or never return, or take long. It is spawned, never forked: drivers hang in a
  * forked child. */
 #ifndef TSRI_OPENCL_DRIVER_HELPER_H
 #define TSRI_OPENCL_DRIVER_HELPER_H
@@ -32,9 +32,28 @@ unsigned tsri_opencl_helper_seconds(unsigned usual);
  * started. */
 bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char *const argv[],
                               char *const env[], const char *input, size_t input_size);
-/* Hands over all of the input now, for a helper that works on while this process does something
- * else. False where it does not take it within a second. */
-bool tsri_opencl_helper_feed(tsri_opencl_helper *helper);
+/* The same, for a helper that is given its input piece by piece (`send`) and answers by lines. */
+bool tsri_opencl_helper_open(tsri_opencl_helper *helper, const char *path, char *const argv[],
+                             char *const env[]);
+/* False where the helper does not take all of it within a second. */
+bool tsri_opencl_helper_send(tsri_opencl_helper *helper, const char *data, size_t n);
+/* Reads what an opened helper has said so far, without waiting. *line: whether it has ended a line
+ * since the last call. False where the helper has ended. */
+bool tsri_opencl_helper_hear(tsri_opencl_helper *helper, bool *line);
+/* This process's environment, but the loader sees the drivers of `vendors` alone, and pocl's cache,
+ * where not NULL, is in the folder `pocl`. *out holds pointers into *text; both are new memory. */
+tsr_status tsri_opencl_helper_environment(const char *vendors, const char *pocl, tsri_bytes *text,
+                                          char ***out);
+
+/* How long a helper may take: see `finish`. */
+typedef struct tsri_opencl_patience {
+    uint64_t allowed;     /* nanoseconds */
+    uint64_t end;         /* the processor time at which it is late */
+    uint64_t begun, used; /* when the current period began, and the time used before it */
+} tsri_opencl_patience;
+void tsri_opencl_patience_begin(tsri_opencl_patience *patience, const tsri_opencl_helper *helper,
+                                unsigned seconds);
+bool tsri_opencl_helper_is_late(const tsri_opencl_helper *helper, tsri_opencl_patience *patience);
 /* Waits until the helper ends. It is killed, and `late` is set, once it has used `seconds` of
  * processor time, or less than 1 % of one processor over as long: a busy machine makes it slow, and
  * that is not a fault. TSR_E_CANCELLED, with the helper killed, where the host asks to stop. */

@@ -17,7 +17,7 @@ const tsri_opencl_quirk tsri_opencl_quirks[] = {
          "it has a cache of its own. With a decoder's 15 kernels: asking for its binary compiles "
          "every kernel once more for any work-group (3.8 against 2.0 s of CPU at the first run), "
          "and a later start takes 31 instead of 65 ms"},
-    {POCL, .effects = TSRI_OPENCL_CHAINS, .seen = "pocl 3.1",
+    {POCL, .library = "*pocl*", .effects = TSRI_OPENCL_CHAINS, .seen = "pocl 3.1",
      .why = "its threads sleep between launches; only on CPUs"},
     {POCL, .effects = TSRI_OPENCL_CACHE_FOLDER, .seen = "pocl 3.1",
      .why = "where its cache folder can't be made it hides its devices, and where the folder can't "
@@ -83,5 +83,13 @@ uint32_t tsri_opencl_effects_of(const char *platform, const char *vendor, const 
             matches(q->device, device) && matches(q->driver, driver))
             effects |= q->effects;
     }
+    return effects;
+}
+
+uint32_t tsri_opencl_effects_of_library(const char *library) {
+    uint32_t effects = 0;
+    for (size_t i = 0; i < tsri_opencl_n_quirks; i++)
+        if (tsri_opencl_quirks[i].library && matches(tsri_opencl_quirks[i].library, library))
+            effects |= tsri_opencl_quirks[i].effects;
     return effects;
 }

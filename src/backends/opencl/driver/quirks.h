@@ -31,6 +31,7 @@ typedef struct tsri_opencl_quirk {
     /* Patterns with * and ?, in which letters' case does not matter; NULL: any. */
     const char *platform, *vendor, *device, *driver;
     uint32_t effects;
+    const char *library;    /* a pattern of the library's name in the vendor file; NULL: unknown */
     const char *seen, *why; /* the driver and its version; the reason or its source */
 } tsri_opencl_quirk;
 
@@ -41,5 +42,8 @@ extern const size_t tsri_opencl_n_quirks;
  * rows that ask for one of them then don't match. */
 uint32_t tsri_opencl_effects_of(const char *platform, const char *vendor, const char *device,
                                 const char *driver);
+/* What is known of a driver that is not loaded yet, by its library: the effects of the rows that name
+ * it. */
+uint32_t tsri_opencl_effects_of_library(const char *library);
 
 #endif

@@ -1,5 +1,6 @@
 /* backends/opencl/driver/state.c - collects the notes of an open backend, and closes it. */
 #include "backends/opencl/driver/state.h"
+#include "backends/opencl/driver/builders.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -30,6 +31,8 @@ void tsri_opencl_state_free(tsr_state *state) {
         tsri_opencl_free_found(&state->found[i]);
     for (size_t i = 0; i < state->n_notes; i++)
         free(state->notes[i]);
+    tsri_opencl_builders *builders = state->builders;
+    tsri_opencl_builders_free(&builders);
     free(state->found);
     free(state->notes);
     free(state);

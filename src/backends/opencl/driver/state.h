@@ -10,6 +10,8 @@
 /* Option "commands": where launches are recorded (launch/commands.h). */
 enum { TSRI_OPENCL_COMMANDS_NEVER, TSRI_OPENCL_COMMANDS_ON_GPUS, TSRI_OPENCL_COMMANDS_ALWAYS };
 
+typedef struct tsri_opencl_builders tsri_opencl_builders; /* builders.h */
+
 struct tsr_state {
     const tsr_host *host;
     uint32_t threads; /* option "threads", for devices opened without a number of threads; 0: all */
@@ -23,6 +25,9 @@ struct tsr_state {
     tsri_opencl_found *found;
     size_t n_notes, notes_capacity;
     char **notes;
+    /* Builders whose compiler was started while drivers were tried, for the first device that runs
+     * chains; NULL: none, or a device has them. */
+    _Atomic(tsri_opencl_builders *) builders;
     atomic_bool tuning_warned; /* the user was told that a file of tuned values is not used */
 };
 

@@ -2,7 +2,7 @@
 #include "backends/opencl/launch/chain.h"
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
-#include "backends/opencl/driver/helper.h"
+#include "backends/opencl/driver/builders.h"
 #include "backends/opencl/program/compile.h"
 #include "backends/opencl/program/program.h"
 #include "backends/opencl/source/source.h"
@@ -19,17 +19,12 @@
  * aligned for an int16. */
 enum { RECORD = 192, ARGUMENTS = 16, STATE_BYTES = 192 };
 
-/* How long the helper may compute, or make no progress. */
-enum { SECONDS = 120 };
-
 struct tsri_opencl_chain {
     tsri_opencl_chain *next;
     cl_program program;
-    /* Of a program that this process has not built yet, else empty; while that is so, a helper that was
-     * started has a child. */
-    tsri_bytes source;
-    tsri_opencl_helper helper;
-    tsri_opencl_key key; /* of the program */
+    tsri_bytes source;       /* of a program that this process does not have yet, else empty */
+    tsri_opencl_order order; /* what a builder was told; NONE: nothing */
+    tsri_opencl_key key;     /* of the program */
     size_t n, capacity;
     tsri_opencl_instance **cases;
     tsri_opencl_reach *reached; /* how far each case was self-tested */
@@ -159,10 +154,10 @@ static tsr_status assemble(const tsr_dev *dev, const tsri_opencl_chain *chain, t
     return tsri_opencl_source_file(folder, "chain/workers.cl", source);
 }
 
-static void free_chain(tsri_opencl_chain *chain) {
+static void free_chain(const tsr_dev *dev, tsri_opencl_chain *chain) {
     if (chain->program)
         clReleaseProgram(chain->program);
-    tsri_opencl_helper_clear(&chain->helper);
+    tsri_opencl_builders_withdraw(dev->builders, &chain->order);
     tsri_base_bytes_clear(&chain->source);
     free(chain->cases);
     free(chain->reached);
@@ -200,7 +195,7 @@ static tsr_status make_chain(tsr_plan *plan, const tsri_opencl_need *needs, size
         status =
             tsri_opencl_key_of(dev, "chain", chain->source.data, chain->source.size, &chain->key);
     if (status != TSR_OK) {
-        free_chain(chain);
+        free_chain(dev, chain);
         return status;
     }
     *out = chain;
@@ -212,31 +207,52 @@ static void list_chain(tsr_dev *dev, tsri_opencl_chain *chain) {
     dev->chain = chain;
 }
 
-/* Builds the program of a chain. One that does not build stays without a program, and is not
- * tried again. */
+/* --- builders --- */
+
+static bool has_builders(tsr_dev *dev) {
+    if (dev->facts.common.compute_units < 2 || !tsri_opencl_builds_ahead())
+        return false;
+    if (!dev->builders)
+        dev->builders = atomic_exchange(&dev->state->builders, NULL);
+    if (!dev->builders)
+        dev->builders = tsri_opencl_builders_new();
+    return dev->builders;
+}
+
+/* Orders the program of a chain, where no process has built it before. */
+static tsr_status order(tsr_dev *dev, tsri_opencl_chain *chain) {
+    const tsr_facts *facts = &dev->facts.common;
+    bool cached = false;
+    if (!chain->source.size || chain->order.state)
+        return TSR_OK;
+    TRY(tsri_opencl_is_cached(dev, &chain->source, &cached));
+    if (cached)
+        return TSR_OK;
+    tsri_opencl_announce(dev, chain->cases, chain->n);
+    if (!has_builders(dev))
+        return TSR_OK;
+    chain->order.platform = facts->platform;
+    chain->order.device = facts->name;
+    chain->order.options = tsri_opencl_program_options(dev, false);
+    chain->order.source = &chain->source;
+    tsri_opencl_builders_give(dev->builders, &chain->order);
+    return TSR_OK;
+}
+
+/* Gets the program of a chain: a builder's, by way of the cache, or one that is built here. One that
+ * does not build stays without a program, and is not tried again. */
 static tsr_status build(tsr_dev *dev, tsri_opencl_chain *chain) {
-    tsr_status status = TSR_OK;
     if (!chain->source.size)
         return TSR_OK;
-    if (chain->helper.child)
-        status = tsri_opencl_helper_finish(&chain->helper, dev->state,
-                                           tsri_opencl_helper_seconds(SECONDS));
-    tsri_opencl_helper_clear(&chain->helper);
-    if (status == TSR_OK)
-        status = tsri_opencl_build_text(dev, &chain->source, chain->cases, chain->n, "tsr_chain",
-                                        &chain->program);
-    if (status == TSR_OK)
-        tsri_base_bytes_clear(&chain->source);
-    return status;
+    TRY(order(dev, chain));
+    if (chain->order.state)
+        TRY(tsri_opencl_builders_wait(dev->builders, &chain->order, dev->state));
+    TRY(tsri_opencl_build_text(dev, &chain->source, "tsr_chain", &chain->program));
+    tsri_base_bytes_clear(&chain->source);
+    return TSR_OK;
 }
 
-/* --- the program for the next token, by the helper --- */
-
-/* Whether a second core can build while this process does, for a cache that both read. */
-static bool builds_ahead(const tsr_dev *dev) {
-    const char *cache = getenv("POCL_KERNEL_CACHE");
-    return dev->facts.common.compute_units > 1 && !(cache && !strcmp(cache, "0"));
-}
+/* --- the program for the next token --- */
 
 /* Whether sequences of the plan get a next token. */
 static bool decodes(const tsr_plan *plan) {
@@ -258,33 +274,20 @@ static bool next_is_alike(const tsri_opencl_need *needs, size_t n) {
     return true;
 }
 
-/* Has the helper build the chain for the next token, where the plan's own is not in the cache. Where
- * that does not work, this process builds it when a plan needs it. */
+/* Has a builder build the chain for the next token, where the plan's own is being built. */
 static tsr_status build_ahead(tsr_plan *plan, const tsri_opencl_need *needs, size_t n,
                               const tsri_opencl_chain *own) {
     tsr_dev *dev = plan->dev;
     tsri_opencl_chain *chain = NULL;
-    const tsr_facts *facts = &dev->facts.common;
-    char *const argv[] = {"probe",
-                          "--chain",
-                          (char *)facts->platform,
-                          (char *)facts->name,
-                          (char *)tsri_opencl_program_options(dev, false),
-                          NULL};
-    char path[PATH_MAX];
-    bool cached = false;
-    TRY(tsri_opencl_is_cached(dev, &own->source, &cached));
-    const char *found = cached ? NULL : tsri_opencl_helper_find(path);
-    if (!found)
+    if (!own->order.state || !decodes(plan) || next_is_alike(needs, n))
         return TSR_OK;
     TRY(make_chain(plan, needs, n, TSRI_OPENCL_NEXT_PLAN, &chain));
-    if (tsri_opencl_helper_start(&chain->helper, found, argv, NULL, chain->source.data,
-                                 chain->source.size) &&
-        tsri_opencl_helper_feed(&chain->helper))
+    const tsr_status status = order(dev, chain);
+    if (status == TSR_OK && chain->order.state)
         list_chain(dev, chain);
     else
-        free_chain(chain);
-    return TSR_OK;
+        free_chain(dev, chain);
+    return status;
 }
 
 /* --- which program --- */
@@ -325,7 +328,7 @@ tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan) {
             continue;
         if (!chain->source.size)
             return chain;
-        if (chain->helper.child)
+        if (chain->order.state)
             begun = chain;
     }
     return begun;
@@ -337,14 +340,15 @@ tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_need *need
     tsr_status status = TSR_OK;
     if (!found) {
         TRY(make_chain(plan, needs, n, TSRI_OPENCL_THIS_PLAN, &chain));
-        if (builds_ahead(dev) && decodes(plan) && !next_is_alike(needs, n))
+        status = order(dev, chain);
+        if (status == TSR_OK)
             status = build_ahead(plan, needs, n, chain);
     }
     if (status == TSR_OK)
         status = build(dev, chain);
     if (status != TSR_OK) {
         if (!found)
-            free_chain(chain);
+            free_chain(dev, chain);
         return status;
     }
     if (!found)
@@ -366,8 +370,9 @@ void tsri_opencl_chains_destroy(tsr_dev *dev) {
     while (dev->chain) {
         tsri_opencl_chain *chain = dev->chain;
         dev->chain = chain->next;
-        free_chain(chain);
+        free_chain(dev, chain);
     }
+    tsri_opencl_builders_free(&dev->builders);
     if (dev->chain_state)
         tsri_opencl_release(dev, dev->chain_state);
     dev->chain_state = NULL;

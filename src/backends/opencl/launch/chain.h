@@ -7,8 +7,8 @@
  * variants bind, with the addresses of their buffers, which do not change on these devices.
  *
  * A driver compiles a program on one core. So a plan's program has the kernels of its own steps
- * only, and while this process builds it, the helper builds that of the plan which takes the next
- * token. This process then finds it in the driver's cache.
+ * only, and builders (driver/builders.h) build it and, side by side, that of the plan which takes the
+ * next token. This process then finds them in the driver's cache.
  *
  * A kernel that needs neither local memory nor a work-group begins with ENTRY
  * (cl/common/tessera.clh), which makes it a kernel or a function, and takes part; except where its
@@ -43,10 +43,10 @@ typedef struct tsri_opencl_need {
 /* Whether the device runs chains (not where option "chain" is 0), and the plan has enough steps for
  * one. */
 bool tsri_opencl_joins(const tsr_plan *plan);
-/* The chain of the kernels that the plan's steps run: one that is built, else one that the helper has
- * begun. NULL: neither. */
+/* The chain of the kernels that the plan's steps run: one that is built, else one that a builder was
+ * told to build. NULL: neither. */
 tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
-/* Finds or builds the program with the kernels of the plan's steps; the helper builds that for the
+/* Finds or builds the program with the kernels of the plan's steps; a builder builds that for the
  * next token meanwhile. Where the plan's own does not build, plan->chain stays NULL. */
 tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_need *needs, size_t n);
 /* Gives up the plan's chain program, for this plan and later ones of the device. */

@@ -198,9 +198,8 @@ tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const cha
     return *log ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
-static void announce(tsri_opencl_programs *programs, tsri_opencl_instance *const *instances,
-                     size_t n) {
-    const tsr_dev *dev = programs->dev;
+void tsri_opencl_announce(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n) {
+    tsri_opencl_programs *programs = dev->programs;
     tsri_opencl_log(dev->state, programs->announced ? TSR_LOG_DEBUG : TSR_LOG_INFO,
                     "building %zu kernel%s for %s/%s (first run; cached afterwards)", n,
                     n == 1 ? "" : "s", dev->facts.common.platform, dev->facts.common.name);
@@ -209,9 +208,8 @@ static void announce(tsri_opencl_programs *programs, tsri_opencl_instance *const
         tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "building %s", instances[i]->name);
 }
 
-/* A program with the kernels of the n instances; users are told of the n_parts that it is made of. */
-static tsr_status make(tsri_opencl_programs *programs, const tsri_bytes *source,
-                       tsri_opencl_instance *const *parts, size_t n_parts,
+/* A program with the kernels of the n instances; users are told of them where `tells`. */
+static tsr_status make(tsri_opencl_programs *programs, const tsri_bytes *source, bool tells,
                        tsri_opencl_instance *const *instances, size_t n, cl_program *out,
                        char **log) {
     tsri_bytes binary = {0};
@@ -224,8 +222,8 @@ static tsr_status make(tsri_opencl_programs *programs, const tsri_bytes *source,
         status = tsri_opencl_cache_load(programs->dev->state, &key, "bin", &binary, &found);
     *out = status == TSR_OK && found ? reuse(programs, &binary, instances, n) : NULL;
     if (status == TSR_OK && !*out) {
-        if (!found)
-            announce(programs, parts, n_parts);
+        if (!found && tells)
+            tsri_opencl_announce(programs->dev, instances, n);
         status = tsri_opencl_compile(programs->dev, source, options, instances, n, out, log);
         if (status == TSR_OK && *out && (!found || binary.size))
             save_binary(programs, &key, *out);
@@ -237,7 +235,7 @@ static tsr_status make(tsri_opencl_programs *programs, const tsri_bytes *source,
 tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_bytes *source,
                                     tsri_opencl_instance *const *instances, size_t n,
                                     cl_program *out, char **log) {
-    return make(programs, source, instances, n, instances, n, out, log);
+    return make(programs, source, true, instances, n, out, log);
 }
 
 tsr_status tsri_opencl_is_cached(const tsr_dev *dev, const tsri_bytes *source, bool *cached) {
@@ -249,15 +247,14 @@ tsr_status tsri_opencl_is_cached(const tsr_dev *dev, const tsri_bytes *source, b
     return status;
 }
 
-tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source,
-                                  tsri_opencl_instance *const *parts, size_t n, const char *kernel,
+tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source, const char *kernel,
                                   cl_program *out) {
     static const tsri_opencl_variant variant = {.name = "chain"};
     tsri_opencl_instance whole = {.variant = &variant, .name = (char *)kernel}, *only = &whole;
     char *log = NULL;
     snprintf(whole.kernel, sizeof whole.kernel, "%s", kernel);
     *out = NULL;
-    const tsr_status status = make(dev->programs, source, parts, n, &only, 1, out, &log);
+    const tsr_status status = make(dev->programs, source, false, &only, 1, out, &log);
     if (status == TSR_OK && !*out)
         tsri_opencl_log(
             dev->state, TSR_LOG_WARNING,

@@ -5,8 +5,10 @@
  * process, and runs its kernel `probe` once. It prints "pass" where out[0] becomes 0x600d, else a
  * sentence; a crash is an answer, too.
  *
- * probe --chain PLATFORM DEVICE OPTIONS < SOURCE builds the program of a chain and runs its kernels
- * once, on nothing, so that the driver has them in its cache when the engine asks.
+ * probe --build reads lines "PLATFORM DEVICE OPTIONS BYTES", the words separated by tabs, each with the
+ * source of a chain's program behind it. It builds the program and runs its kernels once, on nothing,
+ * so that the driver has them in its cache when the engine asks, and answers with a line: "pass", or a
+ * sentence. Before the first line it starts the compiler, and it ends when there is none for a while.
  *
  * probe --driver N loads the drivers that the OpenCL loader sees, and builds and runs a first
  * kernel on each device except the first N. It prints lines of words separated by tabs: "stage
@@ -17,12 +19,14 @@
 #include <CL/cl.h>
 
 #include <link.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -31,7 +35,9 @@ enum {
     PLATFORMS = 32,
     DEVICES = 32,
     WORDS = 1024,
-    RIGHT = 0x600d
+    RIGHT = 0x600d,
+    HEAD = 1024,
+    IDLE_MS = 10000
 };
 
 static int answer(const char *sentence) {
@@ -200,6 +206,100 @@ static int run_chain(cl_context context, cl_device_id id, cl_program program) {
            clFinish(queue) == CL_SUCCESS;
 }
 
+/* Reads n bytes, or fewer where the input ends. */
+static size_t read_bytes(char *to, size_t n) {
+    size_t got = 0;
+    ssize_t more = 1;
+    while (got < n && more > 0) {
+        more = read(STDIN_FILENO, to + got, n - got);
+        got += more > 0 ? (size_t)more : 0;
+    }
+    return got;
+}
+
+/* Reads a line without its end; 0 where the input ends before, or the line is too long. */
+static int read_head(char *head) {
+    size_t n = 0;
+    while (n < HEAD && read_bytes(head + n, 1) == 1 && head[n] != '\n')
+        n++;
+    if (n == HEAD || head[n] != '\n')
+        return 0;
+    head[n] = 0;
+    return 1;
+}
+
+/* A device with its context: what a compiler has loaded for a context is not loaded again. */
+typedef struct place {
+    char platform[WORDS], device[WORDS];
+    cl_device_id id;
+    cl_context context;
+} place;
+
+static int go_to(place *at, const char *platform, const char *device) {
+    if (at->context && is(at->platform, platform) && is(at->device, device))
+        return 1;
+    at->id = find(platform, device);
+    at->context = at->id ? clCreateContext(NULL, 1, &at->id, NULL, NULL, NULL) : NULL;
+    snprintf(at->platform, sizeof at->platform, "%s", platform);
+    snprintf(at->device, sizeof at->device, "%s", device);
+    return at->context != NULL;
+}
+
+/* Starts the compiler of the first device that there is, by a program that no cache has. */
+static void start_compiler(place *at) {
+    cl_platform_id platform;
+    cl_device_id id;
+    char name[WORDS], device[WORDS], source[256];
+    if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &id, NULL) != CL_SUCCESS ||
+        clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL) != CL_SUCCESS ||
+        clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof device, device, NULL) != CL_SUCCESS ||
+        !go_to(at, name, device))
+        return;
+    snprintf(source, sizeof source,
+             "__kernel void first(__global int *out) { out[0] = %d; } /* %ld */", (int)getpid(),
+             (long)time(NULL));
+    cl_program program = build_program(at->context, at->id, source, "");
+    if (program)
+        clReleaseProgram(program);
+}
+
+static int build_chain(place *at, char *head, const char *source) {
+    char *platform = strtok(head, "\t"), *device = strtok(NULL, "\t"),
+         *options = strtok(NULL, "\t");
+    if (!options || !go_to(at, platform, device))
+        return answer("the builder does not find the device");
+    const cl_program program = build_program(at->context, at->id, source, options);
+    const int done = program && run_chain(at->context, at->id, program);
+    if (program)
+        clReleaseProgram(program);
+    return answer(done ? "pass" : "the chain's program could not be built or run");
+}
+
+/* Whether something can be read, or the input has ended, within so many milliseconds. */
+static int waits(int ms) {
+    struct pollfd in = {STDIN_FILENO, POLLIN, 0};
+    return poll(&in, 1, ms) > 0;
+}
+
+static int build_chains(void) {
+    static place at;
+    char head[HEAD + 1];
+    if (!waits(0))
+        start_compiler(&at);
+    while (waits(IDLE_MS) && read_head(head)) {
+        char *last = strrchr(head, '\t');
+        const size_t n = last ? strtoul(last + 1, NULL, 10) : 0;
+        char *source = n ? malloc(n + 1) : NULL;
+        if (!source || read_bytes(source, n) < n)
+            return answer("the builder was given no source");
+        source[n] = *last = 0;
+        build_chain(&at, head, source);
+        free(source);
+    }
+    return 0;
+}
+
 /* All of stdin, in new memory, with a 0 behind it; NULL where memory runs out. */
 static char *read_source(void) {
     char *source = NULL;
@@ -218,15 +318,7 @@ static char *read_source(void) {
     return source;
 }
 
-/* ---- what a source is for ---- */
-
-static int warm_chain(cl_context context, cl_device_id id, const char *source,
-                      const char *options) {
-    const cl_program program = build_program(context, id, source, options);
-    return answer(program && run_chain(context, id, program)
-                      ? "pass"
-                      : "the chain's program could not be built or run");
-}
+/* ---- instructions ---- */
 
 static int try_instructions(cl_context context, cl_device_id id, const char *source,
                             const char *options) {
@@ -248,18 +340,18 @@ int main(int argc, char **argv) {
     keep_small();
     if (argc == 3 && !strcmp(argv[1], "--driver"))
         try_drivers((unsigned)strtoul(argv[2], NULL, 10));
-    const int chain = argc == 5 && !strcmp(argv[1], "--chain");
-    if (argc != 4 + chain)
+    if (argc == 2 && !strcmp(argv[1], "--build"))
+        return build_chains();
+    if (argc != 4)
         return answer("the probe needs a platform, a device and build options");
     char *source = read_source();
     if (!source)
         return answer("the probe is out of memory");
-    const cl_device_id id = find(argv[1 + chain], argv[2 + chain]);
+    const cl_device_id id = find(argv[1], argv[2]);
     const cl_context context = id ? clCreateContext(NULL, 1, &id, NULL, NULL, NULL) : NULL;
-    const int code =
-        !id        ? answer("the probe does not find the device")
-        : !context ? answer("the probe can't create a context")
-                   : (chain ? warm_chain : try_instructions)(context, id, source, argv[3 + chain]);
+    const int code = !id        ? answer("the probe does not find the device")
+                     : !context ? answer("the probe can't create a context")
+                                : try_instructions(context, id, source, argv[3]);
     free(source);
     return code;
 }
