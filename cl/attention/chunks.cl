@@ -14,6 +14,7 @@
  *   tune    GROUP, STEP as attention/tiled; DEPTH: 16-byte loads on their way for each that a
  *           work-item needs for a part of f32 (twice as many of f16 or bf16, of half the size)
  *   masked, order, needs  as attention/tiled
+ *   claims  loads 128; ahead 128
  *   paid    see split.cl */
 #include "attention/order.clh"
 #include "matmul/pieces.clh"

@@ -16,6 +16,7 @@ class Kernel:
     wide_loads: int | None = 0  # instructions that load 128 bits from global memory
     dots: int | None = 0  # dot products of four 8-bit integers
     matrix: int | None = 0  # matrix instructions
+    ahead: int = 0  # bytes that a work-item has on their way, as the kernel's head claims; 0: not known
     instructions: int = 0
 
 
