@@ -398,6 +398,14 @@ typedef struct tsr_backend_peaks {
     tsr_status (*measure)(tsr_dev *dev, uint32_t peak, uint32_t repeats, double *values);
 } tsr_backend_peaks;
 
+/** Extension "tsr.ahead/1": what a backend may begin before a plan is made. */
+typedef struct tsr_backend_ahead {
+    uint32_t struct_size;
+    /** Tells that plan_create is going to be given this. A backend that builds kernels in other
+     * processes begins to build them, and does not wait. The buffers are not used afterwards. */
+    tsr_status (*plan_announce)(tsr_dev *dev, const tsr_plan_spec *spec);
+} tsr_backend_ahead;
+
 #ifdef __cplusplus
 }
 #endif

@@ -139,6 +139,8 @@ tsr_status tsri_run_lay_out(tsri_run_plan *plan);
 tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed *placed,
                                 const tsr_bounds *bounds, size_t device, uint64_t *bytes);
 tsr_status tsri_run_bind(tsri_run_plan *plan);
+/* Tells the backends what bind will give them, those that have extension "tsr.ahead/1". */
+tsr_status tsri_run_tell(tsri_run_plan *plan);
 void tsri_run_unbind(tsri_run_plan *plan);
 void tsri_run_plan_destroy(tsri_run_plan **plan);
 

@@ -28,8 +28,9 @@ static tsr_status check_bounds(const tsr_bounds *bounds) {
     return TSR_OK;
 }
 
-tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph,
-                            const tsr_bounds *bounds, tsri_run_plan **out) {
+/* The plan for these bounds, laid out, perhaps not bound yet. */
+static tsr_status plan_for(tsri_run_context *context, const tsri_graph *graph,
+                           const tsr_bounds *bounds, tsri_run_plan **out) {
     tsri_run_placed *placed;
     tsri_run_plan *plan;
     TRY(check_bounds(bounds));
@@ -40,7 +41,7 @@ tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph,
             !memcmp(context->plans[i]->bounds.lowest, bounds->lowest, sizeof bounds->lowest) &&
             !memcmp(context->plans[i]->bounds.highest, bounds->highest, sizeof bounds->highest)) {
             *out = context->plans[i];
-            return (*out)->bound && (*out)->moved == context->moved ? TSR_OK : tsri_run_bind(*out);
+            return TSR_OK;
         }
     TRY(tsri_base_grow(&context->plans, &context->plans_room, context->n_plans + 1,
                        sizeof *context->plans));
@@ -48,9 +49,7 @@ tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph,
     plan->context = context;
     plan->placed = placed;
     plan->bounds = *bounds;
-    tsr_status status = tsri_run_lay_out(plan);
-    if (status == TSR_OK)
-        status = tsri_run_bind(plan);
+    const tsr_status status = tsri_run_lay_out(plan);
     if (status != TSR_OK) {
         tsri_run_plan_destroy(&plan);
         return status;
@@ -58,6 +57,19 @@ tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph,
     context->plans[context->n_plans++] = plan;
     *out = plan;
     return TSR_OK;
+}
+
+tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph,
+                            const tsr_bounds *bounds, tsri_run_plan **out) {
+    TRY(plan_for(context, graph, bounds, out));
+    return (*out)->bound && (*out)->moved == context->moved ? TSR_OK : tsri_run_bind(*out);
+}
+
+tsr_status tsri_run_announce(tsri_run_context *context, const tsri_graph *graph,
+                             const tsr_bounds *bounds) {
+    tsri_run_plan *plan;
+    TRY(plan_for(context, graph, bounds, &plan));
+    return plan->bound ? TSR_OK : tsri_run_tell(plan);
 }
 
 /* ---- a run ---- */

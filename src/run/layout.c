@@ -352,7 +352,16 @@ static tsr_status bind_ops(const tsri_run_plan *plan, tsri_run_segment *segment,
     return TSR_OK;
 }
 
-static tsr_status bind_segment(tsri_run_plan *plan, tsri_run_segment *segment) {
+static const tsr_backend_ahead *ahead_of(const tsri_run_context *context, size_t device) {
+    return device < context->options.n_devices
+               ? tsri_backend_extension(context->options.set, context->slots[device].device->entry,
+                                        "tsr.ahead/1")
+               : NULL;
+}
+
+/* Makes the segment's plan; or with `ahead`, only tells the backend that it will be made. */
+static tsr_status bind_segment(tsri_run_plan *plan, tsri_run_segment *segment,
+                               const tsr_backend_ahead *ahead) {
     tsri_run_context *context = plan->context;
     bound_ops ops = {0};
     tsr_status status = bind_ops(plan, segment, &ops);
@@ -365,8 +374,9 @@ static tsr_status bind_segment(tsri_run_plan *plan, tsri_run_segment *segment) {
                                     .kernels = segment->device < context->options.n_devices
                                                    ? context->options.kernels
                                                    : NULL};
-        status =
-            TSRI_RUN_CALL(&context->slots[segment->device], plan_create, &spec, &segment->plan);
+        status = ahead ? ahead->plan_announce(context->slots[segment->device].device->dev, &spec)
+                       : TSRI_RUN_CALL(&context->slots[segment->device], plan_create, &spec,
+                                       &segment->plan);
     }
     free(ops.stores);
     free(ops.tensors);
@@ -401,13 +411,28 @@ static tsr_status grow_arena(tsri_run_context *context, size_t device, uint64_t 
     return TSR_OK;
 }
 
-tsr_status tsri_run_bind(tsri_run_plan *plan) {
-    tsri_run_unbind(plan);
+static tsr_status grow_arenas(tsri_run_plan *plan) {
     for (size_t d = 0; d < slot_count(plan->context); d++)
         if (plan->blocks[d].used)
             TRY(grow_arena(plan->context, d, plan->memory[d].bytes));
+    return TSR_OK;
+}
+
+tsr_status tsri_run_tell(tsri_run_plan *plan) {
+    TRY(grow_arenas(plan));
+    for (size_t i = 0; i < plan->n_segments; i++) {
+        const tsr_backend_ahead *ahead = ahead_of(plan->context, plan->segments[i].device);
+        if (ahead)
+            TRY(bind_segment(plan, &plan->segments[i], ahead));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_run_bind(tsri_run_plan *plan) {
+    tsri_run_unbind(plan);
+    TRY(grow_arenas(plan));
     for (size_t i = 0; i < plan->n_segments; i++)
-        TRY(bind_segment(plan, &plan->segments[i]));
+        TRY(bind_segment(plan, &plan->segments[i], NULL));
     plan->moved = plan->context->moved;
     plan->bound = true;
     return TSR_OK;

@@ -62,6 +62,10 @@ tsr_status tsri_run_load(tsri_run_context *context, const tsri_graph *graph,
  * one whose dimensions have grown is copied to a larger one. */
 tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph,
                             const tsr_bounds *bounds, tsri_run_plan **out);
+/* Tells the devices that prepare is going to be called with this, so that a backend may begin to build
+ * kernels while something else goes on. Prepare then has less to do. */
+tsr_status tsri_run_announce(tsri_run_context *context, const tsri_graph *graph,
+                             const tsr_bounds *bounds);
 /* Destroys the plans of a graph that is about to be destroyed. */
 void tsri_run_forget(tsri_run_context *context, const tsri_graph *graph);
 

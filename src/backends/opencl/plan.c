@@ -117,24 +117,35 @@ static void mark(tsr_dev *dev) {
     dev->marker = tsri_opencl_mark(dev->state, what);
 }
 
+/* Copies what the plan is made of. */
+static tsr_status take(tsr_plan *plan, const tsr_plan_spec *spec) {
+    TRY(tsri_opencl_take(spec->bounds, sizeof plan->bounds, &plan->bounds, "bounds"));
+    TRY(check_bounds(&plan->bounds));
+    TRY(tsri_base_new(spec->n_ops ? spec->n_ops : 1, sizeof *plan->steps, &plan->steps));
+    plan->n_ops = spec->n_ops;
+    TRY(copy_ops(plan, spec));
+    return place_dims(plan->dev, spec, &plan->dims);
+}
+
+tsr_status tsri_opencl_plan_announce(tsr_dev *dev, const tsr_plan_spec *spec) {
+    tsr_plan *plan = NULL;
+    TRY(tsri_opencl_check(dev));
+    TRY(tsri_base_new(1, sizeof *plan, &plan));
+    plan->dev = dev;
+    tsr_status status = take(plan, spec);
+    if (status == TSR_OK)
+        status = tsri_opencl_choose_ahead(dev, plan);
+    tsri_opencl_plan_destroy(plan);
+    return status;
+}
+
 tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan **out) {
     tsr_plan *plan = NULL;
     TRY(tsri_opencl_check(dev));
     TRY(tsri_base_new(1, sizeof *plan, &plan));
     plan->dev = dev;
     mark(dev);
-    tsr_status status =
-        tsri_opencl_take(spec->bounds, sizeof plan->bounds, &plan->bounds, "bounds");
-    if (status == TSR_OK)
-        status = check_bounds(&plan->bounds);
-    if (status == TSR_OK)
-        status = tsri_base_new(spec->n_ops ? spec->n_ops : 1, sizeof *plan->steps, &plan->steps);
-    if (status == TSR_OK) {
-        plan->n_ops = spec->n_ops;
-        status = copy_ops(plan, spec);
-    }
-    if (status == TSR_OK)
-        status = place_dims(dev, spec, &plan->dims);
+    tsr_status status = take(plan, spec);
     if (status == TSR_OK)
         status = tsri_opencl_choose(dev, plan);
     if (status == TSR_OK)

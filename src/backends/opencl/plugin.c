@@ -224,14 +224,23 @@ static const char *note(tsr_state *state, uint32_t index) {
     return index < state->n_notes ? state->notes[index] : "";
 }
 
+static tsr_status plan_announce(tsr_dev *dev, const tsr_plan_spec *spec) {
+    tsr_plan_spec taken;
+    tsri_opencl_enter(dev->state);
+    TRY(tsri_opencl_take(spec, sizeof taken, &taken, "a plan"));
+    return tsri_opencl_plan_announce(dev, &taken);
+}
+
 static const void *extension(tsr_state *state, const char *name) {
     static const tsr_backend_notes notes = {sizeof notes, note_count, note};
     static const tsr_backend_peaks peaks = {sizeof peaks, tsri_opencl_peak};
+    static const tsr_backend_ahead ahead = {sizeof ahead, plan_announce};
     (void)state;
     return !strcmp(name, "tsr.notes/1")    ? (const void *)&notes
            : !strcmp(name, "tsr.tune/1")   ? (const void *)&tsri_opencl_tune
            : !strcmp(name, "tsr.bundle/1") ? (const void *)&tsri_opencl_bundles
-           : !strcmp(name, "tsr.peaks/1")  ? &peaks
+           : !strcmp(name, "tsr.peaks/1")  ? (const void *)&peaks
+           : !strcmp(name, "tsr.ahead/1")  ? &ahead
                                            : NULL;
 }
 

@@ -66,11 +66,30 @@ tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shap
     return TSR_OK;
 }
 
+/* A search's first step may have one sequence, and its next ones have several: one plan serves them
+ * all. */
+static tsr_bounds bounds_of(const tsri_model_plans *plans, const tsri_model_shape *shape, int64_t B,
+                            int64_t T, int64_t limit, bool all) {
+    const bool joins = shape->by_keys && B == 1;
+    tsr_bounds bounds = tsri_model_bounds(plans->slots, joins ? 2 : B, T, limit, all);
+    if (shape->by_keys)
+        bounds.lowest[0] = 1;
+    return bounds;
+}
+
 tsr_status tsri_model_plans_plan(tsri_model_plans *plans, const tsri_model_shape *shape, int64_t B,
                                  int64_t T, int64_t limit, bool all, tsri_run_plan **out) {
-    const tsr_bounds bounds = tsri_model_bounds(plans->slots, B, T, limit, all);
+    const tsr_bounds bounds = bounds_of(plans, shape, B, T, limit, all);
     const tsri_graph *graph = NULL;
     plans->followed = NULL;
     TRY(tsri_model_plans_graph(plans, shape, &graph));
     return tsri_run_prepare(plans->model->run, graph, &bounds, out);
+}
+
+tsr_status tsri_model_plans_announce(tsri_model_plans *plans, const tsri_model_shape *shape,
+                                     int64_t B, int64_t T, int64_t limit, bool all) {
+    const tsr_bounds bounds = bounds_of(plans, shape, B, T, limit, all);
+    const tsri_graph *graph = NULL;
+    TRY(tsri_model_plans_graph(plans, shape, &graph));
+    return tsri_run_announce(plans->model->run, graph, &bounds);
 }

@@ -38,5 +38,8 @@ tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shap
  * marks. `all`: rows are up to B * T, else up to B. */
 tsr_status tsri_model_plans_plan(tsri_model_plans *plans, const tsri_model_shape *shape, int64_t B,
                                  int64_t T, int64_t limit, bool all, tsri_run_plan **out);
+/* Tells the devices that this plan will be asked for. */
+tsr_status tsri_model_plans_announce(tsri_model_plans *plans, const tsri_model_shape *shape,
+                                     int64_t B, int64_t T, int64_t limit, bool all);
 
 #endif

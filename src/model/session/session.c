@@ -315,15 +315,30 @@ tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence
     return TSR_OK;
 }
 
-static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
-                          const tsri_model_results *results) {
-    tsri_model_shape shape = {.sides = TSRI_SIDES_DECODER,
+static tsri_model_shape shape_of(const tsri_model_results *results) {
+    return (tsri_model_shape){.sides = TSRI_SIDES_DECODER,
                               .cross = results->cross,
                               .logits = results->logits,
                               .argmax = results->argmax,
                               .top_k = results->top_k,
                               .hidden = results->hidden,
                               .attention = results->attention};
+}
+
+tsr_status tsri_session_announce(tsri_session *session, int64_t B, int64_t T, int64_t source,
+                                 bool by_keys, const tsri_model_results *results) {
+    tsri_model_shape shape = shape_of(results);
+    shape.by_keys = by_keys && !session->model->spec.decoder.recurrent;
+    tsri_model_reserve_sources(session, source);
+    TRY(tsri_session_reserve(session, T));
+    const int64_t limit = tsri_model_chunk_limit(session, results);
+    return tsri_model_plans_announce(&session->plans, &shape, B, T < limit ? T : limit, limit,
+                                     results->rows == TSRI_ROWS_ALL);
+}
+
+static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
+                          const tsri_model_results *results) {
+    tsri_model_shape shape = shape_of(results);
     int64_t needed = 0, longest = 0;
     for (int32_t i = 0; i < n; i++) {
         const int64_t after = sequences[i].past + sequences[i].n;

@@ -102,6 +102,12 @@ tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence 
 tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results);
 
+/* Tells the devices that forward passes of B sequences of T tokens with these results will follow when
+ * sources of up to `source` tokens have been encoded, so that kernels can be built meanwhile. by_keys:
+ * the sequences have keys. */
+tsr_status tsri_session_announce(tsri_session *session, int64_t B, int64_t T, int64_t source,
+                                 bool by_keys, const tsri_model_results *results);
+
 enum { TSRI_SESSION_AHEAD = 2 };
 /* Starts a run before the results of the one before it are known: one more token for each sequence of
  * the last run, which is the argmax that the last run found and which stays on the device. argmax [R],

@@ -75,7 +75,7 @@ static tsr_status make_room(tsri_task_beams *s) {
 }
 
 tsr_status tsri_task_beams_create(tsri_model *model, const tsri_task_beams_options *options,
-                                   tsri_task_beams **out) {
+                                  tsri_task_beams **out) {
     tsri_task_beams *s;
     *out = NULL;
     TRY(tsri_base_new(1, sizeof *s, &s));
@@ -107,6 +107,26 @@ static tsr_status begin(lane *l, const tsri_task_text *text) {
     return tsri_task_beam_begin(l->beam, text->prompt, text->n_prompt, text->most, text->n_source);
 }
 
+static tsr_status want(tsri_task_beams *s, int32_t n, bool fresh, tsri_model_results *results);
+
+/* Tells the devices which step follows when the sources of n texts have been encoded. */
+static tsr_status announce(tsri_task_beams *s, int32_t n) {
+    int64_t longest = 1, source = 1;
+    tsri_model_results results;
+    if (s->cross) /* its results are made when the sequences of a step are known */
+        return TSR_OK;
+    for (int32_t i = 0; i < s->options.texts; i++) {
+        const lane *l = &s->lanes[i];
+        if (!l->text || l->fed)
+            continue;
+        longest = l->text->n_prompt > longest ? l->text->n_prompt : longest;
+        source = l->text->n_source > source ? l->text->n_source : source;
+    }
+    TRY(want(s, n, longest > 1, &results));
+    return tsri_session_announce(s->session, n, longest, source, s->options.rules->beams > 1,
+                                 &results);
+}
+
 /* Fills the free lanes, once a quarter of them are free: encoding many texts at once is faster. */
 static tsr_status fill(tsri_task_beams *s, const tsri_task_beams_ends *ends) {
     int32_t n = 0, unused = 0;
@@ -125,6 +145,8 @@ static tsr_status fill(tsri_task_beams *s, const tsri_task_beams_ends *ends) {
         s->inputs[n++] = (tsri_model_sequence){.ids = text->source, .n = text->n_source, .slot = i};
     }
     const tsri_model_results nothing = {0};
+    if (n && s->encoder)
+        TRY(announce(s, n));
     return n && s->encoder ? tsri_session_encode(s->session, s->inputs, n, &nothing) : TSR_OK;
 }
 

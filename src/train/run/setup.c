@@ -105,6 +105,8 @@ static tsr_status make_plan(tsri_train_job *job) {
         larger(&p->T, T);
         larger(&p->S, S);
     }
+    TRY(tsri_training_announce(job->training, p->B, p->T, p->S,
+                               job->validation ? (const int32_t[]){B, T, S} : NULL));
     TRY(tsri_training_reserve(job->training, p->B, p->T, p->S));
     if (job->validation)
         TRY(tsri_training_reserve_validation(job->training, B, T, S));

@@ -172,18 +172,20 @@ int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S) {
     return tokens < limit ? tokens : limit;
 }
 
-/* Prepares a plan for batches of at most B, T, S, and N rows. */
+/* Prepares a plan for batches of at most B, T, S, and N rows; or with `ahead`, announces it. */
 static tsr_status prepare(tsri_training *t, tsri_training_plan *plan, int64_t B, int64_t T,
-                          int64_t S, int64_t N) {
+                          int64_t S, int64_t N, bool ahead) {
     const tsr_bounds bounds = {
         .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {B, T, S, 1, N}};
     const tsri_run_source source = {.data = t->model->weights, .rows = give_rows};
     TRY(tsri_run_load(t->run, plan->graph, &bounds, &source));
-    return tsri_run_prepare(t->run, plan->graph, &bounds, &plan->plan);
+    return ahead ? tsri_run_announce(t->run, plan->graph, &bounds)
+                 : tsri_run_prepare(t->run, plan->graph, &bounds, &plan->plan);
 }
 
-tsr_status tsri_training_plan_of(tsri_training *t, tsri_training_set *set, tsri_training_pass pass,
-                                 const int32_t most[3], tsri_run_plan **out) {
+/* Makes the set's plan for a pass where it has none that is large enough, or announces it. */
+static tsr_status fit_plan(tsri_training *t, tsri_training_set *set, tsri_training_pass pass,
+                           const int32_t most[3], bool ahead, tsri_run_plan **out) {
     tsri_training_plan *const plans[] = {[TSRI_PASS_LEARN] = &set->learn,
                                          [TSRI_PASS_EVALUATE] = &set->evaluate,
                                          [TSRI_PASS_LOGITS] = &set->logits};
@@ -204,10 +206,16 @@ tsr_status tsri_training_plan_of(tsri_training *t, tsri_training_set *set, tsri_
         TRY(prepare(t, plan, B, T, S,
                     !listed                    ? 1
                     : pass == TSRI_PASS_LOGITS ? B
-                                               : tsri_training_most_rows(B, T, S)));
+                                               : tsri_training_most_rows(B, T, S),
+                    ahead));
     }
     *out = plan->plan;
     return TSR_OK;
+}
+
+tsr_status tsri_training_plan_of(tsri_training *t, tsri_training_set *set, tsri_training_pass pass,
+                                 const int32_t most[3], tsri_run_plan **out) {
+    return fit_plan(t, set, pass, most, false, out);
 }
 
 /* The initial value of a LoRA parameter: A is small and random, B is zero, so that training starts
@@ -272,32 +280,52 @@ void tsri_training_memory_of(const tsri_training *t, tsri_training_memory *out) 
     }
 }
 
-tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t S) {
-    const bool begins = !t->update.plan;
-    const int32_t wanted[] = {B, T, S};
+static tsr_status make_learning_plans(tsri_training *t, bool ahead) {
     tsri_training_set *set = NULL;
     tsri_run_plan *plan = NULL;
+    TRY(tsri_training_set_for(t, t->most[1], &set));
+    TRY(fit_plan(t, set, TSRI_PASS_LEARN, t->most, ahead, &plan));
+    if (!t->norms.plan)
+        TRY(prepare(t, &t->norms, 1, 1, 1, 1, ahead));
+    if (!t->update.plan)
+        TRY(prepare(t, &t->update, 1, 1, 1, 1, ahead));
+    return TSR_OK;
+}
+
+static tsr_status make_validation_plans(tsri_training *t, const int32_t sizes[3], bool ahead) {
+    const int32_t T = sizes[1], S = sizes[2] > 1 ? sizes[2] : 1;
+    tsri_training_set *set = NULL;
+    tsri_run_plan *plan = NULL;
+    TRY(tsri_training_set_for(t, T, &set));
+    TRY(fit_plan(t, set, TSRI_PASS_EVALUATE, (const int32_t[]){sizes[0], T, S}, ahead, &plan));
+    return fit_plan(t, set, TSRI_PASS_LOGITS, (const int32_t[]){1, T, S}, ahead, &plan);
+}
+
+static void make_room_for(tsri_training *t, int32_t B, int32_t T, int32_t S) {
+    const int32_t wanted[] = {B, T, S};
     for (int i = 0; i < 3; i++) {
         const int32_t n = wanted[i] > 1 ? wanted[i] : 1;
         t->most[i] = n > t->most[i] ? n : t->most[i];
     }
-    TRY(tsri_training_set_for(t, t->most[1], &set));
-    TRY(tsri_training_plan_of(t, set, TSRI_PASS_LEARN, t->most, &plan));
-    if (begins) {
-        TRY(prepare(t, &t->norms, 1, 1, 1, 1));
-        TRY(prepare(t, &t->update, 1, 1, 1, 1));
-        TRY(begin_parameters(t));
-    }
-    return TSR_OK;
+}
+
+/* The step's chain takes longest to build, so it is announced first. */
+tsr_status tsri_training_announce(tsri_training *t, int32_t B, int32_t T, int32_t S,
+                                  const int32_t validation[3]) {
+    make_room_for(t, B, T, S);
+    TRY(make_learning_plans(t, true));
+    return validation ? make_validation_plans(t, validation, true) : TSR_OK;
+}
+
+tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t S) {
+    const bool begins = !t->update.plan;
+    make_room_for(t, B, T, S);
+    TRY(make_learning_plans(t, false));
+    return begins ? begin_parameters(t) : TSR_OK;
 }
 
 tsr_status tsri_training_reserve_validation(tsri_training *t, int32_t B, int32_t T, int32_t S) {
-    const int32_t most[] = {B, T, S > 1 ? S : 1}, one[] = {1, T, S > 1 ? S : 1};
-    tsri_training_set *set = NULL;
-    tsri_run_plan *plan = NULL;
-    TRY(tsri_training_set_for(t, T, &set));
-    TRY(tsri_training_plan_of(t, set, TSRI_PASS_EVALUATE, most, &plan));
-    return tsri_training_plan_of(t, set, TSRI_PASS_LOGITS, one, &plan);
+    return make_validation_plans(t, (const int32_t[]){B, T, S}, false);
 }
 
 /* ---- norm and update ---- */
@@ -376,9 +404,8 @@ int tsri_training_array_moment(const tsri_training *t, size_t i) {
 
 tsr_status tsri_training_gradient_read(tsri_training *t, size_t i, float *out) {
     const tsri_training_parameter *p = parameter_at(t, i);
-    return tsri_run_read_state(t->run,
-                               tsri_training_parameter_state(p->number, TSRI_PART_GRADIENT), out,
-                               (uint64_t)p->elements * 4);
+    return tsri_run_read_state(t->run, tsri_training_parameter_state(p->number, TSRI_PART_GRADIENT),
+                               out, (uint64_t)p->elements * 4);
 }
 
 tsr_status tsri_training_array_write(tsri_training *t, size_t i, const float *data) {

@@ -97,6 +97,10 @@ tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
                                 const tsri_training_options *options, tsri_training **out);
 void tsri_training_destroy(tsri_training **training);
 
+/* Tells the device which plans `reserve` and, where validation (B, T, S) is not NULL,
+ * `reserve_validation` are going to make, so that their kernels can be built side by side. */
+tsr_status tsri_training_announce(tsri_training *training, int32_t B, int32_t T, int32_t S,
+                                  const int32_t validation[3]);
 /* Prepares everything for batches up to these sizes. */
 tsr_status tsri_training_reserve(tsri_training *training, int32_t B, int32_t T, int32_t S);
 /* Also prepares the passes of a validation: losses of batches up to these sizes, and the logits of

@@ -58,6 +58,35 @@ def test_whatever_becomes_of_the_builders(folder):
         equal(helper.run(name, TESSERA_PROBE_SECONDS=3)[0], text, name)
 
 
+def programs(folder, *arguments, **more):
+    """What a command writes to stdout with empty caches, and how many chains it had built."""
+    cache = pathlib.Path(folder) / f"cache of {arguments[0]}{len(more)}"
+    done = run(*arguments, env=environment(**{"TESSERA_CACHE": cache, "POCL_CACHE_DIR": cache / "pocl", **more}))
+    equal(done.code, 0, done.err)
+    return done.out, len(list(cache.glob("pocl/*/*/tsr_chain")))
+
+
+def test_translation_is_announced(folder):
+    """A search's decoder is built while the encoder is, once for its first step and all others."""
+    text = ("translate", "-q", "-d", "pocl", "--num-beams", "4", "Guten Morgen, meine Damen und Herren.")
+    said, chains = programs(folder, *text)
+    equal(chains, 2, "the encoder's and the decoder's")
+    equal(programs(folder, *text, TESSERA_CHAIN=0), (said, 0))
+    equal(programs(folder, *text, TESSERA_PROBE="/bin/false", TESSERA_TRUST_DRIVERS=1), (said, 2), "built here")
+
+
+def test_training_is_announced(folder):
+    """All plans of a training are built side by side, before its first step."""
+    data = pathlib.Path(folder) / "text.txt"
+    data.write_text("To be, or not to be, that is the question.\n" * 200)
+    train = ("train", "-q", "-d", "pocl", data, "--recipe", "char-gpt", "--set", "max_steps=1", "-o")
+    _, chains = programs(folder, *train, pathlib.Path(folder) / "out")
+    equal(chains, 5, "the step's, the norm's, the update's, the validation's and the sample's")
+    equal(programs(folder, *train, pathlib.Path(folder) / "launches", TESSERA_CHAIN=0)[1], 0)
+    model = [(pathlib.Path(folder) / name / "model.safetensors").read_bytes() for name in ("out", "launches")]
+    equal(model[0] == model[1], True, "the same weights")
+
+
 if not has_device("pocl"):
     skip("pocl is not here")
 main(globals())

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "tensor/operands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,9 +126,20 @@ static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
     return step->instance ? TSR_OK : fail_no_variant(dev, step, index);
 }
 
-/* Adds what the same op would run in the other buckets of M, so that prefill and decode share one
- * build, or their chains are built side by side. (Not for `tessera verify`, which opens devices
- * without self-test: it makes no further plans.) */
+/* Whether sequences of the plan get a next token. */
+static bool decodes(const tsr_plan *plan) {
+    TSRI_OPERANDS(attention);
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        const tsr_op *op = &plan->steps[i].operation.op;
+        if (op->id == TSR_OP_ATTENTION && op->n_in > PAST && op->in[PAST])
+            return true;
+    }
+    return false;
+}
+
+/* Adds what the same op would run for the next token, so that prefill and decode share one build, or
+ * their chains are built side by side; for a bundle, what it would run in any bucket of M. (Not for
+ * `tessera verify`, which opens devices without self-test: it makes no further plans.) */
 static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list *list) {
     tsri_opencl_operation *operation = &step->operation;
     const tsr_bounds own = operation->bounds;
@@ -137,6 +149,8 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
     const int next = tsri_opencl_next_bucket(&own);
     tsri_opencl_buckets(&own, buckets);
     for (int i = 0; i < TSRI_OPENCL_BUCKETS && status == TSR_OK; i++) {
+        if (i != next && !dev->record)
+            continue;
         operation->bounds = buckets[i];
         const tsri_opencl_variant *variant = tsri_opencl_best(dev, &operation->op, &step->forced);
         if (!variant)
@@ -144,7 +158,7 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
         status =
             tsri_opencl_instance_of(dev, variant, &operation->op, &step->forced, NULL, &instance);
         if (status == TSR_OK && !passes_over(instance))
-            status = add(list, instance, step, i == next ? TSRI_OPENCL_NEXT_PLAN : 0);
+            status = add(list, instance, step, TSRI_OPENCL_NEXT_PLAN);
     }
     operation->bounds = own;
     return status;
@@ -186,20 +200,36 @@ static tsr_status choose_chain(tsr_plan *plan, const need_list *list) {
     return tsri_opencl_progress(plan->dev->state, "building kernels", list->n, list->n);
 }
 
+/* Picks an instance for every step, and lists them. */
+static tsr_status pick_all(tsr_dev *dev, tsr_plan *plan, need_list *list) {
+    list->n = 0;
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        TRY(pick(dev, &plan->steps[i], i));
+        TRY(add(list, plan->steps[i].instance, &plan->steps[i], TSRI_OPENCL_THIS_PLAN));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_opencl_choose_ahead(tsr_dev *dev, tsr_plan *plan) {
+    need_list list = {0};
+    if (!tsri_opencl_joins(plan))
+        return TSR_OK;
+    tsr_status status = pick_all(dev, plan, &list);
+    if (status == TSR_OK)
+        status = tsri_opencl_chain_begin(plan, list.items, list.n);
+    free(list.items);
+    return status;
+}
+
 tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
     need_list list = {0};
     tsr_status status = TSR_OK;
     for (bool first = true, again = true; again && status == TSR_OK; first = false) {
-        list.n = 0;
-        for (uint32_t i = 0; i < plan->n_ops && status == TSR_OK; i++) {
-            status = pick(dev, &plan->steps[i], i);
-            if (status == TSR_OK)
-                status =
-                    add(&list, plan->steps[i].instance, &plan->steps[i], TSRI_OPENCL_THIS_PLAN);
-        }
+        status = pick_all(dev, plan, &list);
         /* Naming the relatives takes longer than everything else, so it is done only where
          * something is to be built. */
-        const bool more = status == TSR_OK && first && !dev->no_self_test && builds(plan, &list);
+        const bool more = status == TSR_OK && first && !dev->no_self_test &&
+                          (dev->record || decodes(plan)) && builds(plan, &list);
         for (uint32_t i = 0; i < plan->n_ops && more && status == TSR_OK; i++)
             status = add_relatives(dev, &plan->steps[i], &list);
         plan->chain = NULL;

@@ -254,34 +254,23 @@ static tsr_status build(tsr_dev *dev, tsri_opencl_chain *chain) {
 
 /* --- the program for the next token --- */
 
-/* Whether sequences of the plan get a next token. */
-static bool decodes(const tsr_plan *plan) {
-    for (uint32_t i = 0; i < plan->n_ops; i++) {
-        const uint32_t id = plan->steps[i].operation.op.id;
-        if (id == TSR_OP_KV_APPEND || id == TSR_OP_QKV_APPEND)
-            return true;
-    }
-    return false;
-}
-
-/* Whether this plan and the next one need the same kernels of chains. */
-static bool next_is_alike(const tsri_opencl_need *needs, size_t n) {
+/* Whether the plan for the next token, where there is one, needs other kernels of chains than this
+ * one. */
+static bool next_differs(const tsri_opencl_need *needs, size_t n) {
     const unsigned both = TSRI_OPENCL_THIS_PLAN | TSRI_OPENCL_NEXT_PLAN;
-    for (size_t i = 0; i < n; i++)
-        if (takes_part(needs[i].instance) && (needs[i].plans & both) &&
-            (needs[i].plans & both) != both)
-            return false;
-    return true;
+    bool next = false, differs = false;
+    for (size_t i = 0; i < n; i++) {
+        next |= (needs[i].plans & TSRI_OPENCL_NEXT_PLAN) != 0;
+        differs |= takes_part(needs[i].instance) && needs[i].plans != both;
+    }
+    return next && differs;
 }
 
-/* Has a builder build the chain for the next token, where the plan's own is being built. */
-static tsr_status build_ahead(tsr_plan *plan, const tsri_opencl_need *needs, size_t n,
-                              const tsri_opencl_chain *own) {
+/* Has a builder build a chain with the kernels that `plans` need. */
+static tsr_status begin(tsr_plan *plan, const tsri_opencl_need *needs, size_t n, unsigned plans) {
     tsr_dev *dev = plan->dev;
     tsri_opencl_chain *chain = NULL;
-    if (!own->order.state || !decodes(plan) || next_is_alike(needs, n))
-        return TSR_OK;
-    TRY(make_chain(plan, needs, n, TSRI_OPENCL_NEXT_PLAN, &chain));
+    TRY(make_chain(plan, needs, n, plans, &chain));
     const tsr_status status = order(dev, chain);
     if (status == TSR_OK && chain->order.state)
         list_chain(dev, chain);
@@ -341,8 +330,9 @@ tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_need *need
     if (!found) {
         TRY(make_chain(plan, needs, n, TSRI_OPENCL_THIS_PLAN, &chain));
         status = order(dev, chain);
-        if (status == TSR_OK)
-            status = build_ahead(plan, needs, n, chain);
+        /* The program for the next token is built where the plan's own is being built. */
+        if (status == TSR_OK && chain->order.state && next_differs(needs, n))
+            status = begin(plan, needs, n, TSRI_OPENCL_NEXT_PLAN);
     }
     if (status == TSR_OK)
         status = build(dev, chain);
@@ -355,6 +345,12 @@ tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_need *need
         list_chain(dev, chain);
     plan->chain = chain->program ? chain : NULL;
     return TSR_OK;
+}
+
+tsr_status tsri_opencl_chain_begin(tsr_plan *plan, const tsri_opencl_need *needs, size_t n) {
+    return has_builders(plan->dev) && !tsri_opencl_chain_for(plan)
+               ? begin(plan, needs, n, TSRI_OPENCL_THIS_PLAN)
+               : TSR_OK;
 }
 
 void tsri_opencl_chain_refuse(tsr_plan *plan) {

@@ -28,8 +28,7 @@ struct tsri_opencl_link {
     cl_kernel kernel;
 };
 
-/* Which plans need an instance: this one, and the one that takes the next token of its sequences.
- * Without either bit: one of the same model with another number of tokens. */
+/* Which plans need an instance: this one, and the one that takes the next token of its sequences. */
 enum { TSRI_OPENCL_THIS_PLAN = 1, TSRI_OPENCL_NEXT_PLAN = 2 };
 
 /* An instance that a plan of this model may need, and a step whose op it serves at these bounds. */
@@ -49,6 +48,8 @@ tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
 /* Finds or builds the program with the kernels of the plan's steps; a builder builds that for the
  * next token meanwhile. Where the plan's own does not build, plan->chain stays NULL. */
 tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_need *needs, size_t n);
+/* Tells a builder to build the program that the plan will choose, where no process has built it. */
+tsr_status tsri_opencl_chain_begin(tsr_plan *plan, const tsri_opencl_need *needs, size_t n);
 /* Gives up the plan's chain program, for this plan and later ones of the device. */
 void tsri_opencl_chain_refuse(tsr_plan *plan);
 /* Whether the step's kernels are in the plan's chain program. */
