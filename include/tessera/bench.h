@@ -176,6 +176,49 @@ TSR_API tsr_status tsr_bench(tsr_engine *engine, tsr_device *device, const char 
                              int (*row)(void *data, const tsr_bench_row *row), void *data,
                              tsr_bench_summary *summary);
 
+/* ---- the suite ---- */
+
+/** Of its rows: results of other versions are not compared with each other. */
+#define TSR_BENCH_SUITE_VERSION 1
+
+typedef struct tsr_bench_suite_options {
+    uint32_t struct_size, reserved;
+    /** "smoke" (two minutes on two cores), "laptop" (a quarter of an hour), "full"; NULL: "smoke" */
+    const char *class_name;
+    /** Parts of it, "peaks,decoder": peaks, decoder, bundled, encoder, translation, training, start;
+     * NULL: all. The peaks are always measured, because shares need them. */
+    const char *parts;
+    const char *model; /**< takes the place of the shape of its kind; NULL: none */
+    /** The command whose start is measured, [n_start]: it is to write something to its standard
+     * output. NULL: that part is left out. */
+    const char *const *start;
+    uint32_t n_start, reserved2;
+    /** Told before every run: what is measured, how many rows are done and how many there are;
+     * returns not 0 to cancel. May be NULL. */
+    int (*progress)(void *data, const char *what, uint32_t done, uint32_t rows);
+    void *progress_data;
+} tsr_bench_suite_options;
+
+/**
+ * Measures the fixed set of rows of docs/benchmark.md on a device: peaks, jobs of models whose
+ * weights are drawn from seeds or bundled, in f32, f16, q8 and q4, and starts of a process. Each
+ * row passes the gates of tsr_bench.
+ *
+ * engine  that of `device`; its reference device is opened for the gates
+ * options may be NULL
+ * row     called with each row as soon as it is measured; returns not 0 to cancel
+ * summary may be NULL
+ * owner   all arguments are borrowed for the call; what `row` is given is valid during its call
+ * thread  that of the device. Starts run other processes
+ * error   TSR_E_ARGUMENT   a class or a part that there is not
+ *         TSR_E_CANCELLED  progress or `row` asked for it
+ *         and those of tsr_model_open, of `model`. What goes wrong later is a row
+ */
+TSR_API tsr_status tsr_bench_suite(tsr_engine *engine, tsr_device *device,
+                                   const tsr_bench_suite_options *options,
+                                   int (*row)(void *data, const tsr_bench_row *row), void *data,
+                                   tsr_bench_summary *summary);
+
 /* ---- files ---- */
 
 /** The results of a run, as they are written to a file: docs/benchmark-schema.json. */

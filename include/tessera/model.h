@@ -52,8 +52,8 @@ typedef struct tsr_model_options {
 /**
  * Opens a model: a folder in Hugging Face's layout, a .gguf file, a llama2.c .bin file with
  * tokenizer.bin beside it, the name of a bundled model, or "shape:NAME", a model for measuring that
- * has random weights and no tokenizer: llama-110m, gpt2-124m, minilm, bert-base, transformer-base,
- * tiny. Everything is checked before the device is touched.
+ * has random weights and no tokenizer: llama-15m, llama-110m, smollm2-135m, llama-1b, gpt2-124m,
+ * minilm, bert-base, transformer-base, tiny. Everything is checked before the device is touched.
  *
  * name    NULL: the default bundled model
  * device  NULL: the model can be examined (info, tokenizer), but can't run

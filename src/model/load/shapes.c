@@ -17,6 +17,7 @@ typedef struct shape {
     int layers, heads, kv_heads;
     int64_t width, ffn, vocab, positions;
     json_t *(*config)(const struct shape *s);
+    bool tied; /* of a Llama: the embedding is the output matrix, too */
 } shape;
 
 static json_t *llama_config(const shape *s) {
@@ -25,7 +26,7 @@ static json_t *llama_config(const shape *s) {
                      "num_attention_heads", s->heads, "num_key_value_heads", s->kv_heads,
                      "intermediate_size", (json_int_t)s->ffn, "vocab_size", (json_int_t)s->vocab,
                      "max_position_embeddings", (json_int_t)s->positions, "rms_norm_eps", 1e-5,
-                     "rope_theta", 1e4, "hidden_act", "silu", "tie_word_embeddings", 0);
+                     "rope_theta", 1e4, "hidden_act", "silu", "tie_word_embeddings", s->tied);
 }
 
 static json_t *gpt2_config(const shape *s) {
@@ -55,14 +56,17 @@ static json_t *transformer_config(const shape *s) {
 }
 
 static const shape shapes[] = {
-    {"llama-110m", 12, 12, 12, 768, 2048, 32000, 2048, llama_config},
-    {"gpt2-124m", 12, 12, 12, 768, 3072, 50257, 1024, gpt2_config},
-    {"char-gpt", 4, 4, 4, 128, 512, 65, 64, gpt2_config},
-    {"gpt-10m", 6, 6, 6, 384, 1536, 65, 256, gpt2_config},
-    {"minilm", 6, 12, 12, 384, 1536, 30522, 512, bert_config},
-    {"bert-base", 12, 12, 12, 768, 3072, 30522, 512, bert_config},
-    {"transformer-base", 6, 8, 8, 512, 2048, 32000, 1024, transformer_config},
-    {"tiny", 2, 4, 2, 64, 160, 320, 512, llama_config}};
+    {"llama-110m", 12, 12, 12, 768, 2048, 32000, 2048, llama_config, false},
+    {"llama-15m", 6, 6, 6, 288, 768, 32000, 8192, llama_config, false},
+    {"smollm2-135m", 30, 9, 3, 576, 1536, 49152, 8192, llama_config, true},
+    {"llama-1b", 16, 32, 8, 2048, 8192, 128256, 131072, llama_config, true},
+    {"gpt2-124m", 12, 12, 12, 768, 3072, 50257, 1024, gpt2_config, false},
+    {"char-gpt", 4, 4, 4, 128, 512, 65, 64, gpt2_config, false},
+    {"gpt-10m", 6, 6, 6, 384, 1536, 65, 256, gpt2_config, false},
+    {"minilm", 6, 12, 12, 384, 1536, 30522, 512, bert_config, false},
+    {"bert-base", 12, 12, 12, 768, 3072, 30522, 512, bert_config, false},
+    {"transformer-base", 6, 8, 8, 512, 2048, 32000, 1024, transformer_config, false},
+    {"tiny", 2, 4, 2, 64, 160, 320, 512, llama_config, false}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 bool tsri_model_is_shape(const char *path) {

@@ -18,6 +18,10 @@ typedef struct tsri_task_sink {
     void *progress_data;
 } tsri_task_sink;
 
+/* What a run knows of the models that it had: f32's results, for the quality of other dtypes, and the
+ * hash of the weights. */
+typedef struct tsri_task_memo tsri_task_memo;
+
 /* A run on one device. */
 typedef struct tsri_task_bench {
     tsr_engine *engine;
@@ -27,6 +31,7 @@ typedef struct tsri_task_bench {
     tsri_run_peaks best, now; /* the device's peaks: the best so far, and the latest */
     uint64_t host_bytes;      /* the largest resident set so far, not counting that of the peaks */
     bool cpu;                 /* the device is the host's processor */
+    tsri_task_memo *memo;     /* NULL: nothing is kept from one model to the next */
 } tsri_task_bench;
 
 /* A row that is being made, with what it owns. */
@@ -69,6 +74,7 @@ void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab);
 /* ---- peaks.c ---- */
 
 /* Makes a row of each peak, and sets those of the run. */
+uint32_t tsri_task_bench_peak_count(void);
 tsr_status tsri_task_bench_peaks(tsri_task_bench *b);
 /* Measures those peaks again that the run has; the memory that this takes is left out of the
  * host's. */
@@ -131,9 +137,17 @@ typedef struct tsri_task_identity {
     tsr_bench_model model;
     char dtype[16], kept[16], hash[65];
 } tsri_task_identity;
-/* `dtype`: as in tsr_model_options. Reads all weights once, for their hash. */
-tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype,
+/* `dtype`: as in tsr_model_options. Reads all weights once, for their hash, unless that is `known`
+ * (NULL: it is not). */
+tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype, const char *known,
                               tsri_task_identity *out);
+
+/* ---- start.c ---- */
+
+/* Makes the rows of a process from its start to the first byte of its output: with empty caches of
+ * Tessera and of the drivers ("cold start"), and with full ones ("warm start"). */
+tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command, size_t n);
+enum { TSRI_TASK_BENCH_STARTS = 2 };
 
 /* ---- gate.c ---- */
 

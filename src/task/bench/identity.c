@@ -62,7 +62,7 @@ static void class_of(const char *dtype, char out[16]) {
     snprintf(out, 16, "%.*s", *dtype == 'q' ? 2 : 15, dtype);
 }
 
-tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype,
+tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype, const char *known,
                               tsri_task_identity *out) {
     const tsri_model *m = tsri_model_of(model);
     tsr_model_memory memory = {.struct_size = sizeof memory};
@@ -73,7 +73,10 @@ tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype
     if (dtype)
         class_of(tsri_tensor_dtype_name(dtype), out->dtype);
     class_of(dtype ? tsri_tensor_dtype_name(dtype) : figures.kept, out->kept);
-    TRY(hash_weights(m->archive, out->hash));
+    if (known)
+        snprintf(out->hash, sizeof out->hash, "%s", known);
+    else
+        TRY(hash_weights(m->archive, out->hash));
     out->model.dtype = dtype ? out->dtype : NULL;
     out->model.kept = out->kept;
     out->model.hash = out->hash;

@@ -417,19 +417,26 @@ static void judge_quality(subject *s, const tsri_task_quality *f32, const tsri_t
                  s->identity.kept, 100 * s->quality.kept, 100 * s->quality.least);
 }
 
-/* A failure of the quality's measurement is told, and does not cost the rows their rates: the model
- * may fit the device in its dtype alone. */
+/* Compares with f32, or keeps what f32 gave for the dtypes that follow. A failure of the measurement
+ * is told, and does not cost the rows their rates: the model may fit the device in its dtype
+ * alone. */
 static tsr_status pass_quality(subject *s, tsr_status known, const tsri_task_quality *f32,
                                tsri_task_gate *got) {
+    tsri_task_memo *memo = s->b->memo;
     tsri_task_quality mine = {0};
+    const bool reduced = strcmp(s->identity.kept, "f32") != 0;
     tsr_status status = known;
-    if (!strcmp(s->identity.kept, "f32") || s->status != TSR_BENCH_OK)
+    if (s->status != TSR_BENCH_OK || (!reduced && !memo))
         return TSR_OK;
     if (status == TSR_OK)
         status = tsri_task_quality_measure(s->model, got, &mine);
-    if (status == TSR_OK)
+    if (status == TSR_OK && reduced)
         judge_quality(s, f32, &mine);
-    else if (status != TSR_E_CANCELLED)
+    else if (status == TSR_OK && !memo->has_f32) {
+        memo->f32 = mine;
+        memo->has_f32 = true;
+        mine = (tsri_task_quality){0};
+    } else if (status != TSR_OK && status != TSR_E_CANCELLED)
         snprintf(s->note, sizeof s->note, "its quality was not compared with f32's: %s",
                  tsr_error_last());
     tsri_task_quality_clear(&mine);
@@ -449,30 +456,41 @@ static bool is_reduced(const char *name, const tsr_model_options *options) {
     return reduced;
 }
 
+/* Opens the model on the device and says what it is. */
+static tsr_status open_model(subject *s, const char *name, const tsr_model_options *options) {
+    tsri_task_memo *memo = s->b->memo;
+    TRY(tsri_task_bench_tell(s->b->sink, name));
+    TRY(tsr_model_open(name, s->b->device, options, &s->model));
+    TRY(tsri_task_identify(s->model, name, options->dtype, memo && *memo->hash ? memo->hash : NULL,
+                           &s->identity));
+    if (memo)
+        memcpy(memo->hash, s->identity.hash, sizeof memo->hash);
+    return TSR_OK;
+}
+
 static tsr_status pass_gates(subject *s, const char *name, const tsr_model_options *options) {
+    tsri_task_memo *memo = s->b->memo;
     tsri_task_gate got = {0}, want = {0};
-    tsri_task_quality f32 = {0};
+    tsri_task_quality own = {0};
     tsr_status known = TSR_OK;
+    if (memo)
+        tsri_task_memo_begin(memo, name);
     tsr_status status = run_reference(s, name, options, &want);
-    if (status == TSR_OK && is_reduced(name, options))
-        known = measure_f32(s, name, options, &f32);
+    if (status == TSR_OK && !(memo && memo->has_f32) && is_reduced(name, options))
+        known = measure_f32(s, name, options, &own);
     if (known == TSR_E_CANCELLED)
         status = known;
     if (status == TSR_OK)
-        status = tsri_task_bench_tell(s->b->sink, name);
-    if (status == TSR_OK)
-        status = tsr_model_open(name, s->b->device, options, &s->model);
-    if (status == TSR_OK)
-        status = tsri_task_identify(s->model, name, options->dtype, &s->identity);
+        status = open_model(s, name, options);
     if (status == TSR_OK)
         status = tsri_task_gate_run(s->model, true, &got);
     if (status == TSR_OK)
         judge(s, &got, &want);
     if (status == TSR_OK)
-        status = pass_quality(s, known, &f32, &got);
+        status = pass_quality(s, known, memo && memo->has_f32 ? &memo->f32 : &own, &got);
     tsri_task_gate_clear(&got);
     tsri_task_gate_clear(&want);
-    tsri_task_quality_clear(&f32);
+    tsri_task_quality_clear(&own);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "tessera/evaluate.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Shakespeare, sonnets 18 and 116. */
@@ -84,4 +85,16 @@ tsr_bench_quality tsri_task_quality_compare(const tsri_task_quality *f32,
         q.f32 = 1;
     }
     return q;
+}
+
+void tsri_task_memo_clear(tsri_task_memo *memo) {
+    tsri_task_quality_clear(&memo->f32);
+    *memo = (tsri_task_memo){0};
+}
+
+void tsri_task_memo_begin(tsri_task_memo *memo, const char *name) {
+    if (!strcmp(memo->name, name))
+        return;
+    tsri_task_memo_clear(memo);
+    snprintf(memo->name, sizeof memo->name, "%s", name);
 }

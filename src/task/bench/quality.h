@@ -19,4 +19,14 @@ void tsri_task_quality_clear(tsri_task_quality *quality);
 tsr_bench_quality tsri_task_quality_compare(const tsri_task_quality *f32,
                                             const tsri_task_quality *got, const char *class_name);
 
+/* What is known of the model that a run had last. */
+struct tsri_task_memo {
+    char name[256], hash[65]; /* hash "": not known */
+    bool has_f32;
+    tsri_task_quality f32;
+};
+/* Empties it, unless it is about this model. */
+void tsri_task_memo_begin(tsri_task_memo *memo, const char *name);
+void tsri_task_memo_clear(tsri_task_memo *memo);
+
 #endif

@@ -99,7 +99,9 @@ tsr_status tsri_task_sample(const tsri_task_rule *rule,
     bool steady = false, unsure = false;
     double total = 0;
     out->n = 0;
-    TRY(warm_up(rule, once, data, out, &steady));
+    out->warmup = 0;
+    if (!rule->cold)
+        TRY(warm_up(rule, once, data, out, &steady));
     while (out->n < rule->most && (!out->n || total < rule->most_seconds) &&
            (out->n < rule->least || total < rule->least_seconds)) {
         TRY(tsri_base_grow(&out->values, &out->room, out->n + 1, sizeof *out->values));
@@ -107,6 +109,7 @@ tsr_status tsri_task_sample(const tsri_task_rule *rule,
         total += out->values[out->n++];
     }
     TRY(wide(out->values, out->n, &unsure));
-    out->noisy = unsure || (!steady && out->n >= LAST && !tsri_task_steady(out->values, out->n));
+    out->noisy = unsure || (!steady && !rule->cold && out->n >= LAST &&
+                            !tsri_task_steady(out->values, out->n));
     return TSR_OK;
 }

@@ -13,6 +13,7 @@
 typedef struct tsri_task_rule {
     uint32_t least, most; /* samples */
     double least_seconds, most_seconds;
+    bool cold; /* the first run counts: there is no warm-up */
 } tsri_task_rule;
 
 typedef struct tsri_task_samples {

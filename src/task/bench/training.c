@@ -173,7 +173,7 @@ static tsr_status measure(tsri_task_bench *b, const char *name, tsri_task_identi
     const double tokens = (double)(row->batch * row->tokens);
     tsr_bench_training *t = NULL;
     TRY(tsr_bench_training_create(name, b->device, (uint32_t)row->batch, row->tokens, &t));
-    tsr_status status = tsri_task_identify(t->model, name, TSR_F32, identity);
+    tsr_status status = tsri_task_identify(t->model, name, TSR_F32, NULL, identity);
     if (status == TSR_OK)
         status = tsri_task_bench_time(b, draft, tokens, once, t);
     if (status == TSR_OK) {

@@ -15,9 +15,10 @@ static double pairs(double first, double n) {
 
 tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, tsr_bench_row *row) {
     tsri_model *m = tsri_model_of(model);
-    const bool prompt = row->kind == TSR_BENCH_PROMPT;
+    const bool encoder = row->kind == TSR_BENCH_EMBED,
+               prompt = encoder || row->kind == TSR_BENCH_PROMPT;
     const int64_t T = prompt ? row->tokens : 1, steps = prompt ? 1 : row->tokens;
-    const int64_t sizes[TSR_SYMBOLS] = {row->batch, T, 1, 1, row->batch};
+    const int64_t sizes[TSR_SYMBOLS] = {row->batch, T, encoder ? T : 1, 1, row->batch};
     tsri_session *session = NULL;
     tsri_run_plan *plan = NULL;
     tsri_run_work work;
@@ -32,7 +33,10 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, t
     tsri_session_destroy(&session);
     TRY(status);
     tsri_model_measure(m, &figures);
-    const double seen = (double)row->batch * pairs((double)row->depth, (double)row->tokens),
+    /* What a decoder's tokens see of others is not in the plan's work; an encoder's is. */
+    const double seen = encoder
+                            ? 0
+                            : (double)row->batch * pairs((double)row->depth, (double)row->tokens),
                  keys = (double)row->batch * (prompt ? (double)(row->depth + row->tokens)
                                                      : pairs((double)row->depth, (double)steps));
     double flops[TSRI_RUN_COMPUTES];
@@ -42,10 +46,11 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, t
     row->flops = 0;
     for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
         row->flops += flops[i];
-    row->bytes =
-        (double)work.weight_bytes * (double)steps + (double)figures.kv_bytes_per_token * keys;
+    row->bytes = (double)work.weight_bytes * (double)steps +
+                 (encoder ? 0 : (double)figures.kv_bytes_per_token * keys);
     row->launches = launches * (uint64_t)steps;
-    tsri_task_bench_share(peaks, flops, (double)(row->batch * row->tokens), row);
+    tsri_task_bench_share(peaks, flops, (double)(encoder ? row->batch : row->batch * row->tokens),
+                          row);
     return TSR_OK;
 }
 

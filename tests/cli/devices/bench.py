@@ -175,7 +175,7 @@ def test_a_wrong_kernel_has_no_rate(folder):
 
 def test_a_model_that_is_not_there(_):
     """It is refused before anything is measured."""
-    told = refused(2, "no shape has the name \"huge\"; the shapes are llama-110m, gpt2-124m", "bench", *REFERENCE, "-q", "--shape", "huge", "--json")
+    told = refused(2, "no shape has the name \"huge\"; the shapes are llama-110m, llama-15m, smollm2-135m, llama-1b, gpt2-124m", "bench", *REFERENCE, "-q", "--shape", "huge", "--json")
     equal(told.out, b"")
     equal(refused(3, "nosuch is neither a folder or file here", "bench", *REFERENCE, "-q", "-m", "nosuch").out, b"")
 

@@ -2,6 +2,7 @@
  */
 #include "cli/base/watch.h"
 #include "cli/commands/bench/format.h"
+#include "cli/commands/bench/suite.h"
 #include "cli/commands/commands.h"
 
 #include <stdlib.h>
@@ -70,19 +71,6 @@ static int tell(void *data, const char *what) {
     return tsri_cli_signal();
 }
 
-/* What is known about the device in use. */
-static int find_info(job *j) {
-    const char *told = tsr_device_describe(j->app.device);
-    for (size_t i = 0; i < tsr_device_count(j->app.engine); i++) {
-        j->info = (tsr_device_info){.struct_size = sizeof j->info};
-        j->info.facts.struct_size = sizeof j->info.facts;
-        if (tsr_device_info_get(j->app.engine, i, &j->info) == TSR_OK &&
-            strstr(told, j->info.facts.name) && strstr(told, j->info.facts.platform))
-            return CLI_OK;
-    }
-    return tsri_cli_fail(CLI_DEVICE, "%s: there is no device of this name", told);
-}
-
 static int bench_device(job *j) {
     const tsr_bench_options options = {.struct_size = sizeof options,
                                        .repeats = (uint32_t)j->repeats,
@@ -101,7 +89,7 @@ static int bench_device(job *j) {
     tsr_bench_summary summary = {.struct_size = sizeof summary};
     int code = tsri_cli_open_device(&j->app);
     if (code == CLI_OK)
-        code = find_info(j);
+        code = tsri_cli_bench_find(&j->app, &j->info);
     if (code != CLI_OK)
         return code;
     j->subject = (tsri_cli_bench_subject){.model = j->peaks_alone ? NULL : j->name,
@@ -118,23 +106,8 @@ static int bench_device(job *j) {
     return code != CLI_OK ? code : summary.failed_accuracy + summary.errors ? CLI_MISS : CLI_OK;
 }
 
-/* Benchmarks every usable device but the reference, one after the other. */
-static int bench_all(job *j) {
-    int worst = tsri_cli_open_engine(&j->app);
-    for (size_t i = 0;
-         worst <= CLI_MISS && i < tsr_device_count(j->app.engine) && !tsri_cli_signal(); i++) {
-        tsr_device_info info = {.struct_size = sizeof info};
-        char number[24];
-        info.facts.struct_size = sizeof info.facts;
-        if (tsr_device_info_get(j->app.engine, i, &info) != TSR_OK || !info.facts.usable ||
-            !strcmp(info.backend, "reference"))
-            continue;
-        snprintf(number, sizeof number, "%zu", i);
-        j->app.device_name = number;
-        const int code = bench_device(j);
-        worst = code > worst ? code : worst;
-    }
-    return worst;
+static int run_one(void *data) {
+    return bench_device(data);
 }
 
 static int prepare(job *j) {
@@ -171,8 +144,7 @@ static int run(job *j) {
                                     &options, &j->writer);
     tsri_cli_watch_patience(CLI_END_MS);
     if (code == CLI_OK)
-        code = j->app.device_name && !strcmp(j->app.device_name, "all") ? bench_all(j)
-                                                                        : bench_device(j);
+        code = tsri_cli_bench_devices(&j->app, run_one, j);
     return tsri_cli_bench_end(&j->writer, code, tsri_cli_signal() != 0);
 }
 
@@ -187,7 +159,7 @@ static const tsri_cli_option *device_options(tsri_cli_app *app) {
     return rows;
 }
 
-int tsri_cli_bench(int argc, char **argv) {
+static int bench(int argc, char **argv) {
     job j = {.format_name = "md",
              .prompts = "512",
              .generates = "128",
@@ -197,8 +169,8 @@ int tsri_cli_bench(int argc, char **argv) {
              .repeats = 5};
     const tsri_cli_option own[] = {
         {"shape", 0, CLI_TEXT, &j.shape, "NAME",
-         "measure a model with random weights instead: llama-110m, gpt2-124m, gpt-10m, char-gpt or "
-         "tiny",
+         "measure a model with random weights instead: llama-15m, llama-110m, smollm2-135m, "
+         "llama-1b, gpt2-124m, gpt-10m, char-gpt or tiny",
          0, 0, NULL},
         {"n-prompt", 'p', CLI_TEXT, &j.prompts, "N,..",
          "read prompts of N tokens (default: 512); 0: none", 0, 0, NULL},
@@ -226,7 +198,9 @@ int tsri_cli_bench(int argc, char **argv) {
                                        tsri_cli_common_options(&j.app),
                                        NULL};
     int code =
-        tsri_cli_parse(argc, argv, "tessera bench [-m MODEL | --shape NAME] [--device D|all]",
+        tsri_cli_parse(argc, argv,
+                       "tessera bench [-m MODEL | --shape NAME] [--device D|all]\n       tessera "
+                       "bench suite [--class NAME] [--device D|all] [-o FILE]",
                        "Measures a device's peaks, then a model's prompt processing, generation "
                        "and training steps: median,\nspread, share of the roofline, and memory. No "
                        "rate is given where the logits differ from the\nreference's.",
@@ -237,4 +211,16 @@ int tsri_cli_bench(int argc, char **argv) {
         code = run(&j);
     free(j.name);
     return tsri_cli_close(&j.app, code);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} verbs[] = {{"suite", tsri_cli_bench_suite}};
+
+int tsri_cli_bench(int argc, char **argv) {
+    for (size_t i = 0; argc > 1 && i < sizeof verbs / sizeof *verbs; i++)
+        if (!strcmp(argv[1], verbs[i].name))
+            return verbs[i].run(argc - 1, argv + 1);
+    return bench(argc, argv);
 }

@@ -1,0 +1,159 @@
+/* cli/commands/bench/suite.c - tessera bench suite: the fixed set of peaks and jobs, on one device or
+ * all. */
+#include "cli/commands/bench/suite.h"
+#include "cli/base/watch.h"
+#include "cli/commands/bench/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_START = 16, PATH = 4096, DRAW_MS = 200 };
+
+typedef struct job {
+    tsri_cli_app app;
+    const char *class_name, *parts, *path, *format_name;
+    tsri_cli_bench_writer writer;
+    tsri_cli_bench_subject subject;
+    char told[96]; /* what was last said to be measured */
+    uint64_t begun, drawn;
+    char self[PATH];
+    bool headed; /* the device was written */
+} job;
+
+static int show(void *data, const tsr_bench_row *row) {
+    job *j = data;
+    tsri_cli_clear_progress(&j->app);
+    int code = j->headed ? CLI_OK : tsri_cli_bench_device(&j->writer, &j->subject);
+    j->headed = true;
+    if (code == CLI_OK)
+        code = tsri_cli_bench_row(&j->writer, &j->subject, row);
+    return tsri_cli_signal() || j->app.stopped || code != CLI_OK;
+}
+
+/* "about 3:20 left": the rows left take as long as those that are done did, in the mean. */
+static void print_left(const job *j, uint32_t done, uint32_t rows, char out[48]) {
+    const uint64_t took = (tsri_cli_now_ns() - j->begun) / 1000000000;
+    *out = 0;
+    if (done < 3 || rows < done)
+        return;
+    const uint64_t left = took * (rows - done) / done;
+    snprintf(out, 48, ", about %" PRIu64 ":%02" PRIu64 " left", left / 60, left % 60);
+}
+
+/* Told before every run. On a terminal a line is drawn again; in a log each row has a line, with -v. */
+static int tell(void *data, const char *what, uint32_t done, uint32_t rows) {
+    job *j = data;
+    const bool terminal = tsri_cli_is_terminal(2), other = strcmp(what, j->told) != 0;
+    const uint64_t now = tsri_cli_now_ns();
+    char left[48];
+    print_left(j, done, rows, left);
+    if (j->app.quiet)
+        return tsri_cli_signal();
+    if (terminal && (other || now - j->drawn > DRAW_MS * UINT64_C(1000000))) {
+        tsri_cli_clear_progress(&j->app);
+        fprintf(stderr, "\r\033[K%u of %u rows: %s%s", done, rows, what, left);
+        j->app.progress_shown = true;
+        j->drawn = now;
+    } else if (!terminal && other && j->app.verbose)
+        tsri_cli_note(&j->app, "%u of %u rows: %s%s", done, rows, what, left);
+    snprintf(j->told, sizeof j->told, "%s", what);
+    return tsri_cli_signal();
+}
+
+/* Starts of this program on the same device: `generate` with the bundled model. */
+static uint32_t start_command(job *j, const char *argv[MOST_START]) {
+    const ssize_t n = readlink("/proc/self/exe", j->self, sizeof j->self - 1);
+    const char *const words[] = {j->self, "generate", "-m", "shakespeare", "-p",
+                                 "To be", "-n",       "1",  "-q"};
+    uint32_t count = 0;
+    if (n <= 0)
+        return 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        argv[count++] = words[i];
+    if (j->app.device_name) {
+        argv[count++] = "--device";
+        argv[count++] = j->app.device_name;
+    }
+    return count;
+}
+
+static int bench_device(job *j) {
+    const char *start[MOST_START];
+    tsr_bench_summary summary = {.struct_size = sizeof summary};
+    tsr_device_info info;
+    int code = tsri_cli_open_device(&j->app);
+    if (code == CLI_OK)
+        code = tsri_cli_bench_find(&j->app, &info);
+    if (code != CLI_OK)
+        return code;
+    const uint32_t n_start = start_command(j, start);
+    const tsr_bench_suite_options options = {.struct_size = sizeof options,
+                                             .class_name = j->class_name,
+                                             .parts = j->parts,
+                                             .model = j->app.model_name,
+                                             .start = n_start ? start : NULL,
+                                             .n_start = n_start,
+                                             .progress = tell,
+                                             .progress_data = j};
+    j->begun = tsri_cli_now_ns();
+    j->subject = (tsri_cli_bench_subject){.device = &info, .threads = j->app.threads};
+    j->headed = false;
+    const tsr_status status =
+        tsr_bench_suite(j->app.engine, j->app.device, &options, show, j, &summary);
+    tsri_cli_clear_progress(&j->app);
+    tsr_device_close(&j->app.device);
+    code = tsri_cli_run_status(status);
+    return code != CLI_OK ? code : summary.failed_accuracy + summary.errors ? CLI_MISS : CLI_OK;
+}
+
+static int run_one(void *data) {
+    return bench_device(data);
+}
+
+static int run(job *j) {
+    const tsr_bench_file_options options = {.struct_size = sizeof options,
+                                            .version = TSR_BENCH_SUITE_VERSION,
+                                            .name = "suite",
+                                            .class_name = j->class_name};
+    int code = tsri_cli_bench_begin(&j->app, j->app.json ? "json" : j->format_name, j->path,
+                                    &options, &j->writer);
+    tsri_cli_watch_patience(CLI_END_MS);
+    if (code == CLI_OK)
+        code = tsri_cli_bench_devices(&j->app, run_one, j);
+    return tsri_cli_bench_end(&j->writer, code, tsri_cli_signal() != 0);
+}
+
+int tsri_cli_bench_suite(int argc, char **argv) {
+    job j = {.class_name = "smoke", .format_name = "md"};
+    const tsri_cli_option own[] = {
+        {"class", 0, CLI_TEXT, &j.class_name, "NAME",
+         "smoke (2 minutes on 2 cores), laptop (15 minutes) or full (default: smoke)", 0, 0, NULL},
+        {"parts", 0, CLI_TEXT, &j.parts, "LIST",
+         "only some of peaks, decoder, bundled, encoder, translation, training, start; the peaks "
+         "are always measured",
+         0, 0, NULL},
+        {"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL",
+         "measure this model in place of the shape of its kind", 0, 0, NULL},
+        {"output", 'o', CLI_TEXT, &j.path, "FILE",
+         "write the results to this JSON file, too (docs/benchmark.md)", 0, 0, NULL},
+        {"format", 0, CLI_TEXT, &j.format_name, "md|csv|json|jsonl",
+         "print the results as a Markdown table, CSV, JSON or JSON Lines (default: md)", 0, 0,
+         NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app), NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera bench suite [--class NAME] [--device D|all] [-o FILE]",
+        "Measures a fixed set: a device's peaks; prompts, generation, requests, vectors, "
+        "translations and\ntraining steps of models with random or bundled weights, in f32, f16, "
+        "q8 "
+        "and q4; and starts of\ntessera itself. Rows whose results are wrong have no rate. After "
+        "Ctrl-C, what was measured is\nwritten, and marked as partial.",
+        tables, NULL);
+    if (code == CLI_OK)
+        code = run(&j);
+    return tsri_cli_close(&j.app, code);
+}

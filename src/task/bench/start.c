@@ -1,0 +1,166 @@
+/* task/bench/start.c - times a process from its start to the first byte that it writes. */
+#include "task/bench/bench.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Where Tessera and drivers keep what they built: pocl, Mesa, NVIDIA, Intel. */
+static const char *const caches[] = {"TESSERA_CACHE", "POCL_CACHE_DIR", "MESA_SHADER_CACHE_DIR",
+                                     "CUDA_CACHE_PATH", "NEO_CACHE_DIR"};
+enum { CACHES = sizeof caches / sizeof *caches, FOLDER = 64, SET = 128 };
+
+typedef struct start {
+    char **argv, **envp; /* NULL-ended; envp's first CACHES entries are `set` */
+    char folder[FOLDER], set[CACHES][SET];
+    bool cold; /* each run has an empty folder */
+    uint64_t memory;
+} start;
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where) {
+    (void)facts;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static void remove_folder(start *s) {
+    if (*s->folder)
+        nftw(s->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    *s->folder = 0;
+}
+
+static tsr_status make_folder(start *s) {
+    const char *place = getenv("TMPDIR");
+    remove_folder(s);
+    if (!place || strlen(place) > 32)
+        place = "/tmp";
+    snprintf(s->folder, sizeof s->folder, "%s/tessera-start-XXXXXX", place);
+    if (!mkdtemp(s->folder)) {
+        *s->folder = 0;
+        return tsri_base_fail(TSR_E_IO, "no folder for caches can be made in %s: %s", place,
+                              strerror(errno));
+    }
+    for (int i = 0; i < CACHES; i++)
+        snprintf(s->set[i], SET, "%s=%s", caches[i], s->folder);
+    return TSR_OK;
+}
+
+/* The environment of this process with other caches. */
+static tsr_status make_environment(start *s) {
+    size_t n = 0, kept = CACHES;
+    while (environ[n])
+        n++;
+    TRY(tsri_base_new(n + CACHES + 1, sizeof *s->envp, &s->envp));
+    for (int i = 0; i < CACHES; i++)
+        s->envp[i] = s->set[i];
+    for (size_t i = 0; i < n; i++) {
+        bool ours = false;
+        for (int c = 0; c < CACHES; c++)
+            ours = ours || (!strncmp(environ[i], caches[c], strlen(caches[c])) &&
+                            environ[i][strlen(caches[c])] == '=');
+        if (!ours)
+            s->envp[kept++] = environ[i];
+    }
+    return TSR_OK;
+}
+
+/* Starts it with its output in a pipe, and what it says elsewhere dropped. */
+static tsr_status spawn(const start *s, pid_t *pid, int *out) {
+    posix_spawn_file_actions_t actions;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return tsri_base_fail(TSR_E_IO, "there is no pipe: %s", strerror(errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    const int code = posix_spawn(pid, s->argv[0], &actions, NULL, s->argv, s->envp);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    *out = ends[0];
+    if (code == 0)
+        return TSR_OK;
+    close(ends[0]);
+    return tsri_base_fail(TSR_E_IO, "%s does not start: %s", s->argv[0], strerror(code));
+}
+
+static tsr_status once(void *data, double *seconds) {
+    start *s = data;
+    char bytes[4096];
+    struct rusage used = {0};
+    int out = -1, how = 0;
+    pid_t pid = 0;
+    if (s->cold || !*s->folder)
+        TRY(make_folder(s));
+    const uint64_t begun = tsri_base_now_ns();
+    TRY(spawn(s, &pid, &out));
+    ssize_t n = read(out, bytes, sizeof bytes);
+    *seconds = (double)(tsri_base_now_ns() - begun) * 1e-9;
+    const bool wrote = n > 0;
+    while (n > 0)
+        n = read(out, bytes, sizeof bytes);
+    close(out);
+    if (wait4(pid, &how, 0, &used) == pid && (uint64_t)used.ru_maxrss * 1024 > s->memory)
+        s->memory = (uint64_t)used.ru_maxrss * 1024;
+    if (wrote && WIFEXITED(how) && WEXITSTATUS(how) == 0)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_DEVICE, "%s %s ended with %s %d%s", s->argv[0],
+                          s->argv[1] ? s->argv[1] : "", WIFEXITED(how) ? "code" : "signal",
+                          WIFEXITED(how) ? WEXITSTATUS(how) : WTERMSIG(how),
+                          wrote ? "" : " and wrote nothing");
+}
+
+static tsr_status make_row(tsri_task_bench *b, start *s) {
+    tsri_task_bench other = *b;
+    tsri_task_draft draft;
+    tsri_task_draft_begin(&draft, TSR_BENCH_START, "s", "%s start", s->cold ? "cold" : "warm");
+    draft.row.scenario = TSR_BENCH_SINGLE_STREAM;
+    other.rule.cold = s->cold;
+    if (s->cold) /* a cold start takes seconds */
+        other.rule.least = other.rule.least < 3 ? other.rule.least : 3;
+    tsr_status status = tsri_task_bench_time(&other, &draft, 1, once, s);
+    b->now = other.now;
+    b->best = other.best;
+    if (status == TSR_E_CANCELLED) {
+        tsri_task_draft_clear(&draft);
+        return status;
+    }
+    if (status != TSR_OK)
+        tsri_task_draft_fail(&draft, status);
+    draft.row.host_bytes = s->memory;
+    tsri_task_bench_doubt(b, &draft);
+    return tsri_task_draft_emit(&draft, b->sink);
+}
+
+tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command, size_t n) {
+    start s = {.cold = true};
+    tsr_status status = tsri_base_new(n + 1, sizeof *s.argv, &s.argv);
+    for (size_t i = 0; i < n && status == TSR_OK; i++)
+        s.argv[i] = (char *)command[i];
+    if (status == TSR_OK)
+        status = make_environment(&s);
+    if (status == TSR_OK)
+        status = make_row(b, &s);
+    s.cold = false; /* the caches of the last cold start are full */
+    if (status == TSR_OK)
+        status = make_row(b, &s);
+    remove_folder(&s);
+    free(s.argv);
+    free(s.envp);
+    return status;
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""tessera bench suite: its parts, its states, its progress, and what is kept of a run that was stopped."""
+
+import json
+import signal
+import subprocess
+import time
+
+from support.command import COMMAND, DEVICE, GOLDEN, environment, equal, has_device, main, refused, run
+from support.schema import results
+
+REFERENCE = ("--device", "reference")
+PEAKS = 9  # rows of peaks, which come first
+
+
+def jobs(told):
+    return [r for r in told["rows"] if r["kind"] != "peak"]
+
+
+def names(told):
+    return [(r["test"], r["class"], r["batch"]) for r in jobs(told)]
+
+
+def test_parts_of_it(_):
+    done = run("bench", "suite", *REFERENCE, "--parts", "training,peaks", "--json", "-v")
+    told = results(done.out)
+    equal((told["suite"]["name"], told["suite"]["class"], told["suite"]["version"], told["suite"]["partial"]), ("suite", "smoke", 1, False))
+    equal(names(told), [("train64", "f32", 8)])
+    row = jobs(told)[0]
+    assert row["status"] == "ok" and row["samples"] and row["warmup"] >= 1 and row["gate"]["error"] <= row["gate"]["bound"], row
+    assert f"{PEAKS} of {PEAKS + 1} rows: train64, about 0:" in done.err, done.err
+    assert "rows:" not in run("bench", "suite", *REFERENCE, "--parts", "peaks", "--json", "-q").err
+
+
+def test_starts_of_a_process(folder):
+    """A cold start has caches of its own: the user's stay as they are. The model and the device are the command's."""
+    env = environment(TESSERA_CACHE=folder / "cache", TMPDIR=folder)
+    told = results(run("bench", "suite", *REFERENCE, "--parts", "start", "--json", env=env).out)
+    equal(names(told), [("cold start", None, None), ("warm start", None, None)])
+    for r in jobs(told):
+        equal((r["unit"], r["better"], r["scenario"], r["status"]), ("s", "lower", "single-stream", "ok"), r["reason"])
+        assert 0.001 < r["lowest"] <= r["median"] <= r["p90"] <= r["highest"] < 60 and r["memory"]["host"] > 1 << 20, r
+    equal([r["warmup"] > 0 for r in jobs(told)], [False, True])
+    equal([path.name for path in folder.iterdir() if path.name.startswith("tessera-start")], [], "its folders are left")
+    broken = results(run("bench", "suite", *REFERENCE, "--parts", "start", "--json", code=1, env=environment(TMPDIR=folder / "no")).out)
+    equal([(r["status"], r["median"]) for r in jobs(broken)], [("error", None)] * 2)
+    assert "no folder for caches can be made" in jobs(broken)[0]["reason"], broken
+
+
+def test_a_model_takes_the_place_of_its_kind(_):
+    told = results(run("bench", "suite", *REFERENCE, "--parts", "encoder", "-m", GOLDEN / "bert" / "base", "--json", code=None).out)
+    equal({m["name"] for m in told["models"]}, {str(GOLDEN / "bert" / "base")})
+    equal({(t, c, b) for t, c, b in names(told)}, {("embed16", c, b) for c in ("f32", "q8") for b in (1, 32)})
+    for r in jobs(told):
+        assert r["quality"] is None if r["class"] == "f32" else r["quality"]["measure"] == "cosine", r
+        assert r["unit"] == "sentences/s" and r["flops"] > 0, r
+    single, many = jobs(told)[:2]
+    assert 31 < many["flops"] / single["flops"] < 33, "32 times the texts, 32 times the work"
+    refused(3, "nosuch is neither a folder or file here", "bench", "suite", *REFERENCE, "-q", "-m", "nosuch", "--json")
+
+
+def test_translations(_):
+    told = results(run("bench", "suite", *REFERENCE, "--parts", "translation", "-m", GOLDEN / "marian", "--json", code=None).out)
+    equal(names(told), [("translate16+24", "f32", 1), ("translate16+24", "f32", 8), ("translate16+24", "q8", 1)])
+    for r in jobs(told):
+        assert r["status"] == "ok" and r["tokens"] == 24 and r["depth"] == 16 and r["median"] > 0, r
+    equal({m["name"] for m in told["models"]}, {str(GOLDEN / "marian")})
+
+
+def stop(arguments, env, after):
+    """Interrupts the command once `after` is in what it says, and gives its output."""
+    process = subprocess.Popen([COMMAND, "bench", "suite", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    said = b""
+    while after not in said:
+        line = process.stderr.readline()
+        assert line, f"it ended before: {said}"
+        said += line
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate()
+    return process.returncode, out
+
+
+def test_what_was_measured_is_kept(folder):
+    path = folder / "run.json"
+    code, out = stop([*REFERENCE, "--parts", "decoder", "-v", "-o", path], environment(), b" of 25 rows: the reference")
+    equal(code, 128 + signal.SIGINT)
+    told = results(path.read_bytes())
+    assert told["suite"]["partial"] and PEAKS <= len(told["rows"]) < 25, told["suite"]
+    assert out.decode().count("\n| ") >= PEAKS, out
+    equal([p.name for p in folder.iterdir()], ["run.json"])
+
+
+def test_on_the_device(_):
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    told = results(run("bench", "suite", "--device", DEVICE, "--parts", "training", "--format", "json").out)
+    equal(names(told), [("train64", "f32", 8)])
+    row = jobs(told)[0]
+    assert row["status"] in ("ok", "throttled") and row["bound_by"] == "arithmetic" and row["peaks"]["after"]["fma_f32"] > 0, row
+    lines = [json.loads(line) for line in run("bench", "suite", "--device", DEVICE, "--parts", "peaks", "--format", "jsonl").text.splitlines()]
+    equal(sum("row" in line for line in lines), PEAKS)
+
+
+def test_refused(_):
+    for code, fragment, *arguments in ((2, 'the class "huge": give smoke, laptop or full', "--class", "huge"), (2, 'no part "heads": give some of', "--parts", "peaks,heads"),
+                                       (2, "--format xml: give md", "--format", "xml"), (2, "takes no operands", "x"), (4, 'device "nosuch" fits none', "--device", "nosuch")):
+        refused(code, fragment, "bench", "suite", "-q", *(() if "--device" in arguments else REFERENCE), *arguments, lines=None)
+
+
+main(globals())
