@@ -105,7 +105,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll 2
     for (int i = lane; i < tiles * BLOCK * QUERIES; i += GROUP) { /* a bias of -inf masks a key too */
         const float x = score[i];
         const int row = i & (QUERIES - 1);
