@@ -155,6 +155,7 @@ Test(opencl_layer, a_lost_device_is_not_asked_again) {
     fail("clEnqueueNDRangeKernel", 1, -5, false);
     cr_expect_eq(rig_linear_run(&r, r.dev, &linear), TSR_E_DEVICE);
     cr_expect(strstr(r.sentence, "CL_OUT_OF_RESOURCES"), "%s", r.sentence);
+    cr_expect(strstr(r.sentence, "; the device was lost: open it again"), "%s", r.sentence);
     const long launches = calls("clEnqueueNDRangeKernel"), writes = calls("clEnqueueWriteBuffer");
     cr_expect_eq(rig_linear_run(&r, r.dev, &linear), TSR_E_DEVICE);
     cr_expect(strstr(r.sentence, "was lost"), "%s", r.sentence);

@@ -81,7 +81,15 @@ void tsri_opencl_come_to_rest(tsr_dev *dev) {
     }
 }
 
-tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call) {
+/* Whether nothing that this process asks of the device can be trusted after such a code. */
+static bool poisons(cl_int code) {
+    return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+           code == CL_OUT_OF_HOST_MEMORY || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ||
+           code == CL_INVALID_COMMAND_QUEUE || code == CL_DEVICE_NOT_AVAILABLE ||
+           code == CL_INVALID_CONTEXT || code < -9000;
+}
+
+static tsr_status fail(tsr_dev *dev, cl_int code, const char *call, bool lost) {
     char stuck[96] = "";
     tsri_opencl_come_to_rest(dev);
     if (dev->stuck)
@@ -90,18 +98,22 @@ tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call) 
                  (double)dev->state->rest_ns * 1e-9);
     snprintf(dev->lost, sizeof dev->lost, "%s: %s (%d)%s", call, tsri_opencl_code_name(code), code,
              stuck);
-    return tsri_base_fail(status_of(code), "%s: %s (%d) on %s/%s%s", call,
+    return tsri_base_fail(status_of(code), "%s: %s (%d) on %s/%s%s%s", call,
                           tsri_opencl_code_name(code), code, dev->facts.common.platform,
-                          dev->facts.common.name, stuck);
+                          dev->facts.common.name, stuck,
+                          lost && status_of(code) == TSR_E_DEVICE
+                              ? "; the device was lost: open it again, or run the command again "
+                                "(the system's log may say why)"
+                              : "");
+}
+
+tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call) {
+    return fail(dev, code, call, false);
 }
 
 tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call) {
-    const tsr_status status = tsri_opencl_fail_create(dev, code, call);
-    if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-        code == CL_OUT_OF_HOST_MEMORY || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ||
-        code == CL_INVALID_COMMAND_QUEUE || code == CL_DEVICE_NOT_AVAILABLE ||
-        code == CL_INVALID_CONTEXT || code < -9000)
-        dev->poisoned = true;
+    const tsr_status status = fail(dev, code, call, poisons(code));
+    dev->poisoned |= poisons(code);
     return status;
 }
 
