@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 bool tsri_base_add(size_t a, size_t b, size_t *sum) {
     return !__builtin_add_overflow(a, b, sum);
@@ -31,6 +32,22 @@ tsr_status tsri_base_new(size_t count, size_t size, void *out) {
         return none_left(count, size);
     memcpy(out, &p, sizeof p);
     return TSR_OK;
+}
+
+tsr_status tsri_base_new_table(size_t count, size_t size, void *out) {
+#if defined(MADV_HUGEPAGE)
+    enum { PAGE = 2 << 20 };
+    size_t bytes;
+    void *p = NULL;
+    if (tsri_base_mul(count, size, &bytes) && bytes >= 2 * PAGE && bytes % PAGE == 0 &&
+        (p = aligned_alloc(PAGE, bytes)) != NULL) {
+        (void)madvise(p, bytes, MADV_HUGEPAGE);
+        memset(p, 0, bytes);
+        memcpy(out, &p, sizeof p);
+        return TSR_OK;
+    }
+#endif
+    return tsri_base_new(count, size, out);
 }
 
 tsr_status tsri_base_grow(void *items, size_t *capacity, size_t needed, size_t size) {

@@ -21,6 +21,10 @@ bool tsri_base_mul_i64(int64_t a, int64_t b, int64_t *product);
  * for. */
 tsr_status tsri_base_new(size_t count, size_t size, void *out);
 
+/* As tsri_base_new, for a table that is read at random places: where it is large, in huge pages, if the
+ * system allows them. */
+tsr_status tsri_base_new_table(size_t count, size_t size, void *out);
+
 /* *items (an array of *capacity) grows to hold at least `needed` items; new items are zeroed. */
 tsr_status tsri_base_grow(void *items, size_t *capacity, size_t needed, size_t size);
 

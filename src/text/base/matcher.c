@@ -25,7 +25,7 @@ static size_t slot_of(const uint64_t *edges, size_t slots, uint64_t key) {
 static tsr_status more_edges(tsri_text_matcher *m) {
     const size_t slots = m->edge_slots ? 2 * m->edge_slots : 64;
     uint64_t *edges = NULL;
-    TRY(tsri_base_new(slots, sizeof *edges, &edges));
+    TRY(tsri_base_new_table(slots, sizeof *edges, &edges));
     for (size_t i = 0; i < m->edge_slots; i++)
         if (m->edges[i] != 0)
             edges[slot_of(edges, slots, m->edges[i] >> NODE_BITS)] = m->edges[i];
@@ -58,7 +58,7 @@ static tsr_status child_of(tsri_text_matcher *m, uint32_t node, unsigned char by
         m->roots[byte] = *out;
         return TSR_OK;
     }
-    if (2 * m->nodes > m->edge_slots)
+    if (4 * m->nodes > 3 * m->edge_slots)
         TRY(more_edges(m));
     const uint64_t key = edge_key(node, byte);
     m->edges[slot_of(m->edges, m->edge_slots, key)] = key << NODE_BITS | *out;
