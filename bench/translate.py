@@ -20,7 +20,9 @@ import sys
 
 from duel import ROOT, WORKERS, Worker, fail, machine, median, peaks, say
 
-CELLS = {"base": [(64, 1), (64, 4), (1, 1), (1, 4)], "tiny": [(1, 1), (1, 4), (32, 1), (32, 4)]}
+# sentences, beams, and whether these and the sentences' lengths change from call to call
+CELLS = {"base": [(64, 1, "same"), (64, 4, "same"), (64, 1, "changing"), (64, 4, "changing"), (1, 1, "same"), (1, 4, "same")],
+         "tiny": [(1, 1, "same"), (1, 4, "same"), (32, 1, "same"), (32, 4, "same")]}
 SAME = 0.95
 # name: (model, Tessera's dtype, CTranslate2's)
 GROUPS = {"base-f32": ("base", "f32", "float32"), "base-int8": ("base", "q8", "int8"), "tiny": ("tiny", "f32", "float32")}
@@ -31,6 +33,8 @@ def engines(o, group):
     folder = o.tiny if kind == "tiny" else o.work / "base"
     yield "Tessera", [o.peers, WORKERS / "translate_tessera.py", o.build / "lib" / "libtessera.so", o.device, folder, kind, f"dtype={ours}"]
     yield "ct2", [o.peers, WORKERS / "translate_peers.py", "ct2", o.tiny if kind == "tiny" else o.work / "base-ct2", kind, f"dtype={theirs}"]
+    if kind == "base":  # each thread has a batch of its own
+        yield "ct2-inter", [o.peers, WORKERS / "translate_peers.py", "ct2", o.work / "base-ct2", kind, f"dtype={theirs}", "threads=1", "inter=2"]
     if kind == "tiny":  # too small for two threads
         yield "ct2-1", [o.peers, WORKERS / "translate_peers.py", "ct2", folder, kind, f"dtype={theirs}", "threads=1"]
     if o.torch and group == "base-f32":
@@ -49,10 +53,14 @@ def alike(a, b):
     return same / total if total else 1.0
 
 
+def title(batch, beams, shapes):
+    return f"{batch} sentence{'s' if batch > 1 else ''}, beam {beams}" + (", shapes that change" if shapes == "changing" else "")
+
+
 def report(group, workers):
     ours, ratios = workers["Tessera"], []
-    for batch, beams in CELLS[GROUPS[group][0]]:
-        name = f"{batch} sentence{'s' if batch > 1 else ''}, beam {beams}"
+    for cell in CELLS[GROUPS[group][0]]:
+        name = title(*cell)
         mine = median(ours.times[name])
         rivals = {w.engine: median(w.times[name]) for w in workers.values() if w is not ours}
         best = min(rivals, key=rivals.get)
@@ -74,9 +82,9 @@ def duel(o, group):
     right = share >= SAME or group == "base-int8"
     say(group=group, same_greedy_ids=round(share, 3), status="ok" if right else "failed-accuracy")
     for _ in range(o.rounds if right else 0):
-        for batch, beams in CELLS[GROUPS[group][0]]:
+        for batch, beams, shapes in CELLS[GROUPS[group][0]]:
             for w in workers.values():
-                w.time(f"{batch} sentence{'s' if batch > 1 else ''}, beam {beams}", do="translate", batch=batch, beams=beams, budget=o.budget)
+                w.time(title(batch, beams, shapes), do="translate", batch=batch, beams=beams, shapes=shapes, budget=o.budget)
     if right:
         report(group, workers)
     for w in workers.values():

@@ -1,4 +1,4 @@
-"""Peers for translation: translate_peers.py ct2|torch FOLDER base|tiny [dtype=float32|int8] [threads=2]; and translate_peers.py make FOLDER
+"""Peers for translation: translate_peers.py ct2|torch FOLDER base|tiny [dtype=float32|int8] [threads=2] [inter=1]; and translate_peers.py make FOLDER
 
 `make` writes FOLDER/base, a Marian model with random weights in the shape of the base Transformer (width 512, 6 + 6 layers, feed-forward 2048, 8 heads,
 vocabulary 32000), and FOLDER/base-ct2, the same for CTranslate2; its token i is called t<i>.
@@ -43,10 +43,11 @@ def make(folder):
 
 
 class CTranslate2:
-    def __init__(self, folder, kind, dtype, threads):
+    def __init__(self, folder, kind, dtype, threads, inter):
         import ctranslate2
-        self.kind, self.translator = kind, ctranslate2.Translator(folder, intra_threads=threads, inter_threads=1, compute_type=dtype)
-        self.name = f"CTranslate2 {ctranslate2.__version__} {dtype}" + (", one thread" if threads == 1 else "")
+        self.kind, self.inter = kind, inter
+        self.translator = ctranslate2.Translator(folder, intra_threads=threads, inter_threads=inter, compute_type=dtype)
+        self.name = f"CTranslate2 {ctranslate2.__version__} {dtype}" + (f", inter_threads={inter}" if inter > 1 else ", one thread" if threads == 1 else "")
         if kind == "tiny":
             self.given, self.made = (self.words(folder, side) for side in ("source", "target"))
         else:
@@ -59,7 +60,7 @@ class CTranslate2:
         return (pathlib.Path(folder) / f"{side}_vocabulary.txt").read_text(encoding="utf-8").split("\n")
 
     def translate(self, given, beams):
-        results = self.translator.translate_batch([[self.given[i] for i in ids] for ids in given], beam_size=beams, max_batch_size=64, **self.bounds)
+        results = self.translator.translate_batch([[self.given[i] for i in ids] for ids in given], beam_size=beams, max_batch_size=-(-len(given) // self.inter), **self.bounds)
         return [[self.number[word] for word in result.hypotheses[0]] for result in results]
 
 
@@ -83,7 +84,7 @@ def engine(arguments):
     kind, folder, model = arguments[:3]
     options = dict(word.split("=", 1) for word in arguments[3:])
     threads = int(options.get("threads", "2"))
-    return CTranslate2(folder, model, options.get("dtype", "float32"), threads) if kind == "ct2" else Torch(folder, model, threads)
+    return CTranslate2(folder, model, options.get("dtype", "float32"), threads, int(options.get("inter", "1"))) if kind == "ct2" else Torch(folder, model, threads)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The protocol of every translator's worker: one JSON request per line, one JSON answer per line.
 
     {"do": "translate", "batch": 64, "beams": 4}  seconds of one call, and the tokens that it generated: the median of some calls within "budget" seconds
+                                                  with "changing": the batch and the sentences' lengths change from call to call
     {"do": "greedy"}                              the ids of the greedy translations of eight sentences: {"ids": [[..], ..]}
     {"do": "memory"}                              largest resident set of the process, bytes
 
@@ -22,6 +23,24 @@ def sources(batch, kind):
     return [[3 + (i * 7 + j * 3) % 33 for j in range(6 + i % 5)] for i in range(batch)]
 
 
+def changing(batch, call):
+    """A call's own sentences: up to `batch` of 8 to 40 ids for `base`."""
+    return [[2 + (i * 131 + j * 17 + call) % 31000 for j in range(7 + (i * 13 + call * 29) % 33)] + [BASE["end"]] for i in range(batch - call * 7 % (batch // 2 + 1))]
+
+
+def run_changing(engine, batch, beams, budget, least=4):
+    """Seconds of all calls for each token, as no two calls are alike."""
+    engine.translate(changing(batch, 0), beams)
+    seconds = tokens = calls = 0
+    while calls < least or seconds < budget:
+        calls += 1
+        given = changing(batch, calls)
+        at = time.perf_counter()
+        tokens += sum(map(len, engine.translate(given, beams)))
+        seconds += time.perf_counter() - at
+    return {"seconds": seconds / tokens, "tokens": tokens, "runs": calls}
+
+
 def run(engine, given, beams, budget, least=2):
     engine.translate(given, beams)
     times, tokens, begun = [], 0, time.perf_counter()
@@ -32,7 +51,9 @@ def run(engine, given, beams, budget, least=2):
     return {"seconds": statistics.median(times) / tokens, "tokens": tokens, "runs": len(times)}
 
 
-def translate(engine, batch, beams, budget=0.5):
+def translate(engine, batch, beams, budget=0.5, shapes="same"):
+    if shapes == "changing":
+        return run_changing(engine, batch, beams, budget)
     return run(engine, sources(batch, engine.kind), beams, budget)
 
 
