@@ -386,7 +386,14 @@ typedef enum tsr_peak {
     TSR_PEAK_READ = 4,           /**< bytes read a second, from more memory than caches hold */
     TSR_PEAK_LAUNCH = 5,         /**< seconds from a launch to its end, for a kernel without work */
     TSR_PEAK_LAUNCH_BATCHED = 6, /**< seconds for a launch among many, enqueued in a row */
-    TSR_PEAK_ENQUEUE = 7         /**< seconds for a launch, inside the enqueue call */
+    TSR_PEAK_ENQUEUE = 7,        /**< seconds for a launch, inside the enqueue call */
+    TSR_PEAK_WRITE = 8,          /**< bytes written a second, to more memory than caches hold */
+    TSR_PEAK_LOCAL = 9,          /**< bytes read a second from local memory */
+    TSR_PEAK_COMPILE = 10,       /**< seconds to build a small program that no cache has */
+    TSR_PEAK_CLOCK = 11,         /**< seconds that events claim for a launch, for each of the host's */
+    /** TSR_PEAK_READ_AGAIN + n: bytes a second of 2^n bytes that are read again and again, by each
+     * compute unit up to 1 MiB, else shared by all */
+    TSR_PEAK_READ_AGAIN = 64
 } tsr_peak;
 
 /** Extension "tsr.peaks/1": the most that a device can do. */

@@ -31,6 +31,7 @@ typedef struct tsri_task_bench {
     tsri_run_peaks best, now; /* the device's peaks: the best so far, and the latest */
     uint64_t host_bytes;      /* the largest resident set so far, not counting that of the peaks */
     bool cpu;                 /* the device is the host's processor */
+    char broken[256];         /* why no row has a rate: the device's clock is wrong; else "" */
     tsri_task_memo *memo;     /* NULL: nothing is kept from one model to the next */
 } tsri_task_bench;
 

@@ -23,6 +23,8 @@ static tsr_status ask(void *data, double *seconds) {
 
 tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, double work,
                                 tsri_task_once once, void *data) {
+    if (*b->broken)
+        return tsri_base_fail(TSR_E_DEVICE, "%s", b->broken);
     asked a = {.sink = b->sink, .draft = draft, .once = once, .data = data};
     tsr_bench_row *row = &draft->row;
     row->peak_fma[0] = b->now.fma_f32;

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """tessera bench suite: its parts, its states, its progress, and what is kept of a run that was stopped."""
 
-import json
+import re
 import signal
 import subprocess
 import time
 
-from support.command import COMMAND, DEVICE, GOLDEN, environment, equal, has_device, main, refused, run
+from support.command import BUILD, COMMAND, DEVICE, GOLDEN, environment, equal, has_device, main, refused, run
 from support.schema import results
 
 REFERENCE = ("--device", "reference")
-PEAKS = 9  # rows of peaks, which come first
+PEAKS = 16  # rows of peaks, which come first
 
 
 def jobs(told):
@@ -22,13 +22,13 @@ def names(told):
 
 
 def test_parts_of_it(_):
-    done = run("bench", "suite", *REFERENCE, "--parts", "training,peaks", "--json", "-v")
+    done = run("bench", "suite", *REFERENCE, "--parts", "encoder,peaks", "-m", GOLDEN / "bert" / "base", "--json", "-v", code=None)
     told = results(done.out)
     equal((told["suite"]["name"], told["suite"]["class"], told["suite"]["version"], told["suite"]["partial"]), ("suite", "smoke", 1, False))
-    equal(names(told), [("train64", "f32", 8)])
+    equal(names(told), [("embed16", c, b) for c in ("f32", "q8") for b in (1, 32)])
     row = jobs(told)[0]
-    assert row["status"] == "ok" and row["samples"] and row["warmup"] >= 1 and row["gate"]["error"] <= row["gate"]["bound"], row
-    assert f"{PEAKS} of {PEAKS + 1} rows: train64, about 0:" in done.err, done.err
+    assert row["status"] == "ok" and len(row["samples"]) >= 3 and row["warmup"] >= 1 and row["gate"]["error"] <= row["gate"]["bound"], row
+    assert f"{PEAKS} of {PEAKS + 4} rows: embed16, about 0:" in done.err, done.err
     assert "rows:" not in run("bench", "suite", *REFERENCE, "--parts", "peaks", "--json", "-q").err
 
 
@@ -83,10 +83,10 @@ def stop(arguments, env, after):
 
 def test_what_was_measured_is_kept(folder):
     path = folder / "run.json"
-    code, out = stop([*REFERENCE, "--parts", "decoder", "-v", "-o", path], environment(), b" of 25 rows: the reference")
+    code, out = stop([*REFERENCE, "--parts", "decoder", "-v", "-o", path], environment(), b" of 32 rows: the reference")
     equal(code, 128 + signal.SIGINT)
     told = results(path.read_bytes())
-    assert told["suite"]["partial"] and PEAKS <= len(told["rows"]) < 25, told["suite"]
+    assert told["suite"]["partial"] and PEAKS <= len(told["rows"]) < 32, told["suite"]
     assert out.decode().count("\n| ") >= PEAKS, out
     equal([p.name for p in folder.iterdir()], ["run.json"])
 
@@ -99,8 +99,24 @@ def test_on_the_device(_):
     equal(names(told), [("train64", "f32", 8)])
     row = jobs(told)[0]
     assert row["status"] in ("ok", "throttled") and row["bound_by"] == "arithmetic" and row["peaks"]["after"]["fma_f32"] > 0, row
-    lines = [json.loads(line) for line in run("bench", "suite", "--device", DEVICE, "--parts", "peaks", "--format", "jsonl").text.splitlines()]
-    equal(sum("row" in line for line in lines), PEAKS)
+
+
+def test_a_wrong_clock(_):
+    """A layer makes the events of launches claim a part of the time that passed, or more than it: then no row has a rate, and each says why."""
+    if DEVICE != "pocl" or not has_device():
+        print(f"not on {DEVICE}: the layer is for pocl")
+        return
+    for percent, code, part in ((60, 1, "training"), (120, 1, "peaks"), (100, 0, "peaks")):
+        env = environment(OPENCL_LAYERS=BUILD / "tests" / "clock_layer.so", TSR_CLOCK=percent)
+        told = results(run("bench", "suite", "--device", DEVICE, "--parts", part, "--json", env=env, code=code).out)
+        clock = told["rows"][PEAKS - 1]
+        equal((clock["test"], clock["status"], clock["median"] is None), ("event clock", "error" if code else "ok", bool(code)), percent)
+        if code:
+            said = re.search(r"the device's events claim ([0-9.]+) s for a launch in which 1 s passed here", clock["reason"])
+            assert said and abs(float(said[1]) - percent / 100) < 0.1, clock
+            equal([(r["status"], r["median"], r["reason"]) for r in jobs(told)], [("error", None, clock["reason"])] * (part == "training"))
+        else:
+            assert 0.7 < clock["median"] < 1.02, clock
 
 
 def test_refused(_):
