@@ -20,6 +20,7 @@
 #include "tessera/op.h"
 #include "tessera/plot.h"
 #include "tessera/quantize.h"
+#include "tessera/results.h"
 #include "tessera/run.h"
 #include "tessera/search.h"
 #include "tessera/session.h"

@@ -16,6 +16,7 @@ import re
 import subprocess
 
 from support.command import BUILD, SOURCE, environment, main
+from support.results import write as write_results
 
 INCLUDE = SOURCE / "include" / "tessera"
 # op.h and backend.h are between the host and its backends: tests/backend has their cases.
@@ -43,6 +44,8 @@ VALUES = {
     "tsr_classify:scores": "many", "tsr_session_prefill:logits": "many", "tsr_session_step:logits": "many", "tsr_session_prefill:n": "1", "tsr_session_step:n": "1", "tsr_session_greedy:n": "1",
     "tsr_session_create:model": "translator", "tsr_session_encode:session": "writing",
     "tsr_evaluate_perplexity:size": "5", "tsr_bench_file *": "results", "tsr_bench_file_text:text": "&(char *){0}",
+    "tsr_results *": "read_results", "const tsr_results *const *": "files_read", "tsr_results *const *": "files_read", "size_t count": "1", "char *format": '"md"',
+    "tsr_results_open:path": 'FOLDER "/run.json"', "tsr_results_report:text": "&(char *){0}",
 }
 # What the structs that are read hold beside their size, so that the call does its work.
 FIELDS = {
@@ -189,7 +192,7 @@ WORLD = r"""
 enum { SILENT = 98, TOUCHED = 99 };
 static tsr_engine *engine; static tsr_device *device; static tsr_model *decoder, *encoder, *translator; static tsr_graph *graph;
 static tsr_plot *plot; static tsr_attention *attention; static tsr_chat *chat; static tsr_classifier *classifier; static tsr_embedder *embedder;
-static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_bench_training *training; static tsr_training *learner; static tsr_bench_file *results;
+static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_bench_training *training; static tsr_training *learner; static tsr_bench_file *results; static tsr_results *read_results; static const tsr_results *files_read[1];
 static tsr_value value;
 static const tsr_string strings[2] = {{"To be", 5}, {"or not", 6}};
 static float numbers[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, many[1 << 20];
@@ -231,6 +234,7 @@ int main(void) {
     const tsr_training_batch seen = {.struct_size = sizeof seen, .B = 1, .T = 3, .ids = ids, .targets = ids};
     MUST(tsr_training_gradients(learner, &seen, 1, NULL));
     tsr_device_info first = {.struct_size = sizeof first, .facts = {.struct_size = sizeof first.facts}};
+    MUST(tsr_results_open(FOLDER "/run.json", &read_results)); files_read[0] = read_results;
     MUST(tsr_bench_file_create(NULL, &results)); MUST(tsr_device_info_get(engine, 0, &first)); MUST(tsr_bench_file_device(results, &first, 0));
     value = tsr_graph_input(graph, "x", TSR_F32, 2, dims, numbers);
     tsr_graph_output(graph, "y", value, many, 4 * sizeof *many);
@@ -259,6 +263,7 @@ def test_every_function_and_struct(folder):
             if parameter.is_pointer:
                 program.add((function, parameter.name, "NULL"), function, parameters, changed={parameter.name: "NULL"})
     (folder / "text.txt").write_text("To be, or not to be, that is the question.\n" * 40)
+    write_results(folder / "run.json")
     (folder / "log.jsonl").write_text('{"step": 1, "loss": 2.0}\n{"step": 2, "loss": 1.0}\n')
     (folder / "dump.json").write_text('{"input_ids": [[1, 2]]}')
     source, binary = folder / "calls.c", folder / "calls"

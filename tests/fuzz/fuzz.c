@@ -24,7 +24,8 @@ static void planted(const fuzz_part *parts, size_t n) {
 static const fuzz_target fuzz_planted = {"planted", NULL, planted, 2}; /* not listed */
 
 static const fuzz_target *const tables[] = {
-    fuzz_io_targets,     fuzz_text_targets, fuzz_model_targets, fuzz_train_targets,
+    fuzz_io_targets,     fuzz_text_targets,    fuzz_model_targets,
+    fuzz_train_targets,  fuzz_results_targets,
 #ifdef FUZZ_OPENCL
     fuzz_opencl_targets,
 #endif

@@ -7,6 +7,7 @@ They are parts of tests/golden, cut to a few KB, and files written by hand in th
 import json
 import pathlib
 import struct
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 GOLDEN = HERE.parent / "golden"
@@ -186,8 +187,18 @@ def training():
                           "# a comment\nPl*\tDev?ce\tother\tlinear/packed\trows=64-\tMR=2\n")
 
 
+def results():
+    sys.path.insert(0, str(HERE.parent / "cli"))
+    from support.results import job, model, peaks, results as whole, row
+    rows = peaks() + [job("pp8", 100.0, 8, runs=3), job("tg4", 10.0, 4, runs=3, class_name="q8"), row("pp9", "prompt", [], status="failed-accuracy",
+                                                                                                    reason="</script>|\"<&\u2028", model=0)]
+    put("results", "small", json.dumps(whole(rows=rows, models=[model(name="=a</script>")]), indent=1)[:-2] + ",")
+    put("results", "empty", json.dumps(whole(rows=[]), indent=1)[:-2] + ",")
+
+
 safetensors()
 gguf()
 models()
 tokenizers()
 training()
+results()

@@ -1,0 +1,56 @@
+/* task/results/names.c - how values, rows and engines are called in reports. */
+#include "task/results/results.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void tsri_results_print_value(double value, const char *unit, char out[TSRI_RESULTS_VALUE]) {
+    static const struct {
+        double size;
+        const char *letter;
+    } large[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {0, ""}},
+      small[] = {{1, ""}, {1e-3, "m"}, {1e-6, "u"}, {0, "n"}};
+    const bool seconds = !strcmp(unit, "s"), counted = strchr(unit, '/') && strlen(unit) > 6;
+    size_t i = 0;
+    if (!isfinite(value)) {
+        snprintf(out, TSRI_RESULTS_VALUE, "-");
+        return;
+    }
+    if (seconds)
+        while (small[i].size > value)
+            i++;
+    else
+        while (large[i].size > value)
+            i++;
+    const double size = seconds                         ? (small[i].size > 0 ? small[i].size : 1e-9)
+                        : counted || large[i].size <= 0 ? 1
+                                                        : large[i].size;
+    value /= size;
+    snprintf(out, TSRI_RESULTS_VALUE, "%.*f %s%s",
+             value < 10    ? 2
+             : value < 100 ? 1
+                           : 0,
+             value,
+             seconds   ? small[i].letter
+             : counted ? ""
+                       : large[i].letter,
+             unit);
+}
+
+void tsri_results_row_name(const tsri_results_row *r, char out[TSRI_RESULTS_NAME]) {
+    char batch[32] = "";
+    if (r->batch > 0)
+        snprintf(batch, sizeof batch, " batch %" PRId64, r->batch);
+    snprintf(out, TSRI_RESULTS_NAME, "%.80s%s%s%s%s", r->test, r->class_name ? " " : "",
+             r->class_name ? r->class_name : "", batch,
+             tsri_results_is(r->scenario, "offline") && r->batch == 1 ? " offline" : "");
+}
+
+void tsri_results_engine_name(const tsr_results *t, char out[TSRI_RESULTS_NAME]) {
+    const char *commit = tsri_results_text(t->engine, "commit");
+    snprintf(out, TSRI_RESULTS_NAME, "%.40s %.40s%s%.12s%s", tsri_results_text(t->engine, "name"),
+             tsri_results_text(t->engine, "version"), commit ? " (" : "", commit ? commit : "",
+             commit ? ")" : "");
+}

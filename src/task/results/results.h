@@ -1,0 +1,52 @@
+/* task/results/results.h - a file of results as the reports and the comparison see it. */
+#ifndef TSRI_TASK_RESULTS_RESULTS_H
+#define TSRI_TASK_RESULTS_RESULTS_H
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "tessera/results.h"
+
+/* All texts are borrowed from the file's JSON; what it has as null is NULL, NaN or -1 here. */
+typedef struct tsri_results_row {
+    const json_t *json, *device, *model; /* model: NULL for a peak, an op, a start */
+    const char *test, *kind, *class_name, *scenario, *peer, *status, *reason, *unit, *bound_by;
+    const char *model_name, *model_hash;
+    size_t device_index;
+    bool noisy, lower; /* lower: less is better */
+    double *samples;
+    size_t n; /* samples; 0: the row has no rate */
+    double median, lowest, highest, p90, roofline, predicted, flops, bytes;
+    int64_t tokens, depth, batch;
+} tsri_results_row;
+
+struct tsr_results {
+    char *path, *name; /* name: the end of the path, for people, without control bytes */
+    json_t *root;
+    const json_t *suite, *engine, *host, *devices, *models;
+    tsri_results_row *rows;
+    double *samples; /* of all rows */
+    size_t n;
+};
+
+/* Members of an object that the schema has checked. */
+const char *tsri_results_text(const json_t *object, const char *key); /* NULL: null */
+double tsri_results_number(const json_t *object, const char *key);    /* NaN: null */
+int64_t tsri_results_whole(const json_t *object, const char *key);    /* -1: null */
+bool tsri_results_is(const char *text, const char *other);            /* both NULL: true */
+
+/* A value for people, with a prefix: "236 GFLOP/s", "3.1 us", "190 tokens/s"; "-" of NaN. */
+enum { TSRI_RESULTS_VALUE = 48 };
+void tsri_results_print_value(double value, const char *unit, char out[TSRI_RESULTS_VALUE]);
+/* "pp512@4096 q8 batch 8": a row's name within its model and device. */
+enum { TSRI_RESULTS_NAME = 160 };
+void tsri_results_row_name(const tsri_results_row *row, char out[TSRI_RESULTS_NAME]);
+/* "tessera 1.2.3 (0123456789ab)" */
+void tsri_results_engine_name(const tsr_results *results, char out[TSRI_RESULTS_NAME]);
+
+/* The formats; each appends to `out`. */
+typedef tsr_status tsri_results_format(const tsr_results *const *results, size_t count,
+                                       tsri_bytes *out);
+tsri_results_format tsri_results_md, tsri_results_csv, tsri_results_junit, tsri_results_llama_bench,
+    tsri_results_badge;
+
+#endif

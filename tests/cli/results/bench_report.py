@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""tessera bench report: files are checked, and shown in each format with the values that they have."""
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as xml
+
+from support.command import equal, main, refused, run
+from support.results import device, jobs, model, peaks, results, row, write
+from support.schema import results as checked
+
+REPORT = ("bench", "report")
+
+
+def report(format_name, *paths):
+    return run(*REPORT, *paths, "--format", format_name).text
+
+
+def test_the_examples_are_as_the_schema_says(folder):
+    checked(write(folder / "a.json").read_bytes())
+
+
+def test_what_tessera_writes_is_read(folder):
+    run("bench", "--shape", "tiny", "-p", "8", "-n", "2", "-r", "2", "-d", "0", "-q", "--device", "reference", "-o", folder / "run.json")
+    text = report("md", folder / "run.json")
+    assert "| shape:tiny | pp8 | f32 | 1 |" in text and "tg2" in text, text
+    refused(2, "bench report needs FILE", *REPORT)
+
+
+def test_markdown(folder):
+    text = report("md", write(folder / "a.json", rows=peaks() + jobs() + [row("pp64", "prompt", [], status="failed-accuracy", reason="a|b")]))
+    assert "## Example Device\n" in text and "tessera 1.0.0 (0123456789ab), suite 1 class smoke" in text, text
+    told = [line for line in text.splitlines() if "pp512" in line]
+    wanted = jobs()[0]
+    assert len(told) == 1 and f"| {wanted['median']:.0f} tokens/s |" in told[0] and f"| {100 * wanted['roofline']:.0f} % | arithmetic |" in told[0], told
+    assert "400 GFLOP/s" in text and "6.00 us" in text and "failed-accuracy: a\\|b" in text, text
+    assert "unsupported: the device has no half precision" in text, text
+
+
+def test_csv(folder):
+    path = write(folder / "a.json", models=[model(name='=1+1"x"')])
+    lines = list(csv.DictReader(io.StringIO(report("csv", path, path))))
+    told = results()["rows"]
+    equal(len(lines), 2 * len(told))
+    for line, wanted in zip(lines, told):
+        equal((line["test"], line["status"], line["reason"]), (wanted["test"], wanted["status"], wanted["reason"]))
+        equal([float(v) for v in line["samples"].split()], [float(f"{v:.10g}") for v in wanted["samples"]])
+        equal(line["median"], "" if wanted["median"] is None else f"{wanted['median']:.10g}")
+    equal(lines[4]["model"], '\'=1+1"x"', "a spreadsheet must not take it for a formula")
+
+
+def test_junit(folder):
+    rows = peaks() + jobs() + [row("pp9", "prompt", [], status="failed-accuracy", reason='a<b>&"\u0001\uffff', model=0),
+                               row("pp8", "prompt", [], status="error", reason="lost", model=0)]
+    tree = xml.fromstring(report("junit", write(folder / "a.json", rows=rows)))
+    (suite,) = tree
+    equal({k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")}, {"tests": "10", "failures": "1", "errors": "1", "skipped": "1"})
+    cases = {case.get("name"): case for case in suite}
+    equal(len(cases), 10)
+    equal(cases["pp9"].find("failure").get("message"), 'a<b>&" ?')
+    equal((cases["pp8"].find("error").get("message"), cases["fma f16"].find("skipped").get("message")), ("lost", "the device has no half precision"))
+    assert abs(float(cases["pp512 f32 batch 1"].get("time")) - 512 / 9000) < 0.002, cases["pp512 f32 batch 1"].get("time")
+
+
+# What llama.cpp's script for comparisons asks of each entry: the fields that it joins and averages.
+JOINED = ("cpu_info gpu_info backends n_gpu_layers tensor_buft_overrides model_filename model_type n_batch n_ubatch embeddings cpu_mask cpu_strict "
+          "poll n_threads type_k type_v use_mmap no_kv_offload split_mode main_gpu tensor_split flash_attn n_prompt n_gen n_depth build_commit "
+          "test_time avg_ts").split()
+
+
+def test_llama_bench(folder):
+    told = json.loads(report("llama-bench", write(folder / "a.json")))
+    equal([(t["n_prompt"], t["n_gen"], t["n_depth"]) for t in told], [(512, 0, 0), (0, 64, 0), (0, 64, 512)], "one sequence: no batches, no peaks")
+    for t, wanted in zip(told, jobs()):
+        assert all(t[name] is not None for name in JOINED), t
+        mean = sum(wanted["samples"]) / 7
+        assert abs(t["avg_ts"] / mean - 1) < 1e-8 and abs(t["avg_ns"] / (1e9 * wanted["tokens"] / mean) - 1) < 1e-3 and t["stddev_ts"] > 0, t
+        equal((len(t["samples_ns"]), len(t["samples_ts"]), t["build_commit"], t["flash_attn"]), (7, 7, "01234567", True))
+        equal((t["model_type"], t["cpu_info"], t["gpu_info"], t["n_threads"]), ("shape:llama-15m f32", "Example CPU", "", 2))
+    gpu = json.loads(report("llama-bench", write(folder / "b.json", devices=[device(type="gpu")])))
+    equal((gpu[0]["gpu_info"], gpu[0]["n_gpu_layers"]), ("Example Device", 99))
+
+
+def test_badge(folder):
+    shares = [r["roofline"] for r in jobs()]
+    wanted = 100 * len(shares) / sum(1 / s for s in shares)
+    told = json.loads(report("badge", write(folder / "a.json")))
+    equal((told["schemaVersion"], told["message"]), (1, f"{wanted:.0f} % of the roofline, 4 jobs"))
+    bad = write(folder / "b.json", rows=jobs() + [row("pp9", "prompt", [], status="failed-accuracy", model=0)])
+    equal(json.loads(report("badge", bad))["message"], "failed")
+
+
+def test_a_report_in_a_file(folder):
+    path = write(folder / "a.json")
+    run(*REPORT, path, "--format", "csv", "-o", folder / "a.csv")
+    equal((folder / "a.csv").read_bytes(), run(*REPORT, path, "--format", "csv").out)
+    refused(2, 'the format "xls"', *REPORT, path, "--format", "xls")
+    refused(3, "No such file", *REPORT, folder / "none.json")
+
+
+def test_edited_files_are_refused(folder):
+    path = write(folder / "a.json")
+    good = path.read_bytes()
+    changed = good.replace(b'"median": ', b'"median":  ', 1)
+    for text, fragment in ((changed, "was changed after"), (good + b"x", "a.json"), (good[:-40], "a.json"), (good.replace(b'"hash": "', b'"hash": "0', 1), "a.json"),
+                           (good.replace(b"\n}\n", b',\n "more": 1}\n'), "a.json"), (b"", "a.json"), (b"[]", "object is wanted"), (b"{}", 'one with "schema"')):
+        path.write_bytes(text)
+        refused(3, fragment, *REPORT, path)
+    path.write_bytes(good)
+    run(*REPORT, path)
+
+
+def test_hostile_files_are_refused(folder):
+    """With the right hash: the schema and the file's own sense are checked beside it."""
+    path, good = folder / "a.json", results()
+
+    def changed(edit):
+        told = json.loads(json.dumps(good))
+        edit(told)
+        return told
+
+    wrong = (
+        (lambda t: t.update(schema=1), "reads schema 2"),
+        (lambda t: t.update(schema="2"), "schema is"),
+        (lambda t: t["rows"][0].update(samples=["1"]), "rows[0].samples[0] is"),
+        (lambda t: t["rows"][0].update(samples=[-1]), "a larger number"),
+        (lambda t: t["rows"][0].update(unit="bananas"), "rows[0].unit is"),
+        (lambda t: t["rows"][0].update(extra=1), "no member of this name"),
+        (lambda t: t["rows"][0].pop("median"), 'one with "median"'),
+        (lambda t: t["rows"][0].update(device=1), "device that the file does not have"),
+        (lambda t: t["rows"][4].update(model=10**15), "model that the file does not have"),
+        (lambda t: t["rows"][0].update(median=1e30), "not those of its"),
+        (lambda t: t["rows"][0].update(status="error"), "not those of its"),
+        (lambda t: t["rows"][3].update(status="ok"), "not those of its"),
+        (lambda t: t["rows"][4].update(gate={"error": "x", "bound": 1}), "gate.error is"),
+        (lambda t: t["host"].update(load=[1]), "another length"),
+        (lambda t: t["rows"][0].update(reason=[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]), "a.json"),
+    )
+    for edit, fragment in wrong:
+        write(path, changed(edit))
+        refused(3, fragment, *REPORT, path)
+    text = write(path).read_text()
+    for number in ("NaN", "Infinity", "1e999", "-0x1"):
+        path.write_text(text.replace('"seconds": 60.5', f'"seconds": {number}'))
+        refused(3, "a.json", *REPORT, path)
+    path.write_text("[" * 100000)
+    refused(3, "a.json", *REPORT, path)
+    with open(path, "wb") as file:
+        file.truncate(65 << 20)
+    refused(3, "a.json", *REPORT, path)
+    refused(3, "", *REPORT, folder)
+
+
+main(globals())
