@@ -185,7 +185,7 @@ typedef struct tsr_bench_suite_options {
     uint32_t struct_size, reserved;
     /** "smoke" (two minutes on two cores), "laptop" (a quarter of an hour), "full"; NULL: "smoke" */
     const char *class_name;
-    /** Parts of it, "peaks,decoder": peaks, decoder, bundled, encoder, translation, training, start;
+    /** Parts of it, "peaks,decoder": peaks, ops, decoder, bundled, encoder, translation, training, start;
      * NULL: all. The peaks are always measured, because shares need them. */
     const char *parts;
     const char *model; /**< takes the place of the shape of its kind; NULL: none */

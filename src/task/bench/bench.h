@@ -22,6 +22,8 @@ typedef struct tsri_task_sink {
  * hash of the weights. */
 typedef struct tsri_task_memo tsri_task_memo;
 
+enum { TSRI_TASK_BENCH_CACHED = 23 };
+
 /* A run on one device. */
 typedef struct tsri_task_bench {
     tsr_engine *engine;
@@ -29,6 +31,7 @@ typedef struct tsri_task_bench {
     const tsri_task_sink *sink;
     tsri_task_rule rule;
     tsri_run_peaks best, now; /* the device's peaks: the best so far, and the latest */
+    double cached;            /* the peak of reads of 2^CACHED bytes; 0: not known */
     uint64_t host_bytes;      /* the largest resident set so far, not counting that of the peaks */
     bool cpu;                 /* the device is the host's processor */
     char broken[256];         /* why no row has a rate: the device's clock is wrong; else "" */

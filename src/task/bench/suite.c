@@ -1,6 +1,7 @@
 /* task/bench/suite.c - tsr_bench_suite: the fixed sets of rows. A change of what is in them needs
  * another TSR_BENCH_SUITE_VERSION. */
 #include "task/bench/bench.h"
+#include "task/bench/ops.h"
 #include "task/bench/quality.h"
 
 #include "base/error.h"
@@ -129,7 +130,7 @@ static bool has(const char *list, const char *name) {
 }
 
 static tsr_status check_parts(const char *list) {
-    static const char *const more[] = {"peaks", "start"};
+    static const char *const more[] = {"peaks", "ops", "start"};
     char one[32];
     for (const char *at = list; at && *at; at += *at == ',') {
         const size_t n = strcspn(at, ",");
@@ -137,12 +138,12 @@ static tsr_status check_parts(const char *list) {
         snprintf(one, sizeof one, "%.*s", (int)n, at);
         for (size_t i = 0; i < PARTS; i++)
             known = known || !strcmp(one, parts[i].name);
-        for (size_t i = 0; i < 2; i++)
+        for (size_t i = 0; i < sizeof more / sizeof *more; i++)
             known = known || !strcmp(one, more[i]);
         if (!known)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "the suite has no part \"%s\": give some of peaks, decoder, "
-                                  "bundled, encoder, translation, training, start",
+                                  "the suite has no part \"%s\": give some of peaks, ops, "
+                                  "decoder, bundled, encoder, translation, training, start",
                                   one);
         at += n;
     }
@@ -168,6 +169,8 @@ static const char *model_of(const suite *s, const part *p) {
 static uint32_t count_rows(const suite *s) {
     tsri_task_job jobs[MOST_JOBS];
     uint32_t n = tsri_task_bench_peak_count();
+    if (has(s->options->parts, "ops"))
+        n += tsri_task_bench_op_count(s->class_at);
     for (size_t i = 0; i < PARTS; i++)
         for (int d = 0; d < DTYPES && model_of(s, &parts[i]); d++)
             n += (uint32_t)list_jobs(s, &parts[i], d, jobs);
@@ -208,6 +211,8 @@ static tsr_status run_all(suite *s) {
     const tsr_bench_suite_options *o = s->options;
     s->rows = count_rows(s);
     TRY(tsri_task_bench_peaks(&s->b));
+    if (has(o->parts, "ops"))
+        TRY(tsri_task_bench_ops(&s->b, s->class_at));
     for (size_t i = 0; i < PARTS; i++)
         TRY(run_part(s, &parts[i]));
     if (o->start && has(o->parts, "start"))

@@ -95,10 +95,12 @@ def test_on_the_device(_):
     if not has_device():
         print(f"not on {DEVICE}: it is not here")
         return
-    told = results(run("bench", "suite", "--device", DEVICE, "--parts", "training", "--format", "json").out)
-    equal(names(told), [("train64", "f32", 8)])
-    row = jobs(told)[0]
-    assert row["status"] in ("ok", "throttled") and row["bound_by"] == "arithmetic" and row["peaks"]["after"]["fma_f32"] > 0, row
+    told = results(run("bench", "suite", "--device", DEVICE, "--parts", "ops", "--format", "json").out)
+    equal(len(jobs(told)), 9)
+    for r in jobs(told):
+        assert r["kind"] == "op" and r["status"] in ("ok", "throttled") and r["median"] > 0 and r["class"] in ("f32", "q8"), r
+        assert r["roofline"] > 0 and r["bound_by"] in ("memory", "arithmetic") and r["peaks"]["after"]["fma_f32"] > 0 and r["kernels"][0]["variant"], r
+        equal(r["unit"], "B/s" if "norm" in r["test"] else "FLOP/s")
 
 
 def test_a_wrong_clock(_):

@@ -131,7 +131,8 @@ int tsri_cli_bench_suite(int argc, char **argv) {
         {"class", 0, CLI_TEXT, &j.class_name, "NAME",
          "smoke (2 minutes on 2 cores), laptop (15 minutes) or full (default: smoke)", 0, 0, NULL},
         {"parts", 0, CLI_TEXT, &j.parts, "LIST",
-         "only some of peaks, decoder, bundled, encoder, translation, training, start; the peaks "
+         "only some of peaks, ops, decoder, bundled, encoder, translation, training, start; the "
+         "peaks "
          "are always measured",
          0, 0, NULL},
         {"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL",

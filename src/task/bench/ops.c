@@ -1,0 +1,206 @@
+/* task/bench/ops.c - makes rows of single ops, in the shapes of three models: a Llama of 135 million
+ * parameters, one of a billion, and BERT. Times are those of the device's events. */
+#include "task/bench/ops.h"
+
+#include "backend/opened.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/timing.h"
+#include "verify/verify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMOKE = 1, LONGER = 6, EVERY = 7 };
+
+typedef struct shape {
+    int classes; /* bit i: the suite's class i */
+    tsr_op_id op;
+    tsr_dtype dtype; /* of the weight */
+    /* linear: rows, outputs, inputs. attention: queries, keys, heads, key heads. norms: rows,
+     * columns */
+    int64_t a, b, c, d;
+} shape;
+
+static const shape shapes[] = {{EVERY, TSR_OP_LINEAR, TSR_F32, 512, 1536, 576, 0},
+                               {EVERY, TSR_OP_LINEAR, TSR_F32, 1, 1536, 576, 0},
+                               {EVERY, TSR_OP_LINEAR, TSR_GGML_Q8_0, 512, 1536, 576, 0},
+                               {LONGER, TSR_OP_LINEAR, TSR_GGML_Q8_0, 1, 1536, 576, 0},
+                               {EVERY, TSR_OP_LINEAR, TSR_F32, 512, 3072, 768, 0},
+                               {LONGER, TSR_OP_LINEAR, TSR_GGML_Q8_0, 512, 3072, 768, 0},
+                               {LONGER, TSR_OP_LINEAR, TSR_F32, 512, 8192, 2048, 0},
+                               {LONGER, TSR_OP_LINEAR, TSR_GGML_Q8_0, 512, 8192, 2048, 0},
+                               {EVERY, TSR_OP_LINEAR, TSR_F32, 1, 8192, 2048, 0},
+                               {LONGER, TSR_OP_LINEAR, TSR_GGML_Q8_0, 1, 8192, 2048, 0},
+                               {EVERY, TSR_OP_ATTENTION, TSR_F32, 512, 512, 9, 3},
+                               {LONGER, TSR_OP_ATTENTION, TSR_F32, 1, 4096, 9, 3},
+                               {LONGER, TSR_OP_ATTENTION, TSR_F32, 512, 512, 32, 8},
+                               {EVERY, TSR_OP_ATTENTION, TSR_F32, 1, 4096, 32, 8},
+                               {LONGER, TSR_OP_ATTENTION, TSR_F32, 512, 512, 12, 12},
+                               {LONGER, TSR_OP_RMS_NORM, TSR_F32, 512, 576, 0, 0},
+                               {EVERY, TSR_OP_RMS_NORM, TSR_F32, 512, 2048, 0, 0},
+                               {EVERY, TSR_OP_LAYER_NORM, TSR_F32, 512, 768, 0, 0}};
+enum { SHAPES = sizeof shapes / sizeof *shapes, HEAD = 64 };
+
+/* ---- cases ---- */
+
+static void add_linear(tsri_case_list *list, const shape *s) {
+    tsri_case *c = tsri_case_add(list, s->op, "linear %lldx%lldx%lld", (long long)s->a,
+                                 (long long)s->b, (long long)s->c);
+    tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, TSRI_CASE_K(s->c));
+    tsri_case_in(c, 1, TSR_KIND_WEIGHT, s->dtype, 2, TSRI_CASE_K(s->b), TSRI_CASE_K(s->c));
+    c->sizes[0] = 1;
+    c->sizes[1] = s->a;
+    c->attrs.linear =
+        (tsr_linear_attrs){.struct_size = sizeof c->attrs.linear,
+                           .trans_w = true,
+                           .compute = s->dtype == TSR_F32 ? TSR_COMPUTE_F32 : TSR_COMPUTE_INT8};
+}
+
+/* Keys and values lie in slots of [heads, capacity, D], as a decoder keeps them. */
+static void add_attention(tsri_case_list *list, const shape *s) {
+    const int32_t past[] = {(int32_t)(s->b - s->a)}, len[] = {(int32_t)s->b};
+    tsri_case *c = tsri_case_add(list, s->op, "attention %lldx%lld %lld/%lld", (long long)s->a,
+                                 (long long)s->b, (long long)s->c, (long long)s->d);
+    tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 4, TSRI_CASE_B, TSRI_CASE_T, TSRI_CASE_K(s->c),
+                 TSRI_CASE_K(HEAD));
+    for (int i = 1; i < 3; i++)
+        tsri_case_in(c, i, TSR_KIND_STATE, TSR_F32, 4, TSRI_CASE_K(1), TSRI_CASE_K(s->b),
+                     TSRI_CASE_K(s->d), TSRI_CASE_K(HEAD))
+            ->view = TSRI_CASE_SWAPPED;
+    tsri_case_ints(c, 3, TSRI_CASE_B, 1, past);
+    tsri_case_ints(c, 4, TSRI_CASE_B, 1, len);
+    c->sizes[0] = 1;
+    c->sizes[1] = s->a;
+    c->sizes[2] = s->b;
+    c->attrs.attention = (tsr_attention_attrs){
+        .struct_size = sizeof c->attrs.attention, .causal = true, .scale = (float)(1 / sqrt(HEAD))};
+}
+
+static void add_norm(tsri_case_list *list, const shape *s) {
+    const bool layer = s->op == TSR_OP_LAYER_NORM;
+    tsri_case *c = tsri_case_add(list, s->op, "%s %lldx%lld", layer ? "layer_norm" : "rms_norm",
+                                 (long long)s->a, (long long)s->b);
+    tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, TSRI_CASE_K(s->b));
+    for (int i = 1; i < 2 + layer; i++)
+        tsri_case_in(c, i, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_CASE_K(s->b));
+    c->sizes[0] = 1;
+    c->sizes[1] = s->a;
+    c->attrs.rms_norm = (tsr_norm_attrs){.struct_size = sizeof c->attrs.rms_norm, .eps = 1e-5f};
+}
+
+static tsr_status make_case(const shape *s, tsri_case_list *list) {
+    if (s->op == TSR_OP_LINEAR)
+        add_linear(list, s);
+    else if (s->op == TSR_OP_ATTENTION)
+        add_attention(list, s);
+    else
+        add_norm(list, s);
+    return list->status;
+}
+
+/* ---- a row ---- */
+
+static tsr_status once(void *data, double *seconds) {
+    uint64_t ns = 0;
+    TRY(tsri_run_time(data, &ns));
+    *seconds = (double)ns * 1e-9;
+    return ns ? TSR_OK
+              : tsri_base_fail(TSR_E_UNSUPPORTED, "the device measures no launch by its events");
+}
+
+static tsr_status time_case(tsri_task_bench *b, const tsri_backend_opened_device *opened,
+                            const tsri_case *c, double work, tsri_task_draft *draft) {
+    const tsri_verify_place place = {.set = opened->set, .device = opened->devices[0]};
+    tsri_case_values values = {0};
+    tsri_run_binding in[TSRI_CASE_MAX_IN];
+    tsri_verify_opened ready;
+    TRY(tsri_case_values_fill(c, false, &values));
+    tsr_status status = tsri_verify_open(c, &c->attrs, &place, &values, &ready);
+    if (status == TSR_OK) {
+        tsri_run_timed timed = {.context = ready.context,
+                                .plan = ready.plan,
+                                .sizes = c->sizes,
+                                .in = in,
+                                .n_in = tsri_verify_bind(c, &values, in)};
+        status = tsri_verify_write_states(&ready, &values);
+        if (status == TSR_OK)
+            status = tsri_task_bench_time(b, draft, work, once, &timed);
+        tsri_verify_close(&ready);
+    }
+    tsri_case_values_clear(&values);
+    return status;
+}
+
+static tsr_status measure(tsri_task_bench *b, const tsri_backend_opened_device *opened,
+                          const shape *s, const tsri_case *c, tsri_task_draft *draft) {
+    tsri_verify_variants *known = NULL;
+    double flops[TSRI_RUN_COMPUTES] = {0};
+    bool any = false;
+    TRY(tsri_base_new(1, sizeof *known, &known));
+    tsr_status status = tsri_verify_ask(opened->devices[0], c, known, &any);
+    tsr_bench_row *row = &draft->row;
+    if (status == TSR_OK && !any)
+        status = tsri_base_fail(TSR_E_UNSUPPORTED, "the device has no kernel for it");
+    row->flops = known->cost.flops;
+    row->bytes = known->cost.bytes;
+    flops[known->compute] = row->flops;
+    const double work = strcmp(row->unit, "B/s") ? row->flops : row->bytes;
+    if (status == TSR_OK)
+        status = time_case(b, opened, c, work, draft);
+    tsri_run_peaks peaks = b->best;
+    /* Operands stay in caches from run to run, if these hold them. */
+    if (row->bytes <= 1 << TSRI_TASK_BENCH_CACHED && b->cached > peaks.read)
+        peaks.read = b->cached;
+    if (status == TSR_OK) {
+        tsri_task_bench_share(&peaks, flops, work, row);
+        if (known->best >= 0)
+            status = tsri_task_draft_kernel(draft, tsri_graph_op_find(s->op)->name,
+                                            known->list[known->best].name, "");
+    }
+    free(known);
+    return status;
+}
+
+static tsr_status make_row(tsri_task_bench *b, const tsri_backend_opened_device *opened,
+                           const shape *s) {
+    const bool norm = s->op == TSR_OP_RMS_NORM || s->op == TSR_OP_LAYER_NORM;
+    tsri_case_list list = {0};
+    tsri_task_draft draft;
+    TRY(make_case(s, &list));
+    tsri_task_draft_begin(&draft, TSR_BENCH_OP, norm ? "B/s" : "FLOP/s", "%s", list.cases[0].name);
+    draft.row.storage = s->dtype == TSR_F32 ? "f32" : "q8";
+    tsr_status status = measure(b, opened, s, &list.cases[0], &draft);
+    free(list.cases);
+    if (status == TSR_E_CANCELLED) {
+        tsri_task_draft_clear(&draft);
+        return status;
+    }
+    if (status != TSR_OK)
+        tsri_task_draft_fail(&draft, status);
+    tsri_task_bench_doubt(b, &draft);
+    return tsri_task_draft_emit(&draft, b->sink);
+}
+
+uint32_t tsri_task_bench_op_count(int class_at) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < SHAPES; i++)
+        n += shapes[i].classes >> class_at & 1;
+    return n;
+}
+
+tsr_status tsri_task_bench_ops(tsri_task_bench *b, int class_at) {
+    const tsr_device_open_options options = {.struct_size = sizeof options, .profile = 1};
+    char number[24];
+    tsr_device *device = NULL;
+    snprintf(number, sizeof number, "%zu", tsri_backend_opened(b->device)->devices[0]->entry);
+    TRY(tsr_device_open(b->engine, number, &options, &device));
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < SHAPES && status == TSR_OK; i++)
+        if (shapes[i].classes >> class_at & 1)
+            status = make_row(b, tsri_backend_opened(device), &shapes[i]);
+    tsr_device_close(&device);
+    return status;
+}
