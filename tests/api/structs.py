@@ -44,7 +44,7 @@ VALUES = {
     "tsr_classify:scores": "many", "tsr_session_prefill:logits": "many", "tsr_session_step:logits": "many", "tsr_session_prefill:n": "1", "tsr_session_step:n": "1", "tsr_session_greedy:n": "1",
     "tsr_session_create:model": "translator", "tsr_session_encode:session": "writing",
     "tsr_evaluate_perplexity:size": "5", "tsr_bench_file *": "results", "tsr_bench_file_text:text": "&(char *){0}",
-    "tsr_results *": "read_results", "const tsr_results *const *": "files_read", "tsr_results *const *": "files_read", "size_t count": "1", "char *format": '"md"',
+    "tsr_results *": "read_results", "const tsr_results *const *": "files_read", "tsr_results *const *": "files_read", "size_t count": "1", "size_t n_before": "1", "size_t n_after": "1", "char *format": '"md"',
     "tsr_results_open:path": 'FOLDER "/run.json"', "tsr_results_report:text": "&(char *){0}",
 }
 # What the structs that are read hold beside their size, so that the call does its work.
@@ -302,7 +302,7 @@ def test_every_function_and_struct(folder):
 
 
 # Structs that the library fills for a callback to read.
-CALLED_BACK = {"tsr_explained", "tsr_fill", "tsr_generated", "tsr_profiled", "tsr_token_vectors", "tsr_train_event", "tsr_train_plan",
+CALLED_BACK = {"tsr_compared", "tsr_explained", "tsr_fill", "tsr_generated", "tsr_profiled", "tsr_token_vectors", "tsr_train_event", "tsr_train_plan",
                "tsr_translated", "tsr_tune_result", "tsr_verify_result"}
 
 main(globals())

@@ -43,6 +43,10 @@ static void results(const fuzz_part *parts, size_t n) {
                       "what was opened can be shown");
             tsr_text_free(text);
         }
+        tsr_compare_summary summary = {.struct_size = sizeof summary};
+        const tsr_results *const same = opened;
+        if (fuzz_is_ok(tsr_results_compare(&same, 1, &same, 1, NULL, NULL, NULL, &summary)))
+            fuzz_must(!summary.regressions && !summary.faster, "a file equals itself");
         tsr_results_close(&opened);
     }
 }

@@ -70,7 +70,7 @@ static tsr_status make_json(const tsr_attention *a, json_t *maps, char **out) {
 
 /* Fails with the number of layers that would fit, by their share of the page. */
 static tsr_status too_large(const tsr_attention *a, size_t size) {
-    const double fixed = (double)tsri_task_html_page_find("attention.html")->size;
+    const double fixed = (double)tsri_task_html_page_find("show/attention.html")->size;
     int32_t layers = 0;
     for (size_t i = 0; i < a->n_maps; i++)
         layers = a->maps[i].layers > layers ? a->maps[i].layers : layers;
@@ -89,7 +89,7 @@ static tsr_status too_large(const tsr_attention *a, size_t size) {
 static tsr_status write_page(const tsr_attention *a, const char *json, const char *path) {
     tsri_bytes text = {0};
     tsr_status status =
-        tsri_task_html_page_append(tsri_task_html_page_find("attention.html"), json, &text);
+        tsri_task_html_page_append(tsri_task_html_page_find("show/attention.html"), json, &text);
     if (status == TSR_OK && text.size > MOST_BYTES)
         status = too_large(a, text.size);
     if (status == TSR_OK)

@@ -1,11 +1,12 @@
-/* task/show/html_page.h - puts data into the pages of this folder, each of which is a single file
- * for a browser. */
+/* task/show/html_page.h - puts data into the pages of src/task, each of which is a single file for a
+ * browser. */
 #ifndef TSRI_TASK_SHOW_HTML_PAGE_H
 #define TSRI_TASK_SHOW_HTML_PAGE_H
 
 #include "base/bytes.h"
 
-/* The pages of this folder, which the build embeds; after the last comes an entry of NULL. */
+/* The pages, by their paths below src/task, which the build embeds; after the last comes an entry
+ * of NULL. */
 typedef struct tsri_task_html_page {
     const char *path, *text;
     size_t size;

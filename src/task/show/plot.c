@@ -200,7 +200,7 @@ tsr_status tsr_plot_write_page(const tsr_plot *plot, const char *path) {
     char *json = tsri_base_json_print(all, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(all);
     tsr_status status =
-        json ? tsri_task_html_page_append(tsri_task_html_page_find("plot.html"), json, &page)
+        json ? tsri_task_html_page_append(tsri_task_html_page_find("show/plot.html"), json, &page)
              : tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the page");
     if (status == TSR_OK)
         status = tsri_base_write_whole(path, page.data, page.size);

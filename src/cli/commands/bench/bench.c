@@ -201,7 +201,8 @@ static int bench(int argc, char **argv) {
         tsri_cli_parse(argc, argv,
                        "tessera bench [-m MODEL | --shape NAME] [--device D|all]\n       tessera "
                        "bench suite [--class NAME] [--device D|all] [-o FILE]\n       tessera "
-                       "bench report FILE... [--format NAME] [-o FILE]",
+                       "bench report FILE... [--format NAME] [-o FILE]\n       tessera bench "
+                       "compare BEFORE AFTER [--fail-above N%]",
                        "Measures a device's peaks, then a model's prompt processing, generation "
                        "and training steps: median,\nspread, share of the roofline, and memory. No "
                        "rate is given where the logits differ from the\nreference's.",
@@ -217,7 +218,9 @@ static int bench(int argc, char **argv) {
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} verbs[] = {{"suite", tsri_cli_bench_suite}, {"report", tsri_cli_bench_report}};
+} verbs[] = {{"suite", tsri_cli_bench_suite},
+             {"report", tsri_cli_bench_report},
+             {"compare", tsri_cli_bench_compare}};
 
 int tsri_cli_bench(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof verbs / sizeof *verbs; i++)

@@ -7,6 +7,7 @@
 /* tessera bench suite; argv[0] is "suite". */
 int tsri_cli_bench_suite(int argc, char **argv);
 int tsri_cli_bench_report(int argc, char **argv);
+int tsri_cli_bench_compare(int argc, char **argv);
 
 /* What is known about the open device. */
 int tsri_cli_bench_find(tsri_cli_app *app, tsr_device_info *out);

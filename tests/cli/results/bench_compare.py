@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""tessera bench compare: differences that are there are shown, others are not; what is unlike is refused by its name."""
+
+import json
+import random
+
+from support.command import equal, main, refused, run
+from support.results import device, job, jobs, model, peaks, row, write
+
+COMPARE = ("bench", "compare")
+
+
+def compared(before, after, *options, code=0):
+    told = json.loads(run(*COMPARE, before, after, "--json", *options, code=code).text)
+    return {(r["test"], r["batch"]): r for r in told["rows"]}, told["summary"]
+
+
+def test_equal_files_show_nothing(folder):
+    path = write(folder / "a.json")
+    rows, summary = compared(path, path)
+    assert all(r["verdict"] in ("same", "no rate") and (r["ratio"] in (None, 1)) for r in rows.values()), rows
+    equal((summary["same"], summary["regressions"], summary["ratio"]), (4, 0, 1))
+    assert "| ~ |" in run(*COMPARE, path, path).text
+
+
+def test_two_runs_alike_show_nothing(folder):
+    """Of 40 pairs of runs drawn from the same distribution, few show a difference, and none of 3 %."""
+    shown = 0
+    for i in range(40):
+        a, b = (write(folder / f"{name}.json", rows=[job("pp512", 9000, 512, seed=100 * i + k, spread=0.02)]) for k, name in enumerate("ab"))
+        rows, summary = compared(a, b)
+        shown += rows["pp512", 1]["p"] <= 0.05
+        equal(summary["regressions"], 0)
+    assert shown <= 6, shown
+
+
+def test_a_regression(folder):
+    before, after = write(folder / "a.json"), write(folder / "b.json", rows=peaks() + jobs(0.9, seed=1))
+    rows, summary = compared(before, after, code=1)
+    for r in rows.values():
+        if not r["peak"]:
+            assert r["verdict"] == "slower" and r["low"] < 0.9 < r["high"] < 1 and abs(r["ratio"] - 0.9) < 0.01 and r["p"] < 0.01, r
+    equal((summary["regressions"], summary["faster"]), (4, 0))
+    text = run(*COMPARE, before, after, code=1).text
+    assert "| slower |" in text and "4 slower or lost" in text and "0.90" in text, text
+    equal(compared(after, before)[1]["faster"], 4)
+    equal(compared(before, after, "--fail-above", "20%")[1]["regressions"], 0, "less than what is asked for")
+    refused(2, "give a percentage", *COMPARE, before, after, "--fail-above", "x")
+    refused(2, "confidence 0.2", *COMPARE, before, after, "--confidence", "20%")
+
+
+def test_seconds_are_better_when_less(folder):
+    draw = random.Random(1)
+
+    def starts(name, seconds):
+        samples = [seconds * draw.uniform(0.99, 1.01) for _ in range(7)]
+        return write(folder / name, rows=[row("warm start", "start", samples, unit="s", scenario="single-stream")])
+    fast, slow = starts("a.json", 0.1), starts("b.json", 0.15)
+    r = compared(fast, slow, code=1)[0]["warm start", None]
+    assert r["verdict"] == "slower" and abs(r["ratio"] - 1 / 1.5) < 0.02, r
+    equal(compared(slow, fast)[0]["warm start", None]["verdict"], "faster")
+
+
+def test_too_few_runs_show_nothing(folder):
+    before, after = (write(folder / name, rows=jobs(factor, runs=3)) for name, factor in (("a", 1), ("b", 0.5)))
+    rows, _ = compared(before, after)
+    assert all(r["verdict"] == "same" and r["high"] is None for r in rows.values()), rows
+    assert "too few runs" in run(*COMPARE, before, after).text
+
+
+def test_throttled_rows_of_one_run_show_nothing(folder):
+    before, after = write(folder / "a.json"), write(folder / "b.json", rows=jobs(0.5, status="throttled", reason="its peaks fell"))
+    rows, summary = compared(before, after)
+    assert all(r["verdict"] in ("same", "only before", "no rate") and (r["throttled"] or r["peak"]) for r in rows.values()), rows
+    equal(summary["regressions"], 0)
+
+
+def test_a_lost_rate_is_a_regression(folder):
+    failed = row("pp512", "prompt", [], status="failed-accuracy", reason="logits differ", **{
+        k: v for k, v in job("pp512", 9000, 512).items() if k in ("model", "class", "scenario", "tokens", "depth", "batch", "unit")})
+    before, after = write(folder / "a.json", rows=jobs()), write(folder / "b.json", rows=[failed] + jobs()[1:3])
+    rows, summary = compared(before, after, code=1)
+    equal((rows["pp512", 1]["verdict"], rows["pp512", 1]["why"], rows["tg64", 8]["verdict"]), ("lost", "logits differ", "only before"))
+    equal((summary["regressions"], summary["only_before"]), (1, 1))
+    rows, summary = compared(after, before)
+    equal((rows["pp512", 1]["verdict"], rows["tg64", 8]["verdict"], summary["gained"]), ("gained", "only after", 1))
+
+
+def test_peaks_are_no_regression(folder):
+    slower = [row(p["test"], "peak", [v * 0.5 for v in p["samples"]], unit=p["unit"], status=p["status"], reason=p["reason"]) for p in peaks()]
+    pair = write(folder / "a.json", rows=[dict(p, **row(p["test"], "peak", p["samples"] * 4, unit=p["unit"])) for p in peaks()[:2]] + jobs()), \
+        write(folder / "b.json", rows=[row(p["test"], "peak", p["samples"] * 4, unit=p["unit"]) for p in slower[:2]] + jobs())
+    text = run(*COMPARE, *pair).text
+    assert "The device's own peaks differ" in text, text
+
+
+def test_unlike_files_are_refused(folder):
+    """By the name of what differs, and before anything is printed."""
+    good = write(folder / "good.json")
+    other = {
+        "the suite's version is \"1\" there, \"2\" here": {"suite_version": 2},
+        "the suite's class is \"smoke\" there, \"laptop\" here": {"suite_class": "laptop"},
+        "the set of rows is \"suite\" there, \"bench\" here": {"suite_name": "bench"},
+        "the device is \"Example Device\" there, \"Other\" here": {"devices": [device(name="Other")]},
+        "its platform, backend or threads differ": {"devices": [device(threads=1)]},
+        "the hash of the weights is": {"models": [model(hash="0" * 64)]},
+        "the model is \"shape:llama-15m\" there, \"other\" here": {"models": [model("other")]},
+        "the class of the weights is \"f32\" there, \"q8\" here": {"rows": peaks() + jobs(class_name="q8")},
+        "no row is in both": {"rows": [job("pp9", 9, 9)]},
+    }
+    for fragment, changes in other.items():
+        bad = write(folder / "bad.json", **changes)
+        refused(2, fragment, *COMPARE, good, bad)
+        refused(2, "can't be compared", *COMPARE, bad, good)
+    across = write(folder / "bad.json", devices=[device(name="Other", type="gpu")])
+    equal(compared(good, across, "--across-devices")[1]["same"], 4)
+    refused(2, "files of one device each are compared", *COMPARE, good, write(folder / "bad.json", devices=[device(), device(name="x")]), "--across-devices")
+    refused(2, "needs two files", *COMPARE, good)
+    changed = folder / "changed.json"
+    changed.write_bytes(good.read_bytes().replace(b"smoke", b"smokE"))
+    refused(3, "changed.json", *COMPARE, good, changed)
+
+
+main(globals())
