@@ -140,21 +140,38 @@ static int64_t parts_of_sequence(const tsr_op *op, int queries) {
     return op->in[K]->dim[2].factor * chunks_of(op) * queries * (op->in[V]->dim[3].factor + 2);
 }
 
-static bool fits_split(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
-                       const tsr_op *op, const char **why) {
+/* For the variants of chunk.clh: whether one work-group takes all rows of a key head. */
+static bool fits_chunk(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                       const tsr_op *op, int *queries, const char **why) {
     if (!fits_plain(variant, facts, op, why) || !fits_tile(variant, facts, op, CHUNK, why))
         return false;
-    const int queries = tile_of(op, tsri_opencl_variant_tunable(variant, "STEP"),
-                                tsri_opencl_variant_tunable(variant, "GROUP"), CHUNK)
-                            .queries;
-    if (rows_of_key(op) > queries)
-        return tsri_opencl_refuse(why, "made for up to 16 queries of the heads that share a key "
-                                       "head, fewer where heads are large");
+    *queries = tile_of(op, tsri_opencl_variant_tunable(variant, "STEP"),
+                       tsri_opencl_variant_tunable(variant, "GROUP"), CHUNK)
+                   .queries;
+    return rows_of_key(op) <= *queries ||
+           tsri_opencl_refuse(why, "made for up to 16 queries of the heads that share a key "
+                                   "head, fewer where heads are large");
+}
+
+static bool fits_split(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                       const tsr_op *op, const char **why) {
+    int queries;
+    if (!fits_chunk(variant, facts, op, &queries, why))
+        return false;
     if (chunks_of(op) < 2)
         return tsri_opencl_refuse(why, "made for more keys than a chunk has (256)");
     if (tsri_opencl_highest(op, op->in[Q]->dim[0]) > INT32_MAX / parts_of_sequence(op, queries))
         return tsri_opencl_refuse(why, "what it leaves of all chunks exceeds 32-bit indices");
     return true;
+}
+
+static bool fits_one_chunk(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why) {
+    int queries;
+    if (!fits_chunk(variant, facts, op, &queries, why))
+        return false;
+    return chunks_of(op) < 2 ||
+           tsri_opencl_refuse(why, "made for at most as many keys as a chunk has (256)");
 }
 
 /* The query heads that a work-item of decode.cl takes: as many of one key head as its registers
@@ -314,6 +331,16 @@ static void bind_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_work(launch, tsri_tensor_const(CHUNK * a_key));
 }
 
+static void bind_one_chunk(const tsri_opencl_variant *variant, const tsr_op *op,
+                           tsri_opencl_launch *launch) {
+    (void)variant;
+    int items;
+    int64_t a_key;
+    bind_tile(op, launch, CHUNK, &items, &a_key);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(items), 1);
+    tsri_opencl_work(launch, tsri_tensor_times(op->in[K]->dim[1], tsri_tensor_const(a_key)));
+}
+
 static void bind_split(const tsri_opencl_variant *variant, const tsr_op *op,
                        tsri_opencl_launch *launch) {
     (void)variant;
@@ -346,6 +373,16 @@ const tsri_opencl_variant tsri_opencl_variants_attention[] = {
      .fits = fits_split,
      .define = define_split,
      .bind = bind_split},
+    {.name = "one_chunk",
+     .op = TSR_OP_ATTENTION,
+     .file = "attention/one_chunk.cl",
+     .gpu = true,
+     .score = 75,
+     .tunables = {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}, {"DEPTH", 2, 1, 8}},
+     .weight_operand = -1,
+     .fits = fits_one_chunk,
+     .define = define_split,
+     .bind = bind_one_chunk},
     {.name = "tiled",
      .op = TSR_OP_ATTENTION,
      .file = "attention/tiled.cl",

@@ -2,8 +2,8 @@
  * memory.
  *
  * Their defaults are legal on every GPU, except for tiles of 128 x 128: at most 64 work-items and
- * 16 KiB of local memory (attention/split: 32), no sub-groups. They fit any device that has as much, and are chosen on
- * GPUs only (tsri_opencl_variant_score). */
+ * 16 KiB of local memory (attention/split, one_chunk: 32), no sub-groups. They fit any device that
+ * has as much, and are chosen on GPUs only (tsri_opencl_variant_score). */
 #ifndef TSRI_OPENCL_VARIANTS_SHARED_GROUP_H
 #define TSRI_OPENCL_VARIANTS_SHARED_GROUP_H
 
