@@ -34,6 +34,7 @@ elseif(opencl_sources)
   # The helper tries instructions that may crash a compiler or the process, so it is a process of
   # its own.
   add_executable(tessera_probe ${PROJECT_SOURCE_DIR}/src/backends/opencl/driver/helper/probe.c)
+  target_include_directories(tessera_probe PRIVATE ${PROJECT_SOURCE_DIR}/src)
   set_target_properties(tessera_probe PROPERTIES OUTPUT_NAME probe
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/libexec/tessera)
   target_compile_definitions(tessera_probe PRIVATE CL_TARGET_OPENCL_VERSION=120 CL_USE_DEPRECATED_OPENCL_1_2_APIS)

@@ -2,12 +2,13 @@
  *
  *   grid    (C, N), one work-item per element
  *   table   element (v,c) at table0 + v*C + c (q8_0, q4_0: that element of its blocks); or in
- *           panels of 64 rows, at (v/64 * C + c) * 64 + v%64
+ *           panels of 64 rows, at (v/64 * C + c) * 64 + v%64; or in panels of pairs, where C is
+ *           rounded up to a multiple of 32, at (v/64 * C + c - c%2) * 64 + v%64 * 2 + c%2
  *   y[n,c]  at y0 + n*y_row + c
  *   ids     contiguous; an id below the whole table reads its first row, one past it the last; rows
  *           of y whose ids are not among the V from `first` on are left as they are
  *   needs   nothing beyond OpenCL C 1.1
- *   build   TABLE_DTYPE; PANELS 0|1
+ *   build   TABLE_DTYPE; PANELS 0, 1 or, for pairs, 2
  *   paid    see embed/lanes */
 
 ENTRY KERNEL(PLACE __global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0,
@@ -20,7 +21,9 @@ ENTRY KERNEL(PLACE __global const ELEMENT(TABLE_DTYPE) *table, int table0, __glo
     const int id = min(max(ids[ids0 + n], 0), whole - 1) - first;
     if (id < 0 || id >= V)
         return;
-#if PANELS
+#if PANELS == 2
+    const int from = ((id >> 6) * ((C + 31) / 32 * 32) + c - c % 2) * 64 + (id & 63) * 2 + c % 2;
+#elif PANELS
     const int from = ((id >> 6) * C + c) * 64 + (id & 63);
 #else
     const int from = id * C + c;

@@ -20,7 +20,7 @@ typedef enum tsr_model_compute {
     TSR_MODEL_COMPUTE_F32 = 1,
     TSR_MODEL_COMPUTE_F16 = 2,  /**< where the device has such arithmetic; else f32 */
     TSR_MODEL_COMPUTE_INT8 = 3, /**< for weights kept as q8 or q4; f32 for all others */
-    TSR_MODEL_COMPUTE_BF16 = 4  /**< where the device has matrix units for it; else f32 */
+    TSR_MODEL_COMPUTE_BF16 = 4  /**< where the device has fast instructions for it; else f32 */
 } tsr_model_compute;
 
 typedef struct tsr_model_options {
@@ -42,7 +42,7 @@ typedef struct tsr_model_options {
      * asks, else as the file has them) or where those of one context need at most 64 MiB in f32,
      * else TSR_F16. */
     uint32_t kv_dtype;
-    uint32_t compute;  /**< tsr_model_compute */
+    uint32_t compute; /**< tsr_model_compute */
     /** Folders of LoRA adapters as PEFT writes them, which are added to the weights while these are
      * read: W + alpha / r * B A (alpha / sqrt(r) with use_rslora). All are added. */
     uint32_t n_lora;

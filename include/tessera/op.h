@@ -497,10 +497,11 @@ typedef enum tsr_compute {
      * infinity or a NaN may give anything. */
     TSR_COMPUTE_INT8 = 2,
     /** x and the weight are rounded to bf16; their products are exact and are summed in f32 by
-     * matrix units, in an order of the unit's own; then come bias, activation and residual in f32.
+     * matrix units, or by a CPU's instructions for bf16, in an order of their own; then come bias,
+     * activation and residual in f32.
      * The error of a sum is at most 2.01 * 2^-8 of the sum of its terms' magnitudes (one rounding
-     * each of x and w), plus what the K additions in f32 round. A device without such units computes
-     * as F32, which is within the same bound. */
+     * each of x and w), plus what the K additions in f32 round. A device without either computes as
+     * F32, which is within the same bound. */
     TSR_COMPUTE_BF16 = 3
 } tsr_compute;
 

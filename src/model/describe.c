@@ -132,13 +132,14 @@ static const char *why_compute(const tsri_model_keeping *keeping, char *text, si
     }
     return compute == TSR_MODEL_COMPUTE_AUTO
                ? "auto: int8 for q8 and q4, which raised a model's perplexity by 0.34 % "
-                 "(docs/performance.md); f32 for others"
+                 "(docs/performance.md); bf16 for weights in bf16 where every device is faster "
+                 "at it; f32 for others"
            : compute == TSR_MODEL_COMPUTE_INT8
                ? "asked for; raised a model's perplexity by 0.34 % (docs/performance.md)"
            : compute == TSR_MODEL_COMPUTE_F16
                ? "asked for; in f32 where the device has neither matrix units nor half arithmetic"
            : compute == TSR_MODEL_COMPUTE_BF16
-               ? "asked for; in f32 where the device has no matrix units for bf16"
+               ? "asked for; in f32 where the device has no fast instructions for bf16"
                : "asked for";
 }
 

@@ -46,20 +46,45 @@ Test(opencl_kernels, layouts_keep_nothing_of_old_memory) {
     static const struct {
         uint32_t dtype;
         size_t block, bytes; /* numbers of a block, and its bytes */
-    } dtypes[] = {
-        {TSR_F32, 1, 4}, {TSR_F16, 1, 2}, {TSR_GGML_Q8_0, 32, 34}, {TSR_GGML_Q4_0, 32, 18}};
+    } dtypes[] = {{TSR_F32, 1, 4},
+                  {TSR_F16, 1, 2},
+                  {TSR_BF16, 1, 2},
+                  {TSR_GGML_Q8_0, 32, 34},
+                  {TSR_GGML_Q4_0, 32, 18}};
+    static const size_t widths[] = {96, 97}; /* the second one for numbers alone */
     int seen = 0;
     for (uint32_t id = 1; tsri_opencl_layout_by_id(id) || id < 8; id++) {
         const tsri_opencl_layout *layout = tsri_opencl_layout_by_id(id);
         const bool blocks = layout && strstr(layout->name, "blocks");
+        const bool rounds = layout && strstr(layout->name, "_bf16");
         for (size_t d = 0; layout && d < sizeof dtypes / sizeof *dtypes; d++)
             for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-                if ((dtypes[d].block > 1) == blocks) {
-                    const size_t columns = 96;
-                    check(layout, dtypes[d].dtype, rows[i], (int64_t)columns,
-                          (size_t)rows[i] * columns / dtypes[d].block * dtypes[d].bytes);
-                    seen++;
-                }
+                for (int w = 0; w < (blocks ? 1 : 2); w++)
+                    if ((dtypes[d].block > 1) == blocks &&
+                        (!rounds || dtypes[d].dtype == TSR_BF16)) {
+                        check(layout, dtypes[d].dtype, rows[i], (int64_t)widths[w],
+                              (size_t)rows[i] * widths[w] / dtypes[d].block * dtypes[d].bytes);
+                        seen++;
+                    }
     }
     cr_expect(seen >= 40, "%d", seen);
+}
+
+/* The layout for products of bf16 rounds to the nearest, ties to even, and keeps what it rounded. */
+Test(opencl_kernels, a_layout_of_bf16_rounds) {
+    static const float plain[3] = {1.0f + 0x1p-8f, -1.0f - 0x1.8p-7f, 0x1.01p-60f};
+    static const float rounded[3] = {1.0f, -1.0f - 0x1p-6f, 0x1p-60f};
+    const tsri_opencl_layout *layout = NULL;
+    for (uint32_t id = 1; id < 8; id++)
+        if (tsri_opencl_layout_by_id(id) && strstr(tsri_opencl_layout_by_id(id)->name, "_bf16"))
+            layout = tsri_opencl_layout_by_id(id);
+    cr_assert_not_null(layout);
+    void *held = malloc((size_t)layout->bytes(1, 3, TSR_F32));
+    float back[3];
+    cr_assert_not_null(held);
+    layout->store(3, TSR_F32, 1, plain, held);
+    layout->load(3, TSR_F32, 1, held, back);
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(back[i], rounded[i], "%a becomes %a", (double)plain[i], (double)back[i]);
+    free(held);
 }

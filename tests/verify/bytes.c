@@ -146,16 +146,23 @@ static void check_variant(tsri_verify_place place, const char *op, const char *v
     cr_expect(ran || !n, "%s ran no case", variant);
 }
 
+/* Matrix units of GPUs, and instructions of CPUs for products of bf16. */
 static const char *const units[] = {"mma", "mfma", "wmma11", "wmma12", "dpas8", "dpas16"};
-enum { UNITS = sizeof units / sizeof *units };
+static const char *const of_cpus[] = {"amx", "bf16"};
+enum { UNITS = sizeof units / sizeof *units, OF_CPUS = sizeof of_cpus / sizeof *of_cpus };
 
-/* Whether a variant, "linear/mma_few", multiplies by matrix units. */
-static bool has_unit(const char *variant) {
-    const char *name = strchr(variant, '/');
-    for (int i = 0; name && i < UNITS; i++)
-        if (!strncmp(name + 1, units[i], strlen(units[i])))
+static bool begins_with_one_of(const char *name, const char *const *words, int n) {
+    for (int i = 0; i < n; i++)
+        if (!strncmp(name, words[i], strlen(words[i])))
             return true;
     return false;
+}
+
+/* Whether a variant, "linear/mma_few", multiplies by one of these. */
+static bool has_unit(const char *variant) {
+    const char *name = strchr(variant, '/');
+    return name && (begins_with_one_of(name + 1, units, UNITS) ||
+                    begins_with_one_of(name + 1, of_cpus, OF_CPUS));
 }
 
 /* A row's sum over a whole work-group, or over parts of the row (topk/parts), has an order of its own,
@@ -219,22 +226,56 @@ enum {
     UNIT_K = 96
 }; /* inputs of the cases below, which are whole blocks of every unit and dtype */
 
-/* Checks that outputs are what a unit gives that adds exact products in the order of k. Emulated ones
- * do; other units add in an order of their own. */
+/* The sum of products in the order of cl/weighted/amx.clh: 32 at a time, the first ones of pairs and
+ * the second ones by themselves. */
+static float sum_by_tiles(const float *x, const float *w) {
+    float sum = 0;
+    for (int k = 0; k < UNIT_K; k += 32) {
+        float of[2] = {0, 0};
+        for (int i = 0; i < 32; i++)
+            of[i % 2] = fmaf(x[k + i], w[k + i], of[i % 2]);
+        sum += of[0] + of[1];
+    }
+    return sum;
+}
+
+/* In that of cl/weighted/bf16.clh: of a pair, the second one is first. */
+static float sum_by_pairs(const float *x, const float *w) {
+    float sum = 0;
+    for (int k = 0; k < UNIT_K; k++)
+        sum = fmaf(x[k ^ 1], w[k ^ 1], sum);
+    return sum;
+}
+
+/* In the order of k, as emulated units of GPUs add; other units of GPUs have orders of their own. */
+static float sum_ascending(const float *x, const float *w) {
+    float sum = 0;
+    for (int k = 0; k < UNIT_K; k++)
+        sum = fmaf(x[k], w[k], sum);
+    return sum;
+}
+
+static float sum_by(const char *variant, const float *x, const float *w) {
+    return (!strncmp(variant, "amx", 3)    ? sum_by_tiles
+            : !strncmp(variant, "bf16", 4) ? sum_by_pairs
+                                           : sum_ascending)(x, w);
+}
+
+/* Checks that outputs are sums of exact products in the order of the variant. So they do not depend on
+ * the number of rows either. */
 static void check_unit(const tsri_case *c, const char *variant, const tsri_case_values *values) {
     const tsr_dtype dtype = c->in[1].dtype; /* f16 or bf16, as the op's products are */
     const size_t columns = (size_t)c->in[1].dim[0].factor;
     const float *x = values->in[0], *bias = c->n_in > 2 ? values->in[2] : NULL,
                 *residual = c->n_in > 3 ? values->in[3] : NULL, *y = values->out[0];
     for (size_t i = 0; i < values->out_count[0]; i++) {
-        float sum = 0, w[UNIT_K], narrowed[UNIT_K];
+        float sum, w[UNIT_K], narrowed[UNIT_K];
         uint16_t bits[UNIT_K];
         (void)tsri_tensor_convert(dtype, bits, TSR_F32, x + i / columns * UNIT_K, UNIT_K);
         (void)tsri_tensor_convert(TSR_F32, narrowed, dtype, bits, UNIT_K);
         (void)tsri_tensor_convert(TSR_F32, w, dtype,
                                   (const uint16_t *)values->in[1] + i % columns * UNIT_K, UNIT_K);
-        for (int k = 0; k < UNIT_K; k++)
-            sum = fmaf(narrowed[k], w[k], sum);
+        sum = sum_by(variant, narrowed, w);
         sum += bias ? bias[i % columns] : 0;
         sum += residual ? residual[i] : 0;
         if (y[i] != sum)
@@ -262,6 +303,12 @@ static bool is_of_int8(const tsri_case *c) {
     return !c->timed && c->attrs.linear.compute == TSR_COMPUTE_INT8 && c->attrs.linear.trans_w;
 }
 
+/* Whether a variant refuses a case for its number of rows. */
+static bool is_for_other_rows(const char *sentence) {
+    return strstr(sentence, "made for up to 16 rows") ||
+           strstr(sentence, "made for up to 9 rows") || strstr(sentence, "made for one row");
+}
+
 /* One variant on the cases of a kind that it takes: `most` of them, spread over all. */
 static void run_unit(tsri_verify_place place, const tsri_case_list *list, const char *op,
                      const char *variant, bool (*of_kind)(const tsri_case *c), size_t most) {
@@ -276,8 +323,8 @@ static void run_unit(tsri_verify_place place, const tsri_case_list *list, const 
     for (size_t k = 0; k < n; k++) {
         tsri_case_values plain = {0}, other = {0};
         const tsr_status status = run_variant(picked[k], place, op, variant, &other);
-        cr_expect(status == TSR_OK || strstr(tsr_error_last(), "made for up to 16 rows"),
-                  "%s, %s: %s", variant, picked[k]->name, tsr_error_last());
+        cr_expect(status == TSR_OK || is_for_other_rows(tsr_error_last()), "%s, %s: %s", variant,
+                  picked[k]->name, tsr_error_last());
         ran += status == TSR_OK;
         if (status == TSR_OK && (is_of_int8(picked[k]) || strstr(picked[k]->name, "integers"))) {
             cr_assert_eq(run_variant(picked[k], place, op, model_of(picked[k]), &plain), TSR_OK);
@@ -329,6 +376,61 @@ ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
         free(list.cases);
     }
     close_selected(&place);
+}
+
+/* ---- instructions of CPUs for products of bf16 ---- */
+
+static bool tried_on_bf16(const tsri_case *c) {
+    return c->attrs.linear.compute == TSR_COMPUTE_BF16 && tried_on_unit(c);
+}
+
+/* Whether the device takes a variant for one of the cases. */
+static bool has_variant(const tsri_verify_place *place, const tsri_case_list *list,
+                        const char *name) {
+    static tsri_verify_variants known;
+    bool any;
+    for (size_t i = 0; i < list->n; i++) {
+        if (!tried_on_bf16(&list->cases[i]))
+            continue;
+        cr_assert_eq(tsri_verify_ask(place->device, &list->cases[i], &known, &any), TSR_OK);
+        for (size_t r = 0; r < known.n; r++)
+            if (!strcmp(known.list[r].name, name)) {
+                cr_expect(!strstr(known.list[r].why, "wrong results"), "%s: %s", name,
+                          known.list[r].why);
+                if (known.list[r].fits)
+                    return true;
+            }
+    }
+    return false;
+}
+
+ParameterizedTestParameters(bytes, of_bf16_on_a_cpu) {
+    static subject subjects[OF_CPUS];
+    for (size_t i = 0; i < OF_CPUS; i++)
+        snprintf(subjects[i].op, sizeof subjects[i].op, "%s", of_cpus[i]);
+    return cr_make_param_array(subject, subjects, OF_CPUS);
+}
+
+ParameterizedTest(subject *s, bytes, of_bf16_on_a_cpu) {
+    static const char *const ops[] = {"linear", "glu_linear"};
+    tsri_verify_place place = {0};
+    const bool opencl = open_selected(&place, 0);
+    for (int i = 0; i < 2 && opencl; i++) {
+        tsri_case_list list = {0};
+        cr_assert_eq(tsri_cases_of(tsri_graph_op_named(ops[i])->id, &list), TSR_OK);
+        for (int form = 0; form < 3; form++) {
+            static const char *const forms[] = {"", "_few", "_one"};
+            char variant[48], whole[64];
+            snprintf(variant, sizeof variant, "%s%s", s->op, forms[form]);
+            snprintf(whole, sizeof whole, "%s/%s", ops[i], variant);
+            if (has_variant(&place, &list, whole))
+                run_unit(place, &list, ops[i], variant, tried_on_bf16, MOST_OF_UNIT);
+        }
+        free(list.cases);
+    }
+    close_selected(&place);
+    if (!opencl)
+        cr_skip_test("no OpenCL device is selected");
 }
 
 /* ---- norms of x ---- */

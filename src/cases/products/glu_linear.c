@@ -109,8 +109,9 @@ static void narrow(tsri_case *c, tsr_compute compute, int64_t K) {
 
 static void add_narrow(tsri_case_list *list, tsr_compute compute) {
     const bool f16 = compute == TSR_COMPUTE_F16;
-    static const int64_t shapes[][3] = {{3, 32, 40},  {1, 1, 1},    {8, 63, 33}, {9, 17, 65},
-                                        {64, 40, 96}, {67, 24, 31}, {0, 8, 8},   {1, 70, 576}};
+    static const int64_t shapes[][3] = {{3, 32, 40},    {1, 1, 1},    {8, 63, 33},   {9, 17, 65},
+                                        {64, 40, 96},   {67, 24, 31}, {0, 8, 8},     {1, 70, 576},
+                                        {1, 4133, 128}, {9, 33, 64},  {40, 64, 192}, {70, 40, 128}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         narrow(add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU,

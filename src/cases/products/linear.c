@@ -85,9 +85,10 @@ static void narrow(tsri_case *c, tsr_compute compute, int64_t K, bool activated)
 /* Products in f16 and bf16: M, N and K around tiles and groups of 8; each dtype and orientation;
  * integers, which both hold exactly. */
 static void add_narrow(tsri_case_list *list, tsr_compute compute) {
-    static const shape shapes[] = {{1, 3, 32, 48},  {1, 1, 1, 1},    {1, 8, 65, 63},
-                                   {3, 3, 17, 130}, {2, 31, 7, 129}, {1, 64, 48, 96},
-                                   {1, 33, 15, 65}, {1, 0, 16, 16},  {1, 1, 1030, 17}};
+    static const shape shapes[] = {{1, 3, 32, 48},   {1, 1, 1, 1},     {1, 8, 65, 63},
+                                   {3, 3, 17, 130},  {2, 31, 7, 129},  {1, 64, 48, 96},
+                                   {1, 33, 15, 65},  {1, 0, 16, 16},   {1, 1, 1030, 170},
+                                   {1, 1, 4133, 66}, {1, 1, 24, 4170}, {1, 1, 16400, 70}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
     const char *what = compute == TSR_COMPUTE_F16 ? " f16" : " bf16";
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -232,11 +233,16 @@ static void add_timed(tsri_case_list *list) {
             const shape s = {1, prompt ? 128 : 1, 2048, 2048};
             const bool blocks = tsri_tensor_is_kept_blocks(dtypes[d]);
             add(list, s, dtypes[d], true, TSR_ACT_NONE, false, false, "")->timed = true;
-            if (!blocks && dtypes[d] != TSR_F16)
+            if (dtypes[d] == TSR_F32)
                 continue;
+            const bool f16 = dtypes[d] == TSR_F16;
             tsri_case *c = add(list, s, dtypes[d], true, TSR_ACT_NONE, false, false,
-                               blocks ? " int8" : " f16");
-            c->attrs.linear.compute = blocks ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F16;
+                               blocks ? " int8"
+                               : f16  ? " f16"
+                                      : " bf16");
+            c->attrs.linear.compute = blocks ? TSR_COMPUTE_INT8
+                                      : f16  ? TSR_COMPUTE_F16
+                                             : TSR_COMPUTE_BF16;
             c->timed = true;
         }
 }

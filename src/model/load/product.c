@@ -36,30 +36,56 @@ void tsri_model_product_make(int64_t rows, int64_t outputs, int64_t inputs, tsr_
     tsri_tensor_pack(&out->y);
 }
 
-static const tsri_model_weight *find_blocks(const tsri_model_weights *weights) {
+static bool is_blocks(const tsri_model_weight *weight) {
+    return tsri_tensor_is_kept_blocks(weight->dtype);
+}
+
+static bool is_bf16(const tsri_model_weight *weight) {
+    return weight->dtype == TSR_BF16;
+}
+
+static const tsri_model_weight *find_matrix(const tsri_model_weights *weights,
+                                            bool (*wanted)(const tsri_model_weight *weight)) {
     for (uint32_t id = 0; id < weights->count; id++) {
         const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
-        if (weight && weight->rank == 2 && tsri_tensor_is_kept_blocks(weight->dtype))
+        if (weight && weight->rank == 2 && wanted(weight))
             return weight;
     }
     return NULL;
 }
 
+/* *gain: how much better device i scores its best kernel variant for products of `compute` by a
+ * weight like this one than its best of f32. */
+static tsr_status gain_of(tsri_run_context *run, size_t i, const tsri_model_weight *weight,
+                          tsr_compute compute, int32_t *gain) {
+    const tsr_compute asked[2] = {compute, TSR_COMPUTE_F32};
+    tsri_model_product product;
+    int32_t score[2];
+    for (int k = 0; k < 2; k++) {
+        tsri_model_product_make(PROMPT, weight->dims[0], weight->dims[1], weight->dtype, asked[k],
+                                &product);
+        TRY(tsri_run_best_score(run, i, &product.op, &score[k]));
+    }
+    *gain = score[0] - score[1];
+    return TSR_OK;
+}
+
 tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_context *run) {
-    const tsri_model_weight *weight = find_blocks(weights);
-    if (weights->keeping.compute != TSR_MODEL_COMPUTE_AUTO || !weight)
+    const tsri_model_weight *blocks = find_matrix(weights, is_blocks),
+                            *bf16 = find_matrix(weights, is_bf16);
+    tsri_model_keeping *keeping = &weights->keeping;
+    if (keeping->compute != TSR_MODEL_COMPUTE_AUTO)
         return TSR_OK;
+    keeping->fast_bf16 = bf16 != NULL;
     for (size_t i = 0; i < tsri_run_device_count(run); i++) {
-        static const tsr_compute asked[2] = {TSR_COMPUTE_INT8, TSR_COMPUTE_F32};
-        tsri_model_product product;
-        int32_t score[2];
-        for (int k = 0; k < 2; k++) {
-            tsri_model_product_make(PROMPT, weight->dims[0], weight->dims[1], weight->dtype,
-                                    asked[k], &product);
-            TRY(tsri_run_best_score(run, i, &product.op, &score[k]));
-        }
-        if (score[0] < score[1])
-            weights->keeping.slow_int8 = tsri_run_device_name(run, i);
+        int32_t int8_gain = 0, bf16_gain = 0;
+        if (blocks)
+            TRY(gain_of(run, i, blocks, TSR_COMPUTE_INT8, &int8_gain));
+        if (bf16)
+            TRY(gain_of(run, i, bf16, TSR_COMPUTE_BF16, &bf16_gain));
+        if (int8_gain < 0)
+            keeping->slow_int8 = tsri_run_device_name(run, i);
+        keeping->fast_bf16 = keeping->fast_bf16 && bf16_gain > 0;
     }
     return TSR_OK;
 }

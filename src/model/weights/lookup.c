@@ -34,6 +34,8 @@ tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
         (wanted == TSR_MODEL_COMPUTE_INT8 ||
          (wanted == TSR_MODEL_COMPUTE_AUTO && !weights->keeping.slow_int8)))
         return TSR_COMPUTE_INT8;
+    if (wanted == TSR_MODEL_COMPUTE_AUTO && weight->dtype == TSR_BF16 && weights->keeping.fast_bf16)
+        return TSR_COMPUTE_BF16;
     return wanted == TSR_MODEL_COMPUTE_F16    ? TSR_COMPUTE_F16
            : wanted == TSR_MODEL_COMPUTE_BF16 ? TSR_COMPUTE_BF16
                                               : TSR_COMPUTE_F32;

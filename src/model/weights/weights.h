@@ -118,6 +118,7 @@ typedef struct tsri_model_keeping {
     /* With AUTO, the name (borrowed) of a device that forms int8 products more slowly than those of
      * floats, so all are of f32; NULL: there is none, or no device was asked yet */
     const char *slow_int8;
+    bool fast_bf16; /* with AUTO: every device forms products of bf16 faster than those of f32 */
     bool stored_blocks; /* with NONE, q8_0 and q4_0 stay as they are */
 } tsri_model_keeping;
 

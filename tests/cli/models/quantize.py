@@ -83,6 +83,12 @@ def test_the_same_bytes_on_a_device(folder):
         same_bytes(folder, ("-d", DEVICE), ("q8",), ("auto",))
 
 
+def test_what_auto_says_of_weights_in_bf16(folder):
+    """Without a device, nothing is faster at products of bf16."""
+    said = run("info", PLAY, "--dtype", "bf16").out.decode()
+    assert "f32 of bf16" in said, said
+
+
 def test_alone_and_in_a_batch(folder):
     for device in [REFERENCE] + ([("-d", DEVICE)] if has_device() else []):
         for dtype in ("q8", "q4"):

@@ -74,6 +74,8 @@ typedef struct tsri_opencl_stage {
 typedef enum tsri_opencl_probe {
     TSRI_OPENCL_PROBE_NONE = 0,
     TSRI_OPENCL_PROBE_VNNI, /* inline assembly for x86-64 with AVX512-VNNI */
+    TSRI_OPENCL_PROBE_BF16, /* the same with AVX512-BF16, where it is faster than f32 */
+    TSRI_OPENCL_PROBE_AMX,  /* the same with the tiles of AMX-BF16 */
     TSRI_OPENCL_PROBE_DOT,  /* an instruction for dot products of bytes: cl/matmul/dot.clh */
     /* matrix units: cl/units/unit.clh */
     TSRI_OPENCL_PROBE_MMA,    /* NVIDIA, from compute capability 8.0 on */

@@ -2,6 +2,7 @@
 #include "backends/opencl/program/probe.h"
 #include "backends/opencl/driver/helper.h"
 #include "backends/opencl/driver/host.h"
+#include "backends/opencl/driver/tiles.h"
 #include "backends/opencl/program/compile.h"
 #include "backends/opencl/source/source.h"
 #include "base/error.h"
@@ -28,9 +29,8 @@
 
 enum { SECONDS = 20, SENTENCE = 160 };
 
-/* Why this machine can't run AVX512-VNNI code; NULL where the CPU and the system have AVX512F, BW
- * and VNNI. */
-static const char *vnni_missing(const tsri_opencl_facts *facts) {
+/* Why this machine can't run AVX-512 code; NULL where the CPU and the system have AVX512F. */
+static const char *avx512_missing(const tsri_opencl_facts *facts) {
     if (!facts->cpu)
         return "its instructions are for CPUs";
 #if defined(__x86_64__)
@@ -38,12 +38,49 @@ static const char *vnni_missing(const tsri_opencl_facts *facts) {
     if (!__get_cpuid(1, &a, &b, &features, &d) || !(features & 1u << 27))
         return "the CPU has no XSAVE";
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (low & 0xe6) != 0xe6 || !(b & 1u << 16))
-        return "the CPU or the system has no AVX-512";
-    return (b & 1u << 30) && (c & 1u << 11) ? NULL : "the CPU has no AVX512-VNNI";
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (low & 0xe6) == 0xe6 && (b & 1u << 16)
+               ? NULL
+               : "the CPU or the system has no AVX-512";
 #else
     return "made for x86-64";
 #endif
+}
+
+/* The same for AVX512-VNNI, with AVX512BW, and for AVX512-BF16. */
+static const char *vnni_missing(const tsri_opencl_facts *facts) {
+    const char *missing = avx512_missing(facts);
+#if defined(__x86_64__)
+    unsigned a, b = 0, c = 0, d;
+    if (!missing &&
+        (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & 1u << 30) || !(c & 1u << 11)))
+        return "the CPU has no AVX512-VNNI";
+#endif
+    return missing;
+}
+
+static const char *bf16_missing(const tsri_opencl_facts *facts) {
+    const char *missing = avx512_missing(facts);
+#if defined(__x86_64__)
+    unsigned a = 0, b, c, d;
+    if (!missing && (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & 1u << 5)))
+        return "the CPU has no AVX512-BF16";
+#endif
+    return missing;
+}
+
+/* Where nothing is missing, this process may use tiles from now on. */
+static const char *amx_missing(const tsri_opencl_facts *facts) {
+    const char *missing = bf16_missing(facts);
+#if defined(__x86_64__)
+    enum { AMX_BF16 = 1u << 22, AMX_TILE = 1u << 24 };
+    unsigned a, b, c, d = 0;
+    if (!missing &&
+        (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & AMX_BF16) || !(d & AMX_TILE)))
+        return "the CPU has no AMX-BF16";
+    if (!missing && !tsri_opencl_allow_tiles())
+        return "the system does not let a process use the tiles of AMX (Linux does from 5.16 on)";
+#endif
+    return missing;
 }
 
 /* GPUs are asked by a trial, because not every driver with such instructions lists the extension. */
@@ -65,6 +102,8 @@ static const struct {
         vendor; /* a pattern; other vendors' devices are spared the trial, which takes a process. NULL: all */
 } table[TSRI_OPENCL_PROBES] = {
     [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false, NULL},
+    [TSRI_OPENCL_PROBE_BF16] = {"probe/bf16.cl", bf16_missing, false, NULL},
+    [TSRI_OPENCL_PROBE_AMX] = {"probe/amx.cl", amx_missing, false, NULL},
     [TSRI_OPENCL_PROBE_DOT] = {"probe/dot.cl", dot_missing, true, NULL},
     [TSRI_OPENCL_PROBE_MMA] = {"probe/mma.cl", unit_missing, true, "*NVIDIA*"},
     [TSRI_OPENCL_PROBE_MFMA] = {"probe/mfma.cl", unit_missing, true, "A*M*D*"},

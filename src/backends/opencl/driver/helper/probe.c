@@ -3,7 +3,7 @@
  *
  * probe PLATFORM DEVICE OPTIONS < SOURCE builds a program that may crash the compiler or the
  * process, and runs its kernel `probe` once. It prints "pass" where out[0] becomes 0x600d, else a
- * sentence; a crash is an answer, too.
+ * sentence (0x510e: the instructions are right, but slower than others); a crash is an answer, too.
  *
  * probe --build reads lines "PLATFORM DEVICE OPTIONS BYTES", the words separated by tabs, each with the
  * source of a chain's program behind it. It builds the program and runs its kernels once, on nothing,
@@ -16,6 +16,8 @@
  * done, "library PATH" for each library that was loaded, and "end". Calls that merely fail are
  * ignored: only crashes count.
  */
+#include "backends/opencl/driver/tiles.h"
+
 #include <CL/cl.h>
 
 #include <link.h>
@@ -36,6 +38,7 @@ enum {
     DEVICES = 32,
     WORDS = 1024,
     RIGHT = 0x600d,
+    SLOW = 0x510e,
     HEAD = 1024,
     IDLE_MS = 10000
 };
@@ -322,11 +325,15 @@ static char *read_source(void) {
 
 static int try_instructions(cl_context context, cl_device_id id, const char *source,
                             const char *options) {
+    tsri_opencl_allow_tiles(); /* kernels that need them are tried where this process may use them */
     const cl_kernel kernel = build(context, id, source, options);
     if (!kernel)
         return answer("the compiler refuses the instructions");
-    return answer(run(context, id, kernel) == RIGHT ? "pass"
-                                                    : "the instructions give wrong results");
+    const cl_int out = run(context, id, kernel);
+    return answer(out == RIGHT ? "pass"
+                  : out == SLOW
+                      ? "its instructions are no faster than those of f32 on this processor"
+                      : "the instructions give wrong results");
 }
 
 /* The helper leaves no core file, and ends when its parent does. */

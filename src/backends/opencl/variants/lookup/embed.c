@@ -30,6 +30,13 @@ static bool fits_panels(const tsri_opencl_variant *variant, const tsri_opencl_fa
     return fits_plain(variant, facts, op, why);
 }
 
+static bool fits_pairs(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                       const tsr_op *op, const char **why) {
+    if (op->in[TABLE]->dtype != TSR_BF16)
+        return tsri_opencl_refuse(why, "reads panels of bf16; the table has another dtype");
+    return fits_panels(variant, facts, op, why);
+}
+
 static bool fits_panels32(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                           const tsr_op *op, const char **why) {
     if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[TABLE]->dtype))
@@ -49,7 +56,10 @@ static bool fits_lanes(const tsri_opencl_variant *variant, const tsri_opencl_fac
 static void define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     tsri_opencl_define_operand(defines, "TABLE", op->in[TABLE]);
-    tsri_opencl_define_int(defines, "PANELS", variant->layout != NULL);
+    tsri_opencl_define_int(defines, "PANELS",
+                           !variant->layout                                       ? 0
+                           : variant->layout == &tsri_opencl_layout_panels64_bf16 ? 2
+                                                                                  : 1);
 }
 
 static void define_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -107,6 +117,15 @@ const tsri_opencl_variant tsri_opencl_variants_embed[] = {
      .layout = &tsri_opencl_layout_panels64,
      .weight_operand = TABLE,
      .fits = fits_panels,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = "pairs",
+     .op = TSR_OP_EMBED,
+     .file = "embed/plain.cl",
+     .score = 5,
+     .layout = &tsri_opencl_layout_panels64_bf16,
+     .weight_operand = TABLE,
+     .fits = fits_pairs,
      .define = define_plain,
      .bind = bind_plain},
     {.name = "blocks",

@@ -1,5 +1,6 @@
 /* backends/opencl/variants/products/glu_linear.c - glu_linear: two products of one input, the second
  * passed through an activation. */
+#include "backends/opencl/variants/shared/bf16.h"
 #include "backends/opencl/variants/shared/blocks.h"
 #include "backends/opencl/variants/shared/clblast.h"
 #include "backends/opencl/variants/shared/group.h"
@@ -31,6 +32,7 @@ const tsri_opencl_variant tsri_opencl_variants_glu_linear[] = {
            tsri_opencl_bind_packed_few, {0}),
     PACKED("packed", "packed.cl", 80, tsri_opencl_fits_packed, bind_packed, {"MR", 6, 1, 7},
            {"NV", 2, 2, 2}),
+    TSRI_OPENCL_BF16_VARIANTS(TSR_OP_GLU_LINEAR, "glu_linear"),
     TSRI_OPENCL_BLOCKS_VARIANTS(TSR_OP_GLU_LINEAR, "glu_linear"),
     TSRI_OPENCL_TILED_ROWS(TSR_OP_GLU_LINEAR, "glu_linear", 2, 32),
     TSRI_OPENCL_CLBLAST_GLU_LINEAR, /* used only where it is forced: its score is the lowest */

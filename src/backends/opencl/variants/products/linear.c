@@ -1,5 +1,6 @@
 /* backends/opencl/variants/products/linear.c - linear: the product with a weight, stored as plain rows
  * or panels, as numbers or blocks; with half and int8 products. */
+#include "backends/opencl/variants/shared/bf16.h"
 #include "backends/opencl/variants/shared/blocks.h"
 #include "backends/opencl/variants/shared/cached.h"
 #include "backends/opencl/variants/shared/clblast.h"
@@ -65,6 +66,7 @@ const tsri_opencl_variant tsri_opencl_variants_linear[] = {
      .fits = fits_cached,
      .define = define_cached,
      .bind = bind_cached},
+    TSRI_OPENCL_BF16_VARIANTS(TSR_OP_LINEAR, "linear"),
     TSRI_OPENCL_BLOCKS_VARIANTS(TSR_OP_LINEAR, "linear"),
     TSRI_OPENCL_TILED_ROWS(TSR_OP_LINEAR, "linear", 1, 64),
     TSRI_OPENCL_CLBLAST_LINEAR, /* used only where it is forced: its score is the lowest */

@@ -8,15 +8,17 @@
 
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
-enum { PANEL = 64, PANELS_SHARED = 4, STAGE_ROWS = 4 };
+enum { PANEL = 64, STAGE_ROWS = 4 };
 
 static bool is_int8(const tsr_op *op) {
     return tsri_opencl_weighted_attrs(op)->compute == TSR_COMPUTE_INT8;
 }
 
-/* The bytes of a row of x in the form of weighted/vnni.clh. */
-static int64_t row_bytes(const tsr_op *op) {
-    return tsri_opencl_weight_depth(op) / 32 * 44;
+/* The bytes of all rows of x in the form of weighted/vnni.clh. */
+static tsr_dim quantised_bytes(const tsr_op *op) {
+    tsr_dim bytes = tsri_tensor_rows(op->in[X]);
+    bytes.factor *= tsri_opencl_weight_depth(op) / 32 * 44;
+    return bytes;
 }
 
 bool tsri_opencl_fits_blocks(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -77,20 +79,14 @@ void tsri_opencl_bind_blocks(const tsri_opencl_variant *variant, const tsr_op *o
 
 void tsri_opencl_bind_vnni(const tsri_opencl_variant *variant, const tsr_op *op,
                            tsri_opencl_launch *launch) {
-    tsr_dim bytes = tsri_tensor_rows(op->in[X]);
-    bytes.factor *= row_bytes(op);
     tsri_opencl_bind_blocks(variant, op, launch);
-    tsri_opencl_arg_scratch(launch, "scratch", bytes);
+    tsri_opencl_arg_scratch(launch, "scratch", quantised_bytes(op));
 }
 
-/* With few panels, each is a work-item of its own, so that every core has some. */
 void tsri_opencl_bind_vnni_one(const tsri_opencl_variant *variant, const tsr_op *op,
                                tsri_opencl_launch *launch) {
     (void)variant;
-    const int64_t panels = tsri_tensor_columns(op->out[Y]).factor / PANEL;
-    const int shared = panels >= 64 * PANELS_SHARED ? PANELS_SHARED : panels >= 64 ? 2 : 1;
-    tsri_opencl_bind_panels_one(op, launch, PANEL * shared);
-    tsri_opencl_arg_int(launch, "P", shared);
+    tsri_opencl_bind_panels_shared(op, launch);
 }
 
 static void define_rows(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -102,17 +98,7 @@ static void define_rows(const tsri_opencl_variant *variant, const tsr_op *op,
 static void bind_rows(const tsri_opencl_variant *variant, const tsr_op *op,
                       tsri_opencl_launch *launch) {
     (void)variant;
-    const tsr_tensor *x = op->in[X];
-    tsr_dim bytes = tsri_tensor_rows(x);
-    bytes.factor *= row_bytes(op);
-    tsri_opencl_arg_tensor(launch, "x", x);
-    tsri_opencl_arg_scratch(launch, "scratch", bytes);
-    tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
-    tsri_opencl_arg_int(launch, "K", tsri_opencl_weight_depth(op));
-    tsri_opencl_arg_row(launch, "x", x);
-    tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), STAGE_ROWS);
-    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_bind_stage_rows(op, launch, quantised_bytes(op), STAGE_ROWS);
 }
 
 const tsri_opencl_stage tsri_opencl_stage_vnni_rows = {

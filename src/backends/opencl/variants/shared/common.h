@@ -4,6 +4,7 @@
 #define TSRI_OPENCL_VARIANTS_SHARED_COMMON_H
 
 #include "backends/opencl/bind/variant.h"
+#include "backends/opencl/variants/layouts/layouts.h"
 #include "tensor/operands.h"
 #include "tensor/shape.h"
 
@@ -13,19 +14,6 @@
     extern const tsri_opencl_variant tsri_opencl_variants_##name[];
 TSR_OP_LIST(TSRI_OPENCL_TABLE)
 #undef TSRI_OPENCL_TABLE
-
-/* Weights for CPUs (panels.c), f32, f16 or bf16: panels of 64 outputs, zero beyond the last one.
- * Element (n,k) of [N,K] is at (n/64 * K + k) * 64 + n%64. */
-extern const tsri_opencl_layout tsri_opencl_layout_panels64;
-/* The same for q8_0 and q4_0 (panels_blocks.c). For each panel and each block of 32 inputs: first
- * the whole numbers of 64 outputs, four inputs of an output side by side; then their 64 scales,
- * f16. q8_0: [8][64][4] bytes, q + 128. q4_0: [4][64][4] bytes, inputs 0 to 15 in the low nibbles,
- * 16 to 31 in the high ones, q + 8. */
-extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
-/* The same for GPUs: panels of 32 outputs. A work-item reads 16 bytes at once, and 32 of them lie in a
- * row. q8_0: [2][32][16] bytes, inputs 0 to 15 of 32 outputs and then 16 to 31, signed. q4_0: [32][16]
- * bytes, as above. Then 32 scales, f16. */
-extern const tsri_opencl_layout tsri_opencl_layout_panels32_blocks;
 
 /* Operand i; NULL where it is missing. */
 const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
-enum { GATED_NORM = RESIDUAL };
+enum { GATED_NORM = RESIDUAL, PANEL = 64, PANELS_SHARED = 4 };
 
 _Static_assert(sizeof(tsr_linear_attrs) == sizeof(tsr_glu_linear_attrs) &&
                    offsetof(tsr_linear_attrs, compute) == offsetof(tsr_glu_linear_attrs, compute),
@@ -121,15 +121,19 @@ bool tsri_opencl_fits_packed_few(const tsri_opencl_variant *variant, const tsri_
 
 /* --- define --- */
 
-void tsri_opencl_define_weighted(const tsri_opencl_variant *variant, const tsr_op *op,
-                                 tsri_opencl_defines *defines) {
-    (void)variant;
-    tsri_opencl_define_operand(defines, "W", op->in[W]);
+void tsri_opencl_define_epilogue(const tsr_op *op, tsri_opencl_defines *defines) {
     tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, BIAS));
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "ACT", (int)tsri_opencl_weighted_attrs(op)->activation);
     if (!tsri_opencl_is_gated(op))
         tsri_opencl_define_int(defines, "HAS_RESIDUAL", residual_of(op) != NULL);
+}
+
+void tsri_opencl_define_weighted(const tsri_opencl_variant *variant, const tsr_op *op,
+                                 tsri_opencl_defines *defines) {
+    (void)variant;
+    tsri_opencl_define_operand(defines, "W", op->in[W]);
+    tsri_opencl_define_epilogue(op, defines);
 }
 
 int tsri_opencl_built_rows(const tsr_op *op) {
@@ -185,6 +189,27 @@ void tsri_opencl_bind_panels(const tsr_op *op, tsri_opencl_launch *launch, int r
 void tsri_opencl_bind_panels_one(const tsr_op *op, tsri_opencl_launch *launch, int columns) {
     tsri_opencl_bind_weighted(op, launch, 1, columns);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[Y]), columns);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+/* With few panels, each is a work-item of its own, so that every core has some. */
+void tsri_opencl_bind_panels_shared(const tsr_op *op, tsri_opencl_launch *launch) {
+    const int64_t panels = tsri_tensor_columns(op->out[Y]).factor / PANEL;
+    const int shared = panels >= 64 * PANELS_SHARED ? PANELS_SHARED : panels >= 64 ? 2 : 1;
+    tsri_opencl_bind_panels_one(op, launch, PANEL * shared);
+    tsri_opencl_arg_int(launch, "P", shared);
+}
+
+void tsri_opencl_bind_stage_rows(const tsr_op *op, tsri_opencl_launch *launch, tsr_dim bytes,
+                                 int rows) {
+    const tsr_tensor *x = op->in[X];
+    tsri_opencl_arg_tensor(launch, "x", x);
+    tsri_opencl_arg_scratch(launch, "scratch", bytes);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, "K", tsri_opencl_weight_depth(op));
+    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), rows);
     tsri_opencl_group(launch, 1, 1, 1);
 }
 

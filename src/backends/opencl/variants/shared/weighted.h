@@ -47,7 +47,9 @@ bool tsri_opencl_fits_packed_few(const tsri_opencl_variant *variant, const tsri_
 
 /* --- define --- */
 
-/* Defines W_DTYPE, BIAS_DTYPE, HAS_BIAS and ACT; for linear HAS_RESIDUAL. */
+/* Defines BIAS_DTYPE, HAS_BIAS and ACT; for linear HAS_RESIDUAL. */
+void tsri_opencl_define_epilogue(const tsr_op *op, tsri_opencl_defines *defines);
+/* The same, and W_DTYPE. */
 void tsri_opencl_define_weighted(const tsri_opencl_variant *variant, const tsr_op *op,
                                  tsri_opencl_defines *defines);
 /* The rows of x that a kernel for a few of them is built for: 1, 2, 4 or FEW_ROWS. */
@@ -70,6 +72,12 @@ void tsri_opencl_bind_weighted(const tsr_op *op, tsri_opencl_launch *launch, int
  * `columns` of its only row. */
 void tsri_opencl_bind_panels(const tsr_op *op, tsri_opencl_launch *launch, int rows, int columns);
 void tsri_opencl_bind_panels_one(const tsr_op *op, tsri_opencl_launch *launch, int columns);
+/* The same for as many panels a work-item as leave some for every core: P, the last argument. */
+void tsri_opencl_bind_panels_shared(const tsr_op *op, tsri_opencl_launch *launch);
+/* For a stage that leaves the rows of x in scratch in another form: x, scratch, dims, R, K, row
+ * stride of x; work-groups of one work-item, `rows` rows each. */
+void tsri_opencl_bind_stage_rows(const tsr_op *op, tsri_opencl_launch *launch, tsr_dim bytes,
+                                 int rows);
 void tsri_opencl_bind_weighted_plain(const tsri_opencl_variant *variant, const tsr_op *op,
                                      tsri_opencl_launch *launch);
 void tsri_opencl_bind_packed_few(const tsri_opencl_variant *variant, const tsr_op *op,

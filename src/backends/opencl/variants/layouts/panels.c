@@ -1,6 +1,6 @@
-/* backends/opencl/variants/shared/panels.c - the layout of weights for CPUs, panels of 64 outputs: rows
+/* backends/opencl/variants/layouts/panels.c - the layout of weights for CPUs, panels of 64 outputs: rows
  * packed into it, and read back. */
-#include "backends/opencl/variants/shared/common.h"
+#include "backends/opencl/variants/layouts/layouts.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* backends/opencl/variants/shared/panels_blocks.c - the layouts of q8_0 and q4_0 weights: panels of 64
+/* backends/opencl/variants/layouts/panels_blocks.c - the layouts of q8_0 and q4_0 weights: panels of 64
  * outputs for CPUs, of 32 for GPUs, by blocks of 32 inputs. */
-#include "backends/opencl/variants/shared/common.h"
+#include "backends/opencl/variants/layouts/layouts.h"
 
 #include <string.h>
 

@@ -1,0 +1,25 @@
+/* backends/opencl/variants/layouts/layouts.h - how weights lie for the variants that read them faster
+ * than plain rows. */
+#ifndef TSRI_OPENCL_VARIANTS_LAYOUTS_LAYOUTS_H
+#define TSRI_OPENCL_VARIANTS_LAYOUTS_LAYOUTS_H
+
+#include "backends/opencl/bind/variant.h"
+
+/* Weights for CPUs (panels.c), f32, f16 or bf16: panels of 64 outputs, zero beyond the last one.
+ * Element (n,k) of [N,K] is at (n/64 * K + k) * 64 + n%64. */
+extern const tsri_opencl_layout tsri_opencl_layout_panels64;
+/* The same for products of bf16 (panels_bf16.c): whatever the weight's dtype, its numbers are kept
+ * as bf16, two inputs of an output side by side; an odd K has a zero behind its last input. Element
+ * (n,k) is at ((n/64 * ((K + 1) / 2) + k/2) * 64 + n%64) * 2 + k%2. */
+extern const tsri_opencl_layout tsri_opencl_layout_panels64_bf16;
+/* The same for q8_0 and q4_0 (panels_blocks.c). For each panel and each block of 32 inputs: first
+ * the whole numbers of 64 outputs, four inputs of an output side by side; then their 64 scales,
+ * f16. q8_0: [8][64][4] bytes, q + 128. q4_0: [4][64][4] bytes, inputs 0 to 15 in the low nibbles,
+ * 16 to 31 in the high ones, q + 8. */
+extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
+/* The same for GPUs: panels of 32 outputs. A work-item reads 16 bytes at once, and 32 of them lie in a
+ * row. q8_0: [2][32][16] bytes, inputs 0 to 15 of 32 outputs and then 16 to 31, signed. q4_0: [32][16]
+ * bytes, as above. Then 32 scales, f16. */
+extern const tsri_opencl_layout tsri_opencl_layout_panels32_blocks;
+
+#endif
