@@ -332,6 +332,75 @@ Test(text, the_longest_added_string_wins) {
     tsri_text_matcher_clear(&m);
 }
 
+enum { STRINGS = 400, LONGEST = 600 };
+static char strings[STRINGS][LONGEST + 1];
+
+/* The number of the first of n strings that is the text's longest beginning among them; -1: none. */
+static int32_t longest_beginning(const char *text, int32_t n, size_t *size) {
+    int32_t best = -1;
+    *size = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const size_t own = strlen(strings[i]);
+        if (own > *size && !strncmp(text, strings[i], own)) {
+            best = i;
+            *size = own;
+        }
+    }
+    return best;
+}
+
+/* Strings of two letters share all lengths of beginnings, and some are longer than a tail. */
+Test(text, a_matcher_finds_what_a_search_through_all_strings_finds) {
+    tsri_text_matcher m = {0};
+    uint64_t state = 5;
+    for (int32_t i = 0; i < STRINGS; i++) {
+        const uint32_t n = 1 + draw(&state, i % 9 ? 12 : LONGEST);
+        const uint32_t shared = i ? draw(&state, n + 1) : 0; /* with the string before */
+        for (uint32_t k = 0; k < n; k++) {
+            const char c = (char)('a' + draw(&state, 2));
+            strings[i][k] = k < shared && strings[i - 1][k] ? strings[i - 1][k] : c;
+        }
+        cr_assert_eq(tsri_text_matcher_add(&m, strings[i], n, i), TSR_OK);
+        for (int32_t k = 0; k <= i; k += 1 + i / 40) {
+            size_t size;
+            int32_t value = -1;
+            const int32_t wanted = longest_beginning(strings[k], i + 1, &size);
+            cr_assert_eq(tsri_text_matcher_longest(&m, strings[k], strlen(strings[k]), &value),
+                         size);
+            cr_assert_eq(value, wanted, "string %d of %d", k, i);
+        }
+        char text[16] = {0};
+        for (int k = 0; k < 15; k++)
+            text[k] = (char)('a' + draw(&state, 3));
+        size_t size;
+        int32_t value = -1;
+        const int32_t wanted = longest_beginning(text, i + 1, &size);
+        cr_assert_eq(tsri_text_matcher_longest(&m, text, 15, &value), size);
+        cr_assert_eq(value, wanted);
+    }
+    tsri_text_matcher_clear(&m);
+}
+
+/* A string without a value has a node, wherever it ends. */
+Test(text, a_string_without_a_value_is_a_node) {
+    tsri_text_matcher m = {0};
+    int32_t value = -1;
+    cr_assert_eq(tsri_text_matcher_add(&m, "##ing", 5, 1), TSR_OK);
+    cr_assert_eq(tsri_text_matcher_add(&m, "##", 2, -1), TSR_OK);
+    cr_assert_eq(tsri_text_matcher_add(&m, "##ing", 5, -1), TSR_OK);
+    cr_assert_eq(tsri_text_matcher_add(&m, "none", 4, -1), TSR_OK);
+    cr_assert_eq(tsri_text_matcher_add(&m, "none", 4, 2), TSR_OK);
+    const uint32_t node =
+        tsri_text_matcher_step(&m, tsri_text_matcher_step(&m, TSRI_TEXT_ROOT, '#'), '#');
+    cr_expect_neq(node, 0);
+    cr_expect_eq(tsri_text_matcher_value(&m, node), -1);
+    cr_expect_eq(tsri_text_matcher_longest_from(&m, node, "ing", 3, &value), 3);
+    cr_expect_eq(value, 1);
+    cr_expect_eq(tsri_text_matcher_longest(&m, "none", 4, &value), 4);
+    cr_expect_eq(value, 2);
+    tsri_text_matcher_clear(&m);
+}
+
 Test(text, special_names_are_text_unless_asked_for) {
     tsri_text_tokenizer *t = own_tokenizer("byte.json");
     tsri_text_ids with = {0}, without = {0};
