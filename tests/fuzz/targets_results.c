@@ -24,7 +24,7 @@ static void write_sealed(const fuzz_part *part) {
 }
 
 static void results(const fuzz_part *parts, size_t n) {
-    static const char *const formats[] = {"md", "csv", "junit", "llama-bench", "badge"};
+    static const char *const formats[] = {"html", "md", "csv", "junit", "llama-bench", "badge"};
     tsr_results *opened = NULL;
     (void)n;
     for (int sealed = 0; sealed < 2; sealed++) {

@@ -9,7 +9,8 @@
 static const struct {
     const char *name;
     tsri_results_format *write;
-} formats[] = {{"html", tsri_results_html}, {"md", tsri_results_md},
+} formats[] = {{"html", tsri_results_html},
+               {"md", tsri_results_md},
                {"csv", tsri_results_csv},
                {"junit", tsri_results_junit},
                {"llama-bench", tsri_results_llama_bench},
@@ -28,8 +29,9 @@ tsr_status tsr_results_report(const tsr_results *const *results, size_t count, c
     while (i < sizeof formats / sizeof *formats && strcmp(formats[i].name, format) != 0)
         i++;
     if (i == sizeof formats / sizeof *formats)
-        return tsri_base_fail(
-            TSR_E_ARGUMENT, "the format \"%s\": give html, md, csv, junit, llama-bench or badge", format);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the format \"%s\": give html, md, csv, junit, llama-bench or badge",
+                              format);
     const tsr_status status = formats[i].write(results, count, &out);
     if (status != TSR_OK) {
         tsri_base_bytes_clear(&out);

@@ -39,8 +39,9 @@ tsr_status tsri_results_html(const tsr_results *const *results, size_t count, ts
     char *json = tsri_base_json_print(all, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(all);
     const tsr_status status =
-        json ? tsri_task_html_page_append(tsri_task_html_page_find("results/report.html"), json, out)
-             : tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the page");
+        json
+            ? tsri_task_html_page_append(tsri_task_html_page_find("results/report.html"), json, out)
+            : tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the page");
     free(json);
     return status;
 }

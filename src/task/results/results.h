@@ -46,7 +46,7 @@ void tsri_results_engine_name(const tsr_results *results, char out[TSRI_RESULTS_
 /* The formats; each appends to `out`. */
 typedef tsr_status tsri_results_format(const tsr_results *const *results, size_t count,
                                        tsri_bytes *out);
-tsri_results_format tsri_results_html, tsri_results_md, tsri_results_csv, tsri_results_junit, tsri_results_llama_bench,
-    tsri_results_badge;
+tsri_results_format tsri_results_html, tsri_results_md, tsri_results_csv, tsri_results_junit,
+    tsri_results_llama_bench, tsri_results_badge;
 
 #endif

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "task/show/html_page.h"
 #include "task/show/attention.h"
+#include "task/show/html_page.h"
 #include "task/show/packed_attention.h"
 
 #include <inttypes.h>

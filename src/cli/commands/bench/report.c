@@ -45,11 +45,12 @@ static int write_report(tsri_cli_app *app, const tsri_cli_list *paths, const cha
 int tsri_cli_bench_report(int argc, char **argv) {
     tsri_cli_app app = {0};
     tsri_cli_list paths = {0};
-    const char *format = "md", *path = NULL;
+    const char *format = NULL, *path = NULL;
     const tsri_cli_option own[] = {
-        {"format", 0, CLI_TEXT, &format, "md|csv|junit|llama-bench|badge",
-         "tables for people, a line for each row, test cases, llama-bench's fields, or a badge "
-         "(default: md)",
+        {"format", 0, CLI_TEXT, &format, "html|md|csv|junit|llama-bench|badge",
+         "a page for a browser, tables, a line for each row, test cases, llama-bench's fields, or "
+         "a "
+         "badge (default: html where -o FILE ends in .html, else md)",
          0, 0, NULL},
         {"output", 'o', CLI_TEXT, &path, "FILE", "write the report to this file", 0, 0, NULL},
         {0}};
@@ -63,6 +64,9 @@ int tsri_cli_bench_report(int argc, char **argv) {
         code =
             tsri_cli_fail(CLI_USAGE, "bench report needs FILE, which tessera bench suite -o FILE "
                                      "writes");
+    const char *end = path ? strrchr(path, '.') : NULL;
+    if (!format)
+        format = end && (!strcmp(end, ".html") || !strcmp(end, ".htm")) ? "html" : "md";
     if (code == CLI_OK)
         code = write_report(&app, &paths, format, path);
     free(paths.items);

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""The pages of bench report, plot and attention as a browser shows them: their values, their width, no request, no complaint."""
+
+import atexit
+import json
+import re
+
+from support.browser import Browser, needed
+from support.command import PLAY, equal, main, run
+from support.results import device, jobs, model, peaks, row, write
+
+needed()
+BROWSER = Browser()
+atexit.register(BROWSER.close)
+
+
+def shown(path):
+    """Opens the page wide, in the dark and on a phone, where it must do nothing that it should not; returns its text."""
+    for width, dark in ((1200, False), (1200, True), (420, False)):
+        BROWSER.open(path, width=width, dark=dark)
+        equal(BROWSER.complaints(), [], f"{width} {dark}")
+        equal(BROWSER.overflow(), None, f"{width} {dark}")
+        paper = BROWSER.value("getComputedStyle(document.body).backgroundColor")
+        equal(sum(map(int, re.findall(r"\d+", paper))) < 200, dark, paper)
+    return re.sub(r"\s+", " ", BROWSER.value("document.body.innerText"))
+
+
+def test_a_browser_that_complains_is_heard(folder):
+    (folder / "bad.html").write_text("<main><p style='width: 900px'>x</p></main><img src='http://127.0.0.1:9/x'><script>console.error('a'); b()</script>")
+    BROWSER.open(folder / "bad.html", width=420)
+    told = " ".join(BROWSER.complaints())
+    assert "asks for http://127.0.0.1:9/x" in told and "console: " in told and "b is not defined" in told, told
+    assert BROWSER.overflow()[0] > 400, BROWSER.overflow()
+
+
+def test_a_report_of_one_device(folder):
+    rows = peaks() + jobs() + [row("pp9", "prompt", [], status="failed-accuracy", reason="</script><b>logits differ", model=0)]
+    rows[4]["noisy"], rows[5]["status"], rows[5]["reason"] = True, "throttled", "its peaks fell"
+    path = write(folder / "a.json", rows=rows)
+    run("bench", "report", path, "-o", folder / "a.html")
+    text = shown(folder / "a.html")
+    for r in jobs():
+        share = int(100 * r["roofline"])
+        assert f"{r['median']:.0f} tokens/s" in text and re.search(f"({share}|{share + 1}) % {r['bound_by']}", text), (r["test"], text)
+    for word in ("Example Device", "400 GFLOP/s in f32", "40.0 GB/s", "noisy", "throttled", "failed-accuracy", "</script><b>logits differ", "0123456789abcdef",
+                 "1 of 9 rows gave wrong results", "4 of 5 have a rate", "tg64 × 8", json.loads(path.read_text())["hash"], model()["hash"]):
+        assert word in text, (word, text)
+    equal(BROWSER.value("document.querySelectorAll('#roofs svg circle').length"), 4)
+    equal(BROWSER.value("document.getElementById('port-part').hidden"), True)
+
+
+def test_a_report_of_two_devices(folder):
+    """Bars stand side by side, and a job that one device can't do is not portable."""
+    other = jobs(2.0, device=0)
+    gone = row("tg64", "generate", [], status="unsupported", reason="too large", **{k: other[1][k] for k in ("model", "class", "scenario", "tokens", "depth", "batch")})
+    paths = write(folder / "a.json"), write(folder / "b.json", rows=peaks() + [other[0], gone] + other[2:], devices=[device(name="Second Device", type="gpu")])
+    run("bench", "report", *paths, "--format", "html", "-o", folder / "two.page")
+    (folder / "two.page").rename(folder / "two.html")
+    text = shown(folder / "two.html")
+    for one, two in zip(jobs(), other):
+        assert f"{one['median']:.0f} tokens/s" in text, text
+        equal(f"{two['median']:.0f} tokens/s" in text, two is not other[1])
+    shares = [[r["roofline"] for r in rows] for rows in (jobs(), other)]
+    equal(BROWSER.value("[...document.querySelectorAll('#portability b')].map(e => e.textContent)"),
+          [f"{100 * (0 if i == 1 else 2 / sum(1 / min(1, s[i]) for s in shares)):.0f} %" for i in range(4)])
+    equal(BROWSER.value("document.querySelectorAll('#roofs svg').length"), 2)
+
+
+def test_a_report_of_no_rows(folder):
+    run("bench", "report", write(folder / "a.json", rows=[]), "-o", folder / "a.html")
+    assert "Benchmark" in shown(folder / "a.html")
+
+
+def test_a_report_of_a_real_run(folder):
+    run("bench", "--shape", "tiny", "-p", "8", "-n", "2", "-r", "2", "-d", "0", "-q", "--device", "reference", "-o", folder / "run.json")
+    run("bench", "report", folder / "run.json", "-o", folder / "a.html")
+    assert "pp8" in shown(folder / "a.html")
+
+
+def test_a_plot(folder):
+    (folder / "log.jsonl").write_text("".join(json.dumps({"step": i, "loss": 5 - i / 10, "lr": 1e-3}) + "\n" for i in range(1, 31)))
+    run("plot", folder / "log.jsonl", "-o", folder / "plot.html")
+    text = shown(folder / "plot.html")
+    assert "log.jsonl" in text and "30" in text, text
+    assert BROWSER.value("document.querySelectorAll('svg path.curve').length") == 2
+
+
+def test_attention(folder):
+    run("attention", "-m", PLAY, "-d", "reference", "To be, or not to be", "-o", folder / "attention.html")
+    text = shown(folder / "attention.html")
+    assert "shakespeare" in text and "Every layer and head" in text, text
+    assert BROWSER.value("document.querySelectorAll('#grid button').length") > 1
+
+
+main(globals())
