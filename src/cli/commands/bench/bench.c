@@ -197,16 +197,17 @@ static int bench(int argc, char **argv) {
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app),
                                        NULL};
-    int code =
-        tsri_cli_parse(argc, argv,
-                       "tessera bench [-m MODEL | --shape NAME] [--device D|all]\n       tessera "
-                       "bench suite [--class NAME] [--device D|all] [-o FILE]\n       tessera "
-                       "bench report FILE... [--format NAME] [-o FILE]\n       tessera bench "
-                       "compare BEFORE AFTER [--fail-above N%]",
-                       "Measures a device's peaks, then a model's prompt processing, generation "
-                       "and training steps: median,\nspread, share of the roofline, and memory. No "
-                       "rate is given where the logits differ from the\nreference's.",
-                       tables, NULL);
+    int code = tsri_cli_parse(
+        argc, argv,
+        "tessera bench [-m MODEL | --shape NAME] [--device D|all]\n       tessera "
+        "bench suite [--class NAME] [--device D|all] [-o FILE]\n       tessera "
+        "bench report FILE... [--format NAME] [-o FILE]\n       tessera bench "
+        "compare BEFORE AFTER [--fail-above N%]\n       tessera bench duel --against "
+        "TESSERA [-- OPTIONS OF BENCH]",
+        "Measures a device's peaks, then a model's prompt processing, generation "
+        "and training steps: median,\nspread, share of the roofline, and memory. No "
+        "rate is given where the logits differ from the\nreference's.",
+        tables, NULL);
     if (code == CLI_OK)
         code = prepare(&j);
     if (code == CLI_OK)
@@ -220,7 +221,8 @@ static const struct {
     int (*run)(int argc, char **argv);
 } verbs[] = {{"suite", tsri_cli_bench_suite},
              {"report", tsri_cli_bench_report},
-             {"compare", tsri_cli_bench_compare}};
+             {"compare", tsri_cli_bench_compare},
+             {"duel", tsri_cli_bench_duel}};
 
 int tsri_cli_bench(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof verbs / sizeof *verbs; i++)

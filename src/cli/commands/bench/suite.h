@@ -8,6 +8,7 @@
 int tsri_cli_bench_suite(int argc, char **argv);
 int tsri_cli_bench_report(int argc, char **argv);
 int tsri_cli_bench_compare(int argc, char **argv);
+int tsri_cli_bench_duel(int argc, char **argv);
 
 /* What is known about the open device. */
 int tsri_cli_bench_find(tsri_cli_app *app, tsr_device_info *out);

@@ -1,0 +1,229 @@
+/* cli/commands/bench/duel.c - tessera bench duel: this build and another measure the same rows in
+ * turns, and are compared. */
+#include "cli/commands/bench/results.h"
+#include "cli/commands/bench/suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Five runs a side are the least that can show anything at 99 %: p is 2/252 at its least. */
+enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 100, WORDS = 8 };
+
+extern char **environ;
+
+typedef struct duel {
+    tsri_cli_app app;
+    const char *against, *folder;
+    int64_t rounds;
+    tsr_compare_options options;
+    char self[PATH_MAX], made[64]; /* made: a temporary folder, or "" */
+    char **rows;                   /* the arguments that choose what is measured */
+    int n_rows;
+    tsri_cli_list files[2]; /* of the other build, and of this one */
+} duel;
+
+static void place_of(const duel *d, int side, int64_t round, char out[PATH_MAX]) {
+    snprintf(out, PATH_MAX, "%s/%s-%02" PRId64 ".json", d->folder, side ? "this" : "other", round);
+}
+
+/* Each build uses the backends that lie beside it: a path in the environment would give both the
+ * same ones. */
+static char **environment(void) {
+    size_t n = 0, kept = 0;
+    while (environ[n])
+        n++;
+    char **env = calloc(n + 1, sizeof *env);
+    for (size_t i = 0; env && i < n; i++)
+        if (strncmp(environ[i], "TESSERA_BACKEND_PATH=", 21) != 0)
+            env[kept++] = environ[i];
+    return env;
+}
+
+/* Waits for a measurement; a signal that ends this command ends it, too. */
+static int wait_for(pid_t child, const char *command) {
+    int status = 0;
+    bool told = false;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return tsri_cli_fail(CLI_OTHER, "%s: cannot be waited for: %s", command,
+                                 strerror(errno));
+        else if (tsri_cli_signal() && !told) {
+            told = true;
+            kill(child, SIGTERM);
+        }
+    if (tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    /* CLI_MISS: a row failed; the comparison says which. */
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == CLI_OK || WEXITSTATUS(status) == CLI_MISS))
+        return CLI_OK;
+    return tsri_cli_fail(CLI_OTHER, "%s bench ended with %s %d: its own message is above", command,
+                         WIFEXITED(status) ? "exit code" : "signal",
+                         WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+static int measure(duel *d, int side, const char *path) {
+    const char *command = side ? d->self : d->against;
+    const char **argv = calloc((size_t)d->n_rows + WORDS, sizeof *argv);
+    char **env = environment();
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    size_t n = 0;
+    if (!argv || !env || posix_spawn_file_actions_init(&actions) != 0) {
+        free(argv);
+        free(env);
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    }
+    argv[n++] = command;
+    argv[n++] = "bench";
+    for (int i = 0; i < d->n_rows; i++)
+        argv[n++] = d->rows[i];
+    argv[n++] = "-q";
+    argv[n++] = "-o";
+    argv[n++] = path;
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    const int error =
+        posix_spawn(&child, command, &actions, NULL, (char *const *)(const void *)argv, env);
+    posix_spawn_file_actions_destroy(&actions);
+    free(argv);
+    free(env);
+    return error ? tsri_cli_fail(CLI_FILE, "%s: cannot be run: %s", command, strerror(error))
+                 : wait_for(child, command);
+}
+
+/* Round 0 fills the caches of both, and is not compared. Then ABBA: what changes evenly in time
+ * meets both alike. */
+static int fight(duel *d) {
+    int code = CLI_OK;
+    char path[PATH_MAX];
+    for (int64_t round = 0; round <= d->rounds && code == CLI_OK; round++)
+        for (int turn = 0; turn < 2 && code == CLI_OK; turn++) {
+            const int side = (turn + (int)round) % 2;
+            if (round)
+                tsri_cli_note(&d->app, "round %" PRId64 " of %" PRId64 ": %s", round, d->rounds,
+                              side ? "this build" : "the other build");
+            else
+                tsri_cli_note(&d->app, "warm-up: %s", side ? "this build" : "the other build");
+            place_of(d, side, round, path);
+            code = measure(d, side, path);
+            if (code == CLI_OK && round) {
+                tsri_cli_list *files = &d->files[side];
+                files->items[files->n] = strdup(path);
+                code =
+                    files->items[files->n++] ? CLI_OK : tsri_cli_fail(CLI_OTHER, "out of memory");
+            } else if (!round)
+                unlink(path);
+        }
+    return code;
+}
+
+static int judge(duel *d) {
+    tsr_results **results[2] = {NULL, NULL};
+    int code = CLI_OK;
+    for (int side = 0; side < 2 && code == CLI_OK; side++)
+        code = tsri_cli_bench_open(&d->files[side], &results[side]);
+    if (code == CLI_OK)
+        code = tsri_cli_bench_show_comparison(&d->app, results[0], d->files[0].n, results[1],
+                                              d->files[1].n, &d->options);
+    for (int side = 0; side < 2; side++)
+        tsri_cli_bench_close(results[side], d->files[side].n);
+    return code;
+}
+
+static int prepare(duel *d) {
+    const ssize_t n = readlink("/proc/self/exe", d->self, sizeof d->self - 1);
+    if (n <= 0)
+        return tsri_cli_fail(CLI_OTHER, "/proc/self/exe does not say where this build is");
+    if (access(d->against, X_OK) != 0)
+        return tsri_cli_fail(CLI_FILE, "%s: cannot be run: %s", d->against, strerror(errno));
+    for (int side = 0; side < 2; side++)
+        if (!(d->files[side].items = calloc((size_t)d->rounds, sizeof(char *))))
+            return tsri_cli_fail(CLI_OTHER, "out of memory");
+    if (d->folder)
+        return mkdir(d->folder, 0700) == 0 || errno == EEXIST
+                   ? CLI_OK
+                   : tsri_cli_fail(CLI_FILE, "%s: cannot be made: %s", d->folder, strerror(errno));
+    const char *temporary = getenv("TMPDIR");
+    snprintf(d->made, sizeof d->made, "%.40s/tessera-duel-XXXXXX", temporary ? temporary : "/tmp");
+    d->folder = mkdtemp(d->made);
+    return d->folder ? CLI_OK
+                     : tsri_cli_fail(CLI_FILE, "%s: cannot be made: %s", d->made, strerror(errno));
+}
+
+static void end(duel *d) {
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < d->files[side].n; i++) {
+            if (*d->made)
+                unlink(d->files[side].items[i]);
+            free((char *)d->files[side].items[i]);
+        }
+        free(d->files[side].items);
+    }
+    if (*d->made)
+        rmdir(d->made);
+}
+
+/* What follows "--" chooses the rows; without it, the suite. */
+static void split(duel *d, int *argc, char **argv) {
+    static char suite[] = "suite";
+    static char *whole[] = {suite};
+    d->rows = whole;
+    d->n_rows = 1;
+    for (int i = 1; i < *argc; i++)
+        if (!strcmp(argv[i], "--")) {
+            d->rows = argv + i + 1;
+            d->n_rows = *argc - i - 1;
+            *argc = i;
+        }
+}
+
+int tsri_cli_bench_duel(int argc, char **argv) {
+    duel d = {.rounds = 8, .options.struct_size = sizeof d.options};
+    const char *most = "3%", *confidence = "99%";
+    const tsri_cli_option own[] = {
+        {"against", 0, CLI_TEXT, &d.against, "TESSERA", "the other build's command", 0, 0, NULL},
+        {"rounds", 0, CLI_INT, &d.rounds, "N",
+         "runs of each build that are compared (default: 8); one more fills the caches",
+         LEAST_ROUNDS, MOST_ROUNDS, NULL},
+        {"fail-above", 0, CLI_TEXT, &most, "N%",
+         "a row that is shown to be slower by more is a regression: exit code 1 (default: 3%)", 0,
+         0, NULL},
+        {"confidence", 0, CLI_TEXT, &confidence, "N%",
+         "how sure a difference must be to be shown (default: 99%)", 0, 0, NULL},
+        {"output", 'o', CLI_TEXT, &d.folder, "FOLDER", "keep the files of all runs here", 0, 0,
+         NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_json_option(&d.app),
+                                       tsri_cli_common_options(&d.app), NULL};
+    split(&d, &argc, argv);
+    int code = tsri_cli_parse(
+        argc, argv, "tessera bench duel --against TESSERA [-- OPTIONS OF BENCH]",
+        "Measures the same rows with this build and another, in turns (ABBA), and compares the "
+        "medians of their\nruns: what the machine does meanwhile meets both. What follows -- is "
+        "given to tessera bench of both, as in\n-- --shape tiny -p 64 -n 16; without it they "
+        "measure the suite's smoke class.",
+        tables, NULL);
+    if (code == CLI_OK && !d.against)
+        code =
+            tsri_cli_fail(CLI_USAGE, "bench duel needs --against TESSERA, another build's command");
+    if (code == CLI_OK)
+        code = tsri_cli_bench_read_share("--fail-above", most, &d.options.fail_above);
+    if (code == CLI_OK)
+        code = tsri_cli_bench_read_share("--confidence", confidence, &d.options.confidence);
+    if (code == CLI_OK)
+        code = prepare(&d);
+    if (code == CLI_OK)
+        code = fight(&d);
+    if (code == CLI_OK)
+        code = judge(&d);
+    end(&d);
+    return tsri_cli_close(&d.app, code);
+}
