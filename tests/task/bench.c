@@ -44,6 +44,25 @@ Test(bench, doubtful_shares_are_told) {
     cr_expect(d.row.status == TSR_BENCH_OK && !*d.reason, "%s", d.reason);
 }
 
+Test(bench, other_programs_are_told) {
+    tsri_task_draft d;
+    tsri_task_draft_begin(&d, TSR_BENCH_PEAK, "B/s", "read");
+    d.conditions = (tsr_bench_conditions){.load = {0, 1}, .steal = 0.04};
+    tsri_task_draft_company(&d, true);
+    cr_expect(!d.row.noisy && !*d.reason, "%s", d.reason);
+    d.conditions = (tsr_bench_conditions){.load = {3, 1}, .steal = 0.25};
+    tsri_task_draft_company(&d, false);
+    cr_expect(!d.row.noisy, "a card has its own processor");
+    tsri_task_draft_company(&d, true);
+    cr_expect(d.row.noisy && strstr(d.reason, "2 threads of other programs") &&
+                  strstr(d.reason, "took 25 % of the time"),
+              "%s", d.reason);
+    tsri_task_draft_begin(&d, TSR_BENCH_PEAK, "B/s", "read");
+    d.conditions = (tsr_bench_conditions){.load = {NAN, NAN}, .steal = NAN};
+    tsri_task_draft_company(&d, true);
+    cr_expect(!d.row.noisy, "not measured");
+}
+
 Test(bench, the_best_of_each_peak_counts) {
     tsri_run_peaks best = {.fma_f32 = 100, .fma_f16 = 1, .dot_int8 = 5, .read = 20};
     const tsri_run_peaks other = {.fma_f32 = 90, .fma_f16 = 2, .dot_int8 = 4, .read = 21};

@@ -66,6 +66,8 @@ tsr_status tsri_task_draft_kernel(tsri_task_draft *draft, const char *op, const 
                                   const char *tuning);
 /* Sets median, percentiles and outliers from the samples. */
 tsr_status tsri_task_draft_figures(tsri_task_draft *draft);
+/* Notes by the row's conditions that others used the processor beside it, which makes it noisy. */
+void tsri_task_draft_company(tsri_task_draft *draft, bool cpu);
 /* Hands the row on, and frees what the draft owns. */
 tsr_status tsri_task_draft_emit(tsri_task_draft *draft, const tsri_task_sink *sink);
 void tsri_task_draft_clear(tsri_task_draft *draft);

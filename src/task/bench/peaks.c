@@ -100,6 +100,7 @@ static tsr_status measure(tsri_task_bench *b, size_t i) {
         keep(peaks[i].peak, &draft.row, b);
     else
         tsri_task_draft_fail(&draft, status);
+    tsri_task_draft_company(&draft, b->cpu);
     return tsri_task_draft_emit(&draft, b->sink);
 }
 

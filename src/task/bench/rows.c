@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STOLEN 0.05 /* the share of processor time from which it is told */
+
 void tsri_task_draft_begin(tsri_task_draft *draft, tsr_bench_kind kind, const char *unit,
                            const char *format, ...) {
     va_list args;
@@ -76,6 +78,22 @@ void tsri_task_draft_clear(tsri_task_draft *draft) {
     free(draft->kernels);
     free(draft->samples.values);
     *draft = (tsri_task_draft){0};
+}
+
+/* The reading before is of an idle machine, and so is that after: the device's threads sleep then. */
+void tsri_task_draft_company(tsri_task_draft *draft, bool cpu) {
+    const tsr_bench_conditions *c = &draft->conditions;
+    const double load = (c->load[0] + c->load[1]) / 2;
+    if (draft->row.status != TSR_BENCH_OK && draft->row.status != TSR_BENCH_THROTTLED)
+        return;
+    if (cpu && load >= 1) {
+        draft->row.noisy = 1;
+        tsri_task_draft_note(draft, "%.0f threads of other programs were running", load);
+    }
+    if (cpu && c->steal > STOLEN) {
+        draft->row.noisy = 1;
+        tsri_task_draft_note(draft, "the hypervisor took %.0f %% of the time", 100 * c->steal);
+    }
 }
 
 tsr_status tsri_task_draft_emit(tsri_task_draft *draft, const tsri_task_sink *sink) {

@@ -68,4 +68,5 @@ void tsri_task_bench_doubt(const tsri_task_bench *b, tsri_task_draft *draft) {
                              "a share of %.0f %% of the roofline is more than the peaks "
                              "allow: they were disturbed, or caches hold what is read",
                              100 * row->roofline);
+    tsri_task_draft_company(draft, b->cpu);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tessera bench suite: its parts, its states, its progress, and what is kept of a run that was stopped."""
 
+import json
 import re
 import signal
 import subprocess
@@ -89,6 +90,19 @@ def test_what_was_measured_is_kept(folder):
     assert told["suite"]["partial"] and PEAKS <= len(told["rows"]) < 32, told["suite"]
     assert out.decode().count("\n| ") >= PEAKS, out
     equal([p.name for p in folder.iterdir()], ["run.json"])
+
+
+def test_a_file_after_each_row(folder):
+    """A process that is killed leaves the rows that it had, as a whole file."""
+    path = folder / "run.json"
+    process = subprocess.Popen([COMMAND, "bench", "suite", *REFERENCE, "--parts", "decoder", "-q", "-o", path], stdout=subprocess.DEVNULL, env=environment())
+    while not path.exists() or len(json.loads(path.read_bytes())["rows"]) < PEAKS:
+        assert process.poll() is None, "it ended before"
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    told = results(path.read_bytes())
+    assert told["suite"]["partial"] and len(told["rows"]) >= PEAKS, told["suite"]
 
 
 def test_on_the_device(_):

@@ -162,7 +162,8 @@ static void print_line(void *data, const char *text) {
 int tsri_cli_bench_begin(tsri_cli_app *app, const char *format, const char *path,
                          const tsr_bench_file_options *options, tsri_cli_bench_writer *out) {
     tsr_bench_file_options all = *options;
-    *out = (tsri_cli_bench_writer){.app = app};
+    tsri_cli_output refused;
+    *out = (tsri_cli_bench_writer){.app = app, .path = path};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (!strcmp(formats[i].name, format))
             out->format = &formats[i];
@@ -173,7 +174,8 @@ int tsri_cli_bench_begin(tsri_cli_app *app, const char *format, const char *path
         all.line = print_line;
         all.line_data = out;
     }
-    int code = tsri_cli_output_begin(app, path, &out->output);
+    int code = tsri_cli_output_begin(app, path, &refused); /* before anything is measured */
+    tsri_cli_output_end(&refused, CLI_OTHER);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_bench_file_create(&all, &out->file));
     if (code == CLI_OK && out->format->begin)
@@ -187,11 +189,29 @@ int tsri_cli_bench_device(tsri_cli_bench_writer *w, const tsri_cli_bench_subject
     return tsri_cli_status(tsr_bench_file_device(w->file, s->device, (uint32_t)s->threads));
 }
 
+/* Replaces the file by the results as of now. */
+static int save(tsri_cli_bench_writer *w, const char *text, size_t n) {
+    tsri_cli_output out;
+    int code = tsri_cli_output_begin(w->app, w->path, &out);
+    if (code != CLI_OK)
+        return code;
+    tsri_cli_output_write(&out, text, n);
+    return tsri_cli_output_end(&out, CLI_OK);
+}
+
 int tsri_cli_bench_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
                        const tsr_bench_row *row) {
+    char *text = NULL;
+    size_t n = 0;
     if (w->format->row)
         w->format->row(w, s, row);
-    return tsri_cli_status(tsr_bench_file_row(w->file, row));
+    int code = tsri_cli_status(tsr_bench_file_row(w->file, row));
+    if (code == CLI_OK && w->path) /* a driver may end the process, or the user while it compiles */
+        code = tsri_cli_status(tsr_bench_file_text(w->file, 1, &text, &n));
+    if (text)
+        code = save(w, text, n);
+    tsr_text_free(text);
+    return code;
 }
 
 int tsri_cli_bench_end(tsri_cli_bench_writer *w, int code, bool partial) {
@@ -199,16 +219,15 @@ int tsri_cli_bench_end(tsri_cli_bench_writer *w, int code, bool partial) {
                wanted = code == CLI_OK || code == CLI_MISS || partial;
     char *text = NULL;
     size_t n = 0;
-    int ended = wanted ? CLI_OK : code;
-    if (w->file && wanted && (json || w->output.path))
+    int ended = CLI_OK;
+    if (w->file && wanted && (json || w->path))
         ended = tsri_cli_status(tsr_bench_file_text(w->file, partial, &text, &n));
     if (text && json) {
         tsri_cli_write(w->app, text, n);
         tsri_cli_flush(w->app);
     }
-    if (text && w->output.file)
-        tsri_cli_output_write(&w->output, text, n);
-    ended = tsri_cli_output_end(&w->output, ended);
+    if (text && w->path)
+        ended = save(w, text, n);
     tsr_text_free(text);
     tsr_bench_file_destroy(&w->file);
     return ended == CLI_OK ? code : ended;

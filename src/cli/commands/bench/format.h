@@ -17,7 +17,7 @@ typedef struct tsri_cli_bench_format tsri_cli_bench_format;
 typedef struct tsri_cli_bench_writer {
     tsri_cli_app *app;
     const tsri_cli_bench_format *format;
-    tsri_cli_output output; /* the file that gets the results, too, where it has a path */
+    const char *path; /* the file that gets the results, too, after each row; NULL: none */
     tsr_bench_file *file;
 } tsri_cli_bench_writer;
 
