@@ -391,6 +391,7 @@ typedef enum tsr_peak {
     TSR_PEAK_LOCAL = 9,          /**< bytes read a second from local memory */
     TSR_PEAK_COMPILE = 10,       /**< seconds to build a small program that no cache has */
     TSR_PEAK_CLOCK = 11,         /**< seconds that events claim for a launch, for each of the host's */
+    TSR_PEAK_FMA_BF16 = 12,      /**< flops a second in products of bf16, summed in f32 */
     /** TSR_PEAK_READ_AGAIN + n: bytes a second of 2^n bytes that are read again and again, by each
      * compute unit up to 1 MiB, else shared by all */
     TSR_PEAK_READ_AGAIN = 64

@@ -87,11 +87,11 @@ bool tsri_run_peak_best(const tsr_device *device, uint32_t peak, uint32_t repeat
 double tsri_run_least_seconds(const tsri_run_peaks *p, const double flops[TSRI_RUN_COMPUTES],
                               double bytes) {
     const double half = p->fma_f16 > 0 ? p->fma_f16 : p->fma_f32;
-    const double peak[TSRI_RUN_COMPUTES] = {[TSR_COMPUTE_F32] = p->fma_f32,
-                                            [TSR_COMPUTE_F16] = half,
-                                            [TSR_COMPUTE_INT8] =
-                                                p->dot_int8 > p->fma_f32 ? p->dot_int8 : p->fma_f32,
-                                            [TSR_COMPUTE_BF16] = p->fma_f32};
+    const double peak[TSRI_RUN_COMPUTES] = {
+        [TSR_COMPUTE_F32] = p->fma_f32,
+        [TSR_COMPUTE_F16] = half,
+        [TSR_COMPUTE_INT8] = p->dot_int8 > p->fma_f32 ? p->dot_int8 : p->fma_f32,
+        [TSR_COMPUTE_BF16] = p->fma_bf16 > p->fma_f32 ? p->fma_bf16 : p->fma_f32};
     double seconds = 0;
     if (p->fma_f32 <= 0 || p->read <= 0)
         return 0;

@@ -16,7 +16,7 @@ tsr_status tsri_run_peak(const tsr_device *device, uint32_t peak, uint32_t repea
 
 /* The best value of each of the device's peaks; 0: it is not known. */
 typedef struct tsri_run_peaks {
-    double fma_f32, fma_f16, dot_int8, read;
+    double fma_f32, fma_f16, fma_bf16, dot_int8, read;
     double launch; /* seconds for a launch among many */
 } tsri_run_peaks;
 

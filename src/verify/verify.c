@@ -338,6 +338,7 @@ static void measure_peaks(const tsr_device *device, tsri_run_peaks *out) {
     enum { REPEATS = 3 };
     (void)tsri_run_peak_best(device, TSR_PEAK_FMA_F32, REPEATS, &out->fma_f32);
     (void)tsri_run_peak_best(device, TSR_PEAK_FMA_F16, REPEATS, &out->fma_f16);
+    (void)tsri_run_peak_best(device, TSR_PEAK_FMA_BF16, REPEATS, &out->fma_bf16);
     (void)tsri_run_peak_best(device, TSR_PEAK_DOT_INT8, REPEATS, &out->dot_int8);
     (void)tsri_run_peak_best(device, TSR_PEAK_READ, REPEATS, &out->read);
 }

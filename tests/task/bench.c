@@ -64,10 +64,12 @@ Test(bench, other_programs_are_told) {
 }
 
 Test(bench, the_best_of_each_peak_counts) {
-    tsri_run_peaks best = {.fma_f32 = 100, .fma_f16 = 1, .dot_int8 = 5, .read = 20};
-    const tsri_run_peaks other = {.fma_f32 = 90, .fma_f16 = 2, .dot_int8 = 4, .read = 21};
+    tsri_run_peaks best = {.fma_f32 = 100, .fma_f16 = 1, .fma_bf16 = 7, .dot_int8 = 5, .read = 20};
+    const tsri_run_peaks other = {
+        .fma_f32 = 90, .fma_f16 = 2, .fma_bf16 = 9, .dot_int8 = 4, .read = 21};
     tsri_task_bench_best(&best, &other);
-    cr_expect(best.fma_f32 == 100 && best.fma_f16 == 2 && best.dot_int8 == 5 && best.read == 21);
+    cr_expect(best.fma_f32 == 100 && best.fma_f16 == 2 && best.fma_bf16 == 9 &&
+              best.dot_int8 == 5 && best.read == 21);
 }
 
 /* ---- steady times ---- */

@@ -68,13 +68,19 @@ static tsr_status portable_dot(tsri_opencl_peak_kernel *p, uint32_t repeats, dou
     return tsri_opencl_peak_rates(p, 64, repeats, values);
 }
 
-static tsr_status vnni_dot(tsri_opencl_peak_kernel *p, uint32_t repeats, double *values) {
-    TRY(tsri_opencl_peak_build(p, "peak/vnni.cl", "peak_vnni", ""));
+/* Measures a kernel (out, rounds), of `work` operations in each round of a work-item. */
+static tsr_status of_rounds(tsri_opencl_peak_kernel *p, double work, uint32_t repeats,
+                            double *values) {
     p->items = tsri_opencl_peak_items(p->dev);
     TRY(tsri_opencl_peak_buffer(p, p->items * 16 * sizeof(cl_int), TSR_KIND_ACTIVATION, &p->out));
     TRY(tsri_opencl_peak_set(p, 0, sizeof(cl_mem), &p->out->mem));
     TRY(tsri_opencl_peak_calibrate(p, 1));
-    return tsri_opencl_peak_rates(p, 24 * 64 * 2, repeats, values);
+    return tsri_opencl_peak_rates(p, work, repeats, values);
+}
+
+static tsr_status vnni_dot(tsri_opencl_peak_kernel *p, uint32_t repeats, double *values) {
+    TRY(tsri_opencl_peak_build(p, "peak/vnni.cl", "peak_vnni", ""));
+    return of_rounds(p, 24 * 64 * 2, repeats, values);
 }
 
 /* Measures int8 products as the kernel variants form them: on CPUs with vpdpbusd where the probe
@@ -88,6 +94,22 @@ static tsr_status dot(tsr_dev *dev, uint32_t repeats, double *values) {
                               dev->facts.common.name, why);
     const tsr_status status =
         vnni ? vnni_dot(&p, repeats, values) : portable_dot(&p, repeats, values);
+    tsri_opencl_peak_clear(&p);
+    return status;
+}
+
+/* Measures products of bf16 as a CPU's kernel variants form them: by tiles, else by vdpbf16ps. */
+static tsr_status multiply_add_bf16(tsr_dev *dev, uint32_t repeats, double *values) {
+    tsri_opencl_peak_kernel p = {.dev = dev};
+    const char *why = "";
+    const bool tiles = tsri_opencl_probe_passed(dev, TSRI_OPENCL_PROBE_AMX, &why);
+    if (!tiles && !tsri_opencl_probe_passed(dev, TSRI_OPENCL_PROBE_BF16, &why))
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: no products of bf16 on it were measured: %s",
+                              dev->facts.common.name, why);
+    tsr_status status =
+        tsri_opencl_peak_build(&p, "peak/bf16.cl", "peak_bf16", tiles ? "-DTILES" : "");
+    if (status == TSR_OK)
+        status = of_rounds(&p, 2.0 * (tiles ? 4 * 8192 : 24 * 32), repeats, values);
     tsri_opencl_peak_clear(&p);
     return status;
 }
@@ -129,6 +151,8 @@ tsr_status tsri_opencl_peak(tsr_dev *dev, uint32_t peak, uint32_t repeats, doubl
             return tsri_base_fail(TSR_E_UNSUPPORTED, "%s has no half precision arithmetic",
                                   dev->facts.common.name);
         return multiply_add(dev, true, repeats, values);
+    case TSR_PEAK_FMA_BF16:
+        return multiply_add_bf16(dev, repeats, values);
     case TSR_PEAK_DOT_INT8:
         return dot(dev, repeats, values);
     case TSR_PEAK_READ:

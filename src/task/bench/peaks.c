@@ -19,6 +19,7 @@ static const struct {
 } peaks[] = {
     {TSR_PEAK_FMA_F32, "fma f32", "FLOP/s"},
     {TSR_PEAK_FMA_F16, "fma f16", "FLOP/s"},
+    {TSR_PEAK_FMA_BF16, "fma bf16", "FLOP/s"},
     {TSR_PEAK_DOT_INT8, "dot int8", "OP/s"},
     {TSR_PEAK_READ, "read", "B/s"},
     {TSR_PEAK_READ_AGAIN + 14, "read 16 KiB", "B/s"},
@@ -49,6 +50,9 @@ static void keep(uint32_t peak, const tsr_bench_row *row, tsri_task_bench *b) {
         break;
     case TSR_PEAK_FMA_F16:
         out->fma_f16 = best;
+        break;
+    case TSR_PEAK_FMA_BF16:
+        out->fma_bf16 = best;
         break;
     case TSR_PEAK_DOT_INT8:
         out->dot_int8 = best;
@@ -143,6 +147,7 @@ void tsri_task_bench_beside(tsri_task_bench *b) {
     again(b->device, TSR_PEAK_READ, &b->now.read);
     if (before > 0) { /* the other types' arithmetic has the same clock */
         b->now.fma_f16 *= b->now.fma_f32 / before;
+        b->now.fma_bf16 *= b->now.fma_f32 / before;
         b->now.dot_int8 *= b->now.fma_f32 / before;
     }
     tsri_task_bench_best(&b->best, &b->now);
@@ -156,6 +161,7 @@ static double larger(double a, double b) {
 void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other) {
     best->fma_f32 = larger(best->fma_f32, other->fma_f32);
     best->fma_f16 = larger(best->fma_f16, other->fma_f16);
+    best->fma_bf16 = larger(best->fma_bf16, other->fma_bf16);
     best->dot_int8 = larger(best->dot_int8, other->dot_int8);
     best->read = larger(best->read, other->read);
 }
