@@ -34,7 +34,9 @@ def test_a_browser_that_complains_is_heard(folder):
 
 
 def test_a_report_of_one_device(folder):
-    rows = peaks() + jobs() + [row("pp9", "prompt", [], status="failed-accuracy", reason="</script><b>logits differ", model=0)]
+    op = row("linear 512x576", "op", [2e11] * 5, unit="FLOP/s", flops=6e8, bytes=4e6, roofline=0.5, bound_by="arithmetic", **{"class": "f32"})
+    start = row("warm start", "start", [0.125] * 5, unit="s", scenario="single-stream")
+    rows = peaks() + jobs() + [op, start] + [row("pp9", "prompt", [], status="failed-accuracy", reason="</script><b>logits differ", model=0)]
     rows[4]["noisy"], rows[5]["status"], rows[5]["reason"] = True, "throttled", "its peaks fell"
     path = write(folder / "a.json", rows=rows)
     run("bench", "report", path, "-o", folder / "a.html")
@@ -43,9 +45,9 @@ def test_a_report_of_one_device(folder):
         share = int(100 * r["roofline"])
         assert f"{r['median']:.0f} tokens/s" in text and re.search(f"({share}|{share + 1}) % {r['bound_by']}", text), (r["test"], text)
     for word in ("Example Device", "400 GFLOP/s in f32", "40.0 GB/s", "noisy", "throttled", "failed-accuracy", "</script><b>logits differ", "0123456789abcdef",
-                 "1 of 9 rows gave wrong results", "4 of 5 have a rate", "tg64 × 8", json.loads(path.read_text())["hash"], model()["hash"]):
+                 "1 of 11 rows gave wrong results", "6 of 7 have a rate", "Ops", "200 GFLOP/s", "The command", "125 ms", "tg64 × 8", json.loads(path.read_text())["hash"], model()["hash"]):
         assert word in text, (word, text)
-    equal(BROWSER.value("document.querySelectorAll('#roofs svg circle').length"), 4)
+    equal(BROWSER.value("document.querySelectorAll('#roofs svg circle').length"), 5)
     equal(BROWSER.value("document.getElementById('port-part').hidden"), True)
 
 

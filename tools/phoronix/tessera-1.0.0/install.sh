@@ -1,0 +1,21 @@
+#!/bin/sh
+# The command that tests run. It measures with the installed tessera, and prints the median of its only job, which has a rate only if
+# its results are right.
+if ! command -v tessera >/dev/null; then
+    echo "tessera is not installed: see docs/building.md of Tessera" >&2
+    echo 2 >"$HOME/install-exit-status"
+    exit 2
+fi
+cat >"$HOME/tessera-bench" <<'END'
+#!/bin/sh
+file=$(mktemp) || exit 1
+trap 'rm -f "$file"' EXIT
+tessera bench --shape llama-110m -d 0 "$@" -q -o "$file" >/dev/null && tessera bench report "$file" --format llama-bench |
+    sed -n 's/^ *"avg_ts": \([0-9.]*\),*$/tokens\/s: \1/p' >"$LOG_FILE"
+test -s "$LOG_FILE"
+code=$?
+echo "$code" >"$HOME/test-exit-status"
+exit "$code"
+END
+chmod +x "$HOME/tessera-bench"
+cd "$HOME" && ln -sf tessera-bench tessera-1.0.0
