@@ -103,7 +103,7 @@ static const struct {
     const char *name;
     tsri_task_rule rule;
 } classes[] = {{"smoke", {.least = 3, .most = 1000, .least_seconds = 0.2, .most_seconds = 3}},
-               {"laptop", {.least = 5, .most = 1000, .least_seconds = 1, .most_seconds = 12}},
+               {"laptop", {.least = 5, .most = 1000, .least_seconds = 1, .most_seconds = 6}},
                {"full", {.least = 5, .most = 1000, .least_seconds = 1, .most_seconds = 60}}};
 enum { CLASSES = sizeof classes / sizeof *classes };
 
