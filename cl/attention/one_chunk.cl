@@ -6,7 +6,7 @@
  *   operands, masked, order  as attention/tiled
  *   adds    over attention/tiled: several parts of keys and values are on their way at any time
  *           (chunk.clh), where tiled waits for keys and for values in each tile
- *   needs   as attention/split
+ *   needs   as attention/split; 48 KiB of local memory, so that two work-groups have room
  *   build, tune  as attention/chunks
  *   claims  loads 128; ahead 128
  *   paid    GPUs: compiled, never run. As the stage of split.cl

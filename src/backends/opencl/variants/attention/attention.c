@@ -167,9 +167,12 @@ static bool fits_split(const tsri_opencl_variant *variant, const tsri_opencl_fac
 
 static bool fits_one_chunk(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                            const tsr_op *op, const char **why) {
+    enum { TWO_GROUPS = 48 << 10 }; /* one takes up to 24 KiB */
     int queries;
     if (!fits_chunk(variant, facts, op, &queries, why))
         return false;
+    if (facts->common.local_memory < TWO_GROUPS)
+        return tsri_opencl_refuse(why, "made for devices with 48 KiB of local memory or more");
     return chunks_of(op) < 2 ||
            tsri_opencl_refuse(why, "made for at most as many keys as a chunk has (256)");
 }
