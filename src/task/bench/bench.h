@@ -95,13 +95,18 @@ bool tsri_task_bench_is_cpu(const tsr_device *device);
 
 /* Runs `once` until the rule is met and sets the row's figures: of "s" the seconds of a run, else
  * `work` a second. Peaks and conditions are measured around the samples. The caller then sets
- * what a run computes (tsri_task_bench_work), and calls tsri_task_bench_doubt. */
+ * what a run computes (tsri_task_bench_work), and calls tsri_task_bench_finish. */
 typedef tsr_status (*tsri_task_once)(void *data, double *seconds);
 tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, double work,
                                 tsri_task_once once, void *data);
 /* Notes why a row is doubtful, and marks it as throttled, where peaks beside it were far below the
  * best or its share is above 1. */
 void tsri_task_bench_doubt(const tsri_task_bench *b, tsri_task_draft *draft);
+/* Doubts a row, gives it to the sink and frees it. `status` is how its measurement ended: a failure is
+ * told by the row, and only what stops the benchmark is returned. A rate gets the note, which may be
+ * "". */
+tsr_status tsri_task_bench_finish(const tsri_task_bench *b, tsri_task_draft *draft,
+                                  tsr_status status, const char *note);
 
 /* ---- work.c ---- */
 

@@ -326,18 +326,7 @@ static tsr_status make_row(subject *s, const tsri_task_job *job) {
     if (status == TSR_OK && s->status == TSR_BENCH_OK)
         status = describe(s, &draft);
     clear(&r);
-    if (status == TSR_E_CANCELLED) {
-        tsri_task_draft_clear(&draft);
-        return status;
-    }
-    if (status != TSR_OK)
-        tsri_task_draft_fail(&draft, status);
-    else if (s->status == TSR_BENCH_OK)
-        tsri_task_bench_doubt(s->b, &draft);
-    if (row->status == TSR_BENCH_OK || row->status == TSR_BENCH_THROTTLED)
-        if (*s->note)
-            tsri_task_draft_note(&draft, "%s", s->note);
-    return tsri_task_draft_emit(&draft, s->b->sink);
+    return tsri_task_bench_finish(s->b, &draft, status, s->note);
 }
 
 /* ---- the gates ---- */

@@ -174,14 +174,7 @@ static tsr_status make_row(tsri_task_bench *b, const tsri_backend_opened_device 
     draft.row.storage = s->dtype == TSR_F32 ? "f32" : "q8";
     tsr_status status = measure(b, opened, s, &list.cases[0], &draft);
     free(list.cases);
-    if (status == TSR_E_CANCELLED) {
-        tsri_task_draft_clear(&draft);
-        return status;
-    }
-    if (status != TSR_OK)
-        tsri_task_draft_fail(&draft, status);
-    tsri_task_bench_doubt(b, &draft);
-    return tsri_task_draft_emit(&draft, b->sink);
+    return tsri_task_bench_finish(b, &draft, status, "");
 }
 
 uint32_t tsri_task_bench_op_count(int class_at) {

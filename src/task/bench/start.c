@@ -136,15 +136,8 @@ static tsr_status make_row(tsri_task_bench *b, start *s) {
     tsr_status status = tsri_task_bench_time(&other, &draft, 1, once, s);
     b->now = other.now;
     b->best = other.best;
-    if (status == TSR_E_CANCELLED) {
-        tsri_task_draft_clear(&draft);
-        return status;
-    }
-    if (status != TSR_OK)
-        tsri_task_draft_fail(&draft, status);
     draft.row.host_bytes = s->memory;
-    tsri_task_bench_doubt(b, &draft);
-    return tsri_task_draft_emit(&draft, b->sink);
+    return tsri_task_bench_finish(b, &draft, status, "");
 }
 
 tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command, size_t n) {

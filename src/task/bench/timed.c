@@ -70,3 +70,18 @@ void tsri_task_bench_doubt(const tsri_task_bench *b, tsri_task_draft *draft) {
                              100 * row->roofline);
     tsri_task_draft_company(draft, b->cpu);
 }
+
+tsr_status tsri_task_bench_finish(const tsri_task_bench *b, tsri_task_draft *draft,
+                                  tsr_status status, const char *note) {
+    const uint32_t *const now = &draft->row.status;
+    if (status == TSR_E_CANCELLED) {
+        tsri_task_draft_clear(draft);
+        return status;
+    }
+    if (status != TSR_OK)
+        tsri_task_draft_fail(draft, status);
+    tsri_task_bench_doubt(b, draft);
+    if (*note && (*now == TSR_BENCH_OK || *now == TSR_BENCH_THROTTLED))
+        tsri_task_draft_note(draft, "%s", note);
+    return tsri_task_draft_emit(draft, b->sink);
+}

@@ -206,12 +206,5 @@ tsr_status tsri_task_bench_train(tsri_task_bench *b, const char *model, const ts
         tsri_task_draft_void(&draft, TSR_BENCH_FAILED_ACCURACY,
                              "the loss or the gradients differ too much from the reference's: a "
                              "kernel is wrong on this device; tessera verify tells which");
-    if (status == TSR_E_CANCELLED) {
-        tsri_task_draft_clear(&draft);
-        return status;
-    }
-    if (status != TSR_OK)
-        tsri_task_draft_fail(&draft, status);
-    tsri_task_bench_doubt(b, &draft);
-    return tsri_task_draft_emit(&draft, b->sink);
+    return tsri_task_bench_finish(b, &draft, status, "");
 }

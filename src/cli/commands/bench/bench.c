@@ -71,7 +71,8 @@ static int tell(void *data, const char *what) {
     return tsri_cli_signal();
 }
 
-static int bench_device(job *j) {
+static int bench_device(void *data) {
+    job *j = data;
     const tsr_bench_options options = {.struct_size = sizeof options,
                                        .repeats = (uint32_t)j->repeats,
                                        .prompts = j->p.at,
@@ -87,9 +88,7 @@ static int bench_device(job *j) {
                                        .trains = j->t.at,
                                        .n_trains = j->t.n};
     tsr_bench_summary summary = {.struct_size = sizeof summary};
-    int code = tsri_cli_open_device(&j->app);
-    if (code == CLI_OK)
-        code = tsri_cli_bench_find(&j->app, &j->info);
+    int code = tsri_cli_bench_open_device(&j->app, &j->info);
     if (code != CLI_OK)
         return code;
     j->subject = (tsri_cli_bench_subject){.model = j->peaks_alone ? NULL : j->name,
@@ -101,13 +100,7 @@ static int bench_device(job *j) {
         return code;
     const tsr_status status = tsr_bench(j->app.engine, j->app.device, j->subject.model,
                                         &j->model_options, &options, show, j, &summary);
-    tsr_device_close(&j->app.device);
-    code = tsri_cli_run_status(status);
-    return code != CLI_OK ? code : summary.failed_accuracy + summary.errors ? CLI_MISS : CLI_OK;
-}
-
-static int run_one(void *data) {
-    return bench_device(data);
+    return tsri_cli_bench_close_device(&j->app, status, &summary);
 }
 
 static int prepare(job *j) {
@@ -137,15 +130,10 @@ static int prepare(job *j) {
     return code;
 }
 
-/* After a signal, what was measured is still written. */
 static int run(job *j) {
     const tsr_bench_file_options options = {.struct_size = sizeof options, .version = 1};
-    int code = tsri_cli_bench_begin(&j->app, j->app.json ? "json" : j->format_name, j->path,
-                                    &options, &j->writer);
-    tsri_cli_watch_patience(CLI_END_MS);
-    if (code == CLI_OK)
-        code = tsri_cli_bench_devices(&j->app, run_one, j);
-    return tsri_cli_bench_end(&j->writer, code, tsri_cli_signal() != 0);
+    return tsri_cli_bench_run(&j->app, j->format_name, j->path, &options, &j->writer, bench_device,
+                              j);
 }
 
 /* The common table without the letter -d for the device: here -d is the depth. */

@@ -79,13 +79,12 @@ static uint32_t start_command(job *j, const char *argv[MOST_START]) {
     return count;
 }
 
-static int bench_device(job *j) {
+static int bench_device(void *data) {
+    job *j = data;
     const char *start[MOST_START];
     tsr_bench_summary summary = {.struct_size = sizeof summary};
     tsr_device_info info;
-    int code = tsri_cli_open_device(&j->app);
-    if (code == CLI_OK)
-        code = tsri_cli_bench_find(&j->app, &info);
+    const int code = tsri_cli_bench_open_device(&j->app, &info);
     if (code != CLI_OK)
         return code;
     const uint32_t n_start = start_command(j, start);
@@ -103,13 +102,7 @@ static int bench_device(job *j) {
     const tsr_status status =
         tsr_bench_suite(j->app.engine, j->app.device, &options, show, j, &summary);
     tsri_cli_clear_progress(&j->app);
-    tsr_device_close(&j->app.device);
-    code = tsri_cli_run_status(status);
-    return code != CLI_OK ? code : summary.failed_accuracy + summary.errors ? CLI_MISS : CLI_OK;
-}
-
-static int run_one(void *data) {
-    return bench_device(data);
+    return tsri_cli_bench_close_device(&j->app, status, &summary);
 }
 
 static int run(job *j) {
@@ -117,12 +110,8 @@ static int run(job *j) {
                                             .version = TSR_BENCH_SUITE_VERSION,
                                             .name = "suite",
                                             .class_name = j->class_name};
-    int code = tsri_cli_bench_begin(&j->app, j->app.json ? "json" : j->format_name, j->path,
-                                    &options, &j->writer);
-    tsri_cli_watch_patience(CLI_END_MS);
-    if (code == CLI_OK)
-        code = tsri_cli_bench_devices(&j->app, run_one, j);
-    return tsri_cli_bench_end(&j->writer, code, tsri_cli_signal() != 0);
+    return tsri_cli_bench_run(&j->app, j->format_name, j->path, &options, &j->writer, bench_device,
+                              j);
 }
 
 int tsri_cli_bench_suite(int argc, char **argv) {

@@ -2,7 +2,7 @@
 #ifndef TESSERA_CLI_COMMANDS_BENCH_SUITE_H
 #define TESSERA_CLI_COMMANDS_BENCH_SUITE_H
 
-#include "cli/base/app.h"
+#include "cli/commands/bench/format.h"
 
 /* tessera bench suite; argv[0] is "suite". */
 int tsri_cli_bench_suite(int argc, char **argv);
@@ -10,10 +10,16 @@ int tsri_cli_bench_report(int argc, char **argv);
 int tsri_cli_bench_compare(int argc, char **argv);
 int tsri_cli_bench_duel(int argc, char **argv);
 
-/* What is known about the open device. */
-int tsri_cli_bench_find(tsri_cli_app *app, tsr_device_info *out);
 /* Calls `run` for the device that was asked for; with --device all, for every usable device but the
- * reference, one after the other. Returns the worst exit code. */
-int tsri_cli_bench_devices(tsri_cli_app *app, int (*run)(void *data), void *data);
+ * reference, one after the other. Its rows are written in `format`, and to the file at `path`
+ * (NULL: none); after a signal, those that were measured are. Returns the worst exit code. */
+int tsri_cli_bench_run(tsri_cli_app *app, const char *format, const char *path,
+                       const tsr_bench_file_options *options, tsri_cli_bench_writer *writer,
+                       int (*run)(void *data), void *data);
+/* Opens the device, and gives what is known about it. */
+int tsri_cli_bench_open_device(tsri_cli_app *app, tsr_device_info *out);
+/* Closes the device. Returns the exit code of a run that ended with `status`. */
+int tsri_cli_bench_close_device(tsri_cli_app *app, tsr_status status,
+                                const tsr_bench_summary *summary);
 
 #endif
