@@ -24,22 +24,12 @@ static __attribute__((noinline)) void peak_chains(ulong rounds, ulong out)
                      : "memory");
 }
 #else
-#define PEAK_SUM(n) "vdpbf16ps %%zmm1, %%zmm0, %%zmm" #n "\n\t"
-#define PEAK_ZERO(n) "vpxord %%zmm" #n ", %%zmm" #n ", %%zmm" #n "\n\t"
-#define PEAK_ADD(n) "vaddps %%zmm" #n ", %%zmm8, %%zmm8\n\t"
-#define PEAK_ALL(X)                                                                                                    \
-    X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) \
-    X(28) X(29) X(30) X(31)
+#include "peak/registers.clh"
 
-static __attribute__((noinline)) void peak_chains(ulong rounds, ulong out)
-{
-    __asm__ volatile("vpxord %%zmm0, %%zmm0, %%zmm0\n\t"
-                     "vpxord %%zmm1, %%zmm1, %%zmm1\n\t" PEAK_ALL(PEAK_ZERO) "1:\n\t" PEAK_ALL(PEAK_SUM) "dec %0\n\t"
-                     "jnz 1b\n\t" PEAK_ALL(PEAK_ADD) "vmovdqu32 %%zmm8, (%1)\n\t"
-                     : "+r"(rounds)
-                     : "r"(out)
-                     : "memory");
-}
+#define PEAK_ZEROS "vpxord %%zmm0, %%zmm0, %%zmm0\n\tvpxord %%zmm1, %%zmm1, %%zmm1\n\t"
+#define PEAK_SUM(n) "vdpbf16ps %%zmm1, %%zmm0, %%zmm" #n "\n\t"
+#define PEAK_ADD(n) "vaddps %%zmm" #n ", %%zmm8, %%zmm8\n\t"
+ZMM_CHAINS(peak_chains, PEAK_ZEROS, PEAK_SUM, PEAK_ADD)
 #endif
 
 __kernel GROUP void peak_bf16(__global int *out, int rounds)

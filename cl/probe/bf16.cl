@@ -11,7 +11,7 @@
 #define PROBE_K 71 /* two blocks of 32, and an odd rest */
 
 #define PROBE_BF16(n) "vdpbf16ps %%zmm1, %%zmm0, %%zmm" #n "\n\t"
-PROBE_TICKS(probe_ticks_bf16, PROBE_24(PROBE_BF16))
+PROBE_TICKS(probe_ticks_bf16, ZMM_24(PROBE_BF16))
 
 /* Compares the sums of `rows` rows, by both forms, with plain loops. */
 static int probe_rows(const ushort *panel, const uchar *x, int rows)

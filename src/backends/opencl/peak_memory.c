@@ -46,6 +46,12 @@ static double best_of(const double *values, uint32_t n) {
     return best;
 }
 
+/* Keeps the better one of two ways in `values`. */
+static void keep_better(double *values, const double *tried, uint32_t n) {
+    if (best_of(tried, n) > best_of(values, n))
+        memcpy(values, tried, n * sizeof *values);
+}
+
 /* Measures a run over all `bytes` by so many work-items. */
 static tsr_status stream(kernel *p, uint64_t bytes, size_t items, cl_uint count_at,
                          uint32_t repeats, double *values) {
@@ -74,8 +80,8 @@ static tsr_status both(kernel *p, uint64_t bytes, cl_uint count_at, uint32_t rep
     tsr_status status = stream(p, bytes, items * 8, count_at, repeats, values);
     if (status == TSR_OK)
         status = stream(p, bytes, items, count_at, repeats, tried);
-    if (status == TSR_OK && best_of(tried, repeats) > best_of(values, repeats))
-        memcpy(values, tried, repeats * sizeof *values);
+    if (status == TSR_OK)
+        keep_better(values, tried, repeats);
     free(tried);
     return status;
 }
@@ -123,8 +129,8 @@ static tsr_status write_ways(kernel *p, uint64_t bytes, uint32_t repeats, double
     tsr_status status = TSR_OK;
     for (uint32_t i = 0; i < repeats && status == TSR_OK; i++)
         status = fill(p, bytes, &tried[i]);
-    if (status == TSR_OK && best_of(tried, repeats) > best_of(values, repeats))
-        memcpy(values, tried, repeats * sizeof *values);
+    if (status == TSR_OK)
+        keep_better(values, tried, repeats);
     free(tried);
     return status;
 }

@@ -47,14 +47,14 @@ bool tsri_opencl_fits_amx_one(const tsri_opencl_variant *variant, const tsri_ope
     return tsri_opencl_fits_bf16_one(variant, facts, op, why);
 }
 
-void tsri_opencl_define_bf16_one(const tsri_opencl_variant *variant, const tsr_op *op,
-                                 tsri_opencl_defines *defines) {
+void tsri_opencl_define_bf16(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_defines *defines) {
     (void)variant;
     tsri_opencl_define_epilogue(op, defines);
 }
 
-void tsri_opencl_define_bf16(const tsri_opencl_variant *variant, const tsr_op *op,
-                             tsri_opencl_defines *defines) {
+void tsri_opencl_define_bf16_tile(const tsri_opencl_variant *variant, const tsr_op *op,
+                                  tsri_opencl_defines *defines) {
     tsri_opencl_define_epilogue(op, defines);
     tsri_opencl_define_int(defines, "FEW", !strcmp(variant->name, "bf16_few"));
 }

@@ -13,10 +13,10 @@ bool tsri_opencl_fits_bf16_one(const tsri_opencl_variant *variant, const tsri_op
                                const tsr_op *op, const char **why);
 bool tsri_opencl_fits_amx_one(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                               const tsr_op *op, const char **why);
+void tsri_opencl_define_bf16_tile(const tsri_opencl_variant *variant, const tsr_op *op,
+                                  tsri_opencl_defines *defines);
 void tsri_opencl_define_bf16(const tsri_opencl_variant *variant, const tsr_op *op,
                              tsri_opencl_defines *defines);
-void tsri_opencl_define_bf16_one(const tsri_opencl_variant *variant, const tsr_op *op,
-                                 tsri_opencl_defines *defines);
 void tsri_opencl_bind_bf16(const tsri_opencl_variant *variant, const tsr_op *op,
                            tsri_opencl_launch *launch);
 void tsri_opencl_bind_bf16_one(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -30,19 +30,19 @@ extern const tsri_opencl_stage tsri_opencl_stage_bf16_rows;
     .fits = tsri_opencl_fits_##fits_
 #define TSRI_OPENCL_BF16_VARIANTS(op_, folder)                                                 \
     {TSRI_OPENCL_BF16_VARIANT("amx_one", op_, folder "/amx_one.cl", 98, AMX, amx_one),         \
-     .define = tsri_opencl_define_bf16_one, .bind = tsri_opencl_bind_bf16_one},                \
+     .define = tsri_opencl_define_bf16, .bind = tsri_opencl_bind_bf16_one},                    \
         {TSRI_OPENCL_BF16_VARIANT("amx", op_, folder "/amx.cl", 97, AMX, bf16),                \
          .before = &tsri_opencl_stage_bf16_rows, .tunables = {{"MR", 64, 32, 256}},            \
-         .define = tsri_opencl_define_bf16_one, .bind = tsri_opencl_bind_bf16},                \
+         .define = tsri_opencl_define_bf16, .bind = tsri_opencl_bind_bf16},                    \
         {TSRI_OPENCL_BF16_VARIANT("bf16_one", op_, folder "/bf16_one.cl", 95, BF16, bf16_one), \
-         .define = tsri_opencl_define_bf16_one, .bind = tsri_opencl_bind_bf16_one},            \
+         .define = tsri_opencl_define_bf16, .bind = tsri_opencl_bind_bf16_one},                \
         {TSRI_OPENCL_BF16_VARIANT("bf16_few", op_, folder "/bf16.cl", 94, BF16, bf16_few),     \
          .before = &tsri_opencl_stage_bf16_rows, .tunables = {{"MR", 9, 9, 9}},                \
-         .define = tsri_opencl_define_bf16, .bind = tsri_opencl_bind_bf16},                    \
+         .define = tsri_opencl_define_bf16_tile, .bind = tsri_opencl_bind_bf16},               \
     {                                                                                          \
         TSRI_OPENCL_BF16_VARIANT("bf16", op_, folder "/bf16.cl", 93, BF16, bf16),              \
             .before = &tsri_opencl_stage_bf16_rows, .tunables = {{"MR", 24, 6, 48}},           \
-            .define = tsri_opencl_define_bf16, .bind = tsri_opencl_bind_bf16                   \
+            .define = tsri_opencl_define_bf16_tile, .bind = tsri_opencl_bind_bf16              \
     }
 
 #endif
