@@ -57,7 +57,7 @@ typedef enum tsr_verdict {
 typedef struct tsr_compare_options {
     uint32_t struct_size;
     uint32_t across_devices; /**< 1: the devices may differ; each file has one */
-    double fail_above;       /**< a share: what is less is no regression; 0: 0.03 */
+    double fail_above;       /**< a share: smaller losses do not fail; 0: 0.03 */
     double confidence;       /**< of the intervals, 0.5 to 0.9999; 0: 0.95 */
 } tsr_compare_options;
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer files on a side are no sample of runs: their samples are compared instead. */
+/* With fewer files on a side there are too few runs to compare, so the samples of rows are compared. */
 enum { ENOUGH_FILES = 4 };
 
 typedef struct side {
