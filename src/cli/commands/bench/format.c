@@ -43,10 +43,10 @@ static void print_value(double value, const char *unit, char out[48]) {
         snprintf(out, 48, "%.2f us", value * 1e6);
     else if (!strcmp(unit, "tokens/s"))
         snprintf(out, 48, "%.1f", value);
-    else if (strchr(unit, '/') && strcmp(unit + strlen(unit) - 4, "es/s") == 0)
-        snprintf(out, 48, "%.1f %s", value, unit);
-    else
+    else if (!strcmp(unit, "FLOP/s") || !strcmp(unit, "OP/s") || !strcmp(unit, "B/s"))
         snprintf(out, 48, "%.1f G%s", value * 1e-9, unit);
+    else
+        snprintf(out, 48, "%.1f %s", value, unit);
 }
 
 static void md_device(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s) {
