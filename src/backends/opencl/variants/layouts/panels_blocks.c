@@ -36,60 +36,73 @@ static uint64_t bytes_of(const form *f, int64_t rows, int64_t columns, uint32_t 
            panel_block(f, dtype);
 }
 
-/* Moves the words of one block of output `lane`: four bytes of a plain block are four inputs, which
- * are side by side in the panel too. q4_0's nibbles are q + 8 in both. */
-static void move_words(const form *f, uint32_t dtype, int64_t lane, bool back, unsigned char *plain,
-                       unsigned char *panel) {
-    const uint32_t flip = is_eight(dtype) ? f->flip : 0;
-    const int words = is_eight(dtype) ? 8 : 4;
+/* Moves one block of `rows` outputs. Four bytes of a plain block are four inputs, which are side by
+ * side in the panel, too; q4_0's nibbles are q + 8 in both. It goes word by word, so that a panel's
+ * lines are filled one after the other; the blocks, a line or two of each row, stay in the cache.
+ * (Block by block, it took 2.5 to 4 times as long.) */
+static inline void move_block(const form *f, bool eight, int64_t rows, size_t row_bytes, bool back,
+                              unsigned char *plain, unsigned char *panel) {
+    const uint32_t flip = eight ? f->flip : 0;
+    const int words = eight ? 8 : 4;
     for (int i = 0; i < words; i++) {
-        const int64_t at = (i / f->together * f->lanes + lane) * f->together + i % f->together;
-        unsigned char *here = plain + SCALE + 4 * i, *there = panel + at * 4;
-        uint32_t word;
-        memcpy(&word, back ? there : here, sizeof word);
-        word ^= flip;
-        memcpy(back ? here : there, &word, sizeof word);
+        unsigned char *here = plain + SCALE + 4 * i;
+        unsigned char *there =
+            panel + (size_t)(i / f->together * f->lanes * f->together + i % f->together) * 4;
+        for (int64_t row = 0; row < rows; row++) {
+            unsigned char *stored = here + (size_t)row * row_bytes;
+            unsigned char *packed = there + (size_t)(row * f->together) * 4;
+            uint32_t word;
+            memcpy(&word, back ? packed : stored, sizeof word);
+            word ^= flip;
+            memcpy(back ? stored : packed, &word, sizeof word);
+        }
     }
-    unsigned char *scale = panel + words * f->lanes * 4 + lane * SCALE;
-    memcpy(back ? plain : scale, back ? scale : plain, SCALE);
+    unsigned char *scales = panel + (size_t)words * (size_t)f->lanes * 4;
+    for (int64_t row = 0; row < rows; row++)
+        memcpy(back ? plain + (size_t)row * row_bytes : scales + row * SCALE,
+               back ? scales + row * SCALE : plain + (size_t)row * row_bytes, SCALE);
 }
 
-/* Moves all blocks of `count` rows. */
-static void move_rows(const form *f, int64_t columns, uint32_t dtype, int64_t count, bool back,
-                      unsigned char *plain, unsigned char *panels) {
-    const int64_t blocks = columns / 32;
-    for (int64_t row = 0; row < count; row++)
-        for (int64_t b = 0; b < blocks; b++)
-            move_words(f, dtype, row % f->lanes, back,
-                       plain + (size_t)(row * blocks + b) * plain_block(dtype),
-                       panels + (size_t)(row / f->lanes * blocks + b) * panel_block(f, dtype));
+/* Moves all blocks of `count` rows, a panel at a time. */
+static inline void move_rows(const form *f, bool eight, int64_t columns, int64_t count, bool back,
+                             unsigned char *plain, unsigned char *panels) {
+    const size_t block = plain_block(eight ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0),
+                 row_bytes = (size_t)(columns / 32) * block;
+    for (int64_t row = 0; row < count; row += f->lanes)
+        for (int64_t b = 0; b < columns / 32; b++) {
+            unsigned char *from = plain + (size_t)row * row_bytes + (size_t)b * block;
+            if (count - row >= f->lanes)
+                move_block(f, eight, f->lanes, row_bytes, back, from, panels);
+            else
+                move_block(f, eight, count - row, row_bytes, back, from, panels);
+            panels += (size_t)f->lanes * block;
+        }
 }
 
-static void store_rows(const form *f, int64_t columns, uint32_t dtype, int64_t count,
-                       const void *plain, void *out) {
-    if (count % f->lanes) /* the scales beyond the last output are 0 */
-        memset(out, 0, bytes_of(f, count, columns, dtype));
-    move_rows(f, columns, dtype, count, false, (unsigned char *)plain, out);
-}
-
-/* The functions of a layout, for the form. */
-#define FUNCTIONS(f)                                                                         \
-    static uint64_t f##_bytes(int64_t rows, int64_t columns, uint32_t dtype) {               \
-        return bytes_of(&f, rows, columns, dtype);                                           \
-    }                                                                                        \
-    static void f##_span(int64_t rows, int64_t columns, uint32_t dtype, int64_t first,       \
-                         int64_t count, uint64_t *offset, uint64_t *bytes) {                 \
-        (void)rows;                                                                          \
-        *offset = bytes_of(&f, first, columns, dtype);                                       \
-        *bytes = bytes_of(&f, count, columns, dtype);                                        \
-    }                                                                                        \
-    static void f##_store(int64_t columns, uint32_t dtype, int64_t count, const void *plain, \
-                          void *out) {                                                       \
-        store_rows(&f, columns, dtype, count, plain, out);                                   \
-    }                                                                                        \
-    static void f##_load(int64_t columns, uint32_t dtype, int64_t count, const void *stored, \
-                         void *plain) {                                                      \
-        move_rows(&f, columns, dtype, count, true, plain, (unsigned char *)stored);          \
+/* The functions of a layout, for the form. The dtype is told apart outside of the loops, which the
+ * compiler then makes for numbers of words and lanes that it knows. */
+#define FUNCTIONS(f)                                                                          \
+    static uint64_t f##_bytes(int64_t rows, int64_t columns, uint32_t dtype) {                \
+        return bytes_of(&f, rows, columns, dtype);                                            \
+    }                                                                                         \
+    static void f##_span(int64_t rows, int64_t columns, uint32_t dtype, int64_t first,        \
+                         int64_t count, uint64_t *offset, uint64_t *bytes) {                  \
+        (void)rows;                                                                           \
+        *offset = bytes_of(&f, first, columns, dtype);                                        \
+        *bytes = bytes_of(&f, count, columns, dtype);                                         \
+    }                                                                                         \
+    static void f##_store(int64_t columns, uint32_t dtype, int64_t count, const void *plain,  \
+                          void *out) {                                                        \
+        if (count % f.lanes) /* the scales beyond the last output are 0 */                    \
+            memset(out, 0, bytes_of(&f, count, columns, dtype));                              \
+        if (is_eight(dtype))                                                                  \
+            move_rows(&f, true, columns, count, false, (unsigned char *)plain, out);          \
+        else                                                                                  \
+            move_rows(&f, false, columns, count, false, (unsigned char *)plain, out);         \
+    }                                                                                         \
+    static void f##_load(int64_t columns, uint32_t dtype, int64_t count, const void *stored,  \
+                         void *plain) {                                                       \
+        move_rows(&f, is_eight(dtype), columns, count, true, plain, (unsigned char *)stored); \
     }
 FUNCTIONS(for_cpus)
 FUNCTIONS(for_gpus)
