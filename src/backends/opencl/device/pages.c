@@ -7,6 +7,7 @@
  * costs nothing. */
 #include "backends/opencl/device/pages.h"
 #include "base/memory.h"
+#include "tensor/parallel.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -45,6 +46,29 @@ static char *map(size_t bytes) {
     return NULL;
 }
 
+/* Pages first .. end - 1 from `data` on. A kernel that can't do it (before Linux 5.14) clears them at
+ * their first use. */
+static tsr_status clear_part(void *data, int64_t first, int64_t end) {
+#if defined(MADV_POPULATE_WRITE)
+    (void)madvise((char *)data + first * HUGE_PAGE, (size_t)(end - first) * HUGE_PAGE,
+                  MADV_POPULATE_WRITE);
+#endif
+    (void)data, (void)first, (void)end;
+    return TSR_OK;
+}
+
+/* Has the system clear the pages of a weight, which is filled next, by all threads. When they are
+ * packed into it, each thread's rows begin in the middle of a page that is then cleared by the one
+ * whose rows begin there, so one thread of two cleared nearly all of them. */
+static void clear_pages(const tsr_dev *dev, const tsri_opencl_pages *pages, const char *memory,
+                        size_t bytes) {
+    const size_t begin = (size_t)(memory - pages->memory) / HUGE_PAGE,
+                 end = round_up((size_t)(memory - pages->memory) + bytes, HUGE_PAGE) / HUGE_PAGE;
+    (void)tsri_tensor_parallel(tsri_tensor_threads(dev->facts.common.compute_units, bytes),
+                               (int64_t)(end - begin), 1, clear_part,
+                               pages->memory + begin * HUGE_PAGE);
+}
+
 void *tsri_opencl_pages_take(tsr_dev *dev, const tsr_buffer_spec *spec, tsri_opencl_pages **pages) {
     const bool streams = spec->kind == TSR_KIND_WEIGHT || spec->kind == TSR_KIND_STATE;
     *pages = NULL;
@@ -71,6 +95,8 @@ void *tsri_opencl_pages_take(tsr_dev *dev, const tsr_buffer_spec *spec, tsri_ope
     at->used += bytes;
     at->live++;
     *pages = at;
+    if (spec->kind == TSR_KIND_WEIGHT)
+        clear_pages(dev, at, memory, bytes);
     return memory;
 }
 
