@@ -4,7 +4,7 @@ same."""
 
 import pathlib
 
-from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip
+from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip, slow
 
 TEXT = ("generate", "-d", "pocl", "-m", PLAY, "-q", "--temp", "0", "-n", "6", "ROMEO:")
 REAL = BUILD / "libexec" / "tessera" / "probe"
@@ -49,6 +49,7 @@ def test_known_driver(folder):
     equal(helper.run("cache"), (text, 0))
 
 
+@slow
 def test_whatever_becomes_of_the_builders(folder):
     text, _ = Helper(folder).run("cold")
     ways = {"fails": "exit 3", "crashes": "kill -SEGV $$", "hangs": "exec sleep 100", "says nothing": "cat > /dev/null; exit 0",
@@ -66,6 +67,7 @@ def programs(folder, *arguments, **more):
     return done.out, len(list(cache.glob("pocl/*/*/tsr_chain")))
 
 
+@slow
 def test_translation_is_announced(folder):
     """A search's decoder is built while the encoder is, once for its first step and all others."""
     text = ("translate", "-q", "-d", "pocl", "--num-beams", "4", "Guten Morgen, meine Damen und Herren.")

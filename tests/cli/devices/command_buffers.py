@@ -3,7 +3,7 @@
 
 import pathlib
 
-from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip
+from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip, slow
 
 LAYERS = BUILD / "tests"
 
@@ -37,6 +37,7 @@ def test_generate(folder):
     assert after["clEnqueueNDRangeKernel"] < 0.1 * before["clEnqueueNDRangeKernel"], (before, after)
 
 
+@slow
 def test_translate(folder):
     before, after = both(folder, "translate", "-m", PLAY.parent / "translate-de-en", "-d", "pocl", "--beam-size", "2", given="Wo ist der Bahnhof, bitte? Ich möchte nach Hause fahren.")
     assert after["clEnqueueNDRangeKernel"] < before["clEnqueueNDRangeKernel"], (before, after)

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from support.command import ALL, COMMAND, SOURCE, environment, equal, main, run, skip
+from support.command import ALL, COMMAND, SOURCE, environment, equal, main, run, skip, slow
 
 sys.path.insert(0, str(SOURCE / "tools"))
 
@@ -68,6 +68,7 @@ def test_what_is_reported(_):
             equal(device[fact], extension in said["extensions"].split(), (path, extension))
 
 
+@slow
 def test_what_extensions_change(folder):
     model = llama(folder / "llama")
     for path in PROFILES:
@@ -110,6 +111,7 @@ def test_matrix_units_are_for_those_who_ask_and_have_them(folder):
             equal(by_units, wanted, (path, compute))
 
 
+@slow
 def test_bundles_hold_the_kernels_of_long_prompts(folder):
     """Larger tiles are for more rows: whatever a prompt of 300 tokens launches, the bundle of its model has."""
     model, ids = llama(folder / "llama"), ",".join(str(1 + i % 99) for i in range(300))
@@ -156,6 +158,7 @@ def token_launches(path, model, dtype, prompt, log):
     return names[len(names) - 1 - names[::-1].index("embed_plain" if "embed_plain" in names else "embed_panels32"):]
 
 
+@slow
 def test_a_layer_of_a_token_is_seven_launches(folder):
     """Of a token behind up to 256 keys it is six: attention has one chunk of keys. Where q4 is multiplied as floats, norms have launches of their own."""
     shape = Shape(2, 256, 512, 8, 2, vocabulary=128)

@@ -5,7 +5,7 @@ device; the text is that of step after step, wherever it ends."""
 import json
 import pathlib
 
-from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip
+from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip, slow
 
 LAYERS = BUILD / "tests"
 PROMPTS = ("KING", "O, what a rogue and peasant slave am I", "", "Enter\n")
@@ -50,6 +50,7 @@ def test_one_text(folder):
     equal(cpu.calls("clEnqueueCopyBuffer"), 0, "a CPU gains nothing")
 
 
+@slow
 def test_texts_that_end_at_different_steps(folder):
     out, copies = both(Gpu(folder), "-m", PLAY, "-n", "40", "--json", *PROMPTS)
     assert copies >= 30, copies
@@ -74,6 +75,7 @@ def test_what_needs_the_ids_here(folder):
         equal(gpu.calls("clEnqueueCopyBuffer"), 0, options)
 
 
+@slow
 def test_the_benchmark(folder):
     gpu, gates, results = Gpu(folder), [], pathlib.Path(folder) / "run.json"
     for tokens in (20, 40):

@@ -128,6 +128,11 @@ def larger(name):
     return lambda test: test if (SHARED / name).exists() else None
 
 
+def slow(test):
+    """Marks a test that is left out where the fewest cases are taken: what it reaches in C, the script's other tests reach too."""
+    return None if CASES == "smoke" else test
+
+
 def skip(reason):
     print(f"SKIP: {reason}")
     sys.exit(77)
