@@ -42,6 +42,8 @@ static const struct {
     {"POCL_CACHE_DIR", "pocl's: the folder of its own cache (default: in Tessera's cache)"},
     {"OCL_ICD_VENDORS", "the OpenCL loader's: where it looks for drivers"},
     {"RUSTICL_ENABLE", "Mesa's: which of its drivers offer OpenCL devices"},
+    {"ROCR_VISIBLE_DEVICES", "ROCm's, as GPU_DEVICE_ORDINAL: which devices it offers"},
+    {"GPU_DEVICE_ORDINAL", "ROCm's, for OpenCL and HIP: which devices it offers"},
     {"XDG_CACHE_HOME", "the cache is in its subfolder tessera (default: ~/.cache)"},
     {"XDG_DATA_HOME", "models are in its subfolder tessera/models (default: ~/.local/share)"},
     {"HOME", "the folder in which both defaults lie"},

@@ -1,7 +1,9 @@
 /* A platform or driver that is found and gives no device is named in a note, with what to do. */
+#include "backends/opencl/driver/nodes.h"
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +67,41 @@ Test(opencl_discover, broken_vendor_files) {
     cr_expect(noted(&r, "a.icd", "/nowhere/libbroken.so can't be loaded"));
     cr_expect(noted(&r, "b.icd", "empty vendor file"));
     rig_end(&r);
+    remove_folder();
+}
+
+static bool closed(const char *name, const char *fragment) {
+    char pattern[256], why[512] = "";
+    snprintf(pattern, sizeof pattern, "%s/%s", folder, name);
+    const bool none = tsri_opencl_files_closed(pattern, why, sizeof why);
+    cr_expect(strstr(why, fragment), "%s: \"%s\" is not in \"%s\"", name, fragment, why);
+    return none;
+}
+
+/* As those of GPUs, which a user often may not open. */
+Test(opencl_discover, files_that_a_driver_opens) {
+    char path[256];
+    make_folder();
+    cr_expect(closed("kfd", "there is no /"));
+    cr_expect(closed("renderD*", "renderD*: the GPU's kernel driver is not loaded"));
+    write_text("renderD128", "");
+    cr_expect_not(closed("renderD*", ""));
+    write_text("renderD129", "");
+    snprintf(path, sizeof path, "%s/renderD128", folder);
+    cr_assert_eq(chmod(path, 0), 0);
+    snprintf(path, sizeof path, "%s/renderD129", folder);
+    cr_assert_eq(chmod(path, 0666), 0);
+    const bool root = geteuid() == 0; /* who may open anything */
+    if (root)
+        cr_assert(chmod(folder, 0777) == 0 && seteuid(65534) == 0);
+    if (faccessat(AT_FDCWD, folder, X_OK, AT_EACCESS) == 0) { /* not below a TMPDIR of root's own */
+        cr_expect_not(closed("renderD*", ""), "the second one can be opened");
+        cr_expect(
+            closed("renderD128", "renderD128 can't be opened (Permission denied); add this user"));
+    }
+    if (root)
+        cr_assert_eq(seteuid(0), 0);
+    cr_expect(closed("", "can't be opened (Is a directory)"));
     remove_folder();
 }
 

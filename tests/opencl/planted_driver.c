@@ -4,10 +4,12 @@
  * PLANTED_PATH   the real driver's library
  * PLANTED        WHERE:HOW, several with ',' between
  *                WHERE: load, platforms, devices, context, build, launch
+ *                HOW, for platforms and devices: none (it has none)
  *                HOW: abort, segv, exit, hang, slow (it takes 5 s more), starved (the same, with a
  *                tenth of a core), spin (it computes without end), or interrupt (this process gets
  *                SIGINT and a build fails, as LLVM's do then: its own handler removes its files);
  *                after "once-" only the first time, which PLANTED_LOG remembers
+ * PLANTED_NAME   its platform's name (default: the real one's)
  * PLANTED_LOG    a file that gets a line for each place that is reached */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
@@ -97,6 +99,8 @@ static int reach(const char *where) {
             starve();
         else if (!strncmp(how, "interrupt", 9))
             fails = kill(getpid(), SIGINT) == 0;
+        else if (!strncmp(how, "none", 4))
+            fails = 1;
         else
             die(how);
     }
@@ -105,8 +109,23 @@ static int reach(const char *where) {
 
 static cl_int CL_API_CALL my_clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint n,
                                             cl_device_id *devices, cl_uint *count) {
-    reach("devices");
+    if (reach("devices"))
+        return CL_DEVICE_NOT_FOUND;
     return real.clGetDeviceIDs(platform, type, n, devices, count);
+}
+
+static cl_int CL_API_CALL my_clGetPlatformInfo(cl_platform_id platform, cl_platform_info which,
+                                               size_t size, void *value, size_t *needed) {
+    const char *name = getenv("PLANTED_NAME");
+    if (!name || which != CL_PLATFORM_NAME)
+        return real.clGetPlatformInfo(platform, which, size, value, needed);
+    if (value && size <= strlen(name))
+        return CL_INVALID_VALUE;
+    if (value)
+        strcpy(value, name);
+    if (needed)
+        *needed = strlen(name) + 1;
+    return CL_SUCCESS;
 }
 
 static cl_context CL_API_CALL
@@ -147,6 +166,7 @@ static void plant(cl_platform_id platform) {
     if (mprotect((void *)begin, end - begin, PROT_READ | PROT_WRITE) != 0)
         return;
     table->clGetDeviceIDs = my_clGetDeviceIDs;
+    table->clGetPlatformInfo = my_clGetPlatformInfo;
     table->clCreateContext = my_clCreateContext;
     table->clBuildProgram = my_clBuildProgram;
     table->clEnqueueNDRangeKernel = my_clEnqueueNDRangeKernel;
@@ -157,7 +177,8 @@ static cl_int CL_API_CALL my_clIcdGetPlatformIDsKHR(cl_uint n, cl_platform_id *p
     cl_platform_id first = NULL;
     clIcdGetPlatformIDsKHR_fn get = NULL;
     *(void **)&get = real_get("clIcdGetPlatformIDsKHR");
-    reach("platforms");
+    if (reach("platforms"))
+        return CL_PLATFORM_NOT_FOUND_KHR;
     if (get(1, &first, NULL) == CL_SUCCESS && first)
         plant(first);
     return get(n, platforms, count);

@@ -25,8 +25,12 @@ Test(opencl_quirks, rows_match_by_platform_and_device) {
          TSRI_OPENCL_EMULATOR | TSRI_OPENCL_NO_BINARIES | TSRI_OPENCL_WATCHES_MEMORY |
              TSRI_OPENCL_IS_LOADER},
         {"Intel(R) OpenCL", "Intel(R) Xeon(R) Processor", 0},
-        {"Intel(R) OpenCL Graphics", "Intel(R) Arc(TM) A770 Graphics", 0},
-        {"AMD Accelerated Parallel Processing", "gfx1100", 0},
+        {"Intel(R) OpenCL Graphics", "Intel(R) Arc(TM) A770 Graphics",
+         TSRI_OPENCL_OPENS_RENDER_NODES},
+        {"Intel(R) OpenCL HD Graphics", "Intel(R) UHD Graphics 630",
+         TSRI_OPENCL_OPENS_RENDER_NODES},
+        {"AMD Accelerated Parallel Processing", "gfx1100",
+         TSRI_OPENCL_READS_ROCM_DEVICES | TSRI_OPENCL_OPENS_KFD},
         {"ARM Platform", "Mali-G715", 0},
         {"QUALCOMM Snapdragon(TM)", "QUALCOMM Adreno(TM)", 0},
         {"Apple", "Apple M2", 0},
@@ -34,6 +38,14 @@ Test(opencl_quirks, rows_match_by_platform_and_device) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         cr_expect_eq(tsri_opencl_effects_of(table[i].platform, "a vendor", table[i].device, "1.0"),
                      table[i].effects, "%s, %s", table[i].platform, table[i].device);
+}
+
+/* What is known before a driver is loaded. */
+Test(opencl_quirks, rows_match_by_library) {
+    cr_expect_eq(
+        tsri_opencl_effects_of_library("/usr/lib/x86_64-linux-gnu/intel-opencl/libigdrcl.so"),
+        TSRI_OPENCL_OPENS_RENDER_NODES);
+    cr_expect_eq(tsri_opencl_effects_of_library("libamdocl64.so"), 0);
 }
 
 /* Rows about devices don't match a platform alone. */

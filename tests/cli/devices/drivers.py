@@ -8,6 +8,7 @@ import pathlib
 import stat
 
 from support.command import GOLDEN, environment, equal, main, refused, run, skip
+from support.planted import PLANTED, planted
 
 TINY = ("-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "4")
 POCL = pathlib.Path("/etc/OpenCL/vendors/pocl.icd")
@@ -76,6 +77,54 @@ def test_a_kernel_cache_that_cannot_be_written(folder):
         env = environment(OCL_ICD_VENDORS=only, POCL_CACHE_DIR=place)
         noted(env, f"its cache folder {place} can't be written; set POCL_CACHE_DIR")
         only_the_reference(env)
+
+
+def a_file_opens(places):
+    """Whether one of these files of GPUs can be opened: then a driver without devices has another reason."""
+    for place in places:
+        try:
+            os.close(os.open(place, os.O_RDWR))
+        except OSError:
+            continue
+        return True
+    return False
+
+
+def test_rocm_without_a_device(folder):
+    name = "AMD Accelerated Parallel Processing"
+    rocm = planted(folder, "devices:none", PLANTED_NAME=name, ROCR_VISIBLE_DEVICES=None, GPU_DEVICE_ORDINAL=None)
+    kfd = pathlib.Path("/dev/kfd")
+    if not a_file_opens([kfd]):
+        noted(rocm, f"{name}: a platform without devices: " + ("/dev/kfd can't be opened" if kfd.exists() else "there is no /dev/kfd"))
+        return
+    noted(dict(rocm, GPU_DEVICE_ORDINAL="7"), f'{name}: a platform without devices; GPU_DEVICE_ORDINAL="7" may exclude them')
+    noted(dict(rocm, ROCR_VISIBLE_DEVICES="8"), f'{name}: a platform without devices; ROCR_VISIBLE_DEVICES="8" may exclude them')
+
+
+def test_another_platform_without_a_device(folder):
+    notes = noted(planted(folder, "devices:none", PLANTED_NAME="Another"), "Another: a platform without devices")
+    assert not any("/dev/" in note for note in notes), notes
+
+
+def intel(folder, how):
+    """The planted driver as Intel's for GPUs, of which its library's name is known before it has a platform."""
+    env = planted(folder, how, PLANTED_NAME="Intel(R) OpenCL Graphics")
+    library = folder / "libigdrcl.so"
+    library.write_bytes(PLANTED.read_bytes())
+    (folder / "vendors" / "planted.icd").write_text(f"{library}\n")
+    return env
+
+
+def test_intel_without_a_platform(folder):
+    nodes = sorted(pathlib.Path("/dev/dri").glob("renderD*"))
+    if a_file_opens(nodes):
+        return
+    noted(intel(folder, "platforms:none"), "libigdrcl.so gives no platform: " + (f"{nodes[-1]} can't be opened" if nodes else "there is no /dev/dri/renderD*"))
+
+
+def test_intel_with_a_platform(folder):
+    notes = devices(intel(folder, ""))["notes"]
+    assert not any("gives no platform" in note for note in notes), notes
 
 
 def test_no_cache_of_our_own(_):

@@ -3,6 +3,7 @@
 #include "backends/opencl/driver/discover.h"
 #include "backends/opencl/driver/drivers.h"
 #include "backends/opencl/driver/marker.h"
+#include "backends/opencl/driver/nodes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NO_PLATFORM = -1001, ICD_LIMIT = 4096 };
+enum { NO_PLATFORM = -1001, ICD_LIMIT = 4096, WHY = 512 };
 
 static const char default_vendors[] = "/etc/OpenCL/vendors";
 
@@ -58,7 +59,15 @@ static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *ski
     return status;
 }
 
+/* The variable by which ROCm was told which devices to give; NULL where it was not. */
+static const char *chosen_by_rocm(void) {
+    return getenv("ROCR_VISIBLE_DEVICES") ? "ROCR_VISIBLE_DEVICES"
+           : getenv("GPU_DEVICE_ORDINAL") ? "GPU_DEVICE_ORDINAL"
+                                          : NULL;
+}
+
 static tsr_status note_empty_platform(tsr_state *state, const char *name) {
+    char why[WHY];
     const uint32_t effects = tsri_opencl_effects_of(name, NULL, NULL, NULL);
     const char *chosen = getenv("POCL_DEVICES");
     if ((effects & TSRI_OPENCL_READS_POCL_DEVICES) && chosen)
@@ -70,10 +79,36 @@ static tsr_status note_empty_platform(tsr_state *state, const char *name) {
                                 "%s: a platform without devices: RUSTICL_ENABLE is not set "
                                 "(RUSTICL_ENABLE=llvmpipe gives the CPU, radeonsi or iris a GPU)",
                                 name);
+    if ((effects & TSRI_OPENCL_OPENS_KFD) && tsri_opencl_files_closed("/dev/kfd", why, sizeof why))
+        return tsri_opencl_note(state, "%s: a platform without devices: %s", name, why);
+    const char *variable = chosen_by_rocm();
+    if ((effects & TSRI_OPENCL_READS_ROCM_DEVICES) && variable)
+        return tsri_opencl_note(state, "%s: a platform without devices; %s=\"%s\" may exclude them",
+                                name, variable, getenv(variable));
     return tsri_opencl_note(state, "%s: a platform without devices", name);
 }
 
-/* Reads one .icd file, whose first line names a library, and notes where that can't be loaded. */
+static bool found_any(const tsr_state *state, uint32_t effect) {
+    for (size_t i = 0; i < state->n_found; i++)
+        if (state->found[i].effects & effect)
+            return true;
+    return false;
+}
+
+/* Notes where a driver that could be loaded has no platform, if the reason is known. */
+static tsr_status check_nodes(tsr_state *state, const char *path, const char *library) {
+    const uint32_t effects = tsri_opencl_effects_of_library(library);
+    char why[WHY];
+    if ((effects & TSRI_OPENCL_OPENS_RENDER_NODES) &&
+        !found_any(state, TSRI_OPENCL_OPENS_RENDER_NODES) &&
+        tsri_opencl_files_closed("/dev/dri/renderD*", why, sizeof why))
+        return tsri_opencl_note(state, "%s: its driver %s gives no platform: %s", path, library,
+                                why);
+    return TSR_OK;
+}
+
+/* Reads one .icd file, whose first line names a library, and notes where that can't be loaded or
+ * gives nothing. */
 static tsr_status check_icd(tsr_state *state, const char *path) {
     tsri_bytes text = {0};
     tsr_status status;
@@ -86,7 +121,7 @@ static tsr_status check_icd(tsr_state *state, const char *path) {
         status = tsri_opencl_note(
             state, "%s: an empty vendor file: it should name a driver's library", path);
     else if (handle || (handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL)) != NULL)
-        status = TSR_OK;
+        status = check_nodes(state, path, library);
     else {
         const char *why = dlerror();
         status = tsri_opencl_note(state, "%s: its driver %s can't be loaded (%s)", path, library,

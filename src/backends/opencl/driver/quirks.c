@@ -1,8 +1,9 @@
 /* backends/opencl/driver/quirks.c - the table of drivers that are treated differently from what they
  * report.
  *
- * ROCm, Intel's driver for its GPUs, rusticl on GPUs, PoCL on GPUs, Mali, Adreno and Apple have no
- * rows of their own so far: their limits and extensions say what is needed. */
+ * Those of ROCm and of Intel's driver for its GPUs only say why a device may be missing. PoCL on GPUs,
+ * Mali, Adreno and Apple have no rows of their own so far: their limits and extensions say what is
+ * needed. */
 #include "backends/opencl/driver/quirks.h"
 
 #include <fnmatch.h>
@@ -30,6 +31,19 @@ const tsri_opencl_quirk tsri_opencl_quirks[] = {
      .effects = TSRI_OPENCL_NO_BINARIES,
      .seen = "by its documentation (CUDA_CACHE_PATH); never run",
      .why = "it has a cache of its own, which holds what its assembler made"},
+    {.platform = "AMD Accelerated Parallel Processing",
+     .effects = TSRI_OPENCL_READS_ROCM_DEVICES,
+     .seen = "by ROCm's documentation (environment variables, 7.1.1); never run",
+     .why = "it gives the devices that ROCR_VISIBLE_DEVICES and GPU_DEVICE_ORDINAL name"},
+    {.platform = "AMD Accelerated Parallel Processing",
+     .effects = TSRI_OPENCL_OPENS_KFD,
+     .seen = "reported in 2021 and 2026 (ROCm/legacy-rocm-build, issues 1430 and 6142); never run",
+     .why = "where the user may not open the file, it lists its platform without a device"},
+    {.platform = "Intel(R) OpenCL*Graphics*",
+     .library = "*igdrcl*",
+     .effects = TSRI_OPENCL_OPENS_RENDER_NODES,
+     .seen = "reported in 2020 and 2024 (intel/compute-runtime, issues 350 and 701); never run",
+     .why = "where the user may not open the files, or there are none, it lists no platform"},
     {.platform = "rusticl",
      .effects = TSRI_OPENCL_NEEDS_RUSTICL_ENABLE,
      .seen = "Mesa 22.3.6",

@@ -24,7 +24,12 @@ typedef enum tsri_opencl_effect {
     TSRI_OPENCL_IS_LOADER = 1 << 9,    /* it replaces the loader: vendor files play no part */
     /* Why it may have no device: POCL_DEVICES is set; RUSTICL_ENABLE is not. */
     TSRI_OPENCL_READS_POCL_DEVICES = 1 << 10,
-    TSRI_OPENCL_NEEDS_RUSTICL_ENABLE = 1 << 11
+    TSRI_OPENCL_NEEDS_RUSTICL_ENABLE = 1 << 11,
+    /* The same: ROCR_VISIBLE_DEVICES or GPU_DEVICE_ORDINAL is set; /dev/kfd can't be opened; none of
+     * /dev/dri/renderD* can, and then the driver does not even list its platform. */
+    TSRI_OPENCL_READS_ROCM_DEVICES = 1 << 12,
+    TSRI_OPENCL_OPENS_KFD = 1 << 13,
+    TSRI_OPENCL_OPENS_RENDER_NODES = 1 << 14
 } tsri_opencl_effect;
 
 typedef struct tsri_opencl_quirk {
