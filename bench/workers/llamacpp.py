@@ -1,4 +1,5 @@
-"""llama.cpp by its C interface: llamacpp.py MODEL.gguf [flash=1|0] [kv=f16|f32] [threads=2] [context=1024]"""
+"""llama.cpp by its C interface: llamacpp.py MODEL.gguf [flash=1|0|-1] [kv=f16|f32] [threads=2] [context=1024] [gpu=0|1]
+[packed=1|0]; flash -1: as it chooses; packed 0: without the layouts that it makes for the processor"""
 
 import ctypes as c
 
@@ -6,20 +7,30 @@ import llama_cpp as lib
 from protocol import serve
 
 
+ATTENTION = {-1: "as it chooses", 0: "off", 1: "on"}
+
+
 class LlamaCpp:
-    def __init__(self, model, flash="1", kv="f16", threads="2", context="1024"):
+    def __init__(self, model, flash="1", kv="f16", threads="2", context="1024", gpu="0", packed="1"):
         self.log = lib.llama_log_callback(lambda *_: None)
         lib.llama_log_set(self.log, c.c_void_p(0))
         lib.llama_backend_init()
-        self.model = lib.llama_model_load_from_file(model.encode(), lib.llama_model_default_params())
+        loading = lib.llama_model_default_params()
+        loading.n_gpu_layers = 999 if int(gpu) else 0
+        loading.use_extra_bufts = bool(int(packed))
+        self.model = lib.llama_model_load_from_file(model.encode(), loading)
+        if not self.model:
+            raise RuntimeError(f"{model} could not be loaded")
         options = lib.llama_context_default_params()
         options.n_ctx, options.n_batch, options.n_ubatch = int(context), 512, 512
         options.n_threads = options.n_threads_batch = int(threads)
         options.flash_attn_type = int(flash)
         options.type_k = options.type_v = 0 if kv == "f32" else 1
         self.context = lib.llama_init_from_model(self.model, options)
+        if not self.context:
+            raise RuntimeError(f"there is no context of {context} tokens")
         self.vocabulary = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(self.model))
-        self.name = f"llama.cpp {model.rsplit('-', 1)[-1].removesuffix('.gguf')}, flash attention {'on' if options.flash_attn_type else 'off'}"
+        self.name = f"llama.cpp {model.rsplit('-', 1)[-1].removesuffix('.gguf')}, flash attention {ATTENTION[options.flash_attn_type]}"
 
     def run(self, ids):
         given = (lib.llama_token * len(ids))(*ids)
@@ -27,6 +38,18 @@ class LlamaCpp:
             raise RuntimeError("llama_decode failed")
         lib.llama_synchronize(self.context)
         return ids[-1]
+
+    def read(self, ids):
+        """In pieces of the largest batch."""
+        for at in range(0, len(ids), 512):
+            self.run(ids[at:at + 512])
+
+    def rewind(self, tokens):
+        lib.llama_memory_seq_rm(lib.llama_get_memory(self.context), 0, tokens, -1)
+
+    def close(self):
+        lib.llama_free(self.context)
+        lib.llama_model_free(self.model)
 
     def prefill(self, ids):
         lib.llama_memory_clear(lib.llama_get_memory(self.context), True)
@@ -40,4 +63,5 @@ class LlamaCpp:
         return lib.llama_get_logits_ith(self.context, -1)[:self.vocabulary]
 
 
-serve(lambda arguments: LlamaCpp(arguments[0], **dict(word.split("=", 1) for word in arguments[1:])))
+if __name__ == "__main__":
+    serve(lambda arguments: LlamaCpp(arguments[0], **dict(word.split("=", 1) for word in arguments[1:])))

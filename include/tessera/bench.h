@@ -197,6 +197,11 @@ typedef struct tsr_bench_suite_options {
      * returns not 0 to cancel. May be NULL. */
     int (*progress)(void *data, const char *what, uint32_t done, uint32_t rows);
     void *progress_data;
+    /** The command of another engine, [n_peer], which answers lines of JSON (bench/workers/suite_peer.py):
+     * each row of prompts and generation is followed by one of this engine, on the same weights.
+     * NULL: none. */
+    const char *const *peer;
+    uint32_t n_peer, reserved3;
 } tsr_bench_suite_options;
 
 /**
@@ -212,6 +217,8 @@ typedef struct tsr_bench_suite_options {
  * thread  that of the device. Starts run other processes
  * error   TSR_E_ARGUMENT   a class or a part that there is not
  *         TSR_E_CANCELLED  progress or `row` asked for it
+ *         TSR_E_IO         `peer` does not start
+ *         TSR_E_UNSUPPORTED, TSR_E_DEVICE  it does not become ready; the sentence is its own
  *         and those of tsr_model_open, of `model`. What goes wrong later is a row
  */
 TSR_API tsr_status tsr_bench_suite(tsr_engine *engine, tsr_device *device,

@@ -26,6 +26,7 @@ static const struct {
     {"TESSERA_DEVICE", "the device that is used where --device is not given"},
     {"TESSERA_BUNDLE", "the folder of built kernels that is used where --bundle is not given"},
     {"TESSERA_MODELS", "folders in which -m NAME is looked up first, separated by ':'"},
+    {"TESSERA_PEERS", "the folder of the engines that tessera bench suite --peer runs (tools/peers)"},
     {"TESSERA_RECIPES", "the folder in which tessera train --recipe NAME is looked up"},
     {"TESSERA_CACHE", "the folder where built kernels and self-test results are cached"},
     {"TESSERA_BACKEND_PATH", "folders of backend plugins, separated by ':'"},

@@ -37,6 +37,7 @@ cmp "$work/by_cmake" "$work/by_command"
 test -e "$prefix/share/tessera/models"
 test -e "$prefix/share/tessera/recipes/char-gpt.json"
 "$prefix/bin/tessera-get-minilm" --help >/dev/null
+test -x "$prefix/bin/tessera-peers" -a -e "$prefix/share/tessera/peers/suite_peer.py"
 test -e "$prefix/share/doc/tessera/docs/building.md" -a -e "$prefix/share/doc/tessera/README.md"
 
 # Uninstalling removes everything that was installed, and nothing else.

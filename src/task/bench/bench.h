@@ -21,6 +21,7 @@ typedef struct tsri_task_sink {
 /* What a run knows of the models that it had: f32's results, for the quality of other dtypes, and the
  * hash of the weights. */
 typedef struct tsri_task_memo tsri_task_memo;
+typedef struct tsri_task_peer tsri_task_peer; /* task/bench/peer.h */
 
 enum { TSRI_TASK_BENCH_CACHED = 23 };
 
@@ -36,6 +37,8 @@ typedef struct tsri_task_bench {
     bool cpu;                 /* the device is the host's processor */
     char broken[256];         /* why no row has a rate: the device's clock is wrong; else "" */
     tsri_task_memo *memo;     /* NULL: nothing is kept from one model to the next */
+    tsri_task_peer *peer;     /* an engine that runs rows, too; NULL: none */
+    double rest;              /* seconds between the last sample and what is measured after it */
 } tsri_task_bench;
 
 /* A row that is being made, with what it owns. */
@@ -48,12 +51,21 @@ typedef struct tsri_task_draft {
     size_t kernels_room;
 } tsri_task_draft;
 
+/* Something that a model does. */
+typedef struct tsri_task_job {
+    tsr_bench_kind kind;
+    int64_t tokens, depth, batch;
+    bool request; /* generation: from a prompt of `depth` tokens on, the whole time */
+} tsri_task_job;
+
 /* ---- rows.c ---- */
 
 __attribute__((format(printf, 4, 5))) void tsri_task_draft_begin(tsri_task_draft *draft,
                                                                  tsr_bench_kind kind,
                                                                  const char *unit,
                                                                  const char *format, ...);
+/* Begins the row of a job of a model: its name, unit and sizes. */
+void tsri_task_bench_name_row(const tsri_task_job *job, tsri_task_draft *draft);
 /* Adds to the row's reason. */
 __attribute__((format(printf, 2, 3))) void tsri_task_draft_note(tsri_task_draft *draft,
                                                                 const char *format, ...);
@@ -122,15 +134,8 @@ tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, tsri_task_d
 
 /* ---- jobs.c ---- */
 
-/* Something that a model does. */
-typedef struct tsri_task_job {
-    tsr_bench_kind kind;
-    int64_t tokens, depth, batch;
-    bool request; /* generation: from a prompt of `depth` tokens on, the whole time */
-} tsri_task_job;
-
-/* Opens a model, passes it through the gates, and makes a row of each job. What goes wrong is a
- * row; the status is that of a run that can't go on. */
+/* Opens a model, passes it through the gates, and makes a row of each job, and the peer's row where
+ * it has one. What goes wrong is a row; the status is that of a run that can't go on. */
 tsr_status tsri_task_bench_model(tsri_task_bench *b, const char *name,
                                  const tsr_model_options *options, const tsri_task_job *jobs,
                                  size_t n);

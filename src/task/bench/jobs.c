@@ -1,6 +1,7 @@
 /* task/bench/jobs.c - makes the rows of what a model does: prompts, generation, requests, vectors,
  * translations; first come the gates that the rows must pass. */
 #include "task/bench/bench.h"
+#include "task/bench/peer.h"
 #include "task/bench/quality.h"
 
 #include "base/clock.h"
@@ -214,28 +215,6 @@ static tsr_status begin_translation(run *r, tsri_task_token_rules *rules) {
 
 /* ---- rows ---- */
 
-static void name_row(const tsri_task_job *job, tsri_task_draft *draft) {
-    const long long tokens = job->tokens, depth = job->depth;
-    tsr_bench_row *row;
-    if (job->kind == TSR_BENCH_EMBED)
-        tsri_task_draft_begin(draft, job->kind, "sentences/s", "embed%lld", tokens);
-    else if (job->kind == TSR_BENCH_TRANSLATE)
-        tsri_task_draft_begin(draft, job->kind, "tokens/s", "translate%lld+%lld", depth, tokens);
-    else if (job->request)
-        tsri_task_draft_begin(draft, job->kind, "s", "request%lld+%lld", depth, tokens);
-    else if (depth)
-        tsri_task_draft_begin(draft, job->kind, "tokens/s", "%s%lld@%lld",
-                              job->kind == TSR_BENCH_PROMPT ? "pp" : "tg", tokens, depth);
-    else
-        tsri_task_draft_begin(draft, job->kind, "tokens/s", "%s%lld",
-                              job->kind == TSR_BENCH_PROMPT ? "pp" : "tg", tokens);
-    row = &draft->row;
-    row->tokens = job->tokens;
-    row->depth = job->depth;
-    row->batch = job->batch;
-    row->scenario = job->batch > 1 ? TSR_BENCH_OFFLINE : TSR_BENCH_SINGLE_STREAM;
-}
-
 static uint64_t device_bytes(const tsr_model *model) {
     tsr_model_memory m = {.struct_size = sizeof m};
     return tsr_model_memory_get(model, &m) == TSR_OK
@@ -313,7 +292,7 @@ static tsr_status make_row(subject *s, const tsri_task_job *job) {
     tsri_task_draft draft;
     run r = {.s = s, .job = job};
     tsr_status status = TSR_OK;
-    name_row(job, &draft);
+    tsri_task_bench_name_row(job, &draft);
     tsr_bench_row *row = &draft.row;
     row->model = &s->identity.model;
     row->quality = s->has_quality ? &s->quality : NULL;
@@ -483,13 +462,34 @@ static tsr_status pass_gates(subject *s, const char *name, const tsr_model_optio
     return status;
 }
 
+/* The peer's logits are compared with those of f32, which are known in a suite. */
+static tsr_status open_peer(subject *s, const tsri_task_job *jobs, size_t n) {
+    const tsri_task_memo *memo = s->b->memo;
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any = any || tsri_task_peer_serves(&jobs[i]);
+    if (!s->b->peer || !any)
+        return TSR_OK;
+    const float *f32 = memo && memo->has_f32 ? tsri_task_gate_last(&memo->f32.gate) : NULL;
+    return tsri_task_peer_open(s->b, s->model, &s->identity, f32, s->failed);
+}
+
+/* A row, and right after it the peer's. */
+static tsr_status make_rows(subject *s, const tsri_task_job *job) {
+    TRY(make_row(s, job));
+    return s->b->peer && tsri_task_peer_serves(job) ? tsri_task_peer_row(s->b, &s->identity, job)
+                                                    : TSR_OK;
+}
+
 tsr_status tsri_task_bench_model(tsri_task_bench *b, const char *name,
                                  const tsr_model_options *options, const tsri_task_job *jobs,
                                  size_t n) {
     subject s = {.b = b, .identity = {.model = {.name = name, .kept = ""}}};
     tsr_status status = excuse(&s, pass_gates(&s, name, options));
+    if (status == TSR_OK)
+        status = open_peer(&s, jobs, n);
     for (size_t i = 0; i < n && status == TSR_OK; i++)
-        status = make_row(&s, &jobs[i]);
+        status = make_rows(&s, &jobs[i]);
     tsr_model_close(&s.model);
     return status;
 }

@@ -52,7 +52,7 @@ void tsri_task_quality_clear(tsri_task_quality *quality) {
     quality->perplexity = 0;
 }
 
-static double cosine(const float *a, const float *b, size_t n) {
+double tsri_task_quality_cosine(const float *a, const float *b, size_t n) {
     double aa = 0, bb = 0, ab = 0;
     for (size_t i = 0; i < n; i++) {
         aa += (double)a[i] * a[i];
@@ -67,24 +67,31 @@ static double cosines(const tsri_task_gate *a, const tsri_task_gate *b) {
     const size_t rows = a->encoder ? 1 : TSRI_TASK_GATE_TOKENS, width = (size_t)a->width;
     double sum = 0;
     for (size_t i = 0; i < rows; i++)
-        sum += cosine(a->next + i * width, b->next + i * width, width);
+        sum += tsri_task_quality_cosine(a->next + i * width, b->next + i * width, width);
     return sum / (double)rows;
+}
+
+static double least_of(const char *class_name) {
+    return strcmp(class_name, "q4") != 0 ? 0.99 : 0.97;
+}
+
+tsr_bench_quality tsri_task_quality_of_cosine(double cosine, const char *class_name) {
+    return (tsr_bench_quality){.measure = TSR_BENCH_COSINE,
+                               .value = cosine,
+                               .f32 = 1,
+                               .kept = cosine,
+                               .least = least_of(class_name)};
 }
 
 tsr_bench_quality tsri_task_quality_compare(const tsri_task_quality *f32,
                                             const tsri_task_quality *got, const char *class_name) {
-    tsr_bench_quality q = {.least = !strcmp(class_name, "q4") ? 0.97 : 0.99};
-    if (f32->perplexity > 0) {
-        q.measure = TSR_BENCH_PERPLEXITY;
-        q.value = got->perplexity;
-        q.f32 = f32->perplexity;
-        q.kept = f32->perplexity / got->perplexity;
-    } else {
-        q.measure = TSR_BENCH_COSINE;
-        q.kept = q.value = cosines(&f32->gate, &got->gate);
-        q.f32 = 1;
-    }
-    return q;
+    if (!(f32->perplexity > 0))
+        return tsri_task_quality_of_cosine(cosines(&f32->gate, &got->gate), class_name);
+    return (tsr_bench_quality){.measure = TSR_BENCH_PERPLEXITY,
+                               .value = got->perplexity,
+                               .f32 = f32->perplexity,
+                               .kept = f32->perplexity / got->perplexity,
+                               .least = least_of(class_name)};
 }
 
 void tsri_task_memo_clear(tsri_task_memo *memo) {

@@ -19,6 +19,11 @@ void tsri_task_quality_clear(tsri_task_quality *quality);
 tsr_bench_quality tsri_task_quality_compare(const tsri_task_quality *f32,
                                             const tsri_task_quality *got, const char *class_name);
 
+/* 0 where one of them has no length. */
+double tsri_task_quality_cosine(const float *a, const float *b, size_t n);
+/* The same from a cosine with f32's results. */
+tsr_bench_quality tsri_task_quality_of_cosine(double cosine, const char *class_name);
+
 /* What is known of the model that a run had last. */
 struct tsri_task_memo {
     char name[256], hash[65]; /* hash "": not known */

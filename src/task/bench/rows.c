@@ -22,6 +22,28 @@ void tsri_task_draft_begin(tsri_task_draft *draft, tsr_bench_kind kind, const ch
     va_end(args);
 }
 
+void tsri_task_bench_name_row(const tsri_task_job *job, tsri_task_draft *draft) {
+    const long long tokens = job->tokens, depth = job->depth;
+    tsr_bench_row *row;
+    if (job->kind == TSR_BENCH_EMBED)
+        tsri_task_draft_begin(draft, job->kind, "sentences/s", "embed%lld", tokens);
+    else if (job->kind == TSR_BENCH_TRANSLATE)
+        tsri_task_draft_begin(draft, job->kind, "tokens/s", "translate%lld+%lld", depth, tokens);
+    else if (job->request)
+        tsri_task_draft_begin(draft, job->kind, "s", "request%lld+%lld", depth, tokens);
+    else if (depth)
+        tsri_task_draft_begin(draft, job->kind, "tokens/s", "%s%lld@%lld",
+                              job->kind == TSR_BENCH_PROMPT ? "pp" : "tg", tokens, depth);
+    else
+        tsri_task_draft_begin(draft, job->kind, "tokens/s", "%s%lld",
+                              job->kind == TSR_BENCH_PROMPT ? "pp" : "tg", tokens);
+    row = &draft->row;
+    row->tokens = job->tokens;
+    row->depth = job->depth;
+    row->batch = job->batch;
+    row->scenario = job->batch > 1 ? TSR_BENCH_OFFLINE : TSR_BENCH_SINGLE_STREAM;
+}
+
 void tsri_task_draft_note(tsri_task_draft *draft, const char *format, ...) {
     va_list args;
     const size_t n = strlen(draft->reason), joint = n ? 2 : 0;

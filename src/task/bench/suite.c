@@ -2,6 +2,7 @@
  * another TSR_BENCH_SUITE_VERSION. */
 #include "task/bench/bench.h"
 #include "task/bench/ops.h"
+#include "task/bench/peer.h"
 #include "task/bench/quality.h"
 
 #include "base/error.h"
@@ -166,14 +167,23 @@ static const char *model_of(const suite *s, const part *p) {
     return s->kind && p->kind && !strcmp(s->kind, p->kind) ? s->model : p->models[s->class_at];
 }
 
-static uint32_t count_rows(const suite *s) {
+/* Rows of a part in a dtype, with those of the peer. */
+static uint32_t count_jobs(const suite *s, const part *p, int dtype) {
     tsri_task_job jobs[MOST_JOBS];
+    const size_t n = list_jobs(s, p, dtype, jobs);
+    uint32_t rows = (uint32_t)n;
+    for (size_t i = 0; i < n && s->options->peer; i++)
+        rows += tsri_task_peer_serves(&jobs[i]);
+    return rows;
+}
+
+static uint32_t count_rows(const suite *s) {
     uint32_t n = tsri_task_bench_peak_count();
     if (has(s->options->parts, "ops"))
         n += tsri_task_bench_op_count(s->class_at);
     for (size_t i = 0; i < PARTS; i++)
         for (int d = 0; d < DTYPES && model_of(s, &parts[i]); d++)
-            n += (uint32_t)list_jobs(s, &parts[i], d, jobs);
+            n += count_jobs(s, &parts[i], d);
     if (s->options->start && has(s->options->parts, "start"))
         n += TSRI_TASK_BENCH_STARTS;
     return n;
@@ -270,7 +280,10 @@ tsr_status tsr_bench_suite(tsr_engine *engine, tsr_device *device,
                             .rule = classes[s.class_at].rule,
                             .cpu = tsri_task_bench_is_cpu(device),
                             .memo = &s.memo};
+    if (known.peer)
+        TRY(tsri_task_peer_start(known.peer, known.n_peer, &s.b.peer));
     const tsr_status status = run_all(&s);
+    tsri_task_peer_end(&s.b.peer);
     tsri_task_memo_clear(&s.memo);
     tsri_base_give(&counted, sizeof counted, summary);
     return status;

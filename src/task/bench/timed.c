@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <string.h>
+#include <time.h>
 
 #define MOVED 0.15 /* share of a peak from which a difference is reported */
 
@@ -21,6 +22,12 @@ static tsr_status ask(void *data, double *seconds) {
     return a->once(a->data, seconds);
 }
 
+static void wait_for(double seconds) {
+    const struct timespec time = {.tv_sec = (time_t)seconds,
+                                  .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&time, NULL);
+}
+
 tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, double work,
                                 tsri_task_once once, void *data) {
     if (*b->broken)
@@ -31,6 +38,7 @@ tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, doub
     row->peak_read[0] = b->now.read;
     const tsri_task_reading before = tsri_task_read_conditions("", b->cpu);
     TRY(tsri_task_sample(&b->rule, ask, &a, &draft->samples));
+    wait_for(b->rest);
     const tsri_task_reading after = tsri_task_read_conditions("", b->cpu);
     draft->conditions = tsri_task_conditions_between(&before, &after);
     row->conditions = &draft->conditions;

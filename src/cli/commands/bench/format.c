@@ -86,9 +86,9 @@ static void md_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
         snprintf(batch, sizeof batch, "%lld", (long long)r->batch);
     if (r->bound > 0)
         snprintf(gate, sizeof gate, "%.1e of %.0e", r->error, r->bound);
-    tsri_cli_print(w->app, "| %s%s%s%s | %s | %s%s%s | %s .. %s | %s | %s | %s | %s | ", r->test,
+    tsri_cli_print(w->app, "| %s%s%s%s%s | %s | %s%s%s | %s .. %s | %s | %s | %s | %s | ", r->test,
                    s->model || !*class_name ? "" : " ", s->model ? "" : class_name,
-                   r->peer ? " by a peer" : "", batch,
+                   r->peer ? " by " : "", r->peer ? r->peer : "", batch,
                    r->n_samples ? median : status_name(r->status),
                    r->n_samples && r->status != TSR_BENCH_OK ? ", " : "",
                    r->n_samples && r->status != TSR_BENCH_OK ? status_name(r->status) : "", lowest,

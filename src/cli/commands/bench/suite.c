@@ -3,6 +3,7 @@
 #include "cli/commands/bench/suite.h"
 #include "cli/base/watch.h"
 #include "cli/commands/bench/format.h"
+#include "cli/commands/bench/peer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,13 +14,14 @@ enum { MOST_START = 16, PATH = 4096, DRAW_MS = 200 };
 
 typedef struct job {
     tsri_cli_app app;
-    const char *class_name, *parts, *path, *format_name;
+    const char *class_name, *parts, *path, *format_name, *peer_name;
     tsri_cli_bench_writer writer;
     tsri_cli_bench_subject subject;
     char told[96]; /* what was last said to be measured */
     uint64_t begun, drawn;
     char self[PATH];
-    bool headed; /* the device was written */
+    tsri_cli_bench_peer peer; /* where --peer is given */
+    bool headed;              /* the device was written */
 } job;
 
 static int show(void *data, const tsr_bench_row *row) {
@@ -95,7 +97,9 @@ static int bench_device(void *data) {
                                              .start = n_start ? start : NULL,
                                              .n_start = n_start,
                                              .progress = tell,
-                                             .progress_data = j};
+                                             .progress_data = j,
+                                             .peer = j->peer_name ? j->peer.command : NULL,
+                                             .n_peer = TSRI_CLI_BENCH_PEER_WORDS};
     j->begun = tsri_cli_now_ns();
     j->subject = (tsri_cli_bench_subject){.device = &info, .threads = j->app.threads};
     j->headed = false;
@@ -126,6 +130,10 @@ int tsri_cli_bench_suite(int argc, char **argv) {
          0, 0, NULL},
         {"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL",
          "measure this model in place of the shape of its kind", 0, 0, NULL},
+        {"peer", 0, CLI_TEXT, &j.peer_name, "ENGINE",
+         "run prompts and generation with llama.cpp or pytorch, too, in turns and on the same "
+         "weights; tools/peers installs them",
+         0, 0, NULL},
         {"output", 'o', CLI_TEXT, &j.path, "FILE",
          "write the results to this JSON file, too (docs/benchmark.md)", 0, 0, NULL},
         {"format", 0, CLI_TEXT, &j.format_name, "md|csv|json|jsonl",
@@ -143,6 +151,8 @@ int tsri_cli_bench_suite(int argc, char **argv) {
         "and q4; and starts of\ntessera itself. Rows whose results are wrong have no rate. After "
         "Ctrl-C, what was measured is\nwritten, and marked as partial.",
         tables, NULL);
+    if (code == CLI_OK && j.peer_name)
+        code = tsri_cli_bench_find_peer(j.peer_name, j.app.threads, &j.peer);
     if (code == CLI_OK)
         code = run(&j);
     return tsri_cli_close(&j.app, code);

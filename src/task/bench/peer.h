@@ -1,0 +1,64 @@
+/* task/bench/peer.h - another engine, in a process of its own, that runs rows of the suite in turn
+ * with Tessera: on the same weights, and only where its logits are right. */
+#ifndef TSRI_TASK_BENCH_PEER_H
+#define TSRI_TASK_BENCH_PEER_H
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "task/bench/bench.h"
+
+#include <sys/types.h>
+
+/* The process answers each line of JSON by a line of JSON. Its first line is {"engine": name and
+ * version}; a line {"error": sentence} is a failure, with "unsupported": true where the engine can't
+ * do what it was asked for.
+ *
+ *     {"do": "open", "model": folder, "work": folder, "dtype": "q8", "gpu": false}   {}, or {"note": what rows say}
+ *     {"do": "logits", "ids": [..]}               {"logits": [..]}, those of the last token
+ *     {"do": "begin", "kind": "generate", "tokens": 64, "depth": 512, "batch": 1}    {}
+ *     {"do": "run"}                               {"seconds": s, "memory": bytes}, of what was begun
+ */
+struct tsri_task_peer {
+    const char *const *command; /* [n_command], borrowed */
+    size_t n_command;
+    bool broken; /* the process has ended, or what it says makes no sense */
+    pid_t pid;
+    int talk; /* a socket: its standard input and output */
+    tsri_bytes heard;
+    char engine[96];
+    char folder[64];  /* temporary: the weights of `wrote`, and what the engine makes of them */
+    char wrote[256];  /* the model that the folder is about; "": none */
+    uint64_t memory;  /* its largest resident set */
+    uint32_t status;  /* of the model: TSR_BENCH_OK, or that of all rows */
+    char failed[512]; /* why */
+    char note[256];   /* what its rows are to say; "": nothing */
+    tsr_bench_quality quality;
+    bool has_quality;
+};
+
+/* ---- peer_process.c ---- */
+
+/* Starts it, and waits for its first line. The command is borrowed until its end. */
+tsr_status tsri_task_peer_start(const char *const *command, size_t n, tsri_task_peer **out);
+/* Starts it again where it is broken. */
+tsr_status tsri_task_peer_revive(tsri_task_peer *peer);
+/* Sends a request, which it takes over, and waits for the answer. TSR_E_UNSUPPORTED, or TSR_E_DEVICE,
+ * with the peer's sentence where it fails. The caller releases *answer. */
+tsr_status tsri_task_peer_ask(tsri_task_peer *peer, json_t *request, json_t **answer);
+/* Ends it, and removes its folder. */
+void tsri_task_peer_end(tsri_task_peer **peer);
+
+/* ---- peer.c ---- */
+
+/* Whether peers have rows of such a job: prompts, generation and requests. */
+bool tsri_task_peer_serves(const tsri_task_job *job);
+/* Has the peer open the model that `model` is, and passes it through the gate. `f32`: the logits
+ * [width] of the gate's prompt in f32; NULL: they are not known. `why`: why Tessera has no model,
+ * where `model` is NULL. What goes wrong is told by the rows. */
+tsr_status tsri_task_peer_open(tsri_task_bench *b, tsr_model *model,
+                               const tsri_task_identity *identity, const float *f32,
+                               const char *why);
+tsr_status tsri_task_peer_row(tsri_task_bench *b, const tsri_task_identity *identity,
+                              const tsri_task_job *job);
+
+#endif
