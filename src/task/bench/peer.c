@@ -2,6 +2,7 @@
  * the quality that Tessera's dtypes must have, and is timed by the same rule. */
 #include "task/bench/peer.h"
 
+#include "backend/opened.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/folder.h"
@@ -150,6 +151,7 @@ static void fail_all(tsri_task_peer *peer, uint32_t status, const char *why) {
 
 static tsr_status open(tsri_task_bench *b, const tsri_model *m, const tsri_task_identity *identity,
                        const float *f32) {
+    const bool gpu = tsri_backend_opened(b->device)->devices[0]->facts.type == TSR_DEVICE_GPU;
     const char *folder = NULL, *note = "";
     json_t *answer = NULL;
     TRY(place_model(b, m, identity->model.name, &folder));
@@ -157,7 +159,7 @@ static tsr_status open(tsri_task_bench *b, const tsri_model *m, const tsri_task_
     TRY(tsri_task_peer_revive(b->peer));
     TRY(tsri_task_peer_ask(b->peer,
                            json_pack("{s:s,s:s,s:s,s:s,s:b}", "do", "open", "model", folder, "work",
-                                     b->peer->folder, "dtype", identity->kept, "gpu", !b->cpu),
+                                     b->peer->folder, "dtype", identity->kept, "gpu", gpu),
                            &answer));
     const tsr_status status = tsri_base_json_text(answer, b->peer->engine, "note", &note);
     snprintf(b->peer->note, sizeof b->peer->note, "%s", note);
