@@ -2,7 +2,7 @@
 
 Each line of JSON on the standard input is answered by one on the standard output; the first line is {"engine": name and version}.
 
-    {"do": "open", "model": FOLDER, "work": FOLDER, "dtype": "q8", "gpu": false}   a model in Hugging Face's layout; work: for files of the engine's own.
+    {"do": "open", "model": FOLDER, "work": FOLDER, "dtype": "q8", "gpu": false}   a model in Hugging Face's layout; work: for the engine's own files.
                                                                                    The answer may have a "note" for all rows
     {"do": "logits", "ids": [..]}                                                  {"logits": [..]}, those of the last token
     {"do": "begin", "kind": "prompt", "tokens": 512, "depth": 0, "batch": 1}       prepares what "run" measures
@@ -184,7 +184,8 @@ def main():
     try:
         engine = ENGINES[name](threads)
     except ImportError as error:
-        print(json.dumps({"error": f"it is not installed for {sys.executable} ({error}): tools/peers installs it", "unsupported": True}), file=answers)
+        print(json.dumps({"error": f"it is not installed for {sys.executable} ({error}): tools/peers installs it", "unsupported": True}),
+              file=answers)
         return
     print(json.dumps({"engine": engine.name}), file=answers)
     for line in sys.stdin:

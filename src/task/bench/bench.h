@@ -103,6 +103,12 @@ uint64_t tsri_task_bench_host_peak(tsri_task_bench *b);
 /* Whether the (first) device is the host's processor. */
 bool tsri_task_bench_is_cpu(const tsr_device *device);
 
+/* ---- ops.c ---- */
+
+/* class_at: the suite's class, 0 smoke, 1 laptop, 2 full. */
+uint32_t tsri_task_bench_op_count(int class_at);
+tsr_status tsri_task_bench_ops(tsri_task_bench *b, int class_at);
+
 /* ---- timed.c ---- */
 
 /* Runs `once` until the rule is met and sets the row's figures: of "s" the seconds of a run, else

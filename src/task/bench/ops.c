@@ -1,6 +1,6 @@
 /* task/bench/ops.c - makes rows of single ops, in the shapes of three models: a Llama of 135 million
  * parameters, one of a billion, and BERT. Times are those of the device's events. */
-#include "task/bench/ops.h"
+#include "task/bench/bench.h"
 
 #include "backend/opened.h"
 #include "base/error.h"

@@ -1,7 +1,6 @@
 /* task/bench/suite.c - tsr_bench_suite: the fixed sets of rows. A change of what is in them needs
  * another TSR_BENCH_SUITE_VERSION. */
 #include "task/bench/bench.h"
-#include "task/bench/ops.h"
 #include "task/bench/peer.h"
 #include "task/bench/quality.h"
 

@@ -98,7 +98,8 @@ def test_rows_in_turn(folder):
     own, theirs, told = measured(env, "--peer", "llama.cpp")
     for r in theirs:
         assert r["status"] in ("ok", "throttled") and "a note of its own" in r["reason"] and r["quality"]["value"] > 0.97, r
-        assert abs((r["median"] * 0.01 / r["tokens"] / r["batch"] if r["unit"] != "s" else r["median"] * 100) - 1) < 1e-9 and r["memory"]["host"] == 1 << 20 and r["model"] == own[theirs.index(r)]["model"], r
+        rate = 0.01 if r["unit"] == "s" else r["tokens"] * r["batch"] / 0.01
+        assert abs(r["median"] / rate - 1) < 1e-9 and r["memory"]["host"] == 1 << 20 and r["model"] == own[theirs.index(r)]["model"], r
     equal([line["dtype"] for line in asked(folder, "open")], ["f32", "f16", "q8", "q4"])
     equal({(line["model"], line["gpu"]) for line in asked(folder, "open")}, {(str(MODEL), False)})
     assert {"do": "begin", "kind": "generate", "tokens": 32, "depth": 512, "batch": 1} in asked(folder, "begin"), asked(folder, "begin")
