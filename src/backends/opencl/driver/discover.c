@@ -59,13 +59,6 @@ static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *ski
     return status;
 }
 
-/* The variable by which ROCm was told which devices to give; NULL where it was not. */
-static const char *chosen_by_rocm(void) {
-    return getenv("ROCR_VISIBLE_DEVICES") ? "ROCR_VISIBLE_DEVICES"
-           : getenv("GPU_DEVICE_ORDINAL") ? "GPU_DEVICE_ORDINAL"
-                                          : NULL;
-}
-
 static tsr_status note_empty_platform(tsr_state *state, const char *name) {
     char why[WHY];
     const uint32_t effects = tsri_opencl_effects_of(name, NULL, NULL, NULL);
@@ -81,10 +74,12 @@ static tsr_status note_empty_platform(tsr_state *state, const char *name) {
                                 name);
     if ((effects & TSRI_OPENCL_OPENS_KFD) && tsri_opencl_files_closed("/dev/kfd", why, sizeof why))
         return tsri_opencl_note(state, "%s: a platform without devices: %s", name, why);
-    const char *variable = chosen_by_rocm();
-    if ((effects & TSRI_OPENCL_READS_ROCM_DEVICES) && variable)
+    const char *by_runtime = getenv("ROCR_VISIBLE_DEVICES"),
+               *by_opencl = getenv("GPU_DEVICE_ORDINAL");
+    if ((effects & TSRI_OPENCL_READS_ROCM_DEVICES) && (by_runtime || by_opencl))
         return tsri_opencl_note(state, "%s: a platform without devices; %s=\"%s\" may exclude them",
-                                name, variable, getenv(variable));
+                                name, by_runtime ? "ROCR_VISIBLE_DEVICES" : "GPU_DEVICE_ORDINAL",
+                                by_runtime ? by_runtime : by_opencl);
     return tsri_opencl_note(state, "%s: a platform without devices", name);
 }
 
