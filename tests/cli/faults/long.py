@@ -19,7 +19,8 @@ SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))  # freed memory is he
 PART = 500 if SANITIZED else 1 if ALL else 10
 SLACK = 256 << 10  # how much more memory a process may have at the end
 DEVICE_SLACK = 1 << 20  # a driver's threads have arenas of their own; a leak of 175 bytes per step is as much in the long form
-LINES_SLACK = 640 << 10  # windows grow while the rate is being measured; a leak of 16 bytes per line is 960 KiB in the short form
+LINES_SLACK = 1 << 20  # windows grow while the rate is being measured; a leak of 16 bytes per line is 960 KiB in the short form, 3.8 MiB in AGAIN of it
+AGAIN = 4  # on a busy machine windows grow late, once; a leak grows with the work: what exceeded half of LINES_SLACK is done again, so many times longer
 ENCODERS = GOLDEN.parent / "encoders"
 
 
@@ -32,16 +33,18 @@ def resident(pid):
         return 0
 
 
-def flat(samples, what, slack):
-    """From pairs (work done, bytes): the largest of the second fifth of the work, and of the last fifth."""
+def flat(samples, what, slack, again=False):
+    """Whether the memory stayed flat, from pairs (work done, bytes): the largest of the second fifth of the work, and of the last fifth. Where it did not,
+    the test fails, unless it is done `again`."""
     if SANITIZED:
-        return
+        return True
     most = max(work for work, _ in samples)
     part = lambda low, high: max((size for work, size in samples if low * most <= work <= high * most), default=0)
     early, late = part(0.2, 0.4), part(0.8, 1)
     print(f"       {what}: {early / 2**20:.2f} MiB after a fifth, {late / 2**20:.2f} at the end, {len(samples)} samples", flush=True)
     assert len(samples) >= 5 and early and late, f"{what}: too few samples: {samples}"
-    assert late <= early + slack, f"{what}: the process has {(late - early) / 2**20:.2f} MiB more at its end"
+    assert again or late <= early + slack, f"{what}: the process has {(late - early) / 2**20:.2f} MiB more at its end"
+    return late <= early + slack
 
 
 def watched(process, work):
@@ -67,7 +70,14 @@ def steps(folder, n, slack, *more):
 
 def lines(folder, name, *arguments, text="a poem about the sea"):
     """The lines are written into a pipe, so that the lines taken from it are the work done."""
-    n, done = 1000000 // PART, 0
+    n = 1000000 // PART
+    if ALL or not flat(lines_taken(folder, n, arguments, text), f"{name}, {n} lines", LINES_SLACK // 2, again=True):
+        n *= 1 if ALL else AGAIN
+        flat(lines_taken(folder, n, arguments, text), f"{name}, {n} lines", LINES_SLACK)
+
+
+def lines_taken(folder, n, arguments, text):
+    done = 0
     piece = ((text + "\n") * 1000).encode()
     process = subprocess.Popen([COMMAND, *map(str, arguments)], env=environment(), cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE)
@@ -85,7 +95,7 @@ def lines(folder, name, *arguments, text="a poem about the sea"):
     samples = watched(process, lambda: done)
     feeder.join()
     equal(process.wait(), 0, process.stderr.read())
-    flat(samples, f"{name}, {n} lines", LINES_SLACK)
+    return samples
 
 
 def on_device():
