@@ -264,7 +264,8 @@ static int run(job *j) {
         return code;
     const tsr_status status =
         tsr_generate(j->app.model, j->pointers, j->n, &options, on_token, j, &stats);
-    if (status != TSR_OK && status != TSR_E_CANCELLED)
+    const bool nothing = status == TSR_E_CANCELLED && !stats.first_token_ns && tsri_cli_signal();
+    if (nothing || (status != TSR_OK && status != TSR_E_CANCELLED))
         return tsri_cli_status(status);
     print_results(j);
     for (uint32_t i = 0; i < j->results; i++)

@@ -132,7 +132,7 @@ static int run(job *j) {
     const tsr_status status =
         tsr_translate(j->app.model, &options, next_line, take_line, j, &stats);
     tsri_cli_progress_end(&j->progress, false);
-    if (status != TSR_OK && (status != TSR_E_CANCELLED || !(j->app.stopped || tsri_cli_signal())))
+    if (status != TSR_OK && (status != TSR_E_CANCELLED || !j->app.stopped || tsri_cli_signal()))
         return j->code == CLI_OK ? tsri_cli_status(status)
                                  : j->code; /* reading failed first, and said so */
     if (status == TSR_OK)

@@ -10,10 +10,11 @@ import signal
 import threading
 import time
 
-from support.command import COMMAND, GOLDEN, environment, equal, main, run, skip, start
+from support.command import BUILD, COMMAND, GOLDEN, PLAY, environment, equal, main, run, skip, start
 from support.planted import VENDORS, planted, wait_for
 
 TINY = ("generate", "-d", "pocl", "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "4")
+PROBE = BUILD / "libexec" / "tessera" / "probe"
 TEXT = b"52 52 52 52 \n"
 
 
@@ -42,7 +43,7 @@ itself."""
     # "1 error generated.": clang's own words, in a driver whose file the signal's handler in LLVM removed
     others = r"planted: |\d+ errors? generated|tessera: (device|building|seed|first token)"
     said = [line for line in err.decode().splitlines() if not re.match(others, line)]
-    assert len(said) <= 1 and all("stopped" in line for line in said), err.decode()
+    assert len(said) <= 1 and all(re.search("stopped|cancelled", line) for line in said), err.decode()
     return out, said
 
 
@@ -98,6 +99,35 @@ def test_any_moment_of_a_first_run(folder):
         else:
             process.communicate()
         equal(unfinished(folder), [], f"after {after} s")
+
+
+def test_helpers_that_build(folder):
+    """Helpers build the kernels, and take their time: one signal to the command ends it with one message, and the helpers too."""
+    (folder / "text").write_text("Guten Morgen.\n")
+    commands = {"generate": TINY, "translate": ("translate", "-d", "pocl", "-m", PLAY.parent / "translate-de-en", folder / "text")}
+    for name, command in commands.items():
+        helper, started = folder / name, folder / f"{name}-builders"
+        helper.write_text(f'#!/bin/sh\nif [ "$1" = --build ]; then echo $$ >> {started}; exec sleep 100; fi\nexec {PROBE} "$@"\n')
+        helper.chmod(0o755)
+        process = start(*command, env=environment(TESSERA_PROBE=helper, TESSERA_CACHE=folder / f"cache-{name}", POCL_CACHE_DIR=folder / f"pocl-{name}"))
+        while process.poll() is None and "building" not in (os.read(process.stderr.fileno(), 4096).decode() or "building"):
+            pass
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        equal((process.returncode, err), (130, b"tessera: stopped while building kernels\n"), name)
+        for builder in started.read_text().split():
+            wait_until_gone(int(builder))
+
+
+def wait_until_gone(pid):
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"process {pid} is still there")
 
 
 def on_terminal(*arguments, env):
