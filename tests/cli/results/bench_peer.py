@@ -21,7 +21,7 @@ import json, pathlib, struct, sys
 here = pathlib.Path(sys.argv[0]).parent
 plan = json.loads((here / "plan").read_text())
 log = open(here / "log", "a", buffering=1)
-log.write(json.dumps(sys.argv[2:]) + "\\n")
+log.write(json.dumps(sys.argv[1:2] + sys.argv[3:]) + "\\n")
 print(json.dumps(plan["hello"]), flush=True)
 
 for line in sys.stdin:
@@ -90,7 +90,7 @@ def test_rows_in_turn(folder):
     for r in theirs:
         equal((r["status"], r["median"]), ("failed-accuracy", None), r["reason"])
         assert re.search("its logits have a cosine of [-0-9.]+ with those of f32; at least 0.9[79] is asked for", r["reason"]), r
-    equal(log(folder)[0], ["3", "pytorch"])
+    equal(log(folder)[0], ["-B", "3", "pytorch"])
     ids = asked(folder, "logits")[0]["ids"]
     assert len(ids) == 8 and not any(path.name.startswith("tessera-peer") for path in folder.iterdir()), "its folder is left"
 
@@ -130,7 +130,7 @@ def test_failures(folder):
     equal({(r["status"], r["reason"]) for r in measured(env, "--peer", "pytorch")[1]}, {("error", "other 1.2 gave 3 logits; the model has 43")})
     env = engine(folder, logits=[], ends="open")
     equal({(r["status"], r["reason"]) for r in measured(env, "--peer", "pytorch")[1]}, {("error", "the peer other 1.2 has ended")})
-    equal(sum(line == ["0", "pytorch"] for line in log(folder)), 4)
+    equal(sum(line == ["-B", "0", "pytorch"] for line in log(folder)), 4)
 
 
 def test_refused(folder):

@@ -57,8 +57,9 @@ int tsri_cli_bench_find_peer(const char *engine, uint32_t threads, tsri_cli_benc
         code = find_program(out->program);
     snprintf(out->threads, sizeof out->threads, "%u", threads);
     out->command[0] = out->python;
-    out->command[1] = out->program;
-    out->command[2] = out->threads;
-    out->command[3] = engines[i];
+    out->command[1] = "-B";
+    out->command[2] = out->program;
+    out->command[3] = out->threads;
+    out->command[4] = engines[i];
     return code;
 }

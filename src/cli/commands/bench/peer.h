@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-/* Python, the program, the threads (0: one for each core), and the engine's name. */
-enum { TSRI_CLI_BENCH_PEER_WORDS = 4, TSRI_CLI_BENCH_PEER_PATH = 4096 };
+/* Python, -B (it is to write no bytecode beside the program, which may be installed), the program,
+ * the threads (0: one for each core), and the engine's name. */
+enum { TSRI_CLI_BENCH_PEER_WORDS = 5, TSRI_CLI_BENCH_PEER_PATH = 4096 };
 
 /* A command, whose words are in the struct. */
 typedef struct tsri_cli_bench_peer {
