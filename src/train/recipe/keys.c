@@ -281,7 +281,7 @@ static const char *known_elsewhere(const tsri_train_keys *const *tables, size_t 
 
 tsr_status tsri_train_key_unknown(const tsri_train_keys *const *tables, size_t n_tables,
                                   const char *name) {
-    const char *names[MOST_KEYS], *nearest = known_elsewhere(tables, n_tables, name);
+    const char *names[MOST_KEYS] = {NULL}, *nearest = known_elsewhere(tables, n_tables, name);
     size_t n = 0;
     for (size_t t = 0; t < n_tables; t++)
         for (size_t i = 0; i < tables[t]->n && n < MOST_KEYS; i++)
