@@ -35,11 +35,11 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
     TRY(tsri_base_new(1, sizeof *buf, &buf));
     buf->dev = dev;
     buf->bytes = spec->bytes;
-    void *memory = tsri_opencl_pages_take(dev, spec, &buf->pages);
+    void *memory = buf->memory = tsri_opencl_pages_take(dev, spec, &buf->pages);
     buf->mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | (memory ? CL_MEM_USE_HOST_PTR : 0),
                               (size_t)spec->bytes, memory, &code);
     if (!buf->mem) {
-        tsri_opencl_pages_give(dev, buf->pages);
+        tsri_opencl_pages_give(dev, buf->pages, memory, buf->bytes);
         free(buf);
         return tsri_opencl_fail_create(dev, code, "clCreateBuffer");
     }
@@ -75,7 +75,7 @@ void tsri_opencl_buffer_destroy(tsr_buf *buf) {
     }
     tsri_opencl_buffer_destroy(buf->plain);
     tsri_opencl_release(buf->dev, buf->mem);
-    tsri_opencl_pages_give(buf->dev, buf->pages);
+    tsri_opencl_pages_give(buf->dev, buf->pages, buf->memory, buf->bytes);
     free(buf);
 }
 

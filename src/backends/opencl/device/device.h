@@ -68,6 +68,7 @@ struct tsr_buf {
     cl_mem mem;
     uint64_t bytes;
     tsri_opencl_pages *pages; /* the mapping with its memory; NULL: the driver's memory */
+    void *memory;             /* in that mapping */
     tsr_buf *plain;           /* a weight's plain rows, where no variant reads its layout; owned */
     tsr_buf *next;            /* in the list dev->left */
 };

@@ -3,8 +3,9 @@
  * CPU drivers take the memory of buffers from malloc, which has pages of 4 KiB where the system's
  * setting is madvise. Weights stream from such pages into the cores at 41 GB/s, from huge pages at
  * 58 GB/s (2 Zen 4 cores, pocl 3.1): the processor's prefetcher stops at the end of each page.
- * Small weights share a mapping, so that they have huge pages too. Memory that is never touched
- * costs nothing. */
+ * Weights share mappings and lie in them side by side: small ones have huge pages too, and large ones
+ * no page of their own for what is left of them (36 MiB of a model of 1.3 GB). Memory that is never
+ * touched costs nothing. */
 #include "backends/opencl/device/pages.h"
 #include "base/memory.h"
 #include "tensor/parallel.h"
@@ -12,10 +13,17 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { HUGE_PAGE = 2 << 20, PAGE = 4096, SHARED_BYTES = 32 << 20, LEAST_BYTES = 64 << 10 };
+enum {
+    HUGE_PAGE = 2 << 20,
+    PAGE = 4096,
+    WEIGHTS_BYTES = 256 << 20, /* of a mapping that weights share */
+    STATES_BYTES = 32 << 20,   /* and states, which come and go */
+    LEAST_BYTES = 64 << 10
+};
 
 struct tsri_opencl_pages {
     tsri_opencl_pages *next;
+    uint32_t kind; /* of all its buffers */
     char *memory;
     size_t bytes, used;
     size_t live; /* number of buffers in it */
@@ -75,14 +83,16 @@ void *tsri_opencl_pages_take(tsr_dev *dev, const tsr_buffer_spec *spec, tsri_ope
     if (!streams || !dev->facts.cpu || (dev->found->effects & TSRI_OPENCL_WATCHES_MEMORY) ||
         spec->bytes < LEAST_BYTES)
         return NULL;
-    const size_t bytes = round_up((size_t)spec->bytes, PAGE);
+    const size_t bytes = round_up((size_t)spec->bytes, PAGE),
+                 shared = spec->kind == TSR_KIND_WEIGHT ? WEIGHTS_BYTES : STATES_BYTES;
     tsri_opencl_pages *at = dev->pages;
-    while (at && at->bytes - at->used < bytes)
+    while (at && (at->kind != spec->kind || at->bytes - at->used < bytes))
         at = at->next;
     if (!at) {
         if (tsri_base_new(1, sizeof *at, &at) != TSR_OK)
             return NULL;
-        at->bytes = round_up(bytes > SHARED_BYTES / 4 ? bytes : SHARED_BYTES, HUGE_PAGE);
+        at->kind = spec->kind;
+        at->bytes = round_up(bytes > shared ? bytes : shared, HUGE_PAGE);
         at->memory = map(at->bytes);
         if (!at->memory) {
             free(at);
@@ -100,9 +110,21 @@ void *tsri_opencl_pages_take(tsr_dev *dev, const tsr_buffer_spec *spec, tsri_ope
     return memory;
 }
 
-void tsri_opencl_pages_give(tsr_dev *dev, tsri_opencl_pages *pages) {
-    if (!pages || --pages->live)
+/* Gives back what one buffer of a mapping took, while others are in use. */
+static void give_part(tsri_opencl_pages *pages, char *memory, size_t bytes) {
+    (void)madvise(memory, bytes, MADV_DONTNEED);
+    if (memory + bytes == pages->memory + pages->used)
+        pages->used -= bytes;
+}
+
+void tsri_opencl_pages_give(tsr_dev *dev, tsri_opencl_pages *pages, void *memory, uint64_t bytes) {
+    if (!pages)
         return;
+    if (--pages->live) {
+        if (!dev->uncertain)
+            give_part(pages, memory, round_up((size_t)bytes, PAGE));
+        return;
+    }
     for (tsri_opencl_pages **at = &dev->pages; *at; at = &(*at)->next)
         if (*at == pages) {
             *at = pages->next;
