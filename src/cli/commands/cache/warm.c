@@ -10,6 +10,8 @@
 static const char line[] = "The quick brown fox jumps over the lazy dog.", words[] = "The fox";
 enum { LINE, PAGE, WORDS, TEXTS, PAGE_LINES = 12, TOKENS = 4 };
 
+#define DRAWN 0.8f /* a temperature at which tokens are drawn */
+
 typedef struct texts {
     tsr_string strings[TEXTS];
     char page[PAGE_LINES * sizeof line + 1];
@@ -39,28 +41,34 @@ static int ignore_spans(void *data, size_t text, const tsr_span *spans, size_t n
     return 0;
 }
 
+static const int32_t ids[TOKENS];
+
 /* Up to the end of the context, for which kernels are tested further than for a few tokens; but it is
- * stopped soon. A model without a tokenizer gets ids. */
-static tsr_status generate(tsr_model *model, const tsr_model_info *info, const texts *t,
-                           float temperature) {
-    static const int32_t ids[TOKENS] = {0};
+ * stopped soon. */
+static tsr_status generate_after(tsr_model *model, const tsr_prompt *prompt, float temperature) {
     tsr_generate_options options = {.struct_size = sizeof options};
+    int tokens = 0;
     tsr_status status = tsr_generate_defaults(model, &options);
     options.max_new_tokens = -1;
     options.max_length = 0;
     options.ignore_eos = 1;
     options.temperature = temperature;
+    if (status == TSR_OK)
+        status = tsr_generate(model, &prompt, 1, &options, stop_soon, &tokens, NULL);
+    return status == TSR_E_CANCELLED && tokens >= TOKENS ? TSR_OK : status;
+}
+
+/* A model without a tokenizer gets ids. */
+static tsr_status generate(tsr_model *model, const tsr_model_info *info, const texts *t,
+                           float temperature) {
+    tsr_status status = TSR_OK;
     for (int i = 0; i < TEXTS && status == TSR_OK; i++) {
         tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = TOKENS};
         if (info->has_tokenizer)
             prompt = (tsr_prompt){.struct_size = sizeof prompt,
                                   .text = t->strings[i].data,
                                   .text_size = t->strings[i].size};
-        int tokens = 0;
-        status = tsr_generate(model, (const tsr_prompt *[]){&prompt}, 1, &options, stop_soon,
-                              &tokens, NULL);
-        if (status == TSR_E_CANCELLED && tokens >= TOKENS)
-            status = TSR_OK;
+        status = generate_after(model, &prompt, temperature);
         if (i == PAGE && status == TSR_E_ARGUMENT) /* the page is longer than the model reads */
             status = TSR_OK;
     }
@@ -72,7 +80,25 @@ static tsr_status generate_greedily(tsr_model *model, const tsr_model_info *info
 }
 
 static tsr_status generate_by_draws(tsr_model *model, const tsr_model_info *info, const texts *t) {
-    return generate(model, info, t, 0.8f);
+    return generate(model, info, t, DRAWN);
+}
+
+/* A prompt of one token needs other kernels than a longer one. */
+static tsr_status generate_after_one(tsr_model *model, float temperature) {
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = 1};
+    return generate_after(model, &prompt, temperature);
+}
+
+static tsr_status generate_greedily_after_one(tsr_model *model, const tsr_model_info *info,
+                                              const texts *t) {
+    (void)info, (void)t;
+    return generate_after_one(model, 0);
+}
+
+static tsr_status generate_by_draws_after_one(tsr_model *model, const tsr_model_info *info,
+                                              const texts *t) {
+    (void)info, (void)t;
+    return generate_after_one(model, DRAWN);
 }
 
 static tsr_status translate(tsr_model *model, const tsr_model_info *info, const texts *t) {
@@ -151,6 +177,8 @@ static const struct {
     bool optional;
 } uses[] = {{"generate", generates, generate_greedily, false},
             {NULL, generates, generate_by_draws, false},
+            {NULL, generates, generate_greedily_after_one, false},
+            {NULL, generates, generate_by_draws_after_one, false},
             {"translate", translates, translate, false},
             {"classify", classifies, classify, false},
             {"embed", embeds, embed, false},
