@@ -15,6 +15,10 @@ import sys
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).with_name("workers")))
+
+import gguf_llama
+
 LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
          "num_key_value_heads": 12, "intermediate_size": 2048, "vocab_size": 32000, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
          "rope_theta": 10000.0, "hidden_act": "silu", "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float32"}
@@ -73,60 +77,6 @@ def write_folder(folder, config, shapes):
     (folder / "model.safetensors.part").rename(folder / "model.safetensors")
 
 
-def rotary_pairs(w):
-    """The rows of a query or key matrix in GGUF's order: rotary pairs are interleaved, not half a head apart."""
-    heads = LLAMA["num_attention_heads"]
-    return np.ascontiguousarray(w.reshape(heads, 2, w.shape[0] // heads // 2, w.shape[1]).swapaxes(1, 2).reshape(w.shape))
-
-
-def gguf_name(name):
-    if not name.startswith("model.layers."):
-        return {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}[name]
-    _, _, layer, part = name.split(".", 3)
-    inner = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
-             "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-             "mlp.down_proj": "ffn_down"}[part.removesuffix(".weight")]
-    return f"blk.{layer}.{inner}.weight"
-
-
-def write_gguf(path, kind, file_type):
-    import gguf
-    part = path.with_suffix(".part")
-    out = gguf.GGUFWriter(str(part), "llama")
-    C, V, H = LLAMA["hidden_size"], LLAMA["vocab_size"], LLAMA["num_attention_heads"]
-    out.add_context_length(LLAMA["max_position_embeddings"])
-    out.add_embedding_length(C)
-    out.add_block_count(LLAMA["num_hidden_layers"])
-    out.add_feed_forward_length(LLAMA["intermediate_size"])
-    out.add_head_count(H)
-    out.add_head_count_kv(H)
-    out.add_layer_norm_rms_eps(LLAMA["rms_norm_eps"])
-    out.add_rope_dimension_count(C // H)
-    out.add_vocab_size(V)
-    out.add_file_type(file_type)
-    out.add_tokenizer_model("llama")
-    out.add_token_list(["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256)), *(f"\u2581w{i}" for i in range(V - 259))])
-    out.add_token_scores([0.0] * V)
-    out.add_token_types([2, 3, 3] + [6] * 256 + [1] * (V - 259))
-    out.add_bos_token_id(1)
-    out.add_eos_token_id(2)
-    for name, w in weights(llama_shapes()):
-        if name.endswith(("q_proj.weight", "k_proj.weight")):
-            w = rotary_pairs(w)
-        quant = gguf.GGMLQuantizationType[kind]
-        if w.ndim == 1 or kind == "F32":
-            out.add_tensor(gguf_name(name), w)
-        elif kind == "F16":
-            out.add_tensor(gguf_name(name), w.astype(np.float16))
-        else:
-            out.add_tensor(gguf_name(name), gguf.quants.quantize(w, quant), raw_dtype=quant)
-    out.write_header_to_file()
-    out.write_kv_data_to_file()
-    out.write_tensors_to_file()
-    out.close()
-    part.rename(path)
-
-
 def write_ct2(source, folder, vocab):
     """CTranslate2 needs a vocabulary: token i is called t<i>."""
     import transformers
@@ -152,7 +102,7 @@ def main(folder):
     for kind, file_type in (("F32", 0), ("F16", 1), ("BF16", 32), ("Q8_0", 7), ("Q4_0", 2)):
         path = folder / f"llama-110m-{kind.lower()}.gguf"
         if not path.exists():
-            write_gguf(path, kind, file_type)
+            gguf_llama.write_arrays(path, LLAMA, weights(llama_shapes()), kind, file_type)
             made.append(path.name)
     print("made", ", ".join(made) if made else "nothing: all files exist", "in", folder)
 
