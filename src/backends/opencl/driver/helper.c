@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLICE_MS = 100, SEND_MS = 1000, MOST_SAID = 1 << 18 };
+enum { SLICE_MS = 100, SEND_MS = 1000, MOST_SAID = 1 << 18, GRACE_MS = 200, NAP_MS = 2 };
 
 extern char **environ;
 
@@ -249,23 +249,40 @@ static tsr_status listen_to(tsri_opencl_helper *h, const tsr_state *state, unsig
     return TSR_OK;
 }
 
+static bool has_ended(tsri_opencl_helper *h, int options) {
+    pid_t child;
+    while ((child = waitpid(h->child, &h->status, options)) < 0 && errno == EINTR) {
+    }
+    return child != 0;
+}
+
+/* At SIGTERM a compiler removes the file that it is writing; what does not heed it in time is killed. */
+static void end_child(tsri_opencl_helper *h) {
+    const struct timespec nap = {.tv_nsec = NAP_MS * 1000000L};
+    bool ended = false;
+    kill(h->child, SIGTERM);
+    for (int ms = 0; ms < GRACE_MS && !(ended = has_ended(h, WNOHANG)); ms += NAP_MS)
+        nanosleep(&nap, NULL);
+    if (!ended) {
+        kill(h->child, SIGKILL);
+        has_ended(h, 0);
+    }
+}
+
 tsr_status tsri_opencl_helper_finish(tsri_opencl_helper *h, const tsr_state *state,
                                      unsigned seconds) {
     const tsr_status status = listen_to(h, state, seconds);
     if (h->late || status != TSR_OK)
-        kill(h->child, SIGKILL);
-    while (waitpid(h->child, &h->status, 0) < 0 && errno == EINTR) {
-    }
+        end_child(h);
+    else
+        has_ended(h, 0);
     h->child = 0;
     return status;
 }
 
 void tsri_opencl_helper_clear(tsri_opencl_helper *h) {
-    if (h->child) {
-        kill(h->child, SIGKILL);
-        while (waitpid(h->child, &h->status, 0) < 0 && errno == EINTR) {
-        }
-    }
+    if (h->child)
+        end_child(h);
     if (h->talk > 0)
         close(h->talk);
     if (h->words > 0)
