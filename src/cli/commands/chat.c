@@ -39,11 +39,8 @@ static int talk(tsri_cli_app *app, tsr_chat *chat) {
         }
         tsr_generate_stats stats = {.struct_size = sizeof stats};
         const tsr_status status = tsr_chat_say(chat, line, (size_t)n, on_token, app, &stats);
-        const bool nothing =
-            status == TSR_E_CANCELLED && !stats.first_token_ns && tsri_cli_signal();
-        if (nothing || (status != TSR_OK && status != TSR_E_CANCELLED))
-            code = tsri_cli_status(status);
-        else if (tsri_cli_write(app, "\n", 1) && tsri_cli_flush(app) && app->verbose)
+        code = tsri_cli_generated(status, &stats);
+        if (code == CLI_OK && tsri_cli_write(app, "\n", 1) && tsri_cli_flush(app) && app->verbose)
             tsri_cli_print_stats(app, &stats);
     }
     free(line);

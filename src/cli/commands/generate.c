@@ -264,9 +264,9 @@ static int run(job *j) {
         return code;
     const tsr_status status =
         tsr_generate(j->app.model, j->pointers, j->n, &options, on_token, j, &stats);
-    const bool nothing = status == TSR_E_CANCELLED && !stats.first_token_ns && tsri_cli_signal();
-    if (nothing || (status != TSR_OK && status != TSR_E_CANCELLED))
-        return tsri_cli_status(status);
+    code = tsri_cli_generated(status, &stats);
+    if (code != CLI_OK)
+        return code;
     print_results(j);
     for (uint32_t i = 0; i < j->results; i++)
         if (j->finishes[i] == TSR_FINISH_CONTEXT) {

@@ -1,5 +1,6 @@
 /* cli/shared/sampling.c - the options of sampling, which generate and chat share. */
 #include "cli/shared/sampling.h"
+#include "cli/base/process.h"
 
 #include <string.h>
 #include <sys/random.h>
@@ -67,6 +68,11 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
 void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *o) {
     if (o->temperature > 0 && o->num_beams <= 1)
         tsri_cli_note(app, "seed: %llu", (unsigned long long)o->seed);
+}
+
+int tsri_cli_generated(tsr_status status, const tsr_generate_stats *stats) {
+    const bool nothing = status == TSR_E_CANCELLED && !stats->first_token_ns && tsri_cli_signal();
+    return status == TSR_E_CANCELLED && !nothing ? CLI_OK : tsri_cli_status(status);
 }
 
 void tsri_cli_print_stats(const tsri_cli_app *app, const tsr_generate_stats *stats) {

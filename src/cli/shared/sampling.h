@@ -20,6 +20,9 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *sa
                             tsr_generate_options *options);
 /* Prints the seed on stderr, if tokens are drawn with it. */
 void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *options);
+/* The exit code after a generation, which may have been cancelled: a failure, and a signal before the
+ * first token, are said; a text that was begun stays as it is. */
+int tsri_cli_generated(tsr_status status, const tsr_generate_stats *stats);
 /* Prints times and speeds on stderr. */
 void tsri_cli_print_stats(const tsri_cli_app *app, const tsr_generate_stats *stats);
 const char *tsri_cli_finish_name(uint32_t finish);
