@@ -92,7 +92,8 @@ static void find_fitting(tsri_verify_place place, const tsri_case_list *list,
     }
 }
 
-/* The cases that a variant is tried on: so many of those that fit it, spread over all of them, other ones each turn. */
+/* The cases that a variant is tried on: so many of those that fit it, spread over all of them, other
+ * ones each turn. */
 static size_t pick(const tsri_case_list *list, const fitting *found, size_t most,
                    const tsri_case *picked[]) {
     const size_t n = found->n < most ? found->n : most;
