@@ -52,7 +52,7 @@ static tsr_status read_names(const char *folder, names *out) {
 }
 
 tsr_status tsri_base_folder_visit(const char *folder,
-                                   tsr_status (*visit)(void *data, const char *name), void *data) {
+                                  tsr_status (*visit)(void *data, const char *name), void *data) {
     names found = {0};
     tsr_status status = read_names(folder, &found);
     for (size_t i = 0; i < found.n; i++) {
@@ -134,6 +134,18 @@ tsr_status tsri_base_folder_check_free(const char *folder) {
     if (lstat(folder, &facts) == 0)
         return tsri_base_fail(TSR_E_IO, "%s exists; give the name of a new folder", folder);
     return TSR_OK;
+}
+
+tsr_status tsri_base_folder_temporary(const char *name, char **out) {
+    const char *given = getenv("TMPDIR"), *place = given && *given ? given : "/tmp";
+    tsri_bytes path = {0};
+    *out = NULL;
+    TRY(tsri_base_bytes_printf(&path, "%s/%s-XXXXXX", place, name));
+    if ((*out = mkdtemp(path.data)))
+        return TSR_OK;
+    const tsr_status status = cannot(place, "make a temporary folder");
+    tsri_base_bytes_clear(&path);
+    return status;
 }
 
 tsr_status tsri_base_folder_begin(const char *folder, char **temporary) {

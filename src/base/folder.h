@@ -18,6 +18,9 @@ tsr_status tsri_base_folder_rename(const char *from, const char *to);
 /* Makes an empty folder; removes what was there. */
 tsr_status tsri_base_folder_anew(const char *folder);
 tsr_status tsri_base_folder_sync(const char *folder);
+/* Makes a new folder, whose name begins with `name`, in TMPDIR or else in /tmp; gives its path in new
+ * memory, and NULL where that fails. */
+tsr_status tsri_base_folder_temporary(const char *name, char **out);
 
 /* The folder that a path names, or the folder that contains the file that it names; in new
  * memory. */

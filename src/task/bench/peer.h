@@ -9,15 +9,7 @@
 
 #include <sys/types.h>
 
-/* The process answers each line of JSON by a line of JSON. Its first line is {"engine": name and
- * version}; a line {"error": sentence} is a failure, with "unsupported": true where the engine can't
- * do what it was asked for.
- *
- *     {"do": "open", "model": folder, "work": folder, "dtype": "q8", "gpu": false}   {}, or {"note": what rows say}
- *     {"do": "logits", "ids": [..]}               {"logits": [..]}, those of the last token
- *     {"do": "begin", "kind": "generate", "tokens": 64, "depth": 512, "batch": 1}    {}
- *     {"do": "run"}                               {"seconds": s, "memory": bytes}, of what was begun
- */
+/* The process answers each line of JSON by a line of JSON; bench/workers/suite_peer.py says which. */
 struct tsri_task_peer {
     const char *const *command; /* [n_command], borrowed */
     size_t n_command;
@@ -26,7 +18,7 @@ struct tsri_task_peer {
     int talk; /* a socket: its standard input and output */
     tsri_bytes heard;
     char engine[96];
-    char folder[64];  /* temporary: the weights of `wrote`, and what the engine makes of them */
+    char *folder; /* temporary: the weights of `wrote`, and what the engine makes of them; owned */
     char wrote[256];  /* the model that the folder is about; "": none */
     uint64_t memory;  /* its largest resident set */
     uint32_t status;  /* of the model: TSR_BENCH_OK, or that of all rows */

@@ -122,18 +122,6 @@ static tsr_status spawn(tsri_task_peer *peer) {
     return tsri_base_fail(TSR_E_IO, "%s does not start: %s", peer->command[0], strerror(code));
 }
 
-static tsr_status make_folder(tsri_task_peer *peer) {
-    const char *place = getenv("TMPDIR");
-    if (!place || strlen(place) > 32)
-        place = "/tmp";
-    snprintf(peer->folder, sizeof peer->folder, "%s/tessera-peer-XXXXXX", place);
-    if (mkdtemp(peer->folder))
-        return TSR_OK;
-    *peer->folder = 0;
-    return tsri_base_fail(TSR_E_IO, "no folder for a peer's files can be made in %s: %s", place,
-                          strerror(errno));
-}
-
 static tsr_status greet(tsri_task_peer *peer) {
     const char *name = NULL;
     json_t *answer = NULL;
@@ -173,7 +161,7 @@ tsr_status tsri_task_peer_start(const char *const *command, size_t n, tsri_task_
     TRY(tsri_base_new(1, sizeof *peer, &peer));
     *peer = (tsri_task_peer){.talk = -1, .command = command, .n_command = n};
     snprintf(peer->engine, sizeof peer->engine, "%s", command[n - 1]);
-    tsr_status status = make_folder(peer);
+    tsr_status status = tsri_base_folder_temporary("tessera-peer", &peer->folder);
     if (status == TSR_OK)
         status = spawn(peer);
     if (status == TSR_OK)
@@ -189,8 +177,9 @@ void tsri_task_peer_end(tsri_task_peer **peer) {
     if (!p)
         return;
     stop(p);
-    if (*p->folder)
+    if (p->folder)
         tsri_base_folder_remove(p->folder, NULL);
+    free(p->folder);
     tsri_base_bytes_clear(&p->heard);
     free(p);
     *peer = NULL;

@@ -1,8 +1,10 @@
 /* task/bench/start.c - times a process from its start to the first byte that it writes. */
 #include "task/bench/bench.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -22,12 +24,13 @@ extern char **environ;
 /* Where Tessera and drivers keep what they built: pocl, Mesa, NVIDIA, Intel. */
 static const char *const caches[] = {"TESSERA_CACHE", "POCL_CACHE_DIR", "MESA_SHADER_CACHE_DIR",
                                      "CUDA_CACHE_PATH", "NEO_CACHE_DIR"};
-enum { CACHES = sizeof caches / sizeof *caches, FOLDER = 64, SET = 128 };
+enum { CACHES = sizeof caches / sizeof *caches };
 
 typedef struct start {
-    char **argv, **envp; /* NULL-ended; envp's first CACHES entries are `set` */
-    char folder[FOLDER], set[CACHES][SET];
-    bool cold; /* each run has an empty folder */
+    char **argv, **envp;    /* NULL-ended; envp's first CACHES entries are `set` */
+    char *folder;           /* of all caches; NULL: none yet */
+    tsri_bytes set[CACHES]; /* NAME=folder */
+    bool cold;              /* each run has an empty folder */
     uint64_t memory;
 } start;
 
@@ -39,35 +42,33 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
 }
 
 static void remove_folder(start *s) {
-    if (*s->folder)
+    if (s->folder)
         nftw(s->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    *s->folder = 0;
+    free(s->folder);
+    s->folder = NULL;
 }
 
 static tsr_status make_folder(start *s) {
-    const char *place = getenv("TMPDIR");
     remove_folder(s);
-    if (!place || strlen(place) > 32)
-        place = "/tmp";
-    snprintf(s->folder, sizeof s->folder, "%s/tessera-start-XXXXXX", place);
-    if (!mkdtemp(s->folder)) {
-        *s->folder = 0;
-        return tsri_base_fail(TSR_E_IO, "no folder for caches can be made in %s: %s", place,
-                              strerror(errno));
+    if (tsri_base_folder_temporary("tessera-start", &s->folder) != TSR_OK) {
+        char why[256];
+        snprintf(why, sizeof why, "%s", tsr_error_last());
+        return tsri_base_fail(TSR_E_IO, "no folder for caches can be made: %s", why);
     }
-    for (int i = 0; i < CACHES; i++)
-        snprintf(s->set[i], SET, "%s=%s", caches[i], s->folder);
+    for (int i = 0; i < CACHES; i++) {
+        s->set[i].size = 0;
+        TRY(tsri_base_bytes_printf(&s->set[i], "%s=%s", caches[i], s->folder));
+        s->envp[i] = s->set[i].data;
+    }
     return TSR_OK;
 }
 
-/* The environment of this process with other caches. */
+/* The environment of this process, with room for other caches before it. */
 static tsr_status make_environment(start *s) {
     size_t n = 0, kept = CACHES;
     while (environ[n])
         n++;
     TRY(tsri_base_new(n + CACHES + 1, sizeof *s->envp, &s->envp));
-    for (int i = 0; i < CACHES; i++)
-        s->envp[i] = s->set[i];
     for (size_t i = 0; i < n; i++) {
         bool ours = false;
         for (int c = 0; c < CACHES; c++)
@@ -105,7 +106,7 @@ static tsr_status once(void *data, double *seconds) {
     struct rusage used = {0};
     int out = -1, how = 0;
     pid_t pid = 0;
-    if (s->cold || !*s->folder)
+    if (s->cold || !s->folder)
         TRY(make_folder(s));
     const uint64_t begun = tsri_base_now_ns();
     TRY(spawn(s, &pid, &out));
@@ -153,6 +154,8 @@ tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command
     if (status == TSR_OK)
         status = make_row(b, &s);
     remove_folder(&s);
+    for (int i = 0; i < CACHES; i++)
+        tsri_base_bytes_clear(&s.set[i]);
     free(s.argv);
     free(s.envp);
     return status;

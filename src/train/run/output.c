@@ -88,17 +88,8 @@ tsr_status tsri_train_output_take(tsri_train_job *job) {
 
 tsr_status tsri_train_output_choose(tsri_train_job *job) {
     const char *name = job->options->output;
-    if (job->options->dry_run) {
-        const char *where = getenv("TMPDIR");
-        char *path = tsri_base_join(where && *where ? where : "/tmp", "tessera-plan-XXXXXX");
-        job->out = path && mkdtemp(path) ? path : NULL;
-        if (job->out)
-            return TSR_OK;
-        const tsr_status status = tsri_base_fail(TSR_E_IO, "%s: cannot make a temporary folder: %s",
-                                                 where && *where ? where : "/tmp", strerror(errno));
-        free(path);
-        return status;
-    }
+    if (job->options->dry_run)
+        return tsri_base_folder_temporary("tessera-plan", &job->out);
     size_t n = strlen(name);
     while (n > 1 && name[n - 1] == '/')
         n--;

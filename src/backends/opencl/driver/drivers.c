@@ -8,6 +8,7 @@
 #include "backends/opencl/driver/quirks.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/memory.h"
 
@@ -190,16 +191,6 @@ typedef struct attempt {
     bool over;
 } attempt;
 
-/* Makes a new folder for temporary files; NULL where none can be made. */
-static char *make_folder(void) {
-    const char *given = getenv("TMPDIR");
-    char *folder = tsri_base_join(given && *given ? given : "/tmp", "tessera-drivers-XXXXXX");
-    if (folder && mkdtemp(folder))
-        return folder;
-    free(folder);
-    return NULL;
-}
-
 static tsr_status place_icd(const char *folder, const tsri_opencl_driver *driver) {
     char *path = tsri_base_join(folder, strrchr(driver->icd, '/') + 1);
     const tsr_status status =
@@ -220,9 +211,10 @@ static tsr_status begin(attempt *a, const char *path) {
     char **env = NULL, *pocl = NULL, skip[16];
     char *const argv[] = {"probe", "--driver", skip, NULL};
     snprintf(skip, sizeof skip, "%u", a->listed);
-    if (!a->folder)
-        a->folder = make_folder();
-    tsr_status status = a->folder ? place_icd(a->folder, a->driver) : TSR_E_IO;
+    tsr_status status =
+        a->folder ? TSR_OK : tsri_base_folder_temporary("tessera-drivers", &a->folder);
+    if (status == TSR_OK)
+        status = place_icd(a->folder, a->driver);
     if (status == TSR_OK)
         status = (pocl = tsri_base_join(a->folder, "pocl")) ? TSR_OK : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
@@ -402,7 +394,7 @@ tsr_status tsri_opencl_drivers_hide(tsri_opencl_drivers *drivers) {
         any |= drivers->items[i].dead != NULL;
     if (!any)
         return TSR_OK;
-    if (!(drivers->hidden = make_folder()))
+    if (tsri_base_folder_temporary("tessera-drivers", &drivers->hidden) != TSR_OK)
         return tsri_base_fail(TSR_E_IO, "no folder for temporary files can be written (TMPDIR), so "
                                         "drivers that crash can't be kept from the OpenCL loader");
     if (before && !(drivers->before = tsri_base_copy_text(before, strlen(before))))
