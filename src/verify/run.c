@@ -118,17 +118,19 @@ static tsr_status run_poisoned(const tsri_verify_opened *opened) {
     return status;
 }
 
+tsr_status tsri_verify_answer(const tsri_verify_opened *opened, tsri_case_values *values) {
+    TRY(tsri_verify_write_states(opened, values));
+    TRY(make_outputs(opened->c, opened->graph, values));
+    return execute(opened, values);
+}
+
 tsr_status tsri_verify_run(const tsri_case *c, const tsri_case_attrs *attrs,
                            const tsri_verify_place *place, tsri_case_values *values) {
     tsri_verify_opened opened;
     TRY(tsri_verify_open(c, attrs, place, values, &opened));
     tsr_status status = run_poisoned(&opened);
     if (status == TSR_OK)
-        status = tsri_verify_write_states(&opened, values);
-    if (status == TSR_OK)
-        status = make_outputs(c, opened.graph, values);
-    if (status == TSR_OK)
-        status = execute(&opened, values);
+        status = tsri_verify_answer(&opened, values);
     tsri_verify_close(&opened);
     return status;
 }

@@ -70,6 +70,9 @@ tsr_status tsri_verify_write_states(const tsri_verify_opened *opened,
 size_t tsri_verify_bind(const tsri_case *c, const tsri_case_values *values,
                         tsri_run_binding in[TSRI_CASE_MAX_IN]);
 
+/* Fills the states as the case says, runs the case, and fills the outputs of `values`. */
+tsr_status tsri_verify_answer(const tsri_verify_opened *opened, tsri_case_values *values);
+
 /* Runs the case at that place: first with poisoned inputs, so that an element that is never written
  * stays wrong; then with `values`, whose outputs it fills. */
 tsr_status tsri_verify_run(const tsri_case *c, const tsri_case_attrs *attrs,

@@ -42,7 +42,7 @@ static const shape shapes[] = {{EVERY, TSR_OP_LINEAR, TSR_F32, 512, 1536, 576, 0
                                {LONGER, TSR_OP_RMS_NORM, TSR_F32, 512, 576, 0, 0},
                                {EVERY, TSR_OP_RMS_NORM, TSR_F32, 512, 2048, 0, 0},
                                {EVERY, TSR_OP_LAYER_NORM, TSR_F32, 512, 768, 0, 0}};
-enum { SHAPES = sizeof shapes / sizeof *shapes, HEAD = 64 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, HEAD = 64, CHECKED = 16 };
 
 /* ---- cases ---- */
 
@@ -101,7 +101,10 @@ static tsr_status make_case(const shape *s, tsri_case_list *list) {
     return list->status;
 }
 
-/* ---- a row ---- */
+/* The device, and the one that its results are compared with. */
+typedef struct places {
+    const tsri_backend_opened_device *device, *reference;
+} places;
 
 static tsr_status once(void *data, double *seconds) {
     uint64_t ns = 0;
@@ -111,9 +114,84 @@ static tsr_status once(void *data, double *seconds) {
               : tsri_base_fail(TSR_E_UNSUPPORTED, "the device measures no launch by its events");
 }
 
-static tsr_status time_case(tsri_task_bench *b, const tsri_backend_opened_device *opened,
+/* ---- the gate ---- */
+
+static tsr_status answer(const tsri_verify_place *place, const tsri_case *c,
+                         tsri_case_values *values) {
+    tsri_verify_opened opened;
+    TRY(tsri_verify_open(c, &c->attrs, place, values, &opened));
+    const tsr_status status = tsri_verify_answer(&opened, values);
+    tsri_verify_close(&opened);
+    return status;
+}
+
+/* Of the CHECKED rows at most, from the first to the last. */
+static int64_t row_at(const shape *s, int64_t i) {
+    return s->a > CHECKED ? i * (s->a - 1) / (CHECKED - 1) : i;
+}
+
+/* Has the reference compute rows number `first` to first + n - 1 of those that are checked, and keeps
+ * the largest error of a row. All operands but the first are those of the whole op. */
+static tsr_status check_rows(const tsri_verify_place *reference, const shape *s,
+                             const tsri_case_values *all, int64_t first, int64_t n, double *worst) {
+    const size_t row_bytes = all->in_bytes[0] / (size_t)s->a,
+                 width = all->out_count[0] / (size_t)s->a;
+    int32_t past = (int32_t)(s->b - s->a + row_at(s, first)), len = past + 1;
+    shape few = *s;
+    tsri_case_list list = {0};
+    tsri_case_values some = {0};
+    few.a = n;
+    memcpy(some.in, all->in, sizeof some.in);
+    memcpy(some.in_bytes, all->in_bytes, sizeof some.in_bytes);
+    some.in_bytes[0] = (size_t)n * row_bytes;
+    TRY(tsri_base_new_aligned(some.in_bytes[0], &some.in[0]));
+    for (int64_t i = 0; i < n; i++)
+        memcpy((char *)some.in[0] + (size_t)i * row_bytes,
+               (const char *)all->in[0] + (size_t)row_at(s, first + i) * row_bytes, row_bytes);
+    if (s->op == TSR_OP_ATTENTION) {
+        some.in[3] = &past;
+        some.in[4] = &len;
+    }
+    tsr_status status = make_case(&few, &list);
+    if (status == TSR_OK)
+        status = answer(reference, &list.cases[0], &some);
+    for (int64_t i = 0; i < n && status == TSR_OK; i++) {
+        const float *got = (const float *)all->out[0] + (size_t)row_at(s, first + i) * width,
+                    *want = (const float *)some.out[0] + (size_t)i * width;
+        const double error = tsri_task_gate_error(got, want, (int32_t)width);
+        *worst = error > *worst ? error : *worst;
+    }
+    for (int i = 0; i < TSRI_CASE_MAX_OUT; i++)
+        free(some.out[i]);
+    free(some.in[0]);
+    free(list.cases);
+    return status;
+}
+
+/* Sets the row's error, the largest of a row of results by that row's largest, and its bound. f32:
+ * (K + 4) roundings of 2^-24 of sums of up to 2048 terms, whose magnitudes are at most some dozen times
+ * the largest result. int8: an input that lies between two steps may be rounded to either, 1/127 of
+ * a block's largest away, and one term of a sum moves by that. */
+static tsr_status check(tsri_task_bench *b, const tsri_backend_opened_device *reference,
+                        const shape *s, const tsri_case_values *all, tsr_bench_row *row) {
+    const tsri_verify_place place = {.set = reference->set, .device = reference->devices[0]};
+    const int64_t n = s->a < CHECKED ? s->a : CHECKED,
+                  at_once = s->op == TSR_OP_ATTENTION ? 1 : n; /* rows see as many keys each */
+    double worst = 0;
+    TRY(tsri_task_bench_tell(b->sink, "the reference, for the accuracy gate"));
+    for (int64_t i = 0; i < n; i += at_once)
+        TRY(check_rows(&place, s, all, i, at_once, &worst));
+    row->error = worst;
+    row->bound = s->dtype == TSR_F32 ? 1e-3 : 1e-2;
+    return TSR_OK;
+}
+
+/* ---- times ---- */
+
+/* Only results that pass the gate are timed. */
+static tsr_status time_case(tsri_task_bench *b, const places *at, const shape *s,
                             const tsri_case *c, double work, tsri_task_draft *draft) {
-    const tsri_verify_place place = {.set = opened->set, .device = opened->devices[0]};
+    const tsri_verify_place place = {.set = at->device->set, .device = at->device->devices[0]};
     tsri_case_values values = {0};
     tsri_run_binding in[TSRI_CASE_MAX_IN];
     tsri_verify_opened ready;
@@ -125,8 +203,10 @@ static tsr_status time_case(tsri_task_bench *b, const tsri_backend_opened_device
                                 .sizes = c->sizes,
                                 .in = in,
                                 .n_in = tsri_verify_bind(c, &values, in)};
-        status = tsri_verify_write_states(&ready, &values);
+        status = tsri_verify_answer(&ready, &values);
         if (status == TSR_OK)
+            status = check(b, at->reference, s, &values, &draft->row);
+        if (status == TSR_OK && draft->row.error <= draft->row.bound)
             status = tsri_task_bench_time(b, draft, work, once, &timed);
         tsri_verify_close(&ready);
     }
@@ -134,13 +214,27 @@ static tsr_status time_case(tsri_task_bench *b, const tsri_backend_opened_device
     return status;
 }
 
-static tsr_status measure(tsri_task_bench *b, const tsri_backend_opened_device *opened,
-                          const shape *s, const tsri_case *c, tsri_task_draft *draft) {
+/* Names the kernel, and voids the row where its results are wrong. */
+static tsr_status judge(const char *op, const char *kernel, tsri_task_draft *draft) {
+    char why[256];
+    const tsr_bench_row *row = &draft->row;
+    if (!(row->error <= row->bound)) {
+        snprintf(why, sizeof why,
+                 "results are off by %.3g of the largest of a row; at most %.3g is allowed: the "
+                 "kernel %s is wrong on this device; tessera verify --op %s tells more",
+                 row->error, row->bound, kernel, op);
+        tsri_task_draft_void(draft, TSR_BENCH_FAILED_ACCURACY, why);
+    }
+    return *kernel ? tsri_task_draft_kernel(draft, op, kernel, "") : TSR_OK;
+}
+
+static tsr_status measure(tsri_task_bench *b, const places *at, const shape *s, const tsri_case *c,
+                          tsri_task_draft *draft) {
     tsri_verify_variants *known = NULL;
     double flops[TSRI_RUN_COMPUTES] = {0};
     bool any = false;
     TRY(tsri_base_new(1, sizeof *known, &known));
-    tsr_status status = tsri_verify_ask(opened->devices[0], c, known, &any);
+    tsr_status status = tsri_verify_ask(at->device->devices[0], c, known, &any);
     tsr_bench_row *row = &draft->row;
     if (status == TSR_OK && !any)
         status = tsri_base_fail(TSR_E_UNSUPPORTED, "the device has no kernel for it");
@@ -149,30 +243,30 @@ static tsr_status measure(tsri_task_bench *b, const tsri_backend_opened_device *
     flops[known->compute] = row->flops;
     const double work = strcmp(row->unit, "B/s") ? row->flops : row->bytes;
     if (status == TSR_OK)
-        status = time_case(b, opened, c, work, draft);
+        status = time_case(b, at, s, c, work, draft);
+    if (status == TSR_OK)
+        status = judge(tsri_graph_op_find(s->op)->name,
+                       known->best >= 0 ? known->list[known->best].name : "", draft);
     tsri_run_peaks peaks = b->best;
     /* Operands stay in caches from run to run, if these hold them. */
     if (row->bytes <= 1 << TSRI_TASK_BENCH_CACHED && b->cached > peaks.read)
         peaks.read = b->cached;
-    if (status == TSR_OK) {
+    if (status == TSR_OK && row->status == TSR_BENCH_OK)
         tsri_task_bench_share(&peaks, flops, work, row);
-        if (known->best >= 0)
-            status = tsri_task_draft_kernel(draft, tsri_graph_op_find(s->op)->name,
-                                            known->list[known->best].name, "");
-    }
     free(known);
     return status;
 }
 
-static tsr_status make_row(tsri_task_bench *b, const tsri_backend_opened_device *opened,
-                           const shape *s) {
+/* ---- rows ---- */
+
+static tsr_status make_row(tsri_task_bench *b, const places *at, const shape *s) {
     const bool norm = s->op == TSR_OP_RMS_NORM || s->op == TSR_OP_LAYER_NORM;
     tsri_case_list list = {0};
     tsri_task_draft draft;
     TRY(make_case(s, &list));
     tsri_task_draft_begin(&draft, TSR_BENCH_OP, norm ? "B/s" : "FLOP/s", "%s", list.cases[0].name);
     draft.row.storage = s->dtype == TSR_F32 ? "f32" : "q8";
-    tsr_status status = measure(b, opened, s, &list.cases[0], &draft);
+    tsr_status status = measure(b, at, s, &list.cases[0], &draft);
     free(list.cases);
     return tsri_task_bench_finish(b, &draft, status, "");
 }
@@ -185,15 +279,19 @@ uint32_t tsri_task_bench_op_count(int class_at) {
 }
 
 tsr_status tsri_task_bench_ops(tsri_task_bench *b, int class_at) {
-    const tsr_device_open_options options = {.struct_size = sizeof options, .profile = 1};
+    const tsr_device_open_options options = {.struct_size = sizeof options, .profile = 1},
+                                  plain = {.struct_size = sizeof plain};
     char number[24];
-    tsr_device *device = NULL;
+    tsr_device *device = NULL, *reference = NULL;
     snprintf(number, sizeof number, "%zu", tsri_backend_opened(b->device)->devices[0]->entry);
     TRY(tsr_device_open(b->engine, number, &options, &device));
-    tsr_status status = TSR_OK;
-    for (size_t i = 0; i < SHAPES && status == TSR_OK; i++)
+    tsr_status status = tsr_device_open(b->engine, "reference", &plain, &reference);
+    for (size_t i = 0; i < SHAPES && status == TSR_OK; i++) {
+        const places at = {tsri_backend_opened(device), tsri_backend_opened(reference)};
         if (shapes[i].classes >> class_at & 1)
-            status = make_row(b, tsri_backend_opened(device), &shapes[i]);
+            status = make_row(b, &at, &shapes[i]);
+    }
+    tsr_device_close(&reference);
     tsr_device_close(&device);
     return status;
 }

@@ -3,11 +3,12 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import time
 
-from support.command import BUILD, COMMAND, DEVICE, GOLDEN, environment, equal, has_device, main, refused, run
+from support.command import BUILD, COMMAND, DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, refused, run
 from support.schema import results
 
 REFERENCE = ("--device", "reference")
@@ -115,6 +116,25 @@ def test_on_the_device(_):
         assert r["kind"] == "op" and r["status"] in ("ok", "throttled") and r["median"] > 0 and r["class"] in ("f32", "q8"), r
         assert r["roofline"] > 0 and r["bound_by"] in ("memory", "arithmetic") and r["peaks"]["after"]["fma_f32"] > 0 and r["kernels"][0]["variant"], r
         equal(r["unit"], "B/s" if "norm" in r["test"] else "FLOP/s")
+        assert 0 <= r["gate"]["error"] <= r["gate"]["bound"], r
+
+
+def test_a_wrong_kernel_voids_its_rows(folder):
+    """The planted norm is wrong for rows whose first value uses all its bits; values of the self-test end in zero bits, so it passes."""
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    shutil.copytree(SOURCE / "cl", folder / "cl")
+    for name, right, wrong in (("norm/lanes.cl", "= v * w;", "= v * w * ((as_uint(ROW(i)[0]) & 0x7ff) ? 1.25f : 1.0f);"), ):
+        text = (folder / "cl" / name).read_text()
+        assert right in text
+        (folder / "cl" / name).write_text(text.replace(right, wrong))
+    env = environment(TESSERA_KERNEL_PATH=folder / "cl", TESSERA_CACHE=folder / "cache")
+    told = jobs(results(run("bench", "suite", "--device", DEVICE, "--parts", "ops", "--json", env=env, code=1).out))
+    failed = [r for r in told if r["status"] == "failed-accuracy"]
+    equal([(r["test"], r["median"], r["samples"], r["roofline"]) for r in failed], [("rms_norm 512x2048", None, [], None)])
+    assert 0.1 < failed[0]["gate"]["error"] < 0.5 and "the kernel rms_norm/lanes is wrong" in failed[0]["reason"], failed
+    assert all(r["gate"]["error"] <= r["gate"]["bound"] for r in told if r not in failed), told
 
 
 def test_a_wrong_clock(_):
