@@ -1,24 +1,14 @@
 /* cli/main.c - runs the command that is named on the command line, and prints the overview and the
  * list of environment variables. */
 #include "cli/base/app.h"
+#include "cli/base/build.h"
+#include "cli/base/man.h"
 #include "cli/base/suggest.h"
 #include "cli/base/watch.h"
 #include "cli/commands/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct command {
-    const char *name, *about;
-    int (*run)(int argc, char **argv);
-} command;
-
-static const command commands[] = {
-#define COMMAND(name, function, about) {name, about, tsri_cli_##function},
-#include "cli/commands/commands.def"
-#undef COMMAND
-};
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static const struct {
     const char *name, *about;
@@ -37,7 +27,8 @@ static const struct {
     {"TESSERA_COMMAND_BUFFERS",
      "0: enqueue each kernel by itself; 2: record launches on all devices (1: on GPUs)"},
     {"TESSERA_PROBE", "the helper program that tries out drivers and CPU instructions"},
-    {"TESSERA_PROBE_SECONDS", "how many seconds the helper may compute, or make no progress (30; 120 to build kernels)"},
+    {"TESSERA_PROBE_SECONDS",
+     "how many seconds the helper may compute, or make no progress (30; 120 to build kernels)"},
     {"TESSERA_TRUST_DRIVERS", "1: load drivers without trying them out in the helper first"},
     {"POCL_KERNEL_CACHE", "pocl's: 0: it keeps no kernels, so the helper builds none ahead"},
     {"POCL_DEVICES", "pocl's: which devices it offers; pocl's other variables work as well"},
@@ -58,47 +49,114 @@ static int help_environment(void) {
     return CLI_OK;
 }
 
+static const struct {
+    const char *code, *meaning;
+} codes[] = {{"0", "success"},
+             {"1", "a check failed, or some lines could not be used; the others were"},
+             {"2", "wrong usage"},
+             {"3", "a file is missing, damaged, or of the wrong kind"},
+             {"4", "a device or its driver failed"},
+             {"5", "anything else: out of memory, a full disk, a bug in Tessera"},
+             {"130", "stopped by Ctrl-C; 143: by SIGTERM"}};
+
+#define ABOUT "Tessera runs and trains transformers on any OpenCL device."
+
 static void help(FILE *to) {
-    fputs("Tessera runs and trains transformers on any OpenCL device.\n\nusage: tessera COMMAND "
-          "[options]\n\n",
-          to);
-    for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].about);
+    fputs(ABOUT "\n\nusage: tessera COMMAND [options]\n\n", to);
+    for (const tsri_cli_command *c = tsri_cli_commands; c->name; c++)
+        fprintf(to, "  %-10s %s\n", c->name, c->about);
     fputs("\ntessera help COMMAND lists a command's options, tessera help environment the "
-          "variables.\n"
-          "\nexit codes:\n"
-          "  0    success\n"
-          "  1    a check failed, or some lines could not be used; the others were\n"
-          "  2    wrong usage\n"
-          "  3    a file is missing, damaged, or of the wrong kind\n"
-          "  4    a device or its driver failed\n"
-          "  5    anything else: out of memory, a full disk, a bug in Tessera\n"
-          "  130  stopped by Ctrl-C; 143: by SIGTERM\n",
+          "variables.\n\nexit codes:\n",
           to);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        fprintf(to, "  %-4s %s\n", codes[i].code, codes[i].meaning);
 }
 
-static const command *find(const char *name) {
-    for (int i = 0; i < N_COMMANDS; i++)
-        if (!strcmp(commands[i].name, name))
-            return &commands[i];
-    return NULL;
+/* ---- manual pages ---- */
+
+static void overview_page(void) {
+    char name[64];
+    tsri_cli_man_begin("tessera", "run, train, prove and measure transformers on OpenCL devices");
+    tsri_cli_man_section("SYNOPSIS");
+    tsri_cli_man_text("tessera COMMAND [options]");
+    tsri_cli_man_section("DESCRIPTION");
+    tsri_cli_man_text(ABOUT " Each command has a page of its own.");
+    tsri_cli_man_section("COMMANDS");
+    for (const tsri_cli_command *c = tsri_cli_commands; c->name; c++) {
+        snprintf(name, sizeof name, "tessera-%s(1)", c->name);
+        tsri_cli_man_entry(name, c->about);
+    }
+    tsri_cli_man_section("ENVIRONMENT");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        tsri_cli_man_entry(variables[i].name, variables[i].about);
+    tsri_cli_man_section("EXIT STATUS");
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        tsri_cli_man_entry(codes[i].code, codes[i].meaning);
+}
+
+static int page_of(const tsri_cli_command *command, const tsri_cli_verb *verb) {
+    char name[64];
+    snprintf(name, sizeof name, "tessera-%s%s%s", command->name, verb ? "-" : "",
+             verb ? verb->word : "");
+    tsri_cli_man_begin(name, verb ? verb->about : command->about);
+    tsri_cli_help_as(&tsri_cli_man);
+    const int code = tsri_cli_help_of(command, verb ? verb->word : NULL);
+    if (code != CLI_OK)
+        return code;
+    tsri_cli_man_section("SEE ALSO");
+    puts("tessera(1), whose page has the exit codes and the environment variables");
+    return fflush(stdout) == 0 ? CLI_OK : CLI_FILE;
 }
 
 /* `typed` is neither a command nor an option; after "tessera help", not a topic of help either. */
 static int no_such(const char *typed, bool help_asked) {
     static const char *const flags[] = {"--version", "--help"};
-    const char *names[N_COMMANDS + 1] = {"environment"};
+    const char *names[64] = {"environment"};
     const bool flag = typed[0] == '-';
-    for (int i = 0; i < N_COMMANDS; i++)
-        names[i + 1] = commands[i].name;
-    const char *meant =
-        flag ? tsr_name_nearest(typed, flags, sizeof flags / sizeof *flags)
-             : tsri_cli_suggest_command(typed, names + !help_asked, N_COMMANDS + help_asked);
+    size_t n = 1;
+    for (const tsri_cli_command *c = tsri_cli_commands; c->name && n < 64; c++)
+        names[n++] = c->name;
+    const char *meant = flag
+                            ? tsr_name_nearest(typed, flags, sizeof flags / sizeof *flags)
+                            : tsri_cli_suggest_command(typed, names + !help_asked, n - !help_asked);
     return tsri_cli_fail(CLI_USAGE, "%s%s: no such %s%s%s%s", help_asked ? "help " : "", typed,
                          flag         ? "option; tessera help lists the commands"
                          : help_asked ? "command or topic; tessera help lists them"
                                       : "command; tessera help lists them",
                          meant ? ". Did you mean " : "", meant ? meant : "", meant ? "?" : "");
+}
+
+/* The version, and how this program was built. */
+static void version(void) {
+    const tsri_cli_build *b = &tsri_cli_built;
+    printf("tessera %s (%s%s%s%s, %s)\n", tsr_version(), *b->commit ? "commit " : "", b->commit,
+           *b->commit ? ", " : "", b->type, b->compiler);
+}
+
+/* tessera help [--man] [COMMAND [VERB] | environment] */
+static int help_topic(int argc, char **argv) {
+    tsri_cli_app none = {0};
+    const bool man = argc > 0 && !strcmp(argv[0], "--man");
+    argc -= man;
+    argv += man;
+    if (!argc) {
+        if (man)
+            overview_page();
+        else
+            help(stdout);
+        return tsri_cli_close(&none, CLI_OK);
+    }
+    if (!man && !strcmp(argv[0], "environment"))
+        return tsri_cli_close(&none, help_environment());
+    const tsri_cli_command *command = tsri_cli_find_command(argv[0]);
+    if (!command)
+        return no_such(argv[0], true);
+    const tsri_cli_verb *verb = argc > 1 ? tsri_cli_find_verb(argv[0], argv[1]) : NULL;
+    if (argc > 1 && !verb)
+        return tsri_cli_fail(CLI_USAGE, "help %s %s: %s has no such verb; see tessera help %s",
+                             argv[0], argv[1], argv[0], argv[0]);
+    verb = verb && verb->own_help ? verb : NULL;
+    return man ? page_of(command, verb) : tsri_cli_help_of(command, verb ? verb->word : NULL);
 }
 
 int main(int argc, char **argv) {
@@ -109,23 +167,13 @@ int main(int argc, char **argv) {
         return CLI_USAGE;
     }
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") || !strcmp(argv[1], "version")) {
-        puts("tessera " TESSERA_VERSION);
+        version();
         return tsri_cli_close(&none, CLI_OK);
     }
-    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") ||
-        (!strcmp(argv[1], "help") && argc == 2)) {
-        help(stdout);
-        return tsri_cli_close(&none, CLI_OK);
-    }
-    const bool asked = !strcmp(argv[1], "help");
-    if (asked && !strcmp(argv[2], "environment"))
-        return tsri_cli_close(&none, help_environment());
-    const command *found = find(argv[asked ? 2 : 1]);
-    if (!found)
-        return no_such(argv[asked ? 2 : 1], asked);
-    if (asked) {
-        char flag[] = "--help", *just_help[] = {argv[2], flag, NULL};
-        return found->run(2, just_help);
-    }
-    return found->run(argc - 1, argv + 1);
+    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))
+        return help_topic(0, argv);
+    if (!strcmp(argv[1], "help"))
+        return help_topic(argc - 2, argv + 2);
+    const tsri_cli_command *found = tsri_cli_find_command(argv[1]);
+    return found ? found->run(argc - 1, argv + 1) : no_such(argv[1], false);
 }

@@ -108,6 +108,11 @@ static void values_of(const tsri_train_key *key, char *text, size_t size) {
         snprintf(text, size, "%s", kinds[key->kind]);
 }
 
+tsr_status tsr_train_recipes(void (*visit)(void *data, const char *name, const char *path),
+                             void *data) {
+    return tsri_train_recipe_visit(visit, data);
+}
+
 void tsr_train_keys(void (*visit)(void *data, const char *name, const char *values,
                                   const char *initial, const char *help),
                     void *data) {

@@ -39,18 +39,15 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          "a folder (Hugging Face or CTranslate2), a .gguf or llama2.c .bin file, or a bundled "
          "model's name",
          0, 0, NULL},
-        {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE",
-         "how weights are stored on the device: f32, f16, bf16, q8 or q4 (default: as in the file)",
+        {"dtype", 0, CLI_TEXT, &app->dtype_name, "f32|f16|bf16|q8|q4",
+         "how weights are stored on the device (default: as in the file)", 0, 0, NULL},
+        {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "f32|f16",
+         "how keys and values are stored; f16 needs half the memory (default: f32 with weights in "
+         "f32 or where those of one context need at most 64 MiB, else f16)",
          0, 0, NULL},
-        {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "TYPE",
-         "how keys and values are stored: f32, or f16, which needs half the memory (default: f32 "
-         "with "
-         "weights in f32 or where those of one context need at most 64 MiB, else f16)",
-         0, 0, NULL},
-        {"compute", 0, CLI_TEXT, &app->compute_name, "TYPE",
-         "how matrix products are computed: f32, f16, bf16, int8 (with q8 and q4 weights, for 0.34 "
-         "% "
-         "more perplexity as measured), or auto",
+        {"compute", 0, CLI_TEXT, &app->compute_name, "f32|f16|bf16|int8|auto",
+         "how matrix products are computed; int8 is for q8 and q4 weights, and costs 0.34 % more "
+         "perplexity as measured",
          0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
          "the most tokens a sequence may have (default: as many as the model can read)", 1, 1 << 30,

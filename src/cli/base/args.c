@@ -1,6 +1,7 @@
-/* cli/base/args.c - parses a command's options by its tables, and prints the help. */
+/* cli/base/args.c - parses a command's options by its tables. */
 #include "cli/base/args.h"
 
+#include "cli/base/help.h"
 #include "cli/base/suggest.h"
 #include "tessera/status.h"
 
@@ -30,36 +31,6 @@ int tsri_cli_fail(int code, const char *format, ...) {
     tsri_cli_say("", format, args);
     va_end(args);
     return code;
-}
-
-static void show_name(const tsri_cli_option *o) {
-    char text[80];
-    const int first = (int)strcspn(o->names, "|");
-    int n = o->letter ? snprintf(text, sizeof text, "  -%c, --%.*s", o->letter, first, o->names)
-                      : snprintf(text, sizeof text, "      --%.*s", first, o->names);
-    if (o->kind == CLI_MAYBE)
-        snprintf(text + n, sizeof text - (size_t)n, "[=%s]", o->value);
-    else if (o->kind != CLI_FLAG)
-        snprintf(text + n, sizeof text - (size_t)n, " %s", o->value);
-    printf("%-34s %s", text, o->help);
-    const char *alias = o->names + first;
-    if (*alias)
-        printf(" (also");
-    while (*alias) {
-        const int length = (int)strcspn(++alias, "|");
-        printf(" --%.*s", length, alias);
-        alias += length;
-    }
-    puts(strchr(o->names, '|') ? ")" : "");
-}
-
-void tsri_cli_print_help(const char *usage, const char *about,
-                         const tsri_cli_option *const *tables) {
-    printf("usage: %s\n\n%s\n\n", usage, about);
-    for (; *tables; tables++)
-        for (const tsri_cli_option *o = *tables; o->names; o++)
-            show_name(o);
-    puts("  -h, --help                         this text");
 }
 
 static int append(tsri_cli_list *list, const char *item) {
@@ -213,7 +184,7 @@ static int take_options(int argc, char **argv, const built *b, const char *usage
         if (tsri_cli_is_other_option(given)) {
             status = no_such(given, argv[0], tables);
         } else if (c == 'h') {
-            tsri_cli_print_help(usage, about, tables);
+            tsri_cli_help()->page(usage, about, tables);
             status = CLI_HELP;
         } else if (c == ':') {
             status = tsri_cli_fail(CLI_USAGE, "%s: a value is missing; see tessera help %s", given,

@@ -50,8 +50,6 @@ typedef struct tsri_cli_option {
  * Returns CLI_OK, CLI_HELP (help was printed), or CLI_USAGE (the error was printed on stderr). */
 int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
                    const tsri_cli_option *const *tables, tsri_cli_list *operands);
-void tsri_cli_print_help(const char *usage, const char *about,
-                         const tsri_cli_option *const *tables);
 /* Prints "tessera: ", the mark and the line on stderr, without bytes that control a terminal. */
 __attribute__((format(printf, 2, 0))) void tsri_cli_say(const char *mark, const char *format,
                                                         va_list args);

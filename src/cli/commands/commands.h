@@ -1,10 +1,33 @@
-/* cli/commands/commands.h - declares the function of each command in commands.def. It gets the
+/* cli/commands/commands.h - the commands and verbs of commands.def. A command's function gets the
  * arguments, beginning with the command's name, and returns the exit code. */
 #ifndef TESSERA_CLI_COMMANDS_COMMANDS_H
 #define TESSERA_CLI_COMMANDS_COMMANDS_H
 
+#include <stdbool.h>
+
 #define COMMAND(name, function, about) int tsri_cli_##function(int argc, char **argv);
 #include "cli/commands/commands.def"
-#undef COMMAND
+
+typedef struct tsri_cli_command {
+    const char *name, *about;
+    int (*run)(int argc, char **argv);
+} tsri_cli_command;
+
+/* A verb, the word behind a command's name. Where it has no help of its own, the command's tells
+ * of it. */
+typedef struct tsri_cli_verb {
+    const char *command, *word, *about;
+    bool own_help;
+} tsri_cli_verb;
+
+/* All of them; a name or command of NULL ends each. */
+extern const tsri_cli_command tsri_cli_commands[];
+extern const tsri_cli_verb tsri_cli_verbs[];
+
+/* NULL where there is none of this name, or of this command and word. */
+const tsri_cli_command *tsri_cli_find_command(const char *name);
+const tsri_cli_verb *tsri_cli_find_verb(const char *command, const char *word);
+/* Runs the command, of `verb` where that is not NULL, with --help. */
+int tsri_cli_help_of(const tsri_cli_command *command, const char *verb);
 
 #endif

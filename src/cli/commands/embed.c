@@ -200,9 +200,10 @@ int tsri_cli_embed(int argc, char **argv) {
     const tsri_cli_option own[] = {
         {"output", 'o', CLI_TEXT, &j.path, "FILE",
          "write the vectors to this file (default: to standard output)", 0, 0, NULL},
-        {"format", 0, CLI_TEXT, &j.format_name, "FORMAT",
-         "npy, jsonl or text (default: by FILE's extension, else npy; jsonl on standard output)", 0,
-         0, NULL},
+        {"format", 0, CLI_TEXT, &j.format_name, "npy|jsonl|text",
+         "the format of the vectors (default: by FILE's extension, else npy; jsonl on standard "
+         "output)",
+         0, 0, NULL},
         {"tokens", 0, CLI_FLAG, &j.tokens, NULL,
          "write a vector for every token, instead of one per text", 0, 0, NULL},
         {"layer", 0, CLI_INT, &j.layer, "L",

@@ -22,10 +22,10 @@ static int quantize(tsri_cli_conversion *c) {
 int tsri_cli_quantize(int argc, char **argv) {
     tsri_cli_conversion c = {0};
     tsri_cli_list operands = {0};
-    const tsri_cli_option own[] = {{"dtype", 0, CLI_TEXT, &c.app.dtype_name, "TYPE",
-                                    "q8 or q4: blocks of 32 numbers with one scale (default: q8)",
-                                    0, 0, NULL},
-                                   {0}};
+    const tsri_cli_option own[] = {
+        {"dtype", 0, CLI_TEXT, &c.app.dtype_name, "q8|q4",
+         "blocks of 32 numbers with one scale, of 8 or 4 bits (default: q8)", 0, 0, NULL},
+        {0}};
     const tsri_cli_option *tables[] = {tsri_cli_source_option(&c), tsri_cli_new_folder_option(&c),
                                        own, tsri_cli_common_options(&c.app), NULL};
     int code = tsri_cli_parse(

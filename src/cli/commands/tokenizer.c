@@ -59,7 +59,7 @@ static int run_train(int argc, char **argv) {
     training t = {.options = {.struct_size = sizeof t.options, .progress = progress}};
     t.options.progress_data = &t;
     const tsri_cli_option own[] = {
-        {"type", 0, CLI_TEXT, &t.type, "TYPE",
+        {"type", 0, CLI_TEXT, &t.type, "bpe|char",
          "bpe: byte-level byte-pair encoding; char: one token per character (default: bpe)", 0, 0,
          NULL},
         {"vocab-size", 0, CLI_INT, &t.options.vocab_size, "N",

@@ -1,6 +1,7 @@
 /* cli/commands/train.c - tessera train: trains a model from scratch by a recipe, or trains an
  * existing model further. */
 #include "cli/base/app.h"
+#include "cli/base/help.h"
 #include "cli/base/watch.h"
 #include "cli/commands/commands.h"
 
@@ -213,8 +214,7 @@ static int train(job *j, const tsri_cli_list *data) {
 static void show_key(void *data, const char *name, const char *values, const char *initial,
                      const char *help) {
     (void)data;
-    printf("  %-29s %s\n%32s%s%s%s\n", name, help, "", values, *initial ? "; default " : "",
-           initial);
+    tsri_cli_help()->row(name, help, values, initial);
 }
 
 int tsri_cli_train(int argc, char **argv) {
@@ -233,9 +233,8 @@ int tsri_cli_train(int argc, char **argv) {
          0, NULL},
         {"validation", 0, CLI_LIST, &j.validation, "FILE",
          "validate on this file (default: a share of DATA)", 0, 0, NULL},
-        {"task", 0, CLI_TEXT, &j.task, "TASK",
-         "train for generate, fill-mask, translate or classify (default: the model's own task)", 0,
-         0, NULL},
+        {"task", 0, CLI_TEXT, &j.task, "generate|fill-mask|translate|classify",
+         "what to train for (default: the model's own task)", 0, 0, NULL},
         {"head-only", 0, CLI_FLAG, &j.head_only, NULL,
          "train only the layers above the last hidden state", 0, 0, NULL},
         {"gradient-checkpointing", 0, CLI_FLAG, &j.checkpointing, NULL,
@@ -256,7 +255,9 @@ int tsri_cli_train(int argc, char **argv) {
         "docs/training.md.",
         tables, &operands);
     if (code == CLI_HELP) {
-        puts("\nkeys of --set (in a recipe they are in \"training\"; from kind on, in \"model\"):");
+        tsri_cli_help()->heading(
+            "keys of --set (in a recipe they are in \"training\"; from kind on, in "
+            "\"model\")");
         tsr_train_keys(show_key, NULL);
     }
     if (code == CLI_OK && !j.output && !j.dry_run)

@@ -16,7 +16,7 @@ const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
         {"length-penalty", 0, CLI_REAL, &s->length_penalty, "A",
          "a result's score is the sum of its log-probabilities / length^A", -1e6, 1e6,
          &s->has_length_penalty},
-        {"early-stopping", 0, CLI_TEXT, &s->early_stopping, "WHEN",
+        {"early-stopping", 0, CLI_TEXT, &s->early_stopping, "true|false|never",
          "stop after K results: at once (true), when no beam scores better now (false), or when "
          "none can (never)",
          0, 0, NULL},

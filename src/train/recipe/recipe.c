@@ -125,11 +125,6 @@ static tsr_status read_recipe(tsri_train_recipe *recipe) {
 
 enum { FOLDERS = 2 };
 
-static void append(char list[LIST], const char *name) {
-    const size_t n = strlen(list);
-    snprintf(list + n, LIST - n, "%s%s", n ? ", " : "", name);
-}
-
 static char *folder_at(int i) {
     const char *given = getenv("TESSERA_RECIPES");
     if (i == 0)
@@ -153,22 +148,37 @@ static char *find_bundled(const char *name) {
     return path;
 }
 
-static void list_bundled(char list[LIST]) {
-    for (int i = 0; i < FOLDERS; i++) {
+tsr_status tsri_train_recipe_visit(void (*visit)(void *data, const char *name, const char *path),
+                                   void *data) {
+    tsr_status status = TSR_OK;
+    for (int i = 0; i < FOLDERS && status == TSR_OK; i++) {
         struct dirent **entries = NULL;
         char *folder = folder_at(i);
         const int n = folder ? scandir(folder, &entries, NULL, alphasort) : -1;
         for (int e = 0; e < n; e++) {
             char *name = entries[e]->d_name, *end = strrchr(name, '.');
-            if (end && end != name && !strcmp(end, ".json")) {
+            if (status == TSR_OK && end && end != name && !strcmp(end, ".json")) {
+                char *path = tsri_base_join(folder, name);
                 *end = 0;
-                append(list, name);
+                if (path)
+                    visit(data, name, path);
+                else
+                    status = TSR_E_HOST_MEMORY;
+                free(path);
             }
             free(entries[e]);
         }
         free(entries);
         free(folder);
     }
+    return status;
+}
+
+static void append(void *data, const char *name, const char *path) {
+    char *list = data;
+    const size_t n = strlen(list);
+    (void)path;
+    snprintf(list + n, LIST - n, "%s%s", n ? ", " : "", name);
 }
 
 static tsr_status locate_recipe(const char *name, char **path) {
@@ -179,7 +189,7 @@ static tsr_status locate_recipe(const char *name, char **path) {
         *path = find_bundled(name);
     if (*path)
         return TSR_OK;
-    list_bundled(list);
+    TRY(tsri_train_recipe_visit(append, list));
     return tsri_base_fail(TSR_E_IO,
                           "%s is neither a file nor the name of a bundled recipe; bundled are %s",
                           name, *list ? list : "none (there is no folder share/tessera/recipes)");

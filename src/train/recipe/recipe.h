@@ -59,6 +59,10 @@ const tsri_train_keys *tsri_train_recipe_keys(void);
 tsr_status tsri_train_recipe_open(const char *name, tsri_train_recipe **out);
 void tsri_train_recipe_close(tsri_train_recipe **recipe);
 
+/* Visits the bundled recipes; as tsr_train_recipes. */
+tsr_status tsri_train_recipe_visit(void (*visit)(void *data, const char *name, const char *path),
+                                   void *data);
+
 /* `--set key=value`: sets a key of "model" or "tokenizer"; *own false: the key is not one of them.
  */
 tsr_status tsri_train_recipe_set(tsri_train_recipe *recipe, const char *key, const char *value,

@@ -16,7 +16,7 @@ def test_help_and_version(_):
     equal(run("help").text, overview)
     for name in COMMANDS:
         assert re.search(rf"^  {name} ", overview, re.M), f"{name} is not listed"
-    assert re.fullmatch(r"tessera \d+\.\d+\.\d+\n", run("--version").text)
+    assert re.fullmatch(r"tessera \d+\.\d+\.\d+ \((commit [0-9a-f]{7,}(\+changes)?, )?\w*, [^\n]+\)\n", run("--version").text), run("--version")
 
 
 def test_help_of_each_command(_):

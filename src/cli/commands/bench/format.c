@@ -1,7 +1,7 @@
 /* cli/commands/bench/format.c - writes the results of a benchmark as Markdown, CSV, JSON or JSON
  * Lines, and to a file. */
 #include "cli/commands/bench/format.h"
-#include "cli/commands/bench/build.h"
+#include "cli/base/build.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +169,10 @@ int tsri_cli_bench_begin(tsri_cli_app *app, const char *format, const char *path
             out->format = &formats[i];
     if (!out->format)
         return tsri_cli_fail(CLI_USAGE, "--format %s: give md, csv, json or jsonl", format);
-    tsri_cli_bench_built(&all);
+    all.commit = tsri_cli_built.commit;
+    all.compiler = tsri_cli_built.compiler;
+    all.flags = tsri_cli_built.flags;
+    all.build_type = tsri_cli_built.type;
     if (!strcmp(format, "jsonl")) {
         all.line = print_line;
         all.line_data = out;

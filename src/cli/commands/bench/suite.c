@@ -121,8 +121,9 @@ static int run(job *j) {
 int tsri_cli_bench_suite(int argc, char **argv) {
     job j = {.class_name = "smoke", .format_name = "md"};
     const tsri_cli_option own[] = {
-        {"class", 0, CLI_TEXT, &j.class_name, "NAME",
-         "smoke (2 minutes on 2 cores), laptop (15 minutes) or full (default: smoke)", 0, 0, NULL},
+        {"class", 0, CLI_TEXT, &j.class_name, "smoke|laptop|full",
+         "how much is measured: 2 minutes on 2 cores, 15 minutes, or everything (default: smoke)",
+         0, 0, NULL},
         {"parts", 0, CLI_TEXT, &j.parts, "LIST",
          "only some of peaks, ops, decoder, bundled, encoder, translation, training, start; the "
          "peaks "

@@ -1,0 +1,36 @@
+/* cli/commands/commands.c - the tables of commands and verbs, made from commands.def. */
+#include "cli/commands/commands.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const tsri_cli_command tsri_cli_commands[] = {
+#define COMMAND(name, function, about) {name, about, tsri_cli_##function},
+#include "cli/commands/commands.def"
+    {0}};
+
+const tsri_cli_verb tsri_cli_verbs[] = {
+#define COMMAND(name, function, about)
+#define VERB(command, word, own_help, about) {command, word, about, own_help},
+#include "cli/commands/commands.def"
+    {0}};
+
+const tsri_cli_command *tsri_cli_find_command(const char *name) {
+    for (const tsri_cli_command *c = tsri_cli_commands; c->name; c++)
+        if (!strcmp(c->name, name))
+            return c;
+    return NULL;
+}
+
+const tsri_cli_verb *tsri_cli_find_verb(const char *command, const char *word) {
+    for (const tsri_cli_verb *v = tsri_cli_verbs; v->command; v++)
+        if (!strcmp(v->command, command) && !strcmp(v->word, word))
+            return v;
+    return NULL;
+}
+
+int tsri_cli_help_of(const tsri_cli_command *command, const char *verb) {
+    char *argv[] = {(char *)command->name, (char *)(verb ? verb : "--help"),
+                    verb ? (char *)"--help" : NULL, NULL};
+    return command->run(verb ? 3 : 2, argv);
+}

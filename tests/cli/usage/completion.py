@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Manual pages and the completion of shells, which come from the tables of options: each page has every option, each shell shows the candidates."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import time
+
+from support.command import BUILD, SOURCE, environment, equal, main, refused, run
+
+COMMANDS = [line.split()[0] for line in run("help").text.splitlines() if re.match(r"^  [a-z][a-z-]+ ", line)]
+PAGES = BUILD / "generated/shell/man/man1"
+
+
+def needs(program):
+    """Marks a test that needs this program: where it is not installed (ci/packages has it for ci/test --all), the test does not exist."""
+    return lambda test: test if shutil.which(program) else None
+
+
+def candidates(*words):
+    return [line.split("\t")[0] for line in run("completion", "--words", *words).text.splitlines()]
+
+
+def test_pages_have_what_the_help_has(_):
+    assert len(COMMANDS) > 20, COMMANDS
+    for name in COMMANDS:
+        page = (PAGES / f"tessera-{name}.1").read_text()
+        for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "SEE ALSO"):
+            equal(page.count(f".SH {section}\n"), 1, f"{name}: {section}")
+        for option in re.findall(r"^ +(?:-\w, )?(--[a-z0-9-]+)", run("help", name).text, re.M):
+            assert re.search(rf"^\\fB.*{re.escape(option.replace('-', chr(92) + '-'))}\b", page, re.M), f"{name}: {option} is missing in its page"
+    overview = (PAGES / "tessera.1").read_text()
+    for text in (*(f"tessera\\-{name.replace('-', chr(92) + '-')}(1)" for name in COMMANDS), "TESSERA_DEVICE", "EXIT STATUS"):
+        assert text in overview, text
+
+
+@needs("mandoc")
+def test_pages_are_valid(_):
+    for page in sorted(PAGES.iterdir()):
+        told = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True, check=False).stdout
+        equal([line for line in told.splitlines() if "missing date" not in line], [], page.name)
+
+
+def test_verbs(_):
+    rows = re.findall(r'^VERB\("([a-z-]+)", "([a-z]+)"', (SOURCE / "src/cli/commands/commands.def").read_text(), re.M)
+    assert len(rows) > 8, rows
+    for name, verb in rows:
+        assert verb in candidates(name, ""), f"{name} {verb}"
+        assert re.search(rf"\b{verb}\b", run("help", name).text.split("\n\n")[0]), f"the usage of {name} lacks {verb}"
+    for verb in ("suite", "report", "compare", "duel"):
+        assert verb in candidates("bench", ""), verb
+        assert run("help", "bench", verb).text.startswith(f"usage: tessera bench {verb}")
+        assert (PAGES / f"tessera-bench-{verb}.1").read_text().startswith(f".TH TESSERA-BENCH-{verb.upper()} 1")
+    refused(2, "bench has no such verb", "help", "bench", "sweet")
+
+
+def test_candidates(_):
+    for words, wanted in ((("gen",), ["generate"]), (("generate", "--dty"), ["--dtype"]), (("generate", "--dtype", "q"), ["q8", "q4"]), (("generate", "--dtype", "=", "b"), ["bf16"]),
+                          (("bench", "suite", "--class", ""), ["smoke", "laptop", "full"]), (("bench", "suite", "--class", "="), ["smoke", "laptop", "full"]), (("generate", "-m", "shake"), ["shakespeare", ":files"]),
+                          (("info", "shake"), ["shakespeare", ":files"]), (("train", "--recipe", "char"), ["char-gpt", ":files"]), (("train", "--set", "weight_d"), ["weight_decay="]),
+                          (("verify", "--op", "layer_n"), ["layer_norm"]), (("generate", "--lora", ""), [":folders"]), (("generate", "-f", ""), [":files"]), (("generate", "--quiet", "on"), []),
+                          (("completion", ""), ["bash", "zsh", "fish"]), (("no-such", ""), [])):
+        equal({*candidates(*words)}, {*wanted}, words)
+    assert {"cpu", "gpu", "reference"} <= {*candidates("explain", "-d", "")} | {"reference"}, candidates("explain", "-d", "")
+    for name in COMMANDS:  # no option is left out
+        if name != "completion":
+            equal({*re.findall(r"^ +(?:-\w, )?(--[a-z0-9-]+)", run("help", name).text, re.M)} - {*candidates(name, "--")}, set(), name)
+
+
+def test_arguments(_):
+    refused(2, "completion needs the name of a shell: bash, zsh or fish", "completion")
+    refused(2, "powershell: give bash, zsh or fish", "completion", "powershell")
+
+
+def typed(shell, setup, keys, wanted):
+    """Starts the shell on a terminal, types, and waits until it shows what is wanted."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execvpe(shell[0], shell, {**environment(), "TERM": "dumb", "PATH": f"{BUILD}/bin:{os.environ['PATH']}", "PS1": "$ "})
+    shown, end = b"", time.monotonic() + 30
+    try:
+        os.write(terminal, f"{setup}; echo rea''dy\n".encode())
+        sent = False
+        while time.monotonic() < end and wanted not in shown:
+            if select.select([terminal], [], [], 0.2)[0]:
+                shown += os.read(terminal, 65536)
+            if not sent and b"ready" in shown.replace(b"rea''dy", b""):
+                sent, shown = True, b""
+                os.write(terminal, keys)
+    except OSError:  # the shell has ended
+        pass
+    finally:
+        os.close(terminal)
+        os.kill(process, 9)
+        os.waitpid(process, 0)
+    assert wanted in shown, f"{shell[0]} showed {shown!r}"
+
+
+def test_in_bash(folder):
+    (folder / "weights.gguf").touch()
+    setup = f'cd {folder}; eval "$(tessera completion bash)"'
+    for keys, wanted in ((b"tessera genera\t--dty\t", b"tessera generate --dtype "), (b"tessera bench suite --class sm\t", b"--class smoke "), (b"tessera generate -m wei\t", b"-m weights.gguf"),
+                         (b"tessera generate --dtype=bf\t", b"--dtype=bf16"), (b"tessera train --set weight_d\t", b"--set weight_decay=")):
+        typed(["bash", "--norc", "--noprofile", "-i"], setup, keys, wanted)
+
+
+@needs("zsh")
+def test_in_zsh(_):
+    typed(["zsh", "-f", "-i"], 'autoload -U compinit; compinit -u -D; eval "$(tessera completion zsh)"', b"tessera genera\t--dty\t", b"--dtype ")
+
+
+@needs("fish")
+def test_in_fish(_):
+    for line, wanted in (("tessera bench suite --class sm", "smoke"), ("tessera generate --dty", "--dtype\thow weights")):
+        shown = subprocess.run(["fish", "-N", "-c", f"tessera completion fish | source; complete -C {line!r}"], capture_output=True, text=True, check=False,
+                               env={**environment(), "PATH": f"{BUILD}/bin:{os.environ['PATH']}"})
+        assert wanted in shown.stdout, shown
+
+
+main(globals())
