@@ -2,14 +2,15 @@
 
 Each line of JSON on the standard input is answered by one on the standard output; the first line is {"engine": name and version}.
 
-    {"do": "open", "model": FOLDER, "work": FOLDER, "dtype": "q8", "gpu": false}   a model in Hugging Face's layout; work: for the engine's own files.
-                                                                                   The answer may have a "note" for all rows
+    {"do": "open", "model": FOLDER, "work": FOLDER, "dtype": "q8", "gpu": false,   a model in Hugging Face's layout; work: for the engine's own files.
+     "encoder": false}                                                             The answer may have a "note" for all rows
     {"do": "logits", "ids": [..]}                                                  {"logits": [..]}, those of the last token
+    {"do": "vector", "ids": [..]}                                                  {"vector": [..]}: of an encoder, the mean of the last states
     {"do": "begin", "kind": "prompt", "tokens": 512, "depth": 0, "batch": 1}       prepares what "run" measures
     {"do": "run"}                                                                  {"seconds": s, "memory": bytes}
 
 A prompt is `tokens` tokens of each of `batch` sequences at once, behind `depth` others; "generate" makes that many one after the other; a "request"
-is a prompt of `depth` tokens and what follows, up to `tokens` tokens. A failure is {"error": sentence}, with "unsupported": true where the engine
+is a prompt of `depth` tokens and what follows, up to `tokens` tokens; "embed" makes the vectors of `batch` texts of `tokens` tokens. A failure is {"error": sentence}, with "unsupported": true where the engine
 can't do that at all.
 """
 
@@ -23,10 +24,7 @@ import sys
 import time
 
 from protocol import ids_of, memory
-
-
-class Unsupported(Exception):
-    """The engine can't do what it was asked for."""
+from suite_graphs import OnnxRuntime, OpenVino, Unsupported
 
 
 class LlamaCpp:
@@ -37,9 +35,11 @@ class LlamaCpp:
         self.lib, self.threads, self.engine, self.job = llama_cpp, threads, None, None
         self.name = f"llama.cpp (llama-cpp-python {importlib.metadata.version('llama-cpp-python')})"
 
-    def open(self, model, work, dtype, gpu):
+    def open(self, model, work, dtype, gpu, encoder):
         import gguf_llama
         self.close()
+        if encoder:
+            raise Unsupported("encoders are not given to it")
         if dtype not in gguf_llama.TYPES:
             raise Unsupported(f"weights in {dtype} are not given to it")
         if gpu and not self.lib.llama_supports_gpu_offload():
@@ -114,8 +114,8 @@ class PyTorch:
         self.torch, self.model, self.job, self.past = torch, None, None, None
         self.name = f"pytorch {torch.__version__} (transformers {transformers.__version__})"
 
-    def open(self, model, work, dtype, gpu):  # pylint: disable=unused-argument  # it needs no files of its own
-        from transformers import AutoModelForCausalLM
+    def open(self, model, work, dtype, gpu, encoder):  # pylint: disable=unused-argument  # it needs no files of its own
+        from transformers import AutoModel, AutoModelForCausalLM
         torch = self.torch
         self.model = self.past = None
         if dtype not in ("f32", "f16", "q8") or (gpu and dtype == "q8"):
@@ -123,7 +123,8 @@ class PyTorch:
         if gpu and not torch.cuda.is_available():
             raise Unsupported("it has no GPU here")
         self.place = "cuda" if gpu else "cpu"
-        self.model = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float16 if dtype == "f16" else torch.float32).eval().to(self.place)
+        kind = AutoModel if encoder else AutoModelForCausalLM
+        self.model = kind.from_pretrained(model, dtype=torch.float16 if dtype == "f16" else torch.float32).eval().to(self.place)
         if dtype == "q8":
             torch.backends.quantized.engine = "onednn"
             self.model = torch.ao.quantization.quantize_dynamic(self.model, {torch.nn.Linear}, dtype=torch.qint8)
@@ -144,6 +145,13 @@ class PyTorch:
         with self.torch.inference_mode():
             return self.model(self.torch.tensor([ids], device=self.place), logits_to_keep=1).logits[0, -1].float().tolist()
 
+    def embed(self, rows):
+        with self.torch.inference_mode():
+            return self.model(rows).last_hidden_state.mean(1).float().cpu()
+
+    def vector(self, ids):
+        return self.embed(self.torch.tensor([ids], device=self.place))[0].tolist()
+
     def begin(self, kind, tokens, depth, batch):
         self.job, self.past = (kind, tokens, depth, batch), None
         if depth and kind != "request":
@@ -151,6 +159,11 @@ class PyTorch:
 
     def run(self):
         kind, tokens, depth, batch = self.job
+        if kind == "embed":
+            rows = self.rows(tokens, batch)
+            begun = time.perf_counter()
+            self.embed(rows)
+            return time.perf_counter() - begun
         past = self.past
         if past is not None and past.get_seq_length() > depth:
             past.crop(depth - past.get_seq_length())
@@ -162,15 +175,15 @@ class PyTorch:
         return time.perf_counter() - begun
 
 
-ENGINES = {"llama.cpp": LlamaCpp, "pytorch": PyTorch}
+ENGINES = {"llama.cpp": LlamaCpp, "pytorch": PyTorch, "onnxruntime": OnnxRuntime, "openvino": OpenVino}
 
 
 def answer(engine, request):
     do = request.pop("do")
     if do == "run":
         return {"seconds": engine.run(), "memory": memory(None)["bytes"]}
-    if do == "logits":
-        return {"logits": [float(x) for x in engine.logits(**request)]}
+    if do in ("logits", "vector"):
+        return {do: [float(x) for x in getattr(engine, do)(**request)]}
     if do not in ("open", "begin"):
         return {"error": f"no request has the name {do}"}
     return getattr(engine, do)(**request) or {}

@@ -198,7 +198,7 @@ typedef struct tsr_bench_suite_options {
     int (*progress)(void *data, const char *what, uint32_t done, uint32_t rows);
     void *progress_data;
     /** The command of another engine, [n_peer], which answers lines of JSON (bench/workers/suite_peer.py):
-     * each row of prompts and generation is followed by one of this engine, on the same weights.
+     * each row of prompts, generation and vectors is followed by one of this engine, on the same weights.
      * NULL: none. */
     const char *const *peer;
     uint32_t n_peer, reserved3;

@@ -22,7 +22,8 @@
 enum { PIECE = 1 << 20 };
 
 bool tsri_task_peer_serves(const tsri_task_job *job) {
-    return job->kind == TSR_BENCH_PROMPT || job->kind == TSR_BENCH_GENERATE;
+    return job->kind == TSR_BENCH_PROMPT || job->kind == TSR_BENCH_GENERATE ||
+           job->kind == TSR_BENCH_EMBED;
 }
 
 /* ---- weights ---- */
@@ -101,42 +102,59 @@ static tsr_status place_model(tsri_task_bench *b, const tsri_model *m, const cha
 
 /* ---- the gate ---- */
 
-static tsr_status read_logits(const json_t *answer, const char *engine, int32_t width, float *out) {
-    const json_t *list = json_object_get(answer, "logits");
-    if (json_array_size(list) != (size_t)width)
-        return tsri_base_fail(TSR_E_DEVICE, "%s gave %zu logits; the model has %d", engine,
-                              json_array_size(list), (int)width);
-    for (size_t i = 0; i < (size_t)width; i++)
+/* What a model's results are called, and their size: logits of the last token, or a vector. */
+typedef struct results {
+    const char *name;
+    int32_t width, vocab;
+} results;
+
+static bool is_encoder(const tsri_model *m) {
+    return m->spec.encoder.layers && !m->spec.decoder.layers;
+}
+
+static results results_of(const tsri_model *m) {
+    return is_encoder(m) ? (results){"vector", (int32_t)m->spec.width, m->spec.source_vocab}
+                         : (results){"logits", m->spec.vocab, m->spec.vocab};
+}
+
+static tsr_status read_results(const json_t *answer, const char *engine, const results *r,
+                               float *out) {
+    const json_t *list = json_object_get(answer, r->name);
+    if (json_array_size(list) != (size_t)r->width)
+        return tsri_base_fail(
+            TSR_E_DEVICE, "%s gave %zu %s; the model has %d", engine, json_array_size(list),
+            strcmp(r->name, "vector") ? r->name : "numbers of a vector", (int)r->width);
+    for (size_t i = 0; i < (size_t)r->width; i++)
         out[i] = json_is_number(json_array_get(list, i))
                      ? (float)json_number_value(json_array_get(list, i))
                      : NAN;
     return TSR_OK;
 }
 
-static tsr_status ask_logits(tsri_task_peer *peer, int32_t width, float *out) {
+static tsr_status ask_results(tsri_task_peer *peer, const results *r, float *out) {
     int32_t ids[TSRI_TASK_GATE_TOKENS];
     json_t *list = json_array(), *answer = NULL;
-    tsri_task_bench_ids(ids, TSRI_TASK_GATE_TOKENS, width);
+    tsri_task_bench_ids(ids, TSRI_TASK_GATE_TOKENS, r->vocab);
     for (int i = 0; i < TSRI_TASK_GATE_TOKENS; i++)
         tsri_base_json_append(list, json_integer(ids[i]));
-    TRY(tsri_task_peer_ask(peer, json_pack("{s:s,s:o}", "do", "logits", "ids", list), &answer));
-    const tsr_status status = read_logits(answer, peer->engine, width, out);
+    TRY(tsri_task_peer_ask(peer, json_pack("{s:s,s:o}", "do", r->name, "ids", list), &answer));
+    const tsr_status status = read_results(answer, peer->engine, r, out);
     json_decref(answer);
     return status;
 }
 
-/* By the cosine of its logits with those of Tessera in f32, on the same weights. */
+/* By the cosine of its results with those of Tessera in f32, on the same weights. */
 static tsr_status pass_gate(tsri_task_peer *peer, const tsri_task_identity *identity,
-                            const float *f32, int32_t width) {
+                            const float *f32, const results *r) {
     float *got = NULL;
     if (!f32)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s can't be compared: the model's logits in f32 are not known",
+                              "%s can't be compared: the model's results in f32 are not known",
                               peer->engine);
-    TRY(tsri_base_new((size_t)width, sizeof *got, &got));
-    const tsr_status status = ask_logits(peer, width, got);
+    TRY(tsri_base_new((size_t)r->width, sizeof *got, &got));
+    const tsr_status status = ask_results(peer, r, got);
     if (status == TSR_OK) {
-        const double cosine = tsri_task_quality_cosine(f32, got, (size_t)width);
+        const double cosine = tsri_task_quality_cosine(f32, got, (size_t)r->width);
         peer->quality = tsri_task_quality_of_cosine(cosine, identity->kept);
         peer->has_quality = true;
     }
@@ -158,14 +176,16 @@ static tsr_status open(tsri_task_bench *b, const tsri_model *m, const tsri_task_
     TRY(tsri_task_bench_tell(b->sink, b->peer->engine));
     TRY(tsri_task_peer_revive(b->peer));
     TRY(tsri_task_peer_ask(b->peer,
-                           json_pack("{s:s,s:s,s:s,s:s,s:b}", "do", "open", "model", folder, "work",
-                                     b->peer->folder, "dtype", identity->kept, "gpu", gpu),
+                           json_pack("{s:s,s:s,s:s,s:s,s:b,s:b}", "do", "open", "model", folder,
+                                     "work", b->peer->folder, "dtype", identity->kept, "gpu", gpu,
+                                     "encoder", is_encoder(m)),
                            &answer));
     const tsr_status status = tsri_base_json_text(answer, b->peer->engine, "note", &note);
     snprintf(b->peer->note, sizeof b->peer->note, "%s", note);
     json_decref(answer);
     TRY(status);
-    return pass_gate(b->peer, identity, f32, m->spec.vocab);
+    const results expected = results_of(m);
+    return pass_gate(b->peer, identity, f32, &expected);
 }
 
 tsr_status tsri_task_peer_open(tsri_task_bench *b, tsr_model *model,
@@ -189,8 +209,9 @@ tsr_status tsri_task_peer_open(tsri_task_bench *b, tsr_model *model,
                  tsr_error_last());
     else if (!(q->kept >= q->least)) {
         snprintf(said, sizeof said,
-                 "its logits have a cosine of %.4f with those of f32; at least %.2f is asked for",
-                 q->value, q->least);
+                 "its %s a cosine of %.4f with those of f32; at least %.2f is asked for",
+                 is_encoder(tsri_model_of(model)) ? "vector has" : "logits have", q->value,
+                 q->least);
         fail_all(peer, TSR_BENCH_FAILED_ACCURACY, said);
     }
     return TSR_OK;
@@ -215,7 +236,10 @@ static tsr_status once(void *data, double *seconds) {
 }
 
 static const char *kind_of(const tsri_task_job *job) {
-    return job->request ? "request" : job->kind == TSR_BENCH_PROMPT ? "prompt" : "generate";
+    return job->request                    ? "request"
+           : job->kind == TSR_BENCH_PROMPT ? "prompt"
+           : job->kind == TSR_BENCH_EMBED  ? "embed"
+                                           : "generate";
 }
 
 static tsr_status time_job(tsri_task_bench *b, const tsri_task_job *job, tsri_task_draft *draft) {
@@ -229,8 +253,8 @@ static tsr_status time_job(tsri_task_bench *b, const tsri_task_job *job, tsri_ta
                            &answer));
     json_decref(answer);
     other.rest = REST;
-    const tsr_status status =
-        tsri_task_bench_time(&other, draft, (double)(job->tokens * job->batch), once, b->peer);
+    const int64_t work = job->kind == TSR_BENCH_EMBED ? job->batch : job->tokens * job->batch;
+    const tsr_status status = tsri_task_bench_time(&other, draft, (double)work, once, b->peer);
     b->now = other.now;
     b->best = other.best;
     draft->row.host_bytes = b->peer->memory;

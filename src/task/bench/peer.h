@@ -1,5 +1,5 @@
 /* task/bench/peer.h - another engine, in a process of its own, that runs rows of the suite in turn
- * with Tessera: on the same weights, and only where its logits are right. */
+ * with Tessera: on the same weights, and only where its results are right. */
 #ifndef TSRI_TASK_BENCH_PEER_H
 #define TSRI_TASK_BENCH_PEER_H
 
@@ -42,10 +42,10 @@ void tsri_task_peer_end(tsri_task_peer **peer);
 
 /* ---- peer.c ---- */
 
-/* Whether peers have rows of such a job: prompts, generation and requests. */
+/* Whether peers have rows of such a job: prompts, generation, requests and vectors. */
 bool tsri_task_peer_serves(const tsri_task_job *job);
-/* Has the peer open the model that `model` is, and passes it through the gate. `f32`: the logits
- * [width] of the gate's prompt in f32; NULL: they are not known. `why`: why Tessera has no model,
+/* Has the peer open the model that `model` is, and passes it through the gate. `f32`: the logits or
+ * the vector [width] of the gate's prompt in f32; NULL: they are not known. `why`: why Tessera has no model,
  * where `model` is NULL. What goes wrong is told by the rows. */
 tsr_status tsri_task_peer_open(tsri_task_bench *b, tsr_model *model,
                                const tsri_task_identity *identity, const float *f32,

@@ -29,7 +29,7 @@ for line in sys.stdin:
     log.write(line)
     if asked["do"] == plan.get("ends"):
         sys.exit(3)
-    said = {"logits": plan["logits"]} if asked["do"] == "logits" else plan.get(asked["do"], {})
+    said = {asked["do"]: plan["logits"]} if asked["do"] in ("logits", "vector") else plan.get(asked["do"], {})
     if asked["do"] == "open" and plan.get("reads"):
         folder = pathlib.Path(asked["model"])
         head = json.loads(folder.joinpath("config.json").read_text())
@@ -59,9 +59,9 @@ def log(folder):
     return [json.loads(line) for line in (folder / "peers" / "bin" / "log").read_text().splitlines()]
 
 
-def measured(env, *more, model=MODEL):
+def measured(env, *more, model=MODEL, suite=SUITE):
     """Tessera's rows, the peer's, and all that is told."""
-    told = results(run(*SUITE, "-m", model, *more, "--json", "-q", env=env, code=None).out)
+    told = results(run(*suite, "-m", model, *more, "--json", "-q", env=env, code=None).out)
     rows = [r for r in told["rows"] if r["kind"] != "peak"]
     return [r for r in rows if not r["peer"]], [r for r in rows if r["peer"]], told
 
@@ -79,6 +79,18 @@ def true_logits(folder, ids):
     head = json.loads(raw[8:8 + size])["logits"]
     width, end = head["shape"][-1], head["data_offsets"][1]
     return list(struct.unpack(f"<{width}f", raw[8 + size + end - 4 * width:8 + size + end]))
+
+
+def mean_of(path):
+    """The mean over the tokens of the last hidden states in a file that tessera dump wrote."""
+    raw = path.read_bytes()
+    size = struct.unpack("<Q", raw[:8])[0]
+    arrays = {name: a for name, a in json.loads(raw[8:8 + size]).items() if name.startswith("hidden.")}
+    last = arrays[max(arrays, key=lambda name: int(name.split(".")[1]))]
+    _, tokens, width = last["shape"]
+    begin, end = (8 + size + at for at in last["data_offsets"])
+    values = struct.unpack(f"<{tokens * width}f", raw[begin:end])
+    return [sum(values[i::width]) / tokens for i in range(width)]
 
 
 def test_rows_in_turn(folder):
@@ -109,6 +121,26 @@ def test_rows_in_turn(folder):
     assert "other 1.2" not in run("bench", "report", path, "--format", "llama-bench").text
 
 
+def test_vectors(folder):
+    """Of an encoder, the vector of the gate's text is compared, and sentences are counted."""
+    suite, model = (*SUITE[:-1], "encoder"), GOLDEN / "bert" / "base"
+    width = json.loads((model / "config.json").read_text())["hidden_size"]
+    own, theirs, _ = measured(engine(folder, logits=[1.0] * width), "--peer", "openvino", model=model, suite=suite)
+    equal([(r["test"], r["class"], r["batch"]) for r in own], [(r["test"], r["class"], r["batch"]) for r in theirs])
+    equal({(r["status"], bool(re.search("its vector has a cosine of [-0-9.]+ with those of f32; at least 0.99", r["reason"]))) for r in theirs},
+          {("failed-accuracy", True)})
+    assert all(line["encoder"] for line in asked(folder, "open")) and len(asked(folder, "vector")[0]["ids"]) == 8, log(folder)
+    ids = asked(folder, "vector")[0]["ids"]
+    run("dump", "-d", "reference", "-m", model, "--ids", ",".join(map(str, ids)), "-o", folder / "states.safetensors", "-q")
+    env = engine(folder, logits=mean_of(folder / "states.safetensors"))
+    for r in measured(env, "--peer", "onnxruntime", model=model, suite=suite)[1]:
+        assert r["status"] in ("ok", "throttled") and r["quality"]["value"] > 0.99 and abs(r["median"] / (r["batch"] / 0.01) - 1) < 1e-9, r
+    assert {"do": "begin", "kind": "embed", "tokens": 16, "depth": 0, "batch": 32} in asked(folder, "begin"), asked(folder, "begin")
+    env = engine(folder, logits=[1.0] * 3)
+    equal({(r["status"], r["reason"]) for r in measured(env, "--peer", "pytorch", model=model, suite=suite)[1]},
+          {("error", f"other 1.2 gave 3 numbers of a vector; the model has {width}")})
+
+
 def test_weights_from_a_seed(folder):
     """They become files in f32, in Hugging Face's layout; after Ctrl-C, none is left."""
     env = engine(folder, logits=[1.0] * 3, reads=True)
@@ -134,7 +166,7 @@ def test_failures(folder):
 
 
 def test_refused(folder):
-    refused(2, "--peer onnxruntime: the engines are llama.cpp and pytorch", *SUITE, "--peer", "onnxruntime")
+    refused(2, "--peer nosuch: the engines are llama.cpp, onnxruntime, openvino and pytorch", *SUITE, "--peer", "nosuch")
     refused(3, "tools/peers installs the engines there", *SUITE, "--peer", "pytorch", env=environment(TESSERA_PEERS=folder / "no"))
     env = engine(folder, hello={"error": "it is not installed: tools/peers installs it", "unsupported": True})
     refused(None, "pytorch: it is not installed: tools/peers installs it", *SUITE, "-q", "--peer", "pytorch", env=env, lines=None)
@@ -146,13 +178,18 @@ def test_real_engines(folder):
     if not peers or not pathlib.Path(peers, "bin", "python").exists():
         print("the engines are not here: tools/peers installs them, and TESSERA_PEERS says where")
         return
-    for name in ("llama.cpp", "pytorch"):
-        theirs = measured(environment(TESSERA_PEERS=peers, TMPDIR=folder), "--peer", name, model="shape:tiny")[1]
-        for r in theirs:
-            assert r["peer"].startswith(name) and r["status"] in ("ok", "throttled", "unsupported") or "are too many" in r["reason"], r
-            assert r["status"] == "unsupported" or r["quality"]["kept"] >= r["quality"]["least"], r
-        rated = {(r["test"], r["class"]) for r in theirs if r["median"]}
-        assert {("tg32", "f32"), ("pp512", "f32"), ("tg32", "q8")} <= rated, rated
+    rated = {("tg32", "f32"), ("pp512", "f32"), ("tg32", "q8")}
+    vectors = {("embed16", "f32")}
+    for name, decoder, encoder in (("llama.cpp", rated, set()), ("pytorch", rated, vectors | {("embed16", "q8")}),
+                                   ("onnxruntime", {("pp512", "f32"), ("pp512", "q8")}, vectors | {("embed16", "q8")}),
+                                   ("openvino", {("pp512", "f32")}, vectors)):
+        for model, suite, wanted in (("shape:tiny", SUITE, decoder), (GOLDEN / "bert" / "base", (*SUITE[:-1], "encoder"), encoder)):
+            theirs = measured(environment(TESSERA_PEERS=peers, TMPDIR=folder), "--peer", name, model=model, suite=suite)[1]
+            for r in theirs:
+                assert r["peer"].startswith(name) and r["status"] in ("ok", "throttled", "unsupported") or "are too many" in r["reason"], r
+                assert r["status"] == "unsupported" or r["quality"]["kept"] >= r["quality"]["least"], r
+            got = {(r["test"], r["class"]) for r in theirs if r["median"]}
+            assert wanted <= got, (name, wanted - got, [r["reason"] for r in theirs])
 
 
 main(globals())

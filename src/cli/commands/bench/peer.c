@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const engines[] = {"llama.cpp", "pytorch"};
+static const char *const engines[] = {"llama.cpp", "onnxruntime", "openvino", "pytorch"};
 enum { ENGINES = sizeof engines / sizeof *engines };
 
 /* As tools/peers says it: TESSERA_PEERS, else a folder in the user's cache. */
@@ -51,7 +51,9 @@ int tsri_cli_bench_find_peer(const char *engine, uint32_t threads, tsri_cli_benc
     while (i < ENGINES && strcmp(engine, engines[i]) != 0)
         i++;
     if (i == ENGINES)
-        return tsri_cli_fail(CLI_USAGE, "--peer %s: the engines are llama.cpp and pytorch", engine);
+        return tsri_cli_fail(
+            CLI_USAGE, "--peer %s: the engines are llama.cpp, onnxruntime, openvino and pytorch",
+            engine);
     int code = find_python(out->python);
     if (code == CLI_OK)
         code = find_program(out->program);
