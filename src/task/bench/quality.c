@@ -1,13 +1,21 @@
 /* task/bench/quality.c - compares a model in its dtype with the same model in f32: by the perplexity
- * of a text where it can read one, else by the cosines of its logits or vectors. */
+ * of a text where it can read one, by the BLEU of its translations where it translates German, else by
+ * the cosines of its logits or vectors. */
 #include "task/bench/quality.h"
 
 #include "base/error.h"
 #include "tessera/evaluate.h"
+#include "tessera/translate.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { SENTENCES = 48 };
+
+/* Below it, the model translates something else than German into English. */
+#define LEAST_BLEU 10
 
 /* Shakespeare, sonnets 18 and 116. */
 static const char text[] =
@@ -32,11 +40,152 @@ static const char text[] =
     "out even to the edge of doom.\nIf this be error and upon me proved,\nI never writ, nor no man "
     "ever loved.\n";
 
+static const char german[] = "Das kleine Haus steht am Ende der Straße.\n"
+                             "Ein Mann fährt mit dem Fahrrad durch die Stadt.\n"
+                             "Zwei Kinder spielen im Park mit einem Ball.\n"
+                             "Eine Frau liest ein Buch auf einer Bank.\n"
+                             "Ein Hund läuft über eine grüne Wiese.\n"
+                             "Ich habe heute keine Zeit.\n"
+                             "Wo ist der Bahnhof?\n"
+                             "Er hat mir ein Geschenk gegeben.\n"
+                             "Wir fahren morgen nach Berlin.\n"
+                             "Sie spricht sehr gut Englisch.\n"
+                             "Das Wetter ist heute schön.\n"
+                             "Ich möchte eine Tasse Kaffee trinken.\n"
+                             "Kannst du mir helfen?\n"
+                             "Mein Bruder arbeitet in einem Krankenhaus.\n"
+                             "Das Kind schläft schon.\n"
+                             "Wie viel kostet dieses Buch?\n"
+                             "Sie hat das Fenster geöffnet.\n"
+                             "Ich weiß nicht, was ich sagen soll.\n"
+                             "Tom hat gestern seine Schlüssel verloren.\n"
+                             "Der Zug kommt um acht Uhr an.\n"
+                             "Wir haben zusammen zu Abend gegessen.\n"
+                             "Meine Mutter kocht gerade.\n"
+                             "Er ist der beste Spieler in unserer Mannschaft.\n"
+                             "Ich habe diesen Film schon gesehen.\n"
+                             "Bitte schließ die Tür.\n"
+                             "Sie wohnt in einer großen Stadt.\n"
+                             "Es hat die ganze Nacht geregnet.\n"
+                             "Ich bin müde und möchte nach Hause gehen.\n"
+                             "Was machst du am Wochenende?\n"
+                             "Die Katze sitzt unter dem Tisch.\n"
+                             "Ich habe ihn seit Jahren nicht gesehen.\n"
+                             "Sie kann nicht schwimmen.\n"
+                             "Er wollte Arzt werden.\n"
+                             "Das ist nicht mein Problem.\n"
+                             "Warum bist du so spät gekommen?\n"
+                             "Die Schüler lernen eine neue Sprache.\n"
+                             "Wir brauchen mehr Geld.\n"
+                             "Ich habe Angst vor großen Hunden.\n"
+                             "Er hat das Auto seines Vaters verkauft.\n"
+                             "Hast du meine Nachricht bekommen?\n"
+                             "Der Lehrer erklärt die Aufgabe noch einmal.\n"
+                             "Sie lachte, als sie das Bild sah.\n"
+                             "Im Winter ist es hier sehr kalt.\n"
+                             "Ich glaube, dass du recht hast.\n"
+                             "Das Restaurant ist sonntags geschlossen.\n"
+                             "Er trägt einen schwarzen Hut.\n"
+                             "Niemand kennt seinen Namen.\n"
+                             "Wir müssen vor Mittag fertig sein.\n";
+static const char english[] = "The small house is at the end of the street.\n"
+                              "A man rides a bicycle through the city.\n"
+                              "Two children are playing with a ball in the park.\n"
+                              "A woman is reading a book on a bench.\n"
+                              "A dog is running across a green meadow.\n"
+                              "I have no time today.\n"
+                              "Where is the station?\n"
+                              "He gave me a present.\n"
+                              "We are going to Berlin tomorrow.\n"
+                              "She speaks English very well.\n"
+                              "The weather is nice today.\n"
+                              "I would like to drink a cup of coffee.\n"
+                              "Can you help me?\n"
+                              "My brother works in a hospital.\n"
+                              "The child is already asleep.\n"
+                              "How much does this book cost?\n"
+                              "She opened the window.\n"
+                              "I don't know what to say.\n"
+                              "Tom lost his keys yesterday.\n"
+                              "The train arrives at eight o'clock.\n"
+                              "We had dinner together.\n"
+                              "My mother is cooking now.\n"
+                              "He is the best player on our team.\n"
+                              "I have already seen this movie.\n"
+                              "Please close the door.\n"
+                              "She lives in a big city.\n"
+                              "It rained all night.\n"
+                              "I am tired and want to go home.\n"
+                              "What are you doing on the weekend?\n"
+                              "The cat is sitting under the table.\n"
+                              "I haven't seen him for years.\n"
+                              "She can't swim.\n"
+                              "He wanted to become a doctor.\n"
+                              "That's not my problem.\n"
+                              "Why did you come so late?\n"
+                              "The students are learning a new language.\n"
+                              "We need more money.\n"
+                              "I am afraid of big dogs.\n"
+                              "He sold his father's car.\n"
+                              "Did you get my message?\n"
+                              "The teacher explains the task once more.\n"
+                              "She laughed when she saw the picture.\n"
+                              "It is very cold here in winter.\n"
+                              "I think you are right.\n"
+                              "The restaurant is closed on Sundays.\n"
+                              "He is wearing a black hat.\n"
+                              "Nobody knows his name.\n"
+                              "We have to be finished before noon.\n";
+
+/* ---- translations ---- */
+
+/* The lines of a text, which are as many. */
+static void cut(const char *at, tsr_string out[SENTENCES]) {
+    for (int i = 0; i < SENTENCES; i++) {
+        const size_t n = strcspn(at, "\n");
+        out[i] = (tsr_string){.data = at, .size = n};
+        at += n + (at[n] == '\n');
+    }
+}
+
+/* What can't translate the sentences has no BLEU: other languages, no tokenizer. */
+static tsr_status translate(tsr_model *model, char **out) {
+    static const tsr_translate_options named = {
+        .struct_size = sizeof named, .source = "de", .target = "en"};
+    size_t n = 0;
+    tsr_status status = tsr_translate_text(model, &named, german, sizeof german - 1, out, &n);
+    if (status == TSR_E_ARGUMENT) /* its files name no languages, or not these */
+        status = tsr_translate_text(model, NULL, german, sizeof german - 1, out, &n);
+    return status;
+}
+
+static tsr_status measure_bleu(tsr_model *model, double *bleu) {
+    tsr_string got[SENTENCES], want[SENTENCES];
+    tsr_bleu found = {.struct_size = sizeof found};
+    char *translated = NULL;
+    tsr_status status = translate(model, &translated);
+    *bleu = 0;
+    if (status == TSR_E_ARGUMENT || status == TSR_E_STATE || status == TSR_E_UNSUPPORTED)
+        return TSR_OK;
+    if (status == TSR_OK) {
+        cut(translated, got);
+        cut(english, want);
+        status = tsr_evaluate_bleu(got, want, SENTENCES, &found);
+    }
+    tsr_text_free(translated);
+    *bleu = found.score;
+    return status;
+}
+
+/* ---- measures ---- */
+
 tsr_status tsri_task_quality_measure(tsr_model *model, tsri_task_gate *gate,
                                      tsri_task_quality *out) {
     const tsri_model *m = tsri_model_of(model);
     *out = (tsri_task_quality){.gate = *gate};
     *gate = (tsri_task_gate){0};
+    if (m->spec.encoder.layers && m->spec.decoder.layers)
+        return measure_bleu(model, &out->bleu);
     if (!m->tokenizer || m->spec.encoder.layers)
         return TSR_OK;
     const tsr_perplexity_options options = {.struct_size = sizeof options,
@@ -49,7 +198,7 @@ tsr_status tsri_task_quality_measure(tsr_model *model, tsri_task_gate *gate,
 
 void tsri_task_quality_clear(tsri_task_quality *quality) {
     tsri_task_gate_clear(&quality->gate);
-    quality->perplexity = 0;
+    quality->perplexity = quality->bleu = 0;
 }
 
 double tsri_task_quality_cosine(const float *a, const float *b, size_t n) {
@@ -85,6 +234,12 @@ tsr_bench_quality tsri_task_quality_of_cosine(double cosine, const char *class_n
 
 tsr_bench_quality tsri_task_quality_compare(const tsri_task_quality *f32,
                                             const tsri_task_quality *got, const char *class_name) {
+    if (f32->bleu >= LEAST_BLEU)
+        return (tsr_bench_quality){.measure = TSR_BENCH_BLEU,
+                                   .value = got->bleu,
+                                   .f32 = f32->bleu,
+                                   .kept = got->bleu / f32->bleu,
+                                   .least = least_of(class_name)};
     if (!(f32->perplexity > 0))
         return tsri_task_quality_of_cosine(cosines(&f32->gate, &got->gate), class_name);
     return (tsr_bench_quality){.measure = TSR_BENCH_PERPLEXITY,

@@ -7,7 +7,8 @@
 /* What f32 and another dtype of one model are compared by. */
 typedef struct tsri_task_quality {
     tsri_task_gate gate;
-    double perplexity; /* of the bundled text; 0: the model has no tokenizer, or no decoder alone */
+    double perplexity; /* of a text; 0: the model has no tokenizer, or no decoder alone */
+    double bleu;       /* of German sentences in English; 0: the model does not translate them */
 } tsri_task_quality;
 
 /* Takes over `gate`, which it leaves empty. */

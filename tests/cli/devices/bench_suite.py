@@ -69,6 +69,19 @@ def test_translations(_):
     equal({m["name"] for m in told["models"]}, {str(GOLDEN / "marian")})
 
 
+def test_translations_are_compared_with_those_of_f32(_):
+    """The bundled translator knows the sentences' languages, so its quality is a BLEU; the golden one has no tokenizer."""
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    told = jobs(results(run("bench", "suite", "--device", DEVICE, "--parts", "translation", "--json").out))
+    equal([r["class"] for r in told], ["f32", "f32", "q8"])
+    q = told[2]["quality"]
+    equal((told[0]["quality"], q["measure"], q["least"]), (None, "bleu", 0.99))
+    assert 50 < q["f32"] < 90 and abs(q["kept"] - q["value"] / q["f32"]) < 1e-6, q
+    equal(told[2]["status"] == "failed-accuracy", q["kept"] < q["least"], told[2])
+
+
 def stop(arguments, env, after):
     """Interrupts the command once `after` is in what it says, and gives its output."""
     process = subprocess.Popen([COMMAND, "bench", "suite", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
