@@ -1,5 +1,5 @@
 """llama.cpp by its C interface: llamacpp.py MODEL.gguf [flash=1|0|-1] [kv=f16|f32] [threads=2] [context=1024] [gpu=0|1]
-[packed=1|0]; flash -1: as it chooses; packed 0: without the layouts that it makes for the processor"""
+[packed=1|0] [sequences=1]; flash -1: as it chooses; packed 0: without the layouts that it makes for the processor; context: of each sequence"""
 
 import ctypes as c
 
@@ -7,11 +7,12 @@ import llama_cpp as lib
 from protocol import serve
 
 
+PIECE = 512  # tokens in a call
 ATTENTION = {-1: "as it chooses", 0: "off", 1: "on"}
 
 
 class LlamaCpp:
-    def __init__(self, model, flash="1", kv="f16", threads="2", context="1024", gpu="0", packed="1"):
+    def __init__(self, model, flash="1", kv="f16", threads="2", context="1024", gpu="0", packed="1", sequences="1"):
         self.log = lib.llama_log_callback(lambda *_: None)
         lib.llama_log_set(self.log, c.c_void_p(0))
         lib.llama_backend_init()
@@ -22,13 +23,15 @@ class LlamaCpp:
         if not self.model:
             raise RuntimeError(f"{model} could not be loaded")
         options = lib.llama_context_default_params()
-        options.n_ctx, options.n_batch, options.n_ubatch = int(context), 512, 512
+        options.n_ctx, options.n_batch, options.n_ubatch = int(context) * int(sequences), PIECE, PIECE
+        options.n_seq_max = int(sequences)
         options.n_threads = options.n_threads_batch = int(threads)
         options.flash_attn_type = int(flash)
         options.type_k = options.type_v = 0 if kv == "f32" else 1
         self.context = lib.llama_init_from_model(self.model, options)
         if not self.context:
             raise RuntimeError(f"there is no context of {context} tokens")
+        self.batch = lib.llama_batch_init(PIECE, 0, 1)
         self.vocabulary = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(self.model))
         self.name = f"llama.cpp {model.rsplit('-', 1)[-1].removesuffix('.gguf')}, flash attention {ATTENTION[options.flash_attn_type]}"
 
@@ -41,13 +44,27 @@ class LlamaCpp:
 
     def read(self, ids):
         """In pieces of the largest batch."""
-        for at in range(0, len(ids), 512):
-            self.run(ids[at:at + 512])
+        for at in range(0, len(ids), PIECE):
+            self.run(ids[at:at + PIECE])
+
+    def read_batch(self, ids, past, sequences):
+        """The same ids in each sequence, behind `past` tokens; the logits of the last are computed."""
+        todo = [(s, t) for s in range(sequences) for t in range(len(ids))]
+        for at in range(0, len(todo), PIECE):
+            batch, piece = self.batch, todo[at:at + PIECE]
+            batch.n_tokens = len(piece)
+            for i, (s, t) in enumerate(piece):
+                batch.token[i], batch.pos[i], batch.logits[i] = ids[t], past + t, t + 1 == len(ids)
+                batch.n_seq_id[i], batch.seq_id[i][0] = 1, s
+            if lib.llama_decode(self.context, batch):
+                raise RuntimeError("llama_decode failed")
+        lib.llama_synchronize(self.context)
 
     def rewind(self, tokens):
-        lib.llama_memory_seq_rm(lib.llama_get_memory(self.context), 0, tokens, -1)
+        lib.llama_memory_seq_rm(lib.llama_get_memory(self.context), -1, tokens, -1)
 
     def close(self):
+        lib.llama_batch_free(self.batch)
         lib.llama_free(self.context)
         lib.llama_model_free(self.model)
 

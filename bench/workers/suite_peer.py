@@ -7,7 +7,8 @@ Each line of JSON on the standard input is answered by one on the standard outpu
     {"do": "logits", "ids": [..]}                                                  {"logits": [..]}, those of the last token
     {"do": "vector", "ids": [..]}                                                  {"vector": [..]}: of an encoder, the mean of the last states
     {"do": "begin", "kind": "prompt", "tokens": 512, "depth": 0, "batch": 1}       prepares what "run" measures
-    {"do": "run"}                                                                  {"seconds": s, "memory": bytes}
+    {"do": "run"}                                                                  {"seconds": s, "memory": bytes}; of a request, also "first": seconds to
+                                                                                   its first token
 
 A prompt is `tokens` tokens of each of `batch` sequences at once, behind `depth` others; "generate" makes that many one after the other; a "request"
 is a prompt of `depth` tokens and what follows, up to `tokens` tokens; "embed" makes the vectors of `batch` texts of `tokens` tokens. A failure is {"error": sentence}, with "unsupported": true where the engine
@@ -64,40 +65,47 @@ class LlamaCpp:
             self.engine.close()
         self.engine = None
 
-    def context(self, tokens):
-        """A new context of so many tokens: plans and memory of another size would not be as fast."""
+    def context(self, tokens, sequences=1):
+        """A new context of so many tokens in each sequence: plans and memory of another size would not be as fast."""
         from llamacpp import LlamaCpp as Engine
         self.close()
         self.engine = Engine(str(self.path), flash="-1", threads=str(self.threads), context=str(-(-tokens // 256) * 256), gpu=str(int(self.gpu)),
-                             packed=str(int(self.packed)))
+                             packed=str(int(self.packed)), sequences=str(sequences))
 
     def logits(self, ids):
         self.context(len(ids))
         return self.engine.logits(ids)
 
     def begin(self, kind, tokens, depth, batch):
-        if batch > 1:
-            raise Unsupported("batches are not given to it: only single sequences")
-        self.context(tokens + depth)
-        self.job = (kind, tokens, depth)
+        self.context(tokens + depth, batch)
+        self.job = (kind, tokens, depth, batch)
         if depth and kind != "request":
-            self.engine.read(self.ids(depth))
+            self.read(self.ids(depth), 0, batch)
+
+    def read(self, ids, past, batch):
+        """One sequence as llama-bench gives it, several as llama-batched-bench does."""
+        if batch > 1:
+            self.engine.read_batch(ids, past, batch)
+        else:
+            self.engine.read(ids)
 
     def ids(self, n):
         return [i % self.engine.vocabulary for i in ids_of(n)]
 
     def run(self):
-        kind, tokens, depth = self.job
-        self.engine.rewind(0 if kind == "request" else depth)
-        ids = self.ids(max(tokens, depth))
+        kind, tokens, depth, batch = self.job
+        past = 0 if kind == "request" else depth
+        self.engine.rewind(past)
+        ids, self.first = self.ids(max(tokens, depth)), None
         begun = time.perf_counter()
         if kind == "prompt":
-            self.engine.read(ids[:tokens])
-        else:
-            if kind == "request":
-                self.engine.read(ids[:depth])
-            for at in range(tokens - (kind == "request")):
-                self.engine.run([ids[at]])
+            self.read(ids[:tokens], past, batch)
+            return time.perf_counter() - begun
+        if kind == "request":
+            self.read(ids[:depth], 0, batch)
+            past, self.first = depth, time.perf_counter() - begun
+        for at in range(tokens - (kind == "request")):
+            self.read([ids[at]], past + at, batch)
         return time.perf_counter() - begun
 
 
@@ -170,6 +178,7 @@ class PyTorch:
         rows = self.rows(depth if kind == "request" else tokens if kind == "prompt" else 1, batch)
         begun = time.perf_counter()
         rows, past = self.read(rows, past)
+        self.first = time.perf_counter() - begun if kind == "request" else None
         for _ in range(0 if kind == "prompt" else tokens - 1):
             rows, past = self.read(rows, past)
         return time.perf_counter() - begun
@@ -181,7 +190,8 @@ ENGINES = {"llama.cpp": LlamaCpp, "pytorch": PyTorch, "onnxruntime": OnnxRuntime
 def answer(engine, request):
     do = request.pop("do")
     if do == "run":
-        return {"seconds": engine.run(), "memory": memory(None)["bytes"]}
+        said, first = {"seconds": engine.run(), "memory": memory(None)["bytes"]}, getattr(engine, "first", None)
+        return said if first is None else {**said, "first": first}
     if do in ("logits", "vector"):
         return {do: [float(x) for x in getattr(engine, do)(**request)]}
     if do not in ("open", "begin"):

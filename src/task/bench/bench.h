@@ -23,7 +23,7 @@ typedef struct tsri_task_sink {
 typedef struct tsri_task_memo tsri_task_memo;
 typedef struct tsri_task_peer tsri_task_peer; /* task/bench/peer.h */
 
-enum { TSRI_TASK_BENCH_CACHED = 23 };
+enum { TSRI_TASK_BENCH_CACHED = 23, TSRI_TASK_BENCH_MOST_REQUESTS = 1024 };
 
 /* A run on one device. */
 typedef struct tsri_task_bench {
@@ -78,6 +78,10 @@ tsr_status tsri_task_draft_kernel(tsri_task_draft *draft, const char *op, const 
                                   const char *tuning);
 /* Sets median, percentiles and outliers from the samples. */
 tsr_status tsri_task_draft_figures(tsri_task_draft *draft);
+/* Sets the times of requests from those [n] of all that ran, in order: the row has the medians of the
+ * last ones, which are its samples. */
+tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first,
+                                     const double *each, uint32_t n);
 /* Notes by the row's conditions that others used the processor beside it, which makes it noisy. */
 void tsri_task_draft_company(tsri_task_draft *draft, bool cpu);
 /* Hands the row on, and frees what the draft owns. */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEAMS = 4, MOST_REQUESTS = 1024 };
+enum { BEAMS = 4, MOST_REQUESTS = TSRI_TASK_BENCH_MOST_REQUESTS };
 
 /* A model on the device, and what its rows have in common. */
 typedef struct subject {
@@ -222,19 +222,6 @@ static uint64_t device_bytes(const tsr_model *model) {
                : 0;
 }
 
-/* The medians of the last requests: those that were samples. */
-static tsr_status set_latencies(const run *r, tsri_task_draft *draft) {
-    const uint32_t n = draft->samples.n < r->requests ? draft->samples.n : r->requests;
-    double *sorted = NULL;
-    if (!n)
-        return TSR_OK;
-    TRY(tsri_base_new(n, sizeof *sorted, &sorted));
-    draft->row.first_token = tsri_task_spread_of(r->first + r->requests - n, n, sorted).median;
-    draft->row.per_token = tsri_task_spread_of(r->each + r->requests - n, n, sorted).median;
-    free(sorted);
-    return TSR_OK;
-}
-
 static tsr_status time_job(run *r, tsri_task_draft *draft) {
     const tsri_task_job *job = r->job;
     tsri_task_bench *b = r->s->b;
@@ -258,7 +245,7 @@ static tsr_status time_job(run *r, tsri_task_draft *draft) {
             status = tsri_task_bench_time(b, draft, tokens,
                                           job->request ? once_request : once_prompt_or_tokens, r);
         if (status == TSR_OK && job->request)
-            status = set_latencies(r, draft);
+            status = tsri_task_draft_latencies(draft, r->first, r->each, r->requests);
         break;
     }
     draft->row.device_bytes = device_bytes(r->s->model);

@@ -222,14 +222,22 @@ tsr_status tsri_task_peer_open(tsri_task_bench *b, tsr_model *model,
 static tsr_status once(void *data, double *seconds) {
     tsri_task_peer *peer = data;
     int64_t memory = 0;
+    double first = 0;
     json_t *answer = NULL;
     *seconds = 0;
     TRY(tsri_task_peer_ask(peer, json_pack("{s:s}", "do", "run"), &answer));
     tsr_status status = tsri_base_json_real(answer, peer->engine, "seconds", 1e-9, 1e9, seconds);
     if (status == TSR_OK)
         status = tsri_base_json_int(answer, peer->engine, "memory", 0, INT64_MAX, &memory);
+    if (status == TSR_OK)
+        status = tsri_base_json_real(answer, peer->engine, "first", 0, *seconds, &first);
     json_decref(answer);
     peer->memory = (uint64_t)memory;
+    if (first > 0 && peer->requests < TSRI_TASK_BENCH_MOST_REQUESTS) {
+        peer->first[peer->requests] = first;
+        peer->each[peer->requests++] =
+            peer->tokens > 1 ? (*seconds - first) / (double)(peer->tokens - 1) : 0;
+    }
     return status != TSR_OK || *seconds > 0
                ? status
                : tsri_base_fail(TSR_E_DEVICE, "%s does not say how long it took", peer->engine);
@@ -254,7 +262,11 @@ static tsr_status time_job(tsri_task_bench *b, const tsri_task_job *job, tsri_ta
     json_decref(answer);
     other.rest = REST;
     const int64_t work = job->kind == TSR_BENCH_EMBED ? job->batch : job->tokens * job->batch;
-    const tsr_status status = tsri_task_bench_time(&other, draft, (double)work, once, b->peer);
+    b->peer->tokens = job->tokens;
+    b->peer->requests = 0;
+    tsr_status status = tsri_task_bench_time(&other, draft, (double)work, once, b->peer);
+    if (status == TSR_OK && job->request)
+        status = tsri_task_draft_latencies(draft, b->peer->first, b->peer->each, b->peer->requests);
     b->now = other.now;
     b->best = other.best;
     draft->row.host_bytes = b->peer->memory;

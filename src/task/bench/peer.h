@@ -19,11 +19,16 @@ struct tsri_task_peer {
     tsri_bytes heard;
     char engine[96];
     char *folder; /* temporary: the weights of `wrote`, and what the engine makes of them; owned */
-    char wrote[256];  /* the model that the folder is about; "": none */
-    uint64_t memory;  /* its largest resident set */
-    uint32_t status;  /* of the model: TSR_BENCH_OK, or that of all rows */
-    char failed[512]; /* why */
-    char note[256];   /* what its rows are to say; "": nothing */
+    char wrote[256]; /* the model that the folder is about; "": none */
+    uint64_t memory; /* its largest resident set */
+    int64_t tokens;  /* of the request that it runs */
+    double *first,
+        *each;         /* [MOST_REQUESTS] seconds to a request's first token, and of each one after
+                             it; owned */
+    uint32_t requests; /* of the row; 0: the engine does not tell them */
+    uint32_t status;   /* of the model: TSR_BENCH_OK, or that of all rows */
+    char failed[512];  /* why */
+    char note[256];    /* what its rows are to say; "": nothing */
     tsr_bench_quality quality;
     bool has_quality;
 };

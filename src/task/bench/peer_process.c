@@ -163,6 +163,10 @@ tsr_status tsri_task_peer_start(const char *const *command, size_t n, tsri_task_
     snprintf(peer->engine, sizeof peer->engine, "%s", command[n - 1]);
     tsr_status status = tsri_base_folder_temporary("tessera-peer", &peer->folder);
     if (status == TSR_OK)
+        status = tsri_base_new(TSRI_TASK_BENCH_MOST_REQUESTS, sizeof *peer->first, &peer->first);
+    if (status == TSR_OK)
+        status = tsri_base_new(TSRI_TASK_BENCH_MOST_REQUESTS, sizeof *peer->each, &peer->each);
+    if (status == TSR_OK)
         status = spawn(peer);
     if (status == TSR_OK)
         status = greet(peer);
@@ -180,6 +184,8 @@ void tsri_task_peer_end(tsri_task_peer **peer) {
     if (p->folder)
         tsri_base_folder_remove(p->folder, NULL);
     free(p->folder);
+    free(p->first);
+    free(p->each);
     tsri_base_bytes_clear(&p->heard);
     free(p);
     *peer = NULL;

@@ -103,6 +103,19 @@ void tsri_task_draft_clear(tsri_task_draft *draft) {
 }
 
 /* The reading before is of an idle machine, and so is that after: the device's threads sleep then. */
+tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first,
+                                     const double *each, uint32_t n) {
+    const uint32_t last = draft->samples.n < n ? draft->samples.n : n;
+    double *sorted = NULL;
+    if (!last)
+        return TSR_OK;
+    TRY(tsri_base_new(last, sizeof *sorted, &sorted));
+    draft->row.first_token = tsri_task_spread_of(first + n - last, last, sorted).median;
+    draft->row.per_token = tsri_task_spread_of(each + n - last, last, sorted).median;
+    free(sorted);
+    return TSR_OK;
+}
+
 void tsri_task_draft_company(tsri_task_draft *draft, bool cpu) {
     const tsr_bench_conditions *c = &draft->conditions;
     const double load = (c->load[0] + c->load[1]) / 2;
