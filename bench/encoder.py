@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Measures sentence embeddings by all-MiniLM-L6-v2, from texts to unit vectors, with Tessera and its peers in turn.
 
-    bench/encoder.py --model FOLDER --work FOLDER [--peers PYTHON] [--group f32,int8] [--rounds 3] [--budget 0.4] [--device D] [--build build/release]
+    bench/encoder.py --model FOLDER --work FOLDER [--peers PYTHON] [--group f32,bf16,int8] [--rounds 3] [--budget 0.4] [--device D] [--build build/release]
 
 tools/get-minilm unpacks the --model folder; the peers' own files are made in --work, once; tools/peers installs PYTHON. It measures batches of 1 and 32
 texts of 16, 64 and 256 tokens, 64 texts of 8 to 248 tokens in one call, and one short sentence. It prints one JSON line per cell: sentences/s and the
 ratio to the best peer (above 1: Tessera is faster); then the means, the time for mixed lengths beside the time for as many tokens at even lengths, the
 time from start to first embedding, and memory. Vectors of f32 must have a cosine of 0.999999 to PyTorch's, or no ratio is printed; Tessera's vectors of
-int8 must have 0.99; for peers' int8 the cosine is only printed. If Tessera misses its bound, the exit code is 1.
+bf16 must have 0.999, those of int8 0.99; for peers' bf16 and int8 the cosine is only printed. After group f32, the others' cells have the ratio to
+Tessera's own f32 of this run, too. If Tessera misses its bound, the exit code is 1.
 """
 
 import argparse
@@ -24,7 +25,8 @@ from duel import ROOT, WORKERS, fail, machine, median, peaks, say, start
 WIDTH = 384
 CELLS = [(batch, tokens) for batch in (1, 32) for tokens in (16, 64, 256)]
 MIXED = 64
-COSINE = {"f32": 0.999999, "int8": 0.99}
+COSINE = {"f32": 0.999999, "bf16": 0.999, "int8": 0.99}
+OURS = {}  # Tessera's time of each cell in f32
 
 
 def peer(o, kind, file=""):
@@ -34,8 +36,10 @@ def peer(o, kind, file=""):
 # The engines of each group; the first is Tessera.
 GROUPS = {
     "f32": lambda o: {"Tessera": [o.peers, WORKERS / "encoder_tessera.py", o.library, o.device, o.model, "dtype=f32"],
-                      "ort": peer(o, "ort", "minilm.onnx"), "openvino": peer(o, "openvino", "minilm.onnx"),
+                      "ort": peer(o, "ort", "minilm.onnx"), "openvino": peer(o, "openvino-f32", "minilm.onnx"),
                       "ct2": peer(o, "ct2-f32", "minilm-ct2"), "torch": peer(o, "torch-f32")},
+    "bf16": lambda o: {"Tessera": [o.peers, WORKERS / "encoder_tessera.py", o.library, o.device, o.model, "dtype=bf16", "compute=bf16"],
+                       "openvino": peer(o, "openvino-bf16", "minilm.onnx"), "torch": peer(o, "torch-bf16")},
     "int8": lambda o: {"Tessera": [o.peers, WORKERS / "encoder_tessera.py", o.library, o.device, o.model, "dtype=q8"],
                        "ort": peer(o, "ort", "minilm.int8.onnx"), "ct2": peer(o, "ct2-int8", "minilm-ct2"), "torch": peer(o, "torch-int8")},
 }
@@ -90,6 +94,10 @@ def report(o, group, workers, able):
             line.update(peers={e: round(batch / t, 1) for e, t in rivals.items()}, best=best, ratio=round(rivals[best] / mine, 3))
             if request["do"] == "embed":
                 ratios.append(rivals[best] / mine)
+        if group == "f32":
+            OURS[name] = mine
+        elif name in OURS:
+            line.update(to_our_f32=round(OURS[name] / mine, 2))
         if name == "one short sentence":
             line.update(p50_ms={w.engine: round(median(w.times[name]) * 1e3, 2) for w in able})
         say(**line)
@@ -118,7 +126,7 @@ def duel(o, group, truth):
         got = vectors(w)
         least = cosine(got, truth)
         say(group=group, engine=w.engine, least_cosine=round(least, 7))
-        if least >= COSINE[group] or (group == "int8" and name != "Tessera"):  # an int8 peer counts whatever its cosine is
+        if least >= COSINE[group] or (group != "f32" and name != "Tessera"):  # such a peer counts whatever its cosine is
             able.append(w)
     for _ in range(o.rounds):
         for name, request, _ in requests(o):

@@ -1,6 +1,6 @@
 """Peers of an encoder: encoder_peers.py ENGINE MODEL FILE [threads=2]; and encoder_peers.py make MODEL FOLDER
 
-ENGINE is torch-f32 or torch-int8 (FILE is not read), ort (FILE is ONNX, in f32 or int8), openvino, ct2-f32 or ct2-int8 (FILE is a CTranslate2
+ENGINE is torch-f32, torch-bf16 or torch-int8 (FILE is not read), ort (FILE is ONNX, in f32 or int8), openvino-f32, openvino-bf16, ct2-f32 or ct2-int8 (FILE is a CTranslate2
 folder). Tokens come from the tokenizers package; the time includes the mean over the tokens that are not padding, and the normalisation. `make` writes minilm.onnx,
 minilm.int8.onnx and minilm-ct2 for these engines.
 """
@@ -67,20 +67,22 @@ class Peer:
 
 
 class Torch(Peer):
-    def __init__(self, model, threads, int8):
+    def __init__(self, model, threads, kind):
         super().__init__(model)
         import torch
         from transformers import AutoModel
         torch.set_num_threads(threads)
         self.torch, self.encoder = torch, AutoModel.from_pretrained(model).eval()
-        if int8:
+        if kind == "bf16":
+            self.encoder = self.encoder.to(torch.bfloat16)
+        if kind == "int8":
             torch.backends.quantized.engine = "onednn"
             self.encoder = torch.ao.quantization.quantize_dynamic(self.encoder, {torch.nn.Linear}, dtype=torch.qint8)
-        self.name = f"PyTorch {torch.__version__} {'dynamic int8' if int8 else 'f32'}"
+        self.name = f"PyTorch {torch.__version__} {'dynamic int8' if kind == 'int8' else kind}"
 
     def states(self, ids, mask):
         with self.torch.inference_mode():
-            return self.encoder(input_ids=self.torch.from_numpy(ids), attention_mask=self.torch.from_numpy(mask)).last_hidden_state.numpy()
+            return self.encoder(input_ids=self.torch.from_numpy(ids), attention_mask=self.torch.from_numpy(mask)).last_hidden_state.float().numpy()
 
 
 class OnnxRuntime(Peer):
@@ -97,13 +99,13 @@ class OnnxRuntime(Peer):
 
 
 class OpenVino(Peer):
-    def __init__(self, model, file, threads):
+    def __init__(self, model, file, threads, kind):
         super().__init__(model)
         import openvino
         core = openvino.Core()
-        hints = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
+        hints = {"INFERENCE_PRECISION_HINT": kind, "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
         self.request = core.compile_model(core.read_model(file), "CPU", hints).create_infer_request()
-        self.name = f"OpenVINO {openvino.__version__.split('-')[0]} f32"
+        self.name = f"OpenVINO {openvino.__version__.split('-')[0]} {kind}"
 
     def states(self, ids, mask):
         return self.request.infer({"input_ids": ids, "attention_mask": mask})[0]
@@ -125,10 +127,12 @@ def engine(arguments):
     kind, model, file = arguments[:3]
     threads = int(dict(word.split("=", 1) for word in arguments[3:]).get("threads", "2"))
     if kind.startswith("torch"):
-        return Torch(model, threads, kind.endswith("int8"))
+        return Torch(model, threads, kind.split("-")[1])
     if kind.startswith("ct2"):
         return CTranslate2(model, file, threads, kind.endswith("int8"))
-    return {"ort": OnnxRuntime, "openvino": OpenVino}[kind](model, file, threads)
+    if kind.startswith("openvino"):
+        return OpenVino(model, file, threads, kind.split("-")[1])
+    return OnnxRuntime(model, file, threads)
 
 
 if __name__ == "__main__":

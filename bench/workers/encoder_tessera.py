@@ -1,4 +1,4 @@
-"""Tessera by its library: encoder_tessera.py LIBRARY DEVICE MODEL [dtype=f32|f16|bf16|q8|q4]"""
+"""Tessera by its library: encoder_tessera.py LIBRARY DEVICE MODEL [dtype=f32|f16|bf16|q8|q4] [compute=f32|f16|bf16|int8]"""
 
 import ctypes as c
 import os
@@ -18,9 +18,9 @@ class String(c.Structure):
 
 
 class Tessera(Library):
-    def __init__(self, library, device, model, dtype=None):
+    def __init__(self, library, device, model, dtype=None, compute=None):
         super().__init__(library, device)
-        self.open(model, dtype)
+        self.open(model, dtype, compute=compute)
         self.embedder, options = c.c_void_p(), EmbedOptions(struct_size=c.sizeof(EmbedOptions))
         self.ok(self.lib.tsr_embedder_create(self.model, c.byref(options), c.byref(self.embedder)))
         self.width = self.info().width

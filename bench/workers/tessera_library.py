@@ -3,12 +3,13 @@
 import ctypes as c
 import os
 
+COMPUTES = {None: 0, "f32": 1, "f16": 2, "int8": 3, "bf16": 4}
 DTYPES = {None: 0, "f32": 1, "f16": 2, "bf16": 3, "q4": 32, "q8": 36}
 
 
 class ModelOptions(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("dtype", c.c_uint32), ("context", c.c_int64), ("progress", c.c_void_p), ("progress_data", c.c_void_p),
-                ("tokenizer_only", c.c_uint32), ("kv_dtype", c.c_uint32)]
+                ("tokenizer_only", c.c_uint32), ("kv_dtype", c.c_uint32), ("compute", c.c_uint32)]
 
 
 class SessionOptions(c.Structure):
@@ -36,10 +37,10 @@ class Library:
         if status:
             raise RuntimeError(self.lib.tsr_error_last().decode())
 
-    def open(self, model, dtype=None, kv="f32", context=0):
-        options = ModelOptions(struct_size=c.sizeof(ModelOptions), dtype=DTYPES[dtype], context=context, kv_dtype=DTYPES[kv])
+    def open(self, model, dtype=None, kv="f32", context=0, compute=None):
+        options = ModelOptions(struct_size=c.sizeof(ModelOptions), dtype=DTYPES[dtype], context=context, kv_dtype=DTYPES[kv], compute=COMPUTES[compute])
         self.ok(self.lib.tsr_model_open(model.encode(), self.device, c.byref(options), c.byref(self.model)))
-        self.name = f"Tessera {dtype or 'as stored'}"
+        self.name = f"Tessera {dtype or 'as stored'}" + (f", products of {compute}" if compute else "")
 
     def info(self):
         info = ModelInfo(struct_size=c.sizeof(ModelInfo))
