@@ -40,6 +40,29 @@ Test(opencl_quirks, rows_match_by_platform_and_device) {
                      table[i].effects, "%s, %s", table[i].platform, table[i].device);
 }
 
+/* Adreno's compilers before E031.38.11, and no others, die of sub-group functions. */
+Test(opencl_quirks, rows_match_by_version) {
+    static const struct {
+        const char *driver;
+        uint32_t effects;
+    } table[] = {
+        {"OpenCL 2.0 QUALCOMM build: commit #272cf717f5 Date: 10/05/21 Compiler E031.38.01.08",
+         TSRI_OPENCL_NO_SUB_GROUPS},
+        {"OpenCL 2.0 QUALCOMM build: Compiler E031.37.12.03", TSRI_OPENCL_NO_SUB_GROUPS},
+        {"OpenCL 2.0 QUALCOMM build: Compiler E031.29.00.00", TSRI_OPENCL_NO_SUB_GROUPS},
+        {"OpenCL 3.0 QUALCOMM build: Compiler E031.38.10.07", TSRI_OPENCL_NO_SUB_GROUPS},
+        {"OpenCL 3.0 QUALCOMM build: Compiler E031.38.11.14", 0},
+        {"OpenCL 3.0 QUALCOMM build: 0676.77.1 Compiler E031.41.03.64", 0},
+        {"OpenCL 3.0 QUALCOMM build: commit unknown Compiler E031.50.02.00", 0},
+        {"OpenCL 3.0 QUALCOMM build: Compiler E17.51.00.00", 0},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        cr_expect_eq(tsri_opencl_effects_of("QUALCOMM Snapdragon(TM)", "QUALCOMM",
+                                            "QUALCOMM Adreno(TM)", table[i].driver),
+                     table[i].effects, "%s", table[i].driver);
+    cr_expect_eq(tsri_opencl_effects_of("a platform", "a vendor", "a device", table[0].driver), 0);
+}
+
 /* What is known before a driver is loaded. */
 Test(opencl_quirks, rows_match_by_library) {
     cr_expect_eq(

@@ -104,6 +104,8 @@ static void read_sub_groups(const tsri_opencl_found *found, tsr_facts *facts) {
 }
 
 static bool has_sub_groups(const tsri_opencl_found *found) {
+    if (found->effects & TSRI_OPENCL_NO_SUB_GROUPS)
+        return false;
     return tsri_opencl_listed(found->extensions, "cl_khr_subgroups") ||
            tsri_opencl_listed(found->extensions, "cl_intel_subgroups") ||
            (found->version >= 201 && ask_uint(found->id, CL_DEVICE_MAX_NUM_SUB_GROUPS) > 0);

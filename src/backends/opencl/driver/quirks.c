@@ -2,14 +2,19 @@
  * report.
  *
  * Those of ROCm and of Intel's driver for its GPUs only say why a device may be missing. PoCL on GPUs,
- * Mali, Adreno and Apple have no rows of their own so far: their limits and extensions say what is
- * needed. */
+ * Mali and Apple have no rows of their own so far: their limits and extensions say what is needed. */
 #include "backends/opencl/driver/quirks.h"
 
 #include <fnmatch.h>
 #include <stdbool.h>
 
 #define POCL .platform = "*Portable Computing Language*"
+/* Qualcomm's versions end in "Compiler E031.41.03.64". */
+#define ADRENO(compiler) .platform = "*QUALCOMM*", .driver = "*Compiler E031." compiler
+#define SUB_GROUPS_CRASH                                                                        \
+    .effects = TSRI_OPENCL_NO_SUB_GROUPS,                                                       \
+    .seen = "reported in 2026 (ggml-org/llama.cpp, pull request 22006: Adreno 660); never run", \
+    .why = "before E031.38.11 it dies of sub_group_reduce_add and sub_group_scan_*"
 #define LLVMPIPE .device = "*llvmpipe*", .seen = "rusticl of Mesa 22.3.6"
 
 const tsri_opencl_quirk tsri_opencl_quirks[] = {
@@ -44,6 +49,10 @@ const tsri_opencl_quirk tsri_opencl_quirks[] = {
      .effects = TSRI_OPENCL_OPENS_RENDER_NODES,
      .seen = "reported in 2020 and 2024 (intel/compute-runtime, issues 350 and 701); never run",
      .why = "where the user may not open the files, or there are none, it lists no platform"},
+    {ADRENO("[0-2]?.*"), SUB_GROUPS_CRASH},
+    {ADRENO("3[0-7].*"), SUB_GROUPS_CRASH},
+    {ADRENO("38.0?.*"), SUB_GROUPS_CRASH},
+    {ADRENO("38.10.*"), SUB_GROUPS_CRASH},
     {.platform = "rusticl",
      .effects = TSRI_OPENCL_NEEDS_RUSTICL_ENABLE,
      .seen = "Mesa 22.3.6",

@@ -29,7 +29,8 @@ typedef enum tsri_opencl_effect {
      * /dev/dri/renderD* can, and then the driver does not even list its platform. */
     TSRI_OPENCL_READS_ROCM_DEVICES = 1 << 12,
     TSRI_OPENCL_OPENS_KFD = 1 << 13,
-    TSRI_OPENCL_OPENS_RENDER_NODES = 1 << 14
+    TSRI_OPENCL_OPENS_RENDER_NODES = 1 << 14,
+    TSRI_OPENCL_NO_SUB_GROUPS = 1 << 15 /* variants with sub-group functions don't fit */
 } tsri_opencl_effect;
 
 typedef struct tsri_opencl_quirk {

@@ -61,7 +61,7 @@ bool tsri_opencl_fits_group_row(const tsri_opencl_variant *variant, const tsri_o
                                 const char **why) {
     const int group = tsri_opencl_variant_tunable(variant, "GROUP");
     if (variant->newest_c && !facts->sub_groups)
-        return tsri_opencl_refuse(why, "needs sub-groups; the device has none");
+        return tsri_opencl_refuse(why, "needs sub-groups; the device has none that can be used");
     return tsri_opencl_fits_group(facts, group, 4 * group, why);
 }
 
