@@ -101,6 +101,9 @@ def models():
         put("config", path.parent.name, path.read_bytes())
     put("config", "masked", golden("encoders/masked/config.json"))
     put("config", "labels", golden("encoders/classify/config.json"))
+    for i, item in enumerate(json.loads(golden("jinja/expected.json"))):
+        if i % 5 == 0:
+            put("chat_template", f"own{i:02}", item["template"].encode())
     put("settings", "translate", golden("translate/generation_config.json"), {"chat_template": "{% for m in messages %}<|im_start|>"})
     put("settings", "all", {"num_beams": 4, "length_penalty": 0.6, "early_stopping": "never", "no_repeat_ngram_size": 2, "top_k": 5,
                             "bad_words_ids": [[1, 2], [3]], "suppress_tokens": [1, 5], "begin_suppress_tokens": [2], "temperature": 0.5,

@@ -4,6 +4,7 @@
 #include "model/tokens/tokens.h"
 #include "text/base/reader.h"
 #include "text/base/unicode.h"
+#include "text/jinja/jinja.h"
 #include "text/load/load.h"
 
 #include <string.h>
@@ -165,6 +166,27 @@ static void text(const fuzz_part *parts, size_t n) {
     }
 }
 
+/* A chat template, rendered with one conversation. */
+static void chat_template(const fuzz_part *parts, size_t n) {
+    static const char context[] =
+        "{\"messages\": [{\"role\": \"system\", \"content\": \"brief\"}, {\"role\": \"user\", "
+        "\"content\": \" w\u00f6rds <|im_end|> \"}], \"tools\": [{\"name\": \"t\", \"n\": [1, 2.5, "
+        "null, true]}], \"bos_token\": \"<s>\", \"add_generation_prompt\": true}";
+    tsri_jinja *t = NULL;
+    json_t *json = NULL;
+    tsri_bytes text = {0}, said = {0};
+    (void)n;
+    fuzz_must(tsri_base_json_parse(context, sizeof context - 1, 16, "context", &json) == TSR_OK,
+              "the context");
+    if (fuzz_is_ok(tsri_jinja_parse(parts[0].data, parts[0].size, &t)) &&
+        fuzz_is_ok(tsri_jinja_render(t, json, 1, &text, &said)))
+        fuzz_must(text.size == said.size, "each byte has its mark");
+    tsri_jinja_destroy(&t);
+    json_decref(json);
+    tsri_base_bytes_clear(&text);
+    tsri_base_bytes_clear(&said);
+}
+
 const fuzz_target fuzz_text_targets[] = {
     {"tokenizer_json", NULL, tokenizer_json, 2},
     {"sentencepiece", NULL, sentencepiece, 2},
@@ -172,5 +194,6 @@ const fuzz_target fuzz_text_targets[] = {
     {"vocab_txt", NULL, vocab_txt, 2},
     {"vocab_and_merges", NULL, vocab_and_merges, 4},
     {"text", begin_text, text, 1},
+    {"chat_template", NULL, chat_template, 1},
     {0},
 };

@@ -1,0 +1,375 @@
+/* text/jinja/execute.c - tags, macros and global functions; and a render from its context. */
+#include "text/base/unicode.h"
+#include "text/jinja/parts.h"
+
+#include <stdio.h>
+
+tsr_status tsri_jinja_scope(jinja_run *r, jinja_scope *up, jinja_scope **out) {
+    TRY(tsri_jinja_alloc(&r->arena, sizeof **out, out));
+    **out = (jinja_scope){.up = up};
+    return TSR_OK;
+}
+
+tsr_status tsri_jinja_bind(jinja_run *r, jinja_scope *s, const char *name, jinja_value v) {
+    jinja_value key;
+    TRY(tsri_jinja_literal(r, name, &key));
+    return tsri_jinja_set(r, &s->vars, key, v);
+}
+
+tsr_status tsri_jinja_eval_args(jinja_run *r, jinja_scope *s, const jinja_node *list,
+                                jinja_args *a) {
+    for (; list; list = list->next) {
+        if (list->name) {
+            a->names[a->named] = list->name;
+            TRY(tsri_jinja_eval(r, s, list->a, &a->of[a->named++]));
+        } else {
+            TRY(tsri_jinja_eval(r, s, list->a, &a->at[a->n++]));
+        }
+    }
+    return TSR_OK;
+}
+
+const jinja_value *tsri_jinja_arg(const jinja_args *a, size_t at, const char *name) {
+    for (size_t i = 0; i < a->named; i++)
+        if (IS(a->names[i], name))
+            return &a->of[i];
+    return at < a->n ? &a->at[at] : NULL;
+}
+
+static tsr_status assign(jinja_run *r, jinja_scope *s, const jinja_node *target, jinja_value v) {
+    jinja_list *items;
+    if (target->op == N_NAME)
+        return tsri_jinja_bind(r, s, target->name, v);
+    if (target->op == N_ATTR) {
+        jinja_value space, key;
+        TRY(tsri_jinja_eval(r, s, target->a, &space));
+        if (space.kind != J_SPACE)
+            return tsri_jinja_fail(r, TSR_E_FORMAT, "only attributes of a namespace can be set");
+        TRY(tsri_jinja_literal(r, target->name, &key));
+        return tsri_jinja_set(r, space.dict, key, v);
+    }
+    TRY(tsri_jinja_items(r, &v, &items));
+    const jinja_node *t = target->args;
+    for (size_t i = 0; i < items->n && t; i++, t = t->next) {
+        TRY(assign(r, s, t->a, items->items[i]));
+        if (i + 1 == items->n && !t->next)
+            return TSR_OK;
+    }
+    return tsri_jinja_fail(r, TSR_E_FORMAT, "%zu values are given to another number of names",
+                           items->n);
+}
+
+tsr_status tsri_jinja_loop(jinja_run *r, jinja_scope *s, const jinja_node *n,
+                           const jinja_value *over, size_t depth, jinja_buffer *b) {
+    jinja_list *items;
+    jinja_scope *inner;
+    jinja_loop *l;
+    TRY(tsri_jinja_items(r, over, &items));
+    if (n->args->a) {
+        jinja_value kept, v;
+        TRY(tsri_jinja_list(r, J_LIST, &kept));
+        for (size_t i = 0; i < items->n; i++) {
+            TRY(tsri_jinja_scope(r, s, &inner));
+            TRY(assign(r, inner, n->a, items->items[i]));
+            TRY(tsri_jinja_eval(r, inner, n->args->a, &v));
+            if (tsri_jinja_truth(&v))
+                TRY(tsri_jinja_push(r, kept.list, items->items[i]));
+        }
+        items = kept.list;
+    }
+    TRY(tsri_jinja_alloc(&r->arena, sizeof *l, &l));
+    *l = (jinja_loop){.items = items, .depth = depth, .body = n->flag ? n : NULL, .scope = s};
+    for (; l->at < items->n && r->flow != FLOW_BREAK; l->at++) {
+        r->flow = FLOW_ON;
+        TRY(tsri_jinja_scope(r, s, &inner));
+        TRY(tsri_jinja_bind(r, inner, "loop", (jinja_value){.kind = J_LOOP, .loop = l}));
+        TRY(assign(r, inner, n->a, items->items[l->at]));
+        TRY(tsri_jinja_exec(r, inner, n->c, b));
+    }
+    r->flow = FLOW_ON;
+    return !items->n && n->args->b ? tsri_jinja_exec(r, s, n->args->b, b) : TSR_OK;
+}
+
+/* ---- calls ---- */
+
+static tsr_status call_macro(jinja_run *r, const jinja_macro *m, const jinja_args *a,
+                             jinja_value *out) {
+    jinja_scope *s;
+    jinja_buffer b = {0};
+    size_t i = 0;
+    TRY(tsri_jinja_scope(r, m->scope, &s));
+    for (const jinja_node *p = m->node->args; p; p = p->next, i++) {
+        const jinja_value *given = tsri_jinja_arg(a, i, p->name);
+        jinja_value v = UNDEFINED(p->name);
+        if (given)
+            v = *given;
+        else if (p->a)
+            TRY(tsri_jinja_eval(r, s, p->a, &v));
+        TRY(tsri_jinja_bind(r, s, p->name, v));
+    }
+    if (a->n > i)
+        return tsri_jinja_fail(r, TSR_E_FORMAT, "macro %s takes %zu arguments, but %zu are given",
+                               m->node->name, i, a->n);
+    for (size_t k = 0; k < a->named; k++) {
+        bool known = IS(a->names[k], "caller");
+        for (const jinja_node *p = m->node->args; p; p = p->next)
+            known = known || IS(p->name, a->names[k]);
+        if (!known)
+            return tsri_jinja_fail(r, TSR_E_FORMAT, "macro %s has no argument %s", m->node->name,
+                                   a->names[k]);
+    }
+    const jinja_value *caller = tsri_jinja_arg(a, MOST_ARGS, "caller");
+    if (caller)
+        TRY(tsri_jinja_bind(r, s, "caller", *caller));
+    TRY(tsri_jinja_exec(r, s, m->node->c, &b));
+    r->flow = FLOW_ON;
+    return tsri_jinja_take(r, &b, out);
+}
+
+enum { G_RANGE, G_DICT, G_NAMESPACE, G_CYCLER, G_JOINER, G_RAISE, G_NOW, GLOBALS };
+static const char *const globals[GLOBALS] = {
+    "range", "dict", "namespace", "cycler", "joiner", "raise_exception", "strftime_now"};
+
+static tsr_status range(jinja_run *r, const jinja_args *a, jinja_value *out) {
+    int64_t v[3] = {0, 0, 1};
+    for (size_t i = 0; i < a->n && i < 3; i++) {
+        if (a->at[i].kind != J_INT && a->at[i].kind != J_BOOL)
+            return tsri_jinja_fail(r, TSR_E_FORMAT, "range wants whole numbers");
+        v[a->n == 1 ? 1 : i] = a->at[i].i;
+    }
+    if (!a->n || a->n > 3 || !v[2])
+        return tsri_jinja_fail(r, TSR_E_FORMAT, "range wants 1 to 3 numbers, and a step but 0");
+    TRY(tsri_jinja_list(r, J_LIST, out));
+    for (int64_t i = v[0]; v[2] > 0 ? i < v[1] : i > v[1];) {
+        TRY(tsri_jinja_push(r, out->list, INT(i)));
+        if (out->list->n > 100000)
+            return tsri_jinja_fail(r, TSR_E_UNSUPPORTED, "range has more than 100000 numbers");
+        if (__builtin_add_overflow(i, v[2], &i))
+            break;
+    }
+    return TSR_OK;
+}
+
+static tsr_status strftime_now(jinja_run *r, const jinja_args *a, jinja_value *out) {
+    struct tm day = {0};
+    char format[256], *text;
+    const time_t now = r->now ? r->now : time(NULL);
+    if (a->n != 1 || a->at[0].kind != J_TEXT || a->at[0].text->n >= sizeof format)
+        return tsri_jinja_fail(r, TSR_E_FORMAT, "strftime_now wants one format");
+    memcpy(format, a->at[0].text->data, a->at[0].text->n);
+    format[a->at[0].text->n] = 0;
+    localtime_r(&now, &day);
+    TRY(tsri_jinja_alloc(&r->arena, 1024, &text));
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    return tsri_jinja_text(r, text, NULL, strftime(text, 1024, format, &day), out);
+#pragma GCC diagnostic pop
+}
+
+static tsr_status make_dict(jinja_run *r, jinja_kind kind, const jinja_args *a, jinja_value *out) {
+    TRY(tsri_jinja_dict(r, kind, out));
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->at[i].kind != J_DICT)
+            return tsri_jinja_fail(r, TSR_E_FORMAT, "dict and namespace take a dict or names");
+        for (size_t k = 0; k < a->at[i].dict->n; k++)
+            TRY(tsri_jinja_set(r, out->dict, a->at[i].dict->keys[k], a->at[i].dict->values[k]));
+    }
+    for (size_t i = 0; i < a->named; i++) {
+        jinja_value key;
+        TRY(tsri_jinja_literal(r, a->names[i], &key));
+        TRY(tsri_jinja_set(r, out->dict, key, a->of[i]));
+    }
+    return TSR_OK;
+}
+
+static tsr_status call_global(jinja_run *r, int64_t which, const jinja_args *a, jinja_value *out) {
+    const jinja_value *v;
+    switch (which) {
+    case G_RANGE:
+        return range(r, a, out);
+    case G_DICT:
+        return make_dict(r, J_DICT, a, out);
+    case G_NAMESPACE:
+        return make_dict(r, J_SPACE, a, out);
+    case G_CYCLER: /* the first item is the next place */
+        TRY(tsri_jinja_list(r, J_CYCLER, out));
+        TRY(tsri_jinja_push(r, out->list, INT(1)));
+        for (size_t i = 0; i < a->n; i++)
+            TRY(tsri_jinja_push(r, out->list, a->at[i]));
+        return TSR_OK;
+    case G_JOINER:
+        TRY(tsri_jinja_list(r, J_JOINER, out));
+        TRY(tsri_jinja_push(r, out->list, BOOL(0)));
+        v = tsri_jinja_arg(a, 0, "sep");
+        TRY(v ? TSR_OK : tsri_jinja_literal(r, ", ", &out->list->items[0]));
+        TRY(tsri_jinja_push(r, out->list, v ? *v : out->list->items[0]));
+        out->list->items[0] = BOOL(0);
+        return TSR_OK;
+    case G_RAISE: {
+        jinja_value text = {0};
+        TRY(tsri_jinja_str(r, a->n ? &a->at[0] : &UNDEFINED(""), &text));
+        return tsri_base_fail(TSR_E_ARGUMENT, "the chat template says: %.*s",
+                              (int)(text.text->n < 400 ? text.text->n : 400), text.text->data);
+    }
+    default:
+        return strftime_now(r, a, out);
+    }
+}
+
+static tsr_status called(jinja_run *r, jinja_scope *s, const jinja_value *f, const jinja_args *a,
+                         jinja_value *out) {
+    jinja_buffer b = {0};
+    jinja_list *l = f->list;
+    (void)s;
+    switch (f->kind) {
+    case J_MACRO:
+        return call_macro(r, f->macro, a, out);
+    case J_METHOD:
+        return tsri_jinja_method(r, f->method, a, out);
+    case J_GLOBAL:
+        return call_global(r, f->i, a, out);
+    case J_JOINER:
+        if (!l->items[0].i) {
+            l->items[0].i = 1;
+            return tsri_jinja_literal(r, "", out);
+        }
+        *out = l->items[1];
+        return TSR_OK;
+    case J_LOOP:
+        if (!f->loop->body || a->n != 1)
+            return tsri_jinja_fail(r, TSR_E_FORMAT, "loop() wants a recursive loop and one list");
+        TRY(tsri_jinja_loop(r, f->loop->scope, f->loop->body, &a->at[0], f->loop->depth + 1, &b));
+        return tsri_jinja_take(r, &b, out);
+    case J_UNDEFINED:
+        return tsri_jinja_fail(r, TSR_E_FORMAT, "%s is undefined, and can't be called",
+                               f->name ? f->name : "a value");
+    default:
+        return tsri_jinja_fail(r, TSR_E_FORMAT, "a %s can't be called", tsri_jinja_kind(f));
+    }
+}
+
+tsr_status tsri_jinja_call(jinja_run *r, jinja_scope *s, const jinja_value *f, const jinja_args *a,
+                           jinja_value *out) {
+    TRY(tsri_jinja_enter(r));
+    const tsr_status status = called(r, s, f, a, out);
+    r->depth--;
+    return status;
+}
+
+/* ---- tags ---- */
+
+static tsr_status macro_of(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_value *out) {
+    jinja_macro *m;
+    TRY(tsri_jinja_alloc(&r->arena, sizeof *m, &m));
+    *m = (jinja_macro){.node = n, .scope = s};
+    *out = (jinja_value){.kind = J_MACRO, .macro = m};
+    return TSR_OK;
+}
+
+/* A body's text, through the filters of its tag, whose innermost one has no operand. */
+static tsr_status filtered(jinja_run *r, jinja_scope *s, const jinja_node *pipe, jinja_value *v) {
+    if (!pipe)
+        return TSR_OK;
+    TRY(filtered(r, s, pipe->a, v));
+    jinja_args a = {.n = 1, .at = {*v}};
+    TRY(tsri_jinja_eval_args(r, s, pipe->args, &a));
+    return tsri_jinja_filter(r, s, pipe->name, &a, v);
+}
+
+static tsr_status block(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_buffer *b) {
+    jinja_scope *inner;
+    jinja_buffer text = {0};
+    jinja_value v, f;
+    jinja_args a = {0};
+    TRY(tsri_jinja_scope(r, s, &inner));
+    if (n->op == N_CALL_BLOCK) {
+        TRY(tsri_jinja_eval(r, s, n->a->a, &f));
+        TRY(tsri_jinja_eval_args(r, s, n->a->args, &a));
+        TRY(macro_of(r, s, n, &a.of[a.named]));
+        a.names[a.named++] = "caller";
+        TRY(tsri_jinja_call(r, s, &f, &a, &v));
+        return tsri_jinja_print(r, b, &v, false);
+    }
+    for (const jinja_node *i = n->op == N_WITH ? n->args : NULL; i; i = i->next) {
+        TRY(tsri_jinja_eval(r, s, i->a, &v));
+        TRY(tsri_jinja_bind(r, inner, i->name, v));
+    }
+    if (n->op == N_WITH || n->op == N_BLOCK)
+        return tsri_jinja_exec(r, n->op == N_WITH ? inner : s, n->c, b);
+    TRY(tsri_jinja_exec(r, inner, n->c, &text));
+    TRY(tsri_jinja_take(r, &text, &v));
+    TRY(filtered(r, inner, n->b, &v));
+    return n->op == N_SET_BLOCK ? assign(r, s, n->a, v) : tsri_jinja_print(r, b, &v, false);
+}
+
+static tsr_status one(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_buffer *b) {
+    jinja_value v;
+    switch (n->op) {
+    case N_TEXT:
+        return tsri_jinja_put_text(r, b, n->value.text);
+    case N_PRINT:
+        TRY(tsri_jinja_eval(r, s, n->a, &v));
+        return tsri_jinja_print(r, b, &v, false);
+    case N_IF:
+        TRY(tsri_jinja_eval(r, s, n->a, &v));
+        return tsri_jinja_exec(r, s, tsri_jinja_truth(&v) ? n->b : n->c, b);
+    case N_FOR:
+        TRY(tsri_jinja_eval(r, s, n->b, &v));
+        return tsri_jinja_loop(r, s, n, &v, 1, b);
+    case N_SET:
+        TRY(tsri_jinja_eval(r, s, n->b, &v));
+        return assign(r, s, n->a, v);
+    case N_MACRO:
+        TRY(macro_of(r, s, n, &v));
+        return tsri_jinja_bind(r, s, n->name, v);
+    case N_BREAK:
+        r->flow = FLOW_BREAK;
+        return TSR_OK;
+    case N_CONTINUE:
+        r->flow = FLOW_CONTINUE;
+        return TSR_OK;
+    default:
+        return block(r, s, n, b);
+    }
+}
+
+tsr_status tsri_jinja_exec(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_buffer *b) {
+    TRY(tsri_jinja_enter(r));
+    for (; n && r->flow == FLOW_ON; n = n->next) {
+        TRY(tsri_jinja_step(r, 1));
+        r->line = n->line;
+        TRY(one(r, s, n, b));
+    }
+    r->depth--;
+    return TSR_OK;
+}
+
+static tsr_status render(jinja_run *r, const tsri_jinja *t, const json_t *context,
+                         jinja_buffer *b) {
+    jinja_scope *top;
+    const char *key;
+    const json_t *value;
+    jinja_value v;
+    TRY(tsri_jinja_scope(r, NULL, &r->globals));
+    for (int i = 0; i < GLOBALS; i++)
+        TRY(tsri_jinja_bind(r, r->globals, globals[i], (jinja_value){.kind = J_GLOBAL, .i = i}));
+    json_object_foreach((json_t *)context, key, value) {
+        TRY(tsri_jinja_of_json(r, value, false, key, &v));
+        TRY(tsri_jinja_bind(r, r->globals, key, v));
+    }
+    TRY(tsri_jinja_scope(r, r->globals, &top));
+    return tsri_jinja_exec(r, top, t->root, b);
+}
+
+tsr_status tsri_jinja_render(const tsri_jinja *t, const json_t *context, time_t now,
+                             tsri_bytes *text, tsri_bytes *said) {
+    jinja_run r = {.arena = {.limit = TSRI_JINJA_MEMORY}, .now = now};
+    jinja_buffer b = {0};
+    tsr_status status = render(&r, t, context, &b);
+    if (status == TSR_OK && b.n)
+        status = tsri_base_bytes_append(text, b.data, b.n);
+    if (status == TSR_OK && b.n)
+        status = tsri_base_bytes_append(said, b.said, b.n);
+    tsri_jinja_free(&r.arena);
+    return status;
+}
