@@ -64,7 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", default=sys.executable, help="python with PyTorch")
     parser.add_argument("--shape", default=",".join(SHAPES))
-    parser.add_argument("--only", default="eager,compile", help="measure only these modes of PyTorch; \"\" for none")
+    parser.add_argument("--only", default="eager,compile", help="measure only these modes of PyTorch: eager, compile, autocast (products in bf16); \"\" for none")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=0, help="steps per turn")
     parser.add_argument("--device", default="")

@@ -1,4 +1,4 @@
-"""The same training steps by PyTorch: train_torch.py eager|compile SHAPE"""
+"""The same training steps by PyTorch: train_torch.py eager|compile|autocast SHAPE (autocast: products in bf16)"""
 
 import os
 
@@ -53,12 +53,14 @@ class Torch:
         self.parameters = sum(array.numel() for array in model.parameters())
         self.optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, fused=True)
         self.model = torch.compile(model) if kind == "compile" else model
+        self.rounded = kind == "autocast"
         self.arrays = list(model.parameters())
         self.name = f"PyTorch {torch.__version__} {kind}"
 
     def step(self):
         ids = torch.randint(0, self.vocab, (self.batch, self.tokens))
-        loss = self.model(ids, ids.roll(-1, 1))
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.rounded):
+            loss = self.model(ids, ids.roll(-1, 1))
         loss.backward()
         nn.utils.clip_grad_norm_(self.arrays, 1.0)
         self.optimizer.step()
