@@ -4,8 +4,6 @@ import os
 import pathlib
 import time
 
-import numpy as np
-
 from protocol import ids_of
 
 
@@ -38,7 +36,12 @@ def traceable(model, encoder):
 class Graph:
     """What both have in common; `compute(ids)` gives the outputs for an array of ids."""
 
-    compute = job = rows = vocabulary = None
+    compute = rows = vocabulary = None
+
+    def __init__(self, threads):
+        import numpy
+        import torch  # noqa: F401  # pylint: disable=unused-import  # it traces the model
+        self.np, self.threads = numpy, threads
 
     def open(self, model, work, dtype, gpu, encoder):
         import torch
@@ -52,14 +55,14 @@ class Graph:
             self.make(traced, ids, pathlib.Path(work), dtype, gpu)
 
     def outputs(self, ids):
-        return self.compute(np.array([ids], np.int64))[0].tolist()
+        return self.compute(self.np.array([ids], self.np.int64))[0].tolist()
 
     logits = vector = outputs
 
     def begin(self, kind, tokens, depth, batch):
         if kind not in ("prompt", "embed") or depth:
             raise Unsupported("it is given neither keys and values of earlier tokens nor generation: only prompts without a past, and vectors")
-        self.rows = np.array([[i % self.vocabulary for i in ids_of(tokens)]] * batch, np.int64)
+        self.rows = self.np.array([[i % self.vocabulary for i in ids_of(tokens)]] * batch, self.np.int64)
 
     def run(self):
         begun = time.perf_counter()
@@ -73,10 +76,10 @@ class OnnxRuntime(Graph):
     dtypes = ("f32", "q8")
 
     def __init__(self, threads):
+        super().__init__(threads)
         import onnxruntime
         import onnx  # noqa: F401  # pylint: disable=unused-import  # torch.onnx.export needs it
-        import torch  # noqa: F401  # pylint: disable=unused-import
-        self.ort, self.threads = onnxruntime, threads
+        self.ort = onnxruntime
         self.name = f"onnxruntime {onnxruntime.__version__}"
 
     def has_gpu(self):
@@ -105,9 +108,9 @@ class OpenVino(Graph):
     dtypes = ("f32", "f16")
 
     def __init__(self, threads):
+        super().__init__(threads)
         import openvino
-        import torch  # noqa: F401  # pylint: disable=unused-import
-        self.openvino, self.threads = openvino, threads
+        self.openvino = openvino
         self.core = openvino.Core()
         self.name = f"openvino {openvino.__version__.split('-')[0]}"
 

@@ -37,7 +37,10 @@ cmp "$work/by_cmake" "$work/by_command"
 test -e "$prefix/share/tessera/models"
 test -e "$prefix/share/tessera/recipes/char-gpt.json"
 "$prefix/bin/tessera-get-minilm" --help >/dev/null
-test -x "$prefix/bin/tessera-peers" -a -e "$prefix/share/tessera/peers/suite_peer.py"
+test -x "$prefix/bin/tessera-peers"
+for engine in llama.cpp onnxruntime openvino pytorch; do # an engine that is missing is an answer, a file of ours is none
+  python3 -B "$prefix/share/tessera/peers/suite_peer.py" 1 $engine </dev/null | grep -Eq '"engine"|tools/peers installs it'
+done
 test -e "$prefix/share/doc/tessera/docs/building.md" -a -e "$prefix/share/doc/tessera/README.md"
 
 # Uninstalling removes everything that was installed, and nothing else.
