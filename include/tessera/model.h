@@ -136,7 +136,7 @@ typedef struct tsr_model_memory {
 TSR_API tsr_status tsr_model_memory_get(const tsr_model *model, tsr_model_memory *out);
 
 /**
- * Visits the bundled models that are found.
+ * Visits the bundled models that are found: of several with one name, the one that the name opens.
  *
  * visit   called with the name and the folder of each; both are valid during its call
  * error   TSR_E_HOST_MEMORY  there is too little memory

@@ -99,10 +99,36 @@ static void enter_first_module(char **path) {
 typedef struct listing {
     void (*visit)(void *data, const char *name, const char *path);
     void *data;
+    char **names; /* visited: a model of the same name in a later folder can't be named */
+    size_t n, room;
+    tsr_status status;
 } listing;
 
+static void visit_once(listing *to, const char *name, const char *path) {
+    for (size_t i = 0; i < to->n; i++)
+        if (!strcmp(to->names[i], name))
+            return;
+    if (to->status == TSR_OK)
+        to->status = tsri_base_grow(&to->names, &to->room, to->n + 1, sizeof *to->names);
+    if (to->status != TSR_OK)
+        return;
+    to->names[to->n] = tsri_base_copy_text(name, strlen(name));
+    if (!to->names[to->n]) {
+        to->status = TSR_E_HOST_MEMORY;
+        return;
+    }
+    to->n++;
+    to->visit(to->data, name, path);
+}
+
+static void forget(listing *to) {
+    for (size_t i = 0; i < to->n; i++)
+        free(to->names[i]);
+    free(to->names);
+}
+
 static bool list_folder(void *data, const char *folder) {
-    const listing *to = data;
+    listing *to = data;
     struct dirent **entries = NULL;
     const int n = scandir(folder, &entries, NULL, alphasort);
     for (int i = 0; i < n; i++) {
@@ -111,7 +137,7 @@ static bool list_folder(void *data, const char *folder) {
             entries[i]->d_name[0] == '.' ? NULL : tsri_base_join(folder, entries[i]->d_name);
         if (path && tsri_io_detect(path, &format) == TSR_OK &&
             (format == TSRI_IO_FOLDER || format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C))
-            to->visit(to->data, entries[i]->d_name, path);
+            visit_once(to, entries[i]->d_name, path);
         free(path);
         free(entries[i]);
     }
@@ -134,7 +160,9 @@ static void take_nearer(void *data, const char *name, const char *path) {
 
 static bool list_nearest(void *data, const char *folder) {
     listing to = {.visit = take_nearer, .data = data};
-    return list_folder(&to, folder);
+    list_folder(&to, folder);
+    forget(&to);
+    return false;
 }
 
 static tsr_status locate(const char *name, char **path) {
@@ -183,5 +211,6 @@ tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const 
                               void *data) {
     listing to = {.visit = visit, .data = data};
     search(list_folder, &to);
-    return TSR_OK;
+    forget(&to);
+    return to.status;
 }

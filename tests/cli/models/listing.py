@@ -4,7 +4,7 @@
 import json
 import struct
 
-from support.command import GOLDEN, PLAY, SHARED, environment, equal, larger, main, refused, run
+from support.command import GOLDEN, PLAY, SHARED, copy_model, environment, equal, larger, main, refused, run
 
 DEVICE_KEYS = {"index", "backend", "platform", "device", "type", "vendor", "driver", "version", "c_version", "usable", "default", "reason", "score",
                "emulator", "needs_bundle", "compute_units", "clock_mhz", "memory", "max_allocation", "local_memory", "max_work_group",
@@ -118,6 +118,18 @@ def test_cache(folder):
     run("cache", "clear", env=place)
     equal(json.loads(run("cache", "--json", env=place).text)["files"], [])
     refused(3, "there is no cache folder that can be written", "cache", env=environment(TESSERA_CACHE="/dev/null/x", XDG_CACHE_HOME=None, HOME=None))
+
+
+def test_a_name_is_listed_once(folder):
+    """Of two models with one name, the one that the name opens is listed."""
+    own = copy_model(GOLDEN / "gpt2-tiny", folder / "mine" / "shakespeare")
+    env = environment(TESSERA_MODELS=f"{folder / 'mine'}:{PLAY.parent}")
+    told = {}
+    for model in json.loads(run("info", "--json", env=env).text):
+        assert model["name"] not in told, f"{model['name']} is listed twice"
+        told[model["name"]] = model["path"]
+    equal(told["shakespeare"], str(own))
+    equal(json.loads(run("info", "--json", "shakespeare", env=env).text)["path"], str(own))
 
 
 main(globals())
