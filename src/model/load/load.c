@@ -156,16 +156,16 @@ static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
     return TSR_OK;
 }
 
-/* The dtype of the largest stored array. */
+/* The dtype that most bytes of the files are stored in. */
 static tsr_dtype stored_dtype(const tsri_io_archive *archive) {
-    tsr_dtype dtype = TSR_F32;
-    uint64_t most = 0;
+    uint64_t bytes[TSR_GGML_Q6_K + 1] = {0};
+    tsr_dtype most = TSR_F32;
     for (size_t i = 0; i < archive->n_arrays; i++)
-        if (archive->arrays[i].bytes > most) {
-            most = archive->arrays[i].bytes;
-            dtype = archive->arrays[i].dtype;
-        }
-    return dtype;
+        bytes[archive->arrays[i].dtype] += archive->arrays[i].bytes;
+    for (int dtype = 0; dtype <= TSR_GGML_Q6_K; dtype++)
+        if (bytes[dtype] > bytes[most])
+            most = (tsr_dtype)dtype;
+    return most;
 }
 
 /* Chooses the dtype of keys and values: f16 where the weights have fewer bits than f32 and all of a

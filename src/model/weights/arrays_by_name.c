@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tensor/dtype.h"
 #include "tensor/quantize.h"
 
 #include <inttypes.h>
@@ -125,9 +126,26 @@ static tsr_status check_shape(const tsri_model_finder *finder, const tsri_io_arr
                           stack->head_size, needs);
 }
 
-static bool is_number(const tsri_io_array *array) {
-    return (array->dtype >= TSR_F32 && array->dtype <= TSR_F64) || array->dtype >= TSR_GGML_Q4_0 ||
-           array->n_divisors;
+static bool holds_numbers(tsr_dtype dtype) {
+    return (dtype >= TSR_F32 && dtype <= TSR_F64) || dtype >= TSR_GGML_Q4_0;
+}
+
+static tsr_status refuse_type(const tsri_model_finder *finder, const tsri_io_array *array,
+                              const char *name) {
+    char read[256] = "";
+    const char *last = NULL;
+    size_t n = 0;
+    for (int dtype = TSR_F32; dtype <= TSR_GGML_Q6_K; dtype++) {
+        const tsri_tensor_dtype *info = tsri_tensor_dtype_info((tsr_dtype)dtype);
+        if (!info || !holds_numbers((tsr_dtype)dtype))
+            continue;
+        if (last)
+            n += (size_t)snprintf(read + n, sizeof read - n, "%s%s", n ? ", " : "", last);
+        last = info->name;
+    }
+    return tsri_base_fail(
+        TSR_E_UNSUPPORTED, "%s: tensor \"%s\" is stored as %s; weights are read from %s and %s",
+        file_of(finder->weights->archive, array), name, array->type_name, read, last);
 }
 
 static tsr_status check_array(const tsri_model_finder *finder, const tsri_io_array *array,
@@ -137,12 +155,8 @@ static tsr_status check_array(const tsri_model_finder *finder, const tsri_io_arr
         return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is missing; %s needs it",
                               archive->path, name, finder->config_name);
     TRY(check_shape(finder, array, rank, dims));
-    if (!is_number(array))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: tensor \"%s\" is stored as %s; weights are read from "
-                              "floating-point and GGUF block types",
-                              file_of(archive, array), name, array->type_name);
-    return TSR_OK;
+    return holds_numbers(array->dtype) || array->n_divisors ? TSR_OK
+                                                            : refuse_type(finder, array, name);
 }
 
 static bool is_position(const tsri_model_spec *spec, uint32_t id) {

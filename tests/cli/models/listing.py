@@ -45,13 +45,14 @@ def test_a_model_without_tokenizer(_):
     assert "none: use --ids and --print-ids" in run("info", GOLDEN / "llama-tiny").text
 
 
-def gguf(path, words, merges):
-    """A GPT-2 of one layer, width 4, 2 heads, context 8, in float32, with a vocabulary of its own."""
+def gguf(path, words, merges, C=4, kinds=lambda name: None):
+    """A GPT-2 of one layer, width C, 2 heads, context 8, with a vocabulary of its own: in float32, or zeros of the kind of a matrix (ggml's number,
+    the numbers and the bytes of a block)."""
     text = lambda s: struct.pack("<Q", len(s.encode())) + s.encode()
     u32 = lambda v: struct.pack("<II", 4, v)
     string = lambda v: struct.pack("<I", 8) + text(v)
     strings = lambda v: struct.pack("<IIQ", 9, 8, len(v)) + b"".join(map(text, v))
-    C, F, V = 4, 16, len(words)
+    F, V = 16, len(words)
     held = {"general.architecture": string("gpt2"), "gpt2.context_length": u32(8), "gpt2.embedding_length": u32(C), "gpt2.block_count": u32(1),
             "gpt2.feed_forward_length": u32(F), "gpt2.attention.head_count": u32(2),
             "gpt2.attention.layer_norm_epsilon": struct.pack("<If", 6, 1e-5), "tokenizer.ggml.model": string("gpt2"),
@@ -65,8 +66,9 @@ def gguf(path, words, merges):
     data = b""
     for name, shape in shapes.items():
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
-        head += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, len(data))
-        block = struct.pack(f"<{count}f", *[((i * 37 + len(name)) % 19 - 9) / 10 for i in range(count)])
+        kind, numbers, size = (len(shape) > 1 and kinds(name)) or (0, 1, 4)
+        head += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, len(data))
+        block = bytes(count // numbers * size) if kind else struct.pack(f"<{count}f", *[((i * 37 + len(name)) % 19 - 9) / 10 for i in range(count)])
         data += block + bytes(-len(block) % 32)
     path.write_bytes(head + bytes(-len(head) % 32) + data)
     return path
@@ -81,6 +83,16 @@ def test_gguf(folder):
     equal(run("tokenize", "-m", model, given="ab ba\n").text, "4 3 2 1\n")
     said = run("generate", "-d", "reference", "-q", "-m", model, "--temp", "0", "-n", "3", "--ignore-eos", "ab").text
     assert set(said) <= set("ab \n<|endoftxt>"), said
+
+
+def test_gguf_of_several_types(folder):
+    """The type of most bytes is named, though the largest matrix has another; a type that is not read is told with those that are."""
+    words = ["<|endoftext|>", "a", "b", "\u0120", "ab"]
+    mixed = gguf(folder / "mixed.gguf", words, ["a b"], 32, lambda name: (8, 32, 34) if "qkv" in name else (1, 1, 2))
+    equal(json.loads(run("info", "--json", mixed).text)["stored"], "f16")
+    coarse = gguf(folder / "coarse.gguf", words, ["a b"], 256, lambda name: (11, 256, 110) if "qkv" in name else None)
+    refused(3, '"blk.0.attn_qkv.weight" is stored as q3_K; weights are read from f32, f16, bf16, f64, q4_0, q4_1, q5_0, q5_1, q8_0, q4_K, q5_K and q6_K',
+            "info", coarse)
 
 
 @larger("data/models/stories260k")
