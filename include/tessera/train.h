@@ -133,7 +133,8 @@ TSR_API void tsr_train_keys(void (*visit)(void *data, const char *name, const ch
                             void *data);
 
 /** Visits the bundled recipes that are found: the name of each, and its file.
- * error   TSR_E_HOST_MEMORY  there is too little memory */
+ * error   TSR_E_ARGUMENT     visit is NULL
+ *         TSR_E_HOST_MEMORY  there is too little memory */
 TSR_API tsr_status tsr_train_recipes(void (*visit)(void *data, const char *name, const char *path),
                                      void *data);
 

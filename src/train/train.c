@@ -110,6 +110,7 @@ static void values_of(const tsri_train_key *key, char *text, size_t size) {
 
 tsr_status tsr_train_recipes(void (*visit)(void *data, const char *name, const char *path),
                              void *data) {
+    TRY(NEED(visit));
     return tsri_train_recipe_visit(visit, data);
 }
 
