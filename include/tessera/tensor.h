@@ -32,7 +32,12 @@ typedef enum tsr_dtype {
     TSR_GGML_Q8_0 = 36,
     TSR_GGML_Q4_K = 37,
     TSR_GGML_Q5_K = 38,
-    TSR_GGML_Q6_K = 39
+    TSR_GGML_Q6_K = 39,
+    TSR_GGML_Q2_K = 40,
+    TSR_GGML_Q3_K = 41,
+    TSR_GGML_IQ4_NL = 42,
+    TSR_GGML_IQ4_XS = 43,
+    TSR_GGML_MXFP4 = 44
 } tsr_dtype;
 
 enum {

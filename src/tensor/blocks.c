@@ -130,16 +130,84 @@ static void unpack_q6_k(const uint8_t *p, float *y) {
     }
 }
 
-/* scales: the offsets of the halves in a block; the same offset twice where there is one. */
+/* scales and minima [16]: four bits each, the scale low | bit pairs [64] | d f16 | dmin f16. Of each
+ * half of 128 elements: 32 columns, four rows; a scale for 16 columns. */
+static void unpack_q2_k(const uint8_t *p, float *y) {
+    const float d = half_at(p + 80), dmin = half_at(p + 82);
+    for (int i = 0; i < SUPER; i++) {
+        const int scale = p[i / 16], pair = p[16 + i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+        y[i] = d * (float)(scale & 15) * (float)pair - dmin * (float)(scale >> 4);
+    }
+}
+
+/* high bits [32]: bit i of byte l for row i of 8 | bit pairs [64] as q2_K | scales [12]: 16 of six
+ * bits, the low four in the nibbles of bytes 0-7, the high two in bytes 8-11 | d f16 */
+static void unpack_q3_k(const uint8_t *p, float *y) {
+    const float d = half_at(p + 108);
+    const uint8_t *pairs = p + 32, *scales = p + 96;
+    for (int i = 0; i < SUPER; i++) {
+        const int part = i / 16, high = p[i % 32] >> i / 32 & 1;
+        const int scale = (scales[part % 8] >> part / 8 * 4 & 15) |
+                          (scales[8 + part % 4] >> part / 4 * 2 & 3) << 4;
+        const int pair = pairs[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+        y[i] = d * (float)(scale - 32) * (float)(pair - (high ? 0 : 4));
+    }
+}
+
+/* What the 16 codes of iq4_nl and iq4_xs stand for, and those of mxfp4, doubled. */
+static const int8_t nonlinear[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                     1,    13,   25,  38,  53,  69,  89,  113};
+static const int8_t e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+static void unpack_codes(const uint8_t *nibbles, const int8_t codes[16], float d, float *y) {
+    for (int j = 0; j < SMALL / 2; j++) {
+        y[j] = d * (float)codes[nibbles[j] & 15];
+        y[j + SMALL / 2] = d * (float)codes[nibbles[j] >> 4];
+    }
+}
+
+/* d f16 | nibbles as q4_0 */
+static void unpack_iq4_nl(const uint8_t *p, float *y) {
+    unpack_codes(p + 2, nonlinear, half_at(p), y);
+}
+
+/* d f16 | high bit pairs of 8 scales u16 | their low nibbles [4] | 8 times nibbles as q4_0 */
+static void unpack_iq4_xs(const uint8_t *p, float *y) {
+    const int pairs = p[2] | p[3] << 8;
+    for (int part = 0; part < 8; part++) {
+        const int scale = (p[4 + part / 2] >> part % 2 * 4 & 15) | (pairs >> 2 * part & 3) << 4;
+        unpack_codes(p + 8 + 16 * part, nonlinear, half_at(p) * (float)(scale - 32),
+                     y + SMALL * part);
+    }
+}
+
+/* e u8: the scale is 2^(e - 127), halved for the doubled codes | nibbles as q4_0 */
+static void unpack_mxfp4(const uint8_t *p, float *y) {
+    const uint32_t bits = p[0] < 2 ? UINT32_C(0x200000) << p[0] : (uint32_t)(p[0] - 1) << 23;
+    unpack_codes(p + 1, e2m1, tsri_tensor_from_bits(bits), y);
+}
+
+/* scales: the offsets of the halves in a block; the same offset twice where there is one. MXFP4's
+ * scale is an exponent instead: 255 is its NaN, and above 252 the largest code is infinite. */
+enum { EXPONENT = -1, MOST_EXPONENT = 252 };
 static const struct {
     tsr_dtype type;
     void (*unpack)(const uint8_t *, float *);
     int scales[2];
 } types[] = {
-    {TSR_GGML_Q8_0, unpack_q8_0, {0, 0}}, {TSR_GGML_Q4_0, unpack_q4_0, {0, 0}},
-    {TSR_GGML_Q4_1, unpack_q4_1, {0, 2}}, {TSR_GGML_Q5_0, unpack_q5_0, {0, 0}},
-    {TSR_GGML_Q5_1, unpack_q5_1, {0, 2}}, {TSR_GGML_Q4_K, unpack_q4_k, {0, 2}},
-    {TSR_GGML_Q5_K, unpack_q5_k, {0, 2}}, {TSR_GGML_Q6_K, unpack_q6_k, {208, 208}},
+    {TSR_GGML_Q8_0, unpack_q8_0, {0, 0}},
+    {TSR_GGML_Q4_0, unpack_q4_0, {0, 0}},
+    {TSR_GGML_Q4_1, unpack_q4_1, {0, 2}},
+    {TSR_GGML_Q5_0, unpack_q5_0, {0, 0}},
+    {TSR_GGML_Q5_1, unpack_q5_1, {0, 2}},
+    {TSR_GGML_Q4_K, unpack_q4_k, {0, 2}},
+    {TSR_GGML_Q5_K, unpack_q5_k, {0, 2}},
+    {TSR_GGML_Q6_K, unpack_q6_k, {208, 208}},
+    {TSR_GGML_Q2_K, unpack_q2_k, {80, 82}},
+    {TSR_GGML_Q3_K, unpack_q3_k, {108, 108}},
+    {TSR_GGML_IQ4_NL, unpack_iq4_nl, {0, 0}},
+    {TSR_GGML_IQ4_XS, unpack_iq4_xs, {0, 0}},
+    {TSR_GGML_MXFP4, unpack_mxfp4, {EXPONENT, EXPONENT}},
 };
 
 void tsri_tensor_unpack(tsr_dtype type, const void *blocks, float *out, size_t n) {
@@ -151,6 +219,11 @@ void tsri_tensor_unpack(tsr_dtype type, const void *blocks, float *out, size_t n
                 types[t].unpack(p, out + i);
 }
 
+static bool is_finite(const uint8_t *p, int scale) {
+    return scale == EXPONENT ? p[0] <= MOST_EXPONENT
+                             : (p[scale + 1] & 0x7c) != 0x7c; /* all exponent bits */
+}
+
 bool tsri_tensor_scales_finite(tsr_dtype type, const void *blocks, size_t n, size_t *bad) {
     const tsri_tensor_dtype *info = tsri_tensor_dtype_info(type);
     const uint8_t *p = blocks;
@@ -158,7 +231,7 @@ bool tsri_tensor_scales_finite(tsr_dtype type, const void *blocks, size_t n, siz
         if (types[t].type == type)
             for (size_t i = 0; i < n / (size_t)info->block; i++, p += info->bytes)
                 for (int s = 0; s < 2; s++)
-                    if ((p[types[t].scales[s] + 1] & 0x7c) == 0x7c) { /* all exponent bits */
+                    if (!is_finite(p, types[t].scales[s])) {
                         *bad = i;
                         return false;
                     }

@@ -23,6 +23,11 @@ static const struct {
     {TSR_GGML_Q4_K, {"q4_K", 0, 256, 144}},
     {TSR_GGML_Q5_K, {"q5_K", 0, 256, 176}},
     {TSR_GGML_Q6_K, {"q6_K", 0, 256, 210}},
+    {TSR_GGML_Q2_K, {"q2_K", 0, 256, 84}},
+    {TSR_GGML_Q3_K, {"q3_K", 0, 256, 110}},
+    {TSR_GGML_IQ4_NL, {"iq4_nl", 0, 32, 18}},
+    {TSR_GGML_IQ4_XS, {"iq4_xs", 0, 256, 136}},
+    {TSR_GGML_MXFP4, {"mxfp4", 0, 32, 17}},
 };
 
 const tsri_tensor_dtype *tsri_tensor_dtype_info(tsr_dtype dtype) {

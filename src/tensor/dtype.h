@@ -16,6 +16,8 @@ typedef struct tsri_tensor_dtype {
     int block, bytes;
 } tsri_tensor_dtype;
 
+enum { TSRI_TENSOR_DTYPES = TSR_GGML_MXFP4 + 1 }; /* all dtypes are below this */
+
 /* NULL for a number that is not a dtype. */
 const tsri_tensor_dtype *tsri_tensor_dtype_info(tsr_dtype dtype);
 

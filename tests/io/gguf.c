@@ -299,7 +299,7 @@ static void good(tsri_bytes *f) {
     forge_key(f, "empty", 9), forge_u32(f, 4), forge_u64(f, 0);
     forge_tensor(f, "a", 0, 0, 1, eight);
     forge_tensor(f, "q", 8, 64, 2, rows32);
-    forge_tensor(f, "x", 10, 192, 1, (const uint64_t[]){256});
+    forge_tensor(f, "x", 16, 192, 1, (const uint64_t[]){256});
     forge_tensor(f, "h", 30, 320, 3, (const uint64_t[]){2, 3, 1});
     forge_data(f, 64, 332);
 }
@@ -325,7 +325,7 @@ Test(gguf, a_good_file_is_read) {
     cr_expect_eq(got[0], 945.0f * 100, "%g", (double)got[0]);
     cr_expect_eq(tsri_io_read_as(a, q, TSR_F32, 16, 32, got), TSR_E_ARGUMENT);
     cr_expect_eq(tsri_io_read(a, x, 0, 4, got), TSR_E_UNSUPPORTED);
-    cr_expect_not_null(strstr(tsri_base_reported(), "\"x\" is stored as q2_K"));
+    cr_expect_not_null(strstr(tsri_base_reported(), "\"x\" is stored as iq2_xxs"));
     tsri_io_close(&a);
     tsri_base_bytes_clear(&file);
 }

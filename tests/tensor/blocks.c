@@ -16,10 +16,13 @@ static const struct {
     tsr_dtype dtype;
     int scales[2]; /* bytes of a block at which a half lies */
 } types[] = {
-    {"q8_0", TSR_GGML_Q8_0, {0, 0}}, {"q4_0", TSR_GGML_Q4_0, {0, 0}},
-    {"q4_1", TSR_GGML_Q4_1, {0, 2}}, {"q5_0", TSR_GGML_Q5_0, {0, 0}},
-    {"q5_1", TSR_GGML_Q5_1, {0, 2}}, {"q4_K", TSR_GGML_Q4_K, {0, 2}},
-    {"q5_K", TSR_GGML_Q5_K, {0, 2}}, {"q6_K", TSR_GGML_Q6_K, {208, 208}},
+    {"q8_0", TSR_GGML_Q8_0, {0, 0}},     {"q4_0", TSR_GGML_Q4_0, {0, 0}},
+    {"q4_1", TSR_GGML_Q4_1, {0, 2}},     {"q5_0", TSR_GGML_Q5_0, {0, 0}},
+    {"q5_1", TSR_GGML_Q5_1, {0, 2}},     {"q4_K", TSR_GGML_Q4_K, {0, 2}},
+    {"q5_K", TSR_GGML_Q5_K, {0, 2}},     {"q6_K", TSR_GGML_Q6_K, {208, 208}},
+    {"q2_K", TSR_GGML_Q2_K, {80, 82}},   {"q3_K", TSR_GGML_Q3_K, {108, 108}},
+    {"iq4_nl", TSR_GGML_IQ4_NL, {0, 0}}, {"iq4_xs", TSR_GGML_IQ4_XS, {0, 0}},
+    {"mxfp4", TSR_GGML_MXFP4, {-1, -1}}, /* an exponent */
 };
 
 static float want[8192], got[8192];
@@ -81,7 +84,10 @@ Test(tensor, infinite_and_nan_scales_are_found) {
             cr_expect(
                 tsri_tensor_scales_finite(types[t].dtype, zero, 3 * (size_t)info->block, &bad));
             const uint16_t scale = s ? 0xfc00 : 0x7e00;
-            memcpy(zero + 2 * info->bytes + types[t].scales[s], &scale, 2);
+            if (types[t].scales[s] < 0)
+                zero[2 * info->bytes] = s ? 253 : 255;
+            else
+                memcpy(zero + 2 * info->bytes + types[t].scales[s], &scale, 2);
             cr_expect(
                 !tsri_tensor_scales_finite(types[t].dtype, zero, 3 * (size_t)info->block, &bad));
             cr_expect_eq(bad, 2, "%s", types[t].name);

@@ -13,6 +13,7 @@
 #include "model/tokens/tokens.h"
 #include "model/weights/quantized.h"
 #include "run/context.h"
+#include "tensor/dtype.h"
 #include "tensor/shape.h"
 #include "text/tokenizer/languages.h"
 
@@ -158,11 +159,11 @@ static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
 
 /* The dtype that most bytes of the files are stored in. */
 static tsr_dtype stored_dtype(const tsri_io_archive *archive) {
-    uint64_t bytes[TSR_GGML_Q6_K + 1] = {0};
+    uint64_t bytes[TSRI_TENSOR_DTYPES] = {0};
     tsr_dtype most = TSR_F32;
     for (size_t i = 0; i < archive->n_arrays; i++)
         bytes[archive->arrays[i].dtype] += archive->arrays[i].bytes;
-    for (int dtype = 0; dtype <= TSR_GGML_Q6_K; dtype++)
+    for (int dtype = 0; dtype < TSRI_TENSOR_DTYPES; dtype++)
         if (bytes[dtype] > bytes[most])
             most = (tsr_dtype)dtype;
     return most;

@@ -135,7 +135,7 @@ static tsr_status refuse_type(const tsri_model_finder *finder, const tsri_io_arr
     char read[256] = "";
     const char *last = NULL;
     size_t n = 0;
-    for (int dtype = TSR_F32; dtype <= TSR_GGML_Q6_K; dtype++) {
+    for (int dtype = TSR_F32; dtype < TSRI_TENSOR_DTYPES; dtype++) {
         const tsri_tensor_dtype *info = tsri_tensor_dtype_info((tsr_dtype)dtype);
         if (!info || !holds_numbers((tsr_dtype)dtype))
             continue;

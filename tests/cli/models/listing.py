@@ -90,9 +90,21 @@ def test_gguf_of_several_types(folder):
     words = ["<|endoftext|>", "a", "b", "\u0120", "ab"]
     mixed = gguf(folder / "mixed.gguf", words, ["a b"], 32, lambda name: (8, 32, 34) if "qkv" in name else (1, 1, 2))
     equal(json.loads(run("info", "--json", mixed).text)["stored"], "f16")
-    coarse = gguf(folder / "coarse.gguf", words, ["a b"], 256, lambda name: (11, 256, 110) if "qkv" in name else None)
-    refused(3, '"blk.0.attn_qkv.weight" is stored as q3_K; weights are read from f32, f16, bf16, f64, q4_0, q4_1, q5_0, q5_1, q8_0, q4_K, q5_K and q6_K',
+    coarse = gguf(folder / "coarse.gguf", words, ["a b"], 256, lambda name: (21, 256, 110) if "qkv" in name else None)
+    refused(3, "\"blk.0.attn_qkv.weight\" is stored as iq3_s; weights are read from f32, f16, bf16, f64, q4_0, q4_1, q5_0, q5_1, q8_0, q4_K, q5_K, q6_K, "
+            "q2_K, q3_K, iq4_nl, iq4_xs and mxfp4",
             "info", coarse)
+
+
+def test_gguf_of_each_block_type(folder):
+    """What the blocks hold is tested in tests/tensor/blocks.c."""
+    for name, kind, numbers, size in (("q4_0", 2, 32, 18), ("q4_1", 3, 32, 20), ("q5_0", 6, 32, 22), ("q5_1", 7, 32, 24), ("q8_0", 8, 32, 34),
+                                      ("q2_K", 10, 256, 84), ("q3_K", 11, 256, 110), ("q4_K", 12, 256, 144), ("q5_K", 13, 256, 176),
+                                      ("q6_K", 14, 256, 210), ("iq4_nl", 20, 32, 18), ("iq4_xs", 23, 256, 136), ("mxfp4", 39, 32, 17)):
+        of = lambda matrix: None if "ffn_down" in matrix else (kind, numbers, size)
+        model = gguf(folder / f"{name}.gguf", ["<|endoftext|>", "a", "b", "\u0120", "ab"], ["a b"], 256, of)
+        equal(json.loads(run("info", "--json", model).text)["stored"], name)
+        run("generate", "-d", "reference", "-q", "-m", model, "--temp", "0", "-n", "1", "ab")
 
 
 @larger("data/models/stories260k")
