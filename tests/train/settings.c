@@ -139,6 +139,9 @@ Test(train, settings_that_contradict_each_other) {
         {{{"max_steps", "0"}, {"num_train_epochs", "0"}}, "above 0"},
         {{{"metric_for_best_model", "accuracy"}, {"seed", "1"}}, "only classifiers"},
         {{{"nesterov", "true"}, {"optim", "sgd"}}, "momentum"},
+        {{{"shards", "6"}, {"gradient_accumulation_steps", "6"}}, "a power of two"},
+        {{{"shards", "4"}, {"per_device_train_batch_size", "3"}}, "the 3 sequences"},
+        {{{"shards", "4"}, {"gradient_accumulation_steps", "6"}}, "gradient_accumulation_steps=6"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tsri_train_settings s = fresh();
@@ -147,6 +150,17 @@ Test(train, settings_that_contradict_each_other) {
         cr_expect_eq(tsri_train_settings_check(&s, TSRI_OBJECTIVE_NEXT), TSR_E_ARGUMENT);
         cr_expect_not_null(strstr(tsri_base_reported(), rows[i].fragment), "%s",
                            tsri_base_reported());
+    }
+}
+
+Test(train, settings_shards_by_default_are_whole_batches) {
+    static const int64_t rows[][2] = {{1, 1}, {2, 2}, {6, 2}, {8, 8}, {12, 4}, {60, 4}, {64, 8}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_train_settings s = fresh();
+        s.gradient_accumulation_steps = rows[i][0];
+        cr_expect_eq(tsri_train_settings_shards(&s), rows[i][1]);
+        s.shards = 1;
+        cr_expect_eq(tsri_train_settings_shards(&s), 1);
     }
 }
 

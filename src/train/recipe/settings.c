@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@
 #define SIZE 1048576
 #define FREE TSRI_TRAIN_FREE
 
+enum { TSRI_TRAIN_MOST_SHARDS = 1024, DEFAULT_SHARDS = 8 };
+
 /* Where Hugging Face's TrainingArguments have such a key, name and initial value are theirs. Words
  * are in the order of their enums. */
 static const tsri_train_key keys[] = {
@@ -38,6 +41,8 @@ static const tsri_train_key keys[] = {
     INT(per_device_eval_batch_size, "0", 0, SIZE, 0,
         "sequences in a batch of validation, run as many at a time as fit; 0: as in training"),
     INT(gradient_accumulation_steps, "1", 1, SIZE, 0, "batches for each update"),
+    INT(shards, "0", 0, TSRI_TRAIN_MOST_SHARDS, 0,
+        "parts of an update that are summed apart, then in pairs; 0: up to 8, whole batches"),
     INT(block_size, "0", 0, SIZE, 0,
         "the most tokens of a sequence; 0: the model's context, at most 1024"),
     INT(target_block_size, "0", 0, SIZE, 0, "the most tokens of a translation; 0: block_size"),
@@ -107,6 +112,34 @@ static tsr_status refuse(const char *sentence) {
     return tsri_base_fail(TSR_E_ARGUMENT, "%s", sentence);
 }
 
+int64_t tsri_train_settings_shards(const tsri_train_settings *s) {
+    int64_t n = 1;
+    while (n < DEFAULT_SHARDS && s->gradient_accumulation_steps % (2 * n) == 0)
+        n *= 2;
+    return s->shards ? s->shards : n;
+}
+
+/* A shard is one or more batches, or a part of one. */
+static tsr_status check_shards(const tsri_train_settings *s) {
+    const int64_t n = s->shards, batches = s->gradient_accumulation_steps,
+                  most = batches * s->per_device_train_batch_size;
+    if (n & (n - 1))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "shards=%" PRId64 ": give a power of two (1, 2, 4, ... %d)", n,
+                              TSRI_TRAIN_MOST_SHARDS);
+    if (n > most)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "shards=%" PRId64 " is above the %" PRId64
+                              " sequences of an update; give at most as many",
+                              n, most);
+    if (n && batches % n && n % batches)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "shards=%" PRId64 " does not fit gradient_accumulation_steps=%" PRId64
+                              ": one of them must be a multiple of the other",
+                              n, batches);
+    return TSR_OK;
+}
+
 void tsri_train_settings_training(const tsri_train_settings *s, tsri_training_objective objective,
                                   bool head_only, tsri_training_options *out) {
     const bool distil = *s->distill_from, toward = *s->kl_to;
@@ -154,7 +187,7 @@ tsr_status tsri_train_settings_check(const tsri_train_settings *s,
         return refuse("metric_for_best_model=accuracy: only classifiers have it; use loss");
     if (s->nesterov && s->momentum <= 0)
         return refuse("nesterov=true needs momentum above 0");
-    return TSR_OK;
+    return check_shards(s);
 }
 
 /* Whether a run may be made longer: its learning rate does not depend on the number of steps. */

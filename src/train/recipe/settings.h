@@ -77,7 +77,8 @@ typedef struct tsri_train_settings {
     double warmup_ratio;
     int64_t max_steps;
     double num_train_epochs;
-    int64_t per_device_train_batch_size, per_device_eval_batch_size, gradient_accumulation_steps;
+    int64_t per_device_train_batch_size, per_device_eval_batch_size, gradient_accumulation_steps,
+        shards;
     int64_t block_size, target_block_size;
     bool pack;
     int optim; /* tsri_training_optimizer */
@@ -102,6 +103,8 @@ typedef struct tsri_train_settings {
 } tsri_train_settings;
 
 const tsri_train_keys *tsri_train_settings_keys(void);
+/* The shards of an update: the setting, or its default. */
+int64_t tsri_train_settings_shards(const tsri_train_settings *settings);
 /* The options of a training step that these settings give. */
 void tsri_train_settings_training(const tsri_train_settings *settings,
                                   tsri_training_objective objective, bool head_only,

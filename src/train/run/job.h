@@ -7,6 +7,7 @@
  *     setup.c         does everything before the first step: OUT, model, data, teacher, memory,
  *                     checkpoint
  *     loop.c          runs steps, validations, checkpoints
+ *     gradients.c     runs the batches of a step, shard by shard
  *     validation.c    measures the model on data that it does not learn from
  *     sample.c        shows what the model says now
  *     progress.c      tells the caller what happens
@@ -93,9 +94,15 @@ void tsri_train_output_undo(const tsri_train_job *job);
 tsr_status tsri_train_set_up(tsri_train_job *job);
 void tsri_train_job_clear(tsri_train_job *job);
 
-/* ---- loop.c, validation.c, sample.c ---- */
+/* ---- loop.c, gradients.c, validation.c, sample.c ---- */
 
 tsr_status tsri_train_loop(tsri_train_job *job);
+/* The gradients of the next step, the mean loss of its batches, and the tokens that they have. *done
+ * false: `progress` asked to stop before they were complete. */
+tsr_status tsri_train_gradients(tsri_train_job *job, tsri_training_loss *loss, int64_t *tokens,
+                                bool *done);
+/* The most sequences that are learned from at once. */
+int32_t tsri_train_rows(const tsri_train_job *job);
 /* The mean loss over the targets of the validation; a classifier's accuracy, else NAN. */
 tsr_status tsri_train_validate(tsri_train_job *job, double *loss, double *accuracy);
 /* Appends a sample of what the model says; appends nothing where the model has no tokenizer. */

@@ -26,13 +26,6 @@ typedef struct pace {
     double seconds_then, a_second; /* seconds at that line; tokens a second since */
 } pace;
 
-static int64_t tokens_of(const tsri_training_batch *batch) {
-    int64_t n = 0;
-    for (int32_t b = 0; b < batch->B; b++)
-        n += batch->len[b] + (batch->S ? batch->source_len[b] : 0);
-    return n;
-}
-
 /* Says for a message where the steps so far are kept. */
 static void last_good(const tsri_train_job *job, char *text, size_t size) {
     if (job->saved > 0)
@@ -55,35 +48,12 @@ static tsr_status fail_number(const tsri_train_job *job, const outcome *o, const
                           job->at.step + 1, o->loss.loss, what, kept);
 }
 
-/* The gradients of a step's batches. *done false: `progress` asked to stop before they were
- * complete. */
-static tsr_status gradients(tsri_train_job *job, outcome *o, bool *done) {
-    const int64_t n = job->settings.gradient_accumulation_steps;
-    for (int64_t i = 0; i < n; i++) {
-        const uint64_t index = (uint64_t)(job->at.step * n + i);
-        tsri_training_batch batch;
-        tsri_training_loss loss;
-        TRY(tsri_train_data_batch(job->data, index, &batch));
-        if (job->teacher)
-            TRY(tsri_train_teacher_run(job->teacher, &batch));
-        TRY(tsri_training_gradients(job->training, &batch, i == 0, 1 / (double)n, index, &loss));
-        o->loss.loss += loss.loss / (double)n;
-        o->loss.hard += loss.hard / (double)n;
-        o->loss.kl += loss.kl / (double)n;
-        o->tokens += tokens_of(&batch);
-        if (i + 1 < n && tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_BATCH}))
-            return TSR_OK;
-    }
-    *done = true;
-    return TSR_OK;
-}
-
 /* One update; *done false: the step was given up before it. */
 static tsr_status step(tsri_train_job *job, outcome *o, bool *done) {
     const char *culprit = NULL;
     *o = (outcome){.rate = tsri_train_rate(&job->settings, job->at.step, job->steps)};
     *done = false;
-    TRY(gradients(job, o, done));
+    TRY(tsri_train_gradients(job, &o->loss, &o->tokens, done));
     if (!*done)
         return TSR_OK;
     TRY(tsri_training_norm(job->training, &o->norm, &culprit));

@@ -44,6 +44,8 @@ static tsr_status make_training(tsri_train_job *job) {
     const bool head = json_is_true(json_object_get(job->run, "head_only"));
     tsri_training_options options;
     tsri_train_settings_training(&job->settings, job->objective, head, &options);
+    while (tsri_train_settings_shards(&job->settings) >> options.levels > 1)
+        options.levels++;
     return tsri_training_create(job->model, job->device, &options, &job->training);
 }
 
@@ -105,9 +107,10 @@ static tsr_status make_plan(tsri_train_job *job) {
         larger(&p->T, T);
         larger(&p->S, S);
     }
-    TRY(tsri_training_announce(job->training, p->B, p->T, p->S,
+    const int32_t rows = tsri_train_rows(job);
+    TRY(tsri_training_announce(job->training, rows, p->T, p->S,
                                job->validation ? (const int32_t[]){B, T, S} : NULL));
-    TRY(tsri_training_reserve(job->training, p->B, p->T, p->S));
+    TRY(tsri_training_reserve(job->training, rows, p->T, p->S));
     if (job->validation)
         TRY(tsri_training_reserve_validation(job->training, B, T, S));
     tsri_training_memory_of(job->training, &memory);

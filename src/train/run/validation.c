@@ -7,21 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sequences first .. first + n - 1 of a batch. */
-static tsri_training_batch part_of(const tsri_training_batch *all, int32_t first, int32_t n,
-                                   bool classify) {
-    tsri_training_batch part = *all;
-    const int64_t t = (int64_t)first * all->T, s = (int64_t)first * all->S;
-    part.B = n;
-    part.ids += t;
-    part.len += first;
-    part.targets += classify ? first : t;
-    part.types = all->types ? all->types + t : NULL;
-    part.source = all->S ? all->source + s : NULL;
-    part.source_len = all->S ? all->source_len + first : NULL;
-    return part;
-}
-
 /* Counts the sequences for which the right label is the likeliest. */
 static tsr_status count_right(tsri_train_job *job, const tsri_training_batch *batch, int32_t labels,
                               float *logits, int64_t *right) {
@@ -47,8 +32,8 @@ static tsr_status add_batch(tsri_train_job *job, const tsri_training_batch *batc
                             float *logits, tally *so_far) {
     for (int32_t first = 0; first < batch->B && !job->stop; first += job->plan.B) {
         const int32_t left = batch->B - first;
-        const tsri_training_batch part =
-            part_of(batch, first, left < job->plan.B ? left : job->plan.B, labels > 0);
+        const tsri_training_batch part = tsri_training_part_of(
+            job->training, batch, first, left < job->plan.B ? left : job->plan.B);
         tsri_training_loss loss;
         TRY(tsri_training_evaluate(job->training, &part, &loss));
         if (labels > 0)

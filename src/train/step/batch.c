@@ -206,7 +206,7 @@ static double mean(const float *losses, int64_t rows, int64_t counted) {
 
 /* Runs the plan and reads the losses; `soft`: also the divergence from the teacher. */
 static tsr_status run_losses(tsri_training *t, tsri_training_pass pass, batch_run *run, bool soft,
-                             tsri_training_loss *out) {
+                             int64_t counted, tsri_training_loss *out) {
     tsri_run_plan *plan = NULL;
     const size_t bytes = (size_t)run->rows * sizeof(float);
     tsri_run_binding outputs[2];
@@ -218,17 +218,31 @@ static tsr_status run_losses(tsri_training *t, tsri_training_pass pass, batch_ru
     }
     TRY(tsri_training_plan_of(t, run->set, pass, run->most, &plan));
     TRY(tsri_run_execute(plan, run->sizes, run->inputs, run->n_inputs, outputs, soft ? 2 : 1));
-    out->hard = mean(t->in.losses[0], run->rows, out->counted);
-    out->kl = soft ? mean(t->in.losses[1], run->rows, out->counted) : 0;
+    out->hard = mean(t->in.losses[0], run->rows, counted);
+    out->kl = soft ? mean(t->in.losses[1], run->rows, counted) : 0;
     out->loss = (double)t->options.hard * out->hard + (double)t->options.kl * out->kl;
     return TSR_OK;
 }
 
-static int64_t count_targets(const tsri_training *t, const tsri_training_batch *batch) {
+int64_t tsri_training_count_targets(const tsri_training *t, const tsri_training_batch *batch) {
     int64_t counted = 0;
     for (int64_t i = 0; i < target_count(t, batch); i++)
         counted += batch->targets[i] != TSRI_TRAINING_IGNORE;
     return counted;
+}
+
+tsri_training_batch tsri_training_part_of(const tsri_training *t, const tsri_training_batch *all,
+                                          int32_t first, int32_t n) {
+    tsri_training_batch part = *all;
+    const int64_t at = (int64_t)first * all->T, s = (int64_t)first * all->S;
+    part.B = n;
+    part.ids += at;
+    part.len += first;
+    part.targets += t->options.objective == TSRI_OBJECTIVE_CLASSIFY ? first : at;
+    part.types = all->types ? all->types + at : NULL;
+    part.source = all->S ? all->source + s : NULL;
+    part.source_len = all->S ? all->source_len + first : NULL;
+    return part;
 }
 
 tsr_status tsri_training_gradients(tsri_training *t, const tsri_training_batch *batch, bool first,
@@ -238,8 +252,9 @@ tsr_status tsri_training_gradients(tsri_training *t, const tsri_training_batch *
     if (t->options.teacher && !batch->teacher)
         return tsri_base_fail(TSR_E_ARGUMENT, "a batch lacks the teacher's logits");
     TRY(bind_targets(t, &run));
-    *out = (tsri_training_loss){.counted = count_targets(t, batch)};
-    const double row = out->counted ? share / (double)out->counted : 0;
+    *out = (tsri_training_loss){.counted = tsri_training_count_targets(t, batch)};
+    const int64_t counted = batch->counted ? batch->counted : out->counted;
+    const double row = counted ? share / (double)counted : 0;
     t->in.hard = (float)(row * (double)t->options.hard);
     t->in.soft = (float)(row * (double)t->options.kl);
     t->in.beta = first ? 0 : 1;
@@ -251,7 +266,7 @@ tsr_status tsri_training_gradients(tsri_training *t, const tsri_training_batch *
     bind(&run, TSRI_INPUT_SOFT, &t->in.soft, 1);
     bind(&run, TSRI_INPUT_BETA, &t->in.beta, 1);
     bind(&run, TSRI_INPUT_SEED, t->in.seed, 4);
-    return run_losses(t, TSRI_PASS_LEARN, &run, t->options.kl > 0, out);
+    return run_losses(t, TSRI_PASS_LEARN, &run, t->options.kl > 0, counted, out);
 }
 
 tsr_status tsri_training_evaluate(tsri_training *t, const tsri_training_batch *batch,
@@ -259,8 +274,9 @@ tsr_status tsri_training_evaluate(tsri_training *t, const tsri_training_batch *b
     batch_run run;
     TRY(begin_batch(t, batch, &run));
     TRY(bind_targets(t, &run));
-    *out = (tsri_training_loss){.counted = count_targets(t, batch)};
-    TRY(run_losses(t, TSRI_PASS_EVALUATE, &run, t->options.kl > 0 && !t->options.teacher, out));
+    *out = (tsri_training_loss){.counted = tsri_training_count_targets(t, batch)};
+    TRY(run_losses(t, TSRI_PASS_EVALUATE, &run, t->options.kl > 0 && !t->options.teacher,
+                   out->counted, out));
     out->loss = out->hard;
     return TSR_OK;
 }

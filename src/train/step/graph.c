@@ -64,8 +64,8 @@ static tsr_status list_parameters(tsri_training *t, const tsri_graph *graph) {
 }
 
 /* A state of a parameter, named like "layers.0.qkv.weight/m". */
-static tsri_value leaf(tsri_graph *graph, const tsri_training_parameter *p,
-                       tsri_training_part part) {
+tsri_value tsri_training_leaf(tsri_graph *graph, const tsri_training_parameter *p,
+                              tsri_training_part part) {
     static const char *const ends[] = {[TSRI_PART_VALUE] = "",
                                        [TSRI_PART_GRADIENT] = "/gradient",
                                        [TSRI_PART_FIRST] = "/m",
@@ -73,7 +73,10 @@ static tsri_value leaf(tsri_graph *graph, const tsri_training_parameter *p,
                                        [TSRI_PART_ROUNDED] = ""};
     const tsr_dim dims[] = {tsri_tensor_const(p->dims[0]), tsri_tensor_const(p->dims[1])};
     char name[128];
-    snprintf(name, sizeof name, "%s%s", p->name, ends[part]);
+    if (part >= TSRI_PART_SHARDS)
+        snprintf(name, sizeof name, "%s/shards.%d", p->name, 1 << (part - TSRI_PART_SHARDS));
+    else
+        snprintf(name, sizeof name, "%s%s", p->name, ends[part]);
     return tsri_graph_leaf(graph, TSR_KIND_STATE, tsri_training_parameter_state(p->number, part),
                            name, part == TSRI_PART_ROUNDED ? TSR_BF16 : TSR_F32, p->rank, dims);
 }
@@ -99,8 +102,8 @@ static tsr_status add_gradients(tsri_training *t, tsri_graph *graph) {
     for (size_t i = 0; i < t->n_parameters; i++) {
         const tsri_training_parameter *p = &t->parameters[i];
         parameters[i] = (tsri_graph_parameter){
-            .leaf = leaf(graph, p, p->rounded ? TSRI_PART_ROUNDED : TSRI_PART_VALUE),
-            .gradient = leaf(graph, p, TSRI_PART_GRADIENT)};
+            .leaf = tsri_training_leaf(graph, p, p->rounded ? TSRI_PART_ROUNDED : TSRI_PART_VALUE),
+            .gradient = tsri_training_leaf(graph, p, TSRI_PART_GRADIENT)};
     }
     if (t->options.hard > 0)
         seeds[wanted.n_seeds++] = (tsri_graph_seed){output_of(graph, TSRI_OUTPUT_HARD),
@@ -128,7 +131,8 @@ static tsr_status build_norms(tsri_training *t) {
         tsri_value none = TSRI_GRAPH_NONE;
         tsri_graph_scope(graph, 0, p->name);
         tsri_graph_op(graph, TSR_OP_SUMSQ, &attrs,
-                      (tsri_value[]){sums, leaf(graph, p, TSRI_PART_GRADIENT)}, 2, 0, &none);
+                      (tsri_value[]){sums, tsri_training_leaf(graph, p, TSRI_PART_GRADIENT)}, 2, 0,
+                      &none);
     }
     return tsri_graph_status(graph);
 }
@@ -140,12 +144,13 @@ static void add_adamw(tsri_graph *graph, const tsri_training_options *options,
                                    .beta2 = options->beta2,
                                    .eps = options->eps,
                                    .decay = p->rank >= 2 ? options->decay : 0.0f};
-    const tsri_value in[] = {leaf(graph, p, TSRI_PART_VALUE),
-                             leaf(graph, p, TSRI_PART_FIRST),
-                             leaf(graph, p, TSRI_PART_SECOND),
-                             leaf(graph, p, TSRI_PART_GRADIENT),
+    const tsri_value in[] = {tsri_training_leaf(graph, p, TSRI_PART_VALUE),
+                             tsri_training_leaf(graph, p, TSRI_PART_FIRST),
+                             tsri_training_leaf(graph, p, TSRI_PART_SECOND),
+                             tsri_training_leaf(graph, p, TSRI_PART_GRADIENT),
                              rates,
-                             p->rounded ? leaf(graph, p, TSRI_PART_ROUNDED) : TSRI_GRAPH_NONE};
+                             p->rounded ? tsri_training_leaf(graph, p, TSRI_PART_ROUNDED)
+                                        : TSRI_GRAPH_NONE};
     tsri_value none = TSRI_GRAPH_NONE;
     tsri_graph_op(graph, TSR_OP_ADAMW, &attrs, in, 6, 0, &none);
 }
@@ -156,11 +161,11 @@ static void add_sgd(tsri_graph *graph, const tsri_training_options *options,
                                  .nesterov = options->nesterov,
                                  .momentum = options->momentum,
                                  .decay = p->rank >= 2 ? options->decay : 0.0f};
-    const tsri_value in[] = {leaf(graph, p, TSRI_PART_VALUE),
-                             options->momentum > 0 ? leaf(graph, p, TSRI_PART_FIRST)
-                                                   : TSRI_GRAPH_NONE,
-                             leaf(graph, p, TSRI_PART_GRADIENT), rates,
-                             p->rounded ? leaf(graph, p, TSRI_PART_ROUNDED) : TSRI_GRAPH_NONE};
+    const tsri_value in[] = {
+        tsri_training_leaf(graph, p, TSRI_PART_VALUE),
+        options->momentum > 0 ? tsri_training_leaf(graph, p, TSRI_PART_FIRST) : TSRI_GRAPH_NONE,
+        tsri_training_leaf(graph, p, TSRI_PART_GRADIENT), rates,
+        p->rounded ? tsri_training_leaf(graph, p, TSRI_PART_ROUNDED) : TSRI_GRAPH_NONE};
     tsri_value none = TSRI_GRAPH_NONE;
     tsri_graph_op(graph, TSR_OP_SGD, &attrs, in, 5, 0, &none);
 }

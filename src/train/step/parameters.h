@@ -13,9 +13,11 @@ typedef enum tsri_training_part {
     TSRI_PART_FIRST,   /* first moment; with sgd, the velocity */
     TSRI_PART_SECOND,  /* second moment */
     TSRI_PART_ROUNDED, /* bf16, what the forward pass reads */
-    TSRI_PARTS = 8
+    TSRI_PART_SHARDS,  /* from here on, one a level: sums of the gradients of 1, 2, 4, ... shards */
+    TSRI_PARTS = 16
 } tsri_training_part;
 
+enum { TSRI_MOST_LEVELS = TSRI_PARTS - TSRI_PART_SHARDS };
 enum { TSRI_ADAPTER_PARTS = 1 + TSRI_MODEL_MAX_PARTS }; /* A, and a B for each array */
 
 uint32_t tsri_training_parameter_state(uint32_t parameter, tsri_training_part part);

@@ -94,7 +94,8 @@ tsr_status tsri_training_set_for(tsri_training *t, int32_t T, tsri_training_set 
     TRY(tsri_base_new(1, sizeof **out, out));
     (*out)->steps = steps;
     t->sets[t->n_sets++] = *out;
-    return tsri_training_begin_set(t, *out);
+    TRY(tsri_training_begin_set(t, *out));
+    return t->n_sets == 1 ? tsri_training_build_tree(t) : TSR_OK;
 }
 
 tsri_training_objective tsri_training_objective_of(const tsri_model *model) {
@@ -149,6 +150,8 @@ void tsri_training_destroy(tsri_training **training) {
         drop_plan(t, &t->sets[i]->logits);
         free(t->sets[i]);
     }
+    for (int i = 0; i <= TSRI_MOST_LEVELS; i++)
+        drop_plan(t, &t->tree[i]);
     drop_plan(t, &t->norms);
     drop_plan(t, &t->update);
     tsri_run_destroy(&t->run);
@@ -275,7 +278,7 @@ void tsri_training_memory_of(const tsri_training *t, tsri_training_memory *out) 
         const tsri_training_parameter *p = &t->parameters[i];
         const uint64_t n = (uint64_t)p->elements;
         out->parameters += n * (p->rounded ? 6 : 4);
-        out->gradients += n * 4;
+        out->gradients += n * 4 * (1 + (uint64_t)t->options.levels);
         out->optimizer += n * 4 * tsri_training_moments(t);
     }
 }
@@ -285,6 +288,9 @@ static tsr_status make_learning_plans(tsri_training *t, bool ahead) {
     tsri_run_plan *plan = NULL;
     TRY(tsri_training_set_for(t, t->most[1], &set));
     TRY(fit_plan(t, set, TSRI_PASS_LEARN, t->most, ahead, &plan));
+    for (int i = 0; t->options.levels && i <= t->options.levels; i++)
+        if (!t->tree[i].plan)
+            TRY(prepare(t, &t->tree[i], 1, 1, 1, 1, ahead));
     if (!t->norms.plan)
         TRY(prepare(t, &t->norms, 1, 1, 1, 1, ahead));
     if (!t->update.plan)
@@ -328,9 +334,22 @@ tsr_status tsri_training_reserve_validation(tsri_training *t, int32_t B, int32_t
     return make_validation_plans(t, (const int32_t[]){B, T, S}, false);
 }
 
-/* ---- norm and update ---- */
+/* ---- shards, norm and update ---- */
 
 static const int64_t ones[TSR_SYMBOLS] = {1, 1, 1, 1, 1};
+
+tsr_status tsri_training_end_shard(tsri_training *t, uint32_t shard) {
+    static const float nothing = 0; /* of what a level held */
+    const tsri_run_binding input = {
+        .id = TSRI_INPUT_BETA, .data = (void *)(uintptr_t)&nothing, .bytes = sizeof nothing};
+    int complete = 0; /* levels: as many as the number of the shard ends in ones */
+    while (shard >> complete & 1)
+        complete++;
+    if (!t->options.levels)
+        return TSR_OK;
+    return tsri_run_execute(t->tree[complete].plan, ones, &input, complete < t->options.levels,
+                            NULL, 0);
+}
 
 tsr_status tsri_training_norm(tsri_training *t, double *norm, const char **culprit) {
     double all = 0;

@@ -55,6 +55,7 @@ typedef struct tsri_training_options {
     bool checkpointing; /* activations of a layer are computed again for its backward pass */
     int32_t lora_rank;
     float lora_alpha;
+    int32_t levels; /* a step has 2^levels shards: tsri_training_end_shard */
 } tsri_training_options;
 
 /* What is learned from at once. Row-major. Padding follows each sequence and may have any id. */
@@ -67,10 +68,11 @@ typedef struct tsri_training_batch {
     const int32_t *source, *source_len; /* [B,S], [B] input of an encoder-decoder's encoder */
     /* [B,T,V]; masked: [targets,V], in their order; classify: [B,labels]; or NULL */
     const float *teacher;
+    int64_t counted; /* targets of the batch that this is a part of; 0: it is whole */
 } tsri_training_batch;
 
 typedef struct tsri_training_loss {
-    double loss;     /* mean of the loss over the counted targets */
+    double loss;     /* mean of the loss over the counted targets; of a part: its share of it */
     double hard, kl; /* its parts, without their weights; label smoothing belongs to hard */
     int64_t counted; /* targets */
 } tsri_training_loss;
@@ -115,6 +117,16 @@ void tsri_training_memory_of(const tsri_training *training, tsri_training_memory
 tsr_status tsri_training_gradients(tsri_training *training, const tsri_training_batch *batch,
                                    bool first, double share, uint64_t draw,
                                    tsri_training_loss *out);
+/* Ends shard number `shard` of a step, from 0 on. Gradients are those of this shard alone; after the
+ * last shard they are the sum of all, added in pairs by a binary tree. */
+tsr_status tsri_training_end_shard(tsri_training *training, uint32_t shard);
+/* The targets of a batch that count in the loss. */
+int64_t tsri_training_count_targets(const tsri_training *training,
+                                    const tsri_training_batch *batch);
+/* Sequences first .. first + n - 1 of a batch without a teacher. */
+tsri_training_batch tsri_training_part_of(const tsri_training *training,
+                                          const tsri_training_batch *batch, int32_t first,
+                                          int32_t n);
 /* The square root of the sum of squares of all gradients. *culprit: the first parameter, in the
  * model's order, whose gradient is not finite, or NULL. */
 tsr_status tsri_training_norm(tsri_training *training, double *norm, const char **culprit);

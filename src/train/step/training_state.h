@@ -54,6 +54,7 @@ struct tsri_training {
     tsri_training_set **sets; /* one set; for a recurrent decoder, one for each number of steps */
     size_t n_sets, sets_room;
     tsri_training_plan norms, update;
+    tsri_training_plan tree[TSRI_MOST_LEVELS + 1]; /* by the levels that a shard's end adds up */
     tsri_training_parameter *parameters;
     size_t n_parameters, parameters_room;
     uint32_t n_sums;
@@ -65,6 +66,10 @@ struct tsri_training {
 /* graph.c: makes the set's graph for learning. The first call also lists the parameters and makes
  * the graphs of norm and update. */
 tsr_status tsri_training_begin_set(tsri_training *training, tsri_training_set *set);
+tsri_value tsri_training_leaf(tsri_graph *graph, const tsri_training_parameter *parameter,
+                              tsri_training_part part);
+/* tree.c: makes the graphs that add shards up. */
+tsr_status tsri_training_build_tree(tsri_training *training);
 /* Makes a graph of the forward pass alone. */
 tsr_status tsri_training_graph(const tsri_training *training, tsri_training_pass pass,
                                int32_t steps, tsri_graph **out);

@@ -45,6 +45,16 @@ def test_accumulation_and_another_optimizer_go_on_too(folder):
     assert result(folder / "one", 6) == result(folder / "two", 6)
 
 
+def test_shards_of_parts_of_batches_go_on_too(folder):
+    model, text = make(folder)
+    more = (*every(3), "--set", "gradient_accumulation_steps=2", "--set", "shards=8", "--set", "max_grad_norm=0.1")
+    run(*command(model, text, folder / "one", 6, *more))
+    run(*command(model, text, folder / "two", 3, *more))
+    run(*command(model, text, folder / "two", 6, *more, "--resume"))
+    assert result(folder / "one", 6) == result(folder / "two", 6)
+    refused(2, "shards=2: this run began with 8", *command(model, text, folder / "two", 7, *more, "--set", "shards=2", "--resume"))
+
+
 def test_adapters_are_apart(folder):
     model, text = make(folder)
     more = (*every(2), "--set", "lora_rank=2", "--set", "lora_alpha=4")

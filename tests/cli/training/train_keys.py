@@ -64,6 +64,7 @@ ROWS = {
     "per_device_train_batch_size": (text_of, {}, 3, "weights"),
     "per_device_eval_batch_size": (text_of, {"eval_batches": 1}, 2, "log"),
     "gradient_accumulation_steps": (text_of, {}, 2, "weights"),
+    "shards": (text_of, {}, 4, "weights"),
     "block_size": (text_of, {}, 4, "weights"),
     "target_block_size": (PAIRED, {}, 2, "weights"),
     "pack": (CHARS, {}, "false", "weights"),

@@ -48,6 +48,23 @@ def test_an_update_is_the_mean_of_its_batches(folder):
         assert all(abs(a - b) < 1e-5 * a for a, b in zip(one, three)), seen
 
 
+def test_shards_change_no_mean(folder):
+    """Texts of unequal lengths, cut into parts: the loss is that of the whole batch, its tokens are all counted, and so is a last, smaller batch."""
+    model, data = folder / "gpt2-tiny", folder / "texts.txt"
+    words.model(folder, "gpt2-tiny")
+    data.write_text("".join("write about the sea and the river and money in the bank"[:length] + "\n" for length in (5, 23, 35, 11, 19, 55)))
+    seen = []
+    for batches, shards in ((1, 1), (1, 2), (1, 4), (2, 2), (2, 4), (2, 8)):
+        out = folder / f"{batches}-{shards}"
+        run(*command(model, data, out, 6 // batches, "--set", "pack=false", "--set", "validation_split=0", "--set", "dropout=0", "--set", "logging_steps=1",
+                     "--set", "block_size=16", "--set", "learning_rate=0.001", "--set", f"gradient_accumulation_steps={batches}",
+                     "--set", f"shards={shards}"))
+        seen.append([(line["loss"], line["grad_norm"], line["tokens"]) for line in lines_of_log(out) if "loss" in line])
+    for k in (1, 2, 4, 5):
+        for one, cut in zip(seen[k // 3 * 3], seen[k]):
+            assert all(abs(a - b) <= 2e-5 * a for a, b in zip(one, cut)), (k, seen)
+
+
 def test_validation_is_the_mean_of_its_tokens(folder):
     """The validation loss does not depend on how the texts are put into batches."""
     seen = [losses(folder, f"by{size}", 1, "--set", "dropout=0", "--set", "eval_batches=0", "--set", f"per_device_eval_batch_size={size}")[1]
