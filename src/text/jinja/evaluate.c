@@ -263,7 +263,7 @@ static tsr_status arithmetic(jinja_run *r, const char *op, const jinja_value *a,
         return repeat(r, b, a->i, out);
     if (IS(op, "%") && a->kind == J_TEXT) {
         const jinja_args args = {.n = 2, .at = {*a, *b}};
-        return tsri_jinja_filter(r, NULL, "format", &args, out);
+        return tsri_jinja_filter(r, "format", &args, out);
     }
     if (IS(op, "+") && seq && a->kind == b->kind) {
         jinja_buffer text = {0};
@@ -365,7 +365,7 @@ static tsr_status eval(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_
         return tsri_jinja_call(r, s, &v, &args, out);
     case N_FILTER:
         TRY(piped(r, s, n, &args));
-        return tsri_jinja_filter(r, s, n->name, &args, out);
+        return tsri_jinja_filter(r, n->name, &args, out);
     case N_TEST:
         TRY(piped(r, s, n, &args));
         TRY(tsri_jinja_test(r, n->name, &args, &is));

@@ -273,7 +273,7 @@ static tsr_status filtered(jinja_run *r, jinja_scope *s, const jinja_node *pipe,
     TRY(filtered(r, s, pipe->a, v));
     jinja_args a = {.n = 1, .at = {*v}};
     TRY(tsri_jinja_eval_args(r, s, pipe->args, &a));
-    return tsri_jinja_filter(r, s, pipe->name, &a, v);
+    return tsri_jinja_filter(r, pipe->name, &a, v);
 }
 
 static tsr_status block(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_buffer *b) {

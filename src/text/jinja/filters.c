@@ -26,24 +26,6 @@ static tsr_status as_text(jinja_run *r, const char *method, const jinja_args *a,
     return tsri_jinja_method(r, &m, &rest, out);
 }
 
-static tsr_status f_upper(jinja_run *r, const jinja_args *a, jinja_value *out) {
-    return as_text(r, "upper", a, out);
-}
-static tsr_status f_lower(jinja_run *r, const jinja_args *a, jinja_value *out) {
-    return as_text(r, "lower", a, out);
-}
-static tsr_status f_trim(jinja_run *r, const jinja_args *a, jinja_value *out) {
-    return as_text(r, "strip", a, out);
-}
-static tsr_status f_title(jinja_run *r, const jinja_args *a, jinja_value *out) {
-    return as_text(r, "title filter", a, out);
-}
-static tsr_status f_capitalize(jinja_run *r, const jinja_args *a, jinja_value *out) {
-    return as_text(r, "capitalize", a, out);
-}
-static tsr_status f_replace(jinja_run *r, const jinja_args *a, jinja_value *out) {
-    return as_text(r, "replace", a, out);
-}
 static tsr_status f_string(jinja_run *r, const jinja_args *a, jinja_value *out) {
     return tsri_jinja_str(r, &a->at[0], out);
 }
@@ -221,7 +203,7 @@ static tsr_status f_map(jinja_run *r, const jinja_args *a, jinja_value *out) {
         for (size_t k = 2; k < a->n; k++)
             inner.at[inner.n++] = a->at[k];
         TRY(name ? path(r, &items->items[i], name, &v)
-                 : tsri_jinja_filter(r, NULL, a->at[1].text->data, &inner, &v));
+                 : tsri_jinja_filter(r, a->at[1].text->data, &inner, &v));
         TRY(tsri_jinja_push(r, out->list, v.kind == J_UNDEFINED && def ? *def : v));
     }
     return TSR_OK;
@@ -272,7 +254,7 @@ static tsr_status sort_key(jinja_run *r, const jinja_value *v, const jinja_value
     if (cased || out->kind != J_TEXT)
         return TSR_OK;
     const jinja_args a = {.n = 1, .at = {*out}};
-    return f_lower(r, &a, out);
+    return as_text(r, "lower", &a, out);
 }
 
 /* Stable, by merging neighbours of growing runs. */
@@ -440,56 +422,57 @@ static tsr_status f_sum(jinja_run *r, const jinja_args *a, jinja_value *out) {
     return TSR_OK;
 }
 
-tsr_status tsri_jinja_filter(jinja_run *r, jinja_scope *s, const char *name, const jinja_args *a,
+tsr_status tsri_jinja_filter(jinja_run *r, const char *name, const jinja_args *a,
                              jinja_value *out) {
     static const struct {
         const char *name;
         filter_fn *call;
-    } filters[] = {{"abs", f_abs},
-                   {"attr", f_attr},
-                   {"capitalize", f_capitalize},
-                   {"count", f_length},
-                   {"d", f_default},
-                   {"default", f_default},
-                   {"dictsort", f_dictsort},
-                   {"e", f_escape},
-                   {"escape", f_escape},
-                   {"first", f_first},
-                   {"float", f_float},
-                   {"format", f_format},
-                   {"indent", f_indent},
-                   {"int", f_int},
-                   {"items", f_items},
-                   {"join", f_join},
-                   {"last", f_last},
-                   {"length", f_length},
-                   {"list", f_list},
-                   {"lower", f_lower},
-                   {"map", f_map},
-                   {"max", f_max},
-                   {"min", f_min},
-                   {"reject", f_reject},
-                   {"rejectattr", f_rejectattr},
-                   {"replace", f_replace},
-                   {"reverse", f_reverse},
-                   {"round", f_round},
-                   {"safe", f_string},
-                   {"select", f_select},
-                   {"selectattr", f_selectattr},
-                   {"sort", f_sort},
-                   {"string", f_string},
-                   {"sum", f_sum},
-                   {"title", f_title},
-                   {"tojson", tsri_jinja_to_json},
-                   {"trim", f_trim},
-                   {"unique", f_unique},
-                   {"upper", f_upper}};
-    (void)s;
+        const char *method; /* NULL call: this method of str, of the value as text */
+    } filters[] = {{"abs", f_abs, NULL},
+                   {"attr", f_attr, NULL},
+                   {"capitalize", NULL, "capitalize"},
+                   {"count", f_length, NULL},
+                   {"d", f_default, NULL},
+                   {"default", f_default, NULL},
+                   {"dictsort", f_dictsort, NULL},
+                   {"e", f_escape, NULL},
+                   {"escape", f_escape, NULL},
+                   {"first", f_first, NULL},
+                   {"float", f_float, NULL},
+                   {"format", f_format, NULL},
+                   {"indent", f_indent, NULL},
+                   {"int", f_int, NULL},
+                   {"items", f_items, NULL},
+                   {"join", f_join, NULL},
+                   {"last", f_last, NULL},
+                   {"length", f_length, NULL},
+                   {"list", f_list, NULL},
+                   {"lower", NULL, "lower"},
+                   {"map", f_map, NULL},
+                   {"max", f_max, NULL},
+                   {"min", f_min, NULL},
+                   {"reject", f_reject, NULL},
+                   {"rejectattr", f_rejectattr, NULL},
+                   {"replace", NULL, "replace"},
+                   {"reverse", f_reverse, NULL},
+                   {"round", f_round, NULL},
+                   {"safe", f_string, NULL},
+                   {"select", f_select, NULL},
+                   {"selectattr", f_selectattr, NULL},
+                   {"sort", f_sort, NULL},
+                   {"string", f_string, NULL},
+                   {"sum", f_sum, NULL},
+                   {"title", NULL, "title filter"},
+                   {"tojson", tsri_jinja_to_json, NULL},
+                   {"trim", NULL, "strip"},
+                   {"unique", f_unique, NULL},
+                   {"upper", NULL, "upper"}};
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         if (IS(filters[i].name, name)) {
             TRY(tsri_jinja_enter(r));
             const jinja_args given = *a; /* *out may be the value itself */
-            const tsr_status status = filters[i].call(r, &given, out);
+            const tsr_status status = filters[i].call ? filters[i].call(r, &given, out)
+                                                      : as_text(r, filters[i].method, &given, out);
             r->depth--;
             return status;
         }

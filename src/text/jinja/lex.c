@@ -102,7 +102,7 @@ static tsr_status unescape(lexer *x, const char *s, size_t n) {
                 code = code * 16 + (uint32_t)strtoul(d, NULL, 16);
             }
             if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
-                return wrong(x, "an escape in a string is no character");
+                return wrong(x, "an escape in a string does not stand for a character");
             i += digits;
             used += tsri_text_utf8_put((int32_t)code, out + used);
         } else if (c != '\n') {

@@ -337,7 +337,7 @@ static tsr_status text_method(jinja_run *r, const jinja_text *t, const char *m, 
         return format(r, t, a, out);
     if (IS(m, "join") && x) {
         const jinja_args args = {.n = 2, .at = {*x, {.kind = J_TEXT, .text = t}}};
-        return tsri_jinja_filter(r, NULL, "join", &args, out);
+        return tsri_jinja_filter(r, "join", &args, out);
     }
     if ((IS(m, "startswith") || IS(m, "endswith")) && x) {
         TRY(affix(r, t, x, *m == 'e', &is));

@@ -263,8 +263,7 @@ tsr_status tsri_jinja_method(jinja_run *r, const jinja_method *m, const jinja_ar
                              jinja_value *out);
 bool tsri_jinja_has_method(const jinja_value *v, const char *name);
 /* a->at[0] is the value that is filtered or tested */
-tsr_status tsri_jinja_filter(jinja_run *r, jinja_scope *s, const char *name, const jinja_args *a,
-                             jinja_value *out);
+tsr_status tsri_jinja_filter(jinja_run *r, const char *name, const jinja_args *a, jinja_value *out);
 tsr_status tsri_jinja_test(jinja_run *r, const char *name, const jinja_args *a, bool *out);
 /* The argument at this place or of this name; NULL: not given. */
 const jinja_value *tsri_jinja_arg(const jinja_args *a, size_t at, const char *name);

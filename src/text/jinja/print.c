@@ -181,7 +181,7 @@ static tsr_status put_json_nested(jinja_run *r, jinja_buffer *b, style *s, const
     if (dict && s->sort) {
         const jinja_args a = {.n = 1, .at = {*v}};
         jinja_value pairs;
-        TRY(tsri_jinja_filter(r, NULL, "dictsort", &a, &pairs));
+        TRY(tsri_jinja_filter(r, "dictsort", &a, &pairs));
         TRY(tsri_jinja_dict(r, J_DICT, &sorted));
         for (size_t i = 0; i < n; i++)
             TRY(tsri_jinja_set(r, sorted.dict, pairs.list->items[i].list->items[0],
