@@ -131,10 +131,9 @@ int tsri_cli_bench_suite(int argc, char **argv) {
          0, 0, NULL},
         {"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL",
          "measure this model in place of the shape of its kind", 0, 0, NULL},
-        {"peer", 0, CLI_TEXT, &j.peer_name, "ENGINE",
-         "run prompts, generation and vectors with llama.cpp, onnxruntime, openvino or pytorch, "
-         "too, "
-         "in turns and on the same weights; tools/peers installs them",
+        {"peer", 0, CLI_TEXT, &j.peer_name, "llama.cpp|onnxruntime|openvino|pytorch",
+         "run prompts, generation and vectors with this engine, too, in turns and on the same "
+         "weights; tools/peers installs the engines",
          0, 0, NULL},
         {"output", 'o', CLI_TEXT, &j.path, "FILE",
          "write the results to this JSON file, too (docs/benchmark.md)", 0, 0, NULL},
