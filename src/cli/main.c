@@ -96,11 +96,12 @@ static void overview_page(void) {
 
 static int page_of(const tsri_cli_command *command, const tsri_cli_verb *verb) {
     char name[64];
-    snprintf(name, sizeof name, "tessera-%s%s%s", command->name, verb ? "-" : "",
-             verb ? verb->word : "");
-    tsri_cli_man_begin(name, verb ? verb->about : command->about);
+    const bool own = verb && verb->own_help;
+    snprintf(name, sizeof name, "tessera-%s%s%s", command->name, own ? "-" : "",
+             own ? verb->word : "");
+    tsri_cli_man_begin(name, own ? verb->about : command->about);
     tsri_cli_help_as(&tsri_cli_man);
-    const int code = tsri_cli_help_of(command, verb ? verb->word : NULL);
+    const int code = tsri_cli_help_of(command, verb);
     if (code != CLI_OK)
         return code;
     tsri_cli_man_section("SEE ALSO");
@@ -155,8 +156,7 @@ static int help_topic(int argc, char **argv) {
     if (argc > 1 && !verb)
         return tsri_cli_fail(CLI_USAGE, "help %s %s: %s has no such verb; see tessera help %s",
                              argv[0], argv[1], argv[0], argv[0]);
-    verb = verb && verb->own_help ? verb : NULL;
-    return man ? page_of(command, verb) : tsri_cli_help_of(command, verb ? verb->word : NULL);
+    return man ? page_of(command, verb) : tsri_cli_help_of(command, verb);
 }
 
 int main(int argc, char **argv) {

@@ -116,10 +116,19 @@ static int take(const tsri_cli_option *o, const char *name, const char *text) {
     }
 }
 
+bool tsri_cli_next_name(const char **at, char name[CLI_NAME_ROOM]) {
+    const size_t n = strcspn(*at, "|");
+    if (!n)
+        return false;
+    snprintf(name, CLI_NAME_ROOM, "%.*s", (int)n, *at);
+    *at += n + ((*at)[n] == '|');
+    return true;
+}
+
 typedef struct built { /* what getopt_long takes */
     struct option longs[MOST * 2];
     const tsri_cli_option *of[MOST * 2];
-    char names[MOST * 2][40], letters[MOST * 3];
+    char names[MOST * 2][CLI_NAME_ROOM], letters[MOST * 3];
     int n;
 } built;
 
@@ -136,12 +145,10 @@ static void build(built *b, const tsri_cli_option *const *tables) {
                 if (wants == required_argument)
                     *letter++ = ':';
             }
-            for (const char *at = o->names; *at && b->n < MOST * 2 - 1;) {
-                const int length = (int)strcspn(at, "|");
-                snprintf(b->names[b->n], sizeof b->names[0], "%.*s", length, at);
+            const char *at = o->names;
+            while (b->n < MOST * 2 - 1 && tsri_cli_next_name(&at, b->names[b->n])) {
                 b->longs[b->n] = (struct option){b->names[b->n], wants, NULL, 256 + b->n};
                 b->of[b->n++] = o;
-                at += length + (at[length] == '|');
             }
         }
     *letter++ = 'h';

@@ -96,13 +96,8 @@ static bool ends(char c) {
 static bool offer_words(const char *value) {
     if (!strchr(value, '|') || strpbrk(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
         return false;
-    while (*value) {
-        char word[64];
-        const int n = (int)strcspn(value, "|");
-        snprintf(word, sizeof word, "%.*s", n, value);
+    for (char word[CLI_NAME_ROOM]; tsri_cli_next_name(&value, word);)
         tsri_cli_complete_offer(word, "");
-        value += n + (value[n] == '|');
-    }
     return true;
 }
 
@@ -127,12 +122,10 @@ static bool is(const tsri_cli_option *o, const char *given) {
         return false;
     if (given[1] != '-')
         return o->letter && given[1] == o->letter && !given[2];
-    for (const char *at = o->names; *at;) {
-        const size_t n = strcspn(at, "|");
-        if (!strncmp(given + 2, at, n) && !given[2 + n])
+    const char *at = o->names;
+    for (char name[CLI_NAME_ROOM]; tsri_cli_next_name(&at, name);)
+        if (!strcmp(given + 2, name))
             return true;
-        at += n + (at[n] == '|');
-    }
     return false;
 }
 

@@ -15,16 +15,13 @@ static void add(char *out, size_t room, const char *format, ...) {
 }
 
 void tsri_cli_option_text(const tsri_cli_option *o, bool all, char *out, size_t room) {
-    const int first = (int)strcspn(o->names, "|");
+    const char *at = o->names;
+    char name[CLI_NAME_ROOM];
     out[0] = 0;
     if (o->letter)
         add(out, room, "-%c, ", o->letter);
-    add(out, room, "--%.*s", first, o->names);
-    for (const char *other = o->names + first; all && *other;) {
-        const int length = (int)strcspn(++other, "|");
-        add(out, room, ", --%.*s", length, other);
-        other += length;
-    }
+    for (bool first = true; (first || all) && tsri_cli_next_name(&at, name); first = false)
+        add(out, room, "%s--%s", first ? "" : ", ", name);
     if (o->kind == CLI_MAYBE)
         add(out, room, "[=%s]", o->value);
     else if (o->kind != CLI_FLAG)
@@ -35,14 +32,12 @@ static void show_option(const tsri_cli_option *o) {
     char text[128];
     tsri_cli_option_text(o, false, text, sizeof text);
     printf("  %s%-*s %s", o->letter ? "" : "    ", o->letter ? 32 : 28, text, o->help);
-    const char *alias = o->names + strcspn(o->names, "|");
-    if (*alias)
-        printf(" (also");
-    while (*alias) {
-        const int length = (int)strcspn(++alias, "|");
-        printf(" --%.*s", length, alias);
-        alias += length;
-    }
+    const char *at = o->names;
+    char name[CLI_NAME_ROOM];
+    tsri_cli_next_name(&at, name); /* it was shown */
+    printf("%s", *at ? " (also" : "");
+    while (tsri_cli_next_name(&at, name))
+        printf(" --%s", name);
     puts(strchr(o->names, '|') ? ")" : "");
 }
 

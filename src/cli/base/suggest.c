@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMES = 192, LONGEST = 64 };
+enum { MOST_NAMES = 192 };
 
 /* Names from llama.cpp, transformers, PyTorch's scripts and Marian: the name as typed, the option
  * that a command must have for the advice to apply, and what to give instead (NULL: that option).
@@ -174,24 +174,20 @@ static bool same(const char *typed, const char *name) {
     return *typed == *name;
 }
 
-static size_t option_names(const tsri_cli_option *const *tables, char (*texts)[LONGEST],
+static size_t option_names(const tsri_cli_option *const *tables, char (*texts)[CLI_NAME_ROOM],
                            const char **names) {
     size_t n = 0;
     for (; *tables; tables++)
         for (const tsri_cli_option *o = *tables; o->names; o++)
-            for (const char *at = o->names; *at && n < MOST_NAMES;) {
-                const int length = (int)strcspn(at, "|");
-                snprintf(texts[n], LONGEST, "%.*s", length, at);
+            for (const char *at = o->names; n < MOST_NAMES && tsri_cli_next_name(&at, texts[n]);
+                 n++)
                 names[n] = texts[n];
-                n++;
-                at += length + (at[length] == '|');
-            }
     return n;
 }
 
 bool tsri_cli_suggest_option(const char *typed, const tsri_cli_option *const *tables, char *out,
                              size_t room) {
-    char texts[MOST_NAMES][LONGEST], name[LONGEST];
+    char texts[MOST_NAMES][CLI_NAME_ROOM], name[CLI_NAME_ROOM];
     const char *names[MOST_NAMES];
     const size_t n = option_names(tables, texts, names);
     typed += strspn(typed, "-");

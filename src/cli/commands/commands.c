@@ -29,8 +29,9 @@ const tsri_cli_verb *tsri_cli_find_verb(const char *command, const char *word) {
     return NULL;
 }
 
-int tsri_cli_help_of(const tsri_cli_command *command, const char *verb) {
-    char *argv[] = {(char *)command->name, (char *)(verb ? verb : "--help"),
-                    verb ? (char *)"--help" : NULL, NULL};
-    return command->run(verb ? 3 : 2, argv);
+int tsri_cli_help_of(const tsri_cli_command *command, const tsri_cli_verb *verb) {
+    const bool own = verb && verb->own_help;
+    char *argv[] = {(char *)command->name, (char *)(own ? verb->word : "--help"),
+                    own ? (char *)"--help" : NULL, NULL};
+    return command->run(own ? 3 : 2, argv);
 }

@@ -27,7 +27,7 @@ extern const tsri_cli_verb tsri_cli_verbs[];
 /* NULL where there is none of this name, or of this command and word. */
 const tsri_cli_command *tsri_cli_find_command(const char *name);
 const tsri_cli_verb *tsri_cli_find_verb(const char *command, const char *word);
-/* Runs the command, of `verb` where that is not NULL, with --help. */
-int tsri_cli_help_of(const tsri_cli_command *command, const char *verb);
+/* Runs the command, or its verb where that has a help of its own, with --help; `verb` may be NULL. */
+int tsri_cli_help_of(const tsri_cli_command *command, const tsri_cli_verb *verb);
 
 #endif

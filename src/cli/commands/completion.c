@@ -98,7 +98,7 @@ static int candidates(const char *const *words, size_t n) {
             tsri_cli_complete_offer(v->word, v->about);
     const tsri_cli_verb *verb = n > 2 ? tsri_cli_find_verb(words[0], words[1]) : NULL;
     tsri_cli_help_as(&tsri_cli_candidates);
-    return tsri_cli_help_of(command, verb && verb->own_help ? verb->word : NULL);
+    return tsri_cli_help_of(command, verb);
 }
 
 int tsri_cli_completion(int argc, char **argv) {
