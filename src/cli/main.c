@@ -96,7 +96,7 @@ static void overview_page(void) {
 
 static int page_of(const tsri_cli_command *command, const tsri_cli_verb *verb) {
     char name[64];
-    const bool own = verb && verb->own_help;
+    const bool own = verb && verb->run;
     snprintf(name, sizeof name, "tessera-%s%s%s", command->name, own ? "-" : "",
              own ? verb->word : "");
     tsri_cli_man_begin(name, own ? verb->about : command->about);

@@ -11,7 +11,8 @@ const tsri_cli_command tsri_cli_commands[] = {
 
 const tsri_cli_verb tsri_cli_verbs[] = {
 #define COMMAND(name, function, about)
-#define VERB(command, word, own_help, about) {command, word, about, own_help},
+#define VERB(command, word, about) {command, word, about, NULL},
+#define SUBCOMMAND(command, word, function, about) {command, word, about, tsri_cli_##function},
 #include "cli/commands/commands.def"
     {0}};
 
@@ -30,7 +31,7 @@ const tsri_cli_verb *tsri_cli_find_verb(const char *command, const char *word) {
 }
 
 int tsri_cli_help_of(const tsri_cli_command *command, const tsri_cli_verb *verb) {
-    const bool own = verb && verb->own_help;
+    const bool own = verb && verb->run;
     char *argv[] = {(char *)command->name, (char *)(own ? verb->word : "--help"),
                     own ? (char *)"--help" : NULL, NULL};
     return command->run(own ? 3 : 2, argv);

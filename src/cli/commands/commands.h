@@ -3,9 +3,8 @@
 #ifndef TESSERA_CLI_COMMANDS_COMMANDS_H
 #define TESSERA_CLI_COMMANDS_COMMANDS_H
 
-#include <stdbool.h>
-
 #define COMMAND(name, function, about) int tsri_cli_##function(int argc, char **argv);
+#define SUBCOMMAND(command, word, function, about) int tsri_cli_##function(int argc, char **argv);
 #include "cli/commands/commands.def"
 
 typedef struct tsri_cli_command {
@@ -13,11 +12,11 @@ typedef struct tsri_cli_command {
     int (*run)(int argc, char **argv);
 } tsri_cli_command;
 
-/* A verb, the word behind a command's name. Where it has no help of its own, the command's tells
- * of it. */
+/* A verb, the word behind a command's name. `run` gets the arguments from that word on, and has a help
+ * of its own; where it is NULL, the command reads the verb and tells of it. */
 typedef struct tsri_cli_verb {
     const char *command, *word, *about;
-    bool own_help;
+    int (*run)(int argc, char **argv);
 } tsri_cli_verb;
 
 /* All of them; a name or command of NULL ends each. */

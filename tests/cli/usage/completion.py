@@ -45,15 +45,16 @@ def test_pages_are_valid(_):
 
 
 def test_verbs(_):
-    rows = re.findall(r'^VERB\("([a-z-]+)", "([a-z]+)"', (SOURCE / "src/cli/commands/commands.def").read_text(), re.M)
+    rows = re.findall(r'^(VERB|SUBCOMMAND)\("([a-z-]+)", "([a-z]+)"', (SOURCE / "src/cli/commands/commands.def").read_text(), re.M)
     assert len(rows) > 8, rows
-    for name, verb in rows:
+    for kind, name, verb in rows:
         assert verb in candidates(name, ""), f"{name} {verb}"
         assert re.search(rf"\b{verb}\b", run("help", name).text.split("\n\n")[0]), f"the usage of {name} lacks {verb}"
-    for verb in ("suite", "report", "compare", "duel"):
-        assert verb in candidates("bench", ""), verb
-        assert run("help", "bench", verb).text.startswith(f"usage: tessera bench {verb}")
-        assert (PAGES / f"tessera-bench-{verb}.1").read_text().startswith(f".TH TESSERA-BENCH-{verb.upper()} 1")
+        page, own = PAGES / f"tessera-{name}-{verb}.1", kind == "SUBCOMMAND"
+        equal((run("help", name, verb).text != run("help", name).text, page.exists()), (own, own), f"{name} {verb}")
+        if own:
+            assert run("help", name, verb).text.startswith(f"usage: tessera {name} {verb}")
+            assert page.read_text().startswith(f".TH TESSERA-{name.upper()}-{verb.upper()} 1"), page
     refused(2, "bench has no such verb", "help", "bench", "sweet")
 
 

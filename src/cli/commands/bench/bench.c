@@ -204,17 +204,7 @@ static int bench(int argc, char **argv) {
     return tsri_cli_close(&j.app, code);
 }
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} verbs[] = {{"suite", tsri_cli_bench_suite},
-             {"report", tsri_cli_bench_report},
-             {"compare", tsri_cli_bench_compare},
-             {"duel", tsri_cli_bench_duel}};
-
 int tsri_cli_bench(int argc, char **argv) {
-    for (size_t i = 0; argc > 1 && i < sizeof verbs / sizeof *verbs; i++)
-        if (!strcmp(argv[1], verbs[i].name))
-            return verbs[i].run(argc - 1, argv + 1);
-    return bench(argc, argv);
+    const tsri_cli_verb *verb = argc > 1 ? tsri_cli_find_verb("bench", argv[1]) : NULL;
+    return verb ? verb->run(argc - 1, argv + 1) : bench(argc, argv);
 }

@@ -1,7 +1,7 @@
 /* cli/commands/bench/compare.c - tessera bench compare: what two files of results show. */
 #include "cli/base/json.h"
 #include "cli/commands/bench/results.h"
-#include "cli/commands/bench/suite.h"
+#include "cli/commands/commands.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* cli/commands/bench/duel.c - tessera bench duel: this build and another measure the same rows in
  * turns, and are compared. */
 #include "cli/commands/bench/results.h"
-#include "cli/commands/bench/suite.h"
+#include "cli/commands/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

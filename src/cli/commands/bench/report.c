@@ -1,7 +1,7 @@
 /* cli/commands/bench/report.c - tessera bench report: shows files of results. */
 #include "cli/base/output.h"
 #include "cli/commands/bench/results.h"
-#include "cli/commands/bench/suite.h"
+#include "cli/commands/commands.h"
 
 #include <stdlib.h>
 #include <string.h>

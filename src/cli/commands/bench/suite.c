@@ -4,6 +4,7 @@
 #include "cli/base/watch.h"
 #include "cli/commands/bench/format.h"
 #include "cli/commands/bench/peer.h"
+#include "cli/commands/commands.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

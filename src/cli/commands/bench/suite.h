@@ -4,12 +4,6 @@
 
 #include "cli/commands/bench/format.h"
 
-/* tessera bench suite; argv[0] is "suite". */
-int tsri_cli_bench_suite(int argc, char **argv);
-int tsri_cli_bench_report(int argc, char **argv);
-int tsri_cli_bench_compare(int argc, char **argv);
-int tsri_cli_bench_duel(int argc, char **argv);
-
 /* Calls `run` for the device that was asked for; with --device all, for every usable device but the
  * reference, one after the other. Its rows are written in `format`, and to the file at `path`
  * (NULL: none); after a signal, those that were measured are. Returns the worst exit code. */
