@@ -1,6 +1,7 @@
 /* cli/commands/commands.c - the tables of commands and verbs, made from commands.def. */
 #include "cli/commands/commands.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
