@@ -80,19 +80,32 @@ static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_openc
     return status;
 }
 
-/* The instance with these values, with its stage. */
+/* The instance with these values, with its stage. An instance has one stage, that of the op that asked
+ * for it first: another op with the same constants must have the same. */
 static tsr_status instance_for(tsri_opencl_programs *programs, const tsri_opencl_variant *variant,
                                const tsr_op *op, const tsri_opencl_values *values,
                                tsri_opencl_instance **out) {
-    tsri_opencl_defines defines;
-    tsr_status status = tsri_opencl_defines_of(variant, op, values, &defines);
     const tsri_opencl_stage *stage = tsri_opencl_stage_of(variant, op);
-    status = instance_with(programs, variant, NULL, status, &defines, out);
-    if (status == TSR_OK && stage && !(*out)->before) {
+    tsri_opencl_instance *before = NULL;
+    tsri_opencl_defines defines;
+    tsr_status status = TSR_OK;
+    if (stage) {
         status = tsri_opencl_defines_before(variant, op, values, &defines);
-        status = instance_with(programs, variant, stage, status, &defines, &(*out)->before);
+        status = instance_with(programs, variant, stage, status, &defines, &before);
     }
-    return status;
+    TRY(status);
+    const size_t known = programs->n;
+    status = tsri_opencl_defines_of(variant, op, values, &defines);
+    TRY(instance_with(programs, variant, NULL, status, &defines, out));
+    if (programs->n > known)
+        (*out)->before = before;
+    return (*out)->before == before
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_INTERNAL,
+                                "%s has the stage %s, but another op with the same constants needs "
+                                "%s: the constants must include all that the stage depends on",
+                                (*out)->name, (*out)->before ? (*out)->before->name : "none",
+                                before ? before->name : "none");
 }
 
 tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_variant *variant,
