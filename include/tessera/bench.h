@@ -13,7 +13,7 @@ typedef enum tsr_bench_status {
     TSR_BENCH_UNSUPPORTED = 1,     /**< the device or the backend can't do it; reason says why */
     TSR_BENCH_FAILED_ACCURACY = 2, /**< it ran and gave wrong results: there is no rate */
     TSR_BENCH_ERROR = 3,           /**< it did not run; reason says why */
-    TSR_BENCH_THROTTLED = 4        /**< it has a rate, but the device's peaks fell beside it */
+    TSR_BENCH_THROTTLED = 4        /**< it has a rate, but the peak that limits it fell beside it */
 } tsr_bench_status;
 
 typedef enum tsr_bench_kind {

@@ -49,6 +49,7 @@ typedef struct tsri_task_draft {
     tsr_bench_conditions conditions;
     tsr_bench_kernel *kernels;
     size_t kernels_room;
+    uint32_t held_by; /* tsr_bench_bound, where it is not the row's: whose peak is watched */
 } tsri_task_draft;
 
 /* Something that a model does. */
@@ -121,8 +122,9 @@ tsr_status tsri_task_bench_ops(tsri_task_bench *b, int class_at);
 typedef tsr_status (*tsri_task_once)(void *data, double *seconds);
 tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, double work,
                                 tsri_task_once once, void *data);
-/* Notes why a row is doubtful, and marks it as throttled, where peaks beside it were far below the
- * best or its share is above 1. */
+/* Notes why a row is doubtful: the peak beside it that holds it back was far below the best, which
+ * also marks it as throttled, or its share is above 1. Reads hold back what memory does; all else, the
+ * caches, too, has the clock of multiply-adds. */
 void tsri_task_bench_doubt(const tsri_task_bench *b, tsri_task_draft *draft);
 /* Doubts a row, gives it to the sink and frees it. `status` is how its measurement ended: a failure is
  * told by the row, and only what stops the benchmark is returned. A rate gets the note, which may be

@@ -27,6 +27,7 @@ typedef struct subject {
     double prompt_error, next_error, bound;
     char failed[512]; /* why rows have no rate: a gate was missed, or the model can't run */
     uint32_t status;  /* TSR_BENCH_OK, or that of all rows */
+    uint32_t held_by; /* what holds the last row back */
     char note[512];
 } subject;
 
@@ -292,6 +293,7 @@ static tsr_status make_row(subject *s, const tsri_task_job *job) {
     if (status == TSR_OK && s->status == TSR_BENCH_OK)
         status = describe(s, &draft);
     clear(&r);
+    s->held_by = row->bound_by;
     return tsri_task_bench_finish(s->b, &draft, status, s->note);
 }
 
@@ -464,8 +466,9 @@ static tsr_status open_peer(subject *s, const tsri_task_job *jobs, size_t n) {
 /* A row, and right after it the peer's. */
 static tsr_status make_rows(subject *s, const tsri_task_job *job) {
     TRY(make_row(s, job));
-    return s->b->peer && tsri_task_peer_serves(job) ? tsri_task_peer_row(s->b, &s->identity, job)
-                                                    : TSR_OK;
+    return s->b->peer && tsri_task_peer_serves(job)
+               ? tsri_task_peer_row(s->b, &s->identity, job, s->held_by)
+               : TSR_OK;
 }
 
 tsr_status tsri_task_bench_model(tsri_task_bench *b, const char *name,

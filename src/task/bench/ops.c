@@ -249,8 +249,10 @@ static tsr_status measure(tsri_task_bench *b, const places *at, const shape *s, 
                        known->best >= 0 ? known->list[known->best].name : "", draft);
     tsri_run_peaks peaks = b->best;
     /* Operands stay in caches from run to run, if these hold them. */
-    if (row->bytes <= 1 << TSRI_TASK_BENCH_CACHED && b->cached > peaks.read)
+    if (row->bytes <= 1 << TSRI_TASK_BENCH_CACHED && b->cached > peaks.read) {
         peaks.read = b->cached;
+        draft->held_by = TSR_BENCH_BOUND_ARITHMETIC;
+    }
     if (status == TSR_OK && row->status == TSR_BENCH_OK)
         tsri_task_bench_share(&peaks, flops, work, row);
     free(known);

@@ -274,11 +274,12 @@ static tsr_status time_job(tsri_task_bench *b, const tsri_task_job *job, tsri_ta
 }
 
 tsr_status tsri_task_peer_row(tsri_task_bench *b, const tsri_task_identity *identity,
-                              const tsri_task_job *job) {
+                              const tsri_task_job *job, uint32_t held_by) {
     tsri_task_peer *peer = b->peer;
     tsri_task_draft draft;
     tsr_status status = TSR_OK;
     tsri_task_bench_name_row(job, &draft);
+    draft.held_by = held_by;
     draft.row.model = &identity->model;
     draft.row.peer = peer->engine;
     draft.row.quality = peer->has_quality ? &peer->quality : NULL;

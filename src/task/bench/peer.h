@@ -55,7 +55,8 @@ bool tsri_task_peer_serves(const tsri_task_job *job);
 tsr_status tsri_task_peer_open(tsri_task_bench *b, tsr_model *model,
                                const tsri_task_identity *identity, const float *f32,
                                const char *why);
+/* held_by: what holds Tessera's row back (tsr_bench_bound), because the job is the same. */
 tsr_status tsri_task_peer_row(tsri_task_bench *b, const tsri_task_identity *identity,
-                              const tsri_task_job *job);
+                              const tsri_task_job *job, uint32_t held_by);
 
 #endif

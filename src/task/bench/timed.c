@@ -60,16 +60,17 @@ static double below(double best, const double beside[2]) {
 
 void tsri_task_bench_doubt(const tsri_task_bench *b, tsri_task_draft *draft) {
     tsr_bench_row *row = &draft->row;
-    const double fma = below(b->best.fma_f32, row->peak_fma),
-                 read = below(b->best.read, row->peak_read), moved = fma > read ? fma : read;
+    const bool reads = draft->held_by == TSR_BENCH_BOUND_MEMORY;
+    const double moved =
+        reads ? below(b->best.read, row->peak_read) : below(b->best.fma_f32, row->peak_fma);
     if (row->status != TSR_BENCH_OK)
         return;
     if (moved > MOVED) {
         row->status = TSR_BENCH_THROTTLED;
         tsri_task_draft_note(draft,
-                             "the device's peaks were up to %.0f %% lower beside this row: other "
-                             "programs are running, or its clock changes",
-                             100 * moved);
+                             "the device's peak of %s was up to %.0f %% lower beside this row: "
+                             "other programs are running, or its clock changes",
+                             reads ? "reads" : "multiply-adds", 100 * moved);
     }
     if (row->roofline > 1.005)
         tsri_task_draft_note(draft,
@@ -88,6 +89,8 @@ tsr_status tsri_task_bench_finish(const tsri_task_bench *b, tsri_task_draft *dra
     }
     if (status != TSR_OK)
         tsri_task_draft_fail(draft, status);
+    if (!draft->held_by)
+        draft->held_by = draft->row.bound_by;
     tsri_task_bench_doubt(b, draft);
     if (*note && (*now == TSR_BENCH_OK || *now == TSR_BENCH_THROTTLED))
         tsri_task_draft_note(draft, "%s", note);
