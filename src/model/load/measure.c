@@ -69,6 +69,11 @@ static bool is_read_by_token(const tsri_model_spec *spec, const tsri_model_stack
            (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER != TSRI_ROLE_CROSS_KV;
 }
 
+double tsri_model_flops_per_seen(const tsri_model_stack *stack) {
+    const double per_key = (double)stack->head_size + stack->value_size;
+    return 2.0 * !stack->recurrent * stack->layers * stack->heads * per_key;
+}
+
 void tsri_model_measure(const tsri_model *model, tsri_model_measures *out) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
@@ -84,13 +89,13 @@ void tsri_model_measure(const tsri_model *model, tsri_model_measures *out) {
         if (weight->rank == 2 && is_read_by_token(spec, stack, id))
             out->flops_per_token += 2 * (double)elements;
     }
-    const double per_key = (double)stack->head_size + stack->value_size;
-    out->flops_per_past_token = 2.0 * !stack->recurrent * stack->layers * stack->heads * per_key;
+    out->flops_per_past_token = tsri_model_flops_per_seen(stack);
     if (stack->side == TSRI_SIDE_ENCODER)
         return;
     out->flops_per_token += 2.0 * spec->vocab * tsri_model_head_width(spec);
-    out->kv_bytes_per_token =
-        stack->recurrent ? (uint64_t)stack->recurrent * sizeof(float)
-                         : (uint64_t)stack->layers * (uint64_t)stack->kv_heads * (uint64_t)per_key *
-                               (uint64_t)tsri_tensor_dtype_info(model->kv_dtype)->bytes;
+    out->kv_bytes_per_token = stack->recurrent
+                                  ? (uint64_t)stack->recurrent * sizeof(float)
+                                  : (uint64_t)stack->layers * (uint64_t)stack->kv_heads *
+                                        (uint64_t)(stack->head_size + stack->value_size) *
+                                        (uint64_t)tsri_tensor_dtype_info(model->kv_dtype)->bytes;
 }

@@ -13,6 +13,8 @@ typedef struct tsri_model_measures {
     double flops_per_token;      /* for one token with an empty past: 2 for each multiply-add */
     double flops_per_past_token; /* what each earlier token adds, through attention */
 } tsri_model_measures;
+/* What a token computes in a stack, through attention, for each token of that stack that it sees. */
+double tsri_model_flops_per_seen(const tsri_model_stack *stack);
 void tsri_model_measure(const tsri_model *model, tsri_model_measures *out);
 
 enum { TSRI_MODEL_MAX_TALLIES = 8 };

@@ -24,6 +24,7 @@ typedef struct tsri_task_memo tsri_task_memo;
 typedef struct tsri_task_peer tsri_task_peer; /* task/bench/peer.h */
 
 enum { TSRI_TASK_BENCH_CACHED = 23, TSRI_TASK_BENCH_MOST_REQUESTS = 1024 };
+enum { TSRI_TASK_BENCH_BEAMS = 4 }; /* of translations */
 
 /* A run on one device. */
 typedef struct tsri_task_bench {

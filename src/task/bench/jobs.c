@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEAMS = 4, MOST_REQUESTS = TSRI_TASK_BENCH_MOST_REQUESTS };
+enum { BEAMS = TSRI_TASK_BENCH_BEAMS, MOST_REQUESTS = TSRI_TASK_BENCH_MOST_REQUESTS };
 
 /* A model on the device, and what its rows have in common. */
 typedef struct subject {
@@ -270,8 +270,7 @@ static void clear(run *r) {
 static tsr_status describe(const subject *s, tsri_task_draft *draft) {
     const tsr_bench_row *row = &draft->row;
     const bool many = row->kind == TSR_BENCH_PROMPT || row->kind == TSR_BENCH_EMBED;
-    if (row->kind != TSR_BENCH_TRANSLATE)
-        TRY(tsri_task_bench_work(s->model, &s->b->best, &draft->row));
+    TRY(tsri_task_bench_work(s->model, &s->b->best, &draft->row));
     return tsri_task_bench_kernels(s->model, many ? row->tokens : 1, draft);
 }
 

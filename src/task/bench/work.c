@@ -8,49 +8,114 @@
 
 #include <string.h>
 
+/* What the run of a row computes and reads, step by step. */
+typedef struct amounts {
+    double flops[TSRI_RUN_COMPUTES], bytes;
+    uint64_t launches;
+} amounts;
+
 /* The number of earlier tokens that each token of a sequence sees, summed over the tokens. */
 static double pairs(double first, double n) {
     return n * first + n * (n - 1) / 2;
 }
 
-tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, tsr_bench_row *row) {
-    tsri_model *m = tsri_model_of(model);
-    const bool encoder = row->kind == TSR_BENCH_EMBED,
-               prompt = encoder || row->kind == TSR_BENCH_PROMPT;
-    const int64_t T = prompt ? row->tokens : 1, steps = prompt ? 1 : row->tokens;
-    const int64_t sizes[TSR_SYMBOLS] = {row->batch, T, encoder ? T : 1, 1, row->batch};
-    tsri_session *session = NULL;
-    tsri_run_plan *plan = NULL;
+/* Adds `times` runs of the plan. */
+static tsr_status add(amounts *all, const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                      int64_t times) {
     tsri_run_work work;
     uint64_t launches = 0;
+    TRY(tsri_run_launches(plan, &launches));
+    tsri_run_work_of(plan, sizes, &work);
+    for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
+        all->flops[i] += work.flops[i] * (double)times;
+    all->bytes += (double)work.weight_bytes * (double)times;
+    all->launches += launches * (uint64_t)times;
+    return TSR_OK;
+}
+
+/* Adds attention, which is not in a plan's work: each of `seen` tokens by one that sees it. */
+static void see(amounts *all, double per_token, double seen) {
+    all->flops[TSR_COMPUTE_F32] += per_token * seen;
+}
+
+static tsr_status add_vectors(const tsri_model *m, tsri_session *session, const tsr_bench_row *row,
+                              amounts *all) {
+    const int64_t B = row->batch, T = row->tokens, sizes[TSR_SYMBOLS] = {B, T, T, 1, B};
+    tsri_run_plan *plan = NULL;
+    TRY(tsri_session_encode_plan(session, T, &plan));
+    TRY(add(all, plan, sizes, 1));
+    see(all, tsri_model_flops_per_seen(&m->spec.encoder), (double)(B * T * T));
+    return TSR_OK;
+}
+
+static tsr_status add_tokens(const tsri_model *m, tsri_session *session, const tsr_bench_row *row,
+                             amounts *all) {
+    const bool prompt = row->kind == TSR_BENCH_PROMPT;
+    const int64_t B = row->batch, T = prompt ? row->tokens : 1,
+                  sizes[TSR_SYMBOLS] = {B, T, 1, 1, B};
+    const double depth = (double)row->depth, tokens = (double)row->tokens,
+                 seen = pairs(depth, tokens);
     tsri_model_measures figures;
+    tsri_run_plan *plan = NULL;
+    TRY(tsri_session_plan(session, T, &plan));
+    TRY(add(all, plan, sizes, prompt ? 1 : row->tokens));
+    tsri_model_measure(m, &figures);
+    see(all, figures.flops_per_past_token, (double)B * seen);
+    all->bytes += (double)figures.kv_bytes_per_token * (double)B * (prompt ? depth + tokens : seen);
+    return TSR_OK;
+}
+
+/* The encoder runs once. Then comes one token of each text, and after it one of each beam. Beams may
+ * share what they attend to, so only the keys of one beam are counted as read. */
+static tsr_status add_translation(const tsri_model *m, tsri_session *session,
+                                  const tsr_bench_row *row, amounts *all) {
+    const int64_t B = row->batch, S = row->depth, rows = B * TSRI_TASK_BENCH_BEAMS;
+    const int64_t source[TSR_SYMBOLS] = {B, S, S, 1, B}, first[TSR_SYMBOLS] = {B, 1, 1, 1, B},
+                  next[TSR_SYMBOLS] = {rows, 1, 1, 1, rows};
+    const double steps = (double)row->tokens, seen = pairs(0, steps);
+    tsri_model_measures figures;
+    tsri_run_plan *plan = NULL;
+    TRY(tsri_session_encode_plan(session, S, &plan));
+    TRY(add(all, plan, source, 1));
+    TRY(tsri_session_plan(session, 1, &plan));
+    TRY(add(all, plan, first, 1));
+    TRY(add(all, plan, next, row->tokens - 1));
+    tsri_model_measure(m, &figures);
+    see(all, tsri_model_flops_per_seen(&m->spec.encoder), (double)(B * S * S));
+    see(all, figures.flops_per_past_token,
+        (double)rows * seen + (double)((rows * (row->tokens - 1) + B) * S));
+    all->bytes += (double)figures.kv_bytes_per_token * (double)B * (seen + steps * (double)S);
+    return TSR_OK;
+}
+
+static tsr_status add_job(const tsri_model *m, tsri_session *session, const tsr_bench_row *row,
+                          amounts *all) {
+    switch (row->kind) {
+    case TSR_BENCH_EMBED:
+        return add_vectors(m, session, row, all);
+    case TSR_BENCH_TRANSLATE:
+        return add_translation(m, session, row, all);
+    default:
+        return add_tokens(m, session, row, all);
+    }
+}
+
+tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, tsr_bench_row *row) {
+    tsri_model *m = tsri_model_of(model);
+    tsri_session *session = NULL;
+    amounts all = {0};
     TRY(tsri_session_create(m, 1, 0, &session));
-    tsr_status status = tsri_session_plan(session, T, &plan);
-    if (status == TSR_OK)
-        status = tsri_run_launches(plan, &launches);
-    if (status == TSR_OK)
-        tsri_run_work_of(plan, sizes, &work);
+    const tsr_status status = add_job(m, session, row, &all);
     tsri_session_destroy(&session);
     TRY(status);
-    tsri_model_measure(m, &figures);
-    /* What a decoder's tokens see of others is not in the plan's work; an encoder's is. */
-    const double seen = encoder
-                            ? 0
-                            : (double)row->batch * pairs((double)row->depth, (double)row->tokens),
-                 keys = (double)row->batch * (prompt ? (double)(row->depth + row->tokens)
-                                                     : pairs((double)row->depth, (double)steps));
-    double flops[TSRI_RUN_COMPUTES];
-    for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
-        flops[i] = work.flops[i] * (double)steps;
-    flops[TSR_COMPUTE_F32] += figures.flops_per_past_token * seen;
     row->flops = 0;
     for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
-        row->flops += flops[i];
-    row->bytes = (double)work.weight_bytes * (double)steps +
-                 (encoder ? 0 : (double)figures.kv_bytes_per_token * keys);
-    row->launches = launches * (uint64_t)steps;
-    tsri_task_bench_share(peaks, flops, (double)(encoder ? row->batch : row->batch * row->tokens),
-                          row);
+        row->flops += all.flops[i];
+    row->bytes = all.bytes;
+    row->launches = all.launches;
+    tsri_task_bench_share(
+        peaks, all.flops,
+        (double)(row->kind == TSR_BENCH_EMBED ? row->batch : row->batch * row->tokens), row);
     return TSR_OK;
 }
 
@@ -78,7 +143,7 @@ typedef struct list {
     tsr_status status;
 } list;
 
-static void add(void *data, const tsr_explained *op) {
+static void add_kernels(void *data, const tsr_explained *op) {
     list *all = data;
     for (uint32_t i = 0; i < op->n_rows; i++)
         if (op->variants[i].chosen && all->status == TSR_OK)
@@ -88,6 +153,6 @@ static void add(void *data, const tsr_explained *op) {
 
 tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, tsri_task_draft *draft) {
     list all = {.draft = draft};
-    TRY(tsr_explain(model, tokens, add, &all));
+    TRY(tsr_explain(model, tokens, add_kernels, &all));
     return all.status;
 }

@@ -57,6 +57,10 @@ def test_a_model_takes_the_place_of_its_kind(_):
         assert r["quality"] is None if r["class"] == "f32" else r["quality"]["measure"] == "cosine", r
         assert r["unit"] == "sentences/s" and r["flops"] > 0, r
     single, many = jobs(told)[:2]
+    config = json.loads((GOLDEN / "bert" / "base" / "config.json").read_text())
+    width = config["hidden_size"]
+    want = 16 * config["num_hidden_layers"] * (8 * width * width + 4 * width * config["intermediate_size"] + 4 * 16 * width)
+    assert 0.9 < want / single["flops"] <= 1, (want, single["flops"])
     assert 31 < many["flops"] / single["flops"] < 33, "32 times the texts, 32 times the work"
     refused(3, "nosuch is neither a folder or file here", "bench", "suite", *REFERENCE, "-q", "-m", "nosuch", "--json")
 
@@ -67,6 +71,16 @@ def test_translations(_):
     for r in jobs(told):
         assert r["status"] == "ok" and r["tokens"] == 24 and r["depth"] == 16 and r["median"] > 0, r
     equal({m["name"] for m in told["models"]}, {str(GOLDEN / "marian")})
+    config = json.loads((GOLDEN / "marian" / "config.json").read_text())
+    width, source, target, beams = config["d_model"], 16, 24, 4
+    feed = [4 * width * config[f"{side}_ffn_dim"] for side in ("encoder", "decoder")]
+    encoder = config["encoder_layers"] * source * (8 * width * width + feed[0] + 4 * source * width)
+    decoder = config["decoder_layers"] * (12 * width * width + feed[1] + 4 * source * width) + 2 * config["vocab_size"] * width
+    own = config["decoder_layers"] * 4 * width * beams * target * (target - 1) / 2
+    want = encoder + 4 * width * width * config["decoder_layers"] * source + decoder * (1 + beams * (target - 1)) + own
+    single, many = jobs(told)[:2]
+    assert 0.9 < want / single["flops"] <= 1 and abs(many["flops"] / single["flops"] - 8) < 0.01, (want, single["flops"], many["flops"])
+    assert single["bytes"] < many["bytes"] < 8 * single["bytes"], "the weights are read once for all texts"
 
 
 def test_translations_are_compared_with_those_of_f32(_):
@@ -76,6 +90,7 @@ def test_translations_are_compared_with_those_of_f32(_):
         return
     told = jobs(results(run("bench", "suite", "--device", DEVICE, "--parts", "translation", "--json").out))
     equal([r["class"] for r in told], ["f32", "f32", "q8"])
+    assert all(0 < r["roofline"] < 1.1 and r["bound_by"] and r["launches"] > 24 for r in told if r["median"]), told
     q = told[2]["quality"]
     equal((told[0]["quality"], q["measure"], q["least"]), (None, "bleu", 0.99))
     assert 50 < q["f32"] < 90 and abs(q["kept"] - q["value"] / q["f32"]) < 1e-6, q
