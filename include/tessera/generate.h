@@ -21,6 +21,17 @@ typedef enum tsr_early_stopping {
     TSR_EARLY_NEVER = 2
 } tsr_early_stopping;
 
+/** How the messages of a conversation become text: by a chat template, which is Jinja as transformers
+ * sets it up. All zero but the size: the model's own template, without a system message. */
+typedef struct tsr_chat_options {
+    uint32_t struct_size, reserved;
+    const char *template_text; /**< NULL: the model's own */
+    const char *system;        /**< the system message; NULL or "": none is given to the template */
+    /** What the template gets as `tools`: a JSON list, in the form that the model was trained with;
+     * NULL: none. */
+    const char *tools;
+} tsr_chat_options;
+
 /** How a token is chosen: the repetition penalty, then temperature, then the k likeliest, then
  * top_p, then min_p; then a draw that depends on seed and position alone. With more than one beam
  * nothing is drawn, and temperature to min_p are not read. Fill it with tsr_generate_defaults, then
@@ -60,6 +71,11 @@ typedef struct tsr_generate_options {
     int64_t max_length;
     /** End tokens are not chosen before this many tokens of both, where min_new_tokens is 0. */
     int64_t min_length;
+    /** Not NULL: each prompt's text is a user's message, which the template writes, up to where the
+     * answer begins; special tokens in it are plain text. Prompts of ids stay as they are. The token
+     * that the template writes after an answer ends one, besides the model's own end tokens. Not for
+     * encoder-decoders. tsr_chat_create doesn't read it. */
+    const tsr_chat_options *chat;
 } tsr_generate_options;
 
 /**
@@ -177,45 +193,47 @@ TSR_API tsr_status tsr_generate_text(tsr_model *model, const char *text, size_t 
 
 typedef struct tsr_chat tsr_chat; /**< one conversation, kept in the model's key/value memory */
 
-/** Names of the known chat templates: "chatml", "llama2", "llama3", "mistral", "gemma", "phi3";
- * NULL past the last. */
-TSR_API const char *tsr_chat_template_name(size_t i);
 /**
- * Finds the template that the model's files give, which is recognised by its exact text. *name is
- * NULL where they give none.
+ * The text of the model's own chat template: chat_template.jinja, or chat_template of
+ * tokenizer_config.json or chat_template.json (of several, the one named "default"), or
+ * tokenizer.chat_template of a GGUF file.
  *
- * owner   *name: the library; valid forever
- * error   TSR_E_UNSUPPORTED  the files give a template that is not known: the sentence lists those
- *                            that are
- *         TSR_E_FORMAT       chat_template is not a text
+ * text   NULL where the model's files have none
+ * n      its bytes; may be NULL
+ * owner  the caller: tsr_text_free(*text)
+ * error  TSR_E_FORMAT       chat_template is not a text
+ *        TSR_E_UNSUPPORTED  of several templates none is named "default"
  */
-TSR_API tsr_status tsr_chat_template_of(const tsr_model *model, const char **name);
+TSR_API tsr_status tsr_chat_template_of(const tsr_model *model, char **text, size_t *n);
 
 /**
  * Begins a conversation.
  *
- * template_name  a known name; NULL: the model's template
- * system         what the model is told first; NULL or "": nothing
- * options        NULL: those of tsr_generate_defaults
- * owner          the caller destroys *out, before the model is closed; options are copied
- * thread         one call at a time for a model
- * error          TSR_E_ARGUMENT     an option is out of its range
- *                TSR_E_STATE        the model has no tokenizer, or was opened without a device
- *                TSR_E_UNSUPPORTED  no template has this name, or none is known for this model: the
- *                                   sentence lists the names
+ * chat     NULL: the model's template, without a system message or tools
+ * options  NULL: those of tsr_generate_defaults
+ * owner    the caller destroys *out, before the model is closed; options are copied
+ * thread   one call at a time for a model
+ * error    TSR_E_ARGUMENT     an option is out of its range
+ *          TSR_E_STATE        the model has no tokenizer, or was opened without a device
+ *          TSR_E_FORMAT       the template is not Jinja, or the tools are not a JSON list
+ *          TSR_E_UNSUPPORTED  no template is given and the model has none; the template has a part of
+ *                             Jinja that is not served; nothing would end an answer
  */
-TSR_API tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const char *system,
+TSR_API tsr_status tsr_chat_create(tsr_model *model, const tsr_chat_options *chat,
                                    const tsr_generate_options *options, tsr_chat **out);
 /** Ends a conversation. *chat may be NULL, and is NULL afterwards. */
 TSR_API void tsr_chat_destroy(tsr_chat **chat);
 /**
- * Says `text` and streams the answer; both become part of the conversation. A cancelled answer
- * stays as far as it came; after any other failure the conversation is as it was before the call.
+ * Says `text` and streams the answer; both become part of the conversation. The template renders all
+ * messages anew; what it writes as before stays in the key/value memory, and the rest is fed. Special
+ * tokens in what was said and answered are plain text. A cancelled answer stays as far as it came;
+ * after any other failure the conversation is as it was before the call.
  *
  * stats   of this call; may be NULL
  * thread  one call at a time for a model
  * error   TSR_E_ARGUMENT   the conversation would be longer than the context (the sentence gives
- *                          both numbers)
+ *                          both numbers), or the template refuses it (the sentence is its own)
+ *         TSR_E_FORMAT     the template failed; the sentence names its line
  *         TSR_E_DEVICE     a logit is not finite
  *         TSR_E_CANCELLED  the callback asked for it
  */

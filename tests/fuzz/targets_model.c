@@ -9,6 +9,7 @@
 #include "task/generate/settings.h"
 #include "tessera/generate.h"
 #include "tessera/model.h"
+#include "tessera/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,17 +61,18 @@ static void begin_settings(void) {
 /* generation_config.json, and a tokenizer_config.json with a chat template. */
 static void settings(const fuzz_part *parts, size_t n) {
     tsr_model *model = NULL;
-    const char *name = NULL;
+    char *template = NULL;
     tsr_generate_options options = {.struct_size = sizeof options};
     fuzz_write_part("model/generation_config.json", parts, n, 0);
     fuzz_write_part("model/tokenizer_config.json", parts, n, 1);
     if (!fuzz_is_ok(tsr_model_open("model", NULL, NULL, &model)))
         return;
-    (void)fuzz_is_ok(tsr_chat_template_of(model, &name));
+    (void)fuzz_is_ok(tsr_chat_template_of(model, &template, NULL));
+    tsr_text_free(template);
     if (fuzz_is_ok(tsr_generate_defaults(model, &options))) {
         tsri_task_token_rules rules = {0};
         options.num_beams = options.num_beams ? options.num_beams : 1;
-        (void)fuzz_is_ok(tsri_task_token_rules_create(tsri_model_of(model), &options, &rules));
+        (void)fuzz_is_ok(tsri_task_token_rules_create(tsri_model_of(model), &options, NULL, 0, &rules));
         tsri_task_token_rules_clear(&rules);
     }
     tsr_model_close(&model);

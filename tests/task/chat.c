@@ -1,7 +1,7 @@
-/* Conversations on the reference backend: how a template is recognised in a model's folder, turns
- * that must give the same as one prompt, and errors. */
+/* Conversations on the reference backend: where a template is found in a model's files, turns that must
+ * give the same as one prompt, what templates refuse, and errors. */
 #include "task/fixture.h"
-#include "task/generate/templates.h"
+#include "task/generate/template.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,107 +26,121 @@ static void tear_down(void) {
 
 TestSuite(chat, .init = set_up, .fini = tear_down);
 
-/* ---- recognition ---- */
+/* ---- the model's files ---- */
 
-/* The chatml template of tests/golden/chat/make_chat.py, escaped for JSON. */
-#define CHATML                                                                                  \
-    "{% for m in messages %}<|im_start|>{{ m.role }}\\n{{ m.content }}<|im_end|>{{ '\\n' }}{% " \
-    "endfor %}"                                                                                 \
-    "{% if add_generation_prompt %}<|im_start|>assistant{{ '\\n' }}{% endif %}"
+static void expect_template(bool tools, const char *wanted) {
+    tsri_bytes text = {0};
+    OK(tsri_task_template_text(tsri_model_of(model), tools, &text));
+    cr_expect(wanted ? text.data && !strcmp(text.data, wanted) : !text.size, "%s, wanted %s",
+              text.data, wanted);
+    tsri_base_bytes_clear(&text);
+}
 
-Test(chat, none) {
-    const char *name = "";
+Test(chat, template_in_a_folder) {
+    char *text = NULL;
     tsr_chat *chat = NULL;
-    OK(tsr_chat_template_of(model, &name));
-    cr_expect(name == NULL);
-    cr_expect(tsr_chat_create(model, NULL, NULL, &options, &chat) == TSR_E_UNSUPPORTED && !chat);
-    cr_expect(strstr(tsr_error_last(), "chatml, llama2, llama3, mistral, gemma, phi3"), "%s",
-              tsr_error_last());
+    OK(tsr_chat_template_of(model, &text, NULL));
+    cr_expect(text == NULL);
+    cr_expect(tsr_chat_create(model, NULL, &options, &chat) == TSR_E_UNSUPPORTED && !chat);
+    cr_expect(strstr(tsr_error_last(), "--chat-template FILE"), "%s", tsr_error_last());
+    write_chat_file("chat_template.json", "{\"chat_template\": \"a processor's\"}");
+    expect_template(false, "a processor's");
+    write_chat_file("tokenizer_config.json", "{\"chat_template\": \"a text\"}");
+    expect_template(false, "a text");
+    write_chat_file("tokenizer_config.json",
+                    "{\"chat_template\": [{\"name\": \"tool_use\", \"template\": \"tools\"}, "
+                    "{\"name\": \"default\", \"template\": \"plain\"}]}");
+    expect_template(false, "plain");
+    expect_template(true, "tools");
+    write_chat_file("chat_template.jinja", "a file");
+    expect_template(true, "a file");
+    size_t n = 0;
+    OK(tsr_chat_template_of(model, &text, &n));
+    cr_expect(n == 6 && !strcmp(text, "a file"));
+    tsr_text_free(text);
 }
 
-Test(chat, recognised) {
-    static const char *const files[] = {
-        "{\"chat_template\": \"" CHATML "\"}", "{\"chat_template\": \"" CHATML "\\n\"}",
-        "{\"chat_template\": [{\"name\": \"tools\", \"template\": \"x\"}, {\"name\": \"default\", "
-        "\"template\": \"" CHATML "\"}]}"};
-    const char *name = NULL;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        write_chat_file("tokenizer_config.json", files[i]);
-        OK(tsr_chat_template_of(model, &name));
-        cr_expect(name && strcmp(name, "chatml") == 0);
-    }
-    write_chat_file("chat_template.jinja",
-                    "{{ messages }}"); /* takes precedence over the other file */
-    cr_expect(tsr_chat_template_of(model, &name) == TSR_E_UNSUPPORTED && name == NULL);
-}
-
-Test(chat, not_recognised) {
+Test(chat, bad_templates) {
     static const struct {
         const char *file, *said;
         tsr_status status;
-    } cases[] = {{"{\"chat_template\": \"{{ messages }}\"}",
-                  "chatml, llama2, llama3, mistral, gemma, phi3", TSR_E_UNSUPPORTED},
-                 {"{\"chat_template\": [{\"name\": \"tools\", \"template\": \"x\"}]}",
+    } cases[] = {{"{\"chat_template\": [{\"name\": \"tools\", \"template\": \"x\"}]}",
                   "none is named \"default\"", TSR_E_UNSUPPORTED},
                  {"{\"chat_template\": 7}", "neither a text nor a list", TSR_E_FORMAT},
-                 {"{\"chat_template\": ", "tokenizer_config.json", TSR_E_FORMAT}};
-    const char *name;
+                 {"{\"chat_template\": ", "tokenizer_config.json", TSR_E_FORMAT},
+                 {"{\"chat_template\": \"{% if %}\"}", "chat template, line 1", TSR_E_FORMAT},
+                 {"{\"chat_template\": \"{% include 'x' %}\"}", "include", TSR_E_UNSUPPORTED}};
     tsr_chat *chat = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_chat_file("tokenizer_config.json", cases[i].file);
-        cr_expect(tsr_chat_template_of(model, &name) == cases[i].status && name == NULL, "%s",
+        cr_expect(tsr_chat_create(model, NULL, &options, &chat) == cases[i].status && !chat, "%s",
                   cases[i].file);
         cr_expect(strstr(tsr_error_last(), cases[i].said), "%s", tsr_error_last());
-        cr_expect(tsr_chat_create(model, NULL, NULL, &options, &chat) == cases[i].status && !chat);
     }
-    OK(tsr_chat_create(model, "chatml", NULL, &options,
-                       &chat)); /* a given name takes precedence over the files */
-    tsr_chat_destroy(&chat);
-    cr_expect(tsr_chat_create(model, "vicuna", NULL, &options, &chat) == TSR_E_UNSUPPORTED &&
-              strstr(tsr_error_last(), "vicuna"));
-    cr_expect(tsr_chat_create(model, "gemma", NULL, &options, &chat) == TSR_E_UNSUPPORTED &&
-                  strstr(tsr_error_last(), "<end_of_turn>"),
+    const tsr_chat_options tools = {
+        .struct_size = sizeof tools, .template_text = "x", .tools = "{}"};
+    cr_expect(tsr_chat_create(model, &tools, &options, &chat) == TSR_E_FORMAT && !chat &&
+                  strstr(tsr_error_last(), "the tools are not a list"),
               "%s", tsr_error_last());
 }
 
 /* ---- turns ---- */
+
+/* Templates, and what they write by hand: $s the system's words, $u the user's, $a the answer's. */
+typedef struct format {
+    const char *template, *start, *system, *user, *answer;
+} format;
+
+static const format chatml = {
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{{ '\n' }}{% endfor "
+    "%}"
+    "{% if add_generation_prompt %}<|im_start|>assistant{{ '\n' }}{% endif %}",
+    "<s>", "<|im_start|>system\n$<|im_end|>\n",
+    "<|im_start|>user\n$<|im_end|>\n<|im_start|>assistant\n", "$<|im_end|>\n"};
+static const format inst = {
+    "{% for m in messages %}{% if m.role == 'system' %}{{ bos_token }}SYS{{ m.content }} "
+    "{% elif m.role == 'user' %}{{ bos_token }}[INST] {{ m.content | trim }} [/INST]"
+    "{% else %} {{ m.content }} {{ eos_token }}{% endif %}{% endfor %}",
+    "", "<s>SYS$ ", "<s>[INST] $ [/INST]", " $ </s>"};
+/* Like templates that drop the thoughts of earlier answers. */
+static const format forgetful = {
+    "{% for m in messages %}{% if m.role == 'user' %}<|im_start|>{{ m.content }}|{% else %}"
+    "{{ m.content[:2] }}<|im_end|>{% endif %}{% endfor %}",
+    "<s>", "", "<|im_start|>$|", NULL};
+
+static tsr_chat_options how_of(const format *f, const char *system) {
+    return (tsr_chat_options){
+        .struct_size = sizeof(tsr_chat_options), .template_text = f->template, .system = system};
+}
+
+typedef struct script {
+    char text[MOST_TEXT];
+    size_t n;
+} script;
+
+static void add(script *s, const char *form, const char *words) {
+    const size_t n = strcspn(form, "$");
+    s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, "%.*s%s%s", (int)n, form, words,
+                             form[n] ? form + n + 1 : "");
+}
 
 typedef struct ids {
     int32_t data[MOST_IDS];
     size_t n;
 } ids;
 
-static void add_turn(const char *name, bool first, const char *system, const char *user, ids *out) {
-    const tsri_task_turn turn = {.first = first,
-                                 .system = system,
-                                 .user = user,
-                                 .user_size = strlen(user),
-                                 .bos = "<s>",
-                                 .eos = "</s>",
-                                 .date = ""};
-    tsri_task_written written = {0};
+static void encode(const script *s, ids *out) {
     int32_t *encoded;
-    size_t n;
-    OK(tsri_task_template_write(tsri_task_template_named(name), &turn, &written));
-    OK(tsr_encode(model, written.text.data, written.text.size, TSR_ENCODE_PARSE_SPECIAL, &encoded,
-                  &n));
-    if (first && encoded[0] != 1)
-        out->data[out->n++] = 1; /* <s>: this tokenizer adds it */
-    memcpy(out->data + out->n, encoded, n * sizeof *encoded);
-    out->n += n;
+    OK(tsr_encode(model, s->text, s->n, TSR_ENCODE_PARSE_SPECIAL, &encoded, &out->n));
+    memcpy(out->data, encoded, out->n * sizeof *encoded);
     tsr_ids_free(encoded);
-    tsri_base_bytes_clear(&written.text);
 }
 
-static void add_answer(const collected *answer, ids *out) {
-    const size_t n = answer->n - (answer->finish == TSR_FINISH_END);
-    memcpy(out->data + out->n, answer->ids, n * sizeof *answer->ids);
-    out->n += n;
-}
-
-static void expect_one_shot(const ids *prompt, const collected *answer) {
+static void expect_one_shot(const script *s, const collected *answer) {
+    ids prompt;
+    encode(s, &prompt);
     const tsr_prompt one = {
-        .struct_size = sizeof one, .ids = prompt->data, .n_ids = (uint32_t)prompt->n};
+        .struct_size = sizeof one, .ids = prompt.data, .n_ids = (uint32_t)prompt.n};
     const tsr_prompt *const prompts[] = {&one};
     collected whole = {0};
     OK(tsr_generate(model, prompts, 1, &options, collect, &whole, NULL));
@@ -137,47 +151,67 @@ static void expect_one_shot(const ids *prompt, const collected *answer) {
               whole.text);
 }
 
-static void talk_three_turns(const char *name, const char *system) {
-    static const char *const said[] = {"hello", "are you there?", " ok "};
+/* What the slot holds after an answer: the prompt, and the answer but for its last token. */
+static void hold(const script *s, const collected *answer, ids *held) {
+    encode(s, held);
+    memcpy(held->data + held->n, answer->ids, (answer->n - 1) * sizeof *answer->ids);
+    held->n += answer->n - 1;
+}
+
+static size_t fed_of(const script *s, const ids *held) {
+    ids prompt;
+    size_t same = 0;
+    encode(s, &prompt);
+    while (same < held->n && same + 1 < prompt.n && held->data[same] == prompt.data[same])
+        same++;
+    return prompt.n - same;
+}
+
+static void talk_three_turns(const format *f, const char *system) {
+    static const char *const said[] = {"hello", "are you there?", "ok"};
+    const tsr_chat_options how = how_of(f, system);
     tsr_chat *chat = NULL;
-    ids prompt = {0};
-    bool unfed = false;
-    OK(tsr_chat_create(model, name, system, &options, &chat));
+    script s = {0};
+    ids held = {0};
+    OK(tsr_chat_create(model, &how, &options, &chat));
+    add(&s, f->start, "");
+    if (system)
+        add(&s, f->system, system);
     for (size_t i = 0; i < 3; i++) {
         collected answer = {0};
-        ids turn = {0};
         tsr_generate_stats stats = {.struct_size = sizeof stats};
-        add_turn(name, i == 0, system, said[i], &turn);
-        memcpy(prompt.data + prompt.n, turn.data, turn.n * sizeof *turn.data);
-        prompt.n += turn.n;
+        add(&s, f->user, said[i]);
         OK(tsr_chat_say(chat, said[i], strlen(said[i]), collect, &answer, &stats));
-        /* Only new tokens were fed: the turn, and the last token of an answer that was ended by its
-         * length. */
-        cr_expect(stats.prompt_tokens == turn.n + unfed, "%llu, wanted %zu",
-                  (unsigned long long)stats.prompt_tokens, turn.n + unfed);
-        expect_one_shot(&prompt, &answer);
-        unfed = answer.finish == TSR_FINISH_LENGTH;
-        add_answer(&answer, &prompt);
+        cr_expect(stats.prompt_tokens == fed_of(&s, &held), "%llu, wanted %zu",
+                  (unsigned long long)stats.prompt_tokens, fed_of(&s, &held));
+        expect_one_shot(&s, &answer);
+        hold(&s, &answer, &held);
+        if (!f->answer)
+            answer.text[2] = 0;
+        add(&s, f->answer ? f->answer : "$<|im_end|>", answer.text);
     }
     tsr_chat_destroy(&chat);
     cr_expect(chat == NULL);
 }
 
 Test(chat, turns_are_one_prompt) {
-    talk_three_turns("chatml", NULL);
-    talk_three_turns("chatml", "be brief");
-    talk_three_turns("llama2", "be brief");
-    talk_three_turns("mistral", "be brief");
+    talk_three_turns(&chatml, NULL);
+    talk_three_turns(&chatml, "be brief");
+    talk_three_turns(&inst, "be brief");
+    talk_three_turns(&forgetful, NULL);
 }
 
 Test(chat, penalty_sees_all_turns) {
     options.repeat_penalty = 1.5f;
-    talk_three_turns("chatml", NULL);
+    talk_three_turns(&chatml, NULL);
 }
 
 Test(chat, ends_with_the_turn) {
     /* At a high temperature, some seed ends an answer with <|im_end|>, which is not an end token in
      * the model's files. */
+    const tsr_chat_options how = how_of(&chatml, NULL);
+    const tsr_prompt message = {.struct_size = sizeof message, .text = "hi"};
+    const tsr_prompt *const messages[] = {&message};
     bool ended = false;
     options.temperature = 50;
     options.top_k = 0;
@@ -186,108 +220,177 @@ Test(chat, ends_with_the_turn) {
     options.max_new_tokens = 120;
     for (options.seed = 1; options.seed < 12 && !ended; options.seed++) {
         tsr_chat *chat = NULL;
-        collected answer = {0}, second = {0};
-        ids turn = {0};
-        tsr_generate_stats stats = {.struct_size = sizeof stats};
-        OK(tsr_chat_create(model, "chatml", NULL, &options, &chat));
+        collected answer = {0}, one = {0};
+        OK(tsr_chat_create(model, &how, &options, &chat));
         OK(tsr_chat_say(chat, "hi", 2, collect, &answer, NULL));
         ended = answer.finish == TSR_FINISH_END && answer.ids[answer.n - 1] == IM_END;
         for (size_t i = 0; i + 1 < answer.n; i++)
             cr_expect(answer.ids[i] != IM_END);
         cr_expect(!strstr(answer.text, "im_end"));
-        if (ended) { /* the end token is fed once, by the template */
-            add_turn("chatml", false, NULL, "more", &turn);
-            cr_expect(turn.data[0] == IM_END);
-            OK(tsr_chat_say(chat, "more", 4, collect, &second, &stats));
-            cr_expect(stats.prompt_tokens == turn.n);
-        }
         tsr_chat_destroy(&chat);
+        options.chat = &how;
+        OK(tsr_generate(model, messages, 1, &options, collect, &one, NULL));
+        options.chat = NULL;
+        cr_expect(one.finish == answer.finish && one.n == answer.n &&
+                  !memcmp(one.ids, answer.ids, one.n * sizeof *one.ids));
     }
     cr_expect(ended);
 }
 
-static uint64_t prompt_tokens_of(const char *name, const char *system, const char *user) {
+/* min_new_tokens holds the end of the turn back, too. */
+Test(chat, least_tokens) {
+    const tsr_chat_options how = how_of(&chatml, NULL);
+    const tsr_prompt message = {.struct_size = sizeof message, .text = "hi"};
+    const tsr_prompt *const messages[] = {&message};
+    options.temperature = 50;
+    options.top_k = 0;
+    options.top_p = 1;
+    options.min_p = 0;
+    options.max_new_tokens = options.min_new_tokens = 120;
+    options.chat = &how;
+    for (options.seed = 1; options.seed < 12; options.seed++) {
+        collected one = {0};
+        OK(tsr_generate(model, messages, 1, &options, collect, &one, NULL));
+        cr_expect(one.n == 120 && one.finish == TSR_FINISH_LENGTH);
+    }
+}
+
+static uint64_t prompt_tokens_of(const format *f, const char *system, const char *user) {
+    const tsr_chat_options how = how_of(f, system);
     tsr_chat *chat = NULL;
     collected answer = {0};
     tsr_generate_stats stats = {.struct_size = sizeof stats};
-    OK(tsr_chat_create(model, name, system, &options, &chat));
+    OK(tsr_chat_create(model, &how, &options, &chat));
     OK(tsr_chat_say(chat, user, strlen(user), collect, &answer, &stats));
     tsr_chat_destroy(&chat);
     return stats.prompt_tokens;
 }
 
 Test(chat, words_are_no_special_tokens) {
-    /* Each character of a turn's words is one token, also where they contain a special token's
-     * text.
-     */
-    cr_expect(prompt_tokens_of("chatml", NULL, "<|im_end|>") ==
-              prompt_tokens_of("chatml", NULL, "abcdefghij"));
-    cr_expect(prompt_tokens_of("chatml", "a</s>b", "c") ==
-              prompt_tokens_of("chatml", "abcdef", "c"));
-    cr_expect(prompt_tokens_of("llama2", "x<s>", "</s>y") ==
-              prompt_tokens_of("llama2", "abcd", "abcde"));
+    /* Each character of a turn's words is one token, also where they contain a special token's text,
+     * or a part of it that the template's text completes. */
+    static const format torn = {.template = "<|im_start|>{{ messages[-1].content }}|im_end|></s>"};
+    cr_expect(prompt_tokens_of(&chatml, NULL, "<|im_end|>") ==
+              prompt_tokens_of(&chatml, NULL, "abcdefghij"));
+    cr_expect(prompt_tokens_of(&chatml, "a</s>b", "c") == prompt_tokens_of(&chatml, "abcdef", "c"));
+    cr_expect(prompt_tokens_of(&inst, "x<s>", "</s>y") == prompt_tokens_of(&inst, "abcd", "abcde"));
+    cr_expect(prompt_tokens_of(&torn, NULL, "<") == prompt_tokens_of(&torn, NULL, "a"));
+    cr_expect(prompt_tokens_of(&torn, NULL, "<s>") == prompt_tokens_of(&torn, NULL, "abc"));
+}
+
+Test(chat, tools) {
+    tsr_chat *chat = NULL;
+    collected answer = {0};
+    const tsr_chat_options how = {.struct_size = sizeof how,
+                                  .template_text =
+                                      "{{ tools | tojson }}{{ messages[0].content }}"
+                                      "{% if not add_generation_prompt %}</s>{% endif %}",
+                                  .tools = "[{\"name\": \"<s>\"}]"};
+    OK(tsr_chat_create(model, &how, &options, &chat));
+    OK(tsr_chat_say(chat, "a", 1, collect, &answer, NULL));
+    tsr_chat_destroy(&chat);
+    int32_t *encoded;
+    size_t n;
+    OK(tsr_encode(model, "[{\"name\": \"<s>\"}]a", 18, TSR_ENCODE_ADD_SPECIAL, &encoded, &n));
+    const tsr_prompt one = {.struct_size = sizeof one, .ids = encoded, .n_ids = (uint32_t)n};
+    const tsr_prompt *const prompts[] = {&one};
+    collected whole = {0};
+    OK(tsr_generate(model, prompts, 1, &options, collect, &whole, NULL));
+    tsr_ids_free(encoded);
+    cr_expect(whole.n == answer.n && !memcmp(whole.ids, answer.ids, whole.n * sizeof *whole.ids));
+}
+
+/* A refusal is the template's own sentence, and the conversation is as it was. */
+Test(chat, refused) {
+    static const format picky = {
+        .template =
+            "{% for m in messages %}{% if m.content == 'no' %}{{ raise_exception('say yes') "
+            "}}{% endif %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}"};
+    const tsr_chat_options how = how_of(&picky, NULL);
+    tsr_chat *chat = NULL;
+    collected none = {0}, first = {0}, again = {0};
+    tsr_generate_stats stats = {.struct_size = sizeof stats};
+    OK(tsr_chat_create(model, &how, &options, &chat));
+    cr_expect(tsr_chat_say(chat, "no", 2, collect, &none, NULL) == TSR_E_ARGUMENT && !none.n);
+    cr_expect(strstr(tsr_error_last(), "the chat template says: say yes"), "%s", tsr_error_last());
+    OK(tsr_chat_say(chat, "yes", 3, collect, &first, &stats));
+    cr_expect(stats.prompt_tokens == 6, "%llu", (unsigned long long)stats.prompt_tokens);
+    tsr_chat_destroy(&chat);
+    OK(tsr_chat_create(model, &how, &options, &chat));
+    OK(tsr_chat_say(chat, "yes", 3, collect, &again, NULL));
+    cr_expect(first.n == again.n && !memcmp(first.ids, again.ids, first.n * sizeof *first.ids));
+    tsr_chat_destroy(&chat);
 }
 
 Test(chat, cancelled) {
+    const tsr_chat_options how = how_of(&chatml, NULL);
     tsr_chat *chat = NULL;
     collected answer = {.cancel_after = 3}, second = {0};
-    ids prompt = {0};
-    OK(tsr_chat_create(model, "chatml", NULL, &options, &chat));
+    script s = {0};
+    OK(tsr_chat_create(model, &how, &options, &chat));
     cr_expect(tsr_chat_say(chat, "hello", 5, collect, &answer, NULL) == TSR_E_CANCELLED);
     cr_expect(answer.n == 3);
-    add_turn("chatml", true, NULL, "hello", &prompt);
-    add_answer(&answer, &prompt);
-    add_turn("chatml", false, NULL, "again", &prompt);
+    add(&s, chatml.start, "");
+    add(&s, chatml.user, "hello");
+    add(&s, chatml.answer, answer.text);
+    add(&s, chatml.user, "again");
     OK(tsr_chat_say(chat, "again", 5, collect, &second, NULL));
-    expect_one_shot(&prompt, &second);
+    expect_one_shot(&s, &second);
     tsr_chat_destroy(&chat);
 }
 
 Test(chat, past_the_context) {
+    const tsr_chat_options how = how_of(&chatml, NULL);
     char text[128] = "";
     tsr_chat *chat = NULL;
     collected answer = {0};
-    ids prompt = {0};
+    script s = {0};
+    ids prompt;
     options.context = 64;
     memset(text, 'a', 100);
-    OK(tsr_chat_create(model, "chatml", NULL, &options, &chat));
+    OK(tsr_chat_create(model, &how, &options, &chat));
     cr_expect(tsr_chat_say(chat, text, 100, collect, &answer, NULL) == TSR_E_ARGUMENT);
-    add_turn("chatml", true, NULL, text, &prompt);
+    add(&s, chatml.start, "");
+    add(&s, chatml.user, text);
+    encode(&s, &prompt);
     char number[32];
     snprintf(number, sizeof number, "%zu tokens", prompt.n);
     cr_expect(strstr(tsr_error_last(), number) && strstr(tsr_error_last(), "holds 64"), "%s",
               tsr_error_last());
     cr_expect(answer.n == 0);
-    prompt.n = 0; /* the refused turn doesn't count: the conversation begins with the next one */
-    add_turn("chatml", true, NULL, "hello", &prompt);
+    s.n = 0; /* the refused turn doesn't count: the conversation begins with the next one */
+    add(&s, chatml.start, "");
+    add(&s, chatml.user, "hello");
     OK(tsr_chat_say(chat, "hello", 5, collect, &answer, NULL));
-    expect_one_shot(&prompt, &answer);
+    expect_one_shot(&s, &answer);
     tsr_chat_destroy(&chat);
 }
 
-Test(chat, needs_device_and_tokenizer) {
+Test(chat, needs_device_tokenizer_and_end) {
+    const tsr_chat_options how = how_of(&chatml, NULL);
     tsr_chat *chat = NULL;
     tsr_model *other = NULL;
     OK(tsr_model_open(chat_folder, NULL, NULL, &other));
-    cr_expect(tsr_chat_create(other, "chatml", NULL, &options, &chat) == TSR_E_STATE && !chat);
+    cr_expect(tsr_chat_create(other, &how, &options, &chat) == TSR_E_STATE && !chat);
     tsr_model_close(&other);
     OK(tsr_model_open(TESSERA_SOURCE_DIR "/tests/golden/models/llama-tiny", device, NULL, &other));
-    cr_expect(tsr_chat_create(other, "chatml", NULL, &options, &chat) == TSR_E_STATE &&
+    cr_expect(tsr_chat_create(other, &how, &options, &chat) == TSR_E_STATE &&
                   strstr(tsr_error_last(), "tokenizer"),
               "%s", tsr_error_last());
     tsr_model_close(&other);
     options.top_p = 2;
-    cr_expect(tsr_chat_create(model, "chatml", NULL, &options, &chat) == TSR_E_ARGUMENT);
+    cr_expect(tsr_chat_create(model, &how, &options, &chat) == TSR_E_ARGUMENT);
 }
 
 /* max_length counts the whole conversation, where the number of new tokens is not given. */
 Test(chat, longest) {
+    const tsr_chat_options how = how_of(&chatml, NULL);
     tsr_chat *chat = NULL;
     collected c = {0};
     options.max_length = 30;
     options.max_new_tokens = -1;
     options.ignore_eos = 1;
-    OK(tsr_chat_create(model, "chatml", NULL, &options, &chat));
+    OK(tsr_chat_create(model, &how, &options, &chat));
     cr_expect(tsr_chat_say(chat, "a b c d e f g h i j k l m n", 27, collect, &c, NULL) ==
               TSR_E_ARGUMENT);
     cr_expect(strstr(tsr_error_last(), "holds 30"), "%s", tsr_error_last());

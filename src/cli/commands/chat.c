@@ -1,6 +1,7 @@
 /* cli/commands/chat.c - tessera chat: a conversation in which each line is a turn. */
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
+#include "cli/shared/chatting.h"
 #include "cli/shared/sampling.h"
 
 #include <stdlib.h>
@@ -50,16 +51,12 @@ static int talk(tsri_cli_app *app, tsr_chat *chat) {
 int tsri_cli_chat(int argc, char **argv) {
     tsri_cli_app app = {0};
     tsri_cli_sampling sampling = {0};
+    tsri_cli_chatting chatting = {0};
     tsri_cli_list operands = {0};
-    const char *system = NULL, *template_name = NULL;
+    tsr_chat_options how;
     tsr_chat *chat = NULL;
-    const tsri_cli_option own[] = {
-        {"system", 0, CLI_TEXT, &system, "TEXT",
-         "the system prompt: what the model is told before the first turn", 0, 0, NULL},
-        {"chat-template", 0, CLI_TEXT, &template_name, "NAME",
-         "chatml, llama2, llama3, mistral, gemma or phi3 (default: the model's own)", 0, 0, NULL},
-        {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_sampling_options(&sampling),
+    const tsri_cli_option *tables[] = {tsri_cli_chatting_options(&chatting),
+                                       tsri_cli_sampling_options(&sampling),
                                        tsri_cli_running_options(&app, false), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera chat -m MODEL [options]",
                               "Talks with an instruction-tuned model. Each line is a turn; the end "
@@ -68,12 +65,14 @@ int tsri_cli_chat(int argc, char **argv) {
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: chat takes no operands; see tessera help chat",
                              operands.items[0]);
-    if (code == CLI_OK && !app.model_name && !template_name)
+    if (code == CLI_OK && !app.model_name && !chatting.template_file)
         code = tsri_cli_fail(
             CLI_USAGE, "chat needs -m MODEL: the bundled models were not trained to talk. Use "
                        "a folder or .gguf file of SmolLM2-360M-Instruct (0.7 GB), "
                        "Qwen2.5-0.5B-Instruct (1 GB) or TinyLlama-1.1B-Chat-v1.0 (2.2 GB) "
                        "from Hugging Face");
+    if (code == CLI_OK)
+        code = tsri_cli_chatting_apply(&app, &chatting, &how);
     if (code == CLI_OK)
         code = tsri_cli_open_model(&app);
     tsr_generate_options options = {.struct_size = sizeof options};
@@ -82,10 +81,11 @@ int tsri_cli_chat(int argc, char **argv) {
     if (code == CLI_OK)
         tsri_cli_sampling_tell(&app, &options);
     if (code == CLI_OK)
-        code = tsri_cli_status(tsr_chat_create(app.model, template_name, system, &options, &chat));
+        code = tsri_cli_status(tsr_chat_create(app.model, &how, &options, &chat));
     if (code == CLI_OK)
         code = talk(&app, chat);
     tsr_chat_destroy(&chat);
+    tsri_cli_chatting_clear(&chatting);
     free(sampling.stop.items);
     free(operands.items);
     return tsri_cli_close(&app, code);

@@ -3,6 +3,7 @@
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
+#include "cli/shared/chatting.h"
 #include "cli/shared/sampling.h"
 #include "cli/shared/searching.h"
 
@@ -13,9 +14,11 @@ typedef struct job {
     tsri_cli_app app;
     tsri_cli_sampling sampling;
     tsri_cli_searching searching;
+    tsri_cli_chatting chatting;
+    tsr_chat_options how; /* of --chat */
     const char *prompt, *file, *encoding;
     tsri_cli_list ids, operands;
-    bool echo, print_ids;
+    bool echo, print_ids, chat;
     int64_t logprobs;
     tsr_prompt *prompts;
     const tsr_prompt **pointers;
@@ -241,6 +244,25 @@ static void print_results(job *j) {
         tsri_cli_write(&j->app, "\n", 1);
 }
 
+static void tell_if_instructed(const job *j) {
+    char *template = NULL;
+    if (tsr_chat_template_of(j->app.model, &template, NULL) != TSR_OK || template)
+        tsri_cli_note(&j->app, "this is an instruction-tuned model, and its prompt is continued as "
+                               "plain text: --chat makes it a message, and tessera chat talks");
+    tsr_text_free(template);
+}
+
+static int check_chat(job *j) {
+    const char *given = tsri_cli_chatting_given(&j->chatting);
+    if (!j->chat && given)
+        return tsri_cli_fail(
+            CLI_USAGE, "%s is for messages: give --chat too, which makes each prompt one", given);
+    if (j->chat && j->ids.n)
+        return tsri_cli_fail(CLI_USAGE, "--ids %s: with --chat a prompt is a message, as text",
+                             j->ids.items[0]);
+    return j->chat ? tsri_cli_chatting_apply(&j->app, &j->chatting, &j->how) : CLI_OK;
+}
+
 static int run(job *j) {
     tsr_generate_options options = {.struct_size = sizeof options};
     tsr_generate_stats stats = {.struct_size = sizeof stats};
@@ -255,10 +277,9 @@ static int run(job *j) {
     tsri_cli_sampling_tell(&j->app, &options);
     options.logprobs = j->logprobs > 0 ? (uint32_t)j->logprobs : 0;
     options.return_logprob = j->logprobs >= 0;
-    const char *template_name = NULL;
-    if (tsr_chat_template_of(j->app.model, &template_name) != TSR_OK || template_name)
-        tsri_cli_note(&j->app, "this is an instruction-tuned model: use tessera chat to talk with "
-                               "it; generate only continues plain text");
+    options.chat = j->chat ? &j->how : NULL;
+    if (!j->chat)
+        tell_if_instructed(j);
     code = echo_prompts(j);
     if (code != CLI_OK)
         return code;
@@ -288,6 +309,9 @@ int tsri_cli_generate(int argc, char **argv) {
          "the file with the text to continue; - is standard input", 0, 0, NULL},
         {"ids", 0, CLI_LIST, &j.ids, "1,2,3", "a prompt as token ids; may be given several times",
          0, 0, NULL},
+        {"chat", 0, CLI_FLAG, &j.chat, NULL,
+         "answer: the prompt is a user's message, which the model's chat template writes", 0, 0,
+         NULL},
         {"print-ids", 0, CLI_FLAG, &j.print_ids, NULL, "print token ids instead of text", 0, 0,
          NULL},
         {"echo", 0, CLI_FLAG, &j.echo, NULL, "print the prompt before its continuation", 0, 0,
@@ -297,6 +321,7 @@ int tsri_cli_generate(int argc, char **argv) {
          100000, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_chatting_options(&j.chatting),
                                        tsri_cli_encoding_option(&j.encoding),
                                        tsri_cli_sampling_options(&j.sampling),
                                        tsri_cli_searching_options(&j.searching),
@@ -306,6 +331,8 @@ int tsri_cli_generate(int argc, char **argv) {
                               "Continues a text with a model. Without a prompt, standard input is "
                               "read; without -m, the bundled model shakespeare is used.",
                               tables, &j.operands);
+    if (code == CLI_OK)
+        code = check_chat(&j);
     if (code == CLI_OK)
         code = take_prompts(&j);
     if (code == CLI_OK)
@@ -329,6 +356,7 @@ int tsri_cli_generate(int argc, char **argv) {
     free(j.finishes);
     free(j.scores);
     tsri_cli_searching_clear(&j.searching);
+    tsri_cli_chatting_clear(&j.chatting);
     free(j.tokens);
     free(j.ids.items);
     free(j.operands.items);

@@ -64,6 +64,16 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
     return TSR_OK;
 }
 
+tsr_status tsri_task_check_vocabulary(const tsri_text_ids *ids, int32_t vocab) {
+    for (size_t i = 0; i < ids->count; i++)
+        if (ids->data[i] >= vocab)
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "the tokenizer gives token id %d, but the model's vocabulary "
+                                  "ends at %d: tokenizer and model don't belong together",
+                                  (int)ids->data[i], (int)vocab - 1);
+    return TSR_OK;
+}
+
 tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *model,
                                     const tsr_generate_options *options) {
     if (model->tokenizer) {
@@ -237,7 +247,7 @@ static void clear_step(step *st) {
 
 static tsr_status make_step(const tsri_task_decoding *d, uint32_t n, step *st) {
     const int32_t V = d->model->spec.vocab;
-    TRY(tsri_task_token_rules_create(d->model, d->options, &st->rules));
+    TRY(tsri_task_token_rules_create(d->model, d->options, d->ends, d->n_ends, &st->rules));
     const int64_t banned = tsri_task_token_rules_ban(&st->rules);
     const bool plain = d->options->temperature == 0 && d->options->repeat_penalty == 1 &&
                        !d->options->logprobs && !d->options->return_logprob && !banned;

@@ -45,6 +45,9 @@ tsr_status tsri_task_adopt_search(const tsri_model *model, const tsr_generate_op
 /* Checks that every option is within its range. */
 tsr_status tsri_task_options_check(const tsr_generate_options *options, const tsri_model *model);
 
+/* Checks that tokenizer and vocabulary belong together. */
+tsr_status tsri_task_check_vocabulary(const tsri_text_ids *ids, int32_t vocab);
+
 /* Feeds the tokens that are not yet in the slots, then decodes until each sequence has finished. */
 tsr_status tsri_task_decode(const tsri_task_decoding *decoding, tsri_task_sequence *sequences,
                             uint32_t n);

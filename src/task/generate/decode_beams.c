@@ -89,7 +89,7 @@ tsr_status tsri_task_decode_beams(const tsri_task_decoding *d, tsri_task_sequenc
     tsri_task_token_rules rules;
     tsri_task_beams *beams = NULL;
     uint64_t prompts = 0;
-    TRY(tsri_task_token_rules_create(d->model, d->options, &rules));
+    TRY(tsri_task_token_rules_create(d->model, d->options, d->ends, d->n_ends, &rules));
     tsr_status status = tsri_base_new(n, sizeof *r.texts, &r.texts);
     for (uint32_t i = 0; status == TSR_OK && i < n; i++) {
         r.texts[i] = (tsri_task_text){.source = sources[i].data,

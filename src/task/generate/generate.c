@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "task/generate/decode.h"
 #include "task/generate/settings.h"
+#include "task/generate/template.h"
 #include "text/tokenizer/languages.h"
 
 #include <stdlib.h>
@@ -118,24 +119,53 @@ static tsr_status take_ids(const int32_t *given, uint32_t n, int32_t vocab, tsri
     return tsri_text_ids_append(ids, given, n);
 }
 
-/* The ids of a prompt that the model's first stack reads: below `vocab`, at most `context` of them.
- */
-static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
-                              const tsri_text_direction *direction, int32_t vocab, int64_t context,
-                              tsri_text_ids *ids) {
-    const char *text = prompt->text ? prompt->text : "";
-    const size_t size = prompt->text_size ? prompt->text_size : strlen(text);
-    if (prompt->ids)
-        TRY(take_ids(prompt->ids, prompt->n_ids, vocab, ids));
-    else if (model->tokenizer)
-        TRY(tsri_text_encode_source(model->tokenizer, text, size, direction,
-                                    TSRI_TEXT_PARSE_SPECIAL, ids));
-    else
+/* The ids of a prompt's text. */
+static tsr_status take_text(const tsri_model *model, const tsri_task_template *template,
+                            const char *text, size_t size, const tsri_text_direction *direction,
+                            tsri_text_ids *ids) {
+    json_t *messages = NULL;
+    if (!model->tokenizer)
         return tsri_base_fail(TSR_E_STATE,
                               "%s has no tokenizer that can be used%s%s: give the prompt as token "
                               "ids (--ids 1,2,3 --print-ids)",
                               model->path, model->tokenizer_why ? ": " : "",
                               model->tokenizer_why ? model->tokenizer_why : "");
+    if (!template)
+        return tsri_text_encode_source(model->tokenizer, text, size, direction,
+                                       TSRI_TEXT_PARSE_SPECIAL, ids);
+    tsr_status status = tsri_task_messages_begin(template, &messages);
+    if (status == TSR_OK)
+        status = tsri_task_messages_add(messages, "user", text, size);
+    if (status == TSR_OK)
+        status = tsri_task_template_encode(template, messages, ids);
+    json_decref(messages);
+    return status;
+}
+
+static tsr_status check_context(const tsri_model *model, size_t tokens, int64_t context) {
+    const int64_t most =
+        model->spec.encoder.layers ? model->spec.source_context : model->spec.context;
+    if ((int64_t)tokens <= context)
+        return TSR_OK;
+    if (context < most)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the prompt has %zu tokens, but the context holds %lld: shorten it, "
+                              "or raise -c up to what the model reads (%lld)",
+                              tokens, (long long)context, (long long)most);
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "the prompt has %zu tokens, but the model reads %lld: shorten it", tokens,
+                          (long long)context);
+}
+
+/* The ids of a prompt that the model's first stack reads: below `vocab`, at most `context` of them.
+ */
+static tsr_status take_prompt(const tsri_model *model, const tsri_task_template *template,
+                              const tsr_prompt *prompt, const tsri_text_direction *direction,
+                              int32_t vocab, int64_t context, tsri_text_ids *ids) {
+    const char *text = prompt->text ? prompt->text : "";
+    const size_t size = prompt->text_size ? prompt->text_size : strlen(text);
+    TRY(prompt->ids ? take_ids(prompt->ids, prompt->n_ids, vocab, ids)
+                    : take_text(model, template, text, size, direction, ids));
     if (!ids->count) {
         if (model->generation.bos < 0)
             return tsri_base_fail(TSR_E_ARGUMENT,
@@ -144,24 +174,8 @@ static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
                                   model->path);
         TRY(tsri_text_ids_append(ids, &model->generation.bos, 1));
     }
-    for (size_t i = 0; i < ids->count; i++)
-        if (ids->data[i] >= vocab)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "the tokenizer gives token id %d, but the model's vocabulary "
-                                  "ends at %d: tokenizer and model don't belong together",
-                                  (int)ids->data[i], (int)vocab - 1);
-    if ((int64_t)ids->count <= context)
-        return TSR_OK;
-    const int64_t most =
-        model->spec.encoder.layers ? model->spec.source_context : model->spec.context;
-    if (context < most)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the prompt has %zu tokens, but the context holds %lld: shorten it, "
-                              "or raise -c up to what the model reads (%lld)",
-                              ids->count, (long long)context, (long long)most);
-    return tsri_base_fail(TSR_E_ARGUMENT,
-                          "the prompt has %zu tokens, but the model reads %lld: shorten it",
-                          ids->count, (long long)context);
+    TRY(tsri_task_check_vocabulary(ids, vocab));
+    return check_context(model, ids->count, context);
 }
 
 static tsr_status take_target(const tsri_model *model, const tsr_prompt *prompt,
@@ -198,6 +212,7 @@ static tsr_status check_length(const tsri_task_decoding *d, const tsri_text_ids 
 
 typedef struct generation {
     tsri_task_decoding decoding;
+    tsri_task_template *template; /* NULL: prompts are continued as they are */
     tsri_task_sequence *sequences;
     tsri_text_ids *sources; /* [n] of an encoder-decoder: the input of its encoder */
     uint32_t n;
@@ -212,16 +227,33 @@ static tsr_status take(generation *g, const tsri_text_direction *direction, cons
     TRY(NEED(given));
     TRY(tsri_base_adopt("tsr_prompt", given, &prompt, sizeof prompt));
     if (m->spec.encoder.layers) {
-        TRY(take_prompt(m, &prompt, direction, m->spec.source_vocab, m->spec.source_context,
+        TRY(take_prompt(m, NULL, &prompt, direction, m->spec.source_vocab, m->spec.source_context,
                         &g->sources[i]));
         return take_target(m, &prompt, direction, g->decoding.context, &s->ids);
     }
-    TRY(take_prompt(m, &prompt, direction, m->spec.vocab, g->decoding.context, &s->ids));
+    TRY(take_prompt(m, g->template, &prompt, direction, m->spec.vocab, g->decoding.context,
+                    &s->ids));
     return check_length(&g->decoding, &s->ids);
+}
+
+static tsr_status make_template(generation *g) {
+    const tsri_model *m = g->decoding.model;
+    if (!g->decoding.options->chat)
+        return TSR_OK;
+    if (m->spec.encoder.layers)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s (%s) has an encoder: chat templates are for models that are a "
+                              "decoder alone",
+                              m->path, m->spec.family);
+    TRY(tsri_task_template_create(m, g->decoding.options->chat, &g->template));
+    g->decoding.ends = tsri_task_template_end(g->template);
+    g->decoding.n_ends = g->decoding.ends != NULL;
+    return TSR_OK;
 }
 
 static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
     const tsri_model *m = g->decoding.model;
+    TRY(make_template(g));
     tsri_text_direction direction = {.from = -1, .to = -1, .start = -1, .forced = -1};
     if (m->tokenizer) /* the languages that the model's files state */
         TRY(tsri_text_direction_of(m->tokenizer, NULL, NULL, &direction));
@@ -331,6 +363,7 @@ tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint
         if (g.sources)
             tsri_text_ids_clear(&g.sources[i]);
     }
+    tsri_task_template_destroy(&g.template);
     free(g.sequences);
     free(g.sources);
     tsri_base_give(&counted, sizeof counted, stats);

@@ -119,8 +119,8 @@ static tsr_status read_settings(const source *s, const tsri_model_generation *g,
     return read_words(s, rules, is);
 }
 
-static tsr_status fill(const tsri_model *model, const tsr_generate_options *o,
-                       tsri_task_token_rules *rules) {
+static tsr_status fill(const tsri_model *model, const tsr_generate_options *o, const int32_t *ends,
+                       uint32_t n_ends, tsri_task_token_rules *rules) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_generation *g = &model->generation;
     unsigned char *is;
@@ -129,6 +129,8 @@ static tsr_status fill(const tsri_model *model, const tsr_generate_options *o,
     for (int32_t i = 0; i < spec->n_eos && !o->ignore_eos; i++)
         if (spec->eos[i] >= 0 && spec->eos[i] < spec->vocab)
             mark(is, spec->eos[i], TSRI_TASK_END, &rules->ends);
+    for (uint32_t i = 0; i < n_ends && !o->ignore_eos; i++)
+        mark(is, ends[i], TSRI_TASK_END, &rules->ends);
     for (uint32_t i = 0; i < o->n_suppress; i++)
         mark(is, o->suppress[i], TSRI_TASK_NEVER, &rules->never);
     if (!g->settings)
@@ -138,6 +140,7 @@ static tsr_status fill(const tsri_model *model, const tsr_generate_options *o,
 }
 
 tsr_status tsri_task_token_rules_create(tsri_model *model, const tsr_generate_options *o,
+                                        const int32_t *ends, uint32_t n_ends,
                                         tsri_task_token_rules *out) {
     tsri_task_settings_tell(model);
     *out = (tsri_task_token_rules){.V = model->spec.vocab,
@@ -151,7 +154,7 @@ tsr_status tsri_task_token_rules_create(tsri_model *model, const tsr_generate_op
                                    .least_length = o->min_new_tokens ? 0 : o->min_length,
                                    .forced_first = -1,
                                    .forced_last = -1};
-    const tsr_status status = fill(model, o, out);
+    const tsr_status status = fill(model, o, ends, n_ends, out);
     if (o->ignore_eos)
         out->forced_last = -1;
     if (status != TSR_OK)

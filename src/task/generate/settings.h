@@ -30,10 +30,11 @@ const tsri_task_setting *tsri_task_settings(size_t *n);
 void tsri_task_settings_tell(tsri_model *model);
 
 /* Makes the rules, which borrow nothing and are freed by tsri_task_token_rules_clear. `options` has
- * been checked.
+ * been checked. ends: end tokens besides the model's own.
  * error  TSR_E_FORMAT  a list of ids in the settings has a wrong form, or an id outside the
  *                      vocabulary */
 tsr_status tsri_task_token_rules_create(tsri_model *model, const tsr_generate_options *options,
+                                        const int32_t *ends, uint32_t n_ends,
                                         tsri_task_token_rules *out);
 
 #endif

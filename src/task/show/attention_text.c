@@ -2,26 +2,13 @@
  * its decoder reads. */
 #include "base/error.h"
 #include "task/generate/beams.h"
+#include "task/generate/decode.h"
 #include "task/generate/settings.h"
 #include "task/show/attention.h"
 #include "tessera/translate.h"
 #include "text/tokenizer/languages.h"
 
-#include <inttypes.h>
-
 enum { DEFAULT_TARGET = 256 };
-
-/* Checks that tokenizer and vocabulary belong together. */
-static tsr_status check_ids(const tsri_text_ids *ids, int32_t vocab) {
-    for (size_t i = 0; i < ids->count; i++)
-        if (ids->data[i] >= vocab)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "the tokenizer gives token id %" PRId32
-                                  ", but the model's vocabulary ends at %" PRId32
-                                  ": tokenizer and model don't belong together",
-                                  ids->data[i], vocab - 1);
-    return TSR_OK;
-}
 
 /* ---- a generated target ---- */
 
@@ -61,7 +48,7 @@ static tsr_status generate(tsri_model *model, const tsr_generate_options *search
     const tsri_task_beams_ends ends = {.next = next, .found = found, .data = &g};
     tsri_task_token_rules rules;
     tsri_task_beams *beams = NULL;
-    TRY(tsri_task_token_rules_create(model, search, &rules));
+    TRY(tsri_task_token_rules_create(model, search, NULL, 0, &rules));
     if (forced >= 0)
         rules.forced_first = forced;
     const tsri_task_beams_options sizes = {.rules = &rules,
@@ -113,7 +100,7 @@ static tsr_status make_target(const tsr_model *opened, const tsr_attention_optio
     }
     while (target->count > 1 && ends_with_end(spec, target))
         target->count--;
-    return check_ids(target, spec->vocab);
+    return tsri_task_check_vocabulary(target, spec->vocab);
 }
 
 tsr_status tsri_task_attention_read(const tsr_model *opened, const char *text, size_t size,
@@ -133,6 +120,7 @@ tsr_status tsri_task_attention_read(const tsr_model *opened, const char *text, s
                              TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, source));
     if (!source->count)
         return tsri_base_fail(TSR_E_ARGUMENT, "the text is empty; it must have at least one token");
-    TRY(check_ids(source, spec->encoder.layers ? spec->source_vocab : spec->vocab));
+    TRY(tsri_task_check_vocabulary(source,
+                                   spec->encoder.layers ? spec->source_vocab : spec->vocab));
     return both ? make_target(opened, options, &direction, source, target) : TSR_OK;
 }

@@ -73,7 +73,7 @@ static tsr_status check(const tsri_model *m, const tsr_translate_options *o,
 
 static tsr_status begin(run *r) {
     tsri_task_translation *t = &r->t;
-    TRY(tsri_task_token_rules_create(t->model, t->search, &t->rules));
+    TRY(tsri_task_token_rules_create(t->model, t->search, NULL, 0, &t->rules));
     t->n_best = t->search->n_best ? t->search->n_best : 1;
     const int64_t said = tsri_text_max_length(t->model->tokenizer);
     t->limit = t->model->spec.source_context;
@@ -202,9 +202,8 @@ tsr_status tsr_translate(tsr_model *model, const tsr_translate_options *options,
     TRY(NEED(translated));
     TRY(tsri_base_check_out("tsr_translate_stats", stats));
     TRY(tsri_base_adopt("tsr_translate_options", options, &known, sizeof known));
-    TRY(known.search
-            ? tsri_base_adopt("tsr_generate_options", known.search, &search, sizeof search)
-            : defaults(tsri_model_of(model), &search));
+    TRY(known.search ? tsri_base_adopt("tsr_generate_options", known.search, &search, sizeof search)
+                     : defaults(tsri_model_of(model), &search));
     r.t.model = tsri_model_of(model);
     r.t.search = &search;
     r.t.options = &known;

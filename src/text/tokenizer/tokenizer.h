@@ -54,6 +54,13 @@ tsr_status tsri_text_encode_pair(const tsri_text_tokenizer *tokenizer, const cha
                                  const char *b, size_t nb, unsigned flags, tsri_text_ids *ids,
                                  tsri_text_ids *types);
 
+/* Appends the ids of a text, without tokens around it. Where said[i] is not 0, byte i is somebody's
+ * words: special tokens are found in the other bytes alone. Words are encoded together with the text
+ * around them, as models learned it; only where that would give another special token, they are cut
+ * out and encoded by themselves. */
+tsr_status tsri_text_encode_marked(const tsri_text_tokenizer *tokenizer, const char *text,
+                                   const char *said, size_t n, tsri_text_ids *ids);
+
 /* Appends the text of ids, on request without special tokens. */
 tsr_status tsri_text_decode(const tsri_text_tokenizer *tokenizer, const int32_t *ids, size_t n,
                             bool skip_special, tsri_bytes *out);

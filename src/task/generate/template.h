@@ -1,0 +1,40 @@
+/* task/generate/template.h - chat templates: where a model's files have one, and what it makes of a
+ * conversation. */
+#ifndef TSRI_TASK_GENERATE_TEMPLATE_H
+#define TSRI_TASK_GENERATE_TEMPLATE_H
+
+#include "base/json.h"
+#include "model/model.h"
+#include "tessera/generate.h"
+
+typedef struct tsri_task_template tsri_task_template;
+
+/* Appends the text of the model's own template, which stays empty where its files have none.
+ * tools: of several templates, the one named "tool_use" is taken if there is one; else, and
+ * otherwise, the one named "default". */
+tsr_status tsri_task_template_text(const tsri_model *model, bool tools, tsri_bytes *text);
+
+/* Borrows the model; the options are borrowed for the call.
+ * error  TSR_E_STATE        the model has no tokenizer
+ *        TSR_E_FORMAT       the template or the list of tools can't be read
+ *        TSR_E_UNSUPPORTED  the model has no template and none is given; it has a tag that is not
+ *                           served; or nothing would end an answer */
+tsr_status tsri_task_template_create(const tsri_model *model, const tsr_chat_options *options,
+                                     tsri_task_template **out);
+void tsri_task_template_destroy(tsri_task_template **template);
+
+/* Begins a list of messages, with the system's if the options give one. */
+tsr_status tsri_task_messages_begin(const tsri_task_template *template, json_t **messages);
+/* Appends a message. Bytes that are not UTF-8 become U+FFFD. */
+tsr_status tsri_task_messages_add(json_t *messages, const char *role, const char *text, size_t n);
+
+/* Appends the ids of a conversation up to where the next answer begins. They have one
+ * beginning-of-sequence token, also where both the template and the tokenizer put one.
+ * error  TSR_E_ARGUMENT  the template refuses the conversation, in its own words */
+tsr_status tsri_task_template_encode(const tsri_task_template *template, json_t *messages,
+                                     tsri_text_ids *ids);
+
+/* The token that the template writes after an answer; NULL: it is not a special token. */
+const int32_t *tsri_task_template_end(const tsri_task_template *template);
+
+#endif

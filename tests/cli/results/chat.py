@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""tessera chat and tessera generate --chat: a model's own template and a given one, tools, the system's words, and what is refused."""
+
+import json
+
+from support.command import PLAY, copy_model, equal, main, refused, run
+
+REFERENCE = ("-d", "reference", "-q", "--temp", "0", "-n", "2")
+TEMPLATE = ("{%- if tools %}{{ tools[0].name }}:{% endif %}{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}"
+            "{% if add_generation_prompt %}A {% endif %}")
+
+
+def answers(model, prompt):
+    return run("generate", *REFERENCE, "-m", model, prompt).text
+
+
+def test_template_tools_and_system(folder):
+    model = copy_model(PLAY, folder / "m")
+    template, tools = folder / "t.jinja", folder / "tools.json"
+    template.write_text(TEMPLATE)
+    tools.write_text(json.dumps([{"name": "dice"}]))
+    given = ("-m", model, "--chat-template", template)
+    first = answers(model, "S Be.\nU Hark!\nA ")
+    second = answers(model, f"S Be.\nU Hark!\nA {first}U And?\nA ")
+    equal(run("chat", *REFERENCE, *given, "--system", "Be.", given="Hark!\nAnd?\n").text, first + second)
+    equal(run("generate", *REFERENCE, *given, "--chat", "--tools", tools, given="Hark!\n").text, answers(model, "dice:U Hark!\nA "))
+    (model / "chat_template.jinja").write_text(TEMPLATE)
+    equal(run("generate", *REFERENCE, "-m", model, "--chat", "--system", "Be.", "Hark!").text, first, "the model's own template")
+    assert "--chat" in run("generate", *REFERENCE[:2], *REFERENCE[3:], "-m", model, "Hark!").err
+
+
+def test_refused(folder):
+    bad, worse, tools = folder / "bad.jinja", folder / "worse.jinja", folder / "tools.json"
+    bad.write_text("{% for %}")
+    worse.write_text("{{ raise_exception('Only English is spoken') }}")
+    tools.write_text("{}")
+    chat = ("chat", *REFERENCE, "-m", PLAY)
+    refused(3, "has no chat template", *chat, given="a\n")
+    refused(3, "none: ", *chat, "--chat-template", folder / "none", given="a\n")
+    refused(3, "chat template, line 1", *chat, "--chat-template", bad, given="a\n")
+    refused(3, "the tools are not a list", *chat, "--chat-template", worse, "--tools", tools, given="a\n")
+    refused(2, "the chat template says: Only English is spoken", *chat, "--chat-template", worse, given="a\n")
+    refused(2, "--tools is for messages", "generate", *REFERENCE, "-m", PLAY, "--tools", tools, "a")
+    refused(2, "--ids 1: with --chat", "generate", *REFERENCE, "-m", PLAY, "--chat", "--ids", "1")
+
+
+main(globals())
