@@ -68,6 +68,8 @@ __attribute__((format(printf, 4, 5))) void tsri_task_draft_begin(tsri_task_draft
                                                                  const char *format, ...);
 /* Begins the row of a job of a model: its name, unit and sizes. */
 void tsri_task_bench_name_row(const tsri_task_job *job, tsri_task_draft *draft);
+/* TSR_E_UNSUPPORTED, with the reason, where the job has more tokens than the model reads. */
+tsr_status tsri_task_bench_reads(tsr_model *model, const tsri_task_job *job);
 /* Adds to the row's reason. */
 __attribute__((format(printf, 2, 3))) void tsri_task_draft_note(tsri_task_draft *draft,
                                                                 const char *format, ...);

@@ -103,13 +103,9 @@ static tsr_status fill(run *r) {
 static tsr_status begin_decoder(run *r) {
     const tsri_task_job *job = r->job;
     tsr_model *model = r->s->model;
-    const int64_t all = job->depth + job->tokens, reads = tsri_model_of(model)->spec.max_positions;
+    const int64_t all = job->depth + job->tokens;
     size_t n = 0;
-    if (all > reads)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%" PRId64 " tokens behind %" PRId64
-                              " are too many: the model reads %" PRId64,
-                              job->tokens, job->depth, reads);
+    TRY(tsri_task_bench_reads(model, job));
     if (__builtin_mul_overflow((size_t)job->batch, (size_t)all, &n))
         n = SIZE_MAX / 2;
     TRY(tsri_base_new(n, 2 * sizeof *r->ids, &r->ids));
@@ -142,10 +138,7 @@ static tsr_status begin_encoder(run *r) {
     const size_t B = (size_t)job->batch, T = (size_t)job->tokens;
     if (m->spec.decoder.layers)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "%s has a decoder: it makes no vectors", m->path);
-    if (job->tokens > m->spec.source_context)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "texts of %" PRId64 " tokens are too long: the model reads %" PRId64,
-                              job->tokens, m->spec.source_context);
+    TRY(tsri_task_bench_reads(r->s->model, job));
     TRY(tsri_base_new(B * T, sizeof *r->ids, &r->ids));
     TRY(tsri_base_new(B, sizeof *r->texts, &r->texts));
     TRY(tsri_base_new(B * (size_t)m->spec.width, sizeof *r->vectors, &r->vectors));
@@ -466,7 +459,7 @@ static tsr_status open_peer(subject *s, const tsri_task_job *jobs, size_t n) {
 static tsr_status make_rows(subject *s, const tsri_task_job *job) {
     TRY(make_row(s, job));
     return s->b->peer && tsri_task_peer_serves(job)
-               ? tsri_task_peer_row(s->b, &s->identity, job, s->held_by)
+               ? tsri_task_peer_row(s->b, s->model, &s->identity, job, s->held_by)
                : TSR_OK;
 }
 

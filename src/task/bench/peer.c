@@ -250,9 +250,11 @@ static const char *kind_of(const tsri_task_job *job) {
                                            : "generate";
 }
 
-static tsr_status time_job(tsri_task_bench *b, const tsri_task_job *job, tsri_task_draft *draft) {
+static tsr_status time_job(tsri_task_bench *b, tsr_model *model, const tsri_task_job *job,
+                           tsri_task_draft *draft) {
     tsri_task_bench other = *b;
     json_t *answer = NULL;
+    TRY(tsri_task_bench_reads(model, job));
     TRY(tsri_task_bench_tell(b->sink, b->peer->engine));
     TRY(tsri_task_peer_ask(b->peer,
                            json_pack("{s:s,s:s,s:I,s:I,s:I}", "do", "begin", "kind", kind_of(job),
@@ -273,8 +275,9 @@ static tsr_status time_job(tsri_task_bench *b, const tsri_task_job *job, tsri_ta
     return status;
 }
 
-tsr_status tsri_task_peer_row(tsri_task_bench *b, const tsri_task_identity *identity,
-                              const tsri_task_job *job, uint32_t held_by) {
+tsr_status tsri_task_peer_row(tsri_task_bench *b, tsr_model *model,
+                              const tsri_task_identity *identity, const tsri_task_job *job,
+                              uint32_t held_by) {
     tsri_task_peer *peer = b->peer;
     tsri_task_draft draft;
     tsr_status status = TSR_OK;
@@ -286,6 +289,6 @@ tsr_status tsri_task_peer_row(tsri_task_bench *b, const tsri_task_identity *iden
     if (peer->status != TSR_BENCH_OK)
         tsri_task_draft_void(&draft, peer->status, peer->failed);
     else
-        status = time_job(b, job, &draft);
+        status = time_job(b, model, job, &draft);
     return tsri_task_bench_finish(b, &draft, status, peer->note);
 }

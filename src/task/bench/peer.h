@@ -55,8 +55,11 @@ bool tsri_task_peer_serves(const tsri_task_job *job);
 tsr_status tsri_task_peer_open(tsri_task_bench *b, tsr_model *model,
                                const tsri_task_identity *identity, const float *f32,
                                const char *why);
-/* held_by: what holds Tessera's row back (tsr_bench_bound), because the job is the same. */
-tsr_status tsri_task_peer_row(tsri_task_bench *b, const tsri_task_identity *identity,
-                              const tsri_task_job *job, uint32_t held_by);
+/* Makes the peer's row of a job; it is not given what the model can't read, because some engines end
+ * then. model: as above. held_by: what holds Tessera's row back (tsr_bench_bound), because the job is the
+ * same. */
+tsr_status tsri_task_peer_row(tsri_task_bench *b, tsr_model *model,
+                              const tsri_task_identity *identity, const tsri_task_job *job,
+                              uint32_t held_by);
 
 #endif

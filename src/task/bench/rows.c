@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "task/bench/bench.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,22 @@ void tsri_task_bench_name_row(const tsri_task_job *job, tsri_task_draft *draft) 
     row->depth = job->depth;
     row->batch = job->batch;
     row->scenario = job->batch > 1 ? TSR_BENCH_OFFLINE : TSR_BENCH_SINGLE_STREAM;
+}
+
+tsr_status tsri_task_bench_reads(tsr_model *model, const tsri_task_job *job) {
+    const tsri_model_spec *spec = &tsri_model_of(model)->spec;
+    const int64_t n = job->tokens, past = job->depth;
+    if (job->kind == TSR_BENCH_EMBED && n > spec->source_context)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "texts of %" PRId64 " tokens are too long: the model reads %" PRId64,
+                              n, spec->source_context);
+    if ((job->kind == TSR_BENCH_PROMPT || job->kind == TSR_BENCH_GENERATE) &&
+        n + past > spec->max_positions)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%" PRId64 " tokens behind %" PRId64
+                              " are too many: the model reads %" PRId64,
+                              n, past, spec->max_positions);
+    return TSR_OK;
 }
 
 void tsri_task_draft_note(tsri_task_draft *draft, const char *format, ...) {

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import struct
 import time
@@ -96,9 +97,14 @@ def mean_of(path):
 
 
 def test_rows_in_turn(folder):
-    """Each row is followed by the peer's, with its name and the rate of what it says; where its logits are others than Tessera's, without one."""
-    width = json.loads((MODEL / "config.json").read_text())["vocab_size"]
-    own, theirs, told = measured(engine(folder, logits=[(-1.0) ** i for i in range(width)]), "--peer", "pytorch", "-t", "3")
+    """Each row is followed by the peer's, with its name and the rate of what it says; where its logits are others than Tessera's, without one. What
+    the model can't read is not given to the peer."""
+    model = folder / "model"
+    shutil.copytree(MODEL, model)
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 1024}))
+    width = config["vocab_size"]
+    own, theirs, told = measured(engine(folder, logits=[(-1.0) ** i for i in range(width)]), "--peer", "pytorch", "-t", "3", model=model)
     equal([(r["test"], r["class"], r["batch"]) for r in own], [(r["test"], r["class"], r["batch"]) for r in theirs])
     equal([r["peer"] for r in told["rows"] if r["kind"] != "peak"], [None, "other 1.2"] * len(own))
     for r in theirs:
@@ -109,15 +115,20 @@ def test_rows_in_turn(folder):
     assert len(ids) == 8 and not any(path.name.startswith("tessera-peer") for path in folder.iterdir()), "its folder is left"
 
     env = engine(folder, logits=true_logits(folder, ids), open={"note": "a note of its own"})
-    own, theirs, told = measured(env, "--peer", "llama.cpp")
+    own, theirs, told = measured(env, "--peer", "llama.cpp", model=model)
     for r in theirs:
+        if r["tokens"] + r["depth"] > 1024:
+            equal((r["status"], r["median"], r["reason"]), ("unsupported", None, own[theirs.index(r)]["reason"]))
+            assert r["reason"].endswith("are too many: the model reads 1024"), r
+            continue
         assert r["status"] in ("ok", "throttled") and "a note of its own" in r["reason"] and r["quality"]["value"] > 0.97, r
         rate = 0.01 if r["unit"] == "s" else r["tokens"] * r["batch"] / 0.01
         request = r["test"].startswith("request")
         equal([r[key] and round(r[key], 9) for key in ("first_token", "per_token")], [0.0038, 0.0002] if request else [None, None])
         assert abs(r["median"] / rate - 1) < 1e-9 and r["memory"]["host"] == 1 << 20 and r["model"] == own[theirs.index(r)]["model"], r
     equal([line["dtype"] for line in asked(folder, "open")], ["f32", "f16", "q8", "q4"])
-    equal({(line["model"], line["gpu"]) for line in asked(folder, "open")}, {(str(MODEL), False)})
+    equal({(line["model"], line["gpu"]) for line in asked(folder, "open")}, {(str(model), False)})
+    assert all(line["tokens"] + line["depth"] <= 1024 for line in asked(folder, "begin")), asked(folder, "begin")
     assert {"do": "begin", "kind": "generate", "tokens": 32, "depth": 512, "batch": 1} in asked(folder, "begin"), asked(folder, "begin")
     assert {"do": "begin", "kind": "request", "tokens": 32, "depth": 512, "batch": 1} in asked(folder, "begin"), asked(folder, "begin")
     path = write(folder / "run.json", {key: value for key, value in told.items() if key != "hash"})
