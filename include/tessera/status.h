@@ -40,7 +40,8 @@ typedef enum tsr_status {
     TSR_E_IO = 8,            /**< a file cannot be opened, read or written */
     TSR_E_STATE = 9,         /**< the object is not in a state that allows the call */
     TSR_E_CANCELLED = 10,    /**< a callback asked to stop */
-    TSR_E_INTERNAL = 11      /**< a defect in Tessera */
+    TSR_E_INTERNAL = 11,     /**< a defect in Tessera */
+    TSR_E_PEER = 12          /**< another rank failed or does not answer: start all ranks again */
 } tsr_status;
 
 /**

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/plugins.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -140,14 +141,6 @@ static tsr_status list_devices(tsri_backend_set *set, const loaded *plugin) {
     return TSR_OK;
 }
 
-/* Keeps a plugin's code mapped once it has started: a driver's threads and exit handlers may
- * outlive the last device. */
-static void pin(const char *path) {
-    void *again = dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    if (again)
-        dlclose(again);
-}
-
 /* Backends start one at a time, over all engines: two plugins may load the same drivers. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
@@ -193,7 +186,7 @@ static tsr_status add_backend(tsri_backend_set *set, const char *path, void *han
         status = TSR_E_HOST_MEMORY;
     if (status == TSR_OK) {
         if (handle)
-            pin(path);
+            tsri_base_plugin_pin(path); /* drivers' threads and exit handlers */
         (void)tsri_base_fail(TSR_OK,
                              /* Replaced by the sentence that the backend reports */
                              "it gives no reason");

@@ -1,20 +1,15 @@
-/* backend/load.c - opens a plugin and checks its table. */
+/* backend/load.c - backends as a kind of plugin: which entries a table must have, and where plugins
+ * lie. */
 #include "backend/load.h"
 
 #include "base/error.h"
+#include "base/plugins.h"
 
-#include <ctype.h>
-#include <dlfcn.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* A table must reach at least to here; later entries may be missing. */
-#define SMALLEST offsetof(tsr_backend, extension)
-
-static const struct {
-    size_t at;
-    const char *name;
-} required[] = {
+static const tsri_base_plugin_entry required[] = {
 #define ENTRY(name) \
     { offsetof(tsr_backend, name), #name }
     ENTRY(version),       ENTRY(description),    ENTRY(open),         ENTRY(close),
@@ -26,73 +21,34 @@ static const struct {
 #undef ENTRY
 };
 
-static tsr_status check_name(const char *path, const char *name) {
-    if (!name || !*name)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: the backend has no name", path);
-    for (const char *c = name; *c; c++)
-        if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && *c != '_' && *c != '-')
-            return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "%s: the backend's name \"%s\" is not one lower-case word", path,
-                                  name);
-    return TSR_OK;
+static const char *explain(const char *why) {
+    return strstr(why, "libOpenCL") ? "the OpenCL loader is missing; install it (Debian: apt-get "
+                                      "install ocl-icd-libopencl1)"
+                                    : NULL;
 }
 
+static const tsri_base_plugin_kind kind = {.noun = "backend",
+                                           .symbol = "tsr_backend_get",
+                                           .folder = "tessera/backends",
+                                           .variable = "TESSERA_BACKEND_PATH",
+                                           .abi = TSR_BACKEND_ABI,
+                                           .smallest = offsetof(tsr_backend, extension),
+                                           .required = required,
+                                           .n_required = sizeof required / sizeof *required,
+                                           .explain = explain};
+
 tsr_status tsri_backend_check_table(const char *path, const tsr_backend *table) {
-    if (!table)
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s: the plugin does not support backend ABI %u.%u, which this Tessera uses", path,
-            TSR_BACKEND_ABI >> 16, TSR_BACKEND_ABI & 0xffff);
-    if (table->struct_size < offsetof(tsr_backend, name)) /* not even its ABI can be read */
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: the backend's table has %u bytes; at least %zu are needed", path,
-                              table->struct_size, SMALLEST);
-    if (table->abi >> 16 != TSR_BACKEND_ABI >> 16)
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s: the plugin was built for backend ABI %u.%u; this Tessera loads %u.x: rebuild it",
-            path, table->abi >> 16, table->abi & 0xffff, TSR_BACKEND_ABI >> 16);
-    if (table->struct_size < SMALLEST)
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s: the backend's table has %u bytes; ABI %u.%u needs at least %zu: rebuild it", path,
-            table->struct_size, TSR_BACKEND_ABI >> 16, TSR_BACKEND_ABI & 0xffff, SMALLEST);
-    TRY(check_name(path, table->name));
-    for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
-        void *entry;
-        memcpy(&entry, (const char *)table + required[i].at, sizeof entry);
-        if (!entry)
-            return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: the backend's entry \"%s\" is NULL", path,
-                                  required[i].name);
-    }
-    return TSR_OK;
+    return tsri_base_plugin_check(&kind, path, table);
 }
 
 tsr_status tsri_backend_load(const char *path, void **handle, const tsr_backend **out) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        const char *why = dlerror();
-        why = why ? why : "no reason given";
-        if (strstr(why, "libOpenCL"))
-            return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "%s: the OpenCL loader is missing (%s); install it (Debian: "
-                                  "apt-get install ocl-icd-libopencl1)",
-                                  path, why);
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: it can't be loaded: %s", path, why);
-    }
-    tsr_backend_get_fn get;
-    void *symbol = dlsym(library, "tsr_backend_get");
-    memcpy(&get, &symbol, sizeof get); /* ISO C has no cast from object to function pointers */
-    tsr_status status;
-    if (!symbol)
-        status = tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s: it has no symbol tsr_backend_get, so it is not a Tessera backend", path);
-    else
-        status = tsri_backend_check_table(path, *out = get(TSR_BACKEND_ABI));
-    if (status != TSR_OK)
-        dlclose(library);
-    else
-        *handle = library;
-    return status;
+    const void *table = NULL;
+    TRY(tsri_base_plugin_load(&kind, path, handle, &table));
+    *out = table;
+    return TSR_OK;
+}
+
+tsr_status tsri_backend_search(tsri_bytes *paths,
+                               tsr_status (*note)(void *data, const char *sentence), void *data) {
+    return tsri_base_plugin_search(&kind, getenv("TESSERA_BACKEND_PATH"), paths, note, data);
 }

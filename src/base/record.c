@@ -29,7 +29,7 @@ const char *tsr_version(void) {
 
 const char *tsr_status_name(tsr_status status) {
     static const char *const names[] = {
-        "ok",    "argument", "unsupported", "host memory", "device memory", "device",
-        "build", "format",   "io",          "state",       "cancelled",     "internal"};
+        "ok",     "argument", "unsupported", "host memory", "device memory", "device", "build",
+        "format", "io",       "state",       "cancelled",   "internal",      "peer"};
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }

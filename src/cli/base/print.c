@@ -17,7 +17,7 @@ int tsri_cli_status(tsr_status status) {
                                 [TSR_E_DEVICE] = CLI_DEVICE,     [TSR_E_BUILD] = CLI_DEVICE,
                                 [TSR_E_FORMAT] = CLI_FILE,       [TSR_E_IO] = CLI_FILE,
                                 [TSR_E_STATE] = CLI_FILE,        [TSR_E_CANCELLED] = CLI_OTHER,
-                                [TSR_E_INTERNAL] = CLI_OTHER};
+                                [TSR_E_INTERNAL] = CLI_OTHER,    [TSR_E_PEER] = CLI_OTHER};
     if (status == TSR_OK)
         return CLI_OK;
     return tsri_cli_fail((unsigned)status < sizeof codes / sizeof *codes ? codes[status]

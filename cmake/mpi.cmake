@@ -1,0 +1,13 @@
+# The transport mpi: a plugin, so libtessera needs no MPI.
+find_package(MPI COMPONENTS C)
+if(NOT MPI_C_FOUND)
+  message(STATUS "MPI was not found: the transport mpi is not built (Debian: apt-get install libopenmpi-dev openmpi-bin)")
+else()
+  file(GLOB mpi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/transports/mpi/*.c)
+  add_library(tessera_mpi MODULE ${mpi_sources})
+  set_target_properties(tessera_mpi PROPERTIES PREFIX "" OUTPUT_NAME mpi SUFFIX .so
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/${transport_folder})
+  target_include_directories(tessera_mpi PRIVATE src include)
+  target_link_libraries(tessera_mpi PRIVATE tessera_options MPI::MPI_C Threads::Threads)
+  install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${transport_folder})
+endif()

@@ -1,0 +1,59 @@
+/* transports/mpi/link.h - what the files of the transport "mpi" share. */
+#ifndef TSRI_TRANSPORTS_MPI_LINK_H
+#define TSRI_TRANSPORTS_MPI_LINK_H
+
+#include "tessera/transport.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { TSRI_MPI_SENTENCE = 1024 };
+
+/* The last words of a rank, or about one. */
+typedef struct tsri_mpi_notice {
+    char sentence[TSRI_MPI_SENTENCE];
+} tsri_mpi_notice;
+
+struct tsr_link {
+    const tsr_transport_host *host;
+    MPI_Comm work, watch; /* of exchanges; of the watcher */
+    int rank, size, local_rank;
+    char (*hosts)[MPI_MAX_PROCESSOR_NAME]; /* of each rank */
+    uint64_t deadline_ns;
+    pthread_mutex_t lock; /* held for every MPI call, and for what follows */
+    bool failed;
+    char sentence[TSRI_MPI_SENTENCE]; /* why; not changed any more once `failed` is set */
+    /* the watcher's */
+    pthread_t thread;
+    bool watching, ends;
+    pthread_cond_t wake;
+    char beat, heard;
+    tsri_mpi_notice notice;
+    MPI_Request sent, hears, told; /* a beat on its way; the next one expected; a notice expected */
+    uint64_t last;                 /* when the predecessor's last beat came */
+};
+
+static inline uint64_t tsri_mpi_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline tsr_status tsri_mpi_fail(const tsr_link *link, tsr_status status,
+                                       const char *sentence) {
+    link->host->report(link->host->data, status, sentence);
+    return status;
+}
+
+/* ---- watch.c ---- */
+
+/* Starts the thread that sends and expects signs of life; a link of one rank needs none. */
+tsr_status tsri_mpi_watch_begin(tsr_link *link);
+/* Ends it; after a failure without another MPI call. */
+void tsri_mpi_watch_end(tsr_link *link);
+void tsri_mpi_leave(tsr_link *link, const char *sentence);
+
+#endif

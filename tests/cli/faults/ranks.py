@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Ranks: each exchange of the transport mpi, and what happens when a rank goes away. tests/ranks/exchange.c is the program that they run."""
+
+import pathlib
+import subprocess
+import time
+
+from support.command import BUILD, Result, environment, equal, main, run
+from support.ranks import need_mpi, own_lines, ranks
+
+EXCHANGE = BUILD / "tests" / "ranks" / "exchange"
+
+
+def running():
+    """Processes of the program that were left behind."""
+    left = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(EXCHANGE).encode() in path.read_bytes().split(b"\0")[:1]:
+                left.append(path.parent.name)
+        except OSError:
+            pass
+    return left
+
+
+def test_every_exchange_arrives_for_any_number_of_ranks(folder):
+    for n in (1, 2, 3, 5):
+        result = ranks(n, EXCHANGE, "all")
+        by = "none" if n == 1 else "mpi"  # one rank needs no transport
+        equal(sorted(result.text.splitlines()), [f"rank {i} of {n} by {by}: all right" for i in range(n)])
+
+
+def test_slow_work_is_no_failure(folder):
+    equal(len(ranks(2, EXCHANGE, "slow").text.splitlines()), 2)
+
+
+def test_a_rank_that_ends_tells_the_others_why(folder):
+    said = own_lines(ranks(3, EXCHANGE, "leave", code=5).err)
+    assert said and all(line.startswith("failed: peer: rank 1 on ") and line.endswith(" ended: the disk is full") for line in said), said
+    equal(running(), [])
+
+
+def test_a_rank_that_is_stopped_ends_the_run(folder):
+    begun = time.monotonic()
+    said = own_lines(ranks(3, EXCHANGE, "stop", code=5).err)
+    took = time.monotonic() - begun
+    assert said and all("failed: peer: rank 1 on " in line and "gave no sign of life for 2 s: the run ends" in line for line in said), said
+    assert took < 30, took
+    equal(running(), [])
+
+
+def test_a_rank_that_is_killed_ends_the_run(folder):
+    result = ranks(3, EXCHANGE, "kill", code=None)
+    assert result.code != 0 and "rank 1" in result.err, result
+    equal(running(), [])
+    # where the launcher leaves the other ranks alone, they notice it themselves
+    said = own_lines(ranks(3, EXCHANGE, "kill", code=None, options=["--enable-recovery"]).err)
+    equal(len(said), 2)
+    assert all("failed: peer: rank 1 on " in line for line in said), said
+
+
+def test_a_transport_that_is_missing_is_named(folder):
+    env = dict(environment(), OMPI_COMM_WORLD_SIZE="4", TESSERA_TRANSPORT_PATH=str(folder))
+    equal(run("--version", env=env).code, 0)  # commands that need no ranks don't look for them
+    (folder / "broken.so").write_text("no library")
+    done = Result(subprocess.run([str(EXCHANGE)], capture_output=True, env=env, check=False))
+    equal(done.code, 5)
+    assert "there is no transport mpi (found: " in done.err and "broken.so: it can't be loaded" in done.err, done
+
+
+need_mpi()
+main(globals())

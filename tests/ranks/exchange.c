@@ -1,0 +1,141 @@
+/* exchange MODE - one rank of a work, started by mpirun. tests/cli/faults/ranks.py says what is expected.
+ *
+ *   all         makes each exchange, and compares what arrived
+ *   stop, kill  rank 1 stops itself or dies by a signal; the others wait in a barrier
+ *   leave       rank 1 ends with a sentence of its own; the others wait for a message from it
+ *   slow        rank 1 computes for longer than the deadline before it comes to the barrier
+ *
+ * Prints a line and ends with 0; with 5 where an exchange fails, after the line of its failure. */
+#include "transport/ranks.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST = 16, DEADLINE = 2, LARGE = 3000000 };
+
+static tsr_ranks *ranks;
+
+static void must(tsr_status status) {
+    if (status == TSR_OK)
+        return;
+    fprintf(stderr, "failed: %s: %s\n", tsr_status_name(status), tsr_error_last());
+    exit(5);
+}
+
+static void same(const char *what, int right) {
+    if (right)
+        return;
+    fprintf(stderr, "failed: %s of rank %u\n", what, tsri_ranks_rank(ranks));
+    exit(1);
+}
+
+/* What rank `from` gives rank `to`: as many bytes as the two ranks say, none of some. */
+static uint64_t size_of(uint32_t from, uint32_t to) {
+    return from == 2 ? 0 : from == 1 && to == 0 ? LARGE : 5 * from + 3 * to + 1;
+}
+
+static unsigned char byte_of(uint32_t from, uint32_t to, uint64_t i) {
+    return (unsigned char)(from * 31 + to * 7 + i);
+}
+
+static void test_all_to_all(uint32_t rank, uint32_t n) {
+    void *out[MOST], *in[MOST];
+    uint64_t sent[MOST], got[MOST];
+    for (uint32_t r = 0; r < n; r++) {
+        sent[r] = size_of(rank, r);
+        got[r] = size_of(r, rank);
+        unsigned char *bytes = out[r] = malloc(sent[r] + 1);
+        in[r] = calloc(1, got[r] + 1);
+        for (uint64_t i = 0; i < sent[r]; i++)
+            bytes[i] = byte_of(rank, r, i);
+    }
+    must(tsri_ranks_all_to_all(
+        ranks, &(tsr_parts){.struct_size = sizeof(tsr_parts), .data = out, .bytes = sent},
+        &(tsr_parts){.struct_size = sizeof(tsr_parts), .data = in, .bytes = got}));
+    for (uint32_t r = 0; r < n; r++) {
+        for (uint64_t i = 0; i < got[r]; i++)
+            same("all-to-all", ((unsigned char *)in[r])[i] == byte_of(r, rank, i));
+        free(out[r]);
+        free(in[r]);
+    }
+}
+
+static void test_all_gather(uint32_t rank, uint32_t n) {
+    void *parts[MOST];
+    uint64_t bytes[MOST];
+    unsigned char room[MOST][64] = {{0}};
+    for (uint32_t r = 0; r < n; r++) {
+        parts[r] = room[r];
+        bytes[r] = size_of(r, 1) < 64 ? size_of(r, 1) : 64;
+    }
+    for (uint64_t i = 0; i < bytes[rank]; i++)
+        room[rank][i] = byte_of(rank, 0, i);
+    must(tsri_ranks_all_gather(
+        ranks, &(tsr_parts){.struct_size = sizeof(tsr_parts), .data = parts, .bytes = bytes}));
+    for (uint32_t r = 0; r < n; r++)
+        for (uint64_t i = 0; i < bytes[r]; i++)
+            same("all-gather", room[r][i] == byte_of(r, 0, i));
+}
+
+static void test_all(uint32_t rank, uint32_t n) {
+    char text[32] = "";
+    uint32_t numbers[MOST], own = rank * rank;
+    must(tsri_ranks_barrier(ranks));
+    for (int again = 0; again < 3; again++) {
+        test_all_to_all(rank, n);
+        test_all_gather(rank, n);
+    }
+    must(tsri_ranks_gather_equal(ranks, &own, numbers, sizeof own));
+    for (uint32_t r = 0; r < n; r++)
+        same("gather", numbers[r] == r * r);
+    if (rank == n - 1)
+        strcpy(text, "from the last");
+    must(tsri_ranks_broadcast(ranks, n - 1, text, sizeof text));
+    same("broadcast", !strcmp(text, "from the last"));
+    for (int i = 0; i < 4 && n > 1; i++) { /* messages arrive in order */
+        int number = rank ? 0 : i;
+        if (rank == 0)
+            must(tsri_ranks_send(ranks, n - 1, &number, sizeof number));
+        if (rank == n - 1)
+            must(tsri_ranks_receive(ranks, 0, &number, sizeof number));
+        same("message", (rank && rank < n - 1) || number == i);
+    }
+}
+
+static void compute(int seconds) {
+    const time_t until = time(NULL) + seconds;
+    volatile unsigned count = 0;
+    while (time(NULL) < until)
+        count++;
+}
+
+int main(int argc, char **argv) {
+    const char *mode = argc > 1 ? argv[1] : "all";
+    must(tsr_ranks_open(&(tsr_ranks_options){.struct_size = sizeof(tsr_ranks_options),
+                                             .deadline_seconds = DEADLINE},
+                        &ranks));
+    tsr_ranks_info info = {.struct_size = sizeof info};
+    must(tsr_ranks_info_get(ranks, &info));
+    same("size", info.size <= MOST);
+    if (!strcmp(mode, "all"))
+        test_all(info.rank, info.size);
+    else if (info.rank != 1)
+        must(!strcmp(mode, "leave") ? tsri_ranks_receive(ranks, 1, &mode, 1)
+                                    : tsri_ranks_barrier(ranks));
+    else if (!strcmp(mode, "slow")) {
+        compute(DEADLINE + 1);
+        must(tsri_ranks_barrier(ranks));
+    } else if (!strcmp(mode, "leave")) {
+        tsr_ranks_leave(ranks, "the disk is full");
+        tsr_ranks_close(&ranks);
+        return 5;
+    } else
+        raise(!strcmp(mode, "stop") ? SIGSTOP : SIGKILL);
+    tsr_ranks_close(&ranks);
+    printf("rank %u of %u by %s: all right\n", info.rank, info.size, info.transport);
+    return 0;
+}
