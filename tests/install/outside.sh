@@ -37,6 +37,7 @@ cmp "$work/by_cmake" "$work/by_command"
 test -e "$prefix/share/tessera/models"
 test -e "$prefix/share/tessera/recipes/char-gpt.json"
 "$prefix/bin/tessera-get-minilm" --help >/dev/null
+"$prefix/bin/tessera-get-smollm2" --help >/dev/null
 test -x "$prefix/bin/tessera-peers"
 for engine in llama.cpp onnxruntime openvino pytorch; do # an engine that is missing is an answer, a file of ours is none
   python3 -B "$prefix/share/tessera/peers/suite_peer.py" 1 $engine </dev/null | grep -Eq '"engine"|tools/peers installs it'

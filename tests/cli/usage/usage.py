@@ -38,8 +38,7 @@ def test_exit_codes_and_environment(_):
 
 
 def test_chat_without_a_model(_):
-    told = refused(2, "chat needs -m MODEL", "chat", given="hello\n")
-    assert "Instruct" in told.err, told.err
+    refused(3, "tools/get-smollm2", "chat", "-d", "reference", given="hello\n")
 
 
 def test_context_that_cannot_be_raised(_):

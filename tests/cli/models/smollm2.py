@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""SmolLM2-135M-Instruct, which chat uses without -m: its greedy answers are those of transformers. Skips where tools/get-smollm2 has not been run."""
+
+import json
+import os
+import pathlib
+
+from support.command import DEVICE, SOURCE, environment, equal, main, run, skip
+
+DATA = pathlib.Path(os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share")
+EXPECTED = json.loads((SOURCE / "tests/golden/smollm2/expected.json").read_text())
+
+
+def test_answers_are_those_of_transformers(_):
+    if not (DATA / "tessera/models/SmolLM2-135M-Instruct").exists():
+        skip("SmolLM2-135M-Instruct is not here: tools/get-smollm2 gets it")
+    for talk in EXPECTED["conversations"]:
+        system = ("--system", talk["system"]) if talk["system"] else ()
+        told = run("chat", "-d", DEVICE, "-q", "--temp", 0, "--compute", "f32", "-n", EXPECTED["most"], *system, given="\n".join(talk["turns"]) + "\n",
+                   env=environment(XDG_DATA_HOME=DATA))
+        equal(told.text.splitlines(), talk["answers"], talk["turns"])
+
+
+main(globals())
