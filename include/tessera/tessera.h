@@ -23,6 +23,7 @@
 #include "tessera/ranks.h"
 #include "tessera/results.h"
 #include "tessera/run.h"
+#include "tessera/scheduler.h"
 #include "tessera/search.h"
 #include "tessera/session.h"
 #include "tessera/status.h"

@@ -23,17 +23,19 @@ typedef struct chunk {
     size_t n_outputs;
 } chunk;
 
-int64_t tsri_model_chunk_limit(const tsri_session *session, const tsri_model_results *results) {
+int64_t tsri_model_chunk_limit(const tsri_session *session, const tsri_model_results *results,
+                               bool alone) {
     const tsri_model_spec *spec = &session->model->spec;
-    int64_t limit = spec->decoder.recurrent ? 1 : MOST_ROWS / session->slots, row = 1;
+    const int64_t sequences = alone ? 1 : session->slots;
+    int64_t limit = spec->decoder.recurrent ? 1 : MOST_ROWS / sequences, row = 1;
     if (results->rows == TSRI_ROWS_ALL && results->logits)
         row = spec->vocab;
     if (results->attention && spec->decoder.heads * session->plans.capacity > row)
         row = spec->decoder.heads * session->plans.capacity;
     if (results->cross && spec->decoder.heads * session->plans.source_capacity > row)
         row = spec->decoder.heads * session->plans.source_capacity;
-    if (limit > MOST_RESULTS / row / session->slots)
-        limit = MOST_RESULTS / row / session->slots;
+    if (limit > MOST_RESULTS / row / sequences)
+        limit = MOST_RESULTS / row / sequences;
     return limit < 1 ? 1 : limit > CHUNK ? CHUNK : limit;
 }
 

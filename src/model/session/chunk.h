@@ -53,8 +53,9 @@ void tsri_model_reserve_sources(tsri_session *session, int64_t tokens);
 int64_t tsri_model_capacity_for(int64_t tokens, int64_t had, int64_t most);
 
 /* The most tokens of a sequence that one run takes, bounded by the memory for the activations and
- * results of the whole batch. */
-int64_t tsri_model_chunk_limit(const tsri_session *session, const tsri_model_results *results);
+ * results of the whole batch. alone: of a batch of one sequence, without keys in other slots. */
+int64_t tsri_model_chunk_limit(const tsri_session *session, const tsri_model_results *results,
+                               bool alone);
 
 /* Runs tokens done .. done + limit - 1 of every sequence that has them, and computes the results
  * that `shape` marks. */

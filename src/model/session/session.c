@@ -331,7 +331,7 @@ tsr_status tsri_session_announce(tsri_session *session, int64_t B, int64_t T, in
     shape.by_keys = by_keys && !session->model->spec.decoder.recurrent;
     tsri_model_reserve_sources(session, source);
     TRY(tsri_session_reserve(session, T));
-    const int64_t limit = tsri_model_chunk_limit(session, results);
+    const int64_t limit = tsri_model_chunk_limit(session, results, B == 1 && !shape.by_keys);
     return tsri_model_plans_announce(&session->plans, &shape, B, T < limit ? T : limit, limit,
                                      results->rows == TSRI_ROWS_ALL);
 }
@@ -348,7 +348,7 @@ static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequ
     }
     TRY(tsri_session_reserve(session, needed));
     set_frequencies(session, sequences, n);
-    const int64_t limit = tsri_model_chunk_limit(session, results);
+    const int64_t limit = tsri_model_chunk_limit(session, results, n == 1 && !shape.by_keys);
     for (int64_t done = 0; done < longest; done += limit)
         TRY(tsri_model_chunk_run(session, sequences, n, results, &shape, done, limit));
     return TSR_OK;
@@ -372,7 +372,7 @@ tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_pla
         return tsri_session_encode_plan(session, tokens, out);
     tsri_model_reserve_sources(session, 1);
     TRY(tsri_session_reserve(session, tokens));
-    const int64_t limit = tsri_model_chunk_limit(session, &results);
+    const int64_t limit = tsri_model_chunk_limit(session, &results, true);
     return tsri_model_plans_plan(&session->plans, &shape, 1, tokens < limit ? tokens : limit, limit,
                                  false, out);
 }

@@ -1,5 +1,5 @@
-/* task/generate/decode.h - the loop of autoregressive decoding: each step gives every sequence of a
- * session one token, until all have ended. */
+/* task/generate/decode.h - autoregressive decoding: what a sequence makes of each token, until it
+ * ends. The steps are in task/generate/batch.h. */
 #ifndef TSRI_TASK_GENERATE_DECODE_H
 #define TSRI_TASK_GENERATE_DECODE_H
 
@@ -59,6 +59,8 @@ tsr_status tsri_task_decode_beams(const tsri_task_decoding *decoding, tsri_task_
 
 /* How many tokens the options allow after a prompt of `prompt` tokens; -1: any number. */
 int64_t tsri_task_most_new(const tsr_generate_options *options, int64_t prompt);
+/* How many more tokens the options allow a sequence; -1: any number. */
+int64_t tsri_task_left(const tsri_task_decoding *decoding, const tsri_task_sequence *sequence);
 
 /* Adds a token to a sequence, which may finish it, and tells the callback. */
 tsr_status tsri_task_accept(const tsri_task_decoding *decoding, tsri_task_sequence *sequence,

@@ -210,6 +210,28 @@ static tsr_status check_length(const tsri_task_decoding *d, const tsri_text_ids 
                           (long long)o->max_length);
 }
 
+static tsr_status take_decoder_prompt(const tsri_task_decoding *d,
+                                      const tsri_task_template *template, const tsr_prompt *prompt,
+                                      const tsri_text_direction *direction, tsri_text_ids *ids) {
+    TRY(take_prompt(d->model, template, prompt, direction, d->model->spec.vocab, d->context, ids));
+    return check_length(d, ids);
+}
+
+/* The languages that the model's files state. */
+static tsr_status find_direction(const tsri_model *m, tsri_text_direction *out) {
+    *out = (tsri_text_direction){.from = -1, .to = -1, .start = -1, .forced = -1};
+    return m->tokenizer ? tsri_text_direction_of(m->tokenizer, NULL, NULL, out) : TSR_OK;
+}
+
+tsr_status tsri_task_prompt_ids(const tsri_task_decoding *d, const tsri_task_template *template,
+                                const tsr_prompt *given, tsri_text_ids *ids) {
+    tsri_text_direction direction;
+    tsr_prompt prompt;
+    TRY(tsri_base_adopt("tsr_prompt", given, &prompt, sizeof prompt));
+    TRY(find_direction(d->model, &direction));
+    return take_decoder_prompt(d, template, &prompt, &direction, ids);
+}
+
 typedef struct generation {
     tsri_task_decoding decoding;
     tsri_task_template *template; /* NULL: prompts are continued as they are */
@@ -231,9 +253,7 @@ static tsr_status take(generation *g, const tsri_text_direction *direction, cons
                         &g->sources[i]));
         return take_target(m, &prompt, direction, g->decoding.context, &s->ids);
     }
-    TRY(take_prompt(m, g->template, &prompt, direction, m->spec.vocab, g->decoding.context,
-                    &s->ids));
-    return check_length(&g->decoding, &s->ids);
+    return take_decoder_prompt(&g->decoding, g->template, &prompt, direction, &s->ids);
 }
 
 static tsr_status make_template(generation *g) {
@@ -253,10 +273,9 @@ static tsr_status make_template(generation *g) {
 
 static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
     const tsri_model *m = g->decoding.model;
+    tsri_text_direction direction;
     TRY(make_template(g));
-    tsri_text_direction direction = {.from = -1, .to = -1, .start = -1, .forced = -1};
-    if (m->tokenizer) /* the languages that the model's files state */
-        TRY(tsri_text_direction_of(m->tokenizer, NULL, NULL, &direction));
+    TRY(find_direction(m, &direction));
     TRY(tsri_base_new(g->n, sizeof *g->sequences, &g->sequences));
     TRY(tsri_base_new(g->n, sizeof *g->sources, &g->sources));
     for (uint32_t i = 0; i < g->n; i++) {

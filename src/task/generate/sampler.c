@@ -22,17 +22,17 @@ struct tsri_task_sampler {
     float lse;
     entry *entries; /* [V]; the first n belong to the current position */
     tsr_candidate *candidates;
+    size_t candidates_room;
 };
 
 tsr_status tsri_task_sampler_create(const tsr_generate_options *options, int32_t V,
                                     tsri_task_sampler **out) {
     tsri_task_sampler *s;
     TRY(tsri_base_new(1, sizeof *s, &s));
-    s->options = options;
     s->V = V;
     tsr_status status = tsri_base_new((size_t)V, sizeof *s->entries, &s->entries);
     if (status == TSR_OK)
-        status = tsri_base_new(options->logprobs, sizeof *s->candidates, &s->candidates);
+        status = tsri_task_sampler_use(s, options);
     if (status != TSR_OK)
         tsri_task_sampler_destroy(&s);
     *out = s;
@@ -46,6 +46,12 @@ void tsri_task_sampler_destroy(tsri_task_sampler **sampler) {
     free((*sampler)->candidates);
     free(*sampler);
     *sampler = NULL;
+}
+
+tsr_status tsri_task_sampler_use(tsri_task_sampler *s, const tsr_generate_options *options) {
+    s->options = options;
+    return tsri_base_grow(&s->candidates, &s->candidates_room, options->logprobs,
+                          sizeof *s->candidates);
 }
 
 int32_t tsri_task_sampler_top_k(const tsri_task_sampler *s, int64_t banned) {

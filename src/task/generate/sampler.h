@@ -12,6 +12,9 @@ typedef struct tsri_task_sampler tsri_task_sampler;
 tsr_status tsri_task_sampler_create(const tsr_generate_options *options, int32_t V,
                                     tsri_task_sampler **out);
 void tsri_task_sampler_destroy(tsri_task_sampler **sampler);
+/* Takes other options for the positions that follow. Allocates nothing for options that it had before.
+ */
+tsr_status tsri_task_sampler_use(tsri_task_sampler *sampler, const tsr_generate_options *options);
 
 /* How many of the largest logits it needs from the device, where up to `banned` of them may be
  * banned; 0: whole rows, for tsri_task_sampler_row. */

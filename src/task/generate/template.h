@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "model/model.h"
+#include "task/generate/decode.h"
 #include "tessera/generate.h"
 
 typedef struct tsri_task_template tsri_task_template;
@@ -33,6 +34,12 @@ tsr_status tsri_task_messages_add(json_t *messages, const char *role, const char
  * error  TSR_E_ARGUMENT  the template refuses the conversation, in its own words */
 tsr_status tsri_task_template_encode(const tsri_task_template *template, json_t *messages,
                                      tsri_text_ids *ids);
+
+/* The ids of a prompt for a decoder, which the context and the options leave room for. template: for the
+ * prompt's text; NULL: it stays as it is. */
+tsr_status tsri_task_prompt_ids(const tsri_task_decoding *decoding,
+                                const tsri_task_template *template, const tsr_prompt *prompt,
+                                tsri_text_ids *ids);
 
 /* The token that the template writes after an answer; NULL: it is not a special token. */
 const int32_t *tsri_task_template_end(const tsri_task_template *template);

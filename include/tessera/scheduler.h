@@ -1,0 +1,123 @@
+/* tessera/scheduler.h - many requests on one model: they come at any time, and each is continued as
+ * if it were alone. */
+#ifndef TESSERA_SCHEDULER_H
+#define TESSERA_SCHEDULER_H
+
+#include "tessera/generate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Requests that are decoded together: they join and leave between steps. */
+typedef struct tsr_scheduler tsr_scheduler;
+
+typedef struct tsr_scheduler_options {
+    uint32_t struct_size;
+    uint32_t slots; /**< requests that run at the same time; 0: 8. Others wait */
+    /** Tokens of a request at most, prompt and continuation; 0: what the model reads. Keys and values
+     * of slots x context tokens are set aside. */
+    int64_t context;
+    /** Tokens of prompts that a step takes in at most, so that a long prompt does not keep the others
+     * waiting; 0: 512. */
+    int64_t step_tokens;
+    uint32_t no_reuse; /**< 1: every prompt is computed from its first token */
+    uint32_t reserved;
+} tsr_scheduler_options;
+
+/**
+ * Makes a scheduler without requests.
+ *
+ * options  NULL: all of them 0
+ * owner    the caller destroys *out before the model is closed
+ * thread   one call at a time for a model, its schedulers and sessions
+ * error    TSR_E_ARGUMENT     a context above what the model reads, or a negative number
+ *          TSR_E_UNSUPPORTED  the model has no decoder, or also an encoder
+ *          TSR_E_STATE        the model was opened without a device
+ */
+TSR_API tsr_status tsr_scheduler_create(tsr_model *model, const tsr_scheduler_options *options,
+                                        tsr_scheduler **out);
+/** Ends all requests without further events. Takes NULL content; leaves NULL. */
+TSR_API void tsr_scheduler_destroy(tsr_scheduler **scheduler);
+
+typedef struct tsr_request {
+    uint32_t struct_size;
+    uint32_t n_ends;
+    const tsr_prompt *prompt;
+    const tsr_generate_options *options; /**< NULL: those of tsr_generate_defaults */
+    const int32_t *ends; /**< [n_ends] tokens that end the answer, besides the model's own */
+} tsr_request;
+
+/**
+ * Adds a request behind those that wait.
+ *
+ * id      its number, from 1 on; none is given twice
+ * owner   everything is copied
+ * error   as tsr_generate, and TSR_E_UNSUPPORTED where the options ask for a beam search
+ */
+TSR_API tsr_status tsr_scheduler_add(tsr_scheduler *scheduler, const tsr_request *request,
+                                     uint64_t *id);
+/**
+ * Ends a request without further events; its place is free in the next step. Does nothing where it has
+ * ended.
+ *
+ * error   TSR_E_ARGUMENT  no request had this number
+ */
+TSR_API tsr_status tsr_scheduler_cancel(tsr_scheduler *scheduler, uint64_t id);
+
+/** What happened to a request. */
+typedef struct tsr_scheduler_event {
+    uint32_t struct_size;
+    uint32_t status; /**< tsr_status: other than TSR_OK, the request failed, and this is its end */
+    uint64_t request;
+    /** Its next token or its end, as tsr_generate gives them; `prompt` is 0. NULL if it failed. */
+    const tsr_generated *generated;
+    const char *error;      /**< the sentence, if it failed; else "" */
+    uint32_t prompt_tokens; /**< tokens of its prompt, and how many of them were there already */
+    uint32_t cached_tokens;
+} tsr_scheduler_event;
+
+/** Called in a step. Returns not 0 to cancel the request. May call tsr_scheduler_cancel, and no other
+ * function of the scheduler. What it is given is valid during its call. */
+typedef int (*tsr_scheduler_event_fn)(void *data, const tsr_scheduler_event *event);
+
+/**
+ * Lets requests that wait take free places, gives each running request its next token, and takes in as
+ * much of the prompts as a step may. Does nothing where there is no request.
+ *
+ * What a request gets (ids, texts, log-probabilities) does not depend on what else runs, on when it
+ * came, or on whether the beginning of its prompt was there already, byte for byte.
+ *
+ * alloc   nothing on the device after the first steps
+ * error   those of the device: every request that was running has ended with an event of the same
+ *         error. The failure of a single request (a logit that is not finite) is its event alone
+ */
+TSR_API tsr_status tsr_scheduler_step(tsr_scheduler *scheduler, tsr_scheduler_event_fn event,
+                                      void *data);
+
+typedef struct tsr_scheduler_counts {
+    uint32_t struct_size;
+    uint32_t slots;
+    uint32_t running, waiting;             /**< requests now */
+    int64_t context;                       /**< tokens of a request at most */
+    int64_t tokens;                        /**< tokens of the running requests now */
+    uint64_t finished, cancelled, failed;  /**< requests so far */
+    uint64_t prompt_tokens, cached_tokens; /**< of the requests that have run so far */
+    uint64_t new_tokens;
+    uint64_t steps;
+} tsr_scheduler_counts;
+
+/**
+ * Fills counts.
+ *
+ * counts  its struct_size is set before the call
+ * thread  one call at a time for a model
+ * error   TSR_E_ARGUMENT  counts->struct_size is not set
+ */
+TSR_API tsr_status tsr_scheduler_count(const tsr_scheduler *scheduler,
+                                       tsr_scheduler_counts *counts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

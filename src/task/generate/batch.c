@@ -1,0 +1,377 @@
+/* task/generate/batch.c - the steps of decoding: which sequences run together, what the device is asked
+ * for, and which token each of them gets. */
+#include "task/generate/batch.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Prompts of so few tokens share a run: the weights are read once for all of them. Longer ones fill a
+ * run by themselves, without padding. */
+enum { SHORT = 64, TINY = 16 };
+
+struct tsri_task_batch {
+    tsri_task_batch_options options;
+    tsri_session *session;
+    tsri_task_member **members; /* [slots] in the order in which they joined */
+    tsri_task_member **rows;    /* [slots] those of the last run */
+    tsri_model_sequence *inputs;
+    uint32_t n, n_rows;
+    tsri_model_results results;                /* of the last run */
+    int32_t *argmax, *ids[TSRI_SESSION_AHEAD]; /* those of the runs under way, the oldest first */
+    int32_t *top_ids;
+    float *top_logits, *top_lse, *logits;
+    size_t top_logits_room, top_ids_room, logits_room;
+    tsri_task_sampler *sampler;
+    tsri_task_bans bans;
+    int32_t ahead; /* runs under way */
+    tsri_task_batch_counts counts;
+};
+
+tsr_status tsri_task_batch_create(tsri_session *session, const tsri_task_batch_options *options,
+                                  tsri_task_batch **out) {
+    tsri_task_batch *b;
+    const size_t slots = options->slots;
+    TRY(tsri_base_new(1, sizeof *b, &b));
+    b->session = session;
+    b->options = *options;
+    tsr_status status = tsri_base_new(slots, sizeof(void *), &b->members);
+    if (status == TSR_OK)
+        status = tsri_base_new(slots, sizeof(void *), &b->rows);
+    if (status == TSR_OK)
+        status = tsri_base_new(slots, sizeof *b->inputs, &b->inputs);
+    if (status == TSR_OK)
+        status = tsri_base_new(slots, sizeof *b->argmax, &b->argmax);
+    for (int i = 0; i < TSRI_SESSION_AHEAD && status == TSR_OK; i++)
+        status = tsri_base_new(slots, sizeof *b->ids[i], &b->ids[i]);
+    if (status == TSR_OK)
+        status = tsri_base_new(slots, sizeof *b->top_lse, &b->top_lse);
+    if (status != TSR_OK)
+        tsri_task_batch_destroy(&b);
+    *out = b;
+    return status;
+}
+
+void tsri_task_batch_destroy(tsri_task_batch **batch) {
+    tsri_task_batch *b = *batch;
+    if (!b)
+        return;
+    for (; b->ahead > 0; b->ahead--)
+        (void)tsri_session_finish(b->session); /* they write to our memory */
+    for (int i = 0; i < TSRI_SESSION_AHEAD; i++)
+        free(b->ids[i]);
+    void *const arrays[] = {b->members, b->rows,       b->inputs, b->argmax,  b->top_ids,
+                            b->top_lse, b->top_logits, b->logits, b->bans.ids};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
+    tsri_task_sampler_destroy(&b->sampler);
+    free(b);
+    *batch = NULL;
+}
+
+bool tsri_task_batch_busy(const tsri_task_batch *batch) {
+    return batch->ahead > 0;
+}
+
+const tsri_task_batch_counts *tsri_task_batch_counts_of(const tsri_task_batch *batch) {
+    return &batch->counts;
+}
+
+/* ---- members ---- */
+
+static int32_t vocab(const tsri_task_member *m) {
+    return m->decoding->model->spec.vocab;
+}
+
+/* How many of the largest logits the device finds for a member that needs `top_k`. */
+static int32_t kept(const tsri_task_batch *b, const tsri_task_member *m, int32_t top_k) {
+    const int32_t fixed = b->options.kept < vocab(m) ? b->options.kept : vocab(m);
+    return fixed ? fixed : top_k;
+}
+
+/* Finds what a member needs of each step, and makes room for it. */
+static tsr_status plan_member(tsri_task_batch *b, tsri_task_member *m) {
+    const tsr_generate_options *o = m->decoding->options;
+    const int64_t banned = tsri_task_token_rules_ban(m->rules);
+    m->banning = banned != 0;
+    m->greedy = o->temperature == 0 && o->repeat_penalty == 1 && !o->logprobs &&
+                !o->return_logprob && !banned;
+    m->top_k = 0;
+    if (!m->greedy) {
+        if (!b->sampler)
+            TRY(tsri_task_sampler_create(o, vocab(m), &b->sampler));
+        TRY(tsri_task_sampler_use(b->sampler, o));
+        m->top_k = banned < 0 ? 0 : tsri_task_sampler_top_k(b->sampler, banned);
+        if (m->top_k > kept(b, m, m->top_k))
+            m->top_k = 0;
+    }
+    if (!m->greedy && !m->top_k)
+        return tsri_base_grow(&b->logits, &b->logits_room,
+                              (size_t)b->options.slots * (size_t)vocab(m), sizeof *b->logits);
+    const size_t top = (size_t)b->options.slots * (size_t)kept(b, m, m->greedy ? 1 : m->top_k);
+    TRY(tsri_base_grow(&b->top_logits, &b->top_logits_room, top, sizeof *b->top_logits));
+    return tsri_base_grow(&b->top_ids, &b->top_ids_room, top, sizeof *b->top_ids);
+}
+
+/* Ends a sequence that has no room, or adds a first token that the model's files force. */
+static tsr_status start_member(const tsri_task_member *m) {
+    const tsri_task_decoding *d = m->decoding;
+    tsri_task_sequence *s = m->sequence;
+    const int64_t more = tsri_task_left(d, s);
+    const bool last_forced = m->rules->forced_last >= 0 && more == 1;
+    const tsr_finish finish = more == 0                             ? TSR_FINISH_LENGTH
+                              : (int64_t)s->ids.count >= d->context ? TSR_FINISH_CONTEXT
+                                                                    : TSR_FINISH_NONE;
+    if (finish)
+        return tsri_task_end(d, s, finish);
+    if (m->rules->forced_first >= 0 && s->ids.count == 1 && !last_forced)
+        return tsri_task_accept(d, s, m->rules->forced_first, 0, NULL);
+    return TSR_OK;
+}
+
+tsr_status tsri_task_batch_add(tsri_task_batch *batch, tsri_task_member *member) {
+    member->status = TSR_OK;
+    TRY(plan_member(batch, member));
+    TRY(start_member(member));
+    batch->members[batch->n++] = member;
+    return TSR_OK;
+}
+
+void tsri_task_batch_remove(tsri_task_batch *batch, const tsri_task_member *member) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < batch->n; i++)
+        if (batch->members[i] != member)
+            batch->members[left++] = batch->members[i];
+    batch->n = left;
+}
+
+static bool goes_on(const tsri_task_member *m) {
+    return !m->sequence->finish && m->status == TSR_OK;
+}
+
+/* Tokens of a member that are not yet in its slot. */
+static int64_t unfed(const tsri_task_member *m) {
+    return (int64_t)m->sequence->ids.count - m->sequence->past;
+}
+
+/* ---- tokens ---- */
+
+static tsr_status bans_after(tsri_task_batch *b, const tsri_task_member *m,
+                             const tsri_task_bans **bans) {
+    const tsri_task_sequence *s = m->sequence;
+    *bans = NULL;
+    if (!m->banning)
+        return TSR_OK;
+    TRY(tsri_task_bans_reserve(&b->bans, m->rules, s->ids.count));
+    tsri_task_bans_set(&b->bans, s->ids.data, (int64_t)s->ids.count, s->generated);
+    *bans = &b->bans;
+    return TSR_OK;
+}
+
+static tsr_status choose(tsri_task_batch *b, uint32_t row) {
+    const tsri_task_member *m = b->rows[row];
+    const tsri_task_decoding *d = m->decoding;
+    const tsri_model_results *r = &b->results;
+    const size_t at = (size_t)row * (size_t)r->top_k;
+    tsri_task_sequence *s = m->sequence;
+    const int32_t forced = m->rules->forced_last;
+    const tsri_task_bans *bans;
+    float logprob = 0;
+    int32_t id;
+    if (forced >= 0 && tsri_task_left(d, s) == 1)
+        return tsri_task_accept(d, s, forced, 0, NULL);
+    if (m->greedy)
+        return tsri_task_accept(d, s, r->argmax ? r->argmax[row] : r->top_ids[at], 0, NULL);
+    TRY(tsri_task_sampler_use(b->sampler, d->options));
+    TRY(bans_after(b, m, &bans));
+    if (m->top_k)
+        tsri_task_sampler_largest(b->sampler, m->top_k, r->top_ids + at, r->top_logits + at,
+                                  r->top_lse[row], bans);
+    else
+        tsri_task_sampler_row(b->sampler, r->logits + (size_t)row * (size_t)vocab(m), s->seen,
+                              bans);
+    TRY(tsri_task_sampler_draw(b->sampler, (int64_t)s->ids.count, &id, &logprob));
+    return tsri_task_accept(d, s, id, logprob, tsri_task_sampler_candidates(b->sampler));
+}
+
+static tsr_status fail_member(tsri_task_batch *b, tsri_task_member *m, tsr_status status) {
+    m->status = status;
+    return b->options.failed ? b->options.failed(b->options.data, m) : status;
+}
+
+/* Gives a token to each member of the last run whose tokens are all in its slot. */
+static tsr_status give_tokens(tsri_task_batch *b) {
+    if (!b->counts.first_ns)
+        b->counts.first_ns = tsri_base_now_ns();
+    for (uint32_t row = 0; row < b->n_rows; row++) {
+        tsri_task_member *m = b->rows[row];
+        if (!goes_on(m) || unfed(m)) /* it ended while this run was under way; or more is to come */
+            continue;
+        b->counts.tokens++;
+        const tsr_status status = choose(b, row);
+        if (status != TSR_OK)
+            TRY(fail_member(b, m, status));
+    }
+    return TSR_OK;
+}
+
+/* ---- runs ---- */
+
+static void take(tsri_task_batch *b, tsri_task_member *m, int64_t n) {
+    const tsri_task_sequence *s = m->sequence;
+    b->inputs[b->n_rows] = (tsri_model_sequence){.ids = s->ids.data + s->past,
+                                                 .n = n,
+                                                 .past = s->past,
+                                                 .slot = s->slot,
+                                                 .source = s->source};
+    b->rows[b->n_rows++] = m;
+}
+
+/* Asks for what the members of a run need. There are few kinds of runs, because the graph of each has
+ * plans of its own. */
+static void want(tsri_task_batch *b) {
+    bool greedy = true, whole = false;
+    int32_t k = 0;
+    for (uint32_t row = 0; row < b->n_rows; row++) {
+        const tsri_task_member *m = b->rows[row];
+        const int32_t own = m->greedy ? 1 : m->top_k, most = own ? kept(b, m, own) : 0;
+        greedy &= m->greedy;
+        whole |= !m->greedy && !m->top_k;
+        k = most > k ? most : k;
+    }
+    b->results = (tsri_model_results){.rows = TSRI_ROWS_LAST};
+    if (greedy) {
+        b->results.argmax = b->argmax;
+        return;
+    }
+    b->results.logits = whole ? b->logits : NULL;
+    b->results.top_k = k;
+    b->results.top_logits = b->top_logits;
+    b->results.top_ids = b->top_ids;
+    b->results.top_lse = b->top_lse;
+}
+
+static tsr_status run(tsri_task_batch *b) {
+    want(b);
+    TRY(tsri_session_forward(b->session, b->inputs, (int32_t)b->n_rows, &b->results));
+    for (uint32_t row = 0; row < b->n_rows; row++)
+        b->rows[row]->sequence->past += b->inputs[row].n;
+    return TSR_OK;
+}
+
+static uint32_t going(const tsri_task_batch *b) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->n; i++)
+        n += goes_on(b->members[i]);
+    return n;
+}
+
+/* Starts the run after the last one before that one's ids are known here, where every member will need
+ * another token unless an end token or a stop text is among those that are still to come. */
+static tsr_status start_next(tsri_task_batch *b, int64_t unknown) {
+    bool started = false;
+    if (!b->results.argmax || b->ahead == TSRI_SESSION_AHEAD || going(b) != b->n_rows)
+        return TSR_OK;
+    for (uint32_t row = 0; row < b->n_rows; row++) {
+        const tsri_task_member *m = b->rows[row];
+        const int64_t more = tsri_task_left(m->decoding, m->sequence);
+        if (!goes_on(m) || m->rules->forced_last >= 0 || (more >= 0 && more <= unknown) ||
+            (int64_t)m->sequence->ids.count + unknown >= m->decoding->context)
+            return TSR_OK;
+    }
+    TRY(tsri_session_follow(b->session, b->ids[b->ahead], &started));
+    b->ahead += started;
+    return TSR_OK;
+}
+
+/* Waits for the oldest run under way. Its members are those of the run before it. */
+static tsr_status finish_next(tsri_task_batch *b) {
+    int32_t *ids = b->argmax;
+    TRY(tsri_session_finish(b->session));
+    b->argmax = b->results.argmax = b->ids[0];
+    for (int i = 0; i + 1 < TSRI_SESSION_AHEAD; i++)
+        b->ids[i] = b->ids[i + 1];
+    b->ids[TSRI_SESSION_AHEAD - 1] = ids;
+    b->ahead--;
+    for (uint32_t row = 0; row < b->n_rows; row++)
+        if (goes_on(b->rows[row]))
+            b->rows[row]->sequence->past++;
+    return TSR_OK;
+}
+
+/* Whether a member has yet to take in its prompt, be it of one token. */
+static bool reads_prompt(const tsri_task_member *m) {
+    return goes_on(m) && (unfed(m) > 1 || m->sequence->past == 0);
+}
+
+/* One token of each member that has taken in its prompt. */
+static tsr_status decode(tsri_task_batch *b) {
+    b->n_rows = 0;
+    for (uint32_t i = 0; i < b->n; i++)
+        if (goes_on(b->members[i]) && !reads_prompt(b->members[i]))
+            take(b, b->members[i], 1);
+    if (!b->n_rows)
+        return TSR_OK;
+    TRY(run(b));
+    TRY(start_next(b, 1));
+    return give_tokens(b);
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static bool alike(int64_t a, int64_t b) {
+    const int64_t most = a > b ? a : b;
+    return most <= TINY || (most <= SHORT && (most - smaller(a, b)) * 4 <= most);
+}
+
+/* Takes in prompts, as many tokens as the step allows. With dynamic scaling a prompt's keys depend on
+ * the length of its run, so it is not cut. */
+static tsr_status prefill(tsri_task_batch *b) {
+    int64_t room = b->options.step_tokens ? b->options.step_tokens : INT64_MAX;
+    for (uint32_t i = 0; i < b->n && room > 0; i++) {
+        tsri_task_member *first = b->members[i];
+        if (!reads_prompt(first))
+            continue;
+        const bool whole =
+            first->decoding->model->spec.decoder.rope.scaling == TSRI_SCALING_DYNAMIC;
+        const int64_t piece = whole ? unfed(first) : smaller(unfed(first), room);
+        int64_t longest = piece;
+        b->n_rows = 0;
+        take(b, first, piece);
+        for (uint32_t j = i + 1; j < b->n && piece == unfed(first); j++) {
+            tsri_task_member *m = b->members[j];
+            const int64_t n = unfed(m), most = n > longest ? n : longest;
+            if (!reads_prompt(m) || !alike(n, piece) || (b->n_rows + 1) * most > room)
+                continue;
+            take(b, m, n);
+            longest = most;
+        }
+        TRY(run(b));
+        TRY(give_tokens(b));
+        room -= b->n_rows * longest;
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_task_batch_settle(tsri_task_batch *batch) {
+    while (batch->ahead) {
+        TRY(finish_next(batch));
+        TRY(give_tokens(batch));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_task_batch_step(tsri_task_batch *batch) {
+    if (batch->ahead) {
+        TRY(start_next(batch, batch->ahead));
+        TRY(finish_next(batch));
+        return give_tokens(batch);
+    }
+    TRY(decode(batch));
+    return prefill(batch);
+}

@@ -1,0 +1,443 @@
+/* task/generate/scheduler.c - requests that wait, run in slots, and leave. A slot keeps the keys and
+ * values of its last request, and a prompt that begins alike goes on from there. */
+#include "tessera/scheduler.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/structs.h"
+#include "model/model.h"
+#include "task/generate/batch.h"
+#include "task/generate/settings.h"
+#include "task/generate/template.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 8, STEP_TOKENS = 512, KEPT = 64 };
+
+typedef struct request {
+    struct request *next; /* of those that wait */
+    tsr_scheduler *scheduler;
+    uint64_t id;
+    tsr_generate_options options;
+    char **stop; /* copies of what the options point to */
+    int32_t *suppress, *ends;
+    tsri_task_decoding decoding;
+    tsri_task_sequence sequence;
+    tsri_task_token_rules rules;
+    tsri_task_member member;
+    uint32_t prompt_tokens, cached_tokens;
+} request;
+
+typedef struct slot {
+    request *holder;    /* NULL: free */
+    tsri_text_ids kept; /* while it is free: the tokens that it has */
+    uint64_t used;      /* step of its last use */
+} slot;
+
+struct tsr_scheduler {
+    tsri_model *model;
+    tsri_session *session;
+    tsri_task_batch *batch;
+    slot *slots;
+    uint32_t n;
+    bool reuse;
+    int64_t context, step_tokens;
+    request *first, *last; /* those that wait */
+    uint64_t ids;          /* the highest number given */
+    tsr_scheduler_counts counts;
+    tsr_scheduler_event_fn event; /* of the step that runs */
+    void *data;
+};
+
+/* ---- requests ---- */
+
+static void free_request(request *r) {
+    for (uint32_t i = 0; r->stop && i < r->options.n_stop; i++)
+        free(r->stop[i]);
+    free(r->stop);
+    free(r->suppress);
+    free(r->ends);
+    tsri_task_sequence_clear(&r->sequence);
+    tsri_task_token_rules_clear(&r->rules);
+    free(r);
+}
+
+/* Copies n ids, with room for `more`. */
+static tsr_status copy_ids(const int32_t *from, uint32_t n, uint32_t more, int32_t **out) {
+    TRY(tsri_base_new((size_t)n + more, sizeof **out, out));
+    if (n)
+        memcpy(*out, from, n * sizeof *from);
+    return TSR_OK;
+}
+
+static tsr_status copy_options(request *r, const tsr_generate_options *given) {
+    const uint32_t n = given->n_stop;
+    r->options = *given;
+    r->options.n_stop = 0; /* so that a failure frees what was copied */
+    TRY(tsri_base_new(n, sizeof *r->stop, &r->stop));
+    for (; r->options.n_stop < n; r->options.n_stop++) {
+        const char *text = given->stop[r->options.n_stop];
+        r->stop[r->options.n_stop] = tsri_base_copy_text(text, strlen(text));
+        if (!r->stop[r->options.n_stop])
+            return TSR_E_HOST_MEMORY;
+    }
+    r->options.chat = NULL;
+    r->options.stop = (const char *const *)r->stop;
+    TRY(copy_ids(given->suppress, given->n_suppress, 0, &r->suppress));
+    r->options.suppress = r->suppress;
+    return TSR_OK;
+}
+
+static int on_token(void *data, const tsr_generated *generated);
+
+static tsr_status check_ends(const tsri_model *m, const tsr_request *given) {
+    for (uint32_t i = 0; i < given->n_ends; i++)
+        if (given->ends[i] < 0 || given->ends[i] >= m->spec.vocab)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "token id %d is to end the answer, but the model's vocabulary "
+                                  "has the ids 0 to %d",
+                                  (int)given->ends[i], (int)m->spec.vocab - 1);
+    return TSR_OK;
+}
+
+/* Encodes the prompt, and finds the tokens that end the answer. */
+static tsr_status take_prompt(request *r, const tsr_request *given, const tsr_chat_options *chat) {
+    tsri_task_template *template = NULL;
+    const tsri_model *m = r->scheduler->model;
+    TRY(copy_ids(given->ends, given->n_ends, 1, &r->ends));
+    if (chat)
+        TRY(tsri_task_template_create(m, chat, &template));
+    const tsr_status status =
+        tsri_task_prompt_ids(&r->decoding, template, given->prompt, &r->sequence.ids);
+    const int32_t *end = template ? tsri_task_template_end(template) : NULL;
+    if (end)
+        r->ends[given->n_ends] = *end;
+    r->decoding.ends = r->ends;
+    r->decoding.n_ends = given->n_ends + (end != NULL);
+    tsri_task_template_destroy(&template);
+    r->prompt_tokens = (uint32_t)r->sequence.ids.count;
+    return status;
+}
+
+static tsr_status fill_request(tsr_scheduler *s, const tsr_request *given, request *r) {
+    tsr_generate_options known;
+    TRY(tsri_task_adopt_search(s->model, given->options, &known));
+    TRY(tsri_task_options_check(&known, s->model));
+    if (known.num_beams > 1)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "num_beams is %u; requests that share a model are not searched: give "
+                              "1, or use tsr_generate",
+                              known.num_beams);
+    TRY(check_ends(s->model, given));
+    TRY(copy_options(r, &known));
+    r->scheduler = s;
+    r->decoding = (tsri_task_decoding){.model = s->model,
+                                       .session = s->session,
+                                       .options = &r->options,
+                                       .context = s->context,
+                                       .generated = on_token,
+                                       .data = r};
+    if (known.context && known.context < s->context)
+        r->decoding.context = known.context;
+    TRY(take_prompt(r, given, known.chat));
+    TRY(tsri_task_sequence_begin(&r->sequence, s->model, &r->options));
+    TRY(tsri_task_token_rules_create(s->model, &r->options, r->ends, r->decoding.n_ends,
+                                     &r->rules));
+    r->member =
+        (tsri_task_member){.decoding = &r->decoding, .sequence = &r->sequence, .rules = &r->rules};
+    return TSR_OK;
+}
+
+tsr_status tsr_scheduler_add(tsr_scheduler *scheduler, const tsr_request *given, uint64_t *id) {
+    tsr_request known;
+    request *r = NULL;
+    TRY(NEED(scheduler));
+    TRY(NEED(given));
+    TRY(NEED(id));
+    TRY(tsri_base_adopt("tsr_request", given, &known, sizeof known));
+    TRY(tsri_base_need(__func__, "request->prompt", known.prompt != NULL));
+    TRY(tsri_base_need(__func__, "request->ends", known.ends || !known.n_ends));
+    TRY(tsri_base_new(1, sizeof *r, &r));
+    const tsr_status status = fill_request(scheduler, &known, r);
+    if (status != TSR_OK) {
+        free_request(r);
+        return status;
+    }
+    *id = r->id = ++scheduler->ids;
+    *(scheduler->last ? &scheduler->last->next : &scheduler->first) = r;
+    scheduler->last = r;
+    scheduler->counts.waiting++;
+    return TSR_OK;
+}
+
+static request *take_waiting(tsr_scheduler *s, request *before, request *r) {
+    *(before ? &before->next : &s->first) = r->next;
+    if (s->last == r)
+        s->last = before;
+    s->counts.waiting--;
+    return r;
+}
+
+tsr_status tsr_scheduler_cancel(tsr_scheduler *scheduler, uint64_t id) {
+    TRY(NEED(scheduler));
+    if (!id || id > scheduler->ids)
+        return tsri_base_fail(TSR_E_ARGUMENT, "request %" PRIu64 ": %" PRIu64 " have been added",
+                              id, scheduler->ids);
+    for (request *r = scheduler->first, *before = NULL; r; before = r, r = r->next)
+        if (r->id == id) {
+            free_request(take_waiting(scheduler, before, r));
+            scheduler->counts.cancelled++;
+            return TSR_OK;
+        }
+    for (uint32_t i = 0; i < scheduler->n; i++) {
+        request *r = scheduler->slots[i].holder;
+        if (r && r->id == id && r->member.status == TSR_OK && !r->sequence.finish)
+            r->member.status = TSR_E_CANCELLED;
+    }
+    return TSR_OK;
+}
+
+/* ---- events ---- */
+
+static int tell(request *r, tsr_status status, const tsr_generated *generated) {
+    tsr_scheduler *s = r->scheduler;
+    const tsr_scheduler_event event = {.struct_size = sizeof event,
+                                       .status = status,
+                                       .request = r->id,
+                                       .generated = generated,
+                                       .error = status == TSR_OK ? "" : tsr_error_last(),
+                                       .prompt_tokens = r->prompt_tokens,
+                                       .cached_tokens = r->cached_tokens};
+    return s->event ? s->event(s->data, &event) : 0;
+}
+
+static int on_token(void *data, const tsr_generated *generated) {
+    request *r = data;
+    r->scheduler->counts.new_tokens += generated->id >= 0;
+    return tell(r, TSR_OK, generated);
+}
+
+static tsr_status on_failure(void *data, tsri_task_member *member) {
+    tsr_scheduler *s = data;
+    for (uint32_t i = 0; i < s->n; i++) {
+        request *r = s->slots[i].holder;
+        if (r && &r->member == member && member->status != TSR_E_CANCELLED)
+            (void)tell(r, member->status, NULL);
+    }
+    return TSR_OK;
+}
+
+/* ---- slots ---- */
+
+static size_t common(const tsri_text_ids *a, const tsri_text_ids *b) {
+    const size_t most = a->count < b->count ? a->count : b->count;
+    size_t n = 0;
+    while (n < most && a->data[n] == b->data[n])
+        n++;
+    return n;
+}
+
+/* The free slot that has the most of a prompt; of equal ones, that which was used the longest ago. */
+static slot *find_slot(tsr_scheduler *s, const tsri_text_ids *prompt, size_t *has) {
+    slot *best = NULL;
+    *has = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        slot *own = &s->slots[i];
+        const size_t n = s->reuse ? common(&own->kept, prompt) : 0;
+        if (own->holder || (best && (n < *has || (n == *has && own->used >= best->used))))
+            continue;
+        best = own;
+        *has = n;
+    }
+    return best;
+}
+
+static void leave(tsr_scheduler *s, slot *own) {
+    request *r = own->holder;
+    tsri_task_sequence *q = &r->sequence;
+    tsri_task_batch_remove(s->batch, &r->member);
+    q->ids.count = (size_t)q->past; /* what was given last is not in the slot */
+    tsri_text_ids_clear(&own->kept);
+    own->kept = q->ids;
+    q->ids = (tsri_text_ids){0};
+    own->used = s->counts.steps;
+    own->holder = NULL;
+    s->counts.running--;
+    s->counts.finished += r->member.status == TSR_OK;
+    s->counts.cancelled += r->member.status == TSR_E_CANCELLED;
+    s->counts.failed += r->member.status != TSR_OK && r->member.status != TSR_E_CANCELLED;
+    free_request(r);
+}
+
+static bool ended(const request *r) {
+    return r->sequence.finish || r->member.status != TSR_OK;
+}
+
+static void leave_ended(tsr_scheduler *s) {
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->slots[i].holder && ended(s->slots[i].holder))
+            leave(s, &s->slots[i]);
+}
+
+static void join(tsr_scheduler *s, slot *own, size_t has, request *r) {
+    tsri_task_sequence *q = &r->sequence;
+    has = has < q->ids.count ? has : q->ids.count - 1; /* the last token's logits are wanted */
+    q->past = (int64_t)has;
+    q->slot = q->source = (int32_t)(own - s->slots);
+    r->cached_tokens = (uint32_t)has;
+    s->counts.prompt_tokens += r->prompt_tokens;
+    s->counts.cached_tokens += has;
+    s->counts.running++;
+    own->holder = r;
+    const tsr_status status = tsri_task_batch_add(s->batch, &r->member);
+    if (status != TSR_OK) {
+        r->member.status = status;
+        (void)on_failure(s, &r->member);
+    }
+}
+
+static void join_waiting(tsr_scheduler *s) {
+    size_t has;
+    slot *own;
+    while (s->first && (own = find_slot(s, &s->first->sequence.ids, &has)))
+        join(s, own, has, take_waiting(s, NULL, s->first));
+}
+
+/* Whether a request can leave or join once no run is under way. */
+static bool changes(const tsr_scheduler *s) {
+    bool leaves = false, free_slot = false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        leaves |= s->slots[i].holder && ended(s->slots[i].holder);
+        free_slot |= !s->slots[i].holder;
+    }
+    return leaves || (free_slot && s->first);
+}
+
+/* After a failed run nobody knows what the slots have. */
+static void fail_all(tsr_scheduler *s, tsr_status status) {
+    for (uint32_t i = 0; i < s->n; i++) {
+        request *r = s->slots[i].holder;
+        if (r && !ended(r)) {
+            r->member.status = status;
+            (void)tell(r, status, NULL);
+        }
+        if (r) {
+            r->sequence.past = 0;
+            leave(s, &s->slots[i]);
+        }
+        tsri_text_ids_clear(&s->slots[i].kept);
+    }
+    tsri_task_batch_destroy(&s->batch);
+}
+
+/* ---- the scheduler ---- */
+
+static tsr_status make_batch(tsr_scheduler *s) {
+    const tsri_task_batch_options options = {.slots = s->n,
+                                             .step_tokens = s->step_tokens,
+                                             .kept = KEPT,
+                                             .failed = on_failure,
+                                             .data = s};
+    return tsri_task_batch_create(s->session, &options, &s->batch);
+}
+
+static tsr_status step(tsr_scheduler *s) {
+    if (!s->batch)
+        TRY(make_batch(s));
+    if (changes(s)) {
+        TRY(tsri_task_batch_settle(s->batch));
+        leave_ended(s);
+        join_waiting(s);
+    }
+    TRY(tsri_task_batch_step(s->batch));
+    if (!tsri_task_batch_busy(s->batch))
+        leave_ended(s);
+    return TSR_OK;
+}
+
+tsr_status tsr_scheduler_step(tsr_scheduler *scheduler, tsr_scheduler_event_fn event, void *data) {
+    tsr_scheduler *s = scheduler;
+    TRY(NEED(scheduler));
+    s->event = event;
+    s->data = data;
+    s->counts.steps++;
+    const tsr_status status = step(s);
+    if (status != TSR_OK)
+        fail_all(s, status);
+    return status;
+}
+
+static tsr_status make(tsr_scheduler *s, const tsr_scheduler_options *o) {
+    const tsri_model_rope *rope = &s->model->spec.decoder.rope;
+    s->n = o->slots ? o->slots : SLOTS;
+    s->reuse = !o->no_reuse && rope->scaling != TSRI_SCALING_DYNAMIC;
+    TRY(tsri_session_create(s->model, (int32_t)s->n, o->context, &s->session));
+    s->context = tsri_session_context(s->session);
+    TRY(tsri_session_reserve(s->session, s->context));
+    TRY(tsri_base_new(s->n, sizeof *s->slots, &s->slots));
+    s->counts.slots = s->n;
+    s->counts.context = s->context;
+    s->step_tokens = o->step_tokens ? o->step_tokens : STEP_TOKENS;
+    return make_batch(s);
+}
+
+tsr_status tsr_scheduler_create(tsr_model *model, const tsr_scheduler_options *options,
+                                tsr_scheduler **out) {
+    tsr_scheduler_options known;
+    tsr_scheduler *s = NULL;
+    TRY(NEED(out));
+    *out = NULL;
+    TRY(NEED(model));
+    TRY(tsri_base_adopt("tsr_scheduler_options", options, &known, sizeof known));
+    tsri_model *m = tsri_model_of(model);
+    if (known.slots > INT32_MAX || known.context < 0 || known.step_tokens < 0)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a scheduler of %u slots, context %" PRId64 ", %" PRId64
+                              " tokens a step: numbers from 0 on are wanted",
+                              known.slots, known.context, known.step_tokens);
+    if (!m->spec.decoder.layers || m->spec.encoder.layers)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s (%s) is not a decoder alone, and only such a model continues "
+                              "requests that come at any time",
+                              m->path, m->spec.family);
+    TRY(tsri_model_need_device(m));
+    TRY(tsri_base_new(1, sizeof *s, &s));
+    s->model = m;
+    const tsr_status status = make(s, &known);
+    if (status != TSR_OK)
+        tsr_scheduler_destroy(&s);
+    *out = s;
+    return status;
+}
+
+void tsr_scheduler_destroy(tsr_scheduler **scheduler) {
+    tsr_scheduler *s = scheduler ? *scheduler : NULL;
+    if (!s)
+        return;
+    tsri_task_batch_destroy(&s->batch);
+    while (s->first)
+        free_request(take_waiting(s, NULL, s->first));
+    for (uint32_t i = 0; s->slots && i < s->n; i++) {
+        if (s->slots[i].holder)
+            free_request(s->slots[i].holder);
+        tsri_text_ids_clear(&s->slots[i].kept);
+    }
+    free(s->slots);
+    tsri_session_destroy(&s->session);
+    free(s);
+    *scheduler = NULL;
+}
+
+tsr_status tsr_scheduler_count(const tsr_scheduler *scheduler, tsr_scheduler_counts *counts) {
+    TRY(NEED(scheduler));
+    TRY(NEED(counts));
+    TRY(tsri_base_check_out("tsr_scheduler_counts", counts));
+    tsr_scheduler_counts now = scheduler->counts;
+    for (uint32_t i = 0; i < scheduler->n; i++)
+        if (scheduler->slots[i].holder)
+            now.tokens += (int64_t)scheduler->slots[i].holder->sequence.ids.count;
+    tsri_base_give(&now, sizeof now, counts);
+    return TSR_OK;
+}

@@ -1,0 +1,309 @@
+/* Requests that share a model: each gets, to the byte, what it gets alone, whatever runs beside it and
+ * whenever it came. */
+#include "tessera/scheduler.h"
+
+#include "task/fixture.h"
+
+#include <string.h>
+
+static tsr_model *model;
+
+static void set_up(void) {
+    make_chat_folder();
+    open_reference();
+    OK(tsr_model_open(chat_folder, device, NULL, &model));
+}
+
+static void tear_down(void) {
+    tsr_model_close(&model);
+    close_reference();
+    remove_chat_folder();
+}
+
+TestSuite(scheduler, .init = set_up, .fini = tear_down);
+
+enum { KINDS = 7, MOST_REQUESTS = 32, MOST_BYTES = 4096 };
+
+/* All that a request got, as bytes: ids, log-probabilities, candidates, texts and the finish. */
+typedef struct record {
+    unsigned char bytes[MOST_BYTES];
+    size_t size, tokens;
+    uint32_t finish, cached, status;
+    char error[256];
+} record;
+
+typedef struct records {
+    record of[MOST_REQUESTS + 1]; /* by number, from 1 */
+    uint64_t cancel;              /* the callback cancels this one at its second token */
+} records;
+
+static void put(record *r, const void *bytes, size_t n) {
+    cr_assert(r->size + n <= sizeof r->bytes);
+    if (n)
+        memcpy(r->bytes + r->size, bytes, n);
+    r->size += n;
+}
+
+static int take(void *data, const tsr_scheduler_event *e) {
+    records *all = data;
+    record *r = &all->of[e->request];
+    const tsr_generated *g = e->generated;
+    cr_assert(!r->finish && !r->status, "request %d goes on after its end", (int)e->request);
+    r->status = e->status;
+    r->cached = e->cached_tokens;
+    snprintf(r->error, sizeof r->error, "%s", e->error);
+    if (!g)
+        return 0;
+    put(r, &g->id, sizeof g->id);
+    put(r, &g->logprob, sizeof g->logprob);
+    for (uint32_t i = 0; i < g->n_candidates; i++) {
+        put(r, &g->candidates[i].id, sizeof g->candidates[i].id);
+        put(r, &g->candidates[i].logprob, sizeof g->candidates[i].logprob);
+    }
+    put(r, g->text, g->text_size);
+    r->tokens += g->id >= 0;
+    r->finish = g->finish;
+    return all->cancel == e->request && r->tokens == 2;
+}
+
+/* Request i: a prompt of its own length, and one of several ways to choose tokens. */
+static uint64_t add(tsr_scheduler *s, uint32_t i) {
+    static const char words[] = "the quick brown fox jumps over the lazy dog and is not seen again "
+                                "in the wood where it lives with two small foxes and one old bear";
+    static const char *const stops[] = {"e", "qz"};
+    tsr_generate_options o = {.struct_size = sizeof o};
+    OK(tsr_generate_defaults(model, &o));
+    o.seed = i;
+    o.max_new_tokens = 3 + i % 9;
+    o.ignore_eos = 1;
+    switch (i % KINDS) {
+    case 0:
+        o.temperature = 0;
+        break;
+    case 1:
+        o.top_k = 0;
+        break;
+    case 2:
+        o.repeat_penalty = 1.5f;
+        break;
+    case 3:
+        o.logprobs = 3;
+        break;
+    case 4:
+        o.stop = stops, o.n_stop = 2;
+        break;
+    case 5:
+        o.no_repeat_ngram = 2;
+        break;
+    default:
+        o.temperature = 0, o.return_logprob = 1;
+        break;
+    }
+    const size_t n = 1 + (i * 37) % (sizeof words - 2);
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .text = words, .text_size = n};
+    const tsr_request request = {.struct_size = sizeof request, .prompt = &prompt, .options = &o};
+    uint64_t id = 0;
+    OK(tsr_scheduler_add(s, &request, &id));
+    return id;
+}
+
+static tsr_scheduler_counts count(const tsr_scheduler *s) {
+    tsr_scheduler_counts c = {.struct_size = sizeof c};
+    OK(tsr_scheduler_count(s, &c));
+    return c;
+}
+
+static void finish_all(tsr_scheduler *s, records *all) {
+    for (int steps = 0;; steps++) {
+        const tsr_scheduler_counts c = count(s);
+        if (!c.running && !c.waiting)
+            return;
+        cr_assert(steps < 2000, "%u run, %u wait", c.running, c.waiting);
+        OK(tsr_scheduler_step(s, take, all));
+    }
+}
+
+static tsr_scheduler *make(uint32_t slots, int64_t step_tokens, uint32_t no_reuse) {
+    const tsr_scheduler_options o = {.struct_size = sizeof o,
+                                     .slots = slots,
+                                     .context = 192,
+                                     .step_tokens = step_tokens,
+                                     .no_reuse = no_reuse};
+    tsr_scheduler *s = NULL;
+    OK(tsr_scheduler_create(model, &o, &s));
+    return s;
+}
+
+/* What request i gets in a scheduler of its own slot and without anything before it. */
+static void run_alone(uint32_t i, record *out) {
+    static records all;
+    tsr_scheduler *s = make(1, 0, 1);
+    memset(&all, 0, sizeof all);
+    const uint64_t id = add(s, i);
+    finish_all(s, &all);
+    *out = all.of[id];
+    tsr_scheduler_destroy(&s);
+}
+
+static void expect_same(const records *all, uint32_t n, const char *how) {
+    static record alone;
+    for (uint32_t i = 0; i < n; i++) {
+        const record *r = &all->of[i + 1];
+        run_alone(i, &alone);
+        cr_expect(r->finish && r->size == alone.size && !memcmp(r->bytes, alone.bytes, r->size),
+                  "%s: request %u gave %zu tokens in %zu bytes, alone %zu in %zu", how, i,
+                  r->tokens, r->size, alone.tokens, alone.size);
+    }
+}
+
+Test(scheduler, bytes_are_those_of_each_request_alone) {
+    static const struct {
+        const char *how;
+        uint32_t slots;
+        int64_t step_tokens;
+        uint32_t every; /* requests that come before each step */
+    } cases[] = {
+        {"all at once", 16, 0, 16}, {"pieces of prompts", 5, 7, 3}, {"one slot", 1, 50, 16}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        static records all;
+        memset(&all, 0, sizeof all);
+        tsr_scheduler *s = make(cases[k].slots, cases[k].step_tokens, 0);
+        for (uint32_t i = 0; i < 16; i++) {
+            cr_assert(add(s, i) == i + 1);
+            if (i % cases[k].every == cases[k].every - 1)
+                OK(tsr_scheduler_step(s, take, &all));
+        }
+        finish_all(s, &all);
+        const tsr_scheduler_counts c = count(s);
+        cr_expect(c.finished == 16 && !c.failed && !c.cancelled && !c.tokens);
+        expect_same(&all, 16, cases[k].how);
+        tsr_scheduler_destroy(&s);
+    }
+}
+
+Test(scheduler, ids_are_those_of_generate) {
+    static records all;
+    collected got = {0};
+    tsr_generate_options o = {.struct_size = sizeof o};
+    OK(tsr_generate_defaults(model, &o));
+    o.max_new_tokens = 12;
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .text = "hello", .text_size = 5};
+    const tsr_prompt *const prompts[] = {&prompt};
+    OK(tsr_generate(model, prompts, 1, &o, collect, &got, NULL));
+    tsr_scheduler *s = make(3, 2, 0);
+    const tsr_request request = {.struct_size = sizeof request, .prompt = &prompt, .options = &o};
+    uint64_t id;
+    OK(tsr_scheduler_add(s, &request, &id));
+    finish_all(s, &all);
+    const record *r = &all.of[id];
+    cr_assert(r->tokens == got.n && r->finish == got.finish);
+    tsr_scheduler_destroy(&s);
+}
+
+Test(scheduler, a_prompt_that_begins_alike_goes_on_from_there) {
+    static records all;
+    tsr_scheduler *s = make(2, 0, 0);
+    const uint64_t first = add(s, 3);
+    finish_all(s, &all);
+    const uint64_t again = add(s, 3);
+    finish_all(s, &all);
+    const record *a = &all.of[first], *b = &all.of[again];
+    cr_expect(a->cached == 0 && b->cached == 3 * 37 + 1, "%u", b->cached); /* all but one token */
+    cr_expect(a->size == b->size && !memcmp(a->bytes, b->bytes, a->size));
+    cr_expect(count(s).cached_tokens == b->cached);
+    tsr_scheduler_destroy(&s);
+}
+
+/* The next turn of a conversation: the prompt is all of the last request, and more. */
+static record next_turn(uint32_t no_reuse) {
+    static records all;
+    int32_t ids[24] = {1, 9, 17, 5};
+    size_t n = 4;
+    tsr_generate_options o = {.struct_size = sizeof o};
+    OK(tsr_generate_defaults(model, &o));
+    o.temperature = 0;
+    o.max_new_tokens = 8;
+    o.ignore_eos = 1;
+    memset(&all, 0, sizeof all);
+    tsr_scheduler *s = make(2, 0, no_reuse);
+    for (uint64_t turn = 1; turn <= 2; turn++) {
+        const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = (uint32_t)n};
+        const tsr_request request = {
+            .struct_size = sizeof request, .prompt = &prompt, .options = &o};
+        uint64_t id;
+        OK(tsr_scheduler_add(s, &request, &id));
+        finish_all(s, &all);
+        const record *r = &all.of[id];
+        for (size_t at = 0; turn == 1 && at < r->size && n < 12; n++) {
+            memcpy(&ids[n], r->bytes + at, sizeof *ids);
+            char *text = NULL; /* of one character, behind the id and the log-probability */
+            size_t size = 0;
+            OK(tsr_decode(model, &ids[n], 1, 1, &text, &size));
+            at += sizeof *ids + sizeof(float) + size;
+            tsr_text_free(text);
+        }
+        ids[n++] = 30;
+    }
+    tsr_scheduler_destroy(&s);
+    return all.of[2];
+}
+
+Test(scheduler, a_conversation_goes_on_from_what_its_slot_has) {
+    const record anew = next_turn(1), goes_on = next_turn(0);
+    cr_expect(anew.cached == 0 && goes_on.cached == 4 + 7, "%u", goes_on.cached);
+    cr_expect(anew.size == goes_on.size && !memcmp(anew.bytes, goes_on.bytes, anew.size));
+}
+
+Test(scheduler, a_request_that_leaves_frees_its_place_in_the_next_step) {
+    static records all;
+    tsr_scheduler *s = make(1, 0, 0);
+    all.cancel = add(s, 8); /* by the callback, at its second token */
+    const uint64_t waits = add(s, 1), runs = add(s, 7), last = add(s, 16);
+    OK(tsr_scheduler_cancel(s, waits));
+    for (int i = 0; i < 2; i++)
+        OK(tsr_scheduler_step(s, take, &all));
+    cr_expect(count(s).running == 0 && count(s).waiting == 2 && count(s).cancelled == 2);
+    OK(tsr_scheduler_step(s, take, &all));
+    cr_expect(all.of[runs].tokens == 1);
+    OK(tsr_scheduler_cancel(s, runs));
+    OK(tsr_scheduler_step(s, take, &all));
+    cr_expect(all.of[last].tokens && all.of[runs].tokens < 4 && !all.of[waits].tokens);
+    finish_all(s, &all);
+    OK(tsr_scheduler_cancel(s, last)); /* it has ended */
+    cr_expect(tsr_scheduler_cancel(s, last + 1) == TSR_E_ARGUMENT);
+    cr_expect(count(s).cancelled == 3 && count(s).finished == 1);
+    tsr_scheduler_destroy(&s);
+}
+
+Test(scheduler, what_is_refused) {
+    tsr_generate_options o = {.struct_size = sizeof o};
+    OK(tsr_generate_defaults(model, &o));
+    tsr_scheduler *s = make(1, 0, 0);
+    static int32_t long_ids[193];
+    const int32_t bad_id[] = {61}, end[] = {-1};
+    const tsr_prompt text = {.struct_size = sizeof text, .text = "hi", .text_size = 2},
+                     too_long = {.struct_size = sizeof text, .ids = long_ids, .n_ids = 193},
+                     bad = {.struct_size = sizeof text, .ids = bad_id, .n_ids = 1};
+    tsr_request r = {.struct_size = sizeof r, .options = &o};
+    uint64_t id;
+    const tsr_prompt *const wrong[] = {NULL, &too_long, &bad};
+    for (size_t i = 0; i < 3; i++) {
+        r.prompt = wrong[i];
+        cr_expect(tsr_scheduler_add(s, &r, &id) == TSR_E_ARGUMENT, "%zu", i);
+    }
+    r.prompt = &text;
+    o.num_beams = 2;
+    cr_expect(tsr_scheduler_add(s, &r, &id) == TSR_E_UNSUPPORTED);
+    o.num_beams = 1;
+    r.ends = end;
+    r.n_ends = 1;
+    cr_expect(tsr_scheduler_add(s, &r, &id) == TSR_E_ARGUMENT);
+    o.temperature = -1;
+    r.n_ends = 0;
+    cr_expect(tsr_scheduler_add(s, &r, &id) == TSR_E_ARGUMENT);
+    OK(tsr_scheduler_step(s, NULL, NULL)); /* nothing to do */
+    cr_expect(count(s).waiting == 0);
+    tsr_scheduler_destroy(&s);
+    const tsr_scheduler_options large = {.struct_size = sizeof large, .context = 1 << 20};
+    cr_expect(tsr_scheduler_create(model, &large, &s) == TSR_E_ARGUMENT && !s);
+}
