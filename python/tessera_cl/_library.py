@@ -1,0 +1,260 @@
+"""Finds and loads libtessera, and what every call of it shares: errors, callbacks, texts, arrays, and objects that are closed in order."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import signal
+import threading
+import weakref
+from types import FrameType, TracebackType
+from typing import Any, Callable, Optional, Sequence, Tuple, Type, TypeVar, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _declarations as c
+from .errors import BY_STATUS, InternalError, StateError, TesseraError
+
+Path = Union[str, "os.PathLike[str]"]
+Own = TypeVar("Own", bound="Handle")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _load() -> ctypes.CDLL:
+    """The library that TESSERA_LIBRARY names; else the one in this package; else the system's."""
+    beside = pathlib.Path(__file__).parent / "lib" / "libtessera.so.0"
+    path = os.environ.get("TESSERA_LIBRARY") or (str(beside) if beside.exists() else "libtessera.so.0")
+    try:
+        library = ctypes.CDLL(path)
+        c.declare(library)
+    except (OSError, AttributeError) as error:
+        raise ImportError(f"{path} can't be used as Tessera's library: {error}. Install the library, or set TESSERA_LIBRARY to its file") from error
+    return library
+
+
+lib = _load()
+
+# ---- callbacks and errors ----
+
+_raised = threading.local()
+
+
+class Running:
+    """A call of the library under its device's lock. Python raises KeyboardInterrupt between any two instructions, also where a callback has
+    begun and can't catch it yet; so during a call of the main thread Ctrl-C only sets `stop`, which callbacks answer with "cancel", and
+    KeyboardInterrupt is raised when the call has returned. A handler of the program's own stays in force."""
+
+    stop = False
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+        self._replaced = False
+
+    @staticmethod
+    def _caught(number: int, frame: Optional[FrameType]) -> None:  # pylint: disable=unused-argument
+        Running.stop = True
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            Running.stop = False
+            self._replaced = True
+            signal.signal(signal.SIGINT, Running._caught)
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        try:
+            if self._replaced:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        finally:
+            self._lock.release()
+        if self._replaced and Running.stop:
+            Running.stop = False
+            raise KeyboardInterrupt from None
+
+
+def guarded(kind: Any, function: Callable[..., Any], *, cancels: bool = True) -> Any:
+    """`function` as a callback of type `kind`. What it raises cancels the call that it is called from (where the callback returns an int),
+    and `check` raises it there. Ctrl-C cancels, too. cancels: False where what it returns means something else; 0 is returned where it raised."""
+    def call(*arguments: Any) -> int:
+        try:
+            return int(function(*arguments) or (cancels and Running.stop and threading.current_thread() is threading.main_thread()))
+        except BaseException as error:  # pylint: disable=broad-exception-caught  # nothing may be raised into C
+            _raised.error = error
+            return int(cancels)
+
+    def call_void(*arguments: Any) -> None:
+        try:
+            function(*arguments)
+        except BaseException as error:  # pylint: disable=broad-exception-caught
+            _raised.error = error
+
+    return kind(call_void if kind._restype_ is None else call)
+
+
+def check(status: int) -> None:
+    """Raises what a callback of this call raised, or the exception of a status that is not TSR_OK."""
+    error = getattr(_raised, "error", None)
+    if error is not None:
+        _raised.error = None
+        raise error
+    if status != c.TSR_OK:
+        raise failure(status, lib.tsr_error_last())
+
+
+def failure(status: int, sentence: Optional[bytes]) -> TesseraError:
+    """The exception of a status that is not TSR_OK."""
+    return BY_STATUS.get(status, InternalError)(text(sentence))
+
+
+def field_type(struct: Type[Any], name: str) -> Any:
+    """The type of a struct's field: of a callback, for `guarded`."""
+    return next(field[1] for field in struct._fields_ if field[0] == name)
+
+
+def progress_callback(struct: Any, told: Optional[Callable[[int, int], Any]] = None) -> Any:
+    """For the field `progress` of an options struct: lets Ctrl-C in, and tells `told` (done, total); True from it cancels."""
+    return guarded(field_type(struct, "progress"), lambda _, done, total: bool(told(done, total)) if told else False)
+
+
+# ---- texts, names, arrays ----
+
+def encoded(value: str) -> bytes:
+    """UTF-8. Lone surrogates become bytes that are not UTF-8, which the library reads as U+FFFD."""
+    return value.encode("utf-8", "surrogatepass")
+
+
+def path_of(value: Path) -> bytes:
+    return os.fsencode(value)
+
+
+def text(value: Optional[bytes]) -> str:
+    return (value or b"").decode("utf-8", "replace")
+
+
+def bytes_at(pointer: Any, size: int) -> bytes:
+    return ctypes.string_at(pointer, size) if size else b""
+
+
+def text_list(values: Sequence[bytes]) -> Any:
+    """A `const char *const *`."""
+    return (ctypes.c_char_p * max(len(values), 1))(*values)
+
+
+def strings(texts: Sequence[str]) -> Tuple[Any, object]:
+    """(a `const tsr_string *` of the texts, what must live as long as it)."""
+    if isinstance(texts, str) or not all(isinstance(t, str) for t in texts):
+        raise TypeError("a list of str is expected")
+    parts = [encoded(t) for t in texts]
+    sizes = np.fromiter(map(len, parts), np.uintp, len(parts))
+    whole = b"".join(parts)
+    table = np.empty((max(len(parts), 1), 2), np.uintp)
+    if parts:
+        start = ctypes.cast(ctypes.c_char_p(whole), ctypes.c_void_p).value or 0
+        table[:, 1] = sizes
+        table[:, 0] = start + np.concatenate(([0], np.cumsum(sizes[:-1]))).astype(np.uintp)
+    return table.ctypes.data_as(ctypes.POINTER(c.tsr_string)), (whole, table)
+
+
+def pointer(array: NDArray[Any], kind: Any) -> Any:
+    """The address of a contiguous array, for a parameter of type `kind *`."""
+    return array.ctypes.data_as(ctypes.POINTER(kind))
+
+
+def ids_of(ids: Union[Sequence[int], NDArray[Any]]) -> NDArray[np.int32]:
+    """Token ids as the library reads them; an int32 array that is contiguous is not copied.
+
+    ValueError: they are not whole numbers in one dimension
+    """
+    array = np.asarray(ids)
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"token ids are a list of whole numbers; an array {list(array.shape)} of {array.dtype} was given")
+    if array.size and (array.min() < -2**31 or array.max() >= 2**31):
+        raise ValueError(f"token ids have 32 bits; one of them is {max(array.max(), -array.min())}")
+    return np.ascontiguousarray(array, np.int32)
+
+
+def new(struct: Type[Any], **fields: Any) -> Any:
+    """A struct with struct_size and these fields set."""
+    made = struct(**fields)
+    made.struct_size = ctypes.sizeof(struct)
+    return made
+
+
+def named(what: str, value: Optional[str], names: "dict[str, int]") -> int:
+    """The number of a name; None: 0."""
+    if value is None:
+        return 0
+    if value not in names:
+        raise ValueError(f"{what}={value!r}: it is one of {', '.join(names)}")
+    return names[value]
+
+
+def nearest(typed: str, names: Sequence[str]) -> str:
+    """" Did you mean max_length?", or ""."""
+    found = lib.tsr_name_nearest(encoded(typed), text_list([encoded(n) for n in names]), len(names))
+    return f". Did you mean {text(found)}?" if found else ""
+
+
+# ---- objects ----
+
+class Handle:
+    """An object of the library. It is closed by `close`, at the end of a `with`, or when nothing refers to it; objects that were made from
+    it are closed before it."""
+
+    _destroy = ""  # the function that destroys it
+
+    def __init__(self, kind: Any, parent: Optional["Handle"] = None) -> None:
+        self._handle = ctypes.POINTER(kind)()
+        self._parent = parent
+        self._lock: threading.RLock = parent._lock if parent else threading.RLock()
+        self._children: "weakref.WeakSet[Handle]" = weakref.WeakSet()
+
+    def _made(self) -> None:
+        """The handle is set: from now on it must be closed before its parent."""
+        if self._parent is not None:
+            self._parent._children.add(self)
+
+    @property
+    def _out(self) -> Any:
+        """The parameter `**out` of a creator."""
+        return ctypes.byref(self._handle)
+
+    @property
+    def _open(self) -> Any:
+        """The handle. StateError: it is closed."""
+        if not self._handle:
+            raise StateError(f"this {type(self).__name__} is closed")
+        return self._handle
+
+    def _running(self) -> Running:
+        """For `with`, around a call that uses the device."""
+        return Running(self._lock)
+
+    @property
+    def closed(self) -> bool:
+        return not self._handle
+
+    def close(self) -> None:
+        """Frees what it holds; a second call does nothing. Waits for a call that runs in another thread."""
+        with self._lock:
+            for child in list(self._children):
+                child.close()
+            if self._parent is not None:
+                self._parent._children.discard(self)
+            if self._handle:
+                getattr(lib, self._destroy)(ctypes.byref(self._handle))
+                self._handle = type(self._handle)()
+
+    def __enter__(self: Own) -> Own:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) and lib is not None:
+            self.close()

@@ -1,0 +1,304 @@
+"""Texts as vectors and labels: Embedder, CrossEncoder, Classifier, FillMask."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _declarations as c
+from ._declarations import EmbedderInfo
+from ._device import Device
+from ._library import Handle, Path, check, encoded, guarded, lib, new, pointer, progress_callback, strings, text
+from ._model import Base
+
+Progress = Callable[[int, int], Any]
+
+
+class _Part(Handle):
+    """An embedder or a classifier of the library, whose callback tells the progress of the call that runs."""
+
+    def __init__(self, kind: Any, model: Base, destroy: str, struct: Any) -> None:
+        self._destroy = destroy
+        super().__init__(kind, model)
+        self.told: Optional[Progress] = None
+        self.callback = progress_callback(struct, lambda done, total: self.told(done, total) if self.told else False)
+
+
+def _bar(name: str) -> Progress:
+    """Draws the progress on standard error."""
+    def told(done: int, total: int) -> None:
+        sys.stderr.write(f"\r{name}: {done}/{total}" + ("\n" if done == total else ""))
+        sys.stderr.flush()
+    return told
+
+
+def _folder_json(model: Base, name: str) -> Dict[str, Any]:
+    """A JSON object beside the model; {} where there is none."""
+    path = os.path.join(model.info.path, name)
+    if not os.path.isfile(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        found = json.load(file)
+    return found if isinstance(found, dict) else {}
+
+
+class Embedder(Base):
+    """Texts as vectors, by a sentence-transformers folder or any other encoder (the mean of its last hidden states, not normalised).
+
+    name, device, dtype and the others: as for Model; the default is all-MiniLM-L6-v2, which tessera-get-minilm unpacks
+    max_tokens: longer texts are cut; 0: as the model's files say
+    """
+
+    def __init__(self, name: Path = "all-MiniLM-L6-v2", device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
+                 max_tokens: int = 0, **options: Any) -> None:
+        super().__init__(name, device, dtype, **options)
+        self._max_tokens = max_tokens
+        self._parts: Dict[Optional[str], _Part] = {}
+        try:
+            self.embedding: EmbedderInfo = self._embedding(self._part(None))
+        except BaseException:
+            self.close()
+            raise
+        self.similarity_fn_name: str = _folder_json(self, "config_sentence_transformers.json").get("similarity_fn_name") or "cosine"
+
+    def _part(self, prompt: Optional[str]) -> _Part:
+        """The library's embedder with this prompt, by its name."""
+        if prompt not in self._parts:
+            part = _Part(c.tsr_embedder, self, "tsr_embedder_destroy", c.tsr_embed_options)
+            options = new(c.tsr_embed_options, max_tokens=self._max_tokens, prompt=None if prompt is None else encoded(prompt), progress=part.callback)
+            with self._running():
+                check(lib.tsr_embedder_create(self._open, ctypes.byref(options), part._out))
+            part._made()
+            self._parts[prompt] = part
+        return self._parts[prompt]
+
+    def _embedding(self, part: _Part) -> EmbedderInfo:
+        info = new(c.tsr_embedder_info)
+        check(lib.tsr_embedder_info_get(part._open, ctypes.byref(info)))
+        return EmbedderInfo._of(info)
+
+    def close(self) -> None:
+        super().close()
+        getattr(self, "_parts", {}).clear()
+
+    def get_sentence_embedding_dimension(self) -> int:
+        """How many numbers a vector has."""
+        return self.embedding.width
+
+    def encode(self, sentences: Union[str, Sequence[str]], *, prompt_name: Optional[str] = None, batch_size: int = 32, show_progress_bar: bool = False,
+               normalize_embeddings: bool = False, convert_to_numpy: bool = True, progress: Optional[Progress] = None) -> NDArray[np.float32]:
+        """The vectors of texts, float32 [n, width]; of one text [width]. Each is what it would be alone.
+
+        prompt_name: one of the model's prompts, which is put before each text; "": no prompt; None: the model's default
+        batch_size: taken for the sake of sentence-transformers' programs: the library chooses its own batches, and no vector depends on them
+        normalize_embeddings: vectors have length 1, if the model doesn't make them so anyway
+        convert_to_numpy: must be True
+        progress: told (texts done, all texts); True from it cancels
+
+        Raises ArgumentError: the model has no such prompt; DeviceError: a vector is not finite.
+        """
+        if not convert_to_numpy:
+            raise ValueError("convert_to_numpy=False: vectors are NumPy arrays; torch.from_numpy takes them without a copy")
+        if batch_size < 1:
+            raise ValueError(f"batch_size={batch_size}: it is at least 1")
+        texts = [sentences] if isinstance(sentences, str) else sentences
+        with self._running():
+            part = self._part(prompt_name)
+            vectors = np.empty((len(texts), self.embedding.width), np.float32)
+            table, kept = strings(texts)
+            part.told = progress or (_bar("encode") if show_progress_bar else None)
+            check(lib.tsr_embed(part._open, table, len(texts), pointer(vectors, ctypes.c_float), None))
+            del kept
+        if normalize_embeddings and not self.embedding.normalized:
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+        return vectors[0] if isinstance(sentences, str) else vectors
+
+    def similarity(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float32]:
+        """How alike each vector of `a` [n, width] is to each of `b` [m, width]: float32 [n, m], by `similarity_fn_name` ("cosine", "dot",
+        "euclidean" or "manhattan"; of the last two, the negative distance)."""
+        x, y = np.atleast_2d(np.asarray(a, np.float32)), np.atleast_2d(np.asarray(b, np.float32))
+        kind = self.similarity_fn_name
+        if kind in ("euclidean", "manhattan"):
+            order = 2 if kind == "euclidean" else 1
+            return np.stack([-np.linalg.norm(y - row, ord=order, axis=1) for row in x]).astype(np.float32)
+        if kind not in ("cosine", "dot"):
+            raise ValueError(f"similarity_fn_name {kind!r}: it is one of cosine, dot, euclidean, manhattan")
+        if kind == "cosine":
+            x, y = (v / np.maximum(np.linalg.norm(v, axis=1, keepdims=True), np.float32(1e-12)) for v in (x, y))
+        product: NDArray[np.float32] = x @ y.T
+        return product
+
+
+@dataclass(frozen=True)
+class Span:
+    """Neighbouring words that belong together; `start` and `end` count characters of the text."""
+
+    start: int
+    end: int
+    text: str
+    label: str
+    score: float
+    words: int
+
+
+@dataclass(frozen=True)
+class Label:
+    """A label and its score: a probability, or what the model's head gives where it computes plain numbers."""
+
+    label: str
+    score: float
+
+
+class Classifier(Base):
+    """A model with a classifier of texts, of pairs of texts, or of the words of a text.
+
+    next_sentence: use the next-sentence head, where the model has one
+    max_tokens: longer texts are cut; 0: what the model reads
+    """
+
+    KINDS = {c.TSR_CLASSIFIER_SINGLE: "single", c.TSR_CLASSIFIER_MULTIPLE: "multiple", c.TSR_CLASSIFIER_REGRESSION: "regression",
+             c.TSR_CLASSIFIER_TOKENS: "tokens", c.TSR_CLASSIFIER_NEXT: "next"}
+
+    def __init__(self, name: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, next_sentence: bool = False,
+                 max_tokens: int = 0, **options: Any) -> None:
+        super().__init__(name, device, dtype, **options)
+        self._part = _Part(c.tsr_classifier, self, "tsr_classifier_destroy", c.tsr_classify_options)
+        settings = new(c.tsr_classify_options, next=next_sentence, max_tokens=max_tokens, progress=self._part.callback)
+        try:
+            with self._running():
+                check(lib.tsr_classifier_create(self._open, ctypes.byref(settings), self._part._out))
+        except BaseException:
+            self.close()
+            raise
+        self._part._made()
+        opened = self._part._open
+        self.labels: Tuple[str, ...] = tuple(text(lib.tsr_classifier_label(opened, i)) for i in range(lib.tsr_classifier_labels(opened)))
+        self.kind: str = self.KINDS[lib.tsr_classifier_kind_of(opened)]
+
+    def scores(self, texts: Sequence[str], seconds: Optional[Sequence[str]] = None, *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
+        """The scores of texts, or of pairs with `seconds`: float32 [n, labels]. By `kind`: "single" and "next" sum to 1, "multiple" is a
+        probability for each label, "regression" plain numbers.
+
+        Raises StateError: the classifier labels words, or judges pairs and seconds is None.
+        """
+        if seconds is not None and len(seconds) != len(texts):
+            raise ValueError(f"there are {len(texts)} texts and {len(seconds)} second texts")
+        found = np.empty((len(texts), len(self.labels)), np.float32)
+        firsts, kept = strings(texts)
+        others, kept_too = strings(seconds) if seconds is not None else (None, None)
+        with self._running():
+            self._part.told = progress
+            check(lib.tsr_classify(self._part._open, firsts, others, len(texts), pointer(found, ctypes.c_float), None))
+        del kept, kept_too
+        return found
+
+    def __call__(self, texts: Union[str, Sequence[str]], top_k: int = 1) -> Union[List[Label], List[List[Label]]]:
+        """The top_k labels of a text, or of each text of a list, best first."""
+        rows = self.scores([texts] if isinstance(texts, str) else texts)
+        found = [[Label(self.labels[i], float(row[i])) for i in np.argsort(-row, kind="stable")[:top_k]] for row in rows]
+        return found[0] if isinstance(texts, str) else found
+
+    def spans(self, texts: Sequence[str]) -> List[List[Span]]:
+        """The named words of each text (persons, places, ...), of a classifier of kind "tokens".
+
+        Raises StateError: the classifier labels texts.
+        """
+        table, kept = strings(texts)
+        found: List[List[Span]] = [[] for _ in texts]
+
+        def visit(_: Any, index: int, spans: Any, n: int) -> None:
+            data = encoded(texts[index])
+            for i in range(n):
+                s = spans[i]
+                start, end = (len(data[:byte].decode("utf-8", "surrogatepass")) for byte in (s.begin, s.end))  # in characters
+                found[index].append(Span(start, end, texts[index][start:end], text(s.label), s.score, s.words))
+
+        with self._running():
+            self._part.told = None
+            check(lib.tsr_classify_tokens(self._part._open, table, len(texts), guarded(lib.tsr_classify_tokens.argtypes[3], visit), None, None))
+        del kept
+        return found
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A document of a ranking: its number, its score, and its text where that was asked for."""
+
+    corpus_id: int
+    score: float
+    text: Optional[str] = None
+
+
+class CrossEncoder(Classifier):
+    """A model that scores pairs of texts, as sentence-transformers' CrossEncoder; with one label, a score for each pair: through a sigmoid,
+    unless the model's config.json names another activation."""
+
+    def _activation(self) -> bool:
+        """Whether scores go through a sigmoid."""
+        config = _folder_json(self, "config.json")
+        asked = (config.get("sentence_transformers") or {}).get("activation_fn") or config.get("sbert_ce_default_activation_function") or "Sigmoid"
+        kind = str(asked).rsplit(".", 1)[-1]
+        if kind not in ("Sigmoid", "Identity"):
+            raise ValueError(f"config.json: the activation {asked} is not supported: it is Sigmoid or Identity")
+        return kind == "Sigmoid"
+
+    def predict(self, pairs: Sequence[Tuple[str, str]], *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
+        """The scores of pairs: float32 [n] with one label, else probabilities [n, labels]."""
+        found = self.scores([a for a, _ in pairs], [b for _, b in pairs], progress=progress)
+        if len(self.labels) > 1:
+            return found
+        column: NDArray[np.float32] = found[:, 0]
+        if self.kind == "regression" and self._activation():
+            column = np.divide(1, 1 + np.exp(-column), dtype=np.float32)
+        return column
+
+    def rank(self, query: str, documents: Sequence[str], *, top_k: Optional[int] = None, return_documents: bool = False) -> List[Ranked]:
+        """The documents by their scores with the query, best first.
+
+        Raises ValueError: the model has more than one label.
+        """
+        if len(self.labels) != 1:
+            raise ValueError(f"a ranking needs a model with one label; this one has {len(self.labels)}")
+        found = self.predict([(query, document) for document in documents])
+        order = np.argsort(-found, kind="stable")[:top_k]
+        return [Ranked(int(i), float(found[i]), documents[i] if return_documents else None) for i in order]
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A candidate for a mask: the token, as id and text, and its probability among the whole vocabulary."""
+
+    id: int
+    token: str
+    probability: float
+
+
+class FillMask(Base):
+    """A model that fills masks."""
+
+    def __call__(self, texts: Union[str, Sequence[str]], top_k: int = 5) -> Any:
+        """The likeliest tokens for each "[MASK]" of a text, best first: a list for each mask; of a list of texts, a list of those.
+
+        Raises StateError: the model has no masked-LM head; ArgumentError: a mask past what the model reads.
+        """
+        given = [texts] if isinstance(texts, str) else texts
+        table, kept = strings(given)
+        found: List[List[List[Filled]]] = [[] for _ in given]
+
+        def visit(_: Any, fill: Any) -> None:
+            one = fill[0]
+            if one.masks:
+                found[one.text].append([Filled(one.candidates[i].id, self.detokenize([one.candidates[i].id], skip_special_tokens=False).strip(),
+                                               one.candidates[i].probability) for i in range(one.n)])
+
+        with self._running():
+            check(lib.tsr_fill_mask(self._open, table, len(given), top_k, guarded(lib.tsr_fill_mask.argtypes[4], visit), None))
+        del kept
+        return found[0] if isinstance(texts, str) else found

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""The Python package does what the command does, on the reference device: texts, tokens, logits, attention, translations, labels, training;
+errors are exceptions with the library's sentence, Ctrl-C stops a call, and objects close in order."""
+
+import gc
+import json
+import os
+import signal
+import threading
+
+from support import binding  # noqa: F401  # pylint: disable=unused-import
+from support.command import ALL, DEVICE as TESTED, main, run
+
+import numpy as np
+import tessera_cl as t
+
+DEVICE = "reference"
+
+
+def play():
+    return t.Model("shakespeare", DEVICE)
+
+
+def raises(kind, fragment, call):
+    try:
+        call()
+    except kind as error:
+        assert fragment in str(error), f"{fragment!r} is missing: {error!r}"
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def test_generate_is_the_commands(folder):
+    said = run("generate", "-m", "shakespeare", "-d", DEVICE, "--seed", "3", "-n", "12", "ROMEO:", "-q").text
+    with play() as model:
+        whole = model.generate("ROMEO:", 12, seed=3)
+        assert whole.text == said.rstrip("\n") or whole.text == said[:-1], (whole, said)
+        assert whole.finish == "length" and whole.ids.dtype == np.int32 and model.detokenize(whole.ids) == whole.text
+        parts = list(model.generate("ROMEO:", 12, seed=3, stream=True))
+        assert "".join(map(str, parts)) == whole.text and parts[-1].finish == "length"
+        both = model.generate(["ROMEO:", model.tokenize("ROMEO:")], 12, seed=3, logprobs=2)
+        assert [b.text for b in both] == [whole.text] * 2 and (both[0].logprobs < 0).all() and len(both[0].candidates[3]) == 2
+        best = model.generate("ROMEO:", 4, num_beams=3, n_best=3)
+        assert len(best.others) == 2 and best.score >= best.others[0].score >= best.others[1].score
+        assert model.generate("ROMEO:", 30, temperature=0, stop="\n").finish == "stop"
+        assert model.generate([], 3) == []
+
+
+def test_chat(folder):
+    template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}ROMEO:{% if tools %}{{ tools[0].name }}{% endif %}"
+    with play() as model:
+        assert model.chat_template is None
+        raises(t.UnsupportedError, "template", model.chat)
+        raises(t.FormatError, "", lambda: model.chat(template="{% for %}"))
+        with model.chat("Verona", template=template, tools=[{"name": "x"}], max_tokens=6, temperature=0, stop="\n\n") as chat:
+            first = chat.say("Speak")
+            assert first.ids.size and first.text == model.generate("system: Verona\nuser: Speak\nROMEO:x", 6, temperature=0).text, first
+            assert "".join(map(str, chat.say("Again", stream=True)))
+        assert chat.closed
+
+
+def test_stream_that_is_left_ends(folder):
+    with play() as model:
+        stream = model.generate("ROMEO:", 400, ignore_eos=True, stream=True)
+        assert next(stream).id >= 0
+        stream.close()
+        assert not [thread for thread in threading.enumerate() if thread.name == "tessera_cl stream"]
+        assert model.generate("ROMEO:", 2).finish == "length"
+
+
+def test_logits_sessions_attention(folder):
+    with play() as model:
+        ids = model.tokenize("To be, or not")
+        logits = model.logits("To be, or not")
+        assert logits.shape == (len(ids), model.info.vocab) and logits.dtype == np.float32
+        assert (model.logits(ids) == logits).all()
+        with model.session(2) as session:
+            assert (session.prefill(ids) == logits[-1]).all() and session.length() == len(ids)
+            session.fork(0, 1)
+            session.rewind(1, len(ids) - 1)
+            assert (session.prefill(ids[-1:], 1) == logits[-1]).all()
+            assert session.step([[5], [5]]).shape == (2, model.info.vocab)
+            raises(ValueError, "[2, n]", lambda: session.step([[5]]))
+        inside = model.dump(["To be", "To be, or not"], attention=True)
+        assert inside["logits"].shape[:2] == (2, len(ids)) and (inside["logits"][0, 2:] == 0).all()
+        seen = model.attention("To be, or not")
+        page = folder / "page.html"
+        seen.write_page(page)
+        assert b"<html" in page.read_bytes()[:200].lower()
+        weights = seen.maps[0].weights
+        np.testing.assert_allclose(weights[:, :, :, :], np.stack([inside[f"attn.{i}"][1] for i in range(weights.shape[0])]), atol=1e-6)
+        assert not weights.flags.writeable and not weights.flags.owndata and seen.maps[0].query == ("To", " be", ",", " or", " not")
+        total = weights.sum()
+        del seen
+        gc.collect()
+        assert weights.sum() == total  # the memory lives as long as the array
+
+
+def test_tokenizer_alone(folder):
+    with t.Tokenizer("shakespeare") as tokenizer:
+        for text in ("", "Hello", "W\u00f6rter \U0001f600\0x", "a\ud800b"):
+            back = tokenizer.detokenize(tokenizer.tokenize(text))
+            assert back == text.replace("\ud800", "\ufffd" * 3) or "\ud800" in text, (text, back)
+        assert tokenizer.piece(10**6) is None and isinstance(tokenizer.piece(40), bytes)
+        raises(t.ArgumentError, "", lambda: tokenizer.detokenize([10**6]))
+        raises(ValueError, "whole numbers", lambda: tokenizer.detokenize([1.5]))
+        raises(ValueError, "32 bits", lambda: tokenizer.detokenize([2**32 + 5]))
+
+
+def test_translate_is_the_commands(folder):
+    lines = ["Guten Morgen.", "", "Wo ist der Bahnhof?"]
+    said = run("translate", "-d", DEVICE, "-q", given="\n".join(lines) + "\n").text.splitlines()
+    with t.Translator(device=DEVICE) as model:
+        found = model.translate_batch(lines, num_hypotheses=2)
+        assert [str(f) for f in found] == said and len(found[0].hypotheses) == 2 and found[1].parts == 0
+        assert model.translate("Guten Morgen.") == said[0]
+        raises(t.ArgumentError, "", lambda: model.translate("Guten Tag", target_language="Klingon"))
+        raises(TypeError, "Did you mean", lambda: model.translate("Guten Tag", lenght_penalty=1))
+
+
+def test_labels_are_the_commands(folder):
+    texts = ["My card still hasn't come.", "Top-up failed", "caf\u00e9"]
+    said = json.loads("[" + ",".join(run("classify", "-m", "intents", "-d", DEVICE, "--json", "-q", given="\n".join(texts) + "\n").text.splitlines()) + "]")
+    with t.Classifier("intents", DEVICE) as model:
+        assert model.kind == "single" and len(model.labels) == 77
+        scores = model.scores(texts)
+        np.testing.assert_allclose(scores.sum(axis=1), 1, atol=1e-5)
+        for found, row in zip(model(texts), said):
+            assert json.dumps(row).find(f'"{found[0].label}"') >= 0, (found, row)
+        raises(ValueError, "second texts", lambda: model.scores(texts, ["a"]))
+        raises(t.StateError, "", lambda: model.spans(texts))
+
+
+def test_embed(folder):
+    """An encoder without modules.json: the mean of its last hidden states."""
+    with t.Embedder("intents", DEVICE) as model:
+        texts = ["My card", "Where is my card?", "It rains"]
+        vectors = model.encode(texts)
+        assert vectors.shape == (3, model.get_sentence_embedding_dimension()) and vectors.dtype == np.float32
+        assert (model.encode(texts[1]) == vectors[1]).all() and model.encode([]).shape == (0, vectors.shape[1])
+        hidden = model.dump([model.tokenize(texts[2])])
+        last = hidden[max((n for n in hidden if n.startswith("hidden.")), key=lambda n: int(n.split(".")[1]))][0]
+        np.testing.assert_allclose(vectors[2], last.mean(axis=0), atol=1e-5)
+        unit = model.encode(texts, normalize_embeddings=True)
+        np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1, atol=1e-6)
+        np.testing.assert_allclose(model.similarity(vectors, vectors), unit @ unit.T, atol=1e-6)
+        told = []
+        model.encode(texts, progress=lambda done, total: told.append((done, total)))
+        assert told[-1] == (3, 3), told
+        raises(t.CancelledError, "", lambda: model.encode(texts, progress=lambda done, total: True))
+        raises(t.ArgumentError, "", lambda: model.encode(texts, prompt_name="nonsense"))
+        raises(ZeroDivisionError, "", lambda: model.encode(texts, progress=lambda done, total: 1 // 0))
+        raises(TypeError, "list of str", lambda: model.encode([1]))
+        assert (model.encode(texts) == vectors).all()
+
+
+def test_errors_are_exceptions(folder):
+    raises(t.FileError, "nonsense", lambda: t.Model(folder / "nonsense", DEVICE))
+    assert issubclass(t.FileError, OSError) and issubclass(t.ArgumentError, ValueError) and t.FileError.status == 8
+    raises(t.ArgumentError, "", lambda: t.Device("nonsense"))
+    raises(ValueError, "f32, f16", lambda: t.Model("shakespeare", DEVICE, "f31"))
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).write_text("{")
+    raises(t.FormatError, "model.safetensors", lambda: t.Model(folder, DEVICE))
+    with play() as model:
+        raises(t.ArgumentError, "temperature is -1", lambda: model.generate("a", temperature=-1))
+        raises(TypeError, "Did you mean temperature?", lambda: model.generate("a", tempreature=1))
+        raises(t.UnsupportedError, "", lambda: t.Translator("shakespeare", DEVICE).translate("a"))
+    raises(t.StateError, "this Model is closed", lambda: model.generate("a"))
+    model.close()  # a second time does nothing
+
+
+def test_objects_close_in_order(folder):
+    """Whoever is closed first, and where none is closed at all."""
+    device = t.Device(DEVICE)
+    model = t.Model("shakespeare", device)
+    session = model.session()
+    assert not model.closed and "reference" in repr(device) and device.info.backend == DEVICE
+    device.close()
+    assert model.closed and session.closed
+    raises(t.StateError, "this Session is closed", lambda: session.prefill([1]))
+    other = t.Model("shakespeare", DEVICE)
+    other.cycle = other  # only the garbage collector ends it
+    other.kept = other.session()
+    del other
+    gc.collect()
+
+
+def test_interrupt(folder):
+    """Ctrl-C stops a call that would take long, and the model can be used afterwards."""
+    with play() as model:
+        for stream in (False, True):
+            threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            try:
+                answer = model.generate(["ROMEO:"] * 4, 500, ignore_eos=True, stream=stream)
+                for _ in answer:
+                    pass
+                raise AssertionError("it was not stopped")
+            except KeyboardInterrupt:
+                pass
+            assert not [thread for thread in threading.enumerate() if thread.name == "tessera_cl stream"]
+        assert model.generate("ROMEO:", 2).finish == "length"
+
+
+def test_fork(folder):
+    """A child of fork gets an engine of its own."""
+    device = t.Device(DEVICE)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            with t.Model("shakespeare", DEVICE) as model:
+                code = 0 if model.generate("ROMEO:", 1).ids.size == 1 else 1
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    device.close()
+
+
+def test_measures(folder):
+    assert any(d.backend == DEVICE and d.facts.usable for d in t.devices())
+    assert set(t.models()) >= {"shakespeare", "intents", "translate-de-en"} and t.recipes()
+    found = t.verify(DEVICE, op="softmax")
+    assert found and found.summary.ops_done == 1 and all(r.op == "softmax" for r in found.results)
+    assert found.results[0].status in ("ok", "skipped", "not_offered")
+    raises(t.ArgumentError, "", lambda: t.verify(DEVICE, op="softmaxx"))
+    ops = t.explain("shakespeare", DEVICE)
+    assert {"attention", "linear"} <= {op.op for op in ops} and any(v.chosen for op in ops for v in op.variants)
+    told = []
+    raises(t.CancelledError, "", lambda: t.bench(None, DEVICE, progress=lambda what: told.append(what) or True))
+    assert len(told) == 1, told
+    if ALL:  # peaks take a while
+        result = t.bench("shakespeare", TESTED, prompts=[4], generates=[], repeats=1)
+        assert result["schema"] and any(row.get("test") == "pp4" for row in result["rows"]), result.keys()
+    with play() as model:
+        score = model.perplexity("To be, or not to be, that is the question")
+        assert score.tokens > 5 and abs(np.exp(score.loss) - score.perplexity) < 1e-6 * score.perplexity
+        assert model.describe()["positions"] == "learned" and model.memory.weights > 10**6 and model.info.family == "gpt2"
+
+
+def test_train(folder):
+    (folder / "text.txt").write_text("To be, or not to be, that is the question.\n" * 200)
+    settings = {"max_steps": 3, "logging_steps": 1, "per_device_train_batch_size": 2, "block_size": 16}
+    events = []
+    result = t.train(model="shakespeare", data=[folder / "text.txt"], output=folder / "out", device=DEVICE, callback=events.append,
+                     settings=settings)
+    steps = [e for e in events if e.kind == "step"]
+    assert result.finished and result.steps == 3 and [e.step for e in steps] == [1, 2, 3] and steps[0].loss > 0
+    planned = [e.plan for e in events if e.kind == "planned"]
+    assert planned and planned[0].family == "gpt2" and planned[0].total_bytes > 10**6
+    with t.Model(folder / "out", DEVICE) as model:
+        assert model.generate("To be", 2).ids.size == 2
+    raises(t.ArgumentError, "max_stepz", lambda: t.train(model="shakespeare", data=[folder / "text.txt"], output=folder / "x", device=DEVICE, settings={"max_stepz": 3}))
+    raises(t.CancelledError, "", lambda: t.train(model="shakespeare", data=[folder / "text.txt"], output=folder / "half", device=DEVICE,
+                                                 settings=settings, callback=lambda e: e.kind == "step"))
+
+
+main(globals())
