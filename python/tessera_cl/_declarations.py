@@ -315,6 +315,10 @@ class tsr_results(Structure):
     pass
 
 
+class tsr_scheduler(Structure):
+    pass
+
+
 class tsr_vectors(Structure):
     pass
 
@@ -1792,6 +1796,61 @@ class tsr_profiled(Structure):
 
 
 
+class tsr_scheduler_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("slots", c_uint32),
+        ("context", c_int64),
+        ("step_tokens", c_int64),
+        ("no_reuse", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+
+class tsr_request(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("n_ends", c_uint32),
+        ("prompt", POINTER(tsr_prompt)),
+        ("options", POINTER(tsr_generate_options)),
+        ("ends", POINTER(c_int32)),
+    ]
+
+
+
+class tsr_scheduler_event(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("status", c_uint32),
+        ("request", c_uint64),
+        ("generated", POINTER(tsr_generated)),
+        ("error", c_char_p),
+        ("prompt_tokens", c_uint32),
+        ("cached_tokens", c_uint32),
+    ]
+
+
+
+class tsr_scheduler_counts(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("slots", c_uint32),
+        ("running", c_uint32),
+        ("waiting", c_uint32),
+        ("context", c_int64),
+        ("tokens", c_int64),
+        ("finished", c_uint64),
+        ("cancelled", c_uint64),
+        ("failed", c_uint64),
+        ("prompt_tokens", c_uint64),
+        ("cached_tokens", c_uint64),
+        ("new_tokens", c_uint64),
+        ("steps", c_uint64),
+    ]
+
+
+
 class tsr_hit(Structure):
     _fields_ = [
         ("row", c_uint64),
@@ -2098,6 +2157,8 @@ tsr_generated_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_generated))
 
 tsr_transport_get_fn = CFUNCTYPE(POINTER(tsr_transport), c_uint32)
 
+tsr_scheduler_event_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_scheduler_event))
+
 tsr_translated_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_translated))
 
 # name: (what it returns, its parameters)
@@ -2209,6 +2270,12 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_explain": (c_int, [POINTER(tsr_model), c_int64, CFUNCTYPE(None, c_void_p, POINTER(tsr_explained)), c_void_p]),
     "tsr_explain_encoder": (c_int, [POINTER(tsr_model), c_int64, CFUNCTYPE(None, c_void_p, POINTER(tsr_explained)), c_void_p]),
     "tsr_profile": (c_int, [POINTER(tsr_model), CFUNCTYPE(None, c_void_p, POINTER(tsr_profiled)), c_void_p]),
+    "tsr_scheduler_create": (c_int, [POINTER(tsr_model), POINTER(tsr_scheduler_options), POINTER(POINTER(tsr_scheduler))]),
+    "tsr_scheduler_destroy": (None, [POINTER(POINTER(tsr_scheduler))]),
+    "tsr_scheduler_add": (c_int, [POINTER(tsr_scheduler), POINTER(tsr_request), POINTER(c_uint64)]),
+    "tsr_scheduler_cancel": (c_int, [POINTER(tsr_scheduler), c_uint64]),
+    "tsr_scheduler_step": (c_int, [POINTER(tsr_scheduler), tsr_scheduler_event_fn, c_void_p]),
+    "tsr_scheduler_count": (c_int, [POINTER(tsr_scheduler), POINTER(tsr_scheduler_counts)]),
     "tsr_vectors_open": (c_int, [c_char_p, POINTER(POINTER(tsr_vectors))]),
     "tsr_vectors_close": (None, [POINTER(POINTER(tsr_vectors))]),
     "tsr_vectors_rows": (c_uint64, [POINTER(tsr_vectors)]),
