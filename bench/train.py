@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Measures training steps on random tokens in f32, including clipping and AdamW, with Tessera and PyTorch in turn.
+"""Measures training steps on random tokens with f32 parameters, including clipping and AdamW, with Tessera and PyTorch in turn.
 
-    bench/train.py [--peers PYTHON] [--shape char-gpt,gpt-10m,gpt2-124m] [--rounds 3] [--steps N] [--only eager] [--device D] [--build build/release]
+    bench/train.py [--peers PYTHON] [--shape char-gpt,gpt-10m,gpt2-124m] [--rounds 3] [--steps N] [--only eager]
+                   [--compute f32,bf16] [--device D] [--build build/release]
 
-tools/peers installs PYTHON. Prints one JSON line per shape: tokens/s of each engine, the ratio to the best peer (above 1: Tessera is faster), the share
-of the cores' peak (measured now) at 6 FLOP per parameter and token, the time of the first step including compilation, and peak memory. A loss must begin
-at the logarithm of the vocabulary's size; an engine with another loss gets no ratio. If Tessera is slower than GOALS, or needs more memory than the
-leanest peer, the exit code is 1.
+tools/peers installs PYTHON. --compute bf16 also measures Tessera with products of bf16, as "Tessera bf16". Prints one JSON line per shape: tokens/s of
+each engine, the ratio of "Tessera" to the best peer (above 1: Tessera is faster), those of "Tessera bf16" to each other engine, the share of the cores'
+peak (measured now) at 6 FLOP per parameter and token, the time of the first step including compilation, and peak memory. A loss must begin at the
+logarithm of the vocabulary's size; an engine with another loss gets no ratio. If Tessera is slower than GOALS, or needs more memory than the leanest peer,
+the exit code is 1.
 """
 
 import argparse
@@ -24,7 +26,8 @@ STEPS = {"char-gpt": 20, "gpt-10m": 2, "gpt2-124m": 2}  # steps per turn
 
 
 def duel(o, shape, peak):
-    commands = {"Tessera": [o.peers, WORKERS / "train_tessera.py", o.library, o.device, shape]}
+    ours = {"f32": "Tessera", "bf16": "Tessera bf16"}
+    commands = {ours[compute]: [o.peers, WORKERS / "train_tessera.py", o.library, o.device, shape, compute] for compute in ["f32", *o.compute.split(",")]}
     commands |= {kind: [o.peers, WORKERS / "train_torch.py", kind, shape] for kind in o.only.split(",") if kind}
     workers = {name: start(name, command) for name, command in commands.items()}
     workers = {name: worker for name, worker in workers.items() if worker}
@@ -43,7 +46,9 @@ def duel(o, shape, peak):
             "first_step_s": {name: round(worker.first_token, 2) for name, worker in workers.items()}}
     for worker in workers.values():
         worker.close()
-    rivals = [name for name in able if name != "Tessera"]
+    rivals = [name for name in able if name not in ours.values()]
+    if "Tessera bf16" in able:
+        line["bf16_to"] = {name: round(rate["Tessera bf16"] / rate[name], 3) for name in able if name != "Tessera bf16"}
     good = "Tessera" in able
     if good:
         line["share_of_peak"] = round(6 * o.parameters[shape] * rate["Tessera"] / peak["gflops"] / 1e9, 3)
@@ -65,6 +70,7 @@ def main():
     parser.add_argument("--peers", default=sys.executable, help="python with PyTorch")
     parser.add_argument("--shape", default=",".join(SHAPES))
     parser.add_argument("--only", default="eager,compile", help="measure only these modes of PyTorch: eager, compile, autocast (products in bf16); \"\" for none")
+    parser.add_argument("--compute", default="f32", help="f32,bf16: also measure Tessera with products of bf16")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=0, help="steps per turn")
     parser.add_argument("--device", default="")

@@ -284,7 +284,7 @@ TSR_API tsr_status tsr_bench_file_text(tsr_bench_file *file, uint32_t partial, c
 
 /* ---- training, a step at a time, for programs that run peers in turn ---- */
 
-/** A model that is trained in f32 on random tokens: each step computes gradients, their norm, and
+/** A model that is trained on random tokens, with f32 parameters: each step computes gradients, their norm, and
  * an update by AdamW. */
 typedef struct tsr_bench_training tsr_bench_training;
 
@@ -292,14 +292,16 @@ typedef struct tsr_bench_training tsr_bench_training;
  * Creates a training whose steps take [batch, tokens] tokens.
  *
  * model   as tsr_model_open takes it; a decoder
+ * compute TSR_COMPUTE_F32 or TSR_COMPUTE_BF16: the dtype of matrix products and their gradients
  * owner   the caller destroys *out, before the device is closed
  * thread  that of the device
- * error   TSR_E_ARGUMENT     a size is below 1
+ * error   TSR_E_ARGUMENT     a size is below 1, or compute is another one
  *         TSR_E_UNSUPPORTED  tokens is above what the model reads
  *         and those of tsr_model_open
  */
 TSR_API tsr_status tsr_bench_training_create(const char *model, tsr_device *device, uint32_t batch,
-                                             int64_t tokens, tsr_bench_training **out);
+                                             int64_t tokens, uint32_t compute,
+                                             tsr_bench_training **out);
 /** Destroys it. *training may be NULL, and is NULL afterwards. */
 TSR_API void tsr_bench_training_destroy(tsr_bench_training **training);
 /**

@@ -27,7 +27,7 @@ typedef enum tsr_op_id {
      * attrs  tsr_matmul_attrs
      * in     a, b: any strides
      * out    y
-     * exact  each sum is accumulated by fma, in the order of increasing k
+     * exact  each sum is accumulated by fma, in the order of increasing k; or as `compute` says
      */
     TSR_OP_MATMUL = 1,
     /**
@@ -470,13 +470,7 @@ typedef enum tsr_activation {
 
 typedef enum tsr_norm { TSR_NORM_LAYER = 0, TSR_NORM_RMS = 1 } tsr_norm;
 
-typedef struct tsr_matmul_attrs {
-    uint32_t struct_size;
-    uint32_t trans_a, trans_b; /**< a is [..,K,M]; b is [..,N,K] */
-    float alpha;               /**< 0 means 1 */
-} tsr_matmul_attrs;
-
-/** How a linear op computes its products. */
+/** How a matrix product is computed. */
 typedef enum tsr_compute {
     /** x and the weight as f32; each sum is accumulated by fma, in the order of increasing k. */
     TSR_COMPUTE_F32 = 0,
@@ -504,6 +498,14 @@ typedef enum tsr_compute {
      * F32, which is within the same bound. */
     TSR_COMPUTE_BF16 = 3
 } tsr_compute;
+
+typedef struct tsr_matmul_attrs {
+    uint32_t struct_size;
+    uint32_t trans_a, trans_b; /**< a is [..,K,M]; b is [..,N,K] */
+    float alpha;               /**< 0 means 1 */
+    uint32_t compute;          /**< TSR_COMPUTE_F32 or TSR_COMPUTE_BF16; a and b stand for x and the
+                                    weight */
+} tsr_matmul_attrs;
 
 typedef struct tsr_linear_attrs {
     uint32_t struct_size;

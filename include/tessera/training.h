@@ -20,7 +20,7 @@ typedef struct tsr_training_options {
     /** "key=value" of the settings in docs/training.md that a step heeds: optim, weight_decay,
      * adam_beta1, adam_beta2, adam_epsilon, momentum, nesterov, dropout, activation_dropout,
      * label_smoothing_factor, kl_weight, temperature, lora_rank, lora_alpha, bf16,
-     * gradient_checkpointing, seed. The others are checked and change nothing. */
+     * compute, gradient_checkpointing, seed. The others are checked and change nothing. */
     const char *const *set;
     size_t n_set;
     uint32_t head_only; /**< 1: what is above the last hidden state learns alone */

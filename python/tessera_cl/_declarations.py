@@ -370,6 +370,7 @@ class tsr_matmul_attrs(Structure):
         ("trans_a", c_uint32),
         ("trans_b", c_uint32),
         ("alpha", c_float),
+        ("compute", c_uint32),
     ]
 
 
@@ -2196,7 +2197,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_bench_file_device": (c_int, [POINTER(tsr_bench_file), POINTER(tsr_device_info), c_uint32]),
     "tsr_bench_file_row": (c_int, [POINTER(tsr_bench_file), POINTER(tsr_bench_row)]),
     "tsr_bench_file_text": (c_int, [POINTER(tsr_bench_file), c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
-    "tsr_bench_training_create": (c_int, [c_char_p, POINTER(tsr_device), c_uint32, c_int64, POINTER(POINTER(tsr_bench_training))]),
+    "tsr_bench_training_create": (c_int, [c_char_p, POINTER(tsr_device), c_uint32, c_int64, c_uint32, POINTER(POINTER(tsr_bench_training))]),
     "tsr_bench_training_destroy": (None, [POINTER(POINTER(tsr_bench_training))]),
     "tsr_bench_training_run": (c_int, [POINTER(tsr_bench_training), c_uint32, POINTER(c_double), POINTER(c_uint64)]),
     "tsr_bench_training_parameters": (c_int64, [POINTER(tsr_bench_training)]),

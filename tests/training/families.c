@@ -471,6 +471,59 @@ Test(families, bf16_reads_what_was_learned) {
     }
 }
 
+/* The gradient of a batch on the device of the tests, all parameters one after the other. */
+static float *gradient_by(uint32_t compute, size_t *n, double *loss, bool *faster) {
+    const tsri_training_options how = {
+        .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .compute = compute};
+    subject s = {0};
+    tsri_training_loss sum;
+    float *all = NULL;
+    *n = 0;
+    open_decoder(&s, "gpt2-tiny", NULL, &how);
+    OK(tsri_training_products(s.training, faster));
+    OK(tsri_training_gradients(s.training, &s.batch, true, 1, 0, &sum));
+    for (size_t i = 0; i < tsri_training_array_count(s.training); i++) {
+        tsri_training_array array;
+        tsri_training_array_at(s.training, i, &array);
+        const size_t more = (size_t)(array.dims[0] * (array.rank > 1 ? array.dims[1] : 1));
+        all = realloc(all, (*n + more + 1) * sizeof *all);
+        cr_assert_not_null(all);
+        if (!tsri_training_array_moment(s.training, i)) {
+            OK(tsri_training_gradient_read(s.training, i, all + *n));
+            *n += more;
+        }
+    }
+    *loss = sum.loss;
+    close_subject(&s);
+    return all;
+}
+
+/* Each product is off by 2.01 * 2^-8 of the magnitudes of its terms at most (op.h), by far less in the
+ * mean, so the gradient of a small model stays within 2 % of that of f32. On a device that has no such
+ * products both are the same. */
+Test(families, bf16_products_give_nearly_the_same_gradient) {
+    double loss[2], again, difference = 0, norm = 0;
+    size_t n, same;
+    bool faster, of_f32;
+    float *exact = gradient_by(TSR_COMPUTE_F32, &n, &loss[0], &of_f32),
+          *rounded = gradient_by(TSR_COMPUTE_BF16, &same, &loss[1], &faster);
+    cr_assert_eq(n, same);
+    cr_expect(!of_f32);
+    for (size_t i = 0; i < n; i++) {
+        difference += pow((double)rounded[i] - (double)exact[i], 2);
+        norm += pow((double)exact[i], 2);
+    }
+    cr_expect_lt(sqrt(difference / norm), 0.02, "%g of the gradient", sqrt(difference / norm));
+    cr_expect_float_eq(loss[1], loss[0], 2e-3 * loss[0]);
+    cr_expect_eq(difference > 0, faster);
+    free(exact);
+    exact = gradient_by(TSR_COMPUTE_BF16, &n, &again, &faster);
+    cr_expect_eq(again, loss[1]);
+    cr_expect_arr_eq(exact, rounded, n * sizeof *exact);
+    free(exact);
+    free(rounded);
+}
+
 /* Dropout is a function of seed, batch and position. */
 Test(families, dropout_repeats) {
     const tsri_training_options how = {

@@ -150,7 +150,7 @@ static void check_variant(tsri_verify_place place, const char *op, const char *v
 
 /* Matrix units of GPUs, and instructions of CPUs for products of bf16. */
 static const char *const units[] = {"mma", "mfma", "wmma11", "wmma12", "dpas8", "dpas16"};
-static const char *const of_cpus[] = {"amx", "bf16"};
+static const char *const of_cpus[] = {"amx", "bf16", "cached_bf16"};
 enum { UNITS = sizeof units / sizeof *units, OF_CPUS = sizeof of_cpus / sizeof *of_cpus };
 
 static bool begins_with_one_of(const char *name, const char *const *words, int n) {
@@ -261,9 +261,9 @@ static float sum_ascending(const float *x, const float *w) {
 }
 
 static float sum_by(const char *variant, const float *x, const float *w) {
-    return (!strncmp(variant, "amx", 3)    ? sum_by_tiles
-            : !strncmp(variant, "bf16", 4) ? sum_by_pairs
-                                           : sum_ascending)(x, w);
+    return (!strncmp(variant, "amx", 3) ? sum_by_tiles
+            : strstr(variant, "bf16")   ? sum_by_pairs
+                                        : sum_ascending)(x, w);
 }
 
 /* Checks that outputs are sums of exact products in the order of the variant. So they do not depend on

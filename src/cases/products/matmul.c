@@ -44,6 +44,17 @@ static tsri_case *add(tsri_case_list *list, int64_t M, int64_t K, int64_t N, boo
     return c;
 }
 
+/* Products of bf16: two roundings of 2^-8, and sums that a unit may cut off. */
+static void bf16(tsri_case *c, int64_t K) {
+    c->attrs.matmul.compute = c->term_attrs.matmul.compute = TSR_COMPUTE_BF16;
+    c->bound[0].terms += 2.01 * 0x1p-8 + (double)K * TSRI_CASE_U;
+    tsri_case_reason(
+        c,
+        "(2.01 b + (2 K + 3) u) sum|a||b|, b = 2^-8, K = %lld: a, b, sums that are cut "
+        "off",
+        (long long)K);
+}
+
 static void add_batch(tsri_case_list *list, int64_t b_batch, bool swapped) {
     const tsr_dim T = TSRI_CASE_T, k = TSRI_CASE_K(19), n = TSRI_CASE_K(13);
     tsri_case *c =
@@ -58,6 +69,36 @@ static void add_batch(tsri_case_list *list, int64_t b_batch, bool swapped) {
     c->sizes[1] = 5;
     c->attrs.matmul = (tsr_matmul_attrs){.struct_size = sizeof c->attrs.matmul, .alpha = 0.25f};
     bound(c, 19);
+}
+
+/* Every transpose with sizes around the tiles: 6, 16 and 32 rows, 64 columns, pairs and 32 of k; more
+ * of k than is packed at once; stored dtypes; integers. */
+static void add_bf16(tsri_case_list *list) {
+    static const int64_t shapes[][3] = {/* M K N */ {1, 1, 8}, {7, 33, 65},
+                                        {50, 64, 64},          {33, 95, 130},
+                                        {270, 32, 9},          {19, 1061, 70}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int t = 0; t < 4; t++)
+            bf16(add(list, shapes[i][0], shapes[i][1], shapes[i][2], t & 1, t & 2, " bf16"),
+                 shapes[i][1]);
+    for (int t = 0; t < 4; t++) {
+        tsri_case *c = add(list, 9, 70, 66, false, t & 1, t & 2 ? " bf16, b bf16" : " bf16, b f16");
+        c->in[1].dtype = t & 2 ? TSR_BF16 : TSR_F16;
+        bf16(c, 70);
+    }
+    tsri_case *c = add(list, 20, 43, 70, true, true, " bf16, integers");
+    bf16(c, 43);
+    for (int i = 0; i < 2; i++) {
+        c->in[i].fill = TSRI_CASE_INTEGER;
+        c->in[i].low = -8, c->in[i].high = 8;
+    }
+    c->bound[0] = (tsri_case_bound){0};
+    tsri_case_reason(c, "exact: sums of integers below 2^24 are");
+    for (int t = 0; t < 3; t++) {
+        c = add(list, 256, 768, 768, t == 1, t == 2, " bf16");
+        bf16(c, 768);
+        c->timed = true;
+    }
 }
 
 void tsri_cases_matmul(tsri_case_list *list) {
@@ -94,6 +135,7 @@ void tsri_cases_matmul(tsri_case_list *list) {
     add_batch(list, 2, false);
     add_batch(list, 1, false);
     add_batch(list, 2, true);
+    add_bf16(list);
     for (int t = 0; t < 3; t++) /* as in training: the product, and both gradients */
         add(list, 256, 768, 768, t == 1, t == 2, "")->timed = true;
 }

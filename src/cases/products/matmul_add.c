@@ -49,6 +49,25 @@ static tsri_case *add(tsri_case_list *list, int64_t M, int64_t K, int64_t N, boo
     return c;
 }
 
+/* Products of bf16: two roundings of 2^-8, and sums that a unit may cut off. The sizes are those of
+ * matmul.c. */
+static void add_bf16(tsri_case_list *list) {
+    static const int64_t shapes[][3] = {/* M K N */ {7, 33, 65}, {50, 64, 64}, {270, 1061, 70}};
+    for (int i = 0; i < 9; i++) {
+        const int64_t K = shapes[i / 3][1];
+        tsri_case *c = add(list, shapes[i / 3][0], K, shapes[i / 3][2], i != 4, i == 5, " bf16");
+        c->attrs.matmul_add.compute = c->term_attrs.matmul_add.compute = TSR_COMPUTE_BF16;
+        c->bound[0].terms += 2.01 * 0x1p-8 + (double)K * TSRI_CASE_U;
+        tsri_case_reason(
+            c,
+            "(2.01 b + (2 K + 4) u) (|beta||state| + sum|a||b|), b = 2^-8, K = %lld: a, "
+            "b, sums that are cut off",
+            (long long)K);
+        if (i % 3)
+            give_beta(c, i % 3 == 1 ? 0 : 0.5);
+    }
+}
+
 void tsri_cases_matmul_add(tsri_case_list *list) {
     static const double betas[] = {0, 1, -0.75};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -81,6 +100,7 @@ void tsri_cases_matmul_add(tsri_case_list *list) {
     }
     c->bound[0] = (tsri_case_bound){0};
     tsri_case_reason(c, "exact: sums of integers below 2^24 are");
+    add_bf16(list);
     for (int beta = 0; beta < 2; beta++) { /* the gradient of a weight, over 256 tokens */
         c = add(list, 768, 256, 768, true, false, beta ? " beta 1" : "");
         c->timed = true;

@@ -50,6 +50,14 @@ tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const ts
     return TSR_OK;
 }
 
+tsr_status tsri_graph_check_compute(const char *op, uint32_t compute) {
+    return compute == TSR_COMPUTE_F32 || compute == TSR_COMPUTE_BF16
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s: compute %u; it forms products of f32 (0) or bf16 (3) alone",
+                                op, compute);
+}
+
 tsr_status tsri_graph_check_norm(const char *op, const tsr_tensor *norm, float eps,
                                  const tsr_tensor *x) {
     if (!tsri_graph_is_vector(norm, tsri_tensor_columns(x)))

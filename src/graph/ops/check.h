@@ -21,6 +21,8 @@ bool tsri_graph_is_blocks(const tsr_tensor *tensor);
 tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const tsr_tensor *x,
                                    bool trans, uint32_t compute, const char *const wanted[2],
                                    tsr_dim *n);
+/* Checks the compute dtype of an op that forms products of its inputs alone. */
+tsr_status tsri_graph_check_compute(const char *op, uint32_t compute);
 /* Checks the norm of a linear op, if it has one: f32 [K] with x's K, and eps of 0 or more. */
 tsr_status tsri_graph_check_norm(const char *op, const tsr_tensor *norm, float eps,
                                  const tsr_tensor *x);
@@ -88,9 +90,12 @@ void tsri_graph_give_broadcast(tsri_graph_backward *backward, tsri_value value, 
 tsri_value tsri_graph_activation_gradient(tsri_graph_backward *backward, uint32_t activation,
                                           tsri_value x, tsri_value dy);
 /* Gives x (in[0]), the weight (in[1]) and the bias (in[2]) of a matrix product their gradients from
- * dz, that of x w + bias. */
+ * dz, that of x w + bias, by products of `compute`. */
 void tsri_graph_linear_gradient(tsri_graph_backward *backward, const tsri_graph_node *node,
-                                bool trans_w, tsri_value dz);
+                                bool trans_w, uint32_t compute, tsri_value dz);
+/* The tsr_compute of the products that a linear op of `compute` consists of in matmul's terms: bf16, or
+ * f32 for all others. */
+uint32_t tsri_graph_matmul_compute(uint32_t compute);
 /* Gives weight and bias their gradients; returns addend + the gradient of x. */
 tsri_value tsri_graph_norm_gradient(tsri_graph_backward *backward, tsr_norm norm,
                                     const tsr_norm_attrs *attrs, tsri_value x, tsri_value weight,

@@ -38,13 +38,21 @@ tsri_value tsri_graph_activation_gradient(tsri_graph_backward *b, uint32_t activ
                           2);
 }
 
+uint32_t tsri_graph_matmul_compute(uint32_t compute) {
+    return compute == TSR_COMPUTE_BF16 ? TSR_COMPUTE_BF16 : TSR_COMPUTE_F32;
+}
+
 void tsri_graph_linear_gradient(tsri_graph_backward *b, const tsri_graph_node *node, bool trans_w,
-                                tsri_value dz) {
+                                uint32_t compute, tsri_value dz) {
     tsri_graph *graph = tsri_graph_of(b);
+    const uint32_t products = tsri_graph_matmul_compute(compute);
     const tsri_value x = node->in[0], w = node->in[1],
                      bias = node->n_in > 2 ? node->in[2] : TSRI_GRAPH_NONE;
-    const tsr_matmul_attrs by_w = {.struct_size = sizeof by_w, .trans_b = !trans_w},
-                           turned = {.struct_size = sizeof turned, .trans_a = 1};
+    const tsr_matmul_attrs by_w = {.struct_size = sizeof by_w,
+                                   .trans_b = !trans_w,
+                                   .compute = products},
+                           turned = {
+                               .struct_size = sizeof turned, .trans_a = 1, .compute = products};
     const tsri_value rows = tsri_graph_matrix(graph, dz);
     tsri_graph_give_product(b, x, &by_w, rows, w);
     if (tsri_graph_wants(b, w)) {

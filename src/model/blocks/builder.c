@@ -101,6 +101,8 @@ tsri_value tsri_model_weight_leaf(tsri_model_builder *b, uint32_t id) {
 
 uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id) {
     const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
+    if (b->shape->learning)
+        return b->shape->learning->compute;
     return w ? tsri_model_weight_compute(b->weights, w) : TSR_COMPUTE_F32;
 }
 
@@ -109,7 +111,8 @@ uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id) {
 static tsri_value learned_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
                                  tsr_activation activation, tsri_value residual) {
     const tsri_value addend = b->shape->learning->addend(b, x, id);
-    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
+    const tsr_linear_attrs attrs = {
+        .struct_size = sizeof attrs, .trans_w = 1, .compute = tsri_model_products(b, id)};
     const bool both = residual != TSRI_GRAPH_NONE && addend != TSRI_GRAPH_NONE;
     const bool after = activation != TSR_ACT_NONE && residual != TSRI_GRAPH_NONE;
     const tsri_value in[] = {x, tsri_model_weight_leaf(b, id), tsri_model_weight_leaf(b, id + 1),

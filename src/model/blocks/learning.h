@@ -13,8 +13,9 @@ typedef enum tsri_model_dropped {
 } tsri_model_dropped;
 
 typedef struct tsri_model_learning {
-    int32_t steps;  /* of a recurrent decoder: tokens of each sequence; else 0: any number */
-    bool gradients; /* attention also gives the log-sum-exp that its backward pass reads */
+    int32_t steps;    /* of a recurrent decoder: tokens of each sequence; else 0: any number */
+    uint32_t compute; /* tsr_compute of matrix products */
+    bool gradients;   /* attention also gives the log-sum-exp that its backward pass reads */
     /* The state that holds weight `id`, if it learns. NONE: the weight is the same as in
      * inference. */
     tsri_value (*parameter)(struct tsri_model_builder *b, uint32_t id);

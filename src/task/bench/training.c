@@ -31,14 +31,18 @@ static tsr_status make_batch(tsr_bench_training *t) {
 }
 
 tsr_status tsr_bench_training_create(const char *name, tsr_device *device, uint32_t batch,
-                                     int64_t tokens, tsr_bench_training **out) {
+                                     int64_t tokens, uint32_t compute, tsr_bench_training **out) {
     TRY(NEED(device));
     TRY(NEED(out));
     const tsr_model_options as_stored = {.struct_size = sizeof as_stored};
     const tsri_training_options options = {
-        .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f};
+        .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f, .compute = compute};
     tsr_bench_training *t = NULL;
     *out = NULL;
+    if (compute != TSR_COMPUTE_F32 && compute != TSR_COMPUTE_BF16)
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "products are of compute %u; a training forms them in f32 (0) or bf16 (3)", compute);
     if (!batch || tokens < 1 || tokens > INT32_MAX / batch)
         return tsri_base_fail(
             TSR_E_ARGUMENT,
@@ -133,7 +137,8 @@ enum { GATE_TOKENS = 8 };
 
 static tsr_status first_step(tsr_device *device, const char *model, double out[2]) {
     tsr_bench_training *t = NULL;
-    tsr_status status = tsr_bench_training_create(model, device, 1, GATE_TOKENS, &t);
+    tsr_status status =
+        tsr_bench_training_create(model, device, 1, GATE_TOKENS, TSR_COMPUTE_F32, &t);
     if (status == TSR_OK)
         status = learn(t, &out[0], &out[1]);
     tsr_bench_training_destroy(&t);
@@ -172,7 +177,8 @@ static tsr_status measure(tsri_task_bench *b, const char *name, tsri_task_identi
     tsr_bench_row *row = &draft->row;
     const double tokens = (double)(row->batch * row->tokens);
     tsr_bench_training *t = NULL;
-    TRY(tsr_bench_training_create(name, b->device, (uint32_t)row->batch, row->tokens, &t));
+    TRY(tsr_bench_training_create(name, b->device, (uint32_t)row->batch, row->tokens,
+                                  TSR_COMPUTE_F32, &t));
     tsr_status status = tsri_task_identify(t->model, name, TSR_F32, NULL, identity);
     if (status == TSR_OK)
         status = tsri_task_bench_time(b, draft, tokens, once, t);

@@ -78,6 +78,8 @@ static const tsri_train_key keys[] = {
         "above 0: only LoRA adapters of this rank learn, and only they are saved"),
     REAL(lora_alpha, "16", 0, 1e6, 0, "adapters are scaled by lora_alpha / lora_rank"),
     BOOL(bf16, "false", 0, "the forward pass reads matrices in bf16; their f32 masters learn"),
+    WORD(compute, "f32|bf16", "f32", 0,
+         "matrix products, and those of their gradients, are formed in f32 or bf16; sums in f32"),
     BOOL(gradient_checkpointing, "false", 0,
          "computes a layer's activations again instead of keeping them: less memory, more time"),
     INT(seed, "42", 0, MANY, 0, "seed of initial weights, order of the data, masks and dropout"),
@@ -142,6 +144,7 @@ static tsr_status check_shards(const tsri_train_settings *s) {
 
 void tsri_train_settings_training(const tsri_train_settings *s, tsri_training_objective objective,
                                   bool head_only, tsri_training_options *out) {
+    static const uint32_t products[] = {TSR_COMPUTE_F32, TSR_COMPUTE_BF16}; /* by its words */
     const bool distil = *s->distill_from, toward = *s->kl_to;
     *out =
         (tsri_training_options){.objective = objective,
@@ -166,7 +169,8 @@ void tsri_train_settings_training(const tsri_train_settings *s, tsri_training_ob
                                 .bf16 = s->bf16,
                                 .checkpointing = s->gradient_checkpointing,
                                 .lora_rank = (int32_t)s->lora_rank,
-                                .lora_alpha = (float)s->lora_alpha};
+                                .lora_alpha = (float)s->lora_alpha,
+                                .compute = products[s->compute]};
 }
 
 tsr_status tsri_train_settings_check(const tsri_train_settings *s,

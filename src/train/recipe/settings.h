@@ -90,6 +90,7 @@ typedef struct tsri_train_settings {
     int64_t lora_rank;
     double lora_alpha;
     bool bf16, gradient_checkpointing;
+    int compute; /* place in the words of its key */
     int64_t seed;
     double validation_split;
     int64_t eval_steps, eval_batches, early_stopping_patience;

@@ -46,7 +46,16 @@ static tsr_status make_training(tsri_train_job *job) {
     tsri_train_settings_training(&job->settings, job->objective, head, &options);
     while (tsri_train_settings_shards(&job->settings) >> options.levels > 1)
         options.levels++;
-    return tsri_training_create(job->model, job->device, &options, &job->training);
+    TRY(tsri_training_create(job->model, job->device, &options, &job->training));
+    bool faster = true;
+    if (options.compute != TSR_COMPUTE_F32)
+        TRY(tsri_training_products(job->training, &faster));
+    if (!faster)
+        tsri_train_say(job, TSR_TRAIN_WARNING,
+                       "compute=bf16: %s has no instructions for products of bf16 that are faster "
+                       "than those of f32, so products are formed in f32",
+                       tsri_backend_opened(job->device)->devices[0]->facts.name);
+    return TSR_OK;
 }
 
 /* Opens the data, and its view for validation, whose batches may have another size. */

@@ -56,7 +56,8 @@ static tsri_value adapter(builder *b, tsri_value x, uint32_t id) {
     if (!n)
         return TSRI_GRAPH_NONE;
     const int64_t rank = options_of(b)->lora_rank;
-    const tsr_linear_attrs linear = {.struct_size = sizeof linear, .trans_w = 1};
+    const tsr_linear_attrs linear = {
+        .struct_size = sizeof linear, .trans_w = 1, .compute = options_of(b)->compute};
     const tsr_scale_attrs scale = {.struct_size = sizeof scale,
                                    .alpha = options_of(b)->lora_alpha / (float)rank};
     char name[96];
@@ -157,6 +158,7 @@ tsr_status tsri_training_forward(const tsri_model_weights *weights,
                                  const tsri_training_options *options, tsri_training_pass pass,
                                  int32_t steps, tsri_graph **out) {
     const forward forward = {.learning = {.steps = steps,
+                                          .compute = options->compute,
                                           .gradients = pass == TSRI_PASS_LEARN,
                                           .parameter = parameter,
                                           .addend = adapter,

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "model/load/product.h"
 #include "model/weights/tables.h"
 #include "tensor/convert.h"
 #include "train/step/training_state.h"
@@ -11,7 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PROMPT = 64 }; /* rows of x in the product that the device is asked about */
+
 /* ---- making one ---- */
+
+tsr_status tsri_training_products(tsri_training *t, bool *faster) {
+    const int64_t width = t->model->spec.width;
+    const uint32_t asked[] = {t->options.compute, TSR_COMPUTE_F32};
+    int32_t score[2];
+    for (int i = 0; i < 2; i++) {
+        tsri_model_product product;
+        tsri_model_product_make(PROMPT, width, width, TSR_F32, (tsr_compute)asked[i], &product);
+        product.w.kind = TSR_KIND_STATE;
+        TRY(tsri_run_best_score(t->run, 0, &product.op, &score[i]));
+    }
+    *faster = score[0] > score[1];
+    return TSR_OK;
+}
 
 static tsr_status check_objective(const tsri_model *model, const tsri_training_options *options) {
     const tsri_model_spec *spec = &model->spec;

@@ -50,8 +50,9 @@ typedef struct tsri_training_options {
     /* loss = hard * cross entropy + kl * KL(teacher || model). Where batches have no teacher's
      * logits, the teacher's distribution is uniform. hard 0 with kl 0 means hard 1. */
     float hard, kl, temperature;
-    bool teacher; /* batches have a teacher's logits */
-    bool bf16;    /* matrices are also kept in bf16, which is read, beside their f32 masters */
+    bool teacher;     /* batches have a teacher's logits */
+    bool bf16;        /* matrices are also kept in bf16, which is read, beside their f32 masters */
+    uint32_t compute; /* tsr_compute of matrix products and their gradients: F32 or BF16 */
     bool checkpointing; /* activations of a layer are computed again for its backward pass */
     int32_t lora_rank;
     float lora_alpha;
@@ -99,6 +100,9 @@ tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
                                 const tsri_training_options *options, tsri_training **out);
 void tsri_training_destroy(tsri_training **training);
 
+/* *faster: whether the device forms the products that the options ask for faster than those of f32; else
+ * it forms these in their place, or as slowly. */
+tsr_status tsri_training_products(tsri_training *training, bool *faster);
 /* Tells the device which plans `reserve` and, where validation (B, T, S) is not NULL,
  * `reserve_validation` are going to make, so that their kernels can be built side by side. */
 tsr_status tsri_training_announce(tsri_training *training, int32_t B, int32_t T, int32_t S,

@@ -88,6 +88,7 @@ ROWS = {
     "lora_rank": (text_of, {}, 2, "files"),
     "lora_alpha": (text_of, {"lora_rank": 2}, 32, "weights"),
     "bf16": (text_of, {}, "true", "weights"),
+    "compute": (text_of, {}, "bf16", "warnings"),
     "gradient_checkpointing": (CHARS, {"layers": 4}, "true", "plan"),
     "seed": (text_of, {}, 7, "weights"),
     "validation_split": (text_of, {}, 0.3, "weights"),
@@ -141,7 +142,7 @@ def facts(out, told):
     last = max(out.glob("checkpoint-*"), key=lambda p: int(p.name[11:]))
     config = json.loads((out / "config.json").read_text()) if (out / "config.json").exists() else {}
     return {"weights": [p.read_bytes() for p in files], "log": log, "files": names, "plan": re.findall("memory: .*", told),
-            "best": json.loads((last / "manifest.json").read_text())["best"], "labels": config.get("id2label")}
+            "warnings": re.findall("products are formed in f32", told), "best": json.loads((last / "manifest.json").read_text())["best"], "labels": config.get("id2label")}
 
 
 def trained(folder, name, begin, values):

@@ -62,7 +62,7 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     const uint32_t n_in = node->n_in < NORM ? node->n_in : NORM;
     const tsri_value z = tsri_graph_op1(tsri_graph_of(b), TSR_OP_LINEAR, &plain, node->in, n_in);
     const tsri_value in[] = {z, d_out[Y]};
-    tsri_graph_linear_gradient(b, node, attrs->trans_w != 0,
+    tsri_graph_linear_gradient(b, node, attrs->trans_w != 0, attrs->compute,
                                tsri_graph_op1(tsri_graph_of(b), TSR_OP_GLU_GRAD, &gate, in, 2));
 }
 

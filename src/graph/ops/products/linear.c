@@ -38,7 +38,9 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
         out[0] = tsri_graph_op1(graph, TSR_OP_LINEAR, attrs, own, NORM);
         return;
     }
-    const tsr_matmul_attrs matmul = {.struct_size = sizeof matmul, .trans_b = attrs->trans_w};
+    const tsr_matmul_attrs matmul = {.struct_size = sizeof matmul,
+                                     .trans_b = attrs->trans_w,
+                                     .compute = tsri_graph_matmul_compute(attrs->compute)};
     tsri_value y = tsri_graph_op1(graph, TSR_OP_MATMUL, &matmul, in, 2);
     if (node->n_in > BIAS && in[BIAS] != TSRI_GRAPH_NONE)
         y = tsri_graph_op1(graph, TSR_OP_ADD, NULL, (tsri_value[]){y, in[BIAS]}, 2);
@@ -75,7 +77,7 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
         const tsri_value z = tsri_graph_op1(graph, TSR_OP_LINEAR, &plain, node->in, n_in);
         dz = tsri_graph_activation_gradient(b, attrs->activation, z, dz);
     }
-    tsri_graph_linear_gradient(b, node, attrs->trans_w != 0, dz);
+    tsri_graph_linear_gradient(b, node, attrs->trans_w != 0, attrs->compute, dz);
 }
 
 const tsri_graph_op_row tsri_graph_op_linear = {.name = "linear",

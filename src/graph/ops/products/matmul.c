@@ -6,6 +6,7 @@ TSRI_OPERANDS(matmul);
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_matmul_attrs *attrs = s->attrs;
     const tsr_tensor *a = s->in[A], *b = s->in[B];
+    TRY(tsri_graph_check_compute("matmul", attrs->compute));
     if (!tsri_graph_is_f32(a) || a->rank < 2 || a->rank > 5)
         return tsri_graph_refuse("matmul", "a", a,
                                  "f32 [..,M,K] with at most 3 leading dimensions");
@@ -43,11 +44,13 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     const tsr_matmul_attrs for_x = {.struct_size = sizeof for_x,
                                     .trans_a = ta && tb,
                                     .trans_b = ta || !tb,
-                                    .alpha = attrs->alpha},
+                                    .alpha = attrs->alpha,
+                                    .compute = attrs->compute},
                            for_w = {.struct_size = sizeof for_w,
                                     .trans_a = tb ? 1 : !ta,
                                     .trans_b = tb && ta,
-                                    .alpha = attrs->alpha};
+                                    .alpha = attrs->alpha,
+                                    .compute = attrs->compute};
     const tsr_tensor *tx = &tsri_graph_value_at(graph, x)->tensor,
                      *tw = &tsri_graph_value_at(graph, w)->tensor;
     bool alike = tx->rank == tw->rank;

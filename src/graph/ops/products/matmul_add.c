@@ -8,6 +8,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     const tsr_matmul_attrs *attrs = s->attrs;
     const tsr_tensor *state = s->in[STATE], *a = s->in[A], *b = s->in[B],
                      *beta = tsri_graph_operand(s, BETA);
+    TRY(tsri_graph_check_compute("matmul_add", attrs->compute));
     if (!tsri_graph_is_f32(state) || state->rank != 2)
         return tsri_graph_refuse("matmul_add", "the state", state, "f32 [M,N]");
     if (!tsri_graph_is_f32(a) || a->rank != 2 ||

@@ -1,4 +1,5 @@
 /* backends/opencl/variants/products/matmul.c - matmul, and matmul_add, which writes a state. */
+#include "backends/opencl/variants/shared/bf16.h"
 #include "backends/opencl/variants/shared/cached.h"
 #include "backends/opencl/variants/shared/clblast.h"
 #include "backends/opencl/variants/shared/group.h"
@@ -175,14 +176,10 @@ static void define_cached(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_define_int(defines, "ROWS", TSRI_OPENCL_CACHED_ROWS);
 }
 
-static void bind_cached(const tsri_opencl_variant *variant, const tsr_op *op,
-                        tsri_opencl_launch *launch) {
-    (void)variant;
-    const sides of = sides_of(op);
-    const tsr_tensor *y = of.y;
-    const tsr_dim M = y->dim[y->rank - 2], N = y->dim[y->rank - 1],
-                  depth = bind_matrices(op, launch);
-    const int each = tsri_opencl_cached_rows(launch, op, M, N);
+/* The tiles of `each` rows by 64 columns. What neighbours share is the larger operand. */
+static void bind_tiles(const tsr_op *op, tsri_opencl_launch *launch, tsr_dim depth, int each) {
+    const tsr_tensor *y = sides_of(op).y;
+    const tsr_dim M = y->dim[y->rank - 2], N = y->dim[y->rank - 1];
     const bool rows_first = tsri_opencl_highest(op, M) <= tsri_opencl_highest(op, N);
     tsri_opencl_arg_int(launch, "each", each);
     tsri_opencl_arg_int(launch, "rows_first", rows_first);
@@ -193,6 +190,72 @@ static void bind_cached(const tsri_opencl_variant *variant, const tsr_op *op,
         launch, tsri_tensor_times(depth, tsri_tensor_const(each * TSRI_OPENCL_CACHED_COLUMNS)));
 }
 
+static void bind_cached(const tsri_opencl_variant *variant, const tsr_op *op,
+                        tsri_opencl_launch *launch) {
+    (void)variant;
+    const sides of = sides_of(op);
+    const tsr_tensor *y = of.y;
+    const tsr_dim M = y->dim[y->rank - 2], N = y->dim[y->rank - 1],
+                  depth = bind_matrices(op, launch);
+    bind_tiles(op, launch, depth,
+               tsri_opencl_cached_rows(launch, op, M, N, tsri_opencl_tuned(launch, "MR"),
+                                       TSRI_OPENCL_CACHED_ROWS));
+}
+
+static bool fits_cached_bf16(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                             const tsr_op *op, const char **why) {
+    const tsr_matmul_attrs *attrs = op->attrs;
+    const sides of = sides_of(op);
+    const tsri_opencl_left left = tsri_opencl_left_of(op);
+    if (!tsri_tensor_is_one(matrices_of(of.y)))
+        return tsri_opencl_refuse(why, "made for one matrix; this op has several");
+    if (left.M.symbols & left.K.symbols)
+        return tsri_opencl_refuse(why, "the sizes of the left operand depend on each other");
+    return tsri_opencl_fits_cached_bf16(facts, op, attrs->compute, of.y->dim[of.y->rank - 1],
+                                        why) &&
+           fits_plain(variant, facts, op, why);
+}
+
+static void define_cached_bf16(const tsri_opencl_variant *variant, const tsr_op *op,
+                               tsri_opencl_defines *defines) {
+    (void)variant;
+    const sides of = sides_of(op);
+    tsri_opencl_define_operand(defines, "B", of.b);
+    tsri_opencl_define_int(defines, "ADD", of.add);
+    tsri_opencl_define_int(defines, "HAS_BETA", of.beta != NULL);
+    tsri_opencl_define_int(defines, "ROWS", TSRI_OPENCL_CACHED_ROWS);
+}
+
+static void bind_cached_bf16(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_launch *launch) {
+    (void)variant;
+    const tsr_matmul_attrs *attrs = op->attrs;
+    const sides of = sides_of(op);
+    const tsri_opencl_left left = tsri_opencl_left_of(op);
+    const uint32_t b_n = of.b->rank - (attrs->trans_b ? 2 : 1),
+                   b_k = of.b->rank - (attrs->trans_b ? 1 : 2), last = of.y->rank - 1;
+    const tsr_dim N = of.y->dim[last];
+    const int each = tsri_opencl_cached_bf16_rows(launch, op, N);
+    tsri_opencl_arg_tensor(launch, "b", of.b);
+    tsri_opencl_arg_tensor(launch, "y", of.y);
+    tsri_opencl_arg_rounded(launch, op);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, "M", left.M);
+    tsri_opencl_arg_dim(launch, "N", N);
+    tsri_opencl_arg_dim(launch, "K", left.K);
+    tsri_opencl_arg_dim(launch, "bn", of.b->stride[b_n]);
+    tsri_opencl_arg_dim(launch, "bk", of.b->stride[b_k]);
+    tsri_opencl_arg_dim(launch, "ym", of.y->stride[last - 1]);
+    tsri_opencl_arg_dim(launch, "yn", of.y->stride[last]);
+    tsri_opencl_arg_float(launch, "alpha", attrs->alpha != 0.0f ? attrs->alpha : 1.0f);
+    if (of.add)
+        tsri_opencl_arg_tensor(launch, "beta", of.beta);
+    bind_tiles(op, launch, left.K, each);
+}
+
+#define CACHED_BF16(op_)                                                             \
+    TSRI_OPENCL_CACHED_BF16(op_, "matmul", -1, fits_cached_bf16, define_cached_bf16, \
+                            bind_cached_bf16)
 #define CACHED(op_)                                                                \
     {                                                                              \
         .name = "cached", .op = op_, .file = "matmul/cached.cl", .score = 75,      \
@@ -214,12 +277,13 @@ static void bind_cached(const tsri_opencl_variant *variant, const tsr_op *op,
     }
 
 const tsri_opencl_variant tsri_opencl_variants_matmul[] = {
-    CACHED(TSR_OP_MATMUL),      TILED(TSR_OP_MATMUL),
+    CACHED_BF16(TSR_OP_MATMUL), CACHED(TSR_OP_MATMUL), TILED(TSR_OP_MATMUL),
     TSRI_OPENCL_CLBLAST_MATMUL, /* used only where it is forced: its score is the lowest */
     PLAIN(TSR_OP_MATMUL),       {.name = NULL},
 };
 
 const tsri_opencl_variant tsri_opencl_variants_matmul_add[] = {
+    CACHED_BF16(TSR_OP_MATMUL_ADD),
     CACHED(TSR_OP_MATMUL_ADD),
     TILED(TSR_OP_MATMUL_ADD),
     PLAIN(TSR_OP_MATMUL_ADD),

@@ -16,12 +16,11 @@ bool tsri_opencl_fits_cached(const tsri_opencl_facts *facts, const tsr_op *op, t
 }
 
 int tsri_opencl_cached_rows(const tsri_opencl_launch *launch, const tsr_op *op, tsr_dim rows,
-                            tsr_dim columns) {
+                            tsr_dim columns, int64_t tile, int64_t most) {
     const int64_t M = tsri_opencl_highest(op, rows), N = tsri_opencl_highest(op, columns);
     const int64_t width = TSRI_OPENCL_CACHED_COLUMNS, panels = (N + width - 1) / width;
     const int64_t cores = launch->dev->facts.common.compute_units;
-    const int64_t tile = tsri_opencl_tuned(launch, "MR"),
-                  most = TSRI_OPENCL_CACHED_ROWS / tile * tile;
+    most = most / tile * tile;
     int64_t shares = (2 * cores + panels - 1) / panels;
     if (shares > M / LEAST_SHARE)
         shares = M / LEAST_SHARE;
