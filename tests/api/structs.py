@@ -236,7 +236,7 @@ int main(void) {
     const tsr_scheduler_options few = {.struct_size = sizeof few, .slots = 2, .context = 16};
     const tsr_request asked = {.struct_size = sizeof asked, .prompt = &start}; uint64_t number;
     MUST(tsr_scheduler_create(decoder, &few, &scheduler)); MUST(tsr_scheduler_add(scheduler, &asked, &number));
-    MUST(tsr_bench_training_create("shakespeare", device, 1, 4, &training));
+    MUST(tsr_bench_training_create("shakespeare", device, 1, 4, TSR_COMPUTE_F32, &training));
     MUST(tsr_training_create("shakespeare", device, NULL, &learner));
     const tsr_training_batch seen = {.struct_size = sizeof seen, .B = 1, .T = 3, .ids = ids, .targets = ids};
     MUST(tsr_training_gradients(learner, &seen, 1, NULL));
