@@ -9,7 +9,7 @@
  *   needs   as cached_bf16/matmul
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT
  *   tune    PAIRS as cached_bf16/matmul
- *   paid    "forward" in the table of cached_bf16/matmul.cl */
+ *   paid    "a b'" in the table of cached_bf16/matmul.cl, as a training's forward pass */
 #ifndef PAIRS
 #define PAIRS 512
 #endif

@@ -10,7 +10,14 @@
  *   needs   as weighted/bf16.clh; 128 KiB of private memory for packed b and 66 for sums
  *   build   B_DTYPE; ADD, HAS_BETA as matmul/cached
  *   tune    PAIRS of k of b at once
- *   paid    PAID */
+ *   paid    GFLOP/s on 2 Zen 5 cores that were shared with other work, pocl 3.1 (tessera verify --bench
+ *           --op matmul), with the stage; 256x768x768, two runs:
+ *
+ *                      a b        a' b       a b'
+ *           this       348, 358   346, 350   332, 354
+ *           cached     211, 210   207, 213   209, 211
+ *
+ *           Training steps: docs/performance.md */
 #ifndef PAIRS
 #define PAIRS 512
 #endif
