@@ -1,8 +1,9 @@
-/* embed/blocks.cl - y[n,:] = scale * table[ids[n],:], from a table of q8_0 or q4_0 blocks in panels
+/* embed/blocks.cl - y[n,:] = scale * table[ids[n],:], from a table of blocks in panels
  * of 64 rows.
  *
  *   grid    (C/32, N), one work-item per block
- *   table   in panels, as weighted/vnni.clh says
+ *   table   in panels, as weighted/vnni.clh says; blocks of 256 as weighted/wide.clh says: there a
+ *           block of 64 rows is made wide for one of them, which the few rows of a run bear
  *   y[n,c]  at y0 + n*y_row + c
  *   ids     contiguous; an id below the whole table reads its first row, one past it the last; rows
  *           of y whose ids are not among the V from `first` on are left as they are
@@ -20,6 +21,10 @@
  *           B=2 T=128 V=32000 C=768 q4_0 scale 1
  *           plain          355.4      4.4    1.00     433.7      3.6    1.00
  *           blocks         124.8     12.6    2.85     185.8      8.5    2.33 */
+#define LARGE (TABLE_DTYPE != TSR_DTYPE_Q8_0 && TABLE_DTYPE != TSR_DTYPE_Q4_0)
+#if LARGE
+#include "weighted/wide.clh"
+#endif
 #if TABLE_DTYPE == TSR_DTYPE_Q8_0
 #define GROUPS 8
 #define MASK 255
@@ -40,6 +45,21 @@ ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *
     const int id = min(max(ids[ids0 + n], 0), whole - 1) - first, lane = id & 63;
     if (id < 0 || id >= V)
         return;
+#if LARGE
+    uchar wide[WIDE_BLOCK(TABLE_DTYPE)] __attribute__((aligned(64)));
+    WIDEN(TABLE_DTYPE, table + ((id >> 6) * (C / 256) + block / 8) * WIDE_PANEL_BLOCK(TABLE_DTYPE), block % 8, wide);
+    for (int c = 0; c < 32; c++) {
+        const int of = c / BLOCK_PART(TABLE_DTYPE), k = c - of * BLOCK_PART(TABLE_DTYPE);
+        const uchar *part = wide + of * WIDE_PART(TABLE_DTYPE);
+        const float *scales = (const float *)(part + BLOCK_PART(TABLE_DTYPE) * 64);
+        const int byte = part[(k / 4 * 64 + lane) * 4 + k % 4];
+#if BLOCK_MINIMA(TABLE_DTYPE)
+        y[y0 + n * y_row + block * 32 + c] = scale * fma((float)byte, scales[lane], -scales[64 + lane]);
+#else
+        y[y0 + n * y_row + block * 32 + c] = scale * ((float)(byte - BLOCK_ZERO(TABLE_DTYPE)) * scales[lane]);
+#endif
+    }
+#else
     __global const uchar *panel = table + ((id >> 6) * (C / 32) + block) * (GROUPS * 256 + 128);
     const float d = vload_half(lane, (__global const half *)(panel + GROUPS * 256));
     for (int c = 0; c < 32; c++) {
@@ -47,8 +67,10 @@ ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *
         const int whole = (byte >> c / 4 / GROUPS * 4 & MASK) - OFFSET;
         y[y0 + n * y_row + block * 32 + c] = scale * ((float)whole * d);
     }
+#endif
 }
 
+#undef LARGE
 #undef GROUPS
 #undef MASK
 #undef OFFSET

@@ -4,7 +4,7 @@
  *   grid    (F/TN, R/TM), one work-item each: a TM x TN tile of y, two sums for each element
  *   x[r,k]  at x0 + r*x_row + k; y likewise
  *   w       has 2F outputs, gates first: w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 +
- *           k*2F + n; element n*K + k of blocks of q8_0 or q4_0
+ *           k*2F + n; element n*K + k of blocks
  *   order   each sum is formed by fma with ascending k, whatever the tile
  *   int8    each row of x is quantised by its largest magnitude, as in linear/plain
  *   needs   nothing beyond OpenCL C 1.1
@@ -86,20 +86,28 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
                 whole[r][i] = convert_int_rte(x[row[r] + k + i] * scale_up);
         }
         for (int c = 0; c < TN; c++) {
-            const int g0 = column[c] + k, u0 = g0 + F * wn;
-            int g[TM], u[TM];
-            for (int r = 0; r < TM; r++)
-                g[r] = u[r] = 0;
-            for (int i = 0; i < 32; i++) {
-                const int wg = WHOLE(W_DTYPE, w, g0 + i), wu = WHOLE(W_DTYPE, w, u0 + i);
-                for (int r = 0; r < TM; r++) {
-                    g[r] += whole[r][i] * wg;
-                    u[r] += whole[r][i] * wu;
+            for (int part = 0; part < 32; part += BLOCK_PART(W_DTYPE)) {
+                const int g0 = column[c] + k + part, u0 = g0 + F * wn;
+                int g[TM], u[TM], total[TM];
+                for (int r = 0; r < TM; r++)
+                    g[r] = u[r] = total[r] = 0;
+                for (int i = 0; i < BLOCK_PART(W_DTYPE); i++) {
+                    const int wg = WHOLE(W_DTYPE, w, g0 + i), wu = WHOLE(W_DTYPE, w, u0 + i);
+                    for (int r = 0; r < TM; r++) {
+                        g[r] += whole[r][part + i] * wg;
+                        u[r] += whole[r][part + i] * wu;
+                        total[r] += whole[r][part + i];
+                    }
                 }
-            }
-            for (int r = 0; r < TM; r++) {
-                gate[r][c] = fma((float)g[r] * down[r], BLOCK_SCALE(W_DTYPE, w, g0), gate[r][c]);
-                up[r][c] = fma((float)u[r] * down[r], BLOCK_SCALE(W_DTYPE, w, u0), up[r][c]);
+                for (int r = 0; r < TM; r++) {
+                    gate[r][c] = fma((float)g[r] * down[r], BLOCK_SCALE(W_DTYPE, w, g0), gate[r][c]);
+                    up[r][c] = fma((float)u[r] * down[r], BLOCK_SCALE(W_DTYPE, w, u0), up[r][c]);
+#if BLOCK_MINIMA(W_DTYPE)
+                    const float less = (float)-total[r] * down[r];
+                    gate[r][c] = fma(less, BLOCK_MINIMUM(W_DTYPE, w, g0), gate[r][c]);
+                    up[r][c] = fma(less, BLOCK_MINIMUM(W_DTYPE, w, u0), up[r][c]);
+#endif
+                }
             }
         }
     }

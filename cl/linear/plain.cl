@@ -38,12 +38,13 @@
  *           and column
  *   x[r,k]  at x0 + r*x_row + k; y and residual likewise
  *   w       w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*N + n; element n*K + k of
- *           blocks of q8_0 or q4_0
+ *           blocks
  *   order   each output is one sum, formed by fma with ascending k, whatever the tile: a row of x
  *           gives the same bytes in any batch
  *   int8    each block of 32 inputs of x is quantised by its largest magnitude a, q = rint(x * 127/a).
  *           The integer sum of a block is exact; it is multiplied by a/127, then by the weights' scale in
- *           the fma that adds it, with ascending k
+ *           the fma that adds it, with ascending k. Scales of 16 inputs have two such sums; where
+ *           weights have minima, minus the sum of q, times a/127, follows by an fma with the minimum
  *   needs   nothing beyond OpenCL C 1.1
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT; INT8
  *           TM rows of a tile: 1 where there is one row, else 4
@@ -92,17 +93,26 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
                 whole[r][i] = convert_int_rte(x[row[r] + k + i] * up);
         }
         for (int c = 0; c < TN; c++) {
-            const float scale = BLOCK_SCALE(W_DTYPE, w, column[c] + k);
-            int part[TM];
-            for (int r = 0; r < TM; r++)
-                part[r] = 0;
-            for (int i = 0; i < 32; i++) {
-                const int right = WHOLE(W_DTYPE, w, column[c] + k + i);
+            for (int g = 0; g < 32; g += BLOCK_PART(W_DTYPE)) {
+                const float scale = BLOCK_SCALE(W_DTYPE, w, column[c] + k + g);
+                int part[TM], total[TM];
                 for (int r = 0; r < TM; r++)
-                    part[r] += whole[r][i] * right;
+                    part[r] = total[r] = 0;
+                for (int i = g; i < g + BLOCK_PART(W_DTYPE); i++) {
+                    const int right = WHOLE(W_DTYPE, w, column[c] + k + i);
+                    for (int r = 0; r < TM; r++) {
+                        part[r] += whole[r][i] * right;
+                        total[r] += whole[r][i];
+                    }
+                }
+                for (int r = 0; r < TM; r++)
+                    sum[r][c] = fma((float)part[r] * down[r], scale, sum[r][c]);
+#if BLOCK_MINIMA(W_DTYPE)
+                const float minimum = BLOCK_MINIMUM(W_DTYPE, w, column[c] + k + g);
+                for (int r = 0; r < TM; r++)
+                    sum[r][c] = fma((float)-total[r] * down[r], minimum, sum[r][c]);
+#endif
             }
-            for (int r = 0; r < TM; r++)
-                sum[r][c] = fma((float)part[r] * down[r], scale, sum[r][c]);
         }
     }
 #else

@@ -19,7 +19,7 @@ typedef enum tsr_model_compute {
     TSR_MODEL_COMPUTE_AUTO = 0,
     TSR_MODEL_COMPUTE_F32 = 1,
     TSR_MODEL_COMPUTE_F16 = 2,  /**< where the device has such arithmetic; else f32 */
-    TSR_MODEL_COMPUTE_INT8 = 3, /**< for weights kept as q8 or q4; f32 for all others */
+    TSR_MODEL_COMPUTE_INT8 = 3, /**< for weights kept as blocks; f32 for all others */
     TSR_MODEL_COMPUTE_BF16 = 4  /**< where the device has fast instructions for it; else f32 */
 } tsr_model_compute;
 
@@ -27,7 +27,9 @@ typedef struct tsr_model_options {
     uint32_t struct_size;
     /** Storage dtype of matrices: TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0 (each number is within
      * half a step: the largest of its block of 32, over 254) or TSR_GGML_Q4_0 (the scale with the
-     * least squared error); 0: as in the file (GGUF blocks: the f32 that they stand for). */
+     * least squared error); 0: as in the file. GGUF blocks of Q8_0, Q4_0, Q4_K, Q5_K and Q6_K then stay
+     * as they are, except on devices without products for them and with adapters; others become the f32
+     * that they stand for. */
     uint32_t dtype;
     int64_t context; /**< tokens of a sequence to plan memory for; 0: what the model reads */
     /** Told how many bytes are stored on the device, and how many there are; returns not 0 to

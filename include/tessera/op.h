@@ -38,8 +38,8 @@ typedef enum tsr_op_id {
      * in     x, w, bias?, residual?, norm?[K]
      * out    y
      * shape  w: [N,K] where trans_w, else [K,N]
-     * dtype  w, a weight: f32, f16, bf16 or, where trans_w is set and K is a multiple of 32, blocks
-     *        of Q8_0 or Q4_0 along K
+     * dtype  w, a weight: f32, f16, bf16 or, where trans_w is set and K is a multiple of their
+     *        size, blocks of Q8_0, Q4_0, Q4_K, Q5_K or Q6_K along K
      */
     TSR_OP_LINEAR = 2,
     /**
@@ -125,8 +125,8 @@ typedef enum tsr_op_id {
      * attrs  tsr_embed_attrs
      * in     table[V,C], ids[..] i32
      * out    y[..,C] f32
-     * dtype  table, a weight: f32, f16, bf16 or, where C is a multiple of 32, blocks of Q8_0 or
-     *        Q4_0
+     * dtype  table, a weight: f32, f16, bf16 or, where C is a multiple of their size, blocks of
+     *        Q8_0, Q4_0, Q4_K, Q5_K or Q6_K
      */
     TSR_OP_EMBED = 10,
     /**
@@ -483,12 +483,14 @@ typedef enum tsr_compute {
      * what the K additions in f32 round. Where one of these is above 65504, the result may be an
      * infinity or a NaN. A device with neither computes as F32, which is within the same bound. */
     TSR_COMPUTE_F16 = 1,
-    /** For weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 only. Each block of 32 inputs of a row of x
+    /** For weights of blocks only. Each block of 32 inputs of a row of x
      * becomes 8-bit integers, q = rint(x * (127 / a)) with a = max |x| of the block. The integer sum
      * of a block is exact; it is multiplied by a / 127, whose last two bits are cleared, and
      * accumulated by an fma with the scale of the weight's block, in the order of increasing k; then
      * come bias, activation and residual. A block with a < 2^-120 counts as zeros; a row with an
-     * infinity or a NaN may give anything. */
+     * infinity or a NaN may give anything. Weights with a scale for 16 inputs (Q6_K) have two such sums
+     * for 32 inputs; those with minima (Q4_K, Q5_K) multiply their unsigned integers, and minus the sum
+     * of the q, times a / 127, follows by an fma with the minimum. */
     TSR_COMPUTE_INT8 = 2,
     /** x and the weight are rounded to bf16; their products are exact and are summed in f32 by
      * matrix units, or by a CPU's instructions for bf16, in an order of their own; then come bias,

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
+#include "tensor/sample.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -71,13 +72,42 @@ static double element(const tsri_case_operand *operand, int number, size_t i, si
     }
 }
 
-/* Replaces the numbers in blocks by their magnitudes: the scale becomes negative, and the integers
- * lie in -8 .. 0 or in -127 .. 0, where all magnitudes have a place. */
+enum { F16_SIGN = 0x80 }; /* in the second byte of a little-endian f16 */
+
+/* A scale becomes positive and the minimum negative: for each number d q - m, |d| q + |m|, which bounds
+ * what is added for it. */
+static void make_absolute_minima(unsigned char *block) {
+    block[1] &= (unsigned char)~F16_SIGN;
+    block[3] |= F16_SIGN;
+}
+
+/* The scale becomes positive, those of the parts negative, and the integers lie in -32 .. 0. */
+static void make_absolute_q6_k(unsigned char *block) {
+    unsigned char *low = block, *high = block + 128, *scales = block + 192;
+    for (int i = 0; i < 256; i++) {
+        unsigned char *nibbles = &low[i / 128 * 64 + i % 64], *pairs = &high[i / 128 * 32 + i % 32];
+        const int up = i % 128 / 64 * 4, at = i % 128 / 32 * 2;
+        int q = (*nibbles >> up & 15) | (*pairs >> at & 3) << 4;
+        q = q > 32 ? 64 - q : q;
+        *nibbles = (unsigned char)((*nibbles & ~(15 << up)) | (q & 15) << up);
+        *pairs = (unsigned char)((*pairs & ~(3 << at)) | q >> 4 << at);
+    }
+    for (int i = 0; i < 16; i++)
+        scales[i] = scales[i] < 128 ? (unsigned char)-scales[i] : scales[i];
+    block[209] &= (unsigned char)~F16_SIGN;
+}
+
+/* Replaces the numbers in blocks by their magnitudes. Of q8_0 and q4_0, the scale becomes negative, and
+ * the integers lie in -127 .. 0 or in -8 .. 0, where all magnitudes have a place. */
 static void make_absolute(tsr_dtype dtype, unsigned char *blocks, size_t count) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info(dtype);
-    for (unsigned char *p = blocks; p < blocks + count / 32 * (size_t)type->bytes;
+    for (unsigned char *p = blocks; p < blocks + count / (size_t)type->block * (size_t)type->bytes;
          p += type->bytes) {
-        p[1] |= 0x80; /* the sign of a little-endian f16 */
+        if (!tsri_tensor_is_written_blocks(dtype)) {
+            (dtype == TSR_GGML_Q6_K ? make_absolute_q6_k : make_absolute_minima)(p);
+            continue;
+        }
+        p[1] |= F16_SIGN;
         for (int i = 2; i < type->bytes; i++)
             if (dtype == TSR_GGML_Q8_0)
                 p[i] = p[i] < 128 ? (unsigned char)-p[i] : p[i];
@@ -114,7 +144,11 @@ static tsr_status fill_operand(const tsri_case *c, int number, bool magnitude, v
         const double value = element(operand, number, i, count, columns);
         values[i] = (float)(absolute && !blocks ? fabs(value) : value);
     }
-    const tsr_status status = tsri_tensor_convert(operand->dtype, *out, TSR_F32, values, count);
+    tsr_status status = TSR_OK;
+    if (blocks && !tsri_tensor_is_written_blocks(operand->dtype))
+        tsri_tensor_sample_blocks((uint32_t)number, 0, count, operand->dtype, *out);
+    else
+        status = tsri_tensor_convert(operand->dtype, *out, TSR_F32, values, count);
     if (status == TSR_OK && absolute && blocks)
         make_absolute(operand->dtype, *out, count);
     free(values);

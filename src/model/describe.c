@@ -131,7 +131,7 @@ static const char *why_compute(const tsri_model_keeping *keeping, char *text, si
         return text;
     }
     return compute == TSR_MODEL_COMPUTE_AUTO
-               ? "auto: int8 for q8 and q4, which raised a model's perplexity by 0.34 % "
+               ? "auto: int8 for blocks, which with q8 raised a model's perplexity by 0.34 % "
                  "(docs/performance.md); bf16 for weights in bf16 where every device is faster "
                  "at it; f32 for others"
            : compute == TSR_MODEL_COMPUTE_INT8

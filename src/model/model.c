@@ -39,7 +39,7 @@ static tsr_status tell_progress(void *data, uint64_t done, uint64_t total) {
 static tsr_status check_options(const tsr_model_options *options) {
     if (options->dtype != TSR_DTYPE_NONE && options->dtype != TSR_F32 &&
         options->dtype != TSR_F16 && options->dtype != TSR_BF16 &&
-        !tsri_tensor_is_kept_blocks((tsr_dtype)options->dtype))
+        !tsri_tensor_is_written_blocks((tsr_dtype)options->dtype))
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "weights can be kept as f32, f16, bf16, q8, q4 or as stored; dtype "
                               "%u is not one of them",

@@ -191,7 +191,7 @@ tsr_status tsri_tensor_convert(tsr_dtype to, void *out, tsr_dtype from, const vo
         memcpy(out, in, n / (size_t)source->block * (size_t)source->bytes);
         return TSR_OK;
     }
-    if (target->block > 1 && !tsri_tensor_is_kept_blocks(to))
+    if (target->block > 1 && !tsri_tensor_is_written_blocks(to))
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "conversion of %s to %s: of the block types, only q8_0 and q4_0 can be written",

@@ -121,8 +121,13 @@ static void pack_q4_0(const float *x, uint8_t *out) {
         out[2 + i] = (uint8_t)(q[i] | q[i + TSRI_TENSOR_BLOCK / 2] << 4);
 }
 
-bool tsri_tensor_is_kept_blocks(tsr_dtype dtype) {
+bool tsri_tensor_is_written_blocks(tsr_dtype dtype) {
     return dtype == TSR_GGML_Q8_0 || dtype == TSR_GGML_Q4_0;
+}
+
+bool tsri_tensor_is_kept_blocks(tsr_dtype dtype) {
+    return tsri_tensor_is_written_blocks(dtype) || dtype == TSR_GGML_Q4_K ||
+           dtype == TSR_GGML_Q5_K || dtype == TSR_GGML_Q6_K;
 }
 
 void tsri_tensor_quantize(tsr_dtype type, const float *in, void *blocks, size_t n) {

@@ -22,8 +22,12 @@
 /* Elements of a block; also the inputs of a product that share a scale where it is computed in int8. */
 enum { TSRI_TENSOR_BLOCK = 32 };
 
-/* Whether weights can be stored in blocks of this type: TSR_GGML_Q8_0 and TSR_GGML_Q4_0. */
+/* Whether weights can stay in blocks of this type: q8_0, q4_0, q4_K, q5_K and q6_K. */
 bool tsri_tensor_is_kept_blocks(tsr_dtype dtype);
+
+/* Whether numbers can be turned into blocks of this type: TSR_GGML_Q8_0 and TSR_GGML_Q4_0. Their blocks
+ * have TSRI_TENSOR_BLOCK elements and nothing but a scale. */
+bool tsri_tensor_is_written_blocks(tsr_dtype dtype);
 
 /* Quantises n elements, a multiple of 32, to blocks of one of the two types. */
 void tsri_tensor_quantize(tsr_dtype type, const float *in, void *blocks, size_t n);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "tensor/convert.h"
 #include "tensor/operands.h"
+#include "tensor/quantize.h"
 #include "tensor/shape.h"
 
 #include <stdlib.h>
@@ -96,6 +97,37 @@ static counts counts_of(const tsr_op *op, const int64_t *sizes, const tsri_tenso
     return c;
 }
 
+void tsri_tensor_sample_blocks(uint32_t stream, size_t first, size_t n, tsr_dtype dtype,
+                               void *out) {
+    enum { SIGN = 0x80, HALVED = 0x04 };
+    static const struct {
+        tsr_dtype dtype;
+        int scales[2];    /* their places in a block */
+        uint8_t highs[2]; /* the high bytes of f16; the low ones are 0. 0: there is one scale */
+    } types[] = {
+        {TSR_GGML_Q4_K, {0, 2}, {0x10, 0x1c}}, /* 2^-11 * 63 * 15, 2^-8 * 63 */
+        {TSR_GGML_Q5_K, {0, 2}, {0x0c, 0x1c}}, /* 2^-12 * 63 * 31, 2^-8 * 63 */
+        {TSR_GGML_Q6_K, {208}, {0x0c}},        /* 2^-12 * 128 * 32 */
+    };
+    const tsri_tensor_dtype *info = tsri_tensor_dtype_info(dtype);
+    uint8_t *block = out;
+    size_t t = 0;
+    while (types[t].dtype != dtype)
+        t++;
+    for (size_t b = first / (size_t)info->block; b < (first + n) / (size_t)info->block; b++) {
+        for (int i = 0; i < info->bytes; i++)
+            block[i] =
+                (uint8_t)(scramble((uint32_t)(b * (size_t)info->bytes + (size_t)i), stream) >> 9);
+        for (int s = 0; s < 2 && types[t].highs[s]; s++) {
+            uint8_t *scale = block + types[t].scales[s];
+            scale[1] = (uint8_t)((types[t].highs[s] - (scale[1] & 1 ? HALVED : 0)) |
+                                 (scale[0] & 1 ? SIGN : 0));
+            scale[0] = 0;
+        }
+        block += info->bytes;
+    }
+}
+
 static int64_t part_begins(const tsr_embed_attrs *attrs) {
     return attrs && attrs->struct_size >= sizeof *attrs && attrs->whole ? attrs->first : 0;
 }
@@ -112,6 +144,10 @@ tsr_status tsri_tensor_sample(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]
         const int64_t least = op->id == TSR_OP_EMBED ? part_begins(op->attrs) : 0;
         for (size_t i = 0; i < n; i++)
             ((int32_t *)out)[i] = (int32_t)(least + whole_number(&c, (int64_t)(first + i)));
+        return TSR_OK;
+    }
+    if (tsri_tensor_is_kept_blocks(dtype) && !tsri_tensor_is_written_blocks(dtype)) {
+        tsri_tensor_sample_blocks(input, first, n, dtype, out);
         return TSR_OK;
     }
     float *values = out;

@@ -15,4 +15,8 @@
 tsr_status tsri_tensor_sample(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS], uint32_t input,
                               bool level, size_t first, size_t n, tsr_dtype dtype, void *out);
 
+/* Writes n elements, from number `first` on, as blocks of a type that weights stay in and numbers can't be
+ * turned into: all bits by chance, with scales that are powers of two and keep numbers within (-1,1). */
+void tsri_tensor_sample_blocks(uint32_t stream, size_t first, size_t n, tsr_dtype dtype, void *out);
+
 #endif

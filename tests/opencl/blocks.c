@@ -3,6 +3,7 @@
 #include "opencl/rig.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
+#include "tensor/sample.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
@@ -75,7 +76,10 @@ static void store(rig *r, product *p, const tsr_layout *layout) {
     void *plain = malloc(bytes), *back = malloc(bytes);
     for (size_t i = 0; i < n; i++)
         values[i] = value_at((int64_t)i, 3);
-    tsri_tensor_quantize(p->dtype, values, plain, n);
+    if (tsri_tensor_is_written_blocks(p->dtype))
+        tsri_tensor_quantize(p->dtype, values, plain, n);
+    else
+        tsri_tensor_sample_blocks(1, 0, n, p->dtype, plain);
     tsr_rows rows = {.struct_size = sizeof rows,
                      .dtype = p->dtype,
                      .count = p->N,
@@ -176,7 +180,8 @@ static void release(rig *r, product *p) {
 /* Checks that every variant that can be forced gives the plain variant's bytes; gives the number of
  * them. */
 static int compare(rig *r, const product *shape) {
-    static const char *const rows[] = {"blocks", "blocks_one", "vnni", "vnni_few", "vnni_one"};
+    static const char *const rows[] = {"blocks",   "blocks_one", "vnni",     "vnni_few",
+                                       "vnni_one", "wide",       "wide_one", "wide_vnni"};
     product plain = *shape;
     int compared = 0;
     cr_assert_eq(make(r, &plain, "linear=plain"), TSR_OK, "%s", r->sentence);
@@ -191,7 +196,7 @@ static int compare(rig *r, const product *shape) {
             run(r, &p);
             cr_expect_arr_eq(p.y, plain.y, sizeof *p.y * (size_t)(p.M * p.N),
                              "%s, M=%d K=%d N=%d %s compute %u", rows[i], (int)p.M, (int)p.K,
-                             (int)p.N, p.dtype == TSR_GGML_Q8_0 ? "q8" : "q4", p.compute);
+                             (int)p.N, tsri_tensor_dtype_name(p.dtype), p.compute);
             compared++;
         }
         release(r, &p);
@@ -206,6 +211,8 @@ static void compare_all(int threads) {
         {3, 4096, 130}, {4, 96, 65},  {5, 32, 64},    {6, 128, 63},  {7, 96, 129},
         {8, 64, 65},    {9, 352, 64}, {10, 96, 128},  {25, 64, 65},  {63, 128, 130},
         {64, 96, 64},   {65, 64, 63}, {3, 4096, 1030}}; /* the last weight is packed by several threads */
+    static const int64_t large[][3] = {
+        {1, 512, 65}, {2, 256, 64}, {3, 768, 130}, {4, 256, 63}, {29, 256, 64}};
     char text[16];
     rig r;
     int compared = 0;
@@ -220,6 +227,15 @@ static void compare_all(int threads) {
                                            .K = shapes[i][1],
                                            .N = shapes[i][2],
                                            .dtype = eight ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0,
+                                           .compute = whole ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32});
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+        for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)
+            for (int whole = 0; whole < 2; whole++)
+                compared +=
+                    compare(&r, &(product){.M = large[i][0],
+                                           .K = large[i][1],
+                                           .N = large[i][2],
+                                           .dtype = (tsr_dtype)dtype,
                                            .compute = whole ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32});
     cr_expect(!compared || compared >= 68, "only %d comparisons on a CPU", compared);
     rig_end(&r);

@@ -46,11 +46,9 @@ Test(opencl_kernels, layouts_keep_nothing_of_old_memory) {
     static const struct {
         uint32_t dtype;
         size_t block, bytes; /* numbers of a block, and its bytes */
-    } dtypes[] = {{TSR_F32, 1, 4},
-                  {TSR_F16, 1, 2},
-                  {TSR_BF16, 1, 2},
-                  {TSR_GGML_Q8_0, 32, 34},
-                  {TSR_GGML_Q4_0, 32, 18}};
+    } dtypes[] = {{TSR_F32, 1, 4},           {TSR_F16, 1, 2},          {TSR_BF16, 1, 2},
+                  {TSR_GGML_Q8_0, 32, 34},   {TSR_GGML_Q4_0, 32, 18},  {TSR_GGML_Q4_K, 256, 144},
+                  {TSR_GGML_Q5_K, 256, 176}, {TSR_GGML_Q6_K, 256, 210}};
     static const size_t widths[] = {96, 97}; /* the second one for numbers alone */
     int seen = 0;
     for (uint32_t id = 1; tsri_opencl_layout_by_id(id) || id < 8; id++) {
@@ -62,8 +60,9 @@ Test(opencl_kernels, layouts_keep_nothing_of_old_memory) {
                 for (int w = 0; w < (blocks ? 1 : 2); w++)
                     if ((dtypes[d].block > 1) == blocks &&
                         (!rounds || dtypes[d].dtype == TSR_BF16)) {
-                        check(layout, dtypes[d].dtype, rows[i], (int64_t)widths[w],
-                              (size_t)rows[i] * widths[w] / dtypes[d].block * dtypes[d].bytes);
+                        const size_t width = dtypes[d].block == 256 ? 512 : widths[w];
+                        check(layout, dtypes[d].dtype, rows[i], (int64_t)width,
+                              (size_t)rows[i] * width / dtypes[d].block * dtypes[d].bytes);
                         seen++;
                     }
     }

@@ -31,6 +31,9 @@ void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
            : tensor->dtype == TSR_I32       ? "TSR_DTYPE_I32"
            : tensor->dtype == TSR_GGML_Q8_0 ? "TSR_DTYPE_Q8_0"
            : tensor->dtype == TSR_GGML_Q4_0 ? "TSR_DTYPE_Q4_0"
+           : tensor->dtype == TSR_GGML_Q4_K ? "TSR_DTYPE_Q4_K"
+           : tensor->dtype == TSR_GGML_Q5_K ? "TSR_DTYPE_Q5_K"
+           : tensor->dtype == TSR_GGML_Q6_K ? "TSR_DTYPE_Q6_K"
                                             : "TSR_DTYPE_F32");
 }
 

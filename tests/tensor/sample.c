@@ -1,9 +1,12 @@
 /* Made-up operands: whole numbers are valid for their op, and reach the ends of what they count. */
 #include "tensor/sample.h"
+#include "tensor/convert.h"
 #include "tensor/operands.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
 
 enum { BATCH = 3, QUERIES = 5, KEYS = 40, SLOTS = 4 };
 
@@ -86,5 +89,25 @@ Test(sample, numbers_are_eighths) {
         for (int i = 0; i < 64; i++)
             cr_assert(whole[i] * 8 == (float)(int)(whole[i] * 8) && whole[i] <= 1.125f &&
                       whole[i] >= (positive ? 0.125f : -1));
+    }
+}
+
+/* What is sampled does not depend on where a piece of it begins, and its numbers are below 1. */
+Test(sample, blocks_of_every_kept_type) {
+    static unsigned char whole[4 * 210], part[2 * 210];
+    static float numbers[4 * 256];
+    for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++) {
+        const size_t bytes = (size_t)tsri_tensor_dtype_info((tsr_dtype)dtype)->bytes;
+        size_t negative = 0;
+        tsri_tensor_sample_blocks(1, 0, 4 * 256, (tsr_dtype)dtype, whole);
+        tsri_tensor_sample_blocks(1, 2 * 256, 2 * 256, (tsr_dtype)dtype, part);
+        cr_assert(memcmp(whole + 2 * bytes, part, 2 * bytes) == 0, "dtype %d", dtype);
+        cr_assert_eq(tsri_tensor_convert(TSR_F32, numbers, (tsr_dtype)dtype, whole, 4 * 256),
+                     TSR_OK);
+        for (int i = 0; i < 4 * 256; i++) {
+            cr_assert(fabsf(numbers[i]) < 1, "dtype %d: %g", dtype, (double)numbers[i]);
+            negative += numbers[i] < 0;
+        }
+        cr_assert(negative > 200 && negative < 824, "dtype %d: %zu", dtype, negative);
     }
 }

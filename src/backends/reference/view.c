@@ -63,11 +63,14 @@ int64_t tsri_reference_element_at(const tsri_reference_view *view, int64_t i) {
     return tsri_reference_row_at(view, i / columns) + i % columns * tsri_reference_step(view);
 }
 
-/* Unpacks the block that has element `at`. */
-static void unpack_at(const tsri_reference_view *view, int64_t at, float block[TSRI_TENSOR_BLOCK]) {
-    const int bytes = tsri_tensor_dtype_info((tsr_dtype)view->dtype)->bytes;
-    tsri_tensor_unpack((tsr_dtype)view->dtype, view->data + at / TSRI_TENSOR_BLOCK * bytes, block,
-                       TSRI_TENSOR_BLOCK);
+enum { LARGEST_BLOCK = 256 };
+
+/* Unpacks the block that has element `at`, and returns the element's place in it. */
+static int64_t unpack_at(const tsri_reference_view *view, int64_t at, float block[LARGEST_BLOCK]) {
+    const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)view->dtype);
+    tsri_tensor_unpack((tsr_dtype)view->dtype, view->data + at / type->block * type->bytes, block,
+                       (size_t)type->block);
+    return at % type->block;
 }
 
 double tsri_reference_load(const tsri_reference_view *view, int64_t at) {
@@ -80,13 +83,12 @@ double tsri_reference_load(const tsri_reference_view *view, int64_t at) {
         return tsri_tensor_bf16_to_f32(((const uint16_t *)view->data)[at]);
     case TSR_F64:
         return ((const double *)view->data)[at];
-    case TSR_GGML_Q8_0:
-    case TSR_GGML_Q4_0: {
-        float block[TSRI_TENSOR_BLOCK];
-        unpack_at(view, at, block);
-        return block[at % TSRI_TENSOR_BLOCK];
-    }
     default:
+        if (tsri_tensor_is_kept_blocks((tsr_dtype)view->dtype)) {
+            float block[LARGEST_BLOCK];
+            const int64_t place = unpack_at(view, at, block);
+            return block[place];
+        }
         return (double)tsri_reference_load_int(view, at);
     }
 }
@@ -135,11 +137,12 @@ double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_
     }
     if (tsri_tensor_is_kept_blocks((tsr_dtype)b->dtype) && a->dtype == TSR_F32 && b_step == 1) {
         const float *x = (const float *)a->data + a_at;
-        float block[TSRI_TENSOR_BLOCK];
-        for (int64_t i = 0; i < n; i++) {
-            if ((b_at + i) % TSRI_TENSOR_BLOCK == 0 || i == 0)
-                unpack_at(b, b_at + i, block);
-            sum += (double)x[i * a_step] * block[(b_at + i) % TSRI_TENSOR_BLOCK];
+        const int64_t size = tsri_tensor_dtype_info((tsr_dtype)b->dtype)->block;
+        float block[LARGEST_BLOCK];
+        for (int64_t i = 0, place = size; i < n; i++, place++) {
+            if (place == size)
+                place = unpack_at(b, b_at + i, block);
+            sum += (double)x[i * a_step] * block[place];
         }
         return sum;
     }

@@ -43,6 +43,10 @@ void tsri_cases_embed(tsri_case_list *list) {
         add(list, 9, 65, 64, blocks[d], 8.5f);
         add(list, 0, 64, 32, blocks[d], 0);
     }
+    for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++) {
+        add(list, 5, 131, 512, (tsr_dtype)dtype, 0);
+        add(list, 9, 65, 256, (tsr_dtype)dtype, 8.5f);
+    }
     add(list, 0, 16, 16, TSR_F32, 0);
     add_part(list, 131, 48, TSR_F32, 128);
     add_part(list, 64, 48, TSR_F16, 64);

@@ -37,11 +37,12 @@ static tsri_case *add(tsri_case_list *list, int64_t T, int64_t K, int64_t F, tsr
 static void int8(tsri_case *c, int64_t K) {
     c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_INT8;
     c->in[0].fill = TSRI_CASE_STEPS;
-    c->bound[0].terms = (2.3 * (double)(K / 32 + 13) + 24) * TSRI_CASE_U;
+    const int64_t sums = K / (tsri_tensor_is_written_blocks(c->in[1].dtype) ? 32 : 16);
+    c->bound[0].terms = (2.3 * (double)(sums + 13) + 24) * TSRI_CASE_U;
     tsri_case_reason(c,
-                     "(2.3 (K/32 + 13) + 24) u sum|gate terms| sum|up terms|, K = %lld: as "
+                     "(2.3 (S + 13) + 24) u sum|gate terms| sum|up terms|, S = %lld: as "
                      "linear's int8, twice",
-                     (long long)K);
+                     (long long)sums);
 }
 
 static void norm(tsri_case *c, int64_t K) {
@@ -86,6 +87,18 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
                     i % 3 == 2 ? TSR_ACT_GELU : TSR_ACT_SILU, i % 2, eight ? " int8" : "");
             if (eight)
                 int8(c, K);
+        }
+}
+
+static void add_large_blocks(tsri_case_list *list, tsr_dtype dtype) {
+    static const int64_t shapes[][3] = {
+        {1, 256, 64}, {3, 512, 33}, {7, 256, 128}, {27, 768, 64}, {52, 256, 65}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int eight = 0; eight < 2; eight++) {
+            tsri_case *c = add(list, shapes[i][0], shapes[i][1], shapes[i][2], dtype, true,
+                               i % 2 ? TSR_ACT_GELU : TSR_ACT_SILU, i % 2, eight ? " int8" : "");
+            if (eight)
+                int8(c, shapes[i][1]);
         }
 }
 
@@ -138,7 +151,8 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
 
 /* A gated layer, for a token and for a prompt. */
 static void add_timed(tsri_case_list *list) {
-    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,     TSR_GGML_Q8_0,
+                                       TSR_GGML_Q4_0, TSR_GGML_Q4_K, TSR_GGML_Q6_K};
     for (int prompt = 0; prompt < 2; prompt++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
             const int64_t T = prompt ? 128 : 1;
@@ -190,5 +204,7 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
     add_narrow(list, TSR_COMPUTE_BF16);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
+    for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)
+        add_large_blocks(list, (tsr_dtype)dtype);
     add_timed(list);
 }

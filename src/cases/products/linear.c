@@ -52,18 +52,25 @@ static tsri_case *add(tsri_case_list *list, shape s, tsr_dtype dtype, bool trans
     return c;
 }
 
+/* So many sums of whole numbers are scaled and added up for one output: a block of 32 has one; types of
+ * 256 have 16 scales, or 8 scales and 8 minima. */
+static int64_t scaled_sums(const tsri_case *c, int64_t K) {
+    return K / (tsri_tensor_is_written_blocks(c->in[1].dtype) ? 32 : 16);
+}
+
 /* By their fill, x has the same integers on all devices, and so the same sums of blocks. What can
- * differ are K / 32 sums, the two scales of a block (a division to within 5 u, a product), bias,
+ * differ are these scaled sums, the two scales of a block (a division to within 5 u, a product), bias,
  * activation and residual. */
 static void int8(tsri_case *c, int64_t K, bool activated) {
     c->attrs.linear.compute = TSR_COMPUTE_INT8;
     c->in[0].fill = TSRI_CASE_STEPS;
     c->in[0].high = 3;
-    bound(c, K / 32 + 9, activated);
-    tsri_case_reason(c,
-                     "1.13 (K/32 + 13) u sum|terms|, K = %lld: exact sums of blocks, one rounding "
-                     "each, the scales of w and x, slope of the activation 1.13%s",
-                     (long long)K, activated ? "; 20 u for the activation itself" : "");
+    bound(c, scaled_sums(c, K) + 9, activated);
+    tsri_case_reason(
+        c,
+        "1.13 (S + 13) u sum|terms|, S = %lld: exact sums of whole numbers, one rounding "
+        "each, the scales of w and x, slope of the activation 1.13%s",
+        (long long)scaled_sums(c, K), activated ? "; 20 u for the activation itself" : "");
 }
 
 /* Products of halves have 10 roundings of 2^-11 (op.h). Numbers below 2^-14 may be flushed to 0 in
@@ -213,6 +220,24 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
     }
 }
 
+/* Blocks of 256: K of 1, 2 and 3 of them; rows of x one, two, three and more, and more than a work-item
+ * takes. */
+static void add_large_blocks(tsri_case_list *list, tsr_dtype dtype) {
+    static const shape shapes[] = {{1, 1, 256, 1},  {1, 1, 512, 65},  {1, 2, 256, 64},
+                                   {1, 3, 768, 70}, {1, 4, 256, 63},  {1, 9, 512, 130},
+                                   {2, 1, 256, 16}, {5, 5, 256, 129}, {1, 50, 256, 64}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int eight = 0; eight < 2; eight++) {
+            const uint32_t activation = i % 5 == 4 ? TSR_ACT_SILU : TSR_ACT_NONE;
+            tsri_case *c = add(list, shapes[i], dtype, true, activation, i % 2, i % 3 == 1,
+                               eight ? " int8" : "");
+            if (eight)
+                int8(c, shapes[i].K, activation != TSR_ACT_NONE);
+            if (i == 5)
+                c->in[0].view = TSRI_CASE_SLICED;
+        }
+}
+
 /* Weights that are trained are plain rows of a state: more rows of x than a work-item takes (264),
  * more inputs than it packs at once (256), a last panel of 1 output, of 17 and of all 64. */
 static void add_states(tsri_case_list *list) {
@@ -227,7 +252,8 @@ static void add_states(tsri_case_list *list) {
 
 /* A projection, for a token and for a prompt. */
 static void add_timed(tsri_case_list *list) {
-    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,     TSR_GGML_Q8_0,
+                                       TSR_GGML_Q4_0, TSR_GGML_Q4_K, TSR_GGML_Q6_K};
     for (int prompt = 0; prompt < 2; prompt++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
             const shape s = {1, prompt ? 128 : 1, 2048, 2048};
@@ -294,5 +320,7 @@ void tsri_cases_linear(tsri_case_list *list) {
     add_narrow(list, TSR_COMPUTE_BF16);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
+    for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)
+        add_large_blocks(list, (tsr_dtype)dtype);
     add_timed(list);
 }

@@ -28,7 +28,8 @@ bool tsri_graph_is_float(const tsr_tensor *tensor) {
 
 bool tsri_graph_is_blocks(const tsr_tensor *tensor) {
     return tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype) && tensor->rank == 2 &&
-           !tensor->dim[1].symbols && tensor->dim[1].factor % 32 == 0;
+           !tensor->dim[1].symbols &&
+           tensor->dim[1].factor % tsri_tensor_dtype_info((tsr_dtype)tensor->dtype)->block == 0;
 }
 
 tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const tsr_tensor *x,
@@ -40,12 +41,13 @@ tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const ts
         return tsri_graph_refuse(op, "the weight", w, wanted[trans]);
     if (blocks && (!trans || !tsri_graph_is_blocks(w)))
         return tsri_graph_refuse(op, "the weight", w,
-                                 "blocks along K, as [outputs, K], K a multiple of 32");
+                                 "blocks along K, as [outputs, K], K a multiple of their size");
     if (compute > TSR_COMPUTE_BF16)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: compute %u is not known to this version", op,
                               compute);
     if (compute == TSR_COMPUTE_INT8 && !blocks)
-        return tsri_graph_refuse(op, "the weight of int8 products", w, "q8_0 or q4_0 blocks");
+        return tsri_graph_refuse(op, "the weight of int8 products", w,
+                                 "blocks: q8_0, q4_0, q4_K, q5_K or q6_K");
     *n = w->dim[trans ? 0 : 1];
     return TSR_OK;
 }

@@ -103,16 +103,24 @@ static tsri_value head_norm(builder *b, tsri_value x, int32_t layer, tsri_model_
     return tsri_graph_op1(b->graph, TSR_OP_RMS_NORM, &attrs, in, 2);
 }
 
-/* Queries and keys from the matrix product, with norms if the model has them. */
-static void queries_and_keys(builder *b, int32_t layer, tsri_value qkv, tsri_value *q,
-                             tsri_value *k) {
-    const int64_t H = b->stack->heads, G = b->stack->kv_heads, D = b->stack->head_size;
-    *q = heads_of(b, qkv, 0, H, D);
-    *k = heads_of(b, qkv, H * D, G, D);
-    if (b->stack->qk_norm) {
+/* Queries, keys and values, which the roles from QKV on have as one matrix, or as several; queries and
+ * keys with norms if the model has them. */
+static void queries_keys_and_values(builder *b, int32_t layer, tsri_value out[3]) {
+    const tsri_model_stack *stack = b->stack;
+    const int64_t heads[] = {stack->heads, stack->kv_heads, stack->kv_heads},
+                  sizes[] = {stack->head_size, stack->head_size, stack->value_size};
+    tsri_model_stage(b, layer, "qkv");
+    for (int i = 0, run = 0; i < 3; run++) {
+        const uint32_t id = layer_weight(b, layer, (tsri_model_role)(TSRI_ROLE_QKV + 2 * run));
+        const tsri_value y = tsri_model_linear(b, b->y, id, TSR_ACT_NONE, TSRI_GRAPH_NONE);
+        const int64_t rows = tsri_model_weight_at(b->weights, id)->dims[0];
+        for (int64_t column = 0; column < rows; column += heads[i] * sizes[i], i++)
+            out[i] = heads_of(b, y, column, heads[i], sizes[i]);
+    }
+    if (stack->qk_norm) {
         tsri_model_stage(b, layer, "qk_norm");
-        *q = head_norm(b, *q, layer, TSRI_ROLE_Q_NORM);
-        *k = head_norm(b, *k, layer, TSRI_ROLE_K_NORM);
+        out[0] = head_norm(b, out[0], layer, TSRI_ROLE_Q_NORM);
+        out[1] = head_norm(b, out[1], layer, TSRI_ROLE_K_NORM);
     }
 }
 
@@ -180,17 +188,14 @@ static tsri_value attend(builder *b, const tsr_attention_attrs *attrs, const tsr
 static tsri_value attention(builder *b, int32_t layer) {
     static const uint32_t by_key[] = {0, 2, 1, 3};
     const tsri_model_stack *stack = b->stack;
-    const int64_t H = stack->heads, G = stack->kv_heads, D = stack->head_size;
     const bool keeps = stack->side == TSRI_SIDE_DECODER;
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
                                        .causal = stack->causal,
                                        .window = (uint32_t)tsri_model_layer_window(stack, layer),
                                        .scale = stack->attention_scale};
-    tsri_model_stage(b, layer, "qkv");
-    const tsri_value qkv = tsri_model_linear(b, b->y, layer_weight(b, layer, TSRI_ROLE_QKV),
-                                             TSR_ACT_NONE, TSRI_GRAPH_NONE);
-    tsri_value q, k, v = heads_of(b, qkv, (H + G) * D, G, stack->value_size);
-    queries_and_keys(b, layer, qkv, &q, &k);
+    tsri_value own[3];
+    queries_keys_and_values(b, layer, own);
+    tsri_value q = own[0], k = own[1], v = own[2];
     if (b->shape->learning)
         return tsri_model_own_attention(b, layer, q, k, v, b->relative);
     if (keeps) {

@@ -110,8 +110,8 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
         status = tsri_model_generation_read(folder, ours ? json : NULL, model->config_name,
                                             &model->spec, &model->generation);
     else if (status == TSR_OK)
-        model->generation = (tsri_model_generation){
-            .bos = model->spec.bos, .decoder_start = model->spec.decoder_start};
+        model->generation = (tsri_model_generation){.bos = model->spec.bos,
+                                                    .decoder_start = model->spec.decoder_start};
     json_decref(json);
     return status;
 }
@@ -261,7 +261,11 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
     if (status == TSR_OK)
         status = read_config(model, folder);
     const tsri_model_keeping keeping = {
-        .dtype = options->dtype, .compute = options->compute, .stored_blocks = model->quantized};
+        .dtype = options->dtype,
+        .compute = options->compute,
+        .stored_blocks =
+            model->quantized || (model->archive && model->archive->format == TSRI_IO_GGUF &&
+                                 !options->n_lora)}; /* adapters are added to numbers */
     if (status == TSR_OK)
         status = tsri_model_weights_create(model->archive, model->arch, &model->spec,
                                            model->config_name, &keeping, &model->weights);

@@ -3,6 +3,7 @@
 #include "model/load/product.h"
 
 #include "base/error.h"
+#include "tensor/dtype.h"
 #include "tensor/quantize.h"
 #include "tensor/shape.h"
 
@@ -70,7 +71,30 @@ static tsr_status gain_of(tsri_run_context *run, size_t i, const tsri_model_weig
     return TSR_OK;
 }
 
+/* Makes f32 of the blocks of a type for which a device has no products of its own: it would form them by
+ * the kernel that serves every device. */
+static tsr_status widen(tsri_model_weights *weights, tsri_run_context *run, tsr_dtype dtype) {
+    const tsri_model_weight *matrix = NULL;
+    for (uint32_t id = 0; id < weights->count && !matrix; id++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
+        matrix = weight && weight->dtype == dtype ? weight : NULL;
+    }
+    bool slow = false;
+    for (size_t i = 0; matrix && i < tsri_run_device_count(run); i++) {
+        int32_t gain = 0;
+        TRY(gain_of(run, i, matrix, TSR_COMPUTE_INT8, &gain));
+        slow |= gain < 0;
+    }
+    for (uint32_t id = 0; slow && id < weights->count; id++)
+        if (weights->items[id].dtype == dtype)
+            weights->items[id].dtype = TSR_F32;
+    return TSR_OK;
+}
+
 tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_context *run) {
+    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
+        if (!tsri_tensor_is_written_blocks((tsr_dtype)dtype))
+            TRY(widen(weights, run, (tsr_dtype)dtype));
     const tsri_model_weight *blocks = find_matrix(weights, is_blocks),
                             *bf16 = find_matrix(weights, is_bf16);
     tsri_model_keeping *keeping = &weights->keeping;

@@ -18,7 +18,8 @@ typedef struct tsri_model_product {
 void tsri_model_product_make(int64_t rows, int64_t outputs, int64_t inputs, tsr_dtype dtype,
                              tsr_compute compute, tsri_model_product *out);
 
-/* Where the model was opened with TSR_MODEL_COMPUTE_AUTO: notes whether a device forms int8
+/* Settles what depends on the devices: blocks of types that one of them has no products for, other than
+ * the kernel for all devices, become f32. Where the model was opened with TSR_MODEL_COMPUTE_AUTO: notes whether a device forms int8
  * products more slowly than those of floats, by the scores of its kernel variants for prompts. */
 tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_context *run);
 

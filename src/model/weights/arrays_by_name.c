@@ -191,17 +191,34 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
         return TSR_F32;
     if (wanted != TSR_DTYPE_NONE && (!blocks || whole))
         return wanted;
+    bool blank = false;
     tsr_dtype dtype = TSR_DTYPE_NONE;
     for (int i = 0; i < weight->n_parts; i++) {
-        if (!weight->parts[i].array)
+        tsr_dtype stored = weight->parts[i].array ? weight->parts[i].array->dtype : TSR_DTYPE_NONE;
+        if (stored ==
+            TSR_DTYPE_NONE) { /* rows of one number, which can't be turned into all types */
+            blank = true;
             continue;
-        tsr_dtype stored = weight->parts[i].array->dtype;
+        }
         if (stored != TSR_F16 && stored != TSR_BF16 &&
             !(finder->weights->keeping.stored_blocks && tsri_tensor_is_kept_blocks(stored)))
             stored = TSR_F32;
         dtype = dtype == TSR_DTYPE_NONE || dtype == stored ? stored : TSR_F32;
     }
-    return dtype;
+    const bool stays =
+        !tsri_tensor_is_kept_blocks(dtype) || (!is_of_numbers(finder->weights->spec, id) &&
+                                               (!blank || tsri_tensor_is_written_blocks(dtype)));
+    return stays ? dtype : TSR_F32;
+}
+
+bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_weight *weight) {
+    const tsri_model_keeping *keeping = &finder->weights->keeping;
+    bool blocks = keeping->stored_blocks && keeping->dtype == TSR_DTYPE_NONE &&
+                  weight->dtype == TSR_F32 && weight->n_parts > 1;
+    for (int i = 0; i < weight->n_parts; i++)
+        blocks = blocks && weight->parts[i].array &&
+                 tsri_tensor_is_kept_blocks(weight->parts[i].array->dtype);
+    return blocks;
 }
 
 /* Lists an array that a weight would be made from; once, even if several weights or parts of one

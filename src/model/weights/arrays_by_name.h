@@ -34,6 +34,9 @@ void tsri_model_find_by(tsri_model_finder *finder, const tsri_model_names *names
 const tsri_io_array *tsri_model_find_array(const tsri_model_finder *finder, const char *pattern,
                                            int32_t layer, const char *suffix);
 
+/* Whether all parts of a weight are blocks that could stay as they are, if they were of one type. */
+bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_weight *weight);
+
 /* The array of exactly this name, or of the name that old checkpoints have for it; NULL: none. */
 const tsri_io_array *tsri_model_find_stored(const tsri_io_archive *archive, const char *name);
 

@@ -15,7 +15,7 @@
 static bool is_finite(tsr_dtype dtype, const void *data, size_t n, size_t *at) {
     if (tsri_tensor_is_kept_blocks(dtype)) {
         const bool finite = tsri_tensor_scales_finite(dtype, data, n, at);
-        *at *= 32;
+        *at *= (size_t)tsri_tensor_dtype_info(dtype)->block;
         return finite;
     }
     const uint32_t *wide = data;

@@ -56,6 +56,25 @@ static tsr_status define_layer_norm(const place *p, tsri_model_role role, const 
                        p->finder->weights->spec->width);
 }
 
+/* Defines queries, keys and values that are blocks of several types: a matrix for each run of one type. */
+static tsr_status define_apart(const place *p, const tsri_model_source sources[3]) {
+    tsri_model_weight *items = p->finder->weights->items;
+    const tsri_model_weight whole = items[id_of(p, TSRI_ROLE_QKV)];
+    static const char *const titles[] = {"qkv", "qkv_second", "qkv_third"};
+    int first = 0;
+    for (int run = 0; first < 3; run++) {
+        const tsri_model_role role = (tsri_model_role)(TSRI_ROLE_QKV + 2 * run);
+        int end = first + 1;
+        while (end < 3 && whole.parts[end].array->dtype == whole.parts[first].array->dtype)
+            end++;
+        items[id_of(p, role)] = items[id_of(p, role) + 1] = (tsri_model_weight){0};
+        TRY(define(p, role, titles[run], sources + first, end - first,
+                   p->finder->weights->spec->width, p->stack->qkv_bias));
+        first = end;
+    }
+    return TSR_OK;
+}
+
 static tsr_status define_qkv(const place *p) {
     const tsri_model_stack *stack = p->stack;
     const tsri_model_names *names = p->finder->names;
@@ -79,6 +98,9 @@ static tsr_status define_qkv(const place *p) {
     const int n = names->fused == TSRI_FUSED_QKV ? 1 : 3;
     TRY(define(p, TSRI_ROLE_QKV, "qkv", sources, n, p->finder->weights->spec->width,
                stack->qkv_bias));
+    if (names->fused == TSRI_FUSED_NO &&
+        tsri_model_find_mixed(p->finder, &p->finder->weights->items[id_of(p, TSRI_ROLE_QKV)]))
+        TRY(define_apart(p, apart));
     if (!stack->qk_norm)
         return TSR_OK;
     const tsri_model_source q_norm = {.pattern = names->q_norm, .rows = D},

@@ -53,6 +53,10 @@ typedef enum tsri_model_role {
     TSRI_ROLE_NORM1_BIAS,
     TSRI_ROLE_QKV, /* queries, keys and values as one matrix */
     TSRI_ROLE_QKV_BIAS,
+    TSRI_ROLE_QKV_SECOND, /* where they are blocks of several types: those after the first type's, */
+    TSRI_ROLE_QKV_SECOND_BIAS,
+    TSRI_ROLE_QKV_THIRD, /* and after the second's */
+    TSRI_ROLE_QKV_THIRD_BIAS,
     TSRI_ROLE_Q_NORM,
     TSRI_ROLE_K_NORM,
     TSRI_ROLE_OUT,
@@ -119,7 +123,7 @@ typedef struct tsri_model_keeping {
      * floats, so all are of f32; NULL: there is none, or no device was asked yet */
     const char *slow_int8;
     bool fast_bf16; /* with AUTO: every device forms products of bf16 faster than those of f32 */
-    bool stored_blocks; /* with NONE, q8_0 and q4_0 stay as they are */
+    bool stored_blocks; /* with NONE, blocks of types that can be kept stay as they are */
 } tsri_model_keeping;
 
 typedef struct tsri_model_weights {

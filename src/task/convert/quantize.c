@@ -185,7 +185,7 @@ tsr_status tsr_quantize(const char *name, const char *folder, const tsr_quantize
     if (!folder)
         return tsri_base_fail(TSR_E_ARGUMENT, "tsr_quantize: no folder was given");
     const tsr_dtype dtype = known.dtype ? (tsr_dtype)known.dtype : TSR_GGML_Q8_0;
-    if (!tsri_tensor_is_kept_blocks(dtype))
+    if (!tsri_tensor_is_written_blocks(dtype))
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "matrices are quantised as q8 or q4; dtype %u is "
                               "neither",

@@ -18,7 +18,7 @@ DEVICE = "pocl"
 # device_planted.py breaks.
 NO_ROWS = re.compile(r"^(peak|probe|chain)/")
 # Kernels after which another one runs.
-STAGE = re.compile(r"(/scores|_queries|/beta|/gates|/quantise_rows|/norm_rows|/vnni_rows|/bf16_rows|^cached_bf16/rows|/each_part)\.cl$")
+STAGE = re.compile(r"(/scores|_queries|/beta|/gates|/quantise_rows|/norm_rows|/vnni_rows|/wide_rows|/bf16_rows|^cached_bf16/rows|/each_part)\.cl$")
 # A variant that runs only CLBlast's kernels.
 FOREIGN = "matmul/clblast"
 FEW = ("linear", "attention", "embed", "rms_norm", "softmax", "kv_append")

@@ -33,7 +33,9 @@ void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
         [TSR_I32] = "TSR_DTYPE_I32",        [TSR_I64] = "TSR_DTYPE_I64",
         [TSR_I16] = "TSR_DTYPE_I16",        [TSR_I8] = "TSR_DTYPE_I8",
         [TSR_U8] = "TSR_DTYPE_U8",          [TSR_BOOL] = "TSR_DTYPE_BOOL",
-        [TSR_GGML_Q4_0] = "TSR_DTYPE_Q4_0", [TSR_GGML_Q8_0] = "TSR_DTYPE_Q8_0"};
+        [TSR_GGML_Q4_0] = "TSR_DTYPE_Q4_0", [TSR_GGML_Q8_0] = "TSR_DTYPE_Q8_0",
+        [TSR_GGML_Q4_K] = "TSR_DTYPE_Q4_K", [TSR_GGML_Q5_K] = "TSR_DTYPE_Q5_K",
+        [TSR_GGML_Q6_K] = "TSR_DTYPE_Q6_K"};
     char constant[64];
     const char *value = tensor->dtype < sizeof names / sizeof *names ? names[tensor->dtype] : NULL;
     snprintf(constant, sizeof constant, "%s_DTYPE", name);

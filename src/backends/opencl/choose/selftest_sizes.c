@@ -1,6 +1,7 @@
 /* backends/opencl/choose/selftest_sizes.c - chooses the sizes of a kernel's trials. */
 #include "backends/opencl/choose/selftest.h"
 #include "base/error.h"
+#include "tensor/dtype.h"
 #include "tensor/operands.h"
 #include "tensor/quantize.h"
 #include "tensor/shape.h"
@@ -136,6 +137,12 @@ void tsri_opencl_trial_reach(const tsr_op *op, int64_t most[TSRI_OPENCL_AXES]) {
     }
 }
 
+/* So many elements or fewer, in whole blocks, of which there is at least one. */
+static int64_t whole_blocks(tsr_dtype dtype, int64_t n) {
+    const int64_t block = tsri_tensor_dtype_info(dtype)->block;
+    return n < block ? block : n / block * block;
+}
+
 /* Replaces constant sizes that are larger by `small`, in all operands that have the dimension.
  * dtypes that are stored in blocks keep whole blocks. */
 static void shrink(tsri_opencl_trial *t, const char *word, int64_t small) {
@@ -145,7 +152,7 @@ static void shrink(tsri_opencl_trial *t, const char *word, int64_t small) {
         const int at = tsri_tensor_axis(&t->operation.op, i, word);
         if (small != own && at >= 0 && at == (int)x->rank - 1 &&
             tsri_tensor_is_kept_blocks((tsr_dtype)x->dtype))
-            small = small / 32 * 32;
+            small = whole_blocks((tsr_dtype)x->dtype, small);
     }
     for (uint32_t i = 0; i < n; i++) {
         const int at = tsri_tensor_axis(&t->operation.op, i, word);

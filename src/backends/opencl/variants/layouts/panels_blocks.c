@@ -1,6 +1,8 @@
-/* backends/opencl/variants/layouts/panels_blocks.c - the layouts of q8_0 and q4_0 weights: panels of 64
- * outputs for CPUs, of 32 for GPUs, by blocks of 32 inputs. */
+/* backends/opencl/variants/layouts/panels_blocks.c - the layouts of weights in blocks: panels of 64
+ * outputs for CPUs, of 32 for GPUs, by blocks of 32 inputs (q8_0, q4_0) or 256 (CPUs alone). */
 #include "backends/opencl/variants/layouts/layouts.h"
+#include "tensor/dtype.h"
+#include "tensor/quantize.h"
 
 #include <string.h>
 
@@ -26,14 +28,11 @@ static size_t plain_block(uint32_t dtype) {
     return (size_t)SCALE + (is_eight(dtype) ? 32 : NIBBLES);
 }
 
-/* The bytes of one block of all outputs of a panel. */
-static size_t panel_block(const form *f, uint32_t dtype) {
-    return (size_t)f->lanes * plain_block(dtype);
-}
-
+/* A panel has the bytes of its outputs' blocks, in another order. */
 static uint64_t bytes_of(const form *f, int64_t rows, int64_t columns, uint32_t dtype) {
-    return (uint64_t)((rows + f->lanes - 1) / f->lanes) * (uint64_t)(columns / 32) *
-           panel_block(f, dtype);
+    const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)dtype);
+    return (uint64_t)((rows + f->lanes - 1) / f->lanes * f->lanes) *
+           (uint64_t)(columns / type->block) * (uint64_t)type->bytes;
 }
 
 /* Moves one block of `rows` outputs. Four bytes of a plain block are four inputs, which are side by
@@ -79,30 +78,93 @@ static inline void move_rows(const form *f, bool eight, int64_t columns, int64_t
         }
 }
 
+/* --- blocks of 256 --- */
+
+/* So many bytes of a block, from `first` on, in units that lie side by side in the panel: [bytes] become
+ * [bytes / unit][lanes][unit]. */
+typedef struct plane {
+    int first, bytes, unit;
+} plane;
+
+enum { PLANES = 3 };
+static const struct {
+    tsr_dtype dtype;
+    plane planes[PLANES]; /* in the order of the panel; together the whole block */
+} large_types[] = {
+    {TSR_GGML_Q4_K, {{16, 128, 4}, {4, 12, 1}, {0, 4, 2}}}, /* nibbles, scales, d and dmin */
+    {TSR_GGML_Q5_K, {{16, 160, 4}, {4, 12, 1}, {0, 4, 2}}}, /* fifth bits and nibbles, likewise */
+    {TSR_GGML_Q6_K, {{0, 192, 4}, {192, 16, 1}, {208, 2, 2}}}, /* nibbles and pairs, scales, d */
+};
+
+static inline void move_plane(int64_t lanes, int64_t rows, size_t row_bytes, int bytes, size_t unit,
+                              bool back, unsigned char *plain, unsigned char *panel) {
+    for (size_t i = 0; i < (size_t)bytes; i += unit)
+        for (int64_t row = 0; row < rows; row++) {
+            unsigned char *stored = plain + (size_t)row * row_bytes + i;
+            unsigned char *packed = panel + i * (size_t)lanes + (size_t)row * unit;
+            memcpy(back ? stored : packed, back ? packed : stored, unit);
+        }
+}
+
+static void move_large_block(const form *f, const plane *planes, int64_t rows, size_t row_bytes,
+                             bool back, unsigned char *plain, unsigned char *panel) {
+    for (const plane *p = planes; p < planes + PLANES; p++) {
+        unsigned char *at = plain + p->first;
+        if (p->unit == 4)
+            move_plane(f->lanes, rows, row_bytes, p->bytes, 4, back, at, panel);
+        else if (p->unit == 2)
+            move_plane(f->lanes, rows, row_bytes, p->bytes, 2, back, at, panel);
+        else
+            move_plane(f->lanes, rows, row_bytes, p->bytes, 1, back, at, panel);
+        panel += (size_t)(p->bytes * f->lanes);
+    }
+}
+
+static void move_large_rows(const form *f, uint32_t dtype, int64_t columns, int64_t count,
+                            bool back, unsigned char *plain, unsigned char *panels) {
+    const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)dtype);
+    const size_t row_bytes = (size_t)(columns / type->block * type->bytes);
+    size_t t = 0;
+    while (large_types[t].dtype != (tsr_dtype)dtype)
+        t++;
+    for (int64_t row = 0; row < count; row += f->lanes)
+        for (int64_t b = 0; b < columns / type->block; b++) {
+            move_large_block(f, large_types[t].planes,
+                             count - row < f->lanes ? count - row : f->lanes, row_bytes, back,
+                             plain + (size_t)row * row_bytes + (size_t)(b * type->bytes), panels);
+            panels += (size_t)(f->lanes * type->bytes);
+        }
+}
+
 /* The functions of a layout, for the form. The dtype is told apart outside of the loops, which the
  * compiler then makes for numbers of words and lanes that it knows. */
-#define FUNCTIONS(f)                                                                          \
-    static uint64_t f##_bytes(int64_t rows, int64_t columns, uint32_t dtype) {                \
-        return bytes_of(&f, rows, columns, dtype);                                            \
-    }                                                                                         \
-    static void f##_span(int64_t rows, int64_t columns, uint32_t dtype, int64_t first,        \
-                         int64_t count, uint64_t *offset, uint64_t *bytes) {                  \
-        (void)rows;                                                                           \
-        *offset = bytes_of(&f, first, columns, dtype);                                        \
-        *bytes = bytes_of(&f, count, columns, dtype);                                         \
-    }                                                                                         \
-    static void f##_store(int64_t columns, uint32_t dtype, int64_t count, const void *plain,  \
-                          void *out) {                                                        \
-        if (count % f.lanes) /* the scales beyond the last output are 0 */                    \
-            memset(out, 0, bytes_of(&f, count, columns, dtype));                              \
-        if (is_eight(dtype))                                                                  \
-            move_rows(&f, true, columns, count, false, (unsigned char *)plain, out);          \
-        else                                                                                  \
-            move_rows(&f, false, columns, count, false, (unsigned char *)plain, out);         \
-    }                                                                                         \
-    static void f##_load(int64_t columns, uint32_t dtype, int64_t count, const void *stored,  \
-                         void *plain) {                                                       \
-        move_rows(&f, is_eight(dtype), columns, count, true, plain, (unsigned char *)stored); \
+#define FUNCTIONS(f)                                                                              \
+    static uint64_t f##_bytes(int64_t rows, int64_t columns, uint32_t dtype) {                    \
+        return bytes_of(&f, rows, columns, dtype);                                                \
+    }                                                                                             \
+    static void f##_span(int64_t rows, int64_t columns, uint32_t dtype, int64_t first,            \
+                         int64_t count, uint64_t *offset, uint64_t *bytes) {                      \
+        (void)rows;                                                                               \
+        *offset = bytes_of(&f, first, columns, dtype);                                            \
+        *bytes = bytes_of(&f, count, columns, dtype);                                             \
+    }                                                                                             \
+    static void f##_store(int64_t columns, uint32_t dtype, int64_t count, const void *plain,      \
+                          void *out) {                                                            \
+        if (count % f.lanes) /* the scales beyond the last output are 0 */                        \
+            memset(out, 0, bytes_of(&f, count, columns, dtype));                                  \
+        if (!tsri_tensor_is_written_blocks((tsr_dtype)dtype))                                     \
+            move_large_rows(&f, dtype, columns, count, false, (unsigned char *)plain, out);       \
+        else if (is_eight(dtype))                                                                 \
+            move_rows(&f, true, columns, count, false, (unsigned char *)plain, out);              \
+        else                                                                                      \
+            move_rows(&f, false, columns, count, false, (unsigned char *)plain, out);             \
+    }                                                                                             \
+    static void f##_load(int64_t columns, uint32_t dtype, int64_t count, const void *stored,      \
+                         void *plain) {                                                           \
+        if (!tsri_tensor_is_written_blocks((tsr_dtype)dtype))                                     \
+            move_large_rows(&f, dtype, columns, count, true, plain, (unsigned char *)stored);     \
+        else                                                                                      \
+            move_rows(&f, is_eight(dtype), columns, count, true, plain, (unsigned char *)stored); \
     }
 FUNCTIONS(for_cpus)
 FUNCTIONS(for_gpus)

@@ -27,6 +27,9 @@ static bool fits_panels(const tsri_opencl_variant *variant, const tsri_opencl_fa
     if (blocks != (variant->layout == &tsri_opencl_layout_panels64_blocks))
         return tsri_opencl_refuse(why, blocks ? "reads panels of numbers; these are of blocks"
                                               : "reads panels of blocks; these are of numbers");
+    if (blocks && !tsri_tensor_is_written_blocks((tsr_dtype)op->in[TABLE]->dtype) &&
+        !facts->vector16)
+        return tsri_opencl_refuse(why, "the device's compiler does not cope with float16");
     return fits_plain(variant, facts, op, why);
 }
 
@@ -39,8 +42,8 @@ static bool fits_pairs(const tsri_opencl_variant *variant, const tsri_opencl_fac
 
 static bool fits_panels32(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                           const tsr_op *op, const char **why) {
-    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[TABLE]->dtype))
-        return tsri_opencl_refuse(why, "reads panels of blocks; these are of numbers");
+    if (!tsri_tensor_is_written_blocks((tsr_dtype)op->in[TABLE]->dtype))
+        return tsri_opencl_refuse(why, "made for a table of q8_0 or q4_0 blocks");
     if (op->in[TABLE]->offset != 0)
         return tsri_opencl_refuse(why, "the table is part of another weight");
     return fits_plain(variant, facts, op, why);

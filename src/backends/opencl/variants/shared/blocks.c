@@ -1,5 +1,5 @@
 /* backends/opencl/variants/shared/blocks.c - linear and glu_linear on CPUs, for weights that are panels
- * of q8_0 or q4_0 blocks. */
+ * of blocks. */
 #include "backends/opencl/variants/shared/blocks.h"
 #include "backends/opencl/variants/shared/weighted.h"
 #include "tensor/quantize.h"
@@ -21,16 +21,21 @@ static tsr_dim quantised_bytes(const tsr_op *op) {
     return bytes;
 }
 
+/* A weight of blocks that can lie in panels; their size is checked with the op. */
+static bool fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, const char **why) {
+    if (!tsri_opencl_fits_tiles(facts, op, why) || !tsri_opencl_fits_weighted(op, why))
+        return false;
+    if (tsri_opencl_weight_depth(op) < 32)
+        return tsri_opencl_refuse(why, "needs at least one block of inputs");
+    return tsri_opencl_fits_halves(op, why);
+}
+
 bool tsri_opencl_fits_blocks(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                              const tsr_op *op, const char **why) {
     (void)variant;
-    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
+    if (!tsri_tensor_is_written_blocks((tsr_dtype)op->in[W]->dtype))
         return tsri_opencl_refuse(why, "made for weights of q8_0 or q4_0 blocks");
-    if (!tsri_opencl_fits_tiles(facts, op, why) || !tsri_opencl_fits_weighted(op, why))
-        return false;
-    if (tsri_opencl_weight_depth(op) < 32 || tsri_opencl_weight_depth(op) % 32)
-        return tsri_opencl_refuse(why, "needs whole blocks of 32 inputs");
-    return tsri_opencl_fits_halves(op, why);
+    return fits_panels(facts, op, why);
 }
 
 bool tsri_opencl_fits_blocks_one(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -103,3 +108,60 @@ static void bind_rows(const tsri_opencl_variant *variant, const tsr_op *op,
 
 const tsri_opencl_stage tsri_opencl_stage_vnni_rows = {
     .name = "vnni_rows", .file = "weighted/vnni_rows.cl", .define = define_rows, .bind = bind_rows};
+
+/* --- blocks of 256 inputs --- */
+
+/* The bytes of all rows of x in the form of weighted/wide.clh. */
+static tsr_dim wide_bytes(const tsr_op *op) {
+    const int part = op->in[W]->dtype == TSR_GGML_Q6_K ? 16 : 32; /* inputs that share a scale */
+    tsr_dim bytes = tsri_tensor_rows(op->in[X]);
+    bytes.factor *= tsri_opencl_weight_depth(op) / part * (part + 16);
+    return bytes;
+}
+
+bool tsri_opencl_fits_wide(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why) {
+    const tsr_dtype dtype = (tsr_dtype)op->in[W]->dtype;
+    (void)variant;
+    if (!tsri_tensor_is_kept_blocks(dtype) || tsri_tensor_is_written_blocks(dtype))
+        return tsri_opencl_refuse(why, "made for weights of q4_K, q5_K or q6_K blocks");
+    return fits_panels(facts, op, why);
+}
+
+bool tsri_opencl_fits_wide_one(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_few_rows(op, 1, why) && tsri_opencl_fits_wide(variant, facts, op, why);
+}
+
+bool tsri_opencl_fits_wide_vnni(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                const tsr_op *op, const char **why) {
+    if (!tsri_opencl_fits_wide(variant, facts, op, why))
+        return false;
+    return is_int8(op) ||
+           tsri_opencl_refuse(why, "made for int8 products; this op computes in f32");
+}
+
+void tsri_opencl_define_wide(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_defines *defines) {
+    tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_int(defines, "VNNI", variant->before != NULL);
+    if (!variant->before)
+        tsri_opencl_define_int(defines, "INT8", is_int8(op));
+}
+
+void tsri_opencl_bind_wide_vnni(const tsri_opencl_variant *variant, const tsr_op *op,
+                                tsri_opencl_launch *launch) {
+    tsri_opencl_bind_blocks(variant, op, launch);
+    tsri_opencl_arg_scratch(launch, "scratch", wide_bytes(op));
+}
+
+static void bind_wide_rows(const tsri_opencl_variant *variant, const tsr_op *op,
+                           tsri_opencl_launch *launch) {
+    (void)variant;
+    tsri_opencl_bind_stage_rows(op, launch, wide_bytes(op), 1);
+}
+
+const tsri_opencl_stage tsri_opencl_stage_wide_rows = {.name = "wide_rows",
+                                                       .file = "weighted/wide_rows.cl",
+                                                       .define = define_rows,
+                                                       .bind = bind_wide_rows};

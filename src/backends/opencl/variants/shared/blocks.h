@@ -1,6 +1,7 @@
 /* backends/opencl/variants/shared/blocks.h - variants of linear and glu_linear for CPUs whose weights
- * are q8_0 or q4_0 blocks in panels: portable ones (blocks), and those with AVX512-VNNI for int8
- * products (vnni). Best first, for variants/<kind>/<op>.c. */
+ * are blocks in panels. Those of 32 inputs, q8_0 and q4_0: portable ones (blocks), and those with
+ * AVX512-VNNI for int8 products (vnni). Those of 256, q4_K, q5_K and q6_K: wide and wide_vnni. Best first,
+ * for variants/<kind>/<op>.c. */
 #ifndef TSRI_OPENCL_VARIANTS_SHARED_BLOCKS_H
 #define TSRI_OPENCL_VARIANTS_SHARED_BLOCKS_H
 
@@ -28,8 +29,18 @@ void tsri_opencl_bind_vnni(const tsri_opencl_variant *variant, const tsr_op *op,
                            tsri_opencl_launch *launch);
 void tsri_opencl_bind_vnni_one(const tsri_opencl_variant *variant, const tsr_op *op,
                                tsri_opencl_launch *launch);
-/* Quantises the rows of x into scratch. */
-extern const tsri_opencl_stage tsri_opencl_stage_vnni_rows;
+bool tsri_opencl_fits_wide(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why);
+bool tsri_opencl_fits_wide_one(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why);
+bool tsri_opencl_fits_wide_vnni(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                const tsr_op *op, const char **why);
+void tsri_opencl_define_wide(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_defines *defines);
+void tsri_opencl_bind_wide_vnni(const tsri_opencl_variant *variant, const tsr_op *op,
+                                tsri_opencl_launch *launch);
+/* Quantise the rows of x into scratch. */
+extern const tsri_opencl_stage tsri_opencl_stage_vnni_rows, tsri_opencl_stage_wide_rows;
 
 #define TSRI_OPENCL_BLOCKS_VARIANT(name_, op_, file_, score_, kind)                \
     .name = name_, .op = op_, .file = file_, .score = score_, .weight_operand = 1, \
@@ -50,6 +61,18 @@ extern const tsri_opencl_stage tsri_opencl_stage_vnni_rows;
          .tunables = {{"MR", 24, 3, 48}},                                                    \
          .define = tsri_opencl_define_vnni,                                                  \
          .bind = tsri_opencl_bind_vnni},                                                     \
+        {TSRI_OPENCL_BLOCKS_VARIANT("wide_vnni", op_, folder "/wide.cl", 91, wide_vnni),     \
+         .probe = TSRI_OPENCL_PROBE_VNNI,                                                    \
+         .before = &tsri_opencl_stage_wide_rows,                                             \
+         .tunables = {{"MR", 24, 3, 48}},                                                    \
+         .define = tsri_opencl_define_wide,                                                  \
+         .bind = tsri_opencl_bind_wide_vnni},                                                \
+        {TSRI_OPENCL_BLOCKS_VARIANT("wide_one", op_, folder "/wide.cl", 75, wide_one),       \
+         .tunables = {{"MR", 1, 1, 1}}, .define = tsri_opencl_define_wide,                   \
+         .bind = tsri_opencl_bind_blocks},                                                   \
+        {TSRI_OPENCL_BLOCKS_VARIANT("wide", op_, folder "/wide.cl", 70, wide),               \
+         .tunables = {{"MR", 3, 1, 6}}, .define = tsri_opencl_define_wide,                   \
+         .bind = tsri_opencl_bind_blocks},                                                   \
         {TSRI_OPENCL_BLOCKS_VARIANT("blocks_one", op_, folder "/blocks.cl", 75, blocks_one), \
          .tunables = {{"MR", 1, 1, 1}}, .define = tsri_opencl_define_blocks,                 \
          .bind = tsri_opencl_bind_blocks},                                                   \

@@ -36,7 +36,7 @@ bool tsri_opencl_fits_vector(const tsr_tensor *tensor,
                              const char **why); /* a packed float array; true if missing */
 bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts,
                               const char **why); /* vectors of 16 floats */
-/* A weight: as fits_vector, or a matrix of q8_0 or q4_0 blocks, for variants that read both. */
+/* A weight: as fits_vector, or a matrix of blocks, for variants that read both. */
 bool tsri_opencl_fits_weight(const tsr_tensor *tensor, const char **why);
 bool tsri_opencl_refuse(const char **why, const char *sentence); /* sets *why; false */
 

@@ -12,7 +12,7 @@ enum { SKINNY = 8 }; /* rows of x for each work-group of a skinny variant: decod
 static bool fits_products(const tsr_op *op, const char **why) {
     if (tsri_opencl_weighted_attrs(op)->compute != TSR_COMPUTE_INT8)
         return tsri_opencl_refuse(why, "its products are of int8; this op asks for floats");
-    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
+    if (!tsri_tensor_is_written_blocks((tsr_dtype)op->in[W]->dtype))
         return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
     return true;
 }

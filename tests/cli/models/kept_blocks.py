@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""GGUF files with blocks of 256 numbers, as Q4_K_M has them: they are kept as they are, matrices of several types side by side. With f32 products the
+bytes are those of the same numbers kept as f32; int8 products are near them."""
+
+import json
+import math
+import random
+import struct
+
+from support.command import DEVICE, equal, has_device, main, read_safetensors, run
+
+IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12", "--ids", "7")
+C, F, V, HEADS, KV = 256, 512, 70, 4, 2
+# ggml's number of a type, bytes of a block, where its halves lie, and their values
+TYPES = {"q4_K": (12, 144, (0, 2), (1.2e-4, 9e-4)), "q5_K": (13, 176, (0, 2), (6e-5, 9e-4)), "q6_K": (14, 210, (208,), (2e-5,))}
+FEW, MANY = {"attn_q": "q4_K", "attn_k": "q4_K", "attn_v": "q6_K"}, {"attn_q": "q4_K", "attn_k": "q5_K", "attn_v": "q6_K"}
+
+
+def blocks(kind, count, draw):
+    _, size, places, values = TYPES[kind]
+    out = bytearray(draw.randbytes(count * size))
+    for i in range(count):
+        for place, value in zip(places, values):
+            struct.pack_into("<e", out, i * size + place, value)
+    return bytes(out)
+
+
+def gguf(path, tied):
+    """A Llama of two layers with random blocks: the second has a type each for queries, keys and values."""
+    draw = random.Random(3)
+    text = lambda s: struct.pack("<Q", len(s)) + s.encode()
+    u32, f32 = (lambda v: struct.pack("<II", 4, v)), (lambda v: struct.pack("<If", 6, v))
+    held = {"general.architecture": struct.pack("<I", 8) + text("llama"), "llama.context_length": u32(64), "llama.embedding_length": u32(C),
+            "llama.block_count": u32(2), "llama.feed_forward_length": u32(F), "llama.attention.head_count": u32(HEADS),
+            "llama.attention.head_count_kv": u32(KV), "llama.attention.layer_norm_rms_epsilon": f32(1e-5), "llama.vocab_size": u32(V)}
+    shapes = {"token_embd": ("q6_K" if tied else "q4_K", V, C), "output_norm": (None, C)}
+    if not tied:
+        shapes["output"] = ("q6_K", V, C)
+    for layer, kinds in enumerate((FEW, MANY)):
+        rows = {"attn_q": (C, C), "attn_k": (C // HEADS * KV, C), "attn_v": (C // HEADS * KV, C), "attn_output": (C, C), "ffn_gate": (F, C), "ffn_up": (F, C),
+                "ffn_down": (C, F)}
+        for name, shape in rows.items():
+            shapes[f"blk.{layer}.{name}"] = (kinds.get(name, "q6_K" if name == "ffn_down" else "q4_K"), *shape)
+        shapes[f"blk.{layer}.attn_norm"] = shapes[f"blk.{layer}.ffn_norm"] = (None, C)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(held)) + b"".join(text(k) + v for k, v in held.items())
+    data, matrices = b"", 0
+    for name, (kind, *shape) in shapes.items():
+        head += text(f"{name}.weight") + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), TYPES[kind][0] if kind else 0, len(data))
+        held_bytes = blocks(kind, math.prod(shape) // 256, draw) if kind else struct.pack(f"<{C}f", *[1 + (i % 7 - 3) / 8 for i in range(C)])
+        matrices += len(held_bytes) if kind else 0
+        data += held_bytes + bytes(-len(held_bytes) % 32)
+    path.write_bytes(head + bytes(-len(head) % 32) + data)
+    return path, matrices
+
+
+def dump(folder, model, device, *options):
+    path = folder / "o.safetensors"
+    run("dump", "-d", device, "-q", "-m", model, *IDS, *options, "-o", path)
+    return path.read_bytes(), read_safetensors(path)["logits"][1]
+
+
+def distance(got, wanted):
+    """The root mean square of the difference, in units of that of what is wanted."""
+    return math.sqrt(sum((a - b) ** 2 for a, b in zip(got, wanted)) / sum(b * b for b in wanted))
+
+
+def test_memory(folder):
+    """Beside the matrices there are five vectors and the table of frequencies."""
+    model, matrices = gguf(folder / "m.gguf", True)
+    told = json.loads(run("info", "--json", model).text)
+    equal(matrices < told["weight_bytes"] <= matrices + 5 * C * 4 + C // HEADS * 2, True, told["weight_bytes"] - matrices)
+    equal(told["matrices kept as"], "q6_K (5), q4_K (6), q5_K (1)")
+    wide = json.loads(run("info", "--json", model, "--dtype", "f32").text)
+    assert wide["weight_bytes"] > 5 * told["weight_bytes"], wide["weight_bytes"]
+
+
+def test_on_the_reference_device(folder):
+    """It makes a norm that one product reads a part of it, without a rounding; here several products read one."""
+    model, _ = gguf(folder / "m.gguf", False)
+    wanted = dump(folder, model, "reference", "--dtype", "f32", "--kv-dtype", "f32")[1]
+    assert distance(dump(folder, model, "reference", "--compute", "f32", "--kv-dtype", "f32")[1], wanted) < 1e-6
+    assert 1e-4 < distance(dump(folder, model, "reference", "--kv-dtype", "f32")[1], wanted) < 0.05  # measured 0.016
+
+
+def test_on_a_device(folder):
+    if not has_device():
+        return
+    model, _ = gguf(folder / "m.gguf", True)
+    wide, wanted = dump(folder, model, DEVICE, "--dtype", "f32", "--kv-dtype", "f32")
+    equal(dump(folder, model, DEVICE, "--compute", "f32", "--kv-dtype", "f32")[0] == wide, True, "the bytes of the numbers in f32")
+    assert 1e-4 < distance(dump(folder, model, DEVICE, "--kv-dtype", "f32")[1], wanted) < 0.05
+
+
+main(globals())
