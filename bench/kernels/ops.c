@@ -33,9 +33,10 @@ static bench_operand *operand(bench_case *c, uint32_t i, tsr_kind kind, tsr_dtyp
 
 static uint32_t compute_of(const json_t *request) {
     const char *word = bench_text(request, "compute", "f32");
-    return !strcmp(word, "int8")  ? TSR_COMPUTE_INT8
-           : !strcmp(word, "f16") ? TSR_COMPUTE_F16
-                                  : TSR_COMPUTE_F32;
+    return !strcmp(word, "int8")   ? TSR_COMPUTE_INT8
+           : !strcmp(word, "f16")  ? TSR_COMPUTE_F16
+           : !strcmp(word, "bf16") ? TSR_COMPUTE_BF16
+                                   : TSR_COMPUTE_F32;
 }
 
 /* "n" outputs, of a weight [n, k]; "state": 1, one that is trained. "bias", "residual", "relu",
@@ -99,8 +100,11 @@ static const char *make_matmul(const json_t *request, bench_case *c) {
     OPERAND(c, 1, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 1024, batch, tb ? N : K, tb ? K : N);
     OPERAND(c, 2, TSR_KIND_ACTIVATION, TSR_F32, 1, batch, SYMBOL(T), N);
     c->n_in = c->result = 2;
-    c->attrs.matmul = (tsr_matmul_attrs){
-        .struct_size = sizeof c->attrs.matmul, .trans_a = ta, .trans_b = tb, .alpha = 1};
+    c->attrs.matmul = (tsr_matmul_attrs){.struct_size = sizeof c->attrs.matmul,
+                                         .trans_a = ta,
+                                         .trans_b = tb,
+                                         .alpha = 1,
+                                         .compute = compute_of(request)};
     c->sizes[T] = M;
     c->flops = 2.0 * (double)batch * (double)M * (double)N * (double)K;
     return NULL;
