@@ -146,6 +146,25 @@ TSR_API tsr_status tsr_model_memory_get(const tsr_model *model, tsr_model_memory
 TSR_API tsr_status tsr_model_bundled(void (*visit)(void *data, const char *name, const char *path),
                                      void *data);
 
+/** A model on this machine. */
+typedef struct tsr_model_found {
+    uint32_t struct_size, reserved;
+    const char *name;  /**< what tsr_model_open takes */
+    const char *path;  /**< its folder or file */
+    const char *place; /**< "bundled", or whose cache it is in: "Hugging Face", "llama.cpp", .. */
+    uint64_t bytes;    /**< of the file, or of the files in the folder */
+} tsr_model_found;
+
+/**
+ * Visits all models that are found by name: the bundled ones, then those in the caches of Hugging Face,
+ * llama.cpp and Ollama. None is opened: whether it can be is not known. No network is used.
+ *
+ * visit   called with each; what it is given is valid during its call
+ * error   TSR_E_HOST_MEMORY  there is too little memory
+ */
+TSR_API tsr_status tsr_model_list(void (*visit)(void *data, const tsr_model_found *model),
+                                  void *data);
+
 #ifdef __cplusplus
 }
 #endif

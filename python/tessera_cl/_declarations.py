@@ -1014,6 +1014,18 @@ class tsr_model_memory(Structure):
 
 
 
+class tsr_model_found(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("name", c_char_p),
+        ("path", c_char_p),
+        ("place", c_char_p),
+        ("bytes", c_uint64),
+    ]
+
+
+
 class tsr_attention_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -2185,6 +2197,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_model_describe": (c_int, [POINTER(tsr_model), CFUNCTYPE(None, c_void_p, c_char_p, c_char_p), c_void_p]),
     "tsr_model_memory_get": (c_int, [POINTER(tsr_model), POINTER(tsr_model_memory)]),
     "tsr_model_bundled": (c_int, [CFUNCTYPE(None, c_void_p, c_char_p, c_char_p), c_void_p]),
+    "tsr_model_list": (c_int, [CFUNCTYPE(None, c_void_p, POINTER(tsr_model_found)), c_void_p]),
     "tsr_attention_create": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_attention_options), POINTER(POINTER(tsr_attention))]),
     "tsr_attention_destroy": (None, [POINTER(POINTER(tsr_attention))]),
     "tsr_attention_map_count": (c_size_t, [POINTER(tsr_attention)]),

@@ -41,7 +41,11 @@ static const struct {
     {"RUSTICL_ENABLE", "Mesa's: which of its drivers offer OpenCL devices"},
     {"ROCR_VISIBLE_DEVICES", "ROCm's, as GPU_DEVICE_ORDINAL: which devices it offers"},
     {"GPU_DEVICE_ORDINAL", "ROCm's, for OpenCL and HIP: which devices it offers"},
-    {"XDG_CACHE_HOME", "the cache is in its subfolder tessera (default: ~/.cache)"},
+    {"HF_HUB_CACHE", "Hugging Face's cache of models (default: HF_HOME/hub)"},
+    {"HF_HOME", "the folder in which that lies (default: ~/.cache/huggingface)"},
+    {"LLAMA_CACHE", "llama.cpp's cache of models (default: ~/.cache/llama.cpp)"},
+    {"OLLAMA_MODELS", "Ollama's models (default: ~/.ollama/models)"},
+    {"XDG_CACHE_HOME", "caches are in its subfolders, ours in tessera (default: ~/.cache)"},
     {"XDG_DATA_HOME", "models are in its subfolder tessera/models (default: ~/.local/share)"},
     {"HOME", "the folder in which both defaults lie"},
     {"TMPDIR", "where the tokens of a training run without -o are kept (default: /tmp)"}};

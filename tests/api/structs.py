@@ -309,7 +309,7 @@ def test_every_function_and_struct(folder):
 
 
 # Structs that the library fills for a callback to read.
-CALLED_BACK = {"tsr_compared", "tsr_explained", "tsr_fill", "tsr_generated", "tsr_profiled", "tsr_scheduler_event", "tsr_token_vectors", "tsr_train_event", "tsr_train_plan",
+CALLED_BACK = {"tsr_compared", "tsr_explained", "tsr_fill", "tsr_generated", "tsr_model_found", "tsr_profiled", "tsr_scheduler_event", "tsr_token_vectors", "tsr_train_event", "tsr_train_plan",
                "tsr_translated", "tsr_tune_result", "tsr_verify_result"}
 
 main(globals())

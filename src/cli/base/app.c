@@ -36,8 +36,8 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
     static tsri_cli_option rows[7];
     const tsri_cli_option all[] = {
         {"model", 'm', CLI_TEXT, &app->model_name, "MODEL",
-         "a folder (Hugging Face or CTranslate2), a .gguf or llama2.c .bin file, or a bundled "
-         "model's name",
+         "a folder (Hugging Face or CTranslate2), a .gguf or llama2.c .bin file, or a name: of a "
+         "bundled model, or org/name[@revision][:Q4_K_M] in a cache (tessera models)",
          0, 0, NULL},
         {"dtype", 0, CLI_TEXT, &app->dtype_name, "f32|f16|bf16|q8|q4",
          "how weights are stored on the device (default: as in the file)", 0, 0, NULL},

@@ -37,8 +37,12 @@ static void model(void *data, const char *name, const char *path) {
     tsri_cli_complete_offer(name, path);
 }
 
+static void found(void *data, const tsr_model_found *one) {
+    model(data, one->name, one->path);
+}
+
 static void models(void) {
-    tsr_model_bundled(model, NULL);
+    tsr_model_list(found, NULL);
     puts(":files");
 }
 

@@ -64,8 +64,8 @@ static const synonym options[] = {
     {"checkpoint", "model", NULL},
     {"ckpt", "model", NULL},
     {"pretrained", "model", NULL},
-    {"hf", "model", "-m FOLDER: Tessera downloads nothing"},
-    {"hf-repo", "model", "-m FOLDER: Tessera downloads nothing"},
+    {"hf", "model", "-m org/name: Tessera finds it where it was downloaded"},
+    {"hf-repo", "model", "-m org/name: Tessera finds it where it was downloaded"},
     {"adapter", "lora", NULL},
     {"peft", "lora", NULL},
     {"lora-adapter", "lora", NULL},
@@ -134,36 +134,17 @@ static const synonym options[] = {
     {"debug", "verbose", NULL}};
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
-static const synonym commands[] = {{"run", "generate", NULL},
-                                   {"complete", "generate", NULL},
-                                   {"completion", "generate", NULL},
-                                   {"gen", "generate", NULL},
-                                   {"infer", "generate", NULL},
-                                   {"convert", "quantize", NULL},
-                                   {"ls", "info", NULL},
-                                   {"list", "info", NULL},
-                                   {"models", "info", NULL},
-                                   {"show", "info", NULL},
-                                   {"embedding", "embed", NULL},
-                                   {"embeddings", "embed", NULL},
-                                   {"encode", "tokenize", NULL},
-                                   {"decode", "tokenize", NULL},
-                                   {"benchmark", "bench", NULL},
-                                   {"perplexity", "evaluate", NULL},
-                                   {"ppl", "evaluate", NULL},
-                                   {"score", "evaluate", NULL},
-                                   {"bleu", "evaluate", NULL},
-                                   {"finetune", "train", NULL},
-                                   {"fine-tune", "train", NULL},
-                                   {"fit", "train", NULL},
-                                   {"test", "verify", NULL},
-                                   {"check", "verify", NULL},
-                                   {"gpus", "devices", NULL},
-                                   {"clinfo", "devices", NULL},
-                                   {"mask", "fill-mask", NULL},
-                                   {"ner", "classify", NULL},
-                                   {"label", "classify", NULL},
-                                   {"query", "search", NULL}};
+static const synonym commands[] = {
+    {"run", "generate", NULL},    {"complete", "generate", NULL}, {"completion", "generate", NULL},
+    {"gen", "generate", NULL},    {"infer", "generate", NULL},    {"convert", "quantize", NULL},
+    {"ls", "models", NULL},       {"list", "models", NULL},       {"show", "info", NULL},
+    {"embedding", "embed", NULL}, {"embeddings", "embed", NULL},  {"encode", "tokenize", NULL},
+    {"decode", "tokenize", NULL}, {"benchmark", "bench", NULL},   {"perplexity", "evaluate", NULL},
+    {"ppl", "evaluate", NULL},    {"score", "evaluate", NULL},    {"bleu", "evaluate", NULL},
+    {"finetune", "train", NULL},  {"fine-tune", "train", NULL},   {"fit", "train", NULL},
+    {"test", "verify", NULL},     {"check", "verify", NULL},      {"gpus", "devices", NULL},
+    {"clinfo", "devices", NULL},  {"mask", "fill-mask", NULL},    {"ner", "classify", NULL},
+    {"label", "classify", NULL},  {"query", "search", NULL}};
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 /* Compares two names; '_' counts as '-'. */

@@ -1,6 +1,7 @@
-/* model/load/model_path.c - finds the model that a user names: by its path, or by the name of a
- * model that came with Tessera. */
+/* model/load/model_path.c - finds the model that a user names: by its path, by the name of a model
+ * that came with Tessera, or by its name in another program's cache. */
 #include "model/load/model_path.h"
+#include "model/load/caches.h"
 #include "model/load/quants.h"
 #include "model/load/sentence.h"
 #include "model/load/shapes.h"
@@ -139,7 +140,7 @@ static bool list_folder(void *data, const char *folder) {
         tsri_io_format format = TSRI_IO_UNKNOWN;
         char *path =
             entries[i]->d_name[0] == '.' ? NULL : tsri_base_join(folder, entries[i]->d_name);
-        if (path && tsri_model_choose_gguf(&path, NULL) == TSR_OK &&
+        if (path && tsri_model_enter_gguf(&path) == TSR_OK &&
             tsri_io_detect(path, &format) == TSR_OK &&
             (format == TSRI_IO_FOLDER || format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C))
             visit_once(to, entries[i]->d_name, path);
@@ -170,6 +171,22 @@ static bool list_nearest(void *data, const char *folder) {
     return false;
 }
 
+/* "org/name" or "name:tag". */
+static bool could_be_downloaded(const char *name) {
+    const char *slash = strchr(name, '/');
+    return slash ? slash != name && slash[1] && !strchr(slash + 1, '/') && name[0] != '.'
+                 : strchr(name, ':') > name;
+}
+
+static tsr_status missing(const char *name) {
+    char command[512];
+    tsri_model_download(name, command, sizeof command);
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "%s is neither a path on this machine nor in a cache of Hugging Face, "
+                          "llama.cpp or Ollama, and Tessera downloads nothing: get it with \"%s\"",
+                          name, command);
+}
+
 static tsr_status locate(const char *name, char **path) {
     const char *asked = name && *name ? name : default_model;
     wanted w = {.name = asked};
@@ -183,13 +200,11 @@ static tsr_status locate(const char *name, char **path) {
         *path = w.path;
         return TSR_OK;
     }
-    if (slash && slash != asked && slash[1] && !strchr(slash + 1, '/') && asked[0] != '.')
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s is not a path on this machine, and Tessera downloads nothing: get it with \"hf "
-            "download %s --local-dir %s\" (or "
-            "\"git clone https://huggingface.co/%s\" with git-lfs), then give that folder",
-            asked, asked, slash + 1, asked);
+    TRY(tsri_model_cached(asked, path));
+    if (*path)
+        return TSR_OK;
+    if (could_be_downloaded(asked))
+        return missing(asked);
     if (slash)
         return tsri_base_fail(TSR_E_IO, "%s: there is no such folder or file", asked);
     for (size_t i = 0; i < sizeof fetched / sizeof *fetched; i++)
@@ -201,7 +216,7 @@ static tsr_status locate(const char *name, char **path) {
     return tsri_base_fail(TSR_E_IO,
                           "%s is neither a folder or file here nor a bundled model (searched "
                           "TESSERA_MODELS, share/tessera/models beside the library and "
-                          "~/.local/share/tessera/models); \"tessera info\" lists those%s%s%s",
+                          "~/.local/share/tessera/models); \"tessera models\" lists all%s%s%s",
                           asked, *near.name ? ". Did you mean " : "", near.name,
                           *near.name ? "?" : "");
 }
@@ -209,7 +224,7 @@ static tsr_status locate(const char *name, char **path) {
 tsr_status tsri_model_locate(const char *name, char **path) {
     TRY(locate(name, path));
     enter_first_module(path);
-    return tsri_model_choose_gguf(path, NULL);
+    return tsri_model_enter_gguf(path);
 }
 
 tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const char *path),

@@ -5,7 +5,8 @@
 #include "tessera/status.h"
 
 /* Finds a model given with -m: a path as it is, else the bundled model of that name (in
- * TESSERA_MODELS, then in share/tessera/models beside the library, then in the user's data folder).
+ * TESSERA_MODELS, then in share/tessera/models beside the library, then in the user's data folder),
+ * else the model of that name in a cache (load/caches.h). Of a folder of GGUF files it is one of them.
  * New memory. For a name that looks like a repository (org/name) the message says how to download
  * it. NULL: the default model. */
 tsr_status tsri_model_locate(const char *name, char **path);

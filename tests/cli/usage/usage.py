@@ -74,7 +74,7 @@ def test_unknown(_):
 
 def test_commands_that_were_meant(_):
     for typed, meant in (("translat", "translate"), ("genrate", "generate"), ("fill_mask", "fill-mask"), ("Bench", "bench"), ("class", "classify"), ("run", "generate"),
-                         ("perplexity", "evaluate"), ("finetune", "train"), ("models", "info")):
+                         ("perplexity", "evaluate"), ("finetune", "train")):
         refused(2, f"{typed}: no such command; tessera help lists them. Did you mean {meant}?", typed)
     refused(2, "help envronment: no such command or topic; tessera help lists them. Did you mean environment?", "help", "envronment")
     refused(2, "--versoin: no such option; tessera help lists the commands. Did you mean --version?", "--versoin")
@@ -87,7 +87,7 @@ def test_commands_that_were_meant(_):
 MEANT = (("--max-tokens", "generate", "--max-new-tokens"), ("--max_tokens=5", "chat", "--max-new-tokens"), ("--n_predict", "generate", "--n-predict"),
          ("--max_new_tokens", "generate", "--max-new-tokens"), ("-ngl", "generate", "--device gpu"), ("--n-gpu-layers", "chat", "--device gpu"),
          ("--temprature", "generate", "--temperature"), ("--top_k", "generate", "--top-k"), ("--topp", "generate", "--top-p"), ("--modle", "embed", "--model"),
-         ("--model-name-or-path", "embed", "--model"), ("-hf", "generate", "-m FOLDER"), ("-sys", "chat", "--system"), ("--n-ctx", "generate", "--ctx-size"),
+         ("--model-name-or-path", "embed", "--model"), ("-hf", "generate", "-m org/name"), ("-sys", "chat", "--system"), ("--n-ctx", "generate", "--ctx-size"),
          ("--beam-width", "translate", "--num-beams"), ("--src-lang", "translate", "--from"), ("--n-threads", "bench", "--threads"), ("--lr", "train", "--set learning_rate="),
          ("--epochs", "train", "--set num_train_epochs="), ("--batch_size", "train", "--set per_device_train_batch_size="), ("--load-in-4bit", "generate", "--dtype q4"),
          ("--torch_dtype", "embed", "--dtype"), ("--charset", "tokenize", "--encoding"), ("--outfile", "embed", "--output"), ("--ste", "train", "--set"), ("--reverse-prompt", "generate", "--stop"))

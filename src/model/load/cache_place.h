@@ -1,0 +1,47 @@
+/* model/load/cache_place.h - what the file of a cache (cache_*.c) has to give, and what such files have in
+ * common. */
+#ifndef TSRI_MODEL_LOAD_CACHE_PLACE_H
+#define TSRI_MODEL_LOAD_CACHE_PLACE_H
+
+#include "tessera/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A name: repository[@revision][:tag]. A tag is a quantisation (Q4_K_M), or what Ollama calls so. */
+typedef struct tsri_model_asked {
+    const char *repository;     /* "name", "org/name" or "host/org/name" */
+    const char *revision, *tag; /* NULL: not given */
+} tsri_model_asked;
+
+/* Told of each model of a cache; `name` is one that finds it. */
+typedef struct tsri_model_visit {
+    void (*each)(void *data, const char *place, const char *name, const char *path);
+    void *data;
+    const char *place;
+} tsri_model_visit;
+
+typedef struct tsri_model_place {
+    const char *name;
+    /* The folder, in new memory; NULL: the user has none. */
+    char *(*folder)(void);
+    /* The model's path, in new memory; *path stays NULL where the folder doesn't have it. */
+    tsr_status (*find)(const char *folder, const tsri_model_asked *asked, char **path);
+    tsr_status (*list)(const char *folder, const tsri_model_visit *visit);
+} tsri_model_place;
+
+extern const tsri_model_place tsri_model_hugging_face, tsri_model_llama_cpp, tsri_model_ollama,
+    tsri_model_ollama_service;
+
+/* The first of n folders whose root is given, in new memory. */
+typedef struct tsri_model_root {
+    const char *root, *below; /* below may be NULL */
+} tsri_model_root;
+char *tsri_model_first_root(const tsri_model_root *roots, size_t n);
+/* Calls each with the names in a folder, in order, but for those that begin with a dot. */
+tsr_status tsri_model_each_entry(const char *folder,
+                                 tsr_status (*each)(void *data, const char *folder,
+                                                    const char *name),
+                                 void *data);
+
+#endif
