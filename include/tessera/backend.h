@@ -390,11 +390,19 @@ typedef enum tsr_peak {
     TSR_PEAK_WRITE = 8,          /**< bytes written a second, to more memory than caches hold */
     TSR_PEAK_LOCAL = 9,          /**< bytes read a second from local memory */
     TSR_PEAK_COMPILE = 10,       /**< seconds to build a small program that no cache has */
-    TSR_PEAK_CLOCK = 11,         /**< seconds that events claim for a launch, for each of the host's */
-    TSR_PEAK_FMA_BF16 = 12,      /**< flops a second in products of bf16, summed in f32 */
+    TSR_PEAK_CLOCK = 11,    /**< seconds that events claim for a launch, for each of the host's */
+    TSR_PEAK_FMA_BF16 = 12, /**< flops a second in products of bf16, summed in f32 */
+    /** Operations a second of a GPU's matrix unit, where a trial has shown that it has one: products of
+     * f16, bf16 and bytes */
+    TSR_PEAK_MATRIX_F16 = 13,
+    TSR_PEAK_MATRIX_BF16 = 14,
+    TSR_PEAK_MATRIX_INT8 = 15,
     /** TSR_PEAK_READ_AGAIN + n: bytes a second of 2^n bytes that are read again and again, by each
      * compute unit up to 1 MiB, else shared by all */
-    TSR_PEAK_READ_AGAIN = 64
+    TSR_PEAK_READ_AGAIN = 64,
+    /** TSR_PEAK_WRITE_AGAIN + n: bytes a second of 2^n bytes that are written again and again, by all
+     * compute units together */
+    TSR_PEAK_WRITE_AGAIN = 128
 } tsr_peak;
 
 /** Extension "tsr.peaks/1": the most that a device can do. */

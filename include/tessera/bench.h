@@ -179,7 +179,7 @@ TSR_API tsr_status tsr_bench(tsr_engine *engine, tsr_device *device, const char 
 /* ---- the suite ---- */
 
 /** Of its rows: results of other versions are not compared with each other. */
-#define TSR_BENCH_SUITE_VERSION 1
+#define TSR_BENCH_SUITE_VERSION 2
 
 typedef struct tsr_bench_suite_options {
     uint32_t struct_size, reserved;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /* Besides those of tsr_peak: bytes a second */
-enum { TSRI_RUN_COPY_WRITE = 100, TSRI_RUN_COPY_READ };
+enum { TSRI_RUN_COPY_WRITE = 200, TSRI_RUN_COPY_READ };
 
 /* Measures a peak of the first of the devices: values[repeats], in the unit that tsr_peak gives.
  * TSR_E_UNSUPPORTED where that is not possible; the sentence says why. */

@@ -79,3 +79,31 @@ Test(opencl_gpu, small_work_groups) {
 Test(opencl_gpu, a_kernel_that_the_compiler_gives_smaller_groups) {
     refused("TSR_GPU_KERNEL_GROUP", "48", "the device allows 48 for this kernel");
 }
+
+/* ---- peaks ---- */
+
+static tsr_status measure(uint32_t peak, double *value) {
+    const tsr_backend_peaks *peaks = r.backend->extension(r.state, "tsr.peaks/1");
+    cr_assert(peaks);
+    return peaks->measure(r.dev, peak, 1, value);
+}
+
+/* It is emulated, so only that there is a rate can be checked. */
+Test(opencl_gpu, the_peak_of_a_matrix_unit) {
+    static const uint32_t all[] = {TSR_PEAK_MATRIX_F16, TSR_PEAK_MATRIX_BF16, TSR_PEAK_MATRIX_INT8};
+    double value = 0;
+    begin("TSR_GPU_UNIT", "mma");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        cr_expect_eq(measure(all[i], &value), TSR_OK, "%s", r.sentence);
+        cr_expect(value > 1e6, "peak %u: %g", all[i], value);
+    }
+    rig_end(&r);
+}
+
+Test(opencl_gpu, no_matrix_unit_is_told) {
+    double value = 0;
+    begin(NULL, NULL);
+    cr_expect_eq(measure(TSR_PEAK_MATRIX_F16, &value), TSR_E_UNSUPPORTED);
+    cr_expect(strstr(r.sentence, "has none of the matrix units"), "%s", r.sentence);
+    rig_end(&r);
+}

@@ -3,6 +3,7 @@
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/driver/host.h"
+#include "backends/opencl/program/compile.h"
 #include "backends/opencl/source/source.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -29,13 +30,16 @@ tsr_status tsri_opencl_peak_build(tsri_opencl_peak_kernel *p, const char *file, 
     cl_int code = CL_SUCCESS;
     const int version = dev->found->version;
     snprintf(options, sizeof options, "%s %s%s",
-             version >= 300   ? "-cl-std=CL3.0"
+             p->common        ? tsri_opencl_program_options(dev, true)
+             : version >= 300 ? "-cl-std=CL3.0"
              : version >= 102 ? "-cl-std=CL1.2"
                               : "",
              dev->facts.cpu ? "-DSPANS -DGROUP=__attribute__((reqd_work_group_size(1,1,1))) "
                             : "-DGROUP= ",
              defines);
     p->group = dev->facts.cpu ? 1 : 0;
+    if (p->common)
+        TRY(tsri_opencl_source_common(NULL, &source));
     TRY(tsri_opencl_source_file(NULL, file, &source));
     const char *text = source.data;
     p->program = clCreateProgramWithSource(dev->context, 1, &text, &source.size, &code);

@@ -12,6 +12,7 @@ typedef struct tsri_opencl_peak_kernel {
     tsr_buf *out, *data;
     size_t items, group; /* group 0: the driver chooses */
     int rounds;
+    bool common; /* cl/common comes first, and the newest OpenCL C is asked for, as variants do */
 } tsri_opencl_peak_kernel;
 
 void tsri_opencl_peak_clear(tsri_opencl_peak_kernel *p);
@@ -39,8 +40,14 @@ size_t tsri_opencl_peak_items(const tsr_dev *dev);
 tsr_status tsri_opencl_peak_read(tsr_dev *dev, uint32_t repeats, double *values);
 tsr_status tsri_opencl_peak_write(tsr_dev *dev, uint32_t repeats, double *values);
 tsr_status tsri_opencl_peak_local(tsr_dev *dev, uint32_t repeats, double *values);
-/* Of `bytes` that are read again and again. */
-tsr_status tsri_opencl_peak_again(tsr_dev *dev, uint64_t bytes, uint32_t repeats, double *values);
+/* Of `bytes` that are read, or written, again and again. */
+tsr_status tsri_opencl_peak_again(tsr_dev *dev, uint64_t bytes, bool writes, uint32_t repeats,
+                                  double *values);
+
+/* ---- peak_units.c ---- */
+
+/* peak: TSR_PEAK_MATRIX_F16, _BF16 or _INT8. */
+tsr_status tsri_opencl_peak_units(tsr_dev *dev, uint32_t peak, uint32_t repeats, double *values);
 
 /* ---- peak_time.c ---- */
 

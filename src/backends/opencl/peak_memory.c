@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,37 +153,46 @@ tsr_status tsri_opencl_peak_write(tsr_dev *dev, uint32_t repeats, double *values
 /* Work-groups of a GPU; its driver must not choose another size, because the groups are counted. */
 enum { GROUP = 64 };
 
-static tsr_status again(kernel *p, uint64_t bytes, uint32_t repeats, double *values) {
-    const bool cpu = p->dev->facts.cpu, shared = bytes <= SHARED;
+/* Each work-group has its share; only small memory that is read is the same for all. As many groups run
+ * as have a vector for each work-item. */
+static tsr_status again(kernel *p, uint64_t bytes, bool writes, uint32_t repeats, double *values) {
+    const bool cpu = p->dev->facts.cpu, shared = !writes && bytes <= SHARED;
     const size_t vector = vector_bytes(p->dev), group = cpu ? 1 : GROUP,
-                 items = tsri_opencl_peak_items(p->dev) / group * group, groups = items / group;
-    const cl_int all = (cl_int)(bytes / vector),
-                 count = shared ? all : (cl_int)((size_t)all / groups), stride = shared ? 0 : count;
-    if (!count)
+                 most = tsri_opencl_peak_items(p->dev) / group, all = (size_t)bytes / vector,
+                 groups = shared || all / group > most ? most : all / group;
+    const cl_int count = (cl_int)(shared ? all : all / (groups ? groups : 1)),
+                 stride = shared ? 0 : count;
+    cl_uint at = 0;
+    if (!count || !groups)
         return too_small(p->dev);
-    p->items = items;
+    p->items = groups * group;
     p->group = group;
-    TRY(tsri_opencl_peak_set(p, 0, sizeof(cl_mem), &p->data->mem));
-    TRY(tsri_opencl_peak_set(p, 1, sizeof(cl_mem), &p->out->mem));
-    TRY(tsri_opencl_peak_set(p, 2, sizeof count, &count));
-    TRY(tsri_opencl_peak_set(p, 3, sizeof stride, &stride));
-    TRY(tsri_opencl_peak_calibrate(p, 4));
+    TRY(tsri_opencl_peak_set(p, at++, sizeof(cl_mem), &p->data->mem));
+    if (!writes)
+        TRY(tsri_opencl_peak_set(p, at++, sizeof(cl_mem), &p->out->mem));
+    TRY(tsri_opencl_peak_set(p, at++, sizeof count, &count));
+    TRY(tsri_opencl_peak_set(p, at++, sizeof stride, &stride));
+    TRY(tsri_opencl_peak_calibrate(p, at));
     return tsri_opencl_peak_rates(p, (double)count * (double)vector / (double)group, repeats,
                                   values);
 }
 
-tsr_status tsri_opencl_peak_again(tsr_dev *dev, uint64_t bytes, uint32_t repeats, double *values) {
+tsr_status tsri_opencl_peak_again(tsr_dev *dev, uint64_t bytes, bool writes, uint32_t repeats,
+                                  double *values) {
     kernel p = {.dev = dev};
+    char defines[32];
     if (bytes > large(dev))
         return too_small(dev);
-    tsr_status status = tsri_opencl_peak_build(&p, "peak/again.cl", "peak_again", vector_of(dev));
+    snprintf(defines, sizeof defines, "%s%s", vector_of(dev), writes ? " -DWRITES" : "");
+    tsr_status status = tsri_opencl_peak_build(&p, "peak/again.cl", "peak_again", defines);
     if (status == TSR_OK)
-        status = tsri_opencl_peak_buffer(&p, bytes, TSR_KIND_WEIGHT, &p.data);
-    if (status == TSR_OK)
+        status = tsri_opencl_peak_buffer(&p, bytes, writes ? TSR_KIND_ACTIVATION : TSR_KIND_WEIGHT,
+                                         &p.data);
+    if (status == TSR_OK && !writes)
         status = tsri_opencl_peak_buffer(&p, tsri_opencl_peak_items(dev) * sizeof(cl_uint),
                                          TSR_KIND_ACTIVATION, &p.out);
     if (status == TSR_OK)
-        status = again(&p, bytes, repeats, values);
+        status = again(&p, bytes, writes, repeats, values);
     tsri_opencl_peak_clear(&p);
     return status;
 }

@@ -140,9 +140,10 @@ tsr_status tsri_opencl_peak(tsr_dev *dev, uint32_t peak, uint32_t repeats, doubl
     if (!repeats)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a peak can't be measured 0 times; ask for at least 1");
-    if (peak > TSR_PEAK_READ_AGAIN && peak < TSR_PEAK_READ_AGAIN + 40)
-        return tsri_opencl_peak_again(dev, UINT64_C(1) << (peak - TSR_PEAK_READ_AGAIN), repeats,
-                                      values);
+    const uint32_t base = peak < TSR_PEAK_WRITE_AGAIN ? TSR_PEAK_READ_AGAIN : TSR_PEAK_WRITE_AGAIN;
+    if (peak > base && peak < base + 40)
+        return tsri_opencl_peak_again(dev, UINT64_C(1) << (peak - base),
+                                      base == TSR_PEAK_WRITE_AGAIN, repeats, values);
     switch (peak) {
     case TSR_PEAK_FMA_F32:
         return multiply_add(dev, false, repeats, values);
@@ -153,6 +154,10 @@ tsr_status tsri_opencl_peak(tsr_dev *dev, uint32_t peak, uint32_t repeats, doubl
         return multiply_add(dev, true, repeats, values);
     case TSR_PEAK_FMA_BF16:
         return multiply_add_bf16(dev, repeats, values);
+    case TSR_PEAK_MATRIX_F16:
+    case TSR_PEAK_MATRIX_BF16:
+    case TSR_PEAK_MATRIX_INT8:
+        return tsri_opencl_peak_units(dev, peak, repeats, values);
     case TSR_PEAK_DOT_INT8:
         return dot(dev, repeats, values);
     case TSR_PEAK_READ:

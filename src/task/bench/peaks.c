@@ -21,11 +21,16 @@ static const struct {
     {TSR_PEAK_FMA_F16, "fma f16", "FLOP/s"},
     {TSR_PEAK_FMA_BF16, "fma bf16", "FLOP/s"},
     {TSR_PEAK_DOT_INT8, "dot int8", "OP/s"},
+    {TSR_PEAK_MATRIX_F16, "matrix f16", "FLOP/s"},
+    {TSR_PEAK_MATRIX_BF16, "matrix bf16", "FLOP/s"},
+    {TSR_PEAK_MATRIX_INT8, "matrix int8", "OP/s"},
     {TSR_PEAK_READ, "read", "B/s"},
     {TSR_PEAK_READ_AGAIN + 14, "read 16 KiB", "B/s"},
     {TSR_PEAK_READ_AGAIN + 18, "read 256 KiB", "B/s"},
     {TSR_PEAK_READ_AGAIN + CACHED, "read 8 MiB", "B/s"},
     {TSR_PEAK_WRITE, "write", "B/s"},
+    {TSR_PEAK_WRITE_AGAIN + 18, "write 256 KiB", "B/s"},
+    {TSR_PEAK_WRITE_AGAIN + CACHED, "write 8 MiB", "B/s"},
     {TSR_PEAK_LOCAL, "local memory", "B/s"},
     {TSR_PEAK_LAUNCH, "launch alone", "s"},
     {TSR_PEAK_LAUNCH_BATCHED, "launch batched", "s"},
@@ -41,6 +46,11 @@ uint32_t tsri_task_bench_peak_count(void) {
     return PEAKS;
 }
 
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* A type's arithmetic is as fast as the fastest unit for it. */
 static void keep(uint32_t peak, const tsr_bench_row *row, tsri_task_bench *b) {
     tsri_run_peaks *const out = &b->now;
     const double best = row->highest;
@@ -49,13 +59,16 @@ static void keep(uint32_t peak, const tsr_bench_row *row, tsri_task_bench *b) {
         out->fma_f32 = best;
         break;
     case TSR_PEAK_FMA_F16:
-        out->fma_f16 = best;
+    case TSR_PEAK_MATRIX_F16:
+        out->fma_f16 = larger(out->fma_f16, best);
         break;
     case TSR_PEAK_FMA_BF16:
-        out->fma_bf16 = best;
+    case TSR_PEAK_MATRIX_BF16:
+        out->fma_bf16 = larger(out->fma_bf16, best);
         break;
     case TSR_PEAK_DOT_INT8:
-        out->dot_int8 = best;
+    case TSR_PEAK_MATRIX_INT8:
+        out->dot_int8 = larger(out->dot_int8, best);
         break;
     case TSR_PEAK_READ:
         out->read = best;
@@ -152,10 +165,6 @@ void tsri_task_bench_beside(tsri_task_bench *b) {
     }
     tsri_task_bench_best(&b->best, &b->now);
     forget_host_peak();
-}
-
-static double larger(double a, double b) {
-    return a > b ? a : b;
 }
 
 void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other) {

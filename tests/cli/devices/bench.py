@@ -10,7 +10,7 @@ import shutil
 from support.command import DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, refused, run
 from support.schema import SCHEMA, check, results, sealed
 
-PEAKS = ["fma f32", "fma f16", "fma bf16", "dot int8", "read", "read 16 KiB", "read 256 KiB", "read 8 MiB", "write", "local memory", "launch alone", "launch batched",
+PEAKS = ["fma f32", "fma f16", "fma bf16", "dot int8", "matrix f16", "matrix bf16", "matrix int8", "read", "read 16 KiB", "read 256 KiB", "read 8 MiB", "write", "write 256 KiB", "write 8 MiB", "local memory", "launch alone", "launch batched",
          "enqueue call", "copy to device", "copy from device", "compile", "event clock"]
 SMALL = ("--shape", "tiny", "-p", "24", "-n", "3", "-r", "2", "-d", "0", "-q")
 REFERENCE = ("--device", "reference")

@@ -198,7 +198,8 @@ def test_real_engines(folder):
     for name, decoder, encoder in (("llama.cpp", rated, set()), ("pytorch", rated, vectors | {("embed16", "q8")}),
                                    ("onnxruntime", {("pp512", "f32"), ("pp512", "q8")}, vectors | {("embed16", "q8")}),
                                    ("openvino", {("pp512", "f32")}, vectors)):
-        for model, suite, wanted in (("shape:tiny", SUITE, decoder), (GOLDEN / "bert" / "base", (*SUITE[:-1], "encoder"), encoder)):
+        gpt2 = decoder & {("tg32", "f32"), ("tg32", "q8")}
+        for model, suite, wanted in (("shape:tiny", SUITE, decoder), ("shape:char-gpt", SUITE, gpt2), (GOLDEN / "bert" / "base", (*SUITE[:-1], "encoder"), encoder)):
             theirs = measured(environment(TESSERA_PEERS=peers, TMPDIR=folder), "--peer", name, model=model, suite=suite)[1]
             for r in theirs:
                 assert r["peer"].startswith(name) and r["status"] in ("ok", "throttled", "unsupported") or "are too many" in r["reason"], r

@@ -146,7 +146,7 @@ typedef struct tsri_opencl_unit {
     const char *constant;
     int lanes, m, n, k;
 } tsri_opencl_unit;
-tsri_opencl_unit tsri_opencl_unit_of(const tsri_opencl_variant *variant);
+tsri_opencl_unit tsri_opencl_unit_of(tsri_opencl_probe probe);
 typedef struct tsri_opencl_unit_tile {
     int64_t items, rows, columns;
 } tsri_opencl_unit_tile;

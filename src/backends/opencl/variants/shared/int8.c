@@ -123,7 +123,7 @@ void tsri_opencl_define_units_int8(const tsri_opencl_variant *variant, const tsr
                                    tsri_opencl_defines *defines) {
     tsri_opencl_define_weighted(variant, op, defines);
     tsri_opencl_define_normed(op, defines);
-    tsri_opencl_define_int(defines, tsri_opencl_unit_of(variant).constant, 1);
+    tsri_opencl_define_int(defines, tsri_opencl_unit_of(variant->probe).constant, 1);
 }
 
 void tsri_opencl_bind_units_int8(const tsri_opencl_variant *variant, const tsr_op *op,

@@ -8,7 +8,7 @@ TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
 enum { FEW = 16 }; /* rows of x of the variants whose tile is that small */
 
-tsri_opencl_unit tsri_opencl_unit_of(const tsri_opencl_variant *variant) {
+tsri_opencl_unit tsri_opencl_unit_of(tsri_opencl_probe probe) {
     static const tsri_opencl_unit units[TSRI_OPENCL_PROBES] = {
         [TSRI_OPENCL_PROBE_MMA] = {"UNIT_MMA", 32, 16, 8, 16},
         [TSRI_OPENCL_PROBE_MFMA] = {"UNIT_MFMA", 64, 32, 32, 8},
@@ -17,11 +17,11 @@ tsri_opencl_unit tsri_opencl_unit_of(const tsri_opencl_variant *variant) {
         [TSRI_OPENCL_PROBE_DPAS8] = {"UNIT_DPAS8", 8, 8, 8, 16},
         [TSRI_OPENCL_PROBE_DPAS16] = {"UNIT_DPAS16", 16, 8, 16, 16},
     };
-    return units[variant->probe];
+    return units[probe];
 }
 
 tsri_opencl_unit_tile tsri_opencl_tile_of_units(const tsri_opencl_variant *variant) {
-    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant);
+    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant->probe);
     const int64_t sm = tsri_opencl_variant_tunable(variant, "SM"),
                   sn = tsri_opencl_variant_tunable(variant, "SN");
     return (tsri_opencl_unit_tile){.items = sm * sn * unit.lanes,
@@ -37,7 +37,7 @@ bool tsri_opencl_fits_units(const tsri_opencl_variant *variant, const tsri_openc
     const int64_t bk = tsri_opencl_variant_tunable(variant, "BK");
     if (compute != TSR_COMPUTE_F16 && compute != TSR_COMPUTE_BF16)
         return tsri_opencl_refuse(why, "its products are of f16 or bf16; this op asks for others");
-    if (bk % tsri_opencl_unit_of(variant).k)
+    if (bk % tsri_opencl_unit_of(variant->probe).k)
         return tsri_opencl_refuse(why,
                                   "BK is no multiple of the inputs that the unit takes at once");
     return tsri_opencl_fits_normed(facts, op, why) &&
@@ -59,13 +59,13 @@ void tsri_opencl_define_units(const tsri_opencl_variant *variant, const tsr_op *
                               tsri_opencl_defines *defines) {
     const bool half = tsri_opencl_weighted_attrs(op)->compute == TSR_COMPUTE_F16;
     tsri_opencl_define_tiled(variant, op, defines);
-    tsri_opencl_define_int(defines, tsri_opencl_unit_of(variant).constant, 1);
+    tsri_opencl_define_int(defines, tsri_opencl_unit_of(variant->probe).constant, 1);
     tsri_opencl_define_int(defines, "PRODUCT", half ? TSR_F16 : TSR_BF16);
 }
 
 void tsri_opencl_group_units(const tsri_opencl_variant *variant, const tsr_op *op,
                              tsri_opencl_launch *launch) {
-    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant);
+    const tsri_opencl_unit unit = tsri_opencl_unit_of(variant->probe);
     const int64_t outputs = tsri_opencl_weight_outputs(op), depth = tsri_opencl_weight_depth(op);
     const int items =
                   tsri_opencl_tuned(launch, "SM") * tsri_opencl_tuned(launch, "SN") * unit.lanes,
