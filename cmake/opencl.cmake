@@ -20,17 +20,10 @@ elseif(opencl_sources)
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/${plugin_folder})
   target_compile_definitions(tessera_opencl PRIVATE CL_TARGET_OPENCL_VERSION=300)
   target_include_directories(tessera_opencl PRIVATE src include)
-  target_link_libraries(tessera_opencl PRIVATE tessera_options tessera_base OpenCL::OpenCL Threads::Threads m)
+  target_link_libraries(tessera_opencl PRIVATE tessera_options tessera_base OpenCL::OpenCL Threads::Threads ${CMAKE_DL_LIBS} m)
   # The archive's symbols stay hidden: the plugin exports one symbol to the host.
   target_link_options(tessera_opencl PRIVATE -Wl,--exclude-libs,ALL)
 
-  pkg_check_modules(CLBLAST IMPORTED_TARGET clblast)
-  if(CLBLAST_FOUND)
-    target_compile_definitions(tessera_opencl PRIVATE TESSERA_CLBLAST)
-    target_link_libraries(tessera_opencl PRIVATE PkgConfig::CLBLAST)
-  else()
-    message(STATUS "CLBlast was not found: matmul has no clblast variants (Debian: apt-get install libclblast-dev)")
-  endif()
   # The helper tries instructions that may crash a compiler or the process, so it is a process of
   # its own.
   add_executable(tessera_probe ${PROJECT_SOURCE_DIR}/src/backends/opencl/driver/helper/probe.c)

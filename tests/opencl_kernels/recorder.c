@@ -1,5 +1,6 @@
 /* opencl_kernels/recorder.c - the calls of variant.h, recorded in place of a driver. */
 #include "recorder.h"
+#include "backends/opencl/device/failure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,4 +130,10 @@ int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
         if (!strcmp(launch->variant->tunables[i].name, name))
             return launch->variant->tunables[i].value;
     abort(); /* the variant asks for a tunable that it does not declare */
+}
+
+/* CLBlast's variants report a driver's failure; nothing is enqueued here. */
+tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call) {
+    (void)dev, (void)code, (void)call;
+    return TSR_E_INTERNAL;
 }

@@ -11,10 +11,10 @@ enum { OPS = 128 };
 static const tsri_opencl_facts cpu = {.common = {.type = TSR_DEVICE_CPU,
                                                  .compute_units = 64,
                                                  .max_work_group = 4096,
-                                                 .local_memory = 1 << 20},
+                                                 .local_memory = 1 << 20,
+                                                 .compiler = 1},
                                       .cpu = true,
-                                      .vector16 = true,
-                                      .clblast = true};
+                                      .vector16 = true};
 static const tsri_opencl_facts small_gpu = {.common = {.type = TSR_DEVICE_GPU,
                                                        .max_work_group = 64,
                                                        .local_memory = 32 << 10,

@@ -253,9 +253,6 @@ tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id,
     own->extension_fp16 = facts->fp16;
     own->sub_groups = has_sub_groups(found);
     own->native_float_width = (uint32_t)ask_uint(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-#ifdef TESSERA_CLBLAST
-    own->clblast = facts->compiler;
-#endif
     judge(found);
     return TSR_OK;
 }

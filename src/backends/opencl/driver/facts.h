@@ -14,7 +14,6 @@ typedef struct tsri_opencl_facts {
     bool cpu;      /* CL_DEVICE_TYPE_CPU and not an emulator: wide private vectors pay, local memory
                       and barriers don't */
     bool vector16; /* compiles float16 micro-tiles in reasonable time: CPUs but for quirks */
-    bool clblast;  /* built with CLBlast, and the device can compile */
     bool extension_fp16; /* cl_khr_fp16 is listed */
     bool sub_groups;     /* it has sub-group functions, of some size */
     uint32_t native_float_width;

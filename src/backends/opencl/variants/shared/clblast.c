@@ -1,4 +1,5 @@
-/* backends/opencl/variants/shared/clblast.c - matrix products by CLBlast. */
+/* backends/opencl/variants/shared/clblast.c - matrix products by CLBlast, whose library is opened
+ * when an op asks for it first: neither building nor loading this backend needs it. */
 #include "backends/opencl/variants/shared/clblast.h"
 #include "backends/opencl/bind/arguments.h"
 #include "backends/opencl/device/failure.h"
@@ -7,11 +8,44 @@
 #include "base/error.h"
 #include "tensor/convert.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
-#ifdef TESSERA_CLBLAST
-#include <clblast_c.h>
-#endif
+/* The numbers of clblast_c.h. */
+enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
+
+/* The functions of clblast_c.h that are called; its enums are ints. Their soname promises that
+ * they stay as they are. */
+static struct {
+    int (*sgemm)(int layout, int trans_a, int trans_b, size_t m, size_t n, size_t k, float alpha,
+                 cl_mem a, size_t a0, size_t a_row, cl_mem b, size_t b0, size_t b_row, float beta,
+                 cl_mem c, size_t c0, size_t c_row, cl_command_queue *queue, cl_event *event);
+    int (*clear_cache)(void);
+} clblast;
+
+/* The library stays open: its programs are freed by clear_cache. */
+static void open_library(void) {
+    void *library = dlopen("libclblast.so.1", RTLD_LAZY | RTLD_LOCAL);
+    void *sgemm = library ? dlsym(library, "CLBlastSgemm") : NULL;
+    void *clear_cache = library ? dlsym(library, "CLBlastClearCache") : NULL;
+    if (!sgemm || !clear_cache) {
+        if (library)
+            dlclose(library);
+        return;
+    }
+    memcpy(&clblast.clear_cache, &clear_cache, sizeof clear_cache); /* ISO C has no such cast */
+    memcpy(&clblast.sgemm, &sgemm, sizeof sgemm);
+}
+
+static bool is_installed(const char **why) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_library);
+    return clblast.sgemm ||
+           tsri_opencl_refuse(why, "libclblast.so.1 is not installed (Debian: libclblast1)");
+}
 
 enum {
     LEADING = TSR_MAX_RANK - 2,
@@ -55,11 +89,12 @@ static bool fits_linear(const tsr_op *op, const char **why) {
 
 bool tsri_opencl_clblast_fits(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                               const tsr_op *op, const char **why) {
-    if (!facts->clblast)
-        return tsri_opencl_refuse(why, "this build has no CLBlast, or the device has no compiler");
+    if (!facts->common.compiler)
+        return tsri_opencl_refuse(why, "the device has no compiler");
     if (!tsri_opencl_fits_group(facts, SMALLEST_GROUP, 0, why))
         return false;
-    return variant->op == TSR_OP_MATMUL ? fits_matmul(op, why) : fits_linear(op, why);
+    return (variant->op == TSR_OP_MATMUL ? fits_matmul(op, why) : fits_linear(op, why)) &&
+           is_installed(why);
 }
 
 void tsri_opencl_clblast_define(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -94,8 +129,6 @@ void tsri_opencl_clblast_bind(const tsri_opencl_variant *variant, const tsr_op *
     tsri_opencl_grid(launch, 1, rows, 1);
 }
 
-#ifdef TESSERA_CLBLAST
-
 typedef struct product {
     bool trans_a, trans_b;
     size_t m, n, k;
@@ -107,17 +140,17 @@ typedef struct product {
 static tsr_status multiply(tsr_dev *dev, const product *p, cl_command_queue queue,
                            cl_event *event) {
     dev->provider_used = true;
-    const CLBlastStatusCode code = CLBlastSgemm(
-        CLBlastLayoutRowMajor, p->trans_a ? CLBlastTransposeYes : CLBlastTransposeNo,
-        p->trans_b ? CLBlastTransposeYes : CLBlastTransposeNo, p->m, p->n, p->k, p->alpha, p->a,
-        p->a0, p->a_row, p->b, p->b0, p->b_row, 0.0f, p->c, p->c0, p->c_row, &queue, event);
-    if (code == CLBlastSuccess)
+    const int code = clblast.sgemm(ROW_MAJOR, p->trans_a ? TRANSPOSED : NOT_TRANSPOSED,
+                                   p->trans_b ? TRANSPOSED : NOT_TRANSPOSED, p->m, p->n, p->k,
+                                   p->alpha, p->a, p->a0, p->a_row, p->b, p->b0, p->b_row, 0.0f,
+                                   p->c, p->c0, p->c_row, &queue, event);
+    if (code == CL_SUCCESS)
         return TSR_OK;
     /* The driver's codes are passed on; CLBlast's own are only named in the message. */
     if (code > -64 && code < 0)
         return tsri_opencl_fail(dev, (cl_int)code, "CLBlastSgemm");
     return tsri_base_fail(TSR_E_DEVICE, "CLBlastSgemm of %zu x %zu x %zu: status %d", p->m, p->n,
-                          p->k, (int)code);
+                          p->k, code);
 }
 
 static size_t first_of(const tsr_tensor *tensor) {
@@ -208,21 +241,6 @@ void tsri_opencl_clblast_forget(tsr_dev *dev) {
     /* CLBlast keeps programs by the context's address, and a later context may get the same
      * address. */
     if (dev->provider_used)
-        CLBlastClearCache();
+        clblast.clear_cache();
     dev->provider_used = false;
 }
-
-#else
-
-tsr_status tsri_opencl_clblast_enqueue(const tsri_opencl_variant *variant, const tsr_op *op,
-                                       cl_command_queue queue, const int64_t sizes[TSR_SYMBOLS],
-                                       cl_event *event) {
-    (void)variant, (void)op, (void)queue, (void)sizes, (void)event;
-    return tsri_base_fail(TSR_E_UNSUPPORTED, "this build has no CLBlast");
-}
-
-void tsri_opencl_clblast_forget(tsr_dev *dev) {
-    (void)dev;
-}
-
-#endif
