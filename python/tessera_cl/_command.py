@@ -22,3 +22,7 @@ def tessera() -> NoReturn:
 
 def get_minilm() -> NoReturn:
     _run("tessera-get-minilm")
+
+
+def get_smollm2() -> NoReturn:
+    _run("tessera-get-smollm2")
