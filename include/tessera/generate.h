@@ -105,6 +105,11 @@ typedef struct tsr_prompt {
      * given. */
     const int32_t *target_ids;
     uint32_t n_target_ids, reserved;
+    /** Not NULL, and no ids: a conversation, as a JSON list of objects with at least "role" and
+     * "content", which the chat template writes up to where the answer begins; text is not read. The
+     * template is that of the options' `chat`, or the model's own. */
+    const char *messages;
+    size_t messages_size; /**< in bytes; 0: messages end with a 0 byte */
 } tsr_prompt;
 
 /** Why the generation of a prompt ended. */

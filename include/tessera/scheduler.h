@@ -46,6 +46,7 @@ typedef struct tsr_request {
     const tsr_prompt *prompt;
     const tsr_generate_options *options; /**< NULL: those of tsr_generate_defaults */
     const int32_t *ends; /**< [n_ends] tokens that end the answer, besides the model's own */
+    void *data;          /**< given back with each event */
 } tsr_request;
 
 /**
@@ -72,6 +73,7 @@ typedef struct tsr_scheduler_event {
     uint64_t request;
     /** Its next token or its end, as tsr_generate gives them; `prompt` is 0. NULL if it failed. */
     const tsr_generated *generated;
+    void *data;             /**< the request's */
     const char *error;      /**< the sentence, if it failed; else "" */
     uint32_t prompt_tokens; /**< tokens of its prompt, and how many of them were there already */
     uint32_t cached_tokens;

@@ -1561,6 +1561,8 @@ class tsr_prompt(Structure):
         ("target_ids", POINTER(c_int32)),
         ("n_target_ids", c_uint32),
         ("reserved", c_uint32),
+        ("messages", POINTER(c_char)),
+        ("messages_size", c_size_t),
     ]
 
 
@@ -1832,6 +1834,7 @@ class tsr_request(Structure):
         ("prompt", POINTER(tsr_prompt)),
         ("options", POINTER(tsr_generate_options)),
         ("ends", POINTER(c_int32)),
+        ("data", c_void_p),
     ]
 
 
@@ -1842,6 +1845,7 @@ class tsr_scheduler_event(Structure):
         ("status", c_uint32),
         ("request", c_uint64),
         ("generated", POINTER(tsr_generated)),
+        ("data", c_void_p),
         ("error", c_char_p),
         ("prompt_tokens", c_uint32),
         ("cached_tokens", c_uint32),

@@ -119,10 +119,32 @@ static tsr_status take_ids(const int32_t *given, uint32_t n, int32_t vocab, tsri
     return tsri_text_ids_append(ids, given, n);
 }
 
-/* The ids of a prompt's text. */
+/* The ids of a conversation that the caller gives as a whole. */
+static tsr_status take_messages(const tsri_task_template *template, const tsr_prompt *prompt,
+                                tsri_text_ids *ids) {
+    enum { DEPTH = 64 };
+    const size_t size = prompt->messages_size ? prompt->messages_size : strlen(prompt->messages);
+    json_t *messages = NULL;
+    TRY(tsri_base_json_parse(prompt->messages, size, DEPTH, "messages", &messages));
+    bool list = json_array_size(messages) > 0;
+    for (size_t i = 0; i < json_array_size(messages); i++)
+        list &= json_is_string(json_object_get(json_array_get(messages, i), "role"));
+    const tsr_status status =
+        list
+            ? tsri_task_template_encode(template, messages, ids)
+            : tsri_base_fail(TSR_E_ARGUMENT,
+                             "messages: a list of objects with \"role\" and \"content\" is wanted, "
+                             "of at least one");
+    json_decref(messages);
+    return status;
+}
+
+/* The ids of a prompt's text or messages. */
 static tsr_status take_text(const tsri_model *model, const tsri_task_template *template,
-                            const char *text, size_t size, const tsri_text_direction *direction,
+                            const tsr_prompt *prompt, const tsri_text_direction *direction,
                             tsri_text_ids *ids) {
+    const char *text = prompt->text ? prompt->text : "";
+    const size_t size = prompt->text_size ? prompt->text_size : strlen(text);
     json_t *messages = NULL;
     if (!model->tokenizer)
         return tsri_base_fail(TSR_E_STATE,
@@ -133,6 +155,8 @@ static tsr_status take_text(const tsri_model *model, const tsri_task_template *t
     if (!template)
         return tsri_text_encode_source(model->tokenizer, text, size, direction,
                                        TSRI_TEXT_PARSE_SPECIAL, ids);
+    if (prompt->messages)
+        return take_messages(template, prompt, ids);
     tsr_status status = tsri_task_messages_begin(template, &messages);
     if (status == TSR_OK)
         status = tsri_task_messages_add(messages, "user", text, size);
@@ -162,10 +186,8 @@ static tsr_status check_context(const tsri_model *model, size_t tokens, int64_t 
 static tsr_status take_prompt(const tsri_model *model, const tsri_task_template *template,
                               const tsr_prompt *prompt, const tsri_text_direction *direction,
                               int32_t vocab, int64_t context, tsri_text_ids *ids) {
-    const char *text = prompt->text ? prompt->text : "";
-    const size_t size = prompt->text_size ? prompt->text_size : strlen(text);
     TRY(prompt->ids ? take_ids(prompt->ids, prompt->n_ids, vocab, ids)
-                    : take_text(model, template, text, size, direction, ids));
+                    : take_text(model, template, prompt, direction, ids));
     if (!ids->count) {
         if (model->generation.bos < 0)
             return tsri_base_fail(TSR_E_ARGUMENT,
@@ -256,9 +278,20 @@ static tsr_status take(generation *g, const tsri_text_direction *direction, cons
     return take_decoder_prompt(&g->decoding, g->template, &prompt, direction, &s->ids);
 }
 
-static tsr_status make_template(generation *g) {
+/* Whether a prompt has messages, so that a template is needed. */
+static bool has_messages(const tsr_prompt *const *prompts, uint32_t n) {
+    bool found = false;
+    tsr_prompt prompt;
+    for (uint32_t i = 0; i < n && !found; i++)
+        found = prompts[i] &&
+                tsri_base_adopt("tsr_prompt", prompts[i], &prompt, sizeof prompt) == TSR_OK &&
+                prompt.messages && !prompt.ids;
+    return found;
+}
+
+static tsr_status make_template(generation *g, const tsr_prompt *const *prompts) {
     const tsri_model *m = g->decoding.model;
-    if (!g->decoding.options->chat)
+    if (!g->decoding.options->chat && !has_messages(prompts, g->n))
         return TSR_OK;
     if (m->spec.encoder.layers)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
@@ -274,7 +307,7 @@ static tsr_status make_template(generation *g) {
 static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
     const tsri_model *m = g->decoding.model;
     tsri_text_direction direction;
-    TRY(make_template(g));
+    TRY(make_template(g, prompts));
     TRY(find_direction(m, &direction));
     TRY(tsri_base_new(g->n, sizeof *g->sequences, &g->sequences));
     TRY(tsri_base_new(g->n, sizeof *g->sources, &g->sources));

@@ -20,6 +20,7 @@ typedef struct request {
     struct request *next; /* of those that wait */
     tsr_scheduler *scheduler;
     uint64_t id;
+    void *data; /* the caller's */
     tsr_generate_options options;
     char **stop; /* copies of what the options point to */
     int32_t *suppress, *ends;
@@ -106,8 +107,10 @@ static tsr_status check_ends(const tsri_model *m, const tsr_request *given) {
 static tsr_status take_prompt(request *r, const tsr_request *given, const tsr_chat_options *chat) {
     tsri_task_template *template = NULL;
     const tsri_model *m = r->scheduler->model;
+    tsr_prompt prompt;
+    TRY(tsri_base_adopt("tsr_prompt", given->prompt, &prompt, sizeof prompt));
     TRY(copy_ids(given->ends, given->n_ends, 1, &r->ends));
-    if (chat)
+    if (chat || prompt.messages)
         TRY(tsri_task_template_create(m, chat, &template));
     const tsr_status status =
         tsri_task_prompt_ids(&r->decoding, template, given->prompt, &r->sequence.ids);
@@ -133,6 +136,7 @@ static tsr_status fill_request(tsr_scheduler *s, const tsr_request *given, reque
     TRY(check_ends(s->model, given));
     TRY(copy_options(r, &known));
     r->scheduler = s;
+    r->data = given->data;
     r->decoding = (tsri_task_decoding){.model = s->model,
                                        .session = s->session,
                                        .options = &r->options,
@@ -206,6 +210,7 @@ static int tell(request *r, tsr_status status, const tsr_generated *generated) {
     const tsr_scheduler_event event = {.struct_size = sizeof event,
                                        .status = status,
                                        .request = r->id,
+                                       .data = r->data,
                                        .generated = generated,
                                        .error = status == TSR_OK ? "" : tsr_error_last(),
                                        .prompt_tokens = r->prompt_tokens,

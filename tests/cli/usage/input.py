@@ -30,14 +30,14 @@ READS = {
     "tokenize": [(("tokenize", "-m", PLAY, "-"), "KING\n", ("tokenize", "-m", PLAY))],
     "attention": [(("attention", *REFERENCE, "-m", PLAY, "--format", "text", "-"), "KING\n", ("attention", *REFERENCE, "-m", PLAY, "--format", "text", "KING"))],
     "evaluate": [(("evaluate", *REFERENCE, "-m", PLAY, "--perplexity", "-"), "KING of all\n", None)],
-    "dump": [], "chat": [], "models": [], "tokenizer": [], "info": [], "devices": [], "verify": [], "explain": [], "bench": [], "plot": [], "train": [], "merge": [],
+    "dump": [], "chat": [], "serve": [], "models": [], "tokenizer": [], "info": [], "devices": [], "verify": [], "explain": [], "bench": [], "plot": [], "train": [], "merge": [],
     "quantize": [], "tune": [], "kernels": [], "cache": [], "completion": [],
 }
 # Where "-" is an operand: how it is refused.
 REFUSED = {"tokenizer": ("tokenizer", "train", "-o", "x.json", "-"), "models": ("models", "-"), "info": ("info", "-"), "devices": ("devices", "-"), "verify": ("verify", "-"),
            "explain": ("explain", "-"), "bench": ("bench", "-"), "plot": ("plot", "-", "-o", "x.html"), "train": ("train", "-", "-o", "x"),
            "merge": ("merge", "-", "--lora", "x", "-o", "y"), "quantize": ("quantize", "-", "-o", "y"), "tune": ("tune", "-"),
-           "kernels": ("kernels", "export", "-", "-o", "x"), "cache": ("cache", "-"), "completion": ("completion", "-"), "chat": ("chat", "-"), "dump": ("dump", "-"), "evaluate": ("evaluate", "-")}
+           "kernels": ("kernels", "export", "-", "-o", "x"), "cache": ("cache", "-"), "completion": ("completion", "-"), "chat": ("chat", "-"), "serve": ("serve", "-"), "dump": ("dump", "-"), "evaluate": ("evaluate", "-")}
 
 
 def commands():

@@ -1,0 +1,81 @@
+/* cli/commands/serve.c - tessera serve: a model at an HTTP address, with OpenAI's interface. */
+#include "cli/serve/serve.h"
+
+#include "cli/commands/commands.h"
+
+#include <stdlib.h>
+
+int tsri_cli_serve(int argc, char **argv) {
+    tsri_cli_app app = {0};
+    tsri_serve_options o = {.app = &app,
+                            .host = "127.0.0.1",
+                            .port = 8080,
+                            .slots = 8,
+                            .queue = 256,
+                            .connections = 1024,
+                            .body = 8,
+                            .idle = 60,
+                            .header = 10,
+                            .drain = 30,
+                            .step_tokens = 512};
+    tsri_cli_list operands = {0};
+    const tsri_cli_option own[] = {
+        {"host", 0, CLI_TEXT, &o.host, "ADDRESS",
+         "listen there; default 127.0.0.1, this machine alone", 0, 0, NULL},
+        {"port", 0, CLI_INT, &o.port, "N",
+         "listen on this port; 0: a free one, which is printed; default 8080", 0, 65535, NULL},
+        {"alias", 0, CLI_TEXT, &o.alias, "NAME",
+         "the model's name for clients; default: that of its folder or file", 0, 0, NULL},
+        {"embedding-model", 0, CLI_TEXT, &o.embedding_model, "MODEL",
+         "an encoder beside -m, for /v1/embeddings", 0, 0, NULL},
+        {"chat-template", 0, CLI_TEXT, &o.template_file, "FILE",
+         "the chat template (Jinja); default: the model's own", 0, 0, NULL},
+        {"slots", 0, CLI_INT, &o.slots, "N",
+         "requests that are answered at the same time; each has the memory of a context (-c; "
+         "default 4096 or what "
+         "the model reads); default 8",
+         1, 1024, NULL},
+        {"step-tokens", 0, CLI_INT, &o.step_tokens, "N",
+         "tokens of prompts that are read between two tokens of the answers; default 512", 1, 1e9,
+         NULL},
+        {"queue", 0, CLI_INT, &o.queue, "N",
+         "requests that wait at most; others get status 503; default 256", 1, 1e6, NULL},
+        {"api-key", 0, CLI_TEXT, &o.key, "KEY", "want this key in each request (as Bearer)", 0, 0,
+         NULL},
+        {"api-key-file", 0, CLI_TEXT, &o.key_file, "FILE",
+         "want one of this file's keys, one a line", 0, 0, NULL},
+        {"tls-cert", 0, CLI_TEXT, &o.certificate_file, "FILE",
+         "speak HTTPS with this certificate (PEM)", 0, 0, NULL},
+        {"tls-key", 0, CLI_TEXT, &o.certificate_key_file, "FILE", "the certificate's key (PEM)", 0,
+         0, NULL},
+        {"max-body", 0, CLI_INT, &o.body, "MIB", "the largest body of a request; default 8", 1,
+         1024, NULL},
+        {"max-connections", 0, CLI_INT, &o.connections, "N",
+         "open connections at most; default 1024", 1, 65536, NULL},
+        {"idle-timeout", 0, CLI_INT, &o.idle, "S",
+         "end a connection after so many seconds without a byte; default 60", 1, 86400, NULL},
+        {"header-timeout", 0, CLI_INT, &o.header, "S",
+         "end a connection whose first request has no complete header by then; default 10", 1, 3600,
+         NULL},
+        {"drain", 0, CLI_INT, &o.drain, "S",
+         "after SIGTERM, running requests have so many seconds; default 30", 0, 3600, NULL},
+        {"log-requests", 0, CLI_FLAG, &o.log, NULL,
+         "a line on stderr for each request, without its text", 0, 0, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_running_options(&app, false), NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera serve [-m MODEL] [options]",
+        "Serves a model over HTTP, with OpenAI's interface: chat, completions, embeddings. "
+        "Requests that come at the same time share the device, and each gets the bytes that it "
+        "gets alone. A signal (Ctrl-C, SIGTERM) ends it.",
+        tables, &operands);
+    if (code == CLI_OK && operands.n)
+        code = tsri_cli_fail(CLI_USAGE, "%s: serve takes no operands; see tessera help serve",
+                             operands.items[0]);
+    if (code == CLI_OK)
+        code = tsri_cli_open_model(&app);
+    if (code == CLI_OK)
+        code = tsri_serve_run(&o);
+    free(operands.items);
+    return tsri_cli_close(&app, code);
+}

@@ -1,0 +1,44 @@
+/* cli/serve/answers.h - the JSON of completions and chat completions: chunks of a stream, and whole answers. */
+#ifndef TESSERA_CLI_SERVE_ANSWERS_H
+#define TESSERA_CLI_SERVE_ANSWERS_H
+
+#include "cli/serve/fields.h"
+
+/* One answer: a request of the scheduler. */
+typedef struct tsri_serve_choice {
+    tsri_serve_job *job;
+    uint32_t index;
+    uint64_t request; /* its number; 0: it has ended, or was not added */
+    uint64_t last_ns; /* when its last token came */
+    tsri_serve_buffer text;
+    json_t *logprobs; /* of all tokens so far, where they were asked for */
+    size_t characters;
+    const char *finish; /* NULL: it goes on */
+} tsri_serve_choice;
+
+/* A request of a client: some prompts, each with some answers. */
+struct tsri_serve_job {
+    tsri_serve_job *next;
+    tsri_serve_exchange *x;
+    tsri_serve_ask ask;
+    char id[48];
+    int64_t created;
+    tsri_serve_choice *choices;
+    uint32_t n, left;
+    uint64_t prompt_tokens, cached_tokens, new_tokens;
+};
+
+/* An empty list of log-probabilities in the request's form. */
+json_t *tsri_serve_logprobs(const tsri_serve_job *job);
+/* Adds a token to such a list. offset: characters of the answer before it. */
+void tsri_serve_add_logprob(const tsri_serve_job *job, json_t *logprobs, const tsr_generated *g,
+                            size_t offset);
+/* The first chunk of a chat's answer. */
+json_t *tsri_serve_role_chunk(const tsri_serve_choice *choice);
+/* A chunk with new text. It takes over `logprobs`, which may be NULL. */
+json_t *tsri_serve_chunk(const tsri_serve_choice *choice, const char *text, size_t n,
+                         json_t *logprobs);
+json_t *tsri_serve_usage_chunk(const tsri_serve_job *job);
+json_t *tsri_serve_whole(tsri_serve_job *job);
+
+#endif

@@ -1,0 +1,415 @@
+/* cli/serve/engine.c - the thread that owns the device: takes the requests that have come, lets the
+ * scheduler do a step, and gives each token to whom it belongs. */
+#include "cli/serve/answers.h"
+#include "cli/serve/metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_CHOICES = 256 };
+
+/* ---- jobs ---- */
+
+static void give_back(tsri_serve_exchange *x) {
+    tsri_serve_server *s = x->server;
+    pthread_mutex_lock(&s->lock);
+    x->job = NULL;
+    x->engine_done = true;
+    tsri_serve_release(x);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Ends a job, with whatever of it still runs. Its exchange has its answer, or needs none. */
+static void end_job(tsri_serve_job *job) {
+    tsri_serve_server *s = job->x->server;
+    tsri_serve_job **at = &s->jobs;
+    while (*at && *at != job)
+        at = &(*at)->next;
+    if (*at)
+        *at = job->next;
+    for (uint32_t i = 0; job->choices && i < job->n; i++) {
+        tsri_serve_choice *c = &job->choices[i];
+        if (c->request)
+            (void)tsr_scheduler_cancel(s->scheduler, c->request);
+        tsri_serve_clear(&c->text);
+        json_decref(c->logprobs);
+    }
+    give_back(job->x);
+    free(job->choices);
+    free(job);
+}
+
+static void log_job(const tsri_serve_job *job, const char *how) {
+    const tsri_serve_exchange *x = job->x;
+    if (x->server->log)
+        tsri_cli_note(x->server->app,
+                      "%s %s: %" PRIu64 " tokens read (%" PRIu64 " were there), %" PRIu64
+                      " written in %.3f s",
+                      x->route->path, how, job->prompt_tokens, job->cached_tokens, job->new_tokens,
+                      (double)(tsri_cli_now_ns() - x->began_ns) / 1e9);
+}
+
+static void fail_job(tsri_serve_job *job, const tsri_serve_failure *f) {
+    if (job->x->stream) {
+        tsri_serve_event(job->x, tsri_serve_failure_json(f));
+        tsri_serve_end(job->x);
+    } else {
+        tsri_serve_answer_failure(job->x, f);
+    }
+    log_job(job, f->message);
+    end_job(job);
+}
+
+static void finish_job(tsri_serve_job *job) {
+    if (job->ask.stream) {
+        if (job->ask.include_usage)
+            tsri_serve_event(job->x, tsri_serve_usage_chunk(job));
+        tsri_serve_end(job->x);
+    } else {
+        tsri_serve_answer(job->x, 200, tsri_serve_whole(job));
+    }
+    log_job(job, "ok");
+    end_job(job);
+}
+
+/* ---- tokens ---- */
+
+static void observe(tsri_serve_choice *c, bool ends) {
+    tsri_serve_server *s = c->job->x->server;
+    const uint64_t now = tsri_cli_now_ns();
+    pthread_mutex_lock(&s->lock);
+    if (c->last_ns)
+        tsri_serve_observe(s->metrics, TSRI_SERVE_BETWEEN_TOKENS, now - c->last_ns);
+    else
+        tsri_serve_observe(s->metrics, TSRI_SERVE_FIRST_TOKEN, now - c->job->x->began_ns);
+    if (ends)
+        tsri_serve_observe(s->metrics, TSRI_SERVE_WHOLE, now - c->job->x->began_ns);
+    pthread_mutex_unlock(&s->lock);
+    c->last_ns = now;
+}
+
+static size_t count_characters(const char *text, size_t n) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return count;
+}
+
+static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
+    tsri_serve_job *job = c->job;
+    const bool first = !c->last_ns,
+               listed = g->id >= 0 && job->ask.logprobs && g->finish != TSR_FINISH_END;
+    json_t *logprobs = listed ? tsri_serve_logprobs(job) : NULL;
+    observe(c, g->finish);
+    job->new_tokens += g->id >= 0;
+    if (g->finish)
+        c->finish = g->finish == TSR_FINISH_END || g->finish == TSR_FINISH_STOP ? "stop" : "length";
+    if (job->ask.stream) {
+        if (listed)
+            tsri_serve_add_logprob(job, logprobs, g, c->characters);
+        if (first && job->ask.chat)
+            tsri_serve_event(job->x, tsri_serve_role_chunk(c));
+        if (g->text_size || g->finish || listed)
+            tsri_serve_event(job->x, tsri_serve_chunk(c, g->text, g->text_size, logprobs));
+    } else {
+        json_decref(logprobs);
+        if (listed)
+            tsri_serve_add_logprob(job, c->logprobs, g, c->characters);
+        tsri_serve_put(&c->text, g->text, g->text_size);
+    }
+    c->characters += count_characters(g->text, g->text_size);
+}
+
+static int on_event(void *data, const tsr_scheduler_event *e) {
+    tsri_serve_choice *c = e->data;
+    tsri_serve_job *job = c->job;
+    tsri_serve_failure f;
+    (void)data;
+    if (e->status != TSR_OK) {
+        c->request = 0;
+        tsri_serve_fail(&f, e->status == TSR_E_HOST_MEMORY ? 503 : 500, NULL, "%s", e->error);
+        fail_job(job, &f);
+        return 0;
+    }
+    if (!c->last_ns && c->index % job->ask.n == 0)
+        job->prompt_tokens += e->prompt_tokens;
+    if (!c->last_ns && c->index % job->ask.n == 0)
+        job->cached_tokens += e->cached_tokens;
+    take_token(c, e->generated);
+    if (c->finish) {
+        c->request = 0;
+        if (!--job->left)
+            finish_job(job);
+    }
+    return 0;
+}
+
+/* ---- requests for text ---- */
+
+static bool add(tsri_serve_job *job, uint32_t prompt_number, const tsr_prompt *prompt,
+                tsri_serve_failure *f) {
+    tsri_serve_server *s = job->x->server;
+    for (uint32_t i = 0; i < job->ask.n; i++) {
+        tsri_serve_choice *c = &job->choices[prompt_number * (uint32_t)job->ask.n + i];
+        tsr_generate_options options = job->ask.options;
+        options.seed += i;
+        const tsr_request request = {
+            .struct_size = sizeof request, .prompt = prompt, .options = &options, .data = c};
+        *c = (tsri_serve_choice){.job = job, .index = (uint32_t)(c - job->choices)};
+        c->logprobs = job->ask.logprobs && !job->ask.stream ? tsri_serve_logprobs(job) : NULL;
+        const tsr_status status = tsr_scheduler_add(s->scheduler, &request, &c->request);
+        if (status != TSR_OK)
+            return tsri_serve_fail_status(f, status);
+    }
+    return true;
+}
+
+static bool make_choices(tsri_serve_job *job, size_t prompts, tsri_serve_failure *f) {
+    const size_t n = prompts * (size_t)job->ask.n;
+    if (!n || n > MOST_CHOICES)
+        return tsri_serve_fail(f, 400, "n",
+                               "%zu prompts with %d answers each: from 1 to %d answers "
+                               "are given to a request",
+                               prompts, (int)job->ask.n, MOST_CHOICES);
+    job->choices = calloc(n, sizeof *job->choices);
+    job->n = job->left = (uint32_t)n;
+    return job->choices || tsri_serve_fail(f, 503, NULL, "out of memory");
+}
+
+static bool is_id(const json_t *value) {
+    return json_is_integer(value) && json_integer_value(value) >= 0 &&
+           json_integer_value(value) <= INT32_MAX;
+}
+
+/* A text, or a list of token ids. */
+static bool add_prompt(tsri_serve_job *job, uint32_t number, const json_t *value,
+                       tsri_serve_failure *f) {
+    const size_t n = json_array_size(value);
+    if (json_is_string(value)) {
+        const tsr_prompt text = {.struct_size = sizeof text,
+                                 .text = json_string_value(value),
+                                 .text_size = json_string_length(value)};
+        return add(job, number, &text, f);
+    }
+    int32_t *ids = calloc(n ? n : 1, sizeof *ids);
+    bool fine = ids && json_is_array(value);
+    for (size_t i = 0; i < n && fine; i++) {
+        fine = is_id(json_array_get(value, i));
+        ids[i] = (int32_t)json_integer_value(json_array_get(value, i));
+    }
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = (uint32_t)n};
+    fine = fine ? add(job, number, &prompt, f)
+                : tsri_serve_fail(f, 400, "prompt",
+                                  "prompt: a text, a list of token ids, or a list "
+                                  "of either is wanted");
+    free(ids);
+    return fine;
+}
+
+static bool add_prompts(tsri_serve_job *job, const json_t *body, tsri_serve_failure *f) {
+    const json_t *prompt = json_object_get(body, "prompt"),
+                 *first = json_is_array(prompt) ? json_array_get(prompt, 0) : NULL;
+    const bool several = json_is_string(first) || json_is_array(first);
+    const size_t n = several ? json_array_size(prompt) : 1;
+    if (!prompt || (json_is_array(prompt) && !first))
+        return tsri_serve_fail(f, 400, "prompt", "prompt: a text is wanted");
+    if (!make_choices(job, n, f))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (!add_prompt(job, i, several ? json_array_get(prompt, i) : prompt, f))
+            return false;
+    return true;
+}
+
+/* The content of a message as one text: parts of the type "text" are joined. */
+static json_t *content_text(const json_t *content, tsri_serve_failure *f) {
+    tsri_serve_buffer all = {0};
+    json_t *text = NULL;
+    bool fine = json_is_array(content);
+    for (size_t i = 0; i < json_array_size(content) && fine; i++) {
+        const json_t *part = json_array_get(content, i), *words = json_object_get(part, "text");
+        const char *type = json_string_value(json_object_get(part, "type"));
+        fine = type && !strcmp(type, "text") && json_is_string(words);
+        if (fine)
+            tsri_serve_put(&all, json_string_value(words), json_string_length(words));
+    }
+    if (fine && !all.lost)
+        text = json_stringn(all.data ? all.data : "", all.size);
+    else
+        tsri_serve_fail(f, 400, "messages",
+                        "messages: the content of a message is a text, or a list "
+                        "of parts of the type \"text\"");
+    tsri_serve_clear(&all);
+    return text;
+}
+
+static bool plain_messages(json_t *messages, tsri_serve_failure *f) {
+    size_t i;
+    json_t *message;
+    if (!json_array_size(messages))
+        return tsri_serve_fail(f, 400, "messages",
+                               "messages: a list of at least one message is wanted");
+    json_array_foreach(messages, i, message) {
+        const json_t *content = json_object_get(message, "content");
+        const char *role = json_string_value(json_object_get(message, "role"));
+        if (!role)
+            return tsri_serve_fail(f, 400, "messages", "messages: message %zu has no \"role\"",
+                                   i + 1);
+        if (!strcmp(role, "developer"))
+            json_object_set_new(message, "role", json_string("system"));
+        if (json_is_string(content))
+            continue;
+        json_t *text = content_text(content, f);
+        if (!text)
+            return false;
+        json_object_set_new(message, "content", text);
+    }
+    return true;
+}
+
+static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_failure *f) {
+    json_t *messages = json_object_get(body, "messages");
+    if (!plain_messages(messages, f) || !make_choices(job, 1, f))
+        return false;
+    const tsr_chat_options chat = {.struct_size = sizeof chat,
+                                   .template_text = job->x->server->template_text};
+    job->ask.options.chat = &chat;
+    char *text = json_dumps(messages, JSON_COMPACT);
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .messages = text};
+    const bool fine =
+        text ? add(job, 0, &prompt, f) : tsri_serve_fail(f, 503, NULL, "out of memory");
+    job->ask.options.chat = NULL;
+    free(text);
+    return fine;
+}
+
+static bool begin_job(tsri_serve_job *job, const json_t *body, bool chat, tsri_serve_failure *f) {
+    tsri_serve_server *s = job->x->server;
+    if (!s->scheduler)
+        return tsri_serve_fail(f, 404, "model",
+                               "%s is an encoder: it gives vectors (/v1/embeddings) "
+                               "and writes no text",
+                               s->name);
+    if (!tsri_serve_ask_read(s, body, chat, &job->ask, f))
+        return false;
+    snprintf(job->id, sizeof job->id, "%s-%" PRIu64, chat ? "chatcmpl" : "cmpl", ++s->numbers);
+    job->created = (int64_t)time(NULL);
+    return chat ? add_messages(job, body, f) : add_prompts(job, body, f);
+}
+
+static void take_job(tsri_serve_exchange *x, bool chat) {
+    tsri_serve_failure f = {0};
+    json_t *body = tsri_serve_body(x);
+    tsri_serve_job *job = body ? calloc(1, sizeof *job) : NULL;
+    if (!job) {
+        if (body)
+            tsri_serve_answer(x, 503, NULL);
+        json_decref(body);
+        give_back(x);
+        return;
+    }
+    job->x = x;
+    x->job = job;
+    job->next = x->server->jobs;
+    x->server->jobs = job;
+    if (!begin_job(job, body, chat, &f)) {
+        tsri_serve_answer_failure(x, &f);
+        end_job(job);
+    }
+    json_decref(body);
+}
+
+void tsri_serve_completions(tsri_serve_exchange *x) {
+    take_job(x, false);
+}
+
+void tsri_serve_chat(tsri_serve_exchange *x) {
+    take_job(x, true);
+}
+
+/* ---- the loop ---- */
+
+static tsri_serve_exchange *take_waiting(tsri_serve_server *s) {
+    tsri_serve_exchange *x = s->first_waiting;
+    if (x) {
+        s->first_waiting = x->waiting;
+        s->n_waiting--;
+        if (!s->first_waiting)
+            s->last_waiting = NULL;
+    }
+    return x;
+}
+
+/* Waits for something to do. Now and then it looks at the clients in any case. */
+static bool wait_for_work(tsri_serve_server *s) {
+    struct timespec until;
+    pthread_mutex_lock(&s->lock);
+    if (!s->first_waiting && !s->stopping && !s->jobs && !s->metrics->counts.running) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        pthread_cond_timedwait(&s->wake, &s->lock, &until);
+    }
+    const bool stopping = s->stopping;
+    pthread_mutex_unlock(&s->lock);
+    return !stopping;
+}
+
+static void take_requests(tsri_serve_server *s) {
+    tsri_serve_exchange *x;
+    do {
+        pthread_mutex_lock(&s->lock);
+        x = take_waiting(s);
+        const bool gone = x && x->gone;
+        pthread_mutex_unlock(&s->lock);
+        if (x && gone)
+            give_back(x);
+        else if (x)
+            x->route->handle(x);
+    } while (x);
+}
+
+static void drop_gone(tsri_serve_server *s) {
+    for (tsri_serve_job *job = s->jobs, *next; job; job = next) {
+        next = job->next;
+        pthread_mutex_lock(&s->lock);
+        const bool gone = job->x->gone;
+        pthread_mutex_unlock(&s->lock);
+        if (gone) {
+            log_job(job, "the client left");
+            end_job(job);
+        }
+    }
+}
+
+static void step(tsri_serve_server *s) {
+    if ((s->jobs || s->metrics->counts.running) &&
+        tsr_scheduler_step(s->scheduler, on_event, NULL) != TSR_OK)
+        tsri_cli_note(s->app, "a step failed: %s", tsr_error_last());
+    pthread_mutex_lock(&s->lock);
+    s->metrics->counts.struct_size = sizeof s->metrics->counts;
+    if (s->scheduler)
+        (void)tsr_scheduler_count(s->scheduler, &s->metrics->counts);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void *tsri_serve_engine(void *server) {
+    tsri_serve_server *s = server;
+    while (wait_for_work(s)) {
+        take_requests(s);
+        step(s);
+        tsri_serve_http_look(s);
+        drop_gone(s);
+    }
+    while (s->jobs) {
+        tsri_serve_failure f;
+        tsri_serve_fail(&f, 503, NULL, "the server ends");
+        fail_job(s->jobs, &f);
+    }
+    take_requests(s);
+    while (s->jobs)
+        end_job(s->jobs);
+    return NULL;
+}

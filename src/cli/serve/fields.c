@@ -1,0 +1,258 @@
+/* cli/serve/fields.c - the fields of completions and chat completions: each is a row of a table, which says
+ * how it is read. A field without a row is refused by name, so that no client believes it was heard. */
+#include "cli/serve/fields.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { COMPLETION = 1, CHAT = 2, BOTH = 3 };
+typedef enum kind {
+    REAL, /* float of the options */
+    I32,
+    I64,
+    FLAG,    /* bool of the ask */
+    FLAG32,  /* uint32_t of the options */
+    TAKEN,   /* by its own function */
+    IGNORED, /* it does not change the answer */
+    NEUTRAL  /* served only with a value that changes nothing */
+} kind;
+
+typedef bool take_fn(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f);
+static take_fn take_stop, take_seed, take_stream_options, take_logprobs, take_top_logprobs,
+    take_response_format;
+
+#define OPTION(field) offsetof(tsri_serve_ask, options.field)
+#define ASK(field) offsetof(tsri_serve_ask, field)
+
+static const struct row {
+    const char *name;
+    int where;
+    kind kind;
+    size_t at;
+    double lowest, highest;
+    take_fn *take;
+    const char *neutral; /* as JSON, with '|' between */
+} rows[] = {
+    {"model", BOTH, IGNORED, 0, 0, 0, NULL, NULL}, /* read by tsri_serve_check_model */
+    {"prompt", COMPLETION, IGNORED, 0, 0, 0, NULL, NULL},
+    {"messages", CHAT, IGNORED, 0, 0, 0, NULL, NULL},
+    {"max_tokens", BOTH, I64, OPTION(max_new_tokens), 0, 1e9, NULL, NULL},
+    {"max_completion_tokens", CHAT, I64, OPTION(max_new_tokens), 0, 1e9, NULL, NULL},
+    {"temperature", BOTH, REAL, OPTION(temperature), 0, 1e6, NULL, NULL},
+    {"top_p", BOTH, REAL, OPTION(top_p), 1e-9, 1, NULL, NULL},
+    {"top_k", BOTH, I32, OPTION(top_k), 0, 1e9, NULL, NULL},
+    {"min_p", BOTH, REAL, OPTION(min_p), 0, 1, NULL, NULL},
+    {"repetition_penalty", BOTH, REAL, OPTION(repeat_penalty), 1e-3, 1e3, NULL, NULL},
+    {"min_tokens", BOTH, I64, OPTION(min_new_tokens), 0, 1e9, NULL, NULL},
+    {"ignore_eos", BOTH, FLAG32, OPTION(ignore_eos), 0, 0, NULL, NULL},
+    {"n", BOTH, I64, ASK(n), 1, TSRI_SERVE_CHOICES, NULL, NULL},
+    {"stream", BOTH, FLAG, ASK(stream), 0, 0, NULL, NULL},
+    {"stream_options", BOTH, TAKEN, 0, 0, 0, take_stream_options, NULL},
+    {"stop", BOTH, TAKEN, 0, 0, 0, take_stop, NULL},
+    {"seed", BOTH, TAKEN, 0, 0, 0, take_seed, NULL},
+    {"logprobs", BOTH, TAKEN, 0, 0, 0, take_logprobs, NULL},
+    {"top_logprobs", CHAT, TAKEN, 0, 0, 0, take_top_logprobs, NULL},
+    {"response_format", CHAT, TAKEN, 0, 0, 0, take_response_format, NULL},
+    {"user", BOTH, IGNORED, 0, 0, 0, NULL, NULL},
+    {"metadata", CHAT, IGNORED, 0, 0, 0, NULL, NULL},
+    {"presence_penalty", BOTH, NEUTRAL, 0, 0, 0, NULL, "0|0.0"},
+    {"frequency_penalty", BOTH, NEUTRAL, 0, 0, 0, NULL, "0|0.0"},
+    {"logit_bias", BOTH, NEUTRAL, 0, 0, 0, NULL, "{}"},
+    {"best_of", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "1"},
+    {"echo", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "false"},
+    {"suffix", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "\"\""},
+    {"store", CHAT, NEUTRAL, 0, 0, 0, NULL, "false"},
+    {"tools", CHAT, NEUTRAL, 0, 0, 0, NULL, "[]"},
+    {"tool_choice", CHAT, NEUTRAL, 0, 0, 0, NULL, "\"none\"|\"auto\""},
+    {"parallel_tool_calls", CHAT, NEUTRAL, 0, 0, 0, NULL, "true|false"},
+};
+
+static bool wrong(tsri_serve_failure *f, const char *param, const char *wanted) {
+    return tsri_serve_fail(f, 400, param, "%s: %s is wanted", param, wanted);
+}
+
+/* ---- fields with a function of their own ---- */
+
+static bool take_stop(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    const size_t n = json_is_string(value) ? 1 : json_array_size(value);
+    if (!json_is_string(value) && !json_is_array(value))
+        return wrong(f, "stop", "a text or a list of texts");
+    if (n > TSRI_SERVE_STOPS)
+        return wrong(f, "stop", "a list of at most 16 texts");
+    for (size_t i = 0; i < n; i++) {
+        const json_t *one = json_is_string(value) ? value : json_array_get(value, i);
+        if (!json_is_string(one) || !json_string_length(one) ||
+            strlen(json_string_value(one)) != json_string_length(one))
+            return wrong(f, "stop", "texts of at least one character and without a 0 byte");
+        ask->stops[i] = json_string_value(one);
+    }
+    ask->options.stop = ask->stops;
+    ask->options.n_stop = (uint32_t)n;
+    return true;
+}
+
+static bool take_seed(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    if (!json_is_integer(value))
+        return wrong(f, "seed", "a whole number of at most 64 bits");
+    ask->options.seed = (uint64_t)json_integer_value(value);
+    ask->has_seed = true;
+    return true;
+}
+
+static bool take_stream_options(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    const char *key;
+    json_t *one;
+    if (!json_is_object(value))
+        return wrong(f, "stream_options", "an object");
+    json_object_foreach((json_t *)value, key, one) {
+        if (strcmp(key, "include_usage"))
+            return tsri_serve_fail(f, 400, "stream_options", "stream_options.%s is not served",
+                                   key);
+        if (!json_is_boolean(one))
+            return wrong(f, "stream_options.include_usage", "true or false");
+        ask->include_usage = json_is_true(one);
+    }
+    return true;
+}
+
+static bool take_top(const json_t *value, const char *param, tsri_serve_ask *ask,
+                     tsri_serve_failure *f) {
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        json_integer_value(value) > TSRI_SERVE_TOP)
+        return wrong(f, param, "a whole number from 0 to 20");
+    ask->options.logprobs = (uint32_t)json_integer_value(value);
+    return true;
+}
+
+static bool take_logprobs(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    if (ask->chat && !json_is_boolean(value))
+        return wrong(f, "logprobs", "true or false");
+    if (!ask->chat && !take_top(value, "logprobs", ask, f))
+        return false;
+    ask->logprobs = !ask->chat || json_is_true(value);
+    ask->options.return_logprob = ask->logprobs;
+    return true;
+}
+
+static bool take_top_logprobs(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    return take_top(value, "top_logprobs", ask, f);
+}
+
+static bool take_response_format(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    const char *type = json_string_value(json_object_get(value, "type"));
+    (void)ask;
+    return type && !strcmp(type, "text")
+               ? true
+               : tsri_serve_fail(f, 400, "response_format",
+                                 "response_format: only {\"type\": \"text\"} is served");
+}
+
+/* ---- the table ---- */
+
+static bool is_neutral(const json_t *value, const char *neutral) {
+    char text[64];
+    const size_t n = json_dumpb(value, text, sizeof text - 1, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (n >= sizeof text)
+        return false;
+    text[n] = 0;
+    for (const char *at = neutral; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
+        const size_t size = strcspn(at, "|");
+        if (size == n && !memcmp(at, text, n))
+            return true;
+    }
+    return false;
+}
+
+static bool take_number(const struct row *row, const json_t *value, void *to,
+                        tsri_serve_failure *f) {
+    const bool whole = row->kind != REAL;
+    const double number = json_number_value(value);
+    if (!(whole ? json_is_integer(value) : json_is_number(value)) ||
+        !(number >= row->lowest && number <= row->highest))
+        return tsri_serve_fail(f, 400, row->name, "%s: a %s from %g to %g is wanted", row->name,
+                               whole ? "whole number" : "number", row->lowest, row->highest);
+    switch (row->kind) {
+    case REAL:
+        *(float *)to = (float)number;
+        break;
+    case I32:
+        *(int32_t *)to = (int32_t)json_integer_value(value);
+        break;
+    default:
+        *(int64_t *)to = json_integer_value(value);
+        break;
+    }
+    return true;
+}
+
+static bool take_row(const struct row *row, const json_t *value, tsri_serve_ask *ask,
+                     tsri_serve_failure *f) {
+    void *to = (char *)ask + row->at;
+    switch (row->kind) {
+    case REAL:
+    case I32:
+    case I64:
+        return take_number(row, value, to, f);
+    case FLAG:
+    case FLAG32:
+        if (!json_is_boolean(value))
+            return wrong(f, row->name, "true or false");
+        if (row->kind == FLAG)
+            *(bool *)to = json_is_true(value);
+        else
+            *(uint32_t *)to = json_is_true(value);
+        return true;
+    case TAKEN:
+        return row->take(value, ask, f);
+    case IGNORED:
+        return true;
+    case NEUTRAL:
+        break;
+    }
+    return is_neutral(value, row->neutral) ||
+           tsri_serve_fail(f, 400, row->name, "%s is not served yet: leave it out", row->name);
+}
+
+static bool take_field(const char *key, const json_t *value, tsri_serve_ask *ask,
+                       tsri_serve_failure *f) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].where & (ask->chat ? CHAT : COMPLETION) && !strcmp(rows[i].name, key))
+            return json_is_null(value) || take_row(&rows[i], value, ask, f);
+    return tsri_serve_fail(f, 400, key, "the field \"%s\" is not served", key);
+}
+
+bool tsri_serve_ask_read(const tsri_serve_server *s, const json_t *body, bool chat,
+                         tsri_serve_ask *ask, tsri_serve_failure *f) {
+    const char *key;
+    json_t *value;
+    *ask = (tsri_serve_ask){.chat = chat, .n = 1};
+    ask->options.struct_size = sizeof ask->options;
+    const tsr_status status = tsr_generate_defaults(s->app->model, &ask->options);
+    if (status != TSR_OK)
+        return tsri_serve_fail_status(f, status);
+    if (!chat)
+        ask->options.max_new_tokens = 16;
+    ask->options.num_beams = 1;
+    json_object_foreach((json_t *)body, key,
+                        value) if (!take_field(key, value, ask, f)) return false;
+    if (ask->include_usage && !ask->stream)
+        return tsri_serve_fail(f, 400, "stream_options", "stream_options needs \"stream\": true");
+    if (chat && ask->options.logprobs && !ask->logprobs)
+        return tsri_serve_fail(f, 400, "top_logprobs", "top_logprobs needs \"logprobs\": true");
+    if (!ask->has_seed &&
+        getrandom(&ask->options.seed, sizeof ask->options.seed, GRND_NONBLOCK) < 0)
+        ask->options.seed = tsri_cli_now_ns();
+    return tsri_serve_check_model(body, s->name, f);
+}
+
+bool tsri_serve_check_model(const json_t *body, const char *name, tsri_serve_failure *f) {
+    const json_t *value = json_object_get(body, "model");
+    if (!value || json_is_null(value))
+        return true;
+    if (!json_is_string(value))
+        return wrong(f, "model", "the name of a model");
+    return !strcmp(json_string_value(value), name) ||
+           tsri_serve_fail(f, 404, "model", "the model \"%.200s\" is not served here: it is \"%s\"",
+                           json_string_value(value), name);
+}

@@ -1,0 +1,22 @@
+/* cli/serve/fields.h - what a request for text asks for: the fields of its JSON, by a table. */
+#ifndef TESSERA_CLI_SERVE_FIELDS_H
+#define TESSERA_CLI_SERVE_FIELDS_H
+
+#include "cli/serve/server.h"
+
+enum { TSRI_SERVE_STOPS = 16, TSRI_SERVE_TOP = 20, TSRI_SERVE_CHOICES = 64 };
+
+typedef struct tsri_serve_ask {
+    tsr_generate_options options; /* points into `stops` */
+    const char *stops[TSRI_SERVE_STOPS];
+    bool chat, stream, include_usage, logprobs, has_seed;
+    int64_t n; /* answers for each prompt */
+} tsri_serve_ask;
+
+/* Reads all fields of `body` but the prompt. What it fills borrows from the body. False: *f says why. */
+bool tsri_serve_ask_read(const tsri_serve_server *s, const json_t *body, bool chat,
+                         tsri_serve_ask *ask, tsri_serve_failure *f);
+/* Whether "model" is missing or names a model of the server. */
+bool tsri_serve_check_model(const json_t *body, const char *name, tsri_serve_failure *f);
+
+#endif

@@ -1,0 +1,460 @@
+/* cli/serve/http.c - HTTP by libmicrohttpd: one thread reads requests and writes answers. A connection is
+ * suspended while the engine works on its request; since it does not see its client leave meanwhile, its
+ * socket is polled. */
+#include "cli/serve/server.h"
+
+#include "cli/serve/metrics.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { HEADERS = 64 << 10 };
+
+typedef struct tsri_serve_connection {
+    struct tsri_serve_connection *next;
+    int fd;
+    uint64_t began_ns;
+    bool heard; /* the headers of its first request are complete */
+} tsri_serve_connection;
+
+void tsri_serve_put(tsri_serve_buffer *b, const char *data, size_t n) {
+    if (b->lost)
+        return;
+    if (b->size + n + 1 > b->room) {
+        const size_t room = b->size + n + 1 + b->room;
+        char *grown = realloc(b->data, room);
+        b->lost = !grown;
+        if (!grown)
+            return;
+        b->data = grown;
+        b->room = room;
+    }
+    if (n)
+        memcpy(b->data + b->size, data, n);
+    b->size += n;
+    b->data[b->size] = 0;
+}
+
+void tsri_serve_clear(tsri_serve_buffer *b) {
+    free(b->data);
+    *b = (tsri_serve_buffer){0};
+}
+
+bool tsri_serve_fail(tsri_serve_failure *f, unsigned status, const char *param, const char *format,
+                     ...) {
+    va_list args;
+    va_start(args, format);
+    f->status = status;
+    f->param = param;
+    vsnprintf(f->message, sizeof f->message, format, args);
+    va_end(args);
+    tsr_plain_text(f->message, strlen(f->message));
+    return false;
+}
+
+bool tsri_serve_fail_status(tsri_serve_failure *f, tsr_status status) {
+    const bool input =
+        status == TSR_E_ARGUMENT || status == TSR_E_FORMAT || status == TSR_E_UNSUPPORTED;
+    return tsri_serve_fail(f,
+                           input                         ? 400
+                           : status == TSR_E_HOST_MEMORY ? 503
+                                                         : 500,
+                           NULL, "%s", tsr_error_last());
+}
+
+/* ---- answers ---- */
+
+/* With the lock held: lets the HTTP thread go on with it. */
+static void go_on(tsri_serve_exchange *x) {
+    if (!x->suspended)
+        return;
+    x->suspended = false;
+    MHD_resume_connection(x->connection);
+}
+
+void tsri_serve_answer_text(tsri_serve_exchange *x, unsigned status, const char *text, size_t n) {
+    pthread_mutex_lock(&x->server->lock);
+    x->status = status;
+    tsri_serve_put(&x->out, text, n);
+    x->complete = true;
+    go_on(x);
+    pthread_mutex_unlock(&x->server->lock);
+}
+
+enum { FORM = JSON_COMPACT | JSON_REAL_PRECISION(9) };
+
+void tsri_serve_answer(tsri_serve_exchange *x, unsigned status, json_t *json) {
+    static const char lost[] =
+        "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\","
+        "\"param\":null,\"code\":null}}";
+    char *text = json ? json_dumps(json, FORM) : NULL;
+    json_decref(json);
+    tsri_serve_answer_text(x, text ? status : 503, text ? text : lost,
+                           text ? strlen(text) : sizeof lost - 1);
+    free(text);
+}
+
+json_t *tsri_serve_failure_json(const tsri_serve_failure *f) {
+    const char *type = f->status == 401   ? "authentication_error"
+                       : f->status == 404 ? "not_found_error"
+                       : f->status < 500  ? "invalid_request_error"
+                                          : "server_error";
+    return json_pack("{s:{s:s,s:s,s:s?,s:n}}", "error", "message", f->message, "type", type,
+                     "param", f->param, "code");
+}
+
+void tsri_serve_answer_failure(tsri_serve_exchange *x, const tsri_serve_failure *f) {
+    tsri_serve_answer(x, f->status, tsri_serve_failure_json(f));
+}
+
+static void put_event(tsri_serve_exchange *x, const char *text, bool last) {
+    pthread_mutex_lock(&x->server->lock);
+    x->status = 200;
+    x->stream = true;
+    tsri_serve_put(&x->out, "data: ", 6);
+    tsri_serve_put(&x->out, text, strlen(text));
+    tsri_serve_put(&x->out, "\n\n", 2);
+    x->complete |= last || x->out.lost;
+    go_on(x);
+    pthread_mutex_unlock(&x->server->lock);
+}
+
+void tsri_serve_event(tsri_serve_exchange *x, json_t *json) {
+    char *text = json ? json_dumps(json, FORM) : NULL;
+    json_decref(json);
+    put_event(x, text ? text : "{\"error\":{\"message\":\"out of memory\"}}", !text);
+    free(text);
+}
+
+void tsri_serve_end(tsri_serve_exchange *x) {
+    put_event(x, "[DONE]", true);
+}
+
+void tsri_serve_release(tsri_serve_exchange *x) {
+    tsri_serve_exchange **at = &x->server->exchanges;
+    if (!x->http_done || !x->engine_done)
+        return;
+    while (*at && *at != x)
+        at = &(*at)->next;
+    if (*at)
+        *at = x->next;
+    tsri_serve_clear(&x->body);
+    tsri_serve_clear(&x->out);
+    free(x);
+}
+
+/* ---- what libmicrohttpd calls ---- */
+
+static ssize_t read_stream(void *data, uint64_t at, char *to, size_t room) {
+    tsri_serve_exchange *x = data;
+    (void)at;
+    pthread_mutex_lock(&x->server->lock);
+    size_t n = x->out.size - x->sent;
+    n = n < room ? n : room;
+    ssize_t result = (ssize_t)n;
+    if (n) {
+        memcpy(to, x->out.data + x->sent, n);
+        x->sent += n;
+    } else if (x->complete) {
+        result = MHD_CONTENT_READER_END_OF_STREAM;
+    } else {
+        x->suspended = true;
+        MHD_suspend_connection(x->connection);
+    }
+    if (x->sent == x->out.size)
+        x->out.size = x->sent = 0;
+    pthread_mutex_unlock(&x->server->lock);
+    return result;
+}
+
+static enum MHD_Result respond(tsri_serve_exchange *x) {
+    struct MHD_Response *r =
+        x->stream
+            ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16 << 10, read_stream, x, NULL)
+            : MHD_create_response_from_buffer(x->out.size, x->out.data, MHD_RESPMEM_MUST_COPY);
+    if (!r)
+        return MHD_NO;
+    const bool plain = x->route && !strcmp(x->route->path, "/metrics");
+    MHD_add_response_header(r, "Content-Type",
+                            x->stream ? "text/event-stream"
+                            : plain   ? "text/plain; version=0.0.4; charset=utf-8"
+                                      : "application/json");
+    MHD_add_response_header(r, "Cache-Control", "no-cache");
+    if (x->status == 503)
+        MHD_add_response_header(r, "Retry-After", "1");
+    if (x->status == 401)
+        MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
+    if (x->too_large) /* the rest of the body is not read */
+        MHD_add_response_header(r, "Connection", "close");
+    const enum MHD_Result result = MHD_queue_response(x->connection, x->status, r);
+    MHD_destroy_response(r);
+    return result;
+}
+
+static bool same_key(const char *given, const char *key) {
+    const size_t n = strlen(given), m = strlen(key);
+    unsigned char differ = n != m;
+    for (size_t i = 0; i < n; i++) /* takes the same time wherever they differ */
+        differ |= (unsigned char)(given[i] ^ key[m ? i % m : 0]);
+    return !differ;
+}
+
+static bool allowed(const tsri_serve_server *s, struct MHD_Connection *connection) {
+    const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+    bool found = !s->n_keys;
+    if (!given || strncasecmp(given, "Bearer ", 7))
+        return found;
+    for (size_t i = 0; i < s->n_keys; i++)
+        found |= same_key(given + 7, s->keys[i]);
+    return found;
+}
+
+static bool route(tsri_serve_exchange *x, const char *method, const char *path,
+                  tsri_serve_failure *f) {
+    const tsri_serve_server *s = x->server;
+    bool known;
+    x->route = tsri_serve_find_route(method, path, &known);
+    if (!x->route && known)
+        return tsri_serve_fail(f, 405, NULL, "%s is not served for %s", method, path);
+    if (!x->route)
+        return tsri_serve_fail(f, 404, NULL, "%s is not served; docs/server.md lists what is",
+                               path);
+    if (!x->route->open && !allowed(s, x->connection))
+        return tsri_serve_fail(f, 401, NULL,
+                               "a key is wanted: send it as \"Authorization: Bearer KEY\"");
+    if (x->too_large)
+        return tsri_serve_fail(f, 413, NULL, "the body is larger than %lld bytes (--max-body)",
+                               (long long)s->limits.body);
+    return true;
+}
+
+/* Gives a request whose body is complete to whom it belongs. */
+static void begin(tsri_serve_exchange *x, const char *method, const char *path) {
+    tsri_serve_server *s = x->server;
+    tsri_serve_failure f;
+    x->routed = true;
+    bool fine = route(x, method, path, &f);
+    pthread_mutex_lock(&s->lock);
+    if (fine && x->route->on_device && s->draining)
+        fine = tsri_serve_fail(&f, 503, NULL, "the server is about to end");
+    else if (fine && x->route->on_device &&
+             (int64_t)(s->n_waiting + s->metrics->counts.waiting) >= s->limits.queue)
+        fine =
+            tsri_serve_fail(&f, 503, NULL, "%lld requests wait already (--queue): try again later",
+                            (long long)s->limits.queue);
+    if (fine && x->route->on_device) {
+        x->engine_done = false;
+        x->suspended = true;
+        MHD_suspend_connection(x->connection);
+        *(s->last_waiting ? &s->last_waiting->waiting : &s->first_waiting) = x;
+        s->last_waiting = x;
+        s->n_waiting++;
+        pthread_cond_signal(&s->wake);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!fine)
+        tsri_serve_answer_failure(x, &f);
+    else if (!x->route->on_device)
+        x->route->handle(x);
+}
+
+static tsri_serve_exchange *make_exchange(tsri_serve_server *s, struct MHD_Connection *connection) {
+    tsri_serve_exchange *x = calloc(1, sizeof *x);
+    if (!x)
+        return NULL;
+    *x = (tsri_serve_exchange){
+        .server = s,
+        .connection = connection,
+        .fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+        .began_ns = tsri_cli_now_ns(),
+        .engine_done = true};
+    pthread_mutex_lock(&s->lock);
+    x->next = s->exchanges;
+    s->exchanges = x;
+    for (tsri_serve_connection *c = s->connections; c; c = c->next)
+        c->heard |= c->fd == x->fd;
+    pthread_mutex_unlock(&s->lock);
+    return x;
+}
+
+static bool announces_too_much(const tsri_serve_exchange *x) {
+    const char *size =
+        MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
+    return size && strtoull(size, NULL, 10) > (unsigned long long)x->server->limits.body;
+}
+
+static enum MHD_Result on_request(void *data, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *n, void **own) {
+    tsri_serve_exchange *x = *own;
+    (void)version;
+    if (!x) {
+        *own = x = make_exchange(data, connection);
+        if (!x || !announces_too_much(x))
+            return x ? MHD_YES : MHD_NO;
+        x->too_large = true; /* answered before the body is read; then the connection ends */
+        begin(x, method, url);
+        pthread_mutex_lock(&x->server->lock);
+        const enum MHD_Result result = respond(x);
+        pthread_mutex_unlock(&x->server->lock);
+        return result;
+    }
+    if (*n) {
+        x->received += *n;
+        if (x->received / 4 > (uint64_t)x->server->limits.body)
+            return MHD_NO; /* it doesn't end */
+        x->too_large |= x->body.size + *n > (size_t)x->server->limits.body;
+        if (!x->too_large)
+            tsri_serve_put(&x->body, upload, *n);
+        x->too_large |= x->body.lost;
+        *n = 0;
+        return MHD_YES;
+    }
+    if (!x->routed)
+        begin(x, method, url);
+    pthread_mutex_lock(&x->server->lock);
+    const bool waits = x->suspended, ready = x->status != 0;
+    if (!waits && !ready) { /* resumed without an answer: the client has left, or the server ends */
+        pthread_mutex_unlock(&x->server->lock);
+        return MHD_NO;
+    }
+    const enum MHD_Result result = waits ? MHD_YES : respond(x);
+    pthread_mutex_unlock(&x->server->lock);
+    return result;
+}
+
+static void on_completed(void *data, struct MHD_Connection *connection, void **own,
+                         enum MHD_RequestTerminationCode code) {
+    tsri_serve_exchange *x = *own;
+    tsri_serve_server *s = data;
+    (void)connection;
+    if (!x)
+        return;
+    *own = NULL;
+    pthread_mutex_lock(&s->lock);
+    if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        x->gone = true;
+    x->http_done = true;
+    tsri_serve_release(x);
+    pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void on_connection(void *data, struct MHD_Connection *connection, void **own,
+                          enum MHD_ConnectionNotificationCode code) {
+    tsri_serve_server *s = data;
+    pthread_mutex_lock(&s->lock);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        tsri_serve_connection *c = calloc(1, sizeof *c);
+        if (c)
+            *c = (tsri_serve_connection){
+                .next = s->connections,
+                .fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+                          ->connect_fd,
+                .began_ns = tsri_cli_now_ns()};
+        if (c)
+            s->connections = c;
+        *own = c;
+    } else if (*own) {
+        tsri_serve_connection **at = &s->connections;
+        while (*at != *own)
+            at = &(*at)->next;
+        *at = (*at)->next;
+        free(*own);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- clients that leave or dawdle ---- */
+
+static bool has_left(int fd) {
+    struct pollfd one = {.fd = fd, .events = POLLRDHUP};
+    return poll(&one, 1, 0) > 0 && one.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+void tsri_serve_http_look(tsri_serve_server *s) {
+    const uint64_t now = tsri_cli_now_ns();
+    pthread_mutex_lock(&s->lock);
+    for (tsri_serve_exchange *x = s->exchanges; x; x = x->next)
+        if (x->suspended && !x->gone && has_left(x->fd)) {
+            x->gone = true;
+            s->metrics->left++;
+            x->complete = true;
+            go_on(x);
+        }
+    for (tsri_serve_connection *c = s->connections; c; c = c->next)
+        if (!c->heard && now - c->began_ns > (uint64_t)s->limits.header * 1000000000u) {
+            shutdown(c->fd, SHUT_RDWR);
+            c->heard = true;
+        }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the daemon ---- */
+
+static int start(tsri_serve_server *s, const struct addrinfo *address, const char *cert,
+                 const char *key) {
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    struct MHD_OptionItem items[3] = {{MHD_OPTION_END, 0, NULL}};
+    if (address->ai_family == AF_INET6)
+        flags |= MHD_USE_IPv6;
+    if (cert) {
+        flags |= MHD_USE_TLS;
+        items[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)cert};
+        items[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key};
+        items[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    }
+    s->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, address->ai_addr,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        s, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->limits.idle, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)s->limits.connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS,
+        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+    return s->daemon ? CLI_OK : CLI_OTHER;
+}
+
+int tsri_serve_http_begin(tsri_serve_server *s, const char *host, uint16_t port, const char *cert,
+                          const char *key) {
+    const struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    char number[8];
+    snprintf(number, sizeof number, "%u", port);
+    const int error = getaddrinfo(host, number, &hints, &found);
+    if (error)
+        return tsri_cli_fail(CLI_USAGE, "--host %s: %s", host, gai_strerror(error));
+    errno = 0;
+    const int code = start(s, found, cert, key);
+    freeaddrinfo(found);
+    if (code != CLI_OK)
+        return tsri_cli_fail(CLI_OTHER,
+                             "%s, port %u: can't listen there%s%s; choose another port (--port)",
+                             host, port, errno ? ": " : "", errno ? strerror(errno) : "");
+    return CLI_OK;
+}
+
+uint16_t tsri_serve_http_port(const tsri_serve_server *s) {
+    return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+}
+
+void tsri_serve_http_refuse(tsri_serve_server *s) {
+    const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
+    if (fd != MHD_INVALID_SOCKET)
+        close(fd);
+}
+
+void tsri_serve_http_end(tsri_serve_server *s) {
+    pthread_mutex_lock(&s->lock);
+    for (tsri_serve_exchange *x = s->exchanges; x; x = x->next) {
+        x->complete = true;
+        go_on(x);
+    }
+    pthread_mutex_unlock(&s->lock);
+    MHD_stop_daemon(s->daemon);
+}

@@ -1,0 +1,159 @@
+/* cli/serve/routes.c - the addresses that are served, and those among them that need no device. */
+#include "cli/serve/metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static tsri_serve_handler health, models, metrics, tokenize, detokenize;
+
+static const tsri_serve_route routes[] = {
+    {"POST", "/v1/chat/completions", tsri_serve_chat, true, false},
+    {"POST", "/v1/completions", tsri_serve_completions, true, false},
+    {"POST", "/v1/embeddings", tsri_serve_embeddings, true, false},
+    {"POST", "/tokenize", tokenize, false, false},
+    {"POST", "/detokenize", detokenize, false, false},
+    {"GET", "/v1/models", models, false, false},
+    {"GET", "/metrics", metrics, false, false},
+    {"GET", "/health", health, false, true},
+};
+
+const tsri_serve_route *tsri_serve_find_route(const char *method, const char *path,
+                                              bool *path_known) {
+    *path_known = false;
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        if (strcmp(routes[i].path, path))
+            continue;
+        *path_known = true;
+        if (!strcmp(routes[i].method, method))
+            return &routes[i];
+    }
+    return NULL;
+}
+
+json_t *tsri_serve_body(tsri_serve_exchange *x) {
+    json_error_t error;
+    tsri_serve_failure f;
+    json_t *body = json_loadb(x->body.data ? x->body.data : "", x->body.size,
+                              JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    tsri_serve_clear(&x->body);
+    if (json_is_object(body))
+        return body;
+    if (body)
+        tsri_serve_fail(&f, 400, NULL, "the body is not a JSON object");
+    else
+        tsri_serve_fail(&f, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
+                        error.column, error.text);
+    json_decref(body);
+    tsri_serve_answer_failure(x, &f);
+    return NULL;
+}
+
+static void health(tsri_serve_exchange *x) {
+    pthread_mutex_lock(&x->server->lock);
+    const bool draining = x->server->draining;
+    pthread_mutex_unlock(&x->server->lock);
+    tsri_serve_answer(x, draining ? 503 : 200,
+                      json_pack("{s:s}", "status", draining ? "ending" : "ok"));
+}
+
+static json_t *model_json(const char *name) {
+    return json_pack("{s:s,s:s,s:I,s:s}", "id", name, "object", "model", "created",
+                     (json_int_t)time(NULL), "owned_by", "tessera");
+}
+
+static void models(tsri_serve_exchange *x) {
+    const tsri_serve_server *s = x->server;
+    json_t *list = json_array();
+    json_array_append_new(list, model_json(s->name));
+    if (s->embedding_model)
+        json_array_append_new(list, model_json(s->embedding_name));
+    tsri_serve_answer(x, 200, json_pack("{s:s,s:o}", "object", "list", "data", list));
+}
+
+static void metrics(tsri_serve_exchange *x) {
+    tsri_serve_buffer text = {0};
+    pthread_mutex_lock(&x->server->lock);
+    tsri_serve_metrics_write(x->server, &text);
+    pthread_mutex_unlock(&x->server->lock);
+    tsri_serve_answer_text(x, text.lost ? 503 : 200, text.data ? text.data : "", text.size);
+    tsri_serve_clear(&text);
+}
+
+/* A flag of a body: true, false, or missing. */
+static bool take_flag(const json_t *body, const char *key, bool *out, tsri_serve_failure *f) {
+    const json_t *value = json_object_get(body, key);
+    if (value && !json_is_boolean(value))
+        return tsri_serve_fail(f, 400, key, "%s: true or false is wanted", key);
+    *out = value ? json_is_true(value) : *out;
+    return true;
+}
+
+static bool encode(const tsri_serve_server *s, const json_t *body, json_t *tokens,
+                   tsri_serve_failure *f) {
+    const json_t *text = json_object_get(body, "content");
+    bool add = false, parse = true;
+    int32_t *ids = NULL;
+    size_t n = 0;
+    if (!json_is_string(text))
+        return tsri_serve_fail(f, 400, "content", "content: a text is wanted");
+    if (!take_flag(body, "add_special", &add, f) || !take_flag(body, "parse_special", &parse, f))
+        return false;
+    const uint32_t flags =
+        (add ? TSR_ENCODE_ADD_SPECIAL : 0u) | (parse ? TSR_ENCODE_PARSE_SPECIAL : 0u);
+    const tsr_status status = tsr_encode(s->app->model, json_string_value(text),
+                                         json_string_length(text), flags, &ids, &n);
+    if (status != TSR_OK)
+        return tsri_serve_fail_status(f, status);
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(tokens, json_integer(ids[i]));
+    tsr_ids_free(ids);
+    return true;
+}
+
+static void tokenize(tsri_serve_exchange *x) {
+    tsri_serve_failure f;
+    json_t *body = tsri_serve_body(x), *tokens = json_array();
+    if (body && encode(x->server, body, tokens, &f))
+        tsri_serve_answer(x, 200, json_pack("{s:O}", "tokens", tokens));
+    else if (body)
+        tsri_serve_answer_failure(x, &f);
+    json_decref(tokens);
+    json_decref(body);
+}
+
+static bool decode(const tsri_serve_server *s, const json_t *body, char **text,
+                   tsri_serve_failure *f) {
+    const json_t *list = json_object_get(body, "tokens");
+    const size_t n = json_array_size(list);
+    bool fine = json_is_array(list);
+    int32_t *ids = calloc(n ? n : 1, sizeof *ids);
+    for (size_t i = 0; i < n && ids; i++) {
+        const json_t *one = json_array_get(list, i);
+        fine &= json_is_integer(one) && json_integer_value(one) >= 0 &&
+                json_integer_value(one) <= INT32_MAX;
+        ids[i] = (int32_t)json_integer_value(one);
+    }
+    tsr_status status = TSR_OK;
+    if (fine && ids)
+        status = tsr_decode(s->app->model, ids, n, 0, text, NULL);
+    const bool memory = ids != NULL;
+    free(ids);
+    if (!fine)
+        return tsri_serve_fail(f, 400, "tokens", "tokens: a list of token ids is wanted");
+    if (!memory)
+        return tsri_serve_fail(f, 503, NULL, "out of memory");
+    return status == TSR_OK || tsri_serve_fail_status(f, status);
+}
+
+static void detokenize(tsri_serve_exchange *x) {
+    tsri_serve_failure f;
+    json_t *body = tsri_serve_body(x);
+    char *text = NULL;
+    if (body && decode(x->server, body, &text, &f))
+        tsri_serve_answer(x, 200, json_pack("{s:s}", "content", text));
+    else if (body)
+        tsri_serve_answer_failure(x, &f);
+    tsr_text_free(text);
+    json_decref(body);
+}

@@ -1,0 +1,18 @@
+/* cli/serve/serve.h - runs a server until a signal comes. */
+#ifndef TESSERA_CLI_SERVE_SERVE_H
+#define TESSERA_CLI_SERVE_SERVE_H
+
+#include "cli/base/app.h"
+
+typedef struct tsri_serve_options {
+    tsri_cli_app *app;
+    const char *host, *alias, *key, *key_file, *certificate_file, *certificate_key_file,
+        *embedding_model, *template_file;
+    int64_t port, slots, queue, connections, body, idle, header, drain, step_tokens;
+    bool log;
+} tsri_serve_options;
+
+/* The model of the app is open. Returns an exit code, and prints what went wrong. */
+int tsri_serve_run(const tsri_serve_options *options);
+
+#endif

@@ -1,0 +1,133 @@
+/* cli/serve/server.h - what the parts of tessera serve share. One thread speaks HTTP (http.c); another owns
+ * the device and runs the model (engine.c). They meet in exchanges: a request and its answer. */
+#ifndef TESSERA_CLI_SERVE_SERVER_H
+#define TESSERA_CLI_SERVE_SERVER_H
+
+#include "cli/base/app.h"
+#include "cli/base/json.h"
+
+#include <jansson.h>
+#include <pthread.h>
+
+typedef struct tsri_serve_buffer {
+    char *data; /* NULL, or with a 0 byte behind it */
+    size_t size, room;
+    bool lost; /* there was too little memory for something */
+} tsri_serve_buffer;
+
+void tsri_serve_put(tsri_serve_buffer *buffer, const char *data, size_t n);
+void tsri_serve_clear(tsri_serve_buffer *buffer);
+
+typedef struct tsri_serve_limits {
+    int64_t slots, queue, connections; /* requests that run, wait; open connections */
+    int64_t body;                      /* bytes of a request's body */
+    int64_t idle, header;              /* seconds without a byte; until the end of the headers */
+    int64_t drain;                     /* seconds that running requests have after a signal */
+    int64_t step_tokens;               /* tokens of prompts in a step */
+} tsri_serve_limits;
+
+typedef struct tsri_serve_server tsri_serve_server;
+typedef struct tsri_serve_job tsri_serve_job;
+
+/* A request and its answer. `lock` of the server guards what is below it. */
+typedef struct tsri_serve_exchange {
+    tsri_serve_server *server;
+    const struct tsri_serve_route *route;
+    struct MHD_Connection *connection;
+    int fd;
+    tsri_serve_buffer body;
+    bool too_large, routed;
+    uint64_t received; /* bytes of the body so far */
+    uint64_t began_ns;
+    tsri_serve_job *job; /* the engine's */
+    /* guarded */
+    struct tsri_serve_exchange *next,
+        *waiting; /* of all exchanges; of those the engine has not seen */
+    tsri_serve_buffer out;
+    size_t sent;
+    unsigned status; /* 0: not known yet */
+    bool stream, complete, suspended;
+    bool gone;                   /* the client has left */
+    bool http_done, engine_done; /* who needs it no more */
+} tsri_serve_exchange;
+
+typedef void tsri_serve_handler(tsri_serve_exchange *x);
+
+typedef struct tsri_serve_route {
+    const char *method, *path;
+    tsri_serve_handler *handle;
+    bool on_device; /* by the engine's thread; else at once by the HTTP thread */
+    bool open;      /* without a key */
+} tsri_serve_route;
+
+struct tsri_serve_server {
+    tsri_cli_app *app;
+    tsr_model *embedding_model; /* NULL: none */
+    tsr_scheduler *scheduler;   /* NULL: the model writes nothing */
+    tsr_embedder *embedder;     /* NULL: no model gives vectors */
+    const char *name, *embedding_name;
+    const char *template_text; /* of chats; NULL: the model's own */
+    tsri_serve_limits limits;
+    char **keys; /* one is wanted in each request; n_keys 0: none */
+    size_t n_keys;
+    bool log;
+    struct tsri_serve_metrics *metrics;
+    struct MHD_Daemon *daemon;
+    struct tsri_serve_connection *connections;
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* of the engine */
+    tsri_serve_exchange *exchanges, *first_waiting, *last_waiting;
+    size_t n_waiting;
+    tsri_serve_job *jobs; /* the engine's */
+    uint64_t numbers;     /* of answers, for their ids */
+    bool draining, stopping;
+};
+
+/* A failure of a request: the status, the field at fault (NULL: none), and a sentence. */
+typedef struct tsri_serve_failure {
+    unsigned status;
+    const char *param;
+    char message[1024];
+} tsri_serve_failure;
+
+/* Fills it, and returns false. */
+__attribute__((format(printf, 4, 5))) bool
+tsri_serve_fail(tsri_serve_failure *f, unsigned status, const char *param, const char *format, ...);
+/* The same from a failed call of the library. */
+bool tsri_serve_fail_status(tsri_serve_failure *f, tsr_status status);
+
+/* ---- http.c: answers. Each may be called from any thread. ---- */
+
+/* Answers with the whole of `json`, which it releases. */
+void tsri_serve_answer(tsri_serve_exchange *x, unsigned status, json_t *json);
+void tsri_serve_answer_text(tsri_serve_exchange *x, unsigned status, const char *text, size_t n);
+void tsri_serve_answer_failure(tsri_serve_exchange *x, const tsri_serve_failure *f);
+json_t *tsri_serve_failure_json(const tsri_serve_failure *f);
+/* Streams: an event each, and the end. */
+void tsri_serve_event(tsri_serve_exchange *x, json_t *json);
+void tsri_serve_end(tsri_serve_exchange *x);
+
+int tsri_serve_http_begin(tsri_serve_server *s, const char *host, uint16_t port, const char *cert,
+                          const char *key);
+uint16_t tsri_serve_http_port(const tsri_serve_server *s);
+void tsri_serve_http_refuse(tsri_serve_server *s); /* takes no new connections */
+void tsri_serve_http_end(tsri_serve_server *s);
+/* Notes the clients that have left while their exchanges were suspended, and ends connections that take
+ * too long over their headers. */
+void tsri_serve_http_look(tsri_serve_server *s);
+/* Frees an exchange that neither thread needs any more. Call it with the lock held. */
+void tsri_serve_release(tsri_serve_exchange *x);
+
+/* ---- engine.c ---- */
+
+void *tsri_serve_engine(void *server);
+tsri_serve_handler tsri_serve_completions, tsri_serve_chat, tsri_serve_embeddings;
+
+/* ---- routes.c ---- */
+
+const tsri_serve_route *tsri_serve_find_route(const char *method, const char *path,
+                                              bool *path_known);
+/* Parses the body, which must be an object. NULL: it was answered with an error. */
+json_t *tsri_serve_body(tsri_serve_exchange *x);
+
+#endif

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""tessera serve: chat, completions, streams, vectors, tokens; errors and limits; answers under load are those of a request alone; a client that hangs up frees
+its place; hostile input is refused, and the server goes on."""
+
+import base64
+import contextlib
+import http.client
+import json
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+from support.command import COMMAND, PLAY, SOURCE, environment, equal, main, refused, run, skip
+
+REFERENCE = ("-d", "reference", "-q")
+ENCODER = SOURCE / "tests" / "golden" / "encoders" / "sentence"
+TEMPLATE = "{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}"
+ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
+
+
+class Server:
+    """A server at a free port, as a context."""
+
+    def __init__(self, *options, model=PLAY, **how):
+        self.arguments = ("serve", *REFERENCE, "-m", model, "--port", "0", *options)
+        self.how = how
+
+    def __enter__(self):
+        self.process = subprocess.Popen([COMMAND, *map(str, self.arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), **self.how)
+        line = self.process.stdout.readline().decode()
+        assert " is served at http://127.0.0.1:" in line, (line, self.process.stderr.read() if self.process.poll() is not None else "")
+        self.port, self.ended = int(line.rsplit(":", 1)[1]), False
+        return self
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.ended = True
+
+    def __exit__(self, *error):
+        if not self.ended:
+            self.end()
+        self.err = self.process.communicate()[1].decode()
+        if not error[0]:
+            equal(self.process.returncode, 143, self.err)
+
+    def ask(self, path, body=None, method=None, **headers):
+        """(status, the answer as JSON or bytes)"""
+        data = body if isinstance(body, (bytes, type(None))) else json.dumps(body)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        connection.request(method or ("GET" if body is None else "POST"), path, data, headers)
+        answer = connection.getresponse()
+        got = answer.read()
+        connection.close()
+        return answer.status, json.loads(got) if answer.headers["Content-Type"] == "application/json" else got
+
+    def fine(self, path, body=None, **headers):
+        status, got = self.ask(path, body, **headers)
+        equal(status, 200, got)
+        return got
+
+    def events(self, path, body):
+        """The chunks of a stream, which must end with [DONE]."""
+        got = self.fine(path, body | {"stream": True}).decode()
+        lines = got.split("\n\n")
+        equal(lines[-2:], ["data: [DONE]", ""])
+        return [json.loads(line.removeprefix("data: ")) for line in lines[:-2]]
+
+    def metric(self, name, **headers):
+        text = self.fine("/metrics", **headers).decode()
+        return next(float(line.split()[-1]) for line in text.splitlines() if line.startswith(f"tessera_{name}{{"))
+
+    def wrong(self, status, fragment, path, body=None, param=None, **headers):
+        got, answer = self.ask(path, body, **headers)
+        equal(got, status, answer)
+        equal(sorted(answer["error"]), ["code", "message", "param", "type"])
+        assert fragment in answer["error"]["message"], answer
+        equal(answer["error"]["param"], param, answer)
+
+
+def generated(prompt, n, *options):
+    return run("generate", *REFERENCE, "-m", PLAY, "-n", n, *options, prompt).text[:-1]
+
+
+def until(true, what):
+    for _ in range(600):
+        if true():
+            return
+        time.sleep(0.02)
+    raise AssertionError(what)
+
+
+def test_completions_and_chat(folder):
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE)
+    with Server("--chat-template", template, "--embedding-model", ENCODER) as server:
+        completions(server)
+        streams(server)
+        chat(server)
+        vectors(server)
+        tokens(server)
+        refusals(server)
+        hostile(server)
+        equal(server.fine("/health"), {"status": "ok"})
+        equal([model["id"] for model in server.fine("/v1/models")["data"]], ["shakespeare", "sentence"])
+
+
+def completions(server):
+    got = server.fine("/v1/completions", ASKED)
+    wanted = generated("ROMEO:\n", 8, "--temp", "0")
+    equal((got["object"], got["choices"]), ("text_completion", [{"index": 0, "text": wanted, "logprobs": None, "finish_reason": "length"}]))
+    n = server.fine("/tokenize", {"content": "ROMEO:\n"})["tokens"]
+    equal(got["usage"]["prompt_tokens"], len(n))
+    equal((got["usage"]["completion_tokens"], got["usage"]["total_tokens"]), (8, 8 + len(n)))
+    sampled = ("--temp", "0.9", "--top-k", "20", "--top-p", "0.9", "--min-p", "0.01", "--seed")
+    asked = ASKED | {"temperature": 0.9, "top_k": 20, "top_p": 0.9, "min_p": 0.01, "seed": 7, "n": 2}
+    equal([one["text"] for one in server.fine("/v1/completions", asked)["choices"]], [generated("ROMEO:\n", 8, *sampled, seed) for seed in (7, 8)])
+    several = server.fine("/v1/completions", ASKED | {"prompt": ["ROMEO:\n", "KING"]})["choices"]
+    equal([one["text"] for one in several], [wanted, generated("KING", 8, "--temp", "0")])
+    equal(server.fine("/v1/completions", ASKED | {"prompt": n})["choices"][0]["text"], wanted)
+    stopped = server.fine("/v1/completions", ASKED | {"stop": [wanted[5:8]]})["choices"][0]
+    equal((stopped["text"], stopped["finish_reason"]), (wanted[:wanted.index(wanted[5:8])], "stop"))
+    logprobs = server.fine("/v1/completions", ASKED | {"logprobs": 2})["choices"][0]["logprobs"]
+    equal(("".join(logprobs["tokens"]), logprobs["text_offset"][0]), (wanted, 0))
+    assert all(len(top) == 2 and max(top.values()) == own <= 0 for top, own in zip(logprobs["top_logprobs"], logprobs["token_logprobs"])), logprobs
+
+
+def streams(server):
+    whole = server.fine("/v1/completions", ASKED)["choices"][0]["text"]
+    chunks = server.events("/v1/completions", ASKED | {"stream_options": {"include_usage": True}})
+    equal("".join(chunk["choices"][0]["text"] for chunk in chunks[:-1]), whole)
+    equal((chunks[-1]["choices"], chunks[-1]["usage"]["completion_tokens"], chunks[-2]["usage"]), ([], 8, None))
+    equal([chunk["choices"][0]["finish_reason"] for chunk in chunks[-3:-1]], [None, "length"])
+
+
+def chat(server):
+    asked = {"messages": [{"role": "system", "content": "Be."}, {"role": "user", "content": [{"type": "text", "text": "Hark"}, {"type": "text", "text": "!"}]}],
+             "max_completion_tokens": 6, "temperature": 0}
+    wanted = generated("S Be.\nU Hark!\nA ", 6, "--temp", "0")
+    got = server.fine("/v1/chat/completions", asked | {"logprobs": True, "top_logprobs": 1})
+    choice = got["choices"][0]
+    equal((got["object"], choice["message"]), ("chat.completion", {"role": "assistant", "content": wanted, "refusal": None}))
+    equal("".join(token["token"] for token in choice["logprobs"]["content"]), wanted)
+    equal([token["top_logprobs"][0]["logprob"] for token in choice["logprobs"]["content"]], [token["logprob"] for token in choice["logprobs"]["content"]])
+    chunks = [chunk["choices"][0] for chunk in server.events("/v1/chat/completions", asked)]
+    equal(chunks[0]["delta"], {"role": "assistant", "content": ""})
+    equal("".join(chunk["delta"].get("content", "") for chunk in chunks), wanted)
+    equal(chunks[-1]["finish_reason"], "length")
+
+
+def vectors(server):
+    texts = ["anna", "bob sees anna"]
+    got = server.fine("/v1/embeddings", {"input": texts, "model": "sentence"})
+    lines = run("embed", *REFERENCE, "-m", ENCODER, "-", given="\n".join(texts) + "\n").text.splitlines()
+    equal([one["embedding"] for one in got["data"]], [json.loads(line)["embedding"] for line in lines])
+    packed = server.fine("/v1/embeddings", {"input": texts[0], "encoding_format": "base64"})["data"][0]["embedding"]
+    data = base64.b64decode(packed)
+    wanted = got["data"][0]["embedding"]
+    equal(data, struct.pack(f"<{len(wanted)}f", *wanted))
+
+
+def tokens(server):
+    ids = server.fine("/tokenize", {"content": "KING:\nO"})["tokens"]
+    equal(server.fine("/detokenize", {"tokens": ids}), {"content": "KING:\nO"})
+    server.wrong(400, "content", "/tokenize", {"content": 3}, "content")
+    server.wrong(400, "token ids", "/detokenize", {"tokens": ["a"]}, "tokens")
+    server.wrong(400, "vocabulary", "/detokenize", {"tokens": [1 << 30]})
+
+
+def refusals(server):
+    path = "/v1/completions"
+    for key, value in (("temperature", -1), ("temperature", "x"), ("top_p", 0), ("top_k", 1.5), ("max_tokens", -2), ("n", 0), ("seed", "x"), ("stop", [""]), ("stop", [3]),
+                       ("stream", 1), ("logprobs", 21), ("prompt", 3), ("prompt", [[-1]]), ("prompt", []), ("presence_penalty", 1), ("logit_bias", {"1": 1}), ("echo", True),
+                       ("suffix", "x"), ("nonsense", 1), ("messages", [])):
+        status, answer = server.ask(path, ASKED | {key: value})
+        equal(status, 400, (key, value, answer))
+        assert answer["error"]["message"] and answer["error"]["param"] in (key, None), answer
+    for key in ("presence_penalty", "frequency_penalty"):  # what many clients send with each request
+        server.fine(path, ASKED | {key: 0, "user": "me"})
+    server.wrong(400, "prompt: a text is wanted", path, {}, "prompt")
+    server.wrong(400, "the model reads", path, ASKED | {"prompt": "word " * 5000})
+    server.wrong(404, "is not served here", path, ASKED | {"model": "other"}, "model")
+    server.wrong(400, "needs \"stream\"", path, ASKED | {"stream_options": {"include_usage": True}}, "stream_options")
+    server.wrong(400, "only {\"type\": \"text\"}", "/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}], "response_format": {"type": "json_object"}}, "response_format")
+    server.wrong(400, "no \"role\"", "/v1/chat/completions", {"messages": [{"content": "x"}]}, "messages")
+    server.wrong(400, "content", "/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages")
+    server.wrong(404, "/v1/nothing is not served", "/v1/nothing")
+    server.wrong(405, "GET is not served", path)
+    server.wrong(400, "dimensions", "/v1/embeddings", {"input": "x", "dimensions": 3}, "dimensions")
+
+
+def raw(server, *parts):
+    """The status of what is answered to these bytes; None: the connection was closed without an answer."""
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with contextlib.suppress(ConnectionError):
+            for part in parts:
+                connection.sendall(part)
+            got = connection.recv(1 << 16)
+            return int(got.split()[1]) if got else None
+    return None
+
+
+def hostile(server):
+    body = json.dumps(ASKED).encode()
+    request = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    equal(raw(server, *(request[i:i + 1] for i in range(len(request)))), 200, "split at each byte")
+    chunked = b"POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + b"".join(b"1\r\n%c\r\n" % c for c in b'{"content":"x"}') + b"0\r\n\r\n"
+    equal(raw(server, chunked), 200)
+    assert raw(server, b"GET /health HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100000 + b"\r\n\r\n") in (431, 413, 400, None)
+    assert raw(server, b"\x00\xff nonsense\r\n\r\n") in (400, None)
+    equal(raw(server, b"POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n"), 413)
+    server.wrong(400, "not JSON", "/v1/completions", b'{"prompt":' + b"[" * 10000 + b"]" * 10000 + b"}")
+    server.wrong(400, "not JSON", "/v1/completions", b'{"prompt":"\xff"}')
+    server.wrong(400, "not JSON", "/v1/completions", b'{"prompt":"x","prompt":"y"}')
+    server.wrong(400, "not a JSON object", "/v1/completions", b"[]")
+    server.wrong(400, "not JSON", "/v1/completions", b"")
+    server.fine("/v1/completions", ASKED | {"prompt": "a\x00b"})
+
+
+def test_under_load_each_gets_what_it_gets_alone(folder):
+    asked = [ASKED | {"prompt": "KING " * (1 + 3 * i % 5) + "O", "temperature": 0.9 * (i % 3 > 0), "seed": i, "max_tokens": 2 + i % 4, "ignore_eos": True, "logprobs": i % 4,
+                      "top_k": (0, 40)[i % 2]} for i in range(16)]
+    with Server("--slots", "1") as server:
+        alone = [server.fine("/v1/completions", one)["choices"] for one in asked]
+    with Server("--slots", "5", "--step-tokens", "8") as server:
+        got = [None] * len(asked)
+
+        def client(i):
+            got[i] = server.fine("/v1/completions", asked[i])["choices"]
+        threads = [threading.Thread(target=client, args=(i,)) for i in range(len(asked))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        equal(got, alone)
+        equal(server.metric("generation_tokens_total"), sum(one["max_tokens"] for one in asked) + 2, "and two of the first request, by the server itself")
+        again = server.fine("/v1/completions", asked[0])
+        equal(again["choices"], alone[0])
+        assert again["usage"]["prompt_tokens_details"]["cached_tokens"] > 0, again["usage"]
+
+
+def test_a_client_that_hangs_up_frees_its_place(folder):
+    long = ASKED | {"max_tokens": 200, "ignore_eos": True}
+    with Server("--slots", "1", "--queue", "1") as server:
+        for stream in (True, False):
+            body = json.dumps(long | {"stream": stream}).encode()
+            left = server.metric("clients_left_total")
+            with socket.create_connection(("127.0.0.1", server.port)) as connection:
+                connection.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+                if stream:
+                    assert connection.recv(100).startswith(b"HTTP/1.1 200")
+                until(lambda: server.metric("num_requests_running") == 1, "it runs")
+            until(lambda: server.metric("num_requests_running") == 0, "its place is free")
+            if not stream:
+                equal(server.metric("clients_left_total"), left + 1)
+        equal(server.metric("requests_finished_total"), 1, "the server's own alone")
+
+
+def test_keys_queue_and_end(folder):
+    keys = folder / "keys"
+    keys.write_text("# two\nalpha\nbeta\n")
+    with Server("--slots", "1", "--queue", "1", "--api-key-file", keys) as server:
+        server.fine("/health")
+        for key in ("", "alph", "alphaa", "gamma", "# two"):
+            server.wrong(401, "a key is wanted", "/v1/models", Authorization=f"Bearer {key}")
+        server.wrong(401, "a key is wanted", "/v1/completions", ASKED)
+        for key in ("alpha", "beta"):
+            server.fine("/v1/models", Authorization=f"Bearer {key}")
+        answers = []
+        slow = ASKED | {"max_tokens": 60, "ignore_eos": True}
+        threads = [threading.Thread(target=lambda: answers.append(server.ask("/v1/completions", slow, Authorization="Bearer beta"))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        held = lambda: sum(server.metric(f"num_requests_{state}", Authorization="Bearer beta") for state in ("running", "waiting"))
+        until(lambda: answers and len(answers) + held() == 4, "all have come, and one is refused")
+        server.end()  # those that run and wait are answered before it ends
+        for thread in threads:
+            thread.join()
+        assert {status for status, _ in answers} <= {200, 503} and any(status == 200 for status, _ in answers), answers
+
+
+def test_refused(folder):
+    (folder / "empty").write_text("#\n")
+    refused(3, "it has no key", "serve", *REFERENCE, "-m", PLAY, "--api-key-file", folder / "empty")
+    refused(2, "--tls-cert and --tls-key", "serve", *REFERENCE, "-m", PLAY, "--tls-cert", folder / "empty")
+    refused(2, "--host nowhere.invalid", "serve", *REFERENCE, "-m", PLAY, "--host", "nowhere.invalid")
+
+
+if "was built without" in run("serve", *REFERENCE, "-m", PLAY, "--host", "nowhere.invalid", code=None).err:
+    skip("built without libmicrohttpd")
+main(globals())
