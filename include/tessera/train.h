@@ -2,6 +2,7 @@
 #ifndef TESSERA_TRAIN_H
 #define TESSERA_TRAIN_H
 
+#include "tessera/ranks.h"
 #include "tessera/run.h"
 
 #ifdef __cplusplus
@@ -89,6 +90,9 @@ typedef struct tsr_train_options {
      * measures its launches. May be NULL. */
     void (*profile)(void *data, const tsr_profiled *entry);
     void *profile_data;
+    /** The processes that share the steps; NULL: this one is alone. Every rank calls tsr_train with
+     * the same options. Rank 0 writes the output, which all ranks see. */
+    tsr_ranks *ranks;
 } tsr_train_options;
 
 typedef struct tsr_train_result {
@@ -109,6 +113,9 @@ typedef struct tsr_train_result {
  * the same bytes as N steps, a stop, and N more. A folder that contains anything but a run is
  * refused, and so is a folder with a run where `resume` is 0.
  *
+ * Several ranks on devices of one kind give the bytes that one rank gives. Their number must divide
+ * the shards of a step (docs/distributed.md).
+ *
  * device  everything runs on it
  * out     may be NULL
  * owner   all arguments are borrowed for the call
@@ -120,7 +127,8 @@ typedef struct tsr_train_result {
  *                          checkpoint
  *         TSR_E_STATE      a loss or gradient is not finite: the sentence names step, array and
  *                          last checkpoint
- *         TSR_E_CANCELLED  progress asked for it; all steps so far are in a checkpoint
+ *         TSR_E_CANCELLED  progress of a rank asked for it; all steps so far are in a checkpoint
+ *         TSR_E_PEER       another rank failed or is gone: the sentence names it
  *         and those of tsr_model_open
  */
 TSR_API tsr_status tsr_train(tsr_device *device, const tsr_train_options *options,

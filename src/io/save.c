@@ -144,14 +144,18 @@ static tsr_status write_header(tsri_io_saver *saver, const json_t *root) {
     return status;
 }
 
+void tsri_io_save_order(tsri_io_entry *entries, size_t n) {
+    if (n > 0)
+        qsort(entries, n, sizeof *entries, entry_order);
+}
+
 tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n,
                               const char *const *metadata, size_t n_metadata, tsri_io_saver **out) {
     uint64_t bytes;
     tsri_io_saver *saver = NULL;
     for (size_t i = 0; i < n; i++)
         TRY(entry_bytes(path, &entries[i], &bytes));
-    if (n > 0)
-        qsort(entries, n, sizeof *entries, entry_order);
+    tsri_io_save_order(entries, n);
     json_t *root = json_object();
     tsr_status status =
         root ? TSR_OK : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);

@@ -17,8 +17,11 @@ typedef struct tsri_io_entry {
 
 typedef struct tsri_io_saver tsri_io_saver;
 
-/* Sorts `entries` into the order of the official writer (by dtype, the widest first, then by name),
- * so that each array is aligned to its items, and writes the header. The bytes of the arrays follow
+/* Sorts entries into the order of the official writer: by dtype, the widest first, then by name. So
+ * each array is aligned to its items. */
+void tsri_io_save_order(tsri_io_entry *entries, size_t n);
+
+/* Sorts `entries` (tsri_io_save_order), and writes the header. The bytes of the arrays follow
  * in that order, in pieces of any size; where their number is not that in the header, commit fails
  * and removes the temporary file.
  * `metadata` is 2*n_metadata strings: key, value, key, value, ...

@@ -7,6 +7,7 @@
 #include "base/folder.h"
 #include "base/structs.h"
 #include "train/run/job.h"
+#include "transport/ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,13 +76,20 @@ tsr_status tsr_train(tsr_device *device, const tsr_train_options *given, tsr_tra
     TRY(tsri_base_check_out("tsr_train_result", out));
     TRY(check_call(device, &known));
     const tsr_train_options *options = &known;
-    tsri_train_job job = {.options = options, .device = device, .lock = -1};
+    tsri_train_job job = {.options = options,
+                          .device = device,
+                          .ranks = options->dry_run ? NULL : options->ranks,
+                          .lock = -1};
     tsr_status status = tsri_train_set_up(&job);
     const bool steps = status == TSR_OK && !options->dry_run;
     if (steps)
         status = tsri_train_loop(&job);
-    if (steps && status == TSR_OK)
+    if (steps && status == TSR_OK && tsri_train_is_first(&job))
         status = finish(&job);
+    if (steps && status == TSR_OK)
+        status = tsri_ranks_barrier(job.ranks);
+    if (status != TSR_OK && !job.together)
+        tsr_ranks_leave(job.ranks, tsri_base_reported());
     const tsr_train_result result = {.struct_size = sizeof result,
                                      .finished = steps && status == TSR_OK,
                                      .step = (uint64_t)job.at.step,

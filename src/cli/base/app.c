@@ -60,6 +60,21 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
     return rows;
 }
 
+const tsri_cli_option *tsri_cli_rank_options(tsri_cli_app *app) {
+    static tsri_cli_option rows[3];
+    const tsri_cli_option all[] = {
+        {"transport", 0, CLI_TEXT, &app->transport, "mpi|none",
+         "how processes that mpirun or srun started work together (default: mpi where a launcher "
+         "started several)",
+         0, 0, NULL},
+        {"deadline", 0, CLI_INT, &app->deadline, "SECONDS",
+         "end when another process gives no sign of life for so long (default: 30)", 1, 1 << 20,
+         NULL},
+        {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app) {
     static tsri_cli_option rows[3];
     const tsri_cli_option all[] = {
@@ -212,6 +227,32 @@ int tsri_cli_open_device(tsri_cli_app *app) {
     return CLI_OK;
 }
 
+/* The name in "A,B" whose turn it is. */
+static char *device_of(const char *names, uint32_t turn) {
+    uint32_t n = 1;
+    for (const char *c = names; *c; c++)
+        n += *c == ',';
+    for (turn %= n; turn > 0; turn--)
+        names = strchr(names, ',') + 1;
+    return strndup(names, strcspn(names, ","));
+}
+
+int tsri_cli_open_ranks(tsri_cli_app *app) {
+    const tsr_ranks_options options = {.struct_size = sizeof options,
+                                       .deadline_seconds = (uint32_t)app->deadline,
+                                       .transport = app->transport};
+    tsr_ranks_info info = {.struct_size = sizeof info};
+    tsr_status status = tsr_ranks_open(&options, &app->ranks);
+    if (status == TSR_OK)
+        status = tsr_ranks_info_get(app->ranks, &info);
+    if (status != TSR_OK)
+        return tsri_cli_status(status);
+    app->quiet |= info.rank > 0;
+    if (info.size > 1 && app->device_name)
+        app->device_name = app->own_device = device_of(app->device_name, info.local_rank);
+    return CLI_OK;
+}
+
 static int show_progress(void *data, uint64_t done, uint64_t total) {
     return tsri_cli_watch_loading(data, done, total);
 }
@@ -342,6 +383,10 @@ int tsri_cli_close(tsri_cli_app *app, int code) {
     tsr_model_close(&app->model);
     tsr_device_close(&app->device);
     tsr_engine_destroy(&app->engine);
+    if (code != CLI_OK && code != CLI_HELP)
+        tsr_ranks_leave(app->ranks, tsr_error_last());
+    tsr_ranks_close(&app->ranks);
+    free(app->own_device);
     free(app->backends.items);
     free(app->loras.items);
     tsri_cli_watch_end();

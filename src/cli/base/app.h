@@ -15,12 +15,15 @@ struct tsri_cli_app {
     const char *model_name, *device_name, *kernels, *bundle, *dtype_name, *kv_dtype_name,
         *compute_name, *profile;
     tsri_cli_list backends, loras;
-    int64_t threads, context;
+    const char *transport; /* of commands that work with other ranks */
+    int64_t threads, context, deadline;
     bool quiet, verbose, json;
     /* opened on demand */
     tsr_engine *engine;
     tsr_device *device;
     tsr_model *model;
+    char *own_device; /* the device of this rank, of those that were named */
+    tsr_ranks *ranks; /* NULL: this process is alone */
     bool no_self_test;
     bool measure;      /* launches are timed, because the command itself needs the times */
     bool record;       /* kernels are chosen for a bundle, not built */
@@ -39,6 +42,7 @@ const tsri_cli_option *
 tsri_cli_device_options(tsri_cli_app *app); /* -d --backend --kernels -t --profile */
 const tsri_cli_option *
 tsri_cli_model_options(tsri_cli_app *app); /* -m --dtype --kv-dtype --compute -c --lora */
+const tsri_cli_option *tsri_cli_rank_options(tsri_cli_app *app);   /* --transport --deadline */
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v */
 const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
 /* All of these, of a command that runs a model; --json only where `json` is true. */
@@ -47,6 +51,9 @@ const tsri_cli_option *tsri_cli_running_options(tsri_cli_app *app, bool json);
 /* Each returns an exit code, and prints what went wrong. */
 int tsri_cli_open_engine(tsri_cli_app *app);
 int tsri_cli_open_device(tsri_cli_app *app);
+/* Joins the other ranks, before any device is opened; ranks above 0 become quiet, and of several
+ * devices A,B each rank takes its own by its number on its host. */
+int tsri_cli_open_ranks(tsri_cli_app *app);
 int tsri_cli_open_model(tsri_cli_app *app); /* also opens the engine and the device */
 /* Takes the operand at `first` as the model's name: there may be one, and none beside -m. */
 int tsri_cli_take_model(tsri_cli_app *app, const tsri_cli_list *operands, size_t first);

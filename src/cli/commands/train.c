@@ -18,6 +18,7 @@ typedef struct job {
     const char *output, *recipe, *task;
     bool head_only, resume, dry_run, checkpointing;
     uint64_t shown; /* when the line of progress was last drawn, in nanoseconds */
+    bool other;     /* this is another rank than 0, which tells nothing */
     bool adapters;  /* adapters are trained, not the model's own weights */
 } job;
 
@@ -124,9 +125,9 @@ static int told(void *data, const tsr_train_event *e) {
     job *j = data;
     if (e->kind == TSR_TRAIN_STEP) /* from now on there is progress to save */
         tsri_cli_watch_patience(CLI_PATIENT);
-    if (e->kind == TSR_TRAIN_PLANNED)
+    if (e->kind == TSR_TRAIN_PLANNED && !(j->other && j->dry_run))
         show_plan(j, e->plan);
-    else if (e->kind == TSR_TRAIN_WARNING) {
+    else if (e->kind == TSR_TRAIN_WARNING && !j->other) {
         clear_line(j);
         fprintf(stderr, "tessera: warning: %s\n", e->text);
     } else if (j->app.quiet)
@@ -183,13 +184,18 @@ static int train(job *j, const tsri_cli_list *data) {
                                  .progress = told,
                                  .progress_data = j,
                                  .profile = j->app.profile ? tsri_cli_profiled : NULL,
-                                 .profile_data = &j->app};
+                                 .profile_data = &j->app,
+                                 .ranks = j->app.ranks};
     tsr_train_result result = {.struct_size = sizeof result};
     int code = read_task(j->task, &options.task);
     if (code == CLI_OK && j->checkpointing)
         code = add_set(j, "gradient_checkpointing=true");
     options.set = j->set.items;
     options.n_set = j->set.n;
+    tsr_ranks_info info = {.struct_size = sizeof info};
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_ranks_info_get(j->app.ranks, &info));
+    j->other = info.rank > 0;
     j->app.record = j->dry_run; /* kernels are chosen but not built */
     if (code == CLI_OK)
         code = tsri_cli_open_device(&j->app);
@@ -245,7 +251,8 @@ int tsri_cli_train(int argc, char **argv) {
          "only print the run's parameters, memory and steps; build no kernel, write no file", 0, 0,
          NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
+    const tsri_cli_option *tables[] = {own, tsri_cli_rank_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
     int code = tsri_cli_parse(
         argc, argv,
@@ -266,6 +273,8 @@ int tsri_cli_train(int argc, char **argv) {
     if (code == CLI_OK && !operands.n && !j.resume)
         code = tsri_cli_fail(CLI_USAGE, "train needs DATA, the files to train on; see tessera help "
                                         "train");
+    if (code == CLI_OK)
+        code = tsri_cli_open_ranks(&j.app);
     if (code == CLI_OK)
         code = train(&j, &operands);
     free(operands.items);

@@ -58,6 +58,8 @@ tsr_status tsri_train_checkpoint_position(const char *folder, tsri_train_positio
                                           char **identity);
 /* state.c: state.safetensors, an array at a time. */
 tsr_status tsri_train_state_write(tsri_training *training, const char *path);
+/* While rank 0 writes, the other ranks give what only they have. */
+tsr_status tsri_train_state_give(tsri_training *training);
 /* Reads every array of the training. TSR_E_FORMAT: the file has other arrays. */
 tsr_status tsri_train_checkpoint_restore(const char *folder, tsri_training *training);
 /* Removes all checkpoints but the newest `keep` (0: all stay) and the one of best_step. Where one

@@ -64,6 +64,21 @@ tsr_status tsri_train_state_write(tsri_training *training, const char *path) {
     return status;
 }
 
+tsr_status tsri_train_state_give(tsri_training *training) {
+    state s = {0};
+    tsr_status status = list(training, &s);
+    if (status == TSR_OK)
+        tsri_io_save_order(s.entries, s.n); /* the order in which rank 0 asks for them */
+    for (size_t i = 0; i < s.n && status == TSR_OK; i++) {
+        const tsri_training_array *array = s.entries[i].data;
+        const size_t at = (size_t)(array - s.arrays);
+        if (tsri_training_array_moment(training, at))
+            status = tsri_training_array_read(training, at, NULL);
+    }
+    clear(&s);
+    return status;
+}
+
 static bool same_shape(const tsri_training_array *array, const tsri_io_array *held) {
     bool same = held->dtype == TSR_F32 && held->rank == array->rank;
     for (int d = 0; same && d < array->rank; d++)

@@ -2,31 +2,44 @@
  *
  * A step's batches are cut into micro-batches, which are run one at a time: a batch, or where there
  * are more shards than batches, some of its sequences. A shard's micro-batches add up one after the
- * other, the shards in pairs (docs/distributed.md).
+ * other, the shards in pairs (docs/distributed.md). With several ranks, each runs its own shards.
  */
 #include "base/error.h"
 #include "base/memory.h"
 #include "train/run/job.h"
+#include "transport/ranks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* How a step is cut. */
+/* How a step is cut. Ranks have equal parts of the shards, in their order: each a subtree. */
 typedef struct cut {
     int64_t batches, shards, micro; /* of a step */
     int64_t parts;                  /* micro-batches of a batch */
     int64_t run;                    /* micro-batches of a shard */
+    int64_t first, end;             /* micro-batches of this rank */
 } cut;
 
-static cut cut_of(const tsri_train_settings *s) {
+/* What a rank has made of its part of a step; `losses` of all its shards follow. */
+typedef struct part {
+    int64_t tokens, complete;
+    tsri_training_loss losses[];
+} part;
+
+static cut cut_of(const tsri_train_job *job) {
+    const tsri_train_settings *s = &job->settings;
+    const int64_t ranks = tsri_ranks_size(job->ranks), rank = tsri_ranks_rank(job->ranks);
     cut c = {.batches = s->gradient_accumulation_steps, .shards = tsri_train_settings_shards(s)};
     c.micro = c.shards > c.batches ? c.shards : c.batches;
     c.parts = c.micro / c.batches;
     c.run = c.micro / c.shards;
+    c.first = c.micro / ranks * rank;
+    c.end = c.first + c.micro / ranks;
     return c;
 }
 
 int32_t tsri_train_rows(const tsri_train_job *job) {
-    const int64_t parts = cut_of(&job->settings).parts;
+    const int64_t parts = cut_of(job).parts;
     int32_t B, T, S;
     tsri_train_data_sizes(job->data, &B, &T, &S);
     return (int32_t)((B + parts - 1) / parts);
@@ -86,31 +99,63 @@ static void add_losses(tsri_training_loss *of, int64_t n) {
         }
 }
 
-static tsr_status run_all(tsri_train_job *job, const cut *c, tsri_training_loss *of,
-                          int64_t *tokens, bool *done) {
+static tsr_status run_own(tsri_train_job *job, const cut *c, part *own) {
     tsri_training_batch batch;
-    for (int64_t m = 0; m < c->micro; m++) {
+    for (int64_t m = c->first; m < c->end; m++) {
         const uint64_t index = (uint64_t)(job->at.step * c->batches + m / c->parts);
-        if (m % c->parts == 0)
+        const int64_t shard = (m - c->first) / c->run;
+        if (m % c->parts == 0 || m == c->first)
             TRY(tsri_train_data_batch(job->data, index, &batch));
-        TRY(run_one(job, c, m, &batch, &of[m / c->run], tokens));
+        TRY(run_one(job, c, m, &batch, &own->losses[shard], &own->tokens));
         if ((m + 1) % c->run == 0)
-            TRY(tsri_training_end_shard(job->training, (uint32_t)(m / c->run)));
-        if (m + 1 < c->micro && tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_BATCH}))
+            TRY(tsri_training_end_shard(job->training, (uint32_t)shard));
+        if (m + 1 < c->end && tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_BATCH}))
             return TSR_OK;
     }
-    *done = true;
+    own->complete = 1;
     return TSR_OK;
+}
+
+/* Puts the ranks' parts together: the losses of all shards, in their order. */
+static void collect(const cut *c, const char *parts, size_t bytes, int64_t ranks,
+                    tsri_training_loss *of, int64_t *tokens, bool *complete) {
+    const int64_t each = c->shards / ranks;
+    *complete = true;
+    for (int64_t r = 0; r < ranks; r++) {
+        const part *p = (const part *)(const void *)(parts + (size_t)r * bytes);
+        *tokens += p->tokens;
+        *complete &= p->complete != 0;
+        memcpy(of + r * each, p->losses, (size_t)each * sizeof *of);
+    }
 }
 
 tsr_status tsri_train_gradients(tsri_train_job *job, tsri_training_loss *loss, int64_t *tokens,
                                 bool *done) {
-    const cut c = cut_of(&job->settings);
+    const cut c = cut_of(job);
+    const int64_t ranks = tsri_ranks_size(job->ranks);
+    const size_t bytes = sizeof(part) + (size_t)(c.shards / ranks) * sizeof *loss;
     tsri_training_loss *of = NULL; /* of each shard */
-    TRY(tsri_base_new((size_t)c.shards, sizeof *of, &of));
-    const tsr_status status = run_all(job, &c, of, tokens, done);
-    add_losses(of, c.shards);
-    *loss = of[0];
+    part *own = NULL;
+    char *all = NULL;
+    tsr_status status = tsri_base_new(1, bytes, &own);
+    if (status == TSR_OK)
+        status = tsri_base_new((size_t)ranks, bytes, &all);
+    if (status == TSR_OK)
+        status = tsri_base_new((size_t)c.shards, sizeof *of, &of);
+    if (status == TSR_OK)
+        status = run_own(job, &c, own);
+    if (status == TSR_OK)
+        status = tsri_ranks_gather_equal(job->ranks, own, all, bytes);
+    if (status == TSR_OK) {
+        collect(&c, all, bytes, ranks, of, tokens, done);
+        job->stop |= !*done;
+        add_losses(of, c.shards);
+        *loss = of[0];
+    }
+    if (status == TSR_OK && *done)
+        status = tsri_training_join(job->training);
     free(of);
+    free(own);
+    free(all);
     return status;
 }

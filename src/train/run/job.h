@@ -8,6 +8,7 @@
  *                     checkpoint
  *     loop.c          runs steps, validations, checkpoints
  *     gradients.c     runs the batches of a step, shard by shard
+ *     ranks.c         what the ranks of a run agree on
  *     validation.c    measures the model on data that it does not learn from
  *     sample.c        shows what the model says now
  *     progress.c      tells the caller what happens
@@ -26,12 +27,13 @@
 typedef struct tsri_train_job {
     const tsr_train_options *options;
     tsr_device *device;
-    char *out;    /* the folder OUT; in a dry run, a temporary folder */
-    int lock;     /* file descriptor, or -1 */
-    bool made;    /* OUT did not exist */
-    bool failed;  /* a new run has failed before its first step */
-    json_t *run;  /* what run.json holds */
-    bool goes_on; /* OUT held a run, which is resumed */
+    tsr_ranks *ranks; /* NULL: this process is alone, or makes a dry run */
+    char *out;        /* the folder OUT; in a dry run, a temporary folder */
+    int lock;         /* file descriptor, or -1 */
+    bool made;        /* OUT did not exist */
+    bool failed;      /* a new run has failed before its first step */
+    json_t *run;      /* what run.json holds */
+    bool goes_on;     /* OUT held a run, which is resumed */
     tsri_train_settings settings;
     tsri_train_recipe *recipe; /* NULL: a model goes on learning */
     char *start;               /* folder of the model that the run began with */
@@ -50,7 +52,8 @@ typedef struct tsri_train_job {
     int64_t steps;
     int64_t saved;   /* step of the last checkpoint; 0: none */
     bool told_stays; /* the caller was told of an old checkpoint that can't be removed */
-    bool stop;       /* `progress` asked for it */
+    bool stop;       /* `progress` asked for it; of any rank, after they agreed */
+    bool together;   /* all ranks end for the same reason, and know it */
     bool stopped;    /* by early stopping */
 } tsri_train_job;
 
@@ -107,6 +110,22 @@ int32_t tsri_train_rows(const tsri_train_job *job);
 tsr_status tsri_train_validate(tsri_train_job *job, double *loss, double *accuracy);
 /* Appends a sample of what the model says; appends nothing where the model has no tokenizer. */
 tsr_status tsri_train_sample(tsri_train_job *job, tsri_bytes *text);
+
+/* ---- ranks.c: all ranks call these at the same place; a process that is alone succeeds ---- */
+
+/* Whether this rank writes the files: rank 0, or a process that is alone. */
+bool tsri_train_is_first(const tsri_train_job *job);
+/* Whether their number divides the shards. */
+tsr_status tsri_train_ranks_check(const tsri_train_job *job);
+/* Whether they were asked for the same; then, whether they read the same data and weights. */
+tsr_status tsri_train_ranks_compare(const tsri_train_job *job);
+tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job);
+/* Warns where their devices differ. */
+tsr_status tsri_train_ranks_devices(tsri_train_job *job);
+/* They take `start` and `checkpoint` from rank 0, and check that they see the folder. */
+tsr_status tsri_train_ranks_start(tsri_train_job *job);
+/* `stop` becomes that of any rank. */
+tsr_status tsri_train_ranks_agree(tsri_train_job *job);
 
 /* ---- progress.c ---- */
 

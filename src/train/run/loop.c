@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "train/recipe/schedule.h"
 #include "train/run/job.h"
+#include "transport/ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -88,7 +89,7 @@ static tsr_status report(tsri_train_job *job, const outcome *o, pace *p) {
                                                             (double)(job->steps - job->at.step),
                                             .tokens = (uint64_t)job->at.tokens,
                                             .logged = logged});
-    if (!logged)
+    if (!logged || !job->log)
         return TSR_OK;
     p->tokens_then = job->at.tokens;
     p->seconds_then = p->seconds;
@@ -130,12 +131,12 @@ static tsr_status validate(tsri_train_job *job) {
         at->best = value;
         at->best_step = at->step;
     }
-    status = tsri_train_sample(job, &sample);
+    status = tsri_train_is_first(job) ? tsri_train_sample(job, &sample) : TSR_OK;
     const char *text = sample.data ? sample.data : "";
     if (status == TSR_OK && !isfinite(loss))
         status = tsri_base_fail(TSR_E_STATE, "step %" PRId64 ": the loss of the validation is %g",
                                 at->step, loss);
-    if (status == TSR_OK) {
+    if (status == TSR_OK && job->log) {
         json_t *line = json_pack("{s:I,s:f,s:s}", "step", (json_int_t)at->step, "eval_loss", loss,
                                  "sample", text);
         if (line && isfinite(accuracy))
@@ -154,6 +155,10 @@ static tsr_status validate(tsri_train_job *job) {
 }
 
 static tsr_status save_checkpoint(tsri_train_job *job) {
+    if (!tsri_train_is_first(job)) {
+        job->saved = job->at.step;
+        return tsri_train_state_give(job->training);
+    }
     const tsri_train_kept kept = {.training = job->training,
                                   .out = job->out,
                                   .companions = &job->companions,
@@ -200,7 +205,9 @@ static tsr_status between(tsri_train_job *job) {
     return wanted && job->saved != job->at.step ? save_checkpoint(job) : TSR_OK;
 }
 
-static tsr_status cancelled(const tsri_train_job *job) {
+static tsr_status cancelled(tsri_train_job *job) {
+    TRY(tsri_ranks_barrier(job->ranks));
+    job->together = true;
     if (job->at.step == 0)
         return tsri_base_fail(TSR_E_CANCELLED, "stopped before the first step");
     return tsri_base_fail(TSR_E_CANCELLED,
@@ -214,6 +221,7 @@ tsr_status tsri_train_loop(tsri_train_job *job) {
     for (;;) {
         outcome o;
         bool done;
+        TRY(tsri_train_ranks_agree(job));
         TRY(between(job));
         if (job->stop)
             return cancelled(job);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include "train/run/job.h"
+#include "transport/ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -44,8 +45,11 @@ static tsr_status make_training(tsri_train_job *job) {
     const bool head = json_is_true(json_object_get(job->run, "head_only"));
     tsri_training_options options;
     tsri_train_settings_training(&job->settings, job->objective, head, &options);
-    while (tsri_train_settings_shards(&job->settings) >> options.levels > 1)
+    const int64_t shards = tsri_train_settings_shards(&job->settings),
+                  own = shards / tsri_ranks_size(job->ranks);
+    while (own >> options.levels > 1)
         options.levels++;
+    options.ranks = job->ranks;
     TRY(tsri_training_create(job->model, job->device, &options, &job->training));
     bool faster = true;
     if (options.compute != TSR_COMPUTE_F32)
@@ -190,34 +194,60 @@ static tsr_status open_log(tsri_train_job *job) {
                   tsri_train_key_object(tsri_train_settings_keys(), &job->settings)));
 }
 
-tsr_status tsri_train_set_up(tsri_train_job *job) {
+/* What the run was asked for, and whether it can be done. Nothing is written. */
+static tsr_status take_options(tsri_train_job *job) {
     const bool dry = job->options->dry_run;
     if (dry && job->options->resume)
         return tsri_base_fail(TSR_E_ARGUMENT, "--dry-run plans a new run; leave out --resume");
-    if (!dry || job->options->output)
+    if (tsri_train_is_first(job) && (!dry || job->options->output))
         TRY(tsri_train_output_check(job));
     if (!dry)
         TRY(tsri_train_output_choose(job));
     TRY(tsri_train_run_json(job));
     TRY(tsri_train_objective(job));
     TRY(tsri_train_settings_check(&job->settings, job->objective));
-    if (dry)
+    TRY(tsri_train_ranks_check(job));
+    return tsri_train_ranks_compare(job);
+}
+
+/* OUT and the folder of the model that the run begins with; rank 0 alone makes them. */
+static tsr_status make_folders(tsri_train_job *job) {
+    if (!tsri_train_is_first(job))
+        return TSR_OK;
+    if (job->options->dry_run)
         TRY(tsri_train_output_choose(job));
     TRY(tsri_train_output_take(job));
     TRY(find_checkpoint(job));
     TRY(tsri_train_run_json_save(job));
-    TRY(tsri_train_start_folder(job));
+    return tsri_train_start_folder(job);
+}
+
+/* Rank 0 makes files of the texts, which the others then find. */
+static tsr_status open_data_in_turn(tsri_train_job *job) {
+    const bool first = tsri_train_is_first(job);
+    if (first)
+        TRY(open_data(job));
+    TRY(tsri_ranks_barrier(job->ranks));
+    return first ? TSR_OK : open_data(job);
+}
+
+tsr_status tsri_train_set_up(tsri_train_job *job) {
+    TRY(take_options(job));
+    TRY(make_folders(job));
+    TRY(tsri_train_ranks_start(job));
+    TRY(tsri_train_ranks_devices(job));
     TRY(open_model(job));
     TRY(make_training(job));
-    TRY(open_data(job));
+    TRY(open_data_in_turn(job));
     TRY(make_plan(job));
     TRY(open_teacher(job));
     TRY(restore(job));
+    TRY(tsri_train_ranks_compare_state(job));
     (void)tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_PLANNED,
                                                  .step = (uint64_t)job->at.step,
                                                  .steps = (uint64_t)job->steps,
                                                  .plan = &job->plan});
-    return dry ? TSR_OK : open_log(job);
+    return job->options->dry_run || !tsri_train_is_first(job) ? TSR_OK : open_log(job);
 }
 
 void tsri_train_job_clear(tsri_train_job *job) {

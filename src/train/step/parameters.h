@@ -13,8 +13,12 @@ typedef enum tsri_training_part {
     TSRI_PART_FIRST,   /* first moment; with sgd, the velocity */
     TSRI_PART_SECOND,  /* second moment */
     TSRI_PART_ROUNDED, /* bf16, what the forward pass reads */
-    TSRI_PART_SHARDS,  /* from here on, one a level: sums of the gradients of 1, 2, 4, ... shards */
-    TSRI_PARTS = 16
+    /* With several ranks the optimizer has no more than the piece that this rank owns (ranks.h):
+     * the moments are of that piece, and so are these. */
+    TSRI_PART_OWN,          /* values */
+    TSRI_PART_OWN_GRADIENT, /* gradients of all ranks */
+    TSRI_PART_SHARDS, /* from here on, one a level: sums of the gradients of 1, 2, 4, ... shards */
+    TSRI_PARTS = 18
 } tsri_training_part;
 
 enum { TSRI_MOST_LEVELS = TSRI_PARTS - TSRI_PART_SHARDS };

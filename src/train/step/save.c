@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "tensor/convert.h"
-#include "train/step/training_state.h"
+#include "train/step/ranks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,9 +80,7 @@ static tsr_status overlay(const saving *s, const tsri_io_array *array, float *va
         const int64_t columns = w->rank == 2 ? w->dims[1] : 1;
         float *state = NULL;
         TRY(tsri_base_new((size_t)p->elements, sizeof *state, &state));
-        const tsr_status status =
-            tsri_run_read_state(s->training->run, tsri_training_parameter_state(p->number, s->part),
-                                state, (uint64_t)p->elements * 4);
+        const tsr_status status = tsri_training_state_read(s->training, p, s->part, state);
         int64_t row = 0;
         for (int i = 0; i < w->n_parts && status == TSR_OK; row += w->parts[i++].rows)
             if (w->parts[i].array == array)
@@ -125,8 +123,7 @@ static tsr_status write_adapter(const saving *s, const item *it, tsri_io_saver *
     TRY(tsri_base_new((size_t)p->elements, sizeof *state, &state));
     tsr_status status = tsri_base_new(n, sizeof *out, &out);
     if (status == TSR_OK)
-        status = tsri_run_read_state(t->run, tsri_training_parameter_state(p->number, s->part),
-                                     state, (uint64_t)p->elements * 4);
+        status = tsri_training_state_read(t, p, s->part, state);
     if (status == TSR_OK && !it->is_B)
         memcpy(out, state + it->first_row * it->dims[1], n * sizeof *out);
     int64_t row = 0;

@@ -5,7 +5,7 @@
 #include "model/load/product.h"
 #include "model/weights/tables.h"
 #include "tensor/convert.h"
-#include "train/step/training_state.h"
+#include "train/step/ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -172,6 +172,7 @@ void tsri_training_destroy(tsri_training **training) {
     drop_plan(t, &t->norms);
     drop_plan(t, &t->update);
     tsri_run_destroy(&t->run);
+    tsri_training_divide_end(t);
     free(t->sets);
     free(t->in.padded[0]);
     free(t->in.padded[1]);
@@ -249,15 +250,10 @@ static void begin_adapter(const tsri_training *t, const tsri_training_parameter 
                      : deviation * tsri_base_normal(t->options.seed, behind, (uint64_t)i);
 }
 
-static tsr_status write_value(tsri_training *t, const tsri_training_parameter *p,
-                              const float *value) {
+static tsr_status write_rounded(tsri_training *t, const tsri_training_parameter *p,
+                                const float *value) {
     const uint64_t n = (uint64_t)p->elements;
     uint16_t *rounded = NULL;
-    if (!p->rounded)
-        return tsri_run_write_state(
-            t->run, tsri_training_parameter_state(p->number, TSRI_PART_VALUE), value, n * 4);
-    TRY(tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, TSRI_PART_VALUE),
-                             value, n * 4));
     TRY(tsri_base_new(n, sizeof *rounded, &rounded));
     tsr_status status = tsri_tensor_convert(TSR_BF16, rounded, TSR_F32, value, n);
     if (status == TSR_OK)
@@ -265,6 +261,18 @@ static tsr_status write_value(tsri_training *t, const tsri_training_parameter *p
             t->run, tsri_training_parameter_state(p->number, TSRI_PART_ROUNDED), rounded, n * 2);
     free(rounded);
     return status;
+}
+
+static tsr_status write_value(tsri_training *t, const tsri_training_parameter *p,
+                              const float *value) {
+    const uint64_t bytes = (uint64_t)p->elements * sizeof *value;
+    float *kept = tsri_training_kept_values(t, p);
+    if (!kept)
+        TRY(tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, TSRI_PART_VALUE),
+                                 value, bytes));
+    else if (kept != value)
+        memcpy(kept, value, bytes);
+    return p->rounded ? write_rounded(t, p, value) : TSR_OK;
 }
 
 /* Sets the parameters to the weights of the files. */
@@ -281,6 +289,8 @@ static tsr_status begin_parameters(tsri_training *t) {
                                              value);
         if (status == TSR_OK)
             status = write_value(t, p, value);
+        if (status == TSR_OK)
+            status = tsri_training_write_piece(t, p, TSRI_PART_OWN, value);
         free(value);
     }
     return status;
@@ -293,10 +303,11 @@ void tsri_training_memory_of(const tsri_training *t, tsri_training_memory *out) 
         .weights = memory.weights, .activations = memory.arena, .inputs = memory.inputs};
     for (size_t i = 0; i < t->n_parameters; i++) {
         const tsri_training_parameter *p = &t->parameters[i];
-        const uint64_t n = (uint64_t)p->elements;
-        out->parameters += n * (p->rounded ? 6 : 4);
-        out->gradients += n * 4 * (1 + (uint64_t)t->options.levels);
-        out->optimizer += n * 4 * tsri_training_moments(t);
+        const uint64_t n = (uint64_t)p->elements, own = (uint64_t)p->piece.padded;
+        const bool kept = t->division && p->rounded; /* values are on the host */
+        out->parameters += n * (kept ? 2 : p->rounded ? 6 : 4) + own * 4;
+        out->gradients += n * 4 * (1 + (uint64_t)t->options.levels) + own * 4;
+        out->optimizer += (t->division ? own : n) * 4 * tsri_training_moments(t);
     }
 }
 
@@ -308,9 +319,9 @@ static tsr_status make_learning_plans(tsri_training *t, bool ahead) {
     for (int i = 0; t->options.levels && i <= t->options.levels; i++)
         if (!t->tree[i].plan)
             TRY(prepare(t, &t->tree[i], 1, 1, 1, 1, ahead));
-    if (!t->norms.plan)
+    if (!t->norms.plan && t->norms.graph)
         TRY(prepare(t, &t->norms, 1, 1, 1, 1, ahead));
-    if (!t->update.plan)
+    if (!t->update.plan && t->update.graph)
         TRY(prepare(t, &t->update, 1, 1, 1, 1, ahead));
     return TSR_OK;
 }
@@ -341,10 +352,12 @@ tsr_status tsri_training_announce(tsri_training *t, int32_t B, int32_t T, int32_
 }
 
 tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t S) {
-    const bool begins = !t->update.plan;
     make_room_for(t, B, T, S);
     TRY(make_learning_plans(t, false));
-    return begins ? begin_parameters(t) : TSR_OK;
+    if (t->begun)
+        return TSR_OK;
+    t->begun = true;
+    return begin_parameters(t);
 }
 
 tsr_status tsri_training_reserve_validation(tsri_training *t, int32_t B, int32_t T, int32_t S) {
@@ -371,8 +384,11 @@ tsr_status tsri_training_end_shard(tsri_training *t, uint32_t shard) {
 tsr_status tsri_training_norm(tsri_training *t, double *norm, const char **culprit) {
     double all = 0;
     *culprit = NULL;
-    TRY(tsri_run_execute(t->norms.plan, ones, NULL, 0, NULL, 0));
-    TRY(tsri_run_read_state(t->run, TSRI_TRAINING_SUMS, t->sums, t->n_sums * sizeof *t->sums));
+    if (t->norms.plan) {
+        TRY(tsri_run_execute(t->norms.plan, ones, NULL, 0, NULL, 0));
+        TRY(tsri_run_read_state(t->run, TSRI_TRAINING_SUMS, t->sums, t->n_sums * sizeof *t->sums));
+    }
+    TRY(tsri_training_gather_sums(t));
     for (size_t i = 0; i < t->n_parameters; i++) {
         const tsri_training_parameter *p = &t->parameters[i];
         double sum = 0;
@@ -386,6 +402,15 @@ tsr_status tsri_training_norm(tsri_training *t, double *norm, const char **culpr
     return TSR_OK;
 }
 
+/* The parameters become what the ranks have made of their pieces. */
+static tsr_status take_values(tsri_training *t) {
+    const float *values;
+    TRY(tsri_training_gather_values(t, &values));
+    for (size_t i = 0; i < t->n_parameters; i++)
+        TRY(write_value(t, &t->parameters[i], values + t->parameters[i].at));
+    return TSR_OK;
+}
+
 tsr_status tsri_training_update(tsri_training *t, uint64_t step, double rate, double factor) {
     const double n = (double)step + 1;
     const tsri_run_binding input = {
@@ -394,7 +419,9 @@ tsr_status tsri_training_update(tsri_training *t, uint64_t step, double rate, do
     t->in.rates[1] = (float)(1 - pow((double)t->options.beta1, n));
     t->in.rates[2] = (float)(1 - pow((double)t->options.beta2, n));
     t->in.rates[3] = (float)factor;
-    return tsri_run_execute(t->update.plan, ones, &input, 1, NULL, 0);
+    if (t->update.plan)
+        TRY(tsri_run_execute(t->update.plan, ones, &input, 1, NULL, 0));
+    return t->division ? take_values(t) : TSR_OK;
 }
 
 tsr_status tsri_training_profile(tsri_training *t,
@@ -429,8 +456,9 @@ void tsri_training_array_at(const tsri_training *t, size_t i, tsri_training_arra
 
 tsr_status tsri_training_array_read(tsri_training *t, size_t i, float *out) {
     const tsri_training_parameter *p = parameter_at(t, i);
-    return tsri_run_read_state(t->run, tsri_training_parameter_state(p->number, part_of(t, i)), out,
-                               (uint64_t)p->elements * 4);
+    if (t->division && part_of(t, i) != TSRI_PART_VALUE)
+        return tsri_training_gather_pieces(t, p, part_of(t, i), out);
+    return tsri_training_state_read(t, p, part_of(t, i), out);
 }
 
 int tsri_training_array_moment(const tsri_training *t, size_t i) {
@@ -440,15 +468,19 @@ int tsri_training_array_moment(const tsri_training *t, size_t i) {
 
 tsr_status tsri_training_gradient_read(tsri_training *t, size_t i, float *out) {
     const tsri_training_parameter *p = parameter_at(t, i);
-    return tsri_run_read_state(t->run, tsri_training_parameter_state(p->number, TSRI_PART_GRADIENT),
-                               out, (uint64_t)p->elements * 4);
+    return tsri_training_state_read(t, p, TSRI_PART_GRADIENT, out);
 }
 
 tsr_status tsri_training_array_write(tsri_training *t, size_t i, const float *data) {
     const tsri_training_parameter *p = parameter_at(t, i);
     const tsri_training_part part = part_of(t, i);
     if (part == TSRI_PART_VALUE)
-        return write_value(t, p, data);
+        TRY(write_value(t, p, data));
+    if (t->division)
+        return tsri_training_write_piece(t, p, part == TSRI_PART_VALUE ? TSRI_PART_OWN : part,
+                                         data);
+    if (part == TSRI_PART_VALUE)
+        return TSR_OK;
     return tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, part), data,
                                 (uint64_t)p->elements * 4);
 }

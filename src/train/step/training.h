@@ -9,6 +9,7 @@
 #define TSRI_TRAIN_STEP_TRAINING_H
 
 #include "model/load/load.h"
+#include "tessera/ranks.h"
 #include "tessera/run.h"
 
 typedef struct tsri_training tsri_training;
@@ -56,7 +57,8 @@ typedef struct tsri_training_options {
     bool checkpointing; /* activations of a layer are computed again for its backward pass */
     int32_t lora_rank;
     float lora_alpha;
-    int32_t levels; /* a step has 2^levels shards: tsri_training_end_shard */
+    int32_t levels;   /* this rank has 2^levels shards of a step: tsri_training_end_shard */
+    tsr_ranks *ranks; /* borrowed; a power of two of them, or NULL */
 } tsri_training_options;
 
 /* What is learned from at once. Row-major. Padding follows each sequence and may have any id. */
@@ -121,9 +123,11 @@ void tsri_training_memory_of(const tsri_training *training, tsri_training_memory
 tsr_status tsri_training_gradients(tsri_training *training, const tsri_training_batch *batch,
                                    bool first, double share, uint64_t draw,
                                    tsri_training_loss *out);
-/* Ends shard number `shard` of a step, from 0 on. Gradients are those of this shard alone; after the
- * last shard they are the sum of all, added in pairs by a binary tree. */
+/* Ends shard number `shard` of this rank's of a step, from 0 on. Gradients are those of this shard
+ * alone; after the last shard they are the sum of all, added in pairs by a binary tree. */
 tsr_status tsri_training_end_shard(tsri_training *training, uint32_t shard);
+/* Adds the ranks' gradients in pairs, after the last shard. All ranks call this, norm and update. */
+tsr_status tsri_training_join(tsri_training *training);
 /* The targets of a batch that count in the loss. */
 int64_t tsri_training_count_targets(const tsri_training *training,
                                     const tsri_training_batch *batch);
@@ -157,6 +161,8 @@ typedef struct tsri_training_array {
 } tsri_training_array; /* f32 */
 size_t tsri_training_array_count(const tsri_training *training);
 void tsri_training_array_at(const tsri_training *training, size_t i, tsri_training_array *out);
+/* With several ranks, all call this for the same moments in the same order; only rank 0 gets them, and
+ * `out` may be NULL for the others. */
 tsr_status tsri_training_array_read(tsri_training *training, size_t i, float *out);
 /* 0: a parameter; 1, 2: a moment of one. */
 int tsri_training_array_moment(const tsri_training *training, size_t i);

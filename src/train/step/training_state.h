@@ -10,12 +10,23 @@ enum {
     TSRI_TRAINING_SUMS = 0x7ffffff0
 }; /* id of the state that holds the gradients' sums of squares */
 
+/* The elements of a parameter that a rank owns (ranks.h). */
+typedef struct tsri_training_piece {
+    int64_t first, count;
+    int64_t padded;           /* whole stretches: what is behind `count` is 0 */
+    uint32_t first_sum, sums; /* its stretches */
+} tsri_training_piece;
+
+typedef struct tsri_training_division tsri_training_division;
+
 typedef struct tsri_training_parameter {
     uint32_t number; /* parameters.h */
     char name[96];
     uint32_t rank;
     int64_t dims[2];
     int64_t elements;
+    int64_t at;                /* elements of the parameters before it */
+    tsri_training_piece piece; /* of this rank; all 0 where there are no others */
     bool rounded;              /* the forward pass reads a bf16 copy */
     uint32_t first_sum, parts; /* number of its first partial sum of squares; how many it has */
 } tsri_training_parameter;
@@ -57,6 +68,8 @@ struct tsri_training {
     tsri_training_plan tree[TSRI_MOST_LEVELS + 1]; /* by the levels that a shard's end adds up */
     tsri_training_parameter *parameters;
     size_t n_parameters, parameters_room;
+    tsri_training_division *division; /* NULL: there are no other ranks */
+    bool begun;                       /* parameters have their first values */
     uint32_t n_sums;
     float *sums;
     int32_t most[3]; /* B T S of the batches that are learned from */
@@ -66,8 +79,8 @@ struct tsri_training {
 /* graph.c: makes the set's graph for learning. The first call also lists the parameters and makes
  * the graphs of norm and update. */
 tsr_status tsri_training_begin_set(tsri_training *training, tsri_training_set *set);
-tsri_value tsri_training_leaf(tsri_graph *graph, const tsri_training_parameter *parameter,
-                              tsri_training_part part);
+tsri_value tsri_training_leaf(const tsri_training *training, tsri_graph *graph,
+                              const tsri_training_parameter *parameter, tsri_training_part part);
 /* tree.c: makes the graphs that add shards up. */
 tsr_status tsri_training_build_tree(tsri_training *training);
 /* Makes a graph of the forward pass alone. */

@@ -21,18 +21,18 @@ static tsr_status build(tsri_training *t, int complete, tsri_graph **out) {
         beta = tsri_graph_leaf(graph, TSR_KIND_INPUT, TSRI_INPUT_BETA, "beta", TSR_F32, 1, dims);
     for (size_t i = 0; i < t->n_parameters; i++) {
         const tsri_training_parameter *p = &t->parameters[i];
-        const tsri_value gradient = tsri_training_leaf(graph, p, TSRI_PART_GRADIENT);
+        const tsri_value gradient = tsri_training_leaf(t, graph, p, TSRI_PART_GRADIENT);
         tsri_graph_scope(graph, 0, p->name);
         for (int level = 0; level < complete; level++) {
             const tsri_value in[] = {
                 gradient,
-                tsri_training_leaf(graph, p, (tsri_training_part)(TSRI_PART_SHARDS + level))};
+                tsri_training_leaf(t, graph, p, (tsri_training_part)(TSRI_PART_SHARDS + level))};
             tsri_graph_op(graph, TSR_OP_ACCUMULATE, NULL, in, 2, 0, &none);
         }
         if (complete == t->options.levels)
             continue;
         const tsri_value in[] = {
-            tsri_training_leaf(graph, p, (tsri_training_part)(TSRI_PART_SHARDS + complete)),
+            tsri_training_leaf(t, graph, p, (tsri_training_part)(TSRI_PART_SHARDS + complete)),
             gradient, beta};
         tsri_graph_op(graph, TSR_OP_ACCUMULATE, NULL, in, 3, 0, &none);
     }

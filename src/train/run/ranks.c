@@ -1,0 +1,296 @@
+/* train/run/ranks.c - what the ranks of a run agree on: that they were asked for the same, what rank 0
+ * has prepared, and when to stop. Rank 0 alone writes files. */
+#include "transport/ranks.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/folder.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "model/load/model_path.h"
+#include "train/run/job.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 160 }; /* bytes of a value in a message */
+
+bool tsri_train_is_first(const tsri_train_job *job) {
+    return tsri_ranks_rank(job->ranks) == 0;
+}
+
+/* ---- how many ---- */
+
+tsr_status tsri_train_ranks_check(const tsri_train_job *job) {
+    const int64_t shards = tsri_train_settings_shards(&job->settings),
+                  n = tsri_ranks_size(job->ranks);
+    tsri_bytes serve = {0};
+    if (shards % n == 0)
+        return TSR_OK;
+    for (int64_t i = 2; i <= shards; i *= 2)
+        TRY(tsri_base_bytes_printf(&serve, i == 2 ? "1, %" PRId64 : ", %" PRId64, i));
+    const tsr_status status = tsri_base_fail(
+        TSR_E_ARGUMENT,
+        "%" PRId64 " ranks: this run has shards=%" PRId64
+        ", which numbers of ranks divide that serve: %s; start as many, or give other "
+        "shards (--set shards=N)",
+        n, shards, serve.size ? serve.data : "1");
+    tsri_base_bytes_clear(&serve);
+    return status;
+}
+
+/* ---- the same for all ---- */
+
+/* Appends "what", a tab, the value and a line end; line ends within the value become spaces. */
+static tsr_status add(tsri_bytes *list, const char *what, const char *value) {
+    const size_t from = list->size + strlen(what) + 1;
+    TRY(tsri_base_bytes_printf(list, "%s\t%s\n", what, value ? value : "none"));
+    for (size_t i = from; i + 1 < list->size; i++)
+        if (list->data[i] == '\n' || list->data[i] == '\t')
+            list->data[i] = ' ';
+    return TSR_OK;
+}
+
+/* The name of a file and the SHA-256 of what is in it. */
+static tsr_status add_file(tsri_bytes *list, const char *what, const char *name, const char *path) {
+    char text[SHOWN], hex[65];
+    uint64_t size;
+    if (!name || !path || !tsri_base_is_file(path))
+        return add(list, what, name);
+    TRY(tsri_base_file_digest(path, &size, hex));
+    snprintf(text, sizeof text, "%.64s with SHA-256 %.16s", name, hex);
+    return add(list, what, text);
+}
+
+static tsr_status add_model(tsri_bytes *list, const char *name) {
+    char *folder = NULL, *config = NULL;
+    if (!name)
+        return add(list, "--model", NULL);
+    tsr_status status = tsri_model_locate(name, &folder);
+    if (status == TSR_OK && !(config = tsri_base_join(folder, "config.json")))
+        status = TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = add_file(list, "--model", name, config);
+    free(config);
+    free(folder);
+    return status;
+}
+
+static tsr_status add_object(tsri_bytes *list, json_t *object) {
+    const char *key;
+    json_t *value;
+    tsr_status status = object ? TSR_OK : tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory");
+    json_object_foreach(object, key, value) {
+        char *text = status == TSR_OK ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+        if (text)
+            status = add(list, key, text);
+        free(text);
+    }
+    json_decref(object);
+    return status;
+}
+
+/* The value of a line "what\tvalue\n". */
+static void split(const char *line, char what[64], char value[SHOWN]) {
+    const size_t n = strcspn(line, "\t\n"), rest = line[n] == '\t' ? n + 1 : n;
+    snprintf(what, 64, "%.*s", (int)n, line);
+    snprintf(value, SHOWN, "%.*s", (int)strcspn(line + rest, "\n"), line + rest);
+}
+
+/* The first line in which two lists differ. */
+static tsr_status differ(const tsri_train_job *job, uint32_t rank, const char *first,
+                         const char *other) {
+    char what[64], value[SHOWN], others[SHOWN], unused[64];
+    for (;;) {
+        const size_t n = strcspn(first, "\n"), m = strcspn(other, "\n");
+        if (n != m || memcmp(first, other, n) != 0 || !first[n])
+            break;
+        first += n + 1;
+        other += m + 1;
+    }
+    split(first, what, value);
+    split(other, unused, others);
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "%s differs: rank 0 on %s has %s, rank %u on %s has %s; start all ranks "
+                          "with the same",
+                          what, tsri_ranks_host(job->ranks, 0), value, rank,
+                          tsri_ranks_host(job->ranks, rank), others);
+}
+
+/* Compares a list that each rank has made with rank 0's. */
+static tsr_status compare(const tsri_train_job *job, const tsri_bytes *own) {
+    const uint32_t n = tsri_ranks_size(job->ranks), rank = tsri_ranks_rank(job->ranks);
+    uint64_t *sizes = NULL;
+    char **lists = NULL;
+    const uint64_t size = own->size + 1; /* with the 0 byte */
+    tsr_status status = tsri_base_new(n, sizeof *sizes, &sizes);
+    if (status == TSR_OK)
+        status = tsri_base_new(n, sizeof *lists, &lists);
+    if (status == TSR_OK)
+        status = tsri_ranks_gather_equal(job->ranks, &size, sizes, sizeof size);
+    for (uint32_t r = 0; r < n && status == TSR_OK; r++)
+        status = tsri_base_new(sizes[r], 1, &lists[r]);
+    if (status == TSR_OK) {
+        memcpy(lists[rank], own->data, size);
+        const tsr_parts parts = {
+            .struct_size = sizeof parts, .data = (void *const *)lists, .bytes = sizes};
+        status = tsri_ranks_all_gather(job->ranks, &parts);
+    }
+    for (uint32_t r = 1; r < n && status == TSR_OK; r++)
+        if (strcmp(lists[0], lists[r]) != 0)
+            status = differ(job, r, lists[0], lists[r]);
+    for (uint32_t r = 0; lists && r < n; r++)
+        free(lists[r]);
+    free(lists);
+    free(sizes);
+    return status;
+}
+
+tsr_status tsri_train_ranks_compare(const tsri_train_job *job) {
+    tsri_bytes list = {0};
+    if (!job->ranks)
+        return TSR_OK;
+    const char *const texts[] = {"task"}, *const lists[] = {"data", "validation", "architecture"};
+    tsr_status status = add(&list, "the version", tsr_version());
+    if (status == TSR_OK)
+        status = add_file(&list, "--recipe", tsri_train_run_json_text(job, "recipe"),
+                          job->recipe ? job->recipe->path : NULL);
+    if (status == TSR_OK)
+        status = add_model(&list, tsri_train_run_json_text(job, "model"));
+    if (status == TSR_OK)
+        status = add(&list, "the folder -o", job->options->output);
+    if (status == TSR_OK)
+        status = add(&list, "--resume", job->options->resume ? "given" : "none");
+    if (status == TSR_OK)
+        status = add(&list, "--head-only",
+                     json_is_true(json_object_get(job->run, "head_only")) ? "given" : "none");
+    if (status == TSR_OK)
+        status = add(&list, texts[0], tsri_train_task_name(job->objective));
+    if (status == TSR_OK)
+        status =
+            add_object(&list, tsri_train_key_object(tsri_train_settings_keys(), &job->settings));
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && status == TSR_OK; i++) {
+        char *text = json_dumps(json_object_get(job->run, lists[i]), JSON_COMPACT);
+        status = add(&list, lists[i], text);
+        free(text);
+    }
+    if (status == TSR_OK)
+        status = compare(job, &list);
+    tsri_base_bytes_clear(&list);
+    return status;
+}
+
+/* The SHA-256 of the parameters as this rank has them. */
+static tsr_status add_parameters(const tsri_train_job *job, tsri_bytes *list) {
+    unsigned char digest[32];
+    char hex[65];
+    tsri_hash *hash = NULL;
+    TRY(tsri_base_hash_begin(&hash));
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < tsri_training_array_count(job->training) && status == TSR_OK; i++) {
+        tsri_training_array array;
+        float *values = NULL;
+        if (tsri_training_array_moment(job->training, i))
+            continue;
+        tsri_training_array_at(job->training, i, &array);
+        const size_t n = (size_t)(array.dims[0] * (array.rank > 1 ? array.dims[1] : 1));
+        status = tsri_base_new(n, sizeof *values, &values);
+        if (status == TSR_OK)
+            status = tsri_training_array_read(job->training, i, values);
+        if (status == TSR_OK)
+            tsri_base_hash_add(hash, values, n * sizeof *values);
+        free(values);
+    }
+    tsri_base_hash_end(&hash, digest);
+    tsri_base_hash_hex(digest, hex);
+    return status == TSR_OK ? add(list, "the SHA-256 of the weights", hex) : status;
+}
+
+tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job) {
+    tsri_bytes list = {0};
+    if (!job->ranks)
+        return TSR_OK;
+    tsr_status status = add(&list, "the identity of the data", tsri_train_data_identity(job->data));
+    if (status == TSR_OK)
+        status = add_parameters(job, &list);
+    if (status == TSR_OK)
+        status = compare(job, &list);
+    tsri_base_bytes_clear(&list);
+    return status;
+}
+
+/* Says once that the ranks' devices are of different kinds. */
+tsr_status tsri_train_ranks_devices(tsri_train_job *job) {
+    char own[SHOWN] = "", *all = NULL;
+    const uint32_t n = tsri_ranks_size(job->ranks);
+    snprintf(own, sizeof own, "%s", tsr_device_describe(job->device));
+    TRY(tsri_base_new(n, sizeof own, &all));
+    const tsr_status status = tsri_ranks_gather_equal(job->ranks, own, all, sizeof own);
+    for (uint32_t r = 1; r < n && status == TSR_OK; r++)
+        if (strcmp(all, all + r * sizeof own) != 0) {
+            tsri_train_say(job, TSR_TRAIN_WARNING,
+                           "rank 0 has the device %s, rank %u has %s: the result may depend on "
+                           "the number of ranks",
+                           all, r, all + r * sizeof own);
+            break;
+        }
+    free(all);
+    return status;
+}
+
+/* ---- what rank 0 has prepared ---- */
+
+/* Gives every rank rank 0's text, which may be NULL. */
+static tsr_status share_text(const tsri_train_job *job, char **text) {
+    const bool first = tsri_train_is_first(job);
+    int64_t n = first && *text ? (int64_t)strlen(*text) : -1;
+    TRY(tsri_ranks_broadcast(job->ranks, 0, &n, sizeof n));
+    if (n < 0)
+        return TSR_OK;
+    if (!first)
+        TRY(tsri_base_new((size_t)n + 1, 1, text));
+    return tsri_ranks_broadcast(job->ranks, 0, *text, (uint64_t)n);
+}
+
+/* A folder that rank 0 has made is visible where all hosts share a file system. */
+static tsr_status check_visible(const tsri_train_job *job) {
+    char *run = tsri_base_join(job->out, "run.json");
+    if (!run)
+        return TSR_E_HOST_MEMORY;
+    const bool visible = tsri_base_is_file(run) && tsri_base_is_folder(job->start);
+    free(run);
+    if (visible)
+        return TSR_OK;
+    return tsri_base_fail(
+        TSR_E_IO,
+        "rank %u on %s does not see %s, which rank 0 on %s has written: OUT must lie "
+        "in a file system that all hosts share",
+        tsri_ranks_rank(job->ranks), tsri_ranks_host(job->ranks, tsri_ranks_rank(job->ranks)),
+        job->out, tsri_ranks_host(job->ranks, 0));
+}
+
+tsr_status tsri_train_ranks_start(tsri_train_job *job) {
+    if (!job->ranks)
+        return TSR_OK;
+    unsigned char started = job->started;
+    TRY(share_text(job, &job->start));
+    TRY(share_text(job, &job->checkpoint));
+    TRY(tsri_ranks_broadcast(job->ranks, 0, &started, 1));
+    job->started = started;
+    return tsri_train_is_first(job) ? TSR_OK : check_visible(job);
+}
+
+/* ---- stopping ---- */
+
+tsr_status tsri_train_ranks_agree(tsri_train_job *job) {
+    const uint32_t n = tsri_ranks_size(job->ranks);
+    unsigned char own = job->stop, *all = NULL;
+    if (!job->ranks)
+        return TSR_OK;
+    TRY(tsri_base_new(n, 1, &all));
+    const tsr_status status = tsri_ranks_gather_equal(job->ranks, &own, all, 1);
+    for (uint32_t r = 0; r < n && status == TSR_OK; r++)
+        job->stop |= all[r] != 0;
+    free(all);
+    return status;
+}

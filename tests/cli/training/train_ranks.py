@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""tessera train over several ranks: the same bytes for any number of them, resumed on others; what differs between ranks is named; a rank
+that goes away ends all."""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from support.command import COMMAND, DEVICE, Result, environment, equal, main, run
+from support.ranks import MPIRUN, PLUGIN, need_mpi, own_lines, ranks
+from support.runs import REFERENCE, checkpoints, command, every, lines_of_log, make, result
+
+EIGHT = ("--set", "gradient_accumulation_steps=8")
+ENDLESS = 100000
+
+
+def log(out):
+    """The lines of the log, without what a clock says."""
+    return [{key: value for key, value in line.items() if key not in ("tokens_per_second", "seconds")} for line in lines_of_log(out)]
+
+
+def same(folder, n, arguments, steps=3, model="model.safetensors"):
+    """n ranks must leave what one process leaves in folder/one."""
+    one, out = folder / "one", folder / f"ranks{n}"
+    if not one.exists():
+        run(*arguments(one, steps))
+    ranks(n, COMMAND, *arguments(out, steps))
+    assert result(out, steps, model) == result(one, steps, model), f"{n} ranks: other bytes"
+    equal(log(out), log(one), f"{n} ranks")
+
+
+def test_any_number_of_ranks_gives_the_same_bytes(folder):
+    model, text = make(folder)
+    # the norm is cut down, and a validation has more batches than ranks
+    more = (*EIGHT, *every(2), "--set", "eval_steps=2", "--set", "max_grad_norm=0.5", "--set", "eval_batches=5", "--set", "logging_steps=1")
+    for n in (2, 4, 8):
+        same(folder, n, lambda out, steps: command(model, text, out, steps, *more))
+
+
+def test_parts_of_one_batch_adapters_and_momentum(folder):
+    model, text = make(folder)
+    more = ("--set", "shards=4", "--set", "lora_rank=2", "--set", "optim=sgd", "--set", "momentum=0.9")
+    same(folder, 4, lambda out, steps: command(model, text, out, steps, *more), model="adapter_model.safetensors")
+
+
+def test_a_recipe_whose_arrays_are_cut_within(folder):
+    _, text = make(folder)
+    more = ("--recipe", "char-gpt", *REFERENCE, "--set", "layers=1", "--set", "block_size=8", "--set", "per_device_train_batch_size=1",
+            "--set", "gradient_accumulation_steps=4", "--set", "bf16=true", "--set", "eval_batches=2", "--set", "sample_tokens=2")
+    same(folder, 4, lambda out, steps: ("train", text, "-o", out, *more, "--set", f"max_steps={steps}"), steps=2)
+
+
+def test_the_device(folder):
+    model, text = make(folder)
+    same(folder, 2, lambda out, steps: command(model, text, out, steps, *EIGHT, device=("-d", DEVICE, "-q")), steps=2)
+
+
+def test_resumed_on_other_numbers_of_ranks(folder):
+    model, text = make(folder)
+    more = (*EIGHT, *every(1), "--set", "eval_steps=2")
+    run(*command(model, text, folder / "one", 4, *more))
+    out = folder / "out"
+    ranks(4, COMMAND, *command(model, text, out, 1, *more))
+    ranks(2, COMMAND, *command(model, text, out, 2, *more, "--resume"))
+    run(*command(model, text, out, 3, *more, "--resume"))
+    ranks(8, COMMAND, *command(model, text, out, 4, *more, "--resume"))
+    equal(result(out, 4), result(folder / "one", 4))
+
+
+def test_what_the_ranks_do_not_agree_on_is_named(folder):
+    model, text = make(folder)
+    out = folder / "out"
+    said = own_lines(ranks(3, COMMAND, *command(model, text, out, 2, *EIGHT), code=2).err)
+    assert said and all("3 ranks: this run has shards=8, which numbers of ranks divide that serve: 1, 2, 4, 8" in line for line in said), said
+    first = command(model, text, out, 2, *EIGHT)
+    for other, what in ((command(model, text, out, 2, *EIGHT, "--set", "seed=7"), "seed differs: rank 0 on {0} has 42, rank 1 on {0} has 7"),
+                        (command(model, text, folder / "b", 2, *EIGHT), f"the folder -o differs: rank 0 on {{0}} has {out}, "
+                                                                        f"rank 1 on {{0}} has {folder / 'b'}"),
+                        (command(folder / "copy", text, out, 2, *EIGHT), "--model differs: ")):
+        if not (folder / "copy").exists():
+            shutil.copytree(model, folder / "copy")
+            (folder / "copy" / "config.json").write_text((model / "config.json").read_text() + "\n")
+        said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=2).err)
+        assert said and all(what.format(os.uname().nodename) in line for line in said), (what, said)
+    assert not out.exists(), "a run that never began left its folder"
+
+
+def test_an_error_of_one_rank_is_told_by_all(folder):
+    model, text = make(folder)
+    (folder / "out").mkdir()
+    (folder / "out" / "mine").write_text("mine")
+    said = own_lines(ranks(2, COMMAND, *command(model, text, folder / "out", 2, *EIGHT), code=3).err)
+    assert any(line.endswith("is not empty; give the name of a new folder") and "rank 0" not in line for line in said), said
+
+
+def begin(folder, n, *more):
+    """Starts an endless run that saves at each step, and waits until it has begun."""
+    model, text = make(folder)
+    out = folder / "out"
+    env = dict(environment(), TESSERA_TRANSPORT_PATH=str(PLUGIN.parent))
+    arguments = command(model, text, out, ENDLESS, *EIGHT, *every(1), "--set", "eval_steps=1000", "--set", "save_total_limit=3", *more)
+    process = subprocess.Popen([*MPIRUN, "-n", str(n), COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=env)
+    while process.poll() is None and len(checkpoints(out) if out.is_dir() else []) < 3:
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate()
+    return process, [path for path in arguments if path == out][0]
+
+
+def pids_of(out):
+    """{rank: process} of the ranks that write to this folder."""
+    found = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words, env = (path / "cmdline").read_bytes().split(b"\0"), (path / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0] == COMMAND.encode() and str(out).encode() in words:
+            found[int(next(text for text in env if text.startswith(b"OMPI_COMM_WORLD_RANK=")).split(b"=")[1])] = int(path.name)
+    return found
+
+
+def ends(process, out):
+    done = Result(subprocess.CompletedProcess([], None, *process.communicate()))
+    done.code = process.returncode
+    equal(pids_of(out), {}, "a process was left behind")
+    return done
+
+
+def goes_on(folder, out, n):
+    """The run must go on from its last checkpoint, on another number of ranks."""
+    last = int(checkpoints(out)[-1].name[11:])
+    ranks(n, COMMAND, "train", "-o", out, "--resume", *REFERENCE, "--set", f"max_steps={last + 1}")
+    equal(int(checkpoints(out)[-1].name[11:]), last + 1)
+
+
+def test_a_rank_that_is_stopped_or_killed_ends_the_run(folder):
+    rng = random.Random(os.getpid())
+    for number, rank, other in ((signal.SIGSTOP, 1, 1), (signal.SIGSTOP, 0, 4), (signal.SIGKILL, 1, 2)):
+        place = folder / f"{number.name}{rank}"
+        place.mkdir()
+        process, out = begin(place, 2, "--deadline", "2")
+        time.sleep(rng.random() * 0.3)  # also while a checkpoint is written
+        os.kill(pids_of(out)[rank], number)
+        begun = time.monotonic()
+        done = ends(process, out)
+        assert time.monotonic() - begun < 30, "too late"
+        if number == signal.SIGSTOP:
+            equal(done.code, 5, done)
+            said = [line for line in own_lines(done.err) if "gave no sign of life" in line]
+            assert said and all(f"rank {rank} on {os.uname().nodename} gave no sign of life for 2 s: the run ends" in line for line in said), done
+        else:
+            assert done.code != 0 and f"rank {rank}" in done.err, done
+        goes_on(place, out, other)
+
+
+def test_a_signal_to_one_rank_saves_and_ends_all(folder):
+    process, out = begin(folder, 2)
+    os.kill(pids_of(out)[1], signal.SIGINT)
+    done = ends(process, out)
+    assert done.code != 0 and "and --resume goes on from it" in done.err, done
+    goes_on(folder, out, 4)
+
+
+need_mpi()
+main(globals())
