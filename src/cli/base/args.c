@@ -2,6 +2,7 @@
 #include "cli/base/args.h"
 
 #include "cli/base/help.h"
+#include "cli/base/names.h"
 #include "cli/base/suggest.h"
 #include "tessera/status.h"
 
@@ -114,15 +115,6 @@ static int take(const tsri_cli_option *o, const char *name, const char *text) {
     default:
         return take_number(o, name, text);
     }
-}
-
-bool tsri_cli_next_name(const char **at, char name[CLI_NAME_ROOM]) {
-    const size_t n = strcspn(*at, "|");
-    if (!n)
-        return false;
-    snprintf(name, CLI_NAME_ROOM, "%.*s", (int)n, *at);
-    *at += n + ((*at)[n] == '|');
-    return true;
 }
 
 typedef struct built { /* what getopt_long takes */

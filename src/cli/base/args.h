@@ -44,11 +44,6 @@ typedef struct tsri_cli_option {
     bool *given;            /* set to true where the option is given; may be NULL */
 } tsri_cli_option;
 
-enum { CLI_NAME_ROOM = 64 }; /* of one name, with its 0 */
-
-/* Copies the first of the names at *at, "a|b|c", and moves *at behind it. False: nothing is left. */
-bool tsri_cli_next_name(const char **at, char name[CLI_NAME_ROOM]);
-
 /* Parses the command line by `tables`, which ends with NULL; each table ends with names == NULL.
  * Operands go to `operands`; it is NULL for a command that takes none. "-" is an operand where
  * `usage` has "|-", and a value of a file option where the option's help names standard input.

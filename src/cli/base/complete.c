@@ -4,6 +4,7 @@
 #include "cli/base/complete.h"
 
 #include "cli/base/app.h"
+#include "cli/base/names.h"
 
 #include <ctype.h>
 #include <stdio.h>

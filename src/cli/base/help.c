@@ -1,5 +1,6 @@
 /* cli/base/help.c - prints a command's help as text. */
 #include "cli/base/help.h"
+#include "cli/base/names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* cli/base/suggest.c - finds the command or option that was probably meant, also by its name in
  * other programs. */
 #include "cli/base/suggest.h"
+#include "cli/base/names.h"
 
 #include "tessera/status.h"
 
