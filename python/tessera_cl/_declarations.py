@@ -1967,6 +1967,7 @@ class tsr_train_options(Structure):
         ("progress_data", c_void_p),
         ("profile", CFUNCTYPE(None, c_void_p, POINTER(tsr_profiled))),
         ("profile_data", c_void_p),
+        ("ranks", POINTER(tsr_ranks)),
     ]
 
 
