@@ -40,7 +40,7 @@ foreach(line ${lines})
 endforeach()
 set(made ${PROJECT_BINARY_DIR}/generated/shell)
 add_custom_command(OUTPUT ${made}/made
-                   COMMAND ${CMAKE_COMMAND} -DTESSERA=$<TARGET_FILE:tessera_command> -DTO=${made} "-DPAGES=${pages}"
+                   COMMAND ${CMAKE_COMMAND} "-DTESSERA=${CMAKE_CROSSCOMPILING_EMULATOR};$<TARGET_FILE:tessera_command>" -DTO=${made} "-DPAGES=${pages}"
                            -P ${PROJECT_SOURCE_DIR}/cmake/shell.cmake
                    COMMAND ${CMAKE_COMMAND} -E touch ${made}/made
                    DEPENDS tessera_command ${PROJECT_SOURCE_DIR}/cmake/shell.cmake
