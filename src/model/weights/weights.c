@@ -417,6 +417,17 @@ static tsr_status check_compute(const tsri_model_weights *weights, const char *c
                           config_name);
 }
 
+static bool has_few_blocks(const tsri_model_weights *weights) {
+    int64_t floats = 0, blocks = 0;
+    for (uint32_t id = 0; id < weights->count; id++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
+        if (weight && weight->rank == 2)
+            *(tsri_tensor_is_kept_blocks(weight->dtype) ? &blocks : &floats) +=
+                weight->dims[0] * weight->dims[1];
+    }
+    return blocks && floats > blocks;
+}
+
 tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_model_arch *arch,
                                      const tsri_model_spec *spec, const char *config_name,
                                      const tsri_model_keeping *keeping, tsri_model_weights **out) {
@@ -442,6 +453,8 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
         status = tsri_model_find_unread(&finder, arch, gguf);
     if (status == TSR_OK)
         status = check_compute(weights, config_name);
+    weights->keeping.few_blocks =
+        keeping->dtype == TSR_DTYPE_NONE && status == TSR_OK && has_few_blocks(weights);
     free(finder.used);
     if (status != TSR_OK)
         tsri_model_weights_destroy(&weights);

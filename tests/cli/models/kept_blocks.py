@@ -25,8 +25,8 @@ def blocks(kind, count, draw):
     return bytes(out)
 
 
-def gguf(path, tied):
-    """A Llama of two layers with random blocks: the second has a type each for queries, keys and values."""
+def gguf(path, tied, blocks_in_layers=True):
+    """A Llama of two layers with random blocks: the second has a type each for queries, keys and values. Or layers of f32."""
     draw = random.Random(3)
     text = lambda s: struct.pack("<Q", len(s)) + s.encode()
     u32, f32 = (lambda v: struct.pack("<II", 4, v)), (lambda v: struct.pack("<If", 6, v))
@@ -40,13 +40,14 @@ def gguf(path, tied):
         rows = {"attn_q": (C, C), "attn_k": (C // HEADS * KV, C), "attn_v": (C // HEADS * KV, C), "attn_output": (C, C), "ffn_gate": (F, C), "ffn_up": (F, C),
                 "ffn_down": (C, F)}
         for name, shape in rows.items():
-            shapes[f"blk.{layer}.{name}"] = (kinds.get(name, "q6_K" if name == "ffn_down" else "q4_K"), *shape)
+            shapes[f"blk.{layer}.{name}"] = (kinds.get(name, "q6_K" if name == "ffn_down" else "q4_K") if blocks_in_layers else None, *shape)
         shapes[f"blk.{layer}.attn_norm"] = shapes[f"blk.{layer}.ffn_norm"] = (None, C)
     head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(held)) + b"".join(text(k) + v for k, v in held.items())
     data, matrices = b"", 0
     for name, (kind, *shape) in shapes.items():
         head += text(f"{name}.weight") + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), TYPES[kind][0] if kind else 0, len(data))
-        held_bytes = blocks(kind, math.prod(shape) // 256, draw) if kind else struct.pack(f"<{C}f", *[1 + (i % 7 - 3) / 8 for i in range(C)])
+        count = math.prod(shape)
+        held_bytes = blocks(kind, count // 256, draw) if kind else struct.pack(f"<{count}f", *[1 / len(shape) ** 5 + (i % 7 - 3) / 8 for i in range(count)])
         matrices += len(held_bytes) if kind else 0
         data += held_bytes + bytes(-len(held_bytes) % 32)
     path.write_bytes(head + bytes(-len(head) % 32) + data)
@@ -89,6 +90,15 @@ def test_on_a_device(folder):
     wide, wanted = dump(folder, model, DEVICE, "--dtype", "f32", "--kv-dtype", "f32")
     equal(dump(folder, model, DEVICE, "--compute", "f32", "--kv-dtype", "f32")[0] == wide, True, "the bytes of the numbers in f32")
     assert 1e-4 < distance(dump(folder, model, DEVICE, "--kv-dtype", "f32")[1], wanted) < 0.05
+
+
+def test_few_blocks(folder):
+    """Where most numbers are floats, as where the layers have types that become f32, products with the other blocks are of f32, too."""
+    model, _ = gguf(folder / "m.gguf", True, blocks_in_layers=False)
+    told = json.loads(run("info", "--json", model).text)
+    equal(told["matrices kept as"], "q6_K (1), f32 (8)")
+    equal(told["products"], "f32 of q6_K, f32 of f32 (auto: f32, because most numbers of the matrices are floats)")
+    equal(dump(folder, model, "reference")[0] == dump(folder, model, "reference", "--compute", "f32")[0], True, "the bytes of --compute f32")
 
 
 main(globals())

@@ -16,7 +16,7 @@ def test_answers_are_those_of_transformers(_):
         skip("SmolLM2-135M-Instruct is not here: tools/get-smollm2 gets it")
     for talk in EXPECTED["conversations"]:
         system = ("--system", talk["system"]) if talk["system"] else ()
-        told = run("chat", "-d", DEVICE, "-q", "--temp", 0, "--compute", "f32", "-n", EXPECTED["most"], *system, given="\n".join(talk["turns"]) + "\n",
+        told = run("chat", "-d", DEVICE, "-q", "--temp", 0, "-n", EXPECTED["most"], *system, given="\n".join(talk["turns"]) + "\n",
                    env=environment(XDG_DATA_HOME=DATA))
         equal(told.text.splitlines(), talk["answers"], talk["turns"])
 
