@@ -2,10 +2,11 @@
 """Ranks: each exchange of the transport mpi, and what happens when a rank goes away. tests/ranks/exchange.c is the program that they run."""
 
 import pathlib
+import shutil
 import subprocess
 import time
 
-from support.command import BUILD, Result, environment, equal, main, run
+from support.command import BUILD, PATIENCE, SOURCE, Result, environment, equal, main, run
 from support.ranks import need_mpi, own_lines, ranks
 
 EXCHANGE = BUILD / "tests" / "ranks" / "exchange"
@@ -57,6 +58,22 @@ def test_a_rank_that_is_killed_ends_the_run(folder):
     said = own_lines(ranks(3, EXCHANGE, "kill", code=None, options=["--enable-recovery"]).err)
     equal(len(said), 2)
     assert all("failed: peer: rank 1 on " in line for line in said), said
+
+
+def test_built_against_mpich(folder):
+    """The same files against the other MPI that distributions have."""
+    if not shutil.which("mpicc.mpich") or not shutil.which("mpirun.mpich"):
+        print("       SKIP: there is no mpicc.mpich or mpirun.mpich (Debian: libmpich-dev, mpich)")
+        return
+    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"]  # as cmake/mpi.cmake
+    subprocess.run(["mpicc.mpich", "-std=c11", "-O1", "-D_GNU_SOURCE", '-DTESSERA_VERSION="0"', *warnings, "-shared", "-fPIC", "-fvisibility=hidden",
+                    f"-I{SOURCE}/src", f"-I{SOURCE}/include", *sorted((SOURCE / "src" / "transports" / "mpi").glob("*.c")), "-o", folder / "mpi.so"], check=True)
+    env = dict(environment(), TESSERA_TRANSPORT_PATH=str(folder))
+    # once a rank has ended with an error, its launcher kills the others, which may not have said anything
+    for what, fails in (("all", False), ("leave", True), ("stop", True)):
+        done = Result(subprocess.run(["mpirun.mpich", "-n", "3", str(EXCHANGE), what], capture_output=True, env=env, timeout=PATIENCE, check=False))
+        equal((done.code != 0, done.text.count(": all right")), (fails, 0 if fails else 3), done)
+    equal(running(), [])
 
 
 def test_a_transport_that_is_missing_is_named(folder):
