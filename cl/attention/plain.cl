@@ -11,6 +11,8 @@
  *            tiles are taken in order                  of one of the heads of a key head
  *                                              split   a work-group: these rows, but 256 keys;
  *                                                      then a work-item each element
+ *                                              units   a work-group: up to 64 rows, by the device's
+ *                                                      matrix unit
  *
  * The owner keeps for each query the largest score so far, the sum of the exponentials and the sum
  * of the values that they weigh; after 256 keys it merges these and begins anew (order.clh).

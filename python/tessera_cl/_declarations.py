@@ -407,6 +407,7 @@ class tsr_attention_attrs(Structure):
         ("causal", c_uint32),
         ("window", c_uint32),
         ("scale", c_float),
+        ("compute", c_uint32),
     ]
 
 

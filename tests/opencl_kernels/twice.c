@@ -173,7 +173,8 @@ static const tsr_op_id listed[] = {
 /* pocl has no sub-groups, dot products, halves. The parameters of variants with these are compared where a device
  * launches them. */
 static bool is_built_here(const tsri_opencl_variant *variant) {
-    return variant->file && !variant->newest_c;
+    const tsri_opencl_stage *stage = variant->before;
+    return variant->file && !variant->newest_c && !(stage && stage->newest_c);
 }
 
 Test(opencl_kernels, twice) {

@@ -7,6 +7,7 @@
 #include "support/cases.h"
 #include "tensor/convert.h"
 #include "tensor/operands.h"
+#include "tensor/quantize.h"
 #include "tessera/verify.h"
 
 #include <criterion/criterion.h>
@@ -303,9 +304,10 @@ static bool tried_on_unit(const tsri_case *c) {
     return !c->timed && wanted && !has_norm(c) && (stored || strstr(c->name, "bf16, integers"));
 }
 
-/* Integer sums are exact, so that a unit gives plain's bytes in every case. */
+/* Integer sums are exact, so that a unit gives plain's bytes in every case whose blocks it reads. */
 static bool is_of_int8(const tsri_case *c) {
-    return !c->timed && c->attrs.linear.compute == TSR_COMPUTE_INT8 && c->attrs.linear.trans_w;
+    return !c->timed && c->attrs.linear.compute == TSR_COMPUTE_INT8 && c->attrs.linear.trans_w &&
+           tsri_tensor_is_written_blocks(c->in[1].dtype);
 }
 
 /* Whether a variant refuses a case for its number of rows. */
@@ -342,6 +344,41 @@ static void run_unit(tsri_verify_place place, const tsri_case_list *list, const 
     cr_expect(ran, "%s=%s ran no case", op, variant);
 }
 
+/* Attention: a few queries with more keys than a chunk, one work-group or several for a sequence, and as
+ * a plan for many queries has them. */
+static void run_unit_attention(tsri_verify_place place, const char *unit) {
+    tsri_case_list list = {0};
+    size_t ran = 0;
+    cr_assert_eq(tsri_cases_of(TSR_OP_ATTENTION, &list), TSR_OK);
+    for (size_t i = 0; i < list.n; i++) {
+        tsri_case *c = &list.cases[i];
+        tsri_case_values one = {0}, split = {0}, many = {0};
+        char name[2][48];
+        if (c->attrs.attention.compute == TSR_COMPUTE_F32 || c->timed || c->sizes[2] <= 256 ||
+            c->sizes[1] * c->in[0].dim[2].factor / c->in[1].dim[2].factor > 16)
+            continue;
+        if (cases_wanted() != TEST_ALL && ran == 2)
+            break;
+        snprintf(name[0], sizeof *name, "%.16s", unit);
+        snprintf(name[1], sizeof *name, "%.16s_split:DEPTH=%d", unit, ran % 2 ? 1 : 3);
+        cr_assert_eq(run_variant(c, place, "attention", name[0], &one), TSR_OK, "%s: %s", c->name,
+                     tsr_error_last());
+        cr_assert_eq(run_variant(c, place, "attention", name[1], &split), TSR_OK, "%s: %s", c->name,
+                     tsr_error_last());
+        compare(c, name[1], &one, &split);
+        c->most[1] = 300;
+        cr_assert_eq(run_variant(c, place, "attention", name[0], &many), TSR_OK, "%s: %s", c->name,
+                     tsr_error_last());
+        compare(c, "for many queries", &one, &many);
+        tsri_case_values_clear(&one);
+        tsri_case_values_clear(&split);
+        tsri_case_values_clear(&many);
+        ran++;
+    }
+    cr_expect(ran > 1, "attention=%s ran %zu cases", unit, ran);
+    free(list.cases);
+}
+
 ParameterizedTestParameters(bytes, of_a_matrix_unit) {
     static subject subjects[UNITS];
     for (size_t i = 0; i < UNITS; i++)
@@ -362,6 +399,7 @@ ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
     setenv("TSR_GPU_UNIT", s->op, 1);
     setenv("TSR_GPU_GROUP", "256", 1);
     setenv("TSR_GPU_LOCAL", "65536", 1);
+    setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1); /* compiles in a quarter of the time */
     const bool opencl = access(path, R_OK) == 0 && open_selected(&place, 0);
     if (!opencl || cases_wanted() == TEST_SMOKE) {
         close_selected(&place);
@@ -380,6 +418,7 @@ ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
         }
         free(list.cases);
     }
+    run_unit_attention(place, s->op);
     close_selected(&place);
 }
 

@@ -214,10 +214,41 @@ static void add_variants(tsri_case_list *list) {
                         "mean of the visible values");
 }
 
+/* What some cases of many keys have beyond queries, keys and values. */
+enum { PLAIN, LSE, SLOTS, SOURCES, MASK, RELATIVE };
+
+static void add_operand(tsri_case *c, int with, const form *f) {
+    tsri_case_operand *x;
+    switch (with) {
+    case LSE:
+        c->want = 2;
+        break;
+    case SLOTS:
+        c->in[1].dim[0] = c->in[2].dim[0] = TSRI_CASE_K(3);
+        tsri_case_ints(c, 5, TSRI_CASE_B, 2, (const int32_t[]){2, 0});
+        break;
+    case SOURCES:
+        x = tsri_case_in(c, 6, TSR_KIND_INPUT, TSR_I32, 2, TSRI_CASE_B, TSRI_CASE_S);
+        x->fill = TSRI_CASE_INTEGER;
+        x->low = 0, x->high = 1;
+        break;
+    case MASK: /* some queries see no key of a chunk */
+        x = tsri_case_in(c, 7, TSR_KIND_INPUT, TSR_F32, 4, TSRI_CASE_K(1), TSRI_CASE_K(f->H),
+                         TSRI_CASE_T, TSRI_CASE_S);
+        x->fill = TSRI_CASE_MASK;
+        x->low = 0.99;
+        break;
+    case RELATIVE:
+        tsri_case_in(c, 8, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_K(f->H), TSRI_CASE_K(2 * 40 + 1));
+        break;
+    default:
+        break;
+    }
+}
+
 /* Keys in several chunks of 256: as many as a chunk, one fewer and one more; queries on both sides
  * of a border; windows, lengths and masks that leave out a part of a chunk, or all of it. */
 static void add_chunks(tsri_case_list *list) {
-    enum { PLAIN, LSE, SLOTS, SOURCES, MASK, RELATIVE };
     static const struct {
         form form;
         int with;
@@ -252,36 +283,12 @@ static void add_chunks(tsri_case_list *list) {
         snprintf(what, sizeof what, " chunks%s", f.what);
         f.what = what;
         tsri_case *c = add(list, &f);
-        tsri_case_operand *x;
         c->in[1].dtype = c->in[2].dtype = rows[i].dtype;
-        switch (rows[i].with) {
-        case LSE:
+        add_operand(c, rows[i].with, &f);
+        if (rows[i].with == MASK)
             c->want = 2;
-            break;
-        case SLOTS:
-            c->in[1].dim[0] = c->in[2].dim[0] = TSRI_CASE_K(3);
-            tsri_case_ints(c, 5, TSRI_CASE_B, 2, (const int32_t[]){2, 0});
-            break;
-        case SOURCES:
-            x = tsri_case_in(c, 6, TSR_KIND_INPUT, TSR_I32, 2, TSRI_CASE_B, TSRI_CASE_S);
-            x->fill = TSRI_CASE_INTEGER;
-            x->low = 0, x->high = 1;
-            break;
-        case MASK: /* some queries see no key of a chunk */
-            c->want = 2;
-            x = tsri_case_in(c, 7, TSR_KIND_INPUT, TSR_F32, 4, TSRI_CASE_K(1), TSRI_CASE_K(f.H),
-                             TSRI_CASE_T, TSRI_CASE_S);
-            x->fill = TSRI_CASE_MASK;
-            x->low = 0.99;
-            break;
-        case RELATIVE:
-            tsri_case_in(c, 8, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_K(f.H),
-                         TSRI_CASE_K(2 * 40 + 1));
+        if (rows[i].with == RELATIVE)
             bound(c, f.S, f.D, sqrt((double)f.D) + 1);
-            break;
-        default:
-            break;
-        }
     }
 }
 
@@ -299,6 +306,73 @@ static void add_one_chunk(tsri_case_list *list) {
         c->most[2] = 600;
         c->want = i % 2 ? 0 : 2;
         c->in[1].dtype = c->in[2].dtype = i % 2 ? TSR_F16 : TSR_F32;
+    }
+}
+
+/* Products in f16 or bf16: queries and keys on both sides of a tile (16 to 64 rows of a key head, 32
+ * keys), a chunk and what `split` takes; heads of 1 element to 128; every dtype of keys and values.
+ * Integers are exact in both, and so are their scores: what remains is that the exponentials are
+ * rounded, and those below 2^-29 may count as 0 in half. Values are at most 8. */
+static void add_narrow(tsri_case_list *list) {
+    static const struct {
+        form form;
+        int with;
+    } rows[] = {
+        {{1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, {0}, {0}, ""}, PLAIN},
+        {{2, 5, 31, 4, 2, 8, 8, 0, 0, 0, 2, {0}, {31, 0}, " one sequence sees no key"}, PLAIN},
+        {{1, 33, 33, 6, 2, 20, 12, 1, 0, 1, 1, {0}, {33}, " causal"}, PLAIN},
+        {{1, 65, 97, 1, 1, 128, 128, 1, 0, 1, 1, {32}, {97}, " causal"}, PLAIN},
+        {{3, 1, 256, 8, 1, 64, 64, 1, 0, 3, 3, {255, 0, 31}, {256, 1, 32}, " decode"}, PLAIN},
+        {{1, 7, 300, 2, 2, 5, 7, 1, 0, 1, 1, {290}, {297}, " odd"}, PLAIN},
+        {{2, 3, 511, 4, 1, 24, 40, 1, 0, 2, 2, {508, 253}, {511, 256}, ""}, SLOTS},
+        {{2, 2, 530, 8, 1, 128, 64, 1, 0, 2, 2, {528, 509}, {530, 511}, ""}, PLAIN},
+        {{2, 9, 600, 4, 4, 16, 16, 1, 0, 2, 2, {591, 250}, {600, 259}, ""}, SOURCES},
+        {{1, 70, 600, 4, 2, 16, 16, 1, 260, 1, 1, {530}, {600}, " window 260"}, PLAIN},
+        {{2, 1, 700, 8, 1, 16, 16, 1, 100, 2, 2, {699, 400}, {700, 401}, " window 100"}, PLAIN},
+        {{2, 5, 600, 4, 2, 16, 16, 0, 0, 0, 2, {0}, {600, 580}, " mask of -inf"}, MASK},
+        {{1, 2, 520, 4, 2, 32, 32, 1, 0, 1, 1, {518}, {520}, " relative"}, RELATIVE},
+        {{1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no queries"}, PLAIN},
+    };
+    static const tsr_dtype dtypes[] = {TSR_F16, TSR_F32, TSR_BF16};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        form f = rows[i].form;
+        const bool half = i % 2 == 0;
+        char what[64];
+        snprintf(what, sizeof what, " %s%s", half ? "f16" : "bf16", f.what);
+        f.what = what;
+        tsri_case *c = add(list, &f);
+        c->attrs.attention.scale = 0x1p-3f;
+        for (int k = 0; k < 3; k++) {
+            c->in[k].fill = TSRI_CASE_INTEGER;
+            c->in[k].low = k < 2 ? -2 : -8, c->in[k].high = k < 2 ? 2 : 8;
+        }
+        c->in[1].dtype = c->in[2].dtype = dtypes[i % 3];
+        add_operand(c, rows[i].with, &f);
+        bound(c, f.S, f.D, (double)f.D / 2 + 1);
+        c->attrs.attention.compute = half ? TSR_COMPUTE_F16 : TSR_COMPUTE_BF16;
+        c->bound[0].terms += half ? 0x1.02p-11 : 0x1.02p-8;
+        c->bound[0].absolute += half ? 8 * 0x1p-29 * (double)f.S : 0;
+        tsri_case_reason(c,
+                         half ? "(1.01 h + (2 (D + 4) max|score| + 2 S + 32) u) sum p|v| + 8 S "
+                                "2^-29, h = 2^-11: exponentials are rounded, and those below 2^-29 "
+                                "may count as 0; D = %lld, S = %lld"
+                              : "(1.01 b + (2 (D + 4) max|score| + 2 S + 32) u) sum p|v|, b = "
+                                "2^-8: exponentials are rounded; D = %lld, S = %lld",
+                         (long long)f.D, (long long)f.S);
+    }
+    /* Any numbers: queries and keys are rounded, too, and each score is off by 2.01 of that. */
+    for (int i = 0; i < 2; i++) {
+        form f = {2, 40, 67, 6, 2, 64, 64, 1, 0, 2, 2, {27, 3}, {67, 43}, ""};
+        const double r = i ? 0x1p-8 : 0x1p-11, score = sqrt((double)f.D);
+        f.what = i ? " bf16, any numbers" : " f16, any numbers";
+        tsri_case *c = add(list, &f);
+        c->attrs.attention.compute = i ? TSR_COMPUTE_BF16 : TSR_COMPUTE_F16;
+        c->bound[0].terms += 2.02 * r * (1 + 2 * score);
+        c->bound[0].absolute += i ? 0 : 0x1p-14 * (2 + 4 * score);
+        tsri_case_reason(c,
+                         "2.02 r (1 + 2 max|score|) + what f32 rounds, r = %s: q, k, v and the "
+                         "exponentials are rounded%s",
+                         i ? "2^-8" : "2^-11", i ? "" : "; what half may count as 0");
     }
 }
 
@@ -377,5 +451,6 @@ void tsri_cases_attention(tsri_case_list *list) {
     add_models(list);
     add_chunks(list);
     add_one_chunk(list);
+    add_narrow(list);
     add_timed(list);
 }

@@ -189,10 +189,12 @@ static tsri_value attention(builder *b, int32_t layer) {
     static const uint32_t by_key[] = {0, 2, 1, 3};
     const tsri_model_stack *stack = b->stack;
     const bool keeps = stack->side == TSRI_SIDE_DECODER;
+    const uint32_t products = layer_weight(b, layer, TSRI_ROLE_QKV);
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
                                        .causal = stack->causal,
                                        .window = (uint32_t)tsri_model_layer_window(stack, layer),
-                                       .scale = stack->attention_scale};
+                                       .scale = stack->attention_scale,
+                                       .compute = tsri_model_attention_products(b, products)};
     tsri_value own[3];
     queries_keys_and_values(b, layer, own);
     tsri_value q = own[0], k = own[1], v = own[2];
@@ -227,11 +229,12 @@ static tsri_value attention(builder *b, int32_t layer) {
 static tsri_value cross_attention(builder *b, int32_t layer) {
     static const uint32_t by_key[] = {0, 2, 1, 3};
     const tsri_model_stack *stack = b->stack;
+    const uint32_t products = layer_weight(b, layer, TSRI_ROLE_CROSS_Q);
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
-                                       .scale = stack->attention_scale};
+                                       .scale = stack->attention_scale,
+                                       .compute = tsri_model_attention_products(b, products)};
     tsri_model_stage(b, layer, "cross_q");
-    const tsri_value product = tsri_model_linear(b, b->y, layer_weight(b, layer, TSRI_ROLE_CROSS_Q),
-                                                 TSR_ACT_NONE, TSRI_GRAPH_NONE),
+    const tsri_value product = tsri_model_linear(b, b->y, products, TSR_ACT_NONE, TSRI_GRAPH_NONE),
                      q = heads_of(b, product, 0, stack->heads, stack->head_size);
     if (b->shape->learning) {
         const int64_t G = stack->kv_heads, D = stack->head_size;

@@ -106,6 +106,11 @@ uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id) {
     return w ? tsri_model_weight_compute(b->weights, w) : TSR_COMPUTE_F32;
 }
 
+uint32_t tsri_model_attention_products(const tsri_model_builder *b, uint32_t id) {
+    const uint32_t compute = tsri_model_products(b, id);
+    return compute == TSR_COMPUTE_INT8 ? TSR_COMPUTE_F32 : compute;
+}
+
 /* A training graph has activations as separate ops, so that the backward pass can read what they
  * were applied to, and adapters beside the products. */
 static tsri_value learned_linear(tsri_model_builder *b, tsri_value x, uint32_t id,

@@ -34,6 +34,8 @@ bool tsri_model_builder_has(const tsri_model_builder *b, uint32_t id);
 
 /* The tsr_compute of products with this weight. */
 uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id);
+/* That of attention whose queries are such products: floats of any kind, not int8. */
+uint32_t tsri_model_attention_products(const tsri_model_builder *b, uint32_t id);
 /* act(x w + bias) + residual; the bias is weight id + 1. */
 tsri_value tsri_model_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
                              tsr_activation activation, tsri_value residual);

@@ -106,8 +106,9 @@ def test_matrix_units_are_for_those_who_ask_and_have_them(folder):
             run("kernels", "export", model, "--dtype", "f16", "--compute", compute, "-o", out, "-d", "Portable", "-q",
                 env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1", "TESSERA_CACHE": str(folder / f"cache-{path.name}")})
             chosen = {k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"]}
-            by_units = {name for name in chosen if re.fullmatch(f"(glu_)?linear/({'|'.join(UNITS)})(_few)?", name)}
-            wanted = {f"{op}/{unit}{few}" for op in ("linear", "glu_linear") for few in ("", "_few")} if unit and compute != "f32" else set()
+            by_units = {name for name in chosen if re.fullmatch(f"((glu_)?linear|attention)/({'|'.join(UNITS)})(_few|_split)?", name)}
+            every = {f"{op}/{unit}{few}" for op in ("linear", "glu_linear") for few in ("", "_few")} | {f"attention/{unit}{split}" for split in ("", "_split")}
+            wanted = every if unit and compute != "f32" else set()
             equal(by_units, wanted, (path, compute))
 
 

@@ -63,6 +63,7 @@ typedef struct tsri_opencl_layout {
 typedef struct tsri_opencl_stage {
     const char *name;                 /* "pack_rows" */
     const char *file;                 /* under cl/ */
+    bool newest_c;                    /* as the variant's field */
     bool (*needed)(const tsr_op *op); /* whether the op needs it; NULL: every op does */
     /* As the variant's `define`, but the tunables are defined only by define_tunable. */
     void (*define)(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -99,7 +100,7 @@ struct tsri_opencl_variant {
     bool batch_variant; /* a result may have other bytes in a batch than alone */
     bool gpu; /* made for GPUs: on other devices it ranks below plain, for those who force it */
     bool newest_c; /* built as OpenCL C 3.0 or 2.0 where the device has it, in a program of its own:
-                      for sub-groups, dot products and halves; does not apply to its stage */
+                      for sub-groups, dot products and halves; its stage has a field of its own */
     const char *alone; /* why it is never part of a chain; NULL: it may be */
     int score;         /* see tsri_opencl_variant_score */
     tsri_opencl_tunable tunables[TSRI_OPENCL_TUNABLES];

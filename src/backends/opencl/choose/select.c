@@ -158,10 +158,11 @@ static bool reads_layouts(const tsri_opencl_variant *variant, const tsr_op *op, 
 /* A device that does not compile has the kernels of its bundle only, and no provider's. */
 static bool in_bundle(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
                       const char **why) {
-    /* A bundle is one program; a variant that is built as a newer OpenCL C would need a second
+    /* A bundle is one program; a kernel that is built as a newer OpenCL C would need a second
      * one. */
+    const bool newest_c = variant->newest_c || (variant->before && variant->before->newest_c);
     bool has = dev->record && variant->file && !variant->enqueue &&
-               !(variant->newest_c && dev->found->version >= 200);
+               !(newest_c && dev->found->version >= 200);
     if (!dev->record && tsri_opencl_bundle_has(dev, variant, op, &has) != TSR_OK)
         has = false;
     if (!has)

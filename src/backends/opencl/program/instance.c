@@ -82,5 +82,5 @@ tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const cha
 }
 
 bool tsri_opencl_instance_newest_c(const tsri_opencl_instance *instance) {
-    return instance->variant->newest_c && !instance->stage;
+    return instance->stage ? instance->stage->newest_c : instance->variant->newest_c;
 }

@@ -49,7 +49,7 @@ void tsri_opencl_instance_free(tsri_opencl_instance *instance);
 /* The file of its kernel below cl/; NULL for a provider without one. */
 const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance);
 tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const char *why);
-/* Whether it is built as the device's newest OpenCL C. Stages, which variants of both kinds may
+/* Whether it is built as the device's newest OpenCL C. Most stages, which variants of both kinds may
  * share, are OpenCL C 1.2. */
 bool tsri_opencl_instance_newest_c(const tsri_opencl_instance *instance);
 

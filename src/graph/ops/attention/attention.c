@@ -8,6 +8,11 @@ static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *q = s->in[Q], *k = s->in[K], *v = s->in[V],
                      *source = tsri_graph_operand(s, SOURCE), *bias = tsri_graph_operand(s, BIAS),
                      *relative = tsri_graph_operand(s, RELATIVE);
+    const uint32_t compute = ((const tsr_attention_attrs *)s->attrs)->compute;
+    if (compute != TSR_COMPUTE_F32 && compute != TSR_COMPUTE_F16 && compute != TSR_COMPUTE_BF16)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "attention: compute %u is not f32 (%d), f16 (%d) or bf16 (%d)",
+                              compute, TSR_COMPUTE_F32, TSR_COMPUTE_F16, TSR_COMPUTE_BF16);
     if (!tsri_graph_is_f32(q) || q->rank != 4)
         return tsri_graph_refuse("attention", "q", q, "f32 [B,T,H,D]");
     if (!tsri_graph_is_float(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))

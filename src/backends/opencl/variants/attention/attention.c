@@ -1,47 +1,24 @@
 /* backends/opencl/variants/attention/attention.c - attention: scores, softmax and the sum of values;
  * variants by queries, by key heads, and in tiles. */
-#include "backends/opencl/variants/shared/group.h"
-#include "backends/opencl/variants/shared/heads.h"
+#include "backends/opencl/variants/attention/attention.h"
 
 TSRI_OPERANDS(attention);
 enum {
-    MOST_DECODED = 8, /* from 9 queries on, a tile of 32 is faster */
-    QUERIES = 32,     /* of a tile of flash.cl */
-    TILE_KEYS = 32,   /* the others are of tile.clh */
+    MOST_DECODED = 8,                  /* from 9 queries on, a tile of 32 is faster */
+    QUERIES = 32,                      /* of a tile of flash.cl */
+    TILE_KEYS = TSRI_OPENCL_TILE_KEYS, /* the others are of tile.clh */
     MOST_ROWS = 16,
     MOST_LOCAL = 16384,
-    CHUNK = 256, /* keys of a chunk: order.clh */
+    CHUNK = TSRI_OPENCL_CHUNK,
     MOST_LOCAL_OF_CHUNK = 32768
 };
-
-static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
-                       const tsr_op *op, const char **why) {
-    (void)variant, (void)facts;
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[Y];
-    const tsr_tensor *source = tsri_opencl_in(op, SOURCE), *bias = tsri_opencl_in(op, BIAS),
-                     *relative = tsri_opencl_in(op, RELATIVE);
-    const tsr_tensor *heads[] = {q, k, v, y};
-    for (int i = 0; i < 4; i++)
-        if (!tsri_opencl_fits_private_heads(heads[i], why))
-            return false;
-    if (!tsri_opencl_is_f32(q) || !tsri_opencl_is_f32(y) || (bias && !tsri_opencl_is_f32(bias)))
-        return tsri_opencl_refuse(why, "activations are taken as f32 only");
-    if (!tsri_opencl_is_float(k) || !tsri_opencl_is_float(v))
-        return tsri_opencl_refuse(why, "keys and values are taken as f32, f16 or bf16 only");
-    if (source &&
-        (!tsri_tensor_is_packed(source) || !tsri_tensor_same_dim(source->dim[1], k->dim[1])))
-        return tsri_opencl_refuse(why, "source is not an array of one slot a key");
-    if (relative && (!tsri_opencl_is_f32(relative) || !tsri_tensor_is_packed(relative)))
-        return tsri_opencl_refuse(why, "relative is not a packed array of f32");
-    return tsri_opencl_fits_index(op, why);
-}
 
 static bool fits_flash(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, const char **why) {
     if (!facts->vector16)
         return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 queries or keys");
     return tsri_opencl_fits_flash_heads(op->in[Q], op->in[V], why) &&
-           fits_plain(variant, facts, op, why);
+           tsri_opencl_fits_attention(variant, facts, op, why);
 }
 
 static bool fits_decode(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -71,35 +48,21 @@ static int part_of(int size, int step, int unit) {
     return parts_of(part, whole) * whole;
 }
 
-/* 16 bytes' elements, if every key or value begins at a multiple of them; else 1. */
-static int unit_of(const tsr_tensor *x) {
-    const int unit = tsri_opencl_is_f32(x) ? 4 : 8;
-    bool whole = x->offset % unit == 0 && x->dim[3].factor % unit == 0;
-    for (int i = 0; i < 3; i++)
-        whole = whole && x->stride[i].factor % unit == 0;
-    return whole ? unit : 1;
-}
-
 /* The rows in local memory for TILE_KEYS parts, each of which `group` work-items write. */
 static int rows_of(int part, int unit, int group) {
     return parts_of(parts_of(TILE_KEYS * part / unit, group) * group * unit, part);
-}
-
-/* The most rows that a key head has. */
-static int64_t rows_of_key(const tsr_op *op) {
-    return tsri_opencl_highest(op, op->in[Q]->dim[1]) *
-           tsri_opencl_heads_of_key(op->in[Q], op->in[K]);
 }
 
 /* For the rows that a work-group has to take, fewer where they would not fit into the registers of
  * 64 work-items; parts of at most `step` elements, fewer where they would need too much local
  * memory. `scored` keys have their scores there: a tile's or a chunk's. */
 static tile tile_of(const tsr_op *op, int step, int group, int scored) {
-    const int64_t rows = rows_of_key(op), most = scored == CHUNK ? MOST_LOCAL_OF_CHUNK : MOST_LOCAL;
+    const int64_t rows = tsri_opencl_rows_of_key(op),
+                  most = scored == CHUNK ? MOST_LOCAL_OF_CHUNK : MOST_LOCAL;
     const int D = (int)op->in[Q]->dim[3].factor, Dv = (int)op->in[V]->dim[3].factor;
     tile t = {.queries = scored == CHUNK ? 1 : 4,
-              .k_unit = unit_of(op->in[K]),
-              .v_unit = unit_of(op->in[V])};
+              .k_unit = tsri_opencl_key_unit(op->in[K]),
+              .v_unit = tsri_opencl_key_unit(op->in[V])};
     while (t.queries < rows && t.queries < MOST_ROWS)
         t.queries *= 2;
     while (t.queries > 4 && t.queries * (D > Dv ? D : Dv) > 2048)
@@ -128,27 +91,20 @@ static bool fits_tile(const tsri_opencl_variant *variant, const tsri_opencl_fact
 
 static bool fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, const char **why) {
-    return fits_plain(variant, facts, op, why) && fits_tile(variant, facts, op, TILE_KEYS, why);
-}
-
-static int64_t chunks_of(const tsr_op *op) {
-    return (tsri_opencl_highest(op, op->in[K]->dim[1]) + CHUNK - 1) / CHUNK;
-}
-
-/* The numbers that chunks.cl leaves of a sequence. */
-static int64_t parts_of_sequence(const tsr_op *op, int queries) {
-    return op->in[K]->dim[2].factor * chunks_of(op) * queries * (op->in[V]->dim[3].factor + 2);
+    return tsri_opencl_fits_attention(variant, facts, op, why) &&
+           fits_tile(variant, facts, op, TILE_KEYS, why);
 }
 
 /* For the variants of chunk.clh: whether one work-group takes all rows of a key head. */
 static bool fits_chunk(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, int *queries, const char **why) {
-    if (!fits_plain(variant, facts, op, why) || !fits_tile(variant, facts, op, CHUNK, why))
+    if (!tsri_opencl_fits_attention(variant, facts, op, why) ||
+        !fits_tile(variant, facts, op, CHUNK, why))
         return false;
     *queries = tile_of(op, tsri_opencl_variant_tunable(variant, "STEP"),
                        tsri_opencl_variant_tunable(variant, "GROUP"), CHUNK)
                    .queries;
-    return rows_of_key(op) <= *queries ||
+    return tsri_opencl_rows_of_key(op) <= *queries ||
            tsri_opencl_refuse(why, "made for up to 16 queries of the heads that share a key "
                                    "head, fewer where heads are large");
 }
@@ -156,13 +112,8 @@ static bool fits_chunk(const tsri_opencl_variant *variant, const tsri_opencl_fac
 static bool fits_split(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, const char **why) {
     int queries;
-    if (!fits_chunk(variant, facts, op, &queries, why))
-        return false;
-    if (chunks_of(op) < 2)
-        return tsri_opencl_refuse(why, "made for more keys than a chunk has (256)");
-    if (tsri_opencl_highest(op, op->in[Q]->dim[0]) > INT32_MAX / parts_of_sequence(op, queries))
-        return tsri_opencl_refuse(why, "what it leaves of all chunks exceeds 32-bit indices");
-    return true;
+    return fits_chunk(variant, facts, op, &queries, why) &&
+           tsri_opencl_fits_chunks(op, queries, why);
 }
 
 static bool fits_one_chunk(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -173,7 +124,7 @@ static bool fits_one_chunk(const tsri_opencl_variant *variant, const tsri_opencl
         return false;
     if (facts->common.local_memory < TWO_GROUPS)
         return tsri_opencl_refuse(why, "made for devices with 48 KiB of local memory or more");
-    return chunks_of(op) < 2 ||
+    return tsri_opencl_chunks_of(op) < 2 ||
            tsri_opencl_refuse(why, "made for at most as many keys as a chunk has (256)");
 }
 
@@ -187,26 +138,9 @@ static int heads_together(const tsr_op *op) {
     return 1;
 }
 
-static void define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
-    (void)variant;
-    const tsr_attention_attrs *attrs = op->attrs;
-    tsri_opencl_define_operand(defines, "K", op->in[K]);
-    tsri_opencl_define_operand(defines, "V", op->in[V]);
-    tsri_opencl_define_int(defines, "HEAD", (int)op->in[Q]->dim[3].factor);
-    tsri_opencl_define_int(defines, "VALUE", (int)op->in[V]->dim[3].factor);
-    tsri_opencl_define_mask(defines, attrs->causal, attrs->window, tsri_opencl_in(op, PAST),
-                            tsri_opencl_in(op, LEN));
-    tsri_opencl_define_int(defines, "HAS_SLOT", tsri_opencl_in(op, SLOT) != NULL);
-    tsri_opencl_define_int(defines, "HAS_SOURCE", tsri_opencl_in(op, SOURCE) != NULL);
-    tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
-    tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
-    tsri_opencl_define_int(defines, "HAS_LSE", tsri_opencl_out(op, LSE) != NULL);
-}
-
 static void define_decode(const tsri_opencl_variant *variant, const tsr_op *op,
                           tsri_opencl_defines *defines) {
-    define_plain(variant, op, defines);
+    tsri_opencl_define_attention(variant, op, defines);
     tsri_opencl_define_int(defines, "HEADS", heads_together(op));
 }
 
@@ -222,13 +156,13 @@ static void define_tile(const tsr_op *op, int scored, tsri_opencl_defines *defin
 
 static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                          tsri_opencl_defines *defines) {
-    define_plain(variant, op, defines);
+    tsri_opencl_define_attention(variant, op, defines);
     define_tile(op, TILE_KEYS, defines);
 }
 
 static void define_split(const tsri_opencl_variant *variant, const tsr_op *op,
                          tsri_opencl_defines *defines) {
-    define_plain(variant, op, defines);
+    tsri_opencl_define_attention(variant, op, defines);
     define_tile(op, CHUNK, defines);
 }
 
@@ -238,23 +172,6 @@ static void define_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_define_tunable(defines, "STEP");
     tsri_opencl_define_tunable(defines, "DEPTH");
     define_split(variant, op, defines);
-}
-
-/* Binds the arguments of operands.clh. */
-static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
-    const tsr_attention_attrs *attrs = op->attrs;
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[Y];
-    tsri_opencl_arg_given(launch, op, Q, BIAS);
-    tsri_opencl_arg_score_addends(launch, q, k, tsri_opencl_in(op, BIAS),
-                                  tsri_opencl_in(op, RELATIVE));
-    if (tsri_opencl_out(op, LSE))
-        tsri_opencl_arg_tensor(launch, "lse", op->out[LSE]);
-    tsri_opencl_arg_tensor(launch, "y", y);
-    tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_head_sizes(launch, q, k, v, y);
-    tsri_opencl_arg_int(launch, "H", q->dim[2].factor);
-    tsri_opencl_arg_int(launch, "group", tsri_opencl_heads_of_key(q, k));
-    tsri_opencl_arg_float(launch, "scale", attrs->scale);
 }
 
 /* The grid where each work-item takes `queries` queries of `heads` query heads. */
@@ -270,21 +187,21 @@ static void bind_grid(const tsr_op *op, tsri_opencl_launch *launch, int queries,
 static void bind_plain(const tsri_opencl_variant *variant, const tsr_op *op,
                        tsri_opencl_launch *launch) {
     (void)variant;
-    bind_operands(op, launch);
+    tsri_opencl_bind_attention(op, launch);
     bind_grid(op, launch, 1, 1);
 }
 
 static void bind_flash(const tsri_opencl_variant *variant, const tsr_op *op,
                        tsri_opencl_launch *launch) {
     (void)variant;
-    bind_operands(op, launch);
+    tsri_opencl_bind_attention(op, launch);
     bind_grid(op, launch, QUERIES, 1);
 }
 
 static void bind_decode(const tsri_opencl_variant *variant, const tsr_op *op,
                         tsri_opencl_launch *launch) {
     (void)variant;
-    bind_operands(op, launch);
+    tsri_opencl_bind_attention(op, launch);
     bind_grid(op, launch, 1, heads_together(op));
 }
 
@@ -294,7 +211,7 @@ static int bind_tile(const tsr_op *op, tsri_opencl_launch *launch, int scored, i
     *items = tsri_opencl_tuned(launch, "GROUP");
     const int rows = tile_of(op, tsri_opencl_tuned(launch, "STEP"), *items, scored).queries;
     *a_key = 1 + (op->in[Q]->dim[3].factor + op->in[V]->dim[3].factor) * rows / *items;
-    bind_operands(op, launch);
+    tsri_opencl_bind_attention(op, launch);
     tsri_opencl_grid(launch, 1, op->in[K]->dim[2], 1);
     tsri_opencl_grid(launch, 2, op->in[Q]->dim[0], 1);
     tsri_opencl_group(launch, *items, 1, 1);
@@ -314,21 +231,13 @@ static void bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(a_key)));
 }
 
-/* Binds scratch for what chunks.cl leaves to split.cl. */
-static void arg_parts(const tsr_op *op, tsri_opencl_launch *launch, int queries) {
-    tsri_opencl_arg_scratch(
-        launch, "parts",
-        tsri_tensor_times(op->in[Q]->dim[0],
-                          tsri_tensor_const(4 * parts_of_sequence(op, queries))));
-}
-
 static void bind_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
                         tsri_opencl_launch *launch) {
     (void)variant;
     int items;
     int64_t a_key;
     const int rows = bind_tile(op, launch, CHUNK, &items, &a_key);
-    arg_parts(op, launch, rows);
+    tsri_opencl_arg_chunks(op, launch, rows);
     tsri_opencl_grid(launch, 0, tsri_tensor_times(op->in[K]->dim[1], tsri_tensor_const(items)),
                      CHUNK);
     tsri_opencl_work(launch, tsri_tensor_const(CHUNK * a_key));
@@ -347,16 +256,9 @@ static void bind_one_chunk(const tsri_opencl_variant *variant, const tsr_op *op,
 static void bind_split(const tsri_opencl_variant *variant, const tsr_op *op,
                        tsri_opencl_launch *launch) {
     (void)variant;
-    const tsr_tensor *q = op->in[Q];
-    bind_operands(op, launch);
-    arg_parts(
-        op, launch,
-        tile_of(op, tsri_opencl_tuned(launch, "STEP"), tsri_opencl_tuned(launch, "GROUP"), CHUNK)
-            .queries);
-    tsri_opencl_grid(launch, 0, op->in[V]->dim[3], 1);
-    tsri_opencl_grid(launch, 1, tsri_tensor_times(q->dim[1], q->dim[2]), 1);
-    tsri_opencl_grid(launch, 2, q->dim[0], 1);
-    tsri_opencl_work(launch, tsri_tensor_const(16 * chunks_of(op)));
+    const tile t =
+        tile_of(op, tsri_opencl_tuned(launch, "STEP"), tsri_opencl_tuned(launch, "GROUP"), CHUNK);
+    tsri_opencl_bind_merging(op, launch, t.queries);
 }
 
 static const tsri_opencl_stage chunks = {.name = "attention_chunks",
@@ -365,6 +267,12 @@ static const tsri_opencl_stage chunks = {.name = "attention_chunks",
                                          .bind = bind_chunks};
 
 const tsri_opencl_variant tsri_opencl_variants_attention[] = {
+    TSRI_OPENCL_ATTENTION_UNITS("mma", TSRI_OPENCL_PROBE_MMA, 2),
+    TSRI_OPENCL_ATTENTION_UNITS("mfma", TSRI_OPENCL_PROBE_MFMA, 2),
+    TSRI_OPENCL_ATTENTION_UNITS("wmma11", TSRI_OPENCL_PROBE_WMMA11, 1),
+    TSRI_OPENCL_ATTENTION_UNITS("wmma12", TSRI_OPENCL_PROBE_WMMA12, 1),
+    TSRI_OPENCL_ATTENTION_UNITS("dpas8", TSRI_OPENCL_PROBE_DPAS8, 1),
+    TSRI_OPENCL_ATTENTION_UNITS("dpas16", TSRI_OPENCL_PROBE_DPAS16, 1),
     {.name = "split",
      .op = TSR_OP_ATTENTION,
      .file = "attention/split.cl",
@@ -411,9 +319,10 @@ const tsri_opencl_variant tsri_opencl_variants_attention[] = {
      .score = 50,
      .weight_operand = -1,
      .fits = fits_flash,
-     .define = define_plain,
+     .define = tsri_opencl_define_attention,
      .bind = bind_flash},
-    {TSRI_OPENCL_PLAIN(TSR_OP_ATTENTION, "attention", fits_plain, define_plain, bind_plain),
+    {TSRI_OPENCL_PLAIN(TSR_OP_ATTENTION, "attention", tsri_opencl_fits_attention,
+                       tsri_opencl_define_attention, bind_plain),
      .weight_operand = -1},
     {.name = NULL},
 };
