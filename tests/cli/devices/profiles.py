@@ -112,6 +112,16 @@ def test_matrix_units_are_for_those_who_ask_and_have_them(folder):
             equal(by_units, wanted, (path, compute))
 
 
+def test_the_self_test_takes_what_products_of_halves_round(folder):
+    """A kernel that its start-up test refuses is replaced by another, so a right one must pass."""
+    path = next(path for path in PROFILES if path.name == "dg2")
+    if not pocl(path):
+        skip("pocl is not here")
+    said = run("generate", "-m", llama(folder / "llama"), "--dtype", "f16", "--compute", "f16", "--ids", "1,2,3,4", "-n", "2", "--ignore-eos", "--temp", "0",
+               "-d", "Portable", env=looking_like(path) | {"TESSERA_CACHE": str(folder / "cache")}).err
+    assert "self-test" not in said and "another variant" not in said, said
+
+
 @slow
 def test_bundles_hold_the_kernels_of_long_prompts(folder):
     """Larger tiles are for more rows: whatever a prompt of 300 tokens launches, the bundle of its model has."""

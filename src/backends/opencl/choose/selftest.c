@@ -179,15 +179,30 @@ static double value_at(const tsr_tensor *tensor, const void *data, size_t i) {
     }
 }
 
+/* What an op's products are formed in: a tsr_compute. */
+static uint32_t products_of(const tsr_op *op) {
+    switch (op->id) {
+    case TSR_OP_LINEAR:
+        return ((const tsr_linear_attrs *)op->attrs)->compute;
+    case TSR_OP_GLU_LINEAR:
+        return ((const tsr_glu_linear_attrs *)op->attrs)->compute;
+    case TSR_OP_ATTENTION:
+        return ((const tsr_attention_attrs *)op->attrs)->compute;
+    default:
+        return TSR_COMPUTE_F32;
+    }
+}
+
 /* The largest difference that a correct kernel may show: none for integers; else the rounding of
- * the dtype and of sums in f32. Attention gives means of values up to 1, which the number of keys
- * makes small. */
-static double allowed(uint32_t op, uint32_t dtype, double largest) {
-    const double unit = dtype == TSR_I32    ? 0
-                        : dtype == TSR_BF16 ? 8e-3
-                        : dtype == TSR_F16  ? 1e-3
-                                            : 2e-5;
-    const double least = op == TSR_OP_ATTENTION ? 0.2 : 1;
+ * the dtype, of the products' operands and of sums in f32. Attention gives means of values up to 1,
+ * which the number of keys makes small. */
+static double allowed(const tsr_op *op, uint32_t dtype, double largest) {
+    const uint32_t products = products_of(op);
+    const double unit = dtype == TSR_I32                                    ? 0
+                        : dtype == TSR_BF16 || products == TSR_COMPUTE_BF16 ? 8e-3
+                        : dtype == TSR_F16 || products == TSR_COMPUTE_F16   ? 1e-3
+                                                                            : 2e-5;
+    const double least = op->id == TSR_OP_ATTENTION ? 0.2 : 1;
     return unit * (largest > least ? largest : least);
 }
 
@@ -200,7 +215,7 @@ static void compare(const test *t, uint32_t place, char *verdict, size_t size) {
         const double want = value_at(tensor, t->host[place], i);
         largest = isfinite(want) && fabs(want) > largest ? fabs(want) : largest;
     }
-    const double bound = allowed(t->trial.operation.op.id, tensor->dtype, largest);
+    const double bound = allowed(&t->trial.operation.op, tensor->dtype, largest);
     for (size_t i = 0; i < n; i++) {
         const double got = value_at(tensor, t->got[place], i),
                      want = value_at(tensor, t->host[place], i);
