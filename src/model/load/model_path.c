@@ -224,7 +224,12 @@ static tsr_status locate(const char *name, char **path) {
 tsr_status tsri_model_locate(const char *name, char **path) {
     TRY(locate(name, path));
     enter_first_module(path);
-    return tsri_model_enter_gguf(path);
+    const tsr_status status = tsri_model_enter_gguf(path);
+    if (status != TSR_OK) {
+        free(*path);
+        *path = NULL;
+    }
+    return status;
 }
 
 tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const char *path),
