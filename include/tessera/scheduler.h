@@ -79,8 +79,8 @@ typedef struct tsr_scheduler_event {
     uint32_t cached_tokens;
 } tsr_scheduler_event;
 
-/** Called in a step. Returns not 0 to cancel the request. May call tsr_scheduler_cancel, and no other
- * function of the scheduler. What it is given is valid during its call. */
+/** Called in a step. Returns not 0 to cancel the request. May call tsr_scheduler_cancel and
+ * tsr_scheduler_count, and no other function of the scheduler. What it is given is valid during its call. */
 typedef int (*tsr_scheduler_event_fn)(void *data, const tsr_scheduler_event *event);
 
 /**
@@ -110,7 +110,7 @@ typedef struct tsr_scheduler_counts {
 } tsr_scheduler_counts;
 
 /**
- * Fills counts.
+ * Fills counts. In an event, they have its token, and its request if that ends.
  *
  * counts  its struct_size is set before the call
  * thread  one call at a time for a model

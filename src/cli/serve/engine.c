@@ -52,6 +52,15 @@ static void log_job(const tsri_serve_job *job, const char *how) {
                       (double)(tsri_cli_now_ns() - x->began_ns) / 1e9);
 }
 
+/* What has been answered is counted: a client may ask for the metrics next. */
+static void count(tsri_serve_server *s) {
+    pthread_mutex_lock(&s->lock);
+    s->metrics->counts.struct_size = sizeof s->metrics->counts;
+    if (s->scheduler)
+        (void)tsr_scheduler_count(s->scheduler, &s->metrics->counts);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void fail_job(tsri_serve_job *job, const tsri_serve_failure *f) {
     if (job->x->stream) {
         tsri_serve_event(job->x, tsri_serve_failure_json(f));
@@ -128,6 +137,8 @@ static int on_event(void *data, const tsr_scheduler_event *e) {
     tsri_serve_job *job = c->job;
     tsri_serve_failure f;
     (void)data;
+    if (e->status != TSR_OK || e->generated->finish)
+        count(job->x->server);
     if (e->status != TSR_OK) {
         c->request = 0;
         tsri_serve_fail(&f, e->status == TSR_E_HOST_MEMORY ? 503 : 500, NULL, "%s", e->error);
@@ -388,11 +399,7 @@ static void step(tsri_serve_server *s) {
     if ((s->jobs || s->metrics->counts.running) &&
         tsr_scheduler_step(s->scheduler, on_event, NULL) != TSR_OK)
         tsri_cli_note(s->app, "a step failed: %s", tsr_error_last());
-    pthread_mutex_lock(&s->lock);
-    s->metrics->counts.struct_size = sizeof s->metrics->counts;
-    if (s->scheduler)
-        (void)tsr_scheduler_count(s->scheduler, &s->metrics->counts);
-    pthread_mutex_unlock(&s->lock);
+    count(s);
 }
 
 void *tsri_serve_engine(void *server) {

@@ -207,6 +207,8 @@ tsr_status tsr_scheduler_cancel(tsr_scheduler *scheduler, uint64_t id) {
 
 static int tell(request *r, tsr_status status, const tsr_generated *generated) {
     tsr_scheduler *s = r->scheduler;
+    s->counts.finished += generated && generated->finish;
+    s->counts.failed += status != TSR_OK;
     const tsr_scheduler_event event = {.struct_size = sizeof event,
                                        .status = status,
                                        .request = r->id,
@@ -225,12 +227,9 @@ static int on_token(void *data, const tsr_generated *generated) {
 }
 
 static tsr_status on_failure(void *data, tsri_task_member *member) {
-    tsr_scheduler *s = data;
-    for (uint32_t i = 0; i < s->n; i++) {
-        request *r = s->slots[i].holder;
-        if (r && &r->member == member && member->status != TSR_E_CANCELLED)
-            (void)tell(r, member->status, NULL);
-    }
+    (void)data;
+    if (member->status != TSR_E_CANCELLED)
+        (void)tell(member->decoding->data, member->status, NULL);
     return TSR_OK;
 }
 
@@ -270,9 +269,7 @@ static void leave(tsr_scheduler *s, slot *own) {
     own->used = s->counts.steps;
     own->holder = NULL;
     s->counts.running--;
-    s->counts.finished += r->member.status == TSR_OK;
-    s->counts.cancelled += r->member.status == TSR_E_CANCELLED;
-    s->counts.failed += r->member.status != TSR_OK && r->member.status != TSR_E_CANCELLED;
+    s->counts.cancelled += r->member.status == TSR_E_CANCELLED && !q->finish;
     free_request(r);
 }
 

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import http.client
 import json
+import os
 import signal
 import socket
 import struct
@@ -69,8 +70,7 @@ class Server:
         return [json.loads(line.removeprefix("data: ")) for line in lines[:-2]]
 
     def metric(self, name, **headers):
-        text = self.fine("/metrics", **headers).decode()
-        return next(float(line.split()[-1]) for line in text.splitlines() if line.startswith(f"tessera_{name}{{"))
+        return value(self.fine("/metrics", **headers).decode(), name)
 
     def wrong(self, status, fragment, path, body=None, param=None, **headers):
         got, answer = self.ask(path, body, **headers)
@@ -78,6 +78,10 @@ class Server:
         equal(sorted(answer["error"]), ["code", "message", "param", "type"])
         assert fragment in answer["error"]["message"], answer
         equal(answer["error"]["param"], param, answer)
+
+
+def value(metrics, name):
+    return next(float(line.split()[-1]) for line in metrics.splitlines() if line.startswith(f"tessera_{name}{{"))
 
 
 def generated(prompt, n, *options):
@@ -240,6 +244,19 @@ def test_under_load_each_gets_what_it_gets_alone(folder):
         again = server.fine("/v1/completions", asked[0])
         equal(again["choices"], alone[0])
         assert again["usage"]["prompt_tokens_details"]["cached_tokens"] > 0, again["usage"]
+
+
+def test_an_answer_is_counted_before_it_is_given(folder):
+    """On one processor the thread that speaks HTTP runs as soon as it has the answer, before the engine's goes on."""
+    one, body = {min(os.sched_getaffinity(0))}, json.dumps(ASKED | {"max_tokens": 3, "ignore_eos": True}).encode()
+    both = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%bGET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % (len(body), body)
+    with Server(preexec_fn=lambda: os.sched_setaffinity(0, one)) as server:
+        for i in range(1, 9):
+            with socket.create_connection(("127.0.0.1", server.port)) as connection:
+                connection.sendall(both)
+                got = b"".join(iter(lambda: connection.recv(1 << 16), b"")).decode()
+            equal(value(got, "generation_tokens_total"), 2 + 3 * i)
+            equal(value(got, "requests_finished_total"), 1 + i)
 
 
 def test_a_client_that_hangs_up_frees_its_place(folder):
