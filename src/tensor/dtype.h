@@ -16,7 +16,10 @@ typedef struct tsri_tensor_dtype {
     int block, bytes;
 } tsri_tensor_dtype;
 
-enum { TSRI_TENSOR_DTYPES = TSR_GGML_MXFP4 + 1 }; /* all dtypes are below this */
+enum {
+    TSRI_TENSOR_DTYPES = TSR_GGML_MXFP4 + 1, /* all dtypes are below this */
+    TSRI_TENSOR_LARGEST_BLOCK = 256
+};
 
 /* NULL for a number that is not a dtype. */
 const tsri_tensor_dtype *tsri_tensor_dtype_info(tsr_dtype dtype);

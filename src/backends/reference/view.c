@@ -63,10 +63,9 @@ int64_t tsri_reference_element_at(const tsri_reference_view *view, int64_t i) {
     return tsri_reference_row_at(view, i / columns) + i % columns * tsri_reference_step(view);
 }
 
-enum { LARGEST_BLOCK = 256 };
-
 /* Unpacks the block that has element `at`, and returns the element's place in it. */
-static int64_t unpack_at(const tsri_reference_view *view, int64_t at, float block[LARGEST_BLOCK]) {
+static int64_t unpack_at(const tsri_reference_view *view, int64_t at,
+                         float block[TSRI_TENSOR_LARGEST_BLOCK]) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)view->dtype);
     tsri_tensor_unpack((tsr_dtype)view->dtype, view->data + at / type->block * type->bytes, block,
                        (size_t)type->block);
@@ -85,7 +84,7 @@ double tsri_reference_load(const tsri_reference_view *view, int64_t at) {
         return ((const double *)view->data)[at];
     default:
         if (tsri_tensor_is_kept_blocks((tsr_dtype)view->dtype)) {
-            float block[LARGEST_BLOCK];
+            float block[TSRI_TENSOR_LARGEST_BLOCK];
             const int64_t place = unpack_at(view, at, block);
             return block[place];
         }
@@ -138,7 +137,7 @@ double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_
     if (tsri_tensor_is_kept_blocks((tsr_dtype)b->dtype) && a->dtype == TSR_F32 && b_step == 1) {
         const float *x = (const float *)a->data + a_at;
         const int64_t size = tsri_tensor_dtype_info((tsr_dtype)b->dtype)->block;
-        float block[LARGEST_BLOCK];
+        float block[TSRI_TENSOR_LARGEST_BLOCK];
         for (int64_t i = 0, place = size; i < n; i++, place++) {
             if (place == size)
                 place = unpack_at(b, b_at + i, block);

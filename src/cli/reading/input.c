@@ -293,6 +293,16 @@ int tsri_cli_read_input(tsri_cli_app *app, const char *path, const char *encodin
     return code;
 }
 
+int tsri_cli_read_text(tsri_cli_app *app, const char *path, const char *encoding, char **text) {
+    size_t n;
+    const int code = tsri_cli_read_input(app, path, encoding, text, &n);
+    if (code != CLI_OK || strlen(*text) == n)
+        return code;
+    free(*text);
+    *text = NULL;
+    return tsri_cli_fail(CLI_FILE, "%s: has a 0 byte, so it is not a text", path);
+}
+
 size_t tsri_cli_line_size(const char *text, size_t n) {
     while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
         n--;

@@ -37,6 +37,8 @@ void tsri_cli_input_close(tsri_cli_input **input);
  * unless an encoding was given. */
 int tsri_cli_read_input(tsri_cli_app *app, const char *path, const char *encoding, char **text,
                         size_t *n);
+/* The same for a file that is taken as a string: one with a 0 byte in it is refused. */
+int tsri_cli_read_text(tsri_cli_app *app, const char *path, const char *encoding, char **text);
 
 /* The size of the text without the line ends after it. */
 size_t tsri_cli_line_size(const char *text, size_t n);

@@ -128,19 +128,15 @@ static json_t *embed(tsri_serve_server *s, const json_t *body, wanted *w, tsri_s
 }
 
 void tsri_serve_embeddings(tsri_serve_exchange *x) {
-    tsri_serve_server *s = x->server;
     tsri_serve_failure f = {.status = 503, .message = "out of memory"};
     json_t *body = tsri_serve_body(x);
     wanted *w = body ? calloc(1, sizeof *w) : NULL;
-    json_t *json = w ? embed(s, body, w, &f) : NULL;
+    json_t *json = w ? embed(x->server, body, w, &f) : NULL;
     if (json)
         tsri_serve_answer(x, 200, json);
     else if (body)
         tsri_serve_answer_failure(x, &f);
     free(w);
     json_decref(body);
-    pthread_mutex_lock(&s->lock);
-    x->engine_done = true;
-    tsri_serve_release(x);
-    pthread_mutex_unlock(&s->lock);
+    tsri_serve_give_back(x);
 }

@@ -13,7 +13,7 @@ enum { MOST_CHOICES = 256 };
 
 /* ---- jobs ---- */
 
-static void give_back(tsri_serve_exchange *x) {
+void tsri_serve_give_back(tsri_serve_exchange *x) {
     tsri_serve_server *s = x->server;
     pthread_mutex_lock(&s->lock);
     x->job = NULL;
@@ -37,7 +37,7 @@ static void end_job(tsri_serve_job *job) {
         tsri_serve_clear(&c->text);
         json_decref(c->logprobs);
     }
-    give_back(job->x);
+    tsri_serve_give_back(job->x);
     free(job->choices);
     free(job);
 }
@@ -145,10 +145,10 @@ static int on_event(void *data, const tsr_scheduler_event *e) {
         fail_job(job, &f);
         return 0;
     }
-    if (!c->last_ns && c->index % job->ask.n == 0)
+    if (!c->last_ns && c->index % job->ask.n == 0) {
         job->prompt_tokens += e->prompt_tokens;
-    if (!c->last_ns && c->index % job->ask.n == 0)
         job->cached_tokens += e->cached_tokens;
+    }
     take_token(c, e->generated);
     if (c->finish) {
         c->request = 0;
@@ -190,32 +190,22 @@ static bool make_choices(tsri_serve_job *job, size_t prompts, tsri_serve_failure
     return job->choices || tsri_serve_fail(f, 503, NULL, "out of memory");
 }
 
-static bool is_id(const json_t *value) {
-    return json_is_integer(value) && json_integer_value(value) >= 0 &&
-           json_integer_value(value) <= INT32_MAX;
-}
-
 /* A text, or a list of token ids. */
 static bool add_prompt(tsri_serve_job *job, uint32_t number, const json_t *value,
                        tsri_serve_failure *f) {
-    const size_t n = json_array_size(value);
     if (json_is_string(value)) {
         const tsr_prompt text = {.struct_size = sizeof text,
                                  .text = json_string_value(value),
                                  .text_size = json_string_length(value)};
         return add(job, number, &text, f);
     }
-    int32_t *ids = calloc(n ? n : 1, sizeof *ids);
-    bool fine = ids && json_is_array(value);
-    for (size_t i = 0; i < n && fine; i++) {
-        fine = is_id(json_array_get(value, i));
-        ids[i] = (int32_t)json_integer_value(json_array_get(value, i));
-    }
+    int32_t *ids;
+    size_t n;
+    if (!tsri_serve_ids(value, "prompt", "a text, a list of token ids, or a list of either", &ids,
+                        &n, f))
+        return false;
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = (uint32_t)n};
-    fine = fine ? add(job, number, &prompt, f)
-                : tsri_serve_fail(f, 400, "prompt",
-                                  "prompt: a text, a list of token ids, or a list "
-                                  "of either is wanted");
+    const bool fine = add(job, number, &prompt, f);
     free(ids);
     return fine;
 }
@@ -319,7 +309,7 @@ static void take_job(tsri_serve_exchange *x, bool chat) {
         if (body)
             tsri_serve_answer(x, 503, NULL);
         json_decref(body);
-        give_back(x);
+        tsri_serve_give_back(x);
         return;
     }
     job->x = x;
@@ -376,7 +366,7 @@ static void take_requests(tsri_serve_server *s) {
         const bool gone = x && x->gone;
         pthread_mutex_unlock(&s->lock);
         if (x && gone)
-            give_back(x);
+            tsri_serve_give_back(x);
         else if (x)
             x->route->handle(x);
     } while (x);

@@ -2,7 +2,10 @@
  * how it is read. A field without a row is refused by name, so that no client believes it was heard. */
 #include "cli/serve/fields.h"
 
+#include "cli/base/names.h"
+
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -151,16 +154,14 @@ static bool take_response_format(const json_t *value, tsri_serve_ask *ask, tsri_
 /* ---- the table ---- */
 
 static bool is_neutral(const json_t *value, const char *neutral) {
-    char text[64];
+    char text[CLI_NAME_ROOM], one[CLI_NAME_ROOM];
     const size_t n = json_dumpb(value, text, sizeof text - 1, JSON_COMPACT | JSON_ENCODE_ANY);
     if (n >= sizeof text)
         return false;
     text[n] = 0;
-    for (const char *at = neutral; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
-        const size_t size = strcspn(at, "|");
-        if (size == n && !memcmp(at, text, n))
+    while (tsri_cli_next_name(&neutral, one))
+        if (!strcmp(one, text))
             return true;
-    }
     return false;
 }
 
@@ -244,6 +245,25 @@ bool tsri_serve_ask_read(const tsri_serve_server *s, const json_t *body, bool ch
         getrandom(&ask->options.seed, sizeof ask->options.seed, GRND_NONBLOCK) < 0)
         ask->options.seed = tsri_cli_now_ns();
     return tsri_serve_check_model(body, s->name, f);
+}
+
+bool tsri_serve_ids(const json_t *list, const char *param, const char *wanted, int32_t **ids,
+                    size_t *n, tsri_serve_failure *f) {
+    bool fine = json_is_array(list);
+    *n = json_array_size(list);
+    *ids = calloc(*n ? *n : 1, sizeof **ids);
+    if (!*ids)
+        return tsri_serve_fail(f, 503, NULL, "out of memory");
+    for (size_t i = 0; i < *n && fine; i++) {
+        const json_t *one = json_array_get(list, i);
+        fine = json_is_integer(one) && json_integer_value(one) >= 0 &&
+               json_integer_value(one) <= INT32_MAX;
+        (*ids)[i] = (int32_t)json_integer_value(one);
+    }
+    if (fine)
+        return true;
+    free(*ids);
+    return wrong(f, param, wanted);
 }
 
 bool tsri_serve_check_model(const json_t *body, const char *name, tsri_serve_failure *f) {

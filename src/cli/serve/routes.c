@@ -1,4 +1,5 @@
 /* cli/serve/routes.c - the addresses that are served, and those among them that need no device. */
+#include "cli/serve/fields.h"
 #include "cli/serve/metrics.h"
 
 #include <stdlib.h>
@@ -124,25 +125,13 @@ static void tokenize(tsri_serve_exchange *x) {
 
 static bool decode(const tsri_serve_server *s, const json_t *body, char **text,
                    tsri_serve_failure *f) {
-    const json_t *list = json_object_get(body, "tokens");
-    const size_t n = json_array_size(list);
-    bool fine = json_is_array(list);
-    int32_t *ids = calloc(n ? n : 1, sizeof *ids);
-    for (size_t i = 0; i < n && ids; i++) {
-        const json_t *one = json_array_get(list, i);
-        fine &= json_is_integer(one) && json_integer_value(one) >= 0 &&
-                json_integer_value(one) <= INT32_MAX;
-        ids[i] = (int32_t)json_integer_value(one);
-    }
-    tsr_status status = TSR_OK;
-    if (fine && ids)
-        status = tsr_decode(s->app->model, ids, n, 0, text, NULL);
-    const bool memory = ids != NULL;
+    int32_t *ids;
+    size_t n;
+    if (!tsri_serve_ids(json_object_get(body, "tokens"), "tokens", "a list of token ids", &ids, &n,
+                        f))
+        return false;
+    const tsr_status status = tsr_decode(s->app->model, ids, n, 0, text, NULL);
     free(ids);
-    if (!fine)
-        return tsri_serve_fail(f, 400, "tokens", "tokens: a list of token ids is wanted");
-    if (!memory)
-        return tsri_serve_fail(f, 503, NULL, "out of memory");
     return status == TSR_OK || tsri_serve_fail_status(f, status);
 }
 

@@ -2,16 +2,16 @@
 #include "cli/serve/serve.h"
 
 #include "cli/base/watch.h"
+#include "cli/reading/input.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/server.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE_MS = 50, FLUSH_MS = 2000, MOST_FILE = 1 << 20, NAME = 256 };
+enum { PATIENCE_MS = 50, FLUSH_MS = 2000, NAME = 256 };
 
 typedef struct run {
     tsri_serve_server server;
@@ -24,21 +24,9 @@ typedef struct run {
 
 /* ---- keys and names ---- */
 
-static int read_file(const char *option, const char *path, char **out) {
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1, MOST_FILE);
-    const size_t n = file && text ? fread(text, 1, MOST_FILE - 1, file) : 0;
-    const bool fine = file && text && !ferror(file) && n < MOST_FILE - 1;
-    const int error = errno;
-    if (file)
-        fclose(file);
-    if (!fine) {
-        free(text);
-        return tsri_cli_fail(CLI_FILE, "--%s %s: can't be read%s%s", option, path, file ? "" : ": ",
-                             file ? "" : strerror(error));
-    }
-    *out = text;
-    return CLI_OK;
+/* Passes the bytes of a file on as they are: keys and certificates may have comments in any encoding. */
+static int read_file(run *r, const char *path, char **out) {
+    return tsri_cli_read_text(r->server.app, path, "utf-8", out);
 }
 
 static bool add_key(tsri_serve_server *s, char *key) {
@@ -57,7 +45,7 @@ static int read_keys(const tsri_serve_options *o, run *r) {
         return tsri_cli_fail(CLI_USAGE, "--api-key: the key is empty");
     if (!o->key_file)
         return CLI_OK;
-    const int code = read_file("api-key-file", o->key_file, &r->keys_text);
+    const int code = read_file(r, o->key_file, &r->keys_text);
     if (code != CLI_OK)
         return code;
     for (char *line = strtok_r(r->keys_text, "\r\n", &rest); line;
@@ -124,9 +112,8 @@ static int make_scheduler(tsri_serve_server *s) {
     return code == CLI_OK ? warm_up(s->scheduler) : code;
 }
 
-static int make_embedder(const tsri_serve_options *o, run *r, tsr_model *model, const char *path) {
+static int make_embedder(run *r, tsr_model *model, const char *path) {
     tsri_serve_server *s = &r->server;
-    (void)o;
     s->embedding_model = model;
     name_of(path, r->embedding_name);
     s->embedding_name = model == s->app->model ? s->name : r->embedding_name;
@@ -144,7 +131,7 @@ static int open_models(const tsri_serve_options *o, run *r) {
     s->name = r->name;
     const bool encoder = !strcmp(info.kind, "encoder");
     if (encoder)
-        code = make_embedder(o, r, o->app->model, info.path);
+        code = make_embedder(r, o->app->model, info.path);
     else
         code = make_scheduler(s);
     if (code != CLI_OK || !o->embedding_model)
@@ -154,7 +141,7 @@ static int open_models(const tsri_serve_options *o, run *r) {
                              o->embedding_model);
     tsr_model_options options = {.struct_size = sizeof options};
     code = tsri_cli_status(tsr_model_open(o->embedding_model, o->app->device, &options, &second));
-    return code == CLI_OK ? make_embedder(o, r, second, o->embedding_model) : code;
+    return code == CLI_OK ? make_embedder(r, second, o->embedding_model) : code;
 }
 
 /* ---- from start to end ---- */
@@ -165,11 +152,11 @@ static int begin(const tsri_serve_options *o, run *r) {
     if (code == CLI_OK && !o->certificate_file != !o->certificate_key_file)
         code = tsri_cli_fail(CLI_USAGE, "--tls-cert and --tls-key belong together: give both");
     if (code == CLI_OK && o->certificate_file)
-        code = read_file("tls-cert", o->certificate_file, &r->certificate);
+        code = read_file(r, o->certificate_file, &r->certificate);
     if (code == CLI_OK && o->certificate_key_file)
-        code = read_file("tls-key", o->certificate_key_file, &r->certificate_key);
+        code = read_file(r, o->certificate_key_file, &r->certificate_key);
     if (code == CLI_OK && o->template_file)
-        code = read_file("chat-template", o->template_file, &r->template_text);
+        code = read_file(r, o->template_file, &r->template_text);
     s->template_text = r->template_text;
     if (code == CLI_OK)
         code = open_models(o, r);

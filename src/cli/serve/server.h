@@ -120,6 +120,8 @@ void tsri_serve_release(tsri_serve_exchange *x);
 
 /* ---- engine.c ---- */
 
+/* The engine needs the exchange no more. */
+void tsri_serve_give_back(tsri_serve_exchange *x);
 void *tsri_serve_engine(void *server);
 tsri_serve_handler tsri_serve_completions, tsri_serve_chat, tsri_serve_embeddings;
 

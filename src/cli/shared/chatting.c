@@ -26,21 +26,12 @@ const char *tsri_cli_chatting_given(const tsri_cli_chatting *c) {
                               : NULL;
 }
 
-/* A file without a 0 byte in it, because the library takes it as a string. */
-static int read_text(tsri_cli_app *app, const char *path, char **text) {
-    size_t n = 0;
-    if (!path)
-        return CLI_OK;
-    const int code = tsri_cli_read_input(app, path, NULL, text, &n);
-    return code != CLI_OK || strlen(*text) == n
-               ? code
-               : tsri_cli_fail(CLI_FILE, "%s: has a 0 byte, so it is not a text", path);
-}
-
 int tsri_cli_chatting_apply(tsri_cli_app *app, tsri_cli_chatting *c, tsr_chat_options *options) {
-    int code = read_text(app, c->template_file, &c->template_text);
-    if (code == CLI_OK)
-        code = read_text(app, c->tools_file, &c->tools);
+    int code = CLI_OK;
+    if (c->template_file)
+        code = tsri_cli_read_text(app, c->template_file, NULL, &c->template_text);
+    if (code == CLI_OK && c->tools_file)
+        code = tsri_cli_read_text(app, c->tools_file, NULL, &c->tools);
     *options = (tsr_chat_options){.struct_size = sizeof *options,
                                   .template_text = c->template_text,
                                   .system = c->system,

@@ -55,20 +55,25 @@ static const tsri_model_weight *find_matrix(const tsri_model_weights *weights,
     return NULL;
 }
 
-/* *gain: how much better device i scores its best kernel variant for products of `compute` by a
- * weight like this one than its best of f32. */
-static tsr_status gain_of(tsri_run_context *run, size_t i, const tsri_model_weight *weight,
-                          tsr_compute compute, int32_t *gain) {
+tsr_status tsri_model_product_gain(tsri_run_context *run, size_t i, const int64_t dims[2],
+                                   tsr_dtype dtype, uint32_t kind, tsr_compute compute,
+                                   int32_t *gain) {
     const tsr_compute asked[2] = {compute, TSR_COMPUTE_F32};
     tsri_model_product product;
     int32_t score[2];
     for (int k = 0; k < 2; k++) {
-        tsri_model_product_make(PROMPT, weight->dims[0], weight->dims[1], weight->dtype, asked[k],
-                                &product);
+        tsri_model_product_make(PROMPT, dims[0], dims[1], dtype, asked[k], &product);
+        product.w.kind = kind;
         TRY(tsri_run_best_score(run, i, &product.op, &score[k]));
     }
     *gain = score[0] - score[1];
     return TSR_OK;
+}
+
+static tsr_status gain_of(tsri_run_context *run, size_t i, const tsri_model_weight *weight,
+                          tsr_compute compute, int32_t *gain) {
+    return tsri_model_product_gain(run, i, weight->dims, weight->dtype, TSR_KIND_WEIGHT, compute,
+                                   gain);
 }
 
 /* Makes f32 of the blocks of a type for which a device has no products of its own: it would form them by

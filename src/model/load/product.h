@@ -18,9 +18,16 @@ typedef struct tsri_model_product {
 void tsri_model_product_make(int64_t rows, int64_t outputs, int64_t inputs, tsr_dtype dtype,
                              tsr_compute compute, tsri_model_product *out);
 
+/* *gain: how much better device i scores its best kernel variant for products of `compute` by a weight
+ * of [dims[0], dims[1]], this dtype and this kind than its best of f32. */
+tsr_status tsri_model_product_gain(tsri_run_context *run, size_t i, const int64_t dims[2],
+                                   tsr_dtype dtype, uint32_t kind, tsr_compute compute,
+                                   int32_t *gain);
+
 /* Settles what depends on the devices: blocks of types that one of them has no products for, other than
- * the kernel for all devices, become f32. Where the model was opened with TSR_MODEL_COMPUTE_AUTO: notes whether a device forms int8
- * products more slowly than those of floats, by the scores of its kernel variants for prompts. */
+ * the kernel for all devices, become f32. Where the model was opened with TSR_MODEL_COMPUTE_AUTO: notes
+ * whether a device forms int8 products more slowly than those of floats, by the scores of its kernel
+ * variants for prompts. */
 tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_context *run);
 
 #endif

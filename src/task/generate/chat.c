@@ -35,20 +35,6 @@ tsr_status tsr_chat_template_of(const tsr_model *model, char **text, size_t *n) 
     return TSR_OK;
 }
 
-static tsr_status copy_options(tsr_chat *chat, const tsr_generate_options *options) {
-    chat->options = *options;
-    chat->options.n_stop = 0;
-    TRY(tsri_base_new(options->n_stop, sizeof *chat->stop, &chat->stop));
-    for (uint32_t i = 0; i < options->n_stop; i++) {
-        chat->stop[i] = tsri_base_copy_text(options->stop[i], strlen(options->stop[i]));
-        if (!chat->stop[i])
-            return TSR_E_HOST_MEMORY;
-        chat->options.n_stop++;
-    }
-    chat->options.stop = (const char *const *)chat->stop;
-    return TSR_OK;
-}
-
 /* The most tokens of the whole conversation. */
 static int64_t room_of(const tsri_model *m, const tsr_generate_options *o) {
     const int64_t context = o->context ? o->context : m->spec.context;
@@ -58,7 +44,7 @@ static int64_t room_of(const tsri_model *m, const tsr_generate_options *o) {
 
 static tsr_status begin(tsr_chat *chat, const tsr_chat_options *how,
                         const tsr_generate_options *options) {
-    TRY(copy_options(chat, options));
+    TRY(tsri_task_options_copy(options, &chat->options, &chat->stop));
     TRY(tsri_task_template_create(chat->model, how, &chat->template));
     TRY(tsri_task_messages_begin(chat->template, &chat->messages));
     return tsri_session_create(chat->model, 1, room_of(chat->model, options), &chat->session);
@@ -92,9 +78,7 @@ void tsr_chat_destroy(tsr_chat **chat) {
     tsri_task_template_destroy(&c->template);
     json_decref(c->messages);
     tsri_task_sequence_clear(&c->sequence);
-    for (uint32_t i = 0; i < c->options.n_stop; i++)
-        free(c->stop[i]);
-    free(c->stop);
+    tsri_task_stop_free(c->stop, c->options.n_stop);
     free(c);
     *chat = NULL;
 }
@@ -103,10 +87,9 @@ void tsr_chat_destroy(tsr_chat **chat) {
 
 /* How many of the new ids the slot holds already. At least one is fed. */
 static int64_t held(const tsri_task_sequence *s, const tsri_text_ids *ids) {
-    int64_t n = 0;
-    while (n < s->past && n + 1 < (int64_t)ids->count && s->ids.data[n] == ids->data[n])
-        n++;
-    return n;
+    const int64_t common = (int64_t)tsri_text_ids_common(&s->ids, ids),
+                  has = common < s->past ? common : s->past, most = (int64_t)ids->count - 1;
+    return has < most ? has : most;
 }
 
 /* Makes the sequence anew for an answer, over the same slot. */

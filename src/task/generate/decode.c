@@ -62,6 +62,27 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
     return TSR_OK;
 }
 
+tsr_status tsri_task_options_copy(const tsr_generate_options *from, tsr_generate_options *to,
+                                  char ***stop) {
+    *to = *from;
+    to->n_stop = 0; /* those that are copied, so that a failure frees no more */
+    TRY(tsri_base_new(from->n_stop, sizeof **stop, stop));
+    to->stop = (const char *const *)*stop;
+    for (; to->n_stop < from->n_stop; to->n_stop++) {
+        const char *text = from->stop[to->n_stop];
+        (*stop)[to->n_stop] = tsri_base_copy_text(text, strlen(text));
+        if (!(*stop)[to->n_stop])
+            return TSR_E_HOST_MEMORY;
+    }
+    return TSR_OK;
+}
+
+void tsri_task_stop_free(char **stop, uint32_t n) {
+    for (uint32_t i = 0; stop && i < n; i++)
+        free(stop[i]);
+    free(stop);
+}
+
 tsr_status tsri_task_check_vocabulary(const tsri_text_ids *ids, int32_t vocab) {
     for (size_t i = 0; i < ids->count; i++)
         if (ids->data[i] >= vocab)

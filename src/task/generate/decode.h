@@ -45,6 +45,12 @@ tsr_status tsri_task_adopt_search(const tsri_model *model, const tsr_generate_op
 /* Checks that every option is within its range. */
 tsr_status tsri_task_options_check(const tsr_generate_options *options, const tsri_model *model);
 
+/* Copies options, and the stop texts that they point to into *stop, which is theirs and the caller's to
+ * free, after a failure, too. */
+tsr_status tsri_task_options_copy(const tsr_generate_options *from, tsr_generate_options *to,
+                                  char ***stop);
+void tsri_task_stop_free(char **stop, uint32_t n);
+
 /* Checks that tokenizer and vocabulary belong together. */
 tsr_status tsri_task_check_vocabulary(const tsri_text_ids *ids, int32_t vocab);
 

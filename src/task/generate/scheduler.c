@@ -55,9 +55,7 @@ struct tsr_scheduler {
 /* ---- requests ---- */
 
 static void free_request(request *r) {
-    for (uint32_t i = 0; r->stop && i < r->options.n_stop; i++)
-        free(r->stop[i]);
-    free(r->stop);
+    tsri_task_stop_free(r->stop, r->options.n_stop);
     free(r->suppress);
     free(r->ends);
     tsri_task_sequence_clear(&r->sequence);
@@ -74,18 +72,8 @@ static tsr_status copy_ids(const int32_t *from, uint32_t n, uint32_t more, int32
 }
 
 static tsr_status copy_options(request *r, const tsr_generate_options *given) {
-    const uint32_t n = given->n_stop;
-    r->options = *given;
-    r->options.n_stop = 0; /* so that a failure frees what was copied */
-    TRY(tsri_base_new(n, sizeof *r->stop, &r->stop));
-    for (; r->options.n_stop < n; r->options.n_stop++) {
-        const char *text = given->stop[r->options.n_stop];
-        r->stop[r->options.n_stop] = tsri_base_copy_text(text, strlen(text));
-        if (!r->stop[r->options.n_stop])
-            return TSR_E_HOST_MEMORY;
-    }
+    TRY(tsri_task_options_copy(given, &r->options, &r->stop));
     r->options.chat = NULL;
-    r->options.stop = (const char *const *)r->stop;
     TRY(copy_ids(given->suppress, given->n_suppress, 0, &r->suppress));
     r->options.suppress = r->suppress;
     return TSR_OK;
@@ -235,21 +223,13 @@ static tsr_status on_failure(void *data, tsri_task_member *member) {
 
 /* ---- slots ---- */
 
-static size_t common(const tsri_text_ids *a, const tsri_text_ids *b) {
-    const size_t most = a->count < b->count ? a->count : b->count;
-    size_t n = 0;
-    while (n < most && a->data[n] == b->data[n])
-        n++;
-    return n;
-}
-
 /* The free slot that has the most of a prompt; of equal ones, that which was used the longest ago. */
 static slot *find_slot(tsr_scheduler *s, const tsri_text_ids *prompt, size_t *has) {
     slot *best = NULL;
     *has = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         slot *own = &s->slots[i];
-        const size_t n = s->reuse ? common(&own->kept, prompt) : 0;
+        const size_t n = s->reuse ? tsri_text_ids_common(&own->kept, prompt) : 0;
         if (own->holder || (best && (n < *has || (n == *has && own->used >= best->used))))
             continue;
         best = own;

@@ -20,3 +20,11 @@ void tsri_text_ids_clear(tsri_text_ids *ids) {
     free(ids->data);
     *ids = (tsri_text_ids){0};
 }
+
+size_t tsri_text_ids_common(const tsri_text_ids *a, const tsri_text_ids *b) {
+    const size_t most = a->count < b->count ? a->count : b->count;
+    size_t n = 0;
+    while (n < most && a->data[n] == b->data[n])
+        n++;
+    return n;
+}

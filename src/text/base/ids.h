@@ -15,5 +15,7 @@ typedef struct tsri_text_ids {
 
 tsr_status tsri_text_ids_append(tsri_text_ids *ids, const int32_t *data, size_t n);
 void tsri_text_ids_clear(tsri_text_ids *ids);
+/* How many ids two lists have in common, from the first on. */
+size_t tsri_text_ids_common(const tsri_text_ids *a, const tsri_text_ids *b);
 
 #endif

@@ -146,34 +146,32 @@ static tsr_status compare(const tsri_train_job *job, const tsri_bytes *own) {
     return status;
 }
 
+static tsr_status add_run(const tsri_train_job *job, tsri_bytes *list) {
+    const char *const lists[] = {"data", "validation", "architecture"};
+    const bool head_only = json_is_true(json_object_get(job->run, "head_only"));
+    TRY(add(list, "the version", tsr_version()));
+    TRY(add_file(list, "--recipe", tsri_train_run_json_text(job, "recipe"),
+                 job->recipe ? job->recipe->path : NULL));
+    TRY(add_model(list, tsri_train_run_json_text(job, "model")));
+    TRY(add(list, "the folder -o", job->options->output));
+    TRY(add(list, "--resume", job->options->resume ? "given" : "none"));
+    TRY(add(list, "--head-only", head_only ? "given" : "none"));
+    TRY(add(list, "task", tsri_train_task_name(job->objective)));
+    TRY(add_object(list, tsri_train_key_object(tsri_train_settings_keys(), &job->settings)));
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char *text = json_dumps(json_object_get(job->run, lists[i]), JSON_COMPACT);
+        const tsr_status status = add(list, lists[i], text);
+        free(text);
+        TRY(status);
+    }
+    return TSR_OK;
+}
+
 tsr_status tsri_train_ranks_compare(const tsri_train_job *job) {
     tsri_bytes list = {0};
     if (!job->ranks)
         return TSR_OK;
-    const char *const texts[] = {"task"}, *const lists[] = {"data", "validation", "architecture"};
-    tsr_status status = add(&list, "the version", tsr_version());
-    if (status == TSR_OK)
-        status = add_file(&list, "--recipe", tsri_train_run_json_text(job, "recipe"),
-                          job->recipe ? job->recipe->path : NULL);
-    if (status == TSR_OK)
-        status = add_model(&list, tsri_train_run_json_text(job, "model"));
-    if (status == TSR_OK)
-        status = add(&list, "the folder -o", job->options->output);
-    if (status == TSR_OK)
-        status = add(&list, "--resume", job->options->resume ? "given" : "none");
-    if (status == TSR_OK)
-        status = add(&list, "--head-only",
-                     json_is_true(json_object_get(job->run, "head_only")) ? "given" : "none");
-    if (status == TSR_OK)
-        status = add(&list, texts[0], tsri_train_task_name(job->objective));
-    if (status == TSR_OK)
-        status =
-            add_object(&list, tsri_train_key_object(tsri_train_settings_keys(), &job->settings));
-    for (size_t i = 0; i < sizeof lists / sizeof *lists && status == TSR_OK; i++) {
-        char *text = json_dumps(json_object_get(job->run, lists[i]), JSON_COMPACT);
-        status = add(&list, lists[i], text);
-        free(text);
-    }
+    tsr_status status = add_run(job, &list);
     if (status == TSR_OK)
         status = compare(job, &list);
     tsri_base_bytes_clear(&list);

@@ -12,21 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROMPT = 64 }; /* rows of x in the product that the device is asked about */
-
 /* ---- making one ---- */
 
 tsr_status tsri_training_products(tsri_training *t, bool *faster) {
     const int64_t width = t->model->spec.width;
-    const uint32_t asked[] = {t->options.compute, TSR_COMPUTE_F32};
-    int32_t score[2];
-    for (int i = 0; i < 2; i++) {
-        tsri_model_product product;
-        tsri_model_product_make(PROMPT, width, width, TSR_F32, (tsr_compute)asked[i], &product);
-        product.w.kind = TSR_KIND_STATE;
-        TRY(tsri_run_best_score(t->run, 0, &product.op, &score[i]));
-    }
-    *faster = score[0] > score[1];
+    int32_t gain = 0;
+    TRY(tsri_model_product_gain(t->run, 0, (const int64_t[]){width, width}, TSR_F32, TSR_KIND_STATE,
+                                (tsr_compute)t->options.compute, &gain));
+    *faster = gain > 0;
     return TSR_OK;
 }
 

@@ -3,7 +3,7 @@
  * The ranks stand in a ring: each sends a byte to its successor several times within the deadline,
  * and expects one from its predecessor. So a rank that is stopped, killed or cut off is noticed by
  * one other, which tells the rest by a notice. Where two neighbours are gone, the one after them
- * notices the nearer. The thread beats while the rank computes: slow work is no failure.
+ * notices the nearer. The thread beats while the rank computes: slow work is not a failure.
  */
 #include "transports/mpi/link.h"
 

@@ -97,12 +97,11 @@ static void take_row(product *p, int64_t r) {
 
 /* The product of the quantised row of x with the blocks of output n, in double. */
 static double int8_sum(const product *p, int64_t n) {
-    enum { LARGEST_BLOCK = 256 };
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)p->w.dtype);
     const char *block = p->w.data + n * p->w.stride[0] / type->block * type->bytes;
     double sum = 0;
     for (int64_t k = 0; k < tsri_reference_columns(&p->x); k += type->block, block += type->bytes) {
-        float w[LARGEST_BLOCK];
+        float w[TSRI_TENSOR_LARGEST_BLOCK];
         tsri_tensor_unpack((tsr_dtype)p->w.dtype, block, w, (size_t)type->block);
         for (int i = 0; i < type->block; i++)
             sum += p->quantised[k + i] * w[i];
