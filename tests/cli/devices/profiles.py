@@ -5,6 +5,7 @@ import json
 import math
 import pathlib
 import re
+import shutil
 import sys
 
 from support.command import ALL, COMMAND, SOURCE, environment, equal, main, run, skip, slow
@@ -117,9 +118,34 @@ def test_the_self_test_takes_what_products_of_halves_round(folder):
     path = next(path for path in PROFILES if path.name == "dg2")
     if not pocl(path):
         skip("pocl is not here")
-    said = run("generate", "-m", llama(folder / "llama"), "--dtype", "f16", "--compute", "f16", "--ids", "1,2,3,4", "-n", "2", "--ignore-eos", "--temp", "0",
+    model = llama(folder / "llama", Shape(1, 768, 2048, 12, 12, vocabulary=128))
+    said = run("generate", "-m", model, "--dtype", "f16", "--compute", "f16", "--ids", "1,2,3,4", "-n", "2", "--ignore-eos", "--temp", "0",
                "-d", "Portable", env=looking_like(path) | {"TESSERA_CACHE": str(folder / "cache")}).err
     assert "self-test" not in said and "another variant" not in said, said
+
+
+def test_a_unit_is_used_whole_or_not_at_all(folder):
+    """Where one form of an op's unit is refused, the others are too: else a prompt and its next tokens would be rounded differently. A prompt of few tokens
+    refuses what only a longer context would use."""
+    model, path = llama(folder / "llama", Shape(2, 256, 512, 8, 2, vocabulary=128)), next(path for path in PROFILES if path.name == "gfx1100")
+    if not pocl(path):
+        skip("pocl is not here")
+    tree, log = folder / "cl", folder / "launches"
+    shutil.copytree(SOURCE / "cl", tree)
+    edits = {"attention/units.cl": (r"(?s)\A(.*?\*/\n)", r"\1#if SPLIT\n#error planted\n#endif\n"),
+             "linear/units.cl": (r'(#include "linear/tiled_finish.clh")', r"\1\n    if (SM * TM * UNIT_M <= 16)\n        y[y0] = 1000;")}
+    for name, (pattern, planted) in edits.items():
+        text, n = re.subn(pattern, planted, (tree / name).read_text())
+        assert n == 1, f"cl/{name} has no {pattern!r}"
+        (tree / name).write_text(text)
+    said = run("generate", "-m", model, "--dtype", "bf16", "--compute", "bf16", "--ids", ",".join(str(1 + i % 99) for i in range(20)), "-n", "2", "--ignore-eos",
+               "--temp", "0", "-d", "Portable",
+               env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1", "TESSERA_CACHE": str(folder / "cache"), "TESSERA_KERNEL_PATH": str(tree), "TSR_GPU_LAUNCHES": str(log), "TESSERA_COMMAND_BUFFERS": "0"}).err
+    assert re.search("attention_units:.* does not build", said) and re.search("linear/wmma11_few:.* self-test", said), said
+    launched = [line.split()[0] for line in log.read_text().splitlines() if line != "flush"]
+    whole = launched[[i for i, name in enumerate(launched) if name.startswith("embed")][-2]:]  # behind the self-tests: the prompt, and one token
+    equal([name for name in whole if re.match("(linear|attention)_wmma11", name)], [], said)
+    assert any(name.startswith("glu_linear_wmma11_") for name in whole), whole
 
 
 @slow

@@ -2,6 +2,7 @@
  * passes its self-test. */
 #include "backends/opencl/choose/choose.h"
 #include "backends/opencl/choose/fallback.h"
+#include "backends/opencl/choose/forms.h"
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/choose/selftest.h"
 #include "backends/opencl/driver/host.h"
@@ -210,6 +211,17 @@ static tsr_status pick_all(tsr_dev *dev, tsr_plan *plan, need_list *list) {
     return TSR_OK;
 }
 
+/* Lists the forms of matrix units that must be right before the plan may use one of them. */
+static tsr_status add_forms(tsr_dev *dev, tsr_plan *plan, need_list *list,
+                            tsri_opencl_forms *forms) {
+    if (dev->record || dev->no_self_test)
+        return TSR_OK;
+    TRY(tsri_opencl_forms_of(dev, plan, forms));
+    for (size_t i = 0; i < forms->n; i++)
+        TRY(add(list, forms->steps[i]->instance, forms->steps[i], TSRI_OPENCL_NEXT_PLAN));
+    return TSR_OK;
+}
+
 tsr_status tsri_opencl_choose_ahead(tsr_dev *dev, tsr_plan *plan) {
     need_list list = {0};
     if (!tsri_opencl_joins(plan))
@@ -223,6 +235,7 @@ tsr_status tsri_opencl_choose_ahead(tsr_dev *dev, tsr_plan *plan) {
 
 tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
     need_list list = {0};
+    tsri_opencl_forms forms = {0};
     tsr_status status = TSR_OK;
     for (bool first = true, again = true; again && status == TSR_OK; first = false) {
         status = pick_all(dev, plan, &list);
@@ -232,6 +245,8 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
                           (dev->record || decodes(plan)) && builds(plan, &list);
         for (uint32_t i = 0; i < plan->n_ops && more && status == TSR_OK; i++)
             status = add_relatives(dev, &plan->steps[i], &list);
+        if (status == TSR_OK)
+            status = add_forms(dev, plan, &list, &forms);
         plan->chain = NULL;
         if (status == TSR_OK && tsri_opencl_joins(plan))
             status = choose_chain(plan, &list);
@@ -241,9 +256,14 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
             status = record(dev, plan, &list);
         for (uint32_t i = again = 0; i < plan->n_ops && status == TSR_OK; i++)
             again |= passes_over(plan->steps[i].instance);
+        for (size_t i = 0; i < forms.n && status == TSR_OK; i++)
+            again |= passes_over(forms.steps[i]->instance);
         if (status == TSR_OK && !again && !dev->record && !dev->no_self_test)
             status = tsri_opencl_self_test(plan, &again);
+        if (status == TSR_OK && !again)
+            status = tsri_opencl_forms_test(dev, &forms, &again);
     }
+    tsri_opencl_forms_clear(&forms);
     free(list.items);
     return status;
 }

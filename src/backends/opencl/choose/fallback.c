@@ -94,7 +94,15 @@ static tsr_status explain_refusal(tsr_dev *dev, const tsr_op *op, const tsri_ope
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         tsri_opencl_instance *instance = NULL;
-        if (variants[i]->layout != own || !tsri_opencl_fits(dev, variants[i], op, NULL, true, &why))
+        if (variants[i]->layout != own)
+            continue;
+        const char *form = tsri_opencl_form_refused(dev, variants[i]);
+        if (form) {
+            name = variants[i]->name;
+            reason = form;
+            break;
+        }
+        if (!tsri_opencl_fits(dev, variants[i], op, NULL, true, &why))
             continue;
         TRY(tsri_opencl_instance_of(dev, variants[i], op, NULL, NULL, &instance));
         if (instance->state == TSRI_OPENCL_REFUSED) {

@@ -1,6 +1,7 @@
 /* backends/opencl/choose/select.c - filters and ranks kernel variants. */
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/program/bundle.h"
+#include "backends/opencl/program/compile.h"
 #include "backends/opencl/program/constants.h"
 #include "backends/opencl/program/probe.h"
 #include "base/bytes.h"
@@ -170,6 +171,34 @@ static bool in_bundle(const tsr_dev *dev, const tsri_opencl_variant *variant, co
     return has;
 }
 
+bool tsri_opencl_by_unit(const tsri_opencl_variant *variant) {
+    return variant->probe >= TSRI_OPENCL_PROBE_MMA;
+}
+
+/* Values that a user or `tessera tune` tries say nothing about the unit. */
+static bool has_defaults(const tsri_opencl_instance *instance) {
+    const tsri_opencl_tunable *tunables = instance->variant->tunables;
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && tunables[t].name; t++)
+        if (instance->values.value[t] != tunables[t].value)
+            return false;
+    return true;
+}
+
+const char *tsri_opencl_form_refused(const tsr_dev *dev, const tsri_opencl_variant *variant) {
+    static _Thread_local char text[320];
+    for (size_t i = 0; tsri_opencl_by_unit(variant) && i < dev->programs->n; i++) {
+        const tsri_opencl_instance *instance = dev->programs->instances[i];
+        if (instance->state != TSRI_OPENCL_REFUSED || instance->stage ||
+            instance->variant->op != variant->op || instance->variant->probe != variant->probe ||
+            !has_defaults(instance))
+            continue;
+        snprintf(text, sizeof text, "this op's forms of its matrix unit are refused: %.120s: %.*s",
+                 instance->name, (int)strcspn(instance->why, "\n"), instance->why);
+        return text;
+    }
+    return NULL;
+}
+
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
                       const tsri_opencl_wish *wish, bool placed, const char **why) {
     const int weight = variant->layout ? variant->weight_operand : -1;
@@ -190,6 +219,11 @@ bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, co
     }
     if (variant->probe && !tsri_opencl_probe_passed(dev, variant->probe, why))
         return false;
+    const char *refused = tsri_opencl_form_refused(dev, variant);
+    if (refused) {
+        *why = refused;
+        return false;
+    }
     return !(dev->bundle || dev->record) || in_bundle(dev, variant, op, why);
 }
 

@@ -30,6 +30,11 @@ size_t tsri_opencl_candidates(const tsr_dev *dev, const tsr_op *op,
  * until the thread's next call. */
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
                       const tsri_opencl_wish *wish, bool placed, const char **why);
+/* Whether the variant uses a matrix unit. */
+bool tsri_opencl_by_unit(const tsri_opencl_variant *variant);
+/* Why the variant's unit is refused for its op on this device: "linear/mma_few:... does not build: ...",
+ * valid until the thread's next call; NULL: it is not, or the variant needs no unit. */
+const char *tsri_opencl_form_refused(const tsr_dev *dev, const tsri_opencl_variant *variant);
 /* The best variant that fits the operands as they are placed, or NULL. A forced variant is the only
  * candidate. */
 const tsri_opencl_variant *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
