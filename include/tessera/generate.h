@@ -32,7 +32,13 @@ typedef struct tsr_chat_options {
     const char *tools;
 } tsr_chat_options;
 
-/** How a token is chosen: the repetition penalty, then temperature, then the k likeliest, then
+/** What is added to the logit of a token. */
+typedef struct tsr_logit_bias {
+    int32_t id;
+    float bias;
+} tsr_logit_bias;
+
+/** How a token is chosen: the repetition penalty, the other penalties and biases, then temperature, then the k likeliest, then
  * top_p, then min_p; then a draw that depends on seed and position alone. With more than one beam
  * nothing is drawn, and temperature to min_p are not read. Fill it with tsr_generate_defaults, then
  * change what you want. */
@@ -65,7 +71,7 @@ typedef struct tsr_generate_options {
     int64_t min_new_tokens;   /**< end tokens are not chosen before this many new tokens */
     /** Tokens that are never chosen, besides those that the model's settings name. */
     const int32_t *suppress;
-    uint32_t n_suppress, reserved;
+    uint32_t n_suppress, n_logit_bias;
     /** The most tokens of prompt and continuation, where max_new_tokens is -1; 0: no such bound.
      * Not read for encoder-decoders. */
     int64_t max_length;
@@ -76,6 +82,12 @@ typedef struct tsr_generate_options {
      * that the template writes after an answer ends one, besides the model's own end tokens. Not for
      * encoder-decoders. tsr_chat_create doesn't read it. */
     const tsr_chat_options *chat;
+    /** Taken off the logit of each token that is among the new tokens, those of the prompt not counted:
+     * presence_penalty once, frequency_penalty for each time. Below 0: such tokens become likelier; 0:
+     * off. Refused with more than one beam, as is logit_bias. */
+    float presence_penalty, frequency_penalty;
+    /** Added to logits; several of one token are added up. Log-probabilities are those without them. */
+    const tsr_logit_bias *logit_bias;
 } tsr_generate_options;
 
 /**

@@ -1519,6 +1519,14 @@ class tsr_chat_options(Structure):
 
 
 
+class tsr_logit_bias(Structure):
+    _fields_ = [
+        ("id", c_int32),
+        ("bias", c_float),
+    ]
+
+
+
 class tsr_generate_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -1544,10 +1552,13 @@ class tsr_generate_options(Structure):
         ("min_new_tokens", c_int64),
         ("suppress", POINTER(c_int32)),
         ("n_suppress", c_uint32),
-        ("reserved", c_uint32),
+        ("n_logit_bias", c_uint32),
         ("max_length", c_int64),
         ("min_length", c_int64),
         ("chat", POINTER(tsr_chat_options)),
+        ("presence_penalty", c_float),
+        ("frequency_penalty", c_float),
+        ("logit_bias", POINTER(tsr_logit_bias)),
     ]
 
 

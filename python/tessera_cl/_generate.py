@@ -7,7 +7,7 @@ import json
 import queue
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,9 @@ class Sampling(TypedDict, total=False):
     top_p: float  # keep the likeliest that together reach p, (0, 1]
     min_p: float  # drop tokens below min_p times the likeliest, [0, 1]
     repeat_penalty: float  # above 1: tokens of the text so far become less likely
+    presence_penalty: float  # taken off the logits of tokens that are among the new ones; 0: off
+    frequency_penalty: float  # the same for each time that they are
+    logit_bias: Mapping[int, float]  # added to the logits of these tokens
     seed: int
     stop: Union[str, Sequence[str]]  # texts that end the continuation
     ignore_eos: bool  # end tokens do not stop it
@@ -104,7 +107,7 @@ class Generation:
 def fill(options: Any, settings: Dict[str, Any]) -> List[Any]:
     """Puts settings by name into a tsr_generate_options; gives what must live as long as it."""
     kept: List[Any] = []
-    numbers = {field[0] for field in c.tsr_generate_options._fields_} - {"struct_size", "reserved", "n_stop", "n_suppress", "chat"}
+    numbers = {field[0] for field in c.tsr_generate_options._fields_} - {"struct_size", "reserved", "n_stop", "n_suppress", "n_logit_bias", "chat"}
     for name, value in settings.items():
         if name not in numbers:
             raise TypeError(f"{name}: there is no such setting{nearest(name, sorted(numbers))}")
@@ -116,6 +119,10 @@ def fill(options: Any, settings: Dict[str, Any]) -> List[Any]:
             ids = ids_of(value)
             kept.append(ids)
             options.suppress, options.n_suppress = pointer(ids, ctypes.c_int32), len(ids)
+        elif name == "logit_bias":
+            biases = (c.tsr_logit_bias * len(value))(*value.items())
+            kept.append(biases)
+            options.logit_bias, options.n_logit_bias = biases, len(value)
         elif name == "early_stopping":
             options.early_stopping = named(name, value, EARLY)
         else:

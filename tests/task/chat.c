@@ -206,6 +206,36 @@ Test(chat, penalty_sees_all_turns) {
     talk_three_turns(&chatml, NULL);
 }
 
+/* What the options point to may be gone once the conversation is there. */
+Test(chat, options_are_copied) {
+    struct {
+        char stop[8];
+        const char *stops[1];
+        int32_t suppress[2];
+        tsr_logit_bias bias[1];
+    } *lent = malloc(sizeof *lent);
+    const tsr_chat_options how = how_of(&chatml, NULL);
+    tsr_chat *chat = NULL;
+    collected got = {0};
+    cr_assert(lent);
+    snprintf(lent->stop, sizeof lent->stop, "qzqz");
+    lent->stops[0] = lent->stop;
+    lent->suppress[0] = 40, lent->suppress[1] = 41;
+    lent->bias[0] = (tsr_logit_bias){42, 1000};
+    options.max_new_tokens = 5;
+    options.stop = lent->stops, options.n_stop = 1;
+    options.suppress = lent->suppress, options.n_suppress = 2;
+    options.logit_bias = lent->bias, options.n_logit_bias = 1;
+    OK(tsr_chat_create(model, &how, &options, &chat));
+    memset(lent, 0, sizeof *lent);
+    free(lent);
+    OK(tsr_chat_say(chat, "hi", 2, collect, &got, NULL));
+    cr_assert(got.n == 5);
+    for (size_t i = 0; i < got.n; i++)
+        cr_expect(got.ids[i] == 42);
+    tsr_chat_destroy(&chat);
+}
+
 Test(chat, ends_with_the_turn) {
     /* At a high temperature, some seed ends an answer with <|im_end|>, which is not an end token in
      * the model's files. */

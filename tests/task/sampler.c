@@ -31,12 +31,15 @@ static bool before(const double *x, int a, int b) {
 }
 
 /* Probabilities in the documented order: penalty, temperature, the k largest, top_p, min_p. */
-static void expected(const tsr_generate_options *o, const unsigned char *seen, double p[V]) {
+static void expected(const tsr_generate_options *o, const tsri_task_seen *seen, double p[V]) {
     double x[V], sum = 0, above[V] = {0}, largest = 0;
     for (int i = 0; i < V; i++) {
         x[i] = logits[i];
-        if (seen && seen[i])
+        if (seen && seen[i].in_text)
             x[i] = x[i] > 0 ? x[i] / o->repeat_penalty : x[i] * o->repeat_penalty;
+        if (seen && seen[i].generated)
+            x[i] -= o->presence_penalty + o->frequency_penalty * (double)seen[i].generated;
+        x[i] += seen ? (double)seen[i].bias : 0;
     }
     for (int i = 0; i < V; i++) {
         int rank = 0;
@@ -60,7 +63,7 @@ static void expected(const tsr_generate_options *o, const unsigned char *seen, d
         p[i] /= sum;
 }
 
-static void draw_many(const tsr_generate_options *o, const unsigned char *seen, int count[V]) {
+static void draw_many(const tsr_generate_options *o, const tsri_task_seen *seen, int count[V]) {
     tsri_task_sampler *sampler;
     OK(tsri_task_sampler_create(o, V, &sampler));
     tsri_task_sampler_row(sampler, logits, seen, NULL);
@@ -75,7 +78,7 @@ static void draw_many(const tsr_generate_options *o, const unsigned char *seen, 
 }
 
 /* Within five standard deviations, and never where the probability is 0. */
-static void compare(const char *what, const tsr_generate_options *o, const unsigned char *seen) {
+static void compare(const char *what, const tsr_generate_options *o, const tsri_task_seen *seen) {
     double p[V];
     int count[V] = {0};
     expected(o, seen, p);
@@ -88,7 +91,12 @@ static void compare(const char *what, const tsr_generate_options *o, const unsig
 }
 
 Test(sampler, probabilities) {
-    static const unsigned char seen[V] = {[4] = 1, [7] = 1, [2] = 1, [8] = 1};
+    static const tsri_task_seen seen[V] = {[4] = {.in_text = true},
+                                           [7] = {.in_text = true, .generated = 1},
+                                           [2] = {.in_text = true},
+                                           [8] = {.in_text = true, .generated = 3}};
+    static const tsri_task_seen biased[V] = {
+        [7] = {.in_text = true, .generated = 2, .bias = -1}, [10] = {.bias = 3.5f}};
     tsr_generate_options o = plain();
     compare("all", &o, NULL);
     o.temperature = 0.3f;
@@ -124,7 +132,18 @@ Test(sampler, probabilities) {
     compare("penalty below 1", &o, seen);
     o.repeat_penalty = 3; /* negative logits get it, too, and the temperature makes them matter */
     o.temperature = 3;
-    compare("penalty of negative logits", &o, (const unsigned char[V]){[1] = 1, [8] = 1, [10] = 1});
+    compare("penalty of negative logits", &o,
+            (const tsri_task_seen[V]){[1].in_text = true, [8].in_text = true, [10].in_text = true});
+    o = plain();
+    o.presence_penalty = 1.5f;
+    compare("presence penalty", &o, seen);
+    o.frequency_penalty = -0.5f;
+    compare("presence and frequency penalty", &o, seen);
+    o.presence_penalty = 0;
+    compare("frequency penalty below 0", &o, seen);
+    o = plain();
+    o.n_logit_bias = 1; /* the biases are in `biased` */
+    compare("bias", &o, biased);
     o = plain();
     o.top_k = 3; /* shares are those among the three: .51 for the first, .76 for two */
     o.top_p = 0.7f;
@@ -138,8 +157,12 @@ Test(sampler, probabilities) {
                                .top_p = 0.9f,
                                .min_p = 0.1f,
                                .repeat_penalty = 1.2f,
+                               .presence_penalty = 0.25f,
+                               .frequency_penalty = 0.1f,
+                               .n_logit_bias = 1,
                                .seed = 99};
     compare("all together", &o, seen);
+    compare("all together with biases", &o, biased);
 }
 
 Test(sampler, seed_and_position) {
@@ -197,8 +220,11 @@ Test(sampler, logprob_of_the_row) {
     for (int logprobs = 0; logprobs < 2; logprobs++) {
         o.logprobs = (uint32_t)logprobs;
         OK(tsri_task_sampler_create(&o, V, &sampler));
-        tsri_task_sampler_row(sampler, logits,
-                              (const unsigned char[V]){[7] = 1, [2] = 1, [3] = 1, [5] = 1}, NULL);
+        tsri_task_sampler_row(
+            sampler, logits,
+            (const tsri_task_seen[V]){
+                [7].in_text = true, [2].in_text = true, [3].in_text = true, [5].in_text = true},
+            NULL);
         OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob)); /* the penalty makes 1.5 of 3 */
         cr_expect(id == 7 && fabs(logprob - (3 - log_sum())) < 1e-5, "%d: %g", id, (double)logprob);
         tsri_task_sampler_destroy(&sampler);

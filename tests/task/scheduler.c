@@ -22,7 +22,7 @@ static void tear_down(void) {
 
 TestSuite(scheduler, .init = set_up, .fini = tear_down);
 
-enum { KINDS = 7, MOST_REQUESTS = 32, MOST_BYTES = 4096 };
+enum { KINDS = 8, MOST_REQUESTS = 32, MOST_BYTES = 4096 };
 
 /* All that a request got, as bytes: ids, log-probabilities, candidates, texts and the finish. */
 typedef struct record {
@@ -71,6 +71,7 @@ static uint64_t add(tsr_scheduler *s, uint32_t i) {
     static const char words[] = "the quick brown fox jumps over the lazy dog and is not seen again "
                                 "in the wood where it lives with two small foxes and one old bear";
     static const char *const stops[] = {"e", "qz"};
+    static const tsr_logit_bias biases[] = {{9, 2}, {7, -1}};
     tsr_generate_options o = {.struct_size = sizeof o};
     OK(tsr_generate_defaults(model, &o));
     o.seed = i;
@@ -94,6 +95,10 @@ static uint64_t add(tsr_scheduler *s, uint32_t i) {
         break;
     case 5:
         o.no_repeat_ngram = 2;
+        break;
+    case 6:
+        o.presence_penalty = 1, o.frequency_penalty = 0.5f;
+        o.logit_bias = biases, o.n_logit_bias = 2;
         break;
     default:
         o.temperature = 0, o.return_logprob = 1;
@@ -257,8 +262,8 @@ Test(scheduler, a_conversation_goes_on_from_what_its_slot_has) {
 Test(scheduler, a_request_that_leaves_frees_its_place_in_the_next_step) {
     static records all;
     tsr_scheduler *s = make(1, 0, 0);
-    all.cancel = add(s, 8); /* by the callback, at its second token */
-    const uint64_t waits = add(s, 1), runs = add(s, 7), last = add(s, 16);
+    all.cancel = add(s, 17); /* by the callback, at its second token */
+    const uint64_t waits = add(s, 1), runs = add(s, 16), last = add(s, 26);
     OK(tsr_scheduler_cancel(s, waits));
     for (int i = 0; i < 2; i++)
         OK(tsr_scheduler_step(s, take, &all));

@@ -85,7 +85,7 @@ int tsri_cli_chat(int argc, char **argv) {
         code = talk(&app, chat);
     tsr_chat_destroy(&chat);
     tsri_cli_chatting_clear(&chatting);
-    free(sampling.stop.items);
+    tsri_cli_sampling_clear(&sampling);
     free(operands.items);
     return tsri_cli_close(&app, code);
 }

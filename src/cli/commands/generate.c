@@ -360,6 +360,6 @@ int tsri_cli_generate(int argc, char **argv) {
     free(j.tokens);
     free(j.ids.items);
     free(j.operands.items);
-    free(j.sampling.stop.items);
+    tsri_cli_sampling_clear(&j.sampling);
     return code;
 }

@@ -23,7 +23,7 @@ typedef enum kind {
 
 typedef bool take_fn(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f);
 static take_fn take_stop, take_seed, take_stream_options, take_logprobs, take_top_logprobs,
-    take_response_format;
+    take_logit_bias, take_response_format;
 
 #define OPTION(field) offsetof(tsri_serve_ask, options.field)
 #define ASK(field) offsetof(tsri_serve_ask, field)
@@ -47,6 +47,9 @@ static const struct row {
     {"top_k", BOTH, I32, OPTION(top_k), 0, 1e9, NULL, NULL},
     {"min_p", BOTH, REAL, OPTION(min_p), 0, 1, NULL, NULL},
     {"repetition_penalty", BOTH, REAL, OPTION(repeat_penalty), 1e-3, 1e3, NULL, NULL},
+    {"presence_penalty", BOTH, REAL, OPTION(presence_penalty), -2, 2, NULL, NULL},
+    {"frequency_penalty", BOTH, REAL, OPTION(frequency_penalty), -2, 2, NULL, NULL},
+    {"logit_bias", BOTH, TAKEN, 0, 0, 0, take_logit_bias, NULL},
     {"min_tokens", BOTH, I64, OPTION(min_new_tokens), 0, 1e9, NULL, NULL},
     {"ignore_eos", BOTH, FLAG32, OPTION(ignore_eos), 0, 0, NULL, NULL},
     {"n", BOTH, I64, ASK(n), 1, TSRI_SERVE_CHOICES, NULL, NULL},
@@ -59,9 +62,6 @@ static const struct row {
     {"response_format", CHAT, TAKEN, 0, 0, 0, take_response_format, NULL},
     {"user", BOTH, IGNORED, 0, 0, 0, NULL, NULL},
     {"metadata", CHAT, IGNORED, 0, 0, 0, NULL, NULL},
-    {"presence_penalty", BOTH, NEUTRAL, 0, 0, 0, NULL, "0|0.0"},
-    {"frequency_penalty", BOTH, NEUTRAL, 0, 0, 0, NULL, "0|0.0"},
-    {"logit_bias", BOTH, NEUTRAL, 0, 0, 0, NULL, "{}"},
     {"best_of", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "1"},
     {"echo", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "false"},
     {"suffix", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "\"\""},
@@ -140,6 +140,26 @@ static bool take_logprobs(const json_t *value, tsri_serve_ask *ask, tsri_serve_f
 
 static bool take_top_logprobs(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
     return take_top(value, "top_logprobs", ask, f);
+}
+
+static bool take_logit_bias(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    const char *key;
+    json_t *one;
+    uint32_t n = 0;
+    if (!json_is_object(value) || json_object_size(value) > TSRI_SERVE_BIASES)
+        return wrong(f, "logit_bias", "an object with at most 300 token ids");
+    json_object_foreach((json_t *)value, key, one) {
+        char *end;
+        const long id = strtol(key, &end, 10);
+        const double bias = json_number_value(one);
+        if (end == key || *end || id < 0 || id > INT32_MAX || !json_is_number(one) || bias < -100 ||
+            bias > 100)
+            return wrong(f, "logit_bias", "an object of token ids with numbers from -100 to 100");
+        ask->biases[n++] = (tsr_logit_bias){.id = (int32_t)id, .bias = (float)bias};
+    }
+    ask->options.logit_bias = ask->biases;
+    ask->options.n_logit_bias = n;
+    return true;
 }
 
 static bool take_response_format(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {

@@ -4,11 +4,17 @@
 
 #include "cli/serve/server.h"
 
-enum { TSRI_SERVE_STOPS = 16, TSRI_SERVE_TOP = 20, TSRI_SERVE_CHOICES = 64 };
+enum {
+    TSRI_SERVE_STOPS = 16,
+    TSRI_SERVE_TOP = 20,
+    TSRI_SERVE_CHOICES = 64,
+    TSRI_SERVE_BIASES = 300
+};
 
 typedef struct tsri_serve_ask {
-    tsr_generate_options options; /* points into `stops` */
+    tsr_generate_options options; /* points into `stops` and `biases` */
     const char *stops[TSRI_SERVE_STOPS];
+    tsr_logit_bias biases[TSRI_SERVE_BIASES];
     bool chat, stream, include_usage, logprobs, has_seed;
     int64_t n; /* answers for each prompt */
 } tsri_serve_ask;

@@ -2,11 +2,13 @@
 #include "cli/shared/sampling.h"
 #include "cli/base/process.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
-    static tsri_cli_option rows[10];
+    static tsri_cli_option rows[13];
     const tsri_cli_option all[] = {
         {"max-new-tokens|n-predict", 'n', CLI_INT, &s->n, "N",
          "generate at most N tokens (default: until the context is full)", 0, 1 << 30, &s->has_n},
@@ -22,6 +24,14 @@ const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
          "drop tokens that are less likely than P times the most likely one", 0, 1, &s->has_min_p},
         {"repeat-penalty|repetition-penalty", 0, CLI_REAL, &s->repeat_penalty, "R",
          "above 1: avoid tokens that the text already has", 1e-3, 1e3, &s->has_repeat_penalty},
+        {"presence-penalty", 0, CLI_REAL, &s->presence_penalty, "R",
+         "take R off the logits of tokens that were generated already (default: 0)", -1e3, 1e3,
+         NULL},
+        {"frequency-penalty", 0, CLI_REAL, &s->frequency_penalty, "R",
+         "take R off for each time that a token was generated already (default: 0)", -1e3, 1e3,
+         NULL},
+        {"logit-bias", 0, CLI_LIST, &s->logit_bias, "ID=BIAS",
+         "add BIAS to the logit of this token; may be given several times", 0, 0, NULL},
         {"seed", 's', CLI_SEED, &s->seed, "S",
          "the same seed gives the same text (default: one is drawn and printed)", 0, 0,
          &s->has_seed},
@@ -33,9 +43,29 @@ const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
     return rows;
 }
 
-int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
+static int read_biases(tsri_cli_sampling *s) {
+    const size_t n = s->logit_bias.n;
+    s->biases = calloc(n ? n : 1, sizeof *s->biases);
+    if (!s->biases)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        int id, end = 0;
+        if (sscanf(s->logit_bias.items[i], "%d=%f%n", &id, &s->biases[i].bias, &end) != 2 ||
+            s->logit_bias.items[i][end])
+            return tsri_cli_fail(CLI_USAGE,
+                                 "--logit-bias %s: give a token id, = and a number, as in 13=-1.5; "
+                                 "tessera tokenize prints ids",
+                                 s->logit_bias.items[i]);
+        s->biases[i].id = id;
+    }
+    return CLI_OK;
+}
+
+int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *s,
                             tsr_generate_options *o) {
-    const int code = tsri_cli_status(tsr_generate_defaults(app->model, o));
+    int code = tsri_cli_status(tsr_generate_defaults(app->model, o));
+    if (code == CLI_OK)
+        code = read_biases(s);
     if (code != CLI_OK)
         return code;
     if (s->has_temperature) {
@@ -50,6 +80,10 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
         o->min_p = s->min_p;
     if (s->has_repeat_penalty)
         o->repeat_penalty = s->repeat_penalty;
+    o->presence_penalty = s->presence_penalty;
+    o->frequency_penalty = s->frequency_penalty;
+    o->logit_bias = s->biases;
+    o->n_logit_bias = (uint32_t)s->logit_bias.n;
     if (s->has_n)
         o->max_new_tokens = s->n;
     if (s->has_seed)
@@ -63,6 +97,12 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
     o->stop = s->stop.items;
     o->n_stop = (uint32_t)s->stop.n;
     return CLI_OK;
+}
+
+void tsri_cli_sampling_clear(tsri_cli_sampling *s) {
+    free(s->stop.items);
+    free(s->logit_bias.items);
+    free(s->biases);
 }
 
 void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *o) {

@@ -5,19 +5,21 @@
 #include "cli/base/app.h"
 
 typedef struct tsri_cli_sampling {
-    float temperature, top_p, min_p, repeat_penalty;
+    float temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
     int64_t top_k, n;
     uint64_t seed;
     bool has_temperature, has_top_p, has_min_p, has_repeat_penalty, has_top_k, has_n, has_seed,
         ignore_eos;
-    tsri_cli_list stop;
+    tsri_cli_list stop, logit_bias;
+    tsr_logit_bias *biases; /* what logit_bias says */
 } tsri_cli_sampling;
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *sampling);
 /* Fills `options` with the model's defaults and the options that were given; draws a seed where
- * none was given. */
-int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *sampling,
+ * none was given. They borrow from `sampling`. */
+int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *sampling,
                             tsr_generate_options *options);
+void tsri_cli_sampling_clear(tsri_cli_sampling *sampling);
 /* Prints the seed on stderr, if tokens are drawn with it. */
 void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *options);
 /* The exit code after a generation, which may have been cancelled: a failure, and a signal before the

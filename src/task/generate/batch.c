@@ -97,7 +97,7 @@ static tsr_status plan_member(tsri_task_batch *b, tsri_task_member *m) {
     const tsr_generate_options *o = m->decoding->options;
     const int64_t banned = tsri_task_token_rules_ban(m->rules);
     m->banning = banned != 0;
-    m->greedy = o->temperature == 0 && o->repeat_penalty == 1 && !o->logprobs &&
+    m->greedy = o->temperature == 0 && !tsri_task_changes_logits(o) && !o->logprobs &&
                 !o->return_logprob && !banned;
     m->top_k = 0;
     if (!m->greedy) {

@@ -14,8 +14,7 @@ struct tsr_chat {
     tsri_session *session;
     tsri_task_template *template;
     json_t *messages;
-    tsr_generate_options options;
-    char **stop; /* copies of the options' */
+    tsri_task_own_options own;
     tsri_task_sequence sequence;
 };
 
@@ -44,7 +43,7 @@ static int64_t room_of(const tsri_model *m, const tsr_generate_options *o) {
 
 static tsr_status begin(tsr_chat *chat, const tsr_chat_options *how,
                         const tsr_generate_options *options) {
-    TRY(tsri_task_options_copy(options, &chat->options, &chat->stop));
+    TRY(tsri_task_own_options_copy(options, &chat->own));
     TRY(tsri_task_template_create(chat->model, how, &chat->template));
     TRY(tsri_task_messages_begin(chat->template, &chat->messages));
     return tsri_session_create(chat->model, 1, room_of(chat->model, options), &chat->session);
@@ -78,7 +77,7 @@ void tsr_chat_destroy(tsr_chat **chat) {
     tsri_task_template_destroy(&c->template);
     json_decref(c->messages);
     tsri_task_sequence_clear(&c->sequence);
-    tsri_task_stop_free(c->stop, c->options.n_stop);
+    tsri_task_own_options_clear(&c->own);
     free(c);
     *chat = NULL;
 }
@@ -98,7 +97,7 @@ static tsr_status begin_answer(tsr_chat *chat, tsri_text_ids *ids) {
     tsri_task_sequence_clear(&chat->sequence);
     chat->sequence = (tsri_task_sequence){.ids = *ids, .past = past};
     *ids = (tsri_text_ids){0};
-    return tsri_task_sequence_begin(&chat->sequence, chat->model, &chat->options);
+    return tsri_task_sequence_begin(&chat->sequence, chat->model, &chat->own.options);
 }
 
 static tsr_status check_length(const tsr_chat *chat, const tsri_text_ids *ids) {
@@ -133,7 +132,7 @@ static tsr_status decode(tsr_chat *chat, listening *l, tsr_generate_stats *count
     const int32_t *end = tsri_task_template_end(chat->template);
     const tsri_task_decoding decoding = {.model = chat->model,
                                          .session = chat->session,
-                                         .options = &chat->options,
+                                         .options = &chat->own.options,
                                          .context = tsri_session_context(chat->session),
                                          .generated = listen,
                                          .data = l,

@@ -25,12 +25,20 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
         {o->min_p >= 0 && o->min_p <= 1, "min_p", "from 0 to 1", o->min_p},
         {o->repeat_penalty > 0 && o->repeat_penalty <= 1e30f, "repeat_penalty", "above 0",
          o->repeat_penalty},
+        {fabsf(o->presence_penalty) <= 1e30f, "presence_penalty", "a finite number",
+         o->presence_penalty},
+        {fabsf(o->frequency_penalty) <= 1e30f, "frequency_penalty", "a finite number",
+         o->frequency_penalty},
         {o->max_new_tokens >= -1, "max_new_tokens", "0 or more, or -1 for the whole context",
          (double)o->max_new_tokens},
         {o->context >= 0, "context", "0 (the model's context) or more", (double)o->context},
         {o->logprobs <= (uint32_t)model->spec.vocab, "logprobs",
          "at most the size of the vocabulary", o->logprobs},
         {o->num_beams <= MOST_BEAMS, "num_beams", "at most 1024", o->num_beams},
+        {o->num_beams <= 1 ||
+             (o->presence_penalty == 0 && o->frequency_penalty == 0 && !o->n_logit_bias),
+         "num_beams", "at most 1 with presence_penalty, frequency_penalty or logit_bias",
+         o->num_beams},
         {o->n_best <= (o->num_beams > 1 ? o->num_beams : 1), "n_best", "at most num_beams",
          o->n_best},
         {o->early_stopping <= TSR_EARLY_NEVER, "early_stopping", "a tsr_early_stopping",
@@ -51,6 +59,14 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
                                   "token id %d is to be suppressed, but the model's vocabulary has "
                                   "the ids 0 to %d",
                                   (int)o->suppress[i], (int)model->spec.vocab - 1);
+    for (uint32_t i = 0; i < o->n_logit_bias; i++)
+        if (o->logit_bias[i].id < 0 || o->logit_bias[i].id >= model->spec.vocab ||
+            !(fabsf(o->logit_bias[i].bias) <= 1e30f))
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "a bias of %g for token id %d: the bias must be a finite number, "
+                                  "and the model's vocabulary has the ids 0 to %d",
+                                  (double)o->logit_bias[i].bias, (int)o->logit_bias[i].id,
+                                  (int)model->spec.vocab - 1);
     for (uint32_t i = 0; i < o->n_stop; i++)
         if (!o->stop[i] || !*o->stop[i])
             return tsri_base_fail(
@@ -62,25 +78,42 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
     return TSR_OK;
 }
 
-tsr_status tsri_task_options_copy(const tsr_generate_options *from, tsr_generate_options *to,
-                                  char ***stop) {
-    *to = *from;
-    to->n_stop = 0; /* those that are copied, so that a failure frees no more */
-    TRY(tsri_base_new(from->n_stop, sizeof **stop, stop));
-    to->stop = (const char *const *)*stop;
-    for (; to->n_stop < from->n_stop; to->n_stop++) {
-        const char *text = from->stop[to->n_stop];
-        (*stop)[to->n_stop] = tsri_base_copy_text(text, strlen(text));
-        if (!(*stop)[to->n_stop])
+static tsr_status copy_stop(const tsr_generate_options *from, tsri_task_own_options *to) {
+    tsr_generate_options *o = &to->options;
+    o->n_stop = 0; /* those that are copied, so that a failure frees no more */
+    TRY(tsri_base_new(from->n_stop, sizeof *to->stop, &to->stop));
+    o->stop = (const char *const *)to->stop;
+    for (; o->n_stop < from->n_stop; o->n_stop++) {
+        const char *text = from->stop[o->n_stop];
+        to->stop[o->n_stop] = tsri_base_copy_text(text, strlen(text));
+        if (!to->stop[o->n_stop])
             return TSR_E_HOST_MEMORY;
     }
     return TSR_OK;
 }
 
-void tsri_task_stop_free(char **stop, uint32_t n) {
-    for (uint32_t i = 0; stop && i < n; i++)
-        free(stop[i]);
-    free(stop);
+tsr_status tsri_task_own_options_copy(const tsr_generate_options *from, tsri_task_own_options *to) {
+    *to = (tsri_task_own_options){.options = *from};
+    to->options.chat = NULL;
+    TRY(copy_stop(from, to));
+    TRY(tsri_base_new(from->n_suppress, sizeof *to->suppress, &to->suppress));
+    TRY(tsri_base_new(from->n_logit_bias, sizeof *to->logit_bias, &to->logit_bias));
+    for (uint32_t i = 0; i < from->n_suppress; i++)
+        to->suppress[i] = from->suppress[i];
+    for (uint32_t i = 0; i < from->n_logit_bias; i++)
+        to->logit_bias[i] = from->logit_bias[i];
+    to->options.suppress = to->suppress;
+    to->options.logit_bias = to->logit_bias;
+    return TSR_OK;
+}
+
+void tsri_task_own_options_clear(tsri_task_own_options *own) {
+    for (uint32_t i = 0; own->stop && i < own->options.n_stop; i++)
+        free(own->stop[i]);
+    free(own->stop);
+    free(own->suppress);
+    free(own->logit_bias);
+    *own = (tsri_task_own_options){0};
 }
 
 tsr_status tsri_task_check_vocabulary(const tsri_text_ids *ids, int32_t vocab) {
@@ -102,11 +135,13 @@ tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *mod
             TRY(tsri_text_stream_push(s->stream, s->ids.data[i], &s->held));
         tsri_base_bytes_clear(&s->held);
     }
-    if (options->repeat_penalty != 1) {
-        TRY(tsri_base_new((size_t)model->spec.vocab, 1, &s->seen));
+    if (tsri_task_changes_logits(options)) {
+        TRY(tsri_base_new((size_t)model->spec.vocab, sizeof *s->seen, &s->seen));
         for (size_t i = 0; i < s->ids.count; i++)
             if (s->ids.data[i] >= 0 && s->ids.data[i] < model->spec.vocab)
-                s->seen[s->ids.data[i]] = 1;
+                s->seen[s->ids.data[i]].in_text = true;
+        for (uint32_t i = 0; i < options->n_logit_bias; i++)
+            s->seen[options->logit_bias[i].id].bias += options->logit_bias[i].bias;
     }
     return TSR_OK;
 }
@@ -217,8 +252,10 @@ tsr_status tsri_task_accept(const tsri_task_decoding *d, tsri_task_sequence *s, 
                             float logprob, const tsr_candidate *candidates) {
     TRY(tsri_text_ids_append(&s->ids, &id, 1));
     s->generated++;
-    if (s->seen)
-        s->seen[id] = 1;
+    if (s->seen) {
+        s->seen[id].in_text = true;
+        s->seen[id].generated++;
+    }
     if (ends(d, id))
         s->finish = TSR_FINISH_END;
     else if (tsri_task_left(d, s) == 0)

@@ -20,7 +20,7 @@ typedef struct tsri_task_sequence {
     tsri_text_stream *stream; /* NULL: no text */
     tsri_bytes held;          /* text that may be the beginning of a stop text */
     size_t given;             /* how many bytes of `held` were given already */
-    unsigned char *seen;      /* [V] for the repetition penalty; NULL where it is off */
+    tsri_task_seen *seen;     /* [V]; NULL where the options change no logit */
     int64_t generated;
     tsr_finish finish;
 } tsri_task_sequence;
@@ -45,11 +45,17 @@ tsr_status tsri_task_adopt_search(const tsri_model *model, const tsr_generate_op
 /* Checks that every option is within its range. */
 tsr_status tsri_task_options_check(const tsr_generate_options *options, const tsri_model *model);
 
-/* Copies options, and the stop texts that they point to into *stop, which is theirs and the caller's to
- * free, after a failure, too. */
-tsr_status tsri_task_options_copy(const tsr_generate_options *from, tsr_generate_options *to,
-                                  char ***stop);
-void tsri_task_stop_free(char **stop, uint32_t n);
+/* Options with copies of what they point to, but for `chat`, which is NULL. */
+typedef struct tsri_task_own_options {
+    tsr_generate_options options;
+    char **stop;
+    int32_t *suppress;
+    tsr_logit_bias *logit_bias;
+} tsri_task_own_options;
+
+/* The caller clears *to, after a failure, too. */
+tsr_status tsri_task_own_options_copy(const tsr_generate_options *from, tsri_task_own_options *to);
+void tsri_task_own_options_clear(tsri_task_own_options *own);
 
 /* Checks that tokenizer and vocabulary belong together. */
 tsr_status tsri_task_check_vocabulary(const tsri_text_ids *ids, int32_t vocab);

@@ -1,4 +1,4 @@
-/* task/generate/sampler.c - draws a token from logits, after repetition penalty, temperature,
+/* task/generate/sampler.c - draws a token from logits, after penalties and biases, temperature,
  * top k, top p and min p. */
 #include "task/generate/sampler.h"
 
@@ -12,7 +12,7 @@
 enum { DEVICE_TOP = 256 }; /* the host finds a longer list faster, by sorting the row */
 
 typedef struct entry {
-    float logit, raw; /* after and before the repetition penalty */
+    float logit, raw; /* as the options change it, and as the model gave it */
     int32_t id;
 } entry;
 
@@ -24,6 +24,11 @@ struct tsri_task_sampler {
     tsr_candidate *candidates;
     size_t candidates_room;
 };
+
+bool tsri_task_changes_logits(const tsr_generate_options *o) {
+    return o->repeat_penalty != 1 || o->presence_penalty != 0 || o->frequency_penalty != 0 ||
+           o->n_logit_bias;
+}
 
 tsr_status tsri_task_sampler_create(const tsr_generate_options *options, int32_t V,
                                     tsri_task_sampler **out) {
@@ -57,7 +62,7 @@ tsr_status tsri_task_sampler_use(tsri_task_sampler *s, const tsr_generate_option
 int32_t tsri_task_sampler_top_k(const tsri_task_sampler *s, int64_t banned) {
     const tsr_generate_options *o = s->options;
     int64_t k = o->temperature == 0 ? 1 : o->top_k;
-    if (o->repeat_penalty != 1 || k == 0)
+    if (tsri_task_changes_logits(o) || k == 0)
         return 0;
     if (k < (int32_t)o->logprobs)
         k = (int32_t)o->logprobs;
@@ -87,9 +92,17 @@ static void leave_out(tsri_task_sampler *s, const tsri_task_bans *bans) {
     s->n = bans ? n : s->n;
 }
 
-void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigned char *seen,
+static float changed(const tsr_generate_options *o, const tsri_task_seen *seen, float logit) {
+    if (seen->in_text)
+        logit *= logit > 0 ? 1 / o->repeat_penalty : o->repeat_penalty;
+    if (seen->generated)
+        logit -= o->presence_penalty + o->frequency_penalty * (float)seen->generated;
+    return logit + seen->bias;
+}
+
+void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const tsri_task_seen *seen,
                            const tsri_task_bans *bans) {
-    const float penalty = s->options->repeat_penalty;
+    const bool changes = tsri_task_changes_logits(s->options);
     double top = -INFINITY, sum = 0;
     for (int32_t i = 0; i < s->V; i++)
         top = row[i] > top ? row[i] : top;
@@ -101,16 +114,14 @@ void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigne
     }
     s->lse = (float)(top + log(sum));
     s->n = s->V;
-    const bool penalised = penalty != 1 && seen;
-    if (!penalised || s->options->logprobs)
+    if (!changes || s->options->logprobs)
         qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
     report(s);
     leave_out(s, bans);
-    if (!penalised)
+    if (!changes)
         return;
     for (int32_t i = 0; i < s->n; i++)
-        if (seen[s->entries[i].id])
-            s->entries[i].logit *= s->entries[i].logit > 0 ? 1 / penalty : penalty;
+        s->entries[i].logit = changed(s->options, &seen[s->entries[i].id], s->entries[i].logit);
     qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
 }
 

@@ -1,4 +1,4 @@
-/* task/generate/sampler.h - draws a token from logits: repetition penalty, temperature, top k, top
+/* task/generate/sampler.h - draws a token from logits: penalties and biases, temperature, top k, top
  * p, min p, draw. */
 #ifndef TSRI_TASK_GENERATE_SAMPLER_H
 #define TSRI_TASK_GENERATE_SAMPLER_H
@@ -6,6 +6,16 @@
 #include "task/generate/token_rules.h"
 
 typedef struct tsri_task_sampler tsri_task_sampler;
+
+/* What the options change the logit of a token by, besides the repetition penalty's factor. */
+typedef struct tsri_task_seen {
+    bool in_text;       /* in the prompt or among the new tokens */
+    uint32_t generated; /* how often it is among the new tokens */
+    float bias;
+} tsri_task_seen;
+
+/* Whether the options change logits, so that a text needs a tsri_task_seen for each token. */
+bool tsri_task_changes_logits(const tsr_generate_options *options);
 
 /* tsri_task_options_check has checked the options, which must outlive the sampler. V: size of the
  * vocabulary. */
@@ -21,10 +31,9 @@ tsr_status tsri_task_sampler_use(tsri_task_sampler *sampler, const tsr_generate_
 int32_t tsri_task_sampler_top_k(const tsri_task_sampler *sampler, int64_t banned);
 
 /* Takes one position: a row of V logits, or the k largest, best first, with the log of the sum of
- * exponentials over the whole row. `seen[id]` is not 0 for tokens of the text so far, which the
- * penalty applies to; NULL: there are none. Banned tokens are reported like any other, but never
+ * exponentials over the whole row. seen: [V], not read where the options change no logit. Banned tokens are reported like any other, but never
  * drawn; NULL: none is banned. */
-void tsri_task_sampler_row(tsri_task_sampler *sampler, const float *row, const unsigned char *seen,
+void tsri_task_sampler_row(tsri_task_sampler *sampler, const float *row, const tsri_task_seen *seen,
                            const tsri_task_bans *bans);
 void tsri_task_sampler_largest(tsri_task_sampler *sampler, int32_t k, const int32_t *ids,
                                const float *logits, float lse, const tsri_task_bans *bans);

@@ -21,9 +21,8 @@ typedef struct request {
     tsr_scheduler *scheduler;
     uint64_t id;
     void *data; /* the caller's */
-    tsr_generate_options options;
-    char **stop; /* copies of what the options point to */
-    int32_t *suppress, *ends;
+    tsri_task_own_options own;
+    int32_t *ends;
     tsri_task_decoding decoding;
     tsri_task_sequence sequence;
     tsri_task_token_rules rules;
@@ -55,28 +54,11 @@ struct tsr_scheduler {
 /* ---- requests ---- */
 
 static void free_request(request *r) {
-    tsri_task_stop_free(r->stop, r->options.n_stop);
-    free(r->suppress);
+    tsri_task_own_options_clear(&r->own);
     free(r->ends);
     tsri_task_sequence_clear(&r->sequence);
     tsri_task_token_rules_clear(&r->rules);
     free(r);
-}
-
-/* Copies n ids, with room for `more`. */
-static tsr_status copy_ids(const int32_t *from, uint32_t n, uint32_t more, int32_t **out) {
-    TRY(tsri_base_new((size_t)n + more, sizeof **out, out));
-    if (n)
-        memcpy(*out, from, n * sizeof *from);
-    return TSR_OK;
-}
-
-static tsr_status copy_options(request *r, const tsr_generate_options *given) {
-    TRY(tsri_task_options_copy(given, &r->options, &r->stop));
-    r->options.chat = NULL;
-    TRY(copy_ids(given->suppress, given->n_suppress, 0, &r->suppress));
-    r->options.suppress = r->suppress;
-    return TSR_OK;
 }
 
 static int on_token(void *data, const tsr_generated *generated);
@@ -97,7 +79,10 @@ static tsr_status take_prompt(request *r, const tsr_request *given, const tsr_ch
     const tsri_model *m = r->scheduler->model;
     tsr_prompt prompt;
     TRY(tsri_base_adopt("tsr_prompt", given->prompt, &prompt, sizeof prompt));
-    TRY(copy_ids(given->ends, given->n_ends, 1, &r->ends));
+    TRY(tsri_base_new((size_t)given->n_ends + 1, sizeof *r->ends,
+                      &r->ends)); /* and the template's */
+    for (uint32_t i = 0; i < given->n_ends; i++)
+        r->ends[i] = given->ends[i];
     if (chat || prompt.messages)
         TRY(tsri_task_template_create(m, chat, &template));
     const tsr_status status =
@@ -122,20 +107,20 @@ static tsr_status fill_request(tsr_scheduler *s, const tsr_request *given, reque
                               "1, or use tsr_generate",
                               known.num_beams);
     TRY(check_ends(s->model, given));
-    TRY(copy_options(r, &known));
+    TRY(tsri_task_own_options_copy(&known, &r->own));
     r->scheduler = s;
     r->data = given->data;
     r->decoding = (tsri_task_decoding){.model = s->model,
                                        .session = s->session,
-                                       .options = &r->options,
+                                       .options = &r->own.options,
                                        .context = s->context,
                                        .generated = on_token,
                                        .data = r};
     if (known.context && known.context < s->context)
         r->decoding.context = known.context;
     TRY(take_prompt(r, given, known.chat));
-    TRY(tsri_task_sequence_begin(&r->sequence, s->model, &r->options));
-    TRY(tsri_task_token_rules_create(s->model, &r->options, r->ends, r->decoding.n_ends,
+    TRY(tsri_task_sequence_begin(&r->sequence, s->model, &r->own.options));
+    TRY(tsri_task_token_rules_create(s->model, &r->own.options, r->ends, r->decoding.n_ends,
                                      &r->rules));
     r->member =
         (tsri_task_member){.decoding = &r->decoding, .sequence = &r->sequence, .rules = &r->rules};

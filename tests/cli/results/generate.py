@@ -127,6 +127,28 @@ def test_logprobs(_):
     equal([line.split("\t")[0] for line in with_them if line[0] != "\t"], sampled, "--logprobs must not change the text")
 
 
+def test_penalties_and_biases(_):
+    """A bias decides greedy decoding; a penalty takes the same token off again, once or for each time."""
+    fixed = ("--temp", "0", "--ignore-eos", "-n", "6", "--print-ids")
+
+    def ids(*options):
+        return [int(word) for word in quiet(*fixed, *options, PROMPT).split()]
+    plain = ids()
+    equal(ids("--logit-bias", "5=1000"), [5] * 6)
+    equal(ids("--logit-bias", "5=500", "--logit-bias", "5=500", "--logit-bias", "6=900"), [5] * 6, "biases of one token are added up")
+    equal(ids("--logit-bias", "5=1000", "--logit-bias", "6=900", "--presence-penalty", "200"), [5] + [6] + [5] * 4, "once, whatever the number of times")
+    equal(ids("--logit-bias", "5=1000", "--logit-bias", "6=900", "--frequency-penalty", "200"), [5, 6, 5, 6, 5, 6])
+    equal(ids("--presence-penalty", "0", "--frequency-penalty", "0"), plain)
+    assert all(one not in plain for one in ids(*(word for one in plain for word in ("--logit-bias", f"{one}=-1e6"))))
+    prompt = int(run("tokenize", "-m", PLAY, given=PROMPT).text.split()[0])
+    equal(ids("--logit-bias", f"{prompt}=500", "--presence-penalty", "1000")[0], prompt, "tokens of the prompt are not counted")
+    for wrong in ("5", "x=1", "5=", "5=1x", "=1"):
+        refused(2, f"--logit-bias {wrong}: give a token id", "generate", *REFERENCE, "--logit-bias", wrong, PROMPT)
+    refused(2, "a bias of 1 for token id 100000000: the bias must be a finite number, and", "generate", *REFERENCE, "--logit-bias", "100000000=1", PROMPT)
+    refused(2, "a bias of nan for token id 1: ", "generate", *REFERENCE, "--logit-bias", "1=nan", PROMPT)
+    refused(2, "num_beams is 2; it must be at most 1 with presence_penalty", "generate", *REFERENCE, "--num-beams", "2", "--presence-penalty", "1", PROMPT)
+
+
 def test_a_batch_gives_what_each_gives_alone(_):
     prompts = ("KING", "O, what a rogue", "", "Enter\n")
     for options in (("--temp", "0"), ("-s", "11", "--temp", "0.9")):

@@ -124,6 +124,9 @@ def completions(server):
     several = server.fine("/v1/completions", ASKED | {"prompt": ["ROMEO:\n", "KING"]})["choices"]
     equal([one["text"] for one in several], [wanted, generated("KING", 8, "--temp", "0")])
     equal(server.fine("/v1/completions", ASKED | {"prompt": n})["choices"][0]["text"], wanted)
+    asked = ASKED | {"presence_penalty": 1.5, "frequency_penalty": 0.5, "logit_bias": {str(n[0]): 3, "5": -100}}
+    penalties = ("--presence-penalty", "1.5", "--frequency-penalty", "0.5", "--logit-bias", f"{n[0]}=3", "--logit-bias", "5=-100")
+    equal(server.fine("/v1/completions", asked)["choices"][0]["text"], generated("ROMEO:\n", 8, "--temp", "0", *penalties))
     stopped = server.fine("/v1/completions", ASKED | {"stop": [wanted[5:8]]})["choices"][0]
     equal((stopped["text"], stopped["finish_reason"]), (wanted[:wanted.index(wanted[5:8])], "stop"))
     logprobs = server.fine("/v1/completions", ASKED | {"logprobs": 2})["choices"][0]["logprobs"]
@@ -176,7 +179,7 @@ def tokens(server):
 def refusals(server):
     path = "/v1/completions"
     for key, value in (("temperature", -1), ("temperature", "x"), ("top_p", 0), ("top_k", 1.5), ("max_tokens", -2), ("n", 0), ("seed", "x"), ("stop", [""]), ("stop", [3]),
-                       ("stream", 1), ("logprobs", 21), ("prompt", 3), ("prompt", [[-1]]), ("prompt", []), ("presence_penalty", 1), ("logit_bias", {"1": 1}), ("echo", True),
+                       ("stream", 1), ("logprobs", 21), ("prompt", 3), ("prompt", [[-1]]), ("prompt", []), ("presence_penalty", 3), ("frequency_penalty", "x"), ("logit_bias", {"x": 1}), ("logit_bias", {"1": 101}), ("logit_bias", [1]), ("logit_bias", {"1000000": 1}), ("echo", True),
                        ("suffix", "x"), ("nonsense", 1), ("messages", [])):
         status, answer = server.ask(path, ASKED | {key: value})
         equal(status, 400, (key, value, answer))
