@@ -90,7 +90,9 @@ def test_translations_are_compared_with_those_of_f32(_):
         return
     told = jobs(results(run("bench", "suite", "--device", DEVICE, "--parts", "translation", "--json").out))
     equal([r["class"] for r in told], ["f32", "f32", "q8"])
-    assert all(0 < r["roofline"] < 1.1 and r["bound_by"] and r["launches"] > 24 for r in told if r["median"]), told
+    for r in told:  # on a busy machine the peaks may be too low, and the row says so
+        assert not r["median"] or (0 < r["roofline"] < 1.1 or "of the roofline is more than the peaks allow" in r["reason"]), r
+        assert not r["median"] or (r["bound_by"] and r["launches"] > 24), r
     q = told[2]["quality"]
     equal((told[0]["quality"], q["measure"], q["least"]), (None, "bleu", 0.99))
     assert 50 < q["f32"] < 90 and abs(q["kept"] - q["value"] / q["f32"]) < 1e-6, q
