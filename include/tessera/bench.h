@@ -24,14 +24,17 @@ typedef enum tsr_bench_kind {
     TSR_BENCH_OP = 4,       /**< one op, in a shape of a real model */
     TSR_BENCH_EMBED = 5,    /**< `batch` texts of `tokens` to vectors */
     TSR_BENCH_TRANSLATE =
-        6,              /**< `batch` texts of `depth` tokens to `tokens` each, by beam search */
-    TSR_BENCH_START = 7 /**< a process from its start to its first byte of output */
+        6,               /**< `batch` texts of `depth` tokens to `tokens` each, by beam search */
+    TSR_BENCH_START = 7, /**< a process from its start to its first byte of output */
+    /** Requests to a scheduler of `batch` slots: prompts of `depth` tokens, `tokens` that follow. */
+    TSR_BENCH_SERVE = 8
 } tsr_bench_kind;
 
 typedef enum tsr_bench_scenario {
     TSR_BENCH_NO_SCENARIO = 0,
     TSR_BENCH_SINGLE_STREAM = 1, /**< one request after the other */
-    TSR_BENCH_OFFLINE = 2        /**< as many as the batch has at once */
+    TSR_BENCH_OFFLINE = 2,       /**< as many as the batch has at once */
+    TSR_BENCH_SERVER = 3         /**< requests that come by a Poisson process */
 } tsr_bench_scenario;
 
 typedef enum tsr_bench_bound {
@@ -128,6 +131,7 @@ typedef struct tsr_bench_row {
     const char *peer; /**< another engine's name and version, which ran the row; NULL: Tessera */
     /** What happened, where status is not OK, or what else is to be known; else "". */
     const char *reason;
+    double p99; /**< as p90, of 99 in 100 */
 } tsr_bench_row;
 
 typedef struct tsr_bench_options {
@@ -179,7 +183,7 @@ TSR_API tsr_status tsr_bench(tsr_engine *engine, tsr_device *device, const char 
 /* ---- the suite ---- */
 
 /** Of its rows: results of other versions are not compared with each other. */
-#define TSR_BENCH_SUITE_VERSION 2
+#define TSR_BENCH_SUITE_VERSION 3
 
 typedef struct tsr_bench_suite_options {
     uint32_t struct_size, reserved;

@@ -179,9 +179,11 @@ TSR_BENCH_OP = 4
 TSR_BENCH_EMBED = 5
 TSR_BENCH_TRANSLATE = 6
 TSR_BENCH_START = 7
+TSR_BENCH_SERVE = 8
 TSR_BENCH_NO_SCENARIO = 0
 TSR_BENCH_SINGLE_STREAM = 1
 TSR_BENCH_OFFLINE = 2
+TSR_BENCH_SERVER = 3
 TSR_BENCH_BOUND_UNKNOWN = 0
 TSR_BENCH_BOUND_MEMORY = 1
 TSR_BENCH_BOUND_ARITHMETIC = 2
@@ -1162,6 +1164,7 @@ class tsr_bench_row(Structure):
         ("conditions", POINTER(tsr_bench_conditions)),
         ("peer", c_char_p),
         ("reason", c_char_p),
+        ("p99", c_double),
     ]
 
 

@@ -1,6 +1,7 @@
 /* The benchmark's arithmetic: when times are steady, percentiles and outliers, doubtful shares, and
  * what Linux's files say. */
 #include "task/bench/bench.h"
+#include "task/bench/runs/arrivals.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -170,9 +171,34 @@ Test(bench, percentiles_are_samples_and_outliers_are_counted) {
     const tsri_task_spread s = tsri_task_spread_of(values, 10, sorted);
     cr_expect(s.lowest == 9 && s.p10 == 9 && s.median == 11 && s.p90 == 13 && s.highest == 90,
               "%g %g %g", s.p10, s.median, s.p90);
+    cr_expect(s.p1 == 9 && s.p99 == 90, "%g %g", s.p1, s.p99);
     cr_expect_eq(s.outliers, 1);
     const tsri_task_spread one = tsri_task_spread_of(values, 1, sorted);
     cr_expect(one.p10 == 10 && one.p90 == 10 && one.outliers == 0);
+}
+
+/* ---- arrivals ---- */
+
+/* Of an exponential distribution: as far from its mean on average as 2/e of it, and independent. */
+Test(bench, gaps_between_arrivals_are_exponential) {
+    enum { N = 4000 };
+    static double due[N], again[N], other[N];
+    tsri_task_arrivals_draw(7, 50, N, due);
+    tsri_task_arrivals_draw(7, 50, N, again);
+    tsri_task_arrivals_draw(8, 50, N, other);
+    cr_expect(!memcmp(due, again, sizeof due) && memcmp(due, other, sizeof due));
+    cr_expect(fabs(due[N - 1] - N / 50.0) < 1e-6, "the mean gap is a 50th of a second: %g",
+              due[N - 1]);
+    double away = 0, along = 0, before = 0;
+    for (int i = 0; i < N; i++) {
+        const double gap = (due[i] - (i ? due[i - 1] : 0)) * 50;
+        cr_assert(gap >= 0);
+        away += fabs(gap - 1) / N;
+        along += (gap - 1) * (before - 1) / N;
+        before = gap;
+    }
+    cr_expect(fabs(away - 2 / 2.718281828) < 0.03, "%g", away);
+    cr_expect(fabs(along) < 0.06, "%g", along);
 }
 
 /* ---- conditions ---- */

@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "run/peaks.h"
 #include "task/bench/conditions.h"
-#include "task/bench/steady.h"
+#include "task/bench/runs/steady.h"
 #include "tessera/bench.h"
 
 /* Where rows go, and their counts; and who is told what comes next. */
@@ -83,9 +83,9 @@ tsr_status tsri_task_draft_kernel(tsri_task_draft *draft, const char *op, const 
 /* Sets median, percentiles and outliers from the samples. */
 tsr_status tsri_task_draft_figures(tsri_task_draft *draft);
 /* Sets the times of requests from those [n] of all that ran, in order: the row has the medians of the
- * last ones, which are its samples. */
+ * last ones, of which each of its samples has `per_sample`. */
 tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first,
-                                     const double *each, uint32_t n);
+                                     const double *each, uint32_t n, uint32_t per_sample);
 /* Notes by the row's conditions that others used the processor beside it, which makes it noisy. */
 void tsri_task_draft_company(tsri_task_draft *draft, bool cpu);
 /* Hands the row on, and frees what the draft owns. */
@@ -147,6 +147,9 @@ void tsri_task_bench_share(const tsri_run_peaks *peaks, const double flops[TSRI_
 /* Lists the kernel variants of the plan for `tokens` tokens. */
 tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, tsri_task_draft *draft);
 
+/* What a model keeps on the device; 0: not known. */
+uint64_t tsri_task_bench_device_bytes(const tsr_model *model);
+
 /* ---- jobs.c ---- */
 
 /* Opens a model, passes it through the gates, and makes a row of each job, and the peer's row where
@@ -154,6 +157,16 @@ tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, tsri_task_d
 tsr_status tsri_task_bench_model(tsri_task_bench *b, const char *name,
                                  const tsr_model_options *options, const tsri_task_job *jobs,
                                  size_t n);
+
+/* ---- serving.c ---- */
+
+/* Makes the rows of requests to a scheduler: all at once, which says what it can take; then as they
+ * come by a Poisson process at a share of that: tokens a second, the time to the first token, and that
+ * of each token after it. `common` has what the rows share: the model and its gates. Its status, if it
+ * is not OK, is that of all rows, and `failed` their reason; the model is not used then. */
+enum { TSRI_TASK_BENCH_SERVES = 4 };
+tsr_status tsri_task_bench_serve(tsri_task_bench *b, tsr_model *model, const tsri_task_job *job,
+                                 const tsr_bench_row *common, const char *failed, const char *note);
 
 /* ---- training.c ---- */
 

@@ -317,6 +317,7 @@ static void put_figures(const tsr_bench_row *r, json_t *row) {
     tsri_base_json_put(row, "lowest", number(rate, r->lowest));
     tsri_base_json_put(row, "highest", number(rate, r->highest));
     tsri_base_json_put(row, "p90", number(rate, r->p90));
+    tsri_base_json_put(row, "p99", number(rate && r->p99 > 0, r->p99));
     tsri_base_json_put(row, "outliers", json_integer(r->outliers));
     tsri_base_json_put(row, "warmup", json_integer(r->warmup));
 }
@@ -348,9 +349,9 @@ static const char *class_of(const tsr_bench_row *r) {
 static json_t *row_json(tsr_bench_file *file, const tsr_bench_row *r) {
     static const char *const statuses[] = {"ok", "unsupported", "failed-accuracy", "error",
                                            "throttled"};
-    static const char *const kinds[] = {"peak", "prompt", "generate",  "train",
-                                        "op",   "embed",  "translate", "start"};
-    static const char *const scenarios[] = {NULL, "single-stream", "offline"};
+    static const char *const kinds[] = {"peak",  "prompt",    "generate", "train", "op",
+                                        "embed", "translate", "start",    "serve"};
+    static const char *const scenarios[] = {NULL, "single-stream", "offline", "server"};
     json_t *row = json_object();
     tsri_base_json_put(row, "device", json_integer((json_int_t)json_array_size(file->devices) - 1));
     tsri_base_json_put(row, "model", model_index(file, r->model));

@@ -209,13 +209,6 @@ static tsr_status begin_translation(run *r, tsri_task_token_rules *rules) {
 
 /* ---- rows ---- */
 
-static uint64_t device_bytes(const tsr_model *model) {
-    tsr_model_memory m = {.struct_size = sizeof m};
-    return tsr_model_memory_get(model, &m) == TSR_OK
-               ? m.weights + m.states + m.activations + m.inputs
-               : 0;
-}
-
 static tsr_status time_job(run *r, tsri_task_draft *draft) {
     const tsri_task_job *job = r->job;
     tsri_task_bench *b = r->s->b;
@@ -239,10 +232,10 @@ static tsr_status time_job(run *r, tsri_task_draft *draft) {
             status = tsri_task_bench_time(b, draft, tokens,
                                           job->request ? once_request : once_prompt_or_tokens, r);
         if (status == TSR_OK && job->request)
-            status = tsri_task_draft_latencies(draft, r->first, r->each, r->requests);
+            status = tsri_task_draft_latencies(draft, r->first, r->each, r->requests, 1);
         break;
     }
-    draft->row.device_bytes = device_bytes(r->s->model);
+    draft->row.device_bytes = tsri_task_bench_device_bytes(r->s->model);
     tsri_task_beams_destroy(&r->beams);
     tsri_task_token_rules_clear(&rules);
     return status;
@@ -267,6 +260,21 @@ static tsr_status describe(const subject *s, tsri_task_draft *draft) {
     return tsri_task_bench_kernels(s->model, many ? row->tokens : 1, draft);
 }
 
+/* What the gates have shown. */
+static void pass_on(const subject *s, const tsri_task_job *job, tsr_bench_row *row) {
+    const bool one = job->kind == TSR_BENCH_GENERATE || job->kind == TSR_BENCH_SERVE;
+    row->model = &s->identity.model;
+    row->quality = s->has_quality ? &s->quality : NULL;
+    row->error = one ? s->next_error : s->prompt_error;
+    row->bound = s->bound;
+}
+
+static tsr_status make_serving_rows(subject *s, const tsri_task_job *job) {
+    tsr_bench_row common = {.status = s->status};
+    pass_on(s, job, &common);
+    return tsri_task_bench_serve(s->b, s->model, job, &common, s->failed, s->note);
+}
+
 /* Only what stops the benchmark is a failure; the rest is told by the row. */
 static tsr_status make_row(subject *s, const tsri_task_job *job) {
     tsri_task_draft draft;
@@ -274,10 +282,7 @@ static tsr_status make_row(subject *s, const tsri_task_job *job) {
     tsr_status status = TSR_OK;
     tsri_task_bench_name_row(job, &draft);
     tsr_bench_row *row = &draft.row;
-    row->model = &s->identity.model;
-    row->quality = s->has_quality ? &s->quality : NULL;
-    row->error = job->kind == TSR_BENCH_GENERATE ? s->next_error : s->prompt_error;
-    row->bound = s->bound;
+    pass_on(s, job, row);
     if (s->status != TSR_BENCH_OK)
         tsri_task_draft_void(&draft, s->status, s->failed);
     else
@@ -457,6 +462,8 @@ static tsr_status open_peer(subject *s, const tsri_task_job *jobs, size_t n) {
 
 /* A row, and right after it the peer's. */
 static tsr_status make_rows(subject *s, const tsri_task_job *job) {
+    if (job->kind == TSR_BENCH_SERVE)
+        return make_serving_rows(s, job);
     TRY(make_row(s, job));
     return s->b->peer && tsri_task_peer_serves(job)
                ? tsri_task_peer_row(s->b, s->model, &s->identity, job, s->held_by)

@@ -268,7 +268,8 @@ static tsr_status time_job(tsri_task_bench *b, tsr_model *model, const tsri_task
     b->peer->requests = 0;
     tsr_status status = tsri_task_bench_time(&other, draft, (double)work, once, b->peer);
     if (status == TSR_OK && job->request)
-        status = tsri_task_draft_latencies(draft, b->peer->first, b->peer->each, b->peer->requests);
+        status =
+            tsri_task_draft_latencies(draft, b->peer->first, b->peer->each, b->peer->requests, 1);
     b->now = other.now;
     b->best = other.best;
     draft->row.host_bytes = b->peer->memory;

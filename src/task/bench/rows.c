@@ -52,7 +52,8 @@ tsr_status tsri_task_bench_reads(tsr_model *model, const tsri_task_job *job) {
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "texts of %" PRId64 " tokens are too long: the model reads %" PRId64,
                               n, spec->source_context);
-    if ((job->kind == TSR_BENCH_PROMPT || job->kind == TSR_BENCH_GENERATE) &&
+    if ((job->kind == TSR_BENCH_PROMPT || job->kind == TSR_BENCH_GENERATE ||
+         job->kind == TSR_BENCH_SERVE) &&
         n + past > spec->max_positions)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%" PRId64 " tokens behind %" PRId64
@@ -76,7 +77,8 @@ void tsri_task_draft_void(tsri_task_draft *draft, uint32_t status, const char *r
     tsr_bench_row *row = &draft->row;
     row->status = status;
     snprintf(draft->reason, sizeof draft->reason, "%s", reason);
-    row->median = row->lowest = row->highest = row->p90 = row->roofline = row->predicted = 0;
+    row->median = row->lowest = row->highest = row->p90 = row->p99 = row->roofline =
+        row->predicted = 0;
     row->first_token = row->per_token = 0;
     row->outliers = row->noisy = 0;
     draft->samples.n = 0;
@@ -121,8 +123,8 @@ void tsri_task_draft_clear(tsri_task_draft *draft) {
 
 /* The reading before is of an idle machine, and so is that after: the device's threads sleep then. */
 tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first,
-                                     const double *each, uint32_t n) {
-    const uint32_t last = draft->samples.n < n ? draft->samples.n : n;
+                                     const double *each, uint32_t n, uint32_t per_sample) {
+    const uint32_t all = draft->samples.n * per_sample, last = all < n ? all : n;
     double *sorted = NULL;
     if (!last)
         return TSR_OK;
@@ -190,6 +192,7 @@ tsr_status tsri_task_draft_figures(tsri_task_draft *draft) {
     row->lowest = spread.lowest;
     row->highest = spread.highest;
     row->p90 = seconds ? spread.p90 : spread.p10;
+    row->p99 = seconds ? spread.p99 : spread.p1;
     row->outliers = spread.outliers;
     row->noisy = s->noisy;
     free(sorted);

@@ -33,6 +33,8 @@ typedef struct planned {
     { .kind = TSR_BENCH_EMBED, .tokens = n, .batch = b }
 #define TRANSLATE(read, n, b) \
     { .kind = TSR_BENCH_TRANSLATE, .tokens = n, .depth = read, .batch = b }
+#define SERVE(read, n, slots) \
+    { .kind = TSR_BENCH_SERVE, .tokens = n, .depth = read, .batch = slots }
 #define TRAIN(n, b) \
     { .kind = TSR_BENCH_TRAIN, .tokens = n, .batch = b }
 
@@ -45,7 +47,8 @@ static const planned decoding[] = {
     {LONGER, ALL, TOKENS(64, 4096, 1)}, {SMOKE, F32_Q8, TOKENS(16, 0, 8)},
     {LONGER, ALL, TOKENS(16, 0, 8)},    {SMOKE, F32_Q8, TOKENS(8, 0, 32)},
     {LONGER, ALL, TOKENS(16, 0, 32)},   {SMOKE, F32, REQUEST(512, 32)},
-    {LONGER, ALL, REQUEST(512, 64)}};
+    {LONGER, ALL, REQUEST(512, 64)},    {SMOKE, F32, SERVE(64, 16, 8)},
+    {LONGER, F32_Q8, SERVE(128, 32, 8)}};
 /* A real model, so that the quality gate is a perplexity. */
 static const planned bundled[] = {{EVERY, F32_Q8, PROMPT(128, 0, 1)},
                                   {EVERY, F32_Q8, TOKENS(64, 0, 1)},
@@ -170,9 +173,11 @@ static const char *model_of(const suite *s, const part *p) {
 static uint32_t count_jobs(const suite *s, const part *p, int dtype) {
     tsri_task_job jobs[MOST_JOBS];
     const size_t n = list_jobs(s, p, dtype, jobs);
-    uint32_t rows = (uint32_t)n;
-    for (size_t i = 0; i < n && s->options->peer; i++)
-        rows += tsri_task_peer_serves(&jobs[i]);
+    uint32_t rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        rows += jobs[i].kind == TSR_BENCH_SERVE ? TSRI_TASK_BENCH_SERVES : 1;
+        rows += s->options->peer && tsri_task_peer_serves(&jobs[i]);
+    }
     return rows;
 }
 

@@ -136,6 +136,13 @@ void tsri_task_bench_share(const tsri_run_peaks *peaks, const double flops[TSRI_
         row->predicted = seconds ? least + launching : work / (least + launching);
 }
 
+uint64_t tsri_task_bench_device_bytes(const tsr_model *model) {
+    tsr_model_memory m = {.struct_size = sizeof m};
+    return tsr_model_memory_get(model, &m) == TSR_OK
+               ? m.weights + m.states + m.activations + m.inputs
+               : 0;
+}
+
 /* ---- kernels ---- */
 
 typedef struct list {

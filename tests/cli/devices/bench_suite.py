@@ -26,7 +26,7 @@ def names(told):
 def test_parts_of_it(_):
     done = run("bench", "suite", *REFERENCE, "--parts", "encoder,peaks", "-m", GOLDEN / "bert" / "base", "--json", "-v", code=None)
     told = results(done.out)
-    equal((told["suite"]["name"], told["suite"]["class"], told["suite"]["version"], told["suite"]["partial"]), ("suite", "smoke", 2, False))
+    equal((told["suite"]["name"], told["suite"]["class"], told["suite"]["version"], told["suite"]["partial"]), ("suite", "smoke", 3, False))
     equal(names(told), [("embed16", c, b) for c in ("f32", "q8") for b in (1, 32)])
     row = jobs(told)[0]
     assert row["status"] == "ok" and len(row["samples"]) >= 3 and row["warmup"] >= 1 and row["gate"]["error"] <= row["gate"]["bound"], row
@@ -99,6 +99,47 @@ def test_translations_are_compared_with_those_of_f32(_):
     equal(told[2]["status"] == "failed-accuracy", q["kept"] < q["least"], told[2])
 
 
+def longer(folder, context):
+    """The golden Llama as one that reads `context` tokens."""
+    path = folder / "longer"
+    shutil.copytree(GOLDEN / "llama", path)
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps({**config, "max_position_embeddings": context}))
+    return path
+
+
+def served(path, code=0):
+    told = results(run("bench", "suite", *REFERENCE, "--parts", "decoder", "-m", path, "--json", code=code).out)
+    rows = [r for r in told["rows"] if r["kind"] == "serve"]
+    equal([(r["test"], r["unit"], r["scenario"], r["tokens"], r["depth"], r["batch"]) for r in rows], [
+        (test, unit, scenario, 16, 64, 8) for test, unit, scenario in (
+            ("serve64+16", "tokens/s", "offline"), ("poisson64+16", "tokens/s", "server"), ("poisson64+16 first token", "s", "server"),
+            ("poisson64+16 per token", "s", "server"))])
+    return rows
+
+
+def test_requests_that_come_at_random_times(folder):
+    """By a Poisson process at 70 % of what the scheduler gave just before; percentiles are those of single requests."""
+    path = longer(folder, 128)
+    everything, rate, first, each = served(path)
+    for r in (everything, rate, first, each):
+        assert r["status"] in ("ok", "throttled") and r["class"] == "f32" and r["gate"]["error"] <= r["gate"]["bound"] and r["memory"]["device"] > 0 and r["kernels"], r
+        low, high = (r["median"], r["highest"]) if r["unit"] == "s" else (r["lowest"], r["median"])
+        assert low <= sorted((r["p90"], r["p99"]))[0] and sorted((r["p90"], r["p99"]))[1] <= high, r
+    assert everything["median"] > rate["median"] > 0, (everything["median"], rate["median"])
+    for r, name in ((first, "first_token"), (each, "per_token")):
+        equal((len(r["samples"]), r["warmup"]), (16 * len(rate["samples"]), 16 * rate["warmup"]))
+        assert abs(r["median"] / rate[name] - 1) < 1e-6 and everything[name] > 0, (r["median"], rate[name])
+    assert first["lowest"] > 0 and each["lowest"] > 0, (first, each)
+    weights = bytearray((path / "model.safetensors").read_bytes())
+    weights[-4096:] = b"\xff" * 4096  # not numbers
+    (path / "model.safetensors").write_bytes(weights)
+    for r in served(path, 1):
+        assert r["status"] in ("failed-accuracy", "error") and r["median"] is None and r["samples"] == [] and r["reason"], r
+    for r in served(GOLDEN / "llama", None):
+        assert r["status"] == "unsupported" and "the model reads 48" in r["reason"] and r["median"] is None, r
+
+
 def stop(arguments, env, after):
     """Interrupts the command once `after` is in what it says, and gives its output."""
     process = subprocess.Popen([COMMAND, "bench", "suite", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
@@ -115,10 +156,10 @@ def stop(arguments, env, after):
 
 def test_what_was_measured_is_kept(folder):
     path = folder / "run.json"
-    code, out = stop([*REFERENCE, "--parts", "decoder", "-v", "-o", path], environment(), f" of {PEAKS + 16} rows: the reference".encode())
+    code, out = stop([*REFERENCE, "--parts", "decoder", "-v", "-o", path], environment(), f" of {PEAKS + 20} rows: the reference".encode())
     equal(code, 128 + signal.SIGINT)
     told = results(path.read_bytes())
-    assert told["suite"]["partial"] and PEAKS <= len(told["rows"]) < PEAKS + 16, told["suite"]
+    assert told["suite"]["partial"] and PEAKS <= len(told["rows"]) < PEAKS + 20, told["suite"]
     assert out.decode().count("\n| ") >= PEAKS, out
     equal([p.name for p in folder.iterdir()], ["run.json"])
 

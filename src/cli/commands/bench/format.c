@@ -20,8 +20,8 @@ static const char *status_name(uint32_t status) {
 }
 
 static const char *kind_name(uint32_t kind) {
-    static const char *const names[] = {"peak", "prompt", "generate",  "train",
-                                        "op",   "embed",  "translate", "start"};
+    static const char *const names[] = {"peak",  "prompt",    "generate", "train", "op",
+                                        "embed", "translate", "start",    "serve"};
     return kind < sizeof names / sizeof *names ? names[kind] : "peak";
 }
 

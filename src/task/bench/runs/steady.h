@@ -1,4 +1,4 @@
-/* task/bench/steady.h - how long a thing is measured: until its times are steady, and then until
+/* task/bench/runs/steady.h - how long a thing is measured: until its times are steady, and then until
  * there are enough of them. */
 #ifndef TSRI_TASK_BENCH_STEADY_H
 #define TSRI_TASK_BENCH_STEADY_H
@@ -36,8 +36,11 @@ tsr_status tsri_task_sample(const tsri_task_rule *rule,
                             tsr_status (*once)(void *data, double *seconds), void *data,
                             tsri_task_samples *out);
 
+/* Whether n >= 1 samples leave their median uncertain: half its 95 % interval is above 5 % of it. */
+tsr_status tsri_task_unsure(const double *values, uint32_t n, bool *out);
+
 typedef struct tsri_task_spread {
-    double lowest, p10, median, p90, highest;
+    double lowest, p1, p10, median, p90, p99, highest;
     uint32_t outliers; /* more than three scaled median deviations from the median */
 } tsri_task_spread;
 /* Of n >= 1 values; `sorted` is room for n. Percentiles are samples: the nearest rank. */

@@ -1,5 +1,5 @@
-/* task/bench/steady.c - measures something until its times are steady and there are enough. */
-#include "task/bench/steady.h"
+/* task/bench/runs/steady.c - measures something until its times are steady and there are enough. */
+#include "task/bench/runs/steady.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -55,8 +55,10 @@ tsri_task_spread tsri_task_spread_of(const double *values, uint32_t n, double *s
     s.lowest = sorted[0];
     s.highest = sorted[n - 1];
     s.median = middle(sorted, n);
+    s.p1 = rank(sorted, n, 0.01);
     s.p10 = rank(sorted, n, 0.1);
     s.p90 = rank(sorted, n, 0.9);
+    s.p99 = rank(sorted, n, 0.99);
     for (uint32_t i = 0; i < n; i++)
         sorted[i] = fabs(values[i] - s.median);
     qsort(sorted, n, sizeof *sorted, by_size);
@@ -66,9 +68,9 @@ tsri_task_spread tsri_task_spread_of(const double *values, uint32_t n, double *s
     return s;
 }
 
-/* Whether the samples leave the median uncertain: its 95 % interval is 1.57 times the distance of the
- * quartiles, over the root of their number (McGill, Tukey, Larsen 1978). */
-static tsr_status wide(const double *values, uint32_t n, bool *out) {
+/* The interval is 1.57 times the distance of the quartiles, over the root of the number of samples
+ * (McGill, Tukey, Larsen 1978). */
+tsr_status tsri_task_unsure(const double *values, uint32_t n, bool *out) {
     double *sorted = NULL;
     TRY(tsri_base_new(n, sizeof *sorted, &sorted));
     memcpy(sorted, values, n * sizeof *sorted);
@@ -108,7 +110,7 @@ tsr_status tsri_task_sample(const tsri_task_rule *rule,
         TRY(once(data, &out->values[out->n]));
         total += out->values[out->n++];
     }
-    TRY(wide(out->values, out->n, &unsure));
+    TRY(tsri_task_unsure(out->values, out->n, &unsure));
     out->noisy = unsure || (!steady && !rule->cold && out->n >= LAST &&
                             !tsri_task_steady(out->values, out->n));
     return TSR_OK;
