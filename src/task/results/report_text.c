@@ -42,9 +42,10 @@ static tsr_status md_head(const tsr_results *t, const json_t *device, tsri_bytes
     TRY(cell(out, tsri_results_text(device, "platform")));
     TRY(tsri_base_bytes_append(out, ", driver ", 9));
     TRY(cell(out, tsri_results_text(device, "driver")));
-    static const char table[] = ".\n\n| model | test | class | batch | median | p90 | lowest .. "
-                                "highest | roofline | bound by "
-                                "| said |\n|---|---|---|---:|---:|---:|---:|---:|---|---|\n";
+    static const char table[] =
+        ".\n\n| model | test | class | batch | median | p90 | p99 | lowest .. "
+        "highest | roofline | bound by "
+        "| said |\n|---|---|---|---:|---:|---:|---:|---:|---:|---|---|\n";
     return tsri_base_bytes_append(out, table, sizeof table - 1);
 }
 
@@ -61,9 +62,9 @@ static tsr_status said(const tsri_results_row *r, tsri_bytes *out) {
 }
 
 static tsr_status md_row(const tsri_results_row *r, tsri_bytes *out) {
-    char value[4][TSRI_RESULTS_VALUE], share[24] = "", batch[24] = "";
-    const double values[] = {r->median, r->p90, r->lowest, r->highest};
-    for (int i = 0; i < 4; i++)
+    char value[5][TSRI_RESULTS_VALUE], share[24] = "", batch[24] = "";
+    const double values[] = {r->median, r->p90, r->p99, r->lowest, r->highest};
+    for (int i = 0; i < 5; i++)
         tsri_results_print_value(values[i], r->unit, value[i]);
     if (isfinite(r->roofline))
         snprintf(share, sizeof share, "%.0f %%", r->roofline * 100);
@@ -73,9 +74,10 @@ static tsr_status md_row(const tsri_results_row *r, tsri_bytes *out) {
     TRY(cell(out, r->model_name));
     TRY(tsri_base_bytes_append(out, " | ", 3));
     TRY(cell(out, r->test));
-    TRY(tsri_base_bytes_printf(out, " | %s | %s | %s | %s | %s .. %s | %s | %s | ",
+    TRY(tsri_base_bytes_printf(out, " | %s | %s | %s | %s | %s | %s .. %s | %s | %s | ",
                                r->class_name ? r->class_name : "", batch, value[0], value[1],
-                               value[2], value[3], share, r->bound_by ? r->bound_by : ""));
+                               value[2], value[3], value[4], share,
+                               r->bound_by ? r->bound_by : ""));
     TRY(said(r, out));
     return tsri_base_bytes_append(out, " |\n", 3);
 }
@@ -143,6 +145,7 @@ static tsr_status csv_row(const tsr_results *t, const tsri_results_row *r, tsri_
                               r->lowest,
                               r->highest,
                               r->p90,
+                              r->p99,
                               r->roofline,
                               r->predicted,
                               tsri_results_number(r->json, "first_token"),
@@ -166,7 +169,7 @@ tsr_status tsri_results_csv(const tsr_results *const *results, size_t count, tsr
     static const char head[] =
         "file,version,commit,suite,suite_class,began,platform,device,driver,peer,model,dtype,"
         "model_hash,test,kind,class,scenario,status,unit,bound_by,reason,tokens,depth,batch,noisy,"
-        "runs,median,lowest,highest,p90,roofline,predicted,first_token,per_token,flops,bytes,"
+        "runs,median,lowest,highest,p90,p99,roofline,predicted,first_token,per_token,flops,bytes,"
         "samples\r\n";
     TRY(tsri_base_bytes_append(out, head, sizeof head - 1));
     for (size_t f = 0; f < count; f++)

@@ -78,10 +78,12 @@ static tsr_status check_row(const tsri_results_row *r, const char *path, size_t 
         lowest = fmin(lowest, r->samples[s]);
         highest = fmax(highest, r->samples[s]);
     }
+    const bool p99 =
+        isnan(r->p99) || (r->p99 >= lowest && r->p99 <= highest); /* new files have it */
     const bool rate = !strcmp(r->status, "ok") || !strcmp(r->status, "throttled");
     if (rate != (r->n > 0) || (r->n > 0) == isnan(r->median) ||
         (r->n && !(r->lowest == lowest && r->highest == highest && r->median >= lowest &&
-                   r->median <= highest && r->p90 >= lowest && r->p90 <= highest)))
+                   r->median <= highest && r->p90 >= lowest && r->p90 <= highest && p99)))
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: rows[%zu] (%s, %s) has figures that are not those of its %zu "
                               "samples: the file was not written by tessera bench",
@@ -116,10 +118,11 @@ static tsr_status read_row(const tsr_results *t, size_t i, double *samples) {
     const struct {
         const char *key;
         double *out;
-    } numbers[] = {{"median", &r->median},       {"lowest", &r->lowest},
-                   {"highest", &r->highest},     {"p90", &r->p90},
-                   {"roofline", &r->roofline},   {"flops", &r->flops},
-                   {"predicted", &r->predicted}, {"bytes", &r->bytes}};
+    } numbers[] = {{"median", &r->median},   {"lowest", &r->lowest},
+                   {"highest", &r->highest}, {"p90", &r->p90},
+                   {"p99", &r->p99},         {"roofline", &r->roofline},
+                   {"flops", &r->flops},     {"predicted", &r->predicted},
+                   {"bytes", &r->bytes}};
     r->json = json;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         *texts[k].out = tsri_results_text(json, texts[k].key);

@@ -15,7 +15,7 @@ typedef struct tsri_results_row {
     bool noisy, lower; /* lower: less is better */
     double *samples;
     size_t n; /* samples; 0: the row has no rate */
-    double median, lowest, highest, p90, roofline, predicted, flops, bytes;
+    double median, lowest, highest, p90, p99, roofline, predicted, flops, bytes;
     int64_t tokens, depth, batch;
 } tsri_results_row;
 

@@ -23,9 +23,12 @@ def row(test, kind, samples, **changes):
     """A row with the figures of its samples."""
     unit = changes.get("unit", "tokens/s")
     ordered, lower = sorted(samples), unit == "s"
-    at = -(-9 * len(ordered) // 10) - 1
-    figures = {"median": statistics.median(samples), "lowest": ordered[0], "highest": ordered[-1],
-               "p90": ordered[at] if lower else ordered[len(ordered) - 1 - at]} if samples else dict.fromkeys(("median", "lowest", "highest", "p90"))
+
+    def of_hundred(share):  # what so many in a hundred stay within
+        at = -(-share * len(ordered) // 100) - 1
+        return ordered[at] if lower else ordered[len(ordered) - 1 - at]
+    figures = {"median": statistics.median(samples), "lowest": ordered[0], "highest": ordered[-1], "p90": of_hundred(90),
+               "p99": of_hundred(99)} if samples else dict.fromkeys(("median", "lowest", "highest", "p90", "p99"))
     return {"device": 0, "model": None, "test": test, "kind": kind, "class": None, "scenario": None, "peer": None, "status": "ok" if samples else
             "error", "reason": "", "noisy": False, "unit": unit, "better": "lower" if lower else "higher", "samples": samples, **figures, "outliers":
             0, "warmup": 5, "tokens": None, "depth": None, "batch": None, "first_token": None, "per_token": None, "flops": None, "bytes": None,
