@@ -16,6 +16,7 @@
 #define B_DTYPE W_DTYPE
 #include "weighted/bf16.clh"
 #include "cached_bf16/pack.clh"
+#define BF16_FINISH 1
 #include "linear/finish64.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
@@ -38,5 +39,6 @@ ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(W_DTYPE) *w, int w0, __global c
 #undef FINISH
 }
 
+#undef BF16_FINISH
 #undef PAIRS
 #undef B_DTYPE

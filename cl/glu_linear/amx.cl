@@ -13,6 +13,7 @@
 #define MR 64
 #endif
 #include "weighted/amx.clh"
+#define BF16_FINISH 1
 #include "glu_linear/finish64.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,
@@ -37,4 +38,5 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     }
 }
 
+#undef BF16_FINISH
 #undef MR

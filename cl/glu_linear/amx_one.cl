@@ -9,6 +9,7 @@
  *   build   BIAS_DTYPE; HAS_BIAS; ACT
  *   paid    as linear/amx says */
 #include "weighted/amx.clh"
+#define BF16_FINISH 1
 #include "glu_linear/finish64.clh"
 
 #define DEPTH 16384 /* the highest K */
@@ -33,4 +34,5 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     tsr_amx_end();
 }
 
+#undef BF16_FINISH
 #undef DEPTH

@@ -15,6 +15,7 @@
 #define MR 24
 #endif
 #include "weighted/bf16_tile.clh"
+#define BF16_FINISH 1
 #include "glu_linear/finish64.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,
@@ -36,4 +37,5 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         LOCAL_NAME(finish)(sum[0][r], sum[1][r], bias + bias0, y + y0 + (m + r) * y_row, panel * 64, F);
 }
 
+#undef BF16_FINISH
 #undef MR

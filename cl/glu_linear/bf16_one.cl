@@ -10,6 +10,7 @@
  *   build   BIAS_DTYPE; HAS_BIAS; ACT
  *   paid    as linear/bf16 says */
 #include "weighted/bf16.clh"
+#define BF16_FINISH 1
 #include "glu_linear/finish64.clh"
 
 #define DEPTH 4096 /* inputs rounded at a time */
@@ -37,5 +38,6 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         LOCAL_NAME(finish)(sum[0][p], sum[1][p], bias + bias0, y + y0, (first + p) * 64, F);
 }
 
+#undef BF16_FINISH
 #undef DEPTH
 #undef MOST

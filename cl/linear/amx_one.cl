@@ -9,6 +9,7 @@
  *   build   BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
  *   paid    as linear/amx says */
 #include "weighted/amx.clh"
+#define BF16_FINISH 1
 #include "linear/finish64.clh"
 
 #define DEPTH 16384 /* the highest K */
@@ -32,4 +33,5 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     tsr_amx_end();
 }
 
+#undef BF16_FINISH
 #undef DEPTH

@@ -17,6 +17,7 @@
 #define MR 24
 #endif
 #include "weighted/bf16_tile.clh"
+#define BF16_FINISH 1
 #include "linear/finish64.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,
@@ -37,4 +38,5 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         (sum[r], bias + bias0, residual + residual0 + (m + r) * residual_row, y + y0 + (m + r) * y_row, panel * 64, N);
 }
 
+#undef BF16_FINISH
 #undef MR

@@ -9,6 +9,7 @@
  *   build   BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
  *   paid    as linear/bf16 says */
 #include "weighted/bf16.clh"
+#define BF16_FINISH 1
 #include "linear/finish64.clh"
 
 #define DEPTH 4096 /* inputs rounded at a time */
@@ -37,5 +38,6 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         LOCAL_NAME(finish)(sum[p], bias + bias0, residual + residual0, y + y0, (first + p) * 64, N);
 }
 
+#undef BF16_FINISH
 #undef DEPTH
 #undef MOST

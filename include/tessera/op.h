@@ -503,8 +503,9 @@ typedef enum tsr_compute {
      * matrix units, or by a CPU's instructions for bf16, in an order of their own; then come bias,
      * activation and residual in f32.
      * The error of a sum is at most 2.01 * 2^-8 of the sum of its terms' magnitudes (one rounding
-     * each of x and w), plus what the K additions in f32 round. A device without either computes as
-     * F32, which is within the same bound. */
+     * each of x and w), plus what the K additions in f32 round; gelu may add 9e-5 of its argument, from
+     * an erf that is off by up to 1.7e-4. A device without either computes as F32, which is within the
+     * same bound. */
     TSR_COMPUTE_BF16 = 3
 } tsr_compute;
 

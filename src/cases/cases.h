@@ -25,6 +25,8 @@ enum {
 };
 
 #define TSRI_CASE_U 0x1p-24
+/* of |v|: what the erf of cl/elementwise/gelu_bf16.clh, off by up to 1.7e-4, adds to the error of gelu(v) */
+#define TSRI_CASE_GELU_OF_BF16 9e-5
 /* A bound for results below f32's normal range, which a device may flush to zero. */
 #define TSRI_CASE_TINY 0x1p-125
 

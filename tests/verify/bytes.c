@@ -267,6 +267,18 @@ static float sum_by(const char *variant, const float *x, const float *w) {
                                         : sum_ascending)(x, w);
 }
 
+/* As cl/elementwise/gelu_bf16.clh. */
+static float gelu_after_bf16(float v) {
+    static const float P[] = {6.429672439e-8f, -4.150550022e-6f, 1.148028742e-4f, -1.811258180e-3f,
+                              1.843747034e-2f, -1.311290988e-1f, 7.972167362e-1f};
+    const float s = v * v < 15.21f ? v * v : 15.21f;
+    float p = P[0];
+    for (int i = 1; i < 7; i++)
+        p = fmaf(p, s, P[i]);
+    const float e = v * p, h = 0.5f * v;
+    return fmaf(h, e < -1 ? -1.0f : e > 1 ? 1.0f : e, h);
+}
+
 /* Checks that outputs are sums of exact products in the order of the variant. So they do not depend on
  * the number of rows either. */
 static void check_unit(const tsri_case *c, const char *variant, const tsri_case_values *values) {
@@ -283,6 +295,7 @@ static void check_unit(const tsri_case *c, const char *variant, const tsri_case_
                                   (const uint16_t *)values->in[1] + i % columns * UNIT_K, UNIT_K);
         sum = sum_by(variant, narrowed, w);
         sum += bias ? bias[i % columns] : 0;
+        sum = c->attrs.linear.activation == TSR_ACT_GELU ? gelu_after_bf16(sum) : sum;
         sum += residual ? residual[i] : 0;
         if (y[i] != sum)
             cr_expect_fail("%s, %s: output %zu is %.9g, not %.9g", variant, c->name, i,
@@ -428,6 +441,10 @@ static bool tried_on_bf16(const tsri_case *c) {
     return c->attrs.linear.compute == TSR_COMPUTE_BF16 && tried_on_unit(c);
 }
 
+static bool is_gelu_after_bf16(const tsri_case *c) {
+    return strstr(c->name, " bf16 gelu");
+}
+
 /* Whether the device takes a variant for one of the cases. */
 static bool has_variant(const tsri_verify_place *place, const tsri_case_list *list,
                         const char *name) {
@@ -467,8 +484,11 @@ ParameterizedTest(subject *s, bytes, of_bf16_on_a_cpu) {
             char variant[48], whole[64];
             snprintf(variant, sizeof variant, "%s%s", s->op, forms[form]);
             snprintf(whole, sizeof whole, "%s/%s", ops[i], variant);
-            if (has_variant(&place, &list, whole))
-                run_unit(place, &list, ops[i], variant, tried_on_bf16, MOST_OF_UNIT);
+            if (!has_variant(&place, &list, whole))
+                continue;
+            run_unit(place, &list, ops[i], variant, tried_on_bf16, MOST_OF_UNIT);
+            if (i == 0)
+                run_unit(place, &list, ops[i], variant, is_gelu_after_bf16, MOST_OF_UNIT);
         }
         free(list.cases);
     }

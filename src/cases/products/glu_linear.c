@@ -110,13 +110,15 @@ static void narrow(tsri_case *c, tsr_compute compute, int64_t K) {
     c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = compute;
     c->bound[0].terms +=
         2.3 * 1.01 * (half ? 10.03 * 0x1p-11 : 2.01 * 0x1p-8 + (double)K * TSRI_CASE_U);
+    if (!half && c->attrs.glu_linear.activation == TSR_ACT_GELU)
+        c->bound[0].terms += TSRI_CASE_GELU_OF_BF16;
     c->bound[0].absolute += half ? 2.3 * 4 * 0x1p-14 * 1.01 * (double)(K * K) : 0;
     tsri_case_reason(c,
                      half
                          ? "(2.3 (10.2 h + (K + 4) u) + 24 u) sum|gate terms| sum|up terms| + 9.3 "
                            "K^2 2^-14, h = 2^-11, K = %lld: as linear's f16, twice"
                          : "(2.3 (2.03 b + (2 K + 4) u) + 24 u) sum|gate terms| sum|up terms|, b = "
-                           "2^-8, K = %lld: as linear's bf16, twice",
+                           "2^-8, K = %lld: as linear's bf16, twice; gelu: 9e-5 more",
                      (long long)K);
 }
 
@@ -127,8 +129,8 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
                                         {1, 4133, 128}, {9, 33, 64},  {40, 64, 192}, {70, 40, 128}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        narrow(add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU,
-                   i % 2, f16 ? " f16" : " bf16"),
+        narrow(add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true,
+                   i % 4 == 3 ? TSR_ACT_GELU : TSR_ACT_SILU, i % 2, f16 ? " f16" : " bf16"),
                compute, shapes[i][1]);
     for (int m = 0; m < 2; m++) {
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)

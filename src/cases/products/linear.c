@@ -75,18 +75,22 @@ static void int8(tsri_case *c, int64_t K, bool activated) {
 
 /* Products of halves have 10 roundings of 2^-11 (op.h). Numbers below 2^-14 may be flushed to 0 in
  * half: x, w, their product, a sum. Those of bf16 have two roundings of 2^-8, and matrix units may
- * cut sums off where f32 rounds them. */
+ * cut sums off where f32 rounds them; and gelu's erf is off by up to 1.7e-4 after them. */
 static void narrow(tsri_case *c, tsr_compute compute, int64_t K, bool activated) {
     const bool half = compute == TSR_COMPUTE_F16;
     c->attrs.linear.compute = c->term_attrs.linear.compute = compute;
     c->bound[0].terms += 1.13 * (half ? 10.03 * 0x1p-11 : 2.01 * 0x1p-8 + (double)K * TSRI_CASE_U);
+    c->bound[0].terms += !half && activated ? TSRI_CASE_GELU_OF_BF16 : 0;
     c->bound[0].absolute += half ? 1.13 * 4 * 0x1p-14 * (double)K : 0;
     tsri_case_reason(c,
                      half ? "1.13 (10 h + (K + 4) u) sum|terms| + 4.6 K 2^-14, h = 2^-11, K = "
                             "%lld: x, w, the product, 7 sums of halves, what half may flush%s"
                           : "1.13 (2.01 b + (2 K + 4) u) sum|terms|, b = 2^-8, K = %lld: x, w, "
                             "sums that are cut off%s",
-                     (long long)K, activated ? "; 20 u for the activation" : "");
+                     (long long)K,
+                     !activated ? ""
+                     : half     ? "; 20 u for the activation"
+                                : "; 9e-5 + 20 u for gelu");
 }
 
 /* Products in f16 and bf16: M, N and K around tiles and groups of 8; each dtype and orientation;
@@ -110,6 +114,15 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
                            d == 1, d == 2,
                            compute == TSR_COMPUTE_F16 ? " f16 lattice" : " bf16 lattice"),
                        compute, 96, false);
+    for (int m = 0; m < 3 && compute == TSR_COMPUTE_BF16; m++)
+        narrow(add(list,
+                   (shape){1,
+                           m == 0   ? 1
+                           : m == 1 ? 5
+                                    : 70,
+                           96, 100},
+                   TSR_BF16, true, TSR_ACT_GELU, true, m == 1, " bf16 gelu"),
+               compute, 96, true);
     for (int m = 0; m < 2; m++) {
         tsri_case *c = add(list, (shape){2, m ? 35 : 3, 43, 67}, TSR_F16, true, TSR_ACT_NONE, true,
                            true, compute == TSR_COMPUTE_F16 ? " f16, integers" : " bf16, integers");
