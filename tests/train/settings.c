@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 static tsri_train_settings fresh(void) {
@@ -162,6 +163,50 @@ Test(train, settings_shards_by_default_are_whole_batches) {
         s.shards = 1;
         cr_expect_eq(tsri_train_settings_shards(&s), 1);
     }
+}
+
+/* Another value than a key's first one. */
+static void another(const tsri_train_key *key, char *text, size_t size) {
+    switch (key->kind) {
+    case TSRI_TRAIN_VALUE_WORD:
+        snprintf(text, size, "%s", strrchr(key->words, '|') + 1);
+        if (!strcmp(text, key->initial))
+            snprintf(text, size, "%.*s", (int)strcspn(key->words, "|"), key->words);
+        break;
+    case TSRI_TRAIN_VALUE_BOOL:
+        snprintf(text, size, "%s", strcmp(key->initial, "true") ? "true" : "false");
+        break;
+    case TSRI_TRAIN_VALUE_STRING:
+        snprintf(text, size, "other");
+        break;
+    default: /* both bounds are values, and one of them is not the first */
+        snprintf(text, size, key->kind == TSRI_TRAIN_VALUE_INT ? "%.0f" : "%.15g",
+                 atof(key->initial) > key->lowest ? key->lowest : key->highest);
+        break;
+    }
+}
+
+/* Each setting that a computed number depends on; the length of a run has a case of its own below. */
+Test(train, settings_that_must_not_differ_on_resume) {
+    const tsri_train_keys *table = tsri_train_settings_keys();
+    size_t refused = 0;
+    for (size_t i = 0; i < table->n; i++) {
+        const tsri_train_key *key = &table->keys[i];
+        char text[TSRI_TRAIN_TEXT], harmless[256], wanted[TSRI_TRAIN_TEXT + 64];
+        tsri_train_settings then = fresh(), now = fresh();
+        another(key, text, sizeof text);
+        cr_assert_eq(tsri_train_key_set(key, &now, text), TSR_OK, "%s=%s", key->name, text);
+        const tsr_status status =
+            tsri_train_settings_resume(&then, &now, harmless, sizeof harmless);
+        snprintf(wanted, sizeof wanted, "%s=", key->name);
+        cr_expect_eq(status == TSR_OK, (key->flags & TSRI_TRAIN_FREE) != 0, "%s=%s", key->name,
+                     text);
+        cr_expect(status == TSR_OK || !strncmp(tsri_base_reported(), wanted, strlen(wanted)), "%s",
+                  tsri_base_reported());
+        refused += status != TSR_OK;
+    }
+    cr_expect_eq(refused,
+                 table->n - 5); /* the sample, its length, the log, when and what to save */
 }
 
 Test(train, settings_that_may_differ_on_resume) {

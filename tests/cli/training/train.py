@@ -359,6 +359,7 @@ def test_what_may_differ_on_resume(folder):
     out = folder / "o"
     run(*command(model, text, out, 2))
     refused(2, "seed=7: this run began with 42", *command(model, text, out, 2, "--set", "seed=7", "--resume"))
+    refused(2, "compute=bf16: this run began with f32", *command(model, text, out, 2, "--set", "compute=bf16", "--resume"))
     refused(2, "--task classify: this run began with generate", *command(model, text, out, 2, "--task", "classify", "--resume"))
     other = words.model(folder / "other", "gpt2-tiny")[0] if (folder / "other").mkdir() is None else None
     refused(2, "this run began with", *command(other, text, out, 2, "--resume"))
