@@ -55,13 +55,15 @@ UNIT_GROUP __kernel __attribute__((reqd_work_group_size(SM * SN * UNIT_LANES, 1,
 #endif
 )
 {
-    const int item = (int)get_local_id(0), lane = REST(item, UNIT_LANES);
+    /* Unsigned, and the range of `item` is seen: divisions are shifts then, without a `freeze` (REST). */
+    const int item = (int)((uint)get_local_id(0) % ITEMS), lane = REST(item, UNIT_LANES);
     const int own_m = item / UNIT_LANES / SN, own_n = REST(item / UNIT_LANES, SN);
     const int g = (int)get_global_id(1), b = (int)get_global_id(2), rows = AT(T) * group, keys = AT(S);
+    const int part = (int)((uint)get_global_id(0) / ITEMS);
 #if SPLIT
-    const int tile = 0, least = (int)get_global_id(0) / ITEMS * CHUNK, most = min(least + CHUNK, keys);
+    const int tile = 0, least = part * CHUNK, most = min(least + CHUNK, keys);
 #else
-    const int tile = (int)get_global_id(0) / ITEMS * QUERIES, least = 0, most = keys;
+    const int tile = part * QUERIES, least = 0, most = keys;
 #endif
     __local uint queries[QUERIES * QUERY_PITCH] __attribute__((aligned(16)));
     __local uint keys_in[BLOCK * QUERY_PITCH] __attribute__((aligned(16)));

@@ -56,6 +56,8 @@ typedef struct tsr_verify_options {
     double bench_seconds;
     uint32_t every; /**< of level 2; 0: 40 */
     uint32_t first; /**< the number of the first of those cases, modulo `every` */
+    /** Of levels 1 and 2: "the largest case" is the largest of up to so many operations; 0: 2^24. */
+    double most_flops;
 } tsr_verify_options;
 
 typedef struct tsr_verify_summary {
@@ -79,8 +81,8 @@ typedef struct tsr_verify_summary {
  * owner   what `result` is given is valid during its call
  * order   results come by op, then case, then kernel variant; where they are timed, `plain` first
  * thread  that of the device
- * error   TSR_E_ARGUMENT   no op has the name options->op, or level is above 2, or bench_seconds is
- *                          below 0 or not a number
+ * error   TSR_E_ARGUMENT   no op has the name options->op, or level is above 2, or bench_seconds or
+ *                          most_flops is below 0 or not a number
  *         TSR_E_STATE      bench_seconds is set, and the device was opened without profile
  *         TSR_E_CANCELLED  `result` asked for it
  * exact   each bound is derived beside its case, in src/cases/<kind>/<op>.c

@@ -2171,6 +2171,7 @@ class tsr_verify_options(Structure):
         ("bench_seconds", c_double),
         ("every", c_uint32),
         ("first", c_uint32),
+        ("most_flops", c_double),
     ]
 
 

@@ -148,16 +148,16 @@ typedef struct kind {
     char name[192];
     size_t variant, at; /* the numbers of the variant and of the case */
     bool chosen;
-    double
-        flops; /* of the case: the largest up to fair_flops shows most errors that begin at a size */
+    double flops; /* of the case: a large one shows most errors that begin at a size */
 } kind;
 
 typedef struct kinds {
+    double most_flops;
     size_t n;
     kind items[MAX_KINDS];
 } kinds;
 
-static const double fair_flops = 0x1p24;
+static const double default_most_flops = 0x1p24;
 
 static void name_kind(const session *s, size_t variant, bool chosen, char name[192]) {
     const tsri_tensor_operands *operands = tsri_tensor_operands_of(s->c->op);
@@ -171,6 +171,11 @@ static void name_kind(const session *s, size_t variant, bool chosen, char name[1
         else if (operand->rank > 1)
             n += (size_t)snprintf(name + n, 192 - n, ",%d", (int)operand->dtype);
     }
+}
+
+/* The largest up to `most`; where all are above it, the smallest. */
+static bool is_better(double flops, double than, double most) {
+    return than > most ? flops < than : flops > than && flops <= most;
 }
 
 /* Offers the current case, number `at`, as the one of its kind on a variant that fits it. */
@@ -188,7 +193,7 @@ static tsr_status offer(const session *s, kinds *all, size_t variant, size_t at)
                               s->op->name, MAX_KINDS);
     if (i == all->n)
         all->items[all->n++] = here;
-    else if (here.flops > all->items[i].flops && here.flops <= fair_flops)
+    else if (is_better(here.flops, all->items[i].flops, all->most_flops))
         all->items[i] = here;
     return TSR_OK;
 }
@@ -222,6 +227,7 @@ static tsr_status choose_cases(session *s, tsri_case_list *list, const tsr_verif
     bool any = true;
     *n = 0;
     TRY(tsri_base_new(1, sizeof *all, &all));
+    all->most_flops = given->most_flops > 0 ? given->most_flops : default_most_flops;
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < list->n && status == TSR_OK; i++) {
         const bool whole = level == ALL || (level == SOME && i % every == given->first % every);
@@ -325,6 +331,9 @@ static tsr_status check_options(const tsr_device *device, const tsr_verify_optio
     if (!(given->bench_seconds >= 0))
         return tsri_base_fail(TSR_E_ARGUMENT, "verify: bench_seconds is %g; it can't be below 0",
                               given->bench_seconds);
+    if (!(given->most_flops >= 0))
+        return tsri_base_fail(TSR_E_ARGUMENT, "verify: most_flops is %g; it can't be below 0",
+                              given->most_flops);
     if (given->bench_seconds > 0 && !tsri_backend_opened(device)->profile)
         return tsri_base_fail(TSR_E_STATE,
                               "the device was opened without profile, so it measures no launch");

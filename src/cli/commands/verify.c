@@ -23,7 +23,8 @@ typedef struct skip { /* variants that ran no case, by reason */
 typedef struct job {
     tsri_cli_app app;
     const char *op; /* only this one; NULL: all */
-    bool smoke, bench;
+    bool smoke, bench, has_most_flops;
+    int64_t most_flops;
     float seconds; /* for each variant and case of the benchmark */
     json_t *results;
     char heading[192]; /* op and case of the latest result of the benchmark */
@@ -181,6 +182,7 @@ static int verify_device(job *j) {
     tsr_verify_summary summary = {.struct_size = sizeof summary};
     const tsr_verify_options options = {.struct_size = sizeof options,
                                         .level = j->smoke,
+                                        .most_flops = (double)j->most_flops,
                                         .op = j->op,
                                         .bench_seconds = j->bench ? (double)j->seconds : 0};
     int code = tsri_cli_open_device(&j->app);
@@ -262,6 +264,9 @@ int tsri_cli_verify(int argc, char **argv) {
         {"op", 0, CLI_TEXT, &j.op, "OP", "verify only this op", 0, 0, NULL},
         {"smoke", 0, CLI_FLAG, &j.smoke, NULL,
          "run only one case for each kernel variant that the device would choose", 0, 0, NULL},
+        {"most-flops", 0, CLI_INT, &j.most_flops, "N",
+         "with --smoke: the largest case of up to N operations, for simulators (default: 16777216)",
+         1, INT64_C(1) << 50, &j.has_most_flops},
         {"bench", 0, CLI_FLAG, &j.bench, NULL,
          "compare nothing; time the variants on cases with sizes as models have them", 0, 0, NULL},
         {"seconds", 0, CLI_REAL, &j.seconds, "S",
@@ -282,6 +287,8 @@ int tsri_cli_verify(int argc, char **argv) {
                        tables, NULL);
     if (code == CLI_OK && j.smoke && j.bench)
         code = tsri_cli_fail(CLI_USAGE, "--smoke and --bench can't be combined");
+    if (code == CLI_OK && j.has_most_flops && !j.smoke)
+        code = tsri_cli_fail(CLI_USAGE, "--most-flops needs --smoke: without it all cases are run");
     if (code == CLI_OK)
         code = check_op(j.op);
     j.app.measure = j.bench;

@@ -2,6 +2,7 @@
 """tessera verify: what it runs, what it prints about what it did not run, what it times, and what it prints when it is interrupted."""
 
 import json
+import math
 import re
 import shutil
 import signal
@@ -39,6 +40,19 @@ def test_smoke_runs_every_row_that_would_be_chosen(_):
     assert any(re.match(r"M=1x1$", word) for word in types) and any(re.match(r"M=1x\d\d$", word) for word in types), types
     for r in told:
         assert r["status"] == "ok" or r["message"], r
+
+
+def test_smoke_takes_small_cases_where_they_are_wanted(_):
+    def cases(*options):
+        told = json.loads(run("verify", "--smoke", "--json", "-d", "reference", "--op", "linear", *options).text)
+        return {(r["variant"], r["case"]) for r in told if r["status"] == "ok"}
+    large, small = cases(), cases("--most-flops", "4000")
+    equal({variant for variant, _ in small}, {variant for variant, _ in large})
+
+    def work(found):
+        return sum(math.prod(int(n) for n in re.findall(r"(?<=[=x])\d+", case)) for _, case in found)
+    assert 10 * work(small) < work(large), (small, large)
+    refused(2, "--most-flops needs --smoke", "verify", "-d", "reference", "--most-flops", "4000")
 
 
 def test_no_such_op(_):
