@@ -91,8 +91,8 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
 }
 
 static void add_large_blocks(tsri_case_list *list, tsr_dtype dtype) {
-    static const int64_t shapes[][3] = {
-        {1, 256, 64}, {3, 512, 33}, {7, 256, 128}, {27, 768, 64}, {52, 256, 65}};
+    static const int64_t shapes[][3] = {{1, 256, 64},  {3, 512, 33},  {7, 256, 128},
+                                        {27, 768, 64}, {52, 256, 65}, {1, 512, 192}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int eight = 0; eight < 2; eight++) {
             tsri_case *c = add(list, shapes[i][0], shapes[i][1], shapes[i][2], dtype, true,
@@ -168,10 +168,10 @@ static void add_timed(tsri_case_list *list) {
 }
 
 void tsri_cases_glu_linear(tsri_case_list *list) {
-    static const int64_t shapes[][3] = {{3, 32, 40},   {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
-                                        {9, 17, 65},   {64, 40, 96}, {67, 24, 31}, {0, 8, 8},
-                                        {7, 129, 128}, {4, 65, 64},  {1, 70, 576}, {5, 1030, 128},
-                                        {127, 9, 63},  {128, 8, 64}, {129, 20, 65}};
+    static const int64_t shapes[][3] = {{3, 32, 40},   {1, 1, 1},    {1, 64, 64},   {8, 63, 33},
+                                        {9, 17, 65},   {64, 40, 96}, {67, 24, 31},  {0, 8, 8},
+                                        {7, 129, 128}, {4, 65, 64},  {1, 70, 576},  {5, 1030, 128},
+                                        {127, 9, 63},  {128, 8, 64}, {129, 20, 65}, {150, 72, 150}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
     static const int64_t few[] = {1, 3, 8};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

@@ -86,7 +86,7 @@ def forward(model, inputs):
 
 def same_outputs(path, model, inputs, folder):
     (folder / "in.json").write_text(json.dumps(inputs))
-    run("dump", "-q", "-m", path, "-d", ON, "--inputs", folder / "in.json", "--attention", "-o", folder / "out.safetensors")
+    run("dump", "-q", "-m", path, "-d", ON, "--compute", "f32", "--inputs", folder / "in.json", "--attention", "-o", folder / "out.safetensors")
     got, wanted = load_file(folder / "out.safetensors"), forward(model, inputs)
     equal(set(got), set(wanted), path)
     for name, x in wanted.items():
@@ -106,7 +106,7 @@ def same_ids(path, model, prompt, count):
     best = torch.cat(out.scores).topk(2).values
     close = (best[:, 0] - best[:, 1] < 1e-3).tolist() + [True]
     wanted = out.sequences[0].tolist()[len(prompt):]
-    got = run("generate", "-q", "-m", path, "-d", ON, "--ids", ",".join(map(str, prompt)), "--print-ids", "--temp", 0, "-n", count, "--ignore-eos")
+    got = run("generate", "-q", "-m", path, "-d", ON, "--compute", "f32", "--ids", ",".join(map(str, prompt)), "--print-ids", "--temp", 0, "-n", count, "--ignore-eos")
     sure = close.index(True)
     equal([int(word) for word in got.text.split()][:sure], wanted[:sure], path)
 
