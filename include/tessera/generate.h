@@ -38,10 +38,10 @@ typedef struct tsr_logit_bias {
     float bias;
 } tsr_logit_bias;
 
-/** How a token is chosen: the repetition penalty, the other penalties and biases, then temperature, then the k likeliest, then
- * top_p, then min_p; then a draw that depends on seed and position alone. With more than one beam
- * nothing is drawn, and temperature to min_p are not read. Fill it with tsr_generate_defaults, then
- * change what you want. */
+/** How a token is chosen: the repetition penalty, the other penalties and biases, then temperature,
+ * then the k likeliest, then top_p, then min_p; then a draw that depends on seed and position alone.
+ * With more than one beam nothing is drawn, and temperature to min_p are not read. Fill it with
+ * tsr_generate_defaults, then change what you want. */
 typedef struct tsr_generate_options {
     uint32_t struct_size;
     uint32_t ignore_eos;    /**< 1: end tokens do not stop the generation */

@@ -114,15 +114,12 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
                            d == 1, d == 2,
                            compute == TSR_COMPUTE_F16 ? " f16 lattice" : " bf16 lattice"),
                        compute, 96, false);
-    for (int m = 0; m < 3 && compute == TSR_COMPUTE_BF16; m++)
-        narrow(add(list,
-                   (shape){1,
-                           m == 0   ? 1
-                           : m == 1 ? 5
-                                    : 70,
-                           96, 100},
-                   TSR_BF16, true, TSR_ACT_GELU, true, m == 1, " bf16 gelu"),
+    for (int m = 0; m < 3 && compute == TSR_COMPUTE_BF16; m++) {
+        static const int64_t rows[] = {1, 5, 70};
+        narrow(add(list, (shape){1, rows[m], 96, 100}, TSR_BF16, true, TSR_ACT_GELU, true, m == 1,
+                   " bf16 gelu"),
                compute, 96, true);
+    }
     for (int m = 0; m < 2; m++) {
         tsri_case *c = add(list, (shape){2, m ? 35 : 3, 43, 67}, TSR_F16, true, TSR_ACT_NONE, true,
                            true, compute == TSR_COMPUTE_F16 ? " f16, integers" : " bf16, integers");

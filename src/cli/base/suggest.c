@@ -77,7 +77,6 @@ static const synonym options[] = {
     {"minp", "min-p", NULL},
     {"do-sample", "temperature", "--temperature 1; 0 always takes the most likely token"},
     {"greedy", "temperature", "--temperature 0"},
-    {"frequency-penalty", "repeat-penalty", NULL},
     {"reverse-prompt", "stop", NULL},
     {"stop-string", "stop", NULL},
     {"stop-strings", "stop", NULL},

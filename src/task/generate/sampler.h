@@ -31,8 +31,8 @@ tsr_status tsri_task_sampler_use(tsri_task_sampler *sampler, const tsr_generate_
 int32_t tsri_task_sampler_top_k(const tsri_task_sampler *sampler, int64_t banned);
 
 /* Takes one position: a row of V logits, or the k largest, best first, with the log of the sum of
- * exponentials over the whole row. seen: [V], not read where the options change no logit. Banned tokens are reported like any other, but never
- * drawn; NULL: none is banned. */
+ * exponentials over the whole row. seen: [V], not read where the options change no logit. Banned
+ * tokens are reported like any other, but never drawn; NULL: none is banned. */
 void tsri_task_sampler_row(tsri_task_sampler *sampler, const float *row, const tsri_task_seen *seen,
                            const tsri_task_bans *bans);
 void tsri_task_sampler_largest(tsri_task_sampler *sampler, int32_t k, const int32_t *ids,

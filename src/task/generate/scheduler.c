@@ -79,8 +79,8 @@ static tsr_status take_prompt(request *r, const tsr_request *given, const tsr_ch
     const tsri_model *m = r->scheduler->model;
     tsr_prompt prompt;
     TRY(tsri_base_adopt("tsr_prompt", given->prompt, &prompt, sizeof prompt));
-    TRY(tsri_base_new((size_t)given->n_ends + 1, sizeof *r->ends,
-                      &r->ends)); /* and the template's */
+    const size_t room = (size_t)given->n_ends + 1; /* for the template's, too */
+    TRY(tsri_base_new(room, sizeof *r->ends, &r->ends));
     for (uint32_t i = 0; i < given->n_ends; i++)
         r->ends[i] = given->ends[i];
     if (chat || prompt.messages)

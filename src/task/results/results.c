@@ -71,6 +71,10 @@ static tsr_status check_hash(const tsri_bytes *text, const char *path) {
 
 /* ---- rows ---- */
 
+static bool is_within(double value, double lowest, double highest) {
+    return value >= lowest && value <= highest;
+}
+
 /* A row has a rate or none; what the file says of the samples must hold for them. */
 static tsr_status check_row(const tsri_results_row *r, const char *path, size_t i) {
     double lowest = INFINITY, highest = 0;
@@ -78,12 +82,12 @@ static tsr_status check_row(const tsri_results_row *r, const char *path, size_t 
         lowest = fmin(lowest, r->samples[s]);
         highest = fmax(highest, r->samples[s]);
     }
-    const bool p99 =
-        isnan(r->p99) || (r->p99 >= lowest && r->p99 <= highest); /* new files have it */
     const bool rate = !strcmp(r->status, "ok") || !strcmp(r->status, "throttled");
     if (rate != (r->n > 0) || (r->n > 0) == isnan(r->median) ||
-        (r->n && !(r->lowest == lowest && r->highest == highest && r->median >= lowest &&
-                   r->median <= highest && r->p90 >= lowest && r->p90 <= highest && p99)))
+        (r->n && !(r->lowest == lowest && r->highest == highest &&
+                   is_within(r->median, lowest, highest) && is_within(r->p90, lowest, highest) &&
+                   /* files of older suites have none */
+                   (isnan(r->p99) || is_within(r->p99, lowest, highest)))))
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: rows[%zu] (%s, %s) has figures that are not those of its %zu "
                               "samples: the file was not written by tessera bench",
