@@ -4,6 +4,7 @@
 #define TESSERA_EVALUATE_H
 
 #include "tessera/model.h"
+#include "tessera/ranks.h"
 #include "tessera/tokenizer.h"
 
 #ifdef __cplusplus
@@ -18,6 +19,9 @@ typedef struct tsr_perplexity_options {
      * NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
+    /** Processes that share the windows; all of them make the call. NULL: this one is alone. Rank 0
+     * gives the text and gets the result; others may give no text, and get zeros. */
+    tsr_ranks *ranks;
 } tsr_perplexity_options;
 
 typedef struct tsr_perplexity {
@@ -52,7 +56,9 @@ typedef struct tsr_perplexity {
  *         TSR_E_STATE      the model has no tokenizer, or was opened without a device
  *         TSR_E_DEVICE     a logit is not finite
  *         TSR_E_CANCELLED  progress asked for it
- * exact   the sum is kept in f64; tests/cli/results/evaluate.py, against PyTorch
+ *         TSR_E_PEER       a rank is gone
+ * exact   sums are kept in f64, one for each window, and added in their order, so any number of
+ *         ranks gives the same bytes; tests/cli/results/evaluate.py, against PyTorch
  * source  Hugging Face, Perplexity of fixed-length models
  */
 TSR_API tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t size,

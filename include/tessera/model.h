@@ -138,6 +138,14 @@ typedef struct tsr_model_memory {
 TSR_API tsr_status tsr_model_memory_get(const tsr_model *model, tsr_model_memory *out);
 
 /**
+ * Tells whether two models are the same, without reading all of them: the SHA-256, in hex, of the
+ * vocabulary, and of each array's name, type, shape and first 4096 bytes.
+ *
+ * error   TSR_E_IO  a file of the model can't be read
+ */
+TSR_API tsr_status tsr_model_fingerprint(const tsr_model *model, char hex[65]);
+
+/**
  * Visits the bundled models that are found: of several with one name, the one that the name opens.
  *
  * visit   called with the name and the folder of each; both are valid during its call

@@ -58,6 +58,81 @@ typedef struct tsr_ranks_info {
  */
 TSR_API tsr_status tsr_ranks_info_get(const tsr_ranks *ranks, tsr_ranks_info *out);
 
+/**
+ * Compares what the ranks were asked for. All ranks call it.
+ *
+ * ranks   NULL: a process that is alone agrees with itself
+ * list    lines "what<TAB>value<LF>", for example "--dtype\tq8\n"
+ * error   TSR_E_ARGUMENT  the lists are not equal: the sentence names the first line that differs,
+ *                         with the values of rank 0 and of a rank that differs, and their hosts
+ *         TSR_E_PEER      a rank is gone
+ */
+TSR_API tsr_status tsr_ranks_compare(tsr_ranks *ranks, const char *list);
+
+/* ---- blocks of work ---- */
+
+typedef struct tsr_share tsr_share; /**< work that ranks share */
+
+typedef struct tsr_share_options {
+    uint32_t struct_size, reserved;
+    /**
+     * Rank 0: makes the next block, in bytes that are valid until the next call.
+     *
+     * wait    0: do not wait for input that has not arrived
+     * most    how many items the rank that gets it wants
+     * returns 1: a block of *n bytes, n >= 1; 0: there are no more; -1, only where wait is 0: not
+     *         yet; -2: cancel
+     */
+    int (*make)(void *data, int wait, uint64_t most, const void **block, size_t *n);
+    /** Rank 0: takes the results, in the order of the blocks. Returns not 0 to cancel. */
+    int (*take)(void *data, const void *result, size_t n);
+    /** Rank 0, while it waits for others: not 0 cancels. May be NULL. */
+    int (*stop)(void *data);
+    void *data;
+} tsr_share_options;
+
+/**
+ * Begins to share work: rank 0 makes blocks, each rank gets the next one when it is free, and rank 0
+ * takes the results in order. All ranks call it, then `next` and `give` in turns until `next` gives
+ * nothing; rank 0 also calls `poll` often while it works. Meanwhile the ranks are used for nothing
+ * else.
+ *
+ * ranks   NULL: this process makes, does and takes everything
+ * options of ranks other than 0: none of the functions is called, and all may be NULL
+ * owner   the caller ends *out, before the ranks are closed
+ * thread  one thread at a time uses the ranks
+ * error   TSR_E_ARGUMENT  rank 0 gives no make or no take
+ */
+TSR_API tsr_status tsr_share_begin(tsr_ranks *ranks, const tsr_share_options *options,
+                                   tsr_share **out);
+/**
+ * Gives this rank the next block. On rank 0, after the last block, it waits for the results of the
+ * others.
+ *
+ * most    how many items to make of it: what this rank does in about half a second
+ * owner   *block belongs to the share, and is valid until the next call
+ * *n      0: there are no more
+ * error   TSR_E_PEER       a rank is gone
+ *         TSR_E_CANCELLED  make or take asked for it
+ */
+TSR_API tsr_status tsr_share_next(tsr_share *share, uint64_t most, const void **block, size_t *n);
+/**
+ * Gives the result of the block that `next` gave; the bytes are copied.
+ *
+ * error   TSR_E_STATE      there is no such block
+ *         TSR_E_PEER, TSR_E_CANCELLED  as tsr_share_next
+ */
+TSR_API tsr_status tsr_share_give(tsr_share *share, const void *result, size_t n);
+/**
+ * Rank 0 serves the ranks that are free: to be called from callbacks, some times a second. Other
+ * ranks, and NULL: does nothing.
+ *
+ * error   as tsr_share_next
+ */
+TSR_API tsr_status tsr_share_poll(tsr_share *share);
+/** Ends it. *share may be NULL, and is NULL afterwards. */
+TSR_API void tsr_share_end(tsr_share **share);
+
 #ifdef __cplusplus
 }
 #endif

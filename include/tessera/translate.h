@@ -24,6 +24,7 @@ typedef struct tsr_translate_options {
      * not 0 to cancel. May be NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t read);
     void *progress_data;
+    uint64_t first_line; /**< the number of the first line, from 0 */
 } tsr_translate_options;
 
 /**
@@ -46,7 +47,7 @@ typedef struct tsr_translation {
 typedef struct tsr_translated {
     uint32_t struct_size;
     uint32_t n;                  /**< translations, 1 to n_best; 0 where status is not TSR_OK */
-    uint64_t line;               /**< the line's number, from 0 */
+    uint64_t line;               /**< the line's number, from first_line */
     const tsr_translation *best; /**< [n], best first */
     uint32_t status;             /**< tsr_status: why this line has no translation */
     uint32_t parts;    /**< how many the line was cut into; 1: not cut, 0: only white space */

@@ -22,7 +22,7 @@
  *     ended without `close`, or that called `leave`, makes every exchange of every rank fail with
  *     TSR_E_PEER, now and from then on. The sentence names the rank and its host.
  *   - No call aborts, exits or prints. A call that fails reports one sentence to host->report and
- *     returns a status.
+ *     returns a status. A `wait` whose time runs out has not failed, and reports nothing.
  *   - One thread at a time makes calls.
  */
 #ifndef TESSERA_TRANSPORT_H

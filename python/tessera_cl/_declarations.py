@@ -293,18 +293,6 @@ class tsr_embedder(Structure):
     pass
 
 
-class tsr_chat(Structure):
-    pass
-
-
-class tsr_graph(Structure):
-    pass
-
-
-class tsr_plot(Structure):
-    pass
-
-
 class tsr_link(Structure):
     pass
 
@@ -314,6 +302,22 @@ class tsr_exchange(Structure):
 
 
 class tsr_ranks(Structure):
+    pass
+
+
+class tsr_share(Structure):
+    pass
+
+
+class tsr_chat(Structure):
+    pass
+
+
+class tsr_graph(Structure):
+    pass
+
+
+class tsr_plot(Structure):
     pass
 
 
@@ -1405,6 +1409,100 @@ class tsr_token_vectors(Structure):
 
 
 
+class tsr_transport_host(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("abi", c_uint32),
+        ("data", c_void_p),
+        ("report", CFUNCTYPE(None, c_void_p, c_int, c_char_p)),
+    ]
+
+
+
+class tsr_transport_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("deadline_ms", c_uint32),
+    ]
+
+
+
+class tsr_transport_facts(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("rank", c_uint32),
+        ("size", c_uint32),
+        ("local_rank", c_uint32),
+    ]
+
+
+
+class tsr_parts(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("data", POINTER(c_void_p)),
+        ("bytes", POINTER(c_uint64)),
+    ]
+
+
+
+class tsr_transport(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("abi", c_uint32),
+        ("name", c_char_p),
+        ("version", c_char_p),
+        ("description", c_char_p),
+        ("open", CFUNCTYPE(c_int, POINTER(tsr_transport_host), POINTER(tsr_transport_options), POINTER(POINTER(tsr_link)))),
+        ("close", CFUNCTYPE(None, POINTER(tsr_link))),
+        ("leave", CFUNCTYPE(None, POINTER(tsr_link), c_char_p)),
+        ("facts", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_transport_facts))),
+        ("host_of", CFUNCTYPE(c_char_p, POINTER(tsr_link), c_uint32)),
+        ("barrier", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(POINTER(tsr_exchange)))),
+        ("broadcast", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
+        ("all_to_all", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_parts), POINTER(tsr_parts), POINTER(POINTER(tsr_exchange)))),
+        ("all_gather", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_parts), POINTER(POINTER(tsr_exchange)))),
+        ("send", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
+        ("receive", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
+        ("wait", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_exchange), c_uint64)),
+    ]
+
+
+
+class tsr_ranks_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("deadline_seconds", c_uint32),
+        ("transport", c_char_p),
+    ]
+
+
+
+class tsr_ranks_info(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("rank", c_uint32),
+        ("size", c_uint32),
+        ("local_rank", c_uint32),
+        ("transport", c_char_p),
+        ("host", c_char_p),
+    ]
+
+
+
+class tsr_share_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("make", CFUNCTYPE(c_int, c_void_p, c_int, c_uint64, POINTER(c_void_p), POINTER(c_size_t))),
+        ("take", CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)),
+        ("stop", CFUNCTYPE(c_int, c_void_p)),
+        ("data", c_void_p),
+    ]
+
+
+
 class tsr_perplexity_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -1413,6 +1511,7 @@ class tsr_perplexity_options(Structure):
         ("stride", c_int64),
         ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
         ("progress_data", c_void_p),
+        ("ranks", POINTER(tsr_ranks)),
     ]
 
 
@@ -1649,88 +1748,6 @@ class tsr_quantize_options(Structure):
         ("dtype", c_uint32),
         ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
         ("progress_data", c_void_p),
-    ]
-
-
-
-class tsr_transport_host(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("abi", c_uint32),
-        ("data", c_void_p),
-        ("report", CFUNCTYPE(None, c_void_p, c_int, c_char_p)),
-    ]
-
-
-
-class tsr_transport_options(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("deadline_ms", c_uint32),
-    ]
-
-
-
-class tsr_transport_facts(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("rank", c_uint32),
-        ("size", c_uint32),
-        ("local_rank", c_uint32),
-    ]
-
-
-
-class tsr_parts(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("reserved", c_uint32),
-        ("data", POINTER(c_void_p)),
-        ("bytes", POINTER(c_uint64)),
-    ]
-
-
-
-class tsr_transport(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("abi", c_uint32),
-        ("name", c_char_p),
-        ("version", c_char_p),
-        ("description", c_char_p),
-        ("open", CFUNCTYPE(c_int, POINTER(tsr_transport_host), POINTER(tsr_transport_options), POINTER(POINTER(tsr_link)))),
-        ("close", CFUNCTYPE(None, POINTER(tsr_link))),
-        ("leave", CFUNCTYPE(None, POINTER(tsr_link), c_char_p)),
-        ("facts", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_transport_facts))),
-        ("host_of", CFUNCTYPE(c_char_p, POINTER(tsr_link), c_uint32)),
-        ("barrier", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(POINTER(tsr_exchange)))),
-        ("broadcast", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
-        ("all_to_all", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_parts), POINTER(tsr_parts), POINTER(POINTER(tsr_exchange)))),
-        ("all_gather", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_parts), POINTER(POINTER(tsr_exchange)))),
-        ("send", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
-        ("receive", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
-        ("wait", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_exchange), c_uint64)),
-    ]
-
-
-
-class tsr_ranks_options(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("deadline_seconds", c_uint32),
-        ("transport", c_char_p),
-    ]
-
-
-
-class tsr_ranks_info(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("rank", c_uint32),
-        ("size", c_uint32),
-        ("local_rank", c_uint32),
-        ("transport", c_char_p),
-        ("host", c_char_p),
     ]
 
 
@@ -2069,6 +2086,7 @@ class tsr_translate_options(Structure):
         ("search", POINTER(tsr_generate_options)),
         ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
         ("progress_data", c_void_p),
+        ("first_line", c_uint64),
     ]
 
 
@@ -2191,9 +2209,9 @@ class tsr_verify_summary(Structure):
     ]
 
 
-tsr_generated_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_generated))
-
 tsr_transport_get_fn = CFUNCTYPE(POINTER(tsr_transport), c_uint32)
+
+tsr_generated_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_generated))
 
 tsr_scheduler_event_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_scheduler_event))
 
@@ -2221,6 +2239,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_model_info_get": (c_int, [POINTER(tsr_model), POINTER(tsr_model_info)]),
     "tsr_model_describe": (c_int, [POINTER(tsr_model), CFUNCTYPE(None, c_void_p, c_char_p, c_char_p), c_void_p]),
     "tsr_model_memory_get": (c_int, [POINTER(tsr_model), POINTER(tsr_model_memory)]),
+    "tsr_model_fingerprint": (c_int, [POINTER(tsr_model), POINTER(c_char)]),
     "tsr_model_bundled": (c_int, [CFUNCTYPE(None, c_void_p, c_char_p, c_char_p), c_void_p]),
     "tsr_model_list": (c_int, [CFUNCTYPE(None, c_void_p, POINTER(tsr_model_found)), c_void_p]),
     "tsr_attention_create": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_attention_options), POINTER(POINTER(tsr_attention))]),
@@ -2263,6 +2282,16 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_embedder_info_get": (c_int, [POINTER(tsr_embedder), POINTER(tsr_embedder_info)]),
     "tsr_embed": (c_int, [POINTER(tsr_embedder), POINTER(tsr_string), c_size_t, POINTER(c_float), POINTER(tsr_embed_stats)]),
     "tsr_embed_tokens": (c_int, [POINTER(tsr_embedder), POINTER(tsr_string), c_size_t, c_uint32, CFUNCTYPE(c_int, c_void_p, POINTER(tsr_token_vectors)), c_void_p, POINTER(tsr_embed_stats)]),
+    "tsr_ranks_open": (c_int, [POINTER(tsr_ranks_options), POINTER(POINTER(tsr_ranks))]),
+    "tsr_ranks_close": (None, [POINTER(POINTER(tsr_ranks))]),
+    "tsr_ranks_leave": (None, [POINTER(tsr_ranks), c_char_p]),
+    "tsr_ranks_info_get": (c_int, [POINTER(tsr_ranks), POINTER(tsr_ranks_info)]),
+    "tsr_ranks_compare": (c_int, [POINTER(tsr_ranks), c_char_p]),
+    "tsr_share_begin": (c_int, [POINTER(tsr_ranks), POINTER(tsr_share_options), POINTER(POINTER(tsr_share))]),
+    "tsr_share_next": (c_int, [POINTER(tsr_share), c_uint64, POINTER(c_void_p), POINTER(c_size_t)]),
+    "tsr_share_give": (c_int, [POINTER(tsr_share), c_void_p, c_size_t]),
+    "tsr_share_poll": (c_int, [POINTER(tsr_share)]),
+    "tsr_share_end": (None, [POINTER(POINTER(tsr_share))]),
     "tsr_evaluate_perplexity": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_perplexity_options), POINTER(tsr_perplexity)]),
     "tsr_evaluate_bleu": (c_int, [POINTER(tsr_string), POINTER(tsr_string), c_size_t, POINTER(tsr_bleu)]),
     "tsr_bleu_signature": (c_char_p, []),
@@ -2298,10 +2327,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_plot_add": (c_int, [POINTER(tsr_plot), c_char_p, c_char_p, POINTER(tsr_plot_log)]),
     "tsr_plot_write_page": (c_int, [POINTER(tsr_plot), c_char_p]),
     "tsr_quantize": (c_int, [c_char_p, c_char_p, POINTER(tsr_quantize_options)]),
-    "tsr_ranks_open": (c_int, [POINTER(tsr_ranks_options), POINTER(POINTER(tsr_ranks))]),
-    "tsr_ranks_close": (None, [POINTER(POINTER(tsr_ranks))]),
-    "tsr_ranks_leave": (None, [POINTER(tsr_ranks), c_char_p]),
-    "tsr_ranks_info_get": (c_int, [POINTER(tsr_ranks), POINTER(tsr_ranks_info)]),
     "tsr_results_open": (c_int, [c_char_p, POINTER(POINTER(tsr_results))]),
     "tsr_results_close": (None, [POINTER(POINTER(tsr_results))]),
     "tsr_results_report": (c_int, [POINTER(POINTER(tsr_results)), c_size_t, c_char_p, POINTER(POINTER(c_char)), POINTER(c_size_t)]),

@@ -142,12 +142,18 @@ tsr_status tsri_ranks_all_gather(tsr_ranks *ranks, const tsr_parts *parts) {
     return ranks ? ranks->transport->all_gather(ranks->link, parts, NULL) : TSR_OK;
 }
 
-tsr_status tsri_ranks_send(tsr_ranks *ranks, uint32_t to, const void *data, uint64_t bytes) {
-    return ranks ? ranks->transport->send(ranks->link, to, data, bytes, NULL) : TSR_OK;
+tsr_status tsri_ranks_send(tsr_ranks *ranks, uint32_t to, const void *data, uint64_t bytes,
+                           tsr_exchange **done) {
+    return ranks ? ranks->transport->send(ranks->link, to, data, bytes, done) : TSR_OK;
 }
 
-tsr_status tsri_ranks_receive(tsr_ranks *ranks, uint32_t from, void *data, uint64_t bytes) {
-    return ranks ? ranks->transport->receive(ranks->link, from, data, bytes, NULL) : TSR_OK;
+tsr_status tsri_ranks_receive(tsr_ranks *ranks, uint32_t from, void *data, uint64_t bytes,
+                              tsr_exchange **done) {
+    return ranks ? ranks->transport->receive(ranks->link, from, data, bytes, done) : TSR_OK;
+}
+
+tsr_status tsri_ranks_wait(tsr_ranks *ranks, tsr_exchange *exchange, uint64_t timeout_ns) {
+    return ranks ? ranks->transport->wait(ranks->link, exchange, timeout_ns) : TSR_OK;
 }
 
 tsr_status tsri_ranks_gather_equal(tsr_ranks *ranks, const void *own, void *all, uint64_t bytes) {

@@ -14,8 +14,12 @@ tsr_status tsri_ranks_barrier(tsr_ranks *ranks);
 tsr_status tsri_ranks_broadcast(tsr_ranks *ranks, uint32_t root, void *data, uint64_t bytes);
 tsr_status tsri_ranks_all_to_all(tsr_ranks *ranks, const tsr_parts *send, const tsr_parts *receive);
 tsr_status tsri_ranks_all_gather(tsr_ranks *ranks, const tsr_parts *parts);
-tsr_status tsri_ranks_send(tsr_ranks *ranks, uint32_t to, const void *data, uint64_t bytes);
-tsr_status tsri_ranks_receive(tsr_ranks *ranks, uint32_t from, void *data, uint64_t bytes);
+/* These wait where `done` is NULL, and otherwise only begin. */
+tsr_status tsri_ranks_send(tsr_ranks *ranks, uint32_t to, const void *data, uint64_t bytes,
+                           tsr_exchange **done);
+tsr_status tsri_ranks_receive(tsr_ranks *ranks, uint32_t from, void *data, uint64_t bytes,
+                              tsr_exchange **done);
+tsr_status tsri_ranks_wait(tsr_ranks *ranks, tsr_exchange *exchange, uint64_t timeout_ns);
 
 /* All ranks give `bytes` bytes in `own`; all[r * bytes ..] becomes what rank r gave. */
 tsr_status tsri_ranks_gather_equal(tsr_ranks *ranks, const void *own, void *all, uint64_t bytes);

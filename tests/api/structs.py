@@ -27,7 +27,7 @@ VALUES = {
     "tsr_engine *": "engine", "tsr_device *": "device", "tsr_model *": "decoder", "tsr_graph *": "graph", "tsr_plot *": "plot",
     "tsr_attention *": "attention", "tsr_chat *": "chat", "tsr_classifier *": "classifier", "tsr_embedder *": "embedder",
     "tsr_vectors *": "vectors", "tsr_vectors_writer *": "writer", "tsr_vectors_writer **writer": "&writer", "tsr_session *": "session", "tsr_scheduler *": "scheduler", "tsr_scheduler_event_fn": "take_event", "uint32_t sequence": "0", "uint32_t from": "0", "uint32_t to": "1", "int64_t length": "0",
-    "tsr_ranks *": "NULL", "tsr_bench_training *": "training", "tsr_training *": "learner", "double": "0.5", "size_t i": "0", "void *": "NULL", "uint32_t": "1", "int64_t": "1", "uint64_t": "1", "size_t": "1",
+    "tsr_ranks *": "NULL", "tsr_share *": "share", "tsr_share_next:block": "&(const void *){0}", "tsr_share_give:result": "ids", "char *list": '"a\\tb\\n"', "tsr_bench_training *": "training", "tsr_training *": "learner", "double": "0.5", "size_t i": "0", "void *": "NULL", "uint32_t": "1", "int64_t": "1", "uint64_t": "1", "size_t": "1",
     "char *text": '"To be"', "size_t size": "5", "tsr_string *": "strings", "size_t n": "2", "float *": "numbers", "uint32_t *": "labels",
     "int32_t *": "ids", "char **": "&(char *){0}", "char **name": "&(const char *){0}", "int32_t **": "&(int32_t *){0}", "size_t *": "&(size_t){0}", "double *": "&(double){0}",
     "uint64_t *": "&(uint64_t){0}", "char *folder": "fresh()", "char *path": "fresh()", "char *out": "fresh()", "char *name": '"shakespeare"',
@@ -36,7 +36,7 @@ VALUES = {
     "uint32_t layer": "0", "uint64_t first": "0", "int64_t past": "0", "uint32_t flags": "0", "uint32_t k": "1", "uint32_t compute": "0", "uint32_t attention": "0",
     "tsr_generated_fn": "take_generated", "tsr_translated_fn": "take_translated", "tsr_line_fn": "next_line", "int64_t *": "dims",
     "char *const *": "paths", "size_t n_paths": "1", "char *selector": '"reference"', "char *shapes": '"8,8,f32"',
-    "char *binary": "NULL", "int64_t context": "64", "int64_t tokens": "4",
+    "char *binary": "NULL", "char *hex": "&(char[65]){0}[0]", "int64_t context": "64", "int64_t tokens": "4",
     "tsr_generate:model": "translator", "tsr_generate_text:model": "translator", "tsr_translate:model": "translator", "tsr_translate_text:model": "translator", "tsr_translate_defaults:model": "translator",
     "tsr_classifier_create:model": "encoder", "tsr_embedder_create:model": "encoder", "tsr_fill_mask:model": "encoder",
     "tsr_explain_encoder:model": "encoder", "tsr_vectors_open:path": 'FOLDER "/vectors.npy"', "tsr_plot_add:path": 'FOLDER "/log.jsonl"',
@@ -50,7 +50,7 @@ VALUES = {
 # What the structs that are read hold beside their size, so that the call does its work.
 FIELDS = {
     "tsr_chat_options": '.template_text = "{{ messages[0].content }}"',
-    "tsr_generate_options": ".max_new_tokens = 1, .top_p = 1, .repeat_penalty = 1", "tsr_prompt": ".n_ids = 1, .ids = ids", "tsr_request": ".prompt = &start", "tsr_scheduler_options": ".slots = 2, .context = 16",
+    "tsr_generate_options": ".max_new_tokens = 1, .top_p = 1, .repeat_penalty = 1", "tsr_prompt": ".n_ids = 1, .ids = ids", "tsr_request": ".prompt = &start", "tsr_share_options": ".make = make_block, .take = take_block", "tsr_scheduler_options": ".slots = 2, .context = 16",
     "tsr_dump_inputs": ".B = 1, .T = 2, .input_ids = long_ids", "tsr_verify_options": '.level = 1, .op = "add"',
     "tsr_train_options": '.data = paths, .n_data = 1, .output = fresh(), .recipe = "char-gpt", .dry_run = 1', "tsr_cluster_options": ".k = 2",
     "tsr_training_batch": ".B = 1, .T = 3, .ids = ids, .targets = ids", "tsr_merge_options": ".n_lora = 1, .lora = paths", "tsr_bench_options": ".repeats = 1", "tsr_bench_suite_options": '.parts = "peaks"', "tsr_bench_row": '.test = "t", .unit = "s", .reason = ""', "tsr_tune_options": ".seconds = 0.1", "tsr_quantize_options": None,
@@ -193,7 +193,7 @@ WORLD = r"""
 enum { SILENT = 98, TOUCHED = 99 };
 static tsr_engine *engine; static tsr_device *device; static tsr_model *decoder, *encoder, *translator; static tsr_graph *graph;
 static tsr_plot *plot; static tsr_attention *attention; static tsr_chat *chat; static tsr_classifier *classifier; static tsr_embedder *embedder;
-static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_scheduler *scheduler; static tsr_bench_training *training; static tsr_training *learner; static tsr_bench_file *results; static tsr_results *read_results; static const tsr_results *files_read[1];
+static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_scheduler *scheduler; static tsr_share *share; static tsr_bench_training *training; static tsr_training *learner; static tsr_bench_file *results; static tsr_results *read_results; static const tsr_results *files_read[1];
 static tsr_value value;
 static const tsr_string strings[2] = {{"To be", 5}, {"or not", 6}};
 static float numbers[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, many[1 << 20];
@@ -203,6 +203,8 @@ static const tsr_prompt start = {.struct_size = sizeof start, .n_ids = 1, .ids =
 static const char *const paths[] = {FOLDER "/text.txt"};
 static int take_generated(void *data, const tsr_generated *g) { return 0; }
 static int take_event(void *data, const tsr_scheduler_event *e) { return 0; }
+static int make_block(void *data, int wait, uint64_t most, const void **block, size_t *n) { *block = "a"; *n = 1; return 1; }
+static int take_block(void *data, const void *result, size_t n) { return 0; }
 static int take_translated(void *data, const tsr_translated *t) { return 0; }
 static int next_line(void *data, int wait, const char **text, size_t *size) { return 0; }
 @VISITORS@
@@ -235,6 +237,9 @@ int main(void) {
     MUST(tsr_session_create(decoder, &pair, &session)); MUST(tsr_session_create(translator, &pair, &writing));
     const tsr_scheduler_options few = {.struct_size = sizeof few, .slots = 2, .context = 16};
     const tsr_request asked = {.struct_size = sizeof asked, .prompt = &start}; uint64_t number;
+    const tsr_share_options sharing = {.struct_size = sizeof sharing, .make = make_block, .take = take_block};
+    const void *block; size_t size;
+    MUST(tsr_share_begin(NULL, &sharing, &share)); MUST(tsr_share_next(share, 1, &block, &size));
     MUST(tsr_scheduler_create(decoder, &few, &scheduler)); MUST(tsr_scheduler_add(scheduler, &asked, &number));
     MUST(tsr_bench_training_create("shakespeare", device, 1, 4, TSR_COMPUTE_F32, &training));
     MUST(tsr_training_create("shakespeare", device, NULL, &learner));

@@ -99,9 +99,9 @@ static void test_all(uint32_t rank, uint32_t n) {
     for (int i = 0; i < 4 && n > 1; i++) { /* messages arrive in order */
         int number = rank ? 0 : i;
         if (rank == 0)
-            must(tsri_ranks_send(ranks, n - 1, &number, sizeof number));
+            must(tsri_ranks_send(ranks, n - 1, &number, sizeof number, NULL));
         if (rank == n - 1)
-            must(tsri_ranks_receive(ranks, 0, &number, sizeof number));
+            must(tsri_ranks_receive(ranks, 0, &number, sizeof number, NULL));
         same("message", (rank && rank < n - 1) || number == i);
     }
 }
@@ -124,7 +124,7 @@ int main(int argc, char **argv) {
     if (!strcmp(mode, "all"))
         test_all(info.rank, info.size);
     else if (info.rank != 1)
-        must(!strcmp(mode, "leave") ? tsri_ranks_receive(ranks, 1, &mode, 1)
+        must(!strcmp(mode, "leave") ? tsri_ranks_receive(ranks, 1, &mode, 1, NULL)
                                     : tsri_ranks_barrier(ranks));
     else if (!strcmp(mode, "slow")) {
         compute(DEADLINE + 1);

@@ -9,21 +9,31 @@
 #include "task/measure/windows.h"
 #include "tessera/tokenizer.h"
 #include "text/base/unicode.h"
+#include "transport/ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_LOGITS = 16 << 20 }; /* floats in memory at once */
 
+/* What a window adds to the result. */
+typedef struct sum {
+    double nats;
+    uint64_t tokens;
+} sum;
+
 typedef struct scoring {
     const tsr_perplexity_options *options;
+    tsr_share *share;
     tsri_session *session;
-    const int32_t *ids;
-    int64_t n, vocab, piece; /* piece: rows of logits at once */
+    int32_t *ids;
+    int64_t n, size, stride, vocab, piece; /* piece: rows of logits at once */
     float *logits;
-    double nats;
-    uint64_t scored;
+    tsri_task_window next; /* on rank 0: the last that was given out */
+    sum all, window;       /* all: of those that are done */
+    uint64_t windows;
 } scoring;
 
 static tsr_status check_text(const char *text, size_t size) {
@@ -87,17 +97,19 @@ static tsr_status score_piece(scoring *s, int64_t begin, int64_t past, int64_t n
                                   " are not numbers: the weights are "
                                   "damaged, or they overflow in this dtype",
                                   begin + i);
-        s->nats += nats;
+        s->window.nats += nats;
     }
-    s->scored += (uint64_t)n;
+    s->window.tokens += (uint64_t)n;
     if (s->options->progress &&
-        s->options->progress(s->options->progress_data, s->scored, (uint64_t)s->n - 1))
+        s->options->progress(s->options->progress_data, s->all.tokens + s->window.tokens,
+                             (uint64_t)s->n - 1))
         return tsri_base_fail(TSR_E_CANCELLED, "the evaluation was cancelled");
-    return TSR_OK;
+    return tsr_share_poll(s->share);
 }
 
 static tsr_status score_window(scoring *s, const tsri_task_window *w) {
     const int64_t context = w->from - 1 - w->begin; /* tokens that are read but not scored */
+    s->window = (sum){0};
     if (context) {
         int32_t argmax;
         const tsri_model_sequence sequence = {.ids = s->ids + w->begin, .n = context};
@@ -111,56 +123,116 @@ static tsr_status score_window(scoring *s, const tsri_task_window *w) {
     return TSR_OK;
 }
 
+/* ---- the windows of all ranks ---- */
+
+static int make(void *data, int wait, uint64_t most, const void **block, size_t *n) {
+    scoring *s = data;
+    (void)wait;
+    (void)most;
+    *block = &s->next;
+    *n = sizeof s->next;
+    return tsri_task_window_next(s->n, s->size, s->stride, &s->next);
+}
+
+static int take(void *data, const void *result, size_t n) {
+    scoring *s = data;
+    const sum *done = result;
+    (void)n;
+    s->all.nats += done->nats;
+    s->all.tokens += done->tokens;
+    s->windows++;
+    return 0;
+}
+
+static int stop(void *data) {
+    const scoring *s = data;
+    return s->options->progress &&
+           s->options->progress(s->options->progress_data, s->all.tokens, (uint64_t)s->n - 1);
+}
+
+static tsr_status score_windows(scoring *s) {
+    for (;;) {
+        const void *block;
+        size_t n;
+        tsri_task_window w;
+        TRY(tsr_share_next(s->share, 1, &block, &n));
+        if (!n)
+            return TSR_OK;
+        memcpy(&w, block, sizeof w);
+        TRY(score_window(s, &w));
+        TRY(tsr_share_give(s->share, &s->window, sizeof s->window));
+    }
+}
+
 static tsr_status score(tsri_model *model, scoring *s, tsr_perplexity *out) {
-    tsri_task_window w = {0};
+    const tsr_share_options sharing = {
+        .struct_size = sizeof sharing, .make = make, .take = take, .stop = stop, .data = s};
+    s->size = out->window;
+    s->stride = out->stride;
     s->vocab = model->spec.vocab;
     s->piece = MOST_LOGITS / s->vocab;
     s->piece = s->piece < 1 ? 1 : s->piece > out->window ? out->window : s->piece;
     TRY(tsri_base_new((size_t)(s->piece * s->vocab), sizeof *s->logits, &s->logits));
     TRY(tsri_session_create(model, 1, out->window, &s->session));
+    TRY(tsr_share_begin(s->options->ranks, &sharing, &s->share));
     const uint64_t begun = tsri_base_now_ns();
-    while (tsri_task_window_next(s->n, out->window, out->stride, &w)) {
-        TRY(score_window(s, &w));
-        out->windows++;
-    }
+    const tsr_status status = score_windows(s);
     out->nanoseconds = tsri_base_now_ns() - begun;
-    return TSR_OK;
+    out->windows = s->windows;
+    return status;
+}
+
+/* Rank 0 makes the ids of the text; the others get them. */
+static tsr_status read_ids(tsr_model *model, const char *text, size_t size, scoring *s) {
+    tsr_ranks *ranks = s->options->ranks;
+    size_t n = 0;
+    const bool first = tsri_ranks_rank(ranks) == 0;
+    if (first) {
+        TRY(check_text(text, size));
+        TRY(tsr_encode(model, text, size, TSR_ENCODE_ADD_SPECIAL | TSR_ENCODE_PARSE_SPECIAL,
+                       &s->ids, &n));
+        if (n < 2)
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "the text has %zu token; at least two are needed: the first has "
+                                  "none before it, and so is not scored",
+                                  n);
+    }
+    s->n = (int64_t)n;
+    TRY(tsri_ranks_broadcast(ranks, 0, &s->n, sizeof s->n));
+    if (!first)
+        TRY(tsri_base_new((size_t)s->n, sizeof *s->ids, &s->ids));
+    return tsri_ranks_broadcast(ranks, 0, s->ids, (uint64_t)s->n * sizeof *s->ids);
 }
 
 tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t size,
                                    const tsr_perplexity_options *options, tsr_perplexity *out) {
     TRY(NEED(model));
-    TRY(NEED(text));
     TRY(NEED(out));
     tsr_perplexity_options known;
     TRY(tsri_base_adopt("tsr_perplexity_options", options, &known, sizeof known));
+    if (tsri_ranks_rank(known.ranks) == 0)
+        TRY(NEED(text));
     TRY(tsri_base_check_out("tsr_perplexity", out));
     tsri_model *m = tsri_model_of(model);
     scoring s = {.options = &known};
     tsr_perplexity p = {.struct_size = sizeof p, .bytes = size};
-    int32_t *ids = NULL;
-    size_t n = 0;
     TRY(tsri_model_need_device(m));
-    TRY(check_text(text, size));
     TRY(check_sizes(m, s.options, &p));
-    TRY(tsr_encode(model, text, size, TSR_ENCODE_ADD_SPECIAL | TSR_ENCODE_PARSE_SPECIAL, &ids, &n));
-    s.ids = ids;
-    s.n = (int64_t)n;
-    tsr_status status =
-        n >= 2 ? score(m, &s, &p)
-               : tsri_base_fail(TSR_E_FORMAT,
-                                "the text has %zu token; at least two are needed: the first has "
-                                "none before it, and so is not scored",
-                                n);
+    tsr_status status = read_ids(model, text, size, &s);
+    if (status == TSR_OK)
+        status = score(m, &s, &p);
+    tsr_share_end(&s.share);
     tsri_session_destroy(&s.session);
     free(s.logits);
-    tsr_ids_free(ids);
+    tsr_ids_free(s.ids);
     if (status != TSR_OK)
         return status;
-    p.tokens = s.scored;
-    p.loss = s.nats / (double)s.scored;
-    p.perplexity = exp(p.loss);
-    p.bits_per_byte = s.nats / log(2) / (double)size;
+    p.tokens = s.all.tokens;
+    if (p.tokens) {
+        p.loss = s.all.nats / (double)p.tokens;
+        p.perplexity = exp(p.loss);
+        p.bits_per_byte = s.all.nats / log(2) / (double)size;
+    }
     tsri_base_give(&p, sizeof p, out);
     return TSR_OK;
 }

@@ -207,6 +207,7 @@ tsr_status tsr_translate(tsr_model *model, const tsr_translate_options *options,
     r.t.model = tsri_model_of(model);
     r.t.search = &search;
     r.t.options = &known;
+    r.t.lines = known.first_line;
     r.batch = known.batch ? known.batch : BATCH;
     TRY(check(r.t.model, &known, &search));
     tsr_status status = begin(&r);

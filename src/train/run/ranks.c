@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "model/load/model_path.h"
 #include "train/run/job.h"
+#include "transport/compare.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,36 +42,15 @@ tsr_status tsri_train_ranks_check(const tsri_train_job *job) {
 
 /* ---- the same for all ---- */
 
-/* Appends "what", a tab, the value and a line end; line ends within the value become spaces. */
-static tsr_status add(tsri_bytes *list, const char *what, const char *value) {
-    const size_t from = list->size + strlen(what) + 1;
-    TRY(tsri_base_bytes_printf(list, "%s\t%s\n", what, value ? value : "none"));
-    for (size_t i = from; i + 1 < list->size; i++)
-        if (list->data[i] == '\n' || list->data[i] == '\t')
-            list->data[i] = ' ';
-    return TSR_OK;
-}
-
-/* The name of a file and the SHA-256 of what is in it. */
-static tsr_status add_file(tsri_bytes *list, const char *what, const char *name, const char *path) {
-    char text[SHOWN], hex[65];
-    uint64_t size;
-    if (!name || !path || !tsri_base_is_file(path))
-        return add(list, what, name);
-    TRY(tsri_base_file_digest(path, &size, hex));
-    snprintf(text, sizeof text, "%.64s with SHA-256 %.16s", name, hex);
-    return add(list, what, text);
-}
-
 static tsr_status add_model(tsri_bytes *list, const char *name) {
     char *folder = NULL, *config = NULL;
     if (!name)
-        return add(list, "--model", NULL);
+        return tsri_ranks_list_add(list, "--model", NULL);
     tsr_status status = tsri_model_locate(name, &folder);
     if (status == TSR_OK && !(config = tsri_base_join(folder, "config.json")))
         status = TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
-        status = add_file(list, "--model", name, config);
+        status = tsri_ranks_list_file(list, "--model", name, config);
     free(config);
     free(folder);
     return status;
@@ -83,84 +63,28 @@ static tsr_status add_object(tsri_bytes *list, json_t *object) {
     json_object_foreach(object, key, value) {
         char *text = status == TSR_OK ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
         if (text)
-            status = add(list, key, text);
+            status = tsri_ranks_list_add(list, key, text);
         free(text);
     }
     json_decref(object);
     return status;
 }
 
-/* The value of a line "what\tvalue\n". */
-static void split(const char *line, char what[64], char value[SHOWN]) {
-    const size_t n = strcspn(line, "\t\n"), rest = line[n] == '\t' ? n + 1 : n;
-    snprintf(what, 64, "%.*s", (int)n, line);
-    snprintf(value, SHOWN, "%.*s", (int)strcspn(line + rest, "\n"), line + rest);
-}
-
-/* The first line in which two lists differ. */
-static tsr_status differ(const tsri_train_job *job, uint32_t rank, const char *first,
-                         const char *other) {
-    char what[64], value[SHOWN], others[SHOWN], unused[64];
-    for (;;) {
-        const size_t n = strcspn(first, "\n"), m = strcspn(other, "\n");
-        if (n != m || memcmp(first, other, n) != 0 || !first[n])
-            break;
-        first += n + 1;
-        other += m + 1;
-    }
-    split(first, what, value);
-    split(other, unused, others);
-    return tsri_base_fail(TSR_E_ARGUMENT,
-                          "%s differs: rank 0 on %s has %s, rank %u on %s has %s; start all ranks "
-                          "with the same",
-                          what, tsri_ranks_host(job->ranks, 0), value, rank,
-                          tsri_ranks_host(job->ranks, rank), others);
-}
-
-/* Compares a list that each rank has made with rank 0's. */
-static tsr_status compare(const tsri_train_job *job, const tsri_bytes *own) {
-    const uint32_t n = tsri_ranks_size(job->ranks), rank = tsri_ranks_rank(job->ranks);
-    uint64_t *sizes = NULL;
-    char **lists = NULL;
-    const uint64_t size = own->size + 1; /* with the 0 byte */
-    tsr_status status = tsri_base_new(n, sizeof *sizes, &sizes);
-    if (status == TSR_OK)
-        status = tsri_base_new(n, sizeof *lists, &lists);
-    if (status == TSR_OK)
-        status = tsri_ranks_gather_equal(job->ranks, &size, sizes, sizeof size);
-    for (uint32_t r = 0; r < n && status == TSR_OK; r++)
-        status = tsri_base_new(sizes[r], 1, &lists[r]);
-    if (status == TSR_OK) {
-        memcpy(lists[rank], own->data, size);
-        const tsr_parts parts = {
-            .struct_size = sizeof parts, .data = (void *const *)lists, .bytes = sizes};
-        status = tsri_ranks_all_gather(job->ranks, &parts);
-    }
-    for (uint32_t r = 1; r < n && status == TSR_OK; r++)
-        if (strcmp(lists[0], lists[r]) != 0)
-            status = differ(job, r, lists[0], lists[r]);
-    for (uint32_t r = 0; lists && r < n; r++)
-        free(lists[r]);
-    free(lists);
-    free(sizes);
-    return status;
-}
-
 static tsr_status add_run(const tsri_train_job *job, tsri_bytes *list) {
     const char *const lists[] = {"data", "validation", "architecture"};
     const bool head_only = json_is_true(json_object_get(job->run, "head_only"));
-    TRY(add(list, "the version", tsr_version()));
-    TRY(add_file(list, "--recipe", tsri_train_run_json_text(job, "recipe"),
-                 job->recipe ? job->recipe->path : NULL));
+    TRY(tsri_ranks_list_add(list, "the version", tsr_version()));
+    TRY(tsri_ranks_list_file(list, "--recipe", tsri_train_run_json_text(job, "recipe"),
+                             job->recipe ? job->recipe->path : NULL));
     TRY(add_model(list, tsri_train_run_json_text(job, "model")));
-    TRY(add(list, "the folder -o", job->options->output));
-    TRY(add(list, "--resume", job->options->resume ? "given" : "none"));
-    TRY(add(list, "--head-only", head_only ? "given" : "none"));
-    TRY(add(list, "task", tsri_train_task_name(job->objective)));
+    TRY(tsri_ranks_list_add(list, "the folder -o", job->options->output));
+    TRY(tsri_ranks_list_add(list, "--resume", job->options->resume ? "given" : "none"));
+    TRY(tsri_ranks_list_add(list, "--head-only", head_only ? "given" : "none"));
+    TRY(tsri_ranks_list_add(list, "task", tsri_train_task_name(job->objective)));
     TRY(add_object(list, tsri_train_key_object(tsri_train_settings_keys(), &job->settings)));
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         char *text = json_dumps(json_object_get(job->run, lists[i]), JSON_COMPACT);
-        const tsr_status status = add(list, lists[i], text);
+        const tsr_status status = tsri_ranks_list_add(list, lists[i], text);
         free(text);
         TRY(status);
     }
@@ -173,7 +97,7 @@ tsr_status tsri_train_ranks_compare(const tsri_train_job *job) {
         return TSR_OK;
     tsr_status status = add_run(job, &list);
     if (status == TSR_OK)
-        status = compare(job, &list);
+        status = tsri_ranks_compare(job->ranks, list.data);
     tsri_base_bytes_clear(&list);
     return status;
 }
@@ -201,18 +125,19 @@ static tsr_status add_parameters(const tsri_train_job *job, tsri_bytes *list) {
     }
     tsri_base_hash_end(&hash, digest);
     tsri_base_hash_hex(digest, hex);
-    return status == TSR_OK ? add(list, "the SHA-256 of the weights", hex) : status;
+    return status == TSR_OK ? tsri_ranks_list_add(list, "the SHA-256 of the weights", hex) : status;
 }
 
 tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job) {
     tsri_bytes list = {0};
     if (!job->ranks)
         return TSR_OK;
-    tsr_status status = add(&list, "the identity of the data", tsri_train_data_identity(job->data));
+    tsr_status status =
+        tsri_ranks_list_add(&list, "the identity of the data", tsri_train_data_identity(job->data));
     if (status == TSR_OK)
         status = add_parameters(job, &list);
     if (status == TSR_OK)
-        status = compare(job, &list);
+        status = tsri_ranks_compare(job->ranks, list.data);
     tsri_base_bytes_clear(&list);
     return status;
 }

@@ -237,14 +237,14 @@ tsr_status tsri_training_gather_pieces(tsri_training *t, const tsri_training_par
     const tsri_training_division *d = t->division;
     TRY(read_piece(t, p, part, d->rank ? d->got : out + p->piece.first));
     if (d->rank)
-        return p->piece.count
-                   ? tsri_ranks_send(d->ranks, 0, d->got, (uint64_t)p->piece.count * sizeof *d->got)
-                   : TSR_OK;
+        return p->piece.count ? tsri_ranks_send(d->ranks, 0, d->got,
+                                                (uint64_t)p->piece.count * sizeof *d->got, NULL)
+                              : TSR_OK;
     for (uint32_t r = 1; r < d->size; r++) {
         const tsri_training_piece piece = tsri_training_piece_of(t, p, r);
         if (piece.count)
             TRY(tsri_ranks_receive(d->ranks, r, out + piece.first,
-                                   (uint64_t)piece.count * sizeof *out));
+                                   (uint64_t)piece.count * sizeof *out, NULL));
     }
     return TSR_OK;
 }
