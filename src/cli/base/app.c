@@ -2,8 +2,10 @@
  * they name, and closes them. */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
+#include "cli/base/names.h"
 #include "cli/base/watch.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,7 +239,68 @@ static char *device_of(const char *names, uint32_t turn) {
     return strndup(names, strcspn(names, ","));
 }
 
-int tsri_cli_open_ranks(tsri_cli_app *app) {
+/* Options that ranks may have been given differently. */
+static bool is_own(const tsri_cli_option *o) {
+    static const char *const own[] = {"device",  "backend", "threads",   "profile", "quiet",
+                                      "verbose", "output",  "transport", "deadline"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!strcmp(o->names, own[i]))
+            return true;
+    return false;
+}
+
+static void print_value(FILE *to, const tsri_cli_option *o) {
+    const tsri_cli_list *list = o->out;
+    const char *text;
+    switch (o->kind) {
+    case CLI_FLAG:
+        fprintf(to, "%s", *(const bool *)o->out ? "given" : "none");
+        return;
+    case CLI_INT:
+        fprintf(to, "%" PRId64, *(const int64_t *)o->out);
+        return;
+    case CLI_SEED:
+        fprintf(to, "%" PRIu64, *(const uint64_t *)o->out);
+        return;
+    case CLI_REAL:
+        fprintf(to, "%.9g", (double)*(const float *)o->out);
+        return;
+    case CLI_LIST:
+        for (size_t i = 0; i < list->n; i++)
+            fprintf(to, i ? " %s" : "%s", list->items[i]);
+        fprintf(to, "%s", list->n ? "" : "none");
+        return;
+    default:
+        text = *(const char *const *)o->out;
+        fprintf(to, "%s", text ? text : "none");
+    }
+}
+
+/* Compares the version and the options with those of the other ranks. */
+static int compare_options(tsri_cli_app *app, const tsri_cli_option *const *tables) {
+    char *list = NULL, name[CLI_NAME_ROOM];
+    size_t n;
+    FILE *to = open_memstream(&list, &n);
+    if (!to)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    fprintf(to, "the version\t%s\n", tsr_version());
+    for (; *tables; tables++)
+        for (const tsri_cli_option *o = *tables; o->names; o++) {
+            const char *at = o->names;
+            if (is_own(o) || !tsri_cli_next_name(&at, name))
+                continue;
+            fprintf(to, "--%s\t", name);
+            print_value(to, o);
+            fputc('\n', to);
+        }
+    const bool whole = fclose(to) == 0;
+    const int code = whole ? tsri_cli_status(tsr_ranks_compare(app->ranks, list))
+                           : tsri_cli_fail(CLI_OTHER, "out of memory");
+    free(list);
+    return code;
+}
+
+int tsri_cli_open_ranks(tsri_cli_app *app, const tsri_cli_option *const *tables) {
     const tsr_ranks_options options = {.struct_size = sizeof options,
                                        .deadline_seconds = (uint32_t)app->deadline,
                                        .transport = app->transport};
@@ -247,10 +310,12 @@ int tsri_cli_open_ranks(tsri_cli_app *app) {
         status = tsr_ranks_info_get(app->ranks, &info);
     if (status != TSR_OK)
         return tsri_cli_status(status);
+    app->rank = info.rank;
+    app->n_ranks = info.size;
     app->quiet |= info.rank > 0;
     if (info.size > 1 && app->device_name)
         app->device_name = app->own_device = device_of(app->device_name, info.local_rank);
-    return CLI_OK;
+    return app->ranks && tables ? compare_options(app, tables) : CLI_OK;
 }
 
 static int show_progress(void *data, uint64_t done, uint64_t total) {
@@ -317,6 +382,16 @@ int tsri_cli_take_model(tsri_cli_app *app, const tsri_cli_list *operands, size_t
     return CLI_OK;
 }
 
+/* Ranks may have found different files under the same name. */
+static int compare_models(tsri_cli_app *app) {
+    char hex[65], line[96];
+    tsr_status status = tsr_model_fingerprint(app->model, hex);
+    snprintf(line, sizeof line, "the model's hash\t%s\n", hex);
+    if (status == TSR_OK)
+        status = tsr_ranks_compare(app->ranks, line);
+    return tsri_cli_status(status);
+}
+
 int tsri_cli_open_model(tsri_cli_app *app) {
     tsr_model_options options;
     int code = tsri_cli_model_settings(app, &options);
@@ -326,7 +401,8 @@ int tsri_cli_open_model(tsri_cli_app *app) {
         return code;
     const tsr_status status = tsr_model_open(app->model_name, app->device, &options, &app->model);
     tsri_cli_clear_progress(app);
-    return tsri_cli_run_status(status);
+    code = tsri_cli_run_status(status);
+    return code == CLI_OK && app->ranks ? compare_models(app) : code;
 }
 
 /* ---- profile ---- */
@@ -383,7 +459,7 @@ int tsri_cli_close(tsri_cli_app *app, int code) {
     tsr_model_close(&app->model);
     tsr_device_close(&app->device);
     tsr_engine_destroy(&app->engine);
-    if (code != CLI_OK && code != CLI_HELP)
+    if (code != CLI_OK && code != CLI_HELP && code != CLI_MISS) /* these have done their work */
         tsr_ranks_leave(app->ranks, tsr_error_last());
     tsr_ranks_close(&app->ranks);
     free(app->own_device);

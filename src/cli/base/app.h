@@ -4,6 +4,7 @@
 #define TESSERA_CLI_BASE_APP_H
 
 #include "cli/base/args.h"
+#include "cli/base/bytes.h"
 #include "cli/base/print.h"
 #include "cli/base/process.h"
 #include "tessera/tessera.h"
@@ -24,6 +25,8 @@ struct tsri_cli_app {
     tsr_model *model;
     char *own_device; /* the device of this rank, of those that were named */
     tsr_ranks *ranks; /* NULL: this process is alone */
+    uint32_t rank, n_ranks;
+    tsri_cli_bytes *captured; /* not NULL: output is kept there, for rank 0 */
     bool no_self_test;
     bool measure;      /* launches are timed, because the command itself needs the times */
     bool record;       /* kernels are chosen for a bundle, not built */
@@ -52,8 +55,9 @@ const tsri_cli_option *tsri_cli_running_options(tsri_cli_app *app, bool json);
 int tsri_cli_open_engine(tsri_cli_app *app);
 int tsri_cli_open_device(tsri_cli_app *app);
 /* Joins the other ranks, before any device is opened; ranks above 0 become quiet, and of several
- * devices A,B each rank takes its own by its number on its host. */
-int tsri_cli_open_ranks(tsri_cli_app *app);
+ * devices A,B each rank takes its own by its number on its host. `tables` are the options of the
+ * command, which all ranks must have been given alike; NULL: the command compares them itself. */
+int tsri_cli_open_ranks(tsri_cli_app *app, const tsri_cli_option *const *tables);
 int tsri_cli_open_model(tsri_cli_app *app); /* also opens the engine and the device */
 /* Takes the operand at `first` as the model's name: there may be one, and none beside -m. */
 int tsri_cli_take_model(tsri_cli_app *app, const tsri_cli_list *operands, size_t first);

@@ -41,7 +41,7 @@ int tsri_cli_output_begin(tsri_cli_app *app, const char *path, tsri_cli_output *
 }
 
 bool tsri_cli_output_write(tsri_cli_output *out, const void *data, size_t n) {
-    if (!out->file)
+    if (!out->file || out->app->captured)
         return tsri_cli_write(out->app, data, n);
     if (out->app->stopped || fwrite(data, 1, n, out->file) == n)
         return !out->app->stopped;

@@ -49,10 +49,11 @@ void tsri_cli_note(const tsri_cli_app *app, const char *format, ...) {
     va_end(args);
 }
 
-/* If the reader is gone, the command ends quietly; any other failure is an error. */
+/* If the reader is gone, or a signal came while it did not read, the command ends quietly; any other
+ * failure is an error. */
 static bool write_ends(tsri_cli_app *app) {
     app->stopped = true;
-    if (errno != EPIPE) {
+    if (errno != EPIPE && !(errno == EINTR && tsri_cli_signal())) {
         app->write_failed = true;
         tsri_cli_fail(CLI_OTHER, "the output could not be written: %s", strerror(errno));
     }
@@ -75,6 +76,11 @@ bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n) {
     static int terminal = -1; /* not asked yet */
     if (app->stopped || n == 0)
         return !app->stopped;
+    if (app->captured) {
+        if (tsri_cli_bytes_append(app->captured, data, n) != CLI_OK)
+            tsri_cli_lost(app);
+        return !app->stopped;
+    }
     terminal = terminal < 0 ? tsri_cli_is_terminal(1) : terminal;
     const bool written = terminal ? write_plain(data, n) : fwrite(data, 1, n, stdout) == n;
     return written || write_ends(app);

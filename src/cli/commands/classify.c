@@ -1,10 +1,9 @@
 /* cli/commands/classify.c - tessera classify: labels texts, pairs of texts, or the words of a text.
  */
 #include "cli/base/json.h"
-#include "cli/base/progress.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
-#include "cli/reading/lines.h"
+#include "cli/shared/windows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,22 +17,17 @@ typedef struct job {
     tsr_classifier *classifier;
     tsr_classifier_kind kind;
     uint32_t labels;
-    tsri_cli_lines *lines;
-    tsri_cli_window window;
-    tsri_cli_progress progress;
-    uint64_t before, after, done, cut;
-    tsr_string *seconds; /* [TSRI_CLI_WINDOW] */
-    float *scores;       /* [TSRI_CLI_WINDOW, labels] */
-    uint32_t *order;     /* [labels] */
-    char **joined;       /* operands, two joined into one text */
+    tsri_cli_windows windows; /* counts[0]: texts that were cut */
+    tsr_string *seconds;      /* [TSRI_CLI_WINDOW] */
+    float *scores;            /* [TSRI_CLI_WINDOW, labels] */
+    uint32_t *order;          /* [labels] */
+    char **joined;            /* operands, two joined into one text */
     tsri_cli_list pairs;
 } job;
 
 static int show_progress(void *data, uint64_t done, uint64_t total) {
     job *j = data;
-    const double part = total ? (double)done / (double)total : 1;
-    return tsri_cli_progress_show(&j->progress, j->done + done,
-                                  tsri_cli_lines_share(j->lines, j->before, j->after, part));
+    return tsri_cli_windows_progress(&j->windows, done, total);
 }
 
 /* ---- labels of texts ---- */
@@ -58,7 +52,7 @@ static void print_scores(job *j, size_t i) {
     const float *scores = j->scores + i * j->labels;
     rank(j, scores);
     for (uint32_t k = 0; k < j->top_k && !j->app.stopped; k++) {
-        if (j->window.wrong[i])
+        if (j->windows.window.wrong[i])
             tsri_cli_write(&j->app, "\n", 1);
         else
             tsri_cli_print(&j->app, "%s\t%.6g\n", tsr_classifier_label(j->classifier, j->order[k]),
@@ -72,37 +66,38 @@ static void print_object(job *j, json_t *object) {
 
 static void print_scores_json(job *j, size_t i) {
     const float *scores = j->scores + i * j->labels;
-    json_t *list = j->window.wrong[i] ? json_null() : json_array();
+    json_t *list = j->windows.window.wrong[i] ? json_null() : json_array();
     rank(j, scores);
-    for (uint32_t k = 0; k < j->top_k && !j->window.wrong[i]; k++)
+    for (uint32_t k = 0; k < j->top_k && !j->windows.window.wrong[i]; k++)
         tsri_cli_json_append(list, json_pack("{s:s,s:f}", "label",
                                              tsr_classifier_label(j->classifier, j->order[k]),
                                              "score", (double)scores[j->order[k]]));
-    print_object(j,
-                 json_pack("{s:I,s:o}", "line", (json_int_t)(j->window.first + i), "labels", list));
+    print_object(j, json_pack("{s:I,s:o}", "line", (json_int_t)(j->windows.window.first + i),
+                              "labels", list));
 }
 
 /* Splits "first<TAB>second": the text becomes the first. */
 static void split_pair(job *j, size_t i) {
-    tsr_string *text = &j->window.texts[i];
+    tsr_string *text = &j->windows.window.texts[i];
     const char *tab = text->size ? memchr(text->data, '\t', text->size) : NULL;
     const size_t n = tab ? (size_t)(tab - text->data) : text->size;
     j->seconds[i] = (tsr_string){.data = tab ? tab + 1 : "", .size = tab ? text->size - n - 1 : 0};
     text->size = n;
-    if (tab || j->window.wrong[i])
+    if (tab || j->windows.window.wrong[i])
         return;
-    j->window.wrong[i] = true;
-    j->window.n_wrong++;
+    j->windows.window.wrong[i] = true;
+    j->windows.window.n_wrong++;
     tsri_cli_note(&j->app, "%s %" PRIu64 ": no TAB separates two texts",
-                  tsri_cli_lines_unit(j->lines), j->window.first + i);
+                  tsri_cli_source_unit(&j->source), j->windows.window.first + i);
 }
 
 static tsr_status label_texts(job *j, tsr_classify_stats *stats) {
-    for (size_t i = 0; j->pair && i < j->window.n; i++)
+    for (size_t i = 0; j->pair && i < j->windows.window.n; i++)
         split_pair(j, i);
-    const tsr_status status = tsr_classify(
-        j->classifier, j->window.texts, j->pair ? j->seconds : NULL, j->window.n, j->scores, stats);
-    for (size_t i = 0; status == TSR_OK && i < j->window.n; i++)
+    const tsr_status status =
+        tsr_classify(j->classifier, j->windows.window.texts, j->pair ? j->seconds : NULL,
+                     j->windows.window.n, j->scores, stats);
+    for (size_t i = 0; status == TSR_OK && i < j->windows.window.n; i++)
         (j->app.json ? print_scores_json : print_scores)(j, i);
     return status;
 }
@@ -111,7 +106,7 @@ static tsr_status label_texts(job *j, tsr_classify_stats *stats) {
 
 static void print_spans_json(job *j, size_t text, const tsr_span *spans, size_t n) {
     json_t *list = json_array();
-    const char *data = j->window.texts[text].data;
+    const char *data = j->windows.window.texts[text].data;
     for (size_t i = 0; i < n; i++) {
         const tsr_span *s = &spans[i];
         const size_t size = s->end - s->begin;
@@ -122,8 +117,8 @@ static void print_spans_json(job *j, size_t text, const tsr_span *spans, size_t 
                                              s->label, "score", (double)s->score, "begin",
                                              (json_int_t)s->begin, "end", (json_int_t)s->end));
     }
-    print_object(
-        j, json_pack("{s:I,s:o}", "line", (json_int_t)(j->window.first + text), "spans", list));
+    print_object(j, json_pack("{s:I,s:o}", "line", (json_int_t)(j->windows.window.first + text),
+                              "spans", list));
 }
 
 static int visit_spans(void *data, size_t text, const tsr_span *spans, size_t n) {
@@ -133,7 +128,7 @@ static int visit_spans(void *data, size_t text, const tsr_span *spans, size_t n)
         return j->app.stopped || tsri_cli_signal();
     }
     for (size_t i = 0; i < n; i++) {
-        tsri_cli_write_line(&j->app, j->window.texts[text].data + spans[i].begin,
+        tsri_cli_write_line(&j->app, j->windows.window.texts[text].data + spans[i].begin,
                             spans[i].end - spans[i].begin);
         tsri_cli_print(&j->app, "\t%s\t%.6g\t%zu\t%zu\n", spans[i].label, (double)spans[i].score,
                        spans[i].begin, spans[i].end);
@@ -144,41 +139,33 @@ static int visit_spans(void *data, size_t text, const tsr_span *spans, size_t n)
 
 /* ---- the whole ---- */
 
-static int next_window(job *j) {
+static int classify_window(void *data) {
+    job *j = data;
+    const tsri_cli_window *w = &j->windows.window;
     tsr_classify_stats stats = {.struct_size = sizeof stats};
-    const tsr_status status = j->kind == TSR_CLASSIFIER_TOKENS
-                                  ? tsr_classify_tokens(j->classifier, j->window.texts, j->window.n,
-                                                        visit_spans, j, &stats)
-                                  : label_texts(j, &stats);
-    if (status != TSR_OK && !(status == TSR_E_CANCELLED && j->app.stopped && !tsri_cli_signal()))
-        return tsri_cli_run_status(status);
-    j->done += j->window.n;
-    j->cut += stats.cut;
-    j->progress.done = j->done;
+    const tsr_status status =
+        j->kind == TSR_CLASSIFIER_TOKENS
+            ? tsr_classify_tokens(j->classifier, w->texts, w->n, visit_spans, j, &stats)
+            : label_texts(j, &stats);
+    j->windows.counts[0] += stats.cut;
     tsri_cli_flush(&j->app);
-    return CLI_OK;
+    return tsri_cli_windows_status(&j->windows, status);
 }
 
 static int each_window(job *j) {
-    int code = tsri_cli_lines_open(&j->app, &j->source, &j->lines);
-    j->progress = (tsri_cli_progress){.app = &j->app, .doing = "classifying", .unit = "texts"};
-    tsri_cli_progress_show(&j->progress, 0, -1);
-    while (code == CLI_OK && !j->app.stopped) {
-        j->before = tsri_cli_lines_taken(j->lines);
-        code = tsri_cli_window_fill(&j->app, j->lines, &j->window);
-        j->after = tsri_cli_lines_taken(j->lines);
-        if (code != CLI_OK || j->window.n == 0)
-            break;
-        code = next_window(j);
-    }
-    tsri_cli_progress_end(&j->progress, code == CLI_OK && !j->app.stopped);
-    if (code == CLI_OK && j->cut)
+    tsri_cli_windows *w = &j->windows;
+    w->progress = (tsri_cli_progress){.app = &j->app, .doing = "classifying", .unit = "texts"};
+    w->source = &j->source;
+    w->work = classify_window;
+    w->data = j;
+    const int code = tsri_cli_windows_run(w);
+    if ((code == CLI_OK || code == CLI_MISS) && w->sums[0])
         tsri_cli_note(&j->app,
                       "%" PRIu64 " of %" PRIu64
                       " texts were longer than the model can read, and were "
                       "cut",
-                      j->cut, j->done);
-    return code == CLI_OK ? tsri_cli_window_end(&j->app, j->lines, &j->window) : code;
+                      w->sums[0], w->done);
+    return code;
 }
 
 static int open_classifier(job *j) {
@@ -247,6 +234,7 @@ int tsri_cli_classify(int argc, char **argv) {
          "tell whether the second text of a pair follows the first: next or random", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
+                                       tsri_cli_rank_options(&j.app),
                                        tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera classify -m MODEL [--top-k K] [TEXT... | -f FILE|-]",
@@ -264,11 +252,12 @@ int tsri_cli_classify(int argc, char **argv) {
     if (code == CLI_OK)
         code = join_operands(&j, &operands);
     if (code == CLI_OK)
+        code = tsri_cli_open_ranks(&j.app, tables);
+    if (code == CLI_OK)
         code = open_classifier(&j);
     if (code == CLI_OK)
         code = each_window(&j);
-    tsri_cli_window_clear(&j.window);
-    tsri_cli_lines_close(&j.lines);
+    tsri_cli_windows_clear(&j.windows);
     tsr_classifier_destroy(&j.classifier);
     for (size_t i = 0; j.joined && i < j.pairs.n; i++)
         free(j.joined[i]);

@@ -56,14 +56,16 @@ static int keep_text(job *j, const char *text, size_t size) {
     return CLI_OK;
 }
 
-static int take_rows(void *data, const float *vectors) {
+static int take_window(void *data) {
     job *j = data;
-    const tsri_cli_window *w = &j->embedding.window;
+    const tsri_cli_window *w = &j->embedding.windows.window;
     const size_t numbers = w->n * j->width;
-    int code = grow(&j->vectors, &j->room, (size_t)j->n * j->width + numbers, sizeof *j->vectors);
+    int code = tsri_cli_embedding_window(&j->embedding);
+    if (code == CLI_OK)
+        code = grow(&j->vectors, &j->room, (size_t)j->n * j->width + numbers, sizeof *j->vectors);
     if (code != CLI_OK)
         return code;
-    memcpy(j->vectors + (size_t)j->n * j->width, vectors, numbers * sizeof *vectors);
+    memcpy(j->vectors + (size_t)j->n * j->width, j->embedding.rows, numbers * sizeof *j->vectors);
     j->n += w->n;
     for (size_t i = 0; code == CLI_OK && i < w->n; i++)
         code = keep_text(j, w->texts[i].data, w->texts[i].size);
@@ -74,7 +76,7 @@ static int embed_texts(job *j) {
     int code = tsri_cli_embedding_open(&j->embedding);
     j->width = j->embedding.info.width;
     if (code == CLI_OK)
-        code = tsri_cli_embedding_run(&j->embedding, &j->source, take_rows, j);
+        code = tsri_cli_embedding_run(&j->embedding, &j->source, take_window, j);
     return code;
 }
 

@@ -51,27 +51,84 @@ static bool write_text(job *j, const char *text) {
     return tsri_cli_output_write(&j->output, text, strlen(text));
 }
 
-static int take_rows(void *data, const float *vectors) {
+/* ---- vectors in a .npy file ---- */
+
+/* Before rows that another rank has made. */
+typedef struct rows_head {
+    uint64_t n;
+    uint32_t width, reserved;
+} rows_head;
+
+static int append_rows(job *j, const float *rows, size_t n, uint32_t width) {
+    int code = CLI_OK;
+    if (!j->vectors) /* here, because the vectors of tokens may be narrower */
+        code = tsri_cli_status(tsr_vectors_create(j->path, width, &j->vectors));
+    return code == CLI_OK ? tsri_cli_status(tsr_vectors_append(j->vectors, rows, n)) : code;
+}
+
+static int give_rows(job *j, const float *rows, size_t n, uint32_t width) {
+    const rows_head head = {.n = n, .width = width};
+    if (!j->app.captured)
+        return append_rows(j, rows, n, width);
+    const bool kept = tsri_cli_write(&j->app, &head, sizeof head) &&
+                      tsri_cli_write(&j->app, rows, n * width * sizeof *rows);
+    return kept ? CLI_OK : CLI_OTHER;
+}
+
+/* Takes, on rank 0, what a rank has written for a window. */
+static int take_window(void *data, const char *bytes, size_t n) {
     job *j = data;
-    const tsri_cli_window *w = &j->embedding.window;
+    int code = CLI_OK;
+    if (j->format != FORMAT_NPY)
+        return tsri_cli_output_write(&j->output, bytes, n) || j->app.stopped ? CLI_OK : CLI_OTHER;
+    for (const char *end = bytes + n; bytes < end && code == CLI_OK;) {
+        rows_head head;
+        float *rows;
+        memcpy(&head, bytes, sizeof head);
+        const size_t size = head.n * head.width * sizeof *rows;
+        rows = malloc(size + 1);
+        if (!rows)
+            return tsri_cli_fail(CLI_OTHER, "out of memory");
+        memcpy(rows, bytes + sizeof head, size);
+        code = append_rows(j, rows, head.n, head.width);
+        free(rows);
+        bytes += sizeof head + size;
+    }
+    return code;
+}
+
+/* ---- whole texts ---- */
+
+static void write_vectors(job *j) {
+    const tsri_cli_window *w = &j->embedding.windows.window;
     const size_t width = j->embedding.info.width;
-    if (j->format == FORMAT_NPY)
-        return tsri_cli_status(tsr_vectors_append(j->vectors, vectors, w->n));
     for (size_t i = 0; i < w->n && !j->app.stopped; i++) {
         char head[64];
+        const float *row = j->embedding.rows + i * width;
         snprintf(head, sizeof head, "{\"line\":%" PRIu64 ",\"embedding\":", w->first + i);
         if (j->format == FORMAT_TEXT) {
-            write_row(j, vectors + i * width, width, ' ', "\n");
+            write_row(j, row, width, ' ', "\n");
         } else if (w->wrong[i]) {
             write_text(j, head);
             write_text(j, "null}\n");
         } else {
             write_text(j, head);
             write_text(j, "[");
-            write_row(j, vectors + i * width, width, ',', "]}\n");
+            write_row(j, row, width, ',', "]}\n");
         }
     }
     tsri_cli_output_flush(&j->output);
+}
+
+static int embed_window(void *data) {
+    job *j = data;
+    const tsri_cli_embedding *e = &j->embedding;
+    const int code = tsri_cli_embedding_window(&j->embedding);
+    if (code != CLI_OK)
+        return code;
+    if (j->format == FORMAT_NPY)
+        return give_rows(j, e->rows, e->windows.window.n, e->info.width);
+    write_vectors(j);
     return CLI_OK;
 }
 
@@ -86,9 +143,9 @@ static void write_tokens_json(job *j, const tsr_token_vectors *t) {
         tsri_cli_json_append(ids, json_integer(t->ids[i]));
         tsri_cli_json_append(pieces, tsri_cli_json_text(piece ? piece : "", size));
     }
-    json_t *all =
-        json_pack("{s:I,s:o,s:o}", "line", (json_int_t)(j->embedding.window.first + t->text), "ids",
-                  ids, "tokens", pieces);
+    json_t *all = json_pack("{s:I,s:o,s:o}", "line",
+                            (json_int_t)(j->embedding.windows.window.first + t->text), "ids", ids,
+                            "tokens", pieces);
     size_t n;
     char *text = tsri_cli_json_dump(&j->app, all, JSON_COMPACT, &n);
     json_decref(all);
@@ -106,19 +163,17 @@ static void write_tokens_json(job *j, const tsr_token_vectors *t) {
 
 static int visit_tokens(void *data, const tsr_token_vectors *t) {
     job *j = data;
-    if (j->format == FORMAT_NPY && !j->vectors) /* here, because the table may be narrower */
-        j->failed = tsri_cli_status(tsr_vectors_create(j->path, t->width, &j->vectors));
-    if (j->format == FORMAT_NPY && j->failed == CLI_OK)
-        j->failed = tsri_cli_status(tsr_vectors_append(j->vectors, t->vectors, t->n));
-    if (j->format == FORMAT_NPY)
+    if (j->format == FORMAT_NPY) {
+        j->failed = give_rows(j, t->vectors, t->n, t->width);
         return j->failed != CLI_OK || tsri_cli_signal();
+    }
     if (j->format == FORMAT_JSONL)
         write_tokens_json(j, t);
     for (size_t i = 0; j->format == FORMAT_TEXT && i < t->n; i++) {
         char head[32];
         size_t size;
         const char *piece = tsr_piece(j->app.model, t->ids[i], &size);
-        snprintf(head, sizeof head, "%" PRIu64 "\t", j->embedding.window.first + t->text);
+        snprintf(head, sizeof head, "%" PRIu64 "\t", j->embedding.windows.window.first + t->text);
         write_text(j, head);
         tsri_cli_output_write(&j->output, piece ? piece : "", size);
         write_text(j, "\t");
@@ -127,16 +182,17 @@ static int visit_tokens(void *data, const tsr_token_vectors *t) {
     return j->app.stopped || tsri_cli_signal();
 }
 
-static int take_tokens(void *data, tsr_embed_stats *stats) {
+static int embed_tokens(void *data) {
     job *j = data;
-    const tsri_cli_window *w = &j->embedding.window;
-    const uint32_t layer = j->has_layer ? (uint32_t)j->layer : j->embedding.info.layers;
+    tsri_cli_embedding *e = &j->embedding;
+    const tsri_cli_window *w = &e->windows.window;
+    const uint32_t layer = j->has_layer ? (uint32_t)j->layer : e->info.layers;
+    tsr_embed_stats stats = {.struct_size = sizeof stats};
     const tsr_status status =
-        tsr_embed_tokens(j->embedding.embedder, w->texts, w->n, layer, visit_tokens, j, stats);
+        tsr_embed_tokens(e->embedder, w->texts, w->n, layer, visit_tokens, j, &stats);
     tsri_cli_output_flush(&j->output);
-    if (status == TSR_E_CANCELLED && (j->app.stopped || j->failed))
-        return j->failed;
-    return tsri_cli_run_status(status);
+    e->windows.counts[0] += stats.cut;
+    return j->failed ? j->failed : tsri_cli_windows_status(&e->windows, status);
 }
 
 /* ---- the whole ---- */
@@ -177,14 +233,15 @@ static int embed(job *j) {
     j->line = malloc((widest + 2) * (NUMBER + 1));
     if (!j->line)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
-    if (j->format != FORMAT_NPY)
+    const bool first = j->app.rank == 0;
+    if (first && j->format != FORMAT_NPY)
         code = tsri_cli_output_begin(&j->app, j->path, &j->output);
-    else if (!j->tokens)
+    else if (first && !j->tokens)
         code = tsri_cli_status(tsr_vectors_create(j->path, e->info.width, &j->vectors));
+    e->windows.take = take_window;
     if (code == CLI_OK)
-        code = j->tokens ? tsri_cli_embedding_windows(e, &j->source, take_tokens, j)
-                         : tsri_cli_embedding_run(e, &j->source, take_rows, j);
-    if (j->format == FORMAT_NPY && !j->vectors && code == CLI_OK) /* --tokens with no text at all */
+        code = tsri_cli_embedding_run(e, &j->source, j->tokens ? embed_tokens : embed_window, j);
+    if (first && j->format == FORMAT_NPY && !j->vectors && code == CLI_OK) /* there was no text */
         code = tsri_cli_status(tsr_vectors_create(j->path, e->info.model_width, &j->vectors));
     if (j->vectors && (code == CLI_OK || code == CLI_MISS) && !tsri_cli_signal()) {
         const int written = tsri_cli_status(tsr_vectors_commit(&j->vectors));
@@ -211,9 +268,12 @@ int tsri_cli_embed(int argc, char **argv) {
          "the last layer)",
          0, 1 << 20, &j.has_layer},
         {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_lines_options(&j.source),
                                        tsri_cli_embedding_options(&j.embedding),
-                                       tsri_cli_running_options(&j.app, false), NULL};
+                                       tsri_cli_rank_options(&j.app),
+                                       tsri_cli_running_options(&j.app, false),
+                                       NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera embed [-m MODEL] [-o OUT] [FILE|-]",
         "Writes a vector for each line of FILE, in order. Lines that are too long for the model "
@@ -229,6 +289,8 @@ int tsri_cli_embed(int argc, char **argv) {
     j.source.path = code == CLI_OK && operands.n ? operands.items[0] : NULL;
     if (code == CLI_OK)
         code = choose_format(&j);
+    if (code == CLI_OK)
+        code = tsri_cli_open_ranks(&j.app, tables);
     if (code == CLI_OK)
         code = embed(&j);
     tsri_cli_embedding_close(&j.embedding);

@@ -14,6 +14,7 @@ typedef struct job {
     int64_t top_k;
     tsri_cli_lines *lines;
     tsri_cli_window window;
+    tsri_cli_pace pace;
     json_t *masks; /* of the current text */
     bool begun;    /* a block was printed */
 } job;
@@ -96,9 +97,11 @@ static int visit(void *data, const tsr_fill *fill) {
 static int each_window(job *j) {
     int code = tsri_cli_lines_open(&j->app, &j->source, &j->lines);
     while (code == CLI_OK && !j->app.stopped) {
-        code = tsri_cli_window_fill(&j->app, j->lines, &j->window);
+        const size_t most = tsri_cli_pace_next(&j->pace, j->window.n);
+        code = tsri_cli_window_fill(&j->app, j->lines, most, SIZE_MAX, &j->window);
         if (code != CLI_OK || j->window.n == 0)
             break;
+        tsri_cli_pace_begin(&j->pace);
         const tsr_status status =
             tsr_fill_mask(j->app.model, j->window.texts, j->window.n, (uint32_t)j->top_k, visit, j);
         if (status != TSR_E_CANCELLED || !j->app.stopped || tsri_cli_signal())

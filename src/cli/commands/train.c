@@ -274,7 +274,7 @@ int tsri_cli_train(int argc, char **argv) {
         code = tsri_cli_fail(CLI_USAGE, "train needs DATA, the files to train on; see tessera help "
                                         "train");
     if (code == CLI_OK)
-        code = tsri_cli_open_ranks(&j.app);
+        code = tsri_cli_open_ranks(&j.app, NULL);
     if (code == CLI_OK)
         code = train(&j, &operands);
     free(operands.items);

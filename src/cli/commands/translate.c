@@ -1,9 +1,8 @@
 /* cli/commands/translate.c - tessera translate: translates line by line. */
-#include "cli/base/progress.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
-#include "cli/reading/lines.h"
 #include "cli/shared/searching.h"
+#include "cli/shared/translating.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,9 @@ typedef struct job {
     bool no_split, has_most, has_repeat_penalty;
     uint32_t n_best;
     bool scores;
-    uint64_t given, cut; /* lines written; lines that were cut */
-    int code;            /* of reading */
+    uint64_t cut;                  /* lines that were cut */
+    int code;                      /* of reading */
+    tsri_cli_translating together; /* with other ranks */
 } job;
 
 static int next_line(void *data, int wait, const char **text, size_t *size) {
@@ -76,7 +76,6 @@ static int take_line(void *data, const tsr_translated *line) {
         }
         going = going && tsri_cli_write(&j->app, "\n", 1);
     }
-    j->given++;
     return !going || tsri_cli_signal();
 }
 
@@ -91,7 +90,6 @@ static int on_progress(void *data, uint64_t done, uint64_t read) {
 
 static void tell(job *j, const tsr_translate_stats *s) {
     const double seconds = (double)s->nanoseconds * 1e-9;
-    tsri_cli_progress_end(&j->progress, false);
     tsri_cli_note(&j->app,
                   "%llu lines in %.2f s, %.1f a second; %llu tokens read, %llu written, %.1f a "
                   "second",
@@ -107,18 +105,55 @@ static void tell(job *j, const tsr_translate_stats *s) {
                       (unsigned long long)j->cut);
 }
 
+static int count_failed(const tsr_translate_stats *stats) {
+    return !stats->failed
+               ? CLI_OK
+               : tsri_cli_fail(CLI_MISS, "%llu of %llu lines have no translation",
+                               (unsigned long long)stats->failed, (unsigned long long)stats->lines);
+}
+
+/* Alone: the library reads ahead as far as it needs to. */
+static int translate(job *j, tsr_translate_options *options) {
+    tsr_translate_stats stats = {.struct_size = sizeof stats};
+    options->progress = on_progress;
+    options->progress_data = j;
+    j->progress = (tsri_cli_progress){.app = &j->app, .doing = "translating", .unit = "tokens"};
+    const tsr_status status = tsr_translate(j->app.model, options, next_line, take_line, j, &stats);
+    tsri_cli_progress_end(&j->progress, false);
+    if (status != TSR_OK && (status != TSR_E_CANCELLED || !j->app.stopped || tsri_cli_signal()))
+        return j->code == CLI_OK ? tsri_cli_status(status)
+                                 : j->code; /* reading failed first, and said so */
+    if (status == TSR_OK)
+        tell(j, &stats);
+    const int code = count_failed(&stats);
+    return code != CLI_OK ? code : j->code == CLI_OK ? tsri_cli_lines_end(j->lines) : j->code;
+}
+
+/* With other ranks: each translates windows of lines. */
+static int translate_together(job *j, tsr_translate_options *options) {
+    tsri_cli_translating *t = &j->together;
+    t->windows.source = &j->source;
+    t->options = *options;
+    t->translated = take_line;
+    t->data = j;
+    const int code = tsri_cli_translating_run(t, &j->app);
+    if ((code != CLI_OK && code != CLI_MISS) || j->app.rank > 0)
+        return code;
+    if (!j->app.stopped)
+        tell(j, &t->stats);
+    const int missed = count_failed(&t->stats);
+    return code == CLI_OK ? missed : code;
+}
+
 static int run(job *j) {
     tsr_generate_options search = {.struct_size = sizeof search};
-    tsr_translate_stats stats = {.struct_size = sizeof stats};
-    const tsr_translate_options options = {.struct_size = sizeof options,
-                                           .batch = (uint32_t)j->batch,
-                                           .source = j->from,
-                                           .target = j->to,
-                                           .target_prefix = j->prefix,
-                                           .no_split = j->no_split,
-                                           .search = &search,
-                                           .progress = on_progress,
-                                           .progress_data = j};
+    tsr_translate_options options = {.struct_size = sizeof options,
+                                     .batch = (uint32_t)j->batch,
+                                     .source = j->from,
+                                     .target = j->to,
+                                     .target_prefix = j->prefix,
+                                     .no_split = j->no_split,
+                                     .search = &search};
     const int code = tsri_cli_searching_translation(&j->searching, j->app.model, &search);
     if (code != CLI_OK)
         return code;
@@ -128,19 +163,7 @@ static int run(job *j) {
         search.repeat_penalty = j->repeat_penalty;
     j->scores = j->searching.has_n_best;
     j->n_best = search.n_best ? search.n_best : 1;
-    j->progress = (tsri_cli_progress){.app = &j->app, .doing = "translating", .unit = "tokens"};
-    const tsr_status status =
-        tsr_translate(j->app.model, &options, next_line, take_line, j, &stats);
-    tsri_cli_progress_end(&j->progress, false);
-    if (status != TSR_OK && (status != TSR_E_CANCELLED || !j->app.stopped || tsri_cli_signal()))
-        return j->code == CLI_OK ? tsri_cli_status(status)
-                                 : j->code; /* reading failed first, and said so */
-    if (status == TSR_OK)
-        tell(j, &stats);
-    if (stats.failed)
-        return tsri_cli_fail(CLI_MISS, "%llu of %llu lines have no translation",
-                             (unsigned long long)stats.failed, (unsigned long long)stats.lines);
-    return j->code == CLI_OK ? tsri_cli_lines_end(j->lines) : j->code;
+    return (j->app.ranks ? translate_together : translate)(j, &options);
 }
 
 int tsri_cli_translate(int argc, char **argv) {
@@ -168,9 +191,12 @@ int tsri_cli_translate(int argc, char **argv) {
          "above 1: avoid tokens that the translation already has", 1e-3, 1e3,
          &j.has_repeat_penalty},
         {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&j.source.encoding),
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_encoding_option(&j.source.encoding),
                                        tsri_cli_searching_options(&j.searching),
-                                       tsri_cli_running_options(&j.app, false), NULL};
+                                       tsri_cli_rank_options(&j.app),
+                                       tsri_cli_running_options(&j.app, false),
+                                       NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera translate [options] [TEXT... | -f FILE|-]",
         "Translates each line into one line, in order; empty lines stay empty. Without TEXT or -f, "
@@ -181,6 +207,8 @@ int tsri_cli_translate(int argc, char **argv) {
             tsri_cli_fail(CLI_USAGE, "%s: give the text or -f FILE, not both", j.operands.items[0]);
     j.source.texts = &j.operands;
     if (code == CLI_OK)
+        code = tsri_cli_open_ranks(&j.app, tables);
+    if (code == CLI_OK && !j.app.ranks)
         code = tsri_cli_lines_open(&j.app, &j.source, &j.lines);
     if (code == CLI_OK && !j.app.model_name)
         j.app.model_name = "translate-de-en";
@@ -189,6 +217,7 @@ int tsri_cli_translate(int argc, char **argv) {
     if (code == CLI_OK)
         code = run(&j);
     tsri_cli_lines_close(&j.lines);
+    tsri_cli_windows_clear(&j.together.windows);
     tsri_cli_searching_clear(&j.searching);
     free(j.operands.items);
     return tsri_cli_close(&j.app, code);

@@ -396,6 +396,10 @@ void tsri_cli_lines_close(tsri_cli_lines **lines) {
     *lines = NULL;
 }
 
+const char *tsri_cli_source_unit(const tsri_cli_source *source) {
+    return source->column ? "row" : "line";
+}
+
 const char *tsri_cli_lines_unit(const tsri_cli_lines *lines) {
     return lines->column ? "row" : "line";
 }

@@ -49,6 +49,7 @@ void tsri_cli_lines_close(tsri_cli_lines **lines);
 
 /* What messages call one text: "row" or "line". */
 const char *tsri_cli_lines_unit(const tsri_cli_lines *lines);
+const char *tsri_cli_source_unit(const tsri_cli_source *source); /* the same */
 /* Bytes taken so far, and in all (0 where that is not known). */
 uint64_t tsri_cli_lines_taken(const tsri_cli_lines *lines);
 uint64_t tsri_cli_lines_total(const tsri_cli_lines *lines);
@@ -69,16 +70,32 @@ typedef struct tsri_cli_window {
     uint64_t n_wrong, cut; /* so far, over all windows */
     char *bytes;
     size_t used, room, texts_room;
-    size_t most;     /* most texts of the next window */
-    uint64_t filled; /* when the window was filled, in nanoseconds */
 } tsri_cli_window;
 
-/* Reads the next texts: at most TSRI_CLI_WINDOW, and as many as take about half a second, judged by
- * the time that the window before took; fewer where they are long or have not arrived yet. n is 0
- * after the last. Output is flushed first. Reports on stderr the first few lines that have no text.
- */
+/* How many texts a window should have so that it takes about half a second, and results appear
+ * steadily: the number grows while a window takes less than a quarter of a second, and shrinks when
+ * one takes more than a second. */
+typedef struct tsri_cli_pace {
+    size_t most;
+    uint64_t begun; /* nanoseconds */
+    unsigned slow;  /* how many times as long a window takes; 0: 1 */
+} tsri_cli_pace;
+
 enum { TSRI_CLI_WINDOW = 4096 };
-int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_window *window);
+/* The most texts of the next window; `done`: how many the one before had. At most
+ * TSRI_CLI_WINDOW. */
+size_t tsri_cli_pace_next(tsri_cli_pace *pace, size_t done);
+void tsri_cli_pace_begin(tsri_cli_pace *pace); /* work on the window begins */
+
+/* Reads the next texts: at most `most`; fewer where they have more than most_bytes bytes or have
+ * not arrived yet. n is 0 after the last. Output is flushed first. Reports on stderr the first few
+ * lines that have no text. */
+int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, size_t most, size_t most_bytes,
+                         tsri_cli_window *window);
+/* The same by hand: empties it, adds a text, and ends it. */
+void tsri_cli_window_empty(tsri_cli_window *window);
+int tsri_cli_window_add(tsri_cli_window *window, const tsri_cli_line *line);
+void tsri_cli_window_end_of_texts(tsri_cli_window *window);
 void tsri_cli_window_clear(tsri_cli_window *window);
 /* At the end: prints how many were cut or had no text. Returns CLI_MISS where any had none. */
 int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines,

@@ -40,31 +40,50 @@ static int keep(tsri_cli_window *w, const tsri_cli_line *line) {
     return CLI_OK;
 }
 
-/* Keeps windows short, so that results appear steadily: the window grows while one takes less than
- * a quarter of a second, and shrinks when one takes more than a second. */
-static void set_most(tsri_cli_window *w) {
-    const uint64_t took = tsri_cli_now_ns() - w->filled;
-    if (!w->most)
-        w->most = FIRST;
-    else if (took > LONG_NS && w->most > FEWEST)
-        w->most /= 2;
-    else if (took < LONG_NS / 4 && w->n == w->most && w->most < TSRI_CLI_WINDOW)
-        w->most *= 2;
+size_t tsri_cli_pace_next(tsri_cli_pace *p, size_t done) {
+    const uint64_t took = (tsri_cli_now_ns() - p->begun) / (p->slow ? p->slow : 1);
+    if (!p->most)
+        p->most = FIRST;
+    else if (took > LONG_NS && p->most > FEWEST)
+        p->most /= 2;
+    else if (took < LONG_NS / 4 && done >= p->most && p->most < TSRI_CLI_WINDOW)
+        p->most *= 2;
+    return p->most;
 }
 
-int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_window *w) {
-    tsri_cli_line line;
-    int code = CLI_OK;
-    tsri_cli_flush(app);
-    set_most(w);
+void tsri_cli_pace_begin(tsri_cli_pace *p) {
+    p->begun = tsri_cli_now_ns();
+}
+
+void tsri_cli_window_empty(tsri_cli_window *w) {
     w->n = w->used = 0;
     if (w->room > 2 * (size_t)MOST_BYTES) { /* after a very long text */
         free(w->bytes);
         w->bytes = NULL;
         w->room = 0;
     }
-    while (code == CLI_OK && w->n < w->most && w->used < MOST_BYTES &&
-           !(w->n && tsri_cli_lines_would_wait(lines))) {
+}
+
+int tsri_cli_window_add(tsri_cli_window *w, const tsri_cli_line *line) {
+    if (w->n == 0)
+        w->first = line->number;
+    const int code = make_room(w);
+    return code == CLI_OK ? keep(w, line) : code;
+}
+
+void tsri_cli_window_end_of_texts(tsri_cli_window *w) {
+    for (size_t i = 0, at = 0; i < w->n; at += w->texts[i++].size)
+        w->texts[i].data = w->bytes ? w->bytes + at : "";
+}
+
+int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, size_t most, size_t most_bytes,
+                         tsri_cli_window *w) {
+    tsri_cli_line line;
+    int code = CLI_OK;
+    tsri_cli_flush(app);
+    tsri_cli_window_empty(w);
+    while (code == CLI_OK && w->n < most && w->used < MOST_BYTES &&
+           (w->n < FEWEST || w->used < most_bytes) && !(w->n && tsri_cli_lines_would_wait(lines))) {
         if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
             break;
         if (line.wrong && ++w->n_wrong <= TOLD) {
@@ -73,14 +92,9 @@ int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_wind
                           line.wrong);
         }
         w->cut += line.cut;
-        if (w->n == 0)
-            w->first = line.number;
-        if ((code = make_room(w)) == CLI_OK)
-            code = keep(w, &line);
+        code = tsri_cli_window_add(w, &line);
     }
-    for (size_t i = 0, at = 0; i < w->n; at += w->texts[i++].size)
-        w->texts[i].data = w->bytes ? w->bytes + at : "";
-    w->filled = tsri_cli_now_ns();
+    tsri_cli_window_end_of_texts(w);
     return code;
 }
 

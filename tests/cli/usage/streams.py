@@ -81,6 +81,20 @@ def test_signals_while_it_writes(_):
         interrupted(number, *SLOW)
 
 
+def test_a_signal_while_the_reader_does_not_read(folder):
+    """The pipe is full, so a write waits; the signal ends it, and nothing else is said than that."""
+    text = folder / "text"
+    text.write_text("To be, or not to be\n" * 40000)
+    process = start("tokenize", "-m", "shakespeare", text)
+    os.read(process.stdout.fileno(), 1)
+    time.sleep(0.5 * slowness())
+    assert process.poll() is None, "it did not wait"
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    _, err, _ = ends(process, 130)
+    assert "could not be written" not in err, err
+
+
 def test_signals_while_it_waits_for_input(_):
     for command in (("generate", "-d", "reference"), ("tokenize", "-q")):
         for number in (signal.SIGINT, signal.SIGTERM):

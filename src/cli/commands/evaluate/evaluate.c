@@ -6,7 +6,6 @@
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
 
-
 typedef struct kind {
     const char *const *file;
     int (*run)(tsri_cli_evaluation *job);
@@ -71,15 +70,20 @@ int tsri_cli_evaluate(int argc, char **argv) {
         {"metric", 0, CLI_TEXT, &j.metrics, "LIST",
          "for translations: bleu, chrf, or both (default: bleu,chrf)", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&j.encoding),
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_encoding_option(&j.encoding),
                                        tsri_cli_searching_options(&j.searching),
-                                       tsri_cli_running_options(&j.app, true), NULL};
+                                       tsri_cli_rank_options(&j.app),
+                                       tsri_cli_running_options(&j.app, true),
+                                       NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera evaluate --perplexity|--labelled|--parallel FILE [-m MODEL]",
         "Scores a model. For perplexity, sliding windows score each token of a text once, after at "
         "least\nwindow - stride other tokens. BLEU and chrF agree with sacrebleu digit by digit "
         "(13a, exponential\nsmoothing; chrF2), and are printed with its signature.",
         tables, NULL);
+    if (code == CLI_OK)
+        code = tsri_cli_open_ranks(&j.app, tables);
     if (code == CLI_OK)
         code = run(&j);
     tsri_cli_searching_clear(&j.searching);

@@ -1,9 +1,9 @@
 /* cli/commands/evaluate/labels.c - tessera evaluate --labelled: measures how often a classifier is
  * right. */
 #include "cli/base/json.h"
-#include "cli/base/progress.h"
 #include "cli/commands/evaluate/evaluate.h"
 #include "cli/reading/texts.h"
+#include "cli/shared/windows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,16 +17,13 @@ typedef struct work {
     uint32_t *wanted, *given;    /* [texts] */
     float *scores;               /* [TSRI_CLI_WINDOW, labels] */
     tsr_label_score *each;       /* [labels] */
-    tsri_cli_progress progress;
-    size_t done;
-    uint64_t cut;
+    tsri_cli_windows windows;    /* counts[0]: texts that were cut */
+    size_t read, done;           /* texts */
 } work;
 
 static int show_progress(void *data, uint64_t done, uint64_t total) {
     work *w = data;
-    (void)total;
-    return tsri_cli_progress_show(&w->progress, w->done + done,
-                                  (double)(w->done + done) / (double)w->texts.n);
+    return tsri_cli_windows_progress(&w->windows, done, total);
 }
 
 /* ---- the file ---- */
@@ -138,20 +135,43 @@ static uint32_t best(const float *scores, uint32_t n) {
     return found;
 }
 
-static int classify(work *w) {
-    w->progress = (tsri_cli_progress){.app = &w->job->app, .doing = "classifying", .unit = "texts"};
-    tsr_status status = TSR_OK;
-    for (; w->done < w->texts.n && status == TSR_OK; w->done += TSRI_CLI_WINDOW) {
-        tsr_classify_stats stats = {.struct_size = sizeof stats};
-        const size_t left = w->texts.n - w->done;
-        const size_t n = left < TSRI_CLI_WINDOW ? left : TSRI_CLI_WINDOW;
-        status = tsr_classify(w->classifier, w->texts.items + w->done, NULL, n, w->scores, &stats);
-        for (size_t i = 0; i < n && status == TSR_OK; i++)
-            w->given[w->done + i] = best(w->scores + i * w->labels, w->labels);
-        w->cut += stats.cut;
+static int fill(void *data, size_t most, tsri_cli_window *window) {
+    work *w = data;
+    return tsri_cli_windows_add(&w->windows, w->texts.items, w->texts.n, &w->read, most, window);
+}
+
+/* Captures the number of each text's label. */
+static int classify_window(void *data) {
+    work *w = data;
+    const tsri_cli_window *window = &w->windows.window;
+    tsr_classify_stats stats = {.struct_size = sizeof stats};
+    const tsr_status status =
+        tsr_classify(w->classifier, window->texts, NULL, window->n, w->scores, &stats);
+    w->windows.counts[0] += stats.cut;
+    for (size_t i = 0; status == TSR_OK && i < window->n; i++) {
+        const uint32_t label = best(w->scores + i * w->labels, w->labels);
+        tsri_cli_write(&w->job->app, &label, sizeof label);
     }
-    tsri_cli_progress_end(&w->progress, false);
-    return tsri_cli_file_status(status, w->job->labelled);
+    return tsri_cli_windows_status(&w->windows, status);
+}
+
+static int take_labels(void *data, const char *bytes, size_t n) {
+    work *w = data;
+    memcpy(w->given + w->done, bytes, n);
+    w->done += n / sizeof *w->given;
+    return CLI_OK;
+}
+
+static int classify(work *w) {
+    w->windows.progress =
+        (tsri_cli_progress){.app = &w->job->app, .doing = "classifying", .unit = "texts"};
+    w->windows.fill = fill;
+    w->windows.work = classify_window;
+    w->windows.take = take_labels;
+    w->windows.data = w;
+    w->windows.total = w->texts.n;
+    w->windows.always = w->windows.no_summary = true;
+    return tsri_cli_windows_run(&w->windows);
 }
 
 /* ---- what is printed ---- */
@@ -201,22 +221,24 @@ static void show_json(work *w, const tsr_label_scores *s) {
 int tsri_cli_evaluate_labels(tsri_cli_evaluation *job) {
     work w = {.job = job};
     tsr_label_scores scores = {.struct_size = sizeof scores};
-    int code = read_file(&w);
+    const bool first = job->app.rank == 0;
+    int code = first ? read_file(&w) : CLI_OK;
     if (code == CLI_OK)
         code = open_classifier(&w);
     if (code == CLI_OK)
         code = find_labels(&w);
     if (code == CLI_OK)
         code = classify(&w);
-    if (code == CLI_OK)
+    if (code == CLI_OK && first)
         code = tsri_cli_status(
             tsr_evaluate_labels(w.given, w.wanted, w.texts.n, w.labels, w.each, &scores));
-    if (code == CLI_OK) {
+    if (code == CLI_OK && first) {
         (job->app.json ? show_json : show)(&w, &scores);
-        if (w.cut)
+        if (w.windows.sums[0])
             tsri_cli_note(&job->app, "%llu texts were longer than the model can read, and were cut",
-                          (unsigned long long)w.cut);
+                          (unsigned long long)w.windows.sums[0]);
     }
+    tsri_cli_windows_clear(&w.windows);
     tsr_classifier_destroy(&w.classifier);
     tsri_cli_texts_clear(&w.texts);
     tsri_cli_texts_clear(&w.names);

@@ -45,11 +45,14 @@ int tsri_cli_evaluate_perplexity(tsri_cli_evaluation *j) {
                                             .window = j->window ? j->window : j->app.context,
                                             .stride = j->stride,
                                             .progress = show_progress,
-                                            .progress_data = j};
+                                            .progress_data = j,
+                                            .ranks = j->app.ranks};
     tsr_perplexity p = {.struct_size = sizeof p};
-    char *text;
-    size_t n;
-    int code = tsri_cli_read_input(&j->app, j->perplexity, j->encoding, &text, &n);
+    char *text = NULL;
+    size_t n = 0;
+    int code = CLI_OK;
+    if (j->app.rank == 0)
+        code = tsri_cli_read_input(&j->app, j->perplexity, j->encoding, &text, &n);
     if (code == CLI_OK)
         code = tsri_cli_open_model(&j->app);
     if (code == CLI_OK) {
@@ -57,7 +60,7 @@ int tsri_cli_evaluate_perplexity(tsri_cli_evaluation *j) {
         code = tsri_cli_file_status(status, j->perplexity);
     }
     free(text);
-    if (code == CLI_OK)
+    if (code == CLI_OK && j->app.rank == 0)
         (j->app.json ? show_json : show)(j, &p);
     return code;
 }

@@ -1,9 +1,9 @@
 /* cli/commands/evaluate/translations.c - tessera evaluate --parallel and --hypotheses: BLEU and
  * chrF. */
 #include "cli/base/json.h"
-#include "cli/base/progress.h"
 #include "cli/commands/evaluate/evaluate.h"
 #include "cli/reading/texts.h"
+#include "cli/shared/translating.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,8 @@
 typedef struct work {
     tsri_cli_evaluation *job;
     tsri_cli_texts sources, references, translations;
-    tsri_cli_progress progress;
+    tsri_cli_translating translating;
     size_t taken; /* sources */
-    int code;
     bool bleu, chrf;
 } work;
 
@@ -99,6 +98,7 @@ static int score(work *w, const char *path) {
 }
 
 static int finish(work *w, int code) {
+    tsri_cli_windows_clear(&w->translating.windows);
     tsri_cli_texts_clear(&w->sources);
     tsri_cli_texts_clear(&w->references);
     tsri_cli_texts_clear(&w->translations);
@@ -156,68 +156,73 @@ static int split_lines(work *w) {
     return code;
 }
 
-static int next_line(void *data, int wait, const char **text, size_t *size) {
-    work *w = data;
-    (void)wait;
-    if (tsri_cli_signal() || w->taken == w->sources.n)
-        return 0;
-    *text = w->sources.items[w->taken].data;
-    *size = w->sources.items[w->taken++].size;
-    return 1;
+static int fill(void *data, size_t most, tsri_cli_window *window) {
+    const tsri_cli_translating *t = data;
+    work *w = t->data;
+    return tsri_cli_windows_add(&t->windows, w->sources.items, w->sources.n, &w->taken, most,
+                                window);
 }
 
-static int take_line(void *data, const tsr_translated *line) {
+/* Captures the size of a translation, and then the translation. */
+static int give_line(void *data, const tsr_translated *line) {
     work *w = data;
-    if (line->status != TSR_OK)
-        w->code = tsri_cli_fail(CLI_OTHER, "%s: line %llu: %s", w->job->parallel,
-                                (unsigned long long)line->line + 1, line->error);
-    else
-        w->code = tsri_cli_texts_add(&w->translations, line->n ? line->best[0].text : "",
-                                     line->n ? line->best[0].size : 0);
-    return w->code != CLI_OK || tsri_cli_signal();
+    tsri_cli_app *app = &w->job->app;
+    const uint64_t size = line->n ? line->best[0].size : 0;
+    if (line->status != TSR_OK) {
+        w->translating.windows.code =
+            tsri_cli_fail(CLI_OTHER, "%s: line %llu: %s", w->job->parallel,
+                          (unsigned long long)line->line + 1, line->error);
+        return 1;
+    }
+    return !tsri_cli_write(app, &size, sizeof size) ||
+           !tsri_cli_write(app, size ? line->best[0].text : "", size) || tsri_cli_signal();
 }
 
-static int on_progress(void *data, uint64_t done, uint64_t read) {
-    work *w = data;
-    const double share = (double)w->taken / (double)w->sources.n;
-    return tsri_cli_progress_show(&w->progress, done,
-                                  read ? share * (double)done / (double)read : 0);
+static int take_lines(void *data, const char *bytes, size_t n) {
+    const tsri_cli_translating *t = data;
+    work *w = t->data;
+    int code = CLI_OK;
+    for (const char *end = bytes + n; bytes < end && code == CLI_OK;) {
+        uint64_t size;
+        memcpy(&size, bytes, sizeof size);
+        bytes += sizeof size;
+        code = tsri_cli_texts_add(&w->translations, bytes, size);
+        bytes += size;
+    }
+    return code;
 }
 
 static int translate(work *w) {
     tsri_cli_evaluation *j = w->job;
+    tsri_cli_translating *t = &w->translating;
     tsr_generate_options search = {.struct_size = sizeof search};
-    tsr_translate_stats stats = {.struct_size = sizeof stats};
-    const tsr_translate_options options = {.struct_size = sizeof options,
-                                           .batch = (uint32_t)j->batch,
-                                           .source = j->from,
-                                           .target = j->to,
-                                           .search = &search,
-                                           .progress = on_progress,
-                                           .progress_data = w};
-    const int code = tsri_cli_searching_translation(&j->searching, j->app.model, &search);
+    int code = tsri_cli_searching_translation(&j->searching, j->app.model, &search);
     if (code != CLI_OK)
         return code;
-    w->progress = (tsri_cli_progress){.app = &j->app, .doing = "translating", .unit = "tokens"};
-    const tsr_status status =
-        tsr_translate(j->app.model, &options, next_line, take_line, w, &stats);
-    tsri_cli_progress_end(&w->progress, false);
-    if (w->code != CLI_OK)
-        return w->code;
-    if (tsri_cli_signal())
-        return 128 + tsri_cli_signal();
-    const double seconds = (double)stats.nanoseconds * 1e-9;
-    if (status == TSR_OK)
+    t->options = (tsr_translate_options){.struct_size = sizeof t->options,
+                                         .batch = (uint32_t)j->batch,
+                                         .source = j->from,
+                                         .target = j->to,
+                                         .search = &search};
+    t->windows.fill = fill;
+    t->windows.take = take_lines;
+    t->windows.total = w->sources.n;
+    t->windows.always = true;
+    t->translated = give_line;
+    t->data = w;
+    code = tsri_cli_translating_run(t, &j->app);
+    const double seconds = (double)t->stats.nanoseconds * 1e-9;
+    if (code == CLI_OK)
         tsri_cli_note(&j->app, "%llu lines in %.2f s, %.1f a second",
-                      (unsigned long long)stats.lines, seconds,
-                      seconds > 0 ? (double)stats.lines / seconds : 0.0);
-    return tsri_cli_file_status(status, j->parallel);
+                      (unsigned long long)t->stats.lines, seconds,
+                      seconds > 0 ? (double)t->stats.lines / seconds : 0.0);
+    return code;
 }
 
 int tsri_cli_evaluate_parallel(tsri_cli_evaluation *job) {
     work w = {.job = job};
     int code = choose_metrics(&w);
-    if (code == CLI_OK)
+    if (code == CLI_OK && job->app.rank == 0)
         code = split_lines(&w);
     if (code == CLI_OK && !job->app.model_name)
         job->app.model_name = "translate-de-en";
@@ -225,7 +230,7 @@ int tsri_cli_evaluate_parallel(tsri_cli_evaluation *job) {
         code = tsri_cli_open_model(&job->app);
     if (code == CLI_OK)
         code = translate(&w);
-    if (code == CLI_OK)
+    if (code == CLI_OK && job->app.rank == 0)
         code = score(&w, job->parallel);
     return finish(&w, code);
 }

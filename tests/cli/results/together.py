@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Commands that several ranks run together: their output has the bytes of one process; what differs between ranks is named; a rank that goes
+away ends all."""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+
+from support.command import COMMAND, DEVICE, SOURCE, Result, environment, equal, main, run
+from support.ranks import BUILD, MPIRUN, PLUGIN, need_mpi, own_lines, ranks
+
+GOLDEN = SOURCE / "tests" / "golden"
+ENCODERS, TRANSLATOR = GOLDEN / "encoders", GOLDEN / "translate"
+REFERENCE = ("-d", "reference", "-q")
+SHARE = BUILD / "tests" / "ranks" / "share"
+WORDS = "the cat sat on a mat and said hello world good bad film tall tree".split()
+
+
+def lines(folder, n, longest=14):
+    draw = random.Random(n)
+    path = folder / f"lines{n}"
+    path.write_text("".join(" ".join(draw.choices(WORDS, k=draw.randint(0, longest))) + "\n" for _ in range(n)))
+    return path
+
+
+def same(*arguments, numbers=(3,), code=0, but=None, **options):
+    """Any number of ranks must print what one process prints, but for the lines that begin with `but`."""
+    def shown(result):
+        return [line for line in result.text.split("\n") if not but or not line.startswith(but)]
+    one = run(*arguments, code=code, **options)
+    for n in numbers:
+        several = ranks(n, COMMAND, *arguments, code=code, **options)
+        equal(shown(several), shown(one), f"{n} ranks of {arguments}")
+    return one
+
+
+def test_blocks_come_in_order(_):
+    """The program share checks what it gets; nobody is left without work."""
+    for blocks, size in ((0, 1), (1, 1), (5, 3), (120, 500), (12, 100000)):
+        for n in (1, 2, 4):
+            said = sorted(ranks(n, SHARE, str(blocks), str(size)).text.splitlines())
+            had = [int(line.split()[-1]) for line in said]
+            equal([line.rsplit(" ", 1)[0] for line in said], [f"rank {i} of {n} had" for i in range(n)])
+            equal(sum(had), blocks)
+            assert blocks < 100 or min(had) > 0, had
+
+
+def test_embed(folder):
+    text = lines(folder, 400)
+    model = ("-m", ENCODERS / "sentence", *REFERENCE)
+    for options in ((), ("--format", "text"), ("--tokens",)):
+        same("embed", *model, *options, text, numbers=(1, 2, 3))
+    for options in ((), ("--tokens",), ("--tokens", "--layer", "0")):
+        one, out = folder / "one.npy", folder / "out.npy"
+        run("embed", *model, *options, "-o", one, text)
+        for n in (1, 3):
+            ranks(n, COMMAND, "embed", *model, *options, "-o", out, text)
+            assert out.read_bytes() == one.read_bytes(), (options, n)
+    empty = folder / "empty"
+    empty.write_text("")
+    same("embed", *model, empty)
+
+
+def test_lines_without_a_text_are_counted(folder):
+    table = folder / "table.csv"
+    table.write_text("a,b\n" + "".join(f"{i},{WORDS[i % 9]}\n" if i % 40 != 7 else f"{i}\n" for i in range(300)))
+    model = ("-m", ENCODERS / "sentence", "-d", "reference")
+    one = same("embed", *model, "--column", "b", table, code=1)
+    assert "8 rows could not be used" in one.err, one
+    assert "8 rows could not be used" in ranks(3, COMMAND, "embed", *model, "--column", "b", table, code=1).err
+    pairs = folder / "pairs"
+    pairs.write_text("".join(f"the cat{chr(9) if i % 50 else ' '}sat on a mat\n" for i in range(200)))
+    for n in (1, 3):
+        told = ranks(n, COMMAND, "classify", "-m", ENCODERS / "classify", "-d", "reference", "--pair", "-f", pairs, code=1).err
+        assert "4 lines could not be used" in told, told
+
+
+def test_classify(folder):
+    text = lines(folder, 300)
+    same("classify", "-m", ENCODERS / "classify", *REFERENCE, "-k", "2", "-f", text)
+    same("classify", "-m", ENCODERS / "classify", *REFERENCE, "--json", "-f", text)
+    same("classify", "-m", ENCODERS / "tokens", *REFERENCE, "--json", "-f", text)
+    same("classify", "-m", ENCODERS / "classify", *REFERENCE, "the cat", "a tall tree")
+
+
+def test_translate(folder):
+    text = lines(folder, 90)
+    model = ("-m", TRANSLATOR, *REFERENCE)
+    same("translate", *model, "-f", text)
+    same("translate", *model, "--num-beams", "3", "--n-best", "2", "-f", text)
+    # lines that are too long keep their numbers
+    text.write_text(text.read_text() + " ".join(WORDS * 9) + "\n" + text.read_text())
+    one = same("translate", *model, "--no-split", "-f", text, code=1)
+    told = ranks(3, COMMAND, "translate", *model, "--no-split", "-f", text, code=1).err
+    assert "line 91 has" in one.err and "line 91 has" in told and "1 of 181 lines have no translation" in told, (one, told)
+
+
+def test_evaluate(folder):
+    text = folder / "text"
+    text.write_text((SOURCE / "README.md").read_text()[:260])
+    same("evaluate", *REFERENCE, "--perplexity", text, "--window", "32", "--stride", "20", "-c", "32", but="time")
+    pairs = folder / "pairs.tsv"
+    pairs.write_text("".join(f"{line or 'a'}\t{(line or 'a').upper()}\n" for line in lines(folder, 60).read_text().splitlines()))
+    assert "BLEU" in same("evaluate", "-m", TRANSLATOR, *REFERENCE, "--parallel", pairs).text
+    table = folder / "table.csv"
+    labels = run("classify", "-m", ENCODERS / "classify", *REFERENCE, "-f", lines(folder, 90)).text.splitlines()
+    table.write_text("text,label\n" + "".join(f"{line},{labels[i // 2].split(chr(9))[0]}\n"
+                                              for i, line in enumerate(lines(folder, 90).read_text().splitlines())))
+    same("evaluate", "-m", ENCODERS / "classify", *REFERENCE, "--labelled", table)
+
+
+def test_generate(folder):
+    few = ("generate", *REFERENCE, "-n", "4", "--seed", "7")
+    same(*few, "--temp", "0.9", "To be", "or not", "", "to be")
+    same(*few, "To be")
+    same(*few, "--json", "--logprobs", "2", "KING", "--ids", "1,2,3")
+    same(*few, "--num-beams", "2", "--n-best", "2", "--echo", "To be", "or not")
+    prompts = folder / "prompts"
+    prompts.write_text("To be\n\nKING\nthe\nwhat\n")
+    same(*few, "--lines", "-f", prompts)
+    equal(run(*few, "--lines", "-f", prompts).text, run(*few, "To be", "", "KING", "the", "what").text)
+    # a seed that is drawn is the same for all: greedy or not, the two prompts get the same text
+    drawn = ranks(2, COMMAND, "generate", *REFERENCE, "-n", "6", "--temp", "2", *["KING"] * 4).text.split("---")
+    equal(len({part for part in drawn[2::2] if part.strip()} - {drawn[-1]} | {drawn[-1] + "\n"}), 1, drawn)
+
+
+def test_the_device(folder):
+    text = lines(folder, 300)
+    same("embed", "-m", ENCODERS / "sentence", "-d", DEVICE, "-q", "-t", "1", text)
+
+
+def test_standard_input(folder):
+    """Rank 0 reads it, and passes it on."""
+    text = lines(folder, 200)
+    command = [*MPIRUN, "-n", "2", str(COMMAND), "embed", "-m", str(ENCODERS / "sentence"), *REFERENCE]
+    env = environment(TESSERA_TRANSPORT_PATH=str(PLUGIN.parent))
+    with text.open("rb") as file:
+        done = Result(subprocess.run(command, stdin=file, capture_output=True, env=env, timeout=120, check=False))
+    equal(done.text, run(*command[command.index("embed"):], text).text)
+
+
+def test_what_the_ranks_do_not_agree_on_is_named(folder):
+    text = lines(folder, 20)
+    first = ("embed", "-m", ENCODERS / "sentence", *REFERENCE, text)
+    other = ("embed", "-m", ENCODERS / "sentence", *REFERENCE, "-c", "9", text)
+    said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=2).err)
+    assert said and all("--ctx-size differs: rank 0 on " in line and "has 9" in line for line in said), said
+    other = ("embed", "-m", ENCODERS / "classify", *REFERENCE, text)
+    said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=2).err)
+    assert said and all("--model differs" in line for line in said), said
+
+
+def running(name):
+    """Processes that work on a file of this name."""
+    left = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+            if words[0] == str(COMMAND).encode() and str(name).encode() in words:
+                left.append(int(path.parent.name))
+        except OSError:
+            pass
+    return sorted(left)
+
+
+def gone(folder, how, ends):
+    """Three ranks work, one gets a signal; what they say."""
+    text = lines(folder, 20000)
+    command = [*MPIRUN, "--enable-recovery", "-n", "3", str(COMMAND), "embed", "-m", str(ENCODERS / "sentence"), *REFERENCE, "--deadline", "3",
+               "-o", str(folder / "out.npy"), str(text)]
+    env = environment(TESSERA_TRANSPORT_PATH=str(PLUGIN.parent))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
+        until = time.monotonic() + 60
+        while len(running(text)) < 3 and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(random.uniform(0.5, 1.5))
+        victim = running(text)[-1]
+        os.kill(victim, how)
+        begun = time.monotonic()
+        while [other for other in running(text) if other != victim] and time.monotonic() - begun < 60:
+            time.sleep(0.05)
+        took = time.monotonic() - begun
+        if how == signal.SIGSTOP:
+            os.kill(victim, signal.SIGKILL)
+        said = own_lines(process.communicate(timeout=60)[1].decode())
+    equal(running(text), [])
+    assert took < 30, took
+    assert len(said) >= 2 and all(ends in line and "rank " in line for line in said), said
+    assert not (folder / "out.npy").exists()
+
+
+def test_a_rank_that_is_killed_ends_all(folder):
+    gone(folder, signal.SIGKILL, "gave no sign of life for 3 s")  # mpirun leaves the others alone here
+
+
+def test_a_rank_that_is_stopped_ends_all(folder):
+    gone(folder, signal.SIGSTOP, "gave no sign of life for 3 s")
+
+
+def test_a_rank_that_fails_ends_all(folder):
+    """A missing file is rank 0's own error; the others say whose it was."""
+    said = own_lines(ranks(3, COMMAND, "embed", "-m", ENCODERS / "sentence", *REFERENCE, folder / "none", code=None).err)
+    assert any("none: " in line for line in said), said
+    assert all("none: " in line or "rank 0 on " in line for line in said), said
+
+
+def test_a_reader_that_leaves_ends_all(folder):
+    text = lines(folder, 3000)
+    command = [*MPIRUN, "-n", "2", str(COMMAND), "classify", "-m", str(ENCODERS / "classify"), *REFERENCE, "-f", str(text)]
+    env = environment(TESSERA_TRANSPORT_PATH=str(PLUGIN.parent))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        process.wait(timeout=60)
+        said = own_lines(process.stderr.read().decode())
+    equal([line for line in said if "stopped by SIG" not in line], [])  # mpirun ends them, too
+
+
+need_mpi()
+main(globals())
