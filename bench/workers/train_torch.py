@@ -68,4 +68,5 @@ class Torch:
         return loss.item()
 
 
-serve(lambda arguments: Torch(*arguments))
+if __name__ == "__main__":
+    serve(lambda arguments: Torch(*arguments))
