@@ -30,6 +30,12 @@ typedef enum tsr_bench_kind {
     TSR_BENCH_SERVE = 8
 } tsr_bench_kind;
 
+/** The names that files and tables use: "ok", "failed-accuracy"; "peak", "generate". "" for a number
+ * that is none of them. */
+TSR_API const char *tsr_bench_status_name(uint32_t status);
+/** The same for kinds. */
+TSR_API const char *tsr_bench_kind_name(uint32_t kind);
+
 typedef enum tsr_bench_scenario {
     TSR_BENCH_NO_SCENARIO = 0,
     TSR_BENCH_SINGLE_STREAM = 1, /**< one request after the other */

@@ -346,21 +346,29 @@ static const char *class_of(const tsr_bench_row *r) {
     return NULL;
 }
 
-static json_t *row_json(tsr_bench_file *file, const tsr_bench_row *r) {
-    static const char *const statuses[] = {"ok", "unsupported", "failed-accuracy", "error",
-                                           "throttled"};
-    static const char *const kinds[] = {"peak",  "prompt",    "generate", "train", "op",
+const char *tsr_bench_status_name(uint32_t status) {
+    static const char *const names[] = {"ok", "unsupported", "failed-accuracy", "error",
+                                        "throttled"};
+    return status < sizeof names / sizeof *names ? names[status] : "";
+}
+
+const char *tsr_bench_kind_name(uint32_t kind) {
+    static const char *const names[] = {"peak",  "prompt",    "generate", "train", "op",
                                         "embed", "translate", "start",    "serve"};
+    return kind < sizeof names / sizeof *names ? names[kind] : "";
+}
+
+static json_t *row_json(tsr_bench_file *file, const tsr_bench_row *r) {
     static const char *const scenarios[] = {NULL, "single-stream", "offline", "server"};
     json_t *row = json_object();
     tsri_base_json_put(row, "device", json_integer((json_int_t)json_array_size(file->devices) - 1));
     tsri_base_json_put(row, "model", model_index(file, r->model));
     tsri_base_json_put(row, "test", text_or_empty(r->test));
-    tsri_base_json_put(row, "kind", NAME(kinds, r->kind));
+    tsri_base_json_put(row, "kind", text_or_null(tsr_bench_kind_name(r->kind)));
     tsri_base_json_put(row, "class", text_or_null(class_of(r)));
     tsri_base_json_put(row, "scenario", NAME(scenarios, r->scenario));
     tsri_base_json_put(row, "peer", text_or_null(r->peer));
-    tsri_base_json_put(row, "status", NAME(statuses, r->status));
+    tsri_base_json_put(row, "status", text_or_null(tsr_bench_status_name(r->status)));
     tsri_base_json_put(row, "reason", text_or_empty(r->reason));
     tsri_base_json_put(row, "noisy", json_boolean(r->noisy));
     tsri_base_json_put(row, "unit", text_or_empty(r->unit));

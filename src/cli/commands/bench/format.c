@@ -13,18 +13,6 @@ struct tsri_cli_bench_format {
     void (*row)(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s, const tsr_bench_row *r);
 };
 
-static const char *status_name(uint32_t status) {
-    static const char *const names[] = {"ok", "unsupported", "failed-accuracy", "error",
-                                        "throttled"};
-    return status < sizeof names / sizeof *names ? names[status] : "error";
-}
-
-static const char *kind_name(uint32_t kind) {
-    static const char *const names[] = {"peak",  "prompt",    "generate", "train", "op",
-                                        "embed", "translate", "start",    "serve"};
-    return kind < sizeof names / sizeof *names ? names[kind] : "peak";
-}
-
 /* "linear/packed attention/lanes" */
 static void print_kernels(tsri_cli_bench_writer *w, const tsr_bench_row *r) {
     for (uint32_t i = 0; i < r->n_kernels; i++)
@@ -86,13 +74,13 @@ static void md_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
         snprintf(batch, sizeof batch, "%lld", (long long)r->batch);
     if (r->bound > 0)
         snprintf(gate, sizeof gate, "%.1e of %.0e", r->error, r->bound);
-    tsri_cli_print(w->app, "| %s%s%s%s%s | %s | %s%s%s | %s .. %s | %s | %s | %s | %s | ", r->test,
-                   s->model || !*class_name ? "" : " ", s->model ? "" : class_name,
-                   r->peer ? " by " : "", r->peer ? r->peer : "", batch,
-                   r->n_samples ? median : status_name(r->status),
-                   r->n_samples && r->status != TSR_BENCH_OK ? ", " : "",
-                   r->n_samples && r->status != TSR_BENCH_OK ? status_name(r->status) : "", lowest,
-                   highest, share, predicted, memory, gate);
+    tsri_cli_print(
+        w->app, "| %s%s%s%s%s | %s | %s%s%s | %s .. %s | %s | %s | %s | %s | ", r->test,
+        s->model || !*class_name ? "" : " ", s->model ? "" : class_name, r->peer ? " by " : "",
+        r->peer ? r->peer : "", batch, r->n_samples ? median : tsr_bench_status_name(r->status),
+        r->n_samples && r->status != TSR_BENCH_OK ? ", " : "",
+        r->n_samples && r->status != TSR_BENCH_OK ? tsr_bench_status_name(r->status) : "", lowest,
+        highest, share, predicted, memory, gate);
     print_kernels(w, r);
     tsri_cli_print(w->app, "%s%s%s |\n", r->n_kernels && *r->reason ? ": " : "", r->reason,
                    r->noisy ? " (noisy)" : "");
@@ -130,8 +118,9 @@ static void csv_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
         csv_text(w, who[i], ",");
     tsri_cli_print(w->app, "%lld,", (long long)s->threads);
     csv_text(w, r->test, ",");
-    tsri_cli_print(w->app, "%s,%lld,%lld,%lld,%s,%s,", kind_name(r->kind), (long long)r->tokens,
-                   (long long)r->depth, (long long)r->batch, status_name(r->status), r->unit);
+    tsri_cli_print(w->app, "%s,%lld,%lld,%lld,%s,%s,", tsr_bench_kind_name(r->kind),
+                   (long long)r->tokens, (long long)r->depth, (long long)r->batch,
+                   tsr_bench_status_name(r->status), r->unit);
     if (r->n_samples)
         tsri_cli_print(w->app, "%.9g,%.9g,%.9g,", r->median, r->lowest, r->highest);
     else
