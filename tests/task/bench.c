@@ -137,6 +137,26 @@ Test(bench, warm_up_ends_where_times_are_steady) {
     free(out.values);
 }
 
+/* Samples of two speeds, in the order of time: many of them make the interval of the median narrow,
+ * though another run may have the other speed all the time. */
+Test(bench, a_speed_that_changes_is_noisy) {
+    enum { N = 1000 };
+    static double values[N];
+    bool unsure = false;
+    for (uint32_t i = 0; i < N; i++)
+        values[i] = (i % 7 ? 1.0 : 1.02) * (i < 600 ? 1 : 1.2);
+    cr_assert_eq(tsri_task_unsure(values, N, &unsure), TSR_OK);
+    cr_expect(unsure, "one speed, then another");
+    for (uint32_t i = 0; i < N; i++)
+        values[i] = i % 2 ? 1.0 : 1.2;
+    cr_assert_eq(tsri_task_unsure(values, N, &unsure), TSR_OK);
+    cr_expect(!unsure, "two speeds in turn have one median");
+    for (uint32_t i = 0; i < N; i++)
+        values[i] = i % 7 ? 1.0 : 1.02;
+    cr_assert_eq(tsri_task_unsure(values, N, &unsure), TSR_OK);
+    cr_expect(!unsure, "one speed");
+}
+
 Test(bench, what_never_becomes_steady_is_noisy) {
     static const double times[] = {1, 2, 1, 3, 1, 2, 4, 1, 2, 1, 3, 1, 5, 1, 2, 1,
                                    3, 1, 2, 1, 3, 1, 2, 1, 4, 1, 2, 1, 1, 3, 1, 2};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAST = 5, MOST_WARMUP = 20 };
+enum { LAST = 5, MOST_WARMUP = 20, PARTS = 5 };
 #define TREND 0.6        /* of five values: at most eight of ten pairs lie in the same order */
 #define ABOVE 1.2        /* times the median of the last five */
 #define WIDE 0.05        /* half the 95 % interval of the median, as a share of it */
@@ -68,6 +68,23 @@ tsri_task_spread tsri_task_spread_of(const double *values, uint32_t n, double *s
     return s;
 }
 
+/* Whether the medians of five parts, in the order of time, differ by more than the interval may be
+ * wide: samples that follow each other resemble each other, which the interval does not know. */
+static bool wanders(const double *values, uint32_t n, double *sorted, double median) {
+    double lowest = HUGE_VAL, highest = 0;
+    if (n < PARTS * LAST)
+        return false;
+    for (uint32_t i = 0; i < PARTS; i++) {
+        const uint32_t from = (uint32_t)((uint64_t)i * n / PARTS),
+                       to = (uint32_t)((uint64_t)(i + 1) * n / PARTS);
+        memcpy(sorted, values + from, (to - from) * sizeof *sorted);
+        qsort(sorted, to - from, sizeof *sorted, by_size);
+        lowest = fmin(lowest, middle(sorted, to - from));
+        highest = fmax(highest, middle(sorted, to - from));
+    }
+    return highest - lowest > 2 * WIDE * median;
+}
+
 /* The interval is 1.57 times the distance of the quartiles, over the root of the number of samples
  * (McGill, Tukey, Larsen 1978). */
 tsr_status tsri_task_unsure(const double *values, uint32_t n, bool *out) {
@@ -76,7 +93,8 @@ tsr_status tsri_task_unsure(const double *values, uint32_t n, bool *out) {
     memcpy(sorted, values, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_size);
     const double apart = rank(sorted, n, 0.75) - rank(sorted, n, 0.25);
-    *out = 1.57 * apart / sqrt(n) > WIDE * middle(sorted, n);
+    const double median = middle(sorted, n);
+    *out = 1.57 * apart / sqrt(n) > WIDE * median || wanders(values, n, sorted, median);
     free(sorted);
     return TSR_OK;
 }
