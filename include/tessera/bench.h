@@ -30,8 +30,8 @@ typedef enum tsr_bench_kind {
     TSR_BENCH_SERVE = 8
 } tsr_bench_kind;
 
-/** The names that files and tables use: "ok", "failed-accuracy"; "peak", "generate". "" for a number
- * that is none of them. */
+/** The names that files and tables use: "ok", "failed-accuracy"; "peak", "generate". "" for any
+ * other number. */
 TSR_API const char *tsr_bench_status_name(uint32_t status);
 /** The same for kinds. */
 TSR_API const char *tsr_bench_kind_name(uint32_t kind);

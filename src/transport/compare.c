@@ -61,7 +61,8 @@ static tsr_status differ(const tsr_ranks *ranks, uint32_t rank, const char *firs
                           tsri_ranks_host(ranks, rank), others);
 }
 
-tsr_status tsri_ranks_compare(tsr_ranks *ranks, const char *list) {
+tsr_status tsr_ranks_compare(tsr_ranks *ranks, const char *list) {
+    TRY(NEED(list));
     const uint32_t n = tsri_ranks_size(ranks), rank = tsri_ranks_rank(ranks);
     uint64_t *sizes = NULL;
     char **lists = NULL;
@@ -87,9 +88,4 @@ tsr_status tsri_ranks_compare(tsr_ranks *ranks, const char *list) {
     free(lists);
     free(sizes);
     return status;
-}
-
-tsr_status tsr_ranks_compare(tsr_ranks *ranks, const char *list) {
-    TRY(NEED(list));
-    return tsri_ranks_compare(ranks, list);
 }

@@ -17,7 +17,6 @@
 #include "transport/ranks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { AHEAD = 2 };                /* blocks of a rank */
 enum { MOST_WAITING = 256 << 20 }; /* bytes of results that wait for an earlier one */
@@ -77,11 +76,17 @@ struct tsr_share {
     uint32_t asked; /* asks without an order */
 };
 
+/* Makes room for n bytes that are to be received. */
 static tsr_status resize(tsri_bytes *bytes, size_t n) {
     TRY(tsri_base_grow(&bytes->data, &bytes->capacity, n + 1, 1));
     bytes->size = n;
     bytes->data[n] = 0;
     return TSR_OK;
+}
+
+static tsr_status replace(tsri_bytes *bytes, const void *data, size_t n) {
+    bytes->size = 0;
+    return tsri_base_bytes_append(bytes, data, n);
 }
 
 static tsr_status cancelled(void) {
@@ -155,7 +160,7 @@ static tsr_status make(tsr_share *s, bool wait, uint64_t most, const void **bloc
 static tsr_status answer(tsr_share *s, uint32_t rank, int *got) {
     worker *w = &s->workers[rank];
     sent *out = &w->sent[w->n_sent % AHEAD];
-    const void *block;
+    const void *block = NULL;
     size_t n;
     TRY(make(s, false, w->owed[0], &block, &n, got));
     if (*got < 0)
@@ -166,9 +171,7 @@ static tsr_status answer(tsr_share *s, uint32_t rank, int *got) {
     out->order = (order){.number = *got ? s->made++ : NONE, .size = n};
     w->expected += *got == 1;
     w->told += *got == 0;
-    TRY(resize(&out->bytes, n));
-    if (n)
-        memcpy(out->bytes.data, block, n);
+    TRY(replace(&out->bytes, block, n));
     TRY(tsri_ranks_send(s->ranks, rank, &out->order, sizeof out->order, &out->exchanges[0]));
     return n ? tsri_ranks_send(s->ranks, rank, out->bytes.data, n, &out->exchanges[1]) : TSR_OK;
 }
@@ -256,9 +259,7 @@ static tsr_status give_of_first(tsr_share *s, const void *bytes, size_t n) {
         TRY(take_ready(s));
     } else {
         tsri_bytes copy = {0};
-        TRY(resize(&copy, n));
-        if (n)
-            memcpy(copy.data, bytes, n);
+        TRY(replace(&copy, bytes, n));
         const tsr_status status = keep(s, s->own, &copy);
         tsri_base_bytes_clear(&copy);
         TRY(status);
@@ -272,9 +273,7 @@ static tsr_status send_ask(tsr_share *s, uint64_t number, const void *bytes, siz
     TRY(wait_all(s, s->exchanges, 2));
     s->ask.number = number;
     s->ask.size = n;
-    TRY(resize(&s->result, n));
-    if (n)
-        memcpy(s->result.data, bytes, n);
+    TRY(replace(&s->result, bytes, n));
     TRY(tsri_ranks_send(s->ranks, 0, &s->ask, sizeof s->ask, &s->exchanges[0]));
     if (n)
         TRY(tsri_ranks_send(s->ranks, 0, s->result.data, n, &s->exchanges[1]));

@@ -412,12 +412,6 @@ uint64_t tsri_cli_lines_total(const tsri_cli_lines *lines) {
     return lines->input ? tsri_cli_input_size(lines->input) : 0;
 }
 
-double tsri_cli_lines_share(const tsri_cli_lines *lines, uint64_t before, uint64_t after,
-                            double part) {
-    const uint64_t total = lines ? tsri_cli_lines_total(lines) : 0;
-    return total ? ((double)before + part * (double)(after - before)) / (double)total : -1;
-}
-
 /* Takes what has arrived of the next line from the input, so that half a line counts as not there
  * yet. */
 bool tsri_cli_lines_would_wait(tsri_cli_lines *l) {

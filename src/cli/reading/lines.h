@@ -53,10 +53,6 @@ const char *tsri_cli_source_unit(const tsri_cli_source *source); /* the same */
 /* Bytes taken so far, and in all (0 where that is not known). */
 uint64_t tsri_cli_lines_taken(const tsri_cli_lines *lines);
 uint64_t tsri_cli_lines_total(const tsri_cli_lines *lines);
-/* The share of the whole input that is done when `part` of the bytes from `before` to `after` is
- * done; -1 where that is not known, or `lines` is NULL. */
-double tsri_cli_lines_share(const tsri_cli_lines *lines, uint64_t before, uint64_t after,
-                            double part);
 /* True where the next text has not arrived yet, so that reading it would wait. */
 bool tsri_cli_lines_would_wait(tsri_cli_lines *lines);
 
@@ -68,8 +64,8 @@ typedef struct tsri_cli_window {
     size_t n;
     uint64_t first;        /* number of the first text */
     uint64_t n_wrong, cut; /* so far, over all windows */
-    char *bytes;
-    size_t used, room, texts_room;
+    tsri_cli_bytes bytes;  /* of all texts, one behind the other */
+    size_t texts_room;
 } tsri_cli_window;
 
 /* How many texts a window should have so that it takes about half a second, and results appear

@@ -23,23 +23,6 @@ static int make_room(tsri_cli_window *w) {
     return CLI_OK;
 }
 
-static int keep(tsri_cli_window *w, const tsri_cli_line *line) {
-    if (w->used + line->size > w->room) {
-        const size_t room = 2 * (w->used + line->size) + 4096;
-        char *grown = realloc(w->bytes, room);
-        if (!grown)
-            return tsri_cli_fail(CLI_OTHER, "out of memory");
-        w->bytes = grown;
-        w->room = room;
-    }
-    if (line->size)
-        memcpy(w->bytes + w->used, line->text, line->size);
-    w->wrong[w->n] = line->wrong != NULL;
-    w->texts[w->n++].size = line->size;
-    w->used += line->size;
-    return CLI_OK;
-}
-
 size_t tsri_cli_pace_next(tsri_cli_pace *p, size_t done) {
     const uint64_t took = (tsri_cli_now_ns() - p->begun) / (p->slow ? p->slow : 1);
     if (!p->most)
@@ -56,24 +39,29 @@ void tsri_cli_pace_begin(tsri_cli_pace *p) {
 }
 
 void tsri_cli_window_empty(tsri_cli_window *w) {
-    w->n = w->used = 0;
-    if (w->room > 2 * (size_t)MOST_BYTES) { /* after a very long text */
-        free(w->bytes);
-        w->bytes = NULL;
-        w->room = 0;
+    w->n = w->bytes.size = 0;
+    if (w->bytes.room > 2 * (size_t)MOST_BYTES) { /* after a very long text */
+        free(w->bytes.data);
+        w->bytes = (tsri_cli_bytes){0};
     }
 }
 
 int tsri_cli_window_add(tsri_cli_window *w, const tsri_cli_line *line) {
     if (w->n == 0)
         w->first = line->number;
-    const int code = make_room(w);
-    return code == CLI_OK ? keep(w, line) : code;
+    int code = make_room(w);
+    if (code == CLI_OK)
+        code = tsri_cli_bytes_append(&w->bytes, line->text, line->size);
+    if (code != CLI_OK)
+        return code;
+    w->wrong[w->n] = line->wrong != NULL;
+    w->texts[w->n++].size = line->size;
+    return CLI_OK;
 }
 
 void tsri_cli_window_end_of_texts(tsri_cli_window *w) {
     for (size_t i = 0, at = 0; i < w->n; at += w->texts[i++].size)
-        w->texts[i].data = w->bytes ? w->bytes + at : "";
+        w->texts[i].data = w->bytes.data ? w->bytes.data + at : "";
 }
 
 int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, size_t most, size_t most_bytes,
@@ -82,8 +70,9 @@ int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, size_t most, 
     int code = CLI_OK;
     tsri_cli_flush(app);
     tsri_cli_window_empty(w);
-    while (code == CLI_OK && w->n < most && w->used < MOST_BYTES &&
-           (w->n < FEWEST || w->used < most_bytes) && !(w->n && tsri_cli_lines_would_wait(lines))) {
+    while (code == CLI_OK && w->n < most && w->bytes.size < MOST_BYTES &&
+           (w->n < FEWEST || w->bytes.size < most_bytes) &&
+           !(w->n && tsri_cli_lines_would_wait(lines))) {
         if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
             break;
         if (line.wrong && ++w->n_wrong <= TOLD) {
@@ -101,7 +90,7 @@ int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, size_t most, 
 void tsri_cli_window_clear(tsri_cli_window *w) {
     free(w->texts);
     free(w->wrong);
-    free(w->bytes);
+    free(w->bytes.data);
     *w = (tsri_cli_window){0};
 }
 

@@ -56,7 +56,7 @@ static int pack(tsri_cli_windows *w, const block_head *head) {
     }
     if (code == CLI_OK)
         code = tsri_cli_bytes_append(&w->block, f->wrong, f->n * sizeof *f->wrong);
-    return code == CLI_OK ? tsri_cli_bytes_append(&w->block, f->bytes, f->used) : code;
+    return code == CLI_OK ? tsri_cli_bytes_append(&w->block, f->bytes.data, f->bytes.size) : code;
 }
 
 static int unpack(tsri_cli_windows *w, const char *block) {

@@ -97,7 +97,7 @@ tsr_status tsri_train_ranks_compare(const tsri_train_job *job) {
         return TSR_OK;
     tsr_status status = add_run(job, &list);
     if (status == TSR_OK)
-        status = tsri_ranks_compare(job->ranks, list.data);
+        status = tsr_ranks_compare(job->ranks, list.data);
     tsri_base_bytes_clear(&list);
     return status;
 }
@@ -137,7 +137,7 @@ tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job) {
     if (status == TSR_OK)
         status = add_parameters(job, &list);
     if (status == TSR_OK)
-        status = tsri_ranks_compare(job->ranks, list.data);
+        status = tsr_ranks_compare(job->ranks, list.data);
     tsri_base_bytes_clear(&list);
     return status;
 }

@@ -1,5 +1,5 @@
-/* cli/commands/generate/generate.c - tessera generate: streams the continuation of one prompt, or prints the
- * continuations of several. */
+/* cli/commands/generate/generate.c - tessera generate: streams the continuation of one prompt, or
+ * prints the continuations of several. */
 #include "cli/commands/generate/generate.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"

@@ -12,8 +12,7 @@
 
 /* One continuation of a prompt. */
 typedef struct tsri_cli_result {
-    char *text; /* so far */
-    size_t size;
+    tsri_cli_bytes text; /* so far */
     uint32_t finish;
     float score;
     json_t *tokens; /* --json */

@@ -9,19 +9,9 @@ uint32_t tsri_cli_results_count(const tsri_cli_generation *j) {
     return j->n * j->best;
 }
 
-static bool add_text(tsri_cli_result *r, const char *text, size_t n) {
-    char *grown = realloc(r->text, r->size + n + 1);
-    if (!grown)
-        return false;
-    r->text = grown;
-    memcpy(grown + r->size, text, n);
-    r->size += n;
-    grown[r->size] = 0;
-    return true;
-}
-
 static bool put(tsri_cli_generation *j, tsri_cli_result *r, const char *text, size_t n) {
-    return j->streams ? tsri_cli_write(&j->app, text, n) : add_text(r, text, n);
+    return j->streams ? tsri_cli_write(&j->app, text, n)
+                      : tsri_cli_bytes_append(&r->text, text, n) == CLI_OK;
 }
 
 static tsri_cli_result *result_of(const tsri_cli_generation *j, const tsr_generated *g) {
@@ -104,7 +94,7 @@ int tsri_cli_results_make(tsri_cli_generation *j) {
 
 void tsri_cli_results_clear(tsri_cli_generation *j) {
     for (uint32_t i = 0; j->results && i < tsri_cli_results_count(j); i++) {
-        free(j->results[i].text);
+        free(j->results[i].text.data);
         json_decref(j->results[i].tokens);
     }
     free(j->results);
@@ -137,7 +127,7 @@ int tsri_cli_results_echo(tsri_cli_generation *j) {
 }
 
 static json_t *result_json(const tsri_cli_generation *j, size_t i, const tsri_cli_result *r) {
-    json_t *text = tsri_cli_json_text(r->text ? r->text : "", r->size);
+    json_t *text = tsri_cli_json_text(r->text.data ? r->text.data : "", r->text.size);
     json_t *all = json_pack("{s:o,s:s,s:O}", "text", text, "finish",
                             tsri_cli_finish_name(r->finish), "tokens", r->tokens);
     if (j->beams) {
@@ -162,8 +152,7 @@ void tsri_cli_results_print(tsri_cli_generation *j, size_t i, size_t of, const t
                        i % j->best + 1, (double)r->score);
     else if (of > 1)
         tsri_cli_print(&j->app, "%s--- %zu ---\n", gap, i + 1);
-    if (r->text)
-        tsri_cli_write(&j->app, r->text, r->size);
+    tsri_cli_write(&j->app, r->text.data, r->text.size);
 }
 
 void tsri_cli_results_end(tsri_cli_generation *j) {

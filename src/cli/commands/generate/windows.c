@@ -93,9 +93,10 @@ typedef struct result_head {
 static int capture(tsri_cli_generation *j, const tsri_cli_result *r) {
     size_t n = 0;
     char *tokens = j->app.json ? tsri_cli_json_dump(&j->app, r->tokens, JSON_COMPACT, &n) : NULL;
-    const result_head head = {.size = r->size, .tokens = n, .finish = r->finish, .score = r->score};
+    const result_head head = {
+        .size = r->text.size, .tokens = n, .finish = r->finish, .score = r->score};
     const bool kept = tsri_cli_write(&j->app, &head, sizeof head) &&
-                      tsri_cli_write(&j->app, r->text, r->size) &&
+                      tsri_cli_write(&j->app, r->text.data, r->text.size) &&
                       tsri_cli_write(&j->app, tokens, n);
     free(tokens);
     return kept ? CLI_OK : CLI_OTHER;
@@ -133,8 +134,7 @@ static int take_results(void *data, const char *bytes, size_t n) {
         memcpy(&head, bytes, sizeof head);
         bytes += sizeof head;
         const tsri_cli_result r = {
-            .text = (char *)(uintptr_t)bytes,
-            .size = head.size,
+            .text = {.data = (char *)(uintptr_t)bytes, .size = head.size},
             .finish = head.finish,
             .score = head.score,
             .tokens =
