@@ -106,8 +106,8 @@ typedef struct tsr_share_options {
 TSR_API tsr_status tsr_share_begin(tsr_ranks *ranks, const tsr_share_options *options,
                                    tsr_share **out);
 /**
- * Gives this rank the next block. On rank 0, after the last block, it waits for the results of the
- * others.
+ * Gives this rank the next block. After the last one, it waits until rank 0 has taken the results of
+ * all ranks.
  *
  * most    how many items to make of it: what this rank does in about half a second
  * owner   *block belongs to the share, and is valid until the next call

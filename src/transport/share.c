@@ -62,6 +62,7 @@ struct tsr_share {
     uint64_t own; /* the block that this rank works on, or NONE */
     bool failed;  /* a call has failed: exchanges may still use this memory */
     bool over;    /* there are no more blocks */
+    bool ended;   /* all ranks know that everything was taken */
     tsr_share *next_abandoned;
     /* of rank 0 */
     worker *workers;      /* [size]; 0 is unused */
@@ -341,12 +342,25 @@ static tsr_status check(tsr_share *s, tsr_status status) {
     return status;
 }
 
+/* A rank that has no more to do still waits for the others: where one of them is gone, the work is
+ * not done. */
+static tsr_status end_together(tsr_share *s) {
+    if (s->ended)
+        return TSR_OK;
+    TRY(tsri_ranks_barrier(s->ranks));
+    s->ended = true;
+    return TSR_OK;
+}
+
 tsr_status tsr_share_next(tsr_share *s, uint64_t most, const void **block, size_t *n) {
     TRY(NEED(s));
     TRY(NEED(block));
     TRY(NEED(n));
     *block = NULL;
-    return check(s, (s->rank ? next_of_other : next_of_first)(s, most, block, n));
+    tsr_status status = (s->rank ? next_of_other : next_of_first)(s, most, block, n);
+    if (status == TSR_OK && *n == 0)
+        status = end_together(s);
+    return check(s, status);
 }
 
 tsr_status tsr_share_give(tsr_share *s, const void *result, size_t n) {
@@ -372,7 +386,7 @@ void tsr_share_end(tsr_share **share) {
     *share = NULL;
     if (!s)
         return;
-    if (s->failed || (s->size > 1 && !s->over)) {
+    if (s->failed || (s->size > 1 && !s->ended)) {
         s->next_abandoned = abandoned;
         abandoned = s;
         return;
