@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""ci/gpu: where pocl can't be made to look like a GPU it says so in one sentence, and takes no kernels for CPUs for those of a GPU."""
+"""ci/gpu: where pocl can't be made to look like a GPU it says so in one sentence, and takes no kernels for CPUs for those of a GPU. It, the model of
+GPUs and tools/offline-compile say how they are used."""
 
 import pathlib
 import subprocess
@@ -12,6 +13,12 @@ def refusal(build):
     done = subprocess.run([sys.executable, SOURCE / "ci/gpu", "--build", build], env=environment(TESSERA_OFFLINE_COMPILERS=build), capture_output=True, text=True, check=False)
     assert done.returncode == 1 and not done.stdout, done
     return done.stderr
+
+
+def test_usage(_):
+    for script in ("ci/gpu", "bench/gpu_model", "tools/offline-compile"):
+        told = subprocess.run([sys.executable, SOURCE / script, "--help"], capture_output=True, text=True, check=False)
+        assert (told.returncode, told.stderr) == (0, "") and told.stdout.startswith(f"usage: {script} "), told
 
 
 def has_pocl():
