@@ -12,6 +12,7 @@
 ENTRY KERNEL(PLACE __global float *sums, int sums0, __global const float *x, int x0, __global const int *dims, int N,
              int N_set, int first, int parts)
 {
+    const int j = ITEM(0);
 #include "sumsq/run.clh"
     float total = 0.0f;
     x += x0;

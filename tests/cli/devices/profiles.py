@@ -211,6 +211,17 @@ def test_a_layer_of_a_token_is_seven_launches(folder):
                 equal("stage_attention_chunks" in three, prompt > 256, (path, three))
 
 
+def test_training_shares_its_sums(folder):
+    """What adds up a row, a run or a table when a model is trained has a work-group for it, not a work-item."""
+    model, path = llama(folder / "llama", Shape(1, 256, 512, 8, 2, vocabulary=128)), next(path for path in PROFILES if path.name == "sm_90")
+    if not pocl(path):
+        skip("pocl is not here")
+    run("kernels", "export", model, "--dtype", "f32", "--train", "-o", folder / "out", "-d", "Portable", "-q", env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1"})
+    chosen = {k["variant"].partition(":")[0] for k in json.loads((folder / "out/manifest.json").read_text())["kernels"]}
+    wanted = {"cross_entropy/group", "norm_grad/group", "embed_add/group", "attention_grad/tiled", "sumsq/group"}
+    equal(wanted - chosen, set(), sorted(chosen))
+
+
 def test_small_work_groups(folder):
     """What needs larger work-groups than the device has is skipped, not tried: CLBlast's smallest have 64 work-items. So is what was tried and needs
     larger ones than the device allows for the compiled kernel."""
