@@ -1,6 +1,8 @@
 /* How many of the long tests run. */
 #include "support/cases.h"
 
+#include "tessera/verify.h"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,4 +23,19 @@ test_cases cases_wanted(void) {
 uint32_t cases_turn(void) {
     const char *turn = getenv("TESSERA_TEST_TURN");
     return turn ? (uint32_t)strtoul(turn, NULL, 10) : 0;
+}
+
+static bool due_in(const char *op, uint32_t turn) {
+    size_t i = 0;
+    while (tsr_verify_op_name(i) && strcmp(tsr_verify_op_name(i), op) != 0)
+        i++;
+    return cases_wanted() == TEST_ALL || (i + turn) % 2 == 0;
+}
+
+bool cases_due(const char *op) {
+    return due_in(op, cases_turn());
+}
+
+bool cases_due_next(const char *op) {
+    return due_in(op, cases_turn() + 1);
 }

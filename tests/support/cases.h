@@ -2,6 +2,7 @@
 #ifndef TEST_SUPPORT_CASES_H
 #define TEST_SUPPORT_CASES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* SOME: what every change must pass; the default. SMOKE: the least, for devices whose compilers
@@ -14,5 +15,12 @@ test_cases cases_wanted(void);
 /* TESSERA_TEST_TURN: tests that take a part of many cases take others where this number differs; 0
  * where it is not set. */
 uint32_t cases_turn(void);
+
+/* Whether it is the turn of this half of the ops: of those with odd numbers in the list of `verify`
+ * or, in the next turn, of those with even ones; both where `all` cases are wanted. */
+bool cases_due(const char *op);
+
+/* The same for the other half. */
+bool cases_due_next(const char *op);
 
 #endif
