@@ -19,14 +19,14 @@ from ._model import Attention, AttentionMap, Session, Tokenizer, models
 from ._texts import Classifier, CrossEncoder, Embedder, Filled, FillMask, Label, Ranked, Span
 from ._translate import TranslationResult, Translator
 from .errors import (ArgumentError, BuildError, CancelledError, DeviceError, DeviceMemoryError, FileError, FormatError, HostMemoryError, InternalError,
-                     StateError, TesseraError, UnsupportedError)
+                     PeerError, StateError, TesseraError, UnsupportedError)
 
 __version__: str = _lib.tsr_version().decode()
 
 __all__ = [
     "ArgumentError", "Attention", "AttentionMap", "BuildError", "CancelledError", "Chat", "Classifier", "CrossEncoder", "Device", "DeviceError",
     "DeviceFacts", "DeviceInfo", "DeviceMemoryError", "Embedder", "EmbedderInfo", "ExplainedOp", "ExplainedVariant", "FileError", "FillMask", "Filled",
-    "FormatError", "Generation", "HostMemoryError", "InternalError", "Label", "Model", "ModelInfo", "ModelMemory", "Perplexity", "Profiled", "Ranked",
-    "Sampling", "Session", "Span", "StateError", "TesseraError", "Token", "Tokenizer", "TrainEvent", "TrainPlan", "TrainResult", "TranslationResult",
+    "FormatError", "Generation", "HostMemoryError", "InternalError", "Label", "Model", "ModelInfo", "ModelMemory", "PeerError", "Perplexity", "Profiled",
+    "Ranked", "Sampling", "Session", "Span", "StateError", "TesseraError", "Token", "Tokenizer", "TrainEvent", "TrainPlan", "TrainResult", "TranslationResult",
     "Translator", "UnsupportedError", "Verified", "VerifyResult", "VerifySummary", "bench", "devices", "explain", "models", "recipes", "train", "verify",
 ]

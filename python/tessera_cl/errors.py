@@ -79,8 +79,14 @@ class InternalError(TesseraError, RuntimeError):
     status = c.TSR_E_INTERNAL
 
 
+class PeerError(TesseraError, ConnectionError):
+    """Another rank failed or does not answer: start all ranks again."""
+
+    status = c.TSR_E_PEER
+
+
 BY_STATUS: Dict[int, Type[TesseraError]] = {
     kind.status: kind
     for kind in (ArgumentError, UnsupportedError, HostMemoryError, DeviceMemoryError, DeviceError, BuildError, FormatError, FileError,
-                 StateError, CancelledError, InternalError)
+                 StateError, CancelledError, InternalError, PeerError)
 }

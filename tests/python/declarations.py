@@ -10,6 +10,7 @@ import sys
 from support import binding  # noqa: F401  # pylint: disable=unused-import
 from support.command import SOURCE, main
 
+import tessera_cl
 from tessera_cl import _declarations as c
 
 
@@ -63,6 +64,13 @@ def test_layout_is_the_compilers(folder):
     got = list(map(int, subprocess.run([str(folder / "layout")], capture_output=True, text=True, check=True).stdout.split()))
     wrong = [(line, a, b) for line, a, b in zip(lines, got, wanted) if a != b]
     assert len(got) == len(wanted) and not wrong, wrong[:5]
+
+
+def test_every_status_has_an_exception(folder):
+    del folder
+    statuses = {name: value for name, value in vars(c).items() if name.startswith("TSR_E_")}
+    classes = [kind for kind in vars(tessera_cl).values() if isinstance(kind, type) and issubclass(kind, tessera_cl.TesseraError) and kind.status]
+    assert len(statuses) > 10 and sorted(kind.status for kind in classes) == sorted(statuses.values()), (statuses, classes)
 
 
 main(globals())
