@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "model/load/measure.h"
 #include "model/model.h"
 #include "task/generate/decode.h"
 #include "task/generate/settings.h"
@@ -342,15 +343,25 @@ static tsr_status encode(const generation *g, tsri_session *session) {
     return status;
 }
 
-/* Makes room for the prompts and for what follows, up to FOLLOWING tokens: whenever a session's memory
- * grows, all of it is copied. */
+/* Tokens of a sequence for which room is made before they are there: FOLLOWING, and where the keys and
+ * values of all sequences are small, so many that they need SMALL bytes. */
+static int64_t most_ahead(const generation *g) {
+    enum { FOLLOWING = 256, SMALL = 8 << 20 };
+    tsri_model_measures measures;
+    tsri_model_measure(g->decoding.model, &measures);
+    const uint64_t token = measures.kv_bytes_per_token * g->n, small = token ? SMALL / token : 0;
+    return small > FOLLOWING ? (int64_t)small : FOLLOWING;
+}
+
+/* Makes room for the prompts and for what follows: whenever a session's memory grows, all of it is
+ * copied, and its graphs are planned anew. */
 static tsr_status reserve(const generation *g, tsri_session *session) {
-    enum { FOLLOWING = 256 };
+    const int64_t ahead = most_ahead(g);
     int64_t most = 0;
     for (uint32_t i = 0; i < g->n; i++) {
         const int64_t prompt = (int64_t)g->sequences[i].ids.count,
                       asked = tsri_task_most_new(g->decoding.options, prompt),
-                      following = asked < 0 || asked > FOLLOWING ? FOLLOWING : asked;
+                      following = asked < 0 || asked > ahead ? ahead : asked;
         most = prompt + following > most ? prompt + following : most;
     }
     return tsri_session_reserve(session, most < g->decoding.context ? most : g->decoding.context);
