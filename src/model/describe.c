@@ -71,11 +71,19 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
                                            ", llama3 scaling", ", yarn scaling"};
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
     const tsri_model_rope *rope = &stack->rope;
+    int32_t with[TSRI_ROTATION_LOCAL + 1] = {0};
+    for (int32_t i = 0; i < stack->layers; i++)
+        with[tsri_model_layer_rotation(stack, i)]++;
     if (stack->positions == TSRI_POSITIONS_ROTARY)
         say(d, "positions", "rotary: %d of %d dimensions, theta %g%s%s", rope->rotary,
             stack->head_size, rope->theta, scalings[rope->scaling],
             rope->interleaved ? ", interleaved" : "");
-    else
+    if (with[TSRI_ROTATION_LOCAL])
+        say(d, "local positions", "theta %g%s in %d of %d layers", stack->local_rope.theta,
+            scalings[stack->local_rope.scaling], with[TSRI_ROTATION_LOCAL], stack->layers);
+    if (stack->positions == TSRI_POSITIONS_ROTARY && with[TSRI_ROTATION_NONE])
+        say(d, "without positions", "%d of %d layers", with[TSRI_ROTATION_NONE], stack->layers);
+    if (stack->positions != TSRI_POSITIONS_ROTARY)
         say(d, "positions", "%s%s",
             stack->positions == TSRI_POSITIONS_LEARNED      ? "learned"
             : stack->positions == TSRI_POSITIONS_SINUSOIDAL ? "sinusoidal"
@@ -96,12 +104,16 @@ static bool describe_recurrent(const describer *d, const tsri_model_spec *spec) 
 static void describe_blocks(const describer *d, const tsri_model_spec *spec, bool output) {
     static const char *const activations[] = {"none", "relu", "gelu",   "gelu (tanh)",
                                               "silu", "tanh", "sigmoid"};
+    static const char *const places[] = {[TSRI_NORM_PRE] = "before",
+                                         [TSRI_NORM_POST] = "after",
+                                         [TSRI_NORM_ADDED] = "of what is added by",
+                                         [TSRI_NORM_BOTH] = "before and after"};
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
     int32_t windowed = 0;
     for (int32_t i = 0; i < stack->layers; i++)
         windowed += tsri_model_layer_window(stack, i) != 0;
     say(d, "norm", "%s, %s the blocks, eps %g%s", stack->norm == TSR_NORM_RMS ? "rms" : "layer",
-        stack->place == TSRI_NORM_PRE ? "before" : "after", (double)stack->norm_eps,
+        places[stack->place], (double)stack->norm_eps,
         stack->qk_norm ? "; of queries and keys too" : "");
     say(d, "feed-forward", "%s%s", stack->gated ? "gated " : "", activations[stack->activation]);
     say(d, "residual",
@@ -112,6 +124,8 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
         stack->mlp_bias                      ? "feed-forward"
         : stack->qkv_bias || stack->out_bias ? ""
                                              : "none");
+    if (spec->logit_cap != 0)
+        say(d, "soft cap", "logits %g", (double)spec->logit_cap);
     if (windowed)
         say(d, "sliding window", "%d keys in %d of %d layers", stack->window, windowed,
             stack->layers);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <stdlib.h>
+
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 #define GOLDEN TESSERA_SOURCE_DIR "/tests/golden/models/"
 
@@ -23,14 +25,20 @@ static json_t *example(const char *family) {
     return config;
 }
 
-/* The spec without the arrays that it points to; windows are represented by the number of layers
- * that have one. */
-static tsr_status read_spec(json_t *config, tsri_model_spec *spec, int *windowed) {
+/* The spec without the arrays that it points to, and what these say of each layer. */
+typedef struct layers {
+    int32_t window[TSRI_MODEL_MAX_LAYERS];
+    uint8_t rotation[TSRI_MODEL_MAX_LAYERS];
+} layers;
+
+static tsr_status read_spec(json_t *config, tsri_model_spec *spec, layers *layers) {
     const tsri_model_arch *arch;
     const tsr_status status = tsri_model_arch_read(config, "config.json", &arch, spec);
-    *windowed = 0;
-    for (int32_t i = 0; spec->decoder.windowed && i < spec->decoder.layers; i++)
-        *windowed += spec->decoder.windowed[i];
+    memset(layers, 0, sizeof *layers);
+    for (int32_t i = 0; status == TSR_OK && i < spec->decoder.layers; i++) {
+        layers->window[i] = tsri_model_layer_window(&spec->decoder, i);
+        layers->rotation[i] = (uint8_t)tsri_model_layer_rotation(&spec->decoder, i);
+    }
     tsri_model_spec_clear(spec);
     return status;
 }
@@ -38,8 +46,8 @@ static tsr_status read_spec(json_t *config, tsri_model_spec *spec, int *windowed
 static int check(const char *family, const char *key, json_t *value) {
     static const char *const older[] = {"rope_scaling", "rope_theta", "rotary_pct",
                                         "rotary_emb_base"};
+    static layers few, many;
     tsri_model_spec lacks, says;
-    int few, many;
     json_t *config = example(family);
     json_object_del(config, "layer_types"); /* it repeats what the window keys say */
     json_object_del(config, key);
@@ -49,9 +57,10 @@ static int check(const char *family, const char *key, json_t *value) {
     json_object_set(config, key, value);
     const tsr_status with = read_spec(config, &says, &many);
     cr_expect(without == with, "%s without %s: %s", family, key, tsr_error_last());
-    cr_expect(without != TSR_OK || with != TSR_OK ||
-                  (few == many && memcmp(&lacks, &says, sizeof says) == 0),
-              "%s: the spec without %s differs from that with transformers' default", family, key);
+    cr_expect(
+        without != TSR_OK || with != TSR_OK ||
+            (memcmp(&few, &many, sizeof many) == 0 && memcmp(&lacks, &says, sizeof says) == 0),
+        "%s: the spec without %s differs from that with transformers' default", family, key);
     json_decref(config);
     return without == TSR_OK;
 }
@@ -61,8 +70,42 @@ Test(defaults, of_missing_keys) {
     const char *family, *key;
     int checked = 0;
     cr_assert(root);
-    json_object_foreach(root, family, keys) json_object_foreach(keys, key, value)
-        checked += check(family, key, value);
+    json_object_foreach(root, family, keys) json_object_foreach(keys, key, value) checked +=
+        check(family, key, value);
     cr_assert(checked > 90, "%d", checked);
+    json_decref(root);
+}
+
+/* A value of a config's field that changes what transformers computes (tests/golden/models/fields.json)
+ * gives another spec, or is refused. */
+static void check_field(const char *family, const json_t *row) {
+    static layers usual, other;
+    tsri_model_spec before, after;
+    json_t *config = example(family), *value = json_array_get(row, 1);
+    const char *key = json_string_value(json_array_get(row, 0));
+    OK(read_spec(config, &before, &usual));
+    json_object_set(config, key, value);
+    const bool read = read_spec(config, &after, &other) == TSR_OK;
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    cr_expect(!read || memcmp(&usual, &other, sizeof other) ||
+                  memcmp(&before, &after, sizeof after),
+              "%s with \"%s\": %s is computed like %s-odd", family, key, text, family);
+    free(text);
+    json_decref(config);
+}
+
+Test(defaults, no_field_is_overlooked) {
+    json_t *root = json_load_file(GOLDEN "fields.json", 0, NULL), *rows, *row;
+    const char *family;
+    size_t i;
+    int checked = 0;
+    cr_assert(root);
+    json_object_foreach(root, family, rows) json_array_foreach(rows, i, row) {
+        if (strcmp(json_string_value(json_array_get(row, 2)), "same") == 0)
+            continue;
+        check_field(family, row);
+        checked++;
+    }
+    cr_assert(checked > 150, "%d", checked);
     json_decref(root);
 }

@@ -46,6 +46,7 @@ GOLDEN(opt_post, "opt-post")
 GOLDEN(bloom, "bloom")
 GOLDEN(llama_theta, "llama-theta")     /* in rope_parameters, not the default */
 GOLDEN(mistral_theta, "mistral-theta") /* beside rope_scaling */
+GOLDEN(gemma3_text, "gemma3_text")
 GOLDEN_REFERENCE(tessera_none, "tessera-none")
 GOLDEN_REFERENCE(tessera_sinusoidal, "tessera-sinusoidal")
 
@@ -54,14 +55,15 @@ GGUF(llama_tiny, "llama-tiny")
 GGUF(llama_llama3, "llama-llama3")
 GGUF(qwen3, "qwen3")
 GGUF(gemma, "gemma")
+GGUF(gemma3_text, "gemma3_text")
 GGUF(phi3, "phi3")
 GGUF(gpt_neox, "gpt_neox")
 
 /* Everything that a config says has a value other than the default: a key that is not read gives
  * other numbers. */
-#define ODD(title, name)                                   \
-    Test(golden_odd, title) {                              \
-        compare_golden(name "-odd", NULL, "reference");    \
+#define ODD(title, name)                                \
+    Test(golden_odd, title) {                           \
+        compare_golden(name "-odd", NULL, "reference"); \
     }
 
 ODD(gpt2, "gpt2")
@@ -71,6 +73,7 @@ ODD(qwen3, "qwen3")
 ODD(mistral, "mistral")
 ODD(phi3, "phi3")
 ODD(gemma, "gemma")
+ODD(gemma3_text, "gemma3_text")
 ODD(gpt_neox, "gpt_neox")
 ODD(starcoder2, "starcoder2")
 ODD(opt, "opt")
@@ -99,9 +102,10 @@ Test(golden_bare_device, llama_tiny) {
 Test(golden_bare_reference, writes_nothing) {
     static const struct {
         const char *name, *fragment;
-    } cases[] = {{"llama-tiny/bare", "(llama) is a bare model without an output matrix (lm_head."},
-                 {"gpt_neox/bare", "(gpt_neox) is a bare model without an output matrix (embed_out"},
-                 {"marian-apart/bare", "(marian) is a bare model without an output matrix (lm_h"}};
+    } cases[] = {
+        {"llama-tiny/bare", "(llama) is a bare model without an output matrix (lm_head."},
+        {"gpt_neox/bare", "(gpt_neox) is a bare model without an output matrix (embed_out"},
+        {"marian-apart/bare", "(marian) is a bare model without an output matrix (lm_h"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *folder = golden_folder(cases[i].name, 0);
         int32_t id = 5, argmax;

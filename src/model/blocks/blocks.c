@@ -22,13 +22,21 @@ static uint32_t stack_weight(const builder *b, tsri_model_stack_role role) {
     return tsri_model_stack_weight(b->stack, role);
 }
 
+static bool norms_read(const tsri_model_stack *stack) {
+    return stack->place == TSRI_NORM_PRE || stack->place == TSRI_NORM_BOTH;
+}
+
+static bool norms_added(const tsri_model_stack *stack) {
+    return stack->place == TSRI_NORM_ADDED || stack->place == TSRI_NORM_BOTH;
+}
+
 /* What enters layer `layer`, from the stream and the previous branch: the output of that layer's
  * norm, or of the final norm. */
 static void enter(builder *b, int32_t layer, tsri_value addend) {
     const bool last = layer == b->stack->layers;
     if (layer > 0)
         addend = tsri_model_drop(b, addend);
-    const bool normed = last ? b->stack->final_norm : b->stack->place == TSRI_NORM_PRE;
+    const bool normed = last ? b->stack->final_norm : norms_read(b->stack);
     const uint32_t id =
         last ? stack_weight(b, TSRI_STACK_FINAL_NORM) : layer_weight(b, layer, TSRI_ROLE_NORM1);
     if (last)
@@ -96,11 +104,22 @@ static tsri_value heads_of(builder *b, tsri_value qkv, int64_t column, int64_t h
                             heads, size);
 }
 
-static tsri_value head_norm(builder *b, tsri_value x, int32_t layer, tsri_model_role role) {
+/* The norm of queries or keys: of each row of x, a head or all heads of a token. */
+static tsri_value qk_norm(builder *b, tsri_value x, int32_t layer, int i) {
+    const tsri_model_role role = i ? TSRI_ROLE_K_NORM : TSRI_ROLE_Q_NORM;
+    tsri_model_stage(b, layer, "qk_norm");
     const tsr_norm_attrs attrs = {
         .struct_size = sizeof attrs, .norm = TSR_NORM_RMS, .eps = b->stack->norm_eps};
     const tsri_value in[] = {x, tsri_model_weight_leaf(b, layer_weight(b, layer, role))};
     return tsri_graph_op1(b->graph, TSR_OP_RMS_NORM, &attrs, in, 2);
+}
+
+/* The same for queries (i 0) or keys (1), after the norm of all heads of a token. */
+static tsri_value normed_heads_of(builder *b, int32_t layer, tsri_value qkv, int64_t column,
+                                  int i) {
+    const int64_t heads = i ? b->stack->kv_heads : b->stack->heads, size = b->stack->head_size;
+    const tsri_value rows = tsri_graph_slice(b->graph, qkv, 2, column, heads * size);
+    return tsri_graph_split(b->graph, qk_norm(b, rows, layer, i), 2, heads, size);
 }
 
 /* Queries, keys and values, which the roles from QKV on have as one matrix, or as several; queries and
@@ -115,13 +134,12 @@ static void queries_keys_and_values(builder *b, int32_t layer, tsri_value out[3]
         const tsri_value y = tsri_model_linear(b, b->y, id, TSR_ACT_NONE, TSRI_GRAPH_NONE);
         const int64_t rows = tsri_model_weight_at(b->weights, id)->dims[0];
         for (int64_t column = 0; column < rows; column += heads[i] * sizes[i], i++)
-            out[i] = heads_of(b, y, column, heads[i], sizes[i]);
+            out[i] = stack->qk_norm == TSRI_QK_NORM_ROWS && i < 2
+                         ? normed_heads_of(b, layer, y, column, i)
+                         : heads_of(b, y, column, heads[i], sizes[i]);
     }
-    if (stack->qk_norm) {
-        tsri_model_stage(b, layer, "qk_norm");
-        out[0] = head_norm(b, out[0], layer, TSRI_ROLE_Q_NORM);
-        out[1] = head_norm(b, out[1], layer, TSRI_ROLE_K_NORM);
-    }
+    for (int i = 0; stack->qk_norm == TSRI_QK_NORM_HEADS && i < 2; i++)
+        out[i] = qk_norm(b, out[i], layer, i);
 }
 
 /* What a decoder layer keeps: the keys (part 0) and values (1) of its own attention, and those of
@@ -146,12 +164,9 @@ static tsri_value memory(builder *b, int32_t layer, int part) {
  * slot. */
 static tsri_value remember(builder *b, int32_t layer, tsri_value keys, tsri_value values,
                            tsri_value q, tsri_value k, tsri_value v) {
-    const bool rotary = b->stack->positions == TSRI_POSITIONS_ROTARY;
-    const tsri_model_rope *rope = &b->stack->rope;
-    const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
-                                  .rotary = rotary ? (uint32_t)rope->rotary : 0,
-                                  .interleaved = rope->interleaved,
-                                  .magnitude = (float)rope->magnitude};
+    tsri_value frequencies;
+    const tsr_rope_attrs attrs = tsri_model_rotation_of(b, layer, &frequencies);
+    const bool rotary = attrs.rotary != 0;
     const tsri_value in[] = {keys,
                              values,
                              k,
@@ -162,7 +177,7 @@ static tsri_value remember(builder *b, int32_t layer, tsri_value keys, tsri_valu
                              q,
                              rotary ? tsri_model_input_of(b, TSRI_INPUT_POSITIONS)
                                     : TSRI_GRAPH_NONE,
-                             rotary ? tsri_model_frequencies(b) : TSRI_GRAPH_NONE};
+                             frequencies};
     tsri_value rotated = TSRI_GRAPH_NONE;
     tsri_model_stage(b, layer, "append");
     tsri_graph_op(b->graph, TSR_OP_QKV_APPEND, &attrs, in, rotary ? 10 : 7, rotary, &rotated);
@@ -207,8 +222,8 @@ static tsri_value attention(builder *b, int32_t layer) {
         v = tsri_graph_permute(b->graph, values, by_key);
     } else {
         tsri_model_stage(b, layer, "rope");
-        q = tsri_model_rotated(b, q);
-        k = tsri_model_rotated(b, k);
+        q = tsri_model_rotated(b, layer, q);
+        k = tsri_model_rotated(b, layer, k);
     }
     const tsri_value in[] = {q,
                              k,
@@ -285,8 +300,21 @@ static tsri_value pick_rows(builder *b, int32_t layer, tsri_value a) {
     tsri_model_stage(b, layer, "pick");
     a = tsri_model_pick(b, a, (int64_t)b->stack->heads * b->stack->value_size);
     b->x = tsri_model_pick(b, b->x, b->spec->width);
+    if (b->stack->one_norm)
+        b->y = tsri_model_pick(b, b->y, b->spec->width);
     b->picked = true;
     return a;
+}
+
+/* What a branch adds to the stream: its result after the norm and the factor that some families have
+ * there. */
+static tsri_value added(builder *b, int32_t layer, tsri_value branch, tsri_model_role role,
+                        const char *name) {
+    if (norms_added(b->stack)) {
+        tsri_model_stage(b, layer, name);
+        branch = tsri_model_norm(b, branch, layer_weight(b, layer, role));
+    }
+    return tsri_model_scaled(b, branch, b->stack->branch_scale);
 }
 
 /* Adds a branch to the stream and applies the norm: what the next part of the layer reads. If norms
@@ -294,6 +322,10 @@ static tsri_value pick_rows(builder *b, int32_t layer, tsri_value a) {
 static void join(builder *b, int32_t layer, tsri_value branch, tsri_model_role role,
                  const char *name) {
     tsri_model_stage(b, layer, name);
+    if (b->stack->place == TSRI_NORM_ADDED) {
+        b->x = b->y = sum(b, b->x, tsri_model_drop(b, branch));
+        return;
+    }
     tsri_model_add_norm(b, tsri_model_drop(b, branch), layer_weight(b, layer, role));
     if (b->stack->place == TSRI_NORM_POST)
         b->x = b->y;
@@ -306,6 +338,21 @@ static tsri_value out_of(builder *b, int32_t layer, tsri_value a, tsri_model_rol
     return tsri_model_linear(b, a, layer_weight(b, layer, role), TSR_ACT_NONE, residual);
 }
 
+/* The rest of a layer whose branches read the same stream; a is what attention gave. */
+static void parallel(builder *b, int32_t layer, tsri_value a) {
+    tsri_value y = b->y;
+    if (!b->stack->one_norm) {
+        tsri_model_stage(b, layer, "norm2");
+        y = tsri_model_norm(b, b->x, layer_weight(b, layer, TSRI_ROLE_NORM2));
+    }
+    if (b->shape->learning)
+        b->x = sum(b, b->x,
+                   tsri_model_drop(b, out_of(b, layer, a, TSRI_ROLE_OUT, "out", TSRI_GRAPH_NONE)));
+    else
+        b->x = out_of(b, layer, a, TSRI_ROLE_OUT, "out", b->x);
+    enter(b, layer + 1, mlp(b, layer, y));
+}
+
 /* One layer, up to and including the norm that the next layer begins with. */
 static void layer_of(builder *b, int32_t layer) {
     const bool post = b->stack->place == TSRI_NORM_POST, cross = b->stack->cross;
@@ -313,18 +360,11 @@ static void layer_of(builder *b, int32_t layer) {
     if (!cross)
         a = pick_rows(b, layer, a);
     if (b->stack->parallel) {
-        tsri_model_stage(b, layer, "norm2");
-        const tsri_value y = tsri_model_norm(b, b->x, layer_weight(b, layer, TSRI_ROLE_NORM2));
-        if (b->shape->learning)
-            b->x =
-                sum(b, b->x,
-                    tsri_model_drop(b, out_of(b, layer, a, TSRI_ROLE_OUT, "out", TSRI_GRAPH_NONE)));
-        else
-            b->x = out_of(b, layer, a, TSRI_ROLE_OUT, "out", b->x);
-        enter(b, layer + 1, mlp(b, layer, y));
+        parallel(b, layer, a);
         return;
     }
-    a = out_of(b, layer, a, TSRI_ROLE_OUT, "out", TSRI_GRAPH_NONE);
+    a = added(b, layer, out_of(b, layer, a, TSRI_ROLE_OUT, "out", TSRI_GRAPH_NONE),
+              TSRI_ROLE_OUT_NORM, "out_norm");
     if (post)
         join(b, layer, a, TSRI_ROLE_NORM1, "norm1");
     else if (cross)
@@ -339,7 +379,7 @@ static void layer_of(builder *b, int32_t layer) {
         else
             join(b, layer, a, TSRI_ROLE_NORM2, "norm2");
     }
-    const tsri_value inner = mlp(b, layer, b->y);
+    const tsri_value inner = added(b, layer, mlp(b, layer, b->y), TSRI_ROLE_DOWN_NORM, "down_norm");
     if (post)
         join(b, layer, inner, TSRI_ROLE_NORM2, "norm2");
     enter(b, layer + 1, post ? TSRI_GRAPH_NONE : inner);

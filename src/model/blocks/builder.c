@@ -181,22 +181,35 @@ tsri_value tsri_model_pick(tsri_model_builder *b, tsri_value x, int64_t columns)
     return tsri_graph_op1(b->graph, TSR_OP_GATHER, NULL, in, 2);
 }
 
-tsri_value tsri_model_frequencies(tsri_model_builder *b) {
-    return b->stack->rope.scaling == TSRI_SCALING_DYNAMIC
-               ? tsri_model_input_of(b, TSRI_INPUT_FREQUENCIES)
-               : tsri_model_weight_leaf(b,
-                                        tsri_model_stack_weight(b->stack, TSRI_STACK_FREQUENCIES));
+tsr_rope_attrs tsri_model_rotation_of(tsri_model_builder *b, int32_t layer,
+                                      tsri_value *frequencies) {
+    const tsri_model_rotation rotation = tsri_model_layer_rotation(b->stack, layer);
+    const bool local = rotation == TSRI_ROTATION_LOCAL;
+    const tsri_model_rope *rope = local ? &b->stack->local_rope : &b->stack->rope;
+    const tsri_model_stack_role role =
+        local ? TSRI_STACK_LOCAL_FREQUENCIES : TSRI_STACK_FREQUENCIES;
+    *frequencies = TSRI_GRAPH_NONE;
+    if (rotation == TSRI_ROTATION_NONE)
+        return (tsr_rope_attrs){.struct_size = sizeof(tsr_rope_attrs)};
+    *frequencies = rope->scaling == TSRI_SCALING_DYNAMIC
+                       ? tsri_model_input_of(b, TSRI_INPUT_FREQUENCIES)
+                       : tsri_model_weight_leaf(b, tsri_model_stack_weight(b->stack, role));
+    return (tsr_rope_attrs){.struct_size = sizeof(tsr_rope_attrs),
+                            .rotary = (uint32_t)rope->rotary,
+                            .interleaved = rope->interleaved,
+                            .magnitude = (float)rope->magnitude};
 }
 
-tsri_value tsri_model_rotated(tsri_model_builder *b, tsri_value x) {
-    const tsri_model_rope *rope = &b->stack->rope;
-    const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
-                                  .rotary = (uint32_t)rope->rotary,
-                                  .interleaved = rope->interleaved,
-                                  .magnitude = (float)rope->magnitude};
-    if (b->stack->positions != TSRI_POSITIONS_ROTARY)
+tsri_value tsri_model_rotated(tsri_model_builder *b, int32_t layer, tsri_value x) {
+    tsri_value frequencies;
+    const tsr_rope_attrs attrs = tsri_model_rotation_of(b, layer, &frequencies);
+    if (!attrs.rotary)
         return x;
-    const tsri_value in[] = {x, tsri_model_input_of(b, TSRI_INPUT_POSITIONS),
-                             tsri_model_frequencies(b)};
+    const tsri_value in[] = {x, tsri_model_input_of(b, TSRI_INPUT_POSITIONS), frequencies};
     return tsri_graph_op1(b->graph, TSR_OP_ROPE, &attrs, in, 3);
+}
+
+tsri_value tsri_model_scaled(tsri_model_builder *b, tsri_value x, float alpha) {
+    const tsr_scale_attrs attrs = {.struct_size = sizeof attrs, .alpha = alpha};
+    return alpha == 1 ? x : tsri_graph_op1(b->graph, TSR_OP_SCALE, &attrs, &x, 1);
 }

@@ -48,11 +48,14 @@ tsri_value tsri_model_lookup(tsri_model_builder *b, uint32_t table, tsri_model_i
 /* The wanted rows of [B,T,columns], as [N,columns]. */
 tsri_value tsri_model_pick(tsri_model_builder *b, tsri_value x, int64_t columns);
 
-/* The inverse frequencies of rotary positions. */
-tsri_value tsri_model_frequencies(tsri_model_builder *b);
-/* Queries or keys [B,T,heads,D], rotated by the run's positions if the stack's positions are
- * rotary. */
-tsri_value tsri_model_rotated(tsri_model_builder *b, tsri_value x);
+/* How this layer rotates queries and keys, with the inverse frequencies; `frequencies` is NONE and
+ * attrs->rotary 0 if it does not. */
+tsr_rope_attrs tsri_model_rotation_of(tsri_model_builder *b, int32_t layer,
+                                      tsri_value *frequencies);
+/* Queries or keys [B,T,heads,D], rotated by the run's positions if the layer rotates them. */
+tsri_value tsri_model_rotated(tsri_model_builder *b, int32_t layer, tsri_value x);
+/* x * alpha; x itself if alpha is 1. */
+tsri_value tsri_model_scaled(tsri_model_builder *b, tsri_value x, float alpha);
 
 /* recurrent.c: a recurrent stack, and what its decoder keeps of a source. */
 void tsri_model_recurrent_stack(tsri_model_builder *b);
@@ -76,7 +79,10 @@ tsri_value tsri_model_source_attention(tsri_model_builder *b, int32_t layer, tsr
                                        tsri_value k, tsri_value v);
 
 /* heads.c: what is computed from the last hidden states y. */
-tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows);
+/* The logits of a language model's rows; and the product with the vocabulary alone, which `activation`
+ * is applied to. */
+tsri_value tsri_model_logits(tsri_model_builder *b, tsri_value rows);
+tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows, tsr_activation activation);
 /* The masked LM head's rows before the product with the vocabulary; the labels of a sequence. */
 tsri_value tsri_model_masked_rows(tsri_model_builder *b, tsri_value rows);
 tsri_value tsri_model_label_rows(tsri_model_builder *b, tsri_value first);

@@ -27,25 +27,35 @@ static void search(tsri_model_builder *b, tsri_value logits) {
 }
 
 /* The product with the output matrix, with the bias that a tied matrix may also have. */
-tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows) {
+tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows,
+                                 tsr_activation activation) {
+    const bool apart =
+        b->shape->learning != NULL; /* the backward pass reads what it is applied to */
     const uint32_t id = b->spec->tied ? TSRI_WEIGHT_EMBED : TSRI_WEIGHT_HEAD;
-    const tsr_linear_attrs attrs = {
-        .struct_size = sizeof attrs, .trans_w = 1, .compute = tsri_model_products(b, id)};
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
+                                    .trans_w = 1,
+                                    .activation = apart ? TSR_ACT_NONE : activation,
+                                    .compute = tsri_model_products(b, id)};
     const tsri_value in[] = {rows, tsri_model_weight_leaf(b, id),
                              tsri_model_weight_leaf(b, TSRI_WEIGHT_HEAD_BIAS)};
-    return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 3);
+    const tsri_value y = tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 3);
+    return apart ? tsri_graph_activate(b->graph, activation, y) : y;
+}
+
+tsri_value tsri_model_logits(tsri_model_builder *b, tsri_value rows) {
+    const float scale = b->spec->head_scale, cap = b->spec->logit_cap;
+    if (cap == 0)
+        return tsri_model_vocabulary(b, tsri_model_scaled(b, rows, scale), TSR_ACT_NONE);
+    rows = tsri_model_scaled(b, rows, scale / cap);
+    return tsri_model_scaled(b, tsri_model_vocabulary(b, rows, TSR_ACT_TANH), cap);
 }
 
 void tsri_model_output_heads(tsri_model_builder *b) {
     const tsri_model_shape *shape = b->shape;
-    tsri_value rows = b->picked ? b->y : tsri_model_pick(b, b->y, b->spec->width);
+    const tsri_value rows = b->picked ? b->y : tsri_model_pick(b, b->y, b->spec->width);
     if (!shape->logits && !shape->argmax && !shape->top_k)
         return;
-    if (b->spec->head_scale != 1) {
-        const tsr_scale_attrs attrs = {.struct_size = sizeof attrs, .alpha = b->spec->head_scale};
-        rows = tsri_graph_op1(b->graph, TSR_OP_SCALE, &attrs, &rows, 1);
-    }
-    search(b, tsri_model_vocabulary(b, rows));
+    search(b, tsri_model_logits(b, rows));
 }
 
 tsri_value tsri_model_masked_rows(tsri_model_builder *b, tsri_value rows) {
@@ -59,7 +69,7 @@ static void masked(tsri_model_builder *b) {
     if (!shape->logits && !shape->argmax && !shape->top_k)
         return;
     const tsri_value rows = tsri_model_pick(b, b->y, b->spec->width);
-    search(b, tsri_model_vocabulary(b, tsri_model_masked_rows(b, rows)));
+    search(b, tsri_model_vocabulary(b, tsri_model_masked_rows(b, rows), TSR_ACT_NONE));
 }
 
 /* One row [C] of each sequence. */

@@ -32,8 +32,8 @@ tsri_value tsri_model_own_attention(builder *b, int32_t layer, tsri_value q, tsr
                                        .window = (uint32_t)tsri_model_layer_window(b->stack, layer),
                                        .scale = b->stack->attention_scale};
     tsri_model_stage(b, layer, "rope");
-    q = tsri_model_rotated(b, q);
-    k = tsri_model_rotated(b, k);
+    q = tsri_model_rotated(b, layer, q);
+    k = tsri_model_rotated(b, layer, k);
     tsri_model_stage(b, layer, "attention");
     const tsri_value in[] = {q,
                              k,

@@ -27,6 +27,8 @@ static const struct {
     {"attention.layer_norm_rms_epsilon", REAL, "rms_norm_eps", NULL},
     {"attention.layer_norm_epsilon", REAL, "layer_norm_epsilon", "layer_norm_eps"},
     {"rope.freq_base", REAL, "rope_theta", NULL},
+    {"rope.freq_base_swa", REAL, "rope_local_base_freq", NULL},
+    {"attention.sliding_window_pattern", INTEGER, "sliding_window_pattern", NULL},
     {"use_parallel_residual", FLAG, "use_parallel_residual", NULL},
     {"logit_scale", REAL, "logit_scale", NULL},
     {"residual_scale", REAL, "residual_multiplier", NULL},
@@ -172,12 +174,11 @@ static tsr_status fill_gguf(const tsri_io_archive *archive, const char *name,
         set(config, "attention_bias", NULL, json_true());
     if (tsri_io_find(archive, "blk.0.ffn_gate.bias"))
         set(config, "mlp_bias", NULL, json_true());
-    if (strcmp(arch->name, "qwen2") == 0) /* its biases are not an option in the config */
-        json_object_del(config, "attention_bias");
     TRY(copy_fields(archive, name, config));
     TRY(copy_rope(archive, name, config));
     TRY(copy_heads(archive, name, config));
-    return copy_tokens(archive, config);
+    TRY(copy_tokens(archive, config));
+    return arch->complete_gguf ? arch->complete_gguf(archive, config) : TSR_OK;
 }
 
 tsr_status tsri_model_gguf_config(const tsri_io_archive *archive, const tsri_model_arch **arch,

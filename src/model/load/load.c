@@ -63,8 +63,8 @@ static tsr_status read_spec(tsri_model *model, json_t *json) {
     TRY(tsri_model_config_labels(&config, spec));
     tsri_model_spec_finish(spec);
     if (spec->decoder.positions == TSRI_POSITIONS_ROTARY) {
-        spec->decoder.rope.interleaved =
-            model->archive->format == TSRI_IO_LLAMA2C || (gguf && model->arch->gguf_interleaved);
+        if (model->archive->format == TSRI_IO_LLAMA2C || (gguf && model->arch->gguf_interleaved))
+            spec->decoder.rope.interleaved = spec->decoder.local_rope.interleaved = true;
         if (gguf && tsri_io_find(model->archive, "rope_freqs.weight"))
             snprintf(spec->decoder.rope.factors, sizeof spec->decoder.rope.factors, "/rope_freqs");
     }

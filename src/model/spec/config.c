@@ -175,6 +175,8 @@ static const struct {
     {"rotary_pct", NEUTRAL_ONE},
     {"no_rope_layers", NEUTRAL_NULL},
     {"no_rope_layer_interval", NEUTRAL_NULL},
+    {"sliding_window_pattern", NEUTRAL_NULL},
+    {"rope_local_base_freq", NEUTRAL_NULL},
     {"scale_attn_weights", NEUTRAL_TRUE},
     {"scale_attn_by_inverse_layer_idx", NEUTRAL_FALSE},
     {"add_cross_attention", NEUTRAL_FALSE},
@@ -268,6 +270,22 @@ static tsr_status read_layer_types(const tsri_model_config *config, const json_t
     return TSR_OK;
 }
 
+/* Lets layer_types replace what is known so far, and keeps the window if any layer has it. Layers of
+ * a config that lists them, or of a family that must have them (`needed`), need a width. */
+static tsr_status finish_window(const tsri_model_config *config, int32_t window, bool needed,
+                                tsri_model_stack *stack, uint8_t *windowed) {
+    const json_t *types = field(config, "layer_types");
+    bool any = false;
+    if (types)
+        TRY(read_layer_types(config, types, stack, windowed));
+    for (int32_t i = 0; i < stack->layers; i++)
+        any |= windowed[i];
+    if ((types || needed) && any && window == 0)
+        return missing(config, "sliding_window");
+    stack->window = any ? window : 0;
+    return TSR_OK;
+}
+
 tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
                                     tsri_model_stack *stack) {
     bool use = by_default;
@@ -275,21 +293,38 @@ tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_def
     TRY(tsri_model_config_bool(config, "use_sliding_window", &use));
     TRY(tsri_model_config_int(config, "sliding_window", false, 1, INT32_MAX, &window));
     TRY(tsri_model_config_int(config, "max_window_layers", false, 0, INT32_MAX, &full));
-    const json_t *types = field(config, "layer_types");
     uint8_t *windowed = NULL;
     TRY(tsri_base_new((size_t)stack->layers, 1, &windowed));
     stack->windowed = windowed;
     for (int32_t i = 0; i < stack->layers; i++)
         windowed[i] =
             use && i >= full; /* the first layers see all keys, as Qwen's max_window_layers says */
-    if (types)
-        TRY(read_layer_types(config, types, stack, windowed));
-    bool any = false;
+    return finish_window(config, window, false, stack, windowed);
+}
+
+tsr_status tsri_model_config_window_every(const tsri_model_config *config, const char *key,
+                                          int32_t period, tsri_model_stack *stack) {
+    int32_t window = stack->window;
+    uint8_t *windowed = NULL;
+    if (json_is_null(json_object_get(config->root, "sliding_window")))
+        window = 0;
+    TRY(tsri_model_config_int(config, "sliding_window", false, 1, INT32_MAX, &window));
+    if (key)
+        TRY(tsri_model_config_int(config, key, false, 1, INT32_MAX, &period));
+    TRY(tsri_base_new((size_t)stack->layers, 1, &windowed));
+    stack->windowed = windowed;
     for (int32_t i = 0; i < stack->layers; i++)
-        any |= windowed[i];
-    if (types && any && window == 0)
-        return missing(config, "sliding_window");
-    stack->window = any ? window : 0;
+        windowed[i] = (i + 1) % period != 0;
+    return finish_window(config, window, true, stack, windowed);
+}
+
+tsr_status tsri_model_rotate_by_window(tsri_model_stack *stack, tsri_model_rotation windowed,
+                                       tsri_model_rotation others) {
+    uint8_t *rotations = NULL;
+    TRY(tsri_base_new((size_t)stack->layers, 1, &rotations));
+    stack->rotations = rotations;
+    for (int32_t i = 0; i < stack->layers; i++)
+        rotations[i] = (uint8_t)(stack->windowed[i] ? windowed : others);
     return TSR_OK;
 }
 

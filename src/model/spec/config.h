@@ -62,11 +62,30 @@ tsr_status tsri_model_config_only(const tsri_model_config *config, const char *k
 tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
                                   int64_t max_positions, tsri_model_rope *rope);
 
+/* The same for a stack whose layers with a window have rotary parameters of their own:
+ * rope_parameters has a set for each kind of layer (full_attention, sliding_attention); older
+ * configs have rope_theta, rope_scaling and rope_local_base_freq. stack->head_size must be set
+ * before; the family sets stack->rotations. */
+tsr_status tsri_model_config_two_ropes(const tsri_model_config *config, double theta,
+                                       double local_theta, int64_t max_positions,
+                                       tsri_model_stack *stack);
+
 /* sliding_window, use_sliding_window, max_window_layers and layer_types. `stack->layers` must be
  * set before, and so must `stack->window` where the family has a window that no key names; windowed
  * is new memory. */
 tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
                                     tsri_model_stack *stack);
+
+/* sliding_window and layer_types of a family in which, without layer_types, every layer has a window
+ * but each `period`-th; `key` (may be NULL) names a key that gives the period. stack->layers must be
+ * set before, and stack->window to the default. */
+tsr_status tsri_model_config_window_every(const tsri_model_config *config, const char *key,
+                                          int32_t period, tsri_model_stack *stack);
+
+/* New memory in stack->rotations: layers with a window rotate as `windowed` says, the others as
+ * `others` says. stack->windowed must be set before. */
+tsr_status tsri_model_rotate_by_window(tsri_model_stack *stack, tsri_model_rotation windowed,
+                                       tsri_model_rotation others);
 
 /* Refuses keys that change results and have values that Tessera does not serve, except those in
  * `handled` (NULL at its end), which the family itself reads. */

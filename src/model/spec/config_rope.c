@@ -79,16 +79,16 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
                                               : TSR_OK;
 }
 
-/* Refuses separate parameters for each kind of layer, which only families that are not served
- * have. */
+/* Refuses separate parameters for each kind of layer: the family has one set. */
 static tsr_status refuse_nested(const scope *scope) {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)scope->object, key, value) if (json_is_object(value))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s has parameters for each kind of layer (%s); only one set for all "
-                              "layers is served",
-                              scope->what, key);
+    json_object_foreach((json_t *)(uintptr_t)scope->object, key, value) if (
+        json_is_object(value)) return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                                     "%s has parameters for each kind of layer "
+                                                     "(%s); only one set for all "
+                                                     "layers is served",
+                                                     scope->what, key);
     return TSR_OK;
 }
 
@@ -119,5 +119,58 @@ tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
             break;
     }
     rope->rotary = (int32_t)(rope->rotary * share);
+    return TSR_OK;
+}
+
+/* Reads one set of parameters: {"rope_theta", "rope_type", ...}. */
+static tsr_status read_set(const tsri_model_config *config, const json_t *object, const char *name,
+                           int64_t max_positions, tsri_model_rope *rope) {
+    double share = 1;
+    scope scope = {.object = object};
+    snprintf(scope.what, sizeof scope.what, "%s: \"%s\"", config->what, name);
+    if (!object || json_is_null(object))
+        return TSR_OK;
+    if (!json_is_object(object))
+        return tsri_base_fail(TSR_E_FORMAT, "%s must be an object", scope.what);
+    TRY(tsri_base_json_real(object, scope.what, "rope_theta", 1e-9, 1e12, &rope->theta));
+    TRY(tsri_base_json_real(object, scope.what, "partial_rotary_factor", 0, 1, &share));
+    TRY(read_scaling(&scope, config, max_positions, rope));
+    if (share == 1 && rope->scaling != TSRI_SCALING_DYNAMIC)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "%s: a partial rotation and dynamic scaling are not served where layers "
+                          "have rotary parameters of their own",
+                          scope.what);
+}
+
+tsr_status tsri_model_config_two_ropes(const tsri_model_config *config, double theta,
+                                       double local_theta, int64_t max_positions,
+                                       tsri_model_stack *stack) {
+    static const char both[] = "rope_parameters", *const kinds[] = {"full_attention",
+                                                                    "sliding_attention"};
+    tsri_model_rope *ropes[] = {&stack->rope, &stack->local_rope};
+    const json_t *parameters = json_object_get(config->root, both);
+    stack->rope.theta = theta;
+    stack->local_rope.theta = local_theta;
+    stack->rope.rotary = stack->local_rope.rotary = stack->head_size;
+    TRY(tsri_base_json_real(config->root, config->what, "rope_theta", 1e-9, 1e12,
+                            &stack->rope.theta));
+    TRY(tsri_base_json_real(config->root, config->what, "rope_local_base_freq", 1e-9, 1e12,
+                            &stack->local_rope.theta));
+    TRY(read_set(config, json_object_get(config->root, "rope_scaling"), "rope_scaling",
+                 max_positions, &stack->rope));
+    if (!parameters || json_is_null(parameters))
+        return TSR_OK;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)parameters, key, value) {
+        const int i = strcmp(key, kinds[0]) == 0 ? 0 : 1;
+        if (strcmp(key, kinds[i]) != 0)
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "%s: \"%s\" has \"%s\"; parameters for %s and for %s are "
+                                  "wanted",
+                                  config->what, both, key, kinds[0], kinds[1]);
+        TRY(read_set(config, value, key, max_positions, ropes[i]));
+    }
     return TSR_OK;
 }

@@ -13,9 +13,11 @@ static void stack_defaults(tsri_model_stack *stack, tsri_model_side side) {
     stack->side = side;
     stack->causal = side == TSRI_SIDE_DECODER;
     stack->final_norm = true;
+    stack->branch_scale = 1;
     stack->rope.magnitude = 1;
     stack->rope.share = 1;
     stack->rope.factor = 1;
+    stack->local_rope = stack->rope;
 }
 
 void tsri_model_spec_defaults(tsri_model_spec *spec) {
@@ -29,10 +31,11 @@ void tsri_model_spec_defaults(tsri_model_spec *spec) {
 
 void tsri_model_spec_clear(tsri_model_spec *spec) {
     free((void *)spec->decoder.windowed);
+    free((void *)spec->decoder.rotations);
     for (int32_t i = 0; spec->label_of && i < spec->labels; i++)
         free(spec->label_of[i]);
     free((void *)spec->label_of);
-    spec->decoder.windowed = NULL;
+    spec->decoder.windowed = spec->decoder.rotations = NULL;
     spec->label_of = NULL;
 }
 
@@ -79,8 +82,8 @@ static tsr_status check_token(const tsri_model_spec *spec, const char *what, con
     return TSR_OK;
 }
 
-static tsr_status check_rope(const tsri_model_stack *stack, const char *what) {
-    const tsri_model_rope *rope = &stack->rope;
+static tsr_status check_rope(const tsri_model_stack *stack, const tsri_model_rope *rope,
+                             const char *what) {
     if (rope->rotary % 2 != 0 || rope->rotary <= 0 || rope->rotary > stack->head_size ||
         rope->rotary > TSRI_MODEL_MAX_ROTARY)
         return tsri_base_fail(TSR_E_FORMAT,
@@ -98,6 +101,13 @@ static tsr_status check_rope(const tsri_model_stack *stack, const char *what) {
     return TSR_OK;
 }
 
+static bool has_rotation(const tsri_model_stack *stack, tsri_model_rotation rotation) {
+    for (int32_t i = 0; i < stack->layers; i++)
+        if (tsri_model_layer_rotation(stack, i) == rotation)
+            return true;
+    return false;
+}
+
 static tsr_status check_stack(const tsri_model_spec *spec, const tsri_model_stack *stack,
                               const char *what) {
     if (!stack->layers)
@@ -106,7 +116,9 @@ static tsr_status check_stack(const tsri_model_spec *spec, const tsri_model_stac
     if (stack->groups)
         TRY(divides(what, "groups of layers", stack->groups, "layers", stack->layers));
     if (stack->positions == TSRI_POSITIONS_ROTARY)
-        TRY(check_rope(stack, what));
+        TRY(check_rope(stack, &stack->rope, what));
+    if (has_rotation(stack, TSRI_ROTATION_LOCAL))
+        TRY(check_rope(stack, &stack->local_rope, what));
     if (stack->positions == TSRI_POSITIONS_SINUSOIDAL && spec->width < 4)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: sinusoidal positions need a hidden size of at least 4; it is "
@@ -132,6 +144,9 @@ tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what) 
     TRY(check_token(spec, what, "decoder_start_token_id", spec->decoder_start));
     for (int32_t i = 0; i < spec->n_eos; i++)
         TRY(check_token(spec, what, "eos_token_id", spec->eos[i]));
+    if (spec->logit_cap != 0 && spec->head_bias)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: logits with a soft cap and a bias are not served", what);
     TRY(check_stack(spec, &spec->decoder, what));
     return check_stack(spec, &spec->encoder, what);
 }
@@ -161,4 +176,10 @@ void tsri_model_spec_finish(tsri_model_spec *spec) {
 
 int32_t tsri_model_layer_window(const tsri_model_stack *stack, int32_t layer) {
     return !stack->windowed || stack->windowed[layer] ? stack->window : 0;
+}
+
+tsri_model_rotation tsri_model_layer_rotation(const tsri_model_stack *stack, int32_t layer) {
+    if (stack->positions != TSRI_POSITIONS_ROTARY)
+        return TSRI_ROTATION_NONE;
+    return stack->rotations ? (tsri_model_rotation)stack->rotations[layer] : TSRI_ROTATION_MAIN;
 }

@@ -71,7 +71,27 @@ typedef enum tsri_model_problem {
     TSRI_PROBLEM_REGRESSION  /* the numbers themselves */
 } tsri_model_problem;
 
-typedef enum tsri_model_norm_place { TSRI_NORM_PRE = 0, TSRI_NORM_POST } tsri_model_norm_place;
+/* Where norms are, seen from a residual branch (attention, feed-forward part). */
+typedef enum tsri_model_norm_place {
+    TSRI_NORM_PRE = 0, /* of what it reads */
+    TSRI_NORM_POST,  /* of the sum of the stream and what it adds; the stream goes on from there */
+    TSRI_NORM_ADDED, /* of what it adds */
+    TSRI_NORM_BOTH   /* of what it reads, and of what it adds */
+} tsri_model_norm_place;
+
+/* Norms of queries and keys before the rotation. */
+typedef enum tsri_model_qk_norm {
+    TSRI_QK_NORM_NONE = 0,
+    TSRI_QK_NORM_HEADS, /* of each head by itself, with the same weight for all */
+    TSRI_QK_NORM_ROWS   /* of all heads of a token together */
+} tsri_model_qk_norm;
+
+/* Which rotary parameters a layer has. */
+typedef enum tsri_model_rotation {
+    TSRI_ROTATION_NONE = 0,
+    TSRI_ROTATION_MAIN, /* the stack's `rope` */
+    TSRI_ROTATION_LOCAL /* its `local_rope` */
+} tsri_model_rotation;
 
 /* Which stack of the table of weights a stack's weights are in. */
 typedef enum tsri_model_side { TSRI_SIDE_DECODER = 0, TSRI_SIDE_ENCODER } tsri_model_side;
@@ -97,18 +117,22 @@ typedef struct tsri_model_stack {
     int32_t relative_buckets, relative_distance; /* of a bias by the distance of key and query; 0
                                                     buckets: no such bias */
     bool embed_norm;                             /* a norm right after the embedding */
-    tsri_model_rope rope;
-    int32_t window;          /* keys that a query sees, including its own, in layers that
+    tsri_model_rope rope, local_rope;
+    const uint8_t *rotations; /* [layers] tsri_model_rotation, owned by the spec's model; NULL:
+                                 every layer has `rope` */
+    int32_t window;           /* keys that a query sees, including its own, in layers that
                                 windowed[] marks; 0: all */
-    const uint8_t *windowed; /* [layers], owned by the spec's model, or NULL: every layer */
+    const uint8_t *windowed;  /* [layers], owned by the spec's model, or NULL: every layer */
     tsr_norm norm;
     float norm_eps;
     bool norm_bias;
     float norm_offset; /* added to every norm weight when it is loaded: Gemma's 1 */
     tsri_model_norm_place place;
     bool final_norm;
-    bool parallel; /* x + attention(norm1 x) + mlp(norm2 x) */
-    bool qk_norm;  /* RMS norm of each query and key head before the rotation */
+    bool parallel;              /* x + attention(norm1 x) + mlp(norm2 x) */
+    bool one_norm;              /* where parallel: both branches read norm1 x */
+    tsri_model_qk_norm qk_norm; /* RMS norms */
+    float branch_scale;         /* factor of what a branch adds */
     tsr_activation activation;
     bool gated;
     bool qkv_bias, out_bias, mlp_bias;
@@ -136,6 +160,8 @@ typedef struct tsri_model_spec {
     bool head_bias;
     bool head_bias_fixed;             /* not a parameter in this family: final_logits_bias */
     float embed_scale, head_scale;    /* head_scale: factor of what the output matrix reads */
+    float logit_cap;                  /* a logit x becomes logit_cap tanh(x / logit_cap); 0: it
+                                         stays. Not with a bias of the output matrix */
     tsr_activation masked_activation; /* the activation of the masked LM head's dense layer */
     tsr_activation label_activation;  /* the activation of the classifier's dense layer */
     bool label_tokens;                /* the classifier labels every token, not the sequence */
@@ -173,6 +199,9 @@ int32_t tsri_model_stack_groups(const tsri_model_stack *stack);
 
 /* The keys that a query of this layer sees; 0: all. */
 int32_t tsri_model_layer_window(const tsri_model_stack *stack, int32_t layer);
+
+/* How this layer rotates queries and keys; NONE also where positions are not rotary. */
+tsri_model_rotation tsri_model_layer_rotation(const tsri_model_stack *stack, int32_t layer);
 
 /* The inverse frequency of each rotated pair, rope->rotary / 2 of them, for a sequence of `length`
  * positions in all (only dynamic scaling reads `length`). */

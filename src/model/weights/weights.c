@@ -75,6 +75,23 @@ static tsr_status define_apart(const place *p, const tsri_model_source sources[3
     return TSR_OK;
 }
 
+static tsr_status define_qk_norms(const place *p) {
+    const tsri_model_stack *stack = p->stack;
+    const bool rows = stack->qk_norm == TSRI_QK_NORM_ROWS;
+    const tsri_model_names *names = p->finder->names;
+    const tsri_model_source sources[2] = {
+        {.pattern = names->q_norm, .rows = (rows ? stack->heads : 1) * (int64_t)stack->head_size},
+        {.pattern = names->k_norm,
+         .rows = (rows ? stack->kv_heads : 1) * (int64_t)stack->head_size}};
+    static const tsri_model_role roles[] = {TSRI_ROLE_Q_NORM, TSRI_ROLE_K_NORM};
+    static const char *const titles[] = {"q_norm", "k_norm"};
+    for (int i = 0; stack->qk_norm && i < 2; i++) {
+        TRY(define(p, roles[i], titles[i], &sources[i], 1, 0, false));
+        p->finder->weights->items[id_of(p, roles[i])].add = p->finder->norm_offset;
+    }
+    return TSR_OK;
+}
+
 static tsr_status define_qkv(const place *p) {
     const tsri_model_stack *stack = p->stack;
     const tsri_model_names *names = p->finder->names;
@@ -101,12 +118,7 @@ static tsr_status define_qkv(const place *p) {
     if (names->fused == TSRI_FUSED_NO &&
         tsri_model_find_mixed(p->finder, &p->finder->weights->items[id_of(p, TSRI_ROLE_QKV)]))
         TRY(define_apart(p, apart));
-    if (!stack->qk_norm)
-        return TSR_OK;
-    const tsri_model_source q_norm = {.pattern = names->q_norm, .rows = D},
-                            k_norm = {.pattern = names->k_norm, .rows = D};
-    TRY(define(p, TSRI_ROLE_Q_NORM, "q_norm", &q_norm, 1, 0, false));
-    return define(p, TSRI_ROLE_K_NORM, "k_norm", &k_norm, 1, 0, false);
+    return define_qk_norms(p);
 }
 
 static tsr_status define_cross(const place *p) {
@@ -182,14 +194,20 @@ static tsr_status define_layer(const place *p) {
     const tsri_model_stack *stack = p->stack;
     const tsri_model_names *names = p->finder->names;
     const tsri_model_source out = {.pattern = names->out, .rows = p->finder->weights->spec->width};
-    TRY(define_layer_norm(p, TSRI_ROLE_NORM1, "norm1", names->norm1));
+    if (stack->place != TSRI_NORM_ADDED)
+        TRY(define_layer_norm(p, TSRI_ROLE_NORM1, "norm1", names->norm1));
     TRY(define_qkv(p));
     TRY(define(p, TSRI_ROLE_OUT, "out", &out, 1, (int64_t)stack->heads * stack->value_size,
                stack->out_bias));
     if (stack->cross)
         TRY(define_cross(p));
-    TRY(define_layer_norm(p, TSRI_ROLE_NORM2, "norm2", names->norm2));
-    return define_mlp(p);
+    if (stack->place != TSRI_NORM_ADDED && !stack->one_norm)
+        TRY(define_layer_norm(p, TSRI_ROLE_NORM2, "norm2", names->norm2));
+    TRY(define_mlp(p));
+    if (stack->place != TSRI_NORM_ADDED && stack->place != TSRI_NORM_BOTH)
+        return TSR_OK;
+    TRY(define_layer_norm(p, TSRI_ROLE_OUT_NORM, "out_norm", names->out_norm));
+    return define_layer_norm(p, TSRI_ROLE_DOWN_NORM, "down_norm", names->down_norm);
 }
 
 /* Defines the rotary frequencies as a weight, divided by the file's factors if it has them. */
@@ -200,6 +218,13 @@ static tsr_status define_frequencies(tsri_model_finder *finder, const tsri_model
         return TSR_OK;
     const int64_t pairs = rope->rotary / 2;
     float *frequencies = NULL, *factors = NULL;
+    if (stack->local_rope.rotary) {
+        TRY(tsri_model_find_computed(
+            finder, tsri_model_stack_weight(stack, TSRI_STACK_LOCAL_FREQUENCIES),
+            "local_rope.frequencies", stack->local_rope.rotary / 2, 0, &frequencies));
+        tsri_model_rope_frequencies(&stack->local_rope, weights->spec->max_positions, 0,
+                                    frequencies);
+    }
     TRY(tsri_model_find_computed(finder, tsri_model_stack_weight(stack, TSRI_STACK_FREQUENCIES),
                                  "rope.frequencies", pairs, 0, &frequencies));
     tsri_model_rope_frequencies(rope, weights->spec->max_positions, 0, frequencies);

@@ -43,7 +43,8 @@ typedef enum tsri_model_stack_role {
     TSRI_STACK_RELATIVE_TABLE, /* [buckets, H]: the table that it is computed from; for training */
     TSRI_STACK_FINAL_NORM,
     TSRI_STACK_FINAL_NORM_BIAS,
-    TSRI_STACK_FREQUENCIES, /* computed, not read */
+    TSRI_STACK_FREQUENCIES,       /* computed, not read */
+    TSRI_STACK_LOCAL_FREQUENCIES, /* of local_rope */
     TSRI_WEIGHT_PER_STACK
 } tsri_model_stack_role;
 enum { TSRI_WEIGHT_LAYERS = TSRI_WEIGHT_STACKS + 2 * TSRI_WEIGHT_PER_STACK };
@@ -61,6 +62,8 @@ typedef enum tsri_model_role {
     TSRI_ROLE_K_NORM,
     TSRI_ROLE_OUT,
     TSRI_ROLE_OUT_BIAS,
+    TSRI_ROLE_OUT_NORM, /* of what attention adds to the stream */
+    TSRI_ROLE_OUT_NORM_BIAS,
     TSRI_ROLE_CROSS_NORM,
     TSRI_ROLE_CROSS_NORM_BIAS,
     TSRI_ROLE_CROSS_Q,
@@ -75,6 +78,8 @@ typedef enum tsri_model_role {
     TSRI_ROLE_UP_BIAS,
     TSRI_ROLE_DOWN,
     TSRI_ROLE_DOWN_BIAS,
+    TSRI_ROLE_DOWN_NORM, /* of what the feed-forward part adds */
+    TSRI_ROLE_DOWN_NORM_BIAS,
     TSRI_ROLE_FORWARD, /* of recurrent units: gates from the input; the next roles: gates from
                           the state */
     TSRI_ROLE_FORWARD_BIAS,

@@ -141,12 +141,9 @@ static void objective_of(builder *b) {
     } else {
         if (logits_only || objective == TSRI_OBJECTIVE_MASKED)
             rows = tsri_model_pick(b, rows, tsri_model_head_width(b->spec));
-        if (objective == TSRI_OBJECTIVE_MASKED)
-            rows = tsri_model_masked_rows(b, rows);
-        const tsr_scale_attrs scale = {.struct_size = sizeof scale, .alpha = b->spec->head_scale};
-        if (b->spec->head_scale != 1 && objective != TSRI_OBJECTIVE_MASKED)
-            rows = tsri_graph_op1(b->graph, TSR_OP_SCALE, &scale, &rows, 1);
-        rows = tsri_model_vocabulary(b, rows);
+        rows = objective == TSRI_OBJECTIVE_MASKED
+                   ? tsri_model_vocabulary(b, tsri_model_masked_rows(b, rows), TSR_ACT_NONE)
+                   : tsri_model_logits(b, rows);
     }
     if (logits_only)
         tsri_graph_output(b->graph, TSRI_OUTPUT_LOGITS, "logits", rows);

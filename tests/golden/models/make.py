@@ -99,6 +99,12 @@ MODELS = {
     "mistral-theta": lambda: tr.MistralForCausalLM(tr.MistralConfig(**LLAMA, sliding_window=7, rope_parameters=dict(
         rope_theta=90.0, rope_type="linear", factor=1.5))),
 }
+LATER = {
+    "gemma3_text": lambda: tr.Gemma3ForCausalLM(tr.Gemma3TextConfig(
+        **dict(TINY, num_hidden_layers=3), head_dim=6, query_pre_attn_scalar=6, sliding_window=6, sliding_window_pattern=2, final_logit_softcapping=3.0,
+        rope_parameters=dict(full_attention=dict(rope_type="linear", factor=8.0, rope_theta=5000.0),
+                             sliding_attention=dict(rope_type="default", rope_theta=40.0)))),
+}
 OLD = ["mistral-theta"]     # config.json as transformers 4 wrote it: rope_theta beside rope_scaling
 
 
@@ -141,8 +147,10 @@ def forward_cases(g, vocab):
 HEADS = ("attn_q", "attn_k")
 GGUF = {  # golden folder -> architecture, {Hugging Face's name: GGUF's}
     "llama-tiny": "llama", "llama-llama3": "llama", "qwen3": "qwen3", "gemma": "gemma", "phi3": "phi3", "gpt2-tiny": "gpt2",
-    "gpt_neox": "gptneox",
+    "gpt_neox": "gptneox", "gemma3_text": "gemma3",
 }
+SANDWICH = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
+OWN_PARTS = {"gemma3": SANDWICH}    # by architecture, where the same name means another array
 PARTS = {
     "embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
     "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
@@ -169,12 +177,12 @@ def gguf_tensors(arch, config, state):
         if arch == "llama" and PARTS[short] in HEADS:      # halves (i, i + D/2) to pairs (2i, 2i + 1)
             n = config.num_attention_heads if PARTS[short] == "attn_q" else config.num_key_value_heads
             t = t.reshape(n, 2, t.shape[0] // n // 2, -1).transpose(1, 2).reshape(t.shape)
-        if arch == "gemma" and "norm" in short:
+        if arch.startswith("gemma") and "norm" in short:
             t = t + 1
         if arch == "gptneox" and PARTS[short] == "attn_qkv":  # by head to queries, keys, values
             n = config.num_attention_heads
             t = t.reshape(n, 3, t.shape[0] // n // 3, -1).transpose(0, 1).reshape(t.shape)
-        yield f"{block}{PARTS[short]}.{kind}", t.contiguous().numpy()
+        yield f"{block}{(PARTS | OWN_PARTS.get(arch, {}))[short]}.{kind}", t.contiguous().numpy()
 
 
 def gguf_keys(arch, c):
@@ -187,13 +195,23 @@ def gguf_keys(arch, c):
         keys |= {"attention.key_length": head, "attention.value_length": head}
     if getattr(c, "sliding_window", None):
         keys["attention.sliding_window"] = c.sliding_window
+    if getattr(c, "sliding_window_pattern", None):
+        keys["attention.sliding_window_pattern"] = c.sliding_window_pattern
     if arch in ("gpt2", "gptneox"):
         keys["attention.layer_norm_epsilon"] = float(getattr(c, "layer_norm_eps", 1e-5))
     else:
         keys["attention.layer_norm_rms_epsilon"] = float(c.rms_norm_eps)
+    for key in "attn_logit_softcapping", "final_logit_softcapping":
+        if getattr(c, key, None):
+            keys[key] = c.__dict__[key]
     if arch != "gpt2":
-        keys["rope.freq_base"] = float(c.rope_parameters["rope_theta"])
-        keys["rope.dimension_count"] = int(head * c.rope_parameters.get("partial_rotary_factor", 1.0))
+        rope = c.rope_parameters.get("full_attention", c.rope_parameters)
+        keys["rope.freq_base"] = float(rope["rope_theta"])
+        keys["rope.dimension_count"] = int(head * rope.get("partial_rotary_factor", 1.0))
+        if rope["rope_type"] == "linear":
+            keys |= {"rope.scaling.type": "linear", "rope.scaling.factor": rope["factor"]}
+        if "sliding_attention" in c.rope_parameters:
+            keys["rope.freq_base_swa"] = float(c.rope_parameters["sliding_attention"]["rope_theta"])
     if arch == "gptneox":
         keys["use_parallel_residual"] = c.use_parallel_residual
     return {"general.architecture": arch} | {f"{arch}.{k}": v for k, v in keys.items()}
@@ -206,13 +224,12 @@ def llama3_factors(exact):
     return (plain / rotary.inv_freq).float().numpy()
 
 
-def write_gguf(path, name, exact):
-    arch = GGUF[name]
+def write_gguf(path, arch, exact, factors=None):
     tensors = dict(gguf_tensors(arch, exact.config, exact.state_dict()))
     if exact.config.tie_word_embeddings:
         tensors.pop("output.weight", None)
-    if name == "llama-llama3":
-        tensors["rope_freqs.weight"] = llama3_factors(exact)
+    if factors is not None:
+        tensors["rope_freqs.weight"] = factors
     text = lambda s: struct.pack("<Q", len(s)) + s.encode()
     out, data = bytearray(b"GGUF" + struct.pack("<IQQ", 3, len(tensors), 0)), bytearray()
     keys = gguf_keys(arch, exact.config)
@@ -260,7 +277,7 @@ def list_generated(prompts, runs, search, expected, listing):
 
 
 def make(name, seed):
-    model = (MODELS | SEARCHED)[name]()
+    model = (MODELS | SEARCHED | LATER)[name]()
     model.config._attn_implementation = "eager"
     model.eval()
     for attempt in range(50):
@@ -312,7 +329,7 @@ def make(name, seed):
     save_file({k: np.ascontiguousarray(v.numpy().astype(np.float32)) for k, v in expected.items()}, str(out / "expected.safetensors"))
     (out / "cases.json").write_text(json.dumps(listing) + "\n")
     if name in GGUF:
-        write_gguf(out / "model.gguf", name, exact)
+        write_gguf(out / "model.gguf", GGUF[name], exact, llama3_factors(exact) if name == "llama-llama3" else None)
     if name == "llama":
         write_llama2c(out / "model.bin", exact)
     for f in out.iterdir():
@@ -321,7 +338,7 @@ def make(name, seed):
 
 
 if __name__ == "__main__":
-    for first, models in (200, MODELS), (217, SEARCHED):
+    for first, models in (200, MODELS), (217, SEARCHED), (300, LATER):
         for seed, name in enumerate(models, first):
             if len(sys.argv) == 1 or name in sys.argv[1:]:
                 make(name, seed)

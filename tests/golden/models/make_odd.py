@@ -39,6 +39,13 @@ DECODERS = {
                         activation_function="gelu", _remove_final_layer_norm=True),
     "bloom": tr.BloomConfig(vocab_size=29, hidden_size=12, n_layer=2, n_head=3, layer_norm_epsilon=EPS),
 }
+LATER = {
+    "gemma3_text": tr.Gemma3TextConfig(**SMALL, num_key_value_heads=1, head_dim=4, rms_norm_eps=EPS, attention_bias=True, hidden_activation="relu",
+                                       query_pre_attn_scalar=7, sliding_window=3, layer_types=["full_attention", "sliding_attention"],
+                                       final_logit_softcapping=0.8, tie_word_embeddings=False,
+                                       rope_parameters=dict(full_attention=dict(rope_theta=300.0, rope_type="linear", factor=3.0),
+                                                            sliding_attention=dict(rope_theta=90.0, rope_type="default"))),
+}
 BERT = dict(SMALL, layer_norm_eps=EPS, hidden_act="relu", num_labels=3)
 ENCODERS = {
     "bert": (tr.BertConfig(**BERT, type_vocab_size=3), {"mlm": tr.BertForMaskedLM, "cls": tr.BertForSequenceClassification}),
@@ -95,7 +102,7 @@ def run(model, **inputs):
 
 def decoder(name, seed):
     out, g = HERE / f"{name}-odd", torch.Generator().manual_seed(seed)
-    config = DECODERS[name]
+    config = (DECODERS | LATER)[name]
     config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
     model = made(tr.AutoModelForCausalLM.from_config(config).__class__, config, seed)
     write(model, out, OLD.get(name))
@@ -138,6 +145,8 @@ def translator(name, seed):
     save(out, expected, {"cases": [{"name": "odd", "input_ids": ids.tolist(), "decoder_input_ids": after.tolist()}], "generate": []})
 
 
-for seed, (make, name) in enumerate([(decoder, n) for n in DECODERS] + [(encoder, n) for n in ENCODERS] + [(translator, n) for n in TRANSLATORS]):
-    if len(sys.argv) == 1 or name in sys.argv[1:]:
-        make(name, 700 + seed)
+if __name__ == "__main__":
+    for seed, (make, name) in enumerate([(decoder, n) for n in DECODERS] + [(encoder, n) for n in ENCODERS] + [(translator, n) for n in TRANSLATORS] +
+                                        [(decoder, n) for n in LATER]):
+        if len(sys.argv) == 1 or name in sys.argv[1:]:
+            make(name, 700 + seed)

@@ -21,6 +21,7 @@ typedef struct tsri_model_names {
     const char *embed, *position, *types, *embed_norm, *project, *relative, *final_norm;
     const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
         *down;
+    const char *out_norm, *down_norm; /* norms of what attention and the feed-forward part add */
     const char *cross_norm, *cross_q, *cross_k, *cross_v, *cross_kv, *cross_out;
     /* recurrent units, whose arrays end in weight_ih, weight_hh, bias_ih and bias_hh; the matrix
      * that gives the decoder's first state; the vector of its scores */
@@ -56,6 +57,9 @@ typedef struct tsri_model_arch {
     bool gguf_interleaved; /* GGUF files hold q and k rows in pairs (2i, 2i+1) */
     bool gguf_norm_added;  /* GGUF files hold norm weights with norm_offset already added */
     tsr_status (*read)(const tsri_model_config *config, tsri_model_spec *spec);
+    /* Adds to the config what a GGUF file of this family says in another way than others; NULL:
+     * nothing */
+    tsr_status (*complete_gguf)(const tsri_io_archive *archive, json_t *config);
 } tsri_model_arch;
 
 /* The names that most families have in GGUF files; and the same, with queries, keys and values in

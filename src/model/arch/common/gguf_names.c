@@ -9,7 +9,8 @@ static const char *const ignored[] = {".attn_rot_embd.weight", NULL};
     .final_norm = "output_norm", .head = "/output", \
     .norm1 = "blk.%d.attn_norm", .norm2 = "blk.%d.ffn_norm", \
     .qkv = "blk.%d.attn_qkv", .out = "blk.%d.attn_output", \
-    .up = "blk.%d.ffn_up", .down = "blk.%d.ffn_down"
+    .up = "blk.%d.ffn_up", .down = "blk.%d.ffn_down", \
+    .out_norm = "blk.%d.post_attention_norm", .down_norm = "blk.%d.post_ffw_norm"
 /* clang-format on */
 
 const tsri_model_names tsri_model_names_gguf = {

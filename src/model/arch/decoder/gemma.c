@@ -1,5 +1,6 @@
 /* model/arch/decoder/gemma.c - Gemma (the first): Llama's layout, norms with 1 + weight, embeddings
  * scaled by the square root of the width, GELU. */
+#include "model/arch/decoder/gemma.h"
 #include "base/error.h"
 #include "model/arch/decoder/llama.h"
 
@@ -26,21 +27,26 @@ static tsr_status read_activation(const tsri_model_config *config, tsr_activatio
     return TSR_OK;
 }
 
-static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const handled[] = {"attention_bias", "rope_scaling", "rope_parameters",
-                                          NULL};
+tsr_status tsri_model_arch_gemma_layout(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->decoder;
-    TRY(tsri_model_config_refuse(config, handled));
     stack->head_size = 256;
-    TRY(tsri_model_arch_llama_like(config, spec));
+    TRY(tsri_model_arch_llama_layout(config, spec));
     const json_t *tie = json_object_get(config->root, "tie_word_embeddings");
     spec->tied = !json_is_false(tie);
-    TRY(read_activation(config, &stack->activation));
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
     stack->out_bias = stack->qkv_bias;
     stack->norm_offset = 1;
     spec->embed_scale = sqrtf((float)spec->width);
     return TSR_OK;
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"attention_bias", "rope_scaling", "rope_parameters",
+                                          NULL};
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_arch_gemma_layout(config, spec));
+    TRY(read_activation(config, &spec->decoder.activation));
+    return tsri_model_config_rope(config, 10000, spec->max_positions, &spec->decoder.rope);
 }
 
 const tsri_model_arch tsri_model_arch_gemma = {

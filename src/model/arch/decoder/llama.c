@@ -40,7 +40,7 @@ static tsr_status read_heads(const tsri_model_config *config, int32_t width,
     return TSR_OK;
 }
 
-tsr_status tsri_model_arch_llama_like(const tsri_model_config *config, tsri_model_spec *spec) {
+tsr_status tsri_model_arch_llama_layout(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_common(config, false, spec));
     TRY(tsri_model_config_sizes(config, spec, stack));
@@ -52,7 +52,12 @@ tsr_status tsri_model_arch_llama_like(const tsri_model_config *config, tsri_mode
     TRY(tsri_model_config_activation(config, "hidden_act", "silu", &stack->activation));
     stack->positions = TSRI_POSITIONS_ROTARY;
     stack->rope.rotary = stack->head_size;
-    return tsri_model_config_rope(config, 10000, spec->max_positions, &stack->rope);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_arch_llama_like(const tsri_model_config *config, tsri_model_spec *spec) {
+    TRY(tsri_model_arch_llama_layout(config, spec));
+    return tsri_model_config_rope(config, 10000, spec->max_positions, &spec->decoder.rope);
 }
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {

@@ -4,8 +4,10 @@
 
 #include "model/arch/common/family.h"
 
-/* Reads Llama's layout from a config: its relatives start from it. */
+/* Reads Llama's layout from a config: its relatives start from it. llama_layout leaves the rotary
+ * parameters to them. */
 tsr_status tsri_model_arch_llama_like(const tsri_model_config *config, tsri_model_spec *spec);
+tsr_status tsri_model_arch_llama_layout(const tsri_model_config *config, tsri_model_spec *spec);
 
 /* Their names in Hugging Face's files. */
 extern const tsri_model_names tsri_model_names_llama;
@@ -13,9 +15,11 @@ extern const tsri_model_names tsri_model_names_llama;
 /* The part of these names that relatives with other arrays in their layers have, too. */
 /* clang-format off */
 #define TSRI_MODEL_NAMES_LLAMA \
+    TSRI_MODEL_NAMES_LLAMA_AROUND, .norm2 = "layers.%d.post_attention_layernorm"
+/* The same without the norm of what the feed-forward part reads, which has other names, too. */
+#define TSRI_MODEL_NAMES_LLAMA_AROUND \
     .prefix = "model.", .embed = "embed_tokens", .final_norm = "norm", .head = "/lm_head", \
-    .norm1 = "layers.%d.input_layernorm", .norm2 = "layers.%d.post_attention_layernorm", \
-    .out = "layers.%d.self_attn.o_proj"
+    .norm1 = "layers.%d.input_layernorm", .out = "layers.%d.self_attn.o_proj"
 /* Queries, keys and values in three arrays. */
 #define TSRI_MODEL_NAMES_LLAMA_QKV \
     TSRI_MODEL_NAMES_QKV("layers.%d.self_attn.", "q_proj", "k_proj", "v_proj")

@@ -12,10 +12,18 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return tsri_model_config_window(config, false, &spec->decoder);
 }
 
+/* The biases are not an option in the config. */
+static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
+    (void)archive;
+    json_object_del(config, "attention_bias");
+    return TSR_OK;
+}
+
 const tsri_model_arch tsri_model_arch_qwen2 = {
     .name = "qwen2",
     .gguf = "qwen2",
     .names = &tsri_model_names_llama,
     .gguf_names = &tsri_model_names_gguf,
     .read = read,
+    .complete_gguf = complete_gguf,
 };

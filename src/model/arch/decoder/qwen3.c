@@ -15,7 +15,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_refuse(config, handled));
     stack->head_size = 128; /* transformers' default: not hidden_size / heads */
     TRY(tsri_model_arch_llama_like(config, spec));
-    stack->qk_norm = true;
+    stack->qk_norm = TSRI_QK_NORM_HEADS;
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
     stack->out_bias = stack->qkv_bias;
     return tsri_model_config_window(config, false, stack);

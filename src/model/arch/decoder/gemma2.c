@@ -1,0 +1,48 @@
+/* model/arch/decoder/gemma2.c - what Gemma 2 and 3 share: Gemma's layout with norms of what branches
+ * add, too, a scale of scores of its own, and a soft cap of logits. */
+#include "base/error.h"
+#include "base/json.h"
+#include "model/arch/decoder/gemma.h"
+#include "model/arch/decoder/llama.h"
+
+#include <math.h>
+
+tsr_status tsri_model_arch_gemma2_layout(const tsri_model_config *config, float cap,
+                                         tsri_model_spec *spec) {
+    tsri_model_stack *stack = &spec->decoder;
+    float scalar = 256;
+    TRY(tsri_model_arch_gemma_layout(config, spec));
+    TRY(tsri_model_config_activation(config, "hidden_activation", "gelu_pytorch_tanh",
+                                     &stack->activation));
+    TRY(tsri_model_config_float(config, "query_pre_attn_scalar", false, 1e-6, 1e9, &scalar));
+    stack->attention_scale = 1 / sqrtf(scalar);
+    stack->place = TSRI_NORM_BOTH;
+    if (!json_object_get(config->root, "final_logit_softcapping"))
+        spec->logit_cap = cap;
+    return tsri_model_config_float(config, "final_logit_softcapping", false, 1e-6, 1e9,
+                                   &spec->logit_cap);
+}
+
+const tsri_model_names tsri_model_names_gemma2 = {
+    TSRI_MODEL_NAMES_LLAMA_AROUND,
+    TSRI_MODEL_NAMES_LLAMA_QKV,
+    .norm2 = "layers.%d.pre_feedforward_layernorm",
+    .out_norm = "layers.%d.post_attention_layernorm",
+    .down_norm = "layers.%d.post_feedforward_layernorm",
+    .q_norm = "layers.%d.self_attn.q_norm",
+    .k_norm = "layers.%d.self_attn.k_norm",
+    .gate = "layers.%d.mlp.gate_proj",
+    .up = "layers.%d.mlp.up_proj",
+    .down = "layers.%d.mlp.down_proj",
+};
+
+void tsri_model_arch_gemma_scale(json_t *config, json_int_t layers) {
+    const json_int_t width = json_integer_value(json_object_get(config, "hidden_size")),
+                     heads = json_integer_value(json_object_get(config, "num_attention_heads")),
+                     size = json_integer_value(json_object_get(config, "head_dim"));
+    const json_int_t apart = heads ? width / heads : 0;
+    if (size == 0 || json_integer_value(json_object_get(config, "num_hidden_layers")) == layers)
+        tsri_base_json_put(config, "query_pre_attn_scalar", json_integer(apart));
+    else
+        tsri_base_json_put(config, "query_pre_attn_scalar", json_integer(size));
+}

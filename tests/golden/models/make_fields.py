@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Makes fields.json: for each decoder family and each field of its official config, other values than that of the family's odd golden, and
+what transformers does with them: "changes" (other logits with the same weights), "same", or "shape" (other arrays). Values that it
+refuses are left out.
+
+    python3 make_fields.py       (needs torch, transformers, safetensors; make_odd.py must have run)
+"""
+import contextlib
+import dataclasses
+import io
+import json
+
+import torch
+import transformers as tr
+from safetensors.torch import load_file
+
+from make import HERE, Exact64
+from make_odd import DECODERS, LATER
+
+ACTIVATIONS = ("relu", "silu", "gelu")
+UNSET = {"sliding_window": 3, "n_inner": 20, "num_ln_in_parallel_attn": 1, "clip_qkv": 0.5, "softmax_scale": 0.4, "no_rope_layers": [0, 1],
+         "use_bidirectional_attention": True, "num_kv_heads": 1, "ffn_hidden_size": 20, "logit_scale": 0.3, "head_dim": 6, "use_qk_norm": True}
+SKIPPED = {f.name for f in dataclasses.fields(tr.PreTrainedConfig)} | {
+    "bos_token_id", "eos_token_id", "pad_token_id", "use_cache", "initializer_range", "init_device", "vocab_size"}
+
+
+def others(key, value):
+    """Other values of a field; of an object, objects with one other value each."""
+    if isinstance(value, dict):
+        for inner in list(value):
+            for other in others(inner, value[inner]):
+                yield value | {inner: other}
+    elif isinstance(value, list):
+        flipped = {"full_attention": "sliding_attention", "sliding_attention": "full_attention", 0: 1, 1: 0}
+        yield [flipped[value[0]]] + value[1:]
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield value + 1
+        yield value * 2
+    elif isinstance(value, float):
+        yield value * 0.5 + 0.07
+    elif isinstance(value, str) and value in ACTIVATIONS + ("gelu_new", "gelu_pytorch_tanh"):
+        yield ACTIVATIONS[value == ACTIVATIONS[0]]
+    elif value is None:
+        if "softcapping" in key:
+            yield 0.9
+        elif key in UNSET:
+            yield UNSET[key]
+
+
+def logits(config, state, ids):
+    config._attn_implementation = "eager"
+    with Exact64(), torch.no_grad():
+        model = tr.AutoModelForCausalLM._model_mapping[type(config)](config).double().eval()
+        try:
+            found = model.load_state_dict(state, strict=False)
+        except RuntimeError:
+            return None
+        if found.unexpected_keys or set(found.missing_keys) - {"lm_head.weight"}:
+            return None
+        model.tie_weights()
+        return model(input_ids=ids, use_cache=False).logits
+
+
+def walk(name):
+    folder = HERE / f"{name}-odd"
+    config = json.loads((folder / "config.json").read_text())
+    kind = type((DECODERS | LATER)[name])
+    state = {k.replace("embed_out.", "lm_head."): v.double() for k, v in load_file(folder / "model.safetensors").items()}
+    ids = torch.tensor(json.loads((folder / "cases.json").read_text())["cases"][0]["input_ids"])
+    usual = logits(kind.from_dict(json.loads(json.dumps(config))), state, ids)
+    assert usual is not None, name
+    rows = []
+    for field in dataclasses.fields(kind):
+        if field.name in SKIPPED or "dropout" in field.name or "pdrop" in field.name or field.name.startswith("summary_"):
+            continue
+        value = config.get(field.name, getattr(kind(), field.name, None))
+        for other in others(field.name, value):
+            with contextlib.redirect_stderr(io.StringIO()):
+                try:
+                    got = logits(kind.from_dict(json.loads(json.dumps(config | {field.name: other}))), state, ids)
+                except Exception:
+                    continue
+            same = got is not None and torch.allclose(got, usual, rtol=0, atol=1e-12)
+            rows.append([field.name, other, "shape" if got is None else "same" if same else "changes"])
+    return rows
+
+
+if __name__ == "__main__":
+    found = {name: walk(name) for name in DECODERS | LATER}
+    text = ",\n".join(f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for name, rows in found.items())
+    (HERE / "fields.json").write_text("{\n" + text + "\n}\n")
+    print({name: len(rows) for name, rows in found.items()})
