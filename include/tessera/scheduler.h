@@ -47,6 +47,11 @@ typedef struct tsr_request {
     const tsr_generate_options *options; /**< NULL: those of tsr_generate_defaults */
     const int32_t *ends; /**< [n_ends] tokens that end the answer, besides the model's own */
     void *data;          /**< given back with each event */
+    /** 1: the prompt's tokens are given, too, each with its log-probability after those before it and
+     * with options->logprobs candidates. The whole prompt is computed for that, whatever of it was
+     * there already. */
+    uint32_t prompt_logprobs;
+    uint32_t reserved;
 } tsr_request;
 
 /**
@@ -54,7 +59,8 @@ typedef struct tsr_request {
  *
  * id      its number, from 1 on; none is given twice
  * owner   everything is copied
- * error   as tsr_generate, and TSR_E_UNSUPPORTED where the options ask for a beam search
+ * error   as tsr_generate, and TSR_E_UNSUPPORTED where the options ask for a beam search, or
+ *         prompt_logprobs is 1 and the model's positions depend on the length of a run
  */
 TSR_API tsr_status tsr_scheduler_add(tsr_scheduler *scheduler, const tsr_request *request,
                                      uint64_t *id);
@@ -71,12 +77,16 @@ typedef struct tsr_scheduler_event {
     uint32_t struct_size;
     uint32_t status; /**< tsr_status: other than TSR_OK, the request failed, and this is its end */
     uint64_t request;
-    /** Its next token or its end, as tsr_generate gives them; `prompt` is 0. NULL if it failed. */
+    /** Its next token or its end, as tsr_generate gives them; `prompt` is 0. NULL if it failed. Of a
+     * token of the prompt: id, log-probability, candidates and text. The first has none before it:
+     * its log-probability is 0, without candidates. */
     const tsr_generated *generated;
     void *data;             /**< the request's */
     const char *error;      /**< the sentence, if it failed; else "" */
     uint32_t prompt_tokens; /**< tokens of its prompt, and how many of them were there already */
     uint32_t cached_tokens;
+    uint32_t of_prompt; /**< 1: `generated` is a token of the prompt; they come first, in order */
+    uint32_t reserved;
 } tsr_scheduler_event;
 
 /** Called in a step. Returns not 0 to cancel the request. May call tsr_scheduler_cancel and

@@ -1867,6 +1867,8 @@ class tsr_request(Structure):
         ("options", POINTER(tsr_generate_options)),
         ("ends", POINTER(c_int32)),
         ("data", c_void_p),
+        ("prompt_logprobs", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1881,6 +1883,8 @@ class tsr_scheduler_event(Structure):
         ("error", c_char_p),
         ("prompt_tokens", c_uint32),
         ("cached_tokens", c_uint32),
+        ("of_prompt", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 

@@ -2,6 +2,8 @@
  * whenever it came. */
 #include "tessera/scheduler.h"
 
+#include "tessera/evaluate.h"
+
 #include "task/fixture.h"
 
 #include <string.h>
@@ -22,12 +24,13 @@ static void tear_down(void) {
 
 TestSuite(scheduler, .init = set_up, .fini = tear_down);
 
-enum { KINDS = 8, MOST_REQUESTS = 32, MOST_BYTES = 4096 };
+enum { KINDS = 9, MOST_REQUESTS = 32, MOST_BYTES = 8192 };
 
 /* All that a request got, as bytes: ids, log-probabilities, candidates, texts and the finish. */
 typedef struct record {
     unsigned char bytes[MOST_BYTES];
-    size_t size, tokens;
+    size_t size, tokens, prompt_tokens;
+    double prompt_sum; /* of the log-probabilities of its tokens */
     uint32_t finish, cached, status;
     char error[256];
 } record;
@@ -61,7 +64,9 @@ static int take(void *data, const tsr_scheduler_event *e) {
         put(r, &g->candidates[i].logprob, sizeof g->candidates[i].logprob);
     }
     put(r, g->text, g->text_size);
-    r->tokens += g->id >= 0;
+    r->tokens += g->id >= 0 && !e->of_prompt;
+    r->prompt_tokens += e->of_prompt;
+    r->prompt_sum += e->of_prompt ? (double)g->logprob : 0;
     r->finish = g->finish;
     return all->cancel == e->request && r->tokens == 2;
 }
@@ -100,13 +105,19 @@ static uint64_t add(tsr_scheduler *s, uint32_t i) {
         o.presence_penalty = 1, o.frequency_penalty = 0.5f;
         o.logit_bias = biases, o.n_logit_bias = 2;
         break;
-    default:
+    case 7:
         o.temperature = 0, o.return_logprob = 1;
+        break;
+    default:
+        o.logprobs = 2;
         break;
     }
     const size_t n = 1 + (i * 37) % (sizeof words - 2);
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .text = words, .text_size = n};
-    const tsr_request request = {.struct_size = sizeof request, .prompt = &prompt, .options = &o};
+    const tsr_request request = {.struct_size = sizeof request,
+                                 .prompt = &prompt,
+                                 .options = &o,
+                                 .prompt_logprobs = i % KINDS == 8};
     uint64_t id = 0;
     OK(tsr_scheduler_add(s, &request, &id));
     return id;
@@ -205,6 +216,47 @@ Test(scheduler, ids_are_those_of_generate) {
     tsr_scheduler_destroy(&s);
 }
 
+/* A prompt whose tokens are given, too. */
+static record scored(const char *text, int64_t new_tokens, int64_t step_tokens) {
+    static records all;
+    tsr_generate_options o = {.struct_size = sizeof o};
+    OK(tsr_generate_defaults(model, &o));
+    o.max_new_tokens = new_tokens;
+    o.temperature = 0;
+    o.logprobs = 1;
+    o.ignore_eos = 1;
+    memset(&all, 0, sizeof all);
+    tsr_scheduler *s = make(1, step_tokens, 0);
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .text = text};
+    tsr_request request = {.struct_size = sizeof request, .prompt = &prompt, .options = &o};
+    uint64_t id = 0;
+    for (uint32_t again = 0; again < 2;
+         again++) { /* the second has its prompt in the slot already */
+        request.prompt_logprobs = again;
+        OK(tsr_scheduler_add(s, &request, &id));
+        finish_all(s, &all);
+    }
+    cr_expect(all.of[id].cached == 0);
+    cr_expect(all.of[1].tokens == all.of[2].tokens && all.of[1].finish == all.of[2].finish);
+    cr_expect(
+        !memcmp(all.of[1].bytes, all.of[2].bytes + all.of[2].size - all.of[1].size, all.of[1].size),
+        "the new tokens are others");
+    tsr_scheduler_destroy(&s);
+    return all.of[id];
+}
+
+Test(scheduler, a_prompt_has_the_likelihood_that_evaluate_finds) {
+    static const char text[] = "the quick brown fox jumps over the lazy dog";
+    tsr_perplexity found = {.struct_size = sizeof found};
+    OK(tsr_evaluate_perplexity(model, text, sizeof text - 1, NULL, &found));
+    const record whole = scored(text, 0, 0), pieces = scored(text, 3, 5);
+    cr_expect(whole.prompt_tokens == found.tokens + 1 && whole.tokens == 0 && pieces.tokens == 3);
+    cr_expect_float_eq(whole.prompt_sum, -found.loss * (double)found.tokens, 1e-4);
+    cr_expect(whole.prompt_sum == pieces.prompt_sum && whole.finish == TSR_FINISH_LENGTH);
+    const record one = scored("", 0, 0); /* the beginning of a sequence alone */
+    cr_expect(one.prompt_tokens == 1 && one.prompt_sum == 0 && one.finish == TSR_FINISH_LENGTH);
+}
+
 Test(scheduler, a_prompt_that_begins_alike_goes_on_from_there) {
     static records all;
     tsr_scheduler *s = make(2, 0, 0);
@@ -262,8 +314,8 @@ Test(scheduler, a_conversation_goes_on_from_what_its_slot_has) {
 Test(scheduler, a_request_that_leaves_frees_its_place_in_the_next_step) {
     static records all;
     tsr_scheduler *s = make(1, 0, 0);
-    all.cancel = add(s, 17); /* by the callback, at its second token */
-    const uint64_t waits = add(s, 1), runs = add(s, 16), last = add(s, 26);
+    all.cancel = add(s, 10); /* by the callback, at its second token */
+    const uint64_t waits = add(s, 1), runs = add(s, 16), last = add(s, 20);
     OK(tsr_scheduler_cancel(s, waits));
     for (int i = 0; i < 2; i++)
         OK(tsr_scheduler_step(s, take, &all));

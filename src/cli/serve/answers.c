@@ -2,6 +2,7 @@
 #include "cli/serve/answers.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- log-probabilities ---- */
 
@@ -16,14 +17,20 @@ static json_t *log_json(float logprob) {
     return json_real(isfinite(logprob) ? (double)logprob : -9999.0);
 }
 
-/* The text of a token alone; U+FFFD stands for a part of a character. */
+/* The text of a token behind another one: at the beginning of a text some tokenizers leave out a space.
+ * Of a token twice, it is what the second one adds. U+FFFD stands for a part of a character. */
 static json_t *token_json(const tsri_serve_job *job, int32_t id) {
-    char *text = NULL;
-    size_t n = 0;
+    const tsr_model *model = job->x->server->app->model;
+    const int32_t ids[] = {id, id};
+    char *text = NULL, *both = NULL;
+    size_t n = 0, all = 0;
     json_t *json = NULL;
-    if (tsr_decode(job->x->server->app->model, &id, 1, 0, &text, &n) == TSR_OK)
-        json = json_stringn(text, n);
+    if (tsr_decode(model, ids, 1, 0, &text, &n) == TSR_OK &&
+        tsr_decode(model, ids, 2, 0, &both, &all) == TSR_OK)
+        json = all > n && !memcmp(both, text, n) ? json_stringn(both + n, all - n)
+                                                 : json_stringn(text, n);
     tsr_text_free(text);
+    tsr_text_free(both);
     return json ? json : json_string("");
 }
 
@@ -42,21 +49,31 @@ static void add_chat(const tsri_serve_job *job, json_t *logprobs, const tsr_gene
     json_array_append_new(json_object_get(logprobs, "content"), entry);
 }
 
+/* The likeliest tokens, and the token itself. Of tokens with the same text, the likelier counts. */
+static json_t *top_json(const tsri_serve_job *job, const tsr_generated *g) {
+    json_t *top = json_object();
+    for (uint32_t i = 0; i <= g->n_candidates; i++) {
+        const bool own = i == g->n_candidates;
+        json_t *text = token_json(job, own ? g->id : g->candidates[i].id);
+        if (!json_object_get(top, json_string_value(text)))
+            json_object_set_new(top, json_string_value(text),
+                                log_json(own ? g->logprob : g->candidates[i].logprob));
+        json_decref(text);
+    }
+    return top;
+}
+
 void tsri_serve_add_logprob(const tsri_serve_job *job, json_t *logprobs, const tsr_generated *g,
-                            size_t offset) {
+                            size_t offset, bool known) {
     if (job->ask.chat) {
         add_chat(job, logprobs, g);
         return;
     }
-    json_t *top = json_object();
-    for (uint32_t i = 0; i < g->n_candidates; i++) {
-        json_t *text = token_json(job, g->candidates[i].id);
-        json_object_set_new(top, json_string_value(text), log_json(g->candidates[i].logprob));
-        json_decref(text);
-    }
     json_array_append_new(json_object_get(logprobs, "tokens"), token_json(job, g->id));
-    json_array_append_new(json_object_get(logprobs, "token_logprobs"), log_json(g->logprob));
-    json_array_append_new(json_object_get(logprobs, "top_logprobs"), top);
+    json_array_append_new(json_object_get(logprobs, "token_logprobs"),
+                          known ? log_json(g->logprob) : json_null());
+    json_array_append_new(json_object_get(logprobs, "top_logprobs"),
+                          known ? top_json(job, g) : json_null());
     json_array_append_new(json_object_get(logprobs, "text_offset"),
                           json_integer((json_int_t)offset));
 }
@@ -111,20 +128,38 @@ json_t *tsri_serve_usage_chunk(const tsri_serve_job *job) {
     return json;
 }
 
-static json_t *whole_choice(tsri_serve_choice *c) {
+static json_t *whole_choice(const tsri_serve_choice *c, size_t index) {
     json_t *words = json_stringn(c->text.data ? c->text.data : "", c->text.size),
            *logprobs = c->logprobs ? json_incref(c->logprobs) : NULL;
     if (c->job->ask.chat)
         words = json_pack("{s:s,s:o,s:n}", "role", "assistant", "content", words, "refusal");
-    return json_pack("{s:i,s:o,s:o?,s:s?}", "index", (int)c->index,
+    return json_pack("{s:I,s:o,s:o?,s:s?}", "index", (json_int_t)index,
                      c->job->ask.chat ? "message" : "text", words, "logprobs", logprobs,
                      "finish_reason", c->finish);
 }
 
+/* The likeliest answer of a prompt that was not taken yet, by the mean over its tokens; of equal ones,
+ * the first. */
+static tsri_serve_choice *take_best(tsri_serve_choice *of_prompt, int64_t n) {
+    tsri_serve_choice *best = NULL;
+    for (tsri_serve_choice *c = of_prompt; c < of_prompt + n; c++)
+        if (!c->given &&
+            (!best || c->logprob * (double)best->tokens > best->logprob * (double)c->tokens))
+            best = c;
+    best->given = true;
+    return best;
+}
+
 json_t *tsri_serve_whole(tsri_serve_job *job) {
     json_t *choices = json_array();
-    for (uint32_t i = 0; i < job->n; i++)
-        json_array_append_new(choices, whole_choice(&job->choices[i]));
+    const tsri_serve_ask *ask = &job->ask;
+    for (uint32_t first = 0; first < job->n; first += (uint32_t)ask->best_of)
+        for (int64_t i = 0; i < ask->n; i++) {
+            tsri_serve_choice *c = &job->choices[first + i];
+            if (ask->best_of > ask->n)
+                c = take_best(&job->choices[first], ask->best_of);
+            json_array_append_new(choices, whole_choice(c, json_array_size(choices)));
+        }
     json_t *json = frame(job, job->ask.chat ? "chat.completion" : "text_completion", choices);
     json_object_set_new(json, "usage", usage(job));
     return json;

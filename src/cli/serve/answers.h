@@ -8,15 +8,18 @@
 typedef struct tsri_serve_choice {
     tsri_serve_job *job;
     uint32_t index;
-    uint64_t request; /* its number; 0: it has ended, or was not added */
-    uint64_t last_ns; /* when its last token came */
-    tsri_serve_buffer text;
-    json_t *logprobs; /* of all tokens so far, where they were asked for */
+    uint64_t request;       /* its number; 0: it has ended, or was not added */
+    uint64_t last_ns;       /* when its last token came */
+    tsri_serve_buffer text; /* with "echo", the prompt's first */
+    json_t *logprobs;       /* of all tokens so far, where they were asked for */
     size_t characters;
+    double logprob; /* the sum of its tokens' */
+    uint64_t tokens;
+    bool given;         /* it is among the best */
     const char *finish; /* NULL: it goes on */
 } tsri_serve_choice;
 
-/* A request of a client: some prompts, each with some answers. */
+/* A request of a client: some prompts, each with `best_of` answers. */
 struct tsri_serve_job {
     tsri_serve_job *next;
     tsri_serve_exchange *x;
@@ -30,9 +33,10 @@ struct tsri_serve_job {
 
 /* An empty list of log-probabilities in the request's form. */
 json_t *tsri_serve_logprobs(const tsri_serve_job *job);
-/* Adds a token to such a list. offset: characters of the answer before it. */
+/* Adds a token to such a list. offset: characters of the text before it. known: false for the first
+ * token of a text, which has no log-probability. */
 void tsri_serve_add_logprob(const tsri_serve_job *job, json_t *logprobs, const tsr_generated *g,
-                            size_t offset);
+                            size_t offset, bool known);
 /* The first chunk of a chat's answer. */
 json_t *tsri_serve_role_chunk(const tsri_serve_choice *choice);
 /* A chunk with new text. It takes over `logprobs`, which may be NULL. */

@@ -107,26 +107,49 @@ static size_t count_characters(const char *text, size_t n) {
     return count;
 }
 
+/* A token of the prompt, with "echo". */
+static void take_prompt_token(tsri_serve_choice *c, const tsr_generated *g) {
+    const bool first = !json_array_size(json_object_get(c->logprobs, "tokens"));
+    tsri_serve_add_logprob(c->job, c->logprobs, g, c->characters, !first);
+    c->characters += count_characters(g->text, g->text_size);
+}
+
+/* What a stream begins with: the role, or the prompt with "echo". */
+static void begin_stream(tsri_serve_choice *c) {
+    if (c->job->ask.chat)
+        tsri_serve_event(c->job->x, tsri_serve_role_chunk(c));
+    if (!c->job->ask.echo)
+        return;
+    tsri_serve_event(c->job->x, tsri_serve_chunk(c, c->text.data, c->text.size, c->logprobs));
+    c->logprobs = NULL;
+}
+
+static void stream_token(tsri_serve_choice *c, const tsr_generated *g, bool listed) {
+    json_t *logprobs = listed ? tsri_serve_logprobs(c->job) : NULL;
+    if (listed)
+        tsri_serve_add_logprob(c->job, logprobs, g, c->characters, true);
+    if (g->text_size || g->finish || listed)
+        tsri_serve_event(c->job->x, tsri_serve_chunk(c, g->text, g->text_size, logprobs));
+}
+
 static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
     tsri_serve_job *job = c->job;
-    const bool first = !c->last_ns,
-               listed = g->id >= 0 && job->ask.logprobs && g->finish != TSR_FINISH_END;
-    json_t *logprobs = listed ? tsri_serve_logprobs(job) : NULL;
+    /* The token that ends an answer is among those of a completion, though its text is not. */
+    const bool first = !c->last_ns, listed = g->id >= 0 && job->ask.logprobs &&
+                                             (g->finish != TSR_FINISH_END || !job->ask.chat);
     observe(c, g->finish);
     job->new_tokens += g->id >= 0;
+    c->tokens += g->id >= 0;
+    c->logprob += (double)g->logprob;
+    if (job->ask.stream && first)
+        begin_stream(c);
     if (g->finish)
         c->finish = g->finish == TSR_FINISH_END || g->finish == TSR_FINISH_STOP ? "stop" : "length";
     if (job->ask.stream) {
-        if (listed)
-            tsri_serve_add_logprob(job, logprobs, g, c->characters);
-        if (first && job->ask.chat)
-            tsri_serve_event(job->x, tsri_serve_role_chunk(c));
-        if (g->text_size || g->finish || listed)
-            tsri_serve_event(job->x, tsri_serve_chunk(c, g->text, g->text_size, logprobs));
+        stream_token(c, g, listed);
     } else {
-        json_decref(logprobs);
         if (listed)
-            tsri_serve_add_logprob(job, c->logprobs, g, c->characters);
+            tsri_serve_add_logprob(job, c->logprobs, g, c->characters, true);
         tsri_serve_put(&c->text, g->text, g->text_size);
     }
     c->characters += count_characters(g->text, g->text_size);
@@ -145,7 +168,11 @@ static int on_event(void *data, const tsr_scheduler_event *e) {
         fail_job(job, &f);
         return 0;
     }
-    if (!c->last_ns && c->index % job->ask.n == 0) {
+    if (e->of_prompt) {
+        take_prompt_token(c, e->generated);
+        return 0;
+    }
+    if (!c->last_ns && c->index % job->ask.best_of == 0) {
         job->prompt_tokens += e->prompt_tokens;
         job->cached_tokens += e->cached_tokens;
     }
@@ -160,31 +187,60 @@ static int on_event(void *data, const tsr_scheduler_event *e) {
 
 /* ---- requests for text ---- */
 
+static bool add_choice(tsri_serve_choice *c, const tsr_prompt *prompt, uint64_t seed,
+                       tsri_serve_failure *f) {
+    const tsri_serve_ask *ask = &c->job->ask;
+    tsr_generate_options options = ask->options;
+    options.seed = seed;
+    const tsr_request request = {.struct_size = sizeof request,
+                                 .prompt = prompt,
+                                 .options = &options,
+                                 .data = c,
+                                 .prompt_logprobs = ask->echo && ask->logprobs};
+    if (ask->logprobs && (ask->echo || !ask->stream))
+        c->logprobs = tsri_serve_logprobs(c->job);
+    const tsr_status status =
+        tsr_scheduler_add(c->job->x->server->scheduler, &request, &c->request);
+    return status == TSR_OK || tsri_serve_fail_status(f, status);
+}
+
+/* The text that "echo" puts before each answer. */
+static bool echo_text(const tsri_serve_server *s, const tsr_prompt *prompt, tsri_serve_buffer *to,
+                      tsri_serve_failure *f) {
+    char *text = NULL;
+    size_t n = 0;
+    if (!prompt->ids) {
+        tsri_serve_put(to, prompt->text, prompt->text_size);
+        return true;
+    }
+    const tsr_status status = tsr_decode(s->app->model, prompt->ids, prompt->n_ids, 1, &text, &n);
+    if (status != TSR_OK)
+        return tsri_serve_fail_status(f, status);
+    tsri_serve_put(to, text, n);
+    tsr_text_free(text);
+    return true;
+}
+
 static bool add(tsri_serve_job *job, uint32_t prompt_number, const tsr_prompt *prompt,
                 tsri_serve_failure *f) {
-    tsri_serve_server *s = job->x->server;
-    for (uint32_t i = 0; i < job->ask.n; i++) {
-        tsri_serve_choice *c = &job->choices[prompt_number * (uint32_t)job->ask.n + i];
-        tsr_generate_options options = job->ask.options;
-        options.seed += i;
-        const tsr_request request = {
-            .struct_size = sizeof request, .prompt = prompt, .options = &options, .data = c};
+    const uint32_t each = (uint32_t)job->ask.best_of;
+    for (uint32_t i = 0; i < each; i++) {
+        tsri_serve_choice *c = &job->choices[prompt_number * each + i];
         *c = (tsri_serve_choice){.job = job, .index = (uint32_t)(c - job->choices)};
-        c->logprobs = job->ask.logprobs && !job->ask.stream ? tsri_serve_logprobs(job) : NULL;
-        const tsr_status status = tsr_scheduler_add(s->scheduler, &request, &c->request);
-        if (status != TSR_OK)
-            return tsri_serve_fail_status(f, status);
+        if ((job->ask.echo && !echo_text(job->x->server, prompt, &c->text, f)) ||
+            !add_choice(c, prompt, job->ask.options.seed + i, f))
+            return false;
     }
     return true;
 }
 
 static bool make_choices(tsri_serve_job *job, size_t prompts, tsri_serve_failure *f) {
-    const size_t n = prompts * (size_t)job->ask.n;
+    const size_t n = prompts * (size_t)job->ask.best_of;
     if (!n || n > MOST_CHOICES)
         return tsri_serve_fail(f, 400, "n",
                                "%zu prompts with %d answers each: from 1 to %d answers "
-                               "are given to a request",
-                               prompts, (int)job->ask.n, MOST_CHOICES);
+                               "are written for a request",
+                               prompts, (int)job->ask.best_of, MOST_CHOICES);
     job->choices = calloc(n, sizeof *job->choices);
     job->n = job->left = (uint32_t)n;
     return job->choices || tsri_serve_fail(f, 503, NULL, "out of memory");

@@ -62,8 +62,8 @@ static const struct row {
     {"response_format", CHAT, TAKEN, 0, 0, 0, take_response_format, NULL},
     {"user", BOTH, IGNORED, 0, 0, 0, NULL, NULL},
     {"metadata", CHAT, IGNORED, 0, 0, 0, NULL, NULL},
-    {"best_of", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "1"},
-    {"echo", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "false"},
+    {"best_of", COMPLETION, I64, ASK(best_of), 1, TSRI_SERVE_CHOICES, NULL, NULL},
+    {"echo", COMPLETION, FLAG, ASK(echo), 0, 0, NULL, NULL},
     {"suffix", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "\"\""},
     {"store", CHAT, NEUTRAL, 0, 0, 0, NULL, "false"},
     {"tools", CHAT, NEUTRAL, 0, 0, 0, NULL, "[]"},
@@ -243,6 +243,22 @@ static bool take_field(const char *key, const json_t *value, tsri_serve_ask *ask
     return tsri_serve_fail(f, 400, key, "the field \"%s\" is not served", key);
 }
 
+static bool check_best_of(tsri_serve_ask *ask, tsri_serve_failure *f) {
+    if (!ask->best_of)
+        ask->best_of = ask->n;
+    if (ask->best_of < ask->n)
+        return tsri_serve_fail(f, 400, "best_of",
+                               "best_of is %d, but %d answers (n) are asked for: at least as many "
+                               "are wanted",
+                               (int)ask->best_of, (int)ask->n);
+    if (ask->best_of > ask->n && ask->stream)
+        return tsri_serve_fail(f, 400, "best_of",
+                               "best_of: the best answers are known at their end, so they are not "
+                               "streamed: leave out \"stream\"");
+    ask->options.return_logprob |= ask->best_of > ask->n;
+    return true;
+}
+
 bool tsri_serve_ask_read(const tsri_serve_server *s, const json_t *body, bool chat,
                          tsri_serve_ask *ask, tsri_serve_failure *f) {
     const char *key;
@@ -257,6 +273,8 @@ bool tsri_serve_ask_read(const tsri_serve_server *s, const json_t *body, bool ch
     ask->options.num_beams = 1;
     json_object_foreach((json_t *)body, key,
                         value) if (!take_field(key, value, ask, f)) return false;
+    if (!check_best_of(ask, f))
+        return false;
     if (ask->include_usage && !ask->stream)
         return tsri_serve_fail(f, 400, "stream_options", "stream_options needs \"stream\": true");
     if (chat && ask->options.logprobs && !ask->logprobs)

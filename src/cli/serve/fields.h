@@ -15,8 +15,9 @@ typedef struct tsri_serve_ask {
     tsr_generate_options options; /* points into `stops` and `biases` */
     const char *stops[TSRI_SERVE_STOPS];
     tsr_logit_bias biases[TSRI_SERVE_BIASES];
-    bool chat, stream, include_usage, logprobs, has_seed;
-    int64_t n; /* answers for each prompt */
+    bool chat, stream, include_usage, logprobs, echo, has_seed;
+    int64_t n;       /* answers for each prompt */
+    int64_t best_of; /* so many are written, and the n likeliest given; n: all */
 } tsri_serve_ask;
 
 /* Reads all fields of `body` but the prompt. What it fills borrows from the body. False: *f says why. */

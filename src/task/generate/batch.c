@@ -92,6 +92,21 @@ static int32_t kept(const tsri_task_batch *b, const tsri_task_member *m, int32_t
     return fixed ? fixed : top_k;
 }
 
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* How many rows of logits a run gives at most. */
+static int64_t scored_rows(const tsri_task_batch *b, const tsri_task_member *m) {
+    const int64_t rows = tsri_task_scored_rows(vocab(m)), step = b->options.step_tokens;
+    return smaller(smaller(rows, step ? step : rows), m->decoding->context);
+}
+
+static tsr_status make_logits_room(tsri_task_batch *b, const tsri_task_member *m, int64_t rows) {
+    return tsri_base_grow(&b->logits, &b->logits_room, (size_t)rows * (size_t)vocab(m),
+                          sizeof *b->logits);
+}
+
 /* Finds what a member needs of each step, and makes room for it. */
 static tsr_status plan_member(tsri_task_batch *b, tsri_task_member *m) {
     const tsr_generate_options *o = m->decoding->options;
@@ -108,25 +123,49 @@ static tsr_status plan_member(tsri_task_batch *b, tsri_task_member *m) {
         if (m->top_k > kept(b, m, m->top_k))
             m->top_k = 0;
     }
+    if (m->scoring)
+        TRY(make_logits_room(b, m, scored_rows(b, m)));
     if (!m->greedy && !m->top_k)
-        return tsri_base_grow(&b->logits, &b->logits_room,
-                              (size_t)b->options.slots * (size_t)vocab(m), sizeof *b->logits);
+        return make_logits_room(b, m, b->options.slots);
     const size_t top = (size_t)b->options.slots * (size_t)kept(b, m, m->greedy ? 1 : m->top_k);
     TRY(tsri_base_grow(&b->top_logits, &b->top_logits_room, top, sizeof *b->top_logits));
     return tsri_base_grow(&b->top_ids, &b->top_ids_room, top, sizeof *b->top_ids);
 }
 
-/* Ends a sequence that has no room, or adds a first token that the model's files force. */
+/* Tokens of a member that are not yet in its slot. */
+static int64_t unfed(const tsri_task_member *m) {
+    return (int64_t)m->sequence->ids.count - m->sequence->past;
+}
+
+/* Whether tokens of its prompt are to be scored: all but the last are fed for that. The last one is fed
+ * for the first new token, as in every other request. */
+static bool scores(const tsri_task_member *m) {
+    return m->scoring && unfed(m) > 1;
+}
+
+/* Ends a sequence that has no room for a new token. */
+static tsr_status end_full(const tsri_task_member *m) {
+    const tsri_task_decoding *d = m->decoding;
+    if (tsri_task_left(d, m->sequence) == 0)
+        return tsri_task_end(d, m->sequence, TSR_FINISH_LENGTH);
+    if ((int64_t)m->sequence->ids.count >= d->context)
+        return tsri_task_end(d, m->sequence, TSR_FINISH_CONTEXT);
+    return TSR_OK;
+}
+
+/* Gives the first token of a prompt that is scored, ends a sequence that has no room, or adds a first
+ * token that the model's files force. */
 static tsr_status start_member(const tsri_task_member *m) {
     const tsri_task_decoding *d = m->decoding;
     tsri_task_sequence *s = m->sequence;
-    const int64_t more = tsri_task_left(d, s);
-    const bool last_forced = m->rules->forced_last >= 0 && more == 1;
-    const tsr_finish finish = more == 0                             ? TSR_FINISH_LENGTH
-                              : (int64_t)s->ids.count >= d->context ? TSR_FINISH_CONTEXT
-                                                                    : TSR_FINISH_NONE;
-    if (finish)
-        return tsri_task_end(d, s, finish);
+    if (m->scoring)
+        TRY(tsri_task_score_token(m->scoring, d, s, 0, NULL));
+    if (scores(m))
+        return TSR_OK;
+    TRY(end_full(m));
+    if (s->finish)
+        return TSR_OK;
+    const bool last_forced = m->rules->forced_last >= 0 && tsri_task_left(d, s) == 1;
     if (m->rules->forced_first >= 0 && s->ids.count == 1 && !last_forced)
         return tsri_task_accept(d, s, m->rules->forced_first, 0, NULL);
     return TSR_OK;
@@ -150,11 +189,6 @@ void tsri_task_batch_remove(tsri_task_batch *batch, const tsri_task_member *memb
 
 static bool goes_on(const tsri_task_member *m) {
     return !m->sequence->finish && m->status == TSR_OK;
-}
-
-/* Tokens of a member that are not yet in its slot. */
-static int64_t unfed(const tsri_task_member *m) {
-    return (int64_t)m->sequence->ids.count - m->sequence->past;
 }
 
 /* ---- tokens ---- */
@@ -254,12 +288,16 @@ static void want(tsri_task_batch *b) {
     b->results.top_lse = b->top_lse;
 }
 
-static tsr_status run(tsri_task_batch *b) {
-    want(b);
+static tsr_status forward(tsri_task_batch *b) {
     TRY(tsri_session_forward(b->session, b->inputs, (int32_t)b->n_rows, &b->results));
     for (uint32_t row = 0; row < b->n_rows; row++)
         b->rows[row]->sequence->past += b->inputs[row].n;
     return TSR_OK;
+}
+
+static tsr_status run(tsri_task_batch *b) {
+    want(b);
+    return forward(b);
 }
 
 static uint32_t going(const tsri_task_batch *b) {
@@ -320,8 +358,30 @@ static tsr_status decode(tsri_task_batch *b) {
     return give_tokens(b);
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
+/* Takes in a part of a prompt, of at most `room` tokens, and gives the tokens whose logits it has. */
+static tsr_status score_part(tsri_task_batch *b, tsri_task_member *m, int64_t room) {
+    const int64_t from = m->sequence->past,
+                  n = smaller(unfed(m) - 1, smaller(room, scored_rows(b, m)));
+    tsr_status status = TSR_OK;
+    b->n_rows = 0;
+    take(b, m, n);
+    b->results = (tsri_model_results){.rows = TSRI_ROWS_ALL, .logits = b->logits};
+    TRY(forward(b));
+    for (int64_t i = 0; i < n && goes_on(m) && status == TSR_OK; i++)
+        status = tsri_task_score_token(m->scoring, m->decoding, m->sequence, from + i + 1,
+                                       b->logits + i * vocab(m));
+    if (status == TSR_OK && goes_on(m) && !scores(m))
+        status = end_full(m);
+    return status == TSR_OK ? TSR_OK : fail_member(b, m, status);
+}
+
+static tsr_status score(tsri_task_batch *b, tsri_task_member *m, int64_t *room) {
+    while (goes_on(m) && scores(m) && *room > 0) {
+        const int64_t before = m->sequence->past;
+        TRY(score_part(b, m, *room));
+        *room -= m->sequence->past - before;
+    }
+    return TSR_OK;
 }
 
 static bool alike(int64_t a, int64_t b) {
@@ -335,6 +395,10 @@ static tsr_status prefill(tsri_task_batch *b) {
     int64_t room = b->options.step_tokens ? b->options.step_tokens : INT64_MAX;
     for (uint32_t i = 0; i < b->n && room > 0; i++) {
         tsri_task_member *first = b->members[i];
+        if (scores(first)) {
+            TRY(score(b, first, &room));
+            continue;
+        }
         if (!reads_prompt(first))
             continue;
         const bool whole =
@@ -346,7 +410,7 @@ static tsr_status prefill(tsri_task_batch *b) {
         for (uint32_t j = i + 1; j < b->n && piece == unfed(first); j++) {
             tsri_task_member *m = b->members[j];
             const int64_t n = unfed(m), most = n > longest ? n : longest;
-            if (!reads_prompt(m) || !alike(n, piece) || (b->n_rows + 1) * most > room)
+            if (!reads_prompt(m) || scores(m) || !alike(n, piece) || (b->n_rows + 1) * most > room)
                 continue;
             take(b, m, n);
             longest = most;

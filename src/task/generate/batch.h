@@ -4,7 +4,7 @@
 #ifndef TSRI_TASK_GENERATE_BATCH_H
 #define TSRI_TASK_GENERATE_BATCH_H
 
-#include "task/generate/decode.h"
+#include "task/generate/prompt_scores.h"
 
 /* One sequence of a batch. It takes part in steps as long as its sequence has not finished and its
  * status is TSR_OK. */
@@ -12,6 +12,7 @@ typedef struct tsri_task_member {
     const tsri_task_decoding *decoding; /* its options, limits and callback */
     tsri_task_sequence *sequence;
     const tsri_task_token_rules *rules;
+    tsri_task_scoring *scoring; /* not NULL: its prompt's tokens are given first; past is 0 */
     tsr_status status;
     /* Set by tsri_task_batch_add: what the sequence needs of each step. */
     int32_t top_k; /* so many of the largest logits; 0: whole rows, unless it is greedy */

@@ -100,19 +100,24 @@ static float changed(const tsr_generate_options *o, const tsri_task_seen *seen, 
     return logit + seen->bias;
 }
 
+float tsri_task_log_sum_exp(const float *row, int32_t V) {
+    double top = -INFINITY, sum = 0;
+    for (int32_t i = 0; i < V; i++)
+        top = row[i] > top ? row[i] : top;
+    for (int32_t i = 0; i < V; i++)
+        sum += isnan(row[i]) ? 0 : exp(row[i] - top);
+    return (float)(top + log(sum));
+}
+
 void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const tsri_task_seen *seen,
                            const tsri_task_bans *bans) {
     const bool changes = tsri_task_changes_logits(s->options);
-    double top = -INFINITY, sum = 0;
-    for (int32_t i = 0; i < s->V; i++)
-        top = row[i] > top ? row[i] : top;
     for (int32_t i = 0; i < s->V; i++) {
         /* A NaN sorts last, so that the order stays total; draw refuses a row of NaN alone. */
         const float logit = isnan(row[i]) ? -INFINITY : row[i];
-        sum += exp(logit - top);
         s->entries[i] = (entry){.logit = logit, .raw = logit, .id = i};
     }
-    s->lse = (float)(top + log(sum));
+    s->lse = tsri_task_log_sum_exp(row, s->V);
     s->n = s->V;
     if (!changes || s->options->logprobs)
         qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
@@ -133,6 +138,14 @@ void tsri_task_sampler_largest(tsri_task_sampler *s, int32_t k, const int32_t *i
         s->entries[i] = (entry){.logit = logits[i], .raw = logits[i], .id = ids[i]};
     report(s);
     leave_out(s, bans);
+}
+
+tsr_status tsri_task_bad_logits(int64_t position, float largest) {
+    return tsri_base_fail(TSR_E_DEVICE,
+                          "the logits at position %lld are not numbers (the largest is %g): "
+                          "the weights contain NaN or infinity, or a kernel is "
+                          "wrong on this device, which tessera verify would find",
+                          (long long)position, (double)largest);
 }
 
 /* How many entries are kept, and the sum of their weights; weight i is exp((logit i - logit 0) /
@@ -165,11 +178,7 @@ tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_
                               "options suppress all of them",
                               (long long)position);
     if (!isfinite(chosen->logit))
-        return tsri_base_fail(TSR_E_DEVICE,
-                              "the logits at position %lld are not numbers (the largest is %g): "
-                              "the weights contain NaN or infinity, or a kernel is "
-                              "wrong on this device, which tessera verify would find",
-                              (long long)position, (double)chosen->logit);
+        return tsri_task_bad_logits(position, chosen->logit);
     if (s->options->temperature > 0) {
         double sum;
         const int32_t n = keep(s, &sum);

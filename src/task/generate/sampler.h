@@ -42,6 +42,10 @@ void tsri_task_sampler_largest(tsri_task_sampler *sampler, int32_t k, const int3
  * log-probability before any option applied. TSR_E_DEVICE: the largest logit is not finite. */
 tsr_status tsri_task_sampler_draw(tsri_task_sampler *sampler, int64_t position, int32_t *id,
                                   float *logprob);
+/* The log of the sum of exponentials of a row of V logits; a NaN counts as minus infinity. */
+float tsri_task_log_sum_exp(const float *row, int32_t V);
+/* The error where the logits for `position` are not numbers; largest: what they gave instead. */
+tsr_status tsri_task_bad_logits(int64_t position, float largest);
 /* The options->logprobs likeliest tokens, best first. */
 const tsr_candidate *tsri_task_sampler_candidates(const tsri_task_sampler *sampler);
 

@@ -26,6 +26,7 @@ typedef struct request {
     tsri_task_decoding decoding;
     tsri_task_sequence sequence;
     tsri_task_token_rules rules;
+    tsri_task_scoring scoring;
     tsri_task_member member;
     uint32_t prompt_tokens, cached_tokens;
 } request;
@@ -58,10 +59,12 @@ static void free_request(request *r) {
     free(r->ends);
     tsri_task_sequence_clear(&r->sequence);
     tsri_task_token_rules_clear(&r->rules);
+    tsri_task_scoring_clear(&r->scoring);
     free(r);
 }
 
 static int on_token(void *data, const tsr_generated *generated);
+static int on_prompt_token(void *data, const tsr_generated *generated);
 
 static tsr_status check_ends(const tsri_model *m, const tsr_request *given) {
     for (uint32_t i = 0; i < given->n_ends; i++)
@@ -97,6 +100,17 @@ static tsr_status take_prompt(request *r, const tsr_request *given, const tsr_ch
     return status;
 }
 
+static tsr_status begin_scoring(request *r) {
+    const tsri_model *m = r->scheduler->model;
+    if (m->spec.decoder.rope.scaling == TSRI_SCALING_DYNAMIC)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: log-probabilities of a prompt are not given, because its "
+                              "positions depend on the length of a run (dynamic scaling)",
+                              m->path);
+    r->member.scoring = &r->scoring;
+    return tsri_task_scoring_begin(m, &r->own.options, on_prompt_token, &r->scoring);
+}
+
 static tsr_status fill_request(tsr_scheduler *s, const tsr_request *given, request *r) {
     tsr_generate_options known;
     TRY(tsri_task_adopt_search(s->model, given->options, &known));
@@ -124,7 +138,7 @@ static tsr_status fill_request(tsr_scheduler *s, const tsr_request *given, reque
                                      &r->rules));
     r->member =
         (tsri_task_member){.decoding = &r->decoding, .sequence = &r->sequence, .rules = &r->rules};
-    return TSR_OK;
+    return given->prompt_logprobs ? begin_scoring(r) : TSR_OK;
 }
 
 tsr_status tsr_scheduler_add(tsr_scheduler *scheduler, const tsr_request *given, uint64_t *id) {
@@ -178,7 +192,7 @@ tsr_status tsr_scheduler_cancel(tsr_scheduler *scheduler, uint64_t id) {
 
 /* ---- events ---- */
 
-static int tell(request *r, tsr_status status, const tsr_generated *generated) {
+static int tell(request *r, tsr_status status, const tsr_generated *generated, bool of_prompt) {
     tsr_scheduler *s = r->scheduler;
     s->counts.finished += generated && generated->finish;
     s->counts.failed += status != TSR_OK;
@@ -189,20 +203,25 @@ static int tell(request *r, tsr_status status, const tsr_generated *generated) {
                                        .generated = generated,
                                        .error = status == TSR_OK ? "" : tsr_error_last(),
                                        .prompt_tokens = r->prompt_tokens,
-                                       .cached_tokens = r->cached_tokens};
+                                       .cached_tokens = r->cached_tokens,
+                                       .of_prompt = of_prompt};
     return s->event ? s->event(s->data, &event) : 0;
 }
 
 static int on_token(void *data, const tsr_generated *generated) {
     request *r = data;
     r->scheduler->counts.new_tokens += generated->id >= 0;
-    return tell(r, TSR_OK, generated);
+    return tell(r, TSR_OK, generated, false);
+}
+
+static int on_prompt_token(void *data, const tsr_generated *generated) {
+    return tell(data, TSR_OK, generated, true);
 }
 
 static tsr_status on_failure(void *data, tsri_task_member *member) {
     (void)data;
     if (member->status != TSR_E_CANCELLED)
-        (void)tell(member->decoding->data, member->status, NULL);
+        (void)tell(member->decoding->data, member->status, NULL, false);
     return TSR_OK;
 }
 
@@ -251,6 +270,8 @@ static void leave_ended(tsr_scheduler *s) {
 static void join(tsr_scheduler *s, slot *own, size_t has, request *r) {
     tsri_task_sequence *q = &r->sequence;
     has = has < q->ids.count ? has : q->ids.count - 1; /* the last token's logits are wanted */
+    if (r->member.scoring)
+        has = 0; /* all of them are */
     q->past = (int64_t)has;
     q->slot = q->source = (int32_t)(own - s->slots);
     r->cached_tokens = (uint32_t)has;
@@ -288,7 +309,7 @@ static void fail_all(tsr_scheduler *s, tsr_status status) {
         request *r = s->slots[i].holder;
         if (r && !ended(r)) {
             r->member.status = status;
-            (void)tell(r, status, NULL);
+            (void)tell(r, status, NULL, false);
         }
         if (r) {
             r->sequence.past = 0;

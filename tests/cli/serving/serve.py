@@ -101,6 +101,8 @@ def test_completions_and_chat(folder):
     template.write_text(TEMPLATE)
     with Server("--chat-template", template, "--embedding-model", ENCODER) as server:
         completions(server)
+        prompts_with_their_likelihood(server)
+        best_of(server)
         streams(server)
         chat(server)
         vectors(server)
@@ -132,6 +134,46 @@ def completions(server):
     logprobs = server.fine("/v1/completions", ASKED | {"logprobs": 2})["choices"][0]["logprobs"]
     equal(("".join(logprobs["tokens"]), logprobs["text_offset"][0]), (wanted, 0))
     assert all(len(top) == 2 and max(top.values()) == own <= 0 for top, own in zip(logprobs["top_logprobs"], logprobs["token_logprobs"])), logprobs
+
+
+def prompts_with_their_likelihood(server):
+    """What evaluation harnesses ask for: the log-probabilities of a prompt's tokens."""
+    text = "ROMEO:\nWhat light"
+    ids = server.fine("/tokenize", {"content": text})["tokens"]
+    asked = {"prompt": text, "echo": True, "logprobs": 1, "temperature": 0}
+    alone = server.fine("/v1/completions", asked | {"max_tokens": 0})["choices"][0]
+    found = alone["logprobs"]
+    equal((alone["text"], alone["finish_reason"]), (text, "length"))
+    equal(("".join(found["tokens"]), found["text_offset"]), (text, [len("".join(found["tokens"][:i])) for i in range(len(ids))]))
+    equal((found["token_logprobs"][0], found["top_logprobs"][0]), (None, None))
+    for token, own, top in list(zip(found["tokens"], found["token_logprobs"], found["top_logprobs"]))[1:]:
+        assert top[token] == own and 1 <= len(top) <= 2 and own <= max(top.values()), (token, own, top)
+    report = json.loads(run("evaluate", *REFERENCE, "-m", PLAY, "--json", "--perplexity", "-", given=text).text)
+    assert abs(report["loss"] * report["tokens"] + sum(found["token_logprobs"][1:])) < 1e-3, (report, found)
+    more = server.fine("/v1/completions", asked | {"prompt": [ids, text], "max_tokens": 3})["choices"]
+    for one in more:
+        equal(one["text"], text + generated(text, 3, "--temp", "0"))
+        equal({key: values[:len(ids)] for key, values in one["logprobs"].items()}, found)
+        equal("".join(one["logprobs"]["tokens"]), one["text"])
+    plain = server.fine("/v1/completions", ASKED | {"logprobs": 0, "max_tokens": 3, "prompt": text})["choices"][0]
+    equal(plain["logprobs"]["token_logprobs"], more[0]["logprobs"]["token_logprobs"][len(ids):])
+    chunks = [chunk["choices"][0] for chunk in server.events("/v1/completions", asked | {"max_tokens": 3})]
+    equal("".join(chunk["text"] for chunk in chunks), more[0]["text"])
+    equal(sum((chunk["logprobs"]["token_logprobs"] for chunk in chunks if chunk["logprobs"]), []), more[0]["logprobs"]["token_logprobs"])
+    equal(server.fine("/v1/completions", {"prompt": text, "echo": True, "max_tokens": 0})["choices"][0], {"index": 0, "text": text, "logprobs": None, "finish_reason": "length"})
+
+
+def best_of(server):
+    asked = ASKED | {"temperature": 1.5, "seed": 3, "logprobs": 0}
+    every = server.fine("/v1/completions", asked | {"n": 6})["choices"]
+    mean = lambda one: sum(one["logprobs"]["token_logprobs"]) / len(one["logprobs"]["token_logprobs"])
+    wanted = sorted(every, key=lambda one: -mean(one))
+    assert wanted[0] != every[0]
+    got = server.fine("/v1/completions", asked | {"best_of": 6, "n": 2})
+    equal(got["choices"], [one | {"index": i} for i, one in enumerate(wanted[:2])])
+    equal(got["usage"]["completion_tokens"], 6 * 8)
+    server.wrong(400, "best_of is 2, but 3", "/v1/completions", asked | {"best_of": 2, "n": 3}, "best_of")
+    server.wrong(400, "not streamed", "/v1/completions", asked | {"best_of": 2, "stream": True}, "best_of")
 
 
 def streams(server):
@@ -179,7 +221,7 @@ def tokens(server):
 def refusals(server):
     path = "/v1/completions"
     for key, value in (("temperature", -1), ("temperature", "x"), ("top_p", 0), ("top_k", 1.5), ("max_tokens", -2), ("n", 0), ("seed", "x"), ("stop", [""]), ("stop", [3]),
-                       ("stream", 1), ("logprobs", 21), ("prompt", 3), ("prompt", [[-1]]), ("prompt", []), ("presence_penalty", 3), ("frequency_penalty", "x"), ("logit_bias", {"x": 1}), ("logit_bias", {"1": 101}), ("logit_bias", [1]), ("logit_bias", {"1000000": 1}), ("echo", True),
+                       ("stream", 1), ("logprobs", 21), ("prompt", 3), ("prompt", [[-1]]), ("prompt", []), ("presence_penalty", 3), ("frequency_penalty", "x"), ("logit_bias", {"x": 1}), ("logit_bias", {"1": 101}), ("logit_bias", [1]), ("logit_bias", {"1000000": 1}), ("echo", 1), ("best_of", 0),
                        ("suffix", "x"), ("nonsense", 1), ("messages", [])):
         status, answer = server.ask(path, ASKED | {key: value})
         equal(status, 400, (key, value, answer))
