@@ -124,28 +124,57 @@ def test_the_self_test_takes_what_products_of_halves_round(folder):
     assert "self-test" not in said and "another variant" not in said, said
 
 
-def test_a_unit_is_used_whole_or_not_at_all(folder):
-    """Where one form of an op's unit is refused, the others are too: else a prompt and its next tokens would be rounded differently. A prompt of few tokens
-    refuses what only a longer context would use."""
-    model, path = llama(folder / "llama", Shape(2, 256, 512, 8, 2, vocabulary=128)), next(path for path in PROFILES if path.name == "gfx1100")
+def launched_by(folder, profile, dtype, compute, edits):
+    """The kernels that a prompt of 20 tokens and one token launch, behind the self-tests, where cl/ has these edits, {file: (pattern, replacement)}; and
+    the messages."""
+    model, path = llama(folder / "llama", Shape(2, 256, 512, 8, 2, vocabulary=128)), next(path for path in PROFILES if path.name == profile)
     if not pocl(path):
         skip("pocl is not here")
     tree, log = folder / "cl", folder / "launches"
     shutil.copytree(SOURCE / "cl", tree)
-    edits = {"attention/units.cl": (r"(?s)\A(.*?\*/\n)", r"\1#if SPLIT\n#error planted\n#endif\n"),
-             "linear/units.cl": (r'(#include "linear/tiled_finish.clh")', r"\1\n    if (SM * TM * UNIT_M <= 16)\n        y[y0] = 1000;")}
     for name, (pattern, planted) in edits.items():
         text, n = re.subn(pattern, planted, (tree / name).read_text())
         assert n == 1, f"cl/{name} has no {pattern!r}"
         (tree / name).write_text(text)
-    said = run("generate", "-m", model, "--dtype", "bf16", "--compute", "bf16", "--ids", ",".join(str(1 + i % 99) for i in range(20)), "-n", "2", "--ignore-eos",
+    said = run("generate", "-m", model, "--dtype", dtype, "--compute", compute, "--ids", ",".join(str(1 + i % 99) for i in range(20)), "-n", "2", "--ignore-eos",
                "--temp", "0", "-d", "Portable",
                env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1", "TESSERA_CACHE": str(folder / "cache"), "TESSERA_KERNEL_PATH": str(tree), "TSR_GPU_LAUNCHES": str(log), "TESSERA_COMMAND_BUFFERS": "0"}).err
-    assert re.search("attention_units:.* does not build", said) and re.search("linear/wmma11_few:.* self-test", said), said
     launched = [line.split()[0] for line in log.read_text().splitlines() if line != "flush"]
-    whole = launched[[i for i, name in enumerate(launched) if name.startswith("embed")][-2]:]  # behind the self-tests: the prompt, and one token
+    return launched[[i for i, name in enumerate(launched) if name.startswith("embed")][-2]:], said
+
+
+def test_a_unit_is_used_whole_or_not_at_all(folder):
+    """Where one form of an op's unit is refused, the others are too: else a prompt and its next tokens would be rounded differently. A prompt of few tokens
+    refuses what only a longer context would use."""
+    edits = {"attention/units.cl": (r"(?s)\A(.*?\*/\n)", r"\1#if SPLIT\n#error planted\n#endif\n"),
+             "linear/units.cl": (r'(#include "linear/tiled_finish.clh")', r"\1\n    if (SM * TM * UNIT_M <= 16)\n        y[y0] = 1000;")}
+    whole, said = launched_by(folder, "gfx1100", "bf16", "bf16", edits)
+    assert re.search("attention_units:.* does not build", said) and re.search("linear/wmma11_few:.* self-test", said), said
     equal([name for name in whole if re.match("(linear|attention)_wmma11", name)], [], said)
     assert any(name.startswith("glu_linear_wmma11_") for name in whole), whole
+
+
+def test_products_of_halves_are_used_for_all_rows_or_for_none(folder):
+    """Without a unit: the kernel for a prompt is wrong, so that for single tokens is not used either. Floats stand for halves, which pocl lacks."""
+    edits = {"linear/tiled.cl": (r'(#include "linear/tiled_finish.clh")', r"\1\n#if HALF\n    if (TM == 8)\n        y[y0] = 1000;\n#endif"),
+             "matmul/tile_type.clh": (r"(?s)#if HALF\n.*#else\n(.*)#endif\n", r"\1"), "matmul/tile.clh": (r"\bhalf part\b", "float part")}
+    whole, said = launched_by(folder, "mali", "f16", "f16", edits)
+    assert re.search("linear/tiled_half:.* self-test", said), said
+    equal([name for name in whole if re.match("linear_(tiled|skinny)_half", name)], [], said)
+    assert any(name.startswith("glu_linear_skinny_half_") for name in whole), whole
+
+
+def test_products_of_bf16_are_used_for_all_rows_or_for_none(folder):
+    """On a CPU: where the kernel for many rows does not build, neither a prompt nor a token is computed by another form."""
+    model, tree = llama(folder / "llama", Shape(1, 64, 128, 2, 2, vocabulary=128)), folder / "cl"
+    shutil.copytree(SOURCE / "cl", tree)
+    (tree / "linear/bf16.cl").write_text("#if !FEW\n#error planted\n#endif\n" + (tree / "linear/bf16.cl").read_text())
+    told = run("explain", "-m", model, "--dtype", "bf16", "--compute", "bf16", "-d", "Portable",
+               env=environment(TESSERA_CACHE=folder / "cache", TESSERA_KERNEL_PATH=tree, TESSERA_TEST_DEVICES="pocl"))
+    if "linear/bf16:" not in told.err:
+        skip("pocl has no products of bf16 here")
+    chosen = set(re.findall(r"-> (linear/\w+)", told.text))
+    assert chosen and not {row for row in chosen if row.startswith("linear/bf16")}, chosen
 
 
 @slow

@@ -96,6 +96,10 @@ struct tsri_opencl_variant {
                          completes its result */
     const tsri_opencl_stage *before; /* NULL: the variant is one kernel; tsri_opencl_stage_of */
     tsri_opencl_probe probe;         /* it fits only where this probe passed */
+    /* The group of this op's variants that round alike, and not as plain does: for many rows, for
+     * few, for many keys. All of them are used, or none (choose/forms.h). NULL: it rounds as plain,
+     * or serves all sizes by itself */
+    const char *forms;
     bool plain;         /* serves every device: it has no self-test and is the last resort */
     bool batch_variant; /* a result may have other bytes in a batch than alone */
     bool gpu; /* made for GPUs: on other devices it ranks below plain, for those who force it */

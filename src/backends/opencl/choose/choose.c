@@ -36,10 +36,11 @@ static tsr_status add(need_list *list, tsri_opencl_instance *instance, tsri_open
 }
 
 /* Whether the instance is to be built as a kernel of its own. In a chain it is a function of the
- * chain's program, which is enough. */
-static bool stands_alone(const tsri_opencl_instance *instance, bool chained) {
-    return instance->state == TSRI_OPENCL_NEW &&
-           !(chained && tsri_opencl_variant_chains(instance->variant));
+ * chain's program, which is enough; except for one of a later plan, which is tested now. */
+static bool stands_alone(const tsri_opencl_need *need, bool chained) {
+    return need->instance->state == TSRI_OPENCL_NEW &&
+           !(chained && tsri_opencl_variant_chains(need->instance->variant) &&
+             (need->plans & TSRI_OPENCL_THIS_PLAN || !(need->plans & TSRI_OPENCL_LATER_PLAN)));
 }
 
 static tsr_status build(tsr_dev *dev, const need_list *list, bool chained) {
@@ -47,7 +48,7 @@ static tsr_status build(tsr_dev *dev, const need_list *list, bool chained) {
     size_t n = 0;
     TRY(tsri_base_new(list->n ? list->n : 1, sizeof *instances, &instances));
     for (size_t i = 0; i < list->n; i++)
-        if (stands_alone(list->items[i].instance, chained))
+        if (stands_alone(&list->items[i], chained))
             instances[n++] = list->items[i].instance;
     tsr_status status = n ? tsri_opencl_progress(dev->state, "building kernels", 0, n) : TSR_OK;
     if (status == TSR_OK)
@@ -169,7 +170,7 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
 static bool builds(const tsr_plan *plan, const need_list *list) {
     const bool joins = tsri_opencl_joins(plan);
     for (size_t i = 0; i < list->n; i++)
-        if (stands_alone(list->items[i].instance, joins))
+        if (stands_alone(&list->items[i], joins))
             return true;
     return joins && !tsri_opencl_chain_for(plan);
 }
@@ -211,14 +212,14 @@ static tsr_status pick_all(tsr_dev *dev, tsr_plan *plan, need_list *list) {
     return TSR_OK;
 }
 
-/* Lists the forms of matrix units that must be right before the plan may use one of them. */
+/* Lists the forms that must be right before the plan may use one of them. */
 static tsr_status add_forms(tsr_dev *dev, tsr_plan *plan, need_list *list,
                             tsri_opencl_forms *forms) {
     if (dev->record || dev->no_self_test)
         return TSR_OK;
     TRY(tsri_opencl_forms_of(dev, plan, forms));
     for (size_t i = 0; i < forms->n; i++)
-        TRY(add(list, forms->steps[i]->instance, forms->steps[i], TSRI_OPENCL_NEXT_PLAN));
+        TRY(add(list, forms->steps[i]->instance, forms->steps[i], TSRI_OPENCL_LATER_PLAN));
     return TSR_OK;
 }
 
@@ -261,7 +262,7 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
         if (status == TSR_OK && !again && !dev->record && !dev->no_self_test)
             status = tsri_opencl_self_test(plan, &again);
         if (status == TSR_OK && !again)
-            status = tsri_opencl_forms_test(dev, &forms, &again);
+            status = tsri_opencl_forms_test(plan, &forms, &again);
     }
     tsri_opencl_forms_clear(&forms);
     free(list.items);

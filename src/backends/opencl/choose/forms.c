@@ -1,4 +1,4 @@
-/* backends/opencl/choose/forms.c - finds and tests the forms in which ops use a matrix unit. */
+/* backends/opencl/choose/forms.c - finds and tests the forms that ops take in a model's other plans. */
 #include "backends/opencl/choose/forms.h"
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/choose/selftest.h"
@@ -56,7 +56,7 @@ static void lengthen(tsri_opencl_operation *operation) {
         operation->bounds.highest[S] = TWO_CHUNKS;
 }
 
-/* Lists what the step's op takes at these bounds, if that is a form of the same unit. */
+/* Lists what the step's op takes at these bounds, if that is a form of the same group. */
 static tsr_status add_form(tsr_dev *dev, const tsri_opencl_step *step, const tsr_bounds *bounds,
                            bool longer, tsri_opencl_forms *forms) {
     tsri_opencl_step *form = NULL;
@@ -70,7 +70,7 @@ static tsr_status add_form(tsr_dev *dev, const tsri_opencl_step *step, const tsr
         if (longer)
             lengthen(&form->operation);
         const tsri_opencl_variant *variant = tsri_opencl_best(dev, op, &form->forced);
-        if (variant && variant->probe == step->instance->variant->probe)
+        if (variant && tsri_opencl_alike(variant, step->instance->variant))
             status =
                 tsri_opencl_instance_of(dev, variant, op, &form->forced, NULL, &form->instance);
     }
@@ -86,8 +86,7 @@ tsr_status tsri_opencl_forms_of(tsr_dev *dev, const tsr_plan *plan, tsri_opencl_
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         const tsri_opencl_step *step = &plan->steps[i];
         tsr_bounds buckets[TSRI_OPENCL_BUCKETS];
-        if (!tsri_opencl_by_unit(step->instance->variant) || step->instance->bundled ||
-            seen_before(plan, i))
+        if (!step->instance->variant->forms || step->instance->bundled || seen_before(plan, i))
             continue;
         tsri_opencl_buckets(&step->operation.bounds, buckets);
         for (int b = 0; b < TSRI_OPENCL_BUCKETS; b++) {
@@ -106,10 +105,12 @@ void tsri_opencl_forms_clear(tsri_opencl_forms *forms) {
     *forms = (tsri_opencl_forms){0};
 }
 
-tsr_status tsri_opencl_forms_test(tsr_dev *dev, const tsri_opencl_forms *forms, bool *again) {
+tsr_status tsri_opencl_forms_test(tsr_plan *plan, const tsri_opencl_forms *forms, bool *again) {
     for (size_t i = 0; i < forms->n && !*again; i++) {
-        tsr_plan plan = {.dev = dev, .n_ops = 1, .steps = forms->steps[i]};
-        TRY(tsri_opencl_self_test(&plan, again));
+        tsr_plan one = {
+            .dev = plan->dev, .n_ops = 1, .steps = forms->steps[i], .chain = plan->chain};
+        TRY(tsri_opencl_self_test(&one, again));
+        plan->chain = one.chain;
     }
     return TSR_OK;
 }

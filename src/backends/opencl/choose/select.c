@@ -171,11 +171,11 @@ static bool in_bundle(const tsr_dev *dev, const tsri_opencl_variant *variant, co
     return has;
 }
 
-bool tsri_opencl_by_unit(const tsri_opencl_variant *variant) {
-    return variant->probe >= TSRI_OPENCL_PROBE_MMA;
+bool tsri_opencl_alike(const tsri_opencl_variant *one, const tsri_opencl_variant *other) {
+    return one->op == other->op && one->forms && other->forms && !strcmp(one->forms, other->forms);
 }
 
-/* Values that a user or `tessera tune` tries say nothing about the unit. */
+/* Values that a user or `tessera tune` tries say nothing about the other forms. */
 static bool has_defaults(const tsri_opencl_instance *instance) {
     const tsri_opencl_tunable *tunables = instance->variant->tunables;
     for (int t = 0; t < TSRI_OPENCL_TUNABLES && tunables[t].name; t++)
@@ -186,13 +186,12 @@ static bool has_defaults(const tsri_opencl_instance *instance) {
 
 const char *tsri_opencl_form_refused(const tsr_dev *dev, const tsri_opencl_variant *variant) {
     static _Thread_local char text[320];
-    for (size_t i = 0; tsri_opencl_by_unit(variant) && i < dev->programs->n; i++) {
+    for (size_t i = 0; variant->forms && i < dev->programs->n; i++) {
         const tsri_opencl_instance *instance = dev->programs->instances[i];
         if (instance->state != TSRI_OPENCL_REFUSED || instance->stage ||
-            instance->variant->op != variant->op || instance->variant->probe != variant->probe ||
-            !has_defaults(instance))
+            !tsri_opencl_alike(instance->variant, variant) || !has_defaults(instance))
             continue;
-        snprintf(text, sizeof text, "this op's forms of its matrix unit are refused: %.120s: %.*s",
+        snprintf(text, sizeof text, "a variant that rounds alike is refused: %.120s: %.*s",
                  instance->name, (int)strcspn(instance->why, "\n"), instance->why);
         return text;
     }

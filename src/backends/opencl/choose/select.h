@@ -30,10 +30,10 @@ size_t tsri_opencl_candidates(const tsr_dev *dev, const tsr_op *op,
  * until the thread's next call. */
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
                       const tsri_opencl_wish *wish, bool placed, const char **why);
-/* Whether the variant uses a matrix unit. */
-bool tsri_opencl_by_unit(const tsri_opencl_variant *variant);
-/* Why the variant's unit is refused for its op on this device: "linear/mma_few:... does not build: ...",
- * valid until the thread's next call; NULL: it is not, or the variant needs no unit. */
+/* Whether both are forms of one group (bind/variant.h). */
+bool tsri_opencl_alike(const tsri_opencl_variant *one, const tsri_opencl_variant *other);
+/* Why the variant's group of forms is refused on this device: "linear/mma_few:... does not build: ...",
+ * valid until the thread's next call; NULL: it is not, or the variant is of no group. */
 const char *tsri_opencl_form_refused(const tsr_dev *dev, const tsri_opencl_variant *variant);
 /* The best variant that fits the operands as they are placed, or NULL. A forced variant is the only
  * candidate. */

@@ -260,8 +260,9 @@ static bool next_differs(const tsri_opencl_need *needs, size_t n) {
     const unsigned both = TSRI_OPENCL_THIS_PLAN | TSRI_OPENCL_NEXT_PLAN;
     bool next = false, differs = false;
     for (size_t i = 0; i < n; i++) {
-        next |= (needs[i].plans & TSRI_OPENCL_NEXT_PLAN) != 0;
-        differs |= takes_part(needs[i].instance) && needs[i].plans != both;
+        const unsigned of = needs[i].plans & both;
+        next |= (of & TSRI_OPENCL_NEXT_PLAN) != 0;
+        differs |= takes_part(needs[i].instance) && of && of != both;
     }
     return next && differs;
 }

@@ -28,8 +28,9 @@ struct tsri_opencl_link {
     cl_kernel kernel;
 };
 
-/* Which plans need an instance: this one, and the one that takes the next token of its sequences. */
-enum { TSRI_OPENCL_THIS_PLAN = 1, TSRI_OPENCL_NEXT_PLAN = 2 };
+/* Which plans need an instance: this one, the one that takes the next token of its sequences, and later
+ * ones, for which it must be right before this one may run (choose/forms.h). */
+enum { TSRI_OPENCL_THIS_PLAN = 1, TSRI_OPENCL_NEXT_PLAN = 2, TSRI_OPENCL_LATER_PLAN = 4 };
 
 /* An instance that a plan of this model may need, and a step whose op it serves at these bounds. */
 typedef struct tsri_opencl_need {

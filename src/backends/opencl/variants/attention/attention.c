@@ -267,12 +267,12 @@ static const tsri_opencl_stage chunks = {.name = "attention_chunks",
                                          .bind = bind_chunks};
 
 const tsri_opencl_variant tsri_opencl_variants_attention[] = {
-    TSRI_OPENCL_ATTENTION_UNITS("mma", TSRI_OPENCL_PROBE_MMA, 2),
-    TSRI_OPENCL_ATTENTION_UNITS("mfma", TSRI_OPENCL_PROBE_MFMA, 2),
-    TSRI_OPENCL_ATTENTION_UNITS("wmma11", TSRI_OPENCL_PROBE_WMMA11, 1),
-    TSRI_OPENCL_ATTENTION_UNITS("wmma12", TSRI_OPENCL_PROBE_WMMA12, 1),
-    TSRI_OPENCL_ATTENTION_UNITS("dpas8", TSRI_OPENCL_PROBE_DPAS8, 1),
-    TSRI_OPENCL_ATTENTION_UNITS("dpas16", TSRI_OPENCL_PROBE_DPAS16, 1),
+    TSRI_OPENCL_ATTENTION_UNITS("mma", MMA, 2),
+    TSRI_OPENCL_ATTENTION_UNITS("mfma", MFMA, 2),
+    TSRI_OPENCL_ATTENTION_UNITS("wmma11", WMMA11, 1),
+    TSRI_OPENCL_ATTENTION_UNITS("wmma12", WMMA12, 1),
+    TSRI_OPENCL_ATTENTION_UNITS("dpas8", DPAS8, 1),
+    TSRI_OPENCL_ATTENTION_UNITS("dpas16", DPAS16, 1),
     {.name = "split",
      .op = TSR_OP_ATTENTION,
      .file = "attention/split.cl",

@@ -51,24 +51,25 @@ void tsri_opencl_bind_attention_units_split(const tsri_opencl_variant *variant, 
 extern const tsri_opencl_stage tsri_opencl_stage_attention_units;
 
 /* Two variants for each unit; `depth` is how many tiles are on their way where keys are split. */
-#define TSRI_OPENCL_ATTENTION_UNITS(name_, probe_, depth)                                       \
-    {.name = name_ "_split",                                                                    \
-     .op = TSR_OP_ATTENTION,                                                                    \
-     .file = "attention/split.cl",                                                              \
-     .before = &tsri_opencl_stage_attention_units,                                              \
-     .gpu = true,                                                                               \
-     .probe = probe_,                                                                           \
-     .score = 91,                                                                               \
-     .tunables = {{"DEPTH", depth, 1, 4}},                                                      \
-     .weight_operand = -1,                                                                      \
-     .fits = tsri_opencl_fits_attention_units_split,                                            \
-     .define = tsri_opencl_define_attention_units_split,                                        \
-     .bind = tsri_opencl_bind_attention_units_split},                                           \
-    {                                                                                           \
-        .name = name_, .op = TSR_OP_ATTENTION, .file = "attention/units.cl", .gpu = true,       \
-        .probe = probe_, .newest_c = true, .score = 90, .weight_operand = -1,                   \
-        .fits = tsri_opencl_fits_attention_units, .define = tsri_opencl_define_attention_units, \
-        .bind = tsri_opencl_bind_attention_units                                                \
+#define TSRI_OPENCL_ATTENTION_UNITS(name_, unit, depth)                                        \
+    {.name = name_ "_split",                                                                   \
+     .op = TSR_OP_ATTENTION,                                                                   \
+     .file = "attention/split.cl",                                                             \
+     .before = &tsri_opencl_stage_attention_units,                                             \
+     .gpu = true,                                                                              \
+     .probe = TSRI_OPENCL_PROBE_##unit,                                                        \
+     .forms = #unit,                                                                           \
+     .score = 91,                                                                              \
+     .tunables = {{"DEPTH", depth, 1, 4}},                                                     \
+     .weight_operand = -1,                                                                     \
+     .fits = tsri_opencl_fits_attention_units_split,                                           \
+     .define = tsri_opencl_define_attention_units_split,                                       \
+     .bind = tsri_opencl_bind_attention_units_split},                                          \
+    {                                                                                          \
+        .name = name_, .op = TSR_OP_ATTENTION, .file = "attention/units.cl", .gpu = true,      \
+        .probe = TSRI_OPENCL_PROBE_##unit, .forms = #unit, .newest_c = true, .score = 90,      \
+        .weight_operand = -1, .fits = tsri_opencl_fits_attention_units,                        \
+        .define = tsri_opencl_define_attention_units, .bind = tsri_opencl_bind_attention_units \
     }
 
 #endif

@@ -51,7 +51,7 @@ extern const tsri_opencl_stage tsri_opencl_stage_cached_bf16;
 #define TSRI_OPENCL_BF16_VARIANT(name_, op_, file_, score_, probe_, fits_)            \
     .name = name_, .op = op_, .file = file_, .score = score_, .weight_operand = 1,    \
     .layout = &tsri_opencl_layout_panels64_bf16, .probe = TSRI_OPENCL_PROBE_##probe_, \
-    .fits = tsri_opencl_fits_##fits_
+    .forms = #probe_, .fits = tsri_opencl_fits_##fits_
 #define TSRI_OPENCL_BF16_VARIANTS(op_, folder)                                                 \
     {TSRI_OPENCL_BF16_VARIANT("amx_one", op_, folder "/amx_one.cl", 98, AMX, amx_one),         \
      .define = tsri_opencl_define_bf16, .bind = tsri_opencl_bind_bf16_one},                    \

@@ -109,9 +109,9 @@ bool tsri_opencl_fits_skinny_half(const tsri_opencl_variant *variant,
                                   const char **why);
 void tsri_opencl_define_tiled_half(const tsri_opencl_variant *variant, const tsr_op *op,
                                    tsri_opencl_defines *defines);
-#define TSRI_OPENCL_HALF_VARIANT(name_, op_, file_, score_, fits_)                   \
-    .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_norm_rows, \
-    .newest_c = true, .score = score_, .weight_operand = 1, .fits = fits_,           \
+#define TSRI_OPENCL_HALF_VARIANT(name_, op_, file_, score_, fits_)                          \
+    .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_norm_rows,        \
+    .newest_c = true, .forms = "half", .score = score_, .weight_operand = 1, .fits = fits_, \
     .define = tsri_opencl_define_tiled_half, .bind = tsri_opencl_bind_tiled
 #define TSRI_OPENCL_HALF_VARIANTS(op_, file_, tn, bk)                                        \
     {TSRI_OPENCL_HALF_VARIANT("skinny_half", op_, file_, 96, tsri_opencl_fits_skinny_half),  \
@@ -154,51 +154,52 @@ tsri_opencl_unit_tile tsri_opencl_tile_of_units(const tsri_opencl_variant *varia
 bool tsri_opencl_fits_unit_rows(const tsr_op *op, const char **why);
 void tsri_opencl_group_units(const tsri_opencl_variant *variant, const tsr_op *op,
                              tsri_opencl_launch *launch);
-/* MAKE(op, folder, name, probe, few, sm, sn, tm, tn, bk, tm_int8) for each variant: sub-groups of a
+/* MAKE(op, folder, name, unit, few, sm, sn, tm, tn, bk, tm_int8) for each variant: sub-groups of a
  * work-group; results of the unit for each; the step of f16; tm of int8 products, whose tile is smaller: a
  * prompt of 512 rows and 2048 outputs then has 128 of them. `few` is _few or empty. */
-#define TSRI_OPENCL_UNIT_VARIANTS(MAKE, op_, folder)                                        \
-    MAKE(op_, folder, "mma_few", TSRI_OPENCL_PROBE_MMA, _few, 1, 4, 1, 2, 32, 1),           \
-        MAKE(op_, folder, "mma", TSRI_OPENCL_PROBE_MMA, , 2, 4, 4, 4, 16, 2),               \
-        MAKE(op_, folder, "mfma_few", TSRI_OPENCL_PROBE_MFMA, _few, 1, 2, 1, 2, 32, 1),     \
-        MAKE(op_, folder, "mfma", TSRI_OPENCL_PROBE_MFMA, , 2, 2, 2, 2, 16, 1),             \
-        MAKE(op_, folder, "wmma11_few", TSRI_OPENCL_PROBE_WMMA11, _few, 1, 4, 1, 2, 32, 1), \
-        MAKE(op_, folder, "wmma11", TSRI_OPENCL_PROBE_WMMA11, , 2, 4, 4, 2, 16, 2),         \
-        MAKE(op_, folder, "wmma12_few", TSRI_OPENCL_PROBE_WMMA12, _few, 1, 4, 1, 2, 32, 1), \
-        MAKE(op_, folder, "wmma12", TSRI_OPENCL_PROBE_WMMA12, , 2, 4, 4, 2, 16, 2),         \
-        MAKE(op_, folder, "dpas8_few", TSRI_OPENCL_PROBE_DPAS8, _few, 2, 8, 1, 2, 16, 1),   \
-        MAKE(op_, folder, "dpas8", TSRI_OPENCL_PROBE_DPAS8, , 4, 8, 2, 2, 16, 2),           \
-        MAKE(op_, folder, "dpas16_few", TSRI_OPENCL_PROBE_DPAS16, _few, 1, 8, 1, 2, 16, 1), \
-        MAKE(op_, folder, "dpas16", TSRI_OPENCL_PROBE_DPAS16, , 4, 4, 1, 2, 16, 1)
+#define TSRI_OPENCL_UNIT_VARIANTS(MAKE, op_, folder)                      \
+    MAKE(op_, folder, "mma_few", MMA, _few, 1, 4, 1, 2, 32, 1),           \
+        MAKE(op_, folder, "mma", MMA, , 2, 4, 4, 4, 16, 2),               \
+        MAKE(op_, folder, "mfma_few", MFMA, _few, 1, 2, 1, 2, 32, 1),     \
+        MAKE(op_, folder, "mfma", MFMA, , 2, 2, 2, 2, 16, 1),             \
+        MAKE(op_, folder, "wmma11_few", WMMA11, _few, 1, 4, 1, 2, 32, 1), \
+        MAKE(op_, folder, "wmma11", WMMA11, , 2, 4, 4, 2, 16, 2),         \
+        MAKE(op_, folder, "wmma12_few", WMMA12, _few, 1, 4, 1, 2, 32, 1), \
+        MAKE(op_, folder, "wmma12", WMMA12, , 2, 4, 4, 2, 16, 2),         \
+        MAKE(op_, folder, "dpas8_few", DPAS8, _few, 2, 8, 1, 2, 16, 1),   \
+        MAKE(op_, folder, "dpas8", DPAS8, , 4, 8, 2, 2, 16, 2),           \
+        MAKE(op_, folder, "dpas16_few", DPAS16, _few, 1, 8, 1, 2, 16, 1), \
+        MAKE(op_, folder, "dpas16", DPAS16, , 4, 4, 1, 2, 16, 1)
 enum {
     TSRI_OPENCL_UNITS_SCORE = 98,
     TSRI_OPENCL_UNITS_SCORE_few,
     TSRI_OPENCL_UNITS_INT8_SCORE = 73,
     TSRI_OPENCL_UNITS_INT8_SCORE_few
 };
-#define TSRI_OPENCL_UNIT_HALF(op_, folder, name_, probe_, few, sm, sn, tm, tn, bk, tm_int8)     \
-    {                                                                                           \
-        .name = name_, .op = op_, .file = folder "/units.cl",                                   \
-        .before = &tsri_opencl_stage_norm_rows, .gpu = true, .probe = probe_, .newest_c = true, \
-        .score = TSRI_OPENCL_UNITS_SCORE##few,                                                  \
-        .tunables = {{"SM", sm, 1, 8},                                                          \
-                     {"SN", sn, 1, 8},                                                          \
-                     {"TM", tm, 1, 4},                                                          \
-                     {"TN", tn, 2, 8},                                                          \
-                     {"BK", bk, 16, 64}},                                                       \
-        .weight_operand = 1, .fits = tsri_opencl_fits_units##few,                               \
-        .define = tsri_opencl_define_units, .bind = tsri_opencl_bind_units                      \
+#define TSRI_OPENCL_UNIT_HALF(op_, folder, name_, unit, few, sm, sn, tm, tn, bk, tm_int8)         \
+    {                                                                                             \
+        .name = name_, .op = op_, .file = folder "/units.cl",                                     \
+        .before = &tsri_opencl_stage_norm_rows, .gpu = true, .newest_c = true,                    \
+        .probe = TSRI_OPENCL_PROBE_##unit, .forms = #unit, .score = TSRI_OPENCL_UNITS_SCORE##few, \
+        .tunables = {{"SM", sm, 1, 8},                                                            \
+                     {"SN", sn, 1, 8},                                                            \
+                     {"TM", tm, 1, 4},                                                            \
+                     {"TN", tn, 2, 8},                                                            \
+                     {"BK", bk, 16, 64}},                                                         \
+        .weight_operand = 1, .fits = tsri_opencl_fits_units##few,                                 \
+        .define = tsri_opencl_define_units, .bind = tsri_opencl_bind_units                        \
     }
-#define TSRI_OPENCL_UNIT_INT8(op_, folder, name_, probe_, few, sm, sn, tm, tn, bk, tm_int8) \
-    {                                                                                       \
-        .name = "int8_" name_, .op = op_, .file = folder "/units_int8.cl",                  \
-        .before = &tsri_opencl_stage_quantise_rows, .gpu = true, .probe = probe_,           \
-        .newest_c = true, .score = TSRI_OPENCL_UNITS_INT8_SCORE##few,                       \
-        .tunables = {{"SM", sm, 1, 8}, {"SN", sn, 1, 8},    {"TM", tm_int8, 1, 4},          \
-                     {"TN", tn, 2, 8}, {"BLOCKS", 1, 1, 4}, {"ROW_GROUP", 256, 64, 256}},   \
-        .layout = &tsri_opencl_layout_panels32_blocks, .weight_operand = 1,                 \
-        .fits = tsri_opencl_fits_units_int8##few, .define = tsri_opencl_define_units_int8,  \
-        .bind = tsri_opencl_bind_units_int8                                                 \
+#define TSRI_OPENCL_UNIT_INT8(op_, folder, name_, unit, few, sm, sn, tm, tn, bk, tm_int8)  \
+    {                                                                                      \
+        .name = "int8_" name_, .op = op_, .file = folder "/units_int8.cl",                 \
+        .before = &tsri_opencl_stage_quantise_rows, .gpu = true,                           \
+        .probe = TSRI_OPENCL_PROBE_##unit, .newest_c = true,                               \
+        .score = TSRI_OPENCL_UNITS_INT8_SCORE##few,                                        \
+        .tunables = {{"SM", sm, 1, 8}, {"SN", sn, 1, 8},    {"TM", tm_int8, 1, 4},         \
+                     {"TN", tn, 2, 8}, {"BLOCKS", 1, 1, 4}, {"ROW_GROUP", 256, 64, 256}},  \
+        .layout = &tsri_opencl_layout_panels32_blocks, .weight_operand = 1,                \
+        .fits = tsri_opencl_fits_units_int8##few, .define = tsri_opencl_define_units_int8, \
+        .bind = tsri_opencl_bind_units_int8                                                \
     }
 /* The same with int8 products (int8.c): a stage quantises the rows of x, or (direct) each work-group
  * does, where they are one or two. Without an instruction for dot products of bytes they are slower than
