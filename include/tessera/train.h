@@ -61,6 +61,9 @@ typedef struct tsr_train_event {
     uint32_t best;                   /**< TSR_TRAIN_EVALUATED: 1: better than all before */
     const char *text;
     const tsr_train_plan *plan;
+    /** The share of the time of the steps since the last logged one in which this rank exchanged
+     * numbers with the others, or waited for them to do so: 0 to 1. NaN: there are no others. */
+    double waiting;
 } tsr_train_event;
 
 typedef struct tsr_train_options {

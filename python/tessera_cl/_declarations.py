@@ -1978,6 +1978,7 @@ class tsr_train_event(Structure):
         ("best", c_uint32),
         ("text", c_char_p),
         ("plan", POINTER(tsr_train_plan)),
+        ("waiting", c_double),
     ]
 
 
@@ -2946,6 +2947,8 @@ class TrainEvent:
     eval_loss, eval_accuracy: accuracy: NaN where there is none
     logged: TSR_TRAIN_STEP: 1: a multiple of logging_steps
     best: TSR_TRAIN_EVALUATED: 1: better than all before
+    waiting: The share of the time of the steps since the last logged one in which this rank exchanged numbers with the
+        others, or waited for them to do so: 0 to 1. NaN: there are no others.
     """
 
     kind: str
@@ -2967,6 +2970,7 @@ class TrainEvent:
     best: bool
     text: str
     plan: Optional[TrainPlan]
+    waiting: float
 
     @classmethod
     def _of(cls, s: tsr_train_event) -> "TrainEvent":
@@ -2990,6 +2994,7 @@ class TrainEvent:
             bool(s.best),
             _text(s.text),
             TrainPlan._of(s.plan[0]) if s.plan else None,
+            s.waiting,
         )
 
 

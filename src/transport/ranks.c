@@ -1,6 +1,7 @@
 /* transport/ranks.c - implements tessera/ranks.h over a transport's table. */
 #include "transport/ranks.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
@@ -16,6 +17,7 @@ struct tsr_ranks {
     tsr_transport_host host;
     tsr_link *link;
     tsr_transport_facts facts;
+    uint64_t waited_ns;
     /* of tsri_ranks_gather_equal */
     void **data;
     uint64_t *bytes;
@@ -121,39 +123,68 @@ const char *tsri_ranks_host(const tsr_ranks *ranks, uint32_t rank) {
     return host ? host : "";
 }
 
+uint64_t tsri_ranks_waited_ns(const tsr_ranks *ranks) {
+    return ranks ? ranks->waited_ns : 0;
+}
+
+/* Returns the status of a call that began then, and counts its time. */
+static tsr_status count(tsr_ranks *ranks, uint64_t begun_ns, tsr_status status) {
+    ranks->waited_ns += tsri_base_now_ns() - begun_ns;
+    return status;
+}
+
 tsr_status tsri_ranks_barrier(tsr_ranks *ranks) {
-    return ranks ? ranks->transport->barrier(ranks->link, NULL) : TSR_OK;
+    const uint64_t begun = tsri_base_now_ns();
+    if (!ranks)
+        return TSR_OK;
+    return count(ranks, begun, ranks->transport->barrier(ranks->link, NULL));
 }
 
 tsr_status tsri_ranks_broadcast(tsr_ranks *ranks, uint32_t root, void *data, uint64_t bytes) {
-    return ranks ? ranks->transport->broadcast(ranks->link, root, data, bytes, NULL) : TSR_OK;
+    const uint64_t begun = tsri_base_now_ns();
+    if (!ranks)
+        return TSR_OK;
+    return count(ranks, begun, ranks->transport->broadcast(ranks->link, root, data, bytes, NULL));
 }
 
 tsr_status tsri_ranks_all_to_all(tsr_ranks *ranks, const tsr_parts *send,
                                  const tsr_parts *receive) {
+    const uint64_t begun = tsri_base_now_ns();
     if (ranks)
-        return ranks->transport->all_to_all(ranks->link, send, receive, NULL);
+        return count(ranks, begun, ranks->transport->all_to_all(ranks->link, send, receive, NULL));
     if (send->bytes[0])
         memcpy(receive->data[0], send->data[0], send->bytes[0]);
     return TSR_OK;
 }
 
 tsr_status tsri_ranks_all_gather(tsr_ranks *ranks, const tsr_parts *parts) {
-    return ranks ? ranks->transport->all_gather(ranks->link, parts, NULL) : TSR_OK;
+    const uint64_t begun = tsri_base_now_ns();
+    if (!ranks)
+        return TSR_OK;
+    return count(ranks, begun, ranks->transport->all_gather(ranks->link, parts, NULL));
 }
 
 tsr_status tsri_ranks_send(tsr_ranks *ranks, uint32_t to, const void *data, uint64_t bytes,
                            tsr_exchange **done) {
-    return ranks ? ranks->transport->send(ranks->link, to, data, bytes, done) : TSR_OK;
+    const uint64_t begun = tsri_base_now_ns();
+    if (!ranks)
+        return TSR_OK;
+    return count(ranks, begun, ranks->transport->send(ranks->link, to, data, bytes, done));
 }
 
 tsr_status tsri_ranks_receive(tsr_ranks *ranks, uint32_t from, void *data, uint64_t bytes,
                               tsr_exchange **done) {
-    return ranks ? ranks->transport->receive(ranks->link, from, data, bytes, done) : TSR_OK;
+    const uint64_t begun = tsri_base_now_ns();
+    if (!ranks)
+        return TSR_OK;
+    return count(ranks, begun, ranks->transport->receive(ranks->link, from, data, bytes, done));
 }
 
 tsr_status tsri_ranks_wait(tsr_ranks *ranks, tsr_exchange *exchange, uint64_t timeout_ns) {
-    return ranks ? ranks->transport->wait(ranks->link, exchange, timeout_ns) : TSR_OK;
+    const uint64_t begun = tsri_base_now_ns();
+    if (!ranks)
+        return TSR_OK;
+    return count(ranks, begun, ranks->transport->wait(ranks->link, exchange, timeout_ns));
 }
 
 tsr_status tsri_ranks_gather_equal(tsr_ranks *ranks, const void *own, void *all, uint64_t bytes) {

@@ -9,6 +9,10 @@ uint32_t tsri_ranks_rank(const tsr_ranks *ranks);
 uint32_t tsri_ranks_size(const tsr_ranks *ranks);
 const char *tsri_ranks_host(const tsr_ranks *ranks, uint32_t rank);
 
+/* How long exchanges have kept this rank so far, in ns: the time of the transfers, and of waiting for
+ * ranks that came to them later. */
+uint64_t tsri_ranks_waited_ns(const tsr_ranks *ranks);
+
 /* As in tessera/transport.h; each waits. */
 tsr_status tsri_ranks_barrier(tsr_ranks *ranks);
 tsr_status tsri_ranks_broadcast(tsr_ranks *ranks, uint32_t root, void *data, uint64_t bytes);

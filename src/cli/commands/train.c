@@ -48,17 +48,20 @@ static void show_preparing(job *j, const tsr_train_event *e) {
 static void show_step(job *j, const tsr_train_event *e) {
     const bool terminal = tsri_cli_is_terminal(2);
     const uint64_t left = e->seconds_left > 0 ? (uint64_t)(e->seconds_left + 0.5) : 0;
-    char kl[32] = "";
+    char kl[32] = "", waiting[32] = "";
     if (terminal ? !time_to_show(j) && e->step < e->steps : !e->logged)
         return;
     if (isfinite(e->kl))
         snprintf(kl, sizeof kl, "  kl %.4f", e->kl);
+    if (isfinite(e->waiting))
+        snprintf(waiting, sizeof waiting, "  %.0f %% waiting", 100 * e->waiting);
     const bool stays = !terminal || e->step == e->steps;
     fprintf(stderr,
             "%sstep %" PRIu64 "/%" PRIu64
-            "  loss %.4f%s  %.0f tokens/s  rate %.3g  norm %.3g  %" PRIu64 ":%02" PRIu64 " left%s",
+            "  loss %.4f%s  %.0f tokens/s%s  rate %.3g  norm %.3g  %" PRIu64 ":%02" PRIu64
+            " left%s",
             terminal ? "\r\033[K" : "", e->step, e->steps, e->loss, kl, e->tokens_per_second,
-            e->learning_rate, e->grad_norm, left / 60, left % 60, stays ? "\n" : "");
+            waiting, e->learning_rate, e->grad_norm, left / 60, left % 60, stays ? "\n" : "");
     j->app.progress_shown = !stays;
 }
 

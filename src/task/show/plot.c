@@ -22,14 +22,13 @@ typedef struct series {
     size_t n, steps_room, values_room;
 } series;
 
-/* The fields of a log that are drawn; `other` is another name for the same field. */
+/* The fields of a log that are drawn; `other` is another name for the same field, or
+ * NULL. */
 static const struct {
     const char *name, *other;
-} fields[] = {{"loss", "train_loss"},
-              {"eval_loss", "validation_loss"},
-              {"lr", "learning_rate"},
-              {"grad_norm", "gradient_norm"},
-              {"tokens_per_second", "tokens_per_s"}};
+} fields[] = {
+    {"loss", "train_loss"},         {"eval_loss", "validation_loss"},      {"lr", "learning_rate"},
+    {"grad_norm", "gradient_norm"}, {"tokens_per_second", "tokens_per_s"}, {"waiting", NULL}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 typedef struct run {

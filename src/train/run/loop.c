@@ -23,8 +23,10 @@ typedef struct outcome {
 typedef struct pace {
     int64_t first;                 /* step that this process began with */
     double seconds;                /* spent in its steps */
+    double waited;                 /* seconds of these in which it waited for other ranks */
     int64_t tokens_then;           /* tokens read at the last line of the log */
     double seconds_then, a_second; /* seconds at that line; tokens a second since */
+    double waited_then, waiting;   /* waited at that line; share of the time since */
 } pace;
 
 /* Says for a message where the steps so far are kept. */
@@ -73,8 +75,10 @@ static tsr_status report(tsri_train_job *job, const outcome *o, pace *p) {
                         job->at.step == job->steps || job->at.step == 1;
     const double kl = learns_from_two(job) ? o->loss.kl : NAN, since = p->seconds - p->seconds_then;
     const int64_t made = job->at.step - p->first;
-    if (since > 0)
+    if (since > 0) {
         p->a_second = (double)(job->at.tokens - p->tokens_then) / since;
+        p->waiting = job->ranks ? (p->waited - p->waited_then) / since : NAN;
+    }
     (void)tsri_train_tell(job,
                           (tsr_train_event){.kind = TSR_TRAIN_STEP,
                                             .step = (uint64_t)job->at.step,
@@ -88,17 +92,21 @@ static tsr_status report(tsri_train_job *job, const outcome *o, pace *p) {
                                             .seconds_left = p->seconds / (double)made *
                                                             (double)(job->steps - job->at.step),
                                             .tokens = (uint64_t)job->at.tokens,
-                                            .logged = logged});
+                                            .logged = logged,
+                                            .waiting = p->waiting});
     if (!logged || !job->log)
         return TSR_OK;
     p->tokens_then = job->at.tokens;
     p->seconds_then = p->seconds;
+    p->waited_then = p->waited;
     json_t *line = json_pack("{s:I,s:f,s:f,s:f,s:I,s:f,s:f}", "step", (json_int_t)job->at.step,
                              "loss", o->loss.loss, "lr", o->rate, "grad_norm", o->norm, "tokens",
                              (json_int_t)job->at.tokens, "tokens_per_second", p->a_second,
                              "seconds", job->at.seconds);
     if (line && isfinite(kl))
         tsri_base_json_put(line, "kl", json_real(kl));
+    if (line && job->ranks)
+        tsri_base_json_put(line, "waiting", json_real(p->waiting));
     return tsri_train_log_write(job->log, line);
 }
 
@@ -216,24 +224,32 @@ static tsr_status cancelled(tsri_train_job *job) {
                           job->at.step, job->steps, job->out, job->saved);
 }
 
+/* Adds what a step took: its own time, and that of the exchange before it. */
+static void add_time(tsri_train_job *job, pace *p, uint64_t ns, uint64_t waited_ns) {
+    p->seconds += (double)ns * 1e-9;
+    p->waited += (double)waited_ns * 1e-9;
+    job->at.seconds += (double)ns * 1e-9;
+}
+
 tsr_status tsri_train_loop(tsri_train_job *job) {
     pace p = {.first = job->at.step, .tokens_then = job->at.tokens};
     for (;;) {
         outcome o;
         bool done;
+        const uint64_t agreeing = tsri_base_now_ns();
         TRY(tsri_train_ranks_agree(job));
+        const uint64_t agreed = tsri_base_now_ns() - agreeing;
         TRY(between(job));
         if (job->stop)
             return cancelled(job);
         if (job->at.step >= job->steps || job->stopped)
             return TSR_OK;
-        const uint64_t begun = tsri_base_now_ns();
+        const uint64_t begun = tsri_base_now_ns(), waited = tsri_ranks_waited_ns(job->ranks);
         TRY(step(job, &o, &done));
         if (!done)
             continue;
-        const double seconds = (double)(tsri_base_now_ns() - begun) * 1e-9;
-        p.seconds += seconds;
-        job->at.seconds += seconds;
+        add_time(job, &p, agreed + tsri_base_now_ns() - begun,
+                 agreed + tsri_ranks_waited_ns(job->ranks) - waited);
         job->at.tokens += o.tokens;
         job->at.loss = o.loss.loss;
         job->at.step++;

@@ -20,7 +20,12 @@ ENDLESS = 100000
 
 def log(out):
     """The lines of the log, without what a clock says."""
-    return [{key: value for key, value in line.items() if key not in ("tokens_per_second", "seconds")} for line in lines_of_log(out)]
+    return [{key: value for key, value in line.items() if key not in ("tokens_per_second", "seconds", "waiting")} for line in lines_of_log(out)]
+
+
+def waiting(out):
+    """Which share of its time rank 0 waited for the others, by the log's lines."""
+    return [line["waiting"] for line in lines_of_log(out) if "waiting" in line]
 
 
 def same(folder, n, arguments, steps=3, model="model.safetensors"):
@@ -39,6 +44,9 @@ def test_any_number_of_ranks_gives_the_same_bytes(folder):
     more = (*EIGHT, *every(2), "--set", "eval_steps=2", "--set", "max_grad_norm=0.5", "--set", "eval_batches=5", "--set", "logging_steps=1")
     for n in (2, 4, 8):
         same(folder, n, lambda out, steps: command(model, text, out, steps, *more))
+        shares = waiting(folder / f"ranks{n}")
+        assert len(shares) == 3 and all(0 < share < 1 for share in shares), shares
+    equal(waiting(folder / "one"), [])
 
 
 def test_parts_of_one_batch_adapters_and_momentum(folder):
