@@ -20,16 +20,20 @@ int tsri_cli_serve(int argc, char **argv) {
                             .step_tokens = 512};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
+        {"model", 'm', CLI_LIST, &o.models, "[NAME=]MODEL",
+         "a folder (Hugging Face or CTranslate2), a .gguf or llama2.c .bin file, or a name, as in "
+         "every command; may be given several times: each model does what it is made for (text, "
+         "vectors, ranks), and a request chooses one by its name",
+         0, 0, NULL},
         {"host", 0, CLI_TEXT, &o.host, "ADDRESS",
          "listen there; default 127.0.0.1, this machine alone", 0, 0, NULL},
         {"port", 0, CLI_INT, &o.port, "N",
          "listen on this port; 0: a free one, which is printed; default 8080", 0, 65535, NULL},
         {"alias", 0, CLI_TEXT, &o.alias, "NAME",
-         "the model's name for clients; default: that of its folder or file", 0, 0, NULL},
-        {"embedding-model", 0, CLI_TEXT, &o.embedding_model, "MODEL",
-         "an encoder beside -m, for /v1/embeddings", 0, 0, NULL},
+         "the first model's name for clients; default: that of its folder or file", 0, 0, NULL},
         {"chat-template", 0, CLI_TEXT, &o.template_file, "FILE",
-         "the chat template (Jinja); default: the model's own", 0, 0, NULL},
+         "the chat template (Jinja) of the first model that writes; default: the model's own", 0, 0,
+         NULL},
         {"slots", 0, CLI_INT, &o.slots, "N",
          "requests that are answered at the same time; each has the memory of a context (-c; "
          "default 4096 or what "
@@ -62,10 +66,14 @@ int tsri_cli_serve(int argc, char **argv) {
         {"log-requests", 0, CLI_FLAG, &o.log, NULL,
          "a line on stderr for each request, without its text", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_running_options(&app, false), NULL};
+    /* The first of the models' options is -m, which is our own here. */
+    const tsri_cli_option *tables[] = {own, tsri_cli_model_options(&app) + 1,
+                                       tsri_cli_device_options(&app), tsri_cli_common_options(&app),
+                                       NULL};
     int code = tsri_cli_parse(
-        argc, argv, "tessera serve [-m MODEL] [options]",
-        "Serves a model over HTTP, with OpenAI's interface: chat, completions, embeddings. "
+        argc, argv, "tessera serve [-m [NAME=]MODEL].. [options]",
+        "Serves models over HTTP, with OpenAI's interface: chat, completions, embeddings, and "
+        "documents ranked by a cross-encoder. "
         "Requests that come at the same time share the device, and each gets the bytes that it "
         "gets alone. A signal (Ctrl-C, SIGTERM) ends it.",
         tables, &operands);
@@ -73,9 +81,8 @@ int tsri_cli_serve(int argc, char **argv) {
         code = tsri_cli_fail(CLI_USAGE, "%s: serve takes no operands; see tessera help serve",
                              operands.items[0]);
     if (code == CLI_OK)
-        code = tsri_cli_open_model(&app);
-    if (code == CLI_OK)
         code = tsri_serve_run(&o);
     free(operands.items);
+    free(o.models.items);
     return tsri_cli_close(&app, code);
 }

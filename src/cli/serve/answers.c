@@ -20,7 +20,7 @@ static json_t *log_json(float logprob) {
 /* The text of a token behind another one: at the beginning of a text some tokenizers leave out a space.
  * Of a token twice, it is what the second one adds. U+FFFD stands for a part of a character. */
 static json_t *token_json(const tsri_serve_job *job, int32_t id) {
-    const tsr_model *model = job->x->server->app->model;
+    const tsr_model *model = job->x->model->model;
     const int32_t ids[] = {id, id};
     char *text = NULL, *both = NULL;
     size_t n = 0, all = 0;
@@ -82,7 +82,7 @@ void tsri_serve_add_logprob(const tsri_serve_job *job, json_t *logprobs, const t
 
 static json_t *frame(const tsri_serve_job *job, const char *object, json_t *choices) {
     return json_pack("{s:s,s:s,s:I,s:s,s:o}", "id", job->id, "object", object, "created",
-                     (json_int_t)job->created, "model", job->x->server->name, "choices", choices);
+                     (json_int_t)job->created, "model", job->x->model->name, "choices", choices);
 }
 
 static const char *chunk_object(const tsri_serve_job *job) {

@@ -1,6 +1,6 @@
 /* cli/serve/embeddings.c - vectors of texts, as lists of numbers or in base64. */
 #include "cli/serve/fields.h"
-#include "cli/serve/metrics.h"
+#include "cli/serve/models.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,20 +29,12 @@ static bool take_texts(const json_t *input, wanted *w, tsri_serve_failure *f) {
     return true;
 }
 
-static bool read_wanted(const tsri_serve_server *s, const json_t *body, uint32_t width, wanted *w,
-                        tsri_serve_failure *f) {
+static bool read_wanted(const json_t *body, uint32_t width, wanted *w, tsri_serve_failure *f) {
     static const char *const known[] = {"model", "input", "encoding_format", "dimensions", "user"};
     const json_t *format = json_object_get(body, "encoding_format"),
                  *dimensions = json_object_get(body, "dimensions");
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)body, key, value) {
-        bool found = false;
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            found |= !strcmp(key, known[i]);
-        if (!found)
-            return tsri_serve_fail(f, 400, key, "the field \"%s\" is not served", key);
-    }
+    if (!tsri_serve_only(body, known, sizeof known / sizeof *known, f))
+        return false;
     const char *name = format && !json_is_null(format) ? json_string_value(format) : "float";
     if (!name || (strcmp(name, "float") && strcmp(name, "base64")))
         return tsri_serve_fail(f, 400, "encoding_format",
@@ -53,8 +45,7 @@ static bool read_wanted(const tsri_serve_server *s, const json_t *body, uint32_t
                                "and are not cut",
                                width);
     w->base64 = !strcmp(name, "base64");
-    return tsri_serve_check_model(body, s->embedding_name, f) &&
-           take_texts(json_object_get(body, "input"), w, f);
+    return take_texts(json_object_get(body, "input"), w, f);
 }
 
 /* The bytes of the numbers, the lowest first. */
@@ -83,7 +74,7 @@ static json_t *numbers(const float *vector, size_t n) {
     return list;
 }
 
-static json_t *vectors_json(const tsri_serve_server *s, const wanted *w, const float *vectors,
+static json_t *vectors_json(const tsri_serve_model *m, const wanted *w, const float *vectors,
                             uint32_t width, uint64_t tokens) {
     json_t *data = json_array();
     for (size_t i = 0; i < w->n; i++) {
@@ -92,51 +83,41 @@ static json_t *vectors_json(const tsri_serve_server *s, const wanted *w, const f
             data, json_pack("{s:s,s:I,s:o}", "object", "embedding", "index", (json_int_t)i,
                             "embedding", w->base64 ? base64(own, width) : numbers(own, width)));
     }
-    return json_pack("{s:s,s:o,s:s,s:{s:I,s:I}}", "object", "list", "data", data, "model",
-                     s->embedding_name, "usage", "prompt_tokens", (json_int_t)tokens,
-                     "total_tokens", (json_int_t)tokens);
+    return json_pack("{s:s,s:o,s:s,s:{s:I,s:I}}", "object", "list", "data", data, "model", m->name,
+                     "usage", "prompt_tokens", (json_int_t)tokens, "total_tokens",
+                     (json_int_t)tokens);
 }
 
-static json_t *embed(tsri_serve_server *s, const json_t *body, wanted *w, tsri_serve_failure *f) {
+static json_t *embed(tsri_serve_exchange *x, const json_t *body, void *memory,
+                     tsri_serve_failure *f) {
+    tsri_serve_server *s = x->server;
+    wanted *w = memory;
     tsr_embedder_info info = {.struct_size = sizeof info};
     tsr_embed_stats stats = {.struct_size = sizeof stats};
-    if (!s->embedder) {
-        tsri_serve_fail(f, 404, "model",
-                        "%s gives no vectors: start the server with an encoder (-m or "
-                        "--embedding-model)",
-                        s->name);
+    tsri_serve_model *m = tsri_serve_choose(s, body, TSRI_SERVE_VECTORS, f);
+    if (!m)
         return NULL;
-    }
-    tsr_status status = tsr_embedder_info_get(s->embedder, &info);
-    if (status == TSR_OK && !read_wanted(s, body, info.width, w, f))
+    x->model = m;
+    tsr_status status = tsr_embedder_info_get(m->embedder, &info);
+    if (status == TSR_OK && !read_wanted(body, info.width, w, f))
         return NULL;
     float *vectors = calloc(w->n * info.width, sizeof *vectors);
     if (status == TSR_OK && vectors)
-        status = tsr_embed(s->embedder, w->texts, w->n, vectors, &stats);
+        status = tsr_embed(m->embedder, w->texts, w->n, vectors, &stats);
     json_t *json = NULL;
     if (!vectors)
         tsri_serve_fail(f, 503, NULL, "out of memory");
     else if (status != TSR_OK)
         tsri_serve_fail_status(f, status);
     else
-        json = vectors_json(s, w, vectors, info.width, stats.tokens);
+        json = vectors_json(m, w, vectors, info.width, stats.tokens);
     free(vectors);
     pthread_mutex_lock(&s->lock);
-    s->metrics->embedded += json ? w->n : 0;
+    m->metrics.embedded += json ? w->n : 0;
     pthread_mutex_unlock(&s->lock);
     return json;
 }
 
 void tsri_serve_embeddings(tsri_serve_exchange *x) {
-    tsri_serve_failure f = {.status = 503, .message = "out of memory"};
-    json_t *body = tsri_serve_body(x);
-    wanted *w = body ? calloc(1, sizeof *w) : NULL;
-    json_t *json = w ? embed(x->server, body, w, &f) : NULL;
-    if (json)
-        tsri_serve_answer(x, 200, json);
-    else if (body)
-        tsri_serve_answer_failure(x, &f);
-    free(w);
-    json_decref(body);
-    tsri_serve_give_back(x);
+    tsri_serve_run_whole(x, sizeof(wanted), embed);
 }

@@ -2,6 +2,7 @@
  * scheduler do a step, and gives each token to whom it belongs. */
 #include "cli/serve/answers.h"
 #include "cli/serve/metrics.h"
+#include "cli/serve/models.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +34,7 @@ static void end_job(tsri_serve_job *job) {
     for (uint32_t i = 0; job->choices && i < job->n; i++) {
         tsri_serve_choice *c = &job->choices[i];
         if (c->request)
-            (void)tsr_scheduler_cancel(s->scheduler, c->request);
+            (void)tsr_scheduler_cancel(job->x->model->scheduler, c->request);
         tsri_serve_clear(&c->text);
         json_decref(c->logprobs);
     }
@@ -53,11 +54,11 @@ static void log_job(const tsri_serve_job *job, const char *how) {
 }
 
 /* What has been answered is counted: a client may ask for the metrics next. */
-static void count(tsri_serve_server *s) {
+static void count(tsri_serve_server *s, tsri_serve_model *m) {
     pthread_mutex_lock(&s->lock);
-    s->metrics->counts.struct_size = sizeof s->metrics->counts;
-    if (s->scheduler)
-        (void)tsr_scheduler_count(s->scheduler, &s->metrics->counts);
+    m->metrics.counts.struct_size = sizeof m->metrics.counts;
+    if (m->scheduler)
+        (void)tsr_scheduler_count(m->scheduler, &m->metrics.counts);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -88,14 +89,15 @@ static void finish_job(tsri_serve_job *job) {
 
 static void observe(tsri_serve_choice *c, bool ends) {
     tsri_serve_server *s = c->job->x->server;
+    tsri_serve_metrics *metrics = &c->job->x->model->metrics;
     const uint64_t now = tsri_cli_now_ns();
     pthread_mutex_lock(&s->lock);
     if (c->last_ns)
-        tsri_serve_observe(s->metrics, TSRI_SERVE_BETWEEN_TOKENS, now - c->last_ns);
+        tsri_serve_observe(metrics, TSRI_SERVE_BETWEEN_TOKENS, now - c->last_ns);
     else
-        tsri_serve_observe(s->metrics, TSRI_SERVE_FIRST_TOKEN, now - c->job->x->began_ns);
+        tsri_serve_observe(metrics, TSRI_SERVE_FIRST_TOKEN, now - c->job->x->began_ns);
     if (ends)
-        tsri_serve_observe(s->metrics, TSRI_SERVE_WHOLE, now - c->job->x->began_ns);
+        tsri_serve_observe(metrics, TSRI_SERVE_WHOLE, now - c->job->x->began_ns);
     pthread_mutex_unlock(&s->lock);
     c->last_ns = now;
 }
@@ -161,7 +163,7 @@ static int on_event(void *data, const tsr_scheduler_event *e) {
     tsri_serve_failure f;
     (void)data;
     if (e->status != TSR_OK || e->generated->finish)
-        count(job->x->server);
+        count(job->x->server, job->x->model);
     if (e->status != TSR_OK) {
         c->request = 0;
         tsri_serve_fail(&f, e->status == TSR_E_HOST_MEMORY ? 503 : 500, NULL, "%s", e->error);
@@ -199,13 +201,12 @@ static bool add_choice(tsri_serve_choice *c, const tsr_prompt *prompt, uint64_t 
                                  .prompt_logprobs = ask->echo && ask->logprobs};
     if (ask->logprobs && (ask->echo || !ask->stream))
         c->logprobs = tsri_serve_logprobs(c->job);
-    const tsr_status status =
-        tsr_scheduler_add(c->job->x->server->scheduler, &request, &c->request);
+    const tsr_status status = tsr_scheduler_add(c->job->x->model->scheduler, &request, &c->request);
     return status == TSR_OK || tsri_serve_fail_status(f, status);
 }
 
 /* The text that "echo" puts before each answer. */
-static bool echo_text(const tsri_serve_server *s, const tsr_prompt *prompt, tsri_serve_buffer *to,
+static bool echo_text(const tsri_serve_model *m, const tsr_prompt *prompt, tsri_serve_buffer *to,
                       tsri_serve_failure *f) {
     char *text = NULL;
     size_t n = 0;
@@ -213,7 +214,7 @@ static bool echo_text(const tsri_serve_server *s, const tsr_prompt *prompt, tsri
         tsri_serve_put(to, prompt->text, prompt->text_size);
         return true;
     }
-    const tsr_status status = tsr_decode(s->app->model, prompt->ids, prompt->n_ids, 1, &text, &n);
+    const tsr_status status = tsr_decode(m->model, prompt->ids, prompt->n_ids, 1, &text, &n);
     if (status != TSR_OK)
         return tsri_serve_fail_status(f, status);
     tsri_serve_put(to, text, n);
@@ -227,7 +228,7 @@ static bool add(tsri_serve_job *job, uint32_t prompt_number, const tsr_prompt *p
     for (uint32_t i = 0; i < each; i++) {
         tsri_serve_choice *c = &job->choices[prompt_number * each + i];
         *c = (tsri_serve_choice){.job = job, .index = (uint32_t)(c - job->choices)};
-        if ((job->ask.echo && !echo_text(job->x->server, prompt, &c->text, f)) ||
+        if ((job->ask.echo && !echo_text(job->x->model, prompt, &c->text, f)) ||
             !add_choice(c, prompt, job->ask.options.seed + i, f))
             return false;
     }
@@ -332,7 +333,7 @@ static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_fai
     if (!plain_messages(messages, f) || !make_choices(job, 1, f))
         return false;
     const tsr_chat_options chat = {.struct_size = sizeof chat,
-                                   .template_text = job->x->server->template_text};
+                                   .template_text = job->x->model->template_text};
     job->ask.options.chat = &chat;
     char *text = json_dumps(messages, JSON_COMPACT);
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .messages = text};
@@ -345,13 +346,10 @@ static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_fai
 
 static bool begin_job(tsri_serve_job *job, const json_t *body, bool chat, tsri_serve_failure *f) {
     tsri_serve_server *s = job->x->server;
-    if (!s->scheduler)
-        return tsri_serve_fail(f, 404, "model",
-                               "%s is an encoder: it gives vectors (/v1/embeddings) "
-                               "and writes no text",
-                               s->name);
-    if (!tsri_serve_ask_read(s, body, chat, &job->ask, f))
+    tsri_serve_model *m = tsri_serve_choose(s, body, TSRI_SERVE_TEXT, f);
+    if (!m || !tsri_serve_ask_read(m->model, body, chat, &job->ask, f))
         return false;
+    job->x->model = m;
     snprintf(job->id, sizeof job->id, "%s-%" PRIu64, chat ? "chatcmpl" : "cmpl", ++s->numbers);
     job->created = (int64_t)time(NULL);
     return chat ? add_messages(job, body, f) : add_prompts(job, body, f);
@@ -400,11 +398,26 @@ static tsri_serve_exchange *take_waiting(tsri_serve_server *s) {
     return x;
 }
 
+/* Whether a model has requests. Those of the first step are nobody's. */
+static bool runs(const tsri_serve_model *m) {
+    tsr_scheduler_counts c = {.struct_size = sizeof c};
+    return m->scheduler && tsr_scheduler_count(m->scheduler, &c) == TSR_OK &&
+           (c.running || c.waiting);
+}
+
+static bool any_runs(const tsri_serve_server *s) {
+    bool any = false;
+    for (size_t i = 0; i < s->n_models; i++)
+        any |= runs(&s->models[i]);
+    return any;
+}
+
 /* Waits for something to do. Now and then it looks at the clients in any case. */
 static bool wait_for_work(tsri_serve_server *s) {
     struct timespec until;
+    const bool busy = any_runs(s);
     pthread_mutex_lock(&s->lock);
-    if (!s->first_waiting && !s->stopping && !s->jobs && !s->metrics->counts.running) {
+    if (!s->first_waiting && !s->stopping && !busy) {
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec++;
         pthread_cond_timedwait(&s->wake, &s->lock, &until);
@@ -441,11 +454,14 @@ static void drop_gone(tsri_serve_server *s) {
     }
 }
 
+/* A step of each model that has requests: they take turns. */
 static void step(tsri_serve_server *s) {
-    if ((s->jobs || s->metrics->counts.running) &&
-        tsr_scheduler_step(s->scheduler, on_event, NULL) != TSR_OK)
-        tsri_cli_note(s->app, "a step failed: %s", tsr_error_last());
-    count(s);
+    for (size_t i = 0; i < s->n_models; i++) {
+        tsri_serve_model *m = &s->models[i];
+        if (runs(m) && tsr_scheduler_step(m->scheduler, on_event, NULL) != TSR_OK)
+            tsri_cli_note(s->app, "a step failed: %s", tsr_error_last());
+        count(s, m);
+    }
 }
 
 void *tsri_serve_engine(void *server) {

@@ -37,7 +37,7 @@ static const struct row {
     take_fn *take;
     const char *neutral; /* as JSON, with '|' between */
 } rows[] = {
-    {"model", BOTH, IGNORED, 0, 0, 0, NULL, NULL}, /* read by tsri_serve_check_model */
+    {"model", BOTH, IGNORED, 0, 0, 0, NULL, NULL}, /* read by tsri_serve_choose */
     {"prompt", COMPLETION, IGNORED, 0, 0, 0, NULL, NULL},
     {"messages", CHAT, IGNORED, 0, 0, 0, NULL, NULL},
     {"max_tokens", BOTH, I64, OPTION(max_new_tokens), 0, 1e9, NULL, NULL},
@@ -259,13 +259,13 @@ static bool check_best_of(tsri_serve_ask *ask, tsri_serve_failure *f) {
     return true;
 }
 
-bool tsri_serve_ask_read(const tsri_serve_server *s, const json_t *body, bool chat,
-                         tsri_serve_ask *ask, tsri_serve_failure *f) {
+bool tsri_serve_ask_read(const tsr_model *model, const json_t *body, bool chat, tsri_serve_ask *ask,
+                         tsri_serve_failure *f) {
     const char *key;
     json_t *value;
     *ask = (tsri_serve_ask){.chat = chat, .n = 1};
     ask->options.struct_size = sizeof ask->options;
-    const tsr_status status = tsr_generate_defaults(s->app->model, &ask->options);
+    const tsr_status status = tsr_generate_defaults(model, &ask->options);
     if (status != TSR_OK)
         return tsri_serve_fail_status(f, status);
     if (!chat)
@@ -282,7 +282,7 @@ bool tsri_serve_ask_read(const tsri_serve_server *s, const json_t *body, bool ch
     if (!ask->has_seed &&
         getrandom(&ask->options.seed, sizeof ask->options.seed, GRND_NONBLOCK) < 0)
         ask->options.seed = tsri_cli_now_ns();
-    return tsri_serve_check_model(body, s->name, f);
+    return true;
 }
 
 bool tsri_serve_ids(const json_t *list, const char *param, const char *wanted, int32_t **ids,
@@ -304,13 +304,16 @@ bool tsri_serve_ids(const json_t *list, const char *param, const char *wanted, i
     return wrong(f, param, wanted);
 }
 
-bool tsri_serve_check_model(const json_t *body, const char *name, tsri_serve_failure *f) {
-    const json_t *value = json_object_get(body, "model");
-    if (!value || json_is_null(value))
-        return true;
-    if (!json_is_string(value))
-        return wrong(f, "model", "the name of a model");
-    return !strcmp(json_string_value(value), name) ||
-           tsri_serve_fail(f, 404, "model", "the model \"%.200s\" is not served here: it is \"%s\"",
-                           json_string_value(value), name);
+bool tsri_serve_only(const json_t *body, const char *const *known, size_t n,
+                     tsri_serve_failure *f) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)body, key, value) {
+        bool found = false;
+        for (size_t i = 0; i < n; i++)
+            found |= !strcmp(key, known[i]);
+        if (!found)
+            return tsri_serve_fail(f, 400, key, "the field \"%s\" is not served", key);
+    }
+    return true;
 }

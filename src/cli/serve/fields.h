@@ -21,12 +21,12 @@ typedef struct tsri_serve_ask {
 } tsri_serve_ask;
 
 /* Reads all fields of `body` but the prompt. What it fills borrows from the body. False: *f says why. */
-bool tsri_serve_ask_read(const tsri_serve_server *s, const json_t *body, bool chat,
-                         tsri_serve_ask *ask, tsri_serve_failure *f);
+bool tsri_serve_ask_read(const tsr_model *model, const json_t *body, bool chat, tsri_serve_ask *ask,
+                         tsri_serve_failure *f);
 /* Reads a list of token ids into new memory. Where it is not one, *f says that `wanted` is wanted. */
 bool tsri_serve_ids(const json_t *list, const char *param, const char *wanted, int32_t **ids,
                     size_t *n, tsri_serve_failure *f);
-/* Whether "model" is missing or names a model of the server. */
-bool tsri_serve_check_model(const json_t *body, const char *name, tsri_serve_failure *f);
+/* Whether a body has no fields but these. */
+bool tsri_serve_only(const json_t *body, const char *const *known, size_t n, tsri_serve_failure *f);
 
 #endif

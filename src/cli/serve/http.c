@@ -244,8 +244,7 @@ static void begin(tsri_serve_exchange *x, const char *method, const char *path) 
     pthread_mutex_lock(&s->lock);
     if (fine && x->route->on_device && s->draining)
         fine = tsri_serve_fail(&f, 503, NULL, "the server is about to end");
-    else if (fine && x->route->on_device &&
-             (int64_t)(s->n_waiting + s->metrics->counts.waiting) >= s->limits.queue)
+    else if (fine && x->route->on_device && (int64_t)tsri_serve_waiting(s) >= s->limits.queue)
         fine =
             tsri_serve_fail(&f, 503, NULL, "%lld requests wait already (--queue): try again later",
                             (long long)s->limits.queue);
@@ -271,6 +270,7 @@ static tsri_serve_exchange *make_exchange(tsri_serve_server *s, struct MHD_Conne
         return NULL;
     *x = (tsri_serve_exchange){
         .server = s,
+        .model = s->models,
         .connection = connection,
         .fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
         .began_ns = tsri_cli_now_ns(),
@@ -385,7 +385,7 @@ void tsri_serve_http_look(tsri_serve_server *s) {
     for (tsri_serve_exchange *x = s->exchanges; x; x = x->next)
         if (x->suspended && !x->gone && has_left(x->fd)) {
             x->gone = true;
-            s->metrics->left++;
+            x->model->metrics.left++;
             x->complete = true;
             go_on(x);
         }

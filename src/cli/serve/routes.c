@@ -1,6 +1,7 @@
 /* cli/serve/routes.c - the addresses that are served, and those among them that need no device. */
 #include "cli/serve/fields.h"
 #include "cli/serve/metrics.h"
+#include "cli/serve/models.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@ static const tsri_serve_route routes[] = {
     {"POST", "/v1/chat/completions", tsri_serve_chat, true, false},
     {"POST", "/v1/completions", tsri_serve_completions, true, false},
     {"POST", "/v1/embeddings", tsri_serve_embeddings, true, false},
+    {"POST", "/v1/rerank", tsri_serve_rerank, true, false},
+    {"POST", "/rerank", tsri_serve_rerank, true, false},
     {"POST", "/tokenize", tokenize, false, false},
     {"POST", "/detokenize", detokenize, false, false},
     {"GET", "/v1/models", models, false, false},
@@ -50,6 +53,20 @@ json_t *tsri_serve_body(tsri_serve_exchange *x) {
     return NULL;
 }
 
+void tsri_serve_run_whole(tsri_serve_exchange *x, size_t size, tsri_serve_make *make) {
+    tsri_serve_failure f = {.status = 503, .message = "out of memory"};
+    json_t *body = tsri_serve_body(x);
+    void *memory = body ? calloc(1, size) : NULL;
+    json_t *json = memory ? make(x, body, memory, &f) : NULL;
+    if (json)
+        tsri_serve_answer(x, 200, json);
+    else if (body)
+        tsri_serve_answer_failure(x, &f);
+    free(memory);
+    json_decref(body);
+    tsri_serve_give_back(x);
+}
+
 static void health(tsri_serve_exchange *x) {
     pthread_mutex_lock(&x->server->lock);
     const bool draining = x->server->draining;
@@ -66,9 +83,8 @@ static json_t *model_json(const char *name) {
 static void models(tsri_serve_exchange *x) {
     const tsri_serve_server *s = x->server;
     json_t *list = json_array();
-    json_array_append_new(list, model_json(s->name));
-    if (s->embedding_model)
-        json_array_append_new(list, model_json(s->embedding_name));
+    for (size_t i = 0; i < s->n_models; i++)
+        json_array_append_new(list, model_json(s->models[i].name));
     tsri_serve_answer(x, 200, json_pack("{s:s,s:o}", "object", "list", "data", list));
 }
 
@@ -90,20 +106,23 @@ static bool take_flag(const json_t *body, const char *key, bool *out, tsri_serve
     return true;
 }
 
-static bool encode(const tsri_serve_server *s, const json_t *body, json_t *tokens,
+static bool encode(tsri_serve_server *s, const json_t *body, json_t *tokens,
                    tsri_serve_failure *f) {
     const json_t *text = json_object_get(body, "content");
     bool add = false, parse = true;
     int32_t *ids = NULL;
     size_t n = 0;
+    const tsri_serve_model *m = tsri_serve_choose(s, body, TSRI_SERVE_ANYTHING, f);
+    if (!m)
+        return false;
     if (!json_is_string(text))
         return tsri_serve_fail(f, 400, "content", "content: a text is wanted");
     if (!take_flag(body, "add_special", &add, f) || !take_flag(body, "parse_special", &parse, f))
         return false;
     const uint32_t flags =
         (add ? TSR_ENCODE_ADD_SPECIAL : 0u) | (parse ? TSR_ENCODE_PARSE_SPECIAL : 0u);
-    const tsr_status status = tsr_encode(s->app->model, json_string_value(text),
-                                         json_string_length(text), flags, &ids, &n);
+    const tsr_status status =
+        tsr_encode(m->model, json_string_value(text), json_string_length(text), flags, &ids, &n);
     if (status != TSR_OK)
         return tsri_serve_fail_status(f, status);
     for (size_t i = 0; i < n; i++)
@@ -123,14 +142,16 @@ static void tokenize(tsri_serve_exchange *x) {
     json_decref(body);
 }
 
-static bool decode(const tsri_serve_server *s, const json_t *body, char **text,
-                   tsri_serve_failure *f) {
+static bool decode(tsri_serve_server *s, const json_t *body, char **text, tsri_serve_failure *f) {
     int32_t *ids;
     size_t n;
+    const tsri_serve_model *m = tsri_serve_choose(s, body, TSRI_SERVE_ANYTHING, f);
+    if (!m)
+        return false;
     if (!tsri_serve_ids(json_object_get(body, "tokens"), "tokens", "a list of token ids", &ids, &n,
                         f))
         return false;
-    const tsr_status status = tsr_decode(s->app->model, ids, n, 0, text, NULL);
+    const tsr_status status = tsr_decode(m->model, ids, n, 0, text, NULL);
     free(ids);
     return status == TSR_OK || tsri_serve_fail_status(f, status);
 }

@@ -6,13 +6,14 @@
 
 typedef struct tsri_serve_options {
     tsri_cli_app *app;
+    tsri_cli_list models; /* each MODEL or NAME=MODEL */
     const char *host, *alias, *key, *key_file, *certificate_file, *certificate_key_file,
-        *embedding_model, *template_file;
+        *template_file;
     int64_t port, slots, queue, connections, body, idle, header, drain, step_tokens;
     bool log;
 } tsri_serve_options;
 
-/* The model of the app is open. Returns an exit code, and prints what went wrong. */
+/* Opens the models, too. Returns an exit code, and prints what went wrong. */
 int tsri_serve_run(const tsri_serve_options *options);
 
 #endif

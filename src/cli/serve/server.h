@@ -26,6 +26,45 @@ typedef struct tsri_serve_limits {
     int64_t step_tokens;               /* tokens of prompts in a step */
 } tsri_serve_limits;
 
+/* Times that are kept as histograms. */
+typedef enum tsri_serve_time {
+    TSRI_SERVE_FIRST_TOKEN,
+    TSRI_SERVE_BETWEEN_TOKENS,
+    TSRI_SERVE_WHOLE,
+    TSRI_SERVE_TIMES
+} tsri_serve_time;
+
+enum { TSRI_SERVE_BUCKETS = 16 };
+
+typedef struct tsri_serve_metrics {
+    tsr_scheduler_counts counts; /* as of the last step */
+    uint64_t embedded, ranked;   /* texts, documents */
+    uint64_t left;               /* clients that hung up before their answer was complete */
+    struct {
+        uint64_t counts[TSRI_SERVE_BUCKETS + 1], n;
+        double sum;
+    } times[TSRI_SERVE_TIMES];
+} tsri_serve_metrics;
+
+/* What a model does. */
+typedef enum tsri_serve_use {
+    TSRI_SERVE_ANYTHING, /* what every model does: its tokenizer */
+    TSRI_SERVE_TEXT,
+    TSRI_SERVE_VECTORS,
+    TSRI_SERVE_RANKS
+} tsri_serve_use;
+
+typedef struct tsri_serve_model {
+    char name[256];
+    tsri_serve_use use;
+    tsr_model *model;
+    tsr_scheduler *scheduler;   /* of TSRI_SERVE_TEXT; else NULL */
+    tsr_embedder *embedder;     /* of TSRI_SERVE_VECTORS */
+    tsr_classifier *reranker;   /* of TSRI_SERVE_RANKS */
+    const char *template_text;  /* of chats; NULL: the model's own */
+    tsri_serve_metrics metrics; /* the server's lock guards it */
+} tsri_serve_model;
+
 typedef struct tsri_serve_server tsri_serve_server;
 typedef struct tsri_serve_job tsri_serve_job;
 
@@ -39,7 +78,8 @@ typedef struct tsri_serve_exchange {
     bool too_large, routed;
     uint64_t received; /* bytes of the body so far */
     uint64_t began_ns;
-    tsri_serve_job *job; /* the engine's */
+    tsri_serve_job *job;     /* the engine's */
+    tsri_serve_model *model; /* that answers it; until it is known, the first */
     /* guarded */
     struct tsri_serve_exchange *next,
         *waiting; /* of all exchanges; of those the engine has not seen */
@@ -62,16 +102,12 @@ typedef struct tsri_serve_route {
 
 struct tsri_serve_server {
     tsri_cli_app *app;
-    tsr_model *embedding_model; /* NULL: none */
-    tsr_scheduler *scheduler;   /* NULL: the model writes nothing */
-    tsr_embedder *embedder;     /* NULL: no model gives vectors */
-    const char *name, *embedding_name;
-    const char *template_text; /* of chats; NULL: the model's own */
+    tsri_serve_model *models;
+    size_t n_models; /* >= 1 */
     tsri_serve_limits limits;
     char **keys; /* one is wanted in each request; n_keys 0: none */
     size_t n_keys;
     bool log;
-    struct tsri_serve_metrics *metrics;
     struct MHD_Daemon *daemon;
     struct tsri_serve_connection *connections;
     pthread_mutex_t lock;
@@ -123,7 +159,8 @@ void tsri_serve_release(tsri_serve_exchange *x);
 /* The engine needs the exchange no more. */
 void tsri_serve_give_back(tsri_serve_exchange *x);
 void *tsri_serve_engine(void *server);
-tsri_serve_handler tsri_serve_completions, tsri_serve_chat, tsri_serve_embeddings;
+tsri_serve_handler tsri_serve_completions, tsri_serve_chat, tsri_serve_embeddings,
+    tsri_serve_rerank;
 
 /* ---- routes.c ---- */
 
@@ -131,5 +168,10 @@ const tsri_serve_route *tsri_serve_find_route(const char *method, const char *pa
                                               bool *path_known);
 /* Parses the body, which must be an object. NULL: it was answered with an error. */
 json_t *tsri_serve_body(tsri_serve_exchange *x);
+/* Makes the answer to a body; NULL: *f says why. memory: zeroed. */
+typedef json_t *tsri_serve_make(tsri_serve_exchange *x, const json_t *body, void *memory,
+                                tsri_serve_failure *f);
+/* Answers, on the engine's thread, a request that runs as a whole; `make` gets `size` bytes. */
+void tsri_serve_run_whole(tsri_serve_exchange *x, size_t size, tsri_serve_make *make);
 
 #endif

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""tessera serve: chat, completions, streams, vectors, tokens; errors and limits; answers under load are those of a request alone; a client that hangs up frees
+"""tessera serve: chat, completions, streams, vectors, ranks, tokens; several models; errors and limits; answers under load are those of a request alone; a client that hangs up frees
 its place; hostile input is refused, and the server goes on."""
 
 import base64
 import contextlib
 import http.client
 import json
+import math
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -14,7 +16,7 @@ import subprocess
 import threading
 import time
 
-from support.command import COMMAND, PLAY, SOURCE, environment, equal, main, refused, run, skip
+from support.command import COMMAND, PLAY, SOURCE, change_json, environment, equal, main, read_safetensors, refused, run, skip
 
 REFERENCE = ("-d", "reference", "-q")
 ENCODER = SOURCE / "tests" / "golden" / "encoders" / "sentence"
@@ -32,7 +34,7 @@ class Server:
     def __enter__(self):
         self.process = subprocess.Popen([COMMAND, *map(str, self.arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), **self.how)
         line = self.process.stdout.readline().decode()
-        assert " is served at http://127.0.0.1:" in line, (line, self.process.stderr.read() if self.process.poll() is not None else "")
+        assert " served at http://127.0.0.1:" in line, (line, self.process.stderr.read() if self.process.poll() is not None else "")
         self.port, self.ended = int(line.rsplit(":", 1)[1]), False
         return self
 
@@ -80,8 +82,8 @@ class Server:
         equal(answer["error"]["param"], param, answer)
 
 
-def value(metrics, name):
-    return next(float(line.split()[-1]) for line in metrics.splitlines() if line.startswith(f"tessera_{name}{{"))
+def value(metrics, name, model=""):
+    return next(float(line.split()[-1]) for line in metrics.splitlines() if line.startswith(f'tessera_{name}{{model_name="{model}'))
 
 
 def generated(prompt, n, *options):
@@ -99,7 +101,7 @@ def until(true, what):
 def test_completions_and_chat(folder):
     template = folder / "t.jinja"
     template.write_text(TEMPLATE)
-    with Server("--chat-template", template, "--embedding-model", ENCODER) as server:
+    with Server("--chat-template", template, "-m", ENCODER) as server:
         completions(server)
         prompts_with_their_likelihood(server)
         best_of(server)
@@ -238,6 +240,63 @@ def refusals(server):
     server.wrong(404, "/v1/nothing is not served", "/v1/nothing")
     server.wrong(405, "GET is not served", path)
     server.wrong(400, "dimensions", "/v1/embeddings", {"input": "x", "dimensions": 3}, "dimensions")
+
+
+def cross_encoder(folder):
+    """The classifier with its first label alone."""
+    shutil.copytree(ENCODER.parent / "classify", folder)
+    arrays = read_safetensors(folder / "model.safetensors")
+    for name in ("classifier.weight", "classifier.bias"):
+        shape, values = arrays[name]
+        arrays[name] = [1, *shape[1:]], values[:len(values) // shape[0]]
+    header, data = {}, b""
+    for name, (shape, values) in arrays.items():
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * len(values)]}
+        data += struct.pack(f"<{len(values)}f", *values)
+    head = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(head)) + head + data)
+    change_json(folder / "config.json", id2label={"0": "score"}, label2id={"score": 0}, problem_type="regression")
+    return folder
+
+
+def test_several_models(folder):
+    cross = cross_encoder(folder / "cross")
+    with Server("-m", f"again={PLAY}", "-m", ENCODER, "-m", f"ranks={cross}", "--slots", "2") as server:
+        equal([model["id"] for model in server.fine("/v1/models")["data"]], ["shakespeare", "again", "sentence", "ranks"])
+        first, again = (server.fine("/v1/completions", ASKED | {"model": name} | more) for name, more in (("shakespeare", {}), ("again", {"max_tokens": 5})))
+        equal((again["model"], again["choices"][0]["text"]), ("again", generated("ROMEO:\n", 5, "--temp", "0")))
+        metrics = server.fine("/metrics").decode()
+        equal([value(metrics, "generation_tokens_total", name) for name in ("shakespeare", "again", "sentence")], [2 + 8, 2 + 5, 0])
+        equal(value(metrics, "e2e_request_latency_seconds_count", "again"), 1)
+        equal(first["model"], "shakespeare")
+        assert server.fine("/tokenize", {"content": "anna", "model": "sentence"}) != server.fine("/tokenize", {"content": "anna"})
+        ranks(server, cross)
+        server.wrong(404, "writes text; one that gives vectors", "/v1/embeddings", {"input": "x", "model": "again"}, "model")
+        server.wrong(404, "not served here", "/tokenize", {"content": "x", "model": "other"}, "model")
+        server.wrong(404, "ranks documents; one that writes text", "/v1/completions", ASKED | {"model": "ranks"}, "model")
+        server.wrong(400, "the name of a model", "/v1/completions", ASKED | {"model": 3}, "model")
+    refused(2, "two models have the name \"shakespeare\"", "serve", *REFERENCE, "-m", PLAY, "-m", PLAY)
+    with Server(model=ENCODER) as server:
+        server.wrong(404, "no model here writes text", "/v1/completions", ASKED, "model")
+        server.wrong(404, "no model here ranks documents", "/rerank", {"query": "x", "documents": ["y"]}, "model")
+
+
+def ranks(server, cross):
+    texts = ["the cat sat", "anna lives in london", "a big red mat", "how are you", "the cat sat"]
+    lines = run("classify", *REFERENCE, "-m", cross, "--pair", "-f", "-", given="".join(f"where is anna\t{text}\n" for text in texts)).text.splitlines()
+    scores = [1 / (1 + math.exp(-float(line.split("\t")[1]))) for line in lines]
+    order = sorted(range(5), key=lambda i: -scores[i])
+    asked = {"query": "where is anna", "documents": [texts[0], {"text": texts[1]}, *texts[2:]]}
+    got = server.fine("/v1/rerank", asked | {"model": "ranks"})
+    equal([one["index"] for one in got["results"]], order)
+    assert all(abs(one["relevance_score"] - scores[one["index"]]) < 1e-5 for one in got["results"]), (got, scores)
+    assert got["usage"]["total_tokens"] > 0 and got["model"] == "ranks", got
+    best = server.fine("/rerank", asked | {"top_n": 2, "return_documents": True})["results"]
+    equal(best, [one | {"document": {"text": texts[one["index"]]}} for one in got["results"][:2]])
+    equal(value(server.fine("/metrics").decode(), "documents_ranked_total", "ranks"), 10)
+    for key, wrong in (("query", None), ("documents", []), ("documents", [3]), ("documents", "x"), ("top_n", 0), ("return_documents", 1), ("nonsense", 1)):
+        status, answer = server.ask("/rerank", asked | {key: wrong})
+        equal((status, answer["error"]["param"]), (400, key), answer)
 
 
 def raw(server, *parts):

@@ -1,0 +1,210 @@
+/* cli/serve/models.c - opens the models of a server, and finds the one that a request names. */
+#include "cli/serve/models.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CONTEXT = 4096 };
+
+/* ---- names ---- */
+
+/* The last part of a path, without the ending of a file. */
+static void name_of(const char *path, char *out, size_t room) {
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    size_t begin = n;
+    while (begin && path[begin - 1] != '/')
+        begin--;
+    snprintf(out, room, "%.*s", (int)(n - begin), path + begin);
+    char *dot = strrchr(out, '.');
+    if (dot && dot != out && !strcmp(dot, ".gguf"))
+        *dot = 0;
+}
+
+/* Splits NAME=MODEL, unless there is a file or folder of the whole name. Returns the model's. */
+static const char *split_name(const char *given, char *name, size_t room) {
+    const char *equals = given ? strchr(given, '=') : NULL;
+    *name = 0;
+    if (!equals || !access(given, F_OK))
+        return given;
+    snprintf(name, room, "%.*s", (int)(equals - given), given);
+    return equals + 1;
+}
+
+static int check_name(const tsri_serve_server *s, const tsri_serve_model *m) {
+    for (size_t i = 0; i < s->n_models; i++)
+        if (&s->models[i] != m && !strcmp(s->models[i].name, m->name))
+            return tsri_cli_fail(CLI_USAGE,
+                                 "two models have the name \"%s\": give each its own, as in "
+                                 "-m NAME=MODEL",
+                                 m->name);
+    return CLI_OK;
+}
+
+/* ---- what a model does ---- */
+
+/* A first request, so that the kernels are built and the memory is there before clients come. */
+static int warm_up(tsr_scheduler *scheduler) {
+    static const int32_t ids[3] = {0, 1, 2};
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = 3};
+    const tsr_generate_options options = {.struct_size = sizeof options,
+                                          .max_new_tokens = 2,
+                                          .ignore_eos = 1,
+                                          .temperature = 1,
+                                          .top_k = 1,
+                                          .top_p = 1,
+                                          .repeat_penalty = 1};
+    const tsr_request request = {
+        .struct_size = sizeof request, .prompt = &prompt, .options = &options};
+    tsr_scheduler_counts counts = {.struct_size = sizeof counts, .running = 1};
+    uint64_t id;
+    tsr_status status = tsr_scheduler_add(scheduler, &request, &id);
+    while (status == TSR_OK && (counts.running || counts.waiting)) {
+        status = tsr_scheduler_step(scheduler, NULL, NULL);
+        if (status == TSR_OK)
+            status = tsr_scheduler_count(scheduler, &counts);
+    }
+    return tsri_cli_status(status);
+}
+
+static int make_scheduler(const tsri_serve_server *s, tsri_serve_model *m, int64_t reads) {
+    const int64_t asked = s->app->context ? s->app->context : CONTEXT;
+    const tsr_scheduler_options options = {.struct_size = sizeof options,
+                                           .slots = (uint32_t)s->limits.slots,
+                                           .context = asked < reads ? asked : reads,
+                                           .step_tokens = s->limits.step_tokens};
+    const int code = tsri_cli_status(tsr_scheduler_create(m->model, &options, &m->scheduler));
+    return code == CLI_OK ? warm_up(m->scheduler) : code;
+}
+
+/* A decoder writes; an encoder with a single label ranks; every other encoder gives vectors. */
+static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
+    tsr_model_info info = {.struct_size = sizeof info};
+    const int code = tsri_cli_status(tsr_model_info_get(m->model, &info));
+    if (code != CLI_OK)
+        return code;
+    if (!*m->name)
+        name_of(info.path, m->name, sizeof m->name);
+    m->use = strcmp(info.kind, "encoder") ? TSRI_SERVE_TEXT
+             : info.labels == 1           ? TSRI_SERVE_RANKS
+                                          : TSRI_SERVE_VECTORS;
+    switch (m->use) {
+    case TSRI_SERVE_TEXT:
+        return make_scheduler(s, m, info.context);
+    case TSRI_SERVE_RANKS:
+        return tsri_cli_status(tsr_classifier_create(m->model, NULL, &m->reranker));
+    default:
+        return tsri_cli_status(tsr_embedder_create(m->model, NULL, &m->embedder));
+    }
+}
+
+/* ---- from start to end ---- */
+
+/* The first model is the command's own, which the adapters of --lora belong to. */
+static int open_model(tsri_serve_server *s, tsri_serve_model *m, const char *path) {
+    tsr_model_options options;
+    if (m == s->models) {
+        s->app->model_name = path;
+        const int code = tsri_cli_open_model(s->app);
+        m->model = s->app->model;
+        return code;
+    }
+    const int code = tsri_cli_model_settings(s->app, &options);
+    if (code != CLI_OK)
+        return code;
+    options.context = 0;
+    options.n_lora = 0;
+    const tsr_status status = tsr_model_open(path, s->app->device, &options, &m->model);
+    tsri_cli_clear_progress(s->app);
+    return tsri_cli_status(status);
+}
+
+int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, const char *first_name,
+                           const char *template_text) {
+    const size_t n = given->n ? given->n : 1;
+    s->models = calloc(n, sizeof *s->models);
+    if (!s->models)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        tsri_serve_model *m = &s->models[s->n_models++];
+        const char *path = split_name(given->n ? given->items[i] : NULL, m->name, sizeof m->name);
+        if (!i && first_name)
+            snprintf(m->name, sizeof m->name, "%s", first_name);
+        int code = open_model(s, m, path);
+        if (code == CLI_OK)
+            code = prepare(s, m);
+        if (code == CLI_OK)
+            code = check_name(s, m);
+        if (code != CLI_OK)
+            return code;
+        if (m->use == TSRI_SERVE_TEXT) {
+            m->template_text = template_text;
+            template_text = NULL; /* it is the first one's */
+        }
+    }
+    return CLI_OK;
+}
+
+void tsri_serve_close_models(tsri_serve_server *s) {
+    for (size_t i = 0; i < s->n_models; i++) {
+        tsri_serve_model *m = &s->models[i];
+        tsr_scheduler_destroy(&m->scheduler);
+        tsr_embedder_destroy(&m->embedder);
+        tsr_classifier_destroy(&m->reranker);
+        if (i)
+            tsr_model_close(&m->model);
+    }
+    free(s->models);
+    s->models = NULL;
+    s->n_models = 0;
+}
+
+/* ---- the model of a request ---- */
+
+static const char *const does[] = {[TSRI_SERVE_ANYTHING] = "",
+                                   [TSRI_SERVE_TEXT] = "writes text",
+                                   [TSRI_SERVE_VECTORS] = "gives vectors",
+                                   [TSRI_SERVE_RANKS] = "ranks documents"};
+
+static bool serves(const tsri_serve_model *m, tsri_serve_use use) {
+    return use == TSRI_SERVE_ANYTHING || m->use == use;
+}
+
+static tsri_serve_model *first_for(tsri_serve_server *s, tsri_serve_use use,
+                                   tsri_serve_failure *f) {
+    for (size_t i = 0; i < s->n_models; i++)
+        if (serves(&s->models[i], use))
+            return &s->models[i];
+    tsri_serve_fail(f, 404, "model",
+                    "no model here %s (\"%s\" %s): start the server with one that does, too (-m)",
+                    does[use], s->models->name, does[s->models->use]);
+    return NULL;
+}
+
+tsri_serve_model *tsri_serve_choose(tsri_serve_server *s, const json_t *body, tsri_serve_use use,
+                                    tsri_serve_failure *f) {
+    const json_t *value = json_object_get(body, "model");
+    const char *name = json_string_value(value);
+    if (!value || json_is_null(value))
+        return first_for(s, use, f);
+    for (size_t i = 0; name && i < s->n_models; i++) {
+        tsri_serve_model *m = &s->models[i];
+        if (strcmp(m->name, name))
+            continue;
+        if (serves(m, use))
+            return m;
+        tsri_serve_fail(f, 404, "model", "the model \"%s\" %s; one that %s is wanted here", name,
+                        does[m->use], does[use]);
+        return NULL;
+    }
+    if (name)
+        tsri_serve_fail(f, 404, "model",
+                        "the model \"%.200s\" is not served here: GET /v1/models lists those that "
+                        "are, \"%s\" is the first",
+                        name, s->models->name);
+    else
+        tsri_serve_fail(f, 400, "model", "model: the name of a model is wanted");
+    return NULL;
+}
