@@ -216,6 +216,14 @@ void tsri_base_json_put(json_t *object, const char *key, json_t *value) {
     lost |= json_object_set_new(object, key, value) != 0;
 }
 
+void tsri_base_json_rename(json_t *object, const char *from, const char *to) {
+    json_t *value = json_object_get(object, from);
+    if (!value)
+        return;
+    tsri_base_json_put(object, to, json_incref(value));
+    json_object_del(object, from);
+}
+
 void tsri_base_json_append(json_t *list, json_t *value) {
     lost |= json_array_append_new(list, value) != 0;
 }

@@ -116,9 +116,13 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
         places[stack->place], (double)stack->norm_eps,
         stack->qk_norm ? "; of queries and keys too" : "");
     say(d, "feed-forward", "%s%s", stack->gated ? "gated " : "", activations[stack->activation]);
-    say(d, "residual",
-        stack->parallel ? "attention and feed-forward in parallel"
-                        : "attention, then feed-forward");
+    say(d, "residual", "%s",
+        stack->one_norm   ? "attention and feed-forward in parallel, behind one norm"
+        : stack->parallel ? "attention and feed-forward in parallel"
+                          : "attention, then feed-forward");
+    if (stack->branch_scale != 1 || spec->embed_scale != 1 || spec->head_scale != 1)
+        say(d, "factors", "embedding %g, branches %g, logits %g", (double)spec->embed_scale,
+            (double)stack->branch_scale, (double)spec->head_scale);
     say(d, "biases", "%s%s%s", stack->qkv_bias ? "query/key/value " : "",
         stack->out_bias ? "output " : "",
         stack->mlp_bias                      ? "feed-forward"

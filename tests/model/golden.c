@@ -47,6 +47,8 @@ GOLDEN(bloom, "bloom")
 GOLDEN(llama_theta, "llama-theta")     /* in rope_parameters, not the default */
 GOLDEN(mistral_theta, "mistral-theta") /* beside rope_scaling */
 GOLDEN(gemma3_text, "gemma3_text")
+GOLDEN(olmo2, "olmo2")
+GOLDEN(cohere2, "cohere2")
 GOLDEN_REFERENCE(tessera_none, "tessera-none")
 GOLDEN_REFERENCE(tessera_sinusoidal, "tessera-sinusoidal")
 
@@ -58,6 +60,13 @@ GGUF(gemma, "gemma")
 GGUF(gemma3_text, "gemma3_text")
 GGUF(phi3, "phi3")
 GGUF(gpt_neox, "gpt_neox")
+GGUF(olmo2, "olmo2-odd")
+GGUF(granite, "granite-odd")
+GGUF(cohere2, "cohere2-odd")
+GGUF(stablelm, "stablelm-odd")
+GGUF(glm4, "glm4-odd")
+GGUF(phi, "phi-odd")
+GGUF(falcon, "falcon-odd")
 
 /* Everything that a config says has a value other than the default: a key that is not read gives
  * other numbers. */
@@ -78,6 +87,18 @@ ODD(gpt_neox, "gpt_neox")
 ODD(starcoder2, "starcoder2")
 ODD(opt, "opt")
 ODD(bloom, "bloom")
+ODD(olmo2, "olmo2")
+ODD(granite, "granite")
+ODD(smollm3, "smollm3")
+ODD(cohere, "cohere")
+ODD(cohere2, "cohere2")
+ODD(stablelm, "stablelm")
+ODD(glm4, "glm4")
+ODD(phi, "phi")
+ODD(falcon, "falcon")
+ODD(gptj, "gptj")
+ODD(mpt, "mpt")
+ODD(helium, "helium")
 
 Test(golden_llama2c, llama) {
     compare_golden("llama", "model.bin", "reference");

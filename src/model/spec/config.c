@@ -101,10 +101,15 @@ static tsr_status read_eos(const tsri_model_config *config, tsri_model_spec *spe
 
 tsr_status tsri_model_config_common(const tsri_model_config *config, bool tied,
                                     tsri_model_spec *spec) {
-    spec->tied = tied;
     TRY(tsri_model_config_int(config, "vocab_size", true, 1, TSRI_MODEL_MAX_VOCAB, &spec->vocab));
-    TRY(tsri_model_config_bool(config, "tie_word_embeddings", &spec->tied));
+    TRY(tsri_model_config_tied(config, tied, spec));
     return tsri_model_config_ids(config, spec);
+}
+
+tsr_status tsri_model_config_tied(const tsri_model_config *config, bool fallback,
+                                  tsri_model_spec *spec) {
+    spec->tied = fallback;
+    return tsri_model_config_bool(config, "tie_word_embeddings", &spec->tied);
 }
 
 static tsr_status read_width(const tsri_model_config *config, const char *key,
@@ -176,6 +181,8 @@ static const struct {
     {"no_rope_layers", NEUTRAL_NULL},
     {"no_rope_layer_interval", NEUTRAL_NULL},
     {"sliding_window_pattern", NEUTRAL_NULL},
+    {"qk_ln", NEUTRAL_FALSE},
+    {"prefix_lm", NEUTRAL_FALSE},
     {"rope_local_base_freq", NEUTRAL_NULL},
     {"scale_attn_weights", NEUTRAL_TRUE},
     {"scale_attn_by_inverse_layer_idx", NEUTRAL_FALSE},

@@ -33,6 +33,9 @@ tsr_status tsri_model_config_activation(const tsri_model_config *config, const c
  * be a list. */
 tsr_status tsri_model_config_common(const tsri_model_config *config, bool tied,
                                     tsri_model_spec *spec);
+/* Whether the output matrix is the embedding: tie_word_embeddings, or `fallback`. */
+tsr_status tsri_model_config_tied(const tsri_model_config *config, bool fallback,
+                                  tsri_model_spec *spec);
 /* hidden_size, num_hidden_layers, intermediate_size and max_position_embeddings: the sizes of most
  * families with one stack. */
 tsr_status tsri_model_config_sizes(const tsri_model_config *config, tsri_model_spec *spec,

@@ -101,17 +101,21 @@ static tsr_status define_qkv(const place *p) {
                                         {.pattern = names->k, .rows = k},
                                         {.pattern = names->v, .rows = v}};
     const tsri_model_source one = {.pattern = names->qkv, .rows = q + k + v};
-    tsri_model_source by_head[3];
-    for (int i = 0; i < 3; i++)
-        by_head[i] = (tsri_model_source){.pattern = names->qkv,
-                                         .rows = q,
-                                         .first = i * D,
-                                         .group = D,
-                                         .stride = 3 * D,
-                                         .stored = 3 * q};
+    const int64_t rows[] = {q, k, v};
+    tsri_model_source by_group[3]; /* of each key head: its queries, its key, its value */
+    for (int i = 0, first = 0; i < 3; i++) {
+        const int64_t each = rows[i] / stack->kv_heads;
+        by_group[i] = (tsri_model_source){.pattern = names->qkv,
+                                          .rows = rows[i],
+                                          .first = first,
+                                          .group = each,
+                                          .stride = (q + k + v) / stack->kv_heads,
+                                          .stored = q + k + v};
+        first += (int)each;
+    }
     const tsri_model_source *sources = names->fused == TSRI_FUSED_NO    ? apart
                                        : names->fused == TSRI_FUSED_QKV ? &one
-                                                                        : by_head;
+                                                                        : by_group;
     const int n = names->fused == TSRI_FUSED_QKV ? 1 : 3;
     TRY(define(p, TSRI_ROLE_QKV, "qkv", sources, n, p->finder->weights->spec->width,
                stack->qkv_bias));

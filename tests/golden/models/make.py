@@ -104,6 +104,9 @@ LATER = {
         **dict(TINY, num_hidden_layers=3), head_dim=6, query_pre_attn_scalar=6, sliding_window=6, sliding_window_pattern=2, final_logit_softcapping=3.0,
         rope_parameters=dict(full_attention=dict(rope_type="linear", factor=8.0, rope_theta=5000.0),
                              sliding_attention=dict(rope_type="default", rope_theta=40.0)))),
+    "olmo2": lambda: tr.Olmo2ForCausalLM(tr.Olmo2Config(**TINY)),
+    "cohere2": lambda: tr.Cohere2ForCausalLM(tr.Cohere2Config(**TINY, sliding_window=6, logit_scale=0.5,
+                                                              layer_types=["sliding_attention", "full_attention"])),
 }
 OLD = ["mistral-theta"]     # config.json as transformers 4 wrote it: rope_theta beside rope_scaling
 
@@ -150,7 +153,16 @@ GGUF = {  # golden folder -> architecture, {Hugging Face's name: GGUF's}
     "gpt_neox": "gptneox", "gemma3_text": "gemma3",
 }
 SANDWICH = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
-OWN_PARTS = {"gemma3": SANDWICH}    # by architecture, where the same name means another array
+OWN_PARTS = {   # by architecture, where the same name means another array, or is its own
+    "gemma3": SANDWICH, "olmo2": SANDWICH,
+    "glm4": {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"},
+    "phi2": {"final_layernorm": "output_norm", "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"},
+    "falcon": {"word_embeddings": "token_embd", "ln_attn": "attn_norm_2", "ln_mlp": "attn_norm", "self_attention.query_key_value": "attn_qkv",
+               "self_attention.dense": "attn_output"},
+    "mpt": {"norm_f": "output_norm", "norm_1": "attn_norm", "norm_2": "ffn_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
+            "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down"},
+}
+PAIRED = ("llama", "granite", "smollm3")    # whose rows of queries and keys are stored in pairs
 PARTS = {
     "embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
     "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
@@ -168,43 +180,56 @@ def gguf_tensors(arch, config, state):
         t = t.float()
         short = name.removeprefix("model.").removeprefix("transformer.").removeprefix("gpt_neox.")
         block = ""
-        if short.startswith(("layers.", "h.")):
+        if short.startswith(("layers.", "h.", "blocks.")):
             _, layer, short = short.split(".", 2)
             block = f"blk.{layer}."
         short, kind = short.rsplit(".", 1)
         if arch == "gpt2" and t.dim() == 2 and block:
             t = t.t()
-        if arch == "llama" and PARTS[short] in HEADS:      # halves (i, i + D/2) to pairs (2i, 2i + 1)
+        if arch in PAIRED and PARTS.get(short) in HEADS:   # halves (i, i + D/2) to pairs (2i, 2i + 1)
             n = config.num_attention_heads if PARTS[short] == "attn_q" else config.num_key_value_heads
             t = t.reshape(n, 2, t.shape[0] // n // 2, -1).transpose(1, 2).reshape(t.shape)
         if arch.startswith("gemma") and "norm" in short:
             t = t + 1
-        if arch == "gptneox" and PARTS[short] == "attn_qkv":  # by head to queries, keys, values
-            n = config.num_attention_heads
-            t = t.reshape(n, 3, t.shape[0] // n // 3, -1).transpose(0, 1).reshape(t.shape)
+        if arch in ("gptneox", "falcon") and short.endswith("query_key_value"):  # by key head to queries, keys, values
+            n = config.num_attention_heads if arch == "gptneox" else config.num_kv_heads
+            size, shape = config.hidden_size // config.num_attention_heads, t.shape
+            t = t.reshape(n, shape[0] // n, -1)
+            t = torch.cat([part.reshape(-1, part.shape[-1]) for part in (t[:, :-2 * size], t[:, -2 * size:-size], t[:, -size:])]).reshape(shape)
         yield f"{block}{(PARTS | OWN_PARTS.get(arch, {}))[short]}.{kind}", t.contiguous().numpy()
+
+
+SCALES = {"granite": {"attention.scale": "attention_multiplier", "embedding_scale": "embedding_multiplier", "residual_scale": "residual_multiplier",
+                      "logit_scale": "logits_scaling"},
+          "command-r": {"logit_scale": "logit_scale"}, "cohere2": {"logit_scale": "logit_scale"}}
 
 
 def gguf_keys(arch, c):
     head = getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads
-    keys = {"block_count": c.num_hidden_layers, "context_length": c.max_position_embeddings, "embedding_length": c.hidden_size,
-            "feed_forward_length": getattr(c, "intermediate_size", 4 * c.hidden_size), "attention.head_count": c.num_attention_heads}
-    if hasattr(c, "num_key_value_heads"):
-        keys["attention.head_count_kv"] = c.num_key_value_heads
+    keys = {"block_count": c.num_hidden_layers, "context_length": getattr(c, "max_position_embeddings", None) or c.max_seq_len, "embedding_length": c.hidden_size,
+            "feed_forward_length": getattr(c, "intermediate_size", getattr(c, "ffn_hidden_size", 4 * c.hidden_size)), "attention.head_count": c.num_attention_heads}
+    for key in "num_key_value_heads", "num_kv_heads":
+        if hasattr(c, key):
+            keys["attention.head_count_kv"] = getattr(c, key)
+    for key, field in SCALES.get(arch, {}).items():
+        keys[key] = float(getattr(c, field))
     if head != c.hidden_size // c.num_attention_heads:
         keys |= {"attention.key_length": head, "attention.value_length": head}
     if getattr(c, "sliding_window", None):
         keys["attention.sliding_window"] = c.sliding_window
     if getattr(c, "sliding_window_pattern", None):
         keys["attention.sliding_window_pattern"] = c.sliding_window_pattern
-    if arch in ("gpt2", "gptneox"):
-        keys["attention.layer_norm_epsilon"] = float(getattr(c, "layer_norm_eps", 1e-5))
+    eps = getattr(c, "layer_norm_eps", None) or getattr(c, "layer_norm_epsilon", None)
+    if eps:
+        keys["attention.layer_norm_epsilon"] = float(eps)
     else:
         keys["attention.layer_norm_rms_epsilon"] = float(c.rms_norm_eps)
     for key in "attn_logit_softcapping", "final_logit_softcapping":
         if getattr(c, key, None):
             keys[key] = c.__dict__[key]
-    if arch != "gpt2":
+    if arch == "mpt":
+        keys["attention.max_alibi_bias"] = 8.0
+    elif arch != "gpt2":
         rope = c.rope_parameters.get("full_attention", c.rope_parameters)
         keys["rope.freq_base"] = float(rope["rope_theta"])
         keys["rope.dimension_count"] = int(head * rope.get("partial_rotary_factor", 1.0))
@@ -212,7 +237,7 @@ def gguf_keys(arch, c):
             keys |= {"rope.scaling.type": "linear", "rope.scaling.factor": rope["factor"]}
         if "sliding_attention" in c.rope_parameters:
             keys["rope.freq_base_swa"] = float(c.rope_parameters["sliding_attention"]["rope_theta"])
-    if arch == "gptneox":
+    if arch in ("gptneox", "stablelm"):
         keys["use_parallel_residual"] = c.use_parallel_residual
     return {"general.architecture": arch} | {f"{arch}.{k}": v for k, v in keys.items()}
 

@@ -11,7 +11,7 @@ import sys
 import torch
 import transformers as tr
 
-from make import HERE, Exact64, randomize
+from make import HERE, Exact64, randomize, write_gguf
 from make_source import exact_of, save
 
 EPS = 0.06
@@ -45,6 +45,36 @@ LATER = {
                                        final_logit_softcapping=0.8, tie_word_embeddings=False,
                                        rope_parameters=dict(full_attention=dict(rope_theta=300.0, rope_type="linear", factor=3.0),
                                                             sliding_attention=dict(rope_theta=90.0, rope_type="default"))),
+}
+LATER |= {
+    "olmo2": tr.Olmo2Config(**SMALL, num_key_value_heads=1, rms_norm_eps=EPS),
+    "granite": tr.GraniteConfig(**SMALL, num_key_value_heads=1, rms_norm_eps=EPS, tie_word_embeddings=True, embedding_multiplier=3.0,
+                                logits_scaling=2.5, residual_multiplier=0.4, attention_multiplier=0.7),
+    "smollm3": tr.SmolLM3Config(**SMALL, num_key_value_heads=1, rms_norm_eps=EPS, hidden_act="relu", tie_word_embeddings=False, use_sliding_window=True,
+                                sliding_window=3, no_rope_layers=[0, 1], layer_types=["full_attention", "sliding_attention"],
+                                rope_parameters=dict(rope_theta=300.0, rope_type="default")),
+    "cohere": tr.CohereConfig(**SMALL, num_key_value_heads=1, layer_norm_eps=EPS, hidden_act="relu", logit_scale=0.4,
+                              rope_parameters=dict(rope_theta=300.0, rope_type="default")),
+    "cohere2": tr.Cohere2Config(**dict(SMALL, num_hidden_layers=4), num_key_value_heads=1, layer_norm_eps=EPS, logit_scale=0.4, sliding_window=3,
+                                rope_parameters=dict(rope_theta=300.0, rope_type="default")),
+    "stablelm": tr.StableLmConfig(**dict(SMALL, hidden_size=16), num_key_value_heads=1, layer_norm_eps=EPS, use_qkv_bias=True,
+                                  use_parallel_residual=True,
+                                  rope_parameters=dict(rope_theta=300.0, rope_type="default", partial_rotary_factor=0.75)),
+    "glm4": tr.Glm4Config(**SMALL, num_key_value_heads=1, head_dim=8, rms_norm_eps=EPS, attention_bias=False,
+                          rope_parameters=dict(rope_theta=300.0, rope_type="default", partial_rotary_factor=0.75)),
+    "phi": tr.PhiConfig(**SMALL, num_key_value_heads=1, layer_norm_eps=EPS,
+                        rope_parameters=dict(rope_theta=300.0, rope_type="default", partial_rotary_factor=2 / 3)),
+    "falcon": tr.FalconConfig(**{k: v for k, v in SMALL.items() if k != "intermediate_size"} | dict(hidden_size=16, num_attention_heads=4), num_kv_heads=2,
+                              layer_norm_epsilon=EPS, new_decoder_architecture=True, num_ln_in_parallel_attn=2,
+                              ffn_hidden_size=20, tie_word_embeddings=False, rope_parameters=dict(rope_theta=300.0, rope_type="default")),
+    "gptj": tr.GPTJConfig(vocab_size=29, n_embd=12, n_layer=2, n_head=2, n_positions=24, rotary_dim=4, n_inner=14, layer_norm_epsilon=EPS,
+                          activation_function="relu"),
+    "mpt": tr.MptConfig(vocab_size=29, d_model=12, n_layers=2, n_heads=3, max_seq_len=24, layer_norm_epsilon=EPS, attn_config=dict(softmax_scale=0.3)),
+    "helium": tr.HeliumConfig(**SMALL, num_key_value_heads=1, head_dim=6, rms_norm_eps=EPS, hidden_act="relu", attention_bias=True, mlp_bias=True,
+                              rope_parameters=dict(rope_theta=300.0, rope_type="default")),
+}
+GGUF = {    # the odd goldens that are also written as GGUF, which does not name activations: their architecture there
+    "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "phi": "phi2", "falcon": "falcon",
 }
 BERT = dict(SMALL, layer_norm_eps=EPS, hidden_act="relu", num_labels=3)
 ENCODERS = {
@@ -109,6 +139,8 @@ def decoder(name, seed):
     ids = ids_of(g, 2, 11)
     r = run(model, input_ids=ids, use_cache=False)
     expected = {"odd.logits": r.logits, **{f"odd.hidden.{i}": h for i, h in enumerate(r.hidden_states)}}
+    if name in GGUF:
+        write_gguf(out / "model.gguf", GGUF[name], model)
     save(out, expected, {"cases": [{"name": "odd", "input_ids": ids.tolist()}], "generate": []})
 
 

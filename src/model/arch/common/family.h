@@ -9,7 +9,7 @@
 typedef enum tsri_model_fused {
     TSRI_FUSED_NO = 0, /* q, k and v are separate arrays */
     TSRI_FUSED_QKV,    /* all queries, all keys, all values */
-    TSRI_FUSED_HEADS   /* by head: its query, its key, its value */
+    TSRI_FUSED_GROUPS  /* by key head: the queries that share it, the key, the value */
 } tsri_model_fused;
 
 /* Names of a family's arrays without ".weight" and ".bias"; "%d" is the layer. NULL: the family has
@@ -62,8 +62,19 @@ typedef struct tsri_model_arch {
     tsr_status (*complete_gguf)(const tsri_io_archive *archive, json_t *config);
 } tsri_model_arch;
 
-/* The names that most families have in GGUF files; and the same, with queries, keys and values in
- * one array, and gate and up in one where there is a gate. */
-extern const tsri_model_names tsri_model_names_gguf, tsri_model_names_gguf_fused;
+/* The names that most families have in GGUF files; the same with gate and up in one array; and with
+ * queries, keys and values in one array, and gate and up in one where there is a gate. */
+extern const tsri_model_names tsri_model_names_gguf, tsri_model_names_gguf_gate_up,
+    tsri_model_names_gguf_fused;
+
+/* What these have in common, without the names of the norms before a layer's parts. */
+/* clang-format off */
+#define TSRI_MODEL_NAMES_GGUF \
+    .prefix = "", .embed = "token_embd", .position = "position_embd", \
+    .final_norm = "output_norm", .head = "/output", \
+    .qkv = "blk.%d.attn_qkv", .out = "blk.%d.attn_output", \
+    .up = "blk.%d.ffn_up", .down = "blk.%d.ffn_down", \
+    .out_norm = "blk.%d.post_attention_norm", .down_norm = "blk.%d.post_ffw_norm"
+/* clang-format on */
 
 #endif

@@ -31,8 +31,7 @@ tsr_status tsri_model_arch_gemma_layout(const tsri_model_config *config, tsri_mo
     tsri_model_stack *stack = &spec->decoder;
     stack->head_size = 256;
     TRY(tsri_model_arch_llama_layout(config, spec));
-    const json_t *tie = json_object_get(config->root, "tie_word_embeddings");
-    spec->tied = !json_is_false(tie);
+    TRY(tsri_model_config_tied(config, true, spec));
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
     stack->out_bias = stack->qkv_bias;
     stack->norm_offset = 1;

@@ -31,9 +31,7 @@ const tsri_model_names tsri_model_names_gemma2 = {
     .down_norm = "layers.%d.post_feedforward_layernorm",
     .q_norm = "layers.%d.self_attn.q_norm",
     .k_norm = "layers.%d.self_attn.k_norm",
-    .gate = "layers.%d.mlp.gate_proj",
-    .up = "layers.%d.mlp.up_proj",
-    .down = "layers.%d.mlp.down_proj",
+    TSRI_MODEL_NAMES_LLAMA_MLP,
 };
 
 void tsri_model_arch_gemma_scale(json_t *config, json_int_t layers) {

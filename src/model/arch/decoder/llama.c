@@ -13,9 +13,7 @@ const tsri_model_names tsri_model_names_llama = {
     TSRI_MODEL_NAMES_LLAMA_QKV,
     .q_norm = "layers.%d.self_attn.q_norm",
     .k_norm = "layers.%d.self_attn.k_norm",
-    .gate = "layers.%d.mlp.gate_proj",
-    .up = "layers.%d.mlp.up_proj",
-    .down = "layers.%d.mlp.down_proj",
+    TSRI_MODEL_NAMES_LLAMA_MLP,
     .ignored = ignored,
 };
 

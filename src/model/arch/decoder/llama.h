@@ -20,6 +20,9 @@ extern const tsri_model_names tsri_model_names_llama;
 #define TSRI_MODEL_NAMES_LLAMA_AROUND \
     .prefix = "model.", .embed = "embed_tokens", .final_norm = "norm", .head = "/lm_head", \
     .norm1 = "layers.%d.input_layernorm", .out = "layers.%d.self_attn.o_proj"
+#define TSRI_MODEL_NAMES_LLAMA_MLP \
+    .gate = "layers.%d.mlp.gate_proj", .up = "layers.%d.mlp.up_proj", \
+    .down = "layers.%d.mlp.down_proj"
 /* Queries, keys and values in three arrays. */
 #define TSRI_MODEL_NAMES_LLAMA_QKV \
     TSRI_MODEL_NAMES_QKV("layers.%d.self_attn.", "q_proj", "k_proj", "v_proj")

@@ -11,7 +11,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     bool bias = true;
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_arch_llama_like(config, spec));
-    TRY(tsri_model_config_common(config, true, spec)); /* tied if the config doesn't say */
+    TRY(tsri_model_config_tied(config, true, spec));
     stack->gated = false;
     TRY(tsri_model_config_activation(config, "hidden_act", "gelu_pytorch_tanh",
                                      &stack->activation));

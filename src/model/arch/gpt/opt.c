@@ -1,4 +1,4 @@
-/* model/arch/decoder/opt.c - OPT: learned positions that begin at row 2, ReLU, norm before or
+/* model/arch/gpt/opt.c - OPT: learned positions that begin at row 2, ReLU, norm before or
  * after.
  * https://huggingface.co/docs/transformers/model_doc/opt */
 #include "base/error.h"

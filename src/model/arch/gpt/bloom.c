@@ -1,8 +1,8 @@
-/* model/arch/decoder/bloom.c - BLOOM: ALiBi instead of positions, a norm of the embedding, one
+/* model/arch/gpt/bloom.c - BLOOM: ALiBi instead of positions, a norm of the embedding, one
  * matrix for q, k and v, ordered by head. https://huggingface.co/docs/transformers/model_doc/bloom
  */
 #include "base/error.h"
-#include "model/arch/decoder/gpt_neox.h"
+#include "model/arch/gpt/gpt_neox.h"
 
 enum { READS = 2048 }; /* tokens, if the config names no bound: the model itself has none */
 

@@ -1,4 +1,4 @@
-/* model/arch/decoder/gpt2.c - GPT-2: https://huggingface.co/docs/transformers/model_doc/gpt2 */
+/* model/arch/gpt/gpt2.c - GPT-2: https://huggingface.co/docs/transformers/model_doc/gpt2 */
 #include "base/error.h"
 #include "model/arch/common/family.h"
 

@@ -1,6 +1,6 @@
-/* model/arch/decoder/gpt_neox.h - what GPT-NeoX and BLOOM share: both were trained by Megatron. */
-#ifndef TSRI_MODEL_ARCH_DECODER_GPT_NEOX_H
-#define TSRI_MODEL_ARCH_DECODER_GPT_NEOX_H
+/* model/arch/gpt/gpt_neox.h - what GPT-NeoX and BLOOM share: both were trained by Megatron. */
+#ifndef TSRI_MODEL_ARCH_GPT_GPT_NEOX_H
+#define TSRI_MODEL_ARCH_GPT_GPT_NEOX_H
 
 #include "model/arch/common/family.h"
 
@@ -10,7 +10,7 @@
     .norm1 = layer "input_layernorm", .norm2 = layer "post_attention_layernorm", \
     .qkv = layer attention "query_key_value", .out = layer attention "dense", \
     .up = layer "mlp.dense_h_to_4h", .down = layer "mlp.dense_4h_to_h", \
-    .fused = TSRI_FUSED_HEADS
+    .fused = TSRI_FUSED_GROUPS
 /* clang-format on */
 
 #endif

@@ -1,6 +1,6 @@
-/* model/arch/decoder/gpt_neox.c - GPT-NeoX and Pythia: parallel residual, partial rotary positions,
+/* model/arch/gpt/gpt_neox.c - GPT-NeoX and Pythia: parallel residual, partial rotary positions,
  * one matrix for q, k and v ordered by head. */
-#include "model/arch/decoder/gpt_neox.h"
+#include "model/arch/gpt/gpt_neox.h"
 #include "base/error.h"
 #include "model/arch/decoder/llama.h"
 
