@@ -7,6 +7,7 @@
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
 #include "weighted/norm.clh"
 #include "matmul/pieces.clh"
+#include "matmul/pieces_wide.clh"
 #define GATES 2
 #define WEIGHT_ROW(n, g) ((n) + (g) * F)
 

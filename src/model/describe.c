@@ -144,7 +144,7 @@ static const char *why_compute(const tsri_model_keeping *keeping, char *text, si
     const tsr_model_compute compute = keeping->compute;
     if (compute == TSR_MODEL_COMPUTE_AUTO && keeping->slow_int8) {
         snprintf(text, size,
-                 "auto: f32 for q8 and q4, too, because %s has no fast dot products of bytes",
+                 "auto: f32 for blocks, too, because %s has no fast dot products of bytes for them",
                  keeping->slow_int8);
         return text;
     }

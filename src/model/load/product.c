@@ -37,22 +37,39 @@ void tsri_model_product_make(int64_t rows, int64_t outputs, int64_t inputs, tsr_
     tsri_tensor_pack(&out->y);
 }
 
-static bool is_blocks(const tsri_model_weight *weight) {
-    return tsri_tensor_is_kept_blocks(weight->dtype);
-}
-
-static bool is_bf16(const tsri_model_weight *weight) {
-    return weight->dtype == TSR_BF16;
-}
-
-static const tsri_model_weight *find_matrix(const tsri_model_weights *weights,
-                                            bool (*wanted)(const tsri_model_weight *weight)) {
+/* A matrix of a type; NULL where there is none. */
+static const tsri_model_weight *find_matrix(const tsri_model_weights *weights, tsr_dtype dtype) {
     for (uint32_t id = 0; id < weights->count; id++) {
         const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
-        if (weight && weight->rank == 2 && wanted(weight))
+        if (weight && weight->rank == 2 && weight->dtype == dtype)
             return weight;
     }
     return NULL;
+}
+
+/* The elements of all matrices of a type. */
+static int64_t elements_of(const tsri_model_weights *weights, tsr_dtype dtype) {
+    int64_t total = 0;
+    for (uint32_t id = 0; id < weights->count; id++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
+        if (weight && weight->rank == 2 && weight->dtype == dtype)
+            total += weight->dims[0] * weight->dims[1];
+    }
+    return total;
+}
+
+/* The type of blocks that most elements have; NONE where no matrix has blocks. */
+static tsr_dtype usual_blocks(const tsri_model_weights *weights) {
+    tsr_dtype usual = TSR_DTYPE_NONE;
+    int64_t most = 0;
+    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++) {
+        const int64_t n = tsri_tensor_is_kept_blocks((tsr_dtype)dtype)
+                              ? elements_of(weights, (tsr_dtype)dtype)
+                              : 0;
+        usual = n > most ? (tsr_dtype)dtype : usual;
+        most = n > most ? n : most;
+    }
+    return usual;
 }
 
 tsr_status tsri_model_product_gain(tsri_run_context *run, size_t i, const int64_t dims[2],
@@ -76,16 +93,14 @@ static tsr_status gain_of(tsri_run_context *run, size_t i, const tsri_model_weig
                                    gain);
 }
 
-/* Makes f32 of the blocks of a type for which a device has no products of its own: it would form them by
- * the kernel that serves every device. */
+/* Makes f32 of the blocks of a type whose products would be of int8, where a device has none for it but
+ * those of the kernel that serves every device. */
 static tsr_status widen(tsri_model_weights *weights, tsri_run_context *run, tsr_dtype dtype) {
-    const tsri_model_weight *matrix = NULL;
-    for (uint32_t id = 0; id < weights->count && !matrix; id++) {
-        const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
-        matrix = weight && weight->dtype == dtype ? weight : NULL;
-    }
+    const tsri_model_weight *matrix = find_matrix(weights, dtype);
     bool slow = false;
-    for (size_t i = 0; matrix && i < tsri_run_device_count(run); i++) {
+    if (!matrix || tsri_model_weight_compute(weights, matrix) != TSR_COMPUTE_INT8)
+        return TSR_OK;
+    for (size_t i = 0; i < tsri_run_device_count(run); i++) {
         int32_t gain = 0;
         TRY(gain_of(run, i, matrix, TSR_COMPUTE_INT8, &gain));
         slow |= gain < 0;
@@ -96,15 +111,10 @@ static tsr_status widen(tsri_model_weights *weights, tsri_run_context *run, tsr_
     return TSR_OK;
 }
 
-tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_context *run) {
-    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
-        if (!tsri_tensor_is_written_blocks((tsr_dtype)dtype))
-            TRY(widen(weights, run, (tsr_dtype)dtype));
-    const tsri_model_weight *blocks = find_matrix(weights, is_blocks),
-                            *bf16 = find_matrix(weights, is_bf16);
+static tsr_status settle_auto(tsri_model_weights *weights, tsri_run_context *run) {
+    const tsri_model_weight *blocks = find_matrix(weights, usual_blocks(weights)),
+                            *bf16 = find_matrix(weights, TSR_BF16);
     tsri_model_keeping *keeping = &weights->keeping;
-    if (keeping->compute != TSR_MODEL_COMPUTE_AUTO)
-        return TSR_OK;
     keeping->fast_bf16 = bf16 != NULL;
     for (size_t i = 0; i < tsri_run_device_count(run); i++) {
         int32_t int8_gain = 0, bf16_gain = 0;
@@ -116,5 +126,14 @@ tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_conte
             keeping->slow_int8 = tsri_run_device_name(run, i);
         keeping->fast_bf16 = keeping->fast_bf16 && bf16_gain > 0;
     }
+    return TSR_OK;
+}
+
+tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_context *run) {
+    if (weights->keeping.compute == TSR_MODEL_COMPUTE_AUTO)
+        TRY(settle_auto(weights, run));
+    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
+        if (!tsri_tensor_is_written_blocks((tsr_dtype)dtype))
+            TRY(widen(weights, run, (tsr_dtype)dtype));
     return TSR_OK;
 }

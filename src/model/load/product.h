@@ -24,10 +24,10 @@ tsr_status tsri_model_product_gain(tsri_run_context *run, size_t i, const int64_
                                    tsr_dtype dtype, uint32_t kind, tsr_compute compute,
                                    int32_t *gain);
 
-/* Settles what depends on the devices: blocks of types that one of them has no products for, other than
- * the kernel for all devices, become f32. Where the model was opened with TSR_MODEL_COMPUTE_AUTO: notes
- * whether a device forms int8 products more slowly than those of floats, by the scores of its kernel
- * variants for prompts. */
+/* Settles what depends on the devices. Where the model was opened with TSR_MODEL_COMPUTE_AUTO: notes
+ * whether a device forms int8 products with the usual blocks more slowly than those of floats, by the
+ * scores of its kernel variants for prompts. Where products are of int8: blocks of types for which a
+ * device has no such product, other than the kernel for all devices, become f32. */
 tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_context *run);
 
 #endif

@@ -7,7 +7,7 @@ import math
 import random
 import struct
 
-from support.command import DEVICE, equal, has_device, main, read_safetensors, run
+from support.command import BUILD, DEVICE, environment, equal, has_device, main, read_safetensors, run
 
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12", "--ids", "7")
 C, F, V, HEADS, KV = 256, 512, 70, 4, 2
@@ -54,9 +54,9 @@ def gguf(path, tied, blocks_in_layers=True):
     return path, matrices
 
 
-def dump(folder, model, device, *options):
+def dump(folder, model, device, *options, env=None):
     path = folder / "o.safetensors"
-    run("dump", "-d", device, "-q", "-m", model, *IDS, *options, "-o", path)
+    run("dump", "-d", device, "-q", "-m", model, *IDS, *options, "-o", path, env=env)
     return path.read_bytes(), read_safetensors(path)["logits"][1]
 
 
@@ -90,6 +90,18 @@ def test_on_a_device(folder):
     wide, wanted = dump(folder, model, DEVICE, "--dtype", "f32", "--kv-dtype", "f32")
     equal(dump(folder, model, DEVICE, "--compute", "f32", "--kv-dtype", "f32")[0] == wide, True, "the bytes of the numbers in f32")
     assert 1e-4 < distance(dump(folder, model, DEVICE, "--kv-dtype", "f32")[1], wanted) < 0.05
+
+
+def test_on_a_gpu(folder):
+    """Kept, too, and multiplied as floats: GPUs have no int8 products for them."""
+    if not has_device("pocl"):
+        return
+    model, _ = gguf(folder / "m.gguf", True)
+    gpu = environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so", TSR_GPU_GROUP=256, TSR_GPU_DOT=1, TESSERA_TRUST_DRIVERS=1, TESSERA_CACHE=folder / "cache",
+                      POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
+    told = run("explain", "-m", model, "-d", "pocl", env=gpu).text
+    assert "matrices kept as: q6_K (5), q4_K (6), q5_K (1)\n" in told and "-> linear/few_float:" in told, told[:400]
+    equal(dump(folder, model, "pocl", env=gpu)[0] == dump(folder, model, "pocl", "--dtype", "f32", env=gpu)[0], True, "the bytes of the numbers in f32")
 
 
 def test_few_blocks(folder):

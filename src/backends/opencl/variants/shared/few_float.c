@@ -1,12 +1,13 @@
 /* backends/opencl/variants/shared/few_float.c - linear and glu_linear for GPUs, for a few rows of x and
- * weights of f32, f16 or bf16. */
+ * weights of f32, f16, bf16 or blocks of 256. */
 #include "backends/opencl/variants/shared/group.h"
 #include "backends/opencl/variants/shared/normed.h"
 #include "backends/opencl/variants/shared/weighted.h"
+#include "tensor/quantize.h"
 
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
-/* Elements of the weight in 16 bytes. */
+/* Elements of a piece of the weight, which is 16 bytes in local memory. */
 static int each(const tsr_op *op) {
     return op->in[W]->dtype == TSR_F32 ? 4 : 8;
 }
@@ -38,10 +39,12 @@ bool tsri_opencl_fits_few_float(const tsri_opencl_variant *variant, const tsri_o
         return tsri_opencl_refuse(
             why, "reads weights of [outputs, inputs]; this one is [inputs, outputs]");
     if (!tsri_opencl_fits_few_rows(op, TSRI_OPENCL_FEW_ROWS, why) ||
-        !tsri_opencl_fits_vector(w, why) || !tsri_opencl_fits_normed(facts, op, why) ||
+        !tsri_opencl_fits_normed(facts, op, why) ||
         !tsri_opencl_fits_norm_group(op, outputs * parts, why))
         return false;
-    if (depth % each(op) || w->offset % each(op))
+    if (tsri_tensor_is_written_blocks((tsr_dtype)w->dtype))
+        return tsri_opencl_refuse(why, "reads weights of floats or of blocks of 256");
+    if (depth % each(op) || w->offset % (tsri_opencl_is_float(w) ? each(op) : INT64_MAX))
         return tsri_opencl_refuse(why, "reads 16 bytes of w at once; its rows begin elsewhere");
     if (!tsri_opencl_by_fours(x, depth, tsri_opencl_row_stride(x)))
         return tsri_opencl_refuse(why, "reads x by fours; its rows begin elsewhere");

@@ -83,7 +83,8 @@ void tsri_opencl_arg_few(tsri_opencl_launch *launch, const tsr_op *op);
     .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_norm_rows, .gpu = true, \
     .score = score_, .weight_operand = 1, .fits = fits_, .define = tsri_opencl_define_tiled,      \
     .bind = tsri_opencl_bind_tiled
-/* The same for up to 8 rows of x and weights of f32, f16 or bf16 in plain rows (few_float.c). */
+/* The same for up to 8 rows of x and weights of f32, f16, bf16 or blocks of 256 in plain rows
+ * (few_float.c). */
 bool tsri_opencl_fits_few_float(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                 const tsr_op *op, const char **why);
 void tsri_opencl_define_few_float(const tsri_opencl_variant *variant, const tsr_op *op,
