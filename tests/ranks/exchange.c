@@ -1,4 +1,5 @@
-/* exchange MODE - one rank of a work, started by mpirun. tests/cli/faults/ranks.py says what is expected.
+/* exchange MODE [TRANSPORT] - one rank of a work, started by mpirun. tests/cli/faults/ranks.py says what is
+ * expected.
  *
  *   all         makes each exchange, and compares what arrived
  *   stop, kill  rank 1 stops itself or dies by a signal; the others wait in a barrier
@@ -116,7 +117,8 @@ static void compute(int seconds) {
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "all";
     must(tsr_ranks_open(&(tsr_ranks_options){.struct_size = sizeof(tsr_ranks_options),
-                                             .deadline_seconds = DEADLINE},
+                                             .deadline_seconds = DEADLINE,
+                                             .transport = argc > 2 ? argv[2] : NULL},
                         &ranks));
     tsr_ranks_info info = {.struct_size = sizeof info};
     must(tsr_ranks_info_get(ranks, &info));

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Ranks: each exchange of the transport mpi, and what happens when a rank goes away. tests/ranks/exchange.c is the program that they run."""
 
+import json
 import pathlib
 import shutil
 import subprocess
 import time
 
 from support.command import BUILD, PATIENCE, SOURCE, Result, environment, equal, main, run
-from support.ranks import need_mpi, own_lines, ranks
+from support.ranks import LIMITED, need_mpi, own_lines, ranks
 
-EXCHANGE = BUILD / "tests" / "ranks" / "exchange"
+EXCHANGE, PROBE = BUILD / "tests" / "ranks" / "exchange", BUILD / "bench" / "probe"
 
 
 def running():
@@ -58,6 +59,26 @@ def test_a_rank_that_is_killed_ends_the_run(folder):
     said = own_lines(ranks(3, EXCHANGE, "kill", code=None, options=["--enable-recovery"]).err)
     equal(len(said), 2)
     assert all("failed: peer: rank 1 on " in line for line in said), said
+
+
+def limits(latency_us, gbits):
+    return dict(environment(), LIMITED_LATENCY_US=str(latency_us), LIMITED_GBITS=str(gbits))
+
+
+def test_a_network_that_is_made_slower(folder):
+    """bench/scale predicts the steps of such networks: what they carry arrives, no earlier than it may, and not much later on a machine that is busy."""
+    for n in (2, 3):
+        result = ranks(n, EXCHANGE, "all", "limited", env=limits(2000, 4))
+        equal(sorted(result.text.splitlines()), [f"rank {i} of {n} by limited: all right" for i in range(n)])
+    for n, latency, gbits in ((2, 4000, 0.5), (4, 1000, 1)):
+        measured = json.loads(ranks(n, PROBE, LIMITED, 1, env=limits(latency, gbits)).text)
+        assert latency <= measured["latency_us"] < 3 * latency and latency <= measured["gather_us"] < 4 * latency, measured
+        assert gbits / 3 < measured["gbits"] < 1.02 * gbits, measured
+    said = ranks(2, EXCHANGE, "all", "limited", env=limits(-1, 1), code=5).err
+    assert "LIMITED_LATENCY_US and LIMITED_GBITS must be numbers from 0 on" in said, said
+    said = ranks(3, EXCHANGE, "leave", "limited", env=limits(1000, 1), code=5).err
+    assert "ended: the disk is full" in said, said
+    equal(running(), [])
 
 
 def test_built_against_mpich(folder):

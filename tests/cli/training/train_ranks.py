@@ -49,6 +49,17 @@ def test_any_number_of_ranks_gives_the_same_bytes(folder):
     equal(waiting(folder / "one"), [])
 
 
+def test_the_log_says_how_long_a_step_waits(folder):
+    model, text = make(folder)
+    out, latency = folder / "out", 0.05  # s; the step itself takes a few ms
+    arguments = command(model, text, out, 4, *EIGHT, "--set", "logging_steps=1")
+    ranks(2, COMMAND, *arguments, "--transport", "limited", env=dict(environment(), LIMITED_LATENCY_US=str(latency * 1e6)))
+    lines = [line for line in lines_of_log(out) if "waiting" in line]
+    waited = [line["waiting"] * (line["seconds"] - last["seconds"]) for last, line in zip(lines, lines[1:])]
+    # five exchanges a step: whether to stop, losses, gradients, squares, values; a rank that comes later than the other waits less
+    assert 0.7 * 15 * latency < sum(waited) < 2 * 15 * latency and max(line["waiting"] for line in lines) < 1, lines
+
+
 def test_parts_of_one_batch_adapters_and_momentum(folder):
     model, text = make(folder)
     more = ("--set", "shards=4", "--set", "lora_rank=2", "--set", "optim=sgd", "--set", "momentum=0.9")
