@@ -2195,6 +2195,7 @@ class tsr_verify_options(Structure):
         ("every", c_uint32),
         ("first", c_uint32),
         ("most_flops", c_double),
+        ("variants", c_char_p),
     ]
 
 

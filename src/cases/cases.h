@@ -98,6 +98,7 @@ typedef struct tsri_case {
     bool reads_state; /* the states that the op writes are compared, and its result */
     bool sparse;      /* more than half of the expected answer is 0 */
     bool timed;       /* too large to compare; its sizes are those of models */
+    bool edge;        /* goes past the edge of a tile in one direction, and is small otherwise */
 } tsri_case;
 
 typedef struct tsri_case_list {

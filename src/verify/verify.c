@@ -27,6 +27,7 @@ typedef struct session {
     int (*result)(void *data, const tsr_verify_result *result);
     void *data;
     tsr_verify_summary *summary;
+    const char *variants; /* only these, "mma,mma_few"; NULL: all */
     const tsri_graph_op_row *op;
     const tsri_case *c;
     tsri_verify_variants known; /* the kernel variants of the op, as they are for the case */
@@ -51,6 +52,28 @@ static tsr_status give(session *s, tsr_verify_status status, const char *variant
     if (s->result && s->result(s->data, &result))
         return tsri_base_fail(TSR_E_CANCELLED, "verify was stopped at %s", s->op->name);
     return TSR_OK;
+}
+
+/* ---- which kernel variants ---- */
+
+/* Whether a comma-separated list has the name of n bytes. */
+static bool has_name(const char *list, const char *name, size_t n) {
+    for (const char *at = list; *at; at += at[strcspn(at, ",")] ? strcspn(at, ",") + 1 : strlen(at))
+        if (strcspn(at, ",") == n && !strncmp(at, name, n))
+            return true;
+    return false;
+}
+
+/* "mma" of "linear/mma"; the whole name if it does not begin with the op's. */
+static const char *own_name(const session *s, size_t variant) {
+    const char *name = s->known.list[variant].name;
+    const size_t n = strlen(s->op->name);
+    return !strncmp(name, s->op->name, n) && name[n] == '/' ? name + n + 1 : name;
+}
+
+static bool is_wanted(const session *s, size_t variant) {
+    const char *own = own_name(s, variant);
+    return !s->variants || has_name(s->variants, own, strlen(own));
 }
 
 /* ---- one case ---- */
@@ -143,7 +166,8 @@ static tsr_status check_case(session *s, const wanted *want, bool *offered) {
 /* ---- which cases on which kernel variants ---- */
 
 /* Level smoke runs one case of each kind: a kernel variant and, if the device would choose it, the
- * dtypes of the weights and states that it reads, and whether it norms what it reads. */
+ * dtypes of the weights and states that it reads, and whether it norms what it reads. A case at an edge
+ * is a kind of its own. */
 typedef struct kind {
     char name[192];
     size_t variant, at; /* the numbers of the variant and of the case */
@@ -162,6 +186,8 @@ static const double default_most_flops = 0x1p24;
 static void name_kind(const session *s, size_t variant, bool chosen, char name[192]) {
     const tsri_tensor_operands *operands = tsri_tensor_operands_of(s->c->op);
     size_t n = (size_t)snprintf(name, 192, "%s", s->known.list[variant].name);
+    if (chosen && s->c->edge)
+        n += (size_t)snprintf(name + n, 192 - n, ",%s", s->c->name);
     for (uint32_t i = 0; chosen && i < s->c->n_in && n < 180; i++) {
         const tsri_case_operand *operand = &s->c->in[i];
         if (!operand->present || operand->kind == TSR_KIND_INPUT)
@@ -235,9 +261,9 @@ static tsr_status choose_cases(session *s, tsri_case_list *list, const tsr_verif
         status = tsri_verify_ask(s->device, s->c, &s->known, &any);
         if (status != TSR_OK)
             break;
-        want[i].decomposed = s->op->decompose && (whole || i == 0);
+        want[i].decomposed = s->op->decompose && (whole || i == 0) && !s->variants;
         for (size_t r = 0; r < s->known.n && status == TSR_OK; r++) {
-            if (!s->known.list[r].here || !s->known.list[r].fits)
+            if (!s->known.list[r].here || !s->known.list[r].fits || !is_wanted(s, r))
                 continue;
             if (whole)
                 want_variant(&want[i], r);
@@ -282,11 +308,31 @@ static tsr_status give_skipped(session *s) {
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < s->known.n && status == TSR_OK; i++) {
         const tsri_verify_variant *variant = &s->known.list[i];
+        if (!is_wanted(s, i))
+            continue;
         if (!variant->tried && variant->fitted)
             status = give(s, TSR_VERIFY_ERROR, variant->name, NULL,
                           "fits some of the cases, and none of them was run: a fault of verify");
         else if (!variant->ran)
-            status = give(s, TSR_VERIFY_SKIPPED, variant->name, NULL, variant->why);
+            status = give(s, s->variants ? TSR_VERIFY_ERROR : TSR_VERIFY_SKIPPED, variant->name,
+                          NULL, variant->why);
+    }
+    return status;
+}
+
+/* A variant that was asked for and that the device does not have is an error. */
+static tsr_status give_missing(session *s) {
+    tsr_status status = TSR_OK;
+    for (const char *at = s->variants; at && *at && status == TSR_OK;) {
+        const size_t n = strcspn(at, ",");
+        char name[96];
+        bool has = false;
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        for (size_t i = 0; i < s->known.n; i++)
+            has |= !strcmp(own_name(s, i), name);
+        if (!has)
+            status = give(s, TSR_VERIFY_ERROR, name, NULL, "the device has no such kernel variant");
+        at += n + (at[n] == ',');
     }
     return status;
 }
@@ -314,9 +360,11 @@ static tsr_status check_op(session *s, const tsri_graph_op_row *op,
     s->c = NULL;
     free(list.cases);
     free(want);
-    if (status == TSR_OK && !offered)
+    if (status == TSR_OK && !offered && !s->variants)
         return give(s, TSR_VERIFY_NOT_OFFERED, "", NULL, "");
-    return status == TSR_OK ? give_skipped(s) : status;
+    if (status == TSR_OK)
+        status = give_skipped(s);
+    return status == TSR_OK ? give_missing(s) : status;
 }
 
 const char *tsr_verify_op_name(size_t index) {
@@ -337,6 +385,8 @@ static tsr_status check_options(const tsr_device *device, const tsr_verify_optio
     if (given->bench_seconds > 0 && !tsri_backend_opened(device)->profile)
         return tsri_base_fail(TSR_E_STATE,
                               "the device was opened without profile, so it measures no launch");
+    if (given->variants && (!given->op || given->bench_seconds > 0))
+        return tsri_base_fail(TSR_E_ARGUMENT, "verify: variants need an op, and no bench_seconds");
     if (given->op && !tsri_graph_op_named(given->op))
         return tsri_base_fail(TSR_E_ARGUMENT, "no op is called \"%s\"", given->op);
     return TSR_OK;
@@ -395,6 +445,7 @@ tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
         *s = (session){.set = opened->set,
                        .device = bench.device = opened->devices[d],
                        .oracle = oracle,
+                       .variants = given.variants,
                        .result = result,
                        .data = data,
                        .summary = &counts};

@@ -419,6 +419,17 @@ static void add_timed(tsri_case_list *list) {
         }
 }
 
+/* Nothing lies behind the last value of the last sequence, so a read past it is one past the end of the
+ * memory: keys of one chunk, and of two. */
+static void add_ends(tsri_case_list *list) {
+    static const form rows[] = {
+        {2, 5, 7, 4, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, " at the end"},
+        {1, 2, 300, 2, 1, 8, 8, 0, 0, 0, 0, {0}, {0}, " at the end"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        add(list, &rows[i])->edge = true;
+}
+
 void tsri_cases_attention(tsri_case_list *list) {
     static const form forms[] = {
         {2, 5, 7, 4, 2, 8, 8, 1, 0, 2, 2, {0, 2}, {5, 7}, " causal"},
@@ -448,6 +459,7 @@ void tsri_cases_attention(tsri_case_list *list) {
         add(list, &forms[i]);
     add_variants(list);
     add_relative(list);
+    add_ends(list);
     add_models(list);
     add_chunks(list);
     add_one_chunk(list);

@@ -151,6 +151,26 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
     }
 }
 
+/* As in linear.c; the tile has both halves of the weight. */
+static void add_edges(tsri_case_list *list) {
+    static const int64_t floats[][3] = {{129, 9, 3}, {17, 17, 65}, {9, 33, 129}},
+                         bytes[][3] = {{65, 32, 3}, {17, 64, 65}, {9, 64, 129}};
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        for (int bf16 = 0; bf16 < 2; bf16++) {
+            tsri_case *c =
+                add(list, floats[i][0], floats[i][1], floats[i][2], bf16 ? TSR_BF16 : TSR_F16,
+                    i != 1, TSR_ACT_SILU, true, bf16 ? " bf16, edge" : " f16, edge");
+            narrow(c, bf16 ? TSR_COMPUTE_BF16 : TSR_COMPUTE_F16, floats[i][1]);
+            c->edge = true;
+        }
+        tsri_case *c =
+            add(list, bytes[i][0], bytes[i][1], bytes[i][2], i ? TSR_GGML_Q4_0 : TSR_GGML_Q8_0,
+                true, TSR_ACT_SILU, true, " int8, edge");
+        int8(c, bytes[i][1]);
+        c->edge = true;
+    }
+}
+
 /* A gated layer, for a token and for a prompt. */
 static void add_timed(tsri_case_list *list) {
     static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,     TSR_GGML_Q8_0,
@@ -204,6 +224,7 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
     add_norms(list);
     add_narrow(list, TSR_COMPUTE_F16);
     add_narrow(list, TSR_COMPUTE_BF16);
+    add_edges(list);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
     for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)

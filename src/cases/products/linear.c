@@ -134,6 +134,26 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
     }
 }
 
+/* The smallest cases that go past the edges of a matrix unit's tile (variants/shared/group.h): rows, one more
+ * than 128, which is a multiple of every tile's; outputs; inputs, one more than the step. Those for a few
+ * rows have tiles of 8 to 32 rows, up to 256 outputs and steps of 32. Nothing is a multiple of 4. */
+static void add_edges(tsri_case_list *list) {
+    static const shape floats[] = {{1, 129, 9, 5}, {1, 17, 17, 129}, {1, 9, 33, 257}},
+                       bytes[] = {{1, 65, 32, 5}, {1, 17, 64, 129}, {1, 9, 64, 257}};
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        for (int bf16 = 0; bf16 < 2; bf16++) {
+            tsri_case *c = add(list, floats[i], bf16 ? TSR_BF16 : TSR_F16, i != 1, TSR_ACT_NONE,
+                               true, true, bf16 ? " bf16, edge" : " f16, edge");
+            narrow(c, bf16 ? TSR_COMPUTE_BF16 : TSR_COMPUTE_F16, floats[i].K, false);
+            c->edge = true;
+        }
+        tsri_case *c = add(list, bytes[i], i ? TSR_GGML_Q4_0 : TSR_GGML_Q8_0, true, TSR_ACT_NONE,
+                           true, true, " int8, edge");
+        int8(c, bytes[i].K, false);
+        c->edge = true;
+    }
+}
+
 /* x through a norm. Relative to the magnitude of the normed x, which that of |x| has too, a sum of K squares
  * is off by (K + 4) u, its root by half, division and weight by 4 u. */
 static void norm(tsri_case *c, int64_t K) {
@@ -328,6 +348,7 @@ void tsri_cases_linear(tsri_case_list *list) {
     add_norms(list);
     add_narrow(list, TSR_COMPUTE_F16);
     add_narrow(list, TSR_COMPUTE_BF16);
+    add_edges(list);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
     for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)

@@ -22,7 +22,7 @@ typedef struct skip { /* variants that ran no case, by reason */
 
 typedef struct job {
     tsri_cli_app app;
-    const char *op; /* only this one; NULL: all */
+    const char *op, *variants; /* only these; NULL: all */
     bool smoke, bench, has_most_flops;
     int64_t most_flops;
     float seconds; /* for each variant and case of the benchmark */
@@ -184,6 +184,7 @@ static int verify_device(job *j) {
                                         .level = j->smoke,
                                         .most_flops = (double)j->most_flops,
                                         .op = j->op,
+                                        .variants = j->variants,
                                         .bench_seconds = j->bench ? (double)j->seconds : 0};
     int code = tsri_cli_open_device(&j->app);
     if (code != CLI_OK)
@@ -262,6 +263,9 @@ int tsri_cli_verify(int argc, char **argv) {
     j.app.no_self_test = true; /* a wrong variant must be reported as a miss, not refused */
     const tsri_cli_option own[] = {
         {"op", 0, CLI_TEXT, &j.op, "OP", "verify only this op", 0, 0, NULL},
+        {"variant", 0, CLI_TEXT, &j.variants, "NAME[,NAME]..",
+         "with --op: verify only these kernel variants, and fail where one of them can't be run", 0,
+         0, NULL},
         {"smoke", 0, CLI_FLAG, &j.smoke, NULL,
          "run only one case for each kernel variant that the device would choose", 0, 0, NULL},
         {"most-flops", 0, CLI_INT, &j.most_flops, "N",
@@ -277,20 +281,22 @@ int tsri_cli_verify(int argc, char **argv) {
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
     tsri_cli_watch_patience(CLI_END_MS);
-    int code =
-        tsri_cli_parse(argc, argv, "tessera verify [--device D|all] [--op OP] [--smoke|--bench]",
-                       "Runs every op's test cases on every kernel variant that fits the "
-                       "device, and compares the results\nwith the reference; or, with "
-                       "--bench, times the variants: best and median of several runs,\n"
-                       "GFLOP/s, GB/s, share of the device's measured peak, and how much "
-                       "faster than the variant `plain`.",
-                       tables, NULL);
+    int code = tsri_cli_parse(
+        argc, argv, "tessera verify [--device D|all] [--op OP [--variant NAME]] [--smoke|--bench]",
+        "Runs every op's test cases on every kernel variant that fits the "
+        "device, and compares the results\nwith the reference; or, with "
+        "--bench, times the variants: best and median of several runs,\n"
+        "GFLOP/s, GB/s, share of the device's measured peak, and how much "
+        "faster than the variant `plain`.",
+        tables, NULL);
     if (code == CLI_OK && j.smoke && j.bench)
         code = tsri_cli_fail(CLI_USAGE, "--smoke and --bench can't be combined");
     if (code == CLI_OK && j.has_most_flops && !j.smoke)
         code = tsri_cli_fail(CLI_USAGE, "--most-flops needs --smoke: without it all cases are run");
     if (code == CLI_OK)
         code = check_op(j.op);
+    if (code == CLI_OK && j.variants && (!j.op || j.bench))
+        code = tsri_cli_fail(CLI_USAGE, "--variant needs --op, and can't be combined with --bench");
     j.app.measure = j.bench;
     j.results = j.app.json ? json_array() : NULL;
     if (code == CLI_OK)

@@ -55,6 +55,19 @@ def test_smoke_takes_small_cases_where_they_are_wanted(_):
     refused(2, "--most-flops needs --smoke", "verify", "-d", "reference", "--most-flops", "4000")
 
 
+def test_variants_by_name(_):
+    """Only the named variants run, and one that can't be run is an error."""
+    told = json.loads(run("verify", "--smoke", "--json", "-d", "reference", "--op", "linear", "--variant", "reference/linear").text)
+    assert told and {(r["variant"], r["status"]) for r in told} == {("reference/linear", "ok")}, told
+    told = json.loads(run("verify", "--smoke", "--json", "-d", "reference", "--op", "linear", "--variant", "reference/linear,mma", code=1).text)
+    equal([r["message"] for r in told if r["status"] != "ok"], ["the device has no such kernel variant"])
+    if has_device():
+        told = json.loads(run("verify", "--smoke", "--json", "-d", DEVICE, "--op", "linear", "--variant", "mma", code=1).text)
+        equal([(r["variant"], r["status"], bool(r["message"])) for r in told], [("linear/mma", "error", True)])
+    for options in ((), ("--op", "linear", "--bench")):
+        refused(2, "--variant needs --op, and can't be combined with --bench", "verify", "-d", "reference", "--variant", "plain", *options)
+
+
 def test_no_such_op(_):
     for options in ((), ("--bench",), ("--smoke", "--json")):
         refused(2, "--op layernorm: no op has this name. Did you mean layer_norm?", "verify", "-d", "reference", "--op", "layernorm", *options)
