@@ -47,8 +47,8 @@ typedef struct tsr_verify_result {
 typedef struct tsr_verify_options {
     uint32_t struct_size;
     /** 0: all cases. 1: for each kernel variant the largest case that takes a moment, and where the
-     * device would choose the variant, one for each dtype of weights and states: for devices whose
-     * compiler takes seconds. 2: those of 1, and one case in `every`. */
+     * device would choose the variant, one for each dtype of weights and states, and small ones that
+     * go past the edges of tiles: for devices whose compiler takes seconds. 2: those of 1, and one case in `every`. */
     uint32_t level;
     const char *op; /**< only this one; NULL: all */
     /** Above 0: nothing is compared. Each kernel variant that fits is timed on cases with sizes as
