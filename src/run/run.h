@@ -112,6 +112,10 @@ tsr_status tsri_run_clear_states(tsri_run_context *context);
 tsr_status tsri_run_write_state(tsri_run_context *context, uint32_t id, const void *data,
                                 uint64_t bytes);
 tsr_status tsri_run_read_state(tsri_run_context *context, uint32_t id, void *out, uint64_t bytes);
+/* Copies, in a state [slots, heads, capacity, size], the first n rows of each head of one slot to another
+ * slot. Runs that are enqueued later see them. */
+tsr_status tsri_run_copy_slot(tsri_run_context *context, uint32_t id, int64_t from, int64_t to,
+                              int64_t n);
 
 /* For explain: each node of the plan in running order, its device, and the kernel variants that
  * were tried. */

@@ -173,6 +173,29 @@ tsr_status tsri_run_read_state(tsri_run_context *context, uint32_t id, void *out
     return move(context, id, TSR_TRANSFER_READ, out, bytes);
 }
 
+tsr_status tsri_run_copy_slot(tsri_run_context *context, uint32_t id, int64_t from, int64_t to,
+                              int64_t n) {
+    const tsri_run_kv_state *state = tsri_run_state_find(context, id);
+    if (!state || !state->buf || from == to || from < 0 || to < 0 || from >= state->dim[0] ||
+        to >= state->dim[0] || n < 0 || n > state->dim[2])
+        return tsri_base_fail(TSR_E_INTERNAL,
+                              "state %u: %lld rows of slot %lld are to be copied to slot %lld", id,
+                              (long long)n, (long long)from, (long long)to);
+    const uint64_t row = state->item * (uint64_t)state->dim[3],
+                   head = row * (uint64_t)state->dim[2], slot = head * (uint64_t)state->dim[1];
+    for (int64_t h = 0; h < state->dim[1]; h++) {
+        const tsr_transfer copy = {.struct_size = sizeof copy,
+                                   .kind = TSR_TRANSFER_COPY,
+                                   .dst = state->buf,
+                                   .src = state->buf,
+                                   .dst_offset = (uint64_t)to * slot + (uint64_t)h * head,
+                                   .src_offset = (uint64_t)from * slot + (uint64_t)h * head,
+                                   .bytes = (uint64_t)n * row};
+        TRY(TSRI_RUN_CALL(&context->slots[state->device], transfer, &copy, NULL, NULL));
+    }
+    return TSR_OK;
+}
+
 tsr_status tsri_run_clear_states(tsri_run_context *context) {
     for (size_t i = 0; i < context->n_states; i++)
         if (context->states[i].buf)

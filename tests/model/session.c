@@ -120,6 +120,43 @@ static void in_pieces(const char *selector) {
     fixture_close(&fix);
 }
 
+/* A copy of another slot's first tokens is what the slot itself would have. */
+static void copied(const char *selector) {
+    enum { KEPT = 11, REST = LENGTH - KEPT };
+    static float whole[LENGTH * V], other[LENGTH * V], rest[REST * V];
+    int32_t ids[LENGTH], others[LENGTH];
+    tsri_session *session = NULL;
+    const tsri_model_sequence sequences[] = {{.ids = ids, .n = LENGTH, .slot = 1},
+                                             {.ids = others, .n = LENGTH, .slot = 2}};
+    const tsri_model_results all = {.rows = TSRI_ROWS_ALL, .logits = whole},
+                             unlike = {.rows = TSRI_ROWS_ALL, .logits = other},
+                             results = {.rows = TSRI_ROWS_ALL, .logits = rest};
+    open_model("llama-tiny", selector);
+    some_ids(ids, LENGTH, 6);
+    some_ids(others, LENGTH, 7);
+    OK(tsri_session_create(fix.model, 3, 0, &session));
+    OK(tsri_session_forward(session, &sequences[1], 1, &unlike));
+    OK(tsri_session_forward(session, &sequences[0], 1, &all));
+    for (int32_t to = 0; to < 3;
+         to += 2) { /* a slot that was never used, and one with other keys */
+        const tsri_model_sequence on = {.ids = ids + KEPT, .n = REST, .past = KEPT, .slot = to};
+        OK(tsri_session_copy(session, 1, to, KEPT));
+        OK(tsri_session_forward(session, &on, 1, &results));
+        cr_expect(memcmp(whole + KEPT * V, rest, sizeof rest) == 0,
+                  "after a copy to slot %d the logits are others", to);
+    }
+    tsri_session_destroy(&session);
+    fixture_close(&fix);
+}
+
+Test(session, a_copied_beginning_gives_the_same_reference) {
+    copied("reference");
+}
+
+Test(session, a_copied_beginning_gives_the_same_device) {
+    copied(NULL);
+}
+
 /* Behind 256 keys attention has several chunks of them, which a GPU computes side by side in a step and one after the other in a
  * prompt. */
 Test(session, steps_behind_256_tokens_give_the_bytes_of_a_prompt) {

@@ -311,6 +311,39 @@ Test(scheduler, a_conversation_goes_on_from_what_its_slot_has) {
     cr_expect(anew.size == goes_on.size && !memcmp(anew.bytes, goes_on.bytes, anew.size));
 }
 
+/* Request i computes no more than the rest of its prompt, and gets the bytes that it gets alone. */
+static void expect_cached(const records *all, uint64_t id, uint32_t i, uint32_t cached) {
+    static record alone;
+    const record *r = &all->of[id];
+    run_alone(i, &alone);
+    cr_expect(r->cached == cached, "request %d had %u tokens, not %u", (int)id, r->cached, cached);
+    cr_expect(r->size == alone.size && !memcmp(r->bytes, alone.bytes, r->size), "request %d",
+              (int)id);
+}
+
+Test(scheduler, a_prompt_begins_with_a_copy_of_what_another_slot_has) {
+    static records all;
+    memset(&all, 0, sizeof all);
+    tsr_scheduler *s = make(4, 16, 0);
+    const uint64_t longest = add(s, 3); /* of 113 tokens */
+    for (int i = 0; i < 4; i++)
+        OK(tsr_scheduler_step(s, take, &all));
+    const uint64_t twin = add(s, 3), again = add(s, 3); /* it has 64 of them, and goes on */
+    OK(tsr_scheduler_step(s, take, &all));
+    cr_expect(count(s).running == 1 && count(s).waiting == 2, "they wait for what comes");
+    finish_all(s, &all);
+    expect_cached(&all, longest, 3, 0);
+    expect_cached(&all, twin, 3, 96); /* the last few are not worth a wait */
+    expect_cached(&all, again, 3, 96);
+    const uint64_t shorter = add(s, 2); /* of 76; what slots have is longer, so it is copied */
+    finish_all(s, &all);
+    const uint64_t last = add(s, 3);
+    finish_all(s, &all);
+    expect_cached(&all, shorter, 2, 75);
+    expect_cached(&all, last, 3, 112);
+    tsr_scheduler_destroy(&s);
+}
+
 Test(scheduler, a_request_that_leaves_frees_its_place_in_the_next_step) {
     static records all;
     tsr_scheduler *s = make(1, 0, 0);
@@ -329,6 +362,27 @@ Test(scheduler, a_request_that_leaves_frees_its_place_in_the_next_step) {
     OK(tsr_scheduler_cancel(s, last)); /* it has ended */
     cr_expect(tsr_scheduler_cancel(s, last + 1) == TSR_E_ARGUMENT);
     cr_expect(count(s).cancelled == 3 && count(s).finished == 1);
+    tsr_scheduler_destroy(&s);
+}
+
+static int cancel_next(void *data, const tsr_scheduler_event *e) {
+    (void)tsr_scheduler_cancel(data, e->request + 1);
+    return 0;
+}
+
+/* Requests for no token end while they join. */
+Test(scheduler, an_event_may_cancel_the_next_request) {
+    tsr_scheduler *s = make(4, 0, 0);
+    tsr_generate_options o = {.struct_size = sizeof o};
+    OK(tsr_generate_defaults(model, &o));
+    o.max_new_tokens = 0;
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .text = "hi"};
+    const tsr_request request = {.struct_size = sizeof request, .prompt = &prompt, .options = &o};
+    uint64_t id;
+    for (int i = 0; i < 4; i++)
+        OK(tsr_scheduler_add(s, &request, &id));
+    OK(tsr_scheduler_step(s, cancel_next, s));
+    cr_expect(count(s).finished == 2 && count(s).cancelled == 2 && !count(s).waiting);
     tsr_scheduler_destroy(&s);
 }
 

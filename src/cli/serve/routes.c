@@ -14,6 +14,7 @@ static const tsri_serve_route routes[] = {
     {"POST", "/v1/completions", tsri_serve_completions, true, false},
     {"POST", "/v1/embeddings", tsri_serve_embeddings, true, false},
     {"POST", "/v1/rerank", tsri_serve_rerank, true, false},
+    {"POST", "/v2/rerank", tsri_serve_rerank, true, false},
     {"POST", "/rerank", tsri_serve_rerank, true, false},
     {"POST", "/tokenize", tokenize, false, false},
     {"POST", "/detokenize", detokenize, false, false},

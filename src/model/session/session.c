@@ -154,6 +154,13 @@ static void destroy(tsri_session *s) {
         free(arrays[i]);
 }
 
+tsr_status tsri_session_copy(tsri_session *session, int32_t from, int32_t to, int64_t n) {
+    for (int32_t i = 0; n && i < 2 * session->model->spec.decoder.layers; i++)
+        TRY(tsri_run_copy_slot(session->model->run, session->plans.first_state + (uint32_t)i, from,
+                               to, n));
+    return TSR_OK;
+}
+
 int64_t tsri_session_context(const tsri_session *session) {
     return session->context;
 }

@@ -121,6 +121,10 @@ tsr_status tsri_session_follow(tsri_session *session, int32_t *argmax, bool *sta
 /* Waits for the oldest run that follow started; does nothing where there is none. */
 tsr_status tsri_session_finish(tsri_session *session);
 
+/* Copies the keys and values of the first n tokens of a slot, which has at least so many, to another slot:
+ * a sequence that begins with the same tokens goes on there with past n. */
+tsr_status tsri_session_copy(tsri_session *session, int32_t from, int32_t to, int64_t n);
+
 /* Makes room for `tokens` in each slot, so that steps up to there need not grow it. */
 tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens);
 

@@ -1,5 +1,6 @@
 /* task/generate/scheduler.c - requests that wait, run in slots, and leave. A slot keeps the keys and
- * values of its last request, and a prompt that begins alike goes on from there. */
+ * values of its last request; a prompt that begins like what a slot has goes on from there, or from a
+ * copy. */
 #include "tessera/scheduler.h"
 
 #include "base/error.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 
 enum { SLOTS = 8, STEP_TOKENS = 512, KEPT = 64 };
+enum { WORTH = 32 }; /* tokens that are copied, or waited for, rather than computed again */
 
 typedef struct request {
     struct request *next; /* of those that wait */
@@ -227,19 +229,82 @@ static tsr_status on_failure(void *data, tsri_task_member *member) {
 
 /* ---- slots ---- */
 
-/* The free slot that has the most of a prompt; of equal ones, that which was used the longest ago. */
-static slot *find_slot(tsr_scheduler *s, const tsri_text_ids *prompt, size_t *has) {
+static bool ended(const request *r) {
+    return r->sequence.finish || r->member.status != TSR_OK;
+}
+
+/* Where a request goes, and what of its prompt is there. */
+typedef struct place {
+    slot *to, *from; /* from: the slot to copy from; NULL: none */
+    size_t has;
+} place;
+
+/* How much of a prompt a slot has. */
+static size_t has_of(const tsr_scheduler *s, const slot *own, const request *r) {
+    const tsri_task_sequence *q = own->holder ? &own->holder->sequence : NULL;
+    size_t n = tsri_text_ids_common(q ? &q->ids : &own->kept, &r->sequence.ids);
+    if (q && n > (size_t)q->past)
+        n = (size_t)q->past;
+    /* The last token's logits are wanted, or all of them. */
+    return !s->reuse || r->member.scoring ? 0 : n < r->prompt_tokens ? n : r->prompt_tokens - 1;
+}
+
+/* The slot that has the most of a prompt; of equal ones, a free one. */
+static slot *fullest(tsr_scheduler *s, const request *r, size_t *has) {
     slot *best = NULL;
     *has = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         slot *own = &s->slots[i];
-        const size_t n = s->reuse ? tsri_text_ids_common(&own->kept, prompt) : 0;
-        if (own->holder || (best && (n < *has || (n == *has && own->used >= best->used))))
+        const size_t n = has_of(s, own, r);
+        if (best && (n < *has || (n == *has && (!best->holder || own->holder))))
             continue;
         best = own;
         *has = n;
     }
     return best;
+}
+
+/* The free slot that was used the longest ago, another than `but` where there is one. */
+static slot *oldest(tsr_scheduler *s, const slot *but) {
+    slot *best = NULL;
+    for (uint32_t i = 0; i < s->n; i++) {
+        slot *own = &s->slots[i];
+        if (!own->holder && (!best || best == but || (own != but && own->used < best->used)))
+            best = own;
+    }
+    return best;
+}
+
+/* A slot all of whose tokens (but perhaps the last) the prompt has is continued. Otherwise the prompt goes to the slot that was
+ * used the longest ago, with a copy of the beginning, so that other prompts find it, too. */
+static bool find_place(tsr_scheduler *s, const request *r, place *out) {
+    size_t most;
+    slot *full = fullest(s, r, &most);
+    *out = (place){.to = full, .has = most};
+    if (!full->holder && full->kept.count <= most + 1)
+        return true;
+    out->to = oldest(s, most >= WORTH ? full : NULL);
+    if (!out->to)
+        return false;
+    out->has = has_of(s, out->to, r);
+    if (out->to != full && most >= out->has + WORTH) {
+        out->from = full;
+        out->has = most;
+    }
+    return true;
+}
+
+/* Whether another request is about to compute more of the prompt than any slot has: then it is not
+ * computed twice. */
+static bool comes(const tsr_scheduler *s, const request *r, size_t has) {
+    bool found = false;
+    for (uint32_t i = 0; s->reuse && !r->member.scoring && i < s->n; i++) {
+        const request *other = s->slots[i].holder;
+        const tsri_text_ids *ids = other ? &other->sequence.ids : NULL;
+        const size_t n = ids ? tsri_text_ids_common(ids, &r->sequence.ids) : 0;
+        found |= other && !ended(other) && (int64_t)n > other->sequence.past && n >= has + WORTH;
+    }
+    return found;
 }
 
 static void leave(tsr_scheduler *s, slot *own) {
@@ -257,40 +322,47 @@ static void leave(tsr_scheduler *s, slot *own) {
     free_request(r);
 }
 
-static bool ended(const request *r) {
-    return r->sequence.finish || r->member.status != TSR_OK;
-}
-
 static void leave_ended(tsr_scheduler *s) {
     for (uint32_t i = 0; i < s->n; i++)
         if (s->slots[i].holder && ended(s->slots[i].holder))
             leave(s, &s->slots[i]);
 }
 
-static void join(tsr_scheduler *s, slot *own, size_t has, request *r) {
+static tsr_status join(tsr_scheduler *s, const place *p, request *r) {
     tsri_task_sequence *q = &r->sequence;
-    has = has < q->ids.count ? has : q->ids.count - 1; /* the last token's logits are wanted */
-    if (r->member.scoring)
-        has = 0; /* all of them are */
-    q->past = (int64_t)has;
-    q->slot = q->source = (int32_t)(own - s->slots);
-    r->cached_tokens = (uint32_t)has;
+    q->past = (int64_t)p->has;
+    q->slot = q->source = (int32_t)(p->to - s->slots);
+    r->cached_tokens = (uint32_t)p->has;
     s->counts.prompt_tokens += r->prompt_tokens;
-    s->counts.cached_tokens += has;
+    s->counts.cached_tokens += p->has;
     s->counts.running++;
-    own->holder = r;
+    p->to->holder = r;
+    if (p->from) {
+        p->from->used = s->counts.steps;
+        TRY(tsri_session_copy(s->session, (int32_t)(p->from - s->slots), q->slot, q->past));
+    }
     const tsr_status status = tsri_task_batch_add(s->batch, &r->member);
     if (status != TSR_OK) {
         r->member.status = status;
         (void)on_failure(s, &r->member);
     }
+    return TSR_OK;
 }
 
-static void join_waiting(tsr_scheduler *s) {
-    size_t has;
-    slot *own;
-    while (s->first && (own = find_slot(s, &s->first->sequence.ids, &has)))
-        join(s, own, has, take_waiting(s, NULL, s->first));
+/* The first request that need not wait any more; NULL: none. */
+static request *take_ready(tsr_scheduler *s, place *p) {
+    for (request *r = s->first, *before = NULL; r && find_place(s, r, p); before = r, r = r->next)
+        if (!comes(s, r, p->has))
+            return take_waiting(s, before, r);
+    return NULL;
+}
+
+static tsr_status join_waiting(tsr_scheduler *s) {
+    place p;
+    request *r;
+    while ((r = take_ready(s, &p))) /* joining may tell events, which may cancel those that wait */
+        TRY(join(s, &p, r));
+    return TSR_OK;
 }
 
 /* Whether a request can leave or join once no run is under way. */
@@ -337,7 +409,7 @@ static tsr_status step(tsr_scheduler *s) {
     if (changes(s)) {
         TRY(tsri_task_batch_settle(s->batch));
         leave_ended(s);
-        join_waiting(s);
+        TRY(join_waiting(s));
     }
     TRY(tsri_task_batch_step(s->batch));
     if (!tsri_task_batch_busy(s->batch))
