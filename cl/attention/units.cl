@@ -21,7 +21,7 @@
  *           QUERIES = SM * UNIT_M. All rows of a key head fit into one tile where they are few; the
  *           sub-groups then lie along the keys
  *   tune    DEPTH 1..4 tiles of keys and of values that are on their way; 1 without SPLIT
- *   claims  loads 128; ahead 64; matrix
+ *   claims  loads 128; ahead 64; matrix; ldmatrix
  *   paid    never run on a device. Compiled for four, prompts with keys and values of f16; registers of a
  *           work-item, and waves of a SIMD (a quarter of a NVIDIA multiprocessor); these do not spill:
  *
@@ -37,7 +37,8 @@
 #include "attention/order.clh"
 #include "matmul/pieces.clh"
 #include "attention/units_tile.clh"
-/* Where the exponential of a key lies in its row: those of a half take the first words of its scores. */
+/* Where the exponential of a key lies in its row: those of a half take the first words of its scores. Inputs that the unit takes
+ * at once are of one half. */
 #define PAIR_PLACE(key) ((key) + (key) / (BLOCK / 2) * (BLOCK / 2))
 #define UP 32768.0f
 #define DOWN (1.0f / 32768.0f)
@@ -67,7 +68,7 @@ UNIT_GROUP __kernel __attribute__((reqd_work_group_size(SM * SN * UNIT_LANES, 1,
 #endif
     __local uint queries[QUERIES * QUERY_PITCH] __attribute__((aligned(16)));
     __local uint keys_in[BLOCK * QUERY_PITCH] __attribute__((aligned(16)));
-    __local uint values[WIDE * VALUE_PITCH] __attribute__((aligned(16)));
+    __local uint values[VALUE_WORDS] __attribute__((aligned(16)));
     __local uint weights[QUERIES * SCORE_PITCH] __attribute__((aligned(16))); /* scores, then pairs of exponentials */
     __local float *scores = (__local float *)weights;
     __local float halves[2 * QUERIES], factors[QUERIES]; /* a number for each half of a row; for each row */
@@ -84,7 +85,7 @@ UNIT_GROUP __kernel __attribute__((reqd_work_group_size(SM * SN * UNIT_LANES, 1,
 #endif
 #include "attention/place.clh"
     const int chunk0 = first / CHUNK * CHUNK, start0 = first / BLOCK * BLOCK;
-    uint next_keys[DEPTH][4 * KEY_LOADS], next_values[DEPTH][8 * VALUE_LOADS];
+    uint next_keys[DEPTH][NEXT_KEYS], next_values[DEPTH][NEXT_VALUES];
 #pragma unroll
     for (int a = 0; a < DEPTH; a++) {
         ASK_KEYS(next_keys[a], start0 + a * BLOCK)
@@ -130,16 +131,14 @@ UNROLL
 #pragma unroll 1
                     for (int at = 0; at < DEEP; at += UNIT_K) {
                         UNIT_LEFT_T left[UNIT_LEFT_PARTS];
-#pragma unroll
-                        for (int e = 0; e < UNIT_LEFT_PARTS; e++)
-                            left[e] = PART(UNIT_LEFT_T, queries, QUERY_PITCH, own_m * UNIT_M + UNIT_LEFT_ROW(lane, e), at + UNIT_LEFT_K(lane, e));
+                        UNIT_READ_LEFT(left, queries, QUERY_PITCH, own_m * UNIT_M, at)
 UNROLL
-                        for (int c = 0; c < KEY_COLUMNS; c++) {
-                            uint right[UNIT_RIGHT_PARTS];
-#pragma unroll
-                            for (int e = 0; e < UNIT_RIGHT_PARTS; e++)
-                                right[e] = PART(uint, keys_in, QUERY_PITCH, (c * SN + own_n) * UNIT_N + UNIT_RIGHT_COLUMN(lane, e), at + UNIT_RIGHT_K(lane, e));
-                            UNIT_MAD(dots[c], left, right);
+                        for (int c = 0; c < KEY_COLUMNS; c += UNIT_RIGHTS) {
+                            uint right[UNIT_RIGHTS][UNIT_RIGHT_PARTS];
+                            UNIT_READ_RIGHT(min(UNIT_RIGHTS, KEY_COLUMNS - c), right, keys_in, QUERY_PITCH, (c * SN + own_n) * UNIT_N, SN * UNIT_N, at)
+UNROLL
+                            for (int j = 0; j < UNIT_RIGHTS && c + j < KEY_COLUMNS; j++)
+                                UNIT_MAD(dots[c + j], left, right[j]);
                         }
                     }
 #pragma unroll
@@ -198,16 +197,14 @@ UNROLL
 #pragma unroll 1
                 for (int at = 0; at < BLOCK; at += UNIT_K) {
                     UNIT_LEFT_T left[UNIT_LEFT_PARTS];
-#pragma unroll
-                    for (int e = 0; e < UNIT_LEFT_PARTS; e++)
-                        left[e] = PART(UNIT_LEFT_T, weights, SCORE_PITCH, own_m * UNIT_M + UNIT_LEFT_ROW(lane, e), PAIR_PLACE(at + UNIT_LEFT_K(lane, e)));
+                    UNIT_READ_LEFT(left, weights, SCORE_PITCH, own_m * UNIT_M, PAIR_PLACE(at))
 UNROLL
-                    for (int c = 0; c < COLUMNS; c++) {
-                        uint right[UNIT_RIGHT_PARTS];
-#pragma unroll
-                        for (int e = 0; e < UNIT_RIGHT_PARTS; e++)
-                            right[e] = PART(uint, values, VALUE_PITCH, (c * SN + own_n) * UNIT_N + UNIT_RIGHT_COLUMN(lane, e), at + UNIT_RIGHT_K(lane, e));
-                        UNIT_MAD(sums[c], left, right);
+                    for (int c = 0; c < COLUMNS; c += UNIT_RIGHTS) {
+                        uint right[UNIT_RIGHTS][UNIT_RIGHT_PARTS];
+                        READ_VALUES(min(UNIT_RIGHTS, COLUMNS - c), right, values, VALUE_PITCH, (c * SN + own_n) * UNIT_N, SN * UNIT_N, at)
+UNROLL
+                        for (int j = 0; j < UNIT_RIGHTS && c + j < COLUMNS; j++)
+                            UNIT_MAD(sums[c + j], left, right[j]);
                     }
                 }
             }
@@ -270,7 +267,6 @@ UNROLL
 #undef QUERY_PITCH
 #undef VALUE_PITCH
 #undef SCORE_PITCH
-#undef PART
 #undef NUMBER
 #undef PAIR
 #undef PAIRS
@@ -283,14 +279,22 @@ UNROLL
 #undef EIGHT_2_1
 #undef EIGHT_3_1
 #undef EIGHT_ALONE
-#undef KEY_EIGHTS
-#undef KEY_LOADS
+#undef ASK_ROWS
+#undef PUT_ROWS
+#undef ROW_EIGHTS
+#undef ROW_LOADS
+#undef NEXT_KEYS
 #undef ASK_KEYS
 #undef PUT_KEYS
+#undef VALUE_WORDS
+#undef READ_VALUES
+#ifdef VALUE_EIGHTS
 #undef VALUE_EIGHTS
 #undef VALUE_LOADS
 #undef VALUE_D
 #undef VALUE_PAIR
+#endif
+#undef NEXT_VALUES
 #undef ASK_VALUES
 #undef PUT_VALUES
 #undef UNROLL

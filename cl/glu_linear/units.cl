@@ -3,7 +3,7 @@
  *   grid    (2F/TILE_N * work-group, R/TILE_M) in work-groups of SM*SN sub-groups (matmul/tile_units.clh).
  *           The first half of a tile's columns are gates, the second the ups of the same outputs
  *   x, w, y as glu_linear/tiled; adds, order, needs, build, tune as linear/units, TN even
- *   claims  matrix
+ *   claims  matrix; ldmatrix
  *   paid    never run on a device. Compiled for each (docs/gpu.md): none needs scratch memory
  *   source  the heads of units/*.clh */
 #if TN % 2

@@ -4,7 +4,7 @@
  *           The first half of a tile's columns are gates, the second the ups of the same outputs
  *   x, w, y as glu_linear/tiled_int8, w as panels32_blocks; adds, order, needs, build, tune as
  *           linear/units_int8, TN even
- *   claims  matrix
+ *   claims  matrix; ldmatrix
  *   paid    never run on a device. Compiled for each (docs/gpu.md): none needs scratch memory
  *   source  the heads of units/*.clh */
 #if TN % 2

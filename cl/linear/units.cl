@@ -10,7 +10,7 @@
  *           W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT; FOUR_X, FOUR_W as linear/tiled
  *   tune    SM, SN the sub-groups of a work-group; TM, TN the results of the unit that each has; BK the step.
  *           The variant NAME has a tile of 64 or 128 rows; NAME_few, for up to 16 rows of x, one of 8 to 32
- *   claims  matrix
+ *   claims  matrix; ldmatrix
  *   paid    never run on a device. Compiled for each (docs/gpu.md): none needs scratch memory
  *   source  the heads of units/*.clh */
 #if TRANS_W

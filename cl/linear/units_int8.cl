@@ -11,7 +11,7 @@
  *   tune    SM, SN the sub-groups of a work-group; TM, TN the results of the unit that each has; BLOCKS of a
  *           step; ROW_GROUP of the stage. The variant int8_NAME has a tile of 32 or 64 rows; int8_NAME_few,
  *           for up to 16 rows of x, one of 8 to 32
- *   claims  matrix
+ *   claims  matrix; ldmatrix
  *   paid    never run on a device. Compiled for each (docs/gpu.md): none needs scratch memory
  *   source  the heads of units/*.clh */
 #include "units/unit.clh"

@@ -16,6 +16,7 @@ class Kernel:
     wide_loads: int | None = 0  # instructions that load 128 bits from global memory
     dots: int | None = 0  # dot products of four 8-bit integers
     matrix: int | None = 0  # matrix instructions
+    matrix_reads: int | None = None  # NVIDIA's ldmatrix: reads of their operands from local memory
     ahead: int = 0  # bytes that a work-item has on their way, as the kernel's head claims; 0: not known
     instructions: int = 0
 
@@ -125,6 +126,7 @@ def read_nvidia(target, log, ptx, listing):
             k.wide_loads = k.dots = k.matrix = None
         else:
             k.wide_loads, k.dots, k.matrix = count(r"\bLDG\.\S*128", body), count(r"\bIDP\b|\bIDP\.", body), count(r"\b[HIQ]G?MMA\b", body)
+            k.matrix_reads = count(r"\bLDSM\b", body)
             k.instructions = count(r"^\s+/\*[0-9a-f]{4,}\*/", body)
         kernels[name] = k
     return kernels

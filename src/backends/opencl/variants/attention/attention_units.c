@@ -26,11 +26,14 @@ static tile tile_of(const tsri_opencl_variant *variant, const tsr_op *op, groups
     const tsri_opencl_unit unit = tsri_opencl_unit_of(variant->probe);
     const int query_pitch = round_up(op->in[Q]->dim[3].factor, 16) / 2 + 4,
               wide = round_up(op->in[V]->dim[3].factor, g.n * unit.n), queries = g.m * unit.m;
+    /* Values lie along the keys or, for a unit that reads them across, along their elements. */
+    const int along = wide * (TSRI_OPENCL_TILE_KEYS / 2 + 4),
+              across = TSRI_OPENCL_TILE_KEYS * (wide / 2 + 4);
     return (tile){.groups = g,
                   .items = g.m * g.n * unit.lanes,
                   .queries = queries,
                   .bytes = 4 * ((int64_t)(queries + TSRI_OPENCL_TILE_KEYS) * query_pitch +
-                                wide * (TSRI_OPENCL_TILE_KEYS / 2 + 4) +
+                                (along > across ? along : across) +
                                 queries * (TSRI_OPENCL_TILE_KEYS + 4 + 5))};
 }
 
