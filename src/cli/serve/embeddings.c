@@ -1,23 +1,20 @@
 /* cli/serve/embeddings.c - vectors of texts, as lists of numbers or in base64. */
-#include "cli/serve/fields.h"
-#include "cli/serve/models.h"
+#include "cli/serve/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TEXTS = 2048 };
-
 typedef struct wanted {
-    tsr_string texts[MOST_TEXTS];
-    size_t n;
+    tsri_serve_texts all;
     bool base64;
 } wanted;
 
-static bool take_texts(const json_t *input, wanted *w, tsri_serve_failure *f) {
+static bool take_texts(const json_t *input, tsri_serve_texts *w, tsri_serve_failure *f) {
     w->n = json_is_string(input) ? 1 : json_array_size(input);
-    if (!w->n || w->n > MOST_TEXTS)
+    if (!w->n || w->n > TSRI_SERVE_TEXTS)
         return tsri_serve_fail(f, 400, "input",
-                               "input: a text, or a list of 1 to %d texts, is wanted", MOST_TEXTS);
+                               "input: a text, or a list of 1 to %d texts, is wanted",
+                               TSRI_SERVE_TEXTS);
     for (size_t i = 0; i < w->n; i++) {
         const json_t *one = json_is_string(input) ? input : json_array_get(input, i);
         if (!json_is_string(one) || !json_string_length(one))
@@ -29,23 +26,28 @@ static bool take_texts(const json_t *input, wanted *w, tsri_serve_failure *f) {
     return true;
 }
 
-static bool read_wanted(const json_t *body, uint32_t width, wanted *w, tsri_serve_failure *f) {
+static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
     static const char *const known[] = {"model", "input", "encoding_format", "dimensions", "user"};
-    const json_t *format = json_object_get(body, "encoding_format"),
-                 *dimensions = json_object_get(body, "dimensions");
-    if (!tsri_serve_only(body, known, sizeof known / sizeof *known, f))
+    const json_t *format = json_object_get(w->body, "encoding_format"),
+                 *dimensions = json_object_get(w->body, "dimensions");
+    tsr_embedder_info info = {.struct_size = sizeof info};
+    const tsr_status status = tsr_embedder_info_get(w->model->embedder, &info);
+    if (status != TSR_OK)
+        return tsri_serve_fail_status(f, status);
+    if (!tsri_serve_only(w->body, known, sizeof known / sizeof *known, f))
         return false;
     const char *name = format && !json_is_null(format) ? json_string_value(format) : "float";
     if (!name || (strcmp(name, "float") && strcmp(name, "base64")))
         return tsri_serve_fail(f, 400, "encoding_format",
                                "encoding_format: \"float\" or \"base64\" is wanted");
-    if (dimensions && !json_is_null(dimensions) && json_integer_value(dimensions) != width)
+    if (dimensions && !json_is_null(dimensions) && json_integer_value(dimensions) != info.width)
         return tsri_serve_fail(f, 400, "dimensions",
                                "dimensions: the model's vectors have %u numbers, "
                                "and are not cut",
-                               width);
-    w->base64 = !strcmp(name, "base64");
-    return take_texts(json_object_get(body, "input"), w, f);
+                               info.width);
+    ((wanted *)w)->base64 = !strcmp(name, "base64");
+    w->width = info.width;
+    return take_texts(json_object_get(w->body, "input"), w, f);
 }
 
 /* The bytes of the numbers, the lowest first. */
@@ -74,50 +76,33 @@ static json_t *numbers(const float *vector, size_t n) {
     return list;
 }
 
-static json_t *vectors_json(const tsri_serve_model *m, const wanted *w, const float *vectors,
-                            uint32_t width, uint64_t tokens) {
-    json_t *data = json_array();
-    for (size_t i = 0; i < w->n; i++) {
-        const float *own = vectors + i * width;
-        json_array_append_new(
-            data, json_pack("{s:s,s:I,s:o}", "object", "embedding", "index", (json_int_t)i,
-                            "embedding", w->base64 ? base64(own, width) : numbers(own, width)));
-    }
-    return json_pack("{s:s,s:o,s:s,s:{s:I,s:I}}", "object", "list", "data", data, "model", m->name,
-                     "usage", "prompt_tokens", (json_int_t)tokens, "total_tokens",
-                     (json_int_t)tokens);
+static tsr_status run(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *rows) {
+    tsr_embed_stats stats = {.struct_size = sizeof stats};
+    const tsr_status status = tsr_embed(w->model->embedder, texts, n, rows, &stats);
+    w->tokens += stats.tokens;
+    return status;
 }
 
-static json_t *embed(tsri_serve_exchange *x, const json_t *body, void *memory,
-                     tsri_serve_failure *f) {
-    tsri_serve_server *s = x->server;
-    wanted *w = memory;
-    tsr_embedder_info info = {.struct_size = sizeof info};
-    tsr_embed_stats stats = {.struct_size = sizeof stats};
-    tsri_serve_model *m = tsri_serve_choose(s, body, TSRI_SERVE_VECTORS, f);
-    if (!m)
-        return NULL;
-    x->model = m;
-    tsr_status status = tsr_embedder_info_get(m->embedder, &info);
-    if (status == TSR_OK && !read_wanted(body, info.width, w, f))
-        return NULL;
-    float *vectors = calloc(w->n * info.width, sizeof *vectors);
-    if (status == TSR_OK && vectors)
-        status = tsr_embed(m->embedder, w->texts, w->n, vectors, &stats);
-    json_t *json = NULL;
-    if (!vectors)
-        tsri_serve_fail(f, 503, NULL, "out of memory");
-    else if (status != TSR_OK)
-        tsri_serve_fail_status(f, status);
-    else
-        json = vectors_json(m, w, vectors, info.width, stats.tokens);
-    free(vectors);
+static json_t *answer(tsri_serve_texts *w) {
+    tsri_serve_server *s = w->x->server;
+    json_t *data = json_array();
+    for (size_t i = 0; i < w->n; i++) {
+        const float *own = w->numbers + i * w->width;
+        json_array_append_new(
+            data,
+            json_pack("{s:s,s:I,s:o}", "object", "embedding", "index", (json_int_t)i, "embedding",
+                      ((wanted *)w)->base64 ? base64(own, w->width) : numbers(own, w->width)));
+    }
     pthread_mutex_lock(&s->lock);
-    m->metrics.embedded += json ? w->n : 0;
+    w->model->metrics.embedded += w->n;
     pthread_mutex_unlock(&s->lock);
-    return json;
+    return json_pack("{s:s,s:o,s:s,s:{s:I,s:I}}", "object", "list", "data", data, "model",
+                     w->model->name, "usage", "prompt_tokens", (json_int_t)w->tokens,
+                     "total_tokens", (json_int_t)w->tokens);
 }
 
 void tsri_serve_embeddings(tsri_serve_exchange *x) {
-    tsri_serve_run_whole(x, sizeof(wanted), embed);
+    static const tsri_serve_texts_kind kind = {TSRI_SERVE_VECTORS, sizeof(wanted), begin, run,
+                                               answer};
+    tsri_serve_take_texts(x, &kind);
 }

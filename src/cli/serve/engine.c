@@ -3,6 +3,7 @@
 #include "cli/serve/answers.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/models.h"
+#include "cli/serve/texts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -415,7 +416,7 @@ static bool any_runs(const tsri_serve_server *s) {
 /* Waits for something to do. Now and then it looks at the clients in any case. */
 static bool wait_for_work(tsri_serve_server *s) {
     struct timespec until;
-    const bool busy = any_runs(s);
+    const bool busy = s->texts || any_runs(s);
     pthread_mutex_lock(&s->lock);
     if (!s->first_waiting && !s->stopping && !busy) {
         clock_gettime(CLOCK_REALTIME, &until);
@@ -469,15 +470,19 @@ void *tsri_serve_engine(void *server) {
     while (wait_for_work(s)) {
         take_requests(s);
         step(s);
+        tsri_serve_texts_step(s, any_runs(s));
         tsri_serve_http_look(s);
         drop_gone(s);
+        tsri_serve_texts_drop(s, false);
     }
+    tsri_serve_texts_drop(s, true);
     while (s->jobs) {
         tsri_serve_failure f;
         tsri_serve_fail(&f, 503, NULL, "the server ends");
         fail_job(s->jobs, &f);
     }
     take_requests(s);
+    tsri_serve_texts_drop(s, true);
     while (s->jobs)
         end_job(s->jobs);
     return NULL;

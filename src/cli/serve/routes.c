@@ -54,20 +54,6 @@ json_t *tsri_serve_body(tsri_serve_exchange *x) {
     return NULL;
 }
 
-void tsri_serve_run_whole(tsri_serve_exchange *x, size_t size, tsri_serve_make *make) {
-    tsri_serve_failure f = {.status = 503, .message = "out of memory"};
-    json_t *body = tsri_serve_body(x);
-    void *memory = body ? calloc(1, size) : NULL;
-    json_t *json = memory ? make(x, body, memory, &f) : NULL;
-    if (json)
-        tsri_serve_answer(x, 200, json);
-    else if (body)
-        tsri_serve_answer_failure(x, &f);
-    free(memory);
-    json_decref(body);
-    tsri_serve_give_back(x);
-}
-
 static void health(tsri_serve_exchange *x) {
     pthread_mutex_lock(&x->server->lock);
     const bool draining = x->server->draining;

@@ -67,6 +67,7 @@ typedef struct tsri_serve_model {
 
 typedef struct tsri_serve_server tsri_serve_server;
 typedef struct tsri_serve_job tsri_serve_job;
+typedef struct tsri_serve_texts tsri_serve_texts;
 
 /* A request and its answer. `lock` of the server guards what is below it. */
 typedef struct tsri_serve_exchange {
@@ -114,8 +115,9 @@ struct tsri_serve_server {
     pthread_cond_t wake; /* of the engine */
     tsri_serve_exchange *exchanges, *first_waiting, *last_waiting;
     size_t n_waiting;
-    tsri_serve_job *jobs; /* the engine's */
-    uint64_t numbers;     /* of answers, for their ids */
+    tsri_serve_job *jobs;    /* the engine's: requests for text */
+    tsri_serve_texts *texts; /* the engine's: requests for vectors and ranks, the oldest first */
+    uint64_t numbers;        /* of answers, for their ids */
     bool draining, stopping;
 };
 
@@ -168,10 +170,5 @@ const tsri_serve_route *tsri_serve_find_route(const char *method, const char *pa
                                               bool *path_known);
 /* Parses the body, which must be an object. NULL: it was answered with an error. */
 json_t *tsri_serve_body(tsri_serve_exchange *x);
-/* Makes the answer to a body; NULL: *f says why. memory: zeroed. */
-typedef json_t *tsri_serve_make(tsri_serve_exchange *x, const json_t *body, void *memory,
-                                tsri_serve_failure *f);
-/* Answers, on the engine's thread, a request that runs as a whole; `make` gets `size` bytes. */
-void tsri_serve_run_whole(tsri_serve_exchange *x, size_t size, tsri_serve_make *make);
 
 #endif

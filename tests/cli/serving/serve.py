@@ -281,6 +281,21 @@ def test_several_models(folder):
         server.wrong(404, "no model here ranks documents", "/rerank", {"query": "x", "documents": ["y"]}, "model")
 
 
+def test_many_texts_are_run_in_pieces_between_tokens(folder):
+    texts = [f"{'the cat sat on the mat ' * (i % 7)}{i}" for i in range(60)]
+    with Server("-m", ENCODER, "--step-tokens", "16", "--slots", "1") as server:
+        alone = server.fine("/v1/embeddings", {"input": texts})
+        lines = run("embed", *REFERENCE, "-m", ENCODER, "-", given="\n".join(texts) + "\n").text.splitlines()
+        equal([one["embedding"] for one in alone["data"]], [json.loads(line)["embedding"] for line in lines])
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            body = json.dumps(ASKED | {"max_tokens": 480, "ignore_eos": True, "stream": True}).encode()
+            connection.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+            before = server.metric("generation_tokens_total")
+            equal(server.fine("/v1/embeddings", {"input": texts}), alone)
+            assert server.metric("generation_tokens_total") >= before + 20, "it stood still meanwhile"
+
+
 def ranks(server, cross):
     texts = ["the cat sat", "anna lives in london", "a big red mat", "how are you", "the cat sat"]
     lines = run("classify", *REFERENCE, "-m", cross, "--pair", "-f", "-", given="".join(f"where is anna\t{text}\n" for text in texts)).text.splitlines()

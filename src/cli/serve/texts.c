@@ -1,0 +1,148 @@
+/* cli/serve/texts.c - runs requests for a result of each of many texts, a piece at a time. */
+#include "cli/serve/texts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_A_TOKEN = 4, PIECE = 32 << 10 }; /* bytes of a piece where nobody waits for text */
+
+/* ---- the list ---- */
+
+static void append(tsri_serve_texts *w) {
+    tsri_serve_texts **at = &w->x->server->texts;
+    while (*at)
+        at = &(*at)->next;
+    *at = w;
+    w->next = NULL;
+}
+
+static void take_out(tsri_serve_texts *w) {
+    tsri_serve_texts **at = &w->x->server->texts;
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+}
+
+/* Its exchange has its answer, or needs none. */
+static void end(tsri_serve_texts *w, const char *how) {
+    tsri_serve_exchange *x = w->x;
+    if (x->server->log)
+        tsri_cli_note(x->server->app, "%s %s: %zu texts of %" PRIu64 " tokens in %.3f s",
+                      x->route->path, how, w->done, w->tokens,
+                      (double)(tsri_cli_now_ns() - x->began_ns) / 1e9);
+    json_decref(w->body);
+    free(w->numbers);
+    free(w);
+    tsri_serve_give_back(x);
+}
+
+static void fail(tsri_serve_texts *w, const tsri_serve_failure *f) {
+    tsri_serve_answer_failure(w->x, f);
+    end(w, f->message);
+}
+
+/* ---- from a request to its answer ---- */
+
+static int by_size(const void *a, const void *b) {
+    const tsri_serve_length *x = a, *y = b;
+    return x->size != y->size ? (x->size > y->size) - (x->size < y->size)
+                              : (x->text > y->text) - (x->text < y->text);
+}
+
+static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
+    w->model = tsri_serve_choose(w->x->server, w->body, w->kind->use, f);
+    if (!w->model || !w->kind->begin(w, f))
+        return false;
+    w->x->model = w->model;
+    for (size_t i = 0; i < w->n; i++)
+        w->order[i] = (tsri_serve_length){w->texts[i].size + w->beside, i};
+    qsort(w->order, w->n, sizeof *w->order, by_size);
+    w->numbers = calloc(w->n * w->width, sizeof *w->numbers);
+    return w->numbers || tsri_serve_fail(f, 503, NULL, "out of memory");
+}
+
+void tsri_serve_take_texts(tsri_serve_exchange *x, const tsri_serve_texts_kind *kind) {
+    tsri_serve_failure f = {.status = 503, .message = "out of memory"};
+    json_t *body = tsri_serve_body(x);
+    tsri_serve_texts *w = body ? calloc(1, kind->size) : NULL;
+    if (!w) {
+        if (body)
+            tsri_serve_answer_failure(x, &f);
+        json_decref(body);
+        tsri_serve_give_back(x);
+        return;
+    }
+    w->kind = kind;
+    w->x = x;
+    w->body = body;
+    if (begin(w, &f))
+        append(w);
+    else
+        fail(w, &f);
+}
+
+/* How many of the next texts have `bytes` together; at least one. */
+static size_t piece_of(const tsri_serve_texts *w, size_t bytes) {
+    size_t n = 0, sum = 0;
+    while (w->done + n < w->n && (!n || sum + w->order[w->done + n].size <= bytes))
+        sum += w->order[w->done + n++].size;
+    return n;
+}
+
+static tsr_status run(tsri_serve_texts *w, size_t n, tsr_string *texts, float *rows) {
+    for (size_t i = 0; i < n; i++)
+        texts[i] = w->texts[w->order[w->done + i].text];
+    const tsr_status status = w->kind->run(w, texts, n, rows);
+    if (status != TSR_OK)
+        return status;
+    for (size_t i = 0; i < n; i++)
+        memcpy(w->numbers + w->order[w->done + i].text * w->width, rows + i * w->width,
+               w->width * sizeof *rows);
+    w->done += n;
+    return TSR_OK;
+}
+
+static bool run_piece(tsri_serve_texts *w, size_t bytes, tsri_serve_failure *f) {
+    const size_t n = piece_of(w, bytes);
+    tsr_string *texts = calloc(n, sizeof *texts);
+    float *rows = calloc(n * w->width, sizeof *rows);
+    const bool room = texts && rows;
+    const tsr_status status = room ? run(w, n, texts, rows) : TSR_E_HOST_MEMORY;
+    free(texts);
+    free(rows);
+    return !room              ? tsri_serve_fail(f, 503, NULL, "out of memory")
+           : status != TSR_OK ? tsri_serve_fail_status(f, status)
+                              : true;
+}
+
+void tsri_serve_texts_step(tsri_serve_server *s, bool small) {
+    tsri_serve_texts *w = s->texts;
+    tsri_serve_failure f;
+    if (!w)
+        return;
+    take_out(w);
+    if (!run_piece(w, small ? (size_t)s->limits.step_tokens * BYTES_A_TOKEN : PIECE, &f)) {
+        fail(w, &f);
+    } else if (w->done < w->n) {
+        append(w);
+    } else {
+        tsri_serve_answer(w->x, 200, w->kind->answer(w));
+        end(w, "ok");
+    }
+}
+
+void tsri_serve_texts_drop(tsri_serve_server *s, bool all) {
+    tsri_serve_failure f;
+    for (tsri_serve_texts *w = s->texts, *next; w; w = next) {
+        next = w->next;
+        pthread_mutex_lock(&s->lock);
+        const bool gone = w->x->gone;
+        pthread_mutex_unlock(&s->lock);
+        if (!gone && !all)
+            continue;
+        take_out(w);
+        tsri_serve_fail(&f, 503, NULL, gone ? "the client left" : "the server ends");
+        fail(w, &f);
+    }
+}
