@@ -107,6 +107,7 @@ typedef struct tsr_device_open_options {
     const char *bundle;
     uint32_t record; /**< 1: kernels are chosen for a bundle, not built; runs give nothing */
     uint32_t reserved;
+    uint64_t memory; /**< the bytes that a model may need on each device; 0: what it has */
 } tsr_device_open_options;
 
 /**

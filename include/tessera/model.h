@@ -3,6 +3,7 @@
 #define TESSERA_MODEL_H
 
 #include "tessera/device.h"
+#include "tessera/ranks.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +50,11 @@ typedef struct tsr_model_options {
      * read: W + alpha / r * B A (alpha / sqrt(r) with use_rslora). All are added. */
     uint32_t n_lora;
     const char *const *lora;
+    /** Ranks that share the model's layers: each opens the model with the same options and holds only
+     * its own layers, dealt by memory. From then on, all make the same calls with this model in the same
+     * order, and all get the results; the device is one. Borrowed until the model is closed. NULL: this
+     * process has all layers. */
+    tsr_ranks *ranks;
 } tsr_model_options;
 
 /**
@@ -68,6 +74,8 @@ typedef struct tsr_model_options {
  *                              sentence names it; org/name that is not a path
  *         TSR_E_DEVICE_MEMORY, TSR_E_HOST_MEMORY  the model does not fit: the sentence gives the
  *                              sizes
+ *         TSR_E_ARGUMENT       more ranks than layers
+ *         TSR_E_PEER           a rank is gone
  *         TSR_E_CANCELLED      progress asked for it
  */
 TSR_API tsr_status tsr_model_open(const char *name, tsr_device *device,

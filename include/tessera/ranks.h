@@ -74,7 +74,10 @@ TSR_API tsr_status tsr_ranks_compare(tsr_ranks *ranks, const char *list);
 typedef struct tsr_share tsr_share; /**< work that ranks share */
 
 typedef struct tsr_share_options {
-    uint32_t struct_size, reserved;
+    uint32_t struct_size;
+    /** 1: every rank gets every block, for ranks that share a model's layers
+     * (tsr_model_options.ranks). Rank 0 takes its own results; those of the others are dropped. */
+    uint32_t together;
     /**
      * Rank 0: makes the next block, in bytes that are valid until the next call.
      *

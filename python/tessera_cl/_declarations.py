@@ -269,6 +269,22 @@ class tsr_device(Structure):
     pass
 
 
+class tsr_link(Structure):
+    pass
+
+
+class tsr_exchange(Structure):
+    pass
+
+
+class tsr_ranks(Structure):
+    pass
+
+
+class tsr_share(Structure):
+    pass
+
+
 class tsr_model(Structure):
     pass
 
@@ -290,22 +306,6 @@ class tsr_classifier(Structure):
 
 
 class tsr_embedder(Structure):
-    pass
-
-
-class tsr_link(Structure):
-    pass
-
-
-class tsr_exchange(Structure):
-    pass
-
-
-class tsr_ranks(Structure):
-    pass
-
-
-class tsr_share(Structure):
     pass
 
 
@@ -954,6 +954,101 @@ class tsr_device_open_options(Structure):
         ("bundle", c_char_p),
         ("record", c_uint32),
         ("reserved", c_uint32),
+        ("memory", c_uint64),
+    ]
+
+
+
+class tsr_transport_host(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("abi", c_uint32),
+        ("data", c_void_p),
+        ("report", CFUNCTYPE(None, c_void_p, c_int, c_char_p)),
+    ]
+
+
+
+class tsr_transport_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("deadline_ms", c_uint32),
+    ]
+
+
+
+class tsr_transport_facts(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("rank", c_uint32),
+        ("size", c_uint32),
+        ("local_rank", c_uint32),
+    ]
+
+
+
+class tsr_parts(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("data", POINTER(c_void_p)),
+        ("bytes", POINTER(c_uint64)),
+    ]
+
+
+
+class tsr_transport(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("abi", c_uint32),
+        ("name", c_char_p),
+        ("version", c_char_p),
+        ("description", c_char_p),
+        ("open", CFUNCTYPE(c_int, POINTER(tsr_transport_host), POINTER(tsr_transport_options), POINTER(POINTER(tsr_link)))),
+        ("close", CFUNCTYPE(None, POINTER(tsr_link))),
+        ("leave", CFUNCTYPE(None, POINTER(tsr_link), c_char_p)),
+        ("facts", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_transport_facts))),
+        ("host_of", CFUNCTYPE(c_char_p, POINTER(tsr_link), c_uint32)),
+        ("barrier", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(POINTER(tsr_exchange)))),
+        ("broadcast", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
+        ("all_to_all", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_parts), POINTER(tsr_parts), POINTER(POINTER(tsr_exchange)))),
+        ("all_gather", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_parts), POINTER(POINTER(tsr_exchange)))),
+        ("send", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
+        ("receive", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
+        ("wait", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_exchange), c_uint64)),
+    ]
+
+
+
+class tsr_ranks_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("deadline_seconds", c_uint32),
+        ("transport", c_char_p),
+    ]
+
+
+
+class tsr_ranks_info(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("rank", c_uint32),
+        ("size", c_uint32),
+        ("local_rank", c_uint32),
+        ("transport", c_char_p),
+        ("host", c_char_p),
+    ]
+
+
+
+class tsr_share_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("together", c_uint32),
+        ("make", CFUNCTYPE(c_int, c_void_p, c_int, c_uint64, POINTER(c_void_p), POINTER(c_size_t))),
+        ("take", CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)),
+        ("stop", CFUNCTYPE(c_int, c_void_p)),
+        ("data", c_void_p),
     ]
 
 
@@ -970,6 +1065,7 @@ class tsr_model_options(Structure):
         ("compute", c_uint32),
         ("n_lora", c_uint32),
         ("lora", POINTER(c_char_p)),
+        ("ranks", POINTER(tsr_ranks)),
     ]
 
 
@@ -1405,100 +1501,6 @@ class tsr_token_vectors(Structure):
         ("n", c_size_t),
         ("ids", POINTER(c_int32)),
         ("vectors", POINTER(c_float)),
-    ]
-
-
-
-class tsr_transport_host(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("abi", c_uint32),
-        ("data", c_void_p),
-        ("report", CFUNCTYPE(None, c_void_p, c_int, c_char_p)),
-    ]
-
-
-
-class tsr_transport_options(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("deadline_ms", c_uint32),
-    ]
-
-
-
-class tsr_transport_facts(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("rank", c_uint32),
-        ("size", c_uint32),
-        ("local_rank", c_uint32),
-    ]
-
-
-
-class tsr_parts(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("reserved", c_uint32),
-        ("data", POINTER(c_void_p)),
-        ("bytes", POINTER(c_uint64)),
-    ]
-
-
-
-class tsr_transport(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("abi", c_uint32),
-        ("name", c_char_p),
-        ("version", c_char_p),
-        ("description", c_char_p),
-        ("open", CFUNCTYPE(c_int, POINTER(tsr_transport_host), POINTER(tsr_transport_options), POINTER(POINTER(tsr_link)))),
-        ("close", CFUNCTYPE(None, POINTER(tsr_link))),
-        ("leave", CFUNCTYPE(None, POINTER(tsr_link), c_char_p)),
-        ("facts", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_transport_facts))),
-        ("host_of", CFUNCTYPE(c_char_p, POINTER(tsr_link), c_uint32)),
-        ("barrier", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(POINTER(tsr_exchange)))),
-        ("broadcast", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
-        ("all_to_all", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_parts), POINTER(tsr_parts), POINTER(POINTER(tsr_exchange)))),
-        ("all_gather", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_parts), POINTER(POINTER(tsr_exchange)))),
-        ("send", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
-        ("receive", CFUNCTYPE(c_int, POINTER(tsr_link), c_uint32, c_void_p, c_uint64, POINTER(POINTER(tsr_exchange)))),
-        ("wait", CFUNCTYPE(c_int, POINTER(tsr_link), POINTER(tsr_exchange), c_uint64)),
-    ]
-
-
-
-class tsr_ranks_options(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("deadline_seconds", c_uint32),
-        ("transport", c_char_p),
-    ]
-
-
-
-class tsr_ranks_info(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("rank", c_uint32),
-        ("size", c_uint32),
-        ("local_rank", c_uint32),
-        ("transport", c_char_p),
-        ("host", c_char_p),
-    ]
-
-
-
-class tsr_share_options(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("reserved", c_uint32),
-        ("make", CFUNCTYPE(c_int, c_void_p, c_int, c_uint64, POINTER(c_void_p), POINTER(c_size_t))),
-        ("take", CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)),
-        ("stop", CFUNCTYPE(c_int, c_void_p)),
-        ("data", c_void_p),
     ]
 
 
@@ -2240,6 +2242,16 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_device_open": (c_int, [POINTER(tsr_engine), c_char_p, POINTER(tsr_device_open_options), POINTER(POINTER(tsr_device))]),
     "tsr_device_close": (None, [POINTER(POINTER(tsr_device))]),
     "tsr_device_describe": (c_char_p, [POINTER(tsr_device)]),
+    "tsr_ranks_open": (c_int, [POINTER(tsr_ranks_options), POINTER(POINTER(tsr_ranks))]),
+    "tsr_ranks_close": (None, [POINTER(POINTER(tsr_ranks))]),
+    "tsr_ranks_leave": (None, [POINTER(tsr_ranks), c_char_p]),
+    "tsr_ranks_info_get": (c_int, [POINTER(tsr_ranks), POINTER(tsr_ranks_info)]),
+    "tsr_ranks_compare": (c_int, [POINTER(tsr_ranks), c_char_p]),
+    "tsr_share_begin": (c_int, [POINTER(tsr_ranks), POINTER(tsr_share_options), POINTER(POINTER(tsr_share))]),
+    "tsr_share_next": (c_int, [POINTER(tsr_share), c_uint64, POINTER(c_void_p), POINTER(c_size_t)]),
+    "tsr_share_give": (c_int, [POINTER(tsr_share), c_void_p, c_size_t]),
+    "tsr_share_poll": (c_int, [POINTER(tsr_share)]),
+    "tsr_share_end": (None, [POINTER(POINTER(tsr_share))]),
     "tsr_model_open": (c_int, [c_char_p, POINTER(tsr_device), POINTER(tsr_model_options), POINTER(POINTER(tsr_model))]),
     "tsr_model_close": (None, [POINTER(POINTER(tsr_model))]),
     "tsr_model_info_get": (c_int, [POINTER(tsr_model), POINTER(tsr_model_info)]),
@@ -2290,16 +2302,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_embedder_info_get": (c_int, [POINTER(tsr_embedder), POINTER(tsr_embedder_info)]),
     "tsr_embed": (c_int, [POINTER(tsr_embedder), POINTER(tsr_string), c_size_t, POINTER(c_float), POINTER(tsr_embed_stats)]),
     "tsr_embed_tokens": (c_int, [POINTER(tsr_embedder), POINTER(tsr_string), c_size_t, c_uint32, CFUNCTYPE(c_int, c_void_p, POINTER(tsr_token_vectors)), c_void_p, POINTER(tsr_embed_stats)]),
-    "tsr_ranks_open": (c_int, [POINTER(tsr_ranks_options), POINTER(POINTER(tsr_ranks))]),
-    "tsr_ranks_close": (None, [POINTER(POINTER(tsr_ranks))]),
-    "tsr_ranks_leave": (None, [POINTER(tsr_ranks), c_char_p]),
-    "tsr_ranks_info_get": (c_int, [POINTER(tsr_ranks), POINTER(tsr_ranks_info)]),
-    "tsr_ranks_compare": (c_int, [POINTER(tsr_ranks), c_char_p]),
-    "tsr_share_begin": (c_int, [POINTER(tsr_ranks), POINTER(tsr_share_options), POINTER(POINTER(tsr_share))]),
-    "tsr_share_next": (c_int, [POINTER(tsr_share), c_uint64, POINTER(c_void_p), POINTER(c_size_t)]),
-    "tsr_share_give": (c_int, [POINTER(tsr_share), c_void_p, c_size_t]),
-    "tsr_share_poll": (c_int, [POINTER(tsr_share)]),
-    "tsr_share_end": (None, [POINTER(POINTER(tsr_share))]),
     "tsr_evaluate_perplexity": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_perplexity_options), POINTER(tsr_perplexity)]),
     "tsr_evaluate_bleu": (c_int, [POINTER(tsr_string), POINTER(tsr_string), c_size_t, POINTER(tsr_bleu)]),
     "tsr_bleu_signature": (c_char_p, []),

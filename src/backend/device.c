@@ -21,6 +21,7 @@ struct tsr_device {
     tsri_backend_device **devices;
     tsri_backend_opened_device opened;
     tsr_device_options options;
+    uint64_t memory; /* of each device, for a model; 0: what it has */
     char *kernels, *bundle;
     tsri_bytes description;
 };
@@ -47,8 +48,8 @@ tsr_status tsr_engine_create(const tsr_engine_options *options, tsr_engine **out
                                          .threads = given.threads,
                                          .progress = given.progress,
                                          .progress_data = given.progress_data,
-                                         .reference_alone = given.device &&
-                                                            !strcmp(given.device, "reference")};
+                                         .reference_alone =
+                                             given.device && !strcmp(given.device, "reference")};
     const tsr_status status = tsri_backend_set_open(&wanted, &engine->set);
     if (status != TSR_OK)
         tsr_engine_destroy(&engine);
@@ -130,7 +131,10 @@ static tsr_status add(tsr_device *device, size_t entry) {
     tsr_device_options options = device->options;
     TRY(choose_bundle(device, entry, &options));
     TRY(tsri_backend_device_open(opened->set, entry, &options, &devices[opened->n_devices]));
-    return describe(device, &devices[opened->n_devices++]->facts);
+    tsr_facts *facts = &devices[opened->n_devices++]->facts;
+    if (device->memory && (!facts->memory || facts->memory > device->memory))
+        facts->memory = device->memory;
+    return describe(device, facts);
 }
 
 /* Opens the devices of "A,B", one after the other. */
@@ -175,6 +179,7 @@ tsr_status tsr_device_open(tsr_engine *engine, const char *selector,
     TRY(tsri_base_adopt("tsr_device_open_options", options, &given, sizeof given));
     TRY(tsri_base_new(1, sizeof *device, &device));
     device->engine = engine;
+    device->memory = given.memory;
     device->options = (tsr_device_options){.struct_size = sizeof device->options,
                                            .threads = given.threads,
                                            .profile = given.profile,

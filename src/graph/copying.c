@@ -49,6 +49,10 @@ tsr_status tsri_graph_copy_end(tsri_graph_copying *c, tsr_status status, tsri_gr
         const tsri_graph_output_mark *mark = tsri_graph_output_at(c->from, i);
         tsri_graph_output(c->to, mark->id, mark->name, tsri_graph_copied(c, mark->value));
     }
+    return tsri_graph_copy_give(c, status, out);
+}
+
+tsr_status tsri_graph_copy_give(tsri_graph_copying *c, tsr_status status, tsri_graph **out) {
     if (status == TSR_OK)
         status = tsri_graph_status(c->to);
     free(c->map);

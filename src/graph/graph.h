@@ -78,13 +78,13 @@ void tsri_graph_output(tsri_graph *graph, uint32_t id, const char *name, tsri_va
 /* ---- reading ---- */
 
 typedef struct tsri_graph_value {
-    tsr_tensor tensor;  /* dims, strides, offset within the storage; buf and origin unset */
+    tsr_tensor tensor; /* dims, strides, offset within the storage; buf and origin unset */
     /* The value whose memory it shares; the value itself where it is not a view */
     tsri_value storage;
-    uint32_t id;        /* of a leaf */
+    uint32_t id; /* of a leaf */
     /* The node that writes it; -1 for leaves; for a view, that of its storage */
     int32_t producer;
-    const char *name;   /* of a leaf, else NULL */
+    const char *name; /* of a leaf, else NULL */
 } tsri_graph_value;
 
 typedef struct tsri_graph_node {
@@ -133,6 +133,22 @@ typedef bool (*tsri_graph_better)(void *data, const tsri_graph *graph,
                                   const tsr_op *together, const tsr_op *apart);
 tsr_status tsri_graph_join_norms(const tsri_graph *graph, tsri_graph_better better, void *data,
                                  tsri_graph **out);
+
+/* A value that one part of a graph computes and another part reads. */
+typedef struct tsri_graph_crossing {
+    tsri_value value; /* of the whole graph: a storage */
+    uint32_t id;      /* of the output of the one part and of the input of the other */
+    uint32_t from, to;
+    tsr_tensor tensor; /* its dims and dtype */
+} tsri_graph_crossing;
+/* What crosses between the parts of a graph, where part[i] has node i: ordered by value, then by the part
+ * that reads. New memory. */
+tsr_status tsri_graph_find_crossings(const tsri_graph *graph, const uint32_t *part,
+                                     tsri_graph_crossing **out, size_t *n);
+/* Copies the nodes of one part. What it reads of other parts are inputs of the copy, and what they read of
+ * it are outputs, by the ids of the crossings. Of the graph's outputs it has those that it computes. */
+tsr_status tsri_graph_cut(const tsri_graph *graph, const uint32_t *part, uint32_t own,
+                          const tsri_graph_crossing *crossings, size_t n, tsri_graph **out);
 
 /* A node as a tsr_op; `store` holds what that points to and must outlive it. */
 typedef struct tsri_graph_op_store {

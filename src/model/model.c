@@ -65,14 +65,21 @@ static tsr_status check_options(const tsr_model_options *options) {
     return TSR_OK;
 }
 
-static tsr_status store(tsr_model *model, tsr_device *device, const tsri_model_options *options) {
+static tsr_status store(tsr_model *model, tsr_device *device, tsr_ranks *ranks,
+                        const tsri_model_options *options) {
     model->opened = tsri_backend_opened(device);
+    if (ranks && model->opened->n_devices > 1)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "a rank that shares a model's layers with others has one device; %zu "
+                              "are open",
+                              model->opened->n_devices);
     const tsri_run_options run = {.devices = model->opened->devices,
                                   .n_devices = model->opened->n_devices,
                                   .set = model->opened->set,
                                   .kernels = model->opened->kernels,
                                   .log = model->opened->log,
-                                  .log_data = model->opened->log_data};
+                                  .log_data = model->opened->log_data,
+                                  .ranks = ranks};
     TRY(tsri_run_create(&run, &model->run));
     return tsri_model_store(model->model, model->run, options);
 }
@@ -108,7 +115,7 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
             TSR_E_ARGUMENT, "a context of %lld tokens was asked for; %s reads at most %lld",
             (long long)known.context, path, (long long)model->model->spec.context);
     if (status == TSR_OK && device)
-        status = store(model, device, &inner);
+        status = store(model, device, known.ranks, &inner);
     free(path);
     if (status != TSR_OK)
         tsr_model_close(&model);

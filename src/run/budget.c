@@ -14,7 +14,7 @@ static const char *remedy_of(const tsri_run_options *options) {
                              "gradient_accumulation_steps to make up for it), a smaller "
                              "block_size, --gradient-checkpointing, or LoRA (lora_rank=8)"
                            : "use a shorter context (-c), smaller weights (--dtype f16), or split "
-                             "over devices (--device A,B)";
+                             "over devices (--device A,B) or over ranks (--split-layers)";
 }
 
 /* The bytes of the states that are used on a device. */
@@ -36,7 +36,7 @@ static tsr_status say_held(const tsri_run_context *context, const tsri_run_place
                            const tsr_bounds *bounds, char *text, size_t size) {
     int held = 0, layers = 0;
     text[0] = 0;
-    if (context->options.n_devices > 1 || context->options.trains)
+    if (context->options.n_devices > 1 || context->options.ranks || context->options.trains)
         return TSR_OK;
     TRY(tsri_run_layers_held(context, placed->source, bounds, &held, &layers));
     if (layers > 1)

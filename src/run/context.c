@@ -25,6 +25,10 @@ tsr_status tsri_run_create(const tsri_run_options *options, tsri_run_context **o
     return TSR_OK;
 }
 
+uint32_t tsri_run_rank_count(const tsri_run_context *context) {
+    return tsri_ranks_size(context->options.ranks);
+}
+
 size_t tsri_run_device_count(const tsri_run_context *context) {
     return context->options.n_devices;
 }
@@ -46,6 +50,7 @@ void tsri_run_destroy(tsri_run_context **context) {
     tsri_backend_device_close(&c->reference);
     tsri_run_profile_clear(&c->past);
     free(c->ends);
+    free(c->rank_ends);
     free(c->plans);
     free(c->placed);
     free(c->weights);

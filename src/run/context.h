@@ -4,9 +4,22 @@
 
 #include "run/run.h"
 
+/* An output of a graph whose layers ranks share, and the rank that computes it. */
+typedef struct tsri_run_owned {
+    uint32_t id, rank;
+} tsri_run_owned;
+
+/* What this rank exchanges with others in a run of a graph; nothing where it is alone. */
+typedef struct tsri_run_part_of {
+    tsri_graph_crossing *crossings; /* those that it sends or receives */
+    tsri_run_owned *outputs;        /* of the whole graph */
+    size_t n_crossings, n_outputs;
+} tsri_run_part_of;
+
 /* A graph that was lowered for the context's devices. */
 typedef struct tsri_run_placed {
     const tsri_graph *source;
+    tsri_run_part_of part;
     tsri_graph *graph; /* lowered */
     size_t *device;    /* of each node */
     char **note;       /* of each node: why it runs on the reference; NULL otherwise */
@@ -48,7 +61,8 @@ struct tsri_run_context {
         /* The user's n_devices, then the reference (its device is NULL until it is needed) */
         *slots;
     tsri_backend_device *reference;
-    int *ends; /* of each of the n_devices: the layer after its last; NULL: not dealt yet */
+    int *ends;      /* of each of the n_devices: the layer after its last; NULL: not dealt yet */
+    int *rank_ends; /* the same of each rank, where ranks share the layers */
     tsri_run_placed **placed;
     tsri_run_weight *weights;
     tsri_run_kv_state *states;
@@ -90,6 +104,14 @@ typedef struct tsri_run_block {
     bool used;
 } tsri_run_block;
 
+/* The host's memory for what a plan exchanges with other ranks. */
+typedef struct tsri_run_messages {
+    void **data;                        /* of each crossing of the part */
+    tsr_exchange **sent;                /* NULL: it is not being sent */
+    tsri_run_binding *inputs, *outputs; /* of a run: the caller's, and the crossings */
+    size_t inputs_room, outputs_room;
+} tsri_run_messages;
+
 struct tsri_run_plan {
     tsri_run_context *context;
     const tsri_run_placed *placed;
@@ -99,6 +121,7 @@ struct tsri_run_plan {
     tsri_run_block *blocks;    /* one a slot */
     tsri_graph_memory *memory; /* one a slot */
     unsigned char *staging;    /* for copies between devices */
+    tsri_run_messages messages;
     size_t n_segments, n_places, staging_bytes;
     uint64_t moved; /* context->moved at the time of binding */
     bool bound;
@@ -109,12 +132,45 @@ tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *grap
                                const tsr_bounds *bounds, tsri_run_placed **out);
 void tsri_run_placed_destroy(tsri_run_placed **placed);
 
+/* What holds layers: a device, or a rank. */
+typedef struct tsri_run_holder {
+    uint64_t memory; /* in bytes */
+    bool first;      /* it gets layers before the others */
+} tsri_run_holder;
+typedef struct tsri_run_dealt {
+    int layers;
+    uint64_t bytes, room; /* of all layers; what all holders have room for */
+} tsri_run_dealt;
+
 /* deal.c: decides once, from the first graph, which layers run on which device (context->ends); and
  * says how many of a graph's layers the first device holds */
 tsr_status tsri_run_deal(tsri_run_context *context, const tsri_graph *graph,
                          const tsr_bounds *bounds);
 tsr_status tsri_run_layers_held(const tsri_run_context *context, const tsri_graph *graph,
                                 const tsr_bounds *bounds, int *held, int *layers);
+/* ends[i]: the layer after the last of rank i; each gets a layer, if there are as many. */
+tsr_status tsri_run_deal_to_ranks(const tsri_graph *graph, const tsr_bounds *bounds,
+                                  const tsri_run_holder *holders, size_t n, int *ends,
+                                  tsri_run_dealt *out);
+
+/* split.c: the part of the graph that this rank runs, where ranks share the layers. The first graph
+ * decides which layers those are. All ranks call it. */
+tsr_status tsri_run_split(tsri_run_context *context, const tsri_graph *graph,
+                          const tsr_bounds *bounds, tsri_run_part_of *part, tsri_graph **out);
+void tsri_run_part_of_clear(tsri_run_part_of *part);
+
+/* The host's memory for what a plan exchanges with others. */
+tsr_status tsri_run_messages_make(tsri_run_plan *plan);
+void tsri_run_messages_drop(tsri_run_plan *plan);
+
+/* execute.c: as tsri_run_start and _finish, of what this process has; drain waits for the devices, so that
+ * memory that was given is free where no output is read. */
+tsr_status tsri_run_start_own(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                              const tsri_run_binding *inputs, size_t n_inputs,
+                              const tsri_run_binding *outputs, size_t n_outputs,
+                              tsri_run_reads *reads);
+tsr_status tsri_run_finish_own(tsri_run_reads *reads);
+tsr_status tsri_run_drain(tsri_run_plan *plan);
 
 /* memory.c: bytes of the host's memory that are free, where the device shares it, UINT64_MAX
  * elsewhere; what a device has for a model; the plain layout [rows, columns] of a weight leaf: the

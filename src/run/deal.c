@@ -1,4 +1,4 @@
-/* run/deal.c - which layers run on which device, by memory.
+/* run/deal.c - which layers run on which device, or on which rank (split.c), by memory.
  *
  * Devices of one kind get equal shares of the layers' bytes (weights, keys and values), but none
  * more than it holds. GPUs and accelerators come before CPUs: those get what is left. Layers stay in
@@ -16,11 +16,12 @@
 enum { KEPT_FREE = 32 };
 
 typedef struct dealing {
-    size_t n;         /* devices */
+    const tsri_run_holder *holders; /* devices, or ranks */
+    size_t n;
     int layers;       /* of the graph */
     uint64_t *cost;   /* of each layer, in bytes; what comes before them is the first one's */
-    uint64_t *room;   /* of each device: what it holds of the layers */
-    uint64_t *target; /* of each device: its share */
+    uint64_t *room;   /* of each holder: what it holds of the layers */
+    uint64_t *target; /* of each holder: its share */
     uint64_t total;   /* of all layers */
 } dealing;
 
@@ -84,42 +85,35 @@ static tsr_status arena_bytes(const tsri_graph *graph, const tsr_bounds *bounds,
     return TSR_OK;
 }
 
-static tsr_status add_rooms(dealing *d, const tsri_run_context *context, const tsri_graph *graph,
-                            const tsr_bounds *bounds) {
+static tsr_status add_rooms(dealing *d, const tsri_graph *graph, const tsr_bounds *bounds) {
     uint64_t arena = 0;
     TRY(arena_bytes(graph, bounds, &arena));
     TRY(tsri_base_new(d->n, sizeof *d->room, &d->room));
     TRY(tsri_base_new(d->n, sizeof *d->target, &d->target));
     for (size_t i = 0; i < d->n; i++) {
-        const uint64_t all = tsri_run_available(&context->slots[i].device->facts),
-                       room = all - all / KEPT_FREE;
+        const uint64_t all = d->holders[i].memory, room = all - all / KEPT_FREE;
         d->room[i] = room > arena ? room - arena : 0;
     }
     return TSR_OK;
 }
 
-static tsr_status begin(dealing *d, const tsri_run_context *context, const tsri_graph *graph,
-                        const tsr_bounds *bounds) {
-    *d = (dealing){.n = context->options.n_devices};
+static tsr_status begin(dealing *d, const tsri_graph *graph, const tsr_bounds *bounds,
+                        const tsri_run_holder *holders, size_t n) {
+    *d = (dealing){.holders = holders, .n = n};
     TRY(add_costs(d, graph, bounds));
-    return add_rooms(d, context, graph, bounds);
+    return add_rooms(d, graph, bounds);
 }
 
-static bool comes_first(const tsri_run_slot *slot) {
-    const uint32_t type = slot->device->facts.type;
-    return type == TSR_DEVICE_GPU || type == TSR_DEVICE_ACCELERATOR;
-}
-
-/* Shares `bytes` among the devices of one kind: equally, but to each no more than its room. What no
- * device has room for stays unshared. */
-static uint64_t share(dealing *d, const tsri_run_context *context, bool first, uint64_t bytes) {
+/* Shares `bytes` among the holders that come first, or among the others: equally, but to each no more
+ * than its room. What none has room for stays unshared. */
+static uint64_t share(dealing *d, bool first, uint64_t bytes) {
     for (bool more = true; more && bytes;) {
         uint64_t n = 0, given = 0;
         for (size_t i = 0; i < d->n; i++)
-            n += comes_first(&context->slots[i]) == first && d->target[i] < d->room[i];
+            n += d->holders[i].first == first && d->target[i] < d->room[i];
         for (size_t i = 0; i < d->n && n; i++) {
             const uint64_t left = d->room[i] - d->target[i], part = (bytes + n - 1) / n;
-            if (comes_first(&context->slots[i]) != first || !left)
+            if (d->holders[i].first != first || !left)
                 continue;
             uint64_t added = part < left ? part : left;
             added = added < bytes - given ? added : bytes - given;
@@ -132,22 +126,27 @@ static uint64_t share(dealing *d, const tsri_run_context *context, bool first, u
     return bytes;
 }
 
-/* Deals the layers in order: a layer goes where its first byte is in a device's share, and further on
- * where that device does not hold it. */
-static void deal(const dealing *d, int *ends) {
+/* Deals the layers in order: a layer goes where its first byte is in a holder's share, and further on
+ * where that one does not hold it. each: every holder gets a layer. */
+static void deal(const dealing *d, bool each, int *ends) {
     uint64_t at = 0, end = d->target[0], used = 0;
-    size_t device = 0;
+    size_t holder = 0;
+    int first = 0; /* of the holder's layers */
     for (int layer = 0; layer < d->layers; layer++) {
-        while (device + 1 < d->n && (at >= end || used + d->cost[layer] > d->room[device])) {
-            ends[device++] = layer;
-            end = (at > end ? at : end) + d->target[device];
+        while (holder + 1 < d->n) {
+            const bool full = at >= end || used + d->cost[layer] > d->room[holder],
+                       needed = each && d->layers - layer < (int)(d->n - holder);
+            if ((each && layer == first) || (!full && !needed))
+                break;
+            ends[holder++] = first = layer;
+            end = (at > end ? at : end) + d->target[holder];
             used = 0;
         }
         used += d->cost[layer];
         at += d->cost[layer];
     }
-    while (device < d->n)
-        ends[device++] = d->layers;
+    while (holder < d->n)
+        ends[holder++] = d->layers;
 }
 
 /* "layers: 20 of 32 on A, as many as its 8192 MiB hold; 12 on B" */
@@ -170,19 +169,24 @@ static void say(const tsri_run_context *context, const dealing *d, const int *en
     tsri_base_bytes_clear(&text);
 }
 
-tsr_status tsri_run_deal(tsri_run_context *context, const tsri_graph *graph,
-                         const tsr_bounds *bounds) {
+static tsri_run_holder holder_of(const tsri_run_slot *slot) {
+    const tsr_facts *facts = &slot->device->facts;
+    return (tsri_run_holder){.memory = tsri_run_available(facts),
+                             .first = facts->type == TSR_DEVICE_GPU ||
+                                      facts->type == TSR_DEVICE_ACCELERATOR};
+}
+
+static tsr_status deal_to_devices(tsri_run_context *context, const tsri_graph *graph,
+                                  const tsr_bounds *bounds, tsri_run_holder *holders) {
     dealing d;
-    if (context->ends || context->options.n_devices < 2)
-        return TSR_OK;
-    tsr_status status = begin(&d, context, graph, bounds);
+    tsr_status status = begin(&d, graph, bounds, holders, context->options.n_devices);
     if (status == TSR_OK)
         status = tsri_base_new(d.n, sizeof *context->ends, &context->ends);
     if (status == TSR_OK) {
-        uint64_t left = share(&d, context, true, d.total);
-        left = share(&d, context, false, left);
+        uint64_t left = share(&d, true, d.total);
+        left = share(&d, false, left);
         d.target[d.n - 1] += left; /* the check of the budget says that it does not fit */
-        deal(&d, context->ends);
+        deal(&d, false, context->ends);
         if (d.layers > 1)
             say(context, &d, context->ends);
     }
@@ -190,11 +194,43 @@ tsr_status tsri_run_deal(tsri_run_context *context, const tsri_graph *graph,
     return status;
 }
 
+tsr_status tsri_run_deal(tsri_run_context *context, const tsri_graph *graph,
+                         const tsr_bounds *bounds) {
+    tsri_run_holder *holders = NULL;
+    const size_t n = context->options.n_devices;
+    if (context->ends || n < 2)
+        return TSR_OK;
+    TRY(tsri_base_new(n, sizeof *holders, &holders));
+    for (size_t i = 0; i < n; i++)
+        holders[i] = holder_of(&context->slots[i]);
+    const tsr_status status = deal_to_devices(context, graph, bounds, holders);
+    free(holders);
+    return status;
+}
+
+tsr_status tsri_run_deal_to_ranks(const tsri_graph *graph, const tsr_bounds *bounds,
+                                  const tsri_run_holder *holders, size_t n, int *ends,
+                                  tsri_run_dealt *out) {
+    dealing d;
+    const tsr_status status = begin(&d, graph, bounds, holders, n);
+    *out = (tsri_run_dealt){0};
+    if (status == TSR_OK) {
+        *out = (tsri_run_dealt){.layers = d.layers, .bytes = d.total};
+        for (size_t i = 0; i < n; i++)
+            out->room += d.room[i] < UINT64_MAX - out->room ? d.room[i] : UINT64_MAX - out->room;
+        (void)share(&d, false, d.total);
+        deal(&d, true, ends);
+    }
+    drop(&d);
+    return status;
+}
+
 tsr_status tsri_run_layers_held(const tsri_run_context *context, const tsri_graph *graph,
                                 const tsr_bounds *bounds, int *held, int *layers) {
+    const tsri_run_holder first = holder_of(&context->slots[0]);
     dealing d;
     uint64_t used = 0;
-    tsr_status status = begin(&d, context, graph, bounds);
+    tsr_status status = begin(&d, graph, bounds, &first, 1);
     *held = *layers = 0;
     for (; status == TSR_OK && *layers < d.layers; ++*layers) {
         used += d.cost[*layers];

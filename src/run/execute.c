@@ -1,4 +1,4 @@
-/* run/execute.c - prepares plans and runs them. */
+/* run/execute.c - prepares plans, and runs what this process has of them. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/ops.h"
@@ -264,7 +264,7 @@ static tsr_status start_output(tsri_run_plan *plan, const int64_t sizes[TSR_SYMB
 
 /* Waits for the devices, so that the host copies of the blocks and the caller's memory are free
  * when execute returns, even where no output was read. */
-static tsr_status drain(tsri_run_plan *plan) {
+tsr_status tsri_run_drain(tsri_run_plan *plan) {
     for (size_t d = 0; d <= plan->context->options.n_devices; d++) {
         if (plan->blocks[d].used)
             TRY(read_back(&plan->context->slots[d], plan->blocks[d].buf, 0, plan->blocks[d].mirror,
@@ -276,7 +276,8 @@ static tsr_status drain(tsri_run_plan *plan) {
 bool tsri_run_feeds(const tsri_run_plan *plan, uint32_t output, uint32_t input) {
     const tsri_graph_output_mark *mark;
     const tsri_run_place *place = place_of(plan, output, &mark);
-    if (!place || !plan->bound || plan->moved != plan->context->moved ||
+    if (!place || plan->context->options.ranks || !plan->bound ||
+        plan->moved != plan->context->moved ||
         plan->context->slots[place->device].device->facts.type == TSR_DEVICE_CPU)
         return false;
     for (size_t d = 0; d <= plan->context->options.n_devices; d++)
@@ -286,10 +287,10 @@ bool tsri_run_feeds(const tsri_run_plan *plan, uint32_t output, uint32_t input) 
 }
 
 /* Asks for all outputs before any is waited for, so a device is waited for once. */
-tsr_status tsri_run_start(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
-                          const tsri_run_binding *inputs, size_t n_inputs,
-                          const tsri_run_binding *outputs, size_t n_outputs,
-                          tsri_run_reads *reads) {
+tsr_status tsri_run_start_own(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                              const tsri_run_binding *inputs, size_t n_inputs,
+                              const tsri_run_binding *outputs, size_t n_outputs,
+                              tsri_run_reads *reads) {
     *reads = (tsri_run_reads){0};
     for (int i = 0; i < TSR_SYMBOLS; i++)
         if (sizes[i] < plan->bounds.lowest[i] || sizes[i] > plan->bounds.highest[i])
@@ -309,17 +310,8 @@ tsr_status tsri_run_start(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
     return status == TSR_OK ? status : finish_reads(reads, status);
 }
 
-tsr_status tsri_run_finish(tsri_run_reads *reads) {
+tsr_status tsri_run_finish_own(tsri_run_reads *reads) {
     return finish_reads(reads, TSR_OK);
-}
-
-tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
-                            const tsri_run_binding *inputs, size_t n_inputs,
-                            const tsri_run_binding *outputs, size_t n_outputs) {
-    tsri_run_reads reads;
-    TRY(tsri_run_start(plan, sizes, inputs, n_inputs, outputs, n_outputs, &reads));
-    TRY(tsri_run_finish(&reads));
-    return n_outputs ? TSR_OK : drain(plan);
 }
 
 /* ---- explain ---- */

@@ -200,6 +200,7 @@ tsr_status tsri_run_lay_out(tsri_run_plan *plan) {
         if (plan->blocks[d].used)
             TRY(plan_arena(plan->context, plan->placed, &plan->bounds, d, &plan->memory[d]));
     }
+    TRY(tsri_run_messages_make(plan));
     return allocate(plan);
 }
 
@@ -225,6 +226,7 @@ void tsri_run_plan_destroy(tsri_run_plan **plan) {
     free(p->blocks);
     free(p->memory);
     free(p->staging);
+    tsri_run_messages_drop(p);
     free(p);
     *plan = NULL;
 }

@@ -227,8 +227,14 @@ static bool better_packed(void *data, const tsri_graph *graph, const tsri_graph_
 static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
                         const tsr_bounds *bounds, tsri_run_placed *placed) {
     placing p = {.context = context, .bounds = bounds};
-    tsri_graph *joined = NULL, *lowered = NULL;
-    tsr_status status = tsri_run_deal(context, graph, bounds);
+    tsri_graph *own = NULL, *joined = NULL, *lowered = NULL;
+    tsr_status status = TSR_OK;
+    if (context->options.ranks) {
+        status = tsri_run_split(context, graph, bounds, &placed->part, &own);
+        graph = own;
+    }
+    if (status == TSR_OK)
+        status = tsri_run_deal(context, graph, bounds);
     if (status == TSR_OK)
         status = tsri_graph_join_norms(graph, better_together, &p, &joined);
     p.graph = joined;
@@ -248,6 +254,7 @@ static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
         status = assign(&p, placed);
     tsri_graph_destroy(&lowered);
     tsri_graph_destroy(&joined);
+    tsri_graph_destroy(&own);
     free(p.moved);
     return status;
 }
@@ -261,6 +268,7 @@ void tsri_run_placed_destroy(tsri_run_placed **placed) {
     free(p->note);
     free(p->device);
     tsri_graph_destroy(&p->graph);
+    tsri_run_part_of_clear(&p->part);
     free(p);
     *placed = NULL;
 }

@@ -2,7 +2,8 @@
  * profile.
  *
  * A context has what outlives a run: open devices, weights in their layouts, states, one arena for
- * each device, and the plans made so far. With more than one device the graph is split by layers.
+ * each device, and the plans made so far. With more than one device the graph is split by layers; so it is
+ * with ranks: each has the part of the graph with its layers, and all make the same calls in the same order.
  */
 #ifndef TSRI_RUN_RUN_H
 #define TSRI_RUN_RUN_H
@@ -10,6 +11,7 @@
 #include "backend/host.h"
 #include "graph/graph.h"
 #include "run/peaks.h"
+#include "transport/ranks.h"
 
 typedef struct tsri_run_context tsri_run_context;
 typedef struct tsri_run_plan
@@ -27,9 +29,12 @@ typedef struct tsri_run_options {
     /* Its states are parameters and gradients: where memory is too small, the sentence says what
      * helps in training */
     bool trains;
+    tsr_ranks *ranks; /* borrowed: they share the layers; NULL: this process has them all */
 } tsri_run_options;
 tsr_status tsri_run_create(const tsri_run_options *options, tsri_run_context **out);
 void tsri_run_destroy(tsri_run_context **context);
+/* How many ranks share the layers; 1: this process has them all. */
+uint32_t tsri_run_rank_count(const tsri_run_context *context);
 /* How many devices it was created with. */
 size_t tsri_run_device_count(const tsri_run_context *context);
 
@@ -85,15 +90,25 @@ tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS
                             const tsri_run_binding *outputs, size_t n_outputs);
 
 enum { TSRI_RUN_READS = 16 };
+/* A result that one rank computes and all get. */
+typedef struct tsri_run_shared {
+    uint32_t rank;
+    void *data;
+    uint64_t bytes;
+} tsri_run_shared;
 /* A run under way: its results that are still to come. All 0: none. */
 typedef struct tsri_run_reads {
+    tsr_ranks *ranks;
+    size_t n_shared;
+    tsri_run_shared shared[TSRI_RUN_READS];
     size_t n;
     const struct tsri_run_slot *slots[TSRI_RUN_READS];
     tsr_event *events[TSRI_RUN_READS];
 } tsri_run_reads;
 /* The two halves of tsri_run_execute with at least one output: start enqueues everything and keeps no
  * pointer to the bindings or to what inputs hold; finish waits until the memory of the outputs is
- * written, even where it fails. Two runs of a plan may be under way. */
+ * written, even where it fails. Two runs of a plan may be under way; where ranks share the layers, any
+ * number, so that each rank works on another one. */
 tsr_status tsri_run_start(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                           const tsri_run_binding *inputs, size_t n_inputs,
                           const tsri_run_binding *outputs, size_t n_outputs, tsri_run_reads *reads);

@@ -9,7 +9,9 @@
  *     rank 0 -> r   order: {number of a block, its size}, block; NONE: there are no more
  *
  * A rank asks twice at the beginning, and once with each result. Each ask gets one order, so a rank
- * that was told NONE twice is done. */
+ * that was told NONE twice is done.
+ *
+ * Ranks that work together on each block get the order and the block by a broadcast. */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -307,6 +309,30 @@ static tsr_status next_of_other(tsr_share *s, uint64_t most, const void **block,
     return TSR_OK;
 }
 
+/* ---- ranks that work together ---- */
+
+static tsr_status next_together(tsr_share *s, uint64_t most, const void **block, size_t *n) {
+    order order = {.number = NONE};
+    if (s->rank == 0) {
+        int got = 0;
+        TRY(make(s, true, most, block, n, &got));
+        order = (struct order){.number = got ? s->made++ : NONE, .size = *n};
+        TRY(replace(&s->block, *block, *n));
+    }
+    TRY(tsri_ranks_broadcast(s->ranks, 0, &order, sizeof order));
+    s->own = order.number;
+    *n = order.size;
+    if (order.number == NONE)
+        return TSR_OK;
+    TRY(resize(&s->block, order.size));
+    *block = s->block.data;
+    return tsri_ranks_broadcast(s->ranks, 0, s->block.data, order.size);
+}
+
+static tsr_status give_together(tsr_share *s, const void *result, size_t n) {
+    return s->rank ? TSR_OK : take(s, result, n);
+}
+
 /* ---- all ranks ---- */
 
 tsr_status tsr_share_begin(tsr_ranks *ranks, const tsr_share_options *options, tsr_share **out) {
@@ -357,7 +383,9 @@ tsr_status tsr_share_next(tsr_share *s, uint64_t most, const void **block, size_
     TRY(NEED(block));
     TRY(NEED(n));
     *block = NULL;
-    tsr_status status = (s->rank ? next_of_other : next_of_first)(s, most, block, n);
+    tsr_status status = (s->options.together ? next_together
+                         : s->rank           ? next_of_other
+                                             : next_of_first)(s, most, block, n);
     if (status == TSR_OK && *n == 0)
         status = end_together(s);
     return check(s, status);
@@ -368,15 +396,16 @@ tsr_status tsr_share_give(tsr_share *s, const void *result, size_t n) {
     TRY(NEED_ARRAY(result, n));
     if (s->own == NONE)
         return tsri_base_fail(TSR_E_STATE, "tsr_share_give: there is no block to give a result of");
-    const tsr_status status =
-        s->rank ? send_ask(s, s->own, result, n) : give_of_first(s, result, n);
+    const tsr_status status = s->options.together ? give_together(s, result, n)
+                              : s->rank           ? send_ask(s, s->own, result, n)
+                                                  : give_of_first(s, result, n);
     s->own = NONE;
     return check(s, status);
 }
 
 tsr_status tsr_share_poll(tsr_share *s) {
     bool done;
-    return !s || s->rank ? TSR_OK : check(s, serve_all(s, 0, &done));
+    return !s || s->rank || s->options.together ? TSR_OK : check(s, serve_all(s, 0, &done));
 }
 
 static tsr_share *abandoned; /* those that ended in the middle of an exchange: kept until exit */

@@ -540,3 +540,47 @@ Test(graph, costs_count_a_multiply_add_as_two) {
     cr_assert_float_eq(cost.bytes, 4.0 * (5 * 32 + 32 * 8 + 5 * 8), 0.5);
     tsri_graph_destroy(&g);
 }
+
+/* Two parts: y = x + x, z = y * x by part 0; w = z + y, and a view of z as an output, by part 1. */
+Test(graph, a_part_has_its_nodes_and_what_crosses) {
+    const uint32_t part[] = {0, 0, 1, 1};
+    tsri_graph *g, *first, *second;
+    tsri_graph_crossing *crossings;
+    size_t count;
+    tsri_graph_create(&g);
+    const tsri_value x = input(g, 3, 2, (tsr_dim[]){B, n(8)}),
+                     y = tsri_graph_op1(g, TSR_OP_ADD, NULL, (tsri_value[]){x, x}, 2),
+                     z = tsri_graph_op1(g, TSR_OP_MUL, NULL, (tsri_value[]){y, x}, 2),
+                     view = tsri_graph_split(g, z, 1, 2, 4),
+                     w = tsri_graph_op1(g, TSR_OP_ADD, NULL, (tsri_value[]){z, y}, 2),
+                     v = tsri_graph_op1(g, TSR_OP_COPY, NULL, &view, 1);
+    tsri_graph_output(g, 0, "y", y);
+    tsri_graph_output(g, 1, "w", w);
+    tsri_graph_output(g, 2, "v", v);
+    cr_assert_eq(tsri_graph_status(g), TSR_OK);
+    cr_assert_eq(tsri_graph_find_crossings(g, part, &crossings, &count), TSR_OK);
+    cr_assert_eq(count, 2, "%zu", count); /* each once, though z is read by two nodes */
+    cr_expect(crossings[0].value == y && crossings[1].value == z);
+    cr_expect(crossings[0].from == 0 && crossings[0].to == 1);
+    cr_assert_eq(tsri_graph_cut(g, part, 0, crossings, count, &first), TSR_OK);
+    cr_assert_eq(tsri_graph_cut(g, part, 1, crossings, count, &second), TSR_OK);
+    cr_expect_eq(tsri_graph_node_count(first), 2);
+    cr_assert_eq(tsri_graph_output_count(first), 3); /* y for the host, y and z for part 1 */
+    cr_expect_eq(tsri_graph_output_at(first, 0)->id, 0);
+    cr_expect_eq(tsri_graph_output_at(first, 1)->id, crossings[0].id);
+    cr_expect_eq(tsri_graph_output_at(first, 2)->id, crossings[1].id);
+    cr_expect_eq(tsri_graph_node_count(second), 2);
+    cr_assert_eq(tsri_graph_output_count(second), 2);
+    const tsri_graph_node *adds = tsri_graph_node_at(second, 0),
+                          *copies = tsri_graph_node_at(second, 1);
+    for (int i = 0; i < 2; i++) { /* of z and y */
+        const tsri_graph_value *leaf = tsri_graph_value_at(second, adds->in[i]);
+        cr_expect(leaf->tensor.kind == TSR_KIND_INPUT && leaf->id == crossings[1 - i].id);
+    }
+    const tsri_graph_value *viewed = tsri_graph_value_at(second, copies->in[0]);
+    cr_expect(viewed->storage == adds->in[0] && viewed->tensor.rank == 3);
+    free(crossings);
+    tsri_graph_destroy(&first);
+    tsri_graph_destroy(&second);
+    tsri_graph_destroy(&g);
+}

@@ -1,7 +1,6 @@
 /* Which layers run on which device: by the kind of the devices and their memory. The devices are the
  * reference, which says that it is something else. */
-#include "run/run.h"
-
+#include "run/context.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
@@ -135,4 +134,35 @@ Test(run_deal, how_many_fit_is_said) {
     cr_expect(strstr(tsr_error_last(), "are available, enough for 2 of 6 layers: use a shorter"),
               "%s", tsr_error_last());
     cr_expect_eq(load((kind[]){{GPU, 1.6}, {CPU, 1.6}}, 2, on), TSR_E_DEVICE_MEMORY);
+}
+
+/* Ranks get equal shares, but no more than they hold, and each gets a layer. */
+Test(run_deal, over_ranks) {
+    static const struct {
+        double room[LAYERS];
+        int on[LAYERS];
+    } table[] = {
+        {{9, 9}, {3, 3}},
+        {{9, 9, 9}, {2, 2, 2}},
+        {{2.6, 9}, {2, 4}},
+        {{9, 1.6, 9}, {3, 1, 2}},
+        {{9, 9, 9, 9, 9, 9}, {1, 1, 1, 1, 1, 1}},
+        {{1.1, 0.1, 9}, {1, 1, 4}}, /* the budget of the second one says that it is too small */
+        {{9, 0.1, 0.1}, {4, 1, 1}},
+    };
+    tsri_graph *g = layers();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        tsri_run_holder holders[LAYERS];
+        int ends[LAYERS];
+        tsri_run_dealt dealt;
+        size_t n = 0;
+        for (; n < LAYERS && table[i].room[n] > 0; n++)
+            holders[n] = (tsri_run_holder){.memory = (uint64_t)(table[i].room[n] * LAYER)};
+        cr_assert_eq(tsri_run_deal_to_ranks(g, &bounds, holders, n, ends, &dealt), TSR_OK);
+        cr_expect(dealt.layers == LAYERS && dealt.bytes == LAYERS * LAYER);
+        for (size_t r = 0; r < n; r++)
+            cr_expect_eq(ends[r] - (r ? ends[r - 1] : 0), table[i].on[r], "%zu: %d on rank %zu", i,
+                         ends[r] - (r ? ends[r - 1] : 0), r);
+    }
+    tsri_graph_destroy(&g);
 }

@@ -27,6 +27,8 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
          "use only the built kernels in this folder (see tessera help kernels)", 0, 0, NULL},
         {"threads", 't', CLI_INT, &app->threads, "N", "use at most N threads on a CPU device", 1,
          65536, NULL},
+        {"device-memory", 0, CLI_INT, &app->device_memory, "MIB",
+         "use at most so many MiB of each device for the model", 1, 1 << 30, NULL},
         {"profile", 0, CLI_MAYBE, &app->profile, "FILE.json",
          "at the end, report the device time of each op and kernel", 0, 0, NULL},
         {0}};
@@ -74,6 +76,27 @@ const tsri_cli_option *tsri_cli_rank_options(tsri_cli_app *app) {
          NULL},
         {0}};
     memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+const tsri_cli_option *tsri_cli_split_options(tsri_cli_app *app) {
+    static tsri_cli_option rows[4];
+    const tsri_cli_option *const ranks = tsri_cli_rank_options(app);
+    size_t n = 0;
+    rows[n++] = (tsri_cli_option){
+        "split-layers",
+        0,
+        CLI_FLAG,
+        &app->split_layers,
+        NULL,
+        "split the model's layers over these processes, each of which reads only its own (default: "
+        "each has the whole model, and they share the texts)",
+        0,
+        0,
+        NULL};
+    for (const tsri_cli_option *row = ranks; row->names; row++)
+        rows[n++] = *row;
+    rows[n] = (tsri_cli_option){0};
     return rows;
 }
 
@@ -217,7 +240,8 @@ int tsri_cli_open_device(tsri_cli_app *app) {
                                              .no_self_test = app->no_self_test,
                                              .kernels = app->kernels,
                                              .bundle = app->bundle,
-                                             .record = app->record};
+                                             .record = app->record,
+                                             .memory = (uint64_t)app->device_memory << 20};
     const int code = create_engine(app, chosen);
     if (code != CLI_OK || app->device)
         return code;
@@ -241,8 +265,9 @@ static char *device_of(const char *names, uint32_t turn) {
 
 /* Options that ranks may have been given differently. */
 static bool is_own(const tsri_cli_option *o) {
-    static const char *const own[] = {"device",  "backend", "threads",   "profile", "quiet",
-                                      "verbose", "output",  "transport", "deadline"};
+    static const char *const own[] = {"device",    "device-memory", "backend", "threads",
+                                      "profile",   "quiet",         "verbose", "output",
+                                      "transport", "deadline"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (!strcmp(o->names, own[i]))
             return true;
@@ -399,6 +424,7 @@ int tsri_cli_open_model(tsri_cli_app *app) {
         code = tsri_cli_open_device(app);
     if (code != CLI_OK)
         return code;
+    options.ranks = app->split_layers ? app->ranks : NULL;
     const tsr_status status = tsr_model_open(app->model_name, app->device, &options, &app->model);
     tsri_cli_clear_progress(app);
     code = tsri_cli_run_status(status);

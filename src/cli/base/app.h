@@ -16,9 +16,9 @@ struct tsri_cli_app {
     const char *model_name, *device_name, *kernels, *bundle, *dtype_name, *kv_dtype_name,
         *compute_name, *profile;
     tsri_cli_list backends, loras;
-    const char *transport; /* of commands that work with other ranks */
-    int64_t threads, context, deadline;
-    bool quiet, verbose, json;
+    const char *transport;                             /* of commands that work with other ranks */
+    int64_t threads, context, deadline, device_memory; /* device_memory: in MiB */
+    bool quiet, verbose, json, split_layers;
     /* opened on demand */
     tsr_engine *engine;
     tsr_device *device;
@@ -45,7 +45,9 @@ const tsri_cli_option *
 tsri_cli_device_options(tsri_cli_app *app); /* -d --backend --kernels -t --profile */
 const tsri_cli_option *
 tsri_cli_model_options(tsri_cli_app *app); /* -m --dtype --kv-dtype --compute -c --lora */
-const tsri_cli_option *tsri_cli_rank_options(tsri_cli_app *app);   /* --transport --deadline */
+const tsri_cli_option *tsri_cli_rank_options(tsri_cli_app *app); /* --transport --deadline */
+/* These and --split-layers, of commands that can run a model that the ranks share. */
+const tsri_cli_option *tsri_cli_split_options(tsri_cli_app *app);
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v */
 const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
 /* All of these, of a command that runs a model; --json only where `json` is true. */

@@ -234,7 +234,7 @@ int tsri_cli_classify(int argc, char **argv) {
          "tell whether the second text of a pair follows the first: next or random", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
-                                       tsri_cli_rank_options(&j.app),
+                                       tsri_cli_split_options(&j.app),
                                        tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera classify -m MODEL [--top-k K] [TEXT... | -f FILE|-]",

@@ -271,7 +271,7 @@ int tsri_cli_embed(int argc, char **argv) {
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_lines_options(&j.source),
                                        tsri_cli_embedding_options(&j.embedding),
-                                       tsri_cli_rank_options(&j.app),
+                                       tsri_cli_split_options(&j.app),
                                        tsri_cli_running_options(&j.app, false),
                                        NULL};
     int code = tsri_cli_parse(

@@ -21,12 +21,13 @@ static tsri_cli_app *app_of(const tsri_cli_windows *w) {
     return w->progress.app;
 }
 
-static uint32_t ranks_of(const tsri_cli_windows *w) {
-    return app_of(w)->n_ranks ? app_of(w)->n_ranks : 1;
+/* How many windows are worked on at a time. */
+static uint32_t workers_of(const tsri_cli_windows *w) {
+    return app_of(w)->n_ranks && !app_of(w)->split_layers ? app_of(w)->n_ranks : 1;
 }
 
 size_t tsri_cli_windows_share(const tsri_cli_windows *w, size_t most, size_t left, size_t least) {
-    const size_t ranks = ranks_of(w), share = ranks > 1 ? left / (2 * ranks) : left;
+    const size_t workers = workers_of(w), share = workers > 1 ? left / (2 * workers) : left;
     least = share < least ? least : share;
     least = least < left ? least : left;
     return most < least ? most : least;
@@ -91,7 +92,7 @@ static int fill(tsri_cli_windows *w, size_t most) {
         return code;
     }
     const uint64_t left = all ? all - tsri_cli_lines_taken(w->lines) : UINT64_MAX;
-    const size_t bytes = ranks_of(w) > 1 ? (size_t)(left / (2 * ranks_of(w))) : SIZE_MAX;
+    const size_t bytes = workers_of(w) > 1 ? (size_t)(left / (2 * workers_of(w))) : SIZE_MAX;
     return tsri_cli_window_fill(app_of(w), w->lines, most, bytes, &w->filled);
 }
 
@@ -191,7 +192,7 @@ static int work(tsri_cli_windows *w, const char *block) {
     code = tsri_cli_bytes_append(&w->captured, &head, sizeof head);
     if (code != CLI_OK)
         return code;
-    app->captured = w->always || ranks_of(w) > 1 ? &w->captured : NULL;
+    app->captured = w->always || app->n_ranks > 1 ? &w->captured : NULL;
     tsri_cli_pace_begin(&w->pace);
     code = w->work(w->data);
     app->captured = NULL;
@@ -221,8 +222,12 @@ static int each(tsri_cli_windows *w) {
 
 int tsri_cli_windows_run(tsri_cli_windows *w) {
     tsri_cli_app *app = app_of(w);
-    const tsr_share_options options = {
-        .struct_size = sizeof options, .make = make, .take = take, .stop = stop, .data = w};
+    const tsr_share_options options = {.struct_size = sizeof options,
+                                       .together = app->split_layers,
+                                       .make = make,
+                                       .take = take,
+                                       .stop = stop,
+                                       .data = w};
     int code = CLI_OK;
     if (app->rank == 0 && !w->fill)
         code = tsri_cli_lines_open(app, w->source, &w->lines);

@@ -344,11 +344,14 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     source data = {.weights = model->weights, .options = options};
     const tsri_run_source source = {
         .data = &data, .rows = give_rows, .parallel = true, .progress = tell_progress};
-    if (model->spec.decoder.cross && tsri_run_device_count(run) > 1)
+    if (model->spec.decoder.cross &&
+        (tsri_run_device_count(run) > 1 || tsri_run_rank_count(run) > 1))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s is an encoder-decoder, whose two stacks share the memory of a "
-                              "device, so it runs on one device only; name one",
-                              model->path);
+                              "device, so it runs on one device only: %s",
+                              model->path,
+                              tsri_run_rank_count(run) > 1 ? "run it without --split-layers"
+                                                           : "name one");
     TRY(tsri_model_settle_compute(model->weights, run));
     TRY(tsri_model_build(model->weights, &shape, &model->graph));
     const tsr_status status = tsri_run_load(run, model->graph, &bounds, &source);

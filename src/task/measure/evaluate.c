@@ -165,8 +165,12 @@ static tsr_status score_windows(scoring *s) {
 }
 
 static tsr_status score(tsri_model *model, scoring *s, tsr_perplexity *out) {
-    const tsr_share_options sharing = {
-        .struct_size = sizeof sharing, .make = make, .take = take, .stop = stop, .data = s};
+    const tsr_share_options sharing = {.struct_size = sizeof sharing,
+                                       .together = tsri_run_rank_count(model->run) > 1,
+                                       .make = make,
+                                       .take = take,
+                                       .stop = stop,
+                                       .data = s};
     s->size = out->window;
     s->stride = out->stride;
     s->vocab = model->spec.vocab;

@@ -2,15 +2,12 @@
 """Commands that several ranks run together: their output has the bytes of one process; what differs between ranks is named; a rank that goes
 away ends all."""
 
-import os
-import pathlib
 import random
 import signal
 import subprocess
-import time
 
 from support.command import COMMAND, DEVICE, SOURCE, Result, environment, equal, main, run
-from support.ranks import BUILD, MPIRUN, PLUGIN, need_mpi, own_lines, ranks
+from support.ranks import BUILD, MPIRUN, PLUGIN, need_mpi, own_lines, rank_goes_away, ranks, same
 
 GOLDEN = SOURCE / "tests" / "golden"
 ENCODERS, TRANSLATOR = GOLDEN / "encoders", GOLDEN / "translate"
@@ -24,17 +21,6 @@ def lines(folder, n, longest=14):
     path = folder / f"lines{n}"
     path.write_text("".join(" ".join(draw.choices(WORDS, k=draw.randint(0, longest))) + "\n" for _ in range(n)))
     return path
-
-
-def same(*arguments, numbers=(3,), code=0, but=None, **options):
-    """Any number of ranks must print what one process prints, but for the lines that begin with `but`."""
-    def shown(result):
-        return [line for line in result.text.split("\n") if not but or not line.startswith(but)]
-    one = run(*arguments, code=code, **options)
-    for n in numbers:
-        several = ranks(n, COMMAND, *arguments, code=code, **options)
-        equal(shown(several), shown(one), f"{n} ranks of {arguments}")
-    return one
 
 
 def test_blocks_come_in_order(_):
@@ -153,45 +139,10 @@ def test_what_the_ranks_do_not_agree_on_is_named(folder):
     assert said and all("--model differs" in line for line in said), said
 
 
-def running(name):
-    """Processes that work on a file of this name."""
-    left = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-            if words[0] == str(COMMAND).encode() and str(name).encode() in words:
-                left.append(int(path.parent.name))
-        except OSError:
-            pass
-    return sorted(left)
-
-
 def gone(folder, how, ends):
-    """Three ranks work, one gets a signal; what they say."""
+    """Three ranks embed, one gets a signal; what they say."""
     text = lines(folder, 20000)
-    # each rank writes to a file of its own: mpirun may lose the last line of a rank that ends
-    told = folder / "told"
-    command = [*MPIRUN, "--enable-recovery", "-n", "3", "sh", "-c", 'exec "$@" 2>"$0.$OMPI_COMM_WORLD_RANK"', str(told), str(COMMAND), "embed", "-m", str(ENCODERS / "sentence"), *REFERENCE, "--deadline", "3",
-               "-o", str(folder / "out.npy"), str(text)]
-    env = environment(TESSERA_TRANSPORT_PATH=str(PLUGIN.parent))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
-        until = time.monotonic() + 60
-        while len(running(text)) < 3 and time.monotonic() < until:
-            time.sleep(0.05)
-        time.sleep(random.uniform(0.5, 1.5))
-        victim = running(text)[-1]
-        os.kill(victim, how)
-        begun = time.monotonic()
-        while [other for other in running(text) if other != victim] and time.monotonic() - begun < 60:
-            time.sleep(0.05)
-        took = time.monotonic() - begun
-        if how == signal.SIGSTOP:
-            os.kill(victim, signal.SIGKILL)
-        process.communicate(timeout=60)
-    said = own_lines("".join(path.read_text() for path in sorted(folder.glob("told.*"))))
-    equal(running(text), [])
-    assert took < 30, took
-    assert len(said) >= 2 and all(ends in line and "rank " in line for line in said), said
+    rank_goes_away(folder, how, 3, ends, text, "embed", "-m", ENCODERS / "sentence", "-d", "reference", "-o", folder / "out.npy", text)
     assert not (folder / "out.npy").exists()
 
 

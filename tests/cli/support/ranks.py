@@ -1,9 +1,14 @@
-"""Starting several ranks by mpirun."""
+"""Starting several ranks by mpirun, and ending one of them."""
 
+import os
+import pathlib
+import random
 import shutil
+import signal
 import subprocess
+import time
 
-from support.command import BUILD, PATIENCE, Result, environment, skip
+from support.command import BUILD, COMMAND, PATIENCE, Result, environment, equal, run, skip
 
 PLUGIN = BUILD / "lib" / "tessera" / "transports" / "mpi.so"
 LIMITED = BUILD / "bench" / "transports" / "limited.so"  # makes another transport slower (bench/network)
@@ -30,3 +35,67 @@ def ranks(n, command, *arguments, env=None, code=0, options=(), cwd=None):
     result = Result(done)
     assert code is None or result.code == code, f"{n} ranks of {command} {arguments}: wanted exit code {code}, got {result}"
     return result
+
+
+def same(*arguments, numbers=(3,), code=0, but=None, together=(), **options):
+    """Any number of ranks, with the arguments `together`, must print what one process prints, but for the lines that begin with `but`."""
+    def shown(result):
+        return [line for line in result.text.split("\n") if not but or not line.startswith(but)]
+    one = run(*arguments, code=code, **options)
+    for n in numbers:
+        several = ranks(n, COMMAND, *arguments, *together, code=code, **options)
+        equal(shown(several), shown(one), f"{n} ranks of {arguments}")
+    return one
+
+
+def running(name):
+    """Processes that work on a file of this name."""
+    left = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+            if words[0] == str(COMMAND).encode() and str(name).encode() in words:
+                left.append(int(path.parent.name))
+        except OSError:
+            pass
+    return sorted(left)
+
+
+def apart(folder, n, *arguments):
+    """Starts n ranks of the command that outlive each other; `told` reads what each said. mpirun may lose the last line of a rank that ends,
+    so each writes to a file of its own."""
+    keep = '"$@" 2>"$0.$OMPI_COMM_WORLD_RANK"; echo $? >"$0.code.$OMPI_COMM_WORLD_RANK"'
+    command = [*MPIRUN, "--enable-recovery", "-n", str(n), "sh", "-c", keep, str(folder / "told"), str(COMMAND), *map(str, arguments)]
+    env = environment(TESSERA_TRANSPORT_PATH=str(PLUGIN.parent))
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+
+
+def told(folder, n):
+    """The exit codes of the ranks, and what each wrote to standard error."""
+    return ([int((folder / f"told.code.{i}").read_text()) for i in range(n)], [(folder / f"told.{i}").read_text() for i in range(n)])
+
+
+def rank_goes_away(folder, how, n, ends, name, *arguments):
+    """n ranks work on the file `name`; one gets the signal `how` at a random moment after they have joined, which rank 0 shows by its first
+    line. All must end soon, and what each of the others says must have `ends` in it."""
+    with apart(folder, n, *arguments, "--deadline", "3") as process:
+        until = time.monotonic() + 60
+        begun = folder / "told.0"
+        while not (begun.exists() and begun.stat().st_size) and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(random.uniform(0, 1))
+        victim = random.choice(running(name))
+        os.kill(victim, how)
+        sent = time.monotonic()
+        while [other for other in running(name) if other != victim] and time.monotonic() - sent < 60:
+            time.sleep(0.05)
+        took = time.monotonic() - sent
+        for left in running(name):
+            os.kill(left, signal.SIGKILL)
+        process.communicate(timeout=60)
+    equal(running(name), [])
+    assert took < 30, took
+    codes, said = told(folder, n)
+    equal(sorted(codes), [5] * (n - 1) + [137])
+    for code, text in zip(codes, said):
+        assert code == 137 or [line for line in own_lines(text) if ends in line and " rank " in line], said

@@ -73,7 +73,7 @@ int tsri_cli_evaluate(int argc, char **argv) {
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_encoding_option(&j.encoding),
                                        tsri_cli_searching_options(&j.searching),
-                                       tsri_cli_rank_options(&j.app),
+                                       tsri_cli_split_options(&j.app),
                                        tsri_cli_running_options(&j.app, true),
                                        NULL};
     int code = tsri_cli_parse(

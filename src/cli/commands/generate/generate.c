@@ -177,7 +177,7 @@ int tsri_cli_generate(int argc, char **argv) {
                                        tsri_cli_encoding_option(&j.encoding),
                                        tsri_cli_sampling_options(&j.sampling),
                                        tsri_cli_searching_options(&j.searching),
-                                       tsri_cli_rank_options(&j.app),
+                                       tsri_cli_split_options(&j.app),
                                        tsri_cli_running_options(&j.app, true),
                                        NULL};
     int code = tsri_cli_parse(argc, argv, "tessera generate [options] [PROMPT...|-]",
