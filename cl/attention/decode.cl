@@ -33,6 +33,9 @@
 #endif
 #include "attention/order.clh"
 #include "attention/vectors.clh"
+#if HAS_SOFT_CAP
+#include "elementwise/math16.clh"
+#endif
 #define PARTS ((VALUE + 15) / 16)
 #if VALUE % 64 == 0
 #define WIDE 4
@@ -91,7 +94,7 @@ ENTRY_OF_ONE KERNEL(PLACE
     q += q0 + b * AT(qb) + h0 * AT(qh) + t * AT(qt);
     y += y0 + b * AT(yb) + h0 * AT(yh) + t * AT(yt);
     const int q_head = AT(qh), y_head = AT(yh);
-    const float to_powers = scale * LOG2_E;
+    const float to_powers = STRETCH;
     const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
     float16 sum[HEADS][PARTS], all_sum[HEADS][PARTS]; /* of a chunk, and of those before it */
@@ -175,7 +178,7 @@ ENTRY_OF_ONE KERNEL(PLACE
             const int16 s = lane + (block + part);
 #pragma unroll
             for (int i = 0; i < HEADS; i++) {
-                dot[i] *= to_powers;
+                dot[i] = CAPPED(float16, dot[i] * to_powers);
 #if HAS_BIAS
                 float one[16] __attribute__((aligned(64)));
                 for (int j = 0; j < 16; j++)

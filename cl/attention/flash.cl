@@ -28,6 +28,9 @@
 #define STEP 8
 #include "attention/order.clh"
 #include "attention/vectors.clh"
+#if HAS_SOFT_CAP
+#include "elementwise/math16.clh"
+#endif
 #define QUERIES 32
 #define LONGEST (HEAD > VALUE ? HEAD : VALUE)
 
@@ -103,7 +106,7 @@ ENTRY_OF_ONE KERNEL(PLACE
     q += q0 + b * AT(qb) + h * AT(qh) + t0 * AT(qt);
     y += y0 + b * AT(yb) + h * AT(yh) + t0 * AT(yt);
     const int q_step = AT(qt), y_step = AT(yt);
-    const float to_powers = scale * LOG2_E;
+    const float to_powers = STRETCH;
 
     float16 query[HEAD][2], sum[VALUE][2], all_sum[VALUE][2], score[BLOCK][2];
     float rows[BLOCK * LONGEST] __attribute__((aligned(64)));

@@ -38,7 +38,7 @@
  *   order   as order.clh says
  *   needs   nothing beyond OpenCL C 1.1
  *   build   K_DTYPE, V_DTYPE; HEAD, VALUE sizes of a key and a value; CAUSAL, WINDOW; HAS_PAST,
- *           HAS_LEN, HAS_SLOT, HAS_SOURCE, HAS_BIAS, HAS_RELATIVE, HAS_LSE
+ *           HAS_LEN, HAS_SLOT, HAS_SOURCE, HAS_BIAS, HAS_RELATIVE, HAS_SOFT_CAP, HAS_LSE
  *   paid    the first line of the ladder
  *   source  Milakov, Gimelshein 2018, arXiv:1805.02867 */
 #include "attention/order.clh"
@@ -106,7 +106,7 @@ ENTRY KERNEL(PLACE
                 float dot = 0.0f;
                 for (int d = 0; d < HEAD; d++)
                     dot = fma(LOAD(K_DTYPE, key, d), query[d], dot);
-                score[i] = dot * (scale * LOG2_E);
+                score[i] = CAPPED(float, dot * STRETCH);
 #if HAS_BIAS
                 score[i] = fma(bias[bias0 + b * BIAS_STEP(0) + h * BIAS_STEP(1) + t * BIAS_STEP(2) + s * BIAS_STEP(3)], LOG2_E, score[i]);
 #endif

@@ -27,8 +27,16 @@
 #include "attention/order.clh"
 #include "attention/vectors.clh"
 #include "attention_grad/products.clh"
+#if HAS_SOFT_CAP
+#include "elementwise/math16.clh"
+#endif
 #define QUERIES 32
 #define KEYS 32
+#if HAS_SOFT_CAP
+#define SLOPE(at) slope[i][at]
+#else
+#define SLOPE(at) scale
+#endif
 #define HEAD_ROW ((HEAD + 15) / 16 * 16)
 #define VALUE_ROW ((VALUE + 15) / 16 * 16)
 
@@ -53,7 +61,7 @@ ENTRY_OF_ONE KERNEL(PLACE
     stop = min(stop, length);
 #endif
     const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const float to_powers = scale * LOG2_E;
+    const float to_powers = STRETCH;
     k += k0 + b * AT(kj) + g * AT(kg);
     v += v0 + b * AT(vj) + g * AT(vg);
     dk += dk0 + (b * keys * heads + g) * HEAD;
@@ -153,6 +161,9 @@ ENTRY_OF_ONE KERNEL(PLACE
 #pragma unroll 1
                 for (int j = 0; j < n; j += 8) {
                     float16 dot[8][2];
+#if HAS_SOFT_CAP
+                    float16 slope[8][2];
+#endif
 #pragma unroll
                     for (int i = 0; i < 8; i++)
                         dot[i][0] = dot[i][1] = 0.0f;
@@ -170,6 +181,13 @@ ENTRY_OF_ONE KERNEL(PLACE
                     for (int i = 0; i < 8; i++) {
                         dot[i][0] *= to_powers;
                         dot[i][1] *= to_powers;
+#if HAS_SOFT_CAP
+                        for (int at = 0; at < 2; at++) {
+                            const float16 bent = tsr_tanh_float16(dot[i][at]);
+                            slope[i][at] = fma(-bent, bent, (float16)(1.0f)) * (scale * soft_cap);
+                            dot[i][at] = bent * (soft_cap * LOG2_E);
+                        }
+#endif
 #if HAS_BIAS
                         const int place = bias0 + b * BIAS_STEP(0) + h * BIAS_STEP(1) + min(block + j + i, end - 1) * BIAS_STEP(3);
                         for (int at = 0; at < 2; at++) {
@@ -204,7 +222,7 @@ ENTRY_OF_ONE KERNEL(PLACE
                     }
 #pragma unroll
                     for (int i = 0; i < 8; i++) {
-                        const float16 d0 = p[j + i][0] * (dot[i][0] - own[0]) * scale, d1 = p[j + i][1] * (dot[i][1] - own[1]) * scale;
+                        const float16 d0 = p[j + i][0] * (dot[i][0] - own[0]) * SLOPE(0), d1 = p[j + i][1] * (dot[i][1] - own[1]) * SLOPE(1);
                         ds[j + i][0] = p[j + i][0] == 0.0f ? (float16)(0.0f) : d0;
                         ds[j + i][1] = p[j + i][1] == 0.0f ? (float16)(0.0f) : d1;
                     }
@@ -244,6 +262,7 @@ ENTRY_OF_ONE KERNEL(PLACE
 
 #undef QUERIES
 #undef KEYS
+#undef SLOPE
 #undef HEAD_ROW
 #undef VALUE_ROW
 #undef BLOCK

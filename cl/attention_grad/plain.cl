@@ -2,7 +2,8 @@
  * are formed anew from lse.
  *
  *     p = exp(scale <q, k> + bias + relative - lse)    dv = sum_t p dy
- *     ds = p (<dy, v> - <dy, y>)    dq = scale sum_s ds k    dk = scale sum_t ds q
+ *     ds = p (<dy, v> - <dy, y>)    dq = scale sum_s ds k    dk = scale sum_t ds q; with a soft cap,
+ *     scale times 1 - tanh^2 of each pair
  *     drelative[h, distance] = sum of its ds
  *
  *              S keys              a pair (query, key) adds to dq of its row, and to dk and dv of
@@ -30,7 +31,7 @@
  *   order, visible: pair.clh; drelative by ascending sequence, query and key
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HEAD, VALUE sizes of a key and a value; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS,
- *           HAS_RELATIVE, HAS_DRELATIVE
+ *           HAS_RELATIVE, HAS_SOFT_CAP, HAS_DRELATIVE
  *   paid    the baseline. 2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of
  *           tessera verify --bench; ratio: how many times as fast as plain. The figures include the
  *           stage before a variant.
@@ -78,11 +79,12 @@ ENTRY KERNEL(PLACE
                     continue;
                 __global const float *query = q + q0 + b * AT(qb) + t * q_step + h * AT(qh);
                 __global const float *gradient = dy + dy0 + b * SIZE(db) + t * d_step + h * SIZE(dh);
-                const float p = LOCAL_NAME(share)(query, key, scale, BIAS_OF(b, h, t, s), RELATIVE_OF(h, s - before - t),
-                                                  lse[lse0 + row]);
+                float slope;
+                const float p = LOCAL_NAME(share)(query, key, scale, SOFT_CAP, BIAS_OF(b, h, t, s), RELATIVE_OF(h, s - before - t),
+                                                  lse[lse0 + row], &slope);
                 if (p == 0.0f)
                     continue;
-                const float ds = p * (LOCAL_NAME(dot_values)(gradient, value) - scratch[row]) * scale;
+                const float ds = p * (LOCAL_NAME(dot_values)(gradient, value) - scratch[row]) * slope;
                 for (int d = 0; d < HEAD; d++)
                     dkey[d] = fma(query[d], ds, dkey[d]);
                 for (int d = 0; d < VALUE; d++)
@@ -110,8 +112,9 @@ ENTRY KERNEL(PLACE
                 __global const float *query = q + q0 + j * AT(qb) + t * q_step + h * AT(qh);
                 __global const float *gradient = dy + dy0 + j * SIZE(db) + t * d_step + h * SIZE(dh);
                 for (int i = first; i < end; i++) {
-                    const float p = LOCAL_NAME(share)(query, k + k0 + j * AT(kj) + i * AT(ks) + h / group * AT(kg), scale,
-                                                      BIAS_OF(j, h, t, i), RELATIVE_OF(h, i - here), lse[lse0 + row]);
+                    float slope;
+                    const float p = LOCAL_NAME(share)(query, k + k0 + j * AT(kj) + i * AT(ks) + h / group * AT(kg), scale, SOFT_CAP,
+                                                      BIAS_OF(j, h, t, i), RELATIVE_OF(h, i - here), lse[lse0 + row], &slope);
                     if (p == 0.0f)
                         continue;
                     sum = ORDERED_ADD(p * (LOCAL_NAME(dot_values)(gradient, v + v0 + j * AT(vj) + i * AT(vs) +

@@ -36,10 +36,11 @@ ENTRY KERNEL(PLACE
     const float all = lse[lse0 + (b * H + h) * queries + t];
     for (int s = first; s < end; s++) {
         __global const float *key = k + s * k_step;
-        const float p = LOCAL_NAME(share)(q, key, scale, BIAS_OF(b, h, t, s), RELATIVE_OF(h, s - BEFORE(b) - t), all);
+        float slope;
+        const float p = LOCAL_NAME(share)(q, key, scale, SOFT_CAP, BIAS_OF(b, h, t, s), RELATIVE_OF(h, s - BEFORE(b) - t), all, &slope);
         if (p == 0.0f)
             continue;
-        const float ds = p * (LOCAL_NAME(dot_values)(dy, v + s * v_step) - own) * scale;
+        const float ds = p * (LOCAL_NAME(dot_values)(dy, v + s * v_step) - own) * slope;
         for (int d = 0; d < HEAD; d++)
             sum[d] = fma(key[d], ds, sum[d]);
     }

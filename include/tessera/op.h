@@ -58,7 +58,8 @@ typedef enum tsr_op_id {
      *
      *     scale <q[b,t,h,:], k[j,s,g,:]> + bias + relative[h, clamp(s - (past[b] + t), -R, R) + R]
      *
-     * and g = h / (H / G); j = source[b,s] where given, else slot[b], else b.
+     * and g = h / (H / G); j = source[b,s] where given, else slot[b], else b. With a soft cap c, the
+     * first term x = scale <q, k> is c tanh(x / c).
      *
      * Key s is visible to query t of sequence b where s < len[b] (S without len) and, where causal,
      * s <= past[b] + t and, where window > 0, past[b] + t - s < window (a missing past is 0). A
@@ -330,6 +331,8 @@ typedef enum tsr_op_id {
      *
      *     dv += p dy;  dq += scale ds k;  dk += scale ds q;  drelative += ds where it was read
      *
+     * With a soft cap, scale is multiplied by 1 - tanh^2(scale <q, k> / soft_cap), each pair's own.
+     *
      * Probabilities are computed again, in tiles. A query that sees no key, and where causal one
      * past the end of its sequence (past[b] + t >= len[b]), adds nothing, whatever its operands
      * hold, and its dq is 0.
@@ -539,6 +542,7 @@ typedef struct tsr_attention_attrs {
     uint32_t window; /**< keys that a query sees, its own included; 0: all */
     float scale;
     uint32_t compute; /**< tsr_compute: F32, F16 or BF16. attention only */
+    float soft_cap;   /**< 0: none; else positive */
 } tsr_attention_attrs;
 
 typedef struct tsr_norm_attrs { /* add_norm, layer_norm, rms_norm, norm_grad */

@@ -414,6 +414,7 @@ class tsr_attention_attrs(Structure):
         ("window", c_uint32),
         ("scale", c_float),
         ("compute", c_uint32),
+        ("soft_cap", c_float),
     ]
 
 

@@ -128,8 +128,10 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
         stack->mlp_bias                      ? "feed-forward"
         : stack->qkv_bias || stack->out_bias ? ""
                                              : "none");
+    if (stack->score_cap != 0)
+        say(d, "soft cap of scores", "%g", (double)stack->score_cap);
     if (spec->logit_cap != 0)
-        say(d, "soft cap", "logits %g", (double)spec->logit_cap);
+        say(d, "soft cap of logits", "%g", (double)spec->logit_cap);
     if (windowed)
         say(d, "sliding window", "%d keys in %d of %d layers", stack->window, windowed,
             stack->layers);

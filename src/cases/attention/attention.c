@@ -246,6 +246,49 @@ static void add_operand(tsri_case *c, int with, const form *f) {
     }
 }
 
+/* Scores of up to about 5 with caps around them, by all forms: few and many queries and keys, several
+ * chunks, key heads, slots, a bias after the cap, f16 products. tanh is off by 4 u and is multiplied by
+ * the cap; the quotient before it adds 2 u of a score, and no score grows: 8 u more of each. */
+static void add_soft_caps(tsri_case_list *list) {
+    static const struct {
+        form form;
+        float cap;
+        int with;
+    } rows[] = {
+        {{2, 5, 7, 4, 2, 8, 8, 1, 0, 2, 2, {0, 2}, {5, 7}, ""}, 1.5f, PLAIN},
+        {{1, 33, 33, 6, 2, 20, 12, 1, 0, 1, 1, {0}, {33}, ""}, 0.3f, PLAIN},
+        {{2, 70, 130, 4, 2, 48, 32, 1, 40, 2, 2, {60, 11}, {130, 81}, " window 40"}, 2, LSE},
+        {{3, 1, 40, 4, 4, 16, 16, 1, 0, 3, 3, {39, 0, 12}, {40, 1, 13}, " decode"}, 50, PLAIN},
+        {{2, 2, 530, 8, 1, 64, 64, 1, 0, 2, 2, {528, 509}, {530, 511}, " chunks"}, 1, SLOTS},
+        {{1, 2, 520, 4, 2, 16, 16, 1, 0, 1, 1, {518}, {520}, " chunks, relative"}, 1, RELATIVE},
+        {{2, 5, 60, 4, 2, 16, 16, 0, 0, 0, 2, {0}, {60, 58}, " mask of -inf"}, 4, MASK},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        form f = rows[i].form;
+        char what[64];
+        snprintf(what, sizeof what, " soft cap %g%s", (double)rows[i].cap, f.what);
+        f.what = what;
+        tsri_case *c = add(list, &f);
+        c->attrs.attention.soft_cap = rows[i].cap;
+        c->in[0].low = -5, c->in[0].high = 5;
+        add_operand(c, rows[i].with, &f);
+        bound(c, f.S, f.D + 4, 5 * sqrt((double)f.D) + (rows[i].with == RELATIVE));
+        tsri_case_reason(
+            c,
+            "(2 (D + 8) max|score| + 2 S + 32) u sum p|v|, with D = %lld: 4 u more of "
+            "a score than without a cap, for tanh and the quotient before it; S = %lld",
+            (long long)f.D, (long long)f.S);
+    }
+    form f = {2, 40, 67, 6, 2, 64, 64, 1, 0, 2, 2, {27, 3}, {67, 43}, " soft cap 2, f16"};
+    const double r = 0x1p-11, score = sqrt((double)f.D);
+    tsri_case *c = add(list, &f);
+    bound(c, f.S, f.D + 4, score);
+    c->attrs.attention.soft_cap = 2;
+    c->attrs.attention.compute = TSR_COMPUTE_F16;
+    c->bound[0].terms += 2.02 * r * (1 + 2 * score);
+    c->bound[0].absolute += 0x1p-14 * (2 + 4 * score);
+}
+
 /* Keys in several chunks of 256: as many as a chunk, one fewer and one more; queries on both sides
  * of a border; windows, lengths and masks that leave out a part of a chunk, or all of it. */
 static void add_chunks(tsri_case_list *list) {
@@ -464,5 +507,6 @@ void tsri_cases_attention(tsri_case_list *list) {
     add_chunks(list);
     add_one_chunk(list);
     add_narrow(list);
+    add_soft_caps(list);
     add_timed(list);
 }

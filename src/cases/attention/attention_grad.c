@@ -12,12 +12,16 @@ typedef tsri_case_attention_form form;
  * lse between log n + 1 + added and one more. So p <= 1/n, off by ((D + 4) + 4 |lse| + 16) u,
  * relative. The ds of a pair is at most 2 Dv / n, off by that relative error and by (Dv + 3) u of
  * its terms. dq sums S of them times scale, dk H/G T of them; dv sums H/G T products with p;
- * drelative sums all pairs of a head. Each sum of m terms adds m u. */
+ * drelative sums all pairs of a head. Each sum of m terms adds m u. A soft cap adds 8 u of a score to p
+ * (its tanh is off by 4 u, the quotient before it by 2 u), and 12 u to the slope that multiplies ds:
+ * twice that of tanh, its square and the subtraction, which all are at most 1. */
 static void bound(tsri_case *c, const form *f, double added) {
+    const double capped = c->attrs.attention.soft_cap > 0;
     const double n = (double)(f->S > f->T ? f->S : f->T), lse = log(n) + 2 + added;
     const double D = (double)f->D, Dv = (double)f->Dv, S = (double)f->S,
                  T = (double)(f->T * (f->H / f->G)), pairs = (double)(f->B * f->T) * S,
-                 p = D + 20 + 4 * lse + 2 * added, ds = 2 * Dv * (p + Dv + 4), scale = 1 / D;
+                 p = D + 20 + 4 * lse + 2 * added + 8 * capped,
+                 ds = 2 * Dv * (p + Dv + 4 + 12 * capped), scale = 1 / D;
     c->in[4].low = lse - 1, c->in[4].high = lse;
     c->bound[0].absolute = scale * S / n * (ds + 2 * Dv * (S + 2)) * TSRI_CASE_U;
     c->bound[1].absolute = scale * T / n * (ds + 2 * Dv * (T + 2)) * TSRI_CASE_U;
@@ -111,6 +115,31 @@ static void add_variants(tsri_case_list *list) {
     c->sparse = true;
 }
 
+/* Scores within 1, with caps around them. */
+static void add_soft_caps(tsri_case_list *list) {
+    static const struct {
+        form form;
+        float cap;
+    } rows[] = {
+        {{2, 5, 7, 4, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, " soft cap 0.3"}, 0.3f},
+        {{1, 33, 33, 6, 2, 20, 12, 1, 0, 1, 1, {0}, {33}, " soft cap 0.1, causal"}, 0.1f},
+        {{2, 70, 130, 4, 2, 48, 32, 1, 40, 2, 2, {60, 11}, {130, 81}, " soft cap 50"}, 50},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_case *c = add(list, &rows[i].form);
+        c->attrs.attention.soft_cap = rows[i].cap;
+        bound(c, &rows[i].form, 0);
+        c->sparse = i == 2;
+    }
+    form f = {2, 35, 40, 2, 2, 16, 16, 1, 20, 2, 2, {5, 0}, {40, 30}, " soft cap, relative"};
+    tsri_case *c = add(list, &f);
+    c->attrs.attention.soft_cap = 0.2f;
+    tsri_case_in(c, 9, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_K(f.H), TSRI_CASE_K(2 * 3 + 1));
+    bound(c, &f, 1);
+    c->want = 8;
+    c->sparse = true;
+}
+
 void tsri_cases_attention_grad(tsri_case_list *list) {
     static const form forms[] = {
         {2, 5, 7, 4, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, ""},
@@ -137,6 +166,7 @@ void tsri_cases_attention_grad(tsri_case_list *list) {
         add(list, &forms[i])->sparse = forms[i].n_len > 0 || forms[i].T == 0;
     add_variants(list);
     add_relative(list);
+    add_soft_caps(list);
     add(list, &(form){4, 128, 128, 12, 12, 64, 64, 1, 0, 0, 0, {0}, {0}, " causal"})->timed = true;
     add(list, &(form){1, 512, 512, 12, 12, 64, 64, 1, 0, 0, 0, {0}, {0}, " causal"})->timed = true;
 }

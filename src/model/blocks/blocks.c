@@ -209,7 +209,8 @@ static tsri_value attention(builder *b, int32_t layer) {
                                        .causal = stack->causal,
                                        .window = (uint32_t)tsri_model_layer_window(stack, layer),
                                        .scale = stack->attention_scale,
-                                       .compute = tsri_model_attention_products(b, products)};
+                                       .compute = tsri_model_attention_products(b, products),
+                                       .soft_cap = stack->score_cap};
     tsri_value own[3];
     queries_keys_and_values(b, layer, own);
     tsri_value q = own[0], k = own[1], v = own[2];

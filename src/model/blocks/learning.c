@@ -30,7 +30,8 @@ tsri_value tsri_model_own_attention(builder *b, int32_t layer, tsri_value q, tsr
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
                                        .causal = b->stack->causal,
                                        .window = (uint32_t)tsri_model_layer_window(b->stack, layer),
-                                       .scale = b->stack->attention_scale};
+                                       .scale = b->stack->attention_scale,
+                                       .soft_cap = b->stack->score_cap};
     tsri_model_stage(b, layer, "rope");
     q = tsri_model_rotated(b, layer, q);
     k = tsri_model_rotated(b, layer, k);

@@ -137,6 +137,7 @@ typedef struct tsri_model_stack {
     bool gated;
     bool qkv_bias, out_bias, mlp_bias;
     float attention_scale;
+    float score_cap; /* of scores among the stack's own tokens: the soft cap of op.h's attention */
 } tsri_model_stack;
 
 typedef struct tsri_model_spec {

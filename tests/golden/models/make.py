@@ -107,6 +107,8 @@ LATER = {
     "olmo2": lambda: tr.Olmo2ForCausalLM(tr.Olmo2Config(**TINY)),
     "cohere2": lambda: tr.Cohere2ForCausalLM(tr.Cohere2Config(**TINY, sliding_window=6, logit_scale=0.5,
                                                               layer_types=["sliding_attention", "full_attention"])),
+    "gemma2": lambda: tr.Gemma2ForCausalLM(tr.Gemma2Config(**TINY, head_dim=6, query_pre_attn_scalar=6, sliding_window=6, attn_logit_softcapping=1.5,
+                                                           final_logit_softcapping=3.0)),
 }
 OLD = ["mistral-theta"]     # config.json as transformers 4 wrote it: rope_theta beside rope_scaling
 
@@ -150,11 +152,11 @@ def forward_cases(g, vocab):
 HEADS = ("attn_q", "attn_k")
 GGUF = {  # golden folder -> architecture, {Hugging Face's name: GGUF's}
     "llama-tiny": "llama", "llama-llama3": "llama", "qwen3": "qwen3", "gemma": "gemma", "phi3": "phi3", "gpt2-tiny": "gpt2",
-    "gpt_neox": "gptneox", "gemma3_text": "gemma3",
+    "gpt_neox": "gptneox", "gemma2": "gemma2", "gemma3_text": "gemma3",
 }
 SANDWICH = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
 OWN_PARTS = {   # by architecture, where the same name means another array, or is its own
-    "gemma3": SANDWICH, "olmo2": SANDWICH,
+    "gemma2": SANDWICH, "gemma3": SANDWICH, "olmo2": SANDWICH,
     "glm4": {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"},
     "phi2": {"final_layernorm": "output_norm", "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"},
     "falcon": {"word_embeddings": "token_embd", "ln_attn": "attn_norm_2", "ln_mlp": "attn_norm", "self_attention.query_key_value": "attn_qkv",

@@ -72,6 +72,9 @@ LATER |= {
     "mpt": tr.MptConfig(vocab_size=29, d_model=12, n_layers=2, n_heads=3, max_seq_len=24, layer_norm_epsilon=EPS, attn_config=dict(softmax_scale=0.3)),
     "helium": tr.HeliumConfig(**SMALL, num_key_value_heads=1, head_dim=6, rms_norm_eps=EPS, hidden_act="relu", attention_bias=True, mlp_bias=True,
                               rope_parameters=dict(rope_theta=300.0, rope_type="default")),
+    "gemma2": tr.Gemma2Config(**SMALL, num_key_value_heads=1, head_dim=4, rms_norm_eps=EPS, attention_bias=True, hidden_activation="relu",
+                              query_pre_attn_scalar=7, sliding_window=3, layer_types=["full_attention", "sliding_attention"], tie_word_embeddings=False,
+                              final_logit_softcapping=0.8, attn_logit_softcapping=0.6, rope_parameters=dict(rope_theta=300.0, rope_type="default")),
 }
 GGUF = {    # the odd goldens that are also written as GGUF, which does not name activations: their architecture there
     "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "phi": "phi2", "falcon": "falcon",

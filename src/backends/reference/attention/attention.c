@@ -43,6 +43,8 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
         const int64_t k_at = j * a->k.stride[0] + s * a->k.stride[1] + g * a->k.stride[2];
         a->p[s] = a->attrs.scale *
                   tsri_reference_dot(&a->q, q_at, a->q.stride[3], &a->k, k_at, a->k.stride[3], D);
+        if (a->attrs.soft_cap > 0)
+            a->p[s] = a->attrs.soft_cap * tanh(a->p[s] / a->attrs.soft_cap);
         if (a->bias.data) {
             const int64_t row = a->bias.dim[0] == 1 ? 0 : b;
             a->p[s] +=

@@ -43,10 +43,18 @@ static void visible(const gradient *a, int64_t b, int64_t t, int64_t *first, int
         *end = *first;
 }
 
-static double score(const gradient *a, int64_t b, int64_t t, int64_t h, int64_t s, int64_t g) {
+/* The score of a pair, and what a change of <q, k> changes it by. */
+static double score(const gradient *a, int64_t b, int64_t t, int64_t h, int64_t s, int64_t g,
+                    double *slope) {
     double sum =
         a->attrs.scale * tsri_reference_dot(&a->q, at(&a->q, b, t, h), a->q.stride[3], &a->k,
                                             at(&a->k, b, s, g), a->k.stride[3], a->q.dim[3]);
+    *slope = a->attrs.scale;
+    if (a->attrs.soft_cap > 0) {
+        const double bent = tanh(sum / a->attrs.soft_cap);
+        *slope *= 1 - bent * bent;
+        sum = a->attrs.soft_cap * bent;
+    }
     if (a->bias.data)
         sum += tsri_reference_load(&a->bias, (a->bias.dim[0] == 1 ? 0 : b) * a->bias.stride[0] +
                                                  h * a->bias.stride[1] + t * a->bias.stride[2] +
@@ -74,7 +82,8 @@ static void one_query(const gradient *a, int64_t b, int64_t t, int64_t h, int64_
                                    : 0;
     for (int64_t s = first; s < end && lse > -INFINITY; s++) {
         const int64_t v_at = at(&a->v, b, s, g), k_at = at(&a->k, b, s, g);
-        const double p = exp(score(a, b, t, h, s, g) - lse);
+        double slope;
+        const double p = exp(score(a, b, t, h, s, g, &slope) - lse);
         if (p == 0) /* masked keys may be anything, even NaN */
             continue;
         const double ds = p * (tsri_reference_dot(&a->dy, dy_at, a->dy.stride[3], &a->v, v_at,
@@ -83,11 +92,9 @@ static void one_query(const gradient *a, int64_t b, int64_t t, int64_t h, int64_
         for (int64_t d = 0; d < Dv; d++)
             a->dv_sum[s * Dv + d] += p * tsri_reference_load(&a->dy, dy_at + d * a->dy.stride[3]);
         for (int64_t d = 0; d < D; d++) {
-            a->dq_sum[d] +=
-                a->attrs.scale * ds * tsri_reference_load(&a->k, k_at + d * a->k.stride[3]);
+            a->dq_sum[d] += slope * ds * tsri_reference_load(&a->k, k_at + d * a->k.stride[3]);
             a->dk_sum[s * D + d] +=
-                a->attrs.scale * ds *
-                tsri_reference_load(&a->q, at(&a->q, b, t, h) + d * a->q.stride[3]);
+                slope * ds * tsri_reference_load(&a->q, at(&a->q, b, t, h) + d * a->q.stride[3]);
         }
         if (a->drelative.data)
             add_relative(a, b, t, h, s, ds);

@@ -2,6 +2,8 @@
  * its gradient and its cost. */
 #include "graph/ops/check.h"
 
+#include <math.h>
+
 TSRI_OPERANDS(attention);
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -13,6 +15,11 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "attention: compute %u is not f32 (%d), f16 (%d) or bf16 (%d)",
                               compute, TSR_COMPUTE_F32, TSR_COMPUTE_F16, TSR_COMPUTE_BF16);
+    const float cap = ((const tsr_attention_attrs *)s->attrs)->soft_cap;
+    if (!(cap >= 0) || isinf(cap))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "attention: soft_cap is %g; wanted 0 or a positive number",
+                              (double)cap);
     if (!tsri_graph_is_f32(q) || q->rank != 4)
         return tsri_graph_refuse("attention", "q", q, "f32 [B,T,H,D]");
     if (!tsri_graph_is_float(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))
@@ -114,19 +121,23 @@ void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *at
     const tsr_tensor q = tsri_graph_value_at(graph, all[Q])->tensor,
                      k = tsri_graph_value_at(graph, all[K])->tensor;
     const int64_t G = k.dim[2].factor, R = q.dim[2].factor / G;
-    const tsr_matmul_attrs scores = {.struct_size = sizeof scores, .trans_b = 1, .alpha = 1},
+    const float cap = attrs->soft_cap;
+    const tsr_matmul_attrs scores = {.struct_size = sizeof scores,
+                                     .trans_b = 1,
+                                     .alpha = cap > 0 ? attrs->scale / cap : 1},
                            values = {.struct_size = sizeof values, .alpha = 1};
     const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax,
                                        .causal = attrs->causal,
                                        .window = attrs->window,
-                                       .scale = attrs->scale};
+                                       .scale = cap > 0 ? cap : attrs->scale};
 
     const tsri_value heads = tsri_graph_permute(graph, all[Q], (uint32_t[]){0, 2, 1, 3});
     const tsri_value q5 = tsri_graph_split(graph, heads, 1, G, R),
                      k5 = per_query_head(graph, all[K], all[SLOT], R);
     const tsri_value s5 = tsri_graph_op1(graph, TSR_OP_MATMUL, &scores, (tsri_value[]){q5, k5}, 2);
     const tsr_dim flat[] = {q.dim[0], q.dim[2], q.dim[1], k.dim[1]};
-    const tsri_value s4 = tsri_graph_reshape(graph, s5, 4, flat);
+    const tsri_value s4 = tsri_graph_activate(graph, cap > 0 ? TSR_ACT_TANH : TSR_ACT_NONE,
+                                              tsri_graph_reshape(graph, s5, 4, flat));
     *probabilities =
         tsri_graph_op1(graph, TSR_OP_SOFTMAX, &softmax,
                        (tsri_value[]){s4, all[PAST], all[LEN], all[BIAS], all[RELATIVE]}, 5);

@@ -70,6 +70,7 @@ static void define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
                             tsri_opencl_in(op, LEN));
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
+    tsri_opencl_define_int(defines, "HAS_SOFT_CAP", attrs->soft_cap > 0);
     tsri_opencl_define_int(defines, "HAS_DRELATIVE", distances(op) != NULL);
 }
 
@@ -94,7 +95,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_leading_strides(launch, "d", "bth", op->in[DY]);
     tsri_opencl_arg_int(launch, "H", q->dim[2].factor);
     tsri_opencl_arg_int(launch, "group", tsri_opencl_heads_of_key(q, k));
-    tsri_opencl_arg_float(launch, "scale", attrs->scale);
+    tsri_opencl_arg_scale(launch, attrs);
 }
 
 /* Binds scratch for <dy, y> of each query: f32 [B,H,T]. */

@@ -72,6 +72,7 @@ void tsri_opencl_define_attention(const tsri_opencl_variant *variant, const tsr_
     tsri_opencl_define_int(defines, "HAS_SOURCE", tsri_opencl_in(op, SOURCE) != NULL);
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
+    tsri_opencl_define_int(defines, "HAS_SOFT_CAP", attrs->soft_cap > 0);
     tsri_opencl_define_int(defines, "HAS_LSE", tsri_opencl_out(op, LSE) != NULL);
 }
 
@@ -88,7 +89,7 @@ void tsri_opencl_bind_attention(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_head_sizes(launch, q, k, v, y);
     tsri_opencl_arg_int(launch, "H", q->dim[2].factor);
     tsri_opencl_arg_int(launch, "group", tsri_opencl_heads_of_key(q, k));
-    tsri_opencl_arg_float(launch, "scale", attrs->scale);
+    tsri_opencl_arg_scale(launch, attrs);
 }
 
 void tsri_opencl_arg_chunks(const tsr_op *op, tsri_opencl_launch *launch, int queries) {

@@ -48,6 +48,13 @@ void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor 
     }
 }
 
+void tsri_opencl_arg_scale(tsri_opencl_launch *launch, const tsr_attention_attrs *attrs) {
+    const bool capped = attrs->soft_cap > 0;
+    tsri_opencl_arg_float(launch, "scale", capped ? attrs->scale / attrs->soft_cap : attrs->scale);
+    if (capped)
+        tsri_opencl_arg_float(launch, "soft_cap", attrs->soft_cap);
+}
+
 void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
                                 const tsr_tensor *k, const tsr_tensor *v, const tsr_tensor *y) {
     const tsr_dim sizes[] = {q->dim[0],    q->dim[1],    k->dim[1],    q->stride[0], q->stride[1],

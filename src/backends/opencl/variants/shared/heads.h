@@ -26,6 +26,9 @@ void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor 
 void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
                                 const tsr_tensor *k, const tsr_tensor *v, const tsr_tensor *y);
 
+/* Binds the scale of scores; with a soft cap divided by it, and then the cap. */
+void tsri_opencl_arg_scale(tsri_opencl_launch *launch, const tsr_attention_attrs *attrs);
+
 /* For additive attention and its gradient. Whether a query and a value have constant sizes. */
 bool tsri_opencl_fits_key_sizes(const tsr_tensor *q, const tsr_tensor *values, const char **why);
 /* Binds B, T and S and the first two strides of five
