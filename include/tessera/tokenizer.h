@@ -48,6 +48,18 @@ TSR_API void tsr_ids_free(int32_t *ids);
  */
 TSR_API tsr_status tsr_decode(const tsr_model *model, const int32_t *ids, size_t n,
                               uint32_t skip_special, char **text, size_t *size);
+/**
+ * Gives the bytes that a token stands for behind another one: the space that a word begins with, too, and
+ * of a part of a character its bytes alone, so they need not be UTF-8. A 0 byte ends them.
+ *
+ * units   *size: bytes, without the 0 byte
+ * owner   *bytes is new memory; the caller frees it with tsr_text_free
+ * thread  any number of threads at once
+ * error   TSR_E_ARGUMENT  the id is outside the vocabulary
+ *         TSR_E_STATE     as for tsr_encode
+ */
+TSR_API tsr_status tsr_token_bytes(const tsr_model *model, int32_t id, char **bytes, size_t *size);
+
 /** Frees a text; NULL is allowed. */
 TSR_API void tsr_text_free(char *text);
 

@@ -2284,6 +2284,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_encode": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, c_uint32, POINTER(POINTER(c_int32)), POINTER(c_size_t)]),
     "tsr_ids_free": (None, [POINTER(c_int32)]),
     "tsr_decode": (c_int, [POINTER(tsr_model), POINTER(c_int32), c_size_t, c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
+    "tsr_token_bytes": (c_int, [POINTER(tsr_model), c_int32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_text_free": (None, [POINTER(c_char)]),
     "tsr_piece": (POINTER(c_char), [POINTER(tsr_model), c_int32, POINTER(c_size_t)]),
     "tsr_tokenizer_train": (c_int, [POINTER(tsr_tokenizer_training), POINTER(c_char_p), c_size_t, c_char_p, POINTER(tsr_tokenizer_trained)]),

@@ -50,32 +50,51 @@ void tsr_ids_free(int32_t *ids) {
     free(ids);
 }
 
+/* Gives bytes to the caller; none are a text too, and need memory. */
+static tsr_status give(tsr_status status, tsri_bytes *bytes, char **out, size_t *size) {
+    if (status == TSR_OK)
+        status = tsri_base_bytes_append(bytes, "", 0);
+    if (status != TSR_OK) {
+        tsri_base_bytes_clear(bytes);
+        return status;
+    }
+    *out = bytes->data;
+    if (size)
+        *size = bytes->size;
+    return TSR_OK;
+}
+
+static tsr_status check_ids(const tsr_model *model, const int32_t *ids, size_t n) {
+    const int32_t vocab = tsri_model_of(model)->spec.vocab;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= vocab)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "id %" PRId32 " is outside the vocabulary of %" PRId32, ids[i],
+                                  vocab);
+    return TSR_OK;
+}
+
 tsr_status tsr_decode(const tsr_model *model, const int32_t *ids, size_t n, uint32_t skip_special,
                       char **text, size_t *size) {
     TRY(NEED(model));
     TRY(NEED_ARRAY(ids, n));
     TRY(NEED(text));
     const tsri_text_tokenizer *tokenizer;
-    const int32_t vocab = tsri_model_of(model)->spec.vocab;
     tsri_bytes bytes = {0};
     TRY(tokenizer_of(model, &tokenizer));
-    for (size_t i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= vocab)
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "id %" PRId32 " is outside the vocabulary of %" PRId32, ids[i],
-                                  vocab);
-    tsr_status status = tsri_text_decode(tokenizer, ids, n, skip_special != 0, &bytes);
-    if (status == TSR_OK)
-        /* An empty text is a text too, and needs memory. */
-        status = tsri_base_bytes_append(&bytes, "", 0);
-    if (status != TSR_OK) {
-        tsri_base_bytes_clear(&bytes);
-        return status;
-    }
-    *text = bytes.data;
-    if (size)
-        *size = bytes.size;
-    return TSR_OK;
+    TRY(check_ids(model, ids, n));
+    return give(tsri_text_decode(tokenizer, ids, n, skip_special != 0, &bytes), &bytes, text, size);
+}
+
+tsr_status tsr_token_bytes(const tsr_model *model, int32_t id, char **bytes, size_t *size) {
+    TRY(NEED(model));
+    TRY(NEED(bytes));
+    TRY(NEED(size));
+    const tsri_text_tokenizer *tokenizer;
+    tsri_bytes own = {0};
+    TRY(tokenizer_of(model, &tokenizer));
+    TRY(check_ids(model, &id, 1));
+    return give(tsri_text_token_bytes(tokenizer, id, &own), &own, bytes, size);
 }
 
 void tsr_text_free(char *text) {

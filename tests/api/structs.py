@@ -26,7 +26,7 @@ HEADERS = [path for path in sorted(INCLUDE.glob("*.h")) if path.name not in ("op
 VALUES = {
     "tsr_engine *": "engine", "tsr_device *": "device", "tsr_model *": "decoder", "tsr_graph *": "graph", "tsr_plot *": "plot",
     "tsr_attention *": "attention", "tsr_chat *": "chat", "tsr_classifier *": "classifier", "tsr_embedder *": "embedder",
-    "tsr_vectors *": "vectors", "tsr_vectors_writer *": "writer", "tsr_vectors_writer **writer": "&writer", "tsr_session *": "session", "tsr_scheduler *": "scheduler", "tsr_scheduler_event_fn": "take_event", "uint32_t sequence": "0", "uint32_t from": "0", "uint32_t to": "1", "int64_t length": "0",
+    "tsr_vectors *": "vectors", "tsr_vectors_writer *": "writer", "tsr_vectors_writer **writer": "&writer", "tsr_session *": "session", "tsr_scheduler *": "scheduler", "tsr_scheduler_event_fn": "take_event", "uint32_t sequence": "0", "uint32_t from": "0", "uint32_t to": "1", "int64_t length": "0", "int32_t": "1",
     "tsr_ranks *": "NULL", "tsr_share *": "share", "tsr_share_next:block": "&(const void *){0}", "tsr_share_give:result": "ids", "char *list": '"a\\tb\\n"', "tsr_bench_training *": "training", "tsr_training *": "learner", "double": "0.5", "size_t i": "0", "void *": "NULL", "uint32_t": "1", "int64_t": "1", "uint64_t": "1", "size_t": "1",
     "char *text": '"To be"', "size_t size": "5", "tsr_string *": "strings", "size_t n": "2", "float *": "numbers", "uint32_t *": "labels",
     "int32_t *": "ids", "char **": "&(char *){0}", "char **name": "&(const char *){0}", "int32_t **": "&(int32_t *){0}", "size_t *": "&(size_t){0}", "double *": "&(double){0}",

@@ -75,6 +75,7 @@ Test(public_model, tokens) {
     cr_expect(size == strlen(text) && strcmp(back, text) == 0, "\"%s\"", back);
     tsr_text_free(back);
     cr_expect(tsr_piece(model, ids[0], &size) != NULL && size > 0);
+    cr_expect(tsr_token_bytes(model, 1024, &back, &size) == TSR_E_ARGUMENT);
     ids[0] = 1024;
     cr_expect(tsr_decode(model, ids, n, 0, &back, &size) == TSR_E_ARGUMENT);
     cr_expect(tsr_encode(model, text, strlen(text), 8, &ids, &n) == TSR_E_ARGUMENT);

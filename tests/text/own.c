@@ -93,6 +93,35 @@ Test(text, llama2c_tokenizer_equals_the_programs_search) {
     json_decref(expected);
 }
 
+/* The bytes of a text's tokens, one behind the other; sentencepiece puts a space before a text. */
+static void expect_bytes_of_tokens(const tsri_text_tokenizer *t, const char *text,
+                                   const char *wanted) {
+    tsri_text_ids ids = {0};
+    tsri_bytes all = {0};
+    cr_assert_eq(tsri_text_encode(t, text, strlen(text), 0, &ids), TSR_OK);
+    for (size_t i = 0; i < ids.count; i++)
+        cr_assert_eq(tsri_text_token_bytes(t, ids.data[i], &all), TSR_OK);
+    cr_expect(all.size == strlen(wanted) && !memcmp(all.data, wanted, all.size), "\"%.*s\"",
+              (int)all.size, all.data);
+    tsri_text_ids_clear(&ids);
+    tsri_base_bytes_clear(&all);
+}
+
+Test(text, tokens_have_the_bytes_of_their_text) {
+    static const char text[] = "a  b the \xC3\xA9\xF0\x9F\x98\x80.",
+                      behind[] = " a  b the \xC3\xA9\xF0\x9F\x98\x80.";
+    tsri_bytes file = golden_own("small.bin");
+    json_t *byte = golden_own_json("byte.json");
+    tsri_text_tokenizer *t = golden_from_json(byte);
+    expect_bytes_of_tokens(t, text, text);
+    tsri_text_tokenizer_destroy(&t);
+    cr_assert_eq(tsri_text_from_llama2c(file.data, file.size, 320, &t), TSR_OK);
+    expect_bytes_of_tokens(t, text, behind);
+    tsri_text_tokenizer_destroy(&t);
+    tsri_base_bytes_clear(&file);
+    json_decref(byte);
+}
+
 Test(text, affixes_surround_each_text) {
     tsri_bytes model = golden_own("small.model");
     tsri_text_tokenizer *t = NULL;

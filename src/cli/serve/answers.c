@@ -17,27 +17,43 @@ static json_t *log_json(float logprob) {
     return json_real(isfinite(logprob) ? (double)logprob : -9999.0);
 }
 
-/* The text of a token behind another one: at the beginning of a text some tokenizers leave out a space.
- * Of a token twice, it is what the second one adds. U+FFFD stands for a part of a character. */
+/* The bytes of a token as text: of a part of a character each byte as \\xHH, behind `mark`. */
+static json_t *bytes_json(const char *bytes, size_t n, const char *mark) {
+    json_t *json = json_stringn(bytes, n); /* NULL: they are not UTF-8 */
+    char hex[8];
+    tsri_serve_buffer text = {0};
+    if (json)
+        return json;
+    tsri_serve_put(&text, mark, strlen(mark));
+    for (size_t i = 0; i < n; i++)
+        tsri_serve_put(&text, hex,
+                       (size_t)snprintf(hex, sizeof hex, "\\x%02x", (unsigned char)bytes[i]));
+    json = json_stringn(text.data ? text.data : "", text.size);
+    tsri_serve_clear(&text);
+    return json;
+}
+
+/* As OpenAI's interface has it: "bytes:\\xe2\\x80" in completions. */
 static json_t *token_json(const tsri_serve_job *job, int32_t id) {
-    const tsr_model *model = job->x->model->model;
-    const int32_t ids[] = {id, id};
-    char *text = NULL, *both = NULL;
-    size_t n = 0, all = 0;
-    json_t *json = NULL;
-    if (tsr_decode(model, ids, 1, 0, &text, &n) == TSR_OK &&
-        tsr_decode(model, ids, 2, 0, &both, &all) == TSR_OK)
-        json = all > n && !memcmp(both, text, n) ? json_stringn(both + n, all - n)
-                                                 : json_stringn(text, n);
-    tsr_text_free(text);
-    tsr_text_free(both);
-    return json ? json : json_string("");
+    char *bytes = NULL;
+    size_t n = 0;
+    if (tsr_token_bytes(job->x->model->model, id, &bytes, &n) != TSR_OK)
+        return json_string("");
+    json_t *json = bytes_json(bytes, n, "bytes:");
+    tsr_text_free(bytes);
+    return json;
 }
 
 static json_t *token_entry(const tsri_serve_job *job, int32_t id, float logprob) {
-    json_t *text = token_json(job, id), *bytes = json_array();
-    for (size_t i = 0; i < json_string_length(text); i++)
-        json_array_append_new(bytes, json_integer((unsigned char)json_string_value(text)[i]));
+    char *own = NULL;
+    size_t n = 0;
+    json_t *bytes = json_array();
+    if (tsr_token_bytes(job->x->model->model, id, &own, &n) != TSR_OK)
+        n = 0;
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(bytes, json_integer((unsigned char)own[i]));
+    json_t *text = bytes_json(own ? own : "", n, "");
+    tsr_text_free(own);
     return json_pack("{s:o,s:o,s:o}", "token", text, "logprob", log_json(logprob), "bytes", bytes);
 }
 

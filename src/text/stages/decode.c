@@ -114,6 +114,13 @@ bool tsri_text_decoder_wants_all(const tsri_text_decoder *decoder) {
     return decoder->count && decoder->stages[0].row == &tsri_text_decode_sentencepiece;
 }
 
+bool tsri_text_decoder_has(const tsri_text_decoder *decoder, const char *type) {
+    bool found = false;
+    for (size_t k = 0; k < decoder->count; k++)
+        found |= !strcmp(decoder->stages[k].row->type, type);
+    return found;
+}
+
 tsr_status tsri_text_decoder_describe(const tsri_text_decoder *decoder, tsri_bytes *out) {
     for (size_t k = 0; k < decoder->count; k++)
         TRY(tsri_base_bytes_printf(out, "%s%s", k ? ", " : "", decoder->stages[k].row->type));

@@ -26,6 +26,8 @@ tsr_status tsri_text_decoder_sentencepiece(const char *space, bool strip_one, bo
                                            tsri_text_decoder **out);
 /* Whether pieces that are left out must still be pushed, as empty ones: they end runs of bytes. */
 bool tsri_text_decoder_wants_all(const tsri_text_decoder *decoder);
+/* Whether one of its steps has this type. */
+bool tsri_text_decoder_has(const tsri_text_decoder *decoder, const char *type);
 tsr_status tsri_text_decoder_describe(const tsri_text_decoder *decoder, tsri_bytes *out);
 void tsri_text_decoder_destroy(tsri_text_decoder **decoder);
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/base/byte_level.h"
 #include "text/base/unicode.h"
 
 #include <stdlib.h>
@@ -217,6 +218,35 @@ tsr_status tsri_text_decode(const tsri_text_tokenizer *tokenizer, const int32_t 
         status = tsri_text_stream_finish(stream, out);
     tsri_text_stream_destroy(&stream);
     return status;
+}
+
+/* What the second of two such tokens adds: at the beginning of a text some decoders leave out a space. */
+static tsr_status second_of_two(const tsri_text_tokenizer *t, int32_t id, tsri_bytes *out) {
+    const int32_t ids[] = {id, id};
+    tsri_bytes one = {0}, both = {0};
+    tsr_status status = tsri_text_decode(t, ids, 1, false, &one);
+    if (status == TSR_OK)
+        status = tsri_text_decode(t, ids, 2, false, &both);
+    const bool longer = both.size > one.size && !memcmp(both.data, one.data, one.size);
+    if (status == TSR_OK)
+        status = longer ? tsri_base_bytes_append(out, both.data + one.size, both.size - one.size)
+                        : tsri_base_bytes_append(out, one.data, one.size);
+    tsri_base_bytes_clear(&one);
+    tsri_base_bytes_clear(&both);
+    return status;
+}
+
+tsr_status tsri_text_token_bytes(const tsri_text_tokenizer *tokenizer, int32_t id,
+                                 tsri_bytes *out) {
+    size_t n;
+    const char *piece = tsri_text_piece_of(tokenizer, id, &n);
+    const int byte = piece ? tsri_text_byte_of_piece(piece, n) : -1;
+    if (piece && tsri_text_decoder_has(tokenizer->decoder, "ByteLevel"))
+        return tsri_text_characters_to_bytes(piece, n, out);
+    if (byte >= 0 && (tsri_text_decoder_has(tokenizer->decoder, "ByteFallback") ||
+                      tsri_text_decoder_has(tokenizer->decoder, "SentencePiece")))
+        return tsri_base_bytes_append(out, &(char){(char)byte}, 1);
+    return second_of_two(tokenizer, id, out);
 }
 
 int32_t tsri_text_vocabulary_size(const tsri_text_tokenizer *tokenizer) {

@@ -75,6 +75,9 @@ tsr_status tsri_text_stream_finish(tsri_text_stream *stream,
                                                         stream is as new */
 void tsri_text_stream_destroy(tsri_text_stream **stream);
 
+/* Appends what a token stands for behind another one, also a part of a character. */
+tsr_status tsri_text_token_bytes(const tsri_text_tokenizer *tokenizer, int32_t id, tsri_bytes *out);
+
 /* One more than the highest id. */
 int32_t tsri_text_vocabulary_size(const tsri_text_tokenizer *tokenizer);
 /* The piece as the file spells it, borrowed, not terminated; NULL for an id without a piece. */

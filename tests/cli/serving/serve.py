@@ -150,6 +150,8 @@ def prompts_with_their_likelihood(server):
     equal((found["token_logprobs"][0], found["top_logprobs"][0]), (None, None))
     for token, own, top in list(zip(found["tokens"], found["token_logprobs"], found["top_logprobs"]))[1:]:
         assert top[token] == own and 1 <= len(top) <= 2 and own <= max(top.values()), (token, own, top)
+    parts = server.fine("/v1/completions", asked | {"prompt": "O\u00e9", "max_tokens": 0})["choices"][0]["logprobs"]
+    equal((parts["tokens"], parts["text_offset"]), (["O", "bytes:\\xc3", "bytes:\\xa9"], [0, 1, 1]))
     report = json.loads(run("evaluate", *REFERENCE, "-m", PLAY, "--json", "--perplexity", "-", given=text).text)
     assert abs(report["loss"] * report["tokens"] + sum(found["token_logprobs"][1:])) < 1e-3, (report, found)
     more = server.fine("/v1/completions", asked | {"prompt": [ids, text], "max_tokens": 3})["choices"]
