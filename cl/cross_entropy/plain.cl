@@ -15,7 +15,7 @@
  *   variant      adds over the one before it                              ms (kl_divergence)
  *   plain        a fixed order: about 100 roundings for 50257 terms       33.2
  *   lanes        CPUs: exponentials and sums by float16, the same bytes   3.8
- *   group        GPUs (cross_entropy alone): a work-group for each row    -
+ *   group        GPUs: a work-group for each row                          -
  *   sub_groups   GPUs: group with the driver's sub-group functions        -
  *
  *   grid    (R), one work-item each: a row

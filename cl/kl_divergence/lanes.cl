@@ -47,3 +47,4 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *logits, int logits0, __global co
 #undef SIXTEEN
 #undef SIXTEEN_OF
 #undef BLOCK
+#undef LOG_SUM

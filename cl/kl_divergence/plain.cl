@@ -22,13 +22,7 @@ ENTRY KERNEL(PLACE __global const float *logits, int logits0, __global const int
         for (int j = 0; j < 16; j++)
             part[j] = 0.0f;
         for (int v = first; v < min(first + BLOCK, V); v++) {
-            const float s = (logits[v] - top) * inverse - log_s;
-#if HAS_TEACHER
-            const float t = (teacher[v] - teacher_top) * inverse - log_t, p = tsr_exp_float(t);
-            const float term = p > 0.0f ? p * (t - s) : 0.0f;
-#else
-            const float term = s;
-#endif
+#include "kl_divergence/term.clh"
             part[v & 15] = ORDERED_ADD(term, part[v & 15]);
         }
         total = ORDERED_ADD(SUM16(part), total);
@@ -37,3 +31,4 @@ ENTRY KERNEL(PLACE __global const float *logits, int logits0, __global const int
 }
 
 #undef BLOCK
+#undef LOG_SUM

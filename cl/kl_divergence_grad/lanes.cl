@@ -31,6 +31,9 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *logits, int logits0, __global co
                     __global const int *dims, int R, int R_set, int V, int row, int teacher_row, int addend_row,
                     int d_row, float temperature)
 {
+    const int r = ITEM(0);
+    if (r >= SIZE(R))
+        return;
 #include "kl_divergence_grad/begin.clh"
     int v = 0;
     if (factor == 0.0f) {
@@ -56,3 +59,4 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *logits, int logits0, __global co
 #undef SIXTEEN
 #undef SIXTEEN_OF
 #undef BLOCK
+#undef LOG_SUM

@@ -26,22 +26,15 @@ ENTRY KERNEL(PLACE __global const float *logits, int logits0, __global const int
              __global const float *addend, int addend0, __global float *dlogits, int dlogits0, __global const int *dims,
              int R, int R_set, int V, int row, int teacher_row, int addend_row, int d_row, float temperature)
 {
+    const int r = ITEM(0);
+    if (r >= SIZE(R))
+        return;
 #include "kl_divergence_grad/begin.clh"
 #include "kl_divergence/logs.clh"
     for (int v = 0; v < V; v++) {
-        const float s = tsr_exp_float((logits[v] - top) * inverse - log_s);
-#if HAS_TEACHER
-        const float t = tsr_exp_float((teacher[v] - teacher_top) * inverse - log_t);
-#else
-        const float t = 1.0f / (float)V;
-#endif
-        const float d = factor == 0.0f ? 0.0f : factor * (s - t);
-#if HAS_ADDEND
-        dlogits[v] = d + addend[v];
-#else
-        dlogits[v] = d;
-#endif
+#include "kl_divergence_grad/slope.clh"
     }
 }
 
 #undef BLOCK
+#undef LOG_SUM

@@ -22,11 +22,7 @@ ENTRY KERNEL(PLACE __global const float *y, int y0, __global const float *dy, in
     if (row >= SIZE(R))
         return;
     const int S = size.s7 * dims[size_set.s7], whole = S / 16 * 16;
-#include "softmax/place.clh"
-    const int y7 = y_step.s7 * dims[y_set.s7], d7 = dy_step.s7 * dims[dy_set.s7], x7 = dx_step.s7 * dims[dx_set.s7];
-    y += y0 + ROW_AT(y_step, y_set);
-    dy += dy0 + ROW_AT(dy_step, dy_set);
-    dx += dx0 + ROW_AT(dx_step, dx_set);
+#include "softmax_grad/row.clh"
 
     float part[16];
     for (int j = 0; j < 16; j++)

@@ -15,7 +15,7 @@ typedef struct tsri_case_loss_form {
     const char *what;
 } tsri_case_loss_form;
 
-enum { TSRI_CASE_ENTROPIES = 15, TSRI_CASE_DIVERGENCES = 15 };
+enum { TSRI_CASE_ENTROPIES = 15, TSRI_CASE_DIVERGENCES = 18 };
 extern const tsri_case_loss_form tsri_case_entropies[TSRI_CASE_ENTROPIES],
     tsri_case_divergences[TSRI_CASE_DIVERGENCES];
 

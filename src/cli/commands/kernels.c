@@ -17,9 +17,10 @@ typedef struct job {
 /* The largest batch whose kernels are exported, and the tokens of a short text. */
 enum { TRAINED = 8, TRAINED_TOKENS = 256, SHORT = 16 };
 
-/* Learns from a batch of B sequences of T tokens, and of S of a source: nothing runs on a device that
- * records, but the kernels of each step are chosen. */
-static tsr_status learn(tsr_training *training, int32_t B, int32_t T, int32_t S) {
+/* Learns from a batch of B sequences of T tokens, and of S of a source, and from a teacher's logits unless
+ * NULL: nothing runs on a device that records, but the kernels of each step are chosen. */
+static tsr_status learn(tsr_training *training, int32_t B, int32_t T, int32_t S,
+                        const float *teacher) {
     static const int32_t zeros[TRAINED * TRAINED_TOKENS];
     const tsr_training_batch batch = {.struct_size = sizeof batch,
                                       .B = B,
@@ -27,34 +28,55 @@ static tsr_status learn(tsr_training *training, int32_t B, int32_t T, int32_t S)
                                       .S = S,
                                       .ids = zeros,
                                       .targets = zeros,
-                                      .source = S ? zeros : NULL};
+                                      .source = S ? zeros : NULL,
+                                      .teacher = teacher};
     tsr_training_loss loss = {.struct_size = sizeof loss};
     tsr_status status = tsr_training_gradients(training, &batch, 1, &loss);
     return status == TSR_OK ? tsr_training_evaluate(training, &batch, &loss) : status;
 }
 
 /* Chooses the kernels of a training of all weights by AdamW, for single short texts and for batches. */
-static int record_training(job *j) {
+static tsr_status record_training(job *j, const tsr_model_info *info, const float *teacher) {
+    static const char *const set[] = {"kl_weight=0.5"};
+    const tsr_training_options options = {.struct_size = sizeof options,
+                                          .set = set,
+                                          .n_set = teacher ? 1 : 0,
+                                          .teacher = teacher != NULL};
     tsr_training *training = NULL;
-    tsr_model_info info = {.struct_size = sizeof info};
     double norm;
-    tsr_status status = tsr_model_info_get(j->app.model, &info);
-    const int64_t reads = info.source_context && info.source_context < info.context
-                              ? info.source_context
-                              : info.context;
+    const int64_t reads = info->source_context && info->source_context < info->context
+                              ? info->source_context
+                              : info->context;
     const int32_t most = reads < TRAINED_TOKENS ? (int32_t)reads : TRAINED_TOKENS;
-    if (status == TSR_OK)
-        status = tsr_training_create(j->app.model_name, j->app.device, NULL, &training);
+    tsr_status status = tsr_training_create(j->app.model_name, j->app.device, &options, &training);
     for (int many = 0; many < 2 && status == TSR_OK; many++) {
         const int32_t tokens = many || most < SHORT ? most : SHORT;
-        status = learn(training, many ? TRAINED : 1, tokens, info.source_context ? tokens : 0);
+        status =
+            learn(training, many ? TRAINED : 1, tokens, info->source_context ? tokens : 0, teacher);
     }
     if (status == TSR_OK)
         status = tsr_training_norm(training, &norm);
     if (status == TSR_OK)
         status = tsr_training_step(training, 0, 1);
     tsr_training_destroy(&training);
-    return tsri_cli_status(status);
+    return status;
+}
+
+/* From targets alone, and from a teacher, which some models can't learn from (a recurrent decoder). */
+static int record_trainings(job *j) {
+    tsr_model_info info = {.struct_size = sizeof info};
+    tsr_status status = tsr_model_info_get(j->app.model, &info);
+    if (status == TSR_OK)
+        status = record_training(j, &info, NULL);
+    if (status != TSR_OK)
+        return tsri_cli_status(status);
+    const int64_t outputs = info.vocab > info.labels ? info.vocab : info.labels;
+    float *teacher = calloc((size_t)(TRAINED * TRAINED_TOKENS * outputs), sizeof *teacher);
+    if (!teacher)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    status = record_training(j, &info, teacher);
+    free(teacher);
+    return status == TSR_E_UNSUPPORTED ? CLI_OK : tsri_cli_status(status);
 }
 
 static int export_model(job *j) {
@@ -66,7 +88,7 @@ static int export_model(job *j) {
     j->app.record = true;
     code = tsri_cli_open_model(&j->app);
     if (code == CLI_OK && j->train)
-        code = record_training(j);
+        code = record_trainings(j);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_bundle_export(j->app.model, j->output));
     if (code == CLI_OK)

@@ -247,7 +247,8 @@ def test_training_shares_its_sums(folder):
         skip("pocl is not here")
     run("kernels", "export", model, "--dtype", "f32", "--train", "-o", folder / "out", "-d", "Portable", "-q", env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1"})
     chosen = {k["variant"].partition(":")[0] for k in json.loads((folder / "out/manifest.json").read_text())["kernels"]}
-    wanted = {"cross_entropy/group", "norm_grad/group", "embed_add/group", "attention_grad/tiled", "sumsq/group"}
+    wanted = {"cross_entropy/group", "kl_divergence/group", "kl_divergence_grad/group", "norm_grad/group", "embed_add/group",
+              "attention_grad/tiled", "sumsq/group"}
     equal(wanted - chosen, set(), sorted(chosen))
 
 

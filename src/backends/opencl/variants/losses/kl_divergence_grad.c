@@ -9,6 +9,12 @@ static void bind_kl_divergence_grad(const tsri_opencl_variant *variant, const ts
     tsri_opencl_loss_row_each(op, 48, launch);
 }
 
+static void bind_kl_divergence_grad_group(const tsri_opencl_variant *variant, const tsr_op *op,
+                                          tsri_opencl_launch *launch) {
+    bind_kl_divergence_grad(variant, op, launch);
+    tsri_opencl_loss_group_row(op, launch);
+}
+
 static void bind_kl_divergence_grad_lanes(const tsri_opencl_variant *variant, const tsr_op *op,
                                           tsri_opencl_launch *launch) {
     bind_kl_divergence_grad(variant, op, launch);
@@ -17,6 +23,9 @@ static void bind_kl_divergence_grad_lanes(const tsri_opencl_variant *variant, co
 }
 
 const tsri_opencl_variant tsri_opencl_variants_kl_divergence_grad[] = {
+    TSRI_OPENCL_GROUP_VARIANTS(TSR_OP_KL_DIVERGENCE_GRAD, "kl_divergence_grad/group.cl",
+                               tsri_opencl_loss_fits_group, tsri_opencl_loss_define_divergence,
+                               bind_kl_divergence_grad_group),
     {TSRI_OPENCL_LANES(TSR_OP_KL_DIVERGENCE_GRAD, "kl_divergence_grad", 50,
                        tsri_opencl_loss_fits_lanes, tsri_opencl_loss_define_divergence,
                        bind_kl_divergence_grad_lanes),

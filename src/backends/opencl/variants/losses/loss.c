@@ -27,9 +27,16 @@ bool tsri_opencl_loss_fits_lanes(const tsri_opencl_variant *variant, const tsri_
     return tsri_opencl_fits_vectors(facts, why) && tsri_opencl_loss_fits(variant, facts, op, why);
 }
 
+bool tsri_opencl_loss_fits_group(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
+    return tsri_opencl_loss_fits(variant, facts, op, why) &&
+           tsri_opencl_fits_group_row(variant, facts, why);
+}
+
 void tsri_opencl_loss_define_divergence(const tsri_opencl_variant *variant, const tsr_op *op,
                                         tsri_opencl_defines *defines) {
-    (void)variant;
+    if (variant->gpu)
+        tsri_opencl_define_group_row(variant, defines);
     tsri_opencl_define_int(defines, "HAS_TARGETS", tsri_opencl_in(op, TARGETS) != NULL);
     tsri_opencl_define_int(defines, "HAS_TEACHER", tsri_opencl_in(op, 2) != NULL);
     if (op->id == TSR_OP_KL_DIVERGENCE_GRAD)
@@ -38,7 +45,8 @@ void tsri_opencl_loss_define_divergence(const tsri_opencl_variant *variant, cons
 
 void tsri_opencl_loss_define_entropy(const tsri_opencl_variant *variant, const tsr_op *op,
                                      tsri_opencl_defines *defines) {
-    (void)variant;
+    if (variant->gpu)
+        tsri_opencl_define_group_row(variant, defines);
     const tsr_cross_entropy_attrs *attrs = op->attrs;
     if (op->id == TSR_OP_CROSS_ENTROPY)
         tsri_opencl_define_int(defines, "SMOOTH", attrs->label_smoothing != 0);
@@ -60,6 +68,11 @@ void tsri_opencl_loss_operands(const tsr_op *op, tsri_opencl_launch *launch) {
         tsri_opencl_arg_row(launch, "addend", tsri_opencl_in(op, 4));
         tsri_opencl_arg_row(launch, "d", op->out[0]);
     }
+}
+
+void tsri_opencl_loss_group_row(const tsr_op *op, tsri_opencl_launch *launch) {
+    tsri_opencl_group_row(launch, tsri_tensor_rows(op->in[LOGITS]),
+                          tsri_tensor_columns(op->in[LOGITS]));
 }
 
 void tsri_opencl_loss_row_each(const tsr_op *op, int64_t work, tsri_opencl_launch *launch) {
