@@ -163,6 +163,7 @@ static tsr_status validate(tsri_train_job *job) {
 }
 
 static tsr_status save_checkpoint(tsri_train_job *job) {
+    TRY(tsri_training_complete_values(job->training));
     if (!tsri_train_is_first(job)) {
         job->saved = job->at.step;
         return tsri_train_state_give(job->training);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tensor/convert.h"
 #include "transport/ranks.h"
 
 #include <stdlib.h>
@@ -14,9 +15,11 @@ struct tsri_training_division {
     uint32_t rank, size;
     uint32_t *sum;    /* [size + 1] number of each rank's first stretch */
     int64_t *element; /* [size + 1] and its first element */
-    float *all;       /* every element: its value, or between join and update its gradient */
-    float *got;       /* this rank's elements, from each rank */
-    void **data[2];   /* [size] arguments of an exchange */
+    /* Every element: between join and update its gradient, else its value. After an update, the
+     * place of a parameter that is read in bf16 holds its bf16 copy, until they are completed. */
+    float *all;
+    float *got; /* this rank's gradients, from each rank; then what each rank sends of its values */
+    void **data[2]; /* [size] arguments of an exchange */
     uint64_t *bytes[2];
 };
 
@@ -65,7 +68,9 @@ static tsr_status make_room(const tsri_training *t, tsri_training_division *d) {
         TRY(tsri_base_new(d->size, sizeof *d->bytes[i], &d->bytes[i]));
     }
     TRY(tsri_base_new((size_t)all_elements(t), sizeof *d->all, &d->all));
-    return tsri_base_new((size_t)own_elements(d, d->rank) * d->size, sizeof *d->got, &d->got);
+    const int64_t gradients = own_elements(d, d->rank) * d->size, values = all_elements(t);
+    return tsri_base_new((size_t)(gradients > values ? gradients : values), sizeof *d->got,
+                         &d->got);
 }
 
 tsr_status tsri_training_divide(tsri_training *t) {
@@ -217,19 +222,102 @@ tsr_status tsri_training_gather_sums(tsri_training *t) {
     return tsri_ranks_all_gather(d->ranks, &parts);
 }
 
-tsr_status tsri_training_gather_values(tsri_training *t, const float **values) {
+/* ---- values and moments ---- */
+
+static bool any_rounded(const tsri_training *t) {
+    for (size_t i = 0; i < t->n_parameters; i++)
+        if (t->parameters[i].rounded)
+            return true;
+    return false;
+}
+
+static tsr_status read_own_values(tsri_training *t) {
     const tsri_training_division *d = t->division;
     for (size_t i = 0; i < t->n_parameters; i++) {
         const tsri_training_parameter *p = &t->parameters[i];
         TRY(read_piece(t, p, TSRI_PART_OWN, d->all + p->at + p->piece.first));
     }
+    return TSR_OK;
+}
+
+/* Each rank's values come to their places in d->all. */
+static tsr_status gather_whole(const tsri_training_division *d) {
     for (uint32_t r = 0; r < d->size; r++) {
         d->data[0][r] = d->all + d->element[r];
         d->bytes[0][r] = (uint64_t)own_elements(d, r) * sizeof *d->all;
     }
     const tsr_parts parts = parts_of(d, 0);
-    *values = d->all;
     return tsri_ranks_all_gather(d->ranks, &parts);
+}
+
+/* What a rank sends of a parameter: f32, or where the forward pass reads bf16, that. */
+static size_t width_of(const tsri_training_parameter *p) {
+    return p->rounded ? sizeof(uint16_t) : sizeof(float);
+}
+
+/* The pieces of a rank as it sends them: first those in f32, then those in bf16. For each, `move` is
+ * called with the place of the parameter and that of the piece, if it is not NULL. Returns their bytes. */
+static uint64_t walk(const tsri_training *t, uint32_t rank, char *packed,
+                     void (*move)(const tsri_training_parameter *p, tsri_training_piece piece,
+                                  float *place, char *packed)) {
+    uint64_t bytes = 0;
+    for (int rounded = 0; rounded < 2; rounded++)
+        for (size_t i = 0; i < t->n_parameters; i++) {
+            const tsri_training_parameter *p = &t->parameters[i];
+            const tsri_training_piece piece = tsri_training_piece_of(t, p, rank);
+            if (p->rounded != rounded)
+                continue;
+            if (move)
+                move(p, piece, t->division->all + p->at, packed + bytes);
+            bytes += (uint64_t)piece.count * width_of(p);
+        }
+    return bytes;
+}
+
+static void pack(const tsri_training_parameter *p, tsri_training_piece piece, float *place,
+                 char *packed) {
+    (void)tsri_tensor_convert(p->rounded ? TSR_BF16 : TSR_F32, packed, TSR_F32, place + piece.first,
+                              (size_t)piece.count);
+}
+
+static void unpack(const tsri_training_parameter *p, tsri_training_piece piece, float *place,
+                   char *packed) {
+    const size_t width = width_of(p);
+    if (piece.count)
+        memcpy((char *)place + (size_t)piece.first * width, packed, (size_t)piece.count * width);
+}
+
+/* As gather_whole, but parameters that are read in bf16 come as that. */
+static tsr_status gather_packed(const tsri_training *t) {
+    const tsri_training_division *d = t->division;
+    char *packed = (char *)d->got;
+    for (uint32_t r = 0; r < d->size; r++) {
+        d->data[0][r] = packed;
+        d->bytes[0][r] = walk(t, r, NULL, NULL);
+        packed += (d->bytes[0][r] + 3) / 4 * 4;
+    }
+    walk(t, d->rank, d->data[0][d->rank], pack);
+    const tsr_parts parts = parts_of(d, 0);
+    TRY(tsri_ranks_all_gather(d->ranks, &parts));
+    for (uint32_t r = 0; r < d->size; r++)
+        walk(t, r, d->data[0][r], unpack);
+    return TSR_OK;
+}
+
+tsr_status tsri_training_gather_values(tsri_training *t) {
+    TRY(read_own_values(t));
+    return any_rounded(t) ? gather_packed(t) : gather_whole(t->division);
+}
+
+const void *tsri_training_gathered(const tsri_training *t, const tsri_training_parameter *p) {
+    return t->division->all + p->at;
+}
+
+tsr_status tsri_training_complete_values(tsri_training *t) {
+    if (!t->division || !any_rounded(t))
+        return TSR_OK;
+    TRY(read_own_values(t));
+    return gather_whole(t->division);
 }
 
 tsr_status tsri_training_gather_pieces(tsri_training *t, const tsri_training_parameter *p,

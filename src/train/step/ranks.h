@@ -39,8 +39,9 @@ tsr_status tsri_training_gather_pieces(tsri_training *training, const tsri_train
                                        tsri_training_part part, float *out);
 /* All ranks get the sums of squares of each. */
 tsr_status tsri_training_gather_sums(tsri_training *training);
-/* All ranks get the new values that each has computed: values[0 .. all elements), which stay valid
- * until the next gradients are joined. */
-tsr_status tsri_training_gather_values(tsri_training *training, const float **values);
+/* All ranks get the new values that each has computed, as the forward pass reads them. */
+tsr_status tsri_training_gather_values(tsri_training *training);
+/* A parameter's values that were gathered: bf16 where it is rounded, else f32. */
+const void *tsri_training_gathered(const tsri_training *training, const tsri_training_parameter *p);
 
 #endif

@@ -397,10 +397,14 @@ tsr_status tsri_training_norm(tsri_training *t, double *norm, const char **culpr
 
 /* The parameters become what the ranks have made of their pieces. */
 static tsr_status take_values(tsri_training *t) {
-    const float *values;
-    TRY(tsri_training_gather_values(t, &values));
-    for (size_t i = 0; i < t->n_parameters; i++)
-        TRY(write_value(t, &t->parameters[i], values + t->parameters[i].at));
+    TRY(tsri_training_gather_values(t));
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        const tsri_training_parameter *p = &t->parameters[i];
+        const tsri_training_part part = p->rounded ? TSRI_PART_ROUNDED : TSRI_PART_VALUE;
+        TRY(tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, part),
+                                 tsri_training_gathered(t, p),
+                                 (uint64_t)p->elements * (p->rounded ? 2 : 4)));
+    }
     return TSR_OK;
 }
 

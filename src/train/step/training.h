@@ -142,6 +142,10 @@ tsr_status tsri_training_norm(tsri_training *training, double *norm, const char 
  * `factor`. */
 tsr_status tsri_training_update(tsri_training *training, uint64_t step, double rate, double factor);
 
+/* All ranks call this before values are read after an update, by tsri_training_array_read or
+ * tsri_training_save: of parameters that are read in bf16, an update gives the others no more. */
+tsr_status tsri_training_complete_values(tsri_training *training);
+
 /* The loss alone, without dropout and label smoothing. */
 tsr_status tsri_training_evaluate(tsri_training *training, const tsri_training_batch *batch,
                                   tsri_training_loss *out);

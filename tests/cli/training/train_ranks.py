@@ -69,8 +69,11 @@ def test_parts_of_one_batch_adapters_and_momentum(folder):
 def test_a_recipe_whose_arrays_are_cut_within(folder):
     _, text = make(folder)
     more = ("--recipe", "char-gpt", *REFERENCE, "--set", "layers=1", "--set", "block_size=8", "--set", "per_device_train_batch_size=1",
-            "--set", "gradient_accumulation_steps=4", "--set", "bf16=true", "--set", "eval_batches=2", "--set", "sample_tokens=2")
-    same(folder, 4, lambda out, steps: ("train", text, "-o", out, *more, "--set", f"max_steps={steps}"), steps=2)
+            "--set", "gradient_accumulation_steps=4", "--set", "bf16=true", "--set", "eval_batches=2", "--set", "sample_tokens=2",
+            *every(2))
+    # values that are read in bf16 travel as that: a checkpoint after two steps, and one after another step, have those of all ranks
+    same(folder, 4, lambda out, steps: ("train", text, "-o", out, *more, "--set", f"max_steps={steps}"), steps=3)
+    equal(result(folder / "ranks4", 2)[1:], result(folder / "one", 2)[1:])
 
 
 def test_the_device(folder):
