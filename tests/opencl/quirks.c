@@ -63,6 +63,29 @@ Test(opencl_quirks, rows_match_by_version) {
     cr_expect_eq(tsri_opencl_effects_of("a platform", "a vendor", "a device", table[0].driver), 0);
 }
 
+/* PoCL's CUDA driver up to 7.1, and neither PoCL on CPUs nor NVIDIA's own driver. */
+Test(opencl_quirks, sub_groups_of_pocl_on_cuda) {
+    static const struct {
+        const char *platform, *vendor, *driver;
+        bool without;
+    } table[] = {
+        {"Portable Computing Language", "NVIDIA Corporation", "5.0", true},
+        {"Portable Computing Language", "NVIDIA Corporation", "6.0-pre", true},
+        {"Portable Computing Language", "NVIDIA Corporation", "7.0", true},
+        {"Portable Computing Language", "NVIDIA Corporation", "7.1+debian", true},
+        {"Portable Computing Language", "NVIDIA Corporation", "7.2", false},
+        {"Portable Computing Language", "NVIDIA Corporation", "10.0", false},
+        {"Portable Computing Language", "GenuineIntel", "5.0", false},
+        {"NVIDIA CUDA", "NVIDIA Corporation", "5.0", false},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        cr_expect_eq((tsri_opencl_effects_of(table[i].platform, table[i].vendor, "a device",
+                                             table[i].driver) &
+                      TSRI_OPENCL_NO_SUB_GROUPS) != 0,
+                     table[i].without, "%s %s of %s", table[i].platform, table[i].driver,
+                     table[i].vendor);
+}
+
 /* What is known before a driver is loaded. */
 Test(opencl_quirks, rows_match_by_library) {
     cr_expect_eq(

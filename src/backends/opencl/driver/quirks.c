@@ -1,14 +1,21 @@
 /* backends/opencl/driver/quirks.c - the table of drivers that are treated differently from what they
  * report.
  *
- * Those of ROCm and of Intel's driver for its GPUs only say why a device may be missing. PoCL on GPUs,
- * Mali and Apple have no rows of their own so far: their limits and extensions say what is needed. */
+ * Those of ROCm and of Intel's driver for its GPUs only say why a device may be missing. Mali and Apple
+ * have no rows: their limits and extensions say what is needed. docs/devices.md lists what is known of
+ * drivers for GPUs, also where nothing is to be done. */
 #include "backends/opencl/driver/quirks.h"
 
 #include <fnmatch.h>
 #include <stdbool.h>
 
 #define POCL .platform = "*Portable Computing Language*"
+/* PoCL's CUDA driver, whose devices are NVIDIA's; 7.1 was released in October 2025. */
+#define POCL_CUDA(version) POCL, .vendor = "*NVIDIA*", .driver = version
+#define SUB_GROUPS_INCOMPLETE                                                        \
+    .effects = TSRI_OPENCL_NO_SUB_GROUPS,                                            \
+    .seen = "reported in 2025 (pocl/pocl, pull request 2053, after 7.1); never run", \
+    .why = "before that, sub_group_reduce_* and sub_group_scan_* are incomplete on CUDA devices"
 /* Qualcomm's versions end in "Compiler E031.41.03.64". */
 #define ADRENO(compiler) .platform = "*QUALCOMM*", .driver = "*Compiler E031." compiler
 #define SUB_GROUPS_CRASH                                                                        \
@@ -32,6 +39,8 @@ const tsri_opencl_quirk tsri_opencl_quirks[] = {
      .why = "it gives the devices that the variable names"},
     {POCL, .device = "basic*", .effects = TSRI_OPENCL_ONE_THREAD, .seen = "pocl 3.1",
      .why = "it runs all work-groups in one thread"},
+    {POCL_CUDA("[0-6].*"), SUB_GROUPS_INCOMPLETE},
+    {POCL_CUDA("7.[01]*"), SUB_GROUPS_INCOMPLETE},
     {.platform = "*NVIDIA*",
      .effects = TSRI_OPENCL_NO_BINARIES,
      .seen = "by its documentation (CUDA_CACHE_PATH); never run",
