@@ -86,6 +86,7 @@ ODD(phi3, "phi3")
 ODD(gemma, "gemma")
 ODD(gemma2, "gemma2")
 ODD(gemma3_text, "gemma3_text")
+ODD(gemma3, "gemma3") /* with arrays for images */
 ODD(gpt_neox, "gpt_neox")
 ODD(starcoder2, "starcoder2")
 ODD(opt, "opt")

@@ -360,8 +360,8 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     model->run = run;
     if (model->weights->unserved)
         tsri_run_log(run, TSR_LOG_WARNING,
-                     "%s: tensor \"%s\" belongs to a head that is not served; hidden states and "
-                     "vectors are given without it",
+                     "%s: tensor \"%s\" belongs to a part that is not served; what is computed is "
+                     "computed without it",
                      model->path, model->weights->unserved);
     return TSR_OK;
 }

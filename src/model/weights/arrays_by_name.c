@@ -338,7 +338,7 @@ static bool is_ignored(const tsri_model_names *names, const char *name) {
     return false;
 }
 
-/* Whether the array belongs to a head that is not computed; the first such array is remembered. */
+/* Whether the array belongs to a head, or to another part, that is not computed; the first such array is remembered. */
 static bool is_unserved(const tsri_model_finder *finder, const tsri_model_names *names,
                         const char *name) {
     for (const char *const *begin = names ? names->unserved : NULL; begin && *begin; begin++)
@@ -362,6 +362,7 @@ tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_mo
         const tsri_io_array *array = &archive->arrays[i];
         if (!finder->used[i] && strcmp(array->name, head) != 0 && !is_ignored(names, array->name) &&
             !is_ignored(arch->encoder_names, array->name) &&
+            !is_unserved(finder, names, array->name) &&
             !is_unserved(finder, arch->encoder_names, array->name))
             return tsri_base_fail(TSR_E_UNSUPPORTED,
                                   "%s: tensor \"%s\" is not part of a %s model as %s describes it",

@@ -75,6 +75,10 @@ LATER |= {
     "gemma2": tr.Gemma2Config(**SMALL, num_key_value_heads=1, head_dim=4, rms_norm_eps=EPS, attention_bias=True, hidden_activation="relu",
                               query_pre_attn_scalar=7, sliding_window=3, layer_types=["full_attention", "sliding_attention"], tie_word_embeddings=False,
                               final_logit_softcapping=0.8, attn_logit_softcapping=0.6, rope_parameters=dict(rope_theta=300.0, rope_type="default")),
+    "gemma3": tr.Gemma3Config(text_config=dict(**SMALL, num_key_value_heads=1, head_dim=4, rms_norm_eps=EPS, query_pre_attn_scalar=7, sliding_window=3,
+                                               layer_types=["full_attention", "sliding_attention"]), image_token_index=3,
+                              vision_config=dict(hidden_size=4, intermediate_size=4, num_hidden_layers=1, num_attention_heads=1, image_size=4,
+                                                 patch_size=2, num_channels=1)),
 }
 GGUF = {    # the odd goldens that are also written as GGUF, which does not name activations: their architecture there
     "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "phi": "phi2", "falcon": "falcon",

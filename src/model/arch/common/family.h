@@ -34,7 +34,8 @@ typedef struct tsri_model_names {
     bool inputs_first; /* matrices are stored as [in, out], as in GPT-2 */
     const char *const
         *ignored; /* ends of names that may be in the file without being read; NULL at the end */
-    const char *const *unserved; /* beginnings of the names of heads that are not computed, which
+    const char *const
+        *unserved; /* beginnings of the names of heads and other parts that are not computed, which
                                     a warning reports; NULL at the end */
 } tsri_model_names;
 

@@ -13,6 +13,15 @@ tsr_status tsri_model_arch_gemma2_layout(const tsri_model_config *config, float 
                                          tsri_model_spec *spec);
 
 /* The names of Gemma 2 and 3. */
+/* clang-format off */
+#define TSRI_MODEL_NAMES_GEMMA2(at) \
+    .prefix = at, .embed = "embed_tokens", .final_norm = "norm", .head = "/lm_head", \
+    .norm1 = "layers.%d.input_layernorm", .norm2 = "layers.%d.pre_feedforward_layernorm", \
+    .out_norm = "layers.%d.post_attention_layernorm", \
+    .down_norm = "layers.%d.post_feedforward_layernorm", \
+    .q_norm = "layers.%d.self_attn.q_norm", .k_norm = "layers.%d.self_attn.k_norm", \
+    .out = "layers.%d.self_attn.o_proj", TSRI_MODEL_NAMES_LLAMA_QKV, TSRI_MODEL_NAMES_LLAMA_MLP
+/* clang-format on */
 extern const tsri_model_names tsri_model_names_gemma2;
 
 /* The scale of scores, which GGUF files don't have: it is that of a head's size, but in the largest

@@ -27,14 +27,7 @@ tsr_status tsri_model_arch_gemma2_layout(const tsri_model_config *config, float 
 }
 
 const tsri_model_names tsri_model_names_gemma2 = {
-    TSRI_MODEL_NAMES_LLAMA_AROUND,
-    TSRI_MODEL_NAMES_LLAMA_QKV,
-    .norm2 = "layers.%d.pre_feedforward_layernorm",
-    .out_norm = "layers.%d.post_attention_layernorm",
-    .down_norm = "layers.%d.post_feedforward_layernorm",
-    .q_norm = "layers.%d.self_attn.q_norm",
-    .k_norm = "layers.%d.self_attn.k_norm",
-    TSRI_MODEL_NAMES_LLAMA_MLP,
+    TSRI_MODEL_NAMES_GEMMA2("model."),
 };
 
 void tsri_model_arch_gemma_scale(json_t *config, json_int_t layers) {

@@ -2,7 +2,11 @@
  * of queries and keys, and with rotary parameters of their own in layers that have a window.
  * https://huggingface.co/docs/transformers/model_doc/gemma3 */
 #include "base/error.h"
+#include "base/json.h"
 #include "model/arch/decoder/gemma.h"
+#include "model/arch/decoder/llama.h"
+
+#include <stdio.h>
 
 enum { WINDOW = 4096, PERIOD = 6, LARGEST = 62 /* layers of the 27B model */ };
 
@@ -27,6 +31,48 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return tsri_model_config_two_ropes(config, 1e6, 10000, spec->max_positions, stack);
 }
 
+/* The config of a model that reads images, too, has that of its texts inside, with the keys alone that
+ * differ from these sizes; ids of tokens may be outside. */
+static tsr_status read_texts(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const struct {
+        const char *key;
+        int size;
+    } usual[] = {{"vocab_size", 262208},
+                 {"num_attention_heads", 8},
+                 {"num_key_value_heads", 4},
+                 {"max_position_embeddings", 131072}};
+    static const char *const outside[] = {"bos_token_id", "eos_token_id", "pad_token_id",
+                                          "tie_word_embeddings"};
+    static const char *const nothing[] = {NULL};
+    json_t *inner = json_object_get(config->root, "text_config");
+    char what[512];
+    snprintf(what, sizeof what, "%s: \"text_config\"", config->what);
+    TRY(tsri_model_config_refuse(config, nothing));
+    if (!json_is_object(inner))
+        return tsri_base_fail(TSR_E_FORMAT, "%s is missing or is not an object", what);
+    json_t *text = json_copy(inner);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (!json_object_get(text, usual[i].key))
+            tsri_base_json_put(text, usual[i].key, json_integer(usual[i].size));
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+        if (json_object_get(config->root, outside[i]))
+            tsri_base_json_put(text, outside[i],
+                               json_incref(json_object_get(config->root, outside[i])));
+    const tsri_model_config texts = {.root = text, .what = what, .archive = config->archive};
+    tsr_status status = tsri_base_json_made(text, what);
+    if (status == TSR_OK)
+        status = read(&texts, spec);
+    json_decref(text);
+    return status;
+}
+
+static const char *const unserved[] = {"vision_tower.", "multi_modal_projector.", NULL};
+
+static const tsri_model_names names_of_texts = {
+    TSRI_MODEL_NAMES_GEMMA2("language_model.model."),
+    .unserved = unserved,
+};
+
 static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
     (void)archive;
     tsri_model_arch_gemma_scale(config, LARGEST);
@@ -41,4 +87,10 @@ const tsri_model_arch tsri_model_arch_gemma3_text = {
     .gguf_norm_added = true,
     .read = read,
     .complete_gguf = complete_gguf,
+};
+
+const tsri_model_arch tsri_model_arch_gemma3 = {
+    .name = "gemma3",
+    .names = &names_of_texts,
+    .read = read_texts,
 };
