@@ -88,12 +88,31 @@ static tsr_status begin_to_send(tsri_run_plan *plan, const int64_t sizes[TSR_SYM
     return TSR_OK;
 }
 
+/* All are waited for even after a failure, because they write to the caller's memory. */
 static tsr_status finish_part(tsri_run_reads *reads) {
-    const size_t n = reads->n_shared;
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < reads->n_shared; i++) {
+        const tsr_status own = tsri_ranks_wait(reads->ranks, reads->shared[i], UINT64_MAX);
+        status = status == TSR_OK ? own : status;
+    }
     reads->n_shared = 0;
-    for (size_t i = 0; i < n; i++)
-        TRY(tsri_ranks_broadcast(reads->ranks, reads->shared[i].rank, reads->shared[i].data,
-                                 reads->shared[i].bytes));
+    return status;
+}
+
+/* Results go out as soon as they are there, so that a rank that waits for one does not wait for what its
+ * owner does next. */
+static tsr_status begin_to_share(const tsri_run_plan *plan, const tsri_run_binding *outputs,
+                                 size_t n, tsri_run_reads *reads) {
+    reads->ranks = plan->context->options.ranks;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t rank;
+        if (reads->n_shared == TSRI_RUN_READS)
+            TRY(finish_part(reads));
+        TRY(find_owner(plan, outputs[i].id, &rank));
+        TRY(tsri_ranks_begin_broadcast(reads->ranks, rank, outputs[i].data, outputs[i].bytes,
+                                       &reads->shared[reads->n_shared]));
+        reads->n_shared++;
+    }
     return TSR_OK;
 }
 
@@ -110,15 +129,10 @@ static tsr_status start_part(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOL
     if (!n_out)
         TRY(tsri_run_drain(plan));
     TRY(begin_to_send(plan, sizes));
-    reads->ranks = plan->context->options.ranks;
-    for (size_t i = 0; i < n_outputs; i++) {
-        if (reads->n_shared == TSRI_RUN_READS)
-            TRY(finish_part(reads));
-        tsri_run_shared *shared = &reads->shared[reads->n_shared++];
-        *shared = (tsri_run_shared){.data = outputs[i].data, .bytes = outputs[i].bytes};
-        TRY(find_owner(plan, outputs[i].id, &shared->rank));
-    }
-    return TSR_OK;
+    const tsr_status status = begin_to_share(plan, outputs, n_outputs, reads);
+    if (status != TSR_OK)
+        (void)!finish_part(reads);
+    return status;
 }
 
 /* ---- runs ---- */

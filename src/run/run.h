@@ -90,17 +90,11 @@ tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS
                             const tsri_run_binding *outputs, size_t n_outputs);
 
 enum { TSRI_RUN_READS = 16 };
-/* A result that one rank computes and all get. */
-typedef struct tsri_run_shared {
-    uint32_t rank;
-    void *data;
-    uint64_t bytes;
-} tsri_run_shared;
 /* A run under way: its results that are still to come. All 0: none. */
 typedef struct tsri_run_reads {
-    tsr_ranks *ranks;
+    tsr_ranks *ranks; /* from one of which each result comes; NULL: this process is alone */
     size_t n_shared;
-    tsri_run_shared shared[TSRI_RUN_READS];
+    tsr_exchange *shared[TSRI_RUN_READS];
     size_t n;
     const struct tsri_run_slot *slots[TSRI_RUN_READS];
     tsr_event *events[TSRI_RUN_READS];

@@ -141,10 +141,15 @@ tsr_status tsri_ranks_barrier(tsr_ranks *ranks) {
 }
 
 tsr_status tsri_ranks_broadcast(tsr_ranks *ranks, uint32_t root, void *data, uint64_t bytes) {
+    return tsri_ranks_begin_broadcast(ranks, root, data, bytes, NULL);
+}
+
+tsr_status tsri_ranks_begin_broadcast(tsr_ranks *ranks, uint32_t root, void *data, uint64_t bytes,
+                                      tsr_exchange **done) {
     const uint64_t begun = tsri_base_now_ns();
     if (!ranks)
         return TSR_OK;
-    return count(ranks, begun, ranks->transport->broadcast(ranks->link, root, data, bytes, NULL));
+    return count(ranks, begun, ranks->transport->broadcast(ranks->link, root, data, bytes, done));
 }
 
 tsr_status tsri_ranks_all_to_all(tsr_ranks *ranks, const tsr_parts *send,

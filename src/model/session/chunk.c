@@ -10,6 +10,7 @@
 enum {
     CHUNK = 512,            /* tokens of a sequence in one run */
     MOST_ROWS = 2048,       /* tokens of all sequences in one run */
+    FEWEST_ROWS = 256,      /* the same, where ranks share the layers and there are as many */
     MOST_RESULTS = 16 << 20 /* elements of logits or probabilities in one run */
 };
 
@@ -21,6 +22,7 @@ typedef struct chunk {
     int64_t T, B, N; /* sizes of this one */
     int64_t wanted;  /* rows that go to results; N is at least 1 */
     size_t n_outputs;
+    bool staged; /* a result goes to the caller by way of staging */
 } chunk;
 
 int64_t tsri_model_chunk_limit(const tsri_session *session, const tsri_model_results *results,
@@ -53,11 +55,10 @@ static tsr_status make_room(tsri_session *session, const chunk *chunk, bool by_k
 }
 
 /* Chooses the sequences that still have tokens, and how many of each this chunk takes. */
-static void choose_members(tsri_session *session, int32_t n, int64_t limit, chunk *chunk) {
+static void choose_members(tsri_session *session, int32_t n, int64_t step, chunk *chunk) {
     chunk->B = chunk->T = 0;
     for (int32_t i = 0; i < n; i++) {
-        const int64_t left = chunk->sequences[i].n - chunk->done,
-                      taken = left < limit ? left : limit;
+        const int64_t left = chunk->sequences[i].n - chunk->done, taken = left < step ? left : step;
         if (left <= 0)
             continue;
         session->member[chunk->B] = i;
@@ -141,6 +142,7 @@ static tsr_status bind_rows(tsri_session *session, chunk *chunk, tsri_model_outp
         .id = id, .bytes = bytes, .data = (float *)to + session->destination[0] * width};
     if (together)
         return TSR_OK;
+    chunk->staged = true;
     tsri_model_staging *stage = &session->per_row[id];
     TRY(tsri_base_grow(&stage->data, &stage->room, (size_t)(chunk->N * width), sizeof(float)));
     binding->data = stage->data;
@@ -159,6 +161,7 @@ static void scatter_rows(const tsri_session *session, const chunk *chunk, tsri_m
 static tsr_status bind_tokens(tsri_session *session, chunk *chunk, uint32_t id,
                               tsri_model_staging *stage, int64_t width) {
     const size_t elements = (size_t)(chunk->B * chunk->T * width);
+    chunk->staged = true;
     TRY(tsri_base_grow(&stage->data, &stage->room, elements, sizeof(float)));
     session->outputs[chunk->n_outputs++] =
         (tsri_run_binding){.id = id, .data = stage->data, .bytes = elements * sizeof(float)};
@@ -171,6 +174,7 @@ static tsr_status bind_outputs(tsri_session *session, chunk *chunk) {
     const int32_t layers = spec->decoder.layers,
                   attends = tsri_model_attention_layers(&spec->decoder);
     chunk->n_outputs = 0;
+    chunk->staged = false;
     TRY(bind_rows(session, chunk, TSRI_OUTPUT_LOGITS, results->logits, spec->vocab));
     TRY(bind_rows(session, chunk, TSRI_OUTPUT_ARGMAX, results->argmax, 1));
     if (results->top_k) {
@@ -287,12 +291,41 @@ static size_t bind_inputs(tsri_session *session, int64_t B, int64_t T, int64_t N
     return n;
 }
 
+/* Waits for the oldest chunk that is under way. */
+static tsr_status finish_oldest(tsri_session *session) {
+    tsri_run_reads oldest = session->under_way[0];
+    session->n_under_way--;
+    memmove(session->under_way, session->under_way + 1,
+            (size_t)session->n_under_way * sizeof oldest);
+    return tsri_run_finish(&oldest);
+}
+
+tsr_status tsri_model_chunks_finish(tsri_session *session) {
+    tsr_status status = TSR_OK;
+    while (session->n_under_way) {
+        const tsr_status own = finish_oldest(session);
+        status = status == TSR_OK ? own : status;
+    }
+    return status;
+}
+
+static bool is_shared(const tsri_session *session) {
+    return tsri_run_rank_count(session->model->run) > 1;
+}
+
 static tsr_status run_chunk(tsri_session *session, tsri_run_plan *plan, const chunk *chunk,
                             bool by_keys) {
     const int64_t sizes[TSR_SYMBOLS] = {chunk->B, chunk->T, 1, 1, chunk->N};
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
     const size_t n = bind_inputs(session, chunk->B, chunk->T, chunk->N, by_keys, inputs);
-    return tsri_run_execute(plan, sizes, inputs, n, session->outputs, chunk->n_outputs);
+    if (!is_shared(session))
+        return tsri_run_execute(plan, sizes, inputs, n, session->outputs, chunk->n_outputs);
+    if (session->n_under_way == TSRI_MODEL_UNDER_WAY)
+        TRY(finish_oldest(session));
+    TRY(tsri_run_start(plan, sizes, inputs, n, session->outputs, chunk->n_outputs,
+                       &session->under_way[session->n_under_way]));
+    session->n_under_way++;
+    return chunk->staged ? tsri_model_chunks_finish(session) : TSR_OK;
 }
 
 /* Notes a run that gave the argmax of one token for each sequence, and nothing else. */
@@ -339,12 +372,22 @@ tsr_status tsri_session_follow(tsri_session *session, int32_t *argmax, bool *sta
     return TSR_OK;
 }
 
+int64_t tsri_model_chunk_step(const tsri_session *session, int64_t n, int64_t limit,
+                              int64_t longest) {
+    const int64_t parts = 2 * (int64_t)tsri_run_rank_count(session->model->run);
+    int64_t step = limit;
+    while (is_shared(session) && n * step >= 2 * FEWEST_ROWS && step > longest / parts)
+        step /= 2;
+    return step;
+}
+
 tsr_status tsri_model_chunk_run(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results,
-                                const tsri_model_shape *shape, int64_t done, int64_t limit) {
+                                const tsri_model_shape *shape, int64_t done, int64_t step,
+                                int64_t limit) {
     chunk chunk = {.sequences = sequences, .results = results, .done = done};
     tsri_run_plan *plan = NULL;
-    choose_members(session, n, limit, &chunk);
+    choose_members(session, n, step, &chunk);
     TRY(make_room(session, &chunk, shape->by_keys));
     fill_inputs(session, &chunk, shape->by_keys);
     TRY(bind_outputs(session, &chunk));
@@ -352,6 +395,7 @@ tsr_status tsri_model_chunk_run(tsri_session *session, const tsri_model_sequence
                               results->rows == TSRI_ROWS_ALL, &plan));
     TRY(run_chunk(session, plan, &chunk, shape->by_keys));
     note_followed(session, plan, &chunk, shape);
-    scatter_outputs(session, &chunk);
+    if (chunk.staged)
+        scatter_outputs(session, &chunk);
     return TSR_OK;
 }

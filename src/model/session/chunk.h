@@ -6,6 +6,7 @@
 #include "model/session/plans.h"
 #include "model/session/session.h"
 
+enum { TSRI_MODEL_UNDER_WAY = 8 };   /* chunks of a forward pass at most */
 enum { TSRI_MODEL_ROW_OUTPUTS = 5 }; /* logits, argmax, top logits, top ids, top lse */
 
 typedef struct tsri_model_staging { /* a result on its way to the caller's memory */
@@ -36,6 +37,10 @@ struct tsri_session {
     /* Runs that follow and are under way, the oldest first */
     tsri_run_reads ahead[TSRI_SESSION_AHEAD];
     int32_t n_ahead;
+    /* Where ranks share the layers: chunks of a forward pass that are under way, the oldest first, so
+     * that each rank has one to work on */
+    tsri_run_reads under_way[TSRI_MODEL_UNDER_WAY];
+    int32_t n_under_way;
     tsri_model_encoder *encoder; /* made at the first call that encodes */
 };
 
@@ -57,10 +62,18 @@ int64_t tsri_model_capacity_for(int64_t tokens, int64_t had, int64_t most);
 int64_t tsri_model_chunk_limit(const tsri_session *session, const tsri_model_results *results,
                                bool alone);
 
-/* Runs tokens done .. done + limit - 1 of every sequence that has them, and computes the results
- * that `shape` marks. */
+/* How many tokens of each of n sequences, of which the longest has `longest`, a chunk takes: `limit`; or,
+ * where ranks share the layers and there are enough, fewer, so that no rank waits long for its first
+ * chunk. */
+int64_t tsri_model_chunk_step(const tsri_session *session, int64_t n, int64_t limit,
+                              int64_t longest);
+
+/* Runs tokens done .. done + step - 1 of every sequence that has them, and computes the results that
+ * `shape` marks. Where ranks share the layers, the results are there after tsri_model_chunks_finish. */
 tsr_status tsri_model_chunk_run(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results,
-                                const tsri_model_shape *shape, int64_t done, int64_t limit);
+                                const tsri_model_shape *shape, int64_t done, int64_t step,
+                                int64_t limit);
+tsr_status tsri_model_chunks_finish(tsri_session *session);
 
 #endif

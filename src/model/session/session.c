@@ -355,10 +355,13 @@ static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequ
     }
     TRY(tsri_session_reserve(session, needed));
     set_frequencies(session, sequences, n);
-    const int64_t limit = tsri_model_chunk_limit(session, results, n == 1 && !shape.by_keys);
-    for (int64_t done = 0; done < longest; done += limit)
-        TRY(tsri_model_chunk_run(session, sequences, n, results, &shape, done, limit));
-    return TSR_OK;
+    const int64_t limit = tsri_model_chunk_limit(session, results, n == 1 && !shape.by_keys),
+                  step = tsri_model_chunk_step(session, n, limit, longest);
+    tsr_status status = TSR_OK;
+    for (int64_t done = 0; done < longest && status == TSR_OK; done += step)
+        status = tsri_model_chunk_run(session, sequences, n, results, &shape, done, step, limit);
+    const tsr_status finished = tsri_model_chunks_finish(session);
+    return status == TSR_OK ? finished : status;
 }
 
 tsr_status tsri_session_finish(tsri_session *session) {

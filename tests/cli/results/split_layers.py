@@ -37,6 +37,12 @@ def test_prompts_in_lines(folder):
     same("generate", *REFERENCE, "-n", "2", "--temp", "0", "--lines", "-f", text, together=SPLIT, numbers=(2,))
 
 
+def test_several_parts_of_prompts_are_under_way(_):
+    """Two prompts of unequal length run in parts: results of some are there while others are under way."""
+    prompts = [argument for n in (200, 500) for argument in ("--ids", ",".join(str(3 + i % 90) for i in range(n)))]
+    same("generate", "-m", "shape:tiny", *REFERENCE, *prompts, "-n", "2", "--temp", "0", "--print-ids", together=SPLIT, numbers=(2,))
+
+
 def test_evaluate(folder):
     text = folder / "text"
     text.write_text((SOURCE / "README.md").read_text()[:90])
