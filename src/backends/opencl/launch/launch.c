@@ -214,7 +214,7 @@ typedef struct run {
 /* Hands a piece's event to the caller's function, or keeps it in place of the one before. */
 static void hand_over(const run *r, cl_event event, uint64_t enqueue_ns) {
     if (r->each)
-        r->each(r->data, event, enqueue_ns);
+        r->each(r->data, r->launch, event, enqueue_ns);
     else if (r->last && event) {
         if (*r->last)
             clReleaseEvent(*r->last);

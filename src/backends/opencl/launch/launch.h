@@ -27,9 +27,10 @@ uint64_t tsri_opencl_launch_groups(const tsri_opencl_launch *launch,
                                    const int64_t sizes[TSR_SYMBOLS], tsri_opencl_groups *groups);
 
 /* Enqueues the launch, in pieces where it is long. `each` (where not NULL) is called with the event
- * of every piece, which it then owns; otherwise *last (where not NULL) gets the event of the last
+ * of every piece, its stage's included, which it then owns; otherwise *last (where not NULL) gets the event of the last
  * piece, and stays NULL where nothing was enqueued. */
-typedef void tsri_opencl_piece(void *data, cl_event event, uint64_t enqueue_ns);
+typedef void tsri_opencl_piece(void *data, const tsri_opencl_launch *launch, cl_event event,
+                               uint64_t enqueue_ns);
 tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS],
                                   tsri_opencl_piece *each, void *data, cl_event *last);
 

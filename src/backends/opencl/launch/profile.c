@@ -12,15 +12,15 @@ tsr_status tsri_opencl_profile_begin(tsr_plan *plan) {
     return tsri_base_new(RING, sizeof *plan->pending, &plan->pending);
 }
 
-/* Adds an event's time to its step. */
-static void harvest(tsr_plan *plan, const tsri_opencl_pending *pending) {
+/* Adds an event's time to its kernel's. */
+static void harvest(const tsri_opencl_pending *pending) {
     cl_ulong begin = 0, end = 0;
     if (clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof begin, &begin,
                                 NULL) == CL_SUCCESS &&
         clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) ==
             CL_SUCCESS &&
         end > begin)
-        plan->steps[pending->op].nanoseconds += end - begin;
+        pending->of->nanoseconds += end - begin;
     clReleaseEvent(pending->event);
 }
 
@@ -32,16 +32,18 @@ tsr_status tsri_opencl_profile_gather(tsr_plan *plan) {
     if (code != CL_SUCCESS)
         return tsri_opencl_fail(plan->dev, code, "clFinish");
     for (size_t i = 0; i < plan->n_pending; i++)
-        harvest(plan, &plan->pending[i]);
+        harvest(&plan->pending[i]);
     plan->n_pending = 0;
     return TSR_OK;
 }
 
-void tsri_opencl_profile_piece(void *data, cl_event event, uint64_t enqueue_ns) {
+void tsri_opencl_profile_piece(void *data, const tsri_opencl_launch *launch, cl_event event,
+                               uint64_t enqueue_ns) {
     tsr_plan *plan = data;
     tsri_opencl_step *step = &plan->steps[plan->current];
-    step->launches++;
-    step->enqueue_nanoseconds += enqueue_ns;
+    tsri_opencl_measured *of = launch == &step->launch ? &step->measured : &step->measured_before;
+    of->launches++;
+    of->enqueue_nanoseconds += enqueue_ns;
     if (!event)
         return;
     /* The ring is full, so wait for what is in flight. A failure shows at the next call; this
@@ -50,7 +52,7 @@ void tsri_opencl_profile_piece(void *data, cl_event event, uint64_t enqueue_ns) 
         clReleaseEvent(event);
         return;
     }
-    plan->pending[plan->n_pending++] = (tsri_opencl_pending){event, plan->current};
+    plan->pending[plan->n_pending++] = (tsri_opencl_pending){event, of};
 }
 
 void tsri_opencl_profile_end(tsr_plan *plan) {
@@ -61,18 +63,25 @@ void tsri_opencl_profile_end(tsr_plan *plan) {
     plan->n_pending = 0;
 }
 
+static void tell(tsr_profile_visitor visit, void *data, uint32_t op,
+                 const tsri_opencl_instance *instance, const tsri_opencl_measured *measured) {
+    visit(data, &(tsr_profile_entry){.struct_size = sizeof(tsr_profile_entry),
+                                     .op = op,
+                                     .kernel = instance->name,
+                                     .launches = measured->launches,
+                                     .nanoseconds = measured->nanoseconds,
+                                     .enqueue_nanoseconds = measured->enqueue_nanoseconds});
+}
+
 tsr_status tsri_opencl_plan_profile(tsr_plan *plan, tsr_profile_visitor visit, void *data) {
     if (!plan->pending)
         return TSR_OK;
     TRY(tsri_opencl_profile_gather(plan));
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         const tsri_opencl_step *step = &plan->steps[i];
-        visit(data, &(tsr_profile_entry){.struct_size = sizeof(tsr_profile_entry),
-                                         .op = i,
-                                         .kernel = step->instance->name,
-                                         .launches = step->launches,
-                                         .nanoseconds = step->nanoseconds,
-                                         .enqueue_nanoseconds = step->enqueue_nanoseconds});
+        if (step->instance->before)
+            tell(visit, data, i, step->instance->before, &step->measured_before);
+        tell(visit, data, i, step->instance, &step->measured);
     }
     return TSR_OK;
 }

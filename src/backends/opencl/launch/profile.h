@@ -7,7 +7,8 @@
 /* The function for the pieces of a measured plan (its data is the plan); and the measured events,
  * collected into the steps. */
 tsr_status tsri_opencl_profile_begin(tsr_plan *plan);
-void tsri_opencl_profile_piece(void *plan, cl_event event, uint64_t enqueue_ns);
+void tsri_opencl_profile_piece(void *plan, const tsri_opencl_launch *launch, cl_event event,
+                               uint64_t enqueue_ns);
 tsr_status tsri_opencl_profile_gather(tsr_plan *plan);
 void tsri_opencl_profile_end(tsr_plan *plan);
 

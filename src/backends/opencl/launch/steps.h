@@ -10,8 +10,13 @@
 /* A launch in flight whose time is measured. */
 typedef struct tsri_opencl_pending {
     cl_event event;
-    uint32_t op;
+    struct tsri_opencl_measured *of;
 } tsri_opencl_pending;
+
+/* What a profile measured of a kernel. */
+typedef struct tsri_opencl_measured {
+    uint64_t launches, nanoseconds, enqueue_nanoseconds;
+} tsri_opencl_measured;
 
 typedef struct tsri_opencl_step {
     tsri_opencl_operation operation;
@@ -20,7 +25,7 @@ typedef struct tsri_opencl_step {
     char *fallback;          /* why the weight was unpacked to plain rows; NULL: it was not */
     uint32_t stored_operand, stored_layout; /* of that weight: its operand, its layout before */
     tsri_opencl_launch launch;
-    uint64_t launches, nanoseconds, enqueue_nanoseconds;
+    tsri_opencl_measured measured, measured_before; /* the variant's kernel; its stage */
 } tsri_opencl_step;
 
 typedef struct tsri_opencl_link tsri_opencl_link; /* chain.h */
