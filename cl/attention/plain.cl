@@ -13,6 +13,8 @@
  *                                                      then a work-item each element
  *                                              units   a work-group: up to 64 rows, by the device's
  *                                                      matrix unit
+ *                                              bf16    as flash, 16 to 64 queries; bf16_decode as
+ *                                                      decode: by vdpbf16ps
  *
  * The owner keeps for each query the largest score so far, the sum of the exponentials and the sum
  * of the values that they weigh; after 256 keys it merges these and begins anew (order.clh).

@@ -66,12 +66,12 @@ typedef enum tsr_op_id {
      * query that sees no key gives 0. A query past the end of its sequence (causal, and past[b] + t
      * >= len[b]) may give any finite numbers.
      *
-     * compute F16 or BF16: matrix units round q, k, v and the exponentials, which are relative to a
-     * running maximum, to that type; their products are exact and are summed in f32. A score is then
-     * off by 2.01 r of |scale| sum_d |q k|, with r = 2^-11 (F16) or 2^-8 (BF16), and y by twice that
-     * and 2.01 r of sum_s p |v|. In F16, numbers of q, k and v below 2^-14 and exponentials below
-     * 2^-29 may count as 0, and where a number is above 65504, the result may be an infinity or a
-     * NaN. A device without such a unit computes as F32.
+     * compute F16 or BF16: matrix units, and CPUs with AVX512-BF16, round q, k, v and the exponentials,
+     * which are relative to a running maximum, to that type; their products are exact and are summed in
+     * f32. A score is then off by 2.01 r of |scale| sum_d |q k|, with r = 2^-11 (F16) or 2^-8 (BF16),
+     * and y by twice that and 2.01 r of sum_s p |v|. In F16, numbers of q, k and v below 2^-14 and
+     * exponentials below 2^-29 may count as 0, and where a number is above 65504, the result may be an
+     * infinity or a NaN. A device without such a unit computes as F32.
      *
      * attrs  tsr_attention_attrs
      * in     q[B,T,H,D], k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B], slot?[B], source?[B,S],

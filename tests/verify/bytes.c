@@ -467,6 +467,33 @@ static bool has_variant(const tsri_verify_place *place, const tsri_case_list *li
     return false;
 }
 
+/* Attention: few queries by the variant for them, and by that for many in tiles of 16 and of 64. */
+static void run_bf16_attention(tsri_verify_place place) {
+    static const char *const variants[] = {"bf16_decode", "bf16:QUERIES=64", "bf16:QUERIES=16"};
+    tsri_case_list list = {0};
+    size_t ran = 0;
+    cr_assert_eq(tsri_cases_of(TSR_OP_ATTENTION, &list), TSR_OK);
+    for (size_t i = 0; i < list.n && (cases_wanted() == TEST_ALL || ran < 4); i++) {
+        const tsri_case *c = &list.cases[i];
+        tsri_case_values first = {0}, other = {0};
+        const int least = c->sizes[1] > 8; /* decode takes up to 8 queries */
+        if (c->attrs.attention.compute != TSR_COMPUTE_BF16 || c->timed || !c->sizes[1])
+            continue;
+        cr_assert_eq(run_variant(c, place, "attention", variants[least], &first), TSR_OK, "%s: %s",
+                     c->name, tsr_error_last());
+        for (int v = least + 1; v < 3; v++) {
+            cr_assert_eq(run_variant(c, place, "attention", variants[v], &other), TSR_OK, "%s: %s",
+                         c->name, tsr_error_last());
+            compare(c, variants[v], &first, &other);
+            tsri_case_values_clear(&other);
+        }
+        tsri_case_values_clear(&first);
+        ran++;
+    }
+    cr_expect(ran > 3, "attention=bf16 ran %zu cases", ran);
+    free(list.cases);
+}
+
 ParameterizedTestParameters(bytes, of_bf16_on_a_cpu) {
     static subject subjects[OF_CPUS];
     for (size_t i = 0; i < OF_CPUS; i++)
@@ -491,6 +518,8 @@ ParameterizedTest(subject *s, bytes, of_bf16_on_a_cpu) {
             run_unit(place, &list, ops[i], variant, tried_on_bf16, MOST_OF_UNIT);
             if (i == 0)
                 run_unit(place, &list, ops[i], variant, is_gelu_after_bf16, MOST_OF_UNIT);
+            if (i == 0 && !strcmp(variant, "bf16"))
+                run_bf16_attention(place);
         }
         free(list.cases);
     }

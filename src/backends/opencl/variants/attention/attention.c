@@ -28,6 +28,33 @@ static bool fits_decode(const tsri_opencl_variant *variant, const tsri_opencl_fa
     return fits_flash(variant, facts, op, why);
 }
 
+/* --- by vdpbf16ps: both fit on the same devices, so that a sequence has the same bytes in a prompt,
+ * alone and in a batch --- */
+
+static bool fits_bf16(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                      const tsr_op *op, const char **why) {
+    const tsr_attention_attrs *attrs = op->attrs;
+    if (attrs->compute != TSR_COMPUTE_BF16)
+        return tsri_opencl_refuse(why, "its products are of bf16; this op asks for others");
+    if (tsri_opencl_out(op, LSE))
+        return tsri_opencl_refuse(
+            why, "a gradient wants the log-sum-exp, and computes its scores again in f32");
+    return fits_flash(variant, facts, op, why);
+}
+
+static bool fits_bf16_many(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why) {
+    const int queries = tsri_opencl_variant_tunable(variant, "QUERIES");
+    if (queries != 16 && queries != 32 && queries != 64)
+        return tsri_opencl_refuse(why, "QUERIES is 16, 32 or 64");
+    return fits_bf16(variant, facts, op, why);
+}
+
+static bool fits_bf16_decode(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                             const tsr_op *op, const char **why) {
+    return fits_decode(variant, facts, op, why) && fits_bf16(variant, facts, op, why);
+}
+
 /* --- tiles of rows, by work-groups: tiled.cl, split.cl --- */
 
 /* How cl/attention/tile.clh cuts queries, keys and values. */
@@ -198,6 +225,13 @@ static void bind_flash(const tsri_opencl_variant *variant, const tsr_op *op,
     bind_grid(op, launch, QUERIES, 1);
 }
 
+static void bind_bf16(const tsri_opencl_variant *variant, const tsr_op *op,
+                      tsri_opencl_launch *launch) {
+    (void)variant;
+    tsri_opencl_bind_attention(op, launch);
+    bind_grid(op, launch, tsri_opencl_tuned(launch, "QUERIES"), 1);
+}
+
 static void bind_decode(const tsri_opencl_variant *variant, const tsr_op *op,
                         tsri_opencl_launch *launch) {
     (void)variant;
@@ -273,6 +307,28 @@ const tsri_opencl_variant tsri_opencl_variants_attention[] = {
     TSRI_OPENCL_ATTENTION_UNITS("wmma12", WMMA12, 1),
     TSRI_OPENCL_ATTENTION_UNITS("dpas8", DPAS8, 1),
     TSRI_OPENCL_ATTENTION_UNITS("dpas16", DPAS16, 1),
+    {.name = "bf16_decode",
+     .op = TSR_OP_ATTENTION,
+     .file = "attention/bf16_decode.cl",
+     .probe = TSRI_OPENCL_PROBE_BF16,
+     .forms = "BF16",
+     .score = 88,
+     .tunables = {{"AHEAD", 1, 0, 1}},
+     .weight_operand = -1,
+     .fits = fits_bf16_decode,
+     .define = define_decode,
+     .bind = bind_decode},
+    {.name = "bf16",
+     .op = TSR_OP_ATTENTION,
+     .file = "attention/bf16.cl",
+     .probe = TSRI_OPENCL_PROBE_BF16,
+     .forms = "BF16",
+     .score = 87,
+     .tunables = {{"QUERIES", 64, 16, 64}},
+     .weight_operand = -1,
+     .fits = fits_bf16_many,
+     .define = tsri_opencl_define_attention,
+     .bind = bind_bf16},
     {.name = "split",
      .op = TSR_OP_ATTENTION,
      .file = "attention/split.cl",
