@@ -234,12 +234,52 @@ static tsr_status mpi_wait(tsr_link *link, tsr_exchange *x, uint64_t timeout_ns)
 
 /* ---- opening and closing ---- */
 
+/* Waits for the end of a call of `join`, which all ranks make, up to the deadline: the watcher, which
+ * sees that a rank is gone, needs what they make. */
+static tsr_status joined(const tsr_link *link, const char *call, int code, MPI_Request *request) {
+    const uint64_t from = tsri_mpi_now();
+    char sentence[160];
+    long ns = 5000;
+    for (int done = 0; code == MPI_SUCCESS && !done;) {
+        code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        const uint64_t waited = tsri_mpi_now() - from;
+        if (code != MPI_SUCCESS || done)
+            continue;
+        if (waited > link->deadline_ns) {
+            snprintf(sentence, sizeof sentence,
+                     "not all of the %d ranks joined within %g s: start all of them again",
+                     link->size, (double)link->deadline_ns * 1e-9);
+            return tsri_mpi_fail(link, TSR_E_PEER, sentence);
+        }
+        rest(waited, &ns);
+    }
+    return code == MPI_SUCCESS ? TSR_OK : fail_code(link, call, code);
+}
+
+/* Makes what the ranks share: two groups, and the names of their hosts. */
+static tsr_status meet(tsr_link *link) {
+    MPI_Request request;
+    int n = 0, code = MPI_Comm_idup(MPI_COMM_WORLD, &link->work, &request);
+    tsr_status status = joined(link, "MPI_Comm_idup", code, &request);
+    if (status != TSR_OK)
+        return status;
+    code = MPI_Comm_idup(MPI_COMM_WORLD, &link->watch, &request);
+    if ((status = joined(link, "MPI_Comm_idup", code, &request)) != TSR_OK)
+        return status;
+    (void)MPI_Comm_set_errhandler(link->work, MPI_ERRORS_RETURN);
+    (void)MPI_Comm_set_errhandler(link->watch, MPI_ERRORS_RETURN);
+    (void)MPI_Get_processor_name(link->hosts[link->rank], &n);
+    code = MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, link->hosts, sizeof *link->hosts,
+                          MPI_CHAR, link->work, &request);
+    return joined(link, "MPI_Iallgather", code, &request);
+}
+
 static tsr_status join(tsr_link *link) {
-    int begun = 0, given = MPI_THREAD_SINGLE, n = 0;
+    int begun = 0, given = MPI_THREAD_SINGLE;
     (void)MPI_Initialized(&begun);
     if (begun)
         return tsri_mpi_fail(link, TSR_E_STATE, "this process has already joined its ranks");
-    int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
+    const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
     if (code != MPI_SUCCESS)
         return fail_code(link, "MPI_Init_thread", code);
     if (given < MPI_THREAD_SERIALIZED)
@@ -249,20 +289,13 @@ static tsr_status join(tsr_link *link) {
     (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &link->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &link->size);
-    if ((code = MPI_Comm_dup(MPI_COMM_WORLD, &link->work)) != MPI_SUCCESS ||
-        (code = MPI_Comm_dup(MPI_COMM_WORLD, &link->watch)) != MPI_SUCCESS)
-        return fail_code(link, "MPI_Comm_dup", code);
-    (void)MPI_Comm_set_errhandler(link->work, MPI_ERRORS_RETURN);
-    (void)MPI_Comm_set_errhandler(link->watch, MPI_ERRORS_RETURN);
     link->hosts = calloc((size_t)link->size, sizeof *link->hosts);
     if (!link->hosts)
         return no_memory(link);
-    (void)MPI_Get_processor_name(link->hosts[link->rank], &n);
-    code = MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, link->hosts, sizeof *link->hosts,
-                         MPI_CHAR, link->work);
-    for (int r = 0; r < link->rank; r++)
+    const tsr_status status = meet(link);
+    for (int r = 0; r < link->rank && status == TSR_OK; r++)
         link->local_rank += !strcmp(link->hosts[r], link->hosts[link->rank]);
-    return code == MPI_SUCCESS ? TSR_OK : fail_code(link, "MPI_Allgather", code);
+    return status;
 }
 
 static tsr_status mpi_open(const tsr_transport_host *host, const tsr_transport_options *options,

@@ -51,6 +51,13 @@ def test_a_rank_that_is_stopped_ends_the_run(folder):
     equal(running(), [])
 
 
+def test_a_rank_that_stops_while_it_joins_ends_the_run(folder):
+    late = BUILD / "tests" / "ranks" / "late.so"
+    said = own_lines(ranks(3, EXCHANGE, "all", code=5, options=["-x", f"LD_PRELOAD={late}"]).err)
+    assert said and all(line == "failed: peer: transport mpi does not start: not all of the 3 ranks joined within 2 s: start all of them again" for line in said), said
+    equal(running(), [])
+
+
 def test_a_rank_that_is_killed_ends_the_run(folder):
     result = ranks(3, EXCHANGE, "kill", code=None)
     assert result.code != 0 and "rank 1" in result.err, result
