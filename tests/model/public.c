@@ -179,6 +179,6 @@ Test(public_model, unserved_head) {
     OK(tsr_model_open(path, device, NULL, &model));
     tsr_model_close(&model);
     cr_assert(w.n == 1 && strstr(w.last, "electra/disc: tensor \"discriminator_predictions.") &&
-                  strstr(w.last, "a head that is not served"),
+                  strstr(w.last, "a part that is not served"),
               "%d: %s", w.n, w.last);
 }

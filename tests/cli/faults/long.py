@@ -20,7 +20,8 @@ PART = 500 if SANITIZED else 1 if ALL else 10
 SLACK = 256 << 10  # how much more memory a process may have at the end
 DEVICE_SLACK = 1 << 20  # a driver's threads have arenas of their own; a leak of 175 bytes per step is as much in the long form
 LINES_SLACK = 1 << 20  # windows grow while the rate is being measured; a leak of 16 bytes per line is 960 KiB in the short form, 3.8 MiB in AGAIN of it
-AGAIN = 4  # on a busy machine windows grow late, once; a leak grows with the work: what exceeded half of LINES_SLACK is done again, so many times longer
+AGAIN = 4  # on a busy machine windows and arenas grow late, once; a leak grows with the work: what exceeded the slack (of lines, half of it) is done again, so
+# many times longer
 ENCODERS = GOLDEN.parent / "encoders"
 
 
@@ -58,14 +59,22 @@ def watched(process, work):
 
 
 def steps(folder, n, slack, *more):
+    n //= PART
+    if ALL or not flat(steps_taken(folder / "once", n, more), f"{n} steps", slack, again=True):
+        n *= 1 if ALL else AGAIN
+        flat(steps_taken(folder / "again", n, more), f"{n} steps", slack)
+
+
+def steps_taken(folder, n, more):
+    folder.mkdir()
     model, text = make(folder)
-    n, out = n // PART, folder / "out"
+    out = folder / "out"
     log = out / "log.jsonl"
     process = subprocess.Popen([COMMAND, *map(str, command(model, text, out, n, *every(25), "--set", "save_total_limit=2", "--set", "logging_steps=5", *more))],
                                env=environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     samples = watched(process, lambda: log.stat().st_size if log.exists() else 0)
     equal(process.wait(), 0, process.stderr.read())
-    flat([sample for sample in samples if sample[0]], f"{n} steps", slack)
+    return [sample for sample in samples if sample[0]]
 
 
 def lines(folder, name, *arguments, text="a poem about the sea"):
