@@ -11,7 +11,7 @@
  *   tune    AHEAD whether the next tile of 32 keys and values is prefetched
  *   paid    a token after 900 others, 12 heads of 64, ms in two runs on 2 shared Zen 4 cores, pocl 3.1, this
  *           and decode: keys of f32 0.40 and 0.34, 0.37 and 0.36; of f16 0.20 and 0.15, 0.19 and 0.22. So it
- *           is no faster, but gives the bytes of bf16. Prefetching a whole tile at once, which stops
+ *           is not faster, but gives the bytes of bf16. Prefetching a whole tile at once, which stops
  *           a core until memory has answered: 0.36 where decode took 0.21 */
 #ifndef AHEAD
 #define AHEAD 1
@@ -43,23 +43,7 @@ ENTRY_OF_ONE KERNEL(PLACE
 #include "attention/operands.clh"
 )
 {
-    const int t = ITEM(0), h0 = ITEM(1) * HEADS, b = ITEM(2);
-    if (t >= AT(T) || h0 >= H || b >= AT(B))
-        return;
-    const int g = h0 / group, keys = AT(S);
-    int first = 0, end = keys;
-#if HAS_PAST
-    const int here = past[past0 + b] + t;
-#else
-    const int here = t;
-#endif
-#include "attention/visible.clh"
-#include "attention/place.clh"
-    q += q0 + b * AT(qb) + h0 * AT(qh) + t * AT(qt);
-    y += y0 + b * AT(yb) + h0 * AT(yh) + t * AT(yt);
-    const int q_head = AT(qh), y_head = AT(yh);
-    const float to_powers = STRETCH;
-    const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#include "attention/one_query.clh"
 
     uint query[HEADS][DEEP / 2] __attribute__((aligned(64))), weights[HEADS][BLOCK / 2] __attribute__((aligned(64)));
     uint keys_in[DEEP / 2 * BLOCK] __attribute__((aligned(64))), values[BLOCK / 2 * WIDE] __attribute__((aligned(64)));

@@ -77,25 +77,7 @@ ENTRY_OF_ONE KERNEL(PLACE
 #include "attention/operands.clh"
 )
 {
-    const int t = ITEM(0), h0 = ITEM(1) * HEADS, b = ITEM(2);
-    if (t >= AT(T) || h0 >= H || b >= AT(B))
-        return;
-    const int g = h0 / group, keys = AT(S);
-
-    int first = 0, end = keys;
-#if HAS_PAST
-    const int here = past[past0 + b] + t;
-#else
-    const int here = t;
-#endif
-#include "attention/visible.clh"
-
-#include "attention/place.clh"
-    q += q0 + b * AT(qb) + h0 * AT(qh) + t * AT(qt);
-    y += y0 + b * AT(yb) + h0 * AT(yh) + t * AT(yt);
-    const int q_head = AT(qh), y_head = AT(yh);
-    const float to_powers = STRETCH;
-    const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#include "attention/one_query.clh"
 
     float16 sum[HEADS][PARTS], all_sum[HEADS][PARTS]; /* of a chunk, and of those before it */
     float largest[HEADS], total[HEADS], shrink[HEADS], all_largest[HEADS], all_total[HEADS];

@@ -71,37 +71,8 @@ ENTRY_OF_ONE KERNEL(PLACE
         return;
     const int g = h / group, keys = AT(S), t0 = tile * QUERIES, here_many = min(QUERIES, queries - t0);
 
-    int before = 0, stop = keys; /* keys before the first query, and keys of the sequence */
-#if HAS_PAST
-    before = past[past0 + b];
-#endif
-#if HAS_LEN
-    stop = min(stop, len[len0 + b]);
-#endif
-    const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    int16 from[2], last[2];             /* the keys that each query sees */
-    int first = 0, end = stop;          /* keys that some query sees */
-    int all_first = 0, all_end = stop;  /* keys that all queries see */
-    for (int i = 0; i < 2; i++) {
-        const int16 here = min(lane + (t0 + i * 16), queries - 1) + before;
-        from[i] = 0;
-        last[i] = stop - 1;
-#if CAUSAL
-        last[i] = min(last[i], here);
-#endif
-#if WINDOW > 0
-        from[i] = max(here - (WINDOW - 1), 0);
-#endif
-    }
-#if CAUSAL
-    end = min(stop, before + t0 + here_many);
-    all_end = min(stop, before + t0 + 1);
-#endif
-#if WINDOW > 0
-    first = max(0, before + t0 - WINDOW + 1);
-    all_first = max(0, before + t0 + here_many - WINDOW);
-#endif
-
+    enum { LANES = 2, many = LANES };
+#include "attention/lanes_visible.clh"
 #include "attention/place.clh"
     q += q0 + b * AT(qb) + h * AT(qh) + t0 * AT(qt);
     y += y0 + b * AT(yb) + h * AT(yh) + t0 * AT(yt);

@@ -378,6 +378,7 @@ static void add_narrow(tsri_case_list *list) {
         {{2, 5, 600, 4, 2, 16, 16, 0, 0, 0, 2, {0}, {600, 580}, " mask of -inf"}, MASK},
         {{1, 2, 520, 4, 2, 32, 32, 1, 0, 1, 1, {518}, {520}, " relative"}, RELATIVE},
         {{1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no queries"}, PLAIN},
+        {{1, 40, 70, 2, 2, 16, 16, 1, 0, 1, 1, {30}, {70}, " not a tile's last key"}, PLAIN},
     };
     static const tsr_dtype dtypes[] = {TSR_F16, TSR_F32, TSR_BF16};
     for (size_t n = 0; n < 2 * sizeof rows / sizeof *rows; n++) { /* f16: every second one */
