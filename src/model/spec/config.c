@@ -77,6 +77,14 @@ tsr_status tsri_model_config_activation(const tsri_model_config *config, const c
                           config->what, key, name);
 }
 
+tsr_status tsri_model_config_layer_norm(const tsri_model_config *config, const char *key, bool bias,
+                                        tsri_model_stack *stack) {
+    stack->norm = TSR_NORM_LAYER;
+    stack->norm_bias = bias;
+    stack->norm_eps = 1e-5f;
+    return tsri_model_config_float(config, key, false, 1e-12, 1, &stack->norm_eps);
+}
+
 static tsr_status read_eos(const tsri_model_config *config, tsri_model_spec *spec) {
     const json_t *value = field(config, "eos_token_id");
     if (!value)

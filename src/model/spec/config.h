@@ -29,6 +29,10 @@ tsr_status tsri_model_config_bool(const tsri_model_config *config, const char *k
 tsr_status tsri_model_config_activation(const tsri_model_config *config, const char *key,
                                         const char *fallback, tsr_activation *out);
 
+/* Layer norms, whose eps stands under `key`; 1e-5 where the key is missing. */
+tsr_status tsri_model_config_layer_norm(const tsri_model_config *config, const char *key, bool bias,
+                                        tsri_model_stack *stack);
+
 /* vocab_size, bos/eos/pad ids and tie_word_embeddings, which are the same in every family. eos may
  * be a list. */
 tsr_status tsri_model_config_common(const tsri_model_config *config, bool tied,

@@ -11,9 +11,7 @@ static tsr_status read_layout(const tsri_model_config *config, tsri_model_spec *
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_arch_llama_layout(config, spec));
     TRY(tsri_model_config_tied(config, true, spec));
-    stack->norm = TSR_NORM_LAYER;
-    stack->norm_eps = 1e-5f;
-    TRY(tsri_model_config_float(config, "layer_norm_eps", false, 1e-12, 1, &stack->norm_eps));
+    TRY(tsri_model_config_layer_norm(config, "layer_norm_eps", false, stack));
     stack->parallel = stack->one_norm = true;
     stack->rope.interleaved = true;
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));

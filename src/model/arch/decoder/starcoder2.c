@@ -15,10 +15,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->gated = false;
     TRY(tsri_model_config_activation(config, "hidden_act", "gelu_pytorch_tanh",
                                      &stack->activation));
-    stack->norm = TSR_NORM_LAYER;
-    stack->norm_bias = true;
-    stack->norm_eps = 1e-5f;
-    TRY(tsri_model_config_float(config, "norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
+    TRY(tsri_model_config_layer_norm(config, "norm_epsilon", true, stack));
     TRY(tsri_model_config_bool(config, "use_bias", &bias));
     stack->qkv_bias = stack->out_bias = stack->mlp_bias = bias;
     return tsri_model_config_window(config, true, stack);

@@ -33,10 +33,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
             "%s: \"apply_residual_connection_post_layernorm\" is true; only false is served",
             config->what);
     stack->positions = TSRI_POSITIONS_ALIBI;
-    stack->norm = TSR_NORM_LAYER;
-    stack->norm_bias = true;
-    stack->norm_eps = 1e-5f;
-    TRY(tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
+    TRY(tsri_model_config_layer_norm(config, "layer_norm_epsilon", true, stack));
     stack->embed_norm = true;
     stack->activation = TSR_ACT_GELU_TANH; /* not in the config */
     stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;

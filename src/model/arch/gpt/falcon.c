@@ -34,10 +34,7 @@ static tsr_status read_norms(const tsri_model_config *config, bool last, tsri_mo
                               last ? "parallel_attn" : "num_ln_in_parallel_attn",
                               last ? "false" : "2");
     stack->one_norm = stack->parallel && norms == 1;
-    stack->norm = TSR_NORM_LAYER;
-    stack->norm_bias = true;
-    stack->norm_eps = 1e-5f;
-    return tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps);
+    return tsri_model_config_layer_norm(config, "layer_norm_epsilon", true, stack);
 }
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {

@@ -20,10 +20,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_common(config, true, spec));
     TRY(read_sizes(config, spec));
     stack->positions = TSRI_POSITIONS_LEARNED;
-    stack->norm = TSR_NORM_LAYER;
-    stack->norm_bias = true;
-    stack->norm_eps = 1e-5f;
-    TRY(tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
+    TRY(tsri_model_config_layer_norm(config, "layer_norm_epsilon", true, stack));
     TRY(tsri_model_config_activation(config, "activation_function", "gelu_new",
                                      &stack->activation));
     bool scaled = true;

@@ -14,10 +14,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_arch_llama_like(config, spec));
     stack->gated = false;
     TRY(tsri_model_config_activation(config, "hidden_act", "gelu", &stack->activation));
-    stack->norm = TSR_NORM_LAYER;
-    stack->norm_bias = true;
-    stack->norm_eps = 1e-5f;
-    TRY(tsri_model_config_float(config, "layer_norm_eps", false, 1e-12, 1, &stack->norm_eps));
+    TRY(tsri_model_config_layer_norm(config, "layer_norm_eps", true, stack));
     stack->parallel = true;
     TRY(tsri_model_config_bool(config, "use_parallel_residual", &stack->parallel));
     stack->qkv_bias = true;

@@ -25,10 +25,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->rope.interleaved = true;
     TRY(tsri_model_config_int(config, "rotary_dim", true, 2, TSRI_MODEL_MAX_ROTARY,
                               &stack->rope.rotary));
-    stack->norm = TSR_NORM_LAYER;
-    stack->norm_bias = true;
-    stack->norm_eps = 1e-5f;
-    TRY(tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
+    TRY(tsri_model_config_layer_norm(config, "layer_norm_epsilon", true, stack));
     TRY(tsri_model_config_activation(config, "activation_function", "gelu_new",
                                      &stack->activation));
     stack->parallel = stack->one_norm = true;

@@ -48,10 +48,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(read_attention(config, stack));
     stack->ffn = 4 * spec->width;
     stack->positions = TSRI_POSITIONS_ALIBI;
-    stack->norm = TSR_NORM_LAYER;
-    stack->norm_eps = 1e-5f;
     stack->activation = TSR_ACT_GELU; /* not in the config */
-    return tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps);
+    return tsri_model_config_layer_norm(config, "layer_norm_epsilon", false, stack);
 }
 
 static const tsri_model_names names = {
