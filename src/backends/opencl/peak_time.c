@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <math.h>
 #include <stdio.h>
 
 typedef tsri_opencl_peak_kernel kernel;
@@ -27,6 +28,12 @@ tsr_status tsri_opencl_peak_compile(tsr_dev *dev, uint32_t repeats, double *valu
 }
 
 /* ---- the clock ---- */
+
+/* Between the host's two looks at its clock, the device's threads and then the host have to wake.
+ * Beside other programs that takes milliseconds: of launches of 20 ms, events claimed 0.66 to 0.83
+ * of the host's time on a busy machine. So launches are longer than those of other peaks, and a
+ * value is the largest share of several: beside 6 busy threads on 2 cores it is 0.99 or more. */
+enum { LONGER = 3, TRIES = 4 };
 
 /* A launch of which the host knows when it began and ended, with the driver's own times. */
 static tsr_status timed(kernel *p, cl_command_queue queue, double *share) {
@@ -52,7 +59,7 @@ static tsr_status timed(kernel *p, cl_command_queue queue, double *share) {
 static tsr_status clock_of(kernel *p, uint32_t repeats, double *values) {
     const cl_float x = 0.999f, y = 0.001f;
     cl_int code = CL_SUCCESS;
-    double unused;
+    double share;
     p->items = tsri_opencl_peak_items(p->dev);
     TRY(tsri_opencl_peak_build(p, "peak/fma.cl", "peak_fma",
                                "-DT=float4 -DS=float -DFIRST(v)=(v).s0"));
@@ -61,13 +68,17 @@ static tsr_status clock_of(kernel *p, uint32_t repeats, double *values) {
     TRY(tsri_opencl_peak_set(p, 1, sizeof x, &x));
     TRY(tsri_opencl_peak_set(p, 2, sizeof y, &y));
     TRY(tsri_opencl_peak_calibrate(p, 3));
+    p->rounds *= LONGER;
+    TRY(tsri_opencl_peak_set(p, 3, sizeof(cl_int), &(cl_int){p->rounds}));
     cl_command_queue queue =
         clCreateCommandQueue(p->dev->context, p->dev->id, CL_QUEUE_PROFILING_ENABLE, &code);
     if (!queue)
         return tsri_opencl_fail(p->dev, code, "clCreateCommandQueue");
-    tsr_status status = timed(p, queue, &unused);
-    for (uint32_t i = 0; i < repeats && status == TSR_OK; i++)
-        status = timed(p, queue, &values[i]);
+    tsr_status status = timed(p, queue, &share);
+    for (uint32_t i = 0; i < repeats * TRIES && status == TSR_OK; i++) {
+        status = timed(p, queue, &share);
+        values[i / TRIES] = i % TRIES ? fmax(values[i / TRIES], share) : share;
+    }
     clReleaseCommandQueue(queue);
     return status;
 }
