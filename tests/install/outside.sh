@@ -38,11 +38,22 @@ test -e "$prefix/share/tessera/models"
 test -e "$prefix/share/tessera/recipes/char-gpt.json"
 "$prefix/bin/tessera-get-minilm" --help >/dev/null
 "$prefix/bin/tessera-get-smollm2" --help >/dev/null
-test -x "$prefix/bin/tessera-peers"
+"$prefix/bin/tessera-peers" --help >/dev/null
 for engine in llama.cpp onnxruntime openvino pytorch; do # an engine that is missing is an answer, a file of ours is none
   python3 -B "$prefix/share/tessera/peers/suite_peer.py" 1 $engine </dev/null | grep -Eq '"engine"|tools/peers installs it'
 done
 test -e "$prefix/share/doc/tessera/docs/building.md" -a -e "$prefix/share/doc/tessera/README.md"
+
+# Debian's layout: libraries, plugins and the helper in the processor's own folder. The command finds models and recipes from there, and the
+# plugin its helper.
+mkdir "$prefix/lib/processor"
+mv "$prefix"/lib/*.so* "$prefix/lib/tessera" "$prefix/lib/processor"
+mv "$prefix/libexec/tessera/probe" "$prefix/lib/processor/tessera"
+debian() { LD_LIBRARY_PATH=$prefix/lib/processor "$prefix/bin/tessera" "$@"; }
+debian generate --quiet --temp 0 -n 8 "The" | cmp - "$work/by_command"
+debian completion --words train --recipe char | grep -q '^char-gpt'
+TESSERA_CACHE=$work/cache debian devices --verbose >"$work/told" 2>&1
+if grep 'probe is missing' "$work/told"; then exit 1; fi
 
 # Uninstalling removes everything that was installed, and nothing else.
 mkdir "$work/second"

@@ -29,17 +29,22 @@ static const struct fetched {
                               "downloads it (93 MB, from PyPI) and unpacks it"}};
 
 char *tsri_model_share_folder(const char *name) {
+    /* from lib, and from lib/<processor>-linux-gnu, where Debian has libraries */
+    static const char *const below[] = {"/../share/tessera/", "/../../share/tessera/"};
     Dl_info info;
-    static const char below[] = "/../share/tessera/";
-    char *path = NULL;
+    char *path = NULL, *plain = NULL; /* plain: for messages, without ".." */
     if (!dladdr((const void *)(uintptr_t)tsri_model_locate, &info) || !info.dli_fname)
         return NULL;
     const char *slash = strrchr(info.dli_fname, '/');
     const int n = slash ? (int)(slash - info.dli_fname) : 1;
-    const size_t size = (size_t)n + sizeof below + strlen(name);
-    if (tsri_base_new(size, 1, &path) == TSR_OK)
-        snprintf(path, size, "%.*s%s%s", n, slash ? info.dli_fname : ".", below, name);
-    char *plain = path ? realpath(path, NULL) : NULL; /* for messages: without ".." */
+    for (size_t i = 0; i < sizeof below / sizeof *below && !plain; i++) {
+        const size_t size = (size_t)n + strlen(below[i]) + strlen(name) + 1;
+        free(path);
+        if (tsri_base_new(size, 1, &path) != TSR_OK)
+            return NULL;
+        snprintf(path, size, "%.*s%s%s", n, slash ? info.dli_fname : ".", below[i], name);
+        plain = realpath(path, NULL);
+    }
     if (!plain)
         return path;
     free(path);

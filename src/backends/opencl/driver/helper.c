@@ -25,10 +25,10 @@ enum { SLICE_MS = 100, SEND_MS = 1000, MOST_SAID = 1 << 18, GRACE_MS = 200, NAP_
 extern char **environ;
 
 const char *tsri_opencl_helper_find(char *path) {
-    /* Where it is in an installed tree, in a build folder, and beside a program that this was
-     * linked into. */
+    /* Where it is in an installed tree and in a build folder, beside a program that this was
+     * linked into, and in Debian's packages: in the processor's own folder. */
     static const char *const below[] = {"../../../libexec/tessera/probe",
-                                        "../libexec/tessera/probe"};
+                                        "../libexec/tessera/probe", "../probe"};
     static const char here;
     const char *given = getenv("TESSERA_PROBE");
     Dl_info info;
