@@ -16,11 +16,11 @@ test_cases cases_wanted(void);
  * where it is not set. */
 uint32_t cases_turn(void);
 
-/* Whether it is the turn of this half of the ops: of those with odd numbers in the list of `verify`
- * or, in the next turn, of those with even ones; both where `all` cases are wanted. */
+/* Whether it is the op's turn: of `some` cases, every second op in the list of `verify` has it; of
+ * `smoke`, every fourth; of `all`, each. */
 bool cases_due(const char *op);
 
-/* The same for the other half. */
+/* Whether its turn is half a round of turns away: with `some`, for each op one of the two is true. */
 bool cases_due_next(const char *op);
 
 #endif
