@@ -35,7 +35,7 @@
  *   grid    (T, H, B), one work-item each: one query of one head; g = h / (H/G)
  *   q       q[b,t,h,d] at q0 + b*qb + t*qt + h*qh + d; y likewise
  *   k       k[j,s,g,d] at k0 + j*kj + s*ks + g*kg + d; v likewise
- *   visible s < len[b]; causal: s <= past[b] + t; WINDOW > 0: past[b] + t - s < WINDOW. A query
+ *   visible s < len[b]; causal: s <= past[b] + t; WINDOW > 0: |past[b] + t - s| < WINDOW. A query
  *           that sees no key gives 0
  *   order   as order.clh says
  *   needs   nothing beyond OpenCL C 1.1

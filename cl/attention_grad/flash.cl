@@ -99,6 +99,9 @@ ENTRY_OF_ONE KERNEL(PLACE
 #endif
 #if WINDOW > 0
                 from[i] = max(here - (WINDOW - 1), 0);
+#if !CAUSAL
+                last[i] = min(last[i], here + (WINDOW - 1));
+#endif
 #endif
                 last[i] = *(float16 *)(all + i * 16) == -INFINITY ? (int16)(-1) : last[i];
             }
@@ -108,6 +111,9 @@ ENTRY_OF_ONE KERNEL(PLACE
 #endif
 #if WINDOW > 0
             first = max(0, before + t0 - WINDOW + 1);
+#if !CAUSAL
+            end = min(stop, before + t0 + many - 1 + WINDOW);
+#endif
 #endif
             for (int i = 0; i < many; i++) {
                 const bool sees = ((int *)last)[i] >= ((int *)from)[i];
@@ -235,6 +241,9 @@ ENTRY_OF_ONE KERNEL(PLACE
 #endif
 #if WINDOW > 0
                     high = min(high, block + j + 7 + WINDOW - before - t0);
+#if !CAUSAL
+                    low = max(low, block + j - WINDOW + 1 - before - t0);
+#endif
 #endif
                     const int rows = min(8, n - j);
                     __global float *const dk_here = dk + (block + j) * heads * HEAD;
@@ -250,6 +259,9 @@ ENTRY_OF_ONE KERNEL(PLACE
 #endif
 #if WINDOW > 0
                     low = max(low, before + t0 + t - WINDOW + 1 - block);
+#if !CAUSAL
+                    high = min(high, before + t0 + t + 7 + WINDOW - block);
+#endif
 #endif
                     const int rows = min(8, many - t);
                     __global float *const dq_rows = dq_here + t * H * HEAD;

@@ -4,7 +4,7 @@
  *   grid    (rows), one work-item each: x is [B,..,T,S], so a row is a query of a sequence
  *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats
  *           (broadcast)
- *   visible s < len[b]; causal: s <= past[b] + t; WINDOW > 0: past[b] + t - s < WINDOW. A row that
+ *   visible s < len[b]; causal: s <= past[b] + t; WINDOW > 0: |past[b] + t - s| < WINDOW. A row that
  *           sees nothing is 0
  *   alias   y may be x
  *   needs   nothing beyond OpenCL C 1.1

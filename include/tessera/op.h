@@ -62,7 +62,7 @@ typedef enum tsr_op_id {
      * first term x = scale <q, k> is c tanh(x / c).
      *
      * Key s is visible to query t of sequence b where s < len[b] (S without len) and, where causal,
-     * s <= past[b] + t and, where window > 0, past[b] + t - s < window (a missing past is 0). A
+     * s <= past[b] + t and, where window > 0, |past[b] + t - s| < window (a missing past is 0). A
      * query that sees no key gives 0. A query past the end of its sequence (causal, and past[b] + t
      * >= len[b]) may give any finite numbers.
      *
@@ -539,7 +539,7 @@ typedef struct tsr_glu_linear_attrs {
 typedef struct tsr_attention_attrs {
     uint32_t struct_size;
     uint32_t causal;
-    uint32_t window; /**< keys that a query sees, its own included; 0: all */
+    uint32_t window; /**< keys that a query sees to each side, its own included; 0: all */
     float scale;
     uint32_t compute; /**< tsr_compute: F32, F16 or BF16. attention only */
     float soft_cap;   /**< 0: none; else positive */

@@ -166,6 +166,8 @@ void tsri_reference_visible(const tsri_reference_view *past, const tsri_referenc
         *end = position + 1;
     if (window > 0 && position - window + 1 > 0)
         *first = position - window + 1;
+    if (window > 0 && position + window < *end)
+        *end = position + window;
 }
 
 double tsri_reference_relative(const tsri_reference_view *relative, const tsri_reference_view *past,

@@ -319,6 +319,7 @@ static void add_chunks(tsri_case_list *list) {
         {{2, 8, 700, 2, 1, 16, 16, 1, 4, 2, 2, {509, 692}, {517, 700}, " window 4"}, LSE, TSR_F32},
         {{1, 70, 600, 4, 2, 16, 16, 1, 260, 1, 1, {530}, {600}, " window 260"}, LSE, TSR_F32},
         {{1, 300, 300, 2, 1, 8, 8, 1, 0, 0, 0, {0}, {0}, " prompt"}, LSE, TSR_F32},
+        {{1, 300, 300, 2, 1, 8, 8, 0, 65, 0, 0, {0}, {0}, " both sides"}, LSE, TSR_F32},
         {{2, 40, 520, 2, 2, 24, 19, 0, 0, 0, 2, {0}, {520, 100}, " all visible"}, LSE, TSR_F32},
         {{2, 5, 600, 4, 2, 16, 16, 0, 0, 0, 2, {0}, {600, 580}, " mask of -inf"}, MASK, TSR_F32},
         {{1, 2, 520, 4, 2, 16, 16, 1, 0, 1, 1, {518}, {520}, " relative"}, RELATIVE, TSR_F32},
@@ -379,6 +380,7 @@ static void add_narrow(tsri_case_list *list) {
         {{1, 2, 520, 4, 2, 32, 32, 1, 0, 1, 1, {518}, {520}, " relative"}, RELATIVE},
         {{1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no queries"}, PLAIN},
         {{1, 40, 70, 2, 2, 16, 16, 1, 0, 1, 1, {30}, {70}, " not a tile's last key"}, PLAIN},
+        {{1, 290, 290, 2, 1, 16, 16, 0, 40, 0, 0, {0}, {0}, " both sides"}, PLAIN},
     };
     static const tsr_dtype dtypes[] = {TSR_F16, TSR_F32, TSR_BF16};
     for (size_t n = 0; n < 2 * sizeof rows / sizeof *rows; n++) { /* f16: every second one */
@@ -499,6 +501,8 @@ void tsri_cases_attention(tsri_case_list *list) {
         {2, 1, 97, 12, 2, 72, 72, 1, 0, 2, 2, {96, 31}, {97, 32}, " decode, six to a key head"},
         {1, 3, 40, 5, 1, 16, 33, 1, 0, 1, 1, {31}, {34}, " three queries"},
         {1, 24, 24, 2, 1, 8, 8, 1, 5, 0, 0, {0}, {0}, " window 5"},
+        {2, 70, 70, 4, 2, 32, 32, 0, 9, 0, 2, {0}, {70, 41}, " window 9 to both sides, padded"},
+        {1, 1, 20, 2, 1, 8, 8, 0, 6, 1, 0, {9}, {0}, " window 6 to both sides of one query"},
         {2, 70, 130, 4, 2, 48, 32, 1, 40, 2, 2, {60, 11}, {130, 81}, " window 40, cached"},
         {2, 9, 30, 2, 2, 128, 128, 1, 4, 2, 2, {21, 6}, {30, 15}, " window 4, cached"},
         {3, 6, 13, 2, 2, 8, 8, 0, 0, 0, 3, {0}, {13, 4, 1}, " padded"},

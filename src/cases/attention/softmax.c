@@ -38,6 +38,9 @@ static void add_masked(tsri_case_list *list) {
     c->attrs.softmax.causal = 1;
     c->attrs.softmax.window = 3;
     c->sparse = true;
+    c = add(list, 1, 16, 16, 2, " window 3 to both sides");
+    c->attrs.softmax.window = 3;
+    c->sparse = true;
     c = add(list, 3, 4, 9, 2, " padded, one sequence sees no key");
     tsri_case_ints(c, 2, TSRI_CASE_B, 3, (const int32_t[]){9, 0, 5});
     c->sparse = true;

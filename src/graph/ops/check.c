@@ -146,8 +146,9 @@ double tsri_graph_seen_pairs(const tsr_attention_attrs *attrs, const tsr_tensor 
     double seen = (double)tsri_tensor_value(k->dim[1], sizes);
     if (attrs->causal && T > 1)
         seen -= (T - 1) / 2;
-    if (attrs->window && seen > attrs->window)
-        seen = attrs->window;
+    const double sides = attrs->causal ? attrs->window : 2 * (double)attrs->window - 1;
+    if (attrs->window && seen > sides)
+        seen = sides;
     return seen * tsri_graph_elements(q, sizes) / (double)q->dim[3].factor;
 }
 
