@@ -35,9 +35,10 @@ static tsr_status read_spec(json_t *config, tsri_model_spec *spec, layers *layer
     const tsri_model_arch *arch;
     const tsr_status status = tsri_model_arch_read(config, "config.json", &arch, spec);
     memset(layers, 0, sizeof *layers);
-    for (int32_t i = 0; status == TSR_OK && i < spec->decoder.layers; i++) {
-        layers->window[i] = tsri_model_layer_window(&spec->decoder, i);
-        layers->rotation[i] = (uint8_t)tsri_model_layer_rotation(&spec->decoder, i);
+    const tsri_model_stack *stack = tsri_model_main_stack(spec);
+    for (int32_t i = 0; status == TSR_OK && i < stack->layers; i++) {
+        layers->window[i] = tsri_model_layer_window(stack, i);
+        layers->rotation[i] = (uint8_t)tsri_model_layer_rotation(stack, i);
     }
     tsri_model_spec_clear(spec);
     return status;

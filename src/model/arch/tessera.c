@@ -89,6 +89,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     spec->masked_activation =
         spec->encoder.activation; /* without a decoder: the activation of BERT's heads */
     spec->label_activation = TSR_ACT_TANH;
+    spec->dense_bias = spec->label_bias = tsri_model_main_stack(spec)->mlp_bias;
     return TSR_OK;
 }
 

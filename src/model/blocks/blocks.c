@@ -36,7 +36,8 @@ static void enter(builder *b, int32_t layer, tsri_value addend) {
     const bool last = layer == b->stack->layers;
     if (layer > 0)
         addend = tsri_model_drop(b, addend);
-    const bool normed = last ? b->stack->final_norm : norms_read(b->stack);
+    const bool normed = last ? b->stack->final_norm
+                             : norms_read(b->stack) && !(b->stack->first_unnormed && layer == 0);
     const uint32_t id =
         last ? stack_weight(b, TSRI_STACK_FINAL_NORM) : layer_weight(b, layer, TSRI_ROLE_NORM1);
     if (last)

@@ -83,9 +83,10 @@ tsri_value tsri_model_source_attention(tsri_model_builder *b, int32_t layer, tsr
  * is applied to. */
 tsri_value tsri_model_logits(tsri_model_builder *b, tsri_value rows);
 tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows, tsr_activation activation);
-/* The masked LM head's rows before the product with the vocabulary; the labels of a sequence. */
+/* The masked LM head's rows before the product with the vocabulary; the numbers of the classifier's
+ * labels, for each sequence or each picked token. */
 tsri_value tsri_model_masked_rows(tsri_model_builder *b, tsri_value rows);
-tsri_value tsri_model_label_rows(tsri_model_builder *b, tsri_value first);
+tsri_value tsri_model_labels_of(tsri_model_builder *b);
 void tsri_model_output_heads(tsri_model_builder *b);
 void tsri_model_encoder_heads(tsri_model_builder *b);
 

@@ -73,7 +73,7 @@ static void masked(tsri_model_builder *b) {
 }
 
 /* One row [C] of each sequence. */
-static tsri_value pool(tsri_model_builder *b, uint32_t kind) {
+static tsri_value pool(tsri_model_builder *b, tsr_pool kind) {
     const tsr_pool_attrs attrs = {.struct_size = sizeof attrs, .kind = kind};
     const tsri_value in[] = {b->y, tsri_model_input_of(b, TSRI_INPUT_LEN)};
     return tsri_graph_op1(b->graph, TSR_OP_POOL, &attrs, in, 2);
@@ -85,35 +85,41 @@ static tsri_value pooled_rows(tsri_model_builder *b, tsri_value first) {
                : first;
 }
 
-/* What the classifier reads: the output of its own dense layer if it has one, else the pooler's. */
-tsri_value tsri_model_label_rows(tsri_model_builder *b, tsri_value first) {
-    const tsri_value rows = tsri_model_builder_has(b, TSRI_WEIGHT_LABEL_DENSE)
-                                ? tsri_model_linear(b, first, TSRI_WEIGHT_LABEL_DENSE,
-                                                    b->spec->label_activation, TSRI_GRAPH_NONE)
-                                : pooled_rows(b, first);
+/* The output of the classifier's own dense layer, with its norm if it has one. */
+static tsri_value label_dense(tsri_model_builder *b, tsri_value rows) {
+    rows = tsri_model_linear(b, rows, TSRI_WEIGHT_LABEL_DENSE, b->spec->label_activation,
+                             TSRI_GRAPH_NONE);
+    return b->spec->label_norm ? tsri_model_norm(b, rows, TSRI_WEIGHT_LABEL_NORM) : rows;
+}
+
+/* A model without a dense layer of its own for labels has the pooler's for those of sequences. */
+static tsri_value label_rows(tsri_model_builder *b, tsri_value rows) {
+    if (tsri_model_builder_has(b, TSRI_WEIGHT_LABEL_DENSE))
+        rows = label_dense(b, rows);
+    else if (!b->spec->label_tokens)
+        rows = pooled_rows(b, rows);
     return tsri_model_linear(b, tsri_model_drop(b, rows), TSRI_WEIGHT_LABEL, TSR_ACT_NONE,
                              TSRI_GRAPH_NONE);
+}
+
+tsri_value tsri_model_labels_of(tsri_model_builder *b) {
+    return label_rows(b, b->spec->label_tokens ? tsri_model_pick(b, b->y, b->spec->width)
+                                               : pool(b, b->spec->label_pooling));
 }
 
 void tsri_model_encoder_heads(tsri_model_builder *b) {
     const tsri_model_shape *shape = b->shape;
     masked(b);
     if (shape->vectors)
-        mark(b, TSRI_OUTPUT_VECTORS, "vectors", pool(b, shape->pooling));
-    if (shape->labels && b->spec->label_tokens)
-        mark(b, TSRI_OUTPUT_LABELS, "labels",
-             tsri_model_linear(b, tsri_model_pick(b, b->y, b->spec->width), TSRI_WEIGHT_LABEL,
-                               TSR_ACT_NONE, TSRI_GRAPH_NONE));
-    if (!shape->pooled && !shape->next && !(shape->labels && !b->spec->label_tokens))
+        mark(b, TSRI_OUTPUT_VECTORS, "vectors", pool(b, (tsr_pool)shape->pooling));
+    if (shape->labels)
+        mark(b, TSRI_OUTPUT_LABELS, "labels", tsri_model_labels_of(b));
+    if (!shape->pooled && !shape->next)
         return;
-    const tsri_value first = pool(b, TSR_POOL_FIRST);
-    const tsri_value pooled =
-        shape->pooled || shape->next ? pooled_rows(b, first) : TSRI_GRAPH_NONE;
+    const tsri_value pooled = pooled_rows(b, pool(b, TSR_POOL_FIRST));
     if (shape->pooled)
         mark(b, TSRI_OUTPUT_POOLED, "pooled", pooled);
     if (shape->next)
         mark(b, TSRI_OUTPUT_NEXT, "next",
              tsri_model_linear(b, pooled, TSRI_WEIGHT_NEXT, TSR_ACT_NONE, TSRI_GRAPH_NONE));
-    if (shape->labels && !b->spec->label_tokens)
-        mark(b, TSRI_OUTPUT_LABELS, "labels", tsri_model_label_rows(b, first));
 }

@@ -333,6 +333,16 @@ tsr_status tsri_model_config_window_every(const tsri_model_config *config, const
     return finish_window(config, window, true, stack, windowed);
 }
 
+tsr_status tsri_model_config_window_between(const tsri_model_config *config, int32_t window,
+                                            int32_t period, tsri_model_stack *stack) {
+    uint8_t *windowed = NULL;
+    TRY(tsri_base_new((size_t)stack->layers, 1, &windowed));
+    stack->windowed = windowed;
+    for (int32_t i = 0; i < stack->layers; i++)
+        windowed[i] = i % period != 0;
+    return finish_window(config, window, true, stack, windowed);
+}
+
 tsr_status tsri_model_rotate_by_window(tsri_model_stack *stack, tsri_model_rotation windowed,
                                        tsri_model_rotation others) {
     uint8_t *rotations = NULL;

@@ -89,6 +89,11 @@ tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_def
 tsr_status tsri_model_config_window_every(const tsri_model_config *config, const char *key,
                                           int32_t period, tsri_model_stack *stack);
 
+/* layer_types of a family in which, without them, every layer has a window but those whose numbers
+ * are multiples of `period`. `window` is its width; stack->layers must be set before. */
+tsr_status tsri_model_config_window_between(const tsri_model_config *config, int32_t window,
+                                            int32_t period, tsri_model_stack *stack);
+
 /* New memory in stack->rotations: layers with a window rotate as `windowed` says, the others as
  * `others` says. stack->windowed must be set before. */
 tsr_status tsri_model_rotate_by_window(tsri_model_stack *stack, tsri_model_rotation windowed,

@@ -24,18 +24,24 @@ void tsri_model_spec_defaults(tsri_model_spec *spec) {
     memset(spec, 0, sizeof *spec);
     spec->embed_scale = 1;
     spec->head_scale = 1;
+    spec->label_pooling = TSR_POOL_FIRST;
     spec->bos = spec->pad = spec->decoder_start = -1;
     stack_defaults(&spec->decoder, TSRI_SIDE_DECODER);
     stack_defaults(&spec->encoder, TSRI_SIDE_ENCODER);
 }
 
+static void clear_stack(tsri_model_stack *stack) {
+    free((void *)stack->windowed);
+    free((void *)stack->rotations);
+    stack->windowed = stack->rotations = NULL;
+}
+
 void tsri_model_spec_clear(tsri_model_spec *spec) {
-    free((void *)spec->decoder.windowed);
-    free((void *)spec->decoder.rotations);
+    clear_stack(&spec->decoder);
+    clear_stack(&spec->encoder);
     for (int32_t i = 0; spec->label_of && i < spec->labels; i++)
         free(spec->label_of[i]);
     free((void *)spec->label_of);
-    spec->decoder.windowed = spec->decoder.rotations = NULL;
     spec->label_of = NULL;
 }
 

@@ -117,11 +117,12 @@ typedef struct tsri_model_stack {
     int32_t relative_buckets, relative_distance; /* of a bias by the distance of key and query; 0
                                                     buckets: no such bias */
     bool embed_norm;                             /* a norm right after the embedding */
+    bool first_unnormed; /* the first layer's attention reads the stream without a norm */
     tsri_model_rope rope, local_rope;
     const uint8_t *rotations; /* [layers] tsri_model_rotation, owned by the spec's model; NULL:
                                  every layer has `rope` */
-    int32_t window;           /* keys that a query sees, including its own, in layers that
-                                windowed[] marks; 0: all */
+    int32_t window;           /* keys that a query sees to each side, including its own, in layers
+                                that windowed[] marks; 0: all */
     const uint8_t *windowed;  /* [layers], owned by the spec's model, or NULL: every layer */
     tsr_norm norm;
     float norm_eps;
@@ -166,6 +167,10 @@ typedef struct tsri_model_spec {
     tsr_activation masked_activation; /* the activation of the masked LM head's dense layer */
     tsr_activation label_activation;  /* the activation of the classifier's dense layer */
     bool label_tokens;                /* the classifier labels every token, not the sequence */
+    tsr_pool label_pooling;           /* else, which row of the sequence it reads */
+    bool label_norm;                  /* it has a dense layer, followed by a norm */
+    bool dense_bias, label_bias; /* the dense layers of heads have biases; the classifier's last
+                                         layer has */
     tsri_model_problem problem;
     int32_t labels;        /* 0: the config names none */
     char *const *label_of; /* [labels] texts, owned by the model */

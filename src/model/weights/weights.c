@@ -198,7 +198,7 @@ static tsr_status define_layer(const place *p) {
     const tsri_model_stack *stack = p->stack;
     const tsri_model_names *names = p->finder->names;
     const tsri_model_source out = {.pattern = names->out, .rows = p->finder->weights->spec->width};
-    if (stack->place != TSRI_NORM_ADDED)
+    if (stack->place != TSRI_NORM_ADDED && !(stack->first_unnormed && p->layer == 0))
         TRY(define_layer_norm(p, TSRI_ROLE_NORM1, "norm1", names->norm1));
     TRY(define_qkv(p));
     TRY(define(p, TSRI_ROLE_OUT, "out", &out, 1, (int64_t)stack->heads * stack->value_size,
@@ -334,40 +334,71 @@ static tsr_status define_stack(tsri_model_finder *finder, const tsri_model_stack
     return define_frequencies(finder, stack);
 }
 
-/* Defines a dense layer if the file has it. It has a bias if the stack's own layers have one: a
- * file that lacks only that bias is damaged. */
+/* Defines a dense layer if the file has it, or if it is needed. A file that lacks only its bias is
+ * damaged, where the family's heads have biases. */
 static tsr_status define_dense(tsri_model_finder *finder, uint32_t id, const char *title,
-                               const char *pattern, int64_t outputs, int64_t inputs) {
+                               const char *pattern, int64_t outputs, int64_t inputs, bool needed) {
     const tsri_io_array *array = tsri_model_find_array(finder, pattern, 0, ".weight");
     const bool wanted = finder->wanted && pattern &&
                         (id == TSRI_WEIGHT_PROJECT || finder->wanted->heads & 1u << id);
-    if (!array && !wanted)
+    const tsri_model_spec *spec = finder->weights->spec;
+    const bool bias = id == TSRI_WEIGHT_LABEL ? spec->label_bias : spec->dense_bias;
+    if (!array && !wanted && !needed)
         return TSR_OK;
     const tsri_model_source source = {
         .pattern = pattern,
         .rows = outputs || !array || array->rank < 1 ? outputs : array->dims[0]};
     TRY(tsri_model_find(finder, id, -1, title, ".weight", &source, 1, inputs));
-    if (!tsri_model_main_stack(finder->weights->spec)->mlp_bias &&
-        !tsri_model_find_array(finder, pattern, 0, ".bias"))
+    if (!bias && !tsri_model_find_array(finder, pattern, 0, ".bias"))
         return TSR_OK;
     return tsri_model_find(finder, id + 1, -1, title, ".bias", &source, 1, 0);
 }
 
-/* Defines the heads of BERT and its relatives that the file has. */
-static tsr_status define_heads(tsri_model_finder *finder) {
+/* Whether the classifier's dense layer has the name of the masked LM head's. Then a file has one of
+ * the two heads, and one that has the classifier's last matrix has the classifier. */
+static bool shares_dense(const tsri_model_names *names) {
+    return names->label_dense && names->masked_dense &&
+           strcmp(names->label_dense, names->masked_dense) == 0;
+}
+
+static tsr_status define_classifier(tsri_model_finder *finder) {
+    const tsri_model_spec *spec = finder->weights->spec;
+    const tsri_model_names *names = finder->names;
+    const int64_t C = spec->width;
+    TRY(define_dense(finder, TSRI_WEIGHT_LABEL, "label",
+                     spec->label_tokens ? names->token_label : names->label, spec->labels, C,
+                     false));
+    if (shares_dense(names) && !tsri_model_weight_at(finder->weights, TSRI_WEIGHT_LABEL))
+        return TSR_OK;
+    TRY(define_dense(finder, TSRI_WEIGHT_LABEL_DENSE, "label_dense", names->label_dense, C, C,
+                     spec->label_norm));
+    if (!spec->label_norm)
+        return TSR_OK;
+    return define_norm(finder, &spec->encoder, TSRI_WEIGHT_LABEL_NORM, -1, "label_norm",
+                       names->label_norm, C);
+}
+
+static tsr_status define_masked(tsri_model_finder *finder) {
     const tsri_model_spec *spec = finder->weights->spec;
     const tsri_model_names *names = finder->names;
     const int64_t C = spec->width, E = spec->embed_width ? spec->embed_width : C;
-    TRY(define_dense(finder, TSRI_WEIGHT_POOLER, "pooler", names->pooler, C, C));
-    TRY(define_dense(finder, TSRI_WEIGHT_NEXT, "next", names->next, 2, C));
-    TRY(define_dense(finder, TSRI_WEIGHT_LABEL_DENSE, "label_dense", names->label_dense, C, C));
-    TRY(define_dense(finder, TSRI_WEIGHT_LABEL, "label",
-                     spec->label_tokens ? names->token_label : names->label, spec->labels, C));
-    TRY(define_dense(finder, TSRI_WEIGHT_MASKED_DENSE, "masked_dense", names->masked_dense, E, C));
+    if (shares_dense(names) && tsri_model_weight_at(finder->weights, TSRI_WEIGHT_LABEL))
+        return TSR_OK;
+    TRY(define_dense(finder, TSRI_WEIGHT_MASKED_DENSE, "masked_dense", names->masked_dense, E, C,
+                     false));
     if (!tsri_model_weight_at(finder->weights, TSRI_WEIGHT_MASKED_DENSE))
         return TSR_OK;
     return define_norm(finder, &spec->encoder, TSRI_WEIGHT_MASKED_NORM, -1, "masked_norm",
                        names->masked_norm, E);
+}
+
+/* Defines the heads of BERT and its relatives that the file has. */
+static tsr_status define_heads(tsri_model_finder *finder) {
+    const int64_t C = finder->weights->spec->width;
+    TRY(define_dense(finder, TSRI_WEIGHT_POOLER, "pooler", finder->names->pooler, C, C, false));
+    TRY(define_dense(finder, TSRI_WEIGHT_NEXT, "next", finder->names->next, 2, C, false));
+    TRY(define_classifier(finder));
+    return define_masked(finder);
 }
 
 /* Whether the file is a bare base model (LlamaModel): its names leave out the prefix, and it has no
@@ -423,8 +454,8 @@ static tsr_status define_all(tsri_model_finder *finder, const tsri_model_names *
     if (spec->token_types)
         TRY(tsri_model_find(finder, TSRI_WEIGHT_TYPES, -1, "types", ".weight", &types, 1, width));
     if (spec->embed_width)
-        TRY(define_dense(finder, TSRI_WEIGHT_PROJECT, "project", names->project, spec->width,
-                         width));
+        TRY(define_dense(finder, TSRI_WEIGHT_PROJECT, "project", names->project, spec->width, width,
+                         false));
     TRY(define_heads(finder));
     TRY(define_output(finder));
     TRY(define_stack(finder, &spec->decoder, decoder));

@@ -39,7 +39,7 @@ static const struct rule *rule_of(const char *family) {
 
 static bool is_norm(uint32_t id) {
     if (id < TSRI_WEIGHT_STACKS)
-        return id == TSRI_WEIGHT_MASKED_NORM;
+        return id == TSRI_WEIGHT_MASKED_NORM || id == TSRI_WEIGHT_LABEL_NORM;
     if (id < TSRI_WEIGHT_LAYERS) {
         const uint32_t role = (id - TSRI_WEIGHT_STACKS) % TSRI_WEIGHT_PER_STACK;
         return role == TSRI_STACK_EMBED_NORM || role == TSRI_STACK_FINAL_NORM;

@@ -23,7 +23,8 @@ static const char *const classes[][2] = {{"bert", "Bert"},
                                          {"distilbert", "DistilBert"},
                                          {"albert", "Albert"},
                                          {"mpnet", "MPNet"},
-                                         {"electra", "Electra"}};
+                                         {"electra", "Electra"},
+                                         {"modernbert", "ModernBert"}};
 
 typedef struct job {
     const tsri_train_init_options *options;

@@ -134,10 +134,7 @@ static void objective_of(builder *b) {
     tsri_value rows = b->y;
     tsri_graph_scope(b->graph, b->stack->layers - 1, "head");
     if (objective == TSRI_OBJECTIVE_CLASSIFY) {
-        const tsr_pool_attrs first = {.struct_size = sizeof first, .kind = TSR_POOL_FIRST};
-        rows = tsri_model_label_rows(
-            b, tsri_graph_op1(b->graph, TSR_OP_POOL, &first,
-                              (tsri_value[]){b->y, tsri_model_input_of(b, TSRI_INPUT_LEN)}, 2));
+        rows = tsri_model_labels_of(b);
     } else {
         if (logits_only || objective == TSRI_OBJECTIVE_MASKED)
             rows = tsri_model_pick(b, rows, tsri_model_head_width(b->spec));

@@ -93,6 +93,15 @@ ENCODERS = {
     "mpnet": (tr.MPNetConfig(**BERT), {"mlm": tr.MPNetForMaskedLM, "cls": tr.MPNetForSequenceClassification}),
     "electra": (tr.ElectraConfig(**BERT, embedding_size=12), {"mlm": tr.ElectraForMaskedLM, "cls": tr.ElectraForSequenceClassification}),
 }
+LATER_ENCODERS = {
+    "modernbert": (tr.ModernBertConfig(**SMALL, norm_eps=EPS, norm_bias=True, attention_bias=True, mlp_bias=True, hidden_activation="relu", num_labels=3,
+                                       layer_types=["sliding_attention", "full_attention"], local_attention=4, classifier_activation="silu",
+                                       classifier_bias=True, decoder_bias=False, tie_word_embeddings=False, pad_token_id=3, bos_token_id=1,
+                                       eos_token_id=2, cls_token_id=1, sep_token_id=2,
+                                       rope_parameters=dict(full_attention=dict(rope_theta=300.0, rope_type="linear", factor=3.0),
+                                                            sliding_attention=dict(rope_theta=90.0, rope_type="default"))),
+                   {"mlm": tr.ModernBertForMaskedLM, "cls": tr.ModernBertForSequenceClassification}),
+}
 T5 = dict(vocab_size=29, d_model=12, d_kv=5, d_ff=14, num_layers=1, num_decoder_layers=2, num_heads=2, layer_norm_epsilon=EPS, pad_token_id=0,
           eos_token_id=1, decoder_start_token_id=0)
 TRANSLATORS = {
@@ -152,7 +161,7 @@ def decoder(name, seed):
 
 
 def encoder(name, seed):
-    config, heads = ENCODERS[name]
+    config, heads = (ENCODERS | LATER_ENCODERS)[name]
     out, g, expected, inner = HERE / f"{name}-odd", torch.Generator().manual_seed(seed), {}, None
     inputs = {"input_ids": ids_of(g, 2, 11)}
     if getattr(config, "type_vocab_size", 1) > 1 and name not in ("mpnet", "distilbert"):
@@ -186,6 +195,6 @@ def translator(name, seed):
 
 if __name__ == "__main__":
     for seed, (make, name) in enumerate([(decoder, n) for n in DECODERS] + [(encoder, n) for n in ENCODERS] + [(translator, n) for n in TRANSLATORS] +
-                                        [(decoder, n) for n in LATER]):
+                                        [(decoder, n) for n in LATER] + [(encoder, n) for n in LATER_ENCODERS]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
             make(name, 700 + seed)

@@ -59,7 +59,12 @@ LATER = {
                   {"mlm": tr.MPNetForMaskedLM}),
     "camembert": (tr.CamembertConfig(**BERT, pad_token_id=1, bos_token_id=5, eos_token_id=6, type_vocab_size=1),
                   {"mlm": tr.CamembertForMaskedLM, "cls": tr.CamembertForSequenceClassification}),
+    "modernbert": (tr.ModernBertConfig(**dict(BERT, num_hidden_layers=4), local_attention=6, classifier_pooling="mean", pad_token_id=1, bos_token_id=0,
+                                       eos_token_id=2, cls_token_id=0, sep_token_id=2),
+                   {"mlm": tr.ModernBertForMaskedLM, "cls": tr.ModernBertForSequenceClassification, "tokens": tr.ModernBertForTokenClassification}),
 }
+# Keys that config.json had when the family was new, and that many models' files have.
+OLD = {"modernbert": (dict(global_attn_every_n_layers=3, global_rope_theta=160000.0, local_rope_theta=10000.0), ("layer_types", "rope_parameters"))}
 TRANSLATORS = {
     "mbart": lambda: tr.MBartForConditionalGeneration(tr.MBartConfig(**BART, scale_embedding=True)),
     "m2m_100": lambda: tr.M2M100ForConditionalGeneration(tr.M2M100Config(**BART, scale_embedding=True)),
@@ -113,6 +118,10 @@ def encoder(name, seed):
             model.tie_weights()
         inner = inner or base.state_dict()
         model.save_pretrained(out / head)
+        if name in OLD:
+            added, removed = OLD[name]
+            config_json = json.loads((out / head / "config.json").read_text()) | added
+            (out / head / "config.json").write_text(json.dumps({k: v for k, v in config_json.items() if k not in removed}, indent=2, sort_keys=True) + "\n")
         exact = exact_of(model)
         g = torch.Generator().manual_seed(seed)
         for case, ids, mask in batches(g, config.vocab_size, 150 if name.startswith("mpnet") else 19):

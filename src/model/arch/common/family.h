@@ -28,8 +28,8 @@ typedef struct tsri_model_names {
     const char *forward, *backward, *init, *score;
     /* heads: the output matrix, and its bias if that has another name; the heads of BERT and its
      * relatives */
-    const char *head, *head_bias, *masked_dense, *masked_norm, *pooler, *next, *label_dense, *label,
-        *token_label;
+    const char *head, *head_bias, *masked_dense, *masked_norm, *pooler, *next, *label_dense,
+        *label_norm, *label, *token_label;
     tsri_model_fused fused;
     bool inputs_first; /* matrices are stored as [in, out], as in GPT-2 */
     const char *const

@@ -35,6 +35,7 @@ tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model
     stack->embed_norm = true;
     spec->pad_fixed = true;
     stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;
+    spec->dense_bias = spec->label_bias = true;
     spec->masked_activation = stack->activation;
     spec->label_activation = TSR_ACT_TANH;
     spec->label_tokens = tsri_model_config_is_for(config, "ForTokenClassification");

@@ -25,6 +25,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->final_norm = false;
     stack->embed_norm = true;
     stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;
+    spec->dense_bias = spec->label_bias = true;
     spec->masked_activation = stack->activation;
     spec->label_activation = TSR_ACT_RELU;
     spec->label_tokens = tsri_model_config_is_for(config, "ForTokenClassification");

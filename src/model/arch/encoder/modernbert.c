@@ -1,0 +1,105 @@
+/* model/arch/encoder/modernbert.c - ModernBERT: rotary positions, norms before each part, GLU, and a
+ * window to both sides in two of three layers.
+ * https://huggingface.co/docs/transformers/model_doc/modernbert */
+#include "base/error.h"
+#include "base/json.h"
+#include "model/arch/common/family.h"
+
+#include <string.h>
+
+/* transformers' defaults: tokens that a layer with a window sees in all, and of how many layers one has
+ * no window. */
+enum { LOCAL = 128, PERIOD = 3 };
+
+static tsr_status read_window(const tsri_model_config *config, tsri_model_stack *stack) {
+    double global_theta = 160000, local_theta = 10000;
+    int32_t local = LOCAL, period = PERIOD;
+    TRY(tsri_model_config_int(config, "local_attention", false, 0, TSRI_MODEL_MAX_POSITIONS,
+                              &local));
+    int32_t side = local / 2;
+    TRY(tsri_model_config_int(config, "sliding_window", false, 0, TSRI_MODEL_MAX_POSITIONS, &side));
+    TRY(tsri_model_config_int(config, "global_attn_every_n_layers", false, 1, INT32_MAX, &period));
+    TRY(tsri_model_config_window_between(config, side + 1, period, stack));
+    TRY(tsri_model_rotate_by_window(stack, TSRI_ROTATION_LOCAL, TSRI_ROTATION_MAIN));
+    TRY(tsri_base_json_real(config->root, config->what, "global_rope_theta", 1e-9, 1e12,
+                            &global_theta));
+    TRY(tsri_base_json_real(config->root, config->what, "local_rope_theta", 1e-9, 1e12,
+                            &local_theta));
+    return tsri_model_config_two_ropes(config, global_theta, local_theta, 0, stack);
+}
+
+static tsr_status read_heads(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const unserved[] = {"ForQuestionAnswering", "ForMultipleChoice"};
+    const char *pooling = "cls";
+    spec->head_bias = true;
+    spec->label_norm = spec->label_bias = true;
+    spec->label_tokens = tsri_model_config_is_for(config, "ForTokenClassification");
+    TRY(tsri_model_config_bool(config, "decoder_bias", &spec->head_bias));
+    TRY(tsri_model_config_bool(config, "classifier_bias", &spec->dense_bias));
+    TRY(tsri_model_config_activation(config, "classifier_activation", "gelu",
+                                     &spec->label_activation));
+    spec->masked_activation = spec->label_activation;
+    TRY(tsri_base_json_text(config->root, config->what, "classifier_pooling", &pooling));
+    spec->label_pooling = strcmp(pooling, "mean") == 0 ? TSR_POOL_MEAN : TSR_POOL_FIRST;
+    if (spec->label_pooling == TSR_POOL_FIRST && strcmp(pooling, "cls") != 0)
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: \"classifier_pooling\" is \"%s\", which is not served; cls and mean are",
+            config->what, pooling);
+    for (size_t i = 0; i < sizeof unserved / sizeof *unserved; i++)
+        if (tsri_model_config_is_for(config, unserved[i]))
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "%s: a ModernBert%s is not served; ForMaskedLM, "
+                                  "ForSequenceClassification and ForTokenClassification are",
+                                  config->what, unserved[i]);
+    return TSR_OK;
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"attention_bias", "mlp_bias",        "layer_types",
+                                          "sliding_window", "rope_parameters", NULL};
+    tsri_model_stack *stack = &spec->encoder;
+    bool bias = false;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_config_common(config, true, spec));
+    TRY(tsri_model_config_sizes(config, spec, stack));
+    TRY(tsri_model_config_even_heads(config, "num_attention_heads", "hidden_size", spec, stack));
+    TRY(tsri_model_config_bool(config, "norm_bias", &bias));
+    TRY(tsri_model_config_layer_norm(config, "norm_eps", bias, stack));
+    TRY(tsri_model_config_activation(config, "hidden_activation", "gelu", &stack->activation));
+    TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
+    TRY(tsri_model_config_bool(config, "mlp_bias", &stack->mlp_bias));
+    stack->out_bias = stack->qkv_bias;
+    stack->positions = TSRI_POSITIONS_ROTARY;
+    stack->embed_norm = stack->first_unnormed = stack->gated = true;
+    spec->pad_fixed = true;
+    TRY(read_window(config, stack));
+    return read_heads(config, spec);
+}
+
+static const tsri_model_names names = {
+    .prefix = "model.",
+    .embed = "embeddings.tok_embeddings",
+    .embed_norm = "embeddings.norm",
+    .norm1 = "layers.%d.attn_norm",
+    .norm2 = "layers.%d.mlp_norm",
+    .qkv = "layers.%d.attn.Wqkv",
+    .out = "layers.%d.attn.Wo",
+    .gate_up = "layers.%d.mlp.Wi",
+    .down = "layers.%d.mlp.Wo",
+    .final_norm = "final_norm",
+    .head = "/decoder",
+    .masked_dense = "/head.dense",
+    .masked_norm = "/head.norm",
+    .label_dense = "/head.dense",
+    .label_norm = "/head.norm",
+    .label = "/classifier",
+    .token_label = "/classifier",
+    .fused = TSRI_FUSED_QKV,
+};
+
+const tsri_model_arch tsri_model_arch_modernbert = {
+    .name = "modernbert",
+    .encoder_names = &names,
+    .read = read,
+};
