@@ -47,8 +47,8 @@ def test_a_linear_layer_that_loses_its_last_input_behind_512(folder):
 
 
 def test_attention_that_is_wrong_from_key_128(folder):
-    edits = {"attention/decode.cl": [(r'(#include "attention/visible.clh")', r"\1\n    end = min(end, 128);")],
-             "attention/flash.cl": [(r"stop = min\(stop, len\[len0 \+ b\]\);", "stop = min(min(stop, len[len0 + b]), 128);")]}
+    edits = {"attention/one_query.clh": [(r'(#include "attention/visible.clh")', r"\1\n    end = min(end, 128);")],
+             "attention/lanes_visible.clh": [(r"stop = min\(stop, len\[len0 \+ b\]\);", "stop = min(min(stop, len[len0 + b]), 128);")]}
     check(folder, edits, "attention/(flash|decode)")
 
 
