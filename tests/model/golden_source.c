@@ -361,6 +361,8 @@ ENCODER_REFERENCE(albert_groups_mlm, "albert-groups", "mlm")
 ENCODER(modernbert_mlm, "modernbert", "mlm")
 ENCODER_REFERENCE(modernbert_cls, "modernbert", "cls")
 ENCODER_REFERENCE(modernbert_tokens, "modernbert", "tokens")
+ENCODER_REFERENCE(gemma3_vectors, "gemma3-vectors", "vectors")
+ENCODER_REFERENCE(qwen3_vectors, "qwen3-vectors", "vectors")
 ENCODER(tessera_encoder, "tessera-encoder", "mlm")
 
 TRANSLATOR(bart, "bart")

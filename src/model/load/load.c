@@ -9,6 +9,7 @@
 #include "model/formats/metadata.h"
 #include "model/load/measure.h"
 #include "model/load/product.h"
+#include "model/load/sentence.h"
 #include "model/load/shapes.h"
 #include "model/tokens/tokens.h"
 #include "model/weights/quantized.h"
@@ -50,7 +51,27 @@ static tsr_status find_arch(const json_t *config, const char *what, const tsri_m
 
 /* ---- the spec ---- */
 
-static tsr_status read_spec(tsri_model *model, json_t *json) {
+/* A decoder in a sentence-transformers folder was made for vectors: Qwen3-Embedding, E5-Mistral. With
+ * is_causal false, its tokens see both sides: GTE-Qwen2. */
+static tsr_status read_purpose(const tsri_model_config *config, const char *folder,
+                               tsri_model_spec *spec) {
+    bool vectors = false, causal = true;
+    if (spec->encoder.layers || spec->decoder.recurrent)
+        return TSR_OK;
+    TRY(tsri_model_sentence_has_modules(folder, &vectors));
+    TRY(tsri_model_config_bool(config, "is_causal", &causal));
+    if (!vectors && !causal)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"is_causal\" is false, which is served where a modules.json of "
+                              "sentence-transformers says that the model gives vectors",
+                              config->what);
+    if (vectors)
+        tsri_model_spec_encode(spec);
+    spec->encoder.causal = causal;
+    return TSR_OK;
+}
+
+static tsr_status read_spec(tsri_model *model, const char *folder, json_t *json) {
     const tsri_model_config config = {
         .root = json, .what = model->config_name, .archive = model->archive};
     const bool gguf = model->archive->format == TSRI_IO_GGUF;
@@ -61,6 +82,7 @@ static tsr_status read_spec(tsri_model *model, json_t *json) {
         return tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", model->config_name);
     TRY(model->arch->read(&config, spec));
     TRY(tsri_model_config_labels(&config, spec));
+    TRY(read_purpose(&config, folder, spec));
     tsri_model_spec_finish(spec);
     if (spec->decoder.positions == TSRI_POSITIONS_ROTARY) {
         if (model->archive->format == TSRI_IO_LLAMA2C || (gguf && model->arch->gguf_interleaved))
@@ -104,7 +126,7 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
                                                 &model->quantized);
     }
     if (status == TSR_OK)
-        status = read_spec(model, json);
+        status = read_spec(model, folder, json);
     const bool ours = format == TSRI_IO_SAFETENSORS || format == TSRI_IO_INDEX;
     if (status == TSR_OK && (ours || format == TSRI_IO_CTRANSLATE2))
         status = tsri_model_generation_read(folder, ours ? json : NULL, model->config_name,

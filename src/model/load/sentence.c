@@ -369,6 +369,16 @@ static tsr_status find_folder(const char *folder, char **out) {
     return status;
 }
 
+tsr_status tsri_model_sentence_has_modules(const char *folder, bool *out) {
+    char *place = NULL;
+    TRY(find_folder(folder, &place));
+    char *path = tsri_base_join(place, "modules.json");
+    *out = path && tsri_base_is_file(path);
+    free(place);
+    free(path);
+    return path ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
 tsr_status tsri_model_sentence_read(const char *folder, int32_t width, int64_t context,
                                     tsri_model_sentence *out) {
     char *place = NULL;

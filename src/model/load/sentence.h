@@ -45,6 +45,10 @@ tsr_status tsri_model_sentence_read(const char *folder, int32_t width, int64_t c
                                     tsri_model_sentence *out);
 void tsri_model_sentence_clear(tsri_model_sentence *sentence);
 
+/* Whether it is the folder of such a model: a modules.json is in it, or in the folder above it and names
+ * it first. */
+tsr_status tsri_model_sentence_has_modules(const char *folder, bool *out);
+
 /* Applies the steps to rows [n, width] as the model gives them; out is [n, sentence->width]. */
 tsr_status tsri_model_sentence_finish(const tsri_model_sentence *sentence, const float *rows,
                                       size_t n, int32_t width, float *out);

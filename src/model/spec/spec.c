@@ -30,6 +30,15 @@ void tsri_model_spec_defaults(tsri_model_spec *spec) {
     stack_defaults(&spec->encoder, TSRI_SIDE_ENCODER);
 }
 
+void tsri_model_spec_encode(tsri_model_spec *spec) {
+    tsri_model_spec fresh;
+    tsri_model_spec_defaults(&fresh);
+    spec->encoder = spec->decoder;
+    spec->encoder.side = TSRI_SIDE_ENCODER;
+    spec->decoder = fresh.decoder;
+    spec->tied = true; /* a tied output matrix in the files is passed over */
+}
+
 static void clear_stack(tsri_model_stack *stack) {
     free((void *)stack->windowed);
     free((void *)stack->rotations);
@@ -125,6 +134,9 @@ static tsr_status check_stack(const tsri_model_spec *spec, const tsri_model_stac
         TRY(check_rope(stack, &stack->rope, what));
     if (has_rotation(stack, TSRI_ROTATION_LOCAL))
         TRY(check_rope(stack, &stack->local_rope, what));
+    if (stack->side == TSRI_SIDE_ENCODER && stack->rope.scaling == TSRI_SCALING_DYNAMIC)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: dynamic rope scaling is not served in an encoder", what);
     if (stack->positions == TSRI_POSITIONS_SINUSOIDAL && spec->width < 4)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: sinusoidal positions need a hidden size of at least 4; it is "

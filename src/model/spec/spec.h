@@ -181,6 +181,10 @@ typedef struct tsri_model_spec {
 
 void tsri_model_spec_defaults(tsri_model_spec *spec);
 
+/* Makes an encoder of a model that is a decoder alone: it reads whole texts, keeps no keys and values,
+ * and its output matrix, if it has one, is not read. It stays causal if it was. */
+void tsri_model_spec_encode(tsri_model_spec *spec);
+
 /* Frees what the spec owns. */
 void tsri_model_spec_clear(tsri_model_spec *spec);
 

@@ -438,8 +438,10 @@ static tsr_status define_output(tsri_model_finder *finder) {
     return TSR_OK;
 }
 
+/* A family of decoders has no names of an encoder: its models have the same ones as encoders. */
 static tsr_status define_all(tsri_model_finder *finder, const tsri_model_names *decoder,
                              const tsri_model_names *encoder) {
+    encoder = encoder ? encoder : decoder;
     const tsri_model_spec *spec = finder->weights->spec;
     const tsri_model_names *names = spec->decoder.layers ? decoder : encoder;
     const int64_t width = spec->embed_width ? spec->embed_width : spec->width;

@@ -75,7 +75,7 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
         return tsri_base_fail(
             TSR_E_STATE,
             "%s is of the family %s, a decoder or an encoder-decoder; %s needs an "
-            "encoder (BERT, RoBERTa, MPNet, ...)",
+            "encoder (BERT, ModernBERT, ...), or a decoder with a modules.json (Qwen3-Embedding)",
             model->path, spec->family, job);
     TRY(tsri_model_need_device(model));
     if (!out->tokenizer)

@@ -11,7 +11,8 @@ import struct
 import subprocess
 import time
 
-from support.command import COMMAND, SOURCE, change_json, copy_model, environment, equal, main, refused, run
+from support import words
+from support.command import COMMAND, GOLDEN, SOURCE, change_json, copy_model, environment, equal, main, read_safetensors, refused, run
 
 ENCODERS = SOURCE / "tests" / "golden" / "encoders"
 EXPECTED = json.loads((ENCODERS / "expected.json").read_text())
@@ -278,6 +279,28 @@ def test_a_plain_encoder_is_pooled_by_the_mean(folder):
         (model / "1_Pooling/config.json").write_text(json.dumps({"pooling_mode_mean_tokens": False, "pooling_mode_" + mode: True}))
         rows = json.loads(run("embed", "-m", model, *REFERENCE, "--tokens", given="anna lives").text)["vectors"]
         close(vectors(run("embed", "-m", model, *REFERENCE, given="anna lives").text)[0], pick(rows), mode)
+
+
+def test_a_decoder_that_gives_vectors(folder):
+    """In a sentence-transformers folder, as Qwen3-Embedding is: the last token's, which the tokenizer adds."""
+    golden = GOLDEN / "qwen3-vectors"
+    ids = json.loads((golden / "cases.json").read_text())["cases"][0]["input_ids"][1]
+    (_, rows, width), hidden = read_safetensors(golden / "expected.safetensors")["short.hidden.2"]
+    equal(rows, len(ids))
+    wanted = hidden[(2 * rows - 1) * width:2 * rows * width]
+    model = shutil.copytree(golden / "vectors", folder / "qwen")
+    words.tokenizer(model, None, ("<end>", ids[-1]))
+    held = json.loads((model / "tokenizer.json").read_text())
+    held["model"]["vocab"] = {"<unk>": 3, "<end>": ids[-1]} | {f"w{i}": i for i in range(4, 61) if i != ids[-1]}
+    (model / "tokenizer.json").write_text(json.dumps(held))
+    got = vectors(run("embed", "-m", model, *REFERENCE, given=" ".join(f"w{i}" for i in ids[:-1]) + "\n").text)[0]
+    length = math.sqrt(sum(value * value for value in wanted))
+    assert max(abs(a - b / length) for a, b in zip(got, wanted)) < 1e-5, (got, wanted)
+    assert "(encoder)" in run("info", model).text
+    (model / "modules.json").unlink()
+    refused(3, "a decoder with a modules.json", "embed", "-m", model, *REFERENCE, given="w4\n")
+    change_json(model / "config.json", is_causal=False)
+    refused(3, '"is_causal" is false', "info", model)
 
 
 def test_the_model_in_a_folder_of_its_own(folder):

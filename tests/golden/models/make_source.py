@@ -63,6 +63,14 @@ LATER = {
                                        eos_token_id=2, cls_token_id=0, sep_token_id=2),
                    {"mlm": tr.ModernBertForMaskedLM, "cls": tr.ModernBertForSequenceClassification, "tokens": tr.ModernBertForTokenClassification}),
 }
+# Decoders as encoders: one because its config says so, one because it lies in a sentence-transformers folder.
+QWEN = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8, intermediate_size=40,
+            max_position_embeddings=48)
+LATER |= {
+    "gemma3-vectors": (tr.Gemma3TextConfig(**dict(QWEN, num_hidden_layers=3), query_pre_attn_scalar=9, sliding_window=6, use_bidirectional_attention=True,
+                                           layer_types=["sliding_attention", "full_attention", "sliding_attention"]), {"vectors": tr.Gemma3TextModel}),
+    "qwen3-vectors": (tr.Qwen3Config(**QWEN), {"vectors": tr.Qwen3Model}),
+}
 # Keys that config.json had when the family was new, and that many models' files have.
 OLD = {"modernbert": (dict(global_attn_every_n_layers=3, global_rope_theta=160000.0, local_rope_theta=10000.0), ("layer_types", "rope_parameters"))}
 TRANSLATORS = {
@@ -104,6 +112,15 @@ def batches(g, vocab, longest):
     yield "pad_right", ids(3, 6) * mask, mask
 
 
+def sentence(folder, width):
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    (folder / "modules.json").write_text(json.dumps([{"idx": i, "name": str(i), "path": path, "type": "sentence_transformers.models." + kind}
+                                                     for i, (path, kind) in enumerate(kinds.items())]) + "\n")
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    (folder / "1_Pooling/config.json").write_text(json.dumps({"word_embedding_dimension": width, "pooling_mode_lasttoken": True,
+                                                              "pooling_mode_mean_tokens": False}) + "\n")
+
+
 def encoder(name, seed):
     config, heads = (ENCODERS | MORE_ENCODERS | LATER)[name]
     out, expected, listing, inner = HERE / name, {}, {"cases": []}, None
@@ -122,6 +139,8 @@ def encoder(name, seed):
             added, removed = OLD[name]
             config_json = json.loads((out / head / "config.json").read_text()) | added
             (out / head / "config.json").write_text(json.dumps({k: v for k, v in config_json.items() if k not in removed}, indent=2, sort_keys=True) + "\n")
+        if head == "vectors" and name == "qwen3-vectors":
+            sentence(out / head, config.hidden_size)
         exact = exact_of(model)
         g = torch.Generator().manual_seed(seed)
         for case, ids, mask in batches(g, config.vocab_size, 150 if name.startswith("mpnet") else 19):
@@ -135,7 +154,7 @@ def encoder(name, seed):
                 expected[f"{case}.base.pooled"] = r.pooler_output
             elif head == "pre":
                 expected[f"{case}.mlm.logits"], expected[f"{case}.next"] = r.prediction_logits * seen, r.seq_relationship_logits
-            else:
+            elif head != "vectors":
                 expected[f"{case}.{head}.logits"] = r.logits * seen if head in ("mlm", "tokens") else r.logits
             if head != next(iter(heads)):
                 continue

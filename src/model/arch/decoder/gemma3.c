@@ -1,5 +1,6 @@
 /* model/arch/decoder/gemma3.c - Gemma 3, its texts: Gemma 2 without the soft cap of scores, with norms
- * of queries and keys, and with rotary parameters of their own in layers that have a window.
+ * of queries and keys, and with rotary parameters of their own in layers that have a window. And
+ * EmbeddingGemma, which is its encoder.
  * https://huggingface.co/docs/transformers/model_doc/gemma3 */
 #include "base/error.h"
 #include "base/json.h"
@@ -9,6 +10,20 @@
 #include <stdio.h>
 
 enum { WINDOW = 4096, PERIOD = 6, LARGEST = 62 /* layers of the 27B model */ };
+
+/* EmbeddingGemma: an encoder, whose windows have so many tokens in all. */
+static tsr_status see_both_sides(const tsri_model_config *config, tsri_model_spec *spec) {
+    if (tsri_model_config_is_for(config, "ForCausalLM"))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"use_bidirectional_attention\" is true, and a model that "
+                              "generates tokens from both sides of them is not served",
+                              config->what);
+    tsri_model_spec_encode(spec);
+    spec->encoder.causal = false;
+    if (spec->encoder.window)
+        spec->encoder.window = spec->encoder.window / 2 + 1;
+    return TSR_OK;
+}
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {"attention_bias",
@@ -20,15 +35,19 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
                                           "rope_local_base_freq",
                                           "query_pre_attn_scalar",
                                           "final_logit_softcapping",
+                                          "use_bidirectional_attention",
                                           NULL};
     tsri_model_stack *stack = &spec->decoder;
+    bool both_sides = false;
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_arch_gemma2_layout(config, 0, spec));
     stack->qk_norm = TSRI_QK_NORM_HEADS;
     stack->window = WINDOW;
     TRY(tsri_model_config_window_every(config, "sliding_window_pattern", PERIOD, stack));
     TRY(tsri_model_rotate_by_window(stack, TSRI_ROTATION_LOCAL, TSRI_ROTATION_MAIN));
-    return tsri_model_config_two_ropes(config, 1e6, 10000, spec->max_positions, stack);
+    TRY(tsri_model_config_two_ropes(config, 1e6, 10000, spec->max_positions, stack));
+    TRY(tsri_model_config_bool(config, "use_bidirectional_attention", &both_sides));
+    return both_sides ? see_both_sides(config, spec) : TSR_OK;
 }
 
 /* The config of a model that reads images, too, has that of its texts inside, with the keys alone that
