@@ -113,13 +113,16 @@ static tsr_status define_qkv(const place *p) {
                                           .stored = q + k + v};
         first += (int)each;
     }
-    const tsri_model_source *sources = names->fused == TSRI_FUSED_NO    ? apart
-                                       : names->fused == TSRI_FUSED_QKV ? &one
-                                                                        : by_group;
-    const int n = names->fused == TSRI_FUSED_QKV ? 1 : 3;
+    const bool either = names->fused == TSRI_FUSED_NO && names->qkv &&
+                        tsri_model_find_array(p->finder, names->qkv, p->number, ".weight");
+    const tsri_model_fused fused = either ? TSRI_FUSED_QKV : names->fused;
+    const tsri_model_source *sources = fused == TSRI_FUSED_NO    ? apart
+                                       : fused == TSRI_FUSED_QKV ? &one
+                                                                 : by_group;
+    const int n = fused == TSRI_FUSED_QKV ? 1 : 3;
     TRY(define(p, TSRI_ROLE_QKV, "qkv", sources, n, p->finder->weights->spec->width,
                stack->qkv_bias));
-    if (names->fused == TSRI_FUSED_NO &&
+    if (fused == TSRI_FUSED_NO &&
         tsri_model_find_mixed(p->finder, &p->finder->weights->items[id_of(p, TSRI_ROLE_QKV)]))
         TRY(define_apart(p, apart));
     return define_qk_norms(p);

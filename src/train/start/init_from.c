@@ -24,7 +24,8 @@ static const char *const classes[][2] = {{"bert", "Bert"},
                                          {"albert", "Albert"},
                                          {"mpnet", "MPNet"},
                                          {"electra", "Electra"},
-                                         {"modernbert", "ModernBert"}};
+                                         {"modernbert", "ModernBert"},
+                                         {"nomic_bert", "NomicBert"}};
 
 typedef struct job {
     const tsri_train_init_options *options;

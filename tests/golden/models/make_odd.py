@@ -101,6 +101,8 @@ LATER_ENCODERS = {
                                        rope_parameters=dict(full_attention=dict(rope_theta=300.0, rope_type="linear", factor=3.0),
                                                             sliding_attention=dict(rope_theta=90.0, rope_type="default"))),
                    {"mlm": tr.ModernBertForMaskedLM, "cls": tr.ModernBertForSequenceClassification}),
+    "nomic_bert": (tr.NomicBertConfig(**BERT, head_dim=8, type_vocab_size=3, rope_parameters=dict(rope_theta=300.0, rope_type="linear", factor=3.0)),
+                   {"mlm": tr.NomicBertForMaskedLM, "cls": tr.NomicBertForSequenceClassification}),
 }
 T5 = dict(vocab_size=29, d_model=12, d_kv=5, d_ff=14, num_layers=1, num_decoder_layers=2, num_heads=2, layer_norm_epsilon=EPS, pad_token_id=0,
           eos_token_id=1, decoder_start_token_id=0)

@@ -63,6 +63,7 @@ LATER = {
                                        eos_token_id=2, cls_token_id=0, sep_token_id=2),
                    {"mlm": tr.ModernBertForMaskedLM, "cls": tr.ModernBertForSequenceClassification, "tokens": tr.ModernBertForTokenClassification}),
 }
+LATER |= {"nomic_bert": (tr.NomicBertConfig(**BERT), {"mlm": tr.NomicBertForMaskedLM, "cls": tr.NomicBertForSequenceClassification})}
 # Decoders as encoders: one because its config says so, one because it lies in a sentence-transformers folder.
 QWEN = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8, intermediate_size=40,
             max_position_embeddings=48)
@@ -121,6 +122,31 @@ def sentence(folder, width):
                                                               "pooling_mode_mean_tokens": False}) + "\n")
 
 
+def first_nomic(folder, config, inner):
+    """The same inner weights as the family's first files have them."""
+    names = {"embeddings.LayerNorm": "emb_ln", "layers.": "encoder.layers.", "self_attn.o_proj": "attn.out_proj", "mlp.up_proj": "mlp.fc11",
+             "mlp.gate_proj": "mlp.fc12", "mlp.down_proj": "mlp.fc2", "post_attention_layernorm": "norm1", "post_mlp_layernorm": "norm2"}
+    arrays = {}
+    for key in inner:
+        if "pooler" in key or "k_proj" in key or "v_proj" in key:
+            continue
+        new, value = key, inner[key]
+        if "q_proj" in key:
+            value = torch.cat([inner[key.replace("q_proj", f"{part}_proj")] for part in "qkv"])
+            new = key.replace("self_attn.q_proj", "attn.Wqkv")
+        for now, old in names.items():
+            new = new.replace(now, old)
+        arrays[new] = value.numpy().copy()
+    folder.mkdir(exist_ok=True)
+    save_file(arrays, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(dict(
+        model_type="nomic_bert", architectures=["NomicBertModel"], activation_function="swiglu", causal=False, layer_norm_epsilon=1e-12,
+        max_trained_positions=2048, mlp_fc1_bias=False, mlp_fc2_bias=False, n_embd=config.hidden_size, n_head=config.num_attention_heads,
+        n_inner=config.intermediate_size, n_layer=config.num_hidden_layers, n_positions=config.max_position_embeddings, parallel_block=False,
+        prenorm=False, qkv_proj_bias=False, rotary_emb_base=1000, rotary_emb_fraction=1.0, rotary_emb_interleaved=False, rotary_emb_scale_base=None,
+        rotary_scaling_factor=None, scale_attn_weights=True, type_vocab_size=2, use_rms_norm=False, vocab_size=config.vocab_size), indent=2) + "\n")
+
+
 def encoder(name, seed):
     config, heads = (ENCODERS | MORE_ENCODERS | LATER)[name]
     out, expected, listing, inner = HERE / name, {}, {"cases": []}, None
@@ -163,6 +189,8 @@ def encoder(name, seed):
             for i, a in enumerate(r.attentions if case != "long" else []):
                 expected[f"{case}.attn.{i}"] = a * mask[:, None, :, None]
             listing["cases"].append({"name": case, **{k: v.tolist() for k, v in inputs.items()}})
+    if name == "nomic_bert":
+        first_nomic(out / "old", config, inner)
     if name == "electra":   # the same inner weights under the head that tells replaced tokens
         disc = tr.ElectraForPreTraining(type(config).from_dict(config.to_dict()))
         randomize(disc, seed)

@@ -7,7 +7,8 @@
 
 /* How a family orders the rows of its matrix of queries, keys and values, if that is one array. */
 typedef enum tsri_model_fused {
-    TSRI_FUSED_NO = 0, /* q, k and v are separate arrays */
+    TSRI_FUSED_NO = 0, /* q, k and v are separate arrays; with a name for one array, too, as QKV in
+                          files that have it */
     TSRI_FUSED_QKV,    /* all queries, all keys, all values */
     TSRI_FUSED_GROUPS  /* by key head: the queries that share it, the key, the value */
 } tsri_model_fused;

@@ -1,0 +1,134 @@
+/* model/arch/encoder/nomic_bert.c - NomicBERT: BERT with rotary positions, GLU, and no biases in its
+ * layers. Its first files have GPT-2's names in config.json, and arrays of names of their own.
+ * https://huggingface.co/docs/transformers/model_doc/nomic_bert */
+#include "base/error.h"
+#include "base/json.h"
+#include "model/arch/encoder/bert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The keys of the first files: what they are called now. */
+static const char *const renamed[][2] = {{"n_embd", "hidden_size"},
+                                         {"n_layer", "num_hidden_layers"},
+                                         {"n_head", "num_attention_heads"},
+                                         {"n_inner", "intermediate_size"},
+                                         {"n_positions", "max_position_embeddings"},
+                                         {"layer_norm_epsilon", "layer_norm_eps"}};
+
+/* And those that have one served value: JSON. */
+static const char *const fixed[][2] = {{"prenorm", "false"},
+                                       {"parallel_block", "false"},
+                                       {"qkv_proj_bias", "false"},
+                                       {"mlp_fc1_bias", "false"},
+                                       {"mlp_fc2_bias", "false"},
+                                       {"use_rms_norm", "false"},
+                                       {"causal", "false"},
+                                       {"rotary_emb_interleaved", "false"},
+                                       {"rotary_emb_fraction", "1.0"},
+                                       {"rotary_emb_scale_base", "null"},
+                                       {"rotary_scaling_factor", "null"}};
+
+static tsr_status check_fixed(const tsri_model_config *config) {
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const json_t *value = json_object_get(config->root, fixed[i][0]);
+        json_t *served = json_loads(fixed[i][1], JSON_DECODE_ANY, NULL);
+        const bool same =
+            !value || json_is_null(value) || json_equal(value, served) ||
+            (json_is_integer(value) && json_is_real(served) && json_integer_value(value) == 1);
+        json_decref(served);
+        if (!same)
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "%s: \"%s\" is not %s, which changes results and is not served "
+                                  "for this kind of model",
+                                  config->what, fixed[i][0], fixed[i][1]);
+    }
+    return TSR_OK;
+}
+
+/* "swiglu" and "geglu" name a gate and its activation together. */
+static void rename_activation(json_t *root) {
+    static const char *const gated[][2] = {{"swiglu", "silu"}, {"geglu", "gelu"}};
+    const char *name = json_string_value(json_object_get(root, "activation_function"));
+    for (size_t i = 0; name && i < 2; i++)
+        if (strcmp(name, gated[i][0]) == 0)
+            name = gated[i][1];
+    if (name)
+        tsri_base_json_put(root, "hidden_act", json_string(name));
+}
+
+static tsr_status read_now(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"rope_scaling", "rope_parameters", NULL};
+    tsri_model_stack *stack = &spec->encoder;
+    int32_t head_size = 0;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(check_fixed(config));
+    TRY(tsri_model_config_common(config, true, spec));
+    TRY(tsri_model_config_sizes(config, spec, stack));
+    TRY(tsri_model_config_even_heads(config, "num_attention_heads", "hidden_size", spec, stack));
+    TRY(tsri_model_config_int(config, "head_dim", false, 1, TSRI_MODEL_MAX_WIDTH, &head_size));
+    if (head_size)
+        stack->head_size = stack->value_size = head_size;
+    spec->token_types = 2;
+    TRY(tsri_model_config_int(config, "type_vocab_size", false, 0, TSRI_MODEL_MAX_WIDTH,
+                              &spec->token_types));
+    TRY(tsri_model_config_layer_norm(config, "layer_norm_eps", true, stack));
+    if (!json_object_get(config->root, "layer_norm_eps"))
+        stack->norm_eps = 1e-12f;
+    TRY(tsri_model_config_activation(config, "hidden_act", "silu", &stack->activation));
+    stack->place = TSRI_NORM_POST;
+    stack->final_norm = false;
+    stack->embed_norm = stack->gated = true;
+    stack->positions = TSRI_POSITIONS_ROTARY;
+    stack->rope.rotary = stack->head_size;
+    spec->pad_fixed = true;
+    spec->masked_activation = stack->activation;
+    spec->label_tokens = tsri_model_config_is_for(config, "ForTokenClassification");
+    return tsri_model_config_rope(config, 1000, spec->max_positions, &stack->rope);
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    json_t *root = json_copy(config->root);
+    const tsri_model_config now = {.root = root, .what = config->what, .archive = config->archive};
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        json_t *value = json_object_get(root, renamed[i][0]);
+        if (value && !json_object_get(root, renamed[i][1]))
+            tsri_base_json_put(root, renamed[i][1], json_incref(value));
+    }
+    rename_activation(root);
+    tsr_status status = tsri_base_json_made(root, config->what);
+    if (status == TSR_OK)
+        status = read_now(&now, spec);
+    json_decref(root);
+    return status;
+}
+
+#define LAYER(now, first) "layers.%d." now "|encoder.layers.%d." first
+
+static const tsri_model_names names = {
+    .prefix = "nomic_bert.",
+    .embed = "embeddings.word_embeddings",
+    .types = "embeddings.token_type_embeddings",
+    .embed_norm = "embeddings.LayerNorm|emb_ln",
+    .norm1 = LAYER("post_attention_layernorm", "norm1"),
+    .norm2 = LAYER("post_mlp_layernorm", "norm2"),
+    TSRI_MODEL_NAMES_QKV("layers.%d.self_attn.", "q_proj", "k_proj", "v_proj"),
+    .qkv = "encoder.layers.%d.attn.Wqkv",
+    .out = LAYER("self_attn.o_proj", "attn.out_proj"),
+    .gate = LAYER("mlp.gate_proj", "mlp.fc12"),
+    .up = LAYER("mlp.up_proj", "mlp.fc11"),
+    .down = LAYER("mlp.down_proj", "mlp.fc2"),
+    .pooler = "pooler.dense",
+    .head = "/cls.predictions.decoder",
+    .head_bias = "/cls.predictions|/cls.predictions.decoder",
+    .masked_dense = "/cls.predictions.transform.dense",
+    .masked_norm = "/cls.predictions.transform.layer_norm",
+    .label = "/classifier",
+    .token_label = "/classifier",
+};
+
+const tsri_model_arch tsri_model_arch_nomic_bert = {
+    .name = "nomic_bert",
+    .encoder_names = &names,
+    .read = read,
+};
