@@ -88,7 +88,20 @@ typedef struct tsr_generate_options {
     float presence_penalty, frequency_penalty;
     /** Added to logits; several of one token are added up. Log-probabilities are those without them. */
     const tsr_logit_bias *logit_bias;
+    /** Not NULL: the new tokens follow this grammar, which is GBNF as llama.cpp reads it and ends with a
+     * 0 byte (docs/server.md, "Constrained output"). End tokens are chosen where the grammar allows the
+     * text to end, and where nothing else is allowed, the text ends. Refused with more than one beam. */
+    const char *grammar;
 } tsr_generate_options;
+
+/**
+ * Says whether a grammar can be served, before a model is opened.
+ *
+ * error  TSR_E_ARGUMENT     it is not GBNF, a rule begins with itself (left recursion), or it is too
+ *                           large; the sentence names the line or the rule
+ *        TSR_E_UNSUPPORTED  it names tokens
+ */
+TSR_API tsr_status tsr_grammar_check(const char *grammar);
 
 /**
  * Fills options from the model's settings: generation_config.json or, where a folder has none, the

@@ -38,6 +38,7 @@ class Sampling(TypedDict, total=False):
     frequency_penalty: float  # the same for each time that they are
     logit_bias: Mapping[int, float]  # added to the logits of these tokens
     seed: int
+    grammar: str  # GBNF that the new tokens follow
     stop: Union[str, Sequence[str]]  # texts that end the continuation
     ignore_eos: bool  # end tokens do not stop it
     min_new_tokens: int
@@ -123,6 +124,8 @@ def fill(options: Any, settings: Dict[str, Any]) -> List[Any]:
             biases = (c.tsr_logit_bias * len(value))(*value.items())
             kept.append(biases)
             options.logit_bias, options.n_logit_bias = biases, len(value)
+        elif name == "grammar":
+            options.grammar = encoded(value)
         elif name == "early_stopping":
             options.early_stopping = named(name, value, EARLY)
         else:

@@ -167,6 +167,15 @@ def tokenizers():
     put("text", "marked", b"\xef\xbb\xbfa\n" + "\u0301\u0316".encode() * 40)
 
 
+def grammars():
+    put("grammar", "json", (
+        'root ::= object\nvalue ::= object | "[" ws (value ("," ws value)*)? "]" | string | [0-9]+ | ("true" | "null") # a value\n'
+        'object ::= "{" ws (\n  string ":" ws value ("," ws string ":" ws value)*)? "}"\n'
+        'string ::= "\\"" ([^"\\\\\\x00-\\x1F] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\\""\nws ::= | " " | "\\n" [ \\t]{0,20}\n'),
+        bytes(range(256)))
+    put("grammar", "repeats", 'root ::= ("a"{2,5} [^b-x\\u00e4]? b+){1,3} .\nb ::= "b" | "(" root ")"', "aaabbaab()")
+
+
 def training():
     for path in sorted((HERE.parents[1] / "recipes").glob("*.json")):
         put("recipe", path.stem, path.read_bytes())
@@ -203,5 +212,6 @@ safetensors()
 gguf()
 models()
 tokenizers()
+grammars()
 training()
 results()

@@ -4,6 +4,8 @@
 #include "model/tokens/tokens.h"
 #include "text/base/reader.h"
 #include "text/base/unicode.h"
+#include "text/grammar/grammar.h"
+#include "text/grammar/read.h"
 #include "text/jinja/jinja.h"
 #include "text/load/load.h"
 
@@ -187,6 +189,46 @@ static void chat_template(const fuzz_part *parts, size_t n) {
     tsri_base_bytes_clear(&said);
 }
 
+/* Takes a text in a grammar: all of it, or what of it is allowed, and compares the mask with the tokens. */
+static void follow(tsri_text_matcher *m, const tsri_text_tokenizer *t, const tsri_text_trie *trie,
+                   const char *text, size_t n) {
+    const uint32_t *mask;
+    for (size_t i = 0; i < n && !tsri_text_matcher_dead(m); i++) {
+        if (!fuzz_is_ok(tsri_text_matcher_mask(m, &mask)))
+            return;
+        tsri_bytes bytes = {0};
+        const int32_t id = (unsigned char)text[i] % trie->V;
+        const bool fits = mask[id / 32] >> (id % 32) & 1;
+        fuzz_must(tsri_text_token_bytes(t, id, &bytes) == TSR_OK, "bytes of a token");
+        const bool taken = fuzz_is_ok(tsri_text_matcher_take(m, bytes.data, bytes.size));
+        if (taken && bytes.size && !tsri_text_is_special(t, id))
+            fuzz_must(fits == !tsri_text_matcher_dead(m), "a mask has the tokens that fit");
+        tsri_base_bytes_clear(&bytes);
+        if (!taken)
+            return;
+    }
+}
+
+/* A grammar, and a text whose bytes choose tokens. */
+static void grammar(const fuzz_part *parts, size_t n) {
+    static tsri_text_tokenizer *tokenizer;
+    static tsri_text_trie *trie;
+    tsri_text_tree tree = {0};
+    tsri_text_grammar *g = NULL;
+    tsri_text_matcher *m = NULL;
+    if (!tokenizer)
+        fuzz_must(tsri_model_tokenizer_at("byte.json", &tokenizer) == TSR_OK &&
+                      tsri_text_trie_create(tokenizer, &trie) == TSR_OK,
+                  "the vocabulary");
+    if (fuzz_is_ok(tsri_text_gbnf_read(parts[0].data, parts[0].size, &tree)) &&
+        fuzz_is_ok(tsri_text_grammar_create(&tree, trie, &g)) &&
+        fuzz_is_ok(tsri_text_matcher_create(g, &m)) && n > 1)
+        follow(m, tokenizer, trie, parts[1].data, parts[1].size);
+    tsri_text_matcher_destroy(&m);
+    tsri_text_grammar_release(&g);
+    tsri_text_tree_clear(&tree);
+}
+
 const fuzz_target fuzz_text_targets[] = {
     {"tokenizer_json", NULL, tokenizer_json, 2},
     {"sentencepiece", NULL, sentencepiece, 2},
@@ -195,5 +237,6 @@ const fuzz_target fuzz_text_targets[] = {
     {"vocab_and_merges", NULL, vocab_and_merges, 4},
     {"text", begin_text, text, 1},
     {"chat_template", NULL, chat_template, 1},
+    {"grammar", begin_text, grammar, 2},
     {0},
 };

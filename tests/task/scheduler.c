@@ -24,7 +24,7 @@ static void tear_down(void) {
 
 TestSuite(scheduler, .init = set_up, .fini = tear_down);
 
-enum { KINDS = 9, MOST_REQUESTS = 32, MOST_BYTES = 8192 };
+enum { KINDS = 10, MOST_REQUESTS = 32, MOST_BYTES = 8192 };
 
 /* All that a request got, as bytes: ids, log-probabilities, candidates, texts and the finish. */
 typedef struct record {
@@ -104,6 +104,9 @@ static uint64_t add(tsr_scheduler *s, uint32_t i) {
     case 6:
         o.presence_penalty = 1, o.frequency_penalty = 0.5f;
         o.logit_bias = biases, o.n_logit_bias = 2;
+        break;
+    case 9:
+        o.grammar = "root ::= [a-f]{2} ([^a-z] | \" \" root)+";
         break;
     case 7:
         o.temperature = 0, o.return_logprob = 1;
@@ -347,8 +350,8 @@ Test(scheduler, a_prompt_begins_with_a_copy_of_what_another_slot_has) {
 Test(scheduler, a_request_that_leaves_frees_its_place_in_the_next_step) {
     static records all;
     tsr_scheduler *s = make(1, 0, 0);
-    all.cancel = add(s, 10); /* by the callback, at its second token */
-    const uint64_t waits = add(s, 1), runs = add(s, 16), last = add(s, 20);
+    all.cancel = add(s, 11); /* by the callback, at its second token */
+    const uint64_t waits = add(s, 1), runs = add(s, 17), last = add(s, 12);
     OK(tsr_scheduler_cancel(s, waits));
     for (int i = 0; i < 2; i++)
         OK(tsr_scheduler_step(s, take, &all));

@@ -73,6 +73,8 @@ int tsri_cli_chat(int argc, char **argv) {
     if (code == CLI_OK)
         code = tsri_cli_chatting_apply(&app, &chatting, &how);
     if (code == CLI_OK)
+        code = tsri_cli_sampling_read(&app, &sampling);
+    if (code == CLI_OK)
         code = tsri_cli_open_model(&app);
     tsr_generate_options options = {.struct_size = sizeof options};
     if (code == CLI_OK)

@@ -1,6 +1,7 @@
 /* cli/shared/sampling.c - the options of sampling, which generate and chat share. */
 #include "cli/shared/sampling.h"
 #include "cli/base/process.h"
+#include "cli/reading/input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include <sys/random.h>
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
-    static tsri_cli_option rows[13];
+    static tsri_cli_option rows[14];
     const tsri_cli_option all[] = {
         {"max-new-tokens|n-predict", 'n', CLI_INT, &s->n, "N",
          "generate at most N tokens (default: until the context is full)", 0, 1 << 30, &s->has_n},
@@ -37,6 +38,8 @@ const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
          &s->has_seed},
         {"stop", 0, CLI_LIST, &s->stop, "TEXT", "stop before this text; may be given several times",
          0, 0, NULL},
+        {"grammar", 0, CLI_TEXT, &s->grammar_file, "FILE",
+         "write only what this grammar allows (GBNF, as llama.cpp reads it)", 0, 0, NULL},
         {"ignore-eos", 0, CLI_FLAG, &s->ignore_eos, NULL, "continue past end tokens", 0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
@@ -59,6 +62,15 @@ static int read_biases(tsri_cli_sampling *s) {
         s->biases[i].id = id;
     }
     return CLI_OK;
+}
+
+int tsri_cli_sampling_read(tsri_cli_app *app, tsri_cli_sampling *s) {
+    if (!s->grammar_file)
+        return CLI_OK;
+    const int code = tsri_cli_read_text(app, s->grammar_file, NULL, &s->grammar);
+    if (code != CLI_OK || tsr_grammar_check(s->grammar) == TSR_OK)
+        return code;
+    return tsri_cli_fail(CLI_FILE, "%s: %s", s->grammar_file, tsr_error_last());
 }
 
 int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *s,
@@ -94,6 +106,7 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *s,
         o->seed &= UINT32_MAX; /* keep it short enough to type again */
     o->ignore_eos = s->ignore_eos;
     o->context = app->context;
+    o->grammar = s->grammar;
     o->stop = s->stop.items;
     o->n_stop = (uint32_t)s->stop.n;
     return CLI_OK;
@@ -103,6 +116,7 @@ void tsri_cli_sampling_clear(tsri_cli_sampling *s) {
     free(s->stop.items);
     free(s->logit_bias.items);
     free(s->biases);
+    free(s->grammar);
 }
 
 void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *o) {

@@ -12,9 +12,13 @@ typedef struct tsri_cli_sampling {
         ignore_eos;
     tsri_cli_list stop, logit_bias;
     tsr_logit_bias *biases; /* what logit_bias says */
+    const char *grammar_file;
+    char *grammar; /* what is in the file */
 } tsri_cli_sampling;
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *sampling);
+/* Reads the files that the options name, and checks them, before a model is opened. */
+int tsri_cli_sampling_read(tsri_cli_app *app, tsri_cli_sampling *sampling);
 /* Fills `options` with the model's defaults and the options that were given; draws a seed where
  * none was given. They borrow from `sampling`. */
 int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *sampling,

@@ -172,6 +172,7 @@ static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
     if (!model->tokenizer)
         return TSR_OK;
     const tsri_text_tokenizer *target = tsri_text_target(model->tokenizer);
+    TRY(tsri_text_grammars_create(target, &model->grammars));
     const bool apart = model->spec.encoder.layers && target != model->tokenizer;
     TRY(check_ids(model, model->tokenizer, apart ? model->spec.source_vocab : model->spec.vocab));
     TRY(check_ids(model, target, model->spec.vocab));
@@ -404,6 +405,7 @@ void tsri_model_close(tsri_model **model) {
     tsri_graph_destroy(&m->graph);
     tsri_model_weights_destroy(&m->weights);
     tsri_io_close(&m->archive);
+    tsri_text_grammars_destroy(&m->grammars);
     tsri_text_tokenizer_destroy(&m->tokenizer);
     tsri_model_spec_clear(&m->spec);
     tsri_model_generation_clear(&m->generation);

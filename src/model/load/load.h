@@ -6,6 +6,7 @@
 #include "model/blocks/blocks.h"
 #include "model/spec/generation.h"
 #include "tessera/model.h"
+#include "text/grammar/grammars.h"
 #include "text/tokenizer/tokenizer.h"
 
 typedef struct tsri_model_options {
@@ -34,6 +35,7 @@ typedef struct tsri_model {
     tsri_model_weights *weights;
     tsri_text_tokenizer *tokenizer; /* NULL: the model has none */
     char *tokenizer_why;            /* why the model has none, or NULL */
+    tsri_text_grammars *grammars;   /* over the tokenizer; NULL: it has none */
     char format[32];                /* "safetensors", "GGUF", "llama2.c" */
     char stored[16];                /* dtype of most of the stored bytes */
     bool quantized;                 /* the folder holds blocks, which stay as they are */

@@ -110,7 +110,7 @@ static tsr_status make_logits_room(tsri_task_batch *b, const tsri_task_member *m
 /* Finds what a member needs of each step, and makes room for it. */
 static tsr_status plan_member(tsri_task_batch *b, tsri_task_member *m) {
     const tsr_generate_options *o = m->decoding->options;
-    const int64_t banned = tsri_task_token_rules_ban(m->rules);
+    const int64_t banned = m->sequence->matcher ? -1 : tsri_task_token_rules_ban(m->rules);
     m->banning = banned != 0;
     m->greedy = o->temperature == 0 && !tsri_task_changes_logits(o) && !o->logprobs &&
                 !o->return_logprob && !banned;
@@ -201,6 +201,11 @@ static tsr_status bans_after(tsri_task_batch *b, const tsri_task_member *m,
         return TSR_OK;
     TRY(tsri_task_bans_reserve(&b->bans, m->rules, s->ids.count));
     tsri_task_bans_set(&b->bans, s->ids.data, (int64_t)s->ids.count, s->generated);
+    if (s->matcher) {
+        TRY(tsri_text_matcher_mask(s->matcher, &b->bans.mask));
+        b->bans.known = tsri_text_matcher_vocabulary(s->matcher);
+        b->bans.may_end = tsri_text_matcher_may_end(s->matcher);
+    }
     *bans = &b->bans;
     return TSR_OK;
 }

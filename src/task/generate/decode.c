@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "task/generate/settings.h"
 #include "text/tokenizer/languages.h"
 
@@ -39,6 +40,7 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
              (o->presence_penalty == 0 && o->frequency_penalty == 0 && !o->n_logit_bias),
          "num_beams", "at most 1 with presence_penalty, frequency_penalty or logit_bias",
          o->num_beams},
+        {o->num_beams <= 1 || !o->grammar, "num_beams", "at most 1 with a grammar", o->num_beams},
         {o->n_best <= (o->num_beams > 1 ? o->num_beams : 1), "n_best", "at most num_beams",
          o->n_best},
         {o->early_stopping <= TSR_EARLY_NEVER, "early_stopping", "a tsr_early_stopping",
@@ -72,9 +74,9 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
             return tsri_base_fail(
                 TSR_E_ARGUMENT, "stop text number %u is empty; it must have at least one character",
                 i + 1);
-    if (o->n_stop && !model->tokenizer)
-        return tsri_base_fail(TSR_E_STATE, "stop texts need a tokenizer, but %s has none",
-                              model->path);
+    if ((o->n_stop || o->grammar) && !model->tokenizer)
+        return tsri_base_fail(TSR_E_STATE, "%s a tokenizer, but %s has none",
+                              o->grammar ? "a grammar needs" : "stop texts need", model->path);
     return TSR_OK;
 }
 
@@ -102,6 +104,12 @@ tsr_status tsri_task_own_options_copy(const tsr_generate_options *from, tsri_tas
         to->suppress[i] = from->suppress[i];
     for (uint32_t i = 0; i < from->n_logit_bias; i++)
         to->logit_bias[i] = from->logit_bias[i];
+    if (from->grammar) {
+        to->grammar = tsri_base_copy_text(from->grammar, strlen(from->grammar));
+        if (!to->grammar)
+            return TSR_E_HOST_MEMORY;
+    }
+    to->options.grammar = to->grammar;
     to->options.suppress = to->suppress;
     to->options.logit_bias = to->logit_bias;
     return TSR_OK;
@@ -113,6 +121,7 @@ void tsri_task_own_options_clear(tsri_task_own_options *own) {
     free(own->stop);
     free(own->suppress);
     free(own->logit_bias);
+    free(own->grammar);
     *own = (tsri_task_own_options){0};
 }
 
@@ -143,7 +152,9 @@ tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *mod
         for (uint32_t i = 0; i < options->n_logit_bias; i++)
             s->seen[options->logit_bias[i].id].bias += options->logit_bias[i].bias;
     }
-    return TSR_OK;
+    return options->grammar ? tsri_text_grammars_match(model->grammars, TSRI_TEXT_GBNF,
+                                                       options->grammar, &s->matcher)
+                            : TSR_OK;
 }
 
 void tsri_task_sequence_clear(tsri_task_sequence *s) {
@@ -151,7 +162,13 @@ void tsri_task_sequence_clear(tsri_task_sequence *s) {
     tsri_text_stream_destroy(&s->stream);
     tsri_base_bytes_clear(&s->held);
     free(s->seen);
+    tsri_text_matcher_destroy(&s->matcher);
     *s = (tsri_task_sequence){0};
+}
+
+tsr_status tsr_grammar_check(const char *grammar) {
+    TRY(NEED(grammar));
+    return tsri_text_grammar_check(TSRI_TEXT_GBNF, grammar);
 }
 
 /* ---- text ---- */
@@ -248,6 +265,21 @@ int64_t tsri_task_left(const tsri_task_decoding *d, const tsri_task_sequence *s)
     return most < 0 ? -1 : most > s->generated ? most - s->generated : 0;
 }
 
+/* Adds a token to the text of a grammar; *whole: nothing may follow it. */
+static tsr_status match(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
+                        bool *whole) {
+    const tsri_text_tokenizer *tokenizer = tsri_text_target(d->model->tokenizer);
+    tsri_bytes bytes = {0};
+    if (tsri_text_is_special(tokenizer, id))
+        return TSR_OK;
+    tsr_status status = tsri_text_token_bytes(tokenizer, id, &bytes);
+    if (status == TSR_OK)
+        status = tsri_text_matcher_take(s->matcher, bytes.data, bytes.size);
+    tsri_base_bytes_clear(&bytes);
+    *whole = tsri_text_matcher_must_end(s->matcher);
+    return status;
+}
+
 tsr_status tsri_task_accept(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
                             float logprob, const tsr_candidate *candidates) {
     TRY(tsri_text_ids_append(&s->ids, &id, 1));
@@ -256,13 +288,19 @@ tsr_status tsri_task_accept(const tsri_task_decoding *d, tsri_task_sequence *s, 
         s->seen[id].in_text = true;
         s->seen[id].generated++;
     }
+    bool whole = false;
     if (ends(d, id))
         s->finish = TSR_FINISH_END;
-    else if (tsri_task_left(d, s) == 0)
-        s->finish = TSR_FINISH_LENGTH;
-    else if ((int64_t)s->ids.count >= d->context)
-        s->finish = TSR_FINISH_CONTEXT;
-    return give(d, s, id, logprob, candidates);
+    else if (s->matcher)
+        TRY(match(d, s, id, &whole));
+    if (!s->finish && !whole) {
+        if (tsri_task_left(d, s) == 0)
+            s->finish = TSR_FINISH_LENGTH;
+        else if ((int64_t)s->ids.count >= d->context)
+            s->finish = TSR_FINISH_CONTEXT;
+    }
+    TRY(give(d, s, id, logprob, candidates));
+    return whole && !s->finish ? tsri_task_end(d, s, TSR_FINISH_END) : TSR_OK;
 }
 
 tsr_status tsri_task_end(const tsri_task_decoding *d, tsri_task_sequence *s, tsr_finish finish) {

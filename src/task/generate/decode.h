@@ -13,14 +13,15 @@ typedef struct tsri_task_sequence {
     tsri_text_ids ids;
     int64_t past;
     int32_t slot;
-    int32_t source;           /* of an encoder-decoder: the source slot */
-    uint32_t prompt;          /* number of the prompt, for callbacks */
-    uint32_t hypothesis;      /* its number after a beam search, for callbacks */
-    float score;              /* its score, for the last callback */
-    tsri_text_stream *stream; /* NULL: no text */
-    tsri_bytes held;          /* text that may be the beginning of a stop text */
-    size_t given;             /* how many bytes of `held` were given already */
-    tsri_task_seen *seen;     /* [V]; NULL where the options change no logit */
+    int32_t source;             /* of an encoder-decoder: the source slot */
+    uint32_t prompt;            /* number of the prompt, for callbacks */
+    uint32_t hypothesis;        /* its number after a beam search, for callbacks */
+    float score;                /* its score, for the last callback */
+    tsri_text_stream *stream;   /* NULL: no text */
+    tsri_bytes held;            /* text that may be the beginning of a stop text */
+    size_t given;               /* how many bytes of `held` were given already */
+    tsri_task_seen *seen;       /* [V]; NULL where the options change no logit */
+    tsri_text_matcher *matcher; /* of the grammar that the new tokens follow; NULL: none */
     int64_t generated;
     tsr_finish finish;
 } tsri_task_sequence;
@@ -51,6 +52,7 @@ typedef struct tsri_task_own_options {
     char **stop;
     int32_t *suppress;
     tsr_logit_bias *logit_bias;
+    char *grammar;
 } tsri_task_own_options;
 
 /* The caller clears *to, after a failure, too. */

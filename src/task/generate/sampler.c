@@ -78,6 +78,40 @@ static int by_logit(const void *a, const void *b) {
                                 : (x->id > y->id) - (x->id < y->id);
 }
 
+/* Puts the `most` best entries first, in their order. */
+static void sort_best(entry *entries, int32_t n, int32_t most) {
+    int32_t low = 0, high = n - 1; /* the border between the best and the others is within these */
+    while (most < n && low < high) {
+        const entry middle = entries[low + (high - low) / 2];
+        int32_t i = low, j = high;
+        while (i <= j) {
+            while (by_logit(&entries[i], &middle) < 0)
+                i++;
+            while (by_logit(&entries[j], &middle) > 0)
+                j--;
+            if (i <= j) {
+                const entry swap = entries[i];
+                entries[i++] = entries[j];
+                entries[j--] = swap;
+            }
+        }
+        if (most - 1 <= j)
+            high = j;
+        else if (most - 1 >= i)
+            low = i;
+        else
+            break;
+    }
+    qsort(entries, (size_t)(most < n ? most : n), sizeof *entries, by_logit);
+}
+
+/* How many of the likeliest entries a draw looks at. */
+static int32_t drawn_from(const tsri_task_sampler *s) {
+    const tsr_generate_options *o = s->options;
+    const int32_t k = o->temperature == 0 ? 1 : o->top_k;
+    return k > 0 && k < s->n ? k : s->n;
+}
+
 static void report(tsri_task_sampler *s) {
     for (uint32_t i = 0; i < s->options->logprobs; i++)
         s->candidates[i] =
@@ -119,15 +153,15 @@ void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const tsri_ta
     }
     s->lse = tsri_task_log_sum_exp(row, s->V);
     s->n = s->V;
-    if (!changes || s->options->logprobs)
-        qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
+    if (s->options->logprobs)
+        sort_best(s->entries, s->n, (int32_t)s->options->logprobs);
     report(s);
     leave_out(s, bans);
-    if (!changes)
-        return;
-    for (int32_t i = 0; i < s->n; i++)
+    for (int32_t i = 0; i < s->n && changes; i++)
         s->entries[i].logit = changed(s->options, &seen[s->entries[i].id], s->entries[i].logit);
-    qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
+    const int32_t most = drawn_from(s);
+    sort_best(s->entries, s->n, most);
+    s->n = most;
 }
 
 void tsri_task_sampler_largest(tsri_task_sampler *s, int32_t k, const int32_t *ids,
@@ -152,7 +186,7 @@ tsr_status tsri_task_bad_logits(int64_t position, float largest) {
  * temperature). */
 static int32_t keep(const tsri_task_sampler *s, double *kept_sum) {
     const tsr_generate_options *o = s->options;
-    const int32_t k = o->top_k > 0 && o->top_k < s->n ? o->top_k : s->n;
+    const int32_t k = drawn_from(s);
     double all = 0, sum = 0;
     for (int32_t i = 0; i < k; i++)
         all += exp((double)(s->entries[i].logit - s->entries[0].logit) / o->temperature);
@@ -174,8 +208,8 @@ tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_
     const entry *chosen = &s->entries[0];
     if (!s->n)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "no token is allowed at position %lld: the model's settings or the "
-                              "options suppress all of them",
+                              "no token is allowed at position %lld: the model's settings and the "
+                              "options (such as a grammar) forbid all of them",
                               (long long)position);
     if (!isfinite(chosen->logit))
         return tsri_task_bad_logits(position, chosen->logit);

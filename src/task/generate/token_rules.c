@@ -24,6 +24,7 @@ int64_t tsri_task_token_rules_ban(const tsri_task_token_rules *rules) {
 tsr_status tsri_task_bans_reserve(tsri_task_bans *bans, const tsri_task_token_rules *rules,
                                   size_t tokens) {
     bans->rules = rules;
+    bans->mask = NULL;
     const size_t repeats = rules->no_repeat_ngram ? tokens : 0;
     return tsri_base_grow(&bans->ids, &bans->room, repeats + rules->bad.n, sizeof *bans->ids);
 }
@@ -58,8 +59,14 @@ void tsri_task_bans_set(tsri_task_bans *bans, const int32_t *ids, int64_t n, int
     ban_words(&rules->bad, ids, n, bans);
 }
 
+static bool masked(const tsri_task_bans *bans, int32_t id) {
+    if (bans->rules->is[id] & TSRI_TASK_END)
+        return !bans->may_end;
+    return id >= bans->known || !(bans->mask[id / 32] >> (id % 32) & 1);
+}
+
 bool tsri_task_bans_hit(const tsri_task_bans *bans, int32_t id) {
-    if (bans->rules->is[id] & bans->flags)
+    if (bans->rules->is[id] & bans->flags || (bans->mask && masked(bans, id)))
         return true;
     for (size_t i = 0; i < bans->n; i++)
         if (bans->ids[i] == id)

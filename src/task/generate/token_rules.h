@@ -49,6 +49,11 @@ typedef struct tsri_task_bans {
     int32_t *ids; /* besides those that the flags forbid; new memory */
     size_t n, room;
     unsigned flags;
+    /* Not NULL: of the first `known` ids only those with a bit are allowed, and none beyond; end tokens
+     * where `may_end` is set. The caller sets it after tsri_task_bans_reserve. */
+    const uint32_t *mask;
+    int32_t known;
+    bool may_end;
 } tsri_task_bans;
 
 /* Makes room for the bans after a text of `tokens` tokens. */

@@ -149,6 +149,19 @@ def test_penalties_and_biases(_):
     refused(2, "num_beams is 2; it must be at most 1 with presence_penalty", "generate", *REFERENCE, "--num-beams", "2", "--presence-penalty", "1", PROMPT)
 
 
+def test_a_grammar(folder):
+    """What is written follows the grammar and ends with it; a grammar that can't be served is refused before a model is opened."""
+    file = folder / "g.gbnf"
+    file.write_text('root ::= "{\\"" [a-z]{2,4} "\\": " ("yes" | "no") "}"\n')
+    for options in (("--temp", "0"), ("-s", "5", "--temp", "2")):
+        text = quiet("--grammar", file, "-n", "30", *options, PROMPT).decode()
+        assert re.fullmatch(r'\{"[a-z]{2,4}": (yes|no)\}\n', text), text
+    for grammar, said in (("root ::= (", f"{file}: grammar: line 1: a ) is wanted before the end"), ("root ::= root", "begins with itself")):
+        file.write_text(grammar)
+        refused(3, said, "generate", "-m", "/no/model", "--grammar", file, PROMPT)
+    refused(3, "none.gbnf", "generate", *REFERENCE, "--grammar", folder / "none.gbnf", PROMPT)
+
+
 def test_a_batch_gives_what_each_gives_alone(_):
     prompts = ("KING", "O, what a rogue", "", "Enter\n")
     for options in (("--temp", "0"), ("-s", "11", "--temp", "0.9")):

@@ -187,6 +187,8 @@ int tsri_cli_generate(int argc, char **argv) {
     if (code == CLI_OK)
         code = check_chat(&j);
     if (code == CLI_OK)
+        code = tsri_cli_sampling_read(&j.app, &j.sampling);
+    if (code == CLI_OK)
         code = tsri_cli_open_ranks(&j.app, tables);
     if (code == CLI_OK && j.app.rank == 0) /* which deals the prompts out */
         code = (j.lines ? take_lines : take_prompts)(&j);

@@ -1,0 +1,13 @@
+/* text/grammar/read.h - the languages that grammars are written in. */
+#ifndef TSRI_TEXT_GRAMMAR_READ_H
+#define TSRI_TEXT_GRAMMAR_READ_H
+
+#include "text/grammar/tree.h"
+
+/* GBNF, as llama.cpp reads it. The caller clears *tree, after a failure, too.
+ *
+ * error  TSR_E_ARGUMENT     it is not GBNF, or has no rule "root"; the sentence names the line
+ *        TSR_E_UNSUPPORTED  it names tokens */
+tsr_status tsri_text_gbnf_read(const char *text, size_t n, tsri_text_tree *tree);
+
+#endif
