@@ -363,6 +363,8 @@ ENCODER_REFERENCE(modernbert_cls, "modernbert", "cls")
 ENCODER_REFERENCE(modernbert_tokens, "modernbert", "tokens")
 ENCODER_REFERENCE(nomic_bert_mlm, "nomic_bert", "mlm")
 ENCODER_REFERENCE(nomic_bert_cls, "nomic_bert", "cls")
+ENCODER_REFERENCE(bert_gguf, "bert", "model.gguf")
+ENCODER_REFERENCE(nomic_bert_gguf, "nomic_bert", "model.gguf")
 ENCODER_REFERENCE(nomic_bert_old, "nomic_bert", "old") /* names of the first files */
 ENCODER_REFERENCE(gemma3_vectors, "gemma3-vectors", "vectors")
 ENCODER_REFERENCE(qwen3_vectors, "qwen3-vectors", "vectors")

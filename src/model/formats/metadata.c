@@ -29,6 +29,7 @@ static const struct {
     {"rope.freq_base", REAL, "rope_theta", NULL},
     {"rope.freq_base_swa", REAL, "rope_local_base_freq", NULL},
     {"attention.sliding_window_pattern", INTEGER, "sliding_window_pattern", NULL},
+    {"attention.causal", FLAG, "is_causal", NULL},
     {"use_parallel_residual", FLAG, "use_parallel_residual", NULL},
     {"logit_scale", REAL, "logit_scale", NULL},
     {"residual_scale", REAL, "residual_multiplier", NULL},

@@ -369,6 +369,31 @@ static tsr_status find_folder(const char *folder, char **out) {
     return status;
 }
 
+tsr_status tsri_model_sentence_of_gguf(const tsri_io_archive *archive, int32_t width,
+                                       tsri_model_sentence *out) {
+    static const int kinds[] = {-1, TSR_POOL_MEAN, TSR_POOL_FIRST, TSR_POOL_LAST};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    const char *name = NULL;
+    char key[128];
+    int64_t kind = 0;
+    *out = (tsri_model_sentence){.pooling = TSR_POOL_MEAN, .pool_prompt = true, .width = width};
+    TRY(tsri_io_meta_text(archive, "general.architecture", &name, NULL));
+    snprintf(key, sizeof key, "%s.pooling_type", name ? name : "");
+    TRY(tsri_io_meta_int(archive, key, 0, INT32_MAX, &kind));
+    if (kind == 0)
+        return TSR_OK;
+    if (kind >= KINDS)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"%s\" is %" PRId64 ", which is not served; 1 (mean), 2 (first "
+                              "token) and 3 (last token) are",
+                              archive->path, key, kind);
+    out->found = true;
+    out->pooling = (uint32_t)kinds[kind];
+    out->steps[0] = (tsri_model_step){.in = width, .out = width};
+    out->n_steps = 1;
+    return TSR_OK;
+}
+
 tsr_status tsri_model_sentence_has_modules(const char *folder, bool *out) {
     char *place = NULL;
     TRY(find_folder(folder, &place));

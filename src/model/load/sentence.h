@@ -45,6 +45,12 @@ tsr_status tsri_model_sentence_read(const char *folder, int32_t width, int64_t c
                                     tsri_model_sentence *out);
 void tsri_model_sentence_clear(tsri_model_sentence *sentence);
 
+/* The same of a GGUF file, which may say how its vectors are pooled; they are then normalised, as
+ * llama.cpp does. `found` stays false where it doesn't say. TSR_E_UNSUPPORTED: a pooling that is not
+ * served. */
+tsr_status tsri_model_sentence_of_gguf(const tsri_io_archive *archive, int32_t width,
+                                       tsri_model_sentence *out);
+
 /* Whether it is the folder of such a model: a modules.json is in it, or in the folder above it and names
  * it first. */
 tsr_status tsri_model_sentence_has_modules(const char *folder, bool *out);

@@ -82,7 +82,7 @@ tsr_status tsri_model_config_layer_norm(const tsri_model_config *config, const c
     stack->norm = TSR_NORM_LAYER;
     stack->norm_bias = bias;
     stack->norm_eps = 1e-5f;
-    return tsri_model_config_float(config, key, false, 1e-12, 1, &stack->norm_eps);
+    return tsri_model_config_float(config, key, false, 1e-15, 1, &stack->norm_eps);
 }
 
 static tsr_status read_eos(const tsri_model_config *config, tsri_model_spec *spec) {

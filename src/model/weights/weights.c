@@ -441,7 +441,7 @@ static tsr_status define_output(tsri_model_finder *finder) {
     return TSR_OK;
 }
 
-/* A family of decoders has no names of an encoder: its models have the same ones as encoders. */
+/* A family of decoders has no names of an encoder, and neither has a GGUF file: both have the same. */
 static tsr_status define_all(tsri_model_finder *finder, const tsri_model_names *decoder,
                              const tsri_model_names *encoder) {
     encoder = encoder ? encoder : decoder;
@@ -513,7 +513,8 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
     if (status == TSR_OK)
         status = tsri_base_new(archive->n_arrays, sizeof *finder.used, &finder.used);
     if (status == TSR_OK)
-        status = define_all(&finder, gguf ? arch->gguf_names : arch->names, arch->encoder_names);
+        status = define_all(&finder, gguf ? arch->gguf_names : arch->names,
+                            gguf ? NULL : arch->encoder_names);
     if (status == TSR_OK)
         status = tsri_model_find_unread(&finder, arch, gguf);
     if (status == TSR_OK)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the tiny golden encoders and encoder-decoders of this folder, as make.py does decoders.
 
-    python3 make_source.py [NAME...]       (needs torch, transformers, safetensors, numpy)
+    python3 make_source.py [NAME...]       (needs torch, transformers, safetensors, numpy, gguf)
 
 An encoder's folder has one for each head (base, mlm, cls, ...), all with the same inner weights; <case>.hidden.I and .attn.I come from
 the first, <case>.<head>.logits, .pooled or .next from each. An encoder-decoder's has <case>.enc.hidden.I, .dec.hidden.I, .enc.attn.I,
@@ -145,6 +145,32 @@ def first_nomic(folder, config, inner):
         n_inner=config.intermediate_size, n_layer=config.num_hidden_layers, n_positions=config.max_position_embeddings, parallel_block=False,
         prenorm=False, qkv_proj_bias=False, rotary_emb_base=1000, rotary_emb_fraction=1.0, rotary_emb_interleaved=False, rotary_emb_scale_base=None,
         rotary_scaling_factor=None, scale_attn_weights=True, type_vocab_size=2, use_rms_norm=False, vocab_size=config.vocab_size), indent=2) + "\n")
+    return arrays
+
+
+def write_encoder_gguf(path, arch, config, arrays):
+    """By llama.cpp's own package: its names of the arrays."""
+    import gguf
+    kinds = {name: kind for kind, name in gguf.MODEL_ARCH_NAMES.items()}
+    names = gguf.get_tensor_name_map(kinds[arch], config.num_hidden_layers)
+    writer = gguf.GGUFWriter(path, arch)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_layer_norm_eps(config.layer_norm_eps)
+    writer.add_causal_attention(False)
+    writer.add_pooling_type(gguf.PoolingType.MEAN)
+    writer.add_token_type_count(config.type_vocab_size)
+    if arch == "nomic-bert":
+        writer.add_rope_freq_base(1000.0)
+    for name, value in arrays.items():
+        writer.add_tensor(names.get_name(name, try_suffixes=(".weight", ".bias")), value.astype(np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 def encoder(name, seed):
@@ -190,7 +216,9 @@ def encoder(name, seed):
                 expected[f"{case}.attn.{i}"] = a * mask[:, None, :, None]
             listing["cases"].append({"name": case, **{k: v.tolist() for k, v in inputs.items()}})
     if name == "nomic_bert":
-        first_nomic(out / "old", config, inner)
+        write_encoder_gguf(out / "model.gguf", "nomic-bert", config, first_nomic(out / "old", config, inner))
+    if name == "bert":
+        write_encoder_gguf(out / "model.gguf", "bert", config, {k: v.numpy().copy() for k, v in inner.items() if "pooler" not in k})
     if name == "electra":   # the same inner weights under the head that tells replaced tokens
         disc = tr.ElectraForPreTraining(type(config).from_dict(config.to_dict()))
         randomize(disc, seed)

@@ -64,10 +64,14 @@ typedef struct tsri_model_arch {
     tsr_status (*complete_gguf)(const tsri_io_archive *archive, json_t *config);
 } tsri_model_arch;
 
-/* The names that most families have in GGUF files; the same with gate and up in one array; and with
- * queries, keys and values in one array, and gate and up in one where there is a gate. */
+/* The names that most families have in GGUF files; the same with gate and up in one array; with
+ * queries, keys and values in one array, and gate and up in one where there is a gate; and those of
+ * encoders. */
 extern const tsri_model_names tsri_model_names_gguf, tsri_model_names_gguf_gate_up,
-    tsri_model_names_gguf_fused;
+    tsri_model_names_gguf_fused, tsri_model_names_gguf_encoder;
+
+/* Adds what GGUF files of encoders say by themselves: how many segments there are. For complete_gguf. */
+tsr_status tsri_model_gguf_encoder(const tsri_io_archive *archive, json_t *config);
 
 /* What these have in common, without the names of the norms before a layer's parts. */
 /* clang-format off */

@@ -1,4 +1,5 @@
 /* model/arch/common/gguf_names.c - what llama.cpp's converter calls the arrays of a GGUF file. */
+#include "base/json.h"
 #include "model/arch/common/family.h"
 
 static const char *const ignored[] = {".attn_rot_embd.weight", NULL};
@@ -28,3 +29,31 @@ const tsri_model_names tsri_model_names_gguf_fused = {
     .gate_up = "blk.%d.ffn_up",
     .fused = TSRI_FUSED_QKV,
 };
+
+static const char *const rankers[] = {"cls.", "cls_out.", NULL};
+
+const tsri_model_names tsri_model_names_gguf_encoder = {
+    .prefix = "",
+    .embed = "token_embd",
+    .position = "position_embd",
+    .types = "token_types",
+    .embed_norm = "token_embd_norm",
+    .norm1 = "blk.%d.attn_output_norm",
+    .norm2 = "blk.%d.layer_output_norm",
+    TSRI_MODEL_NAMES_QKV("blk.%d.attn_", "q", "k", "v"),
+    .qkv = "blk.%d.attn_qkv",
+    .out = "blk.%d.attn_output",
+    .gate = "blk.%d.ffn_gate",
+    .up = "blk.%d.ffn_up",
+    .down = "blk.%d.ffn_down",
+    .unserved = rankers,
+};
+
+tsr_status tsri_model_gguf_encoder(const tsri_io_archive *archive, json_t *config) {
+    const tsri_io_array *types = tsri_io_find(archive, "token_types.weight");
+    json_object_del(config, "attention_bias"); /* which layers have is the family's */
+    json_object_del(config, "mlp_bias");
+    tsri_base_json_put(config, "type_vocab_size",
+                       json_integer(types && types->rank == 2 ? (json_int_t)types->dims[0] : 0));
+    return TSR_OK;
+}

@@ -62,6 +62,9 @@ static const tsri_model_names names = {
 
 const tsri_model_arch tsri_model_arch_bert = {
     .name = "bert",
+    .gguf = "bert",
     .encoder_names = &names,
+    .gguf_names = &tsri_model_names_gguf_encoder,
     .read = read,
+    .complete_gguf = tsri_model_gguf_encoder,
 };
