@@ -181,11 +181,17 @@ static enum MHD_Result respond(tsri_serve_exchange *x) {
             : MHD_create_response_from_buffer(x->out.size, x->out.data, MHD_RESPMEM_MUST_COPY);
     if (!r)
         return MHD_NO;
-    const bool plain = x->route && !strcmp(x->route->path, "/metrics");
+    const char *type = x->route && x->status == 200 ? x->route->type : NULL;
     MHD_add_response_header(r, "Content-Type",
                             x->stream ? "text/event-stream"
-                            : plain   ? "text/plain; version=0.0.4; charset=utf-8"
+                            : type    ? type
                                       : "application/json");
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    if (type) /* a page may run its own script, and ask this server alone */
+        MHD_add_response_header(r, "Content-Security-Policy",
+                                "default-src 'none'; style-src 'unsafe-inline'; script-src "
+                                "'unsafe-inline'; connect-src 'self'; img-src data:; "
+                                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
     MHD_add_response_header(r, "Cache-Control", "no-cache");
     if (x->status == 503)
         MHD_add_response_header(r, "Retry-After", "1");

@@ -2,25 +2,27 @@
 #include "cli/serve/fields.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/models.h"
+#include "cli/serve/page.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static tsri_serve_handler health, models, metrics, tokenize, detokenize;
+static tsri_serve_handler page, health, models, metrics, tokenize, detokenize;
 
 static const tsri_serve_route routes[] = {
-    {"POST", "/v1/chat/completions", tsri_serve_chat, true, false},
-    {"POST", "/v1/completions", tsri_serve_completions, true, false},
-    {"POST", "/v1/embeddings", tsri_serve_embeddings, true, false},
-    {"POST", "/v1/rerank", tsri_serve_rerank, true, false},
-    {"POST", "/v2/rerank", tsri_serve_rerank, true, false},
-    {"POST", "/rerank", tsri_serve_rerank, true, false},
-    {"POST", "/tokenize", tokenize, false, false},
-    {"POST", "/detokenize", detokenize, false, false},
-    {"GET", "/v1/models", models, false, false},
-    {"GET", "/metrics", metrics, false, false},
-    {"GET", "/health", health, false, true},
+    {"POST", "/v1/chat/completions", tsri_serve_chat, true, false, NULL},
+    {"POST", "/v1/completions", tsri_serve_completions, true, false, NULL},
+    {"POST", "/v1/embeddings", tsri_serve_embeddings, true, false, NULL},
+    {"POST", "/v1/rerank", tsri_serve_rerank, true, false, NULL},
+    {"POST", "/v2/rerank", tsri_serve_rerank, true, false, NULL},
+    {"POST", "/rerank", tsri_serve_rerank, true, false, NULL},
+    {"POST", "/tokenize", tokenize, false, false, NULL},
+    {"POST", "/detokenize", detokenize, false, false, NULL},
+    {"GET", "/v1/models", models, false, false, NULL},
+    {"GET", "/metrics", metrics, false, false, "text/plain; version=0.0.4; charset=utf-8"},
+    {"GET", "/health", health, false, true, NULL},
+    {"GET", "/", page, false, true, "text/html; charset=utf-8"},
 };
 
 const tsri_serve_route *tsri_serve_find_route(const char *method, const char *path,
@@ -54,6 +56,10 @@ json_t *tsri_serve_body(tsri_serve_exchange *x) {
     return NULL;
 }
 
+static void page(tsri_serve_exchange *x) {
+    tsri_serve_answer_text(x, 200, tsri_serve_pages[0].text, tsri_serve_pages[0].size);
+}
+
 static void health(tsri_serve_exchange *x) {
     pthread_mutex_lock(&x->server->lock);
     const bool draining = x->server->draining;
@@ -62,16 +68,28 @@ static void health(tsri_serve_exchange *x) {
                       json_pack("{s:s}", "status", draining ? "ending" : "ok"));
 }
 
-static json_t *model_json(const char *name) {
-    return json_pack("{s:s,s:s,s:I,s:s}", "id", name, "object", "model", "created",
-                     (json_int_t)time(NULL), "owned_by", "tessera");
+/* Whether it has a chat template, its own or the server's. */
+static bool chats(const tsri_serve_model *m) {
+    char *text = NULL;
+    const bool own =
+        m->use == TSRI_SERVE_TEXT && tsr_chat_template_of(m->model, &text, NULL) == TSR_OK && text;
+    tsr_text_free(text);
+    return own || m->template_text;
+}
+
+static json_t *model_json(const tsri_serve_model *m) {
+    static const char *const uses[] = {
+        [TSRI_SERVE_TEXT] = "text", [TSRI_SERVE_VECTORS] = "vectors", [TSRI_SERVE_RANKS] = "ranks"};
+    return json_pack("{s:s,s:s,s:I,s:s,s:s,s:b}", "id", m->name, "object", "model", "created",
+                     (json_int_t)time(NULL), "owned_by", "tessera", "use", uses[m->use], "chat",
+                     (int)chats(m));
 }
 
 static void models(tsri_serve_exchange *x) {
     const tsri_serve_server *s = x->server;
     json_t *list = json_array();
     for (size_t i = 0; i < s->n_models; i++)
-        json_array_append_new(list, model_json(s->models[i].name));
+        json_array_append_new(list, model_json(&s->models[i]));
     tsri_serve_answer(x, 200, json_pack("{s:s,s:o}", "object", "list", "data", list));
 }
 

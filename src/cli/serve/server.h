@@ -97,8 +97,9 @@ typedef void tsri_serve_handler(tsri_serve_exchange *x);
 typedef struct tsri_serve_route {
     const char *method, *path;
     tsri_serve_handler *handle;
-    bool on_device; /* by the engine's thread; else at once by the HTTP thread */
-    bool open;      /* without a key */
+    bool on_device;   /* by the engine's thread; else at once by the HTTP thread */
+    bool open;        /* without a key */
+    const char *type; /* of what it answers with status 200; NULL: JSON */
 } tsri_serve_route;
 
 struct tsri_serve_server {

@@ -61,11 +61,11 @@ class Browser:
             self.events.append(answer)
 
     def open(self, path, width=1200, height=900, dark=False):
-        """Shows a file, and waits until it is loaded."""
+        """Shows a file, or an address, and waits until it is loaded."""
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.events = []
-        self.ask("Page.navigate", url=f"file://{path}")
+        self.ask("Page.navigate", url=path if "://" in str(path) else f"file://{path}")
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self.next())
         self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

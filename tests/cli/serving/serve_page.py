@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""The page at "/" of tessera serve in a browser: it chats, stops, continues a text, shows the probabilities of tokens, and asks its own server alone."""
+
+import atexit
+import json
+import re
+import time
+
+from support.browser import Browser, needed
+from support.command import PLAY, SOURCE, equal, main, run
+from support.server import Server
+
+needed()
+BROWSER = Browser()
+atexit.register(BROWSER.close)
+ENCODER = SOURCE / "tests" / "golden" / "encoders" / "sentence"
+TEMPLATE = "{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}"
+
+
+def show(server, **how):
+    BROWSER.open(f"http://127.0.0.1:{server.port}/", **how)
+    until("!document.getElementById('form').hidden && document.title !== 'Tessera'")
+
+
+def until(true):
+    for _ in range(400):
+        if BROWSER.value(true):
+            return
+        time.sleep(0.05)
+    raise AssertionError((true, BROWSER.value("document.body.innerText"), BROWSER.complaints()))
+
+
+def put(**fields):
+    for name, value in fields.items():
+        BROWSER.value(f"void (document.getElementById('{name}').value = {json.dumps(str(value))})")
+
+
+def send(text):
+    put(text=text)
+    BROWSER.value("document.getElementById('form').requestSubmit()")
+
+
+def done(answers):
+    until(f"document.querySelectorAll('.turn.assistant .meta').length === {answers} && !running")
+
+
+def answers():
+    return BROWSER.value("[...document.querySelectorAll('.turn.assistant .said')].map(e => e.textContent)")
+
+
+def fits(server):
+    """Nothing but its own server is asked, nothing is said on the console, and nothing is wider than the window."""
+    own = f"asks for http://127.0.0.1:{server.port}/"
+    equal([told for told in BROWSER.complaints() if not told.startswith(own)], [])
+    equal(BROWSER.overflow(), None)
+
+
+def test_it_chats(folder):
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE)
+    with Server("--chat-template", template, "-m", ENCODER) as server:
+        for width, dark in ((1200, False), (420, True)):
+            show(server, width=width, dark=dark)
+            put(temperature=0, max_tokens=12, system="Be brief.")
+            send("Who are you?")
+            done(1)
+            messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who are you?"}]
+            first = server.fine("/v1/chat/completions", {"messages": messages, "temperature": 0, "max_tokens": 12})["choices"][0]["message"]["content"]
+            equal(answers(), [first])
+            send("<b>And</b> then?")
+            done(2)
+            messages += [{"role": "assistant", "content": first}, {"role": "user", "content": "<b>And</b> then?"}]
+            second = server.fine("/v1/chat/completions", {"messages": messages, "temperature": 0, "max_tokens": 12})["choices"][0]["message"]["content"]
+            equal(answers(), [first, second])
+            text = BROWSER.value("document.body.innerText")
+            assert "<b>And</b> then?" in text and re.search(r"12 tokens, [0-9.]+ a second, first after [0-9.]+ s, the limit was reached", text), text
+            fits(server)
+        BROWSER.value("document.getElementById('fresh').click()")
+        equal(answers(), [])
+
+
+def test_the_probabilities_of_tokens(folder):
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE)
+    with Server("--chat-template", template) as server:
+        show(server)
+        put(temperature=0, max_tokens=6)
+        BROWSER.value("document.getElementById('shares').click()")
+        send("Who are you?")
+        done(1)
+        asked = {"messages": [{"role": "user", "content": "Who are you?"}], "temperature": 0, "max_tokens": 6, "logprobs": True, "top_logprobs": 5}
+        wanted = server.fine("/v1/chat/completions", asked)["choices"][0]
+        equal(answers(), [wanted["message"]["content"]])
+        equal(BROWSER.value("document.querySelectorAll('.token').length"), 6)
+        BROWSER.value("document.querySelector('.token').click()")
+        rows = BROWSER.value("[...document.querySelectorAll('#token tr')].map(row => [...row.cells].map(cell => cell.textContent))")
+        first = wanted["logprobs"]["content"][0]
+        equal([json.loads(row[0]) for row in rows], [other["token"] for other in first["top_logprobs"]])
+        equal(BROWSER.value("document.querySelectorAll('.token[aria-current]').length"), 1)
+        equal([row[2] for row in rows], ["chosen" if other["token"] == first["token"] else "" for other in first["top_logprobs"]])
+        fits(server)
+
+
+def test_it_continues_a_text_and_stops(_):
+    with Server() as server:
+        show(server)
+        put(temperature=0, max_tokens=8)
+        send("ROMEO:\n")
+        done(1)
+        equal(answers(), [run("generate", "-d", "reference", "-q", "-m", PLAY, "-n", 8, "--temp", "0", "ROMEO:\n").text[:-1]])
+        put(max_tokens=4000)
+        send("JULIET:\n")
+        until("document.querySelectorAll('.turn.assistant .said')[1]?.textContent.length > 4")
+        BROWSER.value("document.getElementById('stop').click()")
+        done(2)
+        assert "stopped" in BROWSER.value("document.querySelectorAll('.turn.assistant .meta')[1].textContent")
+        fits(server)
+
+
+def test_a_key_and_errors(folder):
+    (folder / "keys").write_text("secret\n")
+    with Server("--api-key-file", folder / "keys") as server:
+        BROWSER.open(f"http://127.0.0.1:{server.port}/")
+        until("!document.getElementById('locked').hidden")
+        BROWSER.value("(() => { const key = document.getElementById('key'); key.value = 'secret'; key.dispatchEvent(new Event('change')); })()")
+        until("!document.getElementById('form').hidden && document.title !== 'Tessera'")
+        put(top_p=7)
+        send("a")
+        done(1)
+        assert "top_p" in BROWSER.value("document.querySelector('.meta .bad').textContent")
+
+
+main(globals())
