@@ -1,22 +1,21 @@
 /* cli/serve/rerank.c - documents by how well they answer a query, as Cohere's and Jina's interfaces have
  * it, by a cross-encoder. */
 #include "cli/serve/texts.h"
+#include "cli/shared/relevance.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 enum { MOST_DOCUMENTS = 1024 };
 
 typedef struct wanted {
-    tsri_serve_texts all;               /* the documents */
-    tsr_string queries[MOST_DOCUMENTS]; /* the same one for each */
+    tsri_serve_texts all; /* the documents */
+    tsr_string query;
     size_t top;
     bool with_texts;
 } wanted;
 
-static bool take_documents(const json_t *query, const json_t *documents, tsri_serve_texts *w,
-                           tsri_serve_failure *f) {
+static bool take_documents(const json_t *documents, tsri_serve_texts *w, tsri_serve_failure *f) {
     w->n = json_array_size(documents);
     if (!w->n || w->n > MOST_DOCUMENTS)
         return tsri_serve_fail(f, 400, "documents", "documents: a list of 1 to %d texts is wanted",
@@ -30,8 +29,6 @@ static bool take_documents(const json_t *query, const json_t *documents, tsri_se
                                    "\"text\"",
                                    i + 1);
         w->texts[i] = (tsr_string){json_string_value(text), json_string_length(text)};
-        ((wanted *)w)->queries[i] =
-            (tsr_string){json_string_value(query), json_string_length(query)};
     }
     return true;
 }
@@ -62,20 +59,16 @@ static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
     ((wanted *)w)->with_texts = json_is_true(texts);
     w->width = 1;
     w->beside = json_string_length(query);
-    return take_documents(query, json_object_get(w->body, "documents"), w, f) &&
+    ((wanted *)w)->query = (tsr_string){json_string_value(query), json_string_length(query)};
+    return take_documents(json_object_get(w->body, "documents"), w, f) &&
            take_top(json_object_get(w->body, "top_n"), (wanted *)w, f);
 }
 
-/* Scores from 0 to 1. The plain number of a regression goes through a sigmoid, as its training had it. */
 static tsr_status run(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *scores) {
     tsr_classify_stats stats = {.struct_size = sizeof stats};
-    tsr_classifier *reranker = w->model->reranker;
     const tsr_status status =
-        tsr_classify(reranker, ((wanted *)w)->queries, texts, n, scores, &stats);
+        tsri_cli_relevance(w->model->reranker, ((wanted *)w)->query, texts, n, scores, &stats);
     w->tokens += stats.tokens;
-    if (tsr_classifier_kind_of(reranker) == TSR_CLASSIFIER_REGRESSION)
-        for (size_t i = 0; i < n; i++)
-            scores[i] = (float)(1 / (1 + exp(-(double)scores[i])));
     return status;
 }
 

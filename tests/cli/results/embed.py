@@ -13,6 +13,7 @@ import time
 
 from support import words
 from support.command import COMMAND, GOLDEN, SOURCE, change_json, copy_model, environment, equal, main, read_safetensors, refused, run
+from support.ranker import cross_encoder
 
 ENCODERS = SOURCE / "tests" / "golden" / "encoders"
 EXPECTED = json.loads((ENCODERS / "expected.json").read_text())
@@ -425,6 +426,28 @@ def test_search(folder):
     refused(2, "one question", "search", *WITH, "-i", index)
     run("embed", *WITH, "-o", folder / "none.npy", given="")
     equal(run("search", *WITH, "x", "-i", folder / "none.npy").out, b"")
+
+
+def test_rerank(folder):
+    """Scores are those of classify --pair after a sigmoid; the best come first, and of equal ones the earlier line."""
+    ranker = cross_encoder(folder / "cross")
+    texts = ["the cat sat", "anna lives in london", "", "a big red mat", "how are you", "the cat sat"]
+    lines = run("classify", *REFERENCE, "-m", ranker, "--pair", "-f", "-", given="".join(f"where is anna\t{text}\n" for text in texts)).text.splitlines()
+    scores = [1 / (1 + math.exp(-float(line.split("\t")[1]))) for line in lines]
+    order = sorted(range(len(texts)), key=lambda i: (-scores[i], i))
+    asked = ("rerank", *REFERENCE, "-m", ranker, "where is anna")
+    for given in (texts, ("-f", written(folder, joined(texts)))):
+        told = [line.split("\t") for line in run(*asked, *given).text.splitlines()]
+        equal([(int(line), text) for _, line, text in told], [(i + 1, texts[i]) for i in order])
+        assert all(abs(float(score) - scores[i]) < 1e-5 for (score, _, _), i in zip(told, order)), (told, scores)
+    best = [json.loads(line) for line in run(*asked, "-k", 2, "--json", given=joined(texts)).text.splitlines()]
+    equal([(one["line"], one["text"]) for one in best], [(i + 1, texts[i]) for i in order[:2]])
+    equal(run(*asked, given="").out, b"")
+    many = run(*asked, "-k", 3, given=joined(texts * 1000)).text.splitlines()
+    equal([int(line.split("\t")[1]) - 1 for line in many], sorted(range(6000), key=lambda i: (-scores[i % len(texts)], i))[:3])
+    refused(3, "a classifier of 3 labels; rerank needs a cross-encoder", "rerank", *REFERENCE, "-m", CLASSIFY, "a", "b")
+    refused(2, "needs -m MODEL", "rerank", *REFERENCE, "a", "b")
+    refused(2, "needs a question", "rerank", *REFERENCE, "-m", ranker)
 
 
 def test_cluster(folder):

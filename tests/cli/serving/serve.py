@@ -7,13 +7,13 @@ import contextlib
 import json
 import math
 import os
-import shutil
 import socket
 import struct
 import threading
 import time
 
-from support.command import PLAY, SOURCE, change_json, equal, main, read_safetensors, refused, run, skip
+from support.command import PLAY, SOURCE, equal, main, refused, run, skip
+from support.ranker import cross_encoder
 from support.server import REFERENCE, Server, value
 
 ENCODER = SOURCE / "tests" / "golden" / "encoders" / "sentence"
@@ -177,23 +177,6 @@ def refusals(server):
     server.wrong(404, "/v1/nothing is not served", "/v1/nothing")
     server.wrong(405, "GET is not served", path)
     server.wrong(400, "dimensions", "/v1/embeddings", {"input": "x", "dimensions": 3}, "dimensions")
-
-
-def cross_encoder(folder):
-    """The classifier with its first label alone."""
-    shutil.copytree(ENCODER.parent / "classify", folder)
-    arrays = read_safetensors(folder / "model.safetensors")
-    for name in ("classifier.weight", "classifier.bias"):
-        shape, values = arrays[name]
-        arrays[name] = [1, *shape[1:]], values[:len(values) // shape[0]]
-    header, data = {}, b""
-    for name, (shape, values) in arrays.items():
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * len(values)]}
-        data += struct.pack(f"<{len(values)}f", *values)
-    head = json.dumps(header).encode()
-    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(head)) + head + data)
-    change_json(folder / "config.json", id2label={"0": "score"}, label2id={"score": 0}, problem_type="regression")
-    return folder
 
 
 def test_several_models(folder):

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 from support.command import COMMAND, GOLDEN, PATIENCE, PLAY, SOURCE, environment, equal, main, refused, run, slowness
+from support.ranker import cross_encoder
 
 REFERENCE = ("-d", "reference", "-q")
 ENCODERS = SOURCE / "tests" / "golden" / "encoders"
@@ -21,7 +22,7 @@ READS = {
                  for given in (("-",), ("-p", "-"), ("-f", "-"))],
     "translate": [((*TRANSLATE, *given), "ja\n", (*TRANSLATE, "ja")) for given in (("-",), ("-f", "-"))],
     "embed": [(("embed", *REFERENCE, "-m", ENCODERS / "sentence", "-"), "anna\n", None)],
-    "search": [],  # tested below, because it needs an index
+    "search": [], "rerank": [],  # tested below, because they need an index, and a model
     "cluster": [(("cluster", *REFERENCE, "-m", ENCODERS / "sentence", "-k", "1", "-"), "anna\n", None)],
     "classify": [(("classify", *REFERENCE, "-m", ENCODERS / "classify", *given), "anna\n", ("classify", *REFERENCE, "-m", ENCODERS / "classify", "anna"))
                  for given in (("-",), ("-f", "-"))],
@@ -37,7 +38,7 @@ READS = {
 REFUSED = {"tokenizer": ("tokenizer", "train", "-o", "x.json", "-"), "models": ("models", "-"), "info": ("info", "-"), "devices": ("devices", "-"), "verify": ("verify", "-"),
            "explain": ("explain", "-"), "bench": ("bench", "-"), "plot": ("plot", "-", "-o", "x.html"), "train": ("train", "-", "-o", "x"),
            "merge": ("merge", "-", "--lora", "x", "-o", "y"), "quantize": ("quantize", "-", "-o", "y"), "tune": ("tune", "-"),
-           "kernels": ("kernels", "export", "-", "-o", "x"), "cache": ("cache", "-"), "completion": ("completion", "-"), "chat": ("chat", "-"), "serve": ("serve", "-"), "dump": ("dump", "-"), "evaluate": ("evaluate", "-")}
+           "kernels": ("kernels", "export", "-", "-o", "x"), "cache": ("cache", "-"), "completion": ("completion", "-"), "chat": ("chat", "-"), "serve": ("serve", "-"), "dump": ("dump", "-"), "rerank": ("rerank", "-m", "x", "-"), "evaluate": ("evaluate", "-")}
 
 
 def commands():
@@ -68,6 +69,12 @@ def test_dash_for_a_file_of_an_option(folder):
             refused(2, f"--{option[2]} -: ", *verb, f"--{option[2]}", "-", cwd=folder)
             seen += 1
     assert seen > 40, seen
+
+
+def test_dash_of_texts_to_rank(folder):
+    ranker = ("rerank", *REFERENCE, "-m", cross_encoder(folder / "cross"), "where is anna")
+    for given in ((), ("-",), ("-f", "-")):
+        equal(run(*ranker, *given, given="anna\n").out, run(*ranker, "anna").out, given)
 
 
 def test_dash_of_a_question_and_beside_texts(folder):

@@ -1,4 +1,4 @@
-/* cli/commands/search.c - tessera search: finds the lines of a corpus that are nearest to a
+/* cli/commands/search/search.c - tessera search: finds the lines of a corpus that are nearest to a
  * question. */
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
