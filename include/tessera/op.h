@@ -465,7 +465,26 @@ typedef enum tsr_op_id {
      * out    none: writes in[0], in[1] and in[4]
      */
     TSR_OP_SGD = 53,
-    TSR_OP_COUNT = 54 /**< one more than the largest id of this header */
+    /**
+     * Draws one of k logits for each row, which fall. With the 32-bit words {top_k, top_p, min_p, random} of
+     * settings[r,:], of which the last three are unsigned, and entries i of values[r,:]:
+     *
+     *     weight[i] = floor(2^31 exp(min(0, rate[r] (values[r,i] - values[r,0]))))
+     *
+     * Of the first top_k entries (all where it is below 1 or above k), those are kept before the first,
+     * besides entry 0, whose weight is below min_p, or before which the sum of weights is at least
+     * floor(S top_p / 2^32), S being the sum of all of them (top_p = 2^32 - 1: never). y[r] is indices[r,i]
+     * of the first i at which the sum of weights exceeds floor(K random / 2^32), K being the sum of those
+     * that are kept. A NaN has weight 0. Where values[r,0] is not finite, y is -1 (NaN), -2 (-inf) or -3
+     * (inf). Where rate[r] is 0, y is indices[r,0] in all cases. So with rate = 1 / temperature the
+     * settings are a sampler's, min_p in units of 2^-31, top_p of 2^-32.
+     *
+     * in     values[R,k] f32, indices[R,k] i32, rate[R] f32 (>= 0), settings[R,4] i32
+     * out    y[R] i32
+     * exact  the exponential is made of fma: rows are drawn alike on every device
+     */
+    TSR_OP_SAMPLE = 54,
+    TSR_OP_COUNT = 55 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -705,7 +724,8 @@ typedef struct tsr_no_attrs {
     X(DROPOUT, dropout, tsr_dropout_attrs)                             \
     X(SUMSQ, sumsq, tsr_sumsq_attrs)                                   \
     X(ADAMW, adamw, tsr_adamw_attrs)                                   \
-    X(SGD, sgd, tsr_sgd_attrs)
+    X(SGD, sgd, tsr_sgd_attrs)                                         \
+    X(SAMPLE, sample, tsr_no_attrs)
 
 /** The smallest and the largest value that each symbol takes in the runs of a plan, in the order B
  * T S U N. */

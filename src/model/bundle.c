@@ -104,13 +104,15 @@ static tsr_status encode(tsri_session *session, const tsri_model *model, const r
     return status;
 }
 
-/* Makes the decoder's plans for n tokens after `past` others: for the greedy choice, the largest
- * logits, all logits and hidden states; and for the largest logits of a beam search, which also says
- * where each key lies. */
+/* Makes the decoder's plans for n tokens after `past` others: for the greedy choice, the largest logits,
+ * a draw of them, all logits and hidden states; and for the largest logits of a beam search, which also
+ * says where each key lies. */
 static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_t n, int64_t past) {
+    const tsri_tensor_draw first = {0};
     const tsri_model_results kinds[] = {
         {.argmax = r->argmax},
         {.top_k = k, .top_logits = r->top_logits, .top_ids = r->top_ids, .top_lse = r->top_lse},
+        {.top_k = k, .draws = &first, .drawn = r->argmax},
         {.logits = r->logits},
         {.rows = TSRI_ROWS_ALL, .logits = r->logits},
         {.rows = TSRI_ROWS_ALL, .logits = r->logits, .hidden = r->hidden},

@@ -124,6 +124,12 @@
     OUT(VALUES, values, "R k", F32, 0)   \
     OUT(INDICES, indices, "R k", I32, 0) \
     OUT(LSE, lse, "R", F32, ON_REQUEST)
+#define TSRI_OPERANDS_sample(IN, OUT)             \
+    IN(VALUES, values, "R k", F32, NUMBERS, 0)    \
+    IN(INDICES, indices, "R k", I32, POSITION, 0) \
+    IN(RATE, rate, "R", F32, POSITIVE, 0)         \
+    IN(SETTINGS, settings, "R 4", I32, BITS, 0)   \
+    OUT(Y, y, "R", I32, 0)
 #define TSRI_OPERANDS_qkv_append(IN, OUT)                               \
     IN(KEYS, keys, "slots G capacity D", FLOATS, NUMBERS, WRITTEN)      \
     IN(VALUES, values, "slots G capacity Dv", FLOATS, NUMBERS, WRITTEN) \
@@ -320,7 +326,8 @@ typedef enum tsri_tensor_role {
     TSRI_TENSOR_LENGTH, /* how many positions of a sequence are valid, those of this run included */
     TSRI_TENSOR_CUT_LENGTH, /* the same; a sequence may end before the last position of this run */
     TSRI_TENSOR_POSITION,   /* a token's place in its text: 0 or more */
-    TSRI_TENSOR_SEED        /* any integers */
+    TSRI_TENSOR_SEED,       /* any integers */
+    TSRI_TENSOR_BITS        /* any bits of a word, those at its upper end, too */
 } tsri_tensor_role;
 
 /* What dtypes an operand may have. */

@@ -62,6 +62,8 @@ static int64_t whole_number(const counts *c, int64_t i) {
         return past_of(c, i) + (c->level || c->own < i % 3 ? c->own : c->own - i % 3);
     case TSRI_TENSOR_POSITION:
         return i * 37 % 2048;
+    case TSRI_TENSOR_BITS:
+        return (int32_t)scramble((uint32_t)i, 11);
     default:
         return i;
     }

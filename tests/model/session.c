@@ -408,12 +408,21 @@ Test(session, scores_have_unit_variance_after_scaling) {
     }
 }
 
-/* Steps that start before the ids of the last one are known give the ids of step after step. */
-static void ahead(const char *selector) {
+/* How the tokens of a step are drawn. */
+static void fill_draws(int step, tsri_tensor_draw *draws, int n) {
+    for (int i = 0; i < n; i++)
+        draws[i] = tsri_tensor_draw_of(i ? 2 : 0, 0, 1, 0, 0x9e3779b9u * (uint32_t)(step * n + i));
+}
+
+/* Steps that start before the ids of the last one are known give the ids of step after step: the
+ * likeliest ones, or drawn ones. */
+static void ahead(const char *selector, bool drawn) {
     enum { N = 3, STEPS = 9 };
     const int64_t lengths[N] = {5, 1, 12};
     int32_t ids[N][LENGTH + STEPS], want[STEPS + 1][N], got[STEPS + 1][N];
     tsri_model_sequence sequences[N];
+    tsri_tensor_draw draws[N];
+    const tsri_tensor_draw *const next = drawn ? draws : NULL;
     tsri_session *session = NULL;
     open_model("llama-tiny", selector);
     const bool apart = fix.device->facts.type != TSR_DEVICE_CPU;
@@ -422,14 +431,17 @@ static void ahead(const char *selector) {
     OK(tsri_session_reserve(session, LENGTH + STEPS));
     for (int pass = 0; pass < 2; pass++) {
         int32_t(*to)[N] = pass ? got : want;
-        tsri_model_results results = {.argmax = to[0]};
+        tsri_model_results results = {.top_k = drawn ? 20 : 0, .draws = next};
+        int32_t **const found = drawn ? &results.drawn : &results.argmax;
+        *found = to[0];
+        fill_draws(0, draws, N);
         for (int i = 0; i < N; i++) {
             some_ids(ids[i], lengths[i], 30 + (uint64_t)i);
             sequences[i] =
                 (tsri_model_sequence){.ids = ids[i], .n = lengths[i], .slot = (i + 1) % N};
         }
         OK(tsri_session_forward(session, sequences, N, &results));
-        OK(tsri_session_follow(session, to[1], &started));
+        OK(tsri_session_follow(session, next, to[1], &started));
         cr_expect_not(started, "a prompt was followed");
         for (int step = 1; step <= (pass ? 1 : STEPS); step++) {
             for (int i = 0; i < N; i++) {
@@ -438,20 +450,25 @@ static void ahead(const char *selector) {
                 sequences[i].past = lengths[i] + step - 1;
                 sequences[i].n = 1;
             }
-            results.argmax = to[step];
+            *found = to[step];
+            fill_draws(step, draws, N);
             OK(tsri_session_forward(session, sequences, N, &results));
         }
     }
+    fill_draws(0, draws, N);
+    OK(tsri_session_follow(session, drawn ? NULL : draws, got[2], &started));
+    cr_expect_not(started, "the last run found other ids");
     for (int step = 2; step <= STEPS; step++) {
-        OK(tsri_session_follow(session, got[step], &started));
+        fill_draws(step, draws, N);
+        OK(tsri_session_follow(session, next, got[step], &started));
         cr_expect_eq(started, apart, "step %d", step);
         if (step > 2)
             OK(tsri_session_finish(session));
     }
     int32_t none[N];
-    OK(tsri_session_follow(session, none,
+    OK(tsri_session_follow(session, next, none,
                            &started)); /* one is under way: a second may be, but no third */
-    OK(tsri_session_follow(session, none, &started));
+    OK(tsri_session_follow(session, next, none, &started));
     cr_expect_not(started, "three steps are under way");
     for (int i = 0; i < 3; i++)
         OK(tsri_session_finish(session));
@@ -462,11 +479,13 @@ static void ahead(const char *selector) {
 }
 
 Test(session, steps_ahead_give_what_step_after_step_gives_reference) {
-    ahead("reference");
+    ahead("reference", false);
+    ahead("reference", true);
 }
 
 Test(session, steps_ahead_give_what_step_after_step_gives_device) {
-    ahead(NULL);
+    ahead(NULL, false);
+    ahead(NULL, true);
 }
 
 Test(session, refusals) {

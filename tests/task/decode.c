@@ -101,3 +101,27 @@ Test(decode, limits) {
     options.n_stop = 1;
     cr_expect(tsr_generate(model, prompts, 1, &options, collect, &none, NULL) == TSR_E_ARGUMENT);
 }
+
+/* Log-probabilities are only known where the host draws. */
+Test(decode, the_device_draws_as_the_host_does) {
+    static const struct {
+        float temperature, top_p, min_p;
+        int32_t top_k;
+    } rows[] = {{0.8f, 0.9f, 0, 40}, {1.5f, 1, 0.05f, 256}, {1e30f, 1, 0, 7}, {1e-30f, 1, 0, 9},
+                {4, 1e-30f, 0, 40},  {1, 1, 1, 40},         {1, 1, 0, 1},     {3, 0.5f, 0, 2}};
+    options.max_new_tokens = 6;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        options.seed = i;
+        options.temperature = rows[i].temperature;
+        options.top_p = rows[i].top_p;
+        options.min_p = rows[i].min_p;
+        options.top_k = rows[i].top_k;
+        options.return_logprob = 0;
+        const collected there = go_on();
+        options.return_logprob = 1;
+        const collected here = go_on();
+        cr_expect(there.n == here.n && there.n > 0 &&
+                      !memcmp(there.ids, here.ids, here.n * sizeof *here.ids),
+                  "row %zu", i);
+    }
+}

@@ -34,6 +34,8 @@ typedef enum tsri_model_input {
     TSRI_INPUT_BUCKETS,     /* [2R+1] of the bias by distance: the bucket of each distance */
     TSRI_INPUT_OWN_BUCKETS, /* the same for the decoder of an encoder-decoder */
     TSRI_INPUT_RATES,       /* f32 [4] the optimizer's */
+    TSRI_INPUT_DRAW_RATE,   /* f32 [N] of a graph that draws: of the op `sample`, each row's rate */
+    TSRI_INPUT_DRAW,        /* [N, 4] and its settings */
     TSRI_INPUT_COUNT
 } tsri_model_input;
 
@@ -43,6 +45,7 @@ typedef enum tsri_model_output {
     TSRI_OUTPUT_TOP_LOGITS,
     TSRI_OUTPUT_TOP_IDS,
     TSRI_OUTPUT_TOP_LSE,
+    TSRI_OUTPUT_DRAWN,   /* one of the top_k largest, in place of these three */
     TSRI_OUTPUT_VECTORS, /* of encoders */
     TSRI_OUTPUT_POOLED,
     TSRI_OUTPUT_LABELS,
@@ -72,6 +75,7 @@ typedef struct tsri_model_shape {
     int32_t top_k;                                 /* 0: none */
     tsr_dtype kv_dtype;                            /* dtype of the states: f32 or f16 */
     bool logits, argmax, hidden, attention, cross; /* attention, cross: their probabilities */
+    bool drawn;                                    /* one of the top_k largest is drawn */
     bool by_keys;                                  /* TSRI_INPUT_KEYS says where each key lies */
     bool vectors, pooled, labels, next;
     uint32_t pooling;                           /* of vectors: tsr_pool */

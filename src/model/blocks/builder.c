@@ -54,12 +54,17 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
                                   [TSRI_INPUT_SOURCE_POSITIONS] = {"source_positions", 2},
                                   [TSRI_INPUT_SEED] = {"seed", 1},
                                   [TSRI_INPUT_BUCKETS] = {"buckets", 1},
-                                  [TSRI_INPUT_OWN_BUCKETS] = {"own_buckets", 1}};
+                                  [TSRI_INPUT_OWN_BUCKETS] = {"own_buckets", 1},
+                                  [TSRI_INPUT_DRAW_RATE] = {"draw_rate", 1},
+                                  [TSRI_INPUT_DRAW] = {"draw", 2}};
+    const bool is_float = id == TSRI_INPUT_FREQUENCIES || id == TSRI_INPUT_DRAW_RATE;
     tsr_dim dims[2] = {tsri_model_B(), b->T};
     id = side_input(b, id);
-    if (id == TSRI_INPUT_ROWS)
+    if (id == TSRI_INPUT_ROWS || id == TSRI_INPUT_DRAW_RATE || id == TSRI_INPUT_DRAW)
         dims[0] = tsri_tensor_symbol(TSR_SYM_N);
-    else if (id == TSRI_INPUT_FREQUENCIES)
+    if (id == TSRI_INPUT_DRAW)
+        dims[1] = tsri_tensor_const(4);
+    if (id == TSRI_INPUT_FREQUENCIES)
         dims[0] = tsri_tensor_const(b->stack->rope.rotary / 2);
     else if (id == TSRI_INPUT_KEYS)
         dims[1] = tsri_tensor_const(b->shape->capacity);
@@ -68,7 +73,7 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
     else if (id == TSRI_INPUT_BUCKETS || id == TSRI_INPUT_OWN_BUCKETS)
         dims[0] = tsri_tensor_const(2 * (int64_t)b->stack->relative_distance + 1);
     return tsri_graph_leaf(b->graph, TSR_KIND_INPUT, id, inputs[id].name,
-                           id == TSRI_INPUT_FREQUENCIES ? TSR_F32 : TSR_I32, inputs[id].rank, dims);
+                           is_float ? TSR_F32 : TSR_I32, inputs[id].rank, dims);
 }
 
 bool tsri_model_builder_has(const tsri_model_builder *b, uint32_t id) {

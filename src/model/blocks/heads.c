@@ -18,9 +18,16 @@ static void search(tsri_model_builder *b, tsri_value logits) {
              tsri_graph_op1(b->graph, TSR_OP_ARGMAX, NULL, &logits, 1));
     if (!shape->top_k)
         return;
+    enum { LSE = 4 };
     const tsr_topk_attrs attrs = {.struct_size = sizeof attrs, .k = (uint32_t)shape->top_k};
     tsri_value out[3] = {TSRI_GRAPH_NONE, TSRI_GRAPH_NONE, TSRI_GRAPH_NONE};
-    tsri_graph_op(b->graph, TSR_OP_TOPK, &attrs, &logits, 1, 4, out);
+    tsri_graph_op(b->graph, TSR_OP_TOPK, &attrs, &logits, 1, shape->drawn ? 0 : LSE, out);
+    if (shape->drawn) {
+        const tsri_value in[] = {out[0], out[1], tsri_model_input_of(b, TSRI_INPUT_DRAW_RATE),
+                                 tsri_model_input_of(b, TSRI_INPUT_DRAW)};
+        mark(b, TSRI_OUTPUT_DRAWN, "drawn", tsri_graph_op1(b->graph, TSR_OP_SAMPLE, NULL, in, 4));
+        return;
+    }
     mark(b, TSRI_OUTPUT_TOP_LOGITS, "top.logits", out[0]);
     mark(b, TSRI_OUTPUT_TOP_IDS, "top.ids", out[1]);
     mark(b, TSRI_OUTPUT_TOP_LSE, "top.lse", out[2]);

@@ -89,7 +89,16 @@ static int32_t state_before(const tsri_session *session, const tsri_model_sequen
     return (int32_t)(slot * session->plans.capacity + (past ? past - 1 : 0));
 }
 
+/* Row `row` of the results is drawn like this. */
+static void fill_draw(tsri_session *session, int64_t row, const tsri_tensor_draw *draw) {
+    const int32_t settings[] = {draw->top_k, (int32_t)draw->top_p, (int32_t)draw->min_p,
+                                (int32_t)draw->random};
+    session->draw_rate[row] = draw->rate;
+    memcpy(session->draw + row * 4, settings, sizeof settings);
+}
+
 static void fill_inputs(tsri_session *session, chunk *chunk, bool by_keys) {
+    const tsri_tensor_draw *draws = chunk->results->draws;
     const bool all = chunk->results->rows == TSRI_ROWS_ALL;
     memset(session->ids, 0, (size_t)(chunk->B * chunk->T) * sizeof *session->ids);
     memset(session->positions, 0, (size_t)(chunk->B * chunk->T) * sizeof *session->positions);
@@ -118,13 +127,17 @@ static void fill_inputs(tsri_session *session, chunk *chunk, bool by_keys) {
             if (!all && !last)
                 continue;
             session->destination[chunk->wanted] = all ? offset + chunk->done + t : member;
+            if (draws)
+                fill_draw(session, chunk->wanted, &draws[member]);
             session->rows[chunk->wanted++] = (int32_t)(b * chunk->T + t);
         }
     }
     chunk->N = chunk->wanted ? chunk->wanted : 1; /* the head always runs for at least one row,
                                                      even if nobody reads it */
-    if (!chunk->wanted)
+    if (!chunk->wanted) {
         session->rows[0] = 0;
+        fill_draw(session, 0, &(tsri_tensor_draw){0});
+    }
 }
 
 /* Binds a result of `width` elements a row: straight to the caller where its rows are contiguous
@@ -177,7 +190,8 @@ static tsr_status bind_outputs(tsri_session *session, chunk *chunk) {
     chunk->staged = false;
     TRY(bind_rows(session, chunk, TSRI_OUTPUT_LOGITS, results->logits, spec->vocab));
     TRY(bind_rows(session, chunk, TSRI_OUTPUT_ARGMAX, results->argmax, 1));
-    if (results->top_k) {
+    TRY(bind_rows(session, chunk, TSRI_OUTPUT_DRAWN, results->drawn, 1));
+    if (results->top_k && !results->drawn) {
         TRY(bind_rows(session, chunk, TSRI_OUTPUT_TOP_LOGITS, results->top_logits, results->top_k));
         TRY(bind_rows(session, chunk, TSRI_OUTPUT_TOP_IDS, results->top_ids, results->top_k));
         TRY(bind_rows(session, chunk, TSRI_OUTPUT_TOP_LSE, results->top_lse, 1));
@@ -239,6 +253,7 @@ static void scatter_outputs(const tsri_session *session, const chunk *chunk) {
     scatter_rows(session, chunk, TSRI_OUTPUT_TOP_LOGITS, results->top_logits, results->top_k);
     scatter_rows(session, chunk, TSRI_OUTPUT_TOP_IDS, results->top_ids, results->top_k);
     scatter_rows(session, chunk, TSRI_OUTPUT_TOP_LSE, results->top_lse, 1);
+    scatter_rows(session, chunk, TSRI_OUTPUT_DRAWN, results->drawn, 1);
     for (int32_t i = 0; results->hidden && i <= layers; i++)
         scatter_hidden(session, chunk, session->per_token[i].data, results->hidden[i]);
     for (int32_t i = 0; results->attention && i < attends; i++)
@@ -252,7 +267,7 @@ static void scatter_outputs(const tsri_session *session, const chunk *chunk) {
 /* Binds the inputs of a run of B sequences of T tokens and N rows; gives their number. The ids come
  * first. */
 static size_t bind_inputs(tsri_session *session, int64_t B, int64_t T, int64_t N, bool by_keys,
-                          tsri_run_binding inputs[TSRI_INPUT_COUNT]) {
+                          bool draws, tsri_run_binding inputs[TSRI_INPUT_COUNT]) {
     const tsri_model_stack *stack = &session->model->spec.decoder;
     const size_t tokens = (size_t)(B * T) * sizeof(int32_t),
                  sequences = (size_t)B * sizeof(int32_t);
@@ -268,6 +283,13 @@ static size_t bind_inputs(tsri_session *session, int64_t B, int64_t T, int64_t N
         (tsri_run_binding){.id = TSRI_INPUT_SLOT, .data = session->slot, .bytes = sequences};
     inputs[n++] = (tsri_run_binding){
         .id = TSRI_INPUT_ROWS, .data = session->rows, .bytes = (size_t)N * sizeof(int32_t)};
+    if (draws) {
+        inputs[n++] = (tsri_run_binding){.id = TSRI_INPUT_DRAW_RATE,
+                                         .data = session->draw_rate,
+                                         .bytes = (size_t)N * sizeof(float)};
+        inputs[n++] = (tsri_run_binding){
+            .id = TSRI_INPUT_DRAW, .data = session->draw, .bytes = (size_t)N * 4 * sizeof(int32_t)};
+    }
     if (stack->positions != TSRI_POSITIONS_NONE)
         inputs[n++] = (tsri_run_binding){
             .id = TSRI_INPUT_POSITIONS, .data = session->positions, .bytes = tokens};
@@ -317,7 +339,8 @@ static tsr_status run_chunk(tsri_session *session, tsri_run_plan *plan, const ch
                             bool by_keys) {
     const int64_t sizes[TSR_SYMBOLS] = {chunk->B, chunk->T, 1, 1, chunk->N};
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
-    const size_t n = bind_inputs(session, chunk->B, chunk->T, chunk->N, by_keys, inputs);
+    const size_t n =
+        bind_inputs(session, chunk->B, chunk->T, chunk->N, by_keys, chunk->results->draws, inputs);
     if (!is_shared(session))
         return tsri_run_execute(plan, sizes, inputs, n, session->outputs, chunk->n_outputs);
     if (session->n_under_way == TSRI_MODEL_UNDER_WAY)
@@ -328,13 +351,14 @@ static tsr_status run_chunk(tsri_session *session, tsri_run_plan *plan, const ch
     return chunk->staged ? tsri_model_chunks_finish(session) : TSR_OK;
 }
 
-/* Notes a run that gave the argmax of one token for each sequence, and nothing else. */
+/* Notes a run that gave the argmax of one token for each sequence, or drew it, and nothing else. */
 static void note_followed(tsri_session *session, tsri_run_plan *plan, const chunk *chunk,
                           const tsri_model_shape *shape) {
     const tsri_model_stack *stack = &session->model->spec.decoder;
     const tsri_model_results *results = chunk->results;
     bool alone =
-        results->argmax && chunk->n_outputs == 1 && !shape->by_keys && !stack->recurrent &&
+        (results->argmax || results->drawn) && chunk->n_outputs == 1 && !shape->by_keys &&
+        !stack->recurrent &&
         !(stack->positions == TSRI_POSITIONS_ROTARY && stack->rope.scaling == TSRI_SCALING_DYNAMIC);
     for (int64_t b = 0; b < chunk->B && alone; b++) {
         const tsri_model_sequence *sequence = &chunk->sequences[session->member[b]];
@@ -342,30 +366,34 @@ static void note_followed(tsri_session *session, tsri_run_plan *plan, const chun
     }
     session->plans.followed = alone ? plan : NULL;
     session->followers = chunk->B;
+    session->drew = results->drawn;
 }
 
-tsr_status tsri_session_follow(tsri_session *session, int32_t *argmax, bool *started) {
+tsr_status tsri_session_follow(tsri_session *session, const tsri_tensor_draw *draws, int32_t *ids,
+                               bool *started) {
     tsri_run_plan *plan = session->plans.followed;
     const int64_t B = session->followers, room = session->plans.capacity < session->context
                                                      ? session->plans.capacity
                                                      : session->context;
     const int64_t sizes[TSR_SYMBOLS] = {B, 1, 1, 1, B};
+    const tsri_model_output found = draws ? TSRI_OUTPUT_DRAWN : TSRI_OUTPUT_ARGMAX;
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
     *started = false;
-    if (!plan || session->n_ahead == TSRI_SESSION_AHEAD ||
-        !tsri_run_feeds(plan, TSRI_OUTPUT_ARGMAX, TSRI_INPUT_IDS))
+    if (!plan || session->drew != (draws != NULL) || session->n_ahead == TSRI_SESSION_AHEAD ||
+        !tsri_run_feeds(plan, found, TSRI_INPUT_IDS))
         return TSR_OK;
     for (int64_t b = 0; b < B; b++)
         if (session->len[b] >= room)
             return TSR_OK;
     for (int64_t b = 0; b < B; b++)
         session->past[b]++, session->len[b]++, session->positions[b]++;
-    const size_t n = bind_inputs(session, B, 1, B, false, inputs);
-    const tsri_run_binding output = {
-        .id = TSRI_OUTPUT_ARGMAX, .data = argmax, .bytes = (size_t)B * sizeof *argmax};
+    for (int64_t b = 0; draws && b < B; b++)
+        fill_draw(session, b, &draws[b]);
+    const size_t n = bind_inputs(session, B, 1, B, false, draws, inputs);
+    const tsri_run_binding output = {.id = found, .data = ids, .bytes = (size_t)B * sizeof *ids};
     inputs[0].data = NULL;
     inputs[0].from = plan;
-    inputs[0].output = TSRI_OUTPUT_ARGMAX;
+    inputs[0].output = found;
     TRY(tsri_run_start(plan, sizes, inputs, n, &output, 1, &session->ahead[session->n_ahead]));
     session->n_ahead++;
     *started = true;

@@ -39,9 +39,9 @@ void tsri_model_plans_grow(tsri_model_plans *plans, int64_t capacity, int64_t so
 static bool same(const tsri_model_shape *a, const tsri_model_shape *b) {
     return a->sides == b->sides && a->logits == b->logits && a->argmax == b->argmax &&
            a->hidden == b->hidden && a->attention == b->attention && a->cross == b->cross &&
-           a->by_keys == b->by_keys && a->top_k == b->top_k && a->vectors == b->vectors &&
-           a->pooling == b->pooling && a->pooled == b->pooled && a->labels == b->labels &&
-           a->next == b->next;
+           a->by_keys == b->by_keys && a->top_k == b->top_k && a->drawn == b->drawn &&
+           a->vectors == b->vectors && a->pooling == b->pooling && a->pooled == b->pooled &&
+           a->labels == b->labels && a->next == b->next;
 }
 
 tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shape *shape,

@@ -45,6 +45,8 @@ static tsr_status make_arrays(tsri_session *session, const tsri_session_sizes *s
     if (spec->decoder.cross)
         TRY(tsri_base_new(sources, sizeof(int32_t), &session->encoded));
     TRY(tsri_base_new(slots, sizeof(int64_t), &session->taken));
+    TRY(tsri_base_new(slots, sizeof(float), &session->draw_rate));
+    TRY(tsri_base_new(4 * slots, sizeof(int32_t), &session->draw));
     TRY(tsri_base_new(TSRI_MODEL_MAX_ROTARY / 2, sizeof(float), &session->frequencies));
     TRY(tsri_base_new(3 * layers + 1, sizeof *session->per_token, &session->per_token));
     return tsri_base_new(TSRI_MODEL_ROW_OUTPUTS + 3 * layers + 1, sizeof *session->outputs,
@@ -149,7 +151,7 @@ static void destroy(tsri_session *s) {
     void *const arrays[] = {s->per_token,   s->outputs, s->ids,    s->positions, s->past,
                             s->len,         s->slot,    s->rows,   s->keys,      s->source,
                             s->source_len,  s->encoded, s->member, s->taken,     s->destination,
-                            s->frequencies, s->state,   s};
+                            s->frequencies, s->state,   s->draw,   s->draw_rate, s};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
 }
@@ -282,6 +284,8 @@ static tsr_status forward_one(tsri_session *session, const tsri_model_sequence *
     one.top_logits = all->top_logits ? all->top_logits + row * all->top_k : NULL;
     one.top_ids = all->top_ids ? all->top_ids + row * all->top_k : NULL;
     one.top_lse = all->top_lse ? all->top_lse + row : NULL;
+    one.draws = all->draws ? all->draws + row : NULL;
+    one.drawn = all->drawn ? all->drawn + row : NULL;
     for (int32_t i = 0; all->hidden && i <= spec->decoder.layers; i++)
         hidden[i] = all->hidden[i] + token * spec->width;
     for (int32_t i = 0; all->attention && i < spec->decoder.layers; i++)
@@ -328,6 +332,7 @@ static tsri_model_shape shape_of(const tsri_model_results *results) {
                               .logits = results->logits,
                               .argmax = results->argmax,
                               .top_k = results->top_k,
+                              .drawn = results->drawn,
                               .hidden = results->hidden,
                               .attention = results->attention};
 }

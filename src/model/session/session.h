@@ -4,6 +4,7 @@
 #define TSRI_MODEL_SESSION_SESSION_H
 
 #include "model/load/load.h"
+#include "tensor/draw.h"
 
 typedef struct tsri_session tsri_session;
 
@@ -38,12 +39,15 @@ typedef struct tsri_model_results {
     tsri_model_rows rows;
     const int64_t *listed; /* numbers of tokens in the batch, ascending */
     int64_t n_listed;
-    float *logits;           /* [R, V]; of an encoder: of its masked LM head */
-    int32_t *argmax;         /* [R] the index of the first largest logit, found on the device */
-    int32_t top_k;           /* > 0: the three below are wanted; at most V */
-    float *top_logits;       /* [R, top_k] largest first */
-    int32_t *top_ids;        /* [R, top_k] */
-    float *top_lse;          /* [R] log sum exp of the whole row: log p = logit - lse */
+    float *logits;     /* [R, V]; of an encoder: of its masked LM head */
+    int32_t *argmax;   /* [R] the index of the first largest logit, found on the device */
+    int32_t top_k;     /* > 0: the three below are wanted, or one of them is drawn; at most V */
+    float *top_logits; /* [R, top_k] largest first */
+    int32_t *top_ids;  /* [R, top_k] */
+    float *top_lse;    /* [R] log sum exp of the whole row: log p = logit - lse */
+    /* Of a decoder's last tokens, in place of these three */
+    const tsri_tensor_draw *draws; /* [R] how each row is drawn */
+    int32_t *drawn;                /* [R] the index, found on the device by the op `sample` */
     float *const *hidden;    /* L + 1 arrays [N, C]: after the embedding, then after each layer;
                                 the last one after the final norm. Those of a recurrent stack are
                                 both its states, tsri_model_stack_width elements a row */
@@ -110,14 +114,16 @@ tsr_status tsri_session_announce(tsri_session *session, int64_t B, int64_t T, in
 
 enum { TSRI_SESSION_AHEAD = 2 };
 /* Starts a run before the results of the one before it are known: one more token for each sequence of
- * the last run, which is the argmax that the last run found and which stays on the device. argmax [R],
- * as in tsri_model_results, is written when the run has been finished. At most TSRI_SESSION_AHEAD are
- * under way; no other call of the session but finish is allowed until all are finished.
+ * the last run, which is the argmax that the last run found, or with draws [R] what it drew, and which
+ * stays on the device. ids [R], as argmax or drawn in tsri_model_results, is written when the run has
+ * been finished. At most TSRI_SESSION_AHEAD are under way; no other call of the session but finish is
+ * allowed until all are finished.
  *
  * *started is false, and nothing happens, where the next run must be a forward pass: the last one gave
- * anything but argmax or more than a token for each sequence, a sequence would leave the room that is
+ * anything else or more than a token for each sequence, a sequence would leave the room that is
  * reserved, as many are under way, or the device gains nothing (a CPU). */
-tsr_status tsri_session_follow(tsri_session *session, int32_t *argmax, bool *started);
+tsr_status tsri_session_follow(tsri_session *session, const tsri_tensor_draw *draws, int32_t *ids,
+                               bool *started);
 /* Waits for the oldest run that follow started; does nothing where there is none. */
 tsr_status tsri_session_finish(tsri_session *session);
 

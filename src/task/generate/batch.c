@@ -20,8 +20,10 @@ struct tsri_task_batch {
     tsri_task_member **rows;    /* [slots] those of the last run */
     tsri_model_sequence *inputs;
     uint32_t n, n_rows;
-    tsri_model_results results;                /* of the last run */
-    int32_t *argmax, *ids[TSRI_SESSION_AHEAD]; /* those of the runs under way, the oldest first */
+    tsri_model_results results; /* of the last run; of argmax and drawn, which of them it gave */
+    /* What the device chose in it, by argmax or by draws; in those under way, the oldest first */
+    int32_t *chosen, *ids[TSRI_SESSION_AHEAD];
+    tsri_tensor_draw *draws;
     int32_t *top_ids;
     float *top_logits, *top_lse, *logits;
     size_t top_logits_room, top_ids_room, logits_room;
@@ -44,7 +46,9 @@ tsr_status tsri_task_batch_create(tsri_session *session, const tsri_task_batch_o
     if (status == TSR_OK)
         status = tsri_base_new(slots, sizeof *b->inputs, &b->inputs);
     if (status == TSR_OK)
-        status = tsri_base_new(slots, sizeof *b->argmax, &b->argmax);
+        status = tsri_base_new(slots, sizeof *b->chosen, &b->chosen);
+    if (status == TSR_OK)
+        status = tsri_base_new(slots, sizeof *b->draws, &b->draws);
     for (int i = 0; i < TSRI_SESSION_AHEAD && status == TSR_OK; i++)
         status = tsri_base_new(slots, sizeof *b->ids[i], &b->ids[i]);
     if (status == TSR_OK)
@@ -63,8 +67,8 @@ void tsri_task_batch_destroy(tsri_task_batch **batch) {
         (void)tsri_session_finish(b->session); /* they write to our memory */
     for (int i = 0; i < TSRI_SESSION_AHEAD; i++)
         free(b->ids[i]);
-    void *const arrays[] = {b->members, b->rows,       b->inputs, b->argmax,  b->top_ids,
-                            b->top_lse, b->top_logits, b->logits, b->bans.ids};
+    void *const arrays[] = {b->members, b->rows,    b->inputs,     b->chosen, b->draws,
+                            b->top_ids, b->top_lse, b->top_logits, b->logits, b->bans.ids};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     tsri_task_sampler_destroy(&b->sampler);
@@ -123,6 +127,7 @@ static tsr_status plan_member(tsri_task_batch *b, tsri_task_member *m) {
         if (m->top_k > kept(b, m, m->top_k))
             m->top_k = 0;
     }
+    m->drawn = m->top_k && o->temperature > 0 && !o->logprobs && !o->return_logprob && !banned;
     if (m->scoring)
         TRY(make_logits_room(b, m, scored_rows(b, m)));
     if (!m->greedy && !m->top_k)
@@ -222,8 +227,11 @@ static tsr_status choose(tsri_task_batch *b, uint32_t row) {
     int32_t id;
     if (forced >= 0 && tsri_task_left(d, s) == 1)
         return tsri_task_accept(d, s, forced, 0, NULL);
+    if (r->argmax || r->drawn)
+        return b->chosen[row] < 0 ? tsri_task_not_drawn((int64_t)s->ids.count, b->chosen[row])
+                                  : tsri_task_accept(d, s, b->chosen[row], 0, NULL);
     if (m->greedy)
-        return tsri_task_accept(d, s, r->argmax ? r->argmax[row] : r->top_ids[at], 0, NULL);
+        return tsri_task_accept(d, s, r->top_ids[at], 0, NULL);
     TRY(tsri_task_sampler_use(b->sampler, d->options));
     TRY(bans_after(b, m, &bans));
     if (m->top_k)
@@ -269,25 +277,41 @@ static void take(tsri_task_batch *b, tsri_task_member *m, int64_t n) {
     b->rows[b->n_rows++] = m;
 }
 
+/* How the rows of a run are drawn, `unknown` tokens behind those that are known here. */
+static void set_draws(tsri_task_batch *b, int64_t unknown) {
+    for (uint32_t row = 0; row < b->n_rows; row++) {
+        const tsri_task_member *m = b->rows[row];
+        b->draws[row] =
+            tsri_task_draw_of(m->decoding->options, (int64_t)m->sequence->ids.count + unknown);
+    }
+}
+
 /* Asks for what the members of a run need. There are few kinds of runs, because the graph of each has
  * plans of its own. */
 static void want(tsri_task_batch *b) {
-    bool greedy = true, whole = false;
+    bool greedy = true, drawn = true, whole = false;
     int32_t k = 0;
     for (uint32_t row = 0; row < b->n_rows; row++) {
         const tsri_task_member *m = b->rows[row];
         const int32_t own = m->greedy ? 1 : m->top_k, most = own ? kept(b, m, own) : 0;
         greedy &= m->greedy;
+        drawn &= m->greedy || m->drawn;
         whole |= !m->greedy && !m->top_k;
         k = most > k ? most : k;
     }
     b->results = (tsri_model_results){.rows = TSRI_ROWS_LAST};
     if (greedy) {
-        b->results.argmax = b->argmax;
+        b->results.argmax = b->chosen;
+        return;
+    }
+    b->results.top_k = k;
+    if (drawn) {
+        set_draws(b, 0);
+        b->results.draws = b->draws;
+        b->results.drawn = b->chosen;
         return;
     }
     b->results.logits = whole ? b->logits : NULL;
-    b->results.top_k = k;
     b->results.top_logits = b->top_logits;
     b->results.top_ids = b->top_ids;
     b->results.top_lse = b->top_lse;
@@ -316,7 +340,8 @@ static uint32_t going(const tsri_task_batch *b) {
  * another token unless an end token or a stop text is among those that are still to come. */
 static tsr_status start_next(tsri_task_batch *b, int64_t unknown) {
     bool started = false;
-    if (!b->results.argmax || b->ahead == TSRI_SESSION_AHEAD || going(b) != b->n_rows)
+    const bool draws = b->results.drawn;
+    if ((!b->results.argmax && !draws) || b->ahead == TSRI_SESSION_AHEAD || going(b) != b->n_rows)
         return TSR_OK;
     for (uint32_t row = 0; row < b->n_rows; row++) {
         const tsri_task_member *m = b->rows[row];
@@ -325,16 +350,18 @@ static tsr_status start_next(tsri_task_batch *b, int64_t unknown) {
             (int64_t)m->sequence->ids.count + unknown >= m->decoding->context)
             return TSR_OK;
     }
-    TRY(tsri_session_follow(b->session, b->ids[b->ahead], &started));
+    if (draws)
+        set_draws(b, unknown);
+    TRY(tsri_session_follow(b->session, draws ? b->draws : NULL, b->ids[b->ahead], &started));
     b->ahead += started;
     return TSR_OK;
 }
 
 /* Waits for the oldest run under way. Its members are those of the run before it. */
 static tsr_status finish_next(tsri_task_batch *b) {
-    int32_t *ids = b->argmax;
+    int32_t *ids = b->chosen;
     TRY(tsri_session_finish(b->session));
-    b->argmax = b->results.argmax = b->ids[0];
+    b->chosen = b->ids[0];
     for (int i = 0; i + 1 < TSRI_SESSION_AHEAD; i++)
         b->ids[i] = b->ids[i + 1];
     b->ids[TSRI_SESSION_AHEAD - 1] = ids;

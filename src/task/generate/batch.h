@@ -17,6 +17,7 @@ typedef struct tsri_task_member {
     /* Set by tsri_task_batch_add: what the sequence needs of each step. */
     int32_t top_k; /* so many of the largest logits; 0: whole rows, unless it is greedy */
     bool greedy;   /* nothing but the likeliest token */
+    bool drawn;    /* nothing but a token that the device can draw of the top_k largest */
     bool banning;  /* tokens may be banned */
 } tsri_task_member;
 

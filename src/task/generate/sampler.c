@@ -21,6 +21,7 @@ struct tsri_task_sampler {
     int32_t V, n;
     float lse;
     entry *entries; /* [V]; the first n belong to the current position */
+    float *logits;  /* [V] theirs */
     tsr_candidate *candidates;
     size_t candidates_room;
 };
@@ -37,6 +38,8 @@ tsr_status tsri_task_sampler_create(const tsr_generate_options *options, int32_t
     s->V = V;
     tsr_status status = tsri_base_new((size_t)V, sizeof *s->entries, &s->entries);
     if (status == TSR_OK)
+        status = tsri_base_new((size_t)V, sizeof *s->logits, &s->logits);
+    if (status == TSR_OK)
         status = tsri_task_sampler_use(s, options);
     if (status != TSR_OK)
         tsri_task_sampler_destroy(&s);
@@ -48,6 +51,7 @@ void tsri_task_sampler_destroy(tsri_task_sampler **sampler) {
     if (!*sampler)
         return;
     free((*sampler)->entries);
+    free((*sampler)->logits);
     free((*sampler)->candidates);
     free(*sampler);
     *sampler = NULL;
@@ -182,50 +186,33 @@ tsr_status tsri_task_bad_logits(int64_t position, float largest) {
                           (long long)position, (double)largest);
 }
 
-/* How many entries are kept, and the sum of their weights; weight i is exp((logit i - logit 0) /
- * temperature). */
-static int32_t keep(const tsri_task_sampler *s, double *kept_sum) {
-    const tsr_generate_options *o = s->options;
-    const int32_t k = drawn_from(s);
-    double all = 0, sum = 0;
-    for (int32_t i = 0; i < k; i++)
-        all += exp((double)(s->entries[i].logit - s->entries[0].logit) / o->temperature);
-    int32_t n = 0;
-    while (n < k) {
-        const double weight =
-            exp((double)(s->entries[n].logit - s->entries[0].logit) / o->temperature);
-        if (n > 0 && (weight < o->min_p || sum >= o->top_p * all))
-            break;
-        sum += weight;
-        n++;
-    }
-    *kept_sum = sum;
-    return n;
+tsr_status tsri_task_not_drawn(int64_t position, int32_t drawn) {
+    return tsri_task_bad_logits(position, drawn == TSRI_TENSOR_DREW_NAN   ? NAN
+                                          : drawn == TSRI_TENSOR_DREW_LOW ? -INFINITY
+                                                                          : INFINITY);
+}
+
+tsri_tensor_draw tsri_task_draw_of(const tsr_generate_options *o, int64_t position) {
+    uint32_t bits[4];
+    tsri_base_philox(o->seed, 0, (uint64_t)position, bits);
+    return tsri_tensor_draw_of(o->temperature, o->top_k, o->top_p, o->min_p, bits[0]);
 }
 
 tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_t *id,
                                   float *logprob) {
-    const entry *chosen = &s->entries[0];
     if (!s->n)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "no token is allowed at position %lld: the model's settings and the "
                               "options (such as a grammar) forbid all of them",
                               (long long)position);
-    if (!isfinite(chosen->logit))
-        return tsri_task_bad_logits(position, chosen->logit);
-    if (s->options->temperature > 0) {
-        double sum;
-        const int32_t n = keep(s, &sum);
-        double left = tsri_base_uniform(s->options->seed, 0, (uint64_t)position) * sum;
-        for (int32_t i = 0; i < n; i++) {
-            chosen = &s->entries[i];
-            left -= exp((double)(chosen->logit - s->entries[0].logit) / s->options->temperature);
-            if (left < 0)
-                break;
-        }
-    }
-    *id = chosen->id;
-    *logprob = chosen->raw - s->lse;
+    if (!isfinite(s->entries[0].logit))
+        return tsri_task_bad_logits(position, s->entries[0].logit);
+    for (int32_t i = 0; i < s->n; i++)
+        s->logits[i] = s->entries[i].logit;
+    const tsri_tensor_draw draw = tsri_task_draw_of(s->options, position);
+    const entry *drawn = &s->entries[tsri_tensor_draw_one(&draw, s->logits, 1, s->n)];
+    *id = drawn->id;
+    *logprob = drawn->raw - s->lse;
     return TSR_OK;
 }
 

@@ -4,6 +4,7 @@
 #define TSRI_TASK_GENERATE_SAMPLER_H
 
 #include "task/generate/token_rules.h"
+#include "tensor/draw.h"
 
 typedef struct tsri_task_sampler tsri_task_sampler;
 
@@ -30,6 +31,10 @@ tsr_status tsri_task_sampler_use(tsri_task_sampler *sampler, const tsr_generate_
  * banned; 0: whole rows, for tsri_task_sampler_row. */
 int32_t tsri_task_sampler_top_k(const tsri_task_sampler *sampler, int64_t banned);
 
+/* How the op `sample` draws the token for `position` (counted from the first token of the prompt) by
+ * these options, as tsri_task_sampler_draw does. */
+tsri_tensor_draw tsri_task_draw_of(const tsr_generate_options *options, int64_t position);
+
 /* Takes one position: a row of V logits, or the k largest, best first, with the log of the sum of
  * exponentials over the whole row. seen: [V], not read where the options change no logit. Banned
  * tokens are reported like any other, but never drawn; NULL: none is banned. */
@@ -38,14 +43,16 @@ void tsri_task_sampler_row(tsri_task_sampler *sampler, const float *row, const t
 void tsri_task_sampler_largest(tsri_task_sampler *sampler, int32_t k, const int32_t *ids,
                                const float *logits, float lse, const tsri_task_bans *bans);
 
-/* Draws the token for `position` (counted from the first token of the prompt), and gives its
- * log-probability before any option applied. TSR_E_DEVICE: the largest logit is not finite. */
+/* Draws the token for `position`, and gives its log-probability before any option applied.
+ * TSR_E_DEVICE: the largest logit is not finite. */
 tsr_status tsri_task_sampler_draw(tsri_task_sampler *sampler, int64_t position, int32_t *id,
                                   float *logprob);
 /* The log of the sum of exponentials of a row of V logits; a NaN counts as minus infinity. */
 float tsri_task_log_sum_exp(const float *row, int32_t V);
 /* The error where the logits for `position` are not numbers; largest: what they gave instead. */
 tsr_status tsri_task_bad_logits(int64_t position, float largest);
+/* The same, where the op `sample` drew a number below 0. */
+tsr_status tsri_task_not_drawn(int64_t position, int32_t drawn);
 /* The options->logprobs likeliest tokens, best first. */
 const tsr_candidate *tsri_task_sampler_candidates(const tsri_task_sampler *sampler);
 

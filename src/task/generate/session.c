@@ -192,7 +192,7 @@ static tsr_status run_greedy(tsr_session *s, const int32_t *ids, size_t n, int32
             begun++;
         }
         while (started && begun < n) {
-            TRY(tsri_session_follow(s->session, next + begun * s->n, &started));
+            TRY(tsri_session_follow(s->session, NULL, next + begun * s->n, &started));
             begun += started;
         }
     }

@@ -204,7 +204,7 @@ def test_kernels_keep_within_the_limits(folder):
         out = folder / path.name
         run("kernels", "export", model, "--dtype", "q4", "-o", out, "-d", "Portable", "-q", env=looking_like(path))
         chosen = [k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"]]
-        assert {"linear", "attention", "argmax"} <= {name.partition("/")[0] for name in chosen}, chosen
+        assert {"linear", "attention", "argmax", "topk", "sample"} <= {name.partition("/")[0] for name in chosen}, chosen
         assert "attention/split" in chosen, (path, "a token of a long context is not exported", chosen)
         assert not {"linear/plain", "attention/plain", "linear/packed", "attention/flash"} & set(chosen), (path, chosen)
         for section in re.split(r"(?m)^(?=#define INSTANCE )", (out / "program.cl").read_text())[1:]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Greedy decoding on a device that is apart from the host's cores: a step starts before the last step's ids are known, which stay on the
-device; the text is that of step after step, wherever it ends."""
+"""Decoding on a device that is apart from the host's cores, greedy or sampled: a step starts before the last step's ids are known, which stay
+on the device; the text is that of step after step, wherever it ends."""
 
 import json
 import pathlib
@@ -50,6 +50,17 @@ def test_one_text(folder):
     equal(cpu.calls("clEnqueueCopyBuffer"), 0, "a CPU gains nothing")
 
 
+def test_sampled_texts(folder):
+    gpu, reads = Gpu(folder), {}
+    for settings in (("--temp", "0"), ("--temp", "0.8", "--seed", "3", "--min-p", "0.02")):
+        asked = ("-q", "-m", PLAY, "-n", "50", "--ignore-eos", *settings, "ROMEO:", "KING")
+        gpu.command("generate", *asked, "-n", "2")  # self-tests read, too
+        equal(gpu.command("generate", *asked).out, run("generate", "-d", "pocl", *asked).out, settings)
+        assert 40 <= gpu.calls("clEnqueueCopyBuffer") < 50, settings
+        reads[settings] = gpu.calls("clEnqueueReadBuffer")
+    equal(len(set(reads.values())), 1, reads)  # a token is one read, drawn or not
+
+
 @slow
 def test_texts_that_end_at_different_steps(folder):
     out, copies = both(Gpu(folder), "-m", PLAY, "-n", "40", "--json", *PROMPTS)
@@ -71,8 +82,8 @@ def test_ends(folder):
 
 def test_what_needs_the_ids_here(folder):
     gpu = Gpu(folder)
-    for options in (("--repeat-penalty", "1.2"), ("--logprobs", "2", "--json")):
-        gpu("-m", PLAY, "-n", "20", *options, "ROMEO:")
+    for options in (("--temp", "0", "--repeat-penalty", "1.2"), ("--temp", "0.8", "--logprobs", "2", "--json"), ("--temp", "0.8", "--top-k", "0")):
+        gpu.command("generate", "-q", "-m", PLAY, "-n", "20", *options, "ROMEO:")
         equal(gpu.calls("clEnqueueCopyBuffer"), 0, options)
 
 
