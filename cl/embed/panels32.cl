@@ -3,9 +3,11 @@
  *   grid    (C, N), one work-item per element
  *   table   as panels32_blocks (weighted/panels32.clh), table0 0; ids, y as embed/plain
  *   needs   nothing beyond OpenCL C 1.1
- *   build   TABLE_DTYPE q8_0|q4_0
+ *   build   TABLE_DTYPE q8_0|q4_0|q4_K|q5_K|q6_K
  *   paid    see embed/lanes */
 #define W_DTYPE TABLE_DTYPE
+#define HIDDEN 0u
+#include "matmul/pieces_wide.clh"
 #include "weighted/panels32.clh"
 
 __kernel void KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0,
@@ -19,13 +21,14 @@ __kernel void KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __g
     const int id = min(max(ids[ids0 + n], 0), whole - 1) - first;
     if (id < 0 || id >= V)
         return;
-    __global const uchar *plane = PANEL(id, c / 32) + (REST(c / 16, PLANES) * 32 + (id & 31)) * 16;
-#if PLANES == 2
-    const int number = (char)plane[REST(c, 16)];
+    const int block = c / 32, i = REST(c, 32);
+    const uint4 head = HEAD(id, block);
+    const float number = (float)NUMBER(id, block, i);
+#if MINIMA
+    y[y0 + n * y_row + c] = scale * fma(number, FACTOR(head, block, 0), -LEAST(head, block));
 #else
-    const int number = (plane[REST(c, 16)] >> REST(c / 16, 2) * 4 & 15) - 8;
+    y[y0 + n * y_row + c] = scale * (number * FACTOR(head, block, i / (32 / SUMS)));
 #endif
-    y[y0 + n * y_row + c] = scale * ((float)number * SCALE_OF(id, c / 32));
 }
 
 #include "weighted/panels32_end.clh"

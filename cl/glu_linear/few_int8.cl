@@ -7,6 +7,7 @@
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
 #include "weighted/few_x.clh"
 #include "matmul/dot.clh"
+#include "matmul/pieces_wide.clh"
 #define GATES 2
 #define OUTPUT_OF(g) (n + (g) * F)
 #define INSIDE(g) (n < F)

@@ -8,7 +8,7 @@
  *   adds    over glu_linear/tiled: products of integers, four to a word
  *   order   as glu_linear/plain: the same bytes, in any batch
  *   needs   as linear/tiled_int8
- *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS; ACT; DOT 0|1
+ *   build   W_DTYPE q8_0|q4_0, with PANELS of blocks, BIAS_DTYPE; HAS_BIAS; ACT; DOT 0|1; PANELS 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows (TN even)
  *   tune    GM, GN the work-group
  *   claims  dot
@@ -38,8 +38,9 @@
 #endif
 #define TILE_F (GN * TN / 2)
 #include "matmul/dot.clh"
+#include "matmul/pieces_wide.clh"
 #include "weighted/quantise.clh"
-#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth))
+#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth, MINIMA))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F)
 #define OUTPUT_OF(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)

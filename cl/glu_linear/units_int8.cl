@@ -12,8 +12,9 @@
 #endif
 #define TILE_F (SN * TN * UNIT_N / 2)
 #include "units/unit.clh"
+#include "matmul/pieces_wide.clh"
 #include "weighted/quantise.clh"
-#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth))
+#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth, MINIMA))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F)
 #define OUTPUT_OF(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)

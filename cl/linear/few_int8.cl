@@ -7,9 +7,9 @@
  *   adds    over linear/tiled_int8: each work-item reads 16 bytes at once, beside its neighbours', and asks
  *           for several blocks before it uses the first
  *   order   as linear/plain: the same bytes, in any batch
- *   needs   a work-group of 32 * SPLIT and at most 16 KiB of local memory where STEPS is above 1, DIRECT as
- *           much again; DOT: a compiler with dot products of bytes, which probe/dot.cl tries
- *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1; ROWS 1|2|4|8, as many as x
+ *   needs   a work-group of 32 * SPLIT and local memory as matmul/few_int8.clh says: where STEPS is above 1 at
+ *           most 16 KiB, q4_K and q5_K 24, q6_K 32; DIRECT up to 20 more; DOT: a compiler with dot products of bytes, which probe/dot.cl tries
+ *   build   W_DTYPE of blocks, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1; ROWS 1|2|4|8, as many as x
  *           has at most; STEPS: DEPTH, or as many as local memory allows; DIRECT 0|1, X_WORDS words of local memory
  *           for a row of x; NORM 0|1
  *   tune    SPLIT 1..8 parts of a work-group; DEPTH 1..8 blocks that are asked for at once
@@ -17,6 +17,7 @@
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
 #include "weighted/few_x.clh"
 #include "matmul/dot.clh"
+#include "matmul/pieces_wide.clh"
 #define GATES 1
 #define OUTPUT_OF(g) n
 #define INSIDE(g) (n < N)

@@ -7,10 +7,11 @@
  *           as linear/tiled
  *   adds    over linear/tiled: products of integers, four to a word
  *   order   as linear/plain: the same bytes, in any batch
- *   needs   a work-group of GN*GM and 8 * (9 * (GM*TM + GN*TN) + 64) bytes of local memory:
- *           64 work-items and 7.25 KiB by default; DOT: a compiler with dot products of bytes, which
+ *   needs   a work-group of GN*GM and local memory as matmul/tile_int8.clh says: 64 work-items and 7.25
+ *           to 8 KiB by default; DOT: a compiler with dot products of bytes, which
  *           probe/dot.cl tries; else shifts and products of OpenCL C 1.1
- *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1; PANELS 0|1
+ *   build   W_DTYPE q8_0|q4_0, with PANELS of blocks, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1;
+ *           PANELS 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows
  *   tune    GM, GN the work-group
  *   claims  dot
@@ -22,8 +23,9 @@
  *           Without it sm_90 had about 2,000 instructions for 1,024 multiply-adds; gfx1030 and Intel's
  *           find it in the shifts, but gfx1030 spends 1,300 instructions on repacking */
 #include "matmul/dot.clh"
+#include "matmul/pieces_wide.clh"
 #include "weighted/quantise.clh"
-#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth))
+#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth, MINIMA))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_n + (n) < N)
 #define OUTPUT_OF(n) (tile_n + (n))

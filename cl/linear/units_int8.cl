@@ -7,7 +7,7 @@
  *   order   as linear/plain: the same bytes, in any batch
  *   needs   a unit that probe/*.cl found; work-groups and local memory as the tile takes them
  *   build   UNIT_MMA|UNIT_MFMA|UNIT_WMMA11|UNIT_WMMA12|UNIT_DPAS8|UNIT_DPAS16 1 (units/*.clh)
- *           W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
+ *           W_DTYPE of blocks, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
  *   tune    SM, SN the sub-groups of a work-group; TM, TN the results of the unit that each has; BLOCKS of a
  *           step; ROW_GROUP of the stage. The variant int8_NAME has a tile of 32 or 64 rows; int8_NAME_few,
  *           for up to 16 rows of x, one of 8 to 32
@@ -15,8 +15,9 @@
  *   paid    never run on a device. Compiled for each (docs/gpu.md): none needs scratch memory
  *   source  the heads of units/*.clh */
 #include "units/unit.clh"
+#include "matmul/pieces_wide.clh"
 #include "weighted/quantise.clh"
-#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth))
+#define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth, MINIMA))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_n + (n) < N)
 #define OUTPUT_OF(n) (tile_n + (n))

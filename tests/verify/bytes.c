@@ -124,7 +124,9 @@ static bool has_norm(const tsri_case *c) {
 /* The variant whose bytes the others give: plain, which takes no norm of x; then one that serves any
  * number of rows. */
 static const char *model_of(const tsri_case *c) {
-    return !has_norm(c) ? "plain" : c->attrs.linear.compute == TSR_COMPUTE_INT8 ? "int8" : "tiled";
+    return !has_norm(c)                                  ? "plain"
+           : c->attrs.linear.compute == TSR_COMPUTE_INT8 ? "int8_panels"
+                                                         : "tiled";
 }
 
 /* A variant that the device refuses when it is built is not compared. */
@@ -322,8 +324,7 @@ static bool tried_on_unit(const tsri_case *c) {
 
 /* Integer sums are exact, so that a unit gives plain's bytes in every case whose blocks it reads. */
 static bool is_of_int8(const tsri_case *c) {
-    return !c->timed && c->attrs.linear.compute == TSR_COMPUTE_INT8 && c->attrs.linear.trans_w &&
-           tsri_tensor_is_written_blocks(c->in[1].dtype);
+    return !c->timed && c->attrs.linear.compute == TSR_COMPUTE_INT8 && c->attrs.linear.trans_w;
 }
 
 /* Whether a variant refuses a case for its number of rows. */

@@ -42,6 +42,40 @@ def llama(folder, shape=SHAPES["110m"], layers=1, head_norms=False):
     return folder
 
 
+TYPES = {"f32": (0, 1, 4), "q4_K": (12, 256, 144), "q5_K": (13, 256, 176), "q6_K": (14, 256, 210)}  # ggml's number, elements and bytes of a block
+
+
+def k_quants(path, shape=SHAPES["110m"], kinds=("q4_K", "q5_K")):
+    """A GGUF file of such a Llama with blocks as Q4_K_M and Q5_K_M files mix them: a layer for each kind; the values, the matrix after them and the output are q6_K, or
+    of the last layer the kind's."""
+    keys = shape.head * shape.kv_heads
+    arrays = {"token_embd": (kinds[0], shape.vocabulary, shape.width), "output_norm": ("f32", shape.width), "output": ("q6_K", shape.vocabulary, shape.width)}
+    for layer, kind in enumerate(kinds):
+        more = "q6_K" if layer < len(kinds) - 1 else kind
+        arrays.update({f"blk.{layer}.{name}": size for name, size in {
+            "attn_norm": ("f32", shape.width), "ffn_norm": ("f32", shape.width), "attn_q": (kind, shape.width, shape.width), "attn_k": (kind, keys, shape.width),
+            "attn_v": (more, keys, shape.width), "attn_output": (kind, shape.width, shape.width), "ffn_gate": (kind, shape.feed_forward, shape.width),
+            "ffn_up": (kind, shape.feed_forward, shape.width), "ffn_down": (more, shape.width, shape.feed_forward)}.items()})
+    said = {"context_length": 2048, "embedding_length": shape.width, "block_count": len(kinds), "feed_forward_length": shape.feed_forward,
+            "attention.head_count": shape.heads, "attention.head_count_kv": shape.kv_heads, "vocab_size": shape.vocabulary}
+    head = [(b"general.architecture", struct.pack("<I", 8) + text_of("llama")), (b"llama.attention.layer_norm_rms_epsilon", struct.pack("<If", 6, 1e-5))]
+    head += [(f"llama.{name}".encode(), struct.pack("<II", 4, value)) for name, value in said.items()]
+    out = b"GGUF" + struct.pack("<IQQ", 3, len(arrays), len(head)) + b"".join(struct.pack("<Q", len(name)) + name + value for name, value in head)
+    end = 0
+    for name, (kind, *size) in arrays.items():
+        number, elements, bytes_each = TYPES[kind]
+        out += text_of(f"{name}.weight") + struct.pack(f"<I{len(size)}QIQ", len(size), *reversed(size), number, end)
+        end += -(-math.prod(size) // elements * bytes_each // 32) * 32
+    with open(path, "wb") as file:
+        file.write(out)
+        file.truncate(-(-len(out) // 32) * 32 + end)
+    return path
+
+
+def text_of(text):
+    return struct.pack("<Q", len(text)) + text.encode()
+
+
 def write_hole(path, arrays):
     """A safetensors file of zeros in f32."""
     head, end = {}, 0

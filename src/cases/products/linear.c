@@ -251,7 +251,7 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
 }
 
 /* Blocks of 256: K of 1, 2 and 3 of them; rows of x one, two, three and more, and more than a work-item
- * takes. */
+ * takes; rows that the kernel itself norms and quantises, and those of a stage. */
 static void add_large_blocks(tsri_case_list *list, tsr_dtype dtype) {
     static const shape shapes[] = {{1, 1, 256, 1},  {1, 1, 512, 65},  {1, 2, 256, 64},
                                    {1, 3, 768, 70}, {1, 4, 256, 63},  {1, 9, 512, 130},
@@ -266,6 +266,12 @@ static void add_large_blocks(tsri_case_list *list, tsr_dtype dtype) {
             if (i == 5)
                 c->in[0].view = TSRI_CASE_SLICED;
         }
+    for (int many = 0; many < 2; many++) {
+        tsri_case *c = add(list, (shape){1, many ? 12 : 1, 512, 40}, dtype, true, TSR_ACT_NONE,
+                           false, many, " int8, norm");
+        int8(c, 512, false);
+        norm(c, 512);
+    }
 }
 
 /* Weights that are trained are plain rows of a state: more rows of x than a work-item takes (264),

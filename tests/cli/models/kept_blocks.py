@@ -93,15 +93,18 @@ def test_on_a_device(folder):
 
 
 def test_on_a_gpu(folder):
-    """Kept, too, and multiplied as floats: GPUs have no int8 products for them."""
+    """Kept, too, with int8 products or those of floats."""
     if not has_device("pocl"):
         return
     model, _ = gguf(folder / "m.gguf", True)
     gpu = environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so", TSR_GPU_GROUP=256, TSR_GPU_DOT=1, TESSERA_TRUST_DRIVERS=1, TESSERA_CACHE=folder / "cache",
                       POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
-    told = run("explain", "-m", model, "-d", "pocl", env=gpu).text
-    assert "matrices kept as: q6_K (5), q4_K (6), q5_K (1)\n" in told and "-> linear/few_float:" in told, told[:400]
-    equal(dump(folder, model, "pocl", env=gpu)[0] == dump(folder, model, "pocl", "--dtype", "f32", env=gpu)[0], True, "the bytes of the numbers in f32")
+    for options, kernel in (((), "int8_direct_dot"), (("--compute", "f32"), "few_float")):
+        told = run("explain", "-m", model, "-d", "pocl", *options, env=gpu).text
+        assert "matrices kept as: q6_K (5), q4_K (6), q5_K (1)\n" in told and f"-> linear/{kernel}:" in told, (kernel, told[:400])
+    wide, wanted = dump(folder, model, "pocl", "--dtype", "f32", env=gpu)
+    equal(dump(folder, model, "pocl", "--compute", "f32", env=gpu)[0] == wide, True, "the bytes of the numbers in f32")
+    assert 1e-4 < distance(dump(folder, model, "pocl", env=gpu)[1], wanted) < 0.05
 
 
 def test_few_blocks(folder):

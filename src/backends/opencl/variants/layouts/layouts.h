@@ -20,7 +20,16 @@ extern const tsri_opencl_layout tsri_opencl_layout_panels64_bf16;
 extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
 /* The same for GPUs: panels of 32 outputs. A work-item reads 16 bytes at once, and 32 of them lie in a
  * row. q8_0: [2][32][16] bytes, inputs 0 to 15 of 32 outputs and then 16 to 31, signed. q4_0: [32][16]
- * bytes, as above. Then 32 scales, f16. */
+ * bytes, as above. Then 32 scales, f16. Blocks of 256: [8][32][16] bytes, of each 32 inputs the nibbles
+ * as in q4_0; then
+ *     q4_K  [32][16] the first 16 bytes of the block: d, dmin, scales
+ *     q5_K  [8][32][4] the fifth bits, input 4w + b in bit 8b + w of the word; [32][16] as q4_K
+ *     q6_K  [8][32][8] the pairs above the nibbles, input 16v + 4w + b in the two bits from 8b + 2w of
+ *           word v, w below 4; [8][32][2] both scales; [32][2] d */
 extern const tsri_opencl_layout tsri_opencl_layout_panels32_blocks;
+/* Moves a block of 256 of up to 32 outputs, whose rows lie row_bytes apart, into its panel, or back
+ * (panels32_parts.c). */
+void tsri_opencl_layout_move_parts(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
+                                   unsigned char *plain, unsigned char *panel);
 
 #endif

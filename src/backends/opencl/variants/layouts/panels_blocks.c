@@ -1,5 +1,5 @@
 /* backends/opencl/variants/layouts/panels_blocks.c - the layouts of weights in blocks: panels of 64
- * outputs for CPUs, of 32 for GPUs, by blocks of 32 inputs (q8_0, q4_0) or 256 (CPUs alone). */
+ * outputs for CPUs, of 32 for GPUs, by blocks of 32 inputs (q8_0, q4_0) or 256. */
 #include "backends/opencl/variants/layouts/layouts.h"
 #include "tensor/dtype.h"
 #include "tensor/quantize.h"
@@ -11,14 +11,19 @@
 enum { SCALE = 2, NIBBLES = 16 };
 
 /* Outputs of a panel; words of an output that lie together, before those of the next; what turns
- * q8_0's signed bytes into those of the panel and back. */
+ * q8_0's signed bytes into those of the panel and back; what moves a block of 256 of `rows` outputs. */
 typedef struct form {
     int64_t lanes;
     int together;
     uint32_t flip;
+    void (*move_large)(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
+                       unsigned char *plain, unsigned char *panel);
 } form;
 
-static const form for_cpus = {64, 1, 0x80808080u}, for_gpus = {32, 4, 0};
+static void move_large_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
+                             unsigned char *plain, unsigned char *panel);
+static const form for_cpus = {64, 1, 0x80808080u, move_large_block},
+                  for_gpus = {32, 4, 0, tsri_opencl_layout_move_parts};
 
 static bool is_eight(uint32_t dtype) {
     return dtype == TSR_GGML_Q8_0;
@@ -78,7 +83,7 @@ static inline void move_rows(const form *f, bool eight, int64_t columns, int64_t
         }
 }
 
-/* --- blocks of 256 --- */
+/* --- blocks of 256 for CPUs --- */
 
 /* So many bytes of a block, from `first` on, in units that lie side by side in the panel: [bytes] become
  * [bytes / unit][lanes][unit]. */
@@ -86,7 +91,7 @@ typedef struct plane {
     int first, bytes, unit;
 } plane;
 
-enum { PLANES = 3 };
+enum { PLANES = 3, LANES = 64 };
 static const struct {
     tsr_dtype dtype;
     plane planes[PLANES]; /* in the order of the panel; together the whole block */
@@ -96,27 +101,30 @@ static const struct {
     {TSR_GGML_Q6_K, {{0, 192, 4}, {192, 16, 1}, {208, 2, 2}}}, /* nibbles and pairs, scales, d */
 };
 
-static inline void move_plane(int64_t lanes, int64_t rows, size_t row_bytes, int bytes, size_t unit,
-                              bool back, unsigned char *plain, unsigned char *panel) {
+static inline void move_plane(int64_t rows, size_t row_bytes, int bytes, size_t unit, bool back,
+                              unsigned char *plain, unsigned char *panel) {
     for (size_t i = 0; i < (size_t)bytes; i += unit)
         for (int64_t row = 0; row < rows; row++) {
             unsigned char *stored = plain + (size_t)row * row_bytes + i;
-            unsigned char *packed = panel + i * (size_t)lanes + (size_t)row * unit;
+            unsigned char *packed = panel + i * LANES + (size_t)row * unit;
             memcpy(back ? stored : packed, back ? packed : stored, unit);
         }
 }
 
-static void move_large_block(const form *f, const plane *planes, int64_t rows, size_t row_bytes,
-                             bool back, unsigned char *plain, unsigned char *panel) {
-    for (const plane *p = planes; p < planes + PLANES; p++) {
+static void move_large_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
+                             unsigned char *plain, unsigned char *panel) {
+    size_t t = 0;
+    while (large_types[t].dtype != (tsr_dtype)dtype)
+        t++;
+    for (const plane *p = large_types[t].planes; p < large_types[t].planes + PLANES; p++) {
         unsigned char *at = plain + p->first;
         if (p->unit == 4)
-            move_plane(f->lanes, rows, row_bytes, p->bytes, 4, back, at, panel);
+            move_plane(rows, row_bytes, p->bytes, 4, back, at, panel);
         else if (p->unit == 2)
-            move_plane(f->lanes, rows, row_bytes, p->bytes, 2, back, at, panel);
+            move_plane(rows, row_bytes, p->bytes, 2, back, at, panel);
         else
-            move_plane(f->lanes, rows, row_bytes, p->bytes, 1, back, at, panel);
-        panel += (size_t)(p->bytes * f->lanes);
+            move_plane(rows, row_bytes, p->bytes, 1, back, at, panel);
+        panel += p->bytes * LANES;
     }
 }
 
@@ -124,14 +132,10 @@ static void move_large_rows(const form *f, uint32_t dtype, int64_t columns, int6
                             bool back, unsigned char *plain, unsigned char *panels) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)dtype);
     const size_t row_bytes = (size_t)(columns / type->block * type->bytes);
-    size_t t = 0;
-    while (large_types[t].dtype != (tsr_dtype)dtype)
-        t++;
     for (int64_t row = 0; row < count; row += f->lanes)
         for (int64_t b = 0; b < columns / type->block; b++) {
-            move_large_block(f, large_types[t].planes,
-                             count - row < f->lanes ? count - row : f->lanes, row_bytes, back,
-                             plain + (size_t)row * row_bytes + (size_t)(b * type->bytes), panels);
+            f->move_large(dtype, count - row < f->lanes ? count - row : f->lanes, row_bytes, back,
+                          plain + (size_t)row * row_bytes + (size_t)(b * type->bytes), panels);
             panels += (size_t)(f->lanes * type->bytes);
         }
 }

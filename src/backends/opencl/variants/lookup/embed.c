@@ -42,8 +42,8 @@ static bool fits_pairs(const tsri_opencl_variant *variant, const tsri_opencl_fac
 
 static bool fits_panels32(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                           const tsr_op *op, const char **why) {
-    if (!tsri_tensor_is_written_blocks((tsr_dtype)op->in[TABLE]->dtype))
-        return tsri_opencl_refuse(why, "made for a table of q8_0 or q4_0 blocks");
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[TABLE]->dtype))
+        return tsri_opencl_refuse(why, "made for a table of blocks");
     if (op->in[TABLE]->offset != 0)
         return tsri_opencl_refuse(why, "the table is part of another weight");
     return fits_plain(variant, facts, op, why);

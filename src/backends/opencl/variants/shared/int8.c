@@ -12,9 +12,18 @@ enum { SKINNY = 8 }; /* rows of x for each work-group of a skinny variant: decod
 static bool fits_products(const tsr_op *op, const char **why) {
     if (tsri_opencl_weighted_attrs(op)->compute != TSR_COMPUTE_INT8)
         return tsri_opencl_refuse(why, "its products are of int8; this op asks for floats");
-    if (!tsri_tensor_is_written_blocks((tsr_dtype)op->in[W]->dtype))
-        return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
+        return tsri_opencl_refuse(why, "reads weights of blocks");
     return true;
+}
+
+/* The scales of 32 inputs of an output, and the minima (BLOCK_PART and BLOCK_MINIMA of cl/). */
+static int sums_of(const tsr_op *op) {
+    return op->in[W]->dtype == TSR_GGML_Q6_K ? 2 : 1;
+}
+
+static int minima_of(const tsr_op *op) {
+    return op->in[W]->dtype == TSR_GGML_Q4_K || op->in[W]->dtype == TSR_GGML_Q5_K;
 }
 
 /* Whether the weight can lie as panels32_blocks. */
@@ -41,11 +50,13 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
     const int64_t gn = tsri_opencl_variant_tunable(variant, "GN"),
                   gm = tsri_opencl_variant_tunable(variant, "GM"),
                   row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
-    const int64_t m = gm * int8_rows(op), n = gn * int8_columns(op);
+    const int64_t m = gm * int8_rows(op), n = gn * int8_columns(op), minima = minima_of(op),
+                  bytes = 8 * ((9 + minima) * m + (8 + sums_of(op) + minima) * n + 64);
+    if (!variant->layout && !tsri_tensor_is_written_blocks((tsr_dtype)op->in[W]->dtype))
+        return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
     return fits_products(op, why) && (!variant->layout || fits_panels(op, why)) &&
            tsri_opencl_fits_normed(facts, op, why) &&
-           tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, 8 * (9 * (m + n) + 64),
-                                  why);
+           tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, bytes, why);
 }
 
 void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -59,11 +70,11 @@ void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *o
 }
 
 /* The bytes that quantise_rows.cl writes: a row's numbers, four to a word, and the factors of its blocks
- * of 32, in whole groups of four words. */
+ * of 32, in whole groups of four words; where the weight has minima, what they are multiplied by. */
 static tsr_dim packed_bytes(const tsr_op *op) {
-    const int64_t depth = tsri_opencl_weight_depth(op), blocks = depth / 32;
+    const int64_t depth = tsri_opencl_weight_depth(op), factors = (depth / 32 + 3) / 4 * 16;
     return tsri_tensor_times(tsri_tensor_rows(op->in[X]),
-                             tsri_tensor_const(depth + (blocks + 3) / 4 * 16));
+                             tsri_tensor_const(depth + factors * (1 + minima_of(op))));
 }
 
 /* The arguments of both kernels; `direct`: x itself, not what the stage made of it. */
@@ -105,11 +116,13 @@ bool tsri_opencl_fits_units_int8(const tsri_opencl_variant *variant, const tsri_
                                  const tsr_op *op, const char **why) {
     const tsri_opencl_unit_tile tile = tsri_opencl_tile_of_units(variant);
     const int64_t blocks = tsri_opencl_variant_tunable(variant, "BLOCKS"),
-                  row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
+                  row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"), /* of the stage */
+        factors = sums_of(op) + minima_of(op);
     return fits_products(op, why) && fits_panels(op, why) &&
            tsri_opencl_fits_normed(facts, op, why) &&
            tsri_opencl_fits_group(facts, tile.items < row ? row : tile.items,
-                                  8 * (tile.rows + tile.columns) * (9 * blocks + 4), why);
+                                  8 * (tile.rows + tile.columns) * ((8 + factors) * blocks + 4),
+                                  why);
 }
 
 bool tsri_opencl_fits_units_int8_few(const tsri_opencl_variant *variant,
@@ -135,7 +148,7 @@ void tsri_opencl_bind_units_int8(const tsri_opencl_variant *variant, const tsr_o
 /* --- few rows --- */
 
 enum {
-    FEW_LOCAL = 16 << 10, /* bytes of local memory that several steps may have */
+    FEW_LOCAL = 16 << 10, /* bytes of local memory that several blocks of q8_0 or q4_0 may have */
     X_LOCAL = 16 << 10,   /* and the rows of x that the kernel quantises itself, */
     DIRECT_ROWS = 2       /* so many at most */
 };
@@ -145,9 +158,17 @@ static bool is_direct(const tsri_opencl_variant *variant) {
     return !variant->before;
 }
 
-/* Bytes of local memory of a step of one block for each part. */
-static int few_step(const tsr_op *op, int split) {
-    return 256 * split * (tsri_opencl_is_gated(op) ? 2 : 1) * (tsri_opencl_built_rows(op) + 1);
+/* The blocks that each part has in a step, and the bytes of local memory that they need: the same blocks
+ * for all types, so that as many are on their way. */
+static int few_steps(const tsr_op *op, int split, int depth, int64_t *bytes) {
+    const int rows = tsri_opencl_built_rows(op),
+              each = 256 * split * (tsri_opencl_is_gated(op) ? 2 : 1),
+              most = FEW_LOCAL / (each * (rows + 1)),
+              steps = most < 1       ? 1
+                      : most < depth ? most
+                                     : depth;
+    *bytes = (int64_t)steps * each * (sums_of(op) * (rows + 1) + minima_of(op));
+    return steps;
 }
 
 /* Bytes of local memory for a quantised row of x. Few sizes, so that few kernels are built. */
@@ -162,8 +183,12 @@ bool tsri_opencl_fits_int8_few(const tsri_opencl_variant *variant, const tsri_op
                                const tsr_op *op, const char **why) {
     const int split = tsri_opencl_variant_tunable(variant, "SPLIT"),
               row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
-    const int step = few_step(op, split), direct = is_direct(variant);
+    const int direct = is_direct(variant);
     const tsr_tensor *x = op->in[X];
+    int64_t bytes;
+    few_steps(op, split, tsri_opencl_variant_tunable(variant, "DEPTH"), &bytes);
+    if (direct)
+        bytes += row_bytes(op) / 8 * (9 + minima_of(op)) * tsri_opencl_built_rows(op);
     if (direct && row_bytes(op) * tsri_opencl_built_rows(op) > X_LOCAL)
         return tsri_opencl_refuse(why, "keeps 16 KiB of quantised x; this op has more");
     if (direct && !tsri_opencl_by_fours(x, tsri_opencl_weight_depth(op), tsri_opencl_row_stride(x)))
@@ -172,22 +197,19 @@ bool tsri_opencl_fits_int8_few(const tsri_opencl_variant *variant, const tsri_op
            (!direct || tsri_opencl_fits_norm_group(op, 32 * split, why)) &&
            tsri_opencl_fits_few_rows(op, direct ? DIRECT_ROWS : SKINNY, why) &&
            fits_panels(op, why) && tsri_opencl_fits_normed(facts, op, why) &&
-           tsri_opencl_fits_group(
-               facts, 32 * split < row ? row : 32 * split,
-               (step > FEW_LOCAL ? step : FEW_LOCAL) +
-                   (direct ? row_bytes(op) / 8 * 9 * tsri_opencl_built_rows(op) : 0),
-               why);
+           tsri_opencl_fits_group(facts, 32 * split < row ? row : 32 * split, bytes, why);
 }
 
 void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
                                  tsri_opencl_defines *defines) {
-    const int most = FEW_LOCAL / few_step(op, tsri_opencl_define_value(defines, "SPLIT")),
-              depth = tsri_opencl_define_value(defines, "DEPTH");
+    int64_t bytes;
+    const int steps = few_steps(op, tsri_opencl_define_value(defines, "SPLIT"),
+                                tsri_opencl_define_value(defines, "DEPTH"), &bytes);
     tsri_opencl_define_weighted(variant, op, defines);
     tsri_opencl_define_normed(op, defines);
     tsri_opencl_define_int(defines, "DOT", variant->probe == TSRI_OPENCL_PROBE_DOT);
     tsri_opencl_define_int(defines, "ROWS", tsri_opencl_built_rows(op));
-    tsri_opencl_define_int(defines, "STEPS", most < 1 ? 1 : most < depth ? most : depth);
+    tsri_opencl_define_int(defines, "STEPS", steps);
     tsri_opencl_define_int(defines, "DIRECT", is_direct(variant));
     if (is_direct(variant))
         tsri_opencl_define_int(defines, "X_WORDS", row_bytes(op) / 4);
@@ -211,6 +233,7 @@ static void define_quantise(const tsri_opencl_variant *variant, const tsr_op *op
                             tsri_opencl_defines *defines) {
     (void)variant;
     tsri_opencl_define_tunable(defines, "ROW_GROUP");
+    tsri_opencl_define_int(defines, "MINIMA", minima_of(op));
     tsri_opencl_define_normed(op, defines);
 }
 
