@@ -92,6 +92,9 @@ typedef struct tsr_generate_options {
      * 0 byte (docs/server.md, "Constrained output"). End tokens are chosen where the grammar allows the
      * text to end, and where nothing else is allowed, the text ends. Refused with more than one beam. */
     const char *grammar;
+    /** Not NULL: the new tokens are a JSON text that this JSON schema allows, in the same way; of it and
+     * `grammar` one alone may be given. docs/server.md says which keywords are served. */
+    const char *json_schema;
 } tsr_generate_options;
 
 /**
@@ -102,6 +105,14 @@ typedef struct tsr_generate_options {
  *        TSR_E_UNSUPPORTED  it names tokens
  */
 TSR_API tsr_status tsr_grammar_check(const char *grammar);
+/**
+ * The same of a JSON schema.
+ *
+ * error  TSR_E_FORMAT       it is not JSON
+ *        TSR_E_ARGUMENT     it is not a schema, allows nothing, or is too large; the sentence names the place
+ *        TSR_E_UNSUPPORTED  it has a keyword, or a value of one, that is not served
+ */
+TSR_API tsr_status tsr_json_schema_check(const char *json_schema);
 
 /**
  * Fills options from the model's settings: generation_config.json or, where a folder has none, the

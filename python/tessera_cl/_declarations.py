@@ -1666,6 +1666,7 @@ class tsr_generate_options(Structure):
         ("frequency_penalty", c_float),
         ("logit_bias", POINTER(tsr_logit_bias)),
         ("grammar", c_char_p),
+        ("json_schema", c_char_p),
     ]
 
 
@@ -2314,6 +2315,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_evaluate_labels": (c_int, [POINTER(c_uint32), POINTER(c_uint32), c_size_t, c_uint32, POINTER(tsr_label_score), POINTER(tsr_label_scores)]),
     "tsr_fill_mask": (c_int, [POINTER(tsr_model), POINTER(tsr_string), c_size_t, c_uint32, CFUNCTYPE(c_int, c_void_p, POINTER(tsr_fill)), c_void_p]),
     "tsr_grammar_check": (c_int, [c_char_p]),
+    "tsr_json_schema_check": (c_int, [c_char_p]),
     "tsr_generate_defaults": (c_int, [POINTER(tsr_model), POINTER(tsr_generate_options)]),
     "tsr_generate": (c_int, [POINTER(tsr_model), POINTER(POINTER(tsr_prompt)), c_uint32, POINTER(tsr_generate_options), tsr_generated_fn, c_void_p, POINTER(tsr_generate_stats)]),
     "tsr_generate_text": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_generate_options), POINTER(POINTER(c_char)), POINTER(c_size_t)]),

@@ -39,6 +39,7 @@ class Sampling(TypedDict, total=False):
     logit_bias: Mapping[int, float]  # added to the logits of these tokens
     seed: int
     grammar: str  # GBNF that the new tokens follow
+    json_schema: Union[str, Mapping[str, Any]]  # the new tokens are JSON that it allows
     stop: Union[str, Sequence[str]]  # texts that end the continuation
     ignore_eos: bool  # end tokens do not stop it
     min_new_tokens: int
@@ -126,6 +127,8 @@ def fill(options: Any, settings: Dict[str, Any]) -> List[Any]:
             options.logit_bias, options.n_logit_bias = biases, len(value)
         elif name == "grammar":
             options.grammar = encoded(value)
+        elif name == "json_schema":
+            options.json_schema = encoded(value if isinstance(value, str) else json.dumps(value))
         elif name == "early_stopping":
             options.early_stopping = named(name, value, EARLY)
         else:

@@ -174,6 +174,14 @@ def grammars():
         'string ::= "\\"" ([^"\\\\\\x00-\\x1F] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\\""\nws ::= | " " | "\\n" [ \\t]{0,20}\n'),
         bytes(range(256)))
     put("grammar", "repeats", 'root ::= ("a"{2,5} [^b-x\\u00e4]? b+){1,3} .\nb ::= "b" | "(" root ")"', "aaabbaab()")
+    put("json_schema", "all", {
+        "$defs": {"n": {"type": "object", "properties": {"v": {"type": "integer", "minimum": -5, "exclusiveMaximum": 1000}, "n": {"anyOf": [
+            {"$ref": "#/$defs/n"}, {"type": "null"}]}}, "required": ["n"], "additionalProperties": False}},
+        "allOf": [{"properties": {"a": {"$ref": "#/$defs/n"}}}, {"required": ["a"]}], "type": "object", "additionalProperties": {"enum": ["x", 1.5]},
+        "properties": {"b": {"type": ["string", "null"], "minLength": 1, "maxLength": 9}, "c": {"prefixItems": [{"const": "k"}], "items": {}, "maxItems": 4},
+                       "d": {"type": "string", "pattern": "^[a-c]+(\\\\d|x{2,3}?)$"}, "e": {"type": "string", "format": "date-time"},
+                       "f": {"type": "number", "minimum": 0, "maximum": 7}, "g": {"oneOf": [True, {"nullable": True, "type": "boolean"}]}}},
+        bytes(range(1, 256)))
 
 
 def training():

@@ -210,7 +210,8 @@ static void follow(tsri_text_matcher *m, const tsri_text_tokenizer *t, const tsr
 }
 
 /* A grammar, and a text whose bytes choose tokens. */
-static void grammar(const fuzz_part *parts, size_t n) {
+static void constrain(tsr_status (*read)(const char *text, size_t n, tsri_text_tree *tree),
+                      const fuzz_part *parts, size_t n) {
     static tsri_text_tokenizer *tokenizer;
     static tsri_text_trie *trie;
     tsri_text_tree tree = {0};
@@ -220,7 +221,7 @@ static void grammar(const fuzz_part *parts, size_t n) {
         fuzz_must(tsri_model_tokenizer_at("byte.json", &tokenizer) == TSR_OK &&
                       tsri_text_trie_create(tokenizer, &trie) == TSR_OK,
                   "the vocabulary");
-    if (fuzz_is_ok(tsri_text_gbnf_read(parts[0].data, parts[0].size, &tree)) &&
+    if (fuzz_is_ok(read(parts[0].data, parts[0].size, &tree)) &&
         fuzz_is_ok(tsri_text_grammar_create(&tree, trie, &g)) &&
         fuzz_is_ok(tsri_text_matcher_create(g, &m)) && n > 1)
         follow(m, tokenizer, trie, parts[1].data, parts[1].size);
@@ -229,14 +230,18 @@ static void grammar(const fuzz_part *parts, size_t n) {
     tsri_text_tree_clear(&tree);
 }
 
+static void grammar(const fuzz_part *parts, size_t n) {
+    constrain(tsri_text_gbnf_read, parts, n);
+}
+
+static void json_schema(const fuzz_part *parts, size_t n) {
+    constrain(tsri_text_schema_read_text, parts, n);
+}
+
 const fuzz_target fuzz_text_targets[] = {
-    {"tokenizer_json", NULL, tokenizer_json, 2},
-    {"sentencepiece", NULL, sentencepiece, 2},
-    {"llama2c_tokenizer", NULL, llama2c_tokenizer, 2},
-    {"vocab_txt", NULL, vocab_txt, 2},
-    {"vocab_and_merges", NULL, vocab_and_merges, 4},
-    {"text", begin_text, text, 1},
-    {"chat_template", NULL, chat_template, 1},
-    {"grammar", begin_text, grammar, 2},
-    {0},
+    {"tokenizer_json", NULL, tokenizer_json, 2},       {"sentencepiece", NULL, sentencepiece, 2},
+    {"llama2c_tokenizer", NULL, llama2c_tokenizer, 2}, {"vocab_txt", NULL, vocab_txt, 2},
+    {"vocab_and_merges", NULL, vocab_and_merges, 4},   {"text", begin_text, text, 1},
+    {"chat_template", NULL, chat_template, 1},         {"grammar", begin_text, grammar, 2},
+    {"json_schema", begin_text, json_schema, 2},       {0},
 };

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
-    static tsri_cli_option rows[14];
+    static tsri_cli_option rows[15];
     const tsri_cli_option all[] = {
         {"max-new-tokens|n-predict", 'n', CLI_INT, &s->n, "N",
          "generate at most N tokens (default: until the context is full)", 0, 1 << 30, &s->has_n},
@@ -40,6 +40,8 @@ const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
          0, 0, NULL},
         {"grammar", 0, CLI_TEXT, &s->grammar_file, "FILE",
          "write only what this grammar allows (GBNF, as llama.cpp reads it)", 0, 0, NULL},
+        {"json-schema", 0, CLI_TEXT, &s->schema_file, "FILE",
+         "write only JSON that this JSON schema allows", 0, 0, NULL},
         {"ignore-eos", 0, CLI_FLAG, &s->ignore_eos, NULL, "continue past end tokens", 0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
@@ -64,13 +66,20 @@ static int read_biases(tsri_cli_sampling *s) {
     return CLI_OK;
 }
 
-int tsri_cli_sampling_read(tsri_cli_app *app, tsri_cli_sampling *s) {
-    if (!s->grammar_file)
-        return CLI_OK;
-    const int code = tsri_cli_read_text(app, s->grammar_file, NULL, &s->grammar);
-    if (code != CLI_OK || tsr_grammar_check(s->grammar) == TSR_OK)
+static int read_checked(tsri_cli_app *app, const char *file, tsr_status (*check)(const char *),
+                        char **text) {
+    const int code = file ? tsri_cli_read_text(app, file, NULL, text) : CLI_OK;
+    if (!*text || check(*text) == TSR_OK)
         return code;
-    return tsri_cli_fail(CLI_FILE, "%s: %s", s->grammar_file, tsr_error_last());
+    return tsri_cli_fail(CLI_FILE, "%s: %s", file, tsr_error_last());
+}
+
+int tsri_cli_sampling_read(tsri_cli_app *app, tsri_cli_sampling *s) {
+    if (s->grammar_file && s->schema_file)
+        return tsri_cli_fail(CLI_USAGE, "--grammar and --json-schema: give one of them");
+    const int code = read_checked(app, s->grammar_file, tsr_grammar_check, &s->grammar);
+    return code == CLI_OK ? read_checked(app, s->schema_file, tsr_json_schema_check, &s->schema)
+                          : code;
 }
 
 int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *s,
@@ -107,6 +116,7 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *s,
     o->ignore_eos = s->ignore_eos;
     o->context = app->context;
     o->grammar = s->grammar;
+    o->json_schema = s->schema;
     o->stop = s->stop.items;
     o->n_stop = (uint32_t)s->stop.n;
     return CLI_OK;
@@ -117,6 +127,7 @@ void tsri_cli_sampling_clear(tsri_cli_sampling *s) {
     free(s->logit_bias.items);
     free(s->biases);
     free(s->grammar);
+    free(s->schema);
 }
 
 void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *o) {

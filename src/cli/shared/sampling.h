@@ -12,8 +12,8 @@ typedef struct tsri_cli_sampling {
         ignore_eos;
     tsri_cli_list stop, logit_bias;
     tsr_logit_bias *biases; /* what logit_bias says */
-    const char *grammar_file;
-    char *grammar; /* what is in the file */
+    const char *grammar_file, *schema_file;
+    char *grammar, *schema; /* what is in the files */
 } tsri_cli_sampling;
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *sampling);

@@ -14,6 +14,7 @@
 enum { MOST_BEAMS = 1024 };
 
 tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_model *model) {
+    const bool constrained = o->grammar || o->json_schema;
     const struct {
         bool ok;
         const char *name, *wanted;
@@ -40,7 +41,7 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
              (o->presence_penalty == 0 && o->frequency_penalty == 0 && !o->n_logit_bias),
          "num_beams", "at most 1 with presence_penalty, frequency_penalty or logit_bias",
          o->num_beams},
-        {o->num_beams <= 1 || !o->grammar, "num_beams", "at most 1 with a grammar", o->num_beams},
+        {o->num_beams <= 1 || !constrained, "num_beams", "at most 1 with a grammar", o->num_beams},
         {o->n_best <= (o->num_beams > 1 ? o->num_beams : 1), "n_best", "at most num_beams",
          o->n_best},
         {o->early_stopping <= TSR_EARLY_NEVER, "early_stopping", "a tsr_early_stopping",
@@ -74,9 +75,12 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
             return tsri_base_fail(
                 TSR_E_ARGUMENT, "stop text number %u is empty; it must have at least one character",
                 i + 1);
-    if ((o->n_stop || o->grammar) && !model->tokenizer)
+    if (o->grammar && o->json_schema)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a grammar and a JSON schema are given; one of them is wanted");
+    if ((o->n_stop || constrained) && !model->tokenizer)
         return tsri_base_fail(TSR_E_STATE, "%s a tokenizer, but %s has none",
-                              o->grammar ? "a grammar needs" : "stop texts need", model->path);
+                              constrained ? "a grammar needs" : "stop texts need", model->path);
     return TSR_OK;
 }
 
@@ -94,6 +98,11 @@ static tsr_status copy_stop(const tsr_generate_options *from, tsri_task_own_opti
     return TSR_OK;
 }
 
+static tsr_status copy_text(const char *from, char **to) {
+    *to = from ? tsri_base_copy_text(from, strlen(from)) : NULL;
+    return from && !*to ? TSR_E_HOST_MEMORY : TSR_OK;
+}
+
 tsr_status tsri_task_own_options_copy(const tsr_generate_options *from, tsri_task_own_options *to) {
     *to = (tsri_task_own_options){.options = *from};
     to->options.chat = NULL;
@@ -104,12 +113,10 @@ tsr_status tsri_task_own_options_copy(const tsr_generate_options *from, tsri_tas
         to->suppress[i] = from->suppress[i];
     for (uint32_t i = 0; i < from->n_logit_bias; i++)
         to->logit_bias[i] = from->logit_bias[i];
-    if (from->grammar) {
-        to->grammar = tsri_base_copy_text(from->grammar, strlen(from->grammar));
-        if (!to->grammar)
-            return TSR_E_HOST_MEMORY;
-    }
+    TRY(copy_text(from->grammar, &to->grammar));
+    TRY(copy_text(from->json_schema, &to->json_schema));
     to->options.grammar = to->grammar;
+    to->options.json_schema = to->json_schema;
     to->options.suppress = to->suppress;
     to->options.logit_bias = to->logit_bias;
     return TSR_OK;
@@ -122,6 +129,7 @@ void tsri_task_own_options_clear(tsri_task_own_options *own) {
     free(own->suppress);
     free(own->logit_bias);
     free(own->grammar);
+    free(own->json_schema);
     *own = (tsri_task_own_options){0};
 }
 
@@ -152,9 +160,12 @@ tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *mod
         for (uint32_t i = 0; i < options->n_logit_bias; i++)
             s->seen[options->logit_bias[i].id].bias += options->logit_bias[i].bias;
     }
-    return options->grammar ? tsri_text_grammars_match(model->grammars, TSRI_TEXT_GBNF,
-                                                       options->grammar, &s->matcher)
-                            : TSR_OK;
+    if (options->grammar)
+        return tsri_text_grammars_match(model->grammars, TSRI_TEXT_GBNF, options->grammar,
+                                        &s->matcher);
+    return options->json_schema ? tsri_text_grammars_match(model->grammars, TSRI_TEXT_JSON_SCHEMA,
+                                                           options->json_schema, &s->matcher)
+                                : TSR_OK;
 }
 
 void tsri_task_sequence_clear(tsri_task_sequence *s) {
@@ -169,6 +180,11 @@ void tsri_task_sequence_clear(tsri_task_sequence *s) {
 tsr_status tsr_grammar_check(const char *grammar) {
     TRY(NEED(grammar));
     return tsri_text_grammar_check(TSRI_TEXT_GBNF, grammar);
+}
+
+tsr_status tsr_json_schema_check(const char *json_schema) {
+    TRY(NEED(json_schema));
+    return tsri_text_grammar_check(TSRI_TEXT_JSON_SCHEMA, json_schema);
 }
 
 /* ---- text ---- */

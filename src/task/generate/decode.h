@@ -52,7 +52,7 @@ typedef struct tsri_task_own_options {
     char **stop;
     int32_t *suppress;
     tsr_logit_bias *logit_bias;
-    char *grammar;
+    char *grammar, *json_schema;
 } tsri_task_own_options;
 
 /* The caller clears *to, after a failure, too. */

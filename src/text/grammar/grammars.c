@@ -46,13 +46,21 @@ void tsri_text_grammars_destroy(tsri_text_grammars **grammars) {
     *grammars = NULL;
 }
 
-static tsr_status make(const char *text, const tsri_text_trie *trie, tsri_text_grammar **out) {
+/* By language. */
+static const struct {
+    const char *name;
+    tsr_status (*read)(const char *text, size_t n, tsri_text_tree *tree);
+} languages[] = {{"grammar", tsri_text_gbnf_read}, {"JSON schema", tsri_text_schema_read_text}};
+
+static tsr_status make(tsri_text_language_of_grammar language, const char *text,
+                       const tsri_text_trie *trie, tsri_text_grammar **out) {
     tsri_text_tree tree = {0};
-    tsr_status status = tsri_text_gbnf_read(text, strlen(text), &tree);
+    tsr_status status = languages[language].read(text, strlen(text), &tree);
     if (status == TSR_OK)
         status = tsri_text_grammar_create(&tree, trie, out);
     tsri_text_tree_clear(&tree);
-    return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "grammar");
+    return status == TSR_OK ? TSR_OK
+                            : tsri_base_fail_within(status, "%s", languages[language].name);
 }
 
 static tsr_status add(tsri_text_grammars *g, tsri_text_language_of_grammar language,
@@ -60,7 +68,7 @@ static tsr_status add(tsri_text_grammars *g, tsri_text_language_of_grammar langu
     kept item = {.language = language};
     if (!g->trie)
         TRY(tsri_text_trie_create(g->tokenizer, &g->trie));
-    TRY(make(text, g->trie, &item.grammar));
+    TRY(make(language, text, g->trie, &item.grammar));
     item.text = tsri_base_copy_text(text, strlen(text));
     if (!item.text) {
         tsri_text_grammar_release(&item.grammar);
@@ -90,8 +98,7 @@ tsr_status tsri_text_grammars_match(tsri_text_grammars *g, tsri_text_language_of
 
 tsr_status tsri_text_grammar_check(tsri_text_language_of_grammar language, const char *text) {
     tsri_text_grammar *grammar = NULL;
-    (void)language;
-    const tsr_status status = make(text, NULL, &grammar);
+    const tsr_status status = make(language, text, NULL, &grammar);
     tsri_text_grammar_release(&grammar);
     return status;
 }

@@ -5,7 +5,10 @@
 
 #include "text/grammar/grammar.h"
 
-typedef enum tsri_text_language_of_grammar { TSRI_TEXT_GBNF } tsri_text_language_of_grammar;
+typedef enum tsri_text_language_of_grammar {
+    TSRI_TEXT_GBNF,
+    TSRI_TEXT_JSON_SCHEMA
+} tsri_text_language_of_grammar;
 
 typedef struct tsri_text_grammars tsri_text_grammars;
 

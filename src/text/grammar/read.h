@@ -10,4 +10,11 @@
  *        TSR_E_UNSUPPORTED  it names tokens */
 tsr_status tsri_text_gbnf_read(const char *text, size_t n, tsri_text_tree *tree);
 
+/* A JSON schema. The caller clears *tree, after a failure, too.
+ *
+ * error  TSR_E_FORMAT       it is not JSON
+ *        TSR_E_ARGUMENT     it is not a schema, allows nothing, or is too large; the sentence names the place
+ *        TSR_E_UNSUPPORTED  it has a keyword, or a value of one, that is not served */
+tsr_status tsri_text_schema_read_text(const char *text, size_t n, tsri_text_tree *tree);
+
 #endif

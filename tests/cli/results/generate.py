@@ -159,6 +159,13 @@ def test_a_grammar(folder):
     for grammar, said in (("root ::= (", f"{file}: grammar: line 1: a ) is wanted before the end"), ("root ::= root", "begins with itself")):
         file.write_text(grammar)
         refused(3, said, "generate", "-m", "/no/model", "--grammar", file, PROMPT)
+    file.write_text('{"type": "object", "properties": {"a": {"enum": ["KING", 7]}, "b": {"type": "integer", "maximum": -4}}, "required": ["b"]}')
+    for seed in ("1", "2"):
+        answer = json.loads(quiet("--json-schema", file, "-n", "60", "-s", seed, "--temp", "1", PROMPT))
+        assert answer["b"] <= -4 and answer.get("a", 7) in ("KING", 7) and set(answer) <= {"a", "b"}, answer
+    file.write_text('{"type": "string", "pattern": "(?=a)"}')
+    refused(3, f'{file}: JSON schema: the pattern "(?=a)", character 2: ', "generate", "-m", "/no/model", "--json-schema", file, PROMPT)
+    refused(2, "give one of them", "generate", *REFERENCE, "--json-schema", file, "--grammar", file, PROMPT)
     refused(3, "none.gbnf", "generate", *REFERENCE, "--grammar", folder / "none.gbnf", PROMPT)
 
 

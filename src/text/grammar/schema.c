@@ -1,0 +1,533 @@
+/* text/grammar/schema.c - reads JSON schemas: types, values, texts and numbers, and what schemas are made of. What
+ * would change the meaning and is not served is refused by name. */
+#include "text/grammar/schema.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "text/grammar/read.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH = 256, OPEN = 200, SCHEMAS = 1 << 14, COUNT = 1 << 16 };
+
+/* ---- keywords ---- */
+
+enum { OBJECT = 1, ARRAY = 2, TEXT = 4, WHOLE = 8, NUMBER = 16, BOOLEAN = 32, NOTHING = 64 };
+
+/* Types by name, and the keywords of each. Keywords of all types have 0, notes -1. */
+static const struct {
+    const char *name;
+    int type;
+} types[] = {{"object", OBJECT}, {"array", ARRAY},     {"string", TEXT}, {"integer", WHOLE},
+             {"number", NUMBER}, {"boolean", BOOLEAN}, {"null", NOTHING}},
+  keywords[] = {
+      {"type", 0},
+      {"enum", 0},
+      {"const", 0},
+      {"anyOf", 0},
+      {"oneOf", 0},
+      {"allOf", 0},
+      {"$ref", 0},
+      {"nullable", 0},
+      {"properties", OBJECT},
+      {"required", OBJECT},
+      {"additionalProperties", OBJECT},
+      {"minProperties", OBJECT},
+      {"maxProperties", OBJECT},
+      {"unevaluatedProperties", OBJECT},
+      {"items", ARRAY},
+      {"prefixItems", ARRAY},
+      {"additionalItems", ARRAY},
+      {"minItems", ARRAY},
+      {"maxItems", ARRAY},
+      {"uniqueItems", ARRAY},
+      {"minLength", TEXT},
+      {"maxLength", TEXT},
+      {"pattern", TEXT},
+      {"format", TEXT},
+      {"minimum", NUMBER},
+      {"maximum", NUMBER},
+      {"exclusiveMinimum", NUMBER},
+      {"exclusiveMaximum", NUMBER},
+      {"multipleOf", NUMBER},
+      {"title", -1},
+      {"description", -1},
+      {"default", -1},
+      {"examples", -1},
+      {"example", -1},
+      {"deprecated", -1},
+      {"readOnly", -1},
+      {"writeOnly", -1},
+      {"$comment", -1},
+      {"$id", -1},
+      {"$schema", -1},
+      {"$defs", -1},
+      {"definitions", -1},
+      {"contentMediaType", -1},
+      {"contentEncoding", -1},
+      {"discriminator", -1},
+      {"strict", -1},
+};
+
+/* -2: unknown */
+static int kind_of(const char *keyword) {
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (!strcmp(keywords[i].name, keyword))
+            return keywords[i].type;
+    return !strncmp(keyword, "x-", 2) ? -1 : -2;
+}
+
+bool tsri_text_schema_is_note(const char *keyword) {
+    return kind_of(keyword) == -1;
+}
+
+int32_t tsri_text_schema_fail(tsri_text_schema *s, tsr_status status, const char *format, ...) {
+    char sentence[512];
+    va_list arguments;
+    if (s->json.tree->status != TSR_OK)
+        return 0;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    s->json.tree->status = s->path.size
+                               ? tsri_base_fail(status, "at %.200s: %s", s->path.data, sentence)
+                               : tsri_base_fail(status, "%s", sentence);
+    return 0;
+}
+
+int32_t tsri_text_schema_count(tsri_text_schema *s, const json_t *schema, const char *key,
+                               int32_t missing) {
+    const json_t *value = json_object_get(schema, key);
+    const double number = json_number_value(value);
+    if (!value)
+        return missing;
+    if (!json_is_number(value) || !(number >= 0) || number > COUNT || number != floor(number))
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT,
+                                     "\"%s\": a whole number from 0 to %d is wanted", key, COUNT);
+    return (int32_t)number;
+}
+
+static bool number_is(const json_t *value, double wanted) {
+    return json_is_number(value) && json_number_value(value) == wanted;
+}
+
+/* Values with which a keyword changes nothing, though others of it are not served. */
+static bool check_value(tsri_text_schema *s, const char *keyword, const json_t *value) {
+    if ((!strcmp(keyword, "uniqueItems") || !strcmp(keyword, "unevaluatedProperties")) &&
+        !json_is_false(value))
+        tsri_text_schema_fail(s, TSR_E_UNSUPPORTED, "\"%s\" is served with the value false alone",
+                              keyword);
+    if (!strcmp(keyword, "multipleOf") && !number_is(value, 1))
+        tsri_text_schema_fail(s, TSR_E_UNSUPPORTED,
+                              "\"multipleOf\" is served with the value 1 alone");
+    return s->json.tree->status == TSR_OK;
+}
+
+static bool check_keywords(tsri_text_schema *s, const json_t *schema) {
+    const char *keyword;
+    json_t *value;
+    json_object_foreach((json_t *)schema, keyword, value) {
+        if (kind_of(keyword) == -2)
+            tsri_text_schema_fail(s, TSR_E_UNSUPPORTED, "\"%.60s\" is not served", keyword);
+        if (!check_value(s, keyword, value))
+            return false;
+    }
+    return true;
+}
+
+/* A copy without a keyword; NULL where nothing but notes is left. Owned by s->joined. */
+static json_t *without(tsri_text_schema *s, const json_t *schema, const char *keyword) {
+    json_t *rest = json_copy((json_t *)schema), *value;
+    const char *key;
+    bool more = false;
+    json_object_del(rest, keyword);
+    json_array_append_new(s->joined, rest);
+    json_object_foreach(rest, key, value) more |= kind_of(key) != -1;
+    return more ? rest : NULL;
+}
+
+/* ---- values ---- */
+
+static int type_of(const json_t *value) {
+    return json_is_object(value)    ? OBJECT
+           : json_is_array(value)   ? ARRAY
+           : json_is_string(value)  ? TEXT
+           : json_is_integer(value) ? WHOLE | NUMBER
+           : json_is_real(value)    ? NUMBER
+           : json_is_boolean(value) ? BOOLEAN
+                                    : NOTHING;
+}
+
+/* With as few digits as give the same number again. */
+static char *print(const json_t *value) {
+    for (size_t digits = 15; digits < 17; digits++) {
+        char *text =
+            json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(digits));
+        json_t *again = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+        const bool same = again && json_equal(again, value);
+        json_decref(again);
+        if (same)
+            return text;
+        free(text);
+    }
+    return json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+}
+
+static int32_t add_value(tsri_text_schema *s, int32_t all, const json_t *value) {
+    char *text = print(value);
+    if (!text)
+        return tsri_text_schema_fail(s, TSR_E_HOST_MEMORY, "out of memory");
+    all = tsri_text_choice(s->json.tree, all, tsri_text_word(s->json.tree, text));
+    free(text);
+    return all;
+}
+
+/* enum and const; beside them only types are served. */
+static int32_t read_values(tsri_text_schema *s, const json_t *schema, int allowed) {
+    const json_t *list = json_object_get(schema, "enum"), *one = json_object_get(schema, "const");
+    int32_t all = tsri_text_class(s->json.tree, NULL, 0, false);
+    size_t n = 0;
+    const char *keyword;
+    json_t *value;
+    json_object_foreach((json_t *)schema, keyword, value) if (
+        kind_of(keyword) >
+        0) return tsri_text_schema_fail(s, TSR_E_UNSUPPORTED,
+                                        "\"%s\" beside \"enum\" or \"const\" is not served",
+                                        keyword);
+    if (list && !json_array_size(list))
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"enum\": a list of values is wanted");
+    for (size_t i = 0; i < (list ? json_array_size(list) : 1); i++) {
+        const json_t *item = list ? json_array_get(list, i) : one;
+        if (!(type_of(item) & allowed) || (list && one && !json_equal(item, one)))
+            continue;
+        all = add_value(s, all, item);
+        n++;
+    }
+    return n ? all
+             : tsri_text_schema_fail(s, TSR_E_ARGUMENT,
+                                     "none of the values of \"enum\" or \"const\" is of its type");
+}
+
+/* ---- texts ---- */
+
+#define DAY "(0[1-9]|1[0-9]|2[0-8])"
+#define DATE                                                                      \
+    "(([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)-((0[1-9]|1[0-2])-" DAY \
+    "|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)"                              \
+    "|([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)-02-29)"
+#define TIME                                                                                       \
+    "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]" \
+    ")"
+#define BYTE "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+#define LABEL "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+static const struct {
+    const char *name, *pattern;
+} formats[] = {
+    {"date", "^" DATE "$"},
+    {"time", "^" TIME "$"},
+    {"date-time", "^" DATE "T" TIME "$"},
+    {"uuid", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"},
+    {"email", "^[A-Za-z0-9_+-]{1,32}(\\.[A-Za-z0-9_+-]{1,16}){0,2}@" LABEL "(\\." LABEL "){1,3}$"},
+    {"ipv4", "^" BYTE "(\\." BYTE "){3}$"},
+};
+
+static int32_t read_text(tsri_text_schema *s, const json_t *schema) {
+    const char *format = json_string_value(json_object_get(schema, "format")),
+               *pattern = json_string_value(json_object_get(schema, "pattern"));
+    const int32_t least = tsri_text_schema_count(s, schema, "minLength", 0),
+                  most = tsri_text_schema_count(s, schema, "maxLength", -1);
+    const bool has_format = json_object_get(schema, "format"),
+               has_pattern = json_object_get(schema, "pattern"),
+               has_length =
+                   json_object_get(schema, "minLength") || json_object_get(schema, "maxLength");
+    if ((has_format && !format) || (has_pattern && !pattern))
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"pattern\" and \"format\" are texts");
+    if (has_format + has_pattern + has_length > 1)
+        return tsri_text_schema_fail(s, TSR_E_UNSUPPORTED,
+                                     "of \"pattern\", \"format\" and a length only one is served");
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && has_format; i++)
+        if (!strcmp(formats[i].name, format))
+            pattern = formats[i].pattern;
+    if (has_format && !pattern)
+        return tsri_text_schema_fail(s, TSR_E_UNSUPPORTED,
+                                     "the format \"%.40s\" is not served (date, time, date-time, "
+                                     "uuid, email and ipv4 are): leave it out, or write a pattern",
+                                     format);
+    if (most >= 0 && least > most)
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"minLength\" is above \"maxLength\"");
+    if (pattern)
+        return tsri_text_json_quoted(&s->json,
+                                     tsri_text_json_pattern(&s->json, pattern, strlen(pattern)));
+    return has_length
+               ? tsri_text_json_quoted(&s->json, tsri_text_json_characters(&s->json, least, most))
+               : tsri_text_json_string(&s->json);
+}
+
+/* ---- numbers ---- */
+
+/* The tighter of two bounds, of which one is exclusive. Of whole numbers a fraction is rounded inwards. */
+static tsri_text_bound bound(tsri_text_schema *s, const json_t *schema, const char *inclusive,
+                             const char *exclusive, bool lower, bool whole) {
+    tsri_text_bound found = {0};
+    double tightest = 0;
+    for (int i = 0; i < 2; i++) {
+        const json_t *value = json_object_get(schema, i ? exclusive : inclusive);
+        double number = json_number_value(value);
+        bool apart = i;
+        if (!value)
+            continue;
+        if (json_is_boolean(value)) { /* draft 4: it makes the other one exclusive */
+            found.exclusive |= i && found.given && json_is_true(value);
+            continue;
+        }
+        if (!json_is_number(value)) {
+            tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"%s\": a number is wanted",
+                                  i ? exclusive : inclusive);
+            continue;
+        }
+        if (number != floor(number) && !whole)
+            tsri_text_schema_fail(
+                s, TSR_E_UNSUPPORTED,
+                "bounds of the type \"number\" are served if they are whole numbers");
+        if (number != floor(number)) {
+            number = lower ? ceil(number) : floor(number);
+            apart = false;
+        }
+        if (found.given && (lower ? number < tightest : number > tightest))
+            continue;
+        found.exclusive = apart || (found.given && number == tightest && found.exclusive);
+        found.given = true;
+        tightest = number;
+        found.value = json_is_integer(value) ? json_integer_value(value)
+                      : number >= 9e18       ? INT64_MAX
+                      : number <= -9e18      ? INT64_MIN
+                                             : (int64_t)number;
+    }
+    return found;
+}
+
+static int32_t read_number(tsri_text_schema *s, const json_t *schema, bool whole) {
+    const tsri_text_bound low = bound(s, schema, "minimum", "exclusiveMinimum", true, whole),
+                          high = bound(s, schema, "maximum", "exclusiveMaximum", false, whole);
+    tsri_text_tree *t = s->json.tree;
+    whole |= json_object_get(schema, "multipleOf") != NULL;
+    if (!whole && !low.given && !high.given)
+        return tsri_text_json_number(&s->json);
+    const int32_t all =
+        whole ? tsri_text_json_whole(t, low, high) : tsri_text_json_between(t, low, high);
+    if (t->status == TSR_OK && t->expressions[all].kind == TSRI_TEXT_CLASS &&
+        !t->expressions[all].b)
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "no number is between its bounds");
+    return all;
+}
+
+/* ---- types ---- */
+
+static int type_named(tsri_text_schema *s, const json_t *name) {
+    for (size_t i = 0; json_is_string(name) && i < sizeof types / sizeof *types; i++)
+        if (!strcmp(types[i].name, json_string_value(name)))
+            return types[i].type;
+    tsri_text_schema_fail(
+        s, TSR_E_ARGUMENT,
+        "\"type\" is %.40s: object, array, string, number, integer, boolean, null, "
+        "or a list of these are wanted",
+        json_is_string(name) ? json_string_value(name) : "not a text");
+    return 0;
+}
+
+/* The types that are allowed: those that are named, else those that its keywords are about, else all. */
+static int types_allowed(tsri_text_schema *s, const json_t *schema, bool *named) {
+    const json_t *type = json_object_get(schema, "type");
+    int allowed = 0;
+    const char *keyword;
+    json_t *value;
+    *named = type;
+    for (size_t i = 0; i < json_array_size(type); i++)
+        allowed |= type_named(s, json_array_get(type, i));
+    if (type && !json_is_array(type))
+        allowed = type_named(s, type);
+    if (type && !allowed)
+        tsri_text_schema_fail(s, TSR_E_ARGUMENT, "no type is allowed by all of its parts");
+    json_object_foreach((json_t *)schema, keyword, value) if (!type && kind_of(keyword) > 0)
+        allowed |= kind_of(keyword);
+    *named |= allowed != 0;
+    if (!*named)
+        allowed = OBJECT | ARRAY | TEXT | WHOLE | NUMBER | BOOLEAN | NOTHING;
+    return allowed | (json_is_true(json_object_get(schema, "nullable")) ? NOTHING : 0);
+}
+
+static int32_t read_types(tsri_text_schema *s, const json_t *schema) {
+    tsri_text_tree *t = s->json.tree;
+    bool named;
+    int allowed = types_allowed(s, schema, &named);
+    if (json_object_get(schema, "enum") || json_object_get(schema, "const"))
+        return read_values(s, schema, allowed | (allowed & NUMBER ? WHOLE : 0));
+    if (!named)
+        return tsri_text_json_value(&s->json);
+    int32_t all = tsri_text_class(t, NULL, 0, false);
+    if (allowed & OBJECT)
+        all = tsri_text_choice(t, all, tsri_text_schema_object(s, schema));
+    if (allowed & ARRAY)
+        all = tsri_text_choice(t, all, tsri_text_schema_array(s, schema));
+    if (allowed & TEXT)
+        all = tsri_text_choice(t, all, read_text(s, schema));
+    if (allowed & (NUMBER | WHOLE))
+        all = tsri_text_choice(t, all, read_number(s, schema, !(allowed & NUMBER)));
+    if (allowed & BOOLEAN)
+        all = tsri_text_choice(
+            t, all, tsri_text_choice(t, tsri_text_word(t, "true"), tsri_text_word(t, "false")));
+    if (allowed & NOTHING)
+        all = tsri_text_choice(t, all, tsri_text_word(t, "null"));
+    return all;
+}
+
+/* ---- what schemas are made of ---- */
+
+/* The rule of a schema that others refer to, which is read later. */
+static int32_t refer(tsri_text_schema *s, const char *pointer) {
+    const json_t *schema = tsri_text_schema_at(s, pointer);
+    tsri_text_tree *t = s->json.tree;
+    for (size_t i = 0; i < s->n_references; i++)
+        if (s->references[i].schema == schema)
+            return tsri_text_call(t, s->references[i].rule);
+    if (t->status == TSR_OK)
+        t->status = tsri_base_grow(&s->references, &s->references_room, s->n_references + 1,
+                                   sizeof *s->references);
+    const int32_t rule = tsri_text_rule_new(t, pointer, strlen(pointer));
+    if (t->status == TSR_OK)
+        s->references[s->n_references++] = (tsri_text_reference){.schema = schema, .rule = rule};
+    return tsri_text_call(t, rule);
+}
+
+static int32_t read_reference(tsri_text_schema *s, const json_t *schema) {
+    const char *pointer = json_string_value(json_object_get(schema, "$ref"));
+    if (!pointer)
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"$ref\": a text is wanted");
+    const json_t *rest = without(s, schema, "$ref");
+    if (!rest)
+        return refer(s, pointer);
+    const json_t *other = tsri_text_schema_at(s, pointer),
+                 *both = other ? tsri_text_schema_join(s, other, rest) : NULL;
+    return both ? tsri_text_schema_read(s, both) : 0;
+}
+
+static int32_t read_all_of(tsri_text_schema *s, const json_t *schema) {
+    const json_t *list = json_object_get(schema, "allOf"), *all = without(s, schema, "allOf");
+    if (!json_array_size(list))
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"allOf\": a list of schemas is wanted");
+    for (size_t i = 0; i < json_array_size(list) && s->json.tree->status == TSR_OK; i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *pointer = json_string_value(json_object_get(one, "$ref"));
+        /* A schema that is referred to is taken as it is: two references can't stand in one. */
+        if (pointer && (all || json_array_size(list) > 1)) {
+            const json_t *rest = without(s, one, "$ref"), *other = tsri_text_schema_at(s, pointer);
+            one = rest && other ? tsri_text_schema_join(s, other, rest) : other;
+        }
+        all = !one ? NULL : all ? tsri_text_schema_join(s, all, one) : one;
+        if (!all)
+            return 0;
+    }
+    return tsri_text_schema_read(s, all);
+}
+
+static int32_t read_any_of(tsri_text_schema *s, const json_t *schema, const char *keyword) {
+    const json_t *list = json_object_get(schema, keyword), *rest = without(s, schema, keyword);
+    tsri_text_tree *t = s->json.tree;
+    int32_t all = tsri_text_class(t, NULL, 0, false);
+    if (!json_array_size(list))
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"%s\": a list of schemas is wanted",
+                                     keyword);
+    for (size_t i = 0; i < json_array_size(list) && t->status == TSR_OK; i++) {
+        const json_t *one = json_array_get(list, i);
+        if (rest)
+            one = tsri_text_schema_join(s, rest, one);
+        if (one)
+            all = tsri_text_choice(t, all, tsri_text_schema_part(s, keyword, NULL, one));
+    }
+    return all;
+}
+
+static int32_t read_object(tsri_text_schema *s, const json_t *schema) {
+    static const char *const parts[] = {"anyOf", "oneOf"};
+    if (!check_keywords(s, schema))
+        return 0;
+    if (json_object_get(schema, "allOf"))
+        return read_all_of(s, schema);
+    if (json_object_get(schema, "$ref"))
+        return read_reference(s, schema);
+    for (size_t i = 0; i < 2; i++)
+        if (json_object_get(schema, parts[i]))
+            return read_any_of(s, schema, parts[i]);
+    return read_types(s, schema);
+}
+
+int32_t tsri_text_schema_read(tsri_text_schema *s, const json_t *schema) {
+    int32_t all = 0;
+    if (s->json.tree->status != TSR_OK)
+        return 0;
+    if (s->depth >= OPEN || s->count >= SCHEMAS)
+        return tsri_text_schema_fail(
+            s, TSR_E_ARGUMENT, "it is too large: more than %d schemas, or %d within each other",
+            SCHEMAS, OPEN);
+    s->depth++;
+    s->count++;
+    if (json_is_true(schema))
+        all = tsri_text_json_value(&s->json);
+    else if (json_is_object(schema))
+        all = read_object(s, schema);
+    else
+        tsri_text_schema_fail(s, TSR_E_ARGUMENT,
+                              json_is_false(schema) ? "it is false: nothing is allowed"
+                                                    : "a schema is an object, or true");
+    s->depth--;
+    return all;
+}
+
+int32_t tsri_text_schema_part(tsri_text_schema *s, const char *keyword, const char *name,
+                              const json_t *schema) {
+    const size_t before = s->path.size;
+    tsr_status *status = &s->json.tree->status;
+    if (*status == TSR_OK)
+        *status = tsri_base_bytes_printf(&s->path, name ? "/%s/%.80s" : "/%s", keyword, name);
+    const int32_t all = tsri_text_schema_read(s, schema);
+    if (s->path.data && *status == TSR_OK) {
+        s->path.size = before;
+        s->path.data[before] = 0;
+    }
+    return all;
+}
+
+/* ---- the whole ---- */
+
+static void read_root(tsri_text_schema *s, const json_t *schema) {
+    const int32_t root = tsri_text_rule_new(s->json.tree, "#", 1);
+    tsri_text_rule_set(s->json.tree, root, tsri_text_schema_read(s, schema));
+    for (size_t i = 0; i < s->n_references && s->json.tree->status == TSR_OK; i++) {
+        const int32_t rule = s->references[i].rule;
+        const char *pointer = s->json.tree->rules[rule].name; /* #/$defs/name */
+        tsri_text_rule_set(s->json.tree, rule,
+                           tsri_text_schema_part(s, pointer + (strlen(pointer) > 2 ? 2 : 1), NULL,
+                                                 s->references[i].schema));
+    }
+}
+
+tsr_status tsri_text_schema_read_text(const char *text, size_t n, tsri_text_tree *tree) {
+    tsri_text_schema s = {.json = {.tree = tree}};
+    json_t *schema = NULL;
+    TRY(tsri_base_json_parse(text, n, DEPTH, "its text", &schema));
+    s.root = schema;
+    s.joined = json_array();
+    if (s.joined)
+        read_root(&s, schema);
+    else
+        tree->status = tsri_base_fail(TSR_E_HOST_MEMORY, "out of memory");
+    json_decref(s.joined);
+    json_decref(schema);
+    free(s.references);
+    tsri_base_bytes_clear(&s.path);
+    return tree->status;
+}

@@ -1,0 +1,49 @@
+/* text/grammar/schema.h - what the parts of the reader of JSON schemas share. */
+#ifndef TSRI_TEXT_GRAMMAR_SCHEMA_H
+#define TSRI_TEXT_GRAMMAR_SCHEMA_H
+
+#include "base/json.h"
+#include "text/grammar/json.h"
+
+/* A schema that others refer to. */
+typedef struct tsri_text_reference {
+    const json_t *schema;
+    int32_t rule;
+    bool made;
+} tsri_text_reference;
+
+typedef struct tsri_text_schema {
+    tsri_text_json json;
+    const json_t *root;
+    tsri_text_reference *references;
+    size_t n_references, references_room;
+    json_t *joined;   /* a list that owns the schemas that were joined of several */
+    tsri_bytes path;  /* of the schema that is read, for messages */
+    int depth, count; /* of schemas that are open; of all so far */
+} tsri_text_schema;
+
+/* The texts that a schema allows. Failures are kept in the tree. */
+int32_t tsri_text_schema_read(tsri_text_schema *s, const json_t *schema);
+/* The same for a part of the schema that is read: its keyword, and a name or NULL, for messages. */
+int32_t tsri_text_schema_part(tsri_text_schema *s, const char *keyword, const char *name,
+                              const json_t *schema);
+/* Keeps a failure at the schema that is read. */
+__attribute__((format(printf, 3, 4))) int32_t
+tsri_text_schema_fail(tsri_text_schema *s, tsr_status status, const char *format, ...);
+/* A count of the schema, such as "minItems": 0 or more. `missing` where it has none. */
+int32_t tsri_text_schema_count(tsri_text_schema *s, const json_t *schema, const char *key,
+                               int32_t missing);
+
+/* schema_lists.c: objects and arrays */
+int32_t tsri_text_schema_object(tsri_text_schema *s, const json_t *schema);
+int32_t tsri_text_schema_array(tsri_text_schema *s, const json_t *schema);
+
+/* schema_join.c: what is allowed by both of two schemas, as one; owned by s->joined. NULL: failed. */
+json_t *tsri_text_schema_join(tsri_text_schema *s, const json_t *a, const json_t *b);
+/* The schema at a pointer like #/$defs/name. NULL: failed. */
+const json_t *tsri_text_schema_at(tsri_text_schema *s, const char *pointer);
+
+/* A property that says nothing about what is allowed, such as "title". */
+bool tsri_text_schema_is_note(const char *keyword);
+
+#endif

@@ -1,0 +1,201 @@
+/* text/grammar/schema_join.c - joins schemas that both hold (allOf, and what stands beside $ref and anyOf), and
+ * finds schemas by pointers. */
+#include "text/grammar/schema.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PAIRS = 1 << 20 };
+
+/* ---- pointers ---- */
+
+/* Reads a name up to the next /, with its escapes. */
+static bool read_name(const char **at, char *name, size_t room) {
+    size_t n = 0;
+    while (**at && **at != '/' && n + 1 < room) {
+        char c = *(*at)++;
+        if (c == '~' && (**at == '0' || **at == '1'))
+            c = *(*at)++ == '0' ? '~' : '/';
+        else if (c == '%' && (*at)[0] && (*at)[1]) {
+            const char digits[3] = {(*at)[0], (*at)[1], 0};
+            char *end;
+            c = (char)strtoul(digits, &end, 16);
+            if (*end || !c)
+                return false;
+            *at += 2;
+        }
+        name[n++] = c;
+    }
+    name[n] = 0;
+    return !**at || **at == '/';
+}
+
+const json_t *tsri_text_schema_at(tsri_text_schema *s, const char *pointer) {
+    char name[512];
+    const json_t *found = *pointer == '#' ? s->root : NULL;
+    const char *at = pointer + 1;
+    while (found && *at) {
+        found = *at++ == '/' && read_name(&at, name, sizeof name)
+                    ? json_is_array(found) ? json_array_get(found, (size_t)strtoul(name, NULL, 10))
+                                           : json_object_get(found, name)
+                    : NULL;
+    }
+    if (!found)
+        tsri_text_schema_fail(
+            s, TSR_E_ARGUMENT,
+            "\"$ref\" is \"%.100s\", but there is nothing at this place: it begins "
+            "with #, as in #/$defs/name",
+            pointer);
+    return found;
+}
+
+/* ---- joining ---- */
+
+typedef json_t *join_fn(const json_t *a, const json_t *b);
+
+static json_t *larger(const json_t *a, const json_t *b) {
+    return json_copy((json_t *)(json_number_value(a) >= json_number_value(b) ? a : b));
+}
+
+static json_t *smaller(const json_t *a, const json_t *b) {
+    return json_copy((json_t *)(json_number_value(a) <= json_number_value(b) ? a : b));
+}
+
+static bool has(const json_t *list, const json_t *value) {
+    bool found = json_equal(list, value);
+    for (size_t i = 0; i < json_array_size(list) && !found; i++)
+        found = json_equal(json_array_get(list, i), value);
+    return found;
+}
+
+static json_t *union_of(const json_t *a, const json_t *b) {
+    json_t *all = json_copy((json_t *)a);
+    for (size_t i = 0; i < json_array_size(b); i++)
+        if (!has(all, json_array_get(b, i)))
+            json_array_append(all, json_array_get(b, i));
+    return all;
+}
+
+static json_t *one_or_all(const json_t *list, size_t i) {
+    return json_is_array(list) ? json_array_get(list, i) : i ? NULL : (json_t *)list;
+}
+
+static json_t *values_of_both(const json_t *a, const json_t *b) {
+    json_t *both = json_array(), *one;
+    for (size_t i = 0; (one = one_or_all(a, i)); i++)
+        if (has(b, one))
+            json_array_append(both, one);
+    return both;
+}
+
+/* A whole number is a number, too. */
+static json_t *types_of_both(const json_t *a, const json_t *b) {
+    json_t *both = values_of_both(a, b), *whole = json_string("integer"),
+           *number = json_string("number");
+    if (!has(both, whole) &&
+        ((has(a, whole) && has(b, number)) || (has(a, number) && has(b, whole))))
+        json_array_append(both, whole);
+    json_decref(whole);
+    json_decref(number);
+    return both;
+}
+
+static json_t *concatenated(const json_t *a, const json_t *b) {
+    json_t *all = json_copy((json_t *)a);
+    json_array_extend(all, (json_t *)b);
+    return all;
+}
+
+static json_t *as_all_of(const json_t *a, const json_t *b) {
+    return json_pack("{s:[O,O]}", "allOf", a, b);
+}
+
+static json_t *by_name(const json_t *a, const json_t *b) {
+    json_t *all = json_copy((json_t *)a), *value;
+    const char *name;
+    json_object_foreach((json_t *)b, name, value) {
+        const json_t *own = json_object_get(all, name);
+        if (!own)
+            json_object_set(all, name, value);
+        else if (!json_equal(own, value))
+            json_object_set_new(all, name, as_all_of(own, value));
+    }
+    return all;
+}
+
+static const struct {
+    const char *keyword;
+    join_fn *join;
+} joins[] = {
+    {"type", types_of_both},       {"enum", values_of_both},     {"properties", by_name},
+    {"required", union_of},        {"items", as_all_of},         {"allOf", concatenated},
+    {"minimum", larger},           {"exclusiveMinimum", larger}, {"minLength", larger},
+    {"minItems", larger},          {"minProperties", larger},    {"maximum", smaller},
+    {"exclusiveMaximum", smaller}, {"maxLength", smaller},       {"maxItems", smaller},
+    {"maxProperties", smaller},
+};
+
+/* Whether b names properties that a does not, which a forbids. */
+static bool forbids(const json_t *a, const json_t *b) {
+    const json_t *of_a = json_object_get(a, "properties"), *of_b = json_object_get(b, "properties");
+    const char *name;
+    json_t *value;
+    bool more = false;
+    if (!json_is_false(json_object_get(a, "additionalProperties")))
+        return false;
+    json_object_foreach((json_t *)of_b, name, value) more |= !json_object_get(of_a, name);
+    return more;
+}
+
+static bool join_keyword(tsri_text_schema *s, json_t *all, const char *keyword,
+                         const json_t *value) {
+    const json_t *own = json_object_get(all, keyword);
+    if (!own || tsri_text_schema_is_note(keyword) || json_equal(own, value))
+        return own || !json_object_set(all, keyword, (json_t *)value);
+    if (json_array_size(own) * json_array_size(value) > MOST_PAIRS) {
+        tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"%.40s\": two long lists both hold (allOf)",
+                              keyword);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof joins / sizeof *joins; i++)
+        if (!strcmp(joins[i].keyword, keyword))
+            return !json_object_set_new(all, keyword, joins[i].join(own, value));
+    if (!strcmp(keyword, "$ref")) { /* one of them moves to allOf */
+        json_t *list = json_pack("[{s:O}]", "$ref", value), *old = json_object_get(all, "allOf"),
+               *both = old ? concatenated(old, list) : json_incref(list);
+        json_decref(list);
+        return !json_object_set_new(all, "allOf", both);
+    }
+    tsri_text_schema_fail(s, TSR_E_UNSUPPORTED,
+                          "\"%.40s\" stands in two schemas that both hold (allOf), with different "
+                          "values: write it once",
+                          keyword);
+    return false;
+}
+
+json_t *tsri_text_schema_join(tsri_text_schema *s, const json_t *a, const json_t *b) {
+    if (json_is_true(a) || json_is_true(b)) {
+        json_t *other = (json_t *)(json_is_true(a) ? b : a);
+        json_array_append(s->joined, other);
+        return other;
+    }
+    if (!json_is_object(a) || !json_is_object(b)) {
+        tsri_text_schema_fail(s, TSR_E_ARGUMENT,
+                              "it is false, or not an object: nothing is allowed");
+        return NULL;
+    }
+    if (forbids(a, b) || forbids(b, a)) {
+        tsri_text_schema_fail(s, TSR_E_UNSUPPORTED,
+                              "\"additionalProperties\" is false in one of two schemas that both "
+                              "hold (allOf), and the other one has more properties: write it once");
+        return NULL;
+    }
+    json_t *all = json_copy((json_t *)a), *value;
+    const char *keyword;
+    json_array_append_new(s->joined, all);
+    json_object_foreach((json_t *)b, keyword,
+                        value) if (!join_keyword(s, all, keyword, value)) return NULL;
+    return all;
+}

@@ -1,0 +1,177 @@
+/* JSON schemas: which texts they allow, and what is refused. */
+#include "text/grammar/grammars.h"
+#include "text/grammar/read.h"
+
+#include "base/error.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+/* Texts are separated by line ends of their own. */
+static const struct {
+    const char *schema, *yes, *no;
+} cases[] = {
+    {"{\"type\": \"object\"}",
+     "{}\r{ \"a\": [1, -2.5e3, {\"b\": null}], \"\": \"\\u00e4\\ud83d\\ude00\\n\"}\r{\n  \"a\": "
+     "true\n}",
+     "\r[]\r{\"a\":}\r{\"a\" :1}\r{\"a\":01}\r{\"a\":\"\\ud83d\"}\r{\"a\":\"\n\"}\r{} \r{\n\n\n}"},
+    {"{}", "1\r\"a\"\rnull\r[[]]\r{\"a\":{}}", "nul\r\r[1,]"},
+    {"{\"properties\": {\"a\": {\"type\": \"integer\"}, \"b\": {\"type\": \"boolean\"}, \"c\": "
+     "{\"type\": \"null\"}}, \"required\": [\"b\"]}",
+     "{\"a\":1,\"b\":true,\"c\":null}\r{\"b\":false}\r{ \"a\": -30, \"b\": true "
+     "}\r{\"b\":true,\"c\":null}",
+     "{}\r{\"a\":1}\r{\"b\":true,\"a\":1}\r{\"b\":true,}\r{,\"b\":true}\r{\"b\":true,\"d\":1}\r{"
+     "\"a\":1 ,\"b\":true}"},
+    {"{\"properties\": {\"a\": {\"type\": \"string\"}, \"ab\": {}}, \"additionalProperties\": "
+     "{\"type\": \"integer\"}}",
+     "{}\r{\"a\":\"x\"}\r{\"ac\":1,\"b\":2}\r{\"ab\":[],\"abc\":3,\"\":4}",
+     "{\"a\":1}\r{\"b\":\"x\"}\r{\"ac\":1,\"a\":\"x\"}\r{\"\\u0061\":1}"},
+    {"{\"type\": \"object\", \"additionalProperties\": {\"type\": \"integer\"}, \"minProperties\": "
+     "1, \"maxProperties\": 2, \"required\": []}",
+     "{\"a\":1}\r{\"a\":1,\"b\":2}", "{}\r{\"a\":1,\"b\":2,\"c\":3}"},
+    {"{\"type\": \"array\", \"items\": {\"enum\": [\"x\", 1, 0.1, null, {\"k\": [true]}]}, "
+     "\"minItems\": 1, \"maxItems\": 3}",
+     "[\"x\"]\r[1, 0.1, null]\r[{\"k\":[true]}]", "[]\r[\"x\",\"x\",\"x\",\"x\"]\r[2]"},
+    {"{\"prefixItems\": [{\"type\": \"integer\"}, {\"const\": \"b\"}], \"items\": {\"type\": "
+     "\"boolean\"}, \"minItems\": 3}",
+     "[1,\"b\",true]\r[1, \"b\", true, false]", "[1,\"b\"]\r[\"b\",1,true]\r[1,\"b\",2]"},
+    {"{\"prefixItems\": [{\"type\": \"integer\"}]}", "[1]", "[]\r[1,2]"},
+    {"{\"type\": [\"string\", \"null\"], \"minLength\": 2, \"maxLength\": 3}",
+     "\"ab\"\r\"\xC3\xA4\\n\\u0041\"\rnull", "\"a\"\r\"abcd\"\r1"},
+    {"{\"type\": \"integer\", \"minimum\": -12, \"exclusiveMaximum\": 105}",
+     "-12\r-9\r-1\r0\r7\r99\r100\r104", "-13\r105\r-0\r00\r1000\r1.0\r-100"},
+    {"{\"type\": \"integer\", \"minimum\": 38.5}", "39\r40\r99\r100\r9999999999999999",
+     "38\r4\r0\r-39\r10000000000000000"},
+    {"{\"type\": \"integer\", \"maximum\": -1}", "-1\r-10", "0\r1\r-"},
+    {"{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}", "0\r1\r0.5\r1.00\r0.0",
+     "1.01\r-0.5\r2\r1e0\r.5"},
+    {"{\"type\": \"number\", \"exclusiveMinimum\": -2, \"exclusiveMaximum\": 3}",
+     "-1.99\r-0.5\r0\r2.9\r-1", "-2\r-2.0\r3\r3.0\r-2.1"},
+    {"{\"type\": \"string\", \"pattern\": \"^[A-C]{2}-\\\\d+(x|y)?$|^\\\\s\\\"$\"}",
+     "\"AB-12x\"\r\"CC-0\"\r\" \\\"\"\r\"\\t\\\"\"", "\"AB-\"\r\"xAB-1\"\r\"AB-1z\""},
+    {"{\"type\": \"string\", \"pattern\": \"b[^a\\\\n]\"}",
+     "\"bc\"\r\"aabxx\"\r\"b\\\\\"\r\"b\\t\"", "\"ba\"\r\"b\"\r\"b\\n\""},
+    {"{\"type\": \"string\", \"format\": \"date\"}",
+     "\"2024-02-29\"\r\"2000-02-29\"\r\"1999-12-31\"",
+     "\"2023-02-29\"\r\"1900-02-29\"\r\"2023-04-31\"\r\"0000-01-01\""},
+    {"{\"type\": \"string\", \"format\": \"date-time\"}",
+     "\"2024-02-29T23:59:59Z\"\r\"2023-01-01T00:00:00.5+01:30\"",
+     "\"2024-02-29 23:59:59Z\"\r\"2023-01-01T24:00:00Z\""},
+    {"{\"type\": \"string\", \"format\": \"email\"}", "\"a.b@c.de\"", "\"a@b\"\r\"@b.c\""},
+    {"{\"$defs\": {\"n\": {\"properties\": {\"v\": {\"type\": \"integer\"}, \"next\": {\"anyOf\": "
+     "[{\"$ref\": \"#/$defs/n\"}, {\"type\": \"null\"}]}},"
+     "\"required\": [\"v\", \"next\"], \"additionalProperties\": false}}, \"$ref\": \"#/$defs/n\"}",
+     "{\"v\":1,\"next\":null}\r{\"v\":1,\"next\":{\"v\":2,\"next\":null}}",
+     "{\"v\":1}\r{\"v\":1,\"next\":{}}"},
+    {"{\"type\": \"array\", \"items\": {\"$ref\": \"#\"}}", "[]\r[[],[[]]]", "[1]\r[,]"},
+    {"{\"allOf\": [{\"properties\": {\"a\": {\"type\": \"number\"}}, \"required\": [\"a\"]}, "
+     "{\"$ref\": \"#/$defs/b\"}], \"properties\": {\"a\": {\"type\": \"integer\"}},"
+     "\"$defs\": {\"b\": {\"properties\": {\"b\": {\"type\": \"string\"}}, \"required\": "
+     "[\"b\"]}}}",
+     "{\"a\":1,\"b\":\"\"}", "{\"a\":1}\r{\"a\":1.5,\"b\":\"\"}"},
+    {"{\"type\": \"object\", \"properties\": {\"k\": {\"type\": \"string\"}}, \"required\": "
+     "[\"k\"], \"oneOf\": [{\"properties\": {\"k\": {\"const\": \"a\"}}},"
+     "{\"properties\": {\"k\": {\"const\": \"b\"}, \"n\": {\"type\": \"integer\", \"nullable\": "
+     "true}}, \"required\": [\"n\"]}]}",
+     "{\"k\":\"a\"}\r{\"k\":\"b\",\"n\":null}",
+     "{\"k\":\"b\"}\r{\"k\":\"c\"}\r{\"k\":\"a\",\"n\":1}"},
+};
+
+static tsri_text_grammar *grammar_of(const char *schema) {
+    tsri_text_tree tree = {0};
+    tsri_text_grammar *g = NULL;
+    if (tsri_text_schema_read_text(schema, strlen(schema), &tree) == TSR_OK)
+        (void)tsri_text_grammar_create(&tree, NULL, &g);
+    tsri_text_tree_clear(&tree);
+    return g;
+}
+
+static bool matches(tsri_text_grammar *g, const char *text, size_t n) {
+    tsri_text_matcher *m = NULL;
+    cr_assert(tsri_text_matcher_create(g, &m) == TSR_OK, "%s", tsr_error_last());
+    cr_assert(tsri_text_matcher_take(m, text, n) == TSR_OK, "%s", tsr_error_last());
+    const bool ends = tsri_text_matcher_may_end(m);
+    tsri_text_matcher_destroy(&m);
+    return ends;
+}
+
+static void try_all(tsri_text_grammar *g, const char *texts, bool want, const char *schema) {
+    for (const char *at = texts;; at++) {
+        const size_t n = strcspn(at, "\r");
+        cr_expect(matches(g, at, n) == want, "%s: %.*s must%s match", schema, (int)n, at,
+                  want ? "" : " not");
+        at += n;
+        if (!*at)
+            return;
+    }
+}
+
+Test(schema, allows) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tsri_text_grammar *g = grammar_of(cases[i].schema);
+        cr_assert(g, "%s: %s", cases[i].schema, tsr_error_last());
+        try_all(g, cases[i].yes, true, cases[i].schema);
+        try_all(g, cases[i].no, false, cases[i].schema);
+        tsri_text_grammar_release(&g);
+    }
+}
+
+static const struct {
+    const char *schema, *fragment;
+} refused[] = {
+    {"{", "its text"},
+    {"[]", "a schema is an object, or true"},
+    {"{\"anyOf\": [false]}", "at /anyOf: it is false: nothing is allowed"},
+    {"{\"type\": \"text\"}", "\"type\" is text: object, array,"},
+    {"{\"properties\": {\"a\": {\"items\": {\"not\": {}}}}}",
+     "at /properties/a/items: \"not\" is not served"},
+    {"{\"patternProperties\": {}}", "\"patternProperties\" is not served"},
+    {"{\"type\": \"array\", \"uniqueItems\": true}",
+     "\"uniqueItems\" is served with the value false alone"},
+    {"{\"type\": \"string\", \"format\": \"uri\"}", "the format \"uri\" is not served"},
+    {"{\"type\": \"string\", \"pattern\": \"a\", \"minLength\": 1}", "only one is served"},
+    {"{\"pattern\": \"(?=a)\"}", "character 2: of groups with a ?"},
+    {"{\"pattern\": \"a\\\\b\"}", "\\b is not served"},
+    {"{\"pattern\": \"(a\"}", "a ) is wanted"},
+    {"{\"pattern\": \"a)\"}", "a ( is missing"},
+    {"{\"pattern\": \"**\"}", "nothing to be repeated"},
+    {"{\"pattern\": \"[b-a]\"}", "a range ends before it begins"},
+    {"{\"pattern\": \"(a$)\"}", "at the two ends alone"},
+    {"{\"type\": \"number\", \"multipleOf\": 0.5}",
+     "\"multipleOf\" is served with the value 1 alone"},
+    {"{\"type\": \"number\", \"minimum\": 0.5}", "if they are whole numbers"},
+    {"{\"type\": \"integer\", \"minimum\": 2, \"maximum\": 1}", "no number is between its bounds"},
+    {"{\"enum\": []}", "a list of values is wanted"},
+    {"{\"enum\": [1], \"minimum\": 0}", "\"minimum\" beside \"enum\""},
+    {"{\"type\": \"string\", \"enum\": [1]}", "none of the values"},
+    {"{\"$ref\": \"other.json\"}", "there is nothing at this place"},
+    {"{\"$ref\": \"#/$defs/a\"}", "there is nothing at this place"},
+    {"{\"$ref\": \"#\"}", "begins with itself"},
+    {"{\"$defs\": {\"a\": {\"allOf\": [{\"$ref\": \"#/$defs/a\"}, {\"type\": \"string\"}]}}, "
+     "\"$ref\": \"#/$defs/a\"}",
+     "within each other"},
+    {"{\"allOf\": [{\"pattern\": \"a\"}, {\"pattern\": \"b\"}]}",
+     "\"pattern\" stands in two schemas"},
+    {"{\"allOf\": [{\"properties\": {\"a\": {}}, \"additionalProperties\": false}, "
+     "{\"properties\": {\"b\": {}}}]}",
+     "the other one has more properties"},
+    {"{\"allOf\": [{\"type\": \"string\"}, {\"type\": \"object\"}]}",
+     "no type is allowed by all of its parts"},
+    {"{\"required\": [\"a\"], \"properties\": {}, \"additionalProperties\": false}",
+     "\"a\" is required, but"},
+    {"{\"required\": \"a\"}", "\"required\" a list of texts"},
+    {"{\"prefixItems\": [{}], \"items\": false, \"minItems\": 2}", "fewer items"},
+    {"{\"type\": \"string\", \"maxLength\": 1e9}", "\"maxLength\": a whole number from 0 to 65536"},
+    {"{\"type\": \"array\", \"maxItems\": 60000, \"items\": {\"type\": \"array\", \"maxItems\": "
+     "60000, \"items\": {\"type\": \"string\", \"maxLength\": 60000}}}",
+     "more than 262144 states"},
+};
+
+Test(schema, refused) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        tsri_text_grammar *g = grammar_of(refused[i].schema);
+        cr_expect(!g && strstr(tsr_error_last(), refused[i].fragment), "%s: %s", refused[i].schema,
+                  tsr_error_last());
+        tsri_text_grammar_release(&g);
+    }
+}
