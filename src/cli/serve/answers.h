@@ -42,6 +42,8 @@ json_t *tsri_serve_role_chunk(const tsri_serve_choice *choice);
 /* A chunk with new text. It takes over `logprobs`, which may be NULL. */
 json_t *tsri_serve_chunk(const tsri_serve_choice *choice, const char *text, size_t n,
                          json_t *logprobs);
+/* The last chunk of a choice that is a call. */
+json_t *tsri_serve_calls_chunk(const tsri_serve_choice *choice);
 json_t *tsri_serve_usage_chunk(const tsri_serve_job *job);
 json_t *tsri_serve_whole(tsri_serve_job *job);
 

@@ -1,6 +1,7 @@
 /* cli/serve/engine.c - the thread that owns the device: takes the requests that have come, lets the
  * scheduler do a step, and gives each token to whom it belongs. */
 #include "cli/serve/answers.h"
+#include "cli/serve/calls.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/models.h"
 #include "cli/serve/texts.h"
@@ -40,6 +41,7 @@ static void end_job(tsri_serve_job *job) {
         json_decref(c->logprobs);
     }
     tsri_serve_give_back(job->x);
+    tsri_serve_ask_clear(&job->ask);
     free(job->choices);
     free(job);
 }
@@ -147,8 +149,14 @@ static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
     if (job->ask.stream && first)
         begin_stream(c);
     if (g->finish)
-        c->finish = g->finish == TSR_FINISH_END || g->finish == TSR_FINISH_STOP ? "stop" : "length";
-    if (job->ask.stream) {
+        c->finish = g->finish != TSR_FINISH_END && g->finish != TSR_FINISH_STOP ? "length"
+                    : job->ask.calls                                            ? "tool_calls"
+                                                                                : "stop";
+    if (job->ask.stream && job->ask.calls) { /* a call is given as a whole */
+        tsri_serve_put(&c->text, g->text, g->text_size);
+        if (g->finish)
+            tsri_serve_event(job->x, tsri_serve_calls_chunk(c));
+    } else if (job->ask.stream) {
         stream_token(c, g, listed);
     } else {
         if (listed)
@@ -167,7 +175,11 @@ static int on_event(void *data, const tsr_scheduler_event *e) {
         count(job->x->server, job->x->model);
     if (e->status != TSR_OK) {
         c->request = 0;
-        tsri_serve_fail(&f, e->status == TSR_E_HOST_MEMORY ? 503 : 500, NULL, "%s", e->error);
+        tsri_serve_fail(&f,
+                        e->status == TSR_E_HOST_MEMORY ? 503
+                        : e->status == TSR_E_ARGUMENT  ? 400 /* a grammar that leaves no token */
+                                                       : 500,
+                        NULL, "%s", e->error);
         fail_job(job, &f);
         return 0;
     }
@@ -317,6 +329,9 @@ static bool plain_messages(json_t *messages, tsri_serve_failure *f) {
         if (!role)
             return tsri_serve_fail(f, 400, "messages", "messages: message %zu has no \"role\"",
                                    i + 1);
+        tsri_serve_calls_read(message);
+        if (json_is_null(content) && json_object_get(message, "tool_calls"))
+            continue;
         if (!strcmp(role, "developer"))
             json_object_set_new(message, "role", json_string("system"));
         if (json_is_string(content))
@@ -334,7 +349,8 @@ static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_fai
     if (!plain_messages(messages, f) || !make_choices(job, 1, f))
         return false;
     const tsr_chat_options chat = {.struct_size = sizeof chat,
-                                   .template_text = job->x->model->template_text};
+                                   .template_text = job->x->model->template_text,
+                                   .tools = job->ask.tools_text};
     job->ask.options.chat = &chat;
     char *text = json_dumps(messages, JSON_COMPACT);
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .messages = text};

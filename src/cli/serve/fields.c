@@ -1,6 +1,7 @@
 /* cli/serve/fields.c - the fields of completions and chat completions: each is a row of a table, which says
  * how it is read. A field without a row is refused by name, so that no client believes it was heard. */
 #include "cli/serve/fields.h"
+#include "cli/serve/calls.h"
 
 #include "cli/base/names.h"
 
@@ -23,7 +24,7 @@ typedef enum kind {
 
 typedef bool take_fn(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f);
 static take_fn take_stop, take_seed, take_stream_options, take_logprobs, take_top_logprobs,
-    take_logit_bias, take_response_format;
+    take_logit_bias, take_response_format, take_grammar, take_tools, take_tool_choice;
 
 #define OPTION(field) offsetof(tsri_serve_ask, options.field)
 #define ASK(field) offsetof(tsri_serve_ask, field)
@@ -60,14 +61,15 @@ static const struct row {
     {"logprobs", BOTH, TAKEN, 0, 0, 0, take_logprobs, NULL},
     {"top_logprobs", CHAT, TAKEN, 0, 0, 0, take_top_logprobs, NULL},
     {"response_format", CHAT, TAKEN, 0, 0, 0, take_response_format, NULL},
+    {"grammar", BOTH, TAKEN, 0, 0, 0, take_grammar, NULL},
+    {"tools", CHAT, TAKEN, 0, 0, 0, take_tools, NULL},
+    {"tool_choice", CHAT, TAKEN, 0, 0, 0, take_tool_choice, NULL},
     {"user", BOTH, IGNORED, 0, 0, 0, NULL, NULL},
     {"metadata", CHAT, IGNORED, 0, 0, 0, NULL, NULL},
     {"best_of", COMPLETION, I64, ASK(best_of), 1, TSRI_SERVE_CHOICES, NULL, NULL},
     {"echo", COMPLETION, FLAG, ASK(echo), 0, 0, NULL, NULL},
     {"suffix", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "\"\""},
     {"store", CHAT, NEUTRAL, 0, 0, 0, NULL, "false"},
-    {"tools", CHAT, NEUTRAL, 0, 0, 0, NULL, "[]"},
-    {"tool_choice", CHAT, NEUTRAL, 0, 0, 0, NULL, "\"none\"|\"auto\""},
     {"parallel_tool_calls", CHAT, NEUTRAL, 0, 0, 0, NULL, "true|false"},
 };
 
@@ -162,13 +164,55 @@ static bool take_logit_bias(const json_t *value, tsri_serve_ask *ask, tsri_serve
     return true;
 }
 
+static bool take_grammar(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    const char *text = json_string_value(value);
+    if (!text || strlen(text) != json_string_length(value))
+        return wrong(f, "grammar", "a text in GBNF");
+    ask->options.grammar = text;
+    return tsr_grammar_check(text) == TSR_OK ||
+           tsri_serve_fail(f, 400, "grammar", "%s", tsr_error_last());
+}
+
+/* {"name", "description", "schema", "strict"} */
+static bool take_schema(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    static const char *const known[] = {"name", "description", "schema", "strict"};
+    const json_t *schema = json_object_get(value, "schema");
+    if (!json_is_object(schema))
+        return wrong(f, "response_format", "an object \"json_schema\" with a \"schema\"");
+    if (!tsri_serve_only(value, known, sizeof known / sizeof *known, f)) {
+        f->param = "response_format";
+        return false;
+    }
+    ask->schema = json_dumps(schema, JSON_COMPACT);
+    if (!ask->schema)
+        return tsri_serve_fail(f, 503, NULL, "out of memory");
+    return tsr_json_schema_check(ask->schema) == TSR_OK ||
+           tsri_serve_fail(f, 400, "response_format", "%s", tsr_error_last());
+}
+
 static bool take_response_format(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
     const char *type = json_string_value(json_object_get(value, "type"));
-    (void)ask;
-    return type && !strcmp(type, "text")
-               ? true
-               : tsri_serve_fail(f, 400, "response_format",
-                                 "response_format: only {\"type\": \"text\"} is served");
+    if (type && !strcmp(type, "text"))
+        return true;
+    if (type && !strcmp(type, "json_schema"))
+        return take_schema(json_object_get(value, "json_schema"), ask, f);
+    if (!type || strcmp(type, "json_object"))
+        return wrong(f, "response_format",
+                     "an object whose \"type\" is \"text\", \"json_object\" or \"json_schema\"");
+    ask->schema = strdup("{\"type\": \"object\"}");
+    return ask->schema || tsri_serve_fail(f, 503, NULL, "out of memory");
+}
+
+static bool take_tools(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    (void)f;
+    ask->tools = value;
+    return true;
+}
+
+static bool take_tool_choice(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    (void)f;
+    ask->tool_choice = value;
+    return true;
 }
 
 /* ---- the table ---- */
@@ -259,6 +303,22 @@ static bool check_best_of(tsri_serve_ask *ask, tsri_serve_failure *f) {
     return true;
 }
 
+static bool check_constraints(tsri_serve_ask *ask, tsri_serve_failure *f) {
+    if (!tsri_serve_calls_ask(ask->tools, ask->tool_choice, ask, f))
+        return false;
+    if (ask->schema && ask->options.grammar)
+        return tsri_serve_fail(f, 400, "grammar",
+                               "grammar: beside it, \"response_format\" is to be left out");
+    ask->options.json_schema = ask->schema;
+    return true;
+}
+
+void tsri_serve_ask_clear(tsri_serve_ask *ask) {
+    free(ask->schema);
+    free(ask->tools_text);
+    ask->schema = ask->tools_text = NULL;
+}
+
 bool tsri_serve_ask_read(const tsr_model *model, const json_t *body, bool chat, tsri_serve_ask *ask,
                          tsri_serve_failure *f) {
     const char *key;
@@ -273,7 +333,7 @@ bool tsri_serve_ask_read(const tsr_model *model, const json_t *body, bool chat, 
     ask->options.num_beams = 1;
     json_object_foreach((json_t *)body, key,
                         value) if (!take_field(key, value, ask, f)) return false;
-    if (!check_best_of(ask, f))
+    if (!check_best_of(ask, f) || !check_constraints(ask, f))
         return false;
     if (ask->include_usage && !ask->stream)
         return tsri_serve_fail(f, 400, "stream_options", "stream_options needs \"stream\": true");

@@ -43,8 +43,12 @@ struct tsri_text_grammar {
 
 /* ---- masks ---- */
 
-static void set(uint32_t *mask, const tsri_text_trie *trie, int32_t token) {
-    for (; token >= 0; token = trie->twins[token])
+static void set(uint32_t *mask, const tsri_text_trie *trie, const tsri_text_trie_node *node) {
+    int32_t token = node->token;
+    if (token < 0)
+        return;
+    mask[token / 32] |= (uint32_t)1 << (token % 32);
+    while (node->shared && (token = trie->twins[token]) >= 0)
         mask[token / 32] |= (uint32_t)1 << (token % 32);
 }
 
@@ -54,6 +58,7 @@ static tsr_status walk(tsri_text_grammar *g, uint32_t from, uint32_t to, int32_t
     const tsri_text_trie_node *nodes = g->trie->nodes;
     const size_t classes = (size_t)g->automaton.n_classes;
     const int32_t *rows = tsri_text_states_rows(g->states);
+    const tsri_text_state *states = tsri_text_states_at(g->states, 0);
     if (from == to)
         return TSR_OK;
     g->path[nodes[from].depth - 1] = state;
@@ -64,14 +69,15 @@ static tsr_status walk(tsri_text_grammar *g, uint32_t from, uint32_t to, int32_t
         if (after == TSRI_TEXT_UNKNOWN) {
             TRY(tsri_text_states_step(g->states, before, node->byte, &after));
             rows = tsri_text_states_rows(g->states);
+            states = tsri_text_states_at(g->states, 0);
         }
-        const tsri_text_state *s = tsri_text_states_at(g->states, after);
+        const tsri_text_state *s = &states[after];
         if (s->leaves && out) {
             TRY(tsri_base_grow(&out->nodes, &out->room, out->n + 1, sizeof *out->nodes));
             out->nodes[out->n++] = i;
         }
         if (s->n || s->ends)
-            set(mask, g->trie, node->token);
+            set(mask, g->trie, node);
         g->path[node->depth] = after;
         i = s->n ? i + 1 : node->end;
     }
@@ -124,7 +130,7 @@ static tsr_status make_mask(tsri_text_grammar *g, int32_t state) {
     memcpy(mask, g->masks[s->mask], g->words * sizeof *mask);
     for (size_t i = 0; i < out->n && after != TSRI_TEXT_DEAD; i++) {
         const uint32_t node = out->nodes[i];
-        set(mask, g->trie, g->trie->nodes[node].token);
+        set(mask, g->trie, &g->trie->nodes[node]);
         TRY(walk(g, node + 1, g->trie->nodes[node].end, after, mask, NULL));
     }
     tsri_text_states_at(g->states, state)->mask = number;

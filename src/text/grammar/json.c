@@ -24,10 +24,10 @@ int32_t tsri_text_json_space(tsri_text_json *j) {
     tsri_text_tree *t = j->tree;
     if (!j->space) {
         const int32_t rule = begin(j, &j->space, "space"),
-                      lines = tsri_text_repeat(t, tsri_text_word(t, "\n"), 1, 2),
+                      line = tsri_text_word(t, "\n"),
                       indent = tsri_text_repeat(t, tsri_text_class(t, blanks, 2, false), 0, BLANKS),
                       some = tsri_text_choice(t, tsri_text_word(t, " "),
-                                              tsri_text_sequence(t, lines, indent));
+                                              tsri_text_sequence(t, line, indent));
         tsri_text_rule_set(t, rule, tsri_text_repeat(t, some, 0, 1));
     }
     return tsri_text_call(t, j->space);

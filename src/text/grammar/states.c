@@ -256,7 +256,7 @@ static tsr_status finish_set(tsri_text_states *s, int32_t *out) {
          at = (at + 1) & (t->room - 1)) {
         const tsri_text_state *k = &s->states[t->ids[at]];
         if ((size_t)k->n == s->n_found && k->ends == s->ends && k->leaves == s->leaves &&
-            !memcmp(s->places + k->places, s->found, s->n_found * sizeof *s->found)) {
+            (!k->n || !memcmp(s->places + k->places, s->found, s->n_found * sizeof *s->found))) {
             *out = t->ids[at];
             return TSR_OK;
         }

@@ -55,6 +55,7 @@ static void fill(tsri_text_trie *trie, const token *tokens, size_t n, uint32_t *
         const size_t same = i ? common(&tokens[i - 1], t) : 0;
         if (i && same == t->n && tokens[i - 1].n == t->n) {
             trie->twins[tokens[i - 1].id] = t->id;
+            trie->nodes[path[open]].shared = true;
             continue;
         }
         for (; open > same; open--)

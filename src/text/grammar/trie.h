@@ -11,6 +11,7 @@ typedef struct tsri_text_trie_node {
     uint32_t end;   /* the first node that is not below this one */
     uint16_t depth; /* from 1 on */
     uint8_t byte;
+    bool shared; /* other tokens end here, too: its token's twins */
 } tsri_text_trie_node;
 
 typedef struct tsri_text_trie {

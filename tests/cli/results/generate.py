@@ -160,8 +160,9 @@ def test_a_grammar(folder):
         file.write_text(grammar)
         refused(3, said, "generate", "-m", "/no/model", "--grammar", file, PROMPT)
     file.write_text('{"type": "object", "properties": {"a": {"enum": ["KING", 7]}, "b": {"type": "integer", "maximum": -4}}, "required": ["b"]}')
+    line_end = json.loads((PLAY / "tokenizer.json").read_text())["model"]["vocab"]["\u010a"]  # else this model fills its JSON with them
     for seed in ("1", "2"):
-        answer = json.loads(quiet("--json-schema", file, "-n", "60", "-s", seed, "--temp", "1", PROMPT))
+        answer = json.loads(quiet("--json-schema", file, "-n", "60", "-s", seed, "--temp", "1", "--logit-bias", f"{line_end}=-100", PROMPT))
         assert answer["b"] <= -4 and answer.get("a", 7) in ("KING", 7) and set(answer) <= {"a", "b"}, answer
     file.write_text('{"type": "string", "pattern": "(?=a)"}')
     refused(3, f'{file}: JSON schema: the pattern "(?=a)", character 2: ', "generate", "-m", "/no/model", "--json-schema", file, PROMPT)

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""The openai package as a client of tessera serve: chats, streams, completions, log-probabilities, vectors, models, errors. Skipped without the package."""
+"""The openai package as a client of tessera serve: chats, streams, completions, log-probabilities, vectors, JSON of a class, calls of functions,
+models, errors. Skipped without the package."""
 
 import math
+from typing import Literal
 
 from support.command import PLAY, SOURCE, equal, main, run, skip
 from support.server import REFERENCE, Server
 
 try:
     import openai
+    import pydantic
 except ImportError:
     skip("openai is missing (pip install openai)")
 
@@ -39,6 +42,7 @@ def test_what_it_asks_for(folder):
         chats(client)
         completions(client)
         vectors(client)
+        structured(client)
         errors(client)
 
 
@@ -69,6 +73,22 @@ def vectors(client):
     plain = [row.embedding for row in client.embeddings.create(model="sentence", input=texts, encoding_format="float").data]
     for one, other in zip(got, plain):
         assert max(abs(a - b) for a, b in zip(one, other)) < 1e-6 and abs(math.hypot(*one) - 1) < 1e-5
+
+
+def structured(client):
+    """An answer as an object of a class, and a call of a function."""
+    class Answer(pydantic.BaseModel):
+        kind: Literal["king", "queen"]
+        age: int
+
+    settings = SETTINGS | {"max_tokens": 90, "temperature": 1, "seed": 3, "extra_body": {"top_k": 5}}
+    parsed = client.chat.completions.parse(messages=MESSAGES, response_format=Answer, **settings).choices[0].message.parsed
+    assert parsed.kind in ("king", "queen") and isinstance(parsed.age, int), parsed
+    tool = openai.pydantic_function_tool(Answer, name="tell")
+    for stream in (False, True):
+        got = client.chat.completions.create(messages=MESSAGES, tools=[tool], tool_choice="required", stream=stream, **settings)
+        call = next(c.choices[0].delta.tool_calls[0] for c in got if c.choices[0].delta.tool_calls) if stream else got.choices[0].message.tool_calls[0]
+        equal((call.function.name, Answer.model_validate_json(call.function.arguments).kind in ("king", "queen")), ("tell", True))
 
 
 def errors(client):

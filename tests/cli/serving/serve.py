@@ -7,6 +7,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import socket
 import struct
 import threading
@@ -42,6 +43,7 @@ def test_completions_and_chat(folder):
         best_of(server)
         streams(server)
         chat(server)
+        constrained(server)
         vectors(server)
         tokens(server)
         refusals(server)
@@ -138,6 +140,34 @@ def chat(server):
     equal(chunks[-1]["finish_reason"], "length")
 
 
+def constrained(server):
+    """Answers that a grammar or a schema holds, alone and in a stream, and calls of functions."""
+    path = "/v1/chat/completions"
+    ask = {"messages": [{"role": "user", "content": "ROMEO:"}], "max_tokens": 90, "seed": 3}
+    for line_end in server.fine("/tokenize", {"content": "\n"})["tokens"]:  # else this model fills its JSON with them
+        ask["logit_bias"] = {str(line_end): -100}
+    text = server.fine(path, ask | {"grammar": "root ::= [A-C]{2} \" \" (\"yes\" | \"no\")"})["choices"][0]
+    assert re.fullmatch("[A-C]{2} (yes|no)", text["message"]["content"]) and text["finish_reason"] == "stop", text
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1, "maximum": 12}}, "required": ["n"], "additionalProperties": False}
+    form = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": schema}}}
+    whole = server.fine(path, ask | form)["choices"][0]["message"]["content"]
+    assert 1 <= json.loads(whole)["n"] <= 12, whole
+    equal("".join(c["choices"][0]["delta"].get("content", "") for c in server.events(path, ask | form)), whole)
+    assert server.fine(path, ask | {"response_format": {"type": "json_object"}, "max_tokens": 3})["choices"][0]["message"]["content"].startswith("{")
+    tools = [{"type": "function", "function": {"name": name, "parameters": {"$defs": {"p": schema}, "$ref": "#/$defs/p"}}} for name in ("f", "g")]
+    for choice, names in (("required", "fg"), ({"type": "function", "function": {"name": "g"}}, "g")):
+        answer = server.fine(path, ask | {"tools": tools, "tool_choice": choice})["choices"][0]
+        equal((answer["finish_reason"], answer["message"]["content"]), ("tool_calls", None))
+        (call,) = answer["message"]["tool_calls"]
+        assert call["function"]["name"] in names and 1 <= json.loads(call["function"]["arguments"])["n"] <= 12, call
+        told = [c["choices"][0]["delta"] for c in server.events(path, ask | {"tools": tools, "tool_choice": choice})]
+        equal(next(d["tool_calls"][0]["function"] for d in told if "tool_calls" in d), call["function"])
+    messages = [*ask["messages"], {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": call["id"], "content": "7"}]
+    server.fine(path, ask | {"messages": messages, "max_tokens": 2})
+    cut = server.fine(path, ask | {"tools": tools, "tool_choice": "required", "max_tokens": 2})["choices"][0]
+    assert cut["finish_reason"] == "length" and cut["message"]["content"].startswith("{"), cut
+
+
 def vectors(server):
     texts = ["anna", "bob sees anna"]
     got = server.fine("/v1/embeddings", {"input": texts, "model": "sentence"})
@@ -171,7 +201,21 @@ def refusals(server):
     server.wrong(400, "the model reads", path, ASKED | {"prompt": "word " * 5000})
     server.wrong(404, "is not served here", path, ASKED | {"model": "other"}, "model")
     server.wrong(400, "needs \"stream\"", path, ASKED | {"stream_options": {"include_usage": True}}, "stream_options")
-    server.wrong(400, "only {\"type\": \"text\"}", "/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}], "response_format": {"type": "json_object"}}, "response_format")
+    chat = {"messages": [{"role": "user", "content": "x"}]}
+    tool = {"type": "function", "function": {"name": "f"}}
+    for wanted, field, more in (
+            ("\"json_object\" or \"json_schema\"", "response_format", {"response_format": {"type": "xml"}}),
+            ("an object \"json_schema\" with a \"schema\"", "response_format", {"response_format": {"type": "json_schema"}}),
+            ("at /properties/a: \"not\" is not served", "response_format",
+             {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"properties": {"a": {"not": {}}}}}}}),
+            ("more than 262144 states", "response_format", {"response_format": {"type": "json_schema", "json_schema": {"schema": {
+                "maxItems": 60000, "items": {"maxItems": 60000, "items": {"type": "string", "maxLength": 60000}}}}}}),
+            ("line 1: a ) is wanted", "grammar", {"grammar": "root ::= ("}), ("is to be left out", "grammar", {
+                "grammar": "root ::= \"a\"", "response_format": {"type": "json_object"}}),
+            ("\"auto\" is not served", "tool_choice", {"tools": [tool]}), ("there are no tools", "tool_choice", {"tool_choice": "required"}),
+            ("there is no function \"g\"", "tool_choice", {"tools": [tool], "tool_choice": {"type": "function", "function": {"name": "g"}}}),
+            ("with a \"name\"", "tools", {"tools": [{"type": "function"}], "tool_choice": "required"})):
+        server.wrong(400, wanted, "/v1/chat/completions", chat | more, field)
     server.wrong(400, "no \"role\"", "/v1/chat/completions", {"messages": [{"content": "x"}]}, "messages")
     server.wrong(400, "content", "/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages")
     server.wrong(404, "/v1/nothing is not served", "/v1/nothing")
