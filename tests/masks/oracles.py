@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""oracles.py MASKS - compares masks with those of llguidance along random texts, and random texts of JSON schemas with what jsonschema says of them.
+
+Each half is left out where its library is not installed; without both the test is skipped."""
+
+import importlib.util
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOKENIZER = ROOT / "models" / "shakespeare" / "tokenizer.json"
+GRAMMARS = (
+    'root ::= value\nvalue ::= "{" (text ":" value ("," text ":" value)*)? "}" | "[" (value ("," value)*)? "]" | text | number | "true" | "null"\n'
+    'text ::= "\\"" ([^"\\\\\\x00-\\x1F] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\\""\n'
+    'number ::= "-"? ("0" | [1-9] [0-9]{0,15}) ("." [0-9]+)? ([eE] [-+]? [0-9]+)?\n',
+    'root ::= [A-Z] [a-z\u00e4-\u4f60]{2,9} " of " ("the " | "a ")? [^x ]+ "."\n',
+)
+SCHEMAS = (
+    {"type": "object", "properties": {"a": {"type": "string", "maxLength": 4}, "b": {"type": "integer", "minimum": -20, "maximum": 300},
+                                      "c": {"enum": ["x", 1.5, None]}}, "required": ["b"], "additionalProperties": {"type": "boolean"}},
+    {"type": "array", "items": {"anyOf": [{"type": "number", "minimum": -3, "exclusiveMaximum": 7}, {"type": "string", "format": "date"}]}, "minItems": 1, "maxItems": 3},
+    {"$defs": {"n": {"type": "object", "properties": {"v": {"type": "string", "pattern": "^[a-c]+\\d{2}$|x"}, "n": {"$ref": "#/$defs/n"}}, "required": ["v"],
+                     "additionalProperties": False}}, "allOf": [{"$ref": "#/$defs/n"}, {"properties": {"v": {"type": "string"}}}]},
+    {"prefixItems": [{"type": "integer", "exclusiveMinimum": 99}, {"type": ["string", "null"], "format": "email"}], "items": False},
+)
+
+
+class Masks:
+    """The program with one grammar: ask(ids) gives the ids that may follow, and whether the text may end."""
+
+    def __init__(self, program, kind, text):
+        self.file = tempfile.NamedTemporaryFile("w", suffix=kind)
+        self.file.write(text)
+        self.file.flush()
+        self.process = subprocess.Popen([program, TOKENIZER, kind, self.file.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, ids):
+        self.process.stdin.write(" ".join(map(str, ids)) + "\n")
+        self.process.stdin.flush()
+        words = self.process.stdout.readline().split()
+        return {int(word) for word in words if word != "end"}, "end" in words
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+        self.file.close()
+
+
+def pick(draw, allowed, tokens):
+    """Half of the time one of the shortest, which are the signs that a text is made of."""
+    some = sorted(allowed, key=lambda i: (len(tokens[i]), i))
+    return draw.choice(some[:30] if draw.random() < 0.5 else some)
+
+
+def against_llguidance(program, tokens):
+    import llguidance
+    from llguidance.gbnf_to_lark import any_to_lark
+
+    end = len(tokens)
+
+    class Vocabulary:
+        eos_token_id = bos_token_id = end
+        special_token_ids = [end]
+        tokens: list = []
+
+        def __call__(self, text):
+            return [self.tokens.index(bytes([byte])) for byte in (text if isinstance(text, bytes) else text.encode())]
+
+    Vocabulary.tokens = [token or b"\xff<none %d>" % i for i, token in enumerate(tokens)] + [b"\xff<end>"]
+    vocabulary = llguidance.LLTokenizer(llguidance.TokenizerWrapper(Vocabulary()))
+    draw, compared = random.Random(1), 0
+    for text in GRAMMARS:
+        with Masks(program, "gbnf", text) as masks:
+            for _ in range(6):
+                other, ids = llguidance.LLMatcher(vocabulary, llguidance.LLMatcher.grammar_from_lark(any_to_lark(text))), []
+                for _ in range(12):
+                    own, ends = masks.ask(ids)
+                    bits = other.compute_bitmask()
+                    theirs = {i for i in range(end) if bits[i // 8] >> (i % 8) & 1}
+                    after = b"".join(tokens[i] for i in ids)
+                    # Where the next bytes are certain, llguidance allows one way to cut them into tokens alone.
+                    same = theirs <= own if other.compute_ff_bytes() else own == theirs
+                    assert same, (after, [tokens[i] for i in own ^ theirs])
+                    assert ends == bool(bits[end // 8] >> (end % 8) & 1), after
+                    compared += 1
+                    if not own:
+                        break
+                    ids.append(pick(draw, own, tokens))
+                    other.consume_token(ids[-1])
+    print(f"{compared} masks as llguidance has them")
+
+
+def against_jsonschema(program, tokens):
+    import jsonschema
+
+    draw, whole = random.Random(2), 0
+    for schema in SCHEMAS:
+        checker = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+        with Masks(program, "schema", json.dumps(schema)) as masks:
+            for _ in range(8):
+                ids = []
+                for _ in range(80):
+                    own, ends = masks.ask(ids)
+                    if not own or (ends and draw.random() < 0.5):
+                        break
+                    ids.append(pick(draw, own, tokens))
+                text = b"".join(tokens[i] for i in ids)
+                if ends:
+                    checker.validate(json.loads(text))
+                    whole += 1
+    assert whole > 10, whole
+    print(f"{whole} texts that jsonschema finds valid")
+
+
+def main():
+    program = sys.argv[1]
+    lines = subprocess.run([program, TOKENIZER], capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+    tokens = [bytes.fromhex(line) for line in lines]
+    have = [name for name in ("llguidance", "jsonschema") if importlib.util.find_spec(name)]
+    if "llguidance" in have:
+        against_llguidance(program, tokens)
+    if "jsonschema" in have:
+        against_jsonschema(program, tokens)
+    if not have:
+        print("SKIP: neither llguidance nor jsonschema is installed (both are on PyPI)")
+        sys.exit(77)
+
+
+if __name__ == "__main__":
+    main()
