@@ -9,8 +9,9 @@
  *   avoids  a return before the barriers, which pocl 3.1 compiles wrongly even where all work-items of
  *           a work-group take it
  *   build   GROUP, a power of two
- *   claims  waves 8; scratch 0
- *   paid    GPUs: compiled, never run. sample/plain has the figures of a CPU */
+ *   claims  waves 6; scratch 0
+ *   paid    GPUs: compiled, never run: registers 39 (gfx906), 38 (gfx942), 29 (gfx1030), 37 (sm_90).
+ *           sample/plain has the figures of a CPU */
 #include "sample/weight.clh"
 #define SHARE(sum, of) (((sum) >> 32) * (of) + mul_hi((uint)(sum), (uint)(of)))
 
