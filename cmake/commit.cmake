@@ -1,7 +1,9 @@
-# Writes OUT, a C file with the commit of SOURCE, where that changed: "c0346210", "c0346210+changes", or "" without git.
+# Writes OUT, a C file with the commit of SOURCE, where that changed: "c0346210", "c0346210+changes", or "" without git
+# and where SOURCE is a folder in another project's repository.
+execute_process(COMMAND git -C ${SOURCE} rev-parse --show-prefix OUTPUT_VARIABLE inside OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
                 RESULT_VARIABLE failed)
-if(failed)
+if(failed OR inside)
   set(commit "")
 else()
   execute_process(COMMAND git -C ${SOURCE} status --porcelain --untracked-files=no OUTPUT_VARIABLE changes ERROR_QUIET)

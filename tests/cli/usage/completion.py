@@ -2,14 +2,12 @@
 """Manual pages and the completion of shells, which come from the tables of options: each page has every option, each shell shows the candidates."""
 
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
-import time
 
 from support.command import BUILD, SOURCE, environment, equal, main, refused, run
+from support.terminal import typed
 
 COMMANDS = [line.split()[0] for line in run("help").text.splitlines() if re.match(r"^  [a-z][a-z-]+ ", line)]
 PAGES = BUILD / "generated/shell/man/man1"
@@ -76,28 +74,8 @@ def test_arguments(_):
     refused(2, "powershell: give bash, zsh or fish", "completion", "powershell")
 
 
-def typed(shell, setup, keys, wanted):
-    """Starts the shell on a terminal, types, and waits until it shows what is wanted."""
-    process, terminal = pty.fork()
-    if process == 0:
-        os.execvpe(shell[0], shell, {**environment(), "TERM": "dumb", "PATH": f"{BUILD}/bin:{os.environ['PATH']}", "PS1": "$ "})
-    shown, end = b"", time.monotonic() + 30
-    try:
-        os.write(terminal, f"{setup}; echo rea''dy\n".encode())
-        sent = False
-        while time.monotonic() < end and wanted not in shown:
-            if select.select([terminal], [], [], 0.2)[0]:
-                shown += os.read(terminal, 65536)
-            if not sent and b"ready" in shown.replace(b"rea''dy", b""):
-                sent, shown = True, b""
-                os.write(terminal, keys)
-    except OSError:  # the shell has ended
-        pass
-    finally:
-        os.close(terminal)
-        os.kill(process, 9)
-        os.waitpid(process, 0)
-    assert wanted in shown, f"{shell[0]} showed {shown!r}"
+def on_terminal(shell, setup, keys, wanted):
+    typed(shell, setup, keys, wanted, environment(PATH=f"{BUILD}/bin:{os.environ['PATH']}"))
 
 
 def test_in_bash(folder):
@@ -105,12 +83,12 @@ def test_in_bash(folder):
     setup = f'cd {folder}; eval "$(tessera completion bash)"'
     for keys, wanted in ((b"tessera genera\t--dty\t", b"tessera generate --dtype "), (b"tessera bench suite --class sm\t", b"--class smoke "), (b"tessera generate -m wei\t", b"-m weights.gguf"),
                          (b"tessera generate --dtype=bf\t", b"--dtype=bf16"), (b"tessera train --set weight_d\t", b"--set weight_decay=")):
-        typed(["bash", "--norc", "--noprofile", "-i"], setup, keys, wanted)
+        on_terminal(["bash", "--norc", "--noprofile", "-i"], setup, keys, wanted)
 
 
 @needs("zsh")
 def test_in_zsh(_):
-    typed(["zsh", "-f", "-i"], 'autoload -U compinit; compinit -u -D; eval "$(tessera completion zsh)"', b"tessera genera\t--dty\t", b"--dtype ")
+    on_terminal(["zsh", "-f", "-i"], 'autoload -U compinit; compinit -u -D; eval "$(tessera completion zsh)"', b"tessera genera\t--dty\t", b"--dtype ")
 
 
 @needs("fish")
