@@ -8,7 +8,7 @@
 #include "tune/tune.h"
 
 enum {
-    TSRI_RUN_TUNABLES = 6,
+    TSRI_RUN_TUNABLES = 16,
     TSRI_TUNE_CASES = 3 /* cases of a group: those with the most work */
 };
 

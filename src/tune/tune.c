@@ -70,6 +70,14 @@ static void add_case(tsri_tune *tune, tsri_tune_group *g, size_t index) {
     g->cases[at] = index;
 }
 
+static void tell_not_tuned(const tsri_tune *tune, const char *op, const char *variant,
+                           const char *why) {
+    char line[640];
+    snprintf(line, sizeof line, "%s/%s isn't tuned: %.400s", op, variant, why);
+    if (tune->options.log)
+        tune->options.log(tune->options.log_data, TSR_LOG_DEBUG, line);
+}
+
 static void add_variant(void *data, const tsr_tunable_variant *variant) {
     gathering *to = data;
     tsri_tune *tune = to->tune;
@@ -80,12 +88,16 @@ static void add_variant(void *data, const tsr_tunable_variant *variant) {
         choice |= variant->tunables[t]->lowest < variant->tunables[t]->highest;
     if (!choice)
         return;
+    if (variant->n_tunables > TSRI_RUN_TUNABLES) {
+        tell_not_tuned(tune, variant->op, variant->variant, "it has more than 16 tunables");
+        return;
+    }
     while (i < tune->n_groups && (strcmp(tune->groups[i].op, variant->op) ||
                                   strcmp(tune->groups[i].variant, variant->variant) ||
                                   strcmp(tune->groups[i].condition, variant->condition)))
         i++;
     if (i == tune->n_groups) {
-        if (to->status != TSR_OK || variant->n_tunables > TSRI_RUN_TUNABLES ||
+        if (to->status != TSR_OK ||
             (to->status = tsri_base_grow(&tune->groups, &tune->groups_room, i + 1,
                                          sizeof *tune->groups)) != TSR_OK)
             return;
@@ -292,12 +304,8 @@ static tsr_status search_group(tsri_tune *tune, tsri_tune_group *g, const tsri_t
     tsri_tune_contender_close(&s->first);
     free(s);
     /* A variant that can't run here by itself keeps its values. */
-    if (status != TSR_OK && tune->options.log) {
-        char line[640];
-        snprintf(line, sizeof line, "%s/%s isn't tuned: %.400s", g->op, g->variant,
-                 tsri_base_reported());
-        tune->options.log(tune->options.log_data, TSR_LOG_DEBUG, line);
-    }
+    if (status != TSR_OK)
+        tell_not_tuned(tune, g->op, g->variant, tsri_base_reported());
     return fatal(status) ? status : TSR_OK;
 }
 

@@ -1,11 +1,13 @@
 /* One op alone, as tuning runs it: on the reference. */
 #include "tune/trial.h"
+#include "tune/contender.h"
 
 #include "base/error.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 
 enum { K = 32, N = 5, ROWS = 9 };
 
@@ -81,4 +83,51 @@ Test(trial, results_and_how_they_compare) {
     tsri_tune_case_clear(&c);
     tsri_backend_device_close(&device);
     tsri_backend_set_close(&set);
+}
+
+/* As many tunables as a tile of a matrix product has. */
+static tsr_status visit_tile(tsr_dev *dev, const tsr_op *op, tsr_tunable_visitor visit,
+                             void *data) {
+    (void)dev;
+    (void)op;
+    static const char *const names[] = {"GN", "GM", "TM", "TN", "BK", "VW", "BLOCKS", "SUB"};
+    tsr_tunable tunables[8];
+    const tsr_tunable *pointers[8];
+    for (int i = 0; i < 8; i++) {
+        tunables[i] =
+            (tsr_tunable){.struct_size = sizeof *tunables, .highest = 1, .name = names[i]};
+        pointers[i] = &tunables[i];
+    }
+    visit(data, &(tsr_tunable_variant){.struct_size = sizeof(tsr_tunable_variant),
+                                       .n_tunables = 8,
+                                       .tunables = pointers,
+                                       .op = "linear",
+                                       .variant = "tiled",
+                                       .condition = "rows=1"});
+    return TSR_OK;
+}
+
+static tsr_status keep_nothing(tsr_dev *dev, const char *path, const tsr_tuned *const *found,
+                               size_t n) {
+    (void)dev;
+    (void)path;
+    (void)found;
+    return n ? TSR_E_INTERNAL : TSR_OK;
+}
+
+Test(tune, all_tunables_of_a_tile_are_searched) {
+    static const tsr_backend_tune backend = {sizeof backend, visit_tile, keep_nothing};
+    tsri_backend_device none = {0}, *device = &none;
+    tsri_tune_case c = make(ROWS, 1);
+    tsri_tune tune = {.options = {.devices = &device, .n_devices = 1},
+                      .backend = &backend,
+                      .n_cases = 1,
+                      .cases = &c};
+    cr_assert_eq(tsri_tune_search(&tune, &(tsri_tune_options){.seconds = 0}), TSR_OK, "%s",
+                 tsr_error_last());
+    cr_assert_eq(tune.n_groups, 1);
+    cr_expect_eq(tune.groups[0].n_tunables, 8);
+    cr_expect_str_eq(tune.groups[0].name[7], "SUB");
+    free(tune.groups);
+    tsri_tune_case_clear(&c);
 }
