@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef tsri_case_attention_form form;
 
@@ -279,16 +280,22 @@ static void add_soft_caps(tsri_case_list *list) {
             "a score than without a cap, for tanh and the quotient before it; S = %lld",
             (long long)f.D, (long long)f.S);
     }
-    for (int i = 0; i < 2; i++) {
-        form f = {2, i ? 5 : 40, 67, 6, 2, 64, 64, 1, 0, 2, 2, {27, 3}, {67, 43}, ""};
-        const double r = i ? 0x1p-8 : 0x1p-11, score = sqrt((double)f.D);
-        f.what = i ? " soft cap 2, bf16" : " soft cap 2, f16";
-        tsri_case *c = add(list, &f);
-        bound(c, f.S, f.D + 4, score);
+    static const form narrow[] = {
+        {2, 40, 67, 6, 2, 64, 64, 1, 0, 2, 2, {27, 3}, {67, 43}, " soft cap 2, f16"},
+        {2, 5, 67, 6, 2, 64, 64, 1, 0, 2, 2, {27, 3}, {67, 43}, " soft cap 2, bf16"},
+        {2, 3, 300, 4, 1, 24, 40, 1, 0, 2, 2, {297, 253}, {300, 256}, " soft cap 2, f16 chunks"},
+    };
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        const form *f = &narrow[i];
+        const bool half = !strstr(f->what, "bf16");
+        const double r = half ? 0x1p-11 : 0x1p-8, score = sqrt((double)f->D);
+        tsri_case *c = add(list, f);
+        bound(c, f->S, f->D + 4, score);
+        add_operand(c, f->S > 256 ? SLOTS : PLAIN, f);
         c->attrs.attention.soft_cap = 2;
-        c->attrs.attention.compute = i ? TSR_COMPUTE_BF16 : TSR_COMPUTE_F16;
+        c->attrs.attention.compute = half ? TSR_COMPUTE_F16 : TSR_COMPUTE_BF16;
         c->bound[0].terms += 2.02 * r * (1 + 2 * score);
-        c->bound[0].absolute += i ? 0 : 0x1p-14 * (2 + 4 * score);
+        c->bound[0].absolute += half ? 0x1p-14 * (2 + 4 * score) : 0;
     }
 }
 
