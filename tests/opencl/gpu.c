@@ -97,6 +97,8 @@ Test(opencl_gpu, the_peak_of_a_matrix_unit) {
         cr_expect_eq(measure(all[i], &value), TSR_OK, "%s", r.sentence);
         cr_expect(value > 1e6, "peak %u: %g", all[i], value);
     }
+    cr_expect(strstr(r.log, "probe/mma.cl") && !strstr(r.log, "without those that read operands"),
+              "its own reads are wrong: %s", r.log);
     rig_end(&r);
 }
 

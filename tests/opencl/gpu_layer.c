@@ -9,7 +9,8 @@
  * TSR_GPU_KERNEL_GROUP  largest work-group of a compiled kernel (0: what the driver says)
  * TSR_GPU_DOT           1: the compiler has dot products of bytes (0, or the profile's)
  * TSR_GPU_UNIT          a matrix unit, or several with commas, that kernels can be run for: mma, mfma,
- *                       wmma11, wmma12, dpas8, dpas16 (none, or the profile's). It is emulated
+ *                       wmma11, wmma12, dpas8, dpas16 (none, or the profile's). It is emulated. mma_plain: mma,
+ *                       and the compiler refuses ldmatrix, so that it takes kernels with UNIT_PLAIN alone
  * TSR_GPU_SUB           work-items of a sub-group (0: there are none). The functions are emulated
  * TSR_GPU_EXTENSIONS    1: the driver's own extensions
  * TSR_GPU_SOURCES       a folder that gets the source of each program: 0.cl, 1.cl, ...
@@ -154,12 +155,15 @@ static bool lacks_unit(const char *source, const char *units) {
     static const char *const known[][2] = {{"UNIT_MMA", "mma"},       {"UNIT_MFMA", "mfma"},
                                            {"UNIT_WMMA11", "wmma11"}, {"UNIT_WMMA12", "wmma12"},
                                            {"UNIT_DPAS8", "dpas8"},   {"UNIT_DPAS16", "dpas16"}};
-    char line[64], list[256], unit[64];
+    char line[64], list[256], unit[64], plain[64];
     snprintf(list, sizeof list, ",%s,", units);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         snprintf(line, sizeof line, "#define %s 1\n", known[i][0]);
         snprintf(unit, sizeof unit, ",%s,", known[i][1]);
-        if (strstr(source, line) && !strstr(list, unit))
+        snprintf(plain, sizeof plain, ",%s_plain,", known[i][1]);
+        const bool has =
+            strstr(list, unit) || (strstr(list, plain) && strstr(source, "#define UNIT_PLAIN 1\n"));
+        if (strstr(source, line) && !has)
             return true;
     }
     return false;

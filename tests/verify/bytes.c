@@ -424,25 +424,30 @@ ParameterizedTestParameters(bytes, of_a_matrix_unit) {
     return cr_make_param_array(subject, subjects, UNITS);
 }
 
-/* A layer makes pocl a GPU that has the unit; its kernels then emulate it. */
-ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
-    static const char *const ops[] = {"linear", "glu_linear"};
-    tsri_verify_place place = {0};
+/* Opens the device of the tests, which a layer makes a GPU that has the unit; its kernels then emulate
+ * it. */
+static void open_unit(tsri_verify_place *place, const char *unit) {
     char path[4096], probe[4096];
     cr_assert(getenv("TESSERA_BUILD"));
     snprintf(path, sizeof path, "%s/tests/gpu_layer.so", getenv("TESSERA_BUILD"));
     snprintf(probe, sizeof probe, "%s/libexec/tessera/probe", getenv("TESSERA_BUILD"));
     setenv("TESSERA_PROBE", probe, 1); /* without the cache, which holds what other layers gave */
     setenv("OPENCL_LAYERS", path, 1);
-    setenv("TSR_GPU_UNIT", s->op, 1);
+    setenv("TSR_GPU_UNIT", unit, 1);
     setenv("TSR_GPU_GROUP", "256", 1);
     setenv("TSR_GPU_LOCAL", "65536", 1);
     setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1); /* compiles in a quarter of the time */
-    const bool opencl = access(path, R_OK) == 0 && open_selected(&place, 0);
+    const bool opencl = access(path, R_OK) == 0 && open_selected(place, 0);
     if (!opencl || cases_wanted() == TEST_SMOKE) {
-        close_selected(&place);
+        close_selected(place);
         cr_skip_test("no OpenCL device is selected, or one that is slow to compile");
     }
+}
+
+ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
+    static const char *const ops[] = {"linear", "glu_linear"};
+    tsri_verify_place place = {0};
+    open_unit(&place, s->op);
     for (int i = 0; i < 2; i++) {
         tsri_case_list list = {0};
         cr_assert_eq(tsri_cases_of(tsri_graph_op_named(ops[i])->id, &list), TSR_OK);
@@ -458,6 +463,47 @@ ParameterizedTest(subject *s, bytes, of_a_matrix_unit) {
     }
     run_unit_attention(place, s->op);
     close_selected(&place);
+}
+
+static bool is_short_f16(const tsri_case *c) {
+    return !c->timed && c->sizes[1] > 0 && c->sizes[1] < 16 && c->sizes[2] > 256 &&
+           c->attrs.attention.compute == TSR_COMPUTE_F16;
+}
+
+/* A compiler that takes the unit's products and refuses its reads (ldmatrix): operands are then read by
+ * ordinary code, and the bytes are the same. */
+Test(bytes, of_a_matrix_unit_without_its_reads) {
+    static const struct {
+        const char *op, *variant;
+        bool (*of_kind)(const tsri_case *c);
+    } rows[] = {{"linear", "mma_few", tried_on_unit}, {"attention", "mma", is_short_f16}};
+    tsri_verify_place with = {0}, without = {0};
+    open_unit(&with, "mma");
+    open_unit(&without, "mma_plain");
+    for (int i = 0; i < 2; i++) {
+        tsri_case_list list = {0};
+        tsri_case_values one = {0}, other = {0};
+        size_t k = 0;
+        cr_assert_eq(tsri_cases_of(tsri_graph_op_named(rows[i].op)->id, &list), TSR_OK);
+        setenv("TSR_GPU_UNIT", "mma", 1);
+        for (; k < list.n; k++) {
+            if (!rows[i].of_kind(&list.cases[k]))
+                continue;
+            if (run_variant(&list.cases[k], with, rows[i].op, rows[i].variant, &one) == TSR_OK)
+                break;
+            tsri_case_values_clear(&one);
+        }
+        cr_assert_lt(k, list.n, "%s: %s", rows[i].variant, tsr_error_last());
+        setenv("TSR_GPU_UNIT", "mma_plain", 1);
+        cr_assert_eq(run_variant(&list.cases[k], without, rows[i].op, rows[i].variant, &other),
+                     TSR_OK, "%s", tsr_error_last());
+        compare(&list.cases[k], rows[i].variant, &one, &other);
+        tsri_case_values_clear(&one);
+        tsri_case_values_clear(&other);
+        free(list.cases);
+    }
+    close_selected(&with);
+    close_selected(&without);
 }
 
 /* ---- instructions of CPUs for products of bf16 ---- */

@@ -100,12 +100,14 @@ static const struct {
     bool newest_c;                                          /* as the field of the variants */
     const char *
         vendor; /* a pattern; other vendors' devices are spared the trial, which takes a process. NULL: all */
+    bool
+        has_plain; /* where the trial fails, a second one with UNIT_PLAIN tells whether that is right */
 } table[TSRI_OPENCL_PROBES] = {
     [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false, NULL},
     [TSRI_OPENCL_PROBE_BF16] = {"probe/bf16.cl", bf16_missing, false, NULL},
     [TSRI_OPENCL_PROBE_AMX] = {"probe/amx.cl", amx_missing, false, NULL},
     [TSRI_OPENCL_PROBE_DOT] = {"probe/dot.cl", dot_missing, true, NULL},
-    [TSRI_OPENCL_PROBE_MMA] = {"probe/mma.cl", unit_missing, true, "*NVIDIA*"},
+    [TSRI_OPENCL_PROBE_MMA] = {"probe/mma.cl", unit_missing, true, "*NVIDIA*", true},
     [TSRI_OPENCL_PROBE_MFMA] = {"probe/mfma.cl", unit_missing, true, "A*M*D*"},
     [TSRI_OPENCL_PROBE_WMMA11] = {"probe/wmma11.cl", unit_missing, true, "A*M*D*"},
     [TSRI_OPENCL_PROBE_WMMA12] = {"probe/wmma12.cl", unit_missing, true, "A*M*D*"},
@@ -144,21 +146,25 @@ static bool ask(const tsr_dev *dev, tsri_opencl_probe probe, const tsri_bytes *s
     return done;
 }
 
-static tsr_status assemble(const tsr_dev *dev, const char *file, tsri_bytes *source) {
+static const char plain_defines[] = "#define UNIT_PLAIN 1\n";
+
+static tsr_status assemble(const tsr_dev *dev, const char *file, bool plain, tsri_bytes *source) {
     const char *folder = tsri_opencl_kernel_folder(dev);
     TRY(tsri_opencl_source_common(folder, source));
-    TRY(tsri_base_bytes_printf(source, "#define INSTANCE probe\n#define KERNEL probe\n"));
+    TRY(tsri_base_bytes_printf(source, "#define INSTANCE probe\n#define KERNEL probe\n%s",
+                               plain ? plain_defines : ""));
     return tsri_opencl_source_file(folder, file, source);
 }
 
 /* Gets the answer, from the cache or from the helper: "pass", or a sentence. */
-static tsr_status settle(const tsr_dev *dev, tsri_opencl_probe probe, char *line, size_t size) {
+static tsr_status settle(const tsr_dev *dev, tsri_opencl_probe probe, bool plain, char *line,
+                         size_t size) {
     const char *given = getenv("TESSERA_PROBE");
     const bool cached = !(given && *given) && !tsri_opencl_kernel_folder(dev);
     tsri_bytes source = {0}, known = {0};
     tsri_opencl_key key;
     bool found = false;
-    tsr_status status = assemble(dev, table[probe].file, &source);
+    tsr_status status = assemble(dev, table[probe].file, plain, &source);
     if (status == TSR_OK)
         status = tsri_opencl_key_of(dev, "probe", source.data, source.size, &key);
     if (status == TSR_OK && cached)
@@ -172,6 +178,20 @@ static tsr_status settle(const tsr_dev *dev, tsri_opencl_probe probe, char *line
     return status;
 }
 
+/* Tries the probe and, where it fails, its plain form; the reason that counts is the first one's. */
+static bool try_forms(const tsr_dev *dev, tsri_opencl_probe probe, char *line) {
+    char plain[SENTENCE] = "";
+    if (settle(dev, probe, false, line, SENTENCE) != TSR_OK)
+        return false;
+    if (!strcmp(line, "pass") || !table[probe].has_plain)
+        return true;
+    if (settle(dev, probe, true, plain, sizeof plain) == TSR_OK && !strcmp(plain, "pass")) {
+        dev->probes->plain[probe] = true;
+        snprintf(line, SENTENCE, "%s", plain);
+    }
+    return true;
+}
+
 bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const char **why) {
     tsri_opencl_probes *probes = dev->probes;
     char *line = probes->why[probe];
@@ -183,13 +203,13 @@ bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const
             missing = "its instructions are another vendor's";
         if (missing)
             snprintf(line, SENTENCE, "%s", missing);
-        else if (settle(dev, probe, line, SENTENCE) != TSR_OK)
+        else if (!try_forms(dev, probe, line))
             snprintf(line, SENTENCE, "its instructions could not be tried");
         if (!strcmp(line, "pass"))
             line[0] = 0;
-        tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "%s on %s/%s: %s", table[probe].file,
-                        dev->facts.common.platform, dev->facts.common.name,
-                        *line ? line : "passed");
+        tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "%s on %s/%s: %s%s", table[probe].file,
+                        dev->facts.common.platform, dev->facts.common.name, *line ? line : "passed",
+                        probes->plain[probe] ? ", without those that read operands" : "");
     }
     *why = line;
     return !*line;
@@ -198,4 +218,8 @@ bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const
 void tsri_opencl_probe_refused(const tsr_dev *dev, tsri_opencl_probe probe, const char **why) {
     if (dev->probes->asked[probe] && *dev->probes->why[probe])
         *why = dev->probes->why[probe];
+}
+
+const char *tsri_opencl_probe_defines(const tsr_dev *dev, tsri_opencl_probe probe) {
+    return dev->probes->plain[probe] ? plain_defines : "";
 }

@@ -13,6 +13,7 @@
 /* The answers for one device, each asked for at most once. */
 struct tsri_opencl_probes {
     bool asked[TSRI_OPENCL_PROBES];
+    bool plain[TSRI_OPENCL_PROBES];    /* it passed as UNIT_PLAIN alone (cl/units/unit.clh) */
     char why[TSRI_OPENCL_PROBES][160]; /* why each probe failed; "": it passed */
 };
 
@@ -21,5 +22,7 @@ struct tsri_opencl_probes {
 bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const char **why);
 /* Sets *why where the probe was asked and did not pass; it does not ask. */
 void tsri_opencl_probe_refused(const tsr_dev *dev, tsri_opencl_probe probe, const char **why);
+/* What the source of a kernel with this probe begins with on this device: "#define UNIT_PLAIN 1\n" or "". */
+const char *tsri_opencl_probe_defines(const tsr_dev *dev, tsri_opencl_probe probe);
 
 #endif

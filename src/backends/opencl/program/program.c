@@ -4,6 +4,7 @@
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/program/compile.h"
 #include "backends/opencl/program/constants.h"
+#include "backends/opencl/program/probe.h"
 #include "backends/opencl/source/source.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -126,8 +127,10 @@ tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_variant *vari
 
 tsr_status tsri_opencl_instance_source(const tsr_dev *dev, const tsri_opencl_instance *instance,
                                        tsri_bytes *source) {
-    TRY(tsri_base_bytes_printf(source, "#define INSTANCE %s\n#define KERNEL %s\n%s",
-                               instance->kernel, instance->kernel, instance->define));
+    const bool unit = strstr(instance->define, "#define UNIT_"); /* of a matrix unit, not a stage */
+    TRY(tsri_base_bytes_printf(
+        source, "#define INSTANCE %s\n#define KERNEL %s\n%s%s", instance->kernel, instance->kernel,
+        unit ? tsri_opencl_probe_defines(dev, instance->variant->probe) : "", instance->define));
     TRY(tsri_opencl_source_file(dev->programs->folder, tsri_opencl_instance_file(instance),
                                 source));
     return tsri_base_bytes_printf(source, "#undef INSTANCE\n#undef KERNEL\n%s", instance->undefine);
