@@ -6,7 +6,11 @@ import pathlib
 import subprocess
 import sys
 
-from support.command import BUILD, COMMAND, SOURCE, environment, main, run, skip
+from support.command import BUILD, COMMAND, SOURCE, environment, equal, main, run, skip
+
+sys.path.insert(0, str(SOURCE / "tools"))
+
+from offline.targets import TARGETS, annotate_groups, read_nvidia
 
 
 def refusal(build):
@@ -50,6 +54,15 @@ def test_a_layer_without_effect(folder):
         skip("pocl is not here")
     told = refusal(build_without(folder / "build", "count_layer.so"))
     assert "the OpenCL loader ignores OPENCL_LAYERS=" in told and told.count("\n") == 1, told
+
+
+def test_work_groups_reach_ptx(_):
+    """A work-group that a kernel asks for is told to ptxas, which has more registers for a smaller one."""
+    told = annotate_groups("define dso_local void @one(ptr %0) #0 !reqd_work_group_size !7 {\ndefine dso_local void @any(ptr %0) #0 {\n!7 = !{i32 16, i32 4, i32 1}\n")
+    assert told.endswith('!nvvm.annotations = !{!8}\n!8 = !{ptr @one, !"reqntidx", i32 16, !"reqntidy", i32 4, !"reqntidz", i32 1}\n'), told
+    equal(annotate_groups("define void @any() {"), "define void @any() {", "nothing is asked for")
+    kernels = read_nvidia(TARGETS["sm_80"], "Compiling entry function 'one'\nUsed 62 registers, 36864 bytes smem", ".entry one(\n.param .u64 a\n)\n.reqntid 256, 1, 1\n{", "")
+    equal(kernels["one"].waves, 8, "four groups of 8 waves for four quarters of a multiprocessor")
 
 
 main(globals())

@@ -84,3 +84,7 @@ class Compilers:
 
     def clang(self, source, standard, *options):
         return self.run(self.root / "lib/llvm-19/bin/clang", "-x", "cl", f"-cl-std={standard}", "-Xclang", "-finclude-default-header", "-w", "-O3", "-S", source, *options)
+
+    def clang_from_llvm(self, made, *options):
+        """Instructions from LLVM's text, which was optimised already."""
+        return self.run(self.root / "lib/llvm-19/bin/clang", "-x", "ir", "-w", "-O3", "-Xclang", "-disable-llvm-passes", "-S", made, *options)

@@ -1,5 +1,6 @@
 """GPU instruction sets, how a program is compiled for each, and what is read from the compiler's listing."""
 
+import pathlib
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -97,10 +98,24 @@ def read_amd(text):
 
 # --- NVIDIA ---
 
+def annotate_groups(llvm):
+    """LLVM's text, where the work-groups that kernels ask for become PTX's .reqntid: NVIDIA's compiler and PoCL's CUDA driver write it, clang does not.
+    ptxas shares the registers of a multiprocessor among that many work-items, and without it among as many as a work-group may have."""
+    sizes = {m[1]: m.groups()[1:] for m in re.finditer(r"^!(\d+) = !\{i32 (\d+), i32 (\d+), i32 (\d+)\}$", llvm, re.M)}
+    free = 1 + max((int(m) for m in re.findall(r"^!(\d+) = ", llvm, re.M)), default=-1)
+    asked = re.findall(r"^define [^\n]*?@(\w+)\([^\n]*!reqd_work_group_size !(\d+)", llvm, re.M)
+    notes = [f'!{free + i} = !{{ptr @{name}, !"reqntidx", i32 {x}, !"reqntidy", i32 {y}, !"reqntidz", i32 {z}}}' for i, (name, size) in enumerate(asked) for x, y, z in (sizes[size],)]
+    return llvm + "\n".join(["", f"!nvvm.annotations = !{{{', '.join(f'!{free + i}' for i in range(len(asked)))}}}", *notes, ""]) if asked else llvm
+
+
 def nvidia(compilers, target, source, standard, keep):
-    stem = keep / f"{source.stem}.{target.name}"
-    done = compilers.clang(source, standard, "-target", "nvptx64-nvidia-nvcl", "-Xclang", "-target-cpu", "-Xclang", target.stands_in, "-o", f"{stem}.ptx",
-                           "-Xclang", "-mlink-builtin-bitcode", "-Xclang", compilers.root / "lib/clc/nvptx64--nvidiacl.bc")
+    stem, device = keep / f"{source.stem}.{target.name}", ("-target", "nvptx64-nvidia-nvcl", "-Xclang", "-target-cpu", "-Xclang", target.stands_in)
+    done = compilers.clang(source, standard, *device, "-emit-llvm", "-o", f"{stem}.ll", "-Xclang", "-mlink-builtin-bitcode", "-Xclang", compilers.root / "lib/clc/nvptx64--nvidiacl.bc")
+    if done.returncode:
+        return Compiled(error=done.stderr)
+    made = pathlib.Path(f"{stem}.ll")
+    made.write_text(annotate_groups(made.read_text()))
+    done = compilers.clang_from_llvm(made, *device, "-o", f"{stem}.ptx")
     if done.returncode:
         return Compiled(error=done.stderr)
     old = target.name == "sm_70"
