@@ -8,7 +8,7 @@
  *   steps   as chunk.clh says
  *   operands as attention/tiled, then parts
  *   build   as attention/tiled; QUERIES 1|2 too
- *   tune    GROUP, STEP as attention/tiled; DEPTH: 16-byte loads on their way for each that a
+ *   tune    GROUP, STEP, SUB as attention/tiled; DEPTH: 16-byte loads on their way for each that a
  *           work-item needs for a part of f32 (twice as many of f16 or bf16, of half the size)
  *   masked, order, needs  as attention/tiled
  *   claims  loads 128; ahead 128
@@ -24,7 +24,7 @@
     }
 #define KEEP_SUM(row, d, n, four) tsr_attention_put4(parts + (row) * VALUE + (d), n, four);
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL(
 #include "attention/operands.clh"
     , __global float *parts)
 {

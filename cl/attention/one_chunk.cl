@@ -36,7 +36,7 @@
         tsr_attention_put4(RESULT(row, d), n, all);         \
     }
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL(
 #include "attention/operands.clh"
 )
 {

@@ -14,7 +14,8 @@
  *   build   as attention/plain; QUERIES 2|4|8|16 rows of a tile: 16 for prefill, 4 for decode,
  *           fewer for large heads; K_PART, V_PART, K_UNIT, V_UNIT as tile.clh says
  *   tune    GROUP 64..256 work-items; STEP 16..64 elements of a key or value that pass through local
- *           memory at once (fewer where 16 KiB would not hold them)
+ *           memory at once (fewer where 16 KiB would not hold them); SUB the size of a sub-group, 0: the
+ *           compiler's choice
  *   paid    GPUs: compiled, never run. 16 rows, keys and values of f32, f16; registers of a work-item,
  *           and waves of a SIMD (a quarter of a NVIDIA multiprocessor); local memory allows no more:
  *
@@ -26,7 +27,7 @@
  *           No scratch and nothing spilled there, nor on gfx90a, gfx1100 and dg2; other heads (80, 96,
  *           256) neither. On Intel, tgllp spills 4 bytes at D 64 f32, and where keys don't begin at
  *           multiples of 16 bytes 100 to 112; pvc spills 72 to 130 at 32 lanes. With GROUP 256
- *           (cl/tuned/gpu.tsv) pvc alone spills. The form before (loops unrolled wholly, one word a
+ *           and, on pvc, SUB 16 (cl/tuned/gpu.tsv) none spills. The form before (loops unrolled wholly, one word a
  *           load, values not in local memory): 256 registers and 1.7 KB of scratch on gfx906, 1030
  *           and 1100
  *   source  Dao et al. 2022, arXiv:2205.14135 */
@@ -35,7 +36,7 @@
 #define SCORED BLOCK
 #include "attention/tile.clh"
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL(
 #include "attention/operands.clh"
 )
 {

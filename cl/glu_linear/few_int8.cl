@@ -8,11 +8,12 @@
 #include "weighted/few_x.clh"
 #include "matmul/dot.clh"
 #include "matmul/pieces_wide.clh"
+#include "matmul/sub_size.clh"
 #define GATES 2
 #define OUTPUT_OF(g) (n + (g) * F)
 #define INSIDE(g) (n < F)
 
-__kernel __attribute__((reqd_work_group_size(32 * SPLIT, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(32 * SPLIT, 1, 1))) SUB_SIZE void
 KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
        int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int depth X_ROW, int y_row X_NORM)
 {

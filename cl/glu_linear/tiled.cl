@@ -65,7 +65,7 @@
 
 #include "matmul/tile_type.clh"
 
-__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) SUB_SIZE void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
        __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0, __global const int *dims, int R,
        int R_set, int F, int depth, int x_row, int y_row)

@@ -10,7 +10,7 @@
  *   needs   as linear/tiled_int8
  *   build   W_DTYPE q8_0|q4_0, with PANELS of blocks, BIAS_DTYPE; HAS_BIAS; ACT; DOT 0|1; PANELS 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows (TN even)
- *   tune    GM, GN the work-group
+ *   tune    GM, GN the work-group; SUB as linear/tiled
  *   claims  dot
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain. The variant is int8; its figures
@@ -39,13 +39,14 @@
 #define TILE_F (GN * TN / 2)
 #include "matmul/dot.clh"
 #include "matmul/pieces_wide.clh"
+#include "matmul/sub_size.clh"
 #include "weighted/quantise.clh"
 #define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth, MINIMA))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F)
 #define OUTPUT_OF(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)
 
-__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) SUB_SIZE void
 KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
        int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int depth, int y_row)
 {

@@ -12,17 +12,19 @@
  *   build   W_DTYPE of blocks, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1; ROWS 1|2|4|8, as many as x
  *           has at most; STEPS: DEPTH, or as many as local memory allows; DIRECT 0|1, X_WORDS words of local memory
  *           for a row of x; NORM 0|1
- *   tune    SPLIT 1..8 parts of a work-group; DEPTH 1..8 blocks that are asked for at once
+ *   tune    SPLIT 1..8 parts of a work-group; DEPTH 1..8 blocks that are asked for at once;
+ *           SUB as linear/tiled
  *   claims  loads 128; dot
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
 #include "weighted/few_x.clh"
 #include "matmul/dot.clh"
 #include "matmul/pieces_wide.clh"
+#include "matmul/sub_size.clh"
 #define GATES 1
 #define OUTPUT_OF(g) n
 #define INSIDE(g) (n < N)
 
-__kernel __attribute__((reqd_work_group_size(32 * SPLIT, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(32 * SPLIT, 1, 1))) SUB_SIZE void
 KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
        int bias0, __global const float *residual, int residual0, __global float *y, int y0, __global const int *dims, int R,
        int R_set, int N, int depth X_ROW, int residual_row, int y_row X_NORM)

@@ -18,7 +18,8 @@
  *           FOUR_X, FOUR_W 1 where rows of x (w) are multiples of four elements: read four at a
  *           time
  *   tune    GM, GN the work-group; TM, TN the tile of a work-item; BK the step; VW 1|4 words of
- *           local memory read at once; BLOCKS 2: parts in turn, a barrier a step. tiled: 4, 16, 8,
+ *           local memory read at once; BLOCKS 2: parts in turn, a barrier a step; SUB the size of a
+ *           sub-group, 0: the compiler's choice. tiled: 4, 16, 8,
  *           4, 16, 1, 1. tiled_128, 128 x 128: 16, 16, 8, 8, 8, 4, 2. tiled_64, 64 x 64, where those
  *           would be fewer than the device's compute units: 8, 8, 8, 8, 8, 4, 2. skinny, for up to 8
  *           rows where few_float does not fit: 4, 16, 2, 1, 64, 1, 1: each of 64 work-items loads 16
@@ -53,7 +54,8 @@
  *           tiled          107 (2)  150 (3)  107 (9)   142 (10)  125 (4)  119 (4)  8 lanes
  *           tiled_64       114 (2)  168 (2)  115 (8)   162 (8)   127 (4)  128 (4)  8 lanes
  *           tiled_128      104 (2)  158 (3)  112 (9)   112 (12)  122 (4)  128 (4)  8 lanes
- *           None spills, but on Intel PVC, whose compiler puts 32 work-items into a thread
+ *           None spills, but on Intel PVC, whose compiler puts 32 work-items into a thread: 31 to 110
+ *           bytes; with SUB 16 (cl/tuned/gpu.tsv) 0, or 4 to 16 in three forms
  *
  *           skinny with one row of x has 14 to 29 there, as 7 of its 8 products are not used
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local
@@ -73,7 +75,7 @@
 
 #include "matmul/tile_type.clh"
 
-__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) SUB_SIZE void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
        __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
        __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int depth, int x_row, int residual_row,

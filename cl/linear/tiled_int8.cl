@@ -13,7 +13,7 @@
  *   build   W_DTYPE q8_0|q4_0, with PANELS of blocks, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1;
  *           PANELS 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows
- *   tune    GM, GN the work-group
+ *   tune    GM, GN the work-group; SUB as linear/tiled
  *   claims  dot
  *   paid    GPUs: compiled, never run. Registers of a work-item (waves), instructions of the kernel,
  *           q4_0, TM 8, with the compiler's dot product:
@@ -24,13 +24,14 @@
  *           find it in the shifts, but gfx1030 spends 1,300 instructions on repacking */
 #include "matmul/dot.clh"
 #include "matmul/pieces_wide.clh"
+#include "matmul/sub_size.clh"
 #include "weighted/quantise.clh"
 #define PACKED(m) (x + (tile_m + (m)) * ROW_WORDS(depth, MINIMA))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_n + (n) < N)
 #define OUTPUT_OF(n) (tile_n + (n))
 
-__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) SUB_SIZE void
 KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
        int bias0, __global const float *residual, int residual0, __global float *y, int y0, __global const int *dims, int R,
        int R_set, int N, int depth, int residual_row, int y_row)

@@ -13,7 +13,7 @@
  *           A_ALONG_K, B_ALONG_K 1 where neighbours in k lie side by side, or where no axis has
  *           stride 1
  *           FOUR_A, FOUR_B 1 where four neighbours along that axis can be read at a time
- *   tune    GM, GN, TM, TN, BK, VW, BLOCKS as linear/tiled
+ *   tune    GM, GN, TM, TN, BK, VW, BLOCKS, SUB as linear/tiled
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain. Meant for GPUs, where it was not
  *           measured.
@@ -50,7 +50,7 @@
 
 #include "matmul/tile_type.clh"
 
-__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) SUB_SIZE void
 KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
        __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set, int8 a_step, int8 a_set,
        int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set, float alpha

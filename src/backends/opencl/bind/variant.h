@@ -30,7 +30,7 @@ typedef struct tsri_opencl_variant tsri_opencl_variant;
 typedef struct tsri_opencl_launch tsri_opencl_launch;   /* a launch being described */
 typedef struct tsri_opencl_defines tsri_opencl_defines; /* build constants being collected */
 
-enum { TSRI_OPENCL_TUNABLES = 7 };
+enum { TSRI_OPENCL_TUNABLES = 8 };
 
 /* A build constant that changes how fast a variant is. It changes no byte of the result unless the
  * field `batch_variant` below is set. tuning/tuning.h says where the value in force comes from. */

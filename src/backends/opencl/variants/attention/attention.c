@@ -198,6 +198,7 @@ static void define_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_define_tunable(defines, "GROUP");
     tsri_opencl_define_tunable(defines, "STEP");
     tsri_opencl_define_tunable(defines, "DEPTH");
+    tsri_opencl_define_tunable(defines, "SUB");
     define_split(variant, op, defines);
 }
 
@@ -335,7 +336,8 @@ const tsri_opencl_variant tsri_opencl_variants_attention[] = {
      .before = &chunks,
      .gpu = true,
      .score = 75,
-     .tunables = {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}, {"DEPTH", 2, 1, 8}},
+     .tunables =
+         {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}, {"DEPTH", 2, 1, 8}, TSRI_OPENCL_SUB},
      .weight_operand = -1,
      .fits = fits_split,
      .define = define_split,
@@ -345,7 +347,8 @@ const tsri_opencl_variant tsri_opencl_variants_attention[] = {
      .file = "attention/one_chunk.cl",
      .gpu = true,
      .score = 75,
-     .tunables = {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}, {"DEPTH", 2, 1, 8}},
+     .tunables =
+         {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}, {"DEPTH", 2, 1, 8}, TSRI_OPENCL_SUB},
      .weight_operand = -1,
      .fits = fits_one_chunk,
      .define = define_split,
@@ -355,7 +358,7 @@ const tsri_opencl_variant tsri_opencl_variants_attention[] = {
      .file = "attention/tiled.cl",
      .gpu = true,
      .score = 70,
-     .tunables = {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}},
+     .tunables = {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}, TSRI_OPENCL_SUB},
      .weight_operand = -1,
      .fits = fits_tiled,
      .define = define_tiled,

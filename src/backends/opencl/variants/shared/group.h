@@ -9,6 +9,11 @@
 
 #include "backends/opencl/variants/shared/common.h"
 
+/* The work-items of a sub-group, where a kernel may ask for them (cl/matmul/sub_size.clh); 0: the compiler
+ * chooses. Intel's shares the registers of a thread among them, so fewer leave more for each. */
+#define TSRI_OPENCL_SUB \
+    { "SUB", 0, 0, 32 }
+
 /* Whether the device takes work-groups of so many work-items that share so many bytes. */
 bool tsri_opencl_fits_group(const tsri_opencl_facts *facts, int64_t items, int64_t bytes,
                             const char **why);
@@ -41,7 +46,7 @@ void tsri_opencl_group_rows(tsri_opencl_launch *launch, tsr_dim rows, int group,
      .gpu = true,                                                                  \
      .newest_c = true,                                                             \
      .score = 60,                                                                  \
-     .tunables = {{"GROUP", 64, 16, 256}, {"SUB", 0, 0, 32}},                      \
+     .tunables = {{"GROUP", 64, 16, 256}, TSRI_OPENCL_SUB},                        \
      .weight_operand = -1,                                                         \
      .fits = fits_,                                                                \
      .define = define_,                                                            \
@@ -56,7 +61,7 @@ void tsri_opencl_group_rows(tsri_opencl_launch *launch, tsr_dim rows, int group,
 #define TSRI_OPENCL_TILE_OF(gn, gm, tm, tn, bk, vw, blocks)                               \
     .tunables = {                                                                         \
         {"GN", gn, 4, 32}, {"GM", gm, 1, 16}, {"TM", tm, 1, 8},         {"TN", tn, 1, 8}, \
-        {"BK", bk, 4, 64}, {"VW", vw, 1, 4},  {"BLOCKS", blocks, 1, 2},                   \
+        {"BK", bk, 4, 64}, {"VW", vw, 1, 4},  {"BLOCKS", blocks, 1, 2}, TSRI_OPENCL_SUB,  \
     }
 #define TSRI_OPENCL_TILE(gn, gm, tm, tn, bk) TSRI_OPENCL_TILE_OF(gn, gm, tm, tn, bk, 1, 1)
 #define TSRI_OPENCL_TILE_64 TSRI_OPENCL_TILE_OF(8, 8, 8, 8, 8, 4, 2)
@@ -241,21 +246,22 @@ void tsri_opencl_bind_int8_few(const tsri_opencl_variant *variant, const tsr_op 
         .fits = tsri_opencl_fits_##kind, .define = tsri_opencl_define_##kind,                     \
         .bind = tsri_opencl_bind_##kind                                                           \
     }
-#define TSRI_OPENCL_INT8_VARIANTS(op_, folder)                                                     \
-    TSRI_OPENCL_INT8_PAIR("int8_direct", op_, folder "/few_int8.cl", NULL,                         \
-                          &tsri_opencl_layout_panels32_blocks, int8_few, 77, 59,                   \
-                          {"SPLIT", 2, 1, 8}, {"DEPTH", 4, 1, 8}),                                 \
-        TSRI_OPENCL_INT8_PAIR("int8_few", op_, folder "/few_int8.cl",                              \
-                              &tsri_opencl_stage_quantise_rows,                                    \
-                              &tsri_opencl_layout_panels32_blocks, int8_few, 75, 58,               \
-                              {"SPLIT", 2, 1, 8}, {"DEPTH", 4, 1, 8}, {"ROW_GROUP", 64, 64, 256}), \
-        TSRI_OPENCL_INT8_PAIR("int8_panels", op_, folder "/tiled_int8.cl",                         \
-                              &tsri_opencl_stage_quantise_rows,                                    \
-                              &tsri_opencl_layout_panels32_blocks, int8, 70, 57,                   \
-                              {"GN", 16, 4, 32}, {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256}),    \
-        TSRI_OPENCL_INT8_PAIR("int8", op_, folder "/tiled_int8.cl",                                \
-                              &tsri_opencl_stage_quantise_rows, NULL, int8, 65, 50,                \
-                              {"GN", 16, 4, 32}, {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256})
+#define TSRI_OPENCL_INT8_VARIANTS(op_, folder)                                                 \
+    TSRI_OPENCL_INT8_PAIR("int8_direct", op_, folder "/few_int8.cl", NULL,                     \
+                          &tsri_opencl_layout_panels32_blocks, int8_few, 77, 59,               \
+                          {"SPLIT", 2, 1, 8}, {"DEPTH", 4, 1, 8}, TSRI_OPENCL_SUB),            \
+        TSRI_OPENCL_INT8_PAIR(                                                                 \
+            "int8_few", op_, folder "/few_int8.cl", &tsri_opencl_stage_quantise_rows,          \
+            &tsri_opencl_layout_panels32_blocks, int8_few, 75, 58, {"SPLIT", 2, 1, 8},         \
+            {"DEPTH", 4, 1, 8}, {"ROW_GROUP", 64, 64, 256}, TSRI_OPENCL_SUB),                  \
+        TSRI_OPENCL_INT8_PAIR(                                                                 \
+            "int8_panels", op_, folder "/tiled_int8.cl", &tsri_opencl_stage_quantise_rows,     \
+            &tsri_opencl_layout_panels32_blocks, int8, 70, 57, {"GN", 16, 4, 32},              \
+            {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256}, TSRI_OPENCL_SUB),                    \
+        TSRI_OPENCL_INT8_PAIR("int8", op_, folder "/tiled_int8.cl",                            \
+                              &tsri_opencl_stage_quantise_rows, NULL, int8, 65, 50,            \
+                              {"GN", 16, 4, 32}, {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256}, \
+                              TSRI_OPENCL_SUB)
 #define TSRI_OPENCL_TILED_ROWS(op_, folder, tn, bk)                                              \
     TSRI_OPENCL_UNIT_VARIANTS(TSRI_OPENCL_UNIT_HALF, op_, folder),                               \
         TSRI_OPENCL_UNIT_VARIANTS(TSRI_OPENCL_UNIT_INT8, op_, folder),                           \
