@@ -145,9 +145,10 @@ def launched_by(folder, profile, dtype, compute, edits):
 
 def test_a_unit_is_used_whole_or_not_at_all(folder):
     """Where one form of an op's unit is refused, the others are too: else a prompt and its next tokens would be rounded differently. A prompt of few tokens
-    refuses what only a longer context would use."""
+    refuses what only a longer context would use. Tuned values are given up before the form is."""
     edits = {"attention/units.cl": (r"(?s)\A(.*?\*/\n)", r"\1#if SPLIT\n#error planted\n#endif\n"),
-             "linear/units.cl": (r'(#include "linear/tiled_finish.clh")', r"\1\n    if (SM * TM * UNIT_M <= 16)\n        y[y0] = 1000;")}
+             "linear/units.cl": (r'(#include "linear/tiled_finish.clh")', r"\1\n    if (SM * TM * UNIT_M <= 16)\n        y[y0] = 1000;"),
+             "tuned/gpu.tsv": (r"\Z", "*\t*\tgpu\tattention/wmma11_split\t-\tDEPTH=2\n*\t*\tgpu\tlinear/wmma11_few\t-\tTN=4\n")}
     whole, said = launched_by(folder, "gfx1100", "bf16", "bf16", edits)
     assert re.search("attention_units:.* does not build", said) and re.search("linear/wmma11_few:.* self-test", said), said
     equal([name for name in whole if re.match("(linear|attention)_wmma11", name)], [], said)
