@@ -484,7 +484,35 @@ typedef enum tsr_op_id {
      * exact  the exponential is made of fma: rows are drawn alike on every device
      */
     TSR_OP_SAMPLE = 54,
-    TSR_OP_COUNT = 55 /**< one more than the largest id of this header */
+    /* ---- experts: layers of which each row takes a few ---- */
+
+    /**
+     * linear by one of E weights, whichever `experts` names: with e = experts[r,j],
+     *
+     *     y[r,j,n] = act(sum_k x[r,j,k] w[e,k,n] + bias[e,n])
+     *
+     * Where x has one row for all j, each of them reads it.
+     *
+     * attrs  tsr_linear_attrs (norm_eps is not read)
+     * in     x[R,1|J,K], w[E,K,N], experts[R,J] i32 (0 .. E-1), bias?[E,N]
+     * out    y[R,J,N]
+     * shape  w: [E,N,K] where trans_w
+     * dtype  w: as for linear
+     * exact  as linear: a row gives the same bytes whatever experts other rows take
+     * source Shazeer et al. 2017, arXiv:1701.06538
+     */
+    TSR_OP_EXPERT_LINEAR = 55,
+    /**
+     * glu_linear by one of E weights, as expert_linear; an expert's gates come before its ups.
+     *
+     * attrs  tsr_glu_linear_attrs (norm_eps is not read)
+     * in     x[R,1|J,K], w[E,K,2F], experts[R,J] i32 (0 .. E-1), bias?[E,2F]
+     * out    y[R,J,F]
+     * shape  w: [E,2F,K] where trans_w
+     * dtype  w: as for linear
+     */
+    TSR_OP_EXPERT_GLU_LINEAR = 56,
+    TSR_OP_COUNT = 57 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -539,7 +567,7 @@ typedef struct tsr_matmul_attrs {
                                     weight */
 } tsr_matmul_attrs;
 
-typedef struct tsr_linear_attrs {
+typedef struct tsr_linear_attrs { /* linear, expert_linear */
     uint32_t struct_size;
     uint32_t trans_w;
     uint32_t activation; /**< tsr_activation */
@@ -547,7 +575,7 @@ typedef struct tsr_linear_attrs {
     float norm_eps;      /**< of the norm; not read without one */
 } tsr_linear_attrs;
 
-typedef struct tsr_glu_linear_attrs {
+typedef struct tsr_glu_linear_attrs { /* glu_linear, expert_glu_linear */
     uint32_t struct_size;
     uint32_t trans_w;
     uint32_t activation;
@@ -725,7 +753,9 @@ typedef struct tsr_no_attrs {
     X(SUMSQ, sumsq, tsr_sumsq_attrs)                                   \
     X(ADAMW, adamw, tsr_adamw_attrs)                                   \
     X(SGD, sgd, tsr_sgd_attrs)                                         \
-    X(SAMPLE, sample, tsr_no_attrs)
+    X(SAMPLE, sample, tsr_no_attrs)                                    \
+    X(EXPERT_LINEAR, expert_linear, tsr_linear_attrs)                  \
+    X(EXPERT_GLU_LINEAR, expert_glu_linear, tsr_glu_linear_attrs)
 
 /** The smallest and the largest value that each symbol takes in the runs of a plan, in the order B
  * T S U N. */

@@ -3,12 +3,13 @@
 #include "run/context.h"
 
 uint32_t tsri_run_compute_of(const tsri_graph_node *node) {
-    const uint32_t compute =
-        node->id == TSR_OP_LINEAR       ? ((const tsr_linear_attrs *)node->attrs)->compute
-        : node->id == TSR_OP_GLU_LINEAR ? ((const tsr_glu_linear_attrs *)node->attrs)->compute
-        : node->id == TSR_OP_MATMUL || node->id == TSR_OP_MATMUL_ADD
-            ? ((const tsr_matmul_attrs *)node->attrs)->compute
-            : TSR_COMPUTE_F32;
+    const uint32_t compute = node->id == TSR_OP_LINEAR || node->id == TSR_OP_EXPERT_LINEAR
+                                 ? ((const tsr_linear_attrs *)node->attrs)->compute
+                             : node->id == TSR_OP_GLU_LINEAR || node->id == TSR_OP_EXPERT_GLU_LINEAR
+                                 ? ((const tsr_glu_linear_attrs *)node->attrs)->compute
+                             : node->id == TSR_OP_MATMUL || node->id == TSR_OP_MATMUL_ADD
+                                 ? ((const tsr_matmul_attrs *)node->attrs)->compute
+                                 : TSR_COMPUTE_F32;
     return compute < TSRI_RUN_COMPUTES ? compute : TSR_COMPUTE_F32;
 }
 

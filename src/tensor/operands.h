@@ -307,6 +307,18 @@
     IN(GRADIENT, gradient, "..", F32, NUMBERS, 0)                  \
     IN(RATES, rates, "4", F32, POSITIVE, 0)                        \
     IN(ROUNDED, rounded, "..", BF16, NUMBERS, OPTIONAL | WRITTEN)
+#define TSRI_OPERANDS_expert_linear(IN, OUT)                                    \
+    IN(X, x, "R 1|J K", F32, NUMBERS, 0)                                        \
+    IN(W, w, "E K N", WEIGHT, NUMBERS, 0, EXCHANGED(tsr_linear_attrs, trans_w)) \
+    IN(EXPERTS, experts, "R J", I32, INDEX_OF("E"), 0)                          \
+    IN(BIAS, bias, "E N", F32, NUMBERS, OPTIONAL)                               \
+    OUT(Y, y, "R J N", F32, 0)
+#define TSRI_OPERANDS_expert_glu_linear(IN, OUT)                                     \
+    IN(X, x, "R 1|J K", F32, NUMBERS, 0)                                             \
+    IN(W, w, "E K 2F", WEIGHT, NUMBERS, 0, EXCHANGED(tsr_glu_linear_attrs, trans_w)) \
+    IN(EXPERTS, experts, "R J", I32, INDEX_OF("E"), 0)                               \
+    IN(BIAS, bias, "E 2F", F32, NUMBERS, OPTIONAL)                                   \
+    OUT(Y, y, "R J F", F32, 0)
 /* clang-format on */
 
 /* TSRI_OPERANDS(attention); is enum { Q, K, .. RELATIVE, attention_inputs }; enum { Y, LSE, .. }; */

@@ -16,6 +16,8 @@ static const struct {
 } scratches[] = {
     {TSR_OP_LINEAR, tsri_reference_linear_scratch},
     {TSR_OP_GLU_LINEAR, tsri_reference_linear_scratch},
+    {TSR_OP_EXPERT_LINEAR, tsri_reference_expert_linear_scratch},
+    {TSR_OP_EXPERT_GLU_LINEAR, tsri_reference_expert_linear_scratch},
     {TSR_OP_ATTENTION, tsri_reference_attention_scratch},
     {TSR_OP_GRU_CELL, tsri_reference_gru_cell_scratch},
     {TSR_OP_ADDITIVE_ATTENTION, tsri_reference_additive_attention_scratch},

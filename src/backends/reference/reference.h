@@ -92,6 +92,7 @@ tsr_status tsri_reference_check_index(const tsr_op *op, const char *what, int64_
 TSR_OP_LIST(X)
 #undef X
 int64_t tsri_reference_linear_scratch(const tsr_op *op, const int64_t *sizes);
+int64_t tsri_reference_expert_linear_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_attention_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_gru_cell_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_additive_attention_scratch(const tsr_op *op, const int64_t *sizes);

@@ -183,8 +183,10 @@ static double value_at(const tsr_tensor *tensor, const void *data, size_t i) {
 static uint32_t products_of(const tsr_op *op) {
     switch (op->id) {
     case TSR_OP_LINEAR:
+    case TSR_OP_EXPERT_LINEAR:
         return ((const tsr_linear_attrs *)op->attrs)->compute;
     case TSR_OP_GLU_LINEAR:
+    case TSR_OP_EXPERT_GLU_LINEAR:
         return ((const tsr_glu_linear_attrs *)op->attrs)->compute;
     case TSR_OP_ATTENTION:
         return ((const tsr_attention_attrs *)op->attrs)->compute;

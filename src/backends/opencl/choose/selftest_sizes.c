@@ -47,6 +47,8 @@ typedef struct facts {
 static const facts table[] = {
     {.op = TSR_OP_LINEAR, .by = "N", .times = 1, .axes = {ROWS(".."), DEPTH("K"), {WIDTH("N")}}},
     {.op = TSR_OP_GLU_LINEAR, .by = "2F", .times = 1, .axes = {ROWS(".."), DEPTH("K"), {WIDTH("F"), .twice = "2F"}}},
+    {.op = TSR_OP_EXPERT_LINEAR, .by = "N", .times = 2, .axes = {ROWS("R"), DEPTH("K"), {WIDTH("N")}}},
+    {.op = TSR_OP_EXPERT_GLU_LINEAR, .by = "2F", .times = 2, .axes = {ROWS("R"), DEPTH("K"), {WIDTH("F"), .twice = "2F"}}},
     {.op = TSR_OP_MATMUL, .by = "N", .times = 1, .axes = {PRODUCT}, .grows = true},
     {.op = TSR_OP_MATMUL_ADD, .by = "K", .times = 1, .axes = {PRODUCT}, .grows = true},
     {.op = TSR_OP_EMBED, .axes = {ROWS(".."), PLACES("V"), DEPTH("C")}},
@@ -219,6 +221,10 @@ static void shrink_op(tsri_opencl_trial *t, int along, int attempt) {
     case TSR_OP_QKV_APPEND: /* a state holds many sequences and positions */
         shrink(t, "slots", 3);
         shrink(t, "capacity", 2048);
+        break;
+    case TSR_OP_EXPERT_LINEAR:
+    case TSR_OP_EXPERT_GLU_LINEAR:
+        shrink(t, "E", 5);
         break;
     default:
         if (!f->axes[0].word && attempt < TSRI_OPENCL_ATTEMPTS - 1)

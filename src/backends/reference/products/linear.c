@@ -1,8 +1,9 @@
-/* backends/reference/products/linear.c - linear and glu_linear.
+/* backends/reference/products/linear.c - linear and glu_linear, and the same by one of several weights.
  *
  * source  Shazeer 2020, arXiv:2002.05202 (gated units) */
 #include "backends/reference/norms/norm.h"
 
+#include "base/error.h"
 #include "tensor/blocks.h"
 #include "tensor/convert.h"
 #include "tensor/operands.h"
@@ -159,4 +160,72 @@ tsr_status tsri_reference_glu_linear(const tsri_reference_call *call) {
         }
     }
     return TSR_OK;
+}
+
+/* --- one of E weights for each row --- */
+
+enum { EXPERTS = BIAS, EXPERT_BIAS }; /* the operands that linear has elsewhere */
+
+int64_t tsri_reference_expert_linear_scratch(const tsr_op *op, const int64_t *sizes) {
+    return tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype)
+               ? tsri_tensor_value(tsri_tensor_columns(op->in[X]), sizes)
+               : 0;
+}
+
+/* Element i of the first dimension. */
+static tsri_reference_view element_of(const tsri_reference_view *whole, int64_t i) {
+    tsri_reference_view one = *whole;
+    const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)whole->dtype);
+    if (!whole->data)
+        return one;
+    one.rank--;
+    memmove(one.dim, one.dim + 1, one.rank * sizeof *one.dim);
+    memmove(one.stride, one.stride + 1, one.rank * sizeof *one.stride);
+    one.data += i * whole->stride[0] / type->block * type->bytes;
+    return one;
+}
+
+/* `gated`: an output is act(gate) * up. */
+static tsr_status run_experts(const tsri_reference_call *call, const tsr_linear_attrs *attrs,
+                              bool gated) {
+    const tsri_reference_view x = tsri_reference_in(call, X), w = tsri_reference_in(call, W),
+                              experts = tsri_reference_in(call, EXPERTS),
+                              bias = tsri_reference_in(call, EXPERT_BIAS),
+                              y = tsri_reference_out(call, 0);
+    const int64_t J = experts.dim[1], N = tsri_reference_columns(&y);
+    product p = {.given = x,
+                 .x = x,
+                 .transposed = attrs->trans_w != 0,
+                 .int8 = attrs->compute == TSR_COMPUTE_INT8,
+                 .quantised = call->scratch};
+    for (int64_t pair = 0; pair < experts.dim[0] * J; pair++) {
+        const int64_t e =
+            tsri_reference_load_int(&experts, tsri_reference_element_at(&experts, pair));
+        TRY(tsri_reference_check_index(call->op, "expert", e, w.dim[0]));
+        p.w = element_of(&w, e);
+        p.bias = element_of(&bias, e);
+        take_row(&p, x.dim[1] == J ? pair : pair / J);
+        for (int64_t n = 0; n < N; n++) {
+            double value = tsri_reference_activate(attrs->activation, output(&p, n));
+            if (gated)
+                value *= output(&p, N + n);
+            tsri_reference_store(&y, tsri_reference_row_at(&y, pair) + n * tsri_reference_step(&y),
+                                 value);
+        }
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_reference_expert_linear(const tsri_reference_call *call) {
+    tsr_linear_attrs attrs;
+    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
+    return run_experts(call, &attrs, false);
+}
+
+tsr_status tsri_reference_expert_glu_linear(const tsri_reference_call *call) {
+    tsr_glu_linear_attrs attrs;
+    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
+    const tsr_linear_attrs ungated = {
+        .trans_w = attrs.trans_w, .activation = attrs.activation, .compute = attrs.compute};
+    return run_experts(call, &ungated, true);
 }

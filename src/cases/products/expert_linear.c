@@ -1,0 +1,117 @@
+/* cases/products/expert_linear.c - the cases of expert_linear and expert_glu_linear: few and many rows,
+ * fewer of them than experts and more, experts that none takes, rows that several share, dtypes,
+ * orientations, widths around the panels. */
+#include "cases/cases.h"
+#include "tensor/quantize.h"
+
+typedef struct shape {
+    int64_t R, J, each, K, N,
+        E; /* each: x has J rows, else one for all j; N: outputs of a gate or of
+                                    the whole */
+} shape;
+
+/* The bounds are those of linear and glu_linear: each row of y is one of theirs. `sums` are the
+ * roundings of an output, one for each input or, with int8, for each scaled sum. */
+static void bound(tsri_case *c, int64_t sums, bool gated, bool activated) {
+    c->bound[0].terms =
+        (gated ? 2.3 * (double)(sums + 4) + 24 : 1.13 * (double)(sums + 4) + (activated ? 20 : 0)) *
+        TSRI_CASE_U;
+    c->bound[0].absolute = activated ? 4 * TSRI_CASE_U : TSRI_CASE_TINY;
+    tsri_case_reason(c,
+                     gated ? "(2.3 (S + 4) + 24) u sum|gate terms| sum|up terms|, S = %lld: as "
+                             "glu_linear"
+                           : "(1.13 (S + 4) + 20) u sum|terms|, S = %lld: as linear",
+                     (long long)sums);
+}
+
+static tsri_case *add(tsri_case_list *list, bool gated, shape s, tsr_dtype dtype, bool trans,
+                      uint32_t activation, bool bias, const char *what) {
+    const tsr_dim E = TSRI_CASE_K(s.E), k = TSRI_CASE_K(s.K),
+                  n = TSRI_CASE_K(gated ? 2 * s.N : s.N), J = TSRI_CASE_K(s.J);
+    tsri_case *c = tsri_case_add(
+        list, gated ? TSR_OP_EXPERT_GLU_LINEAR : TSR_OP_EXPERT_LINEAR,
+        "R=%lld J=%lld%s K=%lld N=%lld E=%lld %s%s act %u%s%s", (long long)s.R, (long long)s.J,
+        s.each ? " each" : "", (long long)s.K, (long long)s.N, (long long)s.E,
+        tsri_tensor_dtype_name(dtype), trans ? " w'" : "", activation, bias ? " bias" : "", what);
+    tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_T, s.each ? J : TSRI_CASE_K(1), k);
+    tsri_case_in(c, 1, TSR_KIND_WEIGHT, dtype, 3, E, trans ? n : k, trans ? k : n);
+    tsri_case_operand *experts = tsri_case_in(c, 2, TSR_KIND_INPUT, TSR_I32, 2, TSRI_CASE_T, J);
+    experts->fill = TSRI_CASE_INTEGER;
+    experts->low = 0, experts->high = (double)(s.E - 1);
+    if (bias)
+        tsri_case_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 2, E, n);
+    c->in[0].absolute = c->in[1].absolute = c->in[3].absolute = true;
+    c->sizes[1] = s.R;
+    c->attrs.linear = (tsr_linear_attrs){
+        .struct_size = sizeof c->attrs.linear, .trans_w = trans, .activation = activation};
+    c->term_attrs = c->attrs;
+    c->term_attrs.linear.activation = TSR_ACT_NONE;
+    bound(c, s.K, gated, activation != TSR_ACT_NONE);
+    return c;
+}
+
+static void int8(tsri_case *c, int64_t K, bool gated, bool activated) {
+    const int64_t sums = K / (tsri_tensor_is_written_blocks(c->in[1].dtype) ? 32 : 16);
+    c->attrs.linear.compute = c->term_attrs.linear.compute = TSR_COMPUTE_INT8;
+    c->in[0].fill = TSRI_CASE_STEPS;
+    bound(c, sums + 9, gated, activated);
+}
+
+static void add_blocks(tsri_case_list *list, bool gated) {
+    static const shape shapes[] = {
+        {3, 2, 0, 256, 64, 4}, {1, 3, 1, 512, 128, 5}, {21, 2, 0, 256, 33, 3}};
+    static const tsr_dtype dtypes[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_Q4_K, TSR_GGML_Q5_K,
+                                       TSR_GGML_Q6_K};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (int eight = 0; eight < 2; eight++) {
+                tsri_case *c =
+                    add(list, gated, shapes[i], dtypes[d], true,
+                        gated ? TSR_ACT_SILU : TSR_ACT_NONE, i == 1, eight ? " int8" : "");
+                if (eight)
+                    int8(c, shapes[i].K, gated, gated);
+            }
+}
+
+static void add_all(tsri_case_list *list, bool gated) {
+    static const shape shapes[] = {
+        {3, 2, 0, 32, 64, 4},  {1, 1, 0, 1, 1, 1},     {1, 8, 1, 63, 64, 20},
+        {5, 3, 1, 17, 128, 4}, {9, 2, 1, 47, 192, 3},  {70, 4, 0, 33, 70, 3},
+        {0, 2, 0, 8, 64, 2},   {67, 2, 0, 24, 64, 40}, {3, 4, 1, 129, 65, 2}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    const uint32_t activation = gated ? TSR_ACT_SILU : TSR_ACT_NONE;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        add(list, gated, shapes[i], TSR_F32, true, i == 4 ? TSR_ACT_GELU : activation, i % 2, "");
+    for (size_t d = 0; d < 3; d++)
+        for (int trans = 0; trans < 2; trans++)
+            for (int many = 0; many < 2; many++)
+                add(list, gated, (shape){many ? 40 : 2, 2, many, 44, 128, 6}, dtypes[d], trans,
+                    activation, d == 1, " lattice");
+    tsri_case *c = add(list, gated, (shape){13, 2, 0, 40, 64, 5}, TSR_F16, true, TSR_ACT_NONE, true,
+                       " integers, one expert for all");
+    c->in[0].fill = c->in[1].fill = c->in[3].fill = TSRI_CASE_INTEGER;
+    for (int i = 0; i < 4; i++)
+        c->in[i].low = i == 2 ? 3 : -4, c->in[i].high = i == 2 ? 3 : 4;
+    c->bound[0] = (tsri_case_bound){0};
+    tsri_case_reason(c, "exact: sums and products of integers below 2^24 are");
+    add(list, gated, (shape){6, 2, 1, 24, 64, 3}, TSR_F32, true, activation, false,
+        " x from wider rows")
+        ->in[0]
+        .view = TSRI_CASE_SLICED;
+    add_blocks(list, gated);
+    for (int prompt = 0; prompt < 2; prompt++) /* 8 of 32 experts, for a token and for a prompt */
+        for (int d = 0; d < 2; d++)
+            add(list, gated,
+                gated ? (shape){prompt ? 128 : 1, 8, 0, 1024, 512, 32}
+                      : (shape){prompt ? 128 : 1, 8, 1, 512, 1024, 32},
+                d ? TSR_GGML_Q8_0 : TSR_BF16, true, activation, false, "")
+                ->timed = true;
+}
+
+void tsri_cases_expert_linear(tsri_case_list *list) {
+    add_all(list, false);
+}
+
+void tsri_cases_expert_glu_linear(tsri_case_list *list) {
+    add_all(list, true);
+}
