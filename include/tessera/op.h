@@ -512,7 +512,29 @@ typedef enum tsr_op_id {
      * dtype  w: as for linear
      */
     TSR_OP_EXPERT_GLU_LINEAR = 56,
-    TSR_OP_COUNT = 57 /**< one more than the largest id of this header */
+    /**
+     * The gradient of the weights of expert_linear: with the pairs (r,j) whose experts[r,j] is e,
+     *
+     *     state[e,m,n] = beta * state[e,m,n] + sum over these pairs of a[r,j,m] b[r,j,n]
+     *
+     * Where a or b has one row for all j, each of them reads it. Those of experts that no pair names
+     * become beta * state.
+     *
+     * in     state[E,M,N] f32, a[R,1|J,M], b[R,1|J,N], experts[R,J] i32 (0 .. E-1), beta?[1]
+     * out    none: writes in[0]
+     * exact  each sum is accumulated by fma, in the order of increasing r, then j, and is added to beta *
+     *        state at its end
+     */
+    TSR_OP_EXPERT_MATMUL_ADD = 57,
+    /**
+     * dx[r,v] = dvalues[r,i] where indices[r,i] = v, else 0: the gradient of topk's values. x gives the
+     * shape and is not read; no index occurs twice in a row.
+     *
+     * in     x[R,V], indices[R,k] i32 (0 .. V-1), dvalues[R,k]
+     * out    dx[R,V]
+     */
+    TSR_OP_TOPK_GRAD = 58,
+    TSR_OP_COUNT = 59 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -755,7 +777,9 @@ typedef struct tsr_no_attrs {
     X(SGD, sgd, tsr_sgd_attrs)                                         \
     X(SAMPLE, sample, tsr_no_attrs)                                    \
     X(EXPERT_LINEAR, expert_linear, tsr_linear_attrs)                  \
-    X(EXPERT_GLU_LINEAR, expert_glu_linear, tsr_glu_linear_attrs)
+    X(EXPERT_GLU_LINEAR, expert_glu_linear, tsr_glu_linear_attrs)      \
+    X(EXPERT_MATMUL_ADD, expert_matmul_add, tsr_no_attrs)              \
+    X(TOPK_GRAD, topk_grad, tsr_no_attrs)
 
 /** The smallest and the largest value that each symbol takes in the runs of a plan, in the order B
  * T S U N. */

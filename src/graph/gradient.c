@@ -105,16 +105,21 @@ static int64_t parameter_of(const backward *b, tsri_value storage) {
     return -1;
 }
 
-/* Adds an op that adds `from` to a parameter's gradient; the first such op scales the old contents
- * by beta. */
-static void add_to(backward *b, int64_t parameter, tsr_op_id op, const void *attrs,
-                   const tsri_value *from, uint32_t n) {
-    tsri_value in[TSRI_GRAPH_MAX_OPERANDS] = {b->wanted->parameters[parameter].gradient};
+/* Adds an op that adds `from` to a parameter's gradient, of which `view` is the whole; the first such op
+ * scales the old contents by beta. */
+static void add_to_view(backward *b, int64_t parameter, tsri_value view, tsr_op_id op,
+                        const void *attrs, const tsri_value *from, uint32_t n) {
+    tsri_value in[TSRI_GRAPH_MAX_OPERANDS] = {view};
     memcpy(in + 1, from, n * sizeof *from);
     in[n + 1] = b->written[parameter] ? TSRI_GRAPH_NONE : b->wanted->beta;
     b->written[parameter] = true;
     tsri_value none = TSRI_GRAPH_NONE;
     tsri_graph_op(b->graph, op, attrs, in, n + 2, 0, &none);
+}
+
+static void add_to(backward *b, int64_t parameter, tsr_op_id op, const void *attrs,
+                   const tsri_value *from, uint32_t n) {
+    add_to_view(b, parameter, b->wanted->parameters[parameter].gradient, op, attrs, from, n);
 }
 
 void tsri_graph_give(backward *b, tsri_value value, tsri_value d) {
@@ -170,6 +175,26 @@ void tsri_graph_give_rows(backward *b, tsri_value table, const tsr_embed_attrs *
         return;
     }
     add_to(b, parameter, TSR_OP_EMBED_ADD, attrs, (tsri_value[]){ids, dy}, 2);
+}
+
+void tsri_graph_give_experts(backward *b, tsri_value weight, tsri_value a, tsri_value c,
+                             tsri_value experts) {
+    if (!tsri_graph_wants(b, weight))
+        return;
+    const int64_t parameter = parameter_of(b, storage_of(b->graph, weight));
+    const tsr_tensor *t = tensor_of(b->graph, weight);
+    if (parameter < 0 || !tsri_tensor_is_packed(t) ||
+        !tsri_tensor_same_dim(tsri_tensor_count(t), tsri_tensor_count(tensor_of(
+                                                        b->graph, storage_of(b->graph, weight))))) {
+        tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
+                        "the gradient of computed weights of experts, or of a part of them, is not "
+                        "supported; they must be a parameter");
+        return;
+    }
+    const tsri_value view =
+        tsri_graph_shaped(b->graph, b->wanted->parameters[parameter].gradient, weight);
+    add_to_view(b, parameter, view, TSR_OP_EXPERT_MATMUL_ADD, NULL, (tsri_value[]){a, c, experts},
+                3);
 }
 
 /* ---- the gradient of a storage, from the contributions to its views ---- */

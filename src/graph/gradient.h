@@ -55,6 +55,10 @@ void tsri_graph_give_product(tsri_graph_backward *backward, tsri_value value,
  * embed. */
 void tsri_graph_give_rows(tsri_graph_backward *backward, tsri_value table,
                           const tsr_embed_attrs *attrs, tsri_value ids, tsri_value dy);
+/* The same for the weights of experts, [E,M,N], perhaps in another shape of the parameter's:
+ * expert_matmul_add of a and b. */
+void tsri_graph_give_experts(tsri_graph_backward *backward, tsri_value weight, tsri_value a,
+                             tsri_value b, tsri_value experts);
 /* Takes the contributions to value so far, as one value of its shape; NONE where there are none.
  * The caller must add it to what it gives: an op that can add it on the way saves a pass. */
 tsri_value tsri_graph_take(tsri_graph_backward *backward, tsri_value value);

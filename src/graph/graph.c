@@ -252,6 +252,14 @@ tsri_value tsri_graph_expand(tsri_graph *graph, tsri_value x, uint32_t axis, tsr
     return add_value(graph, &view);
 }
 
+/* Whether a value is a leaf, or all of one in another shape. */
+static bool is_whole(const tsri_graph *graph, tsri_value x) {
+    const tsri_graph_value *v = &graph->values[x], *leaf = &graph->values[v->storage];
+    return v->storage == x ||
+           (tsri_tensor_is_packed(&v->tensor) &&
+            tsri_tensor_same_dim(tsri_tensor_count(&v->tensor), tsri_tensor_count(&leaf->tensor)));
+}
+
 /* Checks arity, missing operands and attributes against the op's row, and fills the signature's
  * inputs. */
 static bool check_operands(tsri_graph *graph, const tsri_graph_op_row *row, const void *attrs,
@@ -280,9 +288,11 @@ static bool check_operands(tsri_graph *graph, const tsri_graph_op_row *row, cons
             return false;
         signature->in[i] = &graph->values[in[i]].tensor;
         if (tsri_tensor_input_is(row->id, i, TSRI_TENSOR_WRITTEN) &&
-            (signature->in[i]->kind != TSR_KIND_STATE || graph->values[in[i]].storage != in[i])) {
+            (signature->in[i]->kind != TSR_KIND_STATE || !is_whole(graph, in[i]))) {
             tsri_graph_fail(graph, TSR_E_ARGUMENT,
-                            "%s: operand %u is written and must be a state leaf", row->name, i);
+                            "%s: operand %u is written and must be a state leaf, or all of one in "
+                            "another shape",
+                            row->name, i);
             return false;
         }
     }

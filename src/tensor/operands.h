@@ -319,6 +319,17 @@
     IN(EXPERTS, experts, "R J", I32, INDEX_OF("E"), 0)                               \
     IN(BIAS, bias, "E 2F", F32, NUMBERS, OPTIONAL)                                   \
     OUT(Y, y, "R J F", F32, 0)
+#define TSRI_OPERANDS_expert_matmul_add(IN, OUT)       \
+    IN(STATE, state, "E M N", F32, NUMBERS, WRITTEN)   \
+    IN(A, a, "R 1|J M", F32, NUMBERS, 0)               \
+    IN(B, b, "R 1|J N", F32, NUMBERS, 0)               \
+    IN(EXPERTS, experts, "R J", I32, INDEX_OF("E"), 0) \
+    IN(BETA, beta, "1", F32, NUMBERS, OPTIONAL)
+#define TSRI_OPERANDS_topk_grad(IN, OUT)               \
+    IN(X, x, "R V", F32, NUMBERS, 0)                   \
+    IN(INDICES, indices, "R k", I32, INDEX_OF("V"), 0) \
+    IN(DVALUES, dvalues, "R k", F32, NUMBERS, 0)       \
+    OUT(DX, dx, "R V", F32, 0)
 /* clang-format on */
 
 /* TSRI_OPERANDS(attention); is enum { Q, K, .. RELATIVE, attention_inputs }; enum { Y, LSE, .. }; */

@@ -49,6 +49,7 @@ static const facts table[] = {
     {.op = TSR_OP_GLU_LINEAR, .by = "2F", .times = 1, .axes = {ROWS(".."), DEPTH("K"), {WIDTH("F"), .twice = "2F"}}},
     {.op = TSR_OP_EXPERT_LINEAR, .by = "N", .times = 2, .axes = {ROWS("R"), DEPTH("K"), {WIDTH("N")}}},
     {.op = TSR_OP_EXPERT_GLU_LINEAR, .by = "2F", .times = 2, .axes = {ROWS("R"), DEPTH("K"), {WIDTH("F"), .twice = "2F"}}},
+    {.op = TSR_OP_EXPERT_MATMUL_ADD, .by = "R", .plus = 8, .times = 2},
     {.op = TSR_OP_MATMUL, .by = "N", .times = 1, .axes = {PRODUCT}, .grows = true},
     {.op = TSR_OP_MATMUL_ADD, .by = "K", .times = 1, .axes = {PRODUCT}, .grows = true},
     {.op = TSR_OP_EMBED, .axes = {ROWS(".."), PLACES("V"), DEPTH("C")}},
@@ -224,6 +225,7 @@ static void shrink_op(tsri_opencl_trial *t, int along, int attempt) {
         break;
     case TSR_OP_EXPERT_LINEAR:
     case TSR_OP_EXPERT_GLU_LINEAR:
+    case TSR_OP_EXPERT_MATMUL_ADD:
         shrink(t, "E", 5);
         break;
     default:

@@ -1,5 +1,5 @@
-/* graph/ops/products/expert_linear.c - the ops expert_linear and expert_glu_linear: their shapes and
- * their cost. */
+/* graph/ops/products/expert_linear.c - the ops expert_linear and expert_glu_linear: their shapes, their
+ * gradients and their cost. */
 #include "graph/ops/check.h"
 
 TSRI_OPERANDS(expert_linear); /* expert_glu_linear has the same */
@@ -80,14 +80,72 @@ static tsri_graph_cost cost_gated(const tsr_op *op, const int64_t sizes[TSR_SYMB
     return cost_of(op, sizes, 2);
 }
 
+/* x [R,J,K] summed over j, as [R,1,K], in the order of j. */
+static tsri_value summed(tsri_graph *graph, tsri_value x, int64_t J) {
+    tsri_value sum = tsri_graph_slice(graph, x, 1, 0, 1);
+    for (int64_t j = 1; j < J; j++) {
+        const tsri_value in[] = {sum, tsri_graph_slice(graph, x, 1, j, 1)};
+        sum = tsri_graph_op1(graph, TSR_OP_ADD, NULL, in, 2);
+    }
+    return sum;
+}
+
+/* Gives x, the weight and the bias their gradients from dz, that of the products [R,J,outputs]. */
+static void give_all(tsri_graph_backward *b, const tsri_graph_node *node, tsri_value dz) {
+    const tsr_linear_attrs *attrs = node->attrs;
+    tsri_graph *graph = tsri_graph_of(b);
+    const tsr_linear_attrs back = {.struct_size = sizeof back, .trans_w = !attrs->trans_w};
+    const tsr_embed_attrs plain = {.struct_size = sizeof plain};
+    const tsri_value x = node->in[X], experts = node->in[EXPERTS],
+                     bias = node->n_in > BIAS ? node->in[BIAS] : TSRI_GRAPH_NONE;
+    if (tsri_graph_wants(b, x)) {
+        const tsri_value in[] = {dz, node->in[W], experts};
+        const tsr_dim J = tsri_graph_value_at(graph, experts)->tensor.dim[1];
+        const bool shared = tsri_tensor_is_one(tsri_graph_value_at(graph, x)->tensor.dim[1]);
+        const tsri_value dx = tsri_graph_op1(graph, TSR_OP_EXPERT_LINEAR, &back, in, 3);
+        tsri_graph_give(b, x, shared && dx != TSRI_GRAPH_NONE ? summed(graph, dx, J.factor) : dx);
+    }
+    tsri_graph_give_experts(b, node->in[W], attrs->trans_w ? dz : x, attrs->trans_w ? x : dz,
+                            experts);
+    if (tsri_graph_wants(b, bias))
+        tsri_graph_give_rows(b, bias, &plain, experts, dz);
+}
+
+/* The products were not kept where an activation follows. */
+static tsri_value products_again(tsri_graph_backward *b, const tsri_graph_node *node) {
+    const tsr_linear_attrs *attrs = node->attrs;
+    const tsr_linear_attrs plain = {
+        .struct_size = sizeof plain, .trans_w = attrs->trans_w, .compute = attrs->compute};
+    return tsri_graph_op1(tsri_graph_of(b), TSR_OP_EXPERT_LINEAR, &plain, node->in, node->n_in);
+}
+
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsr_linear_attrs *attrs = node->attrs;
+    give_all(b, node,
+             attrs->activation == TSR_ACT_NONE
+                 ? d_out[Y]
+                 : tsri_graph_activation_gradient(b, attrs->activation, products_again(b, node),
+                                                  d_out[Y]));
+}
+
+static void gradient_gated(tsri_graph_backward *b, const tsri_graph_node *node,
+                           const tsri_value *d_out) {
+    const tsr_linear_attrs *attrs = node->attrs;
+    const tsr_activation_attrs gate = {.struct_size = sizeof gate, .activation = attrs->activation};
+    const tsri_value in[] = {products_again(b, node), d_out[Y]};
+    give_all(b, node, tsri_graph_op1(tsri_graph_of(b), TSR_OP_GLU_GRAD, &gate, in, 2));
+}
+
 const tsri_graph_op_row tsri_graph_op_expert_linear = {.name = "expert_linear",
                                                        .id = TSR_OP_EXPERT_LINEAR,
                                                        .attrs_size = sizeof(tsr_linear_attrs),
                                                        .infer = infer,
+                                                       .gradient = gradient,
                                                        .cost = cost};
 const tsri_graph_op_row tsri_graph_op_expert_glu_linear = {.name = "expert_glu_linear",
                                                            .id = TSR_OP_EXPERT_GLU_LINEAR,
                                                            .attrs_size =
                                                                sizeof(tsr_glu_linear_attrs),
                                                            .infer = infer_gated,
+                                                           .gradient = gradient_gated,
                                                            .cost = cost_gated};

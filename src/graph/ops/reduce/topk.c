@@ -1,4 +1,4 @@
-/* graph/ops/reduce/topk.c - the op topk: its shapes and its cost. */
+/* graph/ops/reduce/topk.c - the op topk: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 TSRI_OPERANDS(topk);
@@ -25,8 +25,19 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    if (node->n_out > LSE && d_out[LSE] != TSRI_GRAPH_NONE)
+        tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
+                        "topk: the gradient of the log-sum-exp is not supported");
+    const tsri_value in[] = {node->in[X], node->out[INDICES], d_out[VALUES]};
+    if (d_out[VALUES] != TSRI_GRAPH_NONE)
+        tsri_graph_give(b, node->in[X],
+                        tsri_graph_op1(tsri_graph_of(b), TSR_OP_TOPK_GRAD, NULL, in, 3));
+}
+
 const tsri_graph_op_row tsri_graph_op_topk = {.name = "topk",
                                               .id = TSR_OP_TOPK,
                                               .attrs_size = sizeof(tsr_topk_attrs),
                                               .infer = infer,
+                                              .gradient = gradient,
                                               .cost = cost};
