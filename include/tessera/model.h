@@ -111,6 +111,10 @@ typedef struct tsr_model_info {
     int64_t source_vocab;   /**< how many ids the encoder knows */
     int64_t source_context; /**< the most tokens of a text that the encoder reads */
     int64_t labels;         /**< of the classifier; 0: no classifier */
+    int64_t experts;        /**< of a layer; 0: none has experts */
+    int64_t experts_used;   /**< those of them that a token takes */
+    uint64_t
+        active_parameters; /**< with which a token is computed: of experts, those that it takes */
 } tsr_model_info;
 
 /**

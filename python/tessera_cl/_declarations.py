@@ -1111,6 +1111,9 @@ class tsr_model_info(Structure):
         ("source_vocab", c_int64),
         ("source_context", c_int64),
         ("labels", c_int64),
+        ("experts", c_int64),
+        ("experts_used", c_int64),
+        ("active_parameters", c_uint64),
     ]
 
 
@@ -2448,6 +2451,9 @@ class ModelInfo:
     source_vocab: how many ids the encoder knows
     source_context: the most tokens of a text that the encoder reads
     labels: of the classifier; 0: no classifier
+    experts: of a layer; 0: none has experts
+    experts_used: those of them that a token takes
+    active_parameters: with which a token is computed: of experts, those that it takes
     """
 
     has_tokenizer: bool
@@ -2481,6 +2487,9 @@ class ModelInfo:
     source_vocab: int
     source_context: int
     labels: int
+    experts: int
+    experts_used: int
+    active_parameters: int
 
     @classmethod
     def _of(cls, s: tsr_model_info) -> "ModelInfo":
@@ -2516,6 +2525,9 @@ class ModelInfo:
             s.source_vocab,
             s.source_context,
             s.labels,
+            s.experts,
+            s.experts_used,
+            s.active_parameters,
         )
 
 

@@ -109,13 +109,23 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
                                          [TSRI_NORM_ADDED] = "of what is added by",
                                          [TSRI_NORM_BOTH] = "before and after"};
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
-    int32_t windowed = 0;
-    for (int32_t i = 0; i < stack->layers; i++)
+    int32_t windowed = 0, expert_layers = 0;
+    for (int32_t i = 0; i < stack->layers; i++) {
         windowed += tsri_model_layer_window(stack, i) != 0;
+        expert_layers += tsri_model_layer_has_experts(stack, i);
+    }
     say(d, "norm", "%s, %s the blocks, eps %g%s", stack->norm == TSR_NORM_RMS ? "rms" : "layer",
         places[stack->place], (double)stack->norm_eps,
         stack->qk_norm ? "; of queries and keys too" : "");
     say(d, "feed-forward", "%s%s", stack->gated ? "gated " : "", activations[stack->activation]);
+    if (expert_layers) {
+        char shared[64] = "";
+        if (stack->shared_ffn)
+            snprintf(shared, sizeof shared, ", and one of %d for all", stack->shared_ffn);
+        say(d, "experts", "%d of %d of width %d for a token%s, in %d of %d layers",
+            stack->experts_used, stack->experts, stack->expert_ffn, shared, expert_layers,
+            stack->layers);
+    }
     say(d, "residual", "%s",
         stack->one_norm   ? "attention and feed-forward in parallel, behind one norm"
         : stack->parallel ? "attention and feed-forward in parallel"

@@ -178,7 +178,10 @@ tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
                                  .encoder_layers = spec->encoder.layers,
                                  .source_vocab = spec->source_vocab,
                                  .source_context = spec->source_context,
-                                 .labels = label ? label->dims[0] : 0};
+                                 .labels = label ? label->dims[0] : 0,
+                                 .experts = stack->experts,
+                                 .experts_used = stack->experts_used,
+                                 .active_parameters = figures.active_parameters};
     tsri_base_give(&info, sizeof info, out);
     return TSR_OK;
 }

@@ -1,6 +1,7 @@
 /* run/work.c - the least work of a plan: flops, and bytes of weights. */
 #include "graph/ops.h"
 #include "run/context.h"
+#include "tensor/shape.h"
 
 uint32_t tsri_run_compute_of(const tsri_graph_node *node) {
     const uint32_t compute = node->id == TSR_OP_LINEAR || node->id == TSR_OP_EXPERT_LINEAR
@@ -32,6 +33,16 @@ static uint64_t weights_read(const tsri_run_plan *plan, size_t number,
     return bytes;
 }
 
+/* The share of its weight that an op reads: of experts, at most one for each row that takes it. */
+static double share_read(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    if (op->id != TSR_OP_EXPERT_LINEAR && op->id != TSR_OP_EXPERT_GLU_LINEAR)
+        return 1;
+    const double all = (double)tsri_tensor_value(tsri_tensor_size(op, "E"), sizes),
+                 pairs = (double)tsri_tensor_value(tsri_tensor_size(op, "R"), sizes) *
+                         (double)tsri_tensor_value(tsri_tensor_size(op, "J"), sizes);
+    return pairs < all ? pairs / all : 1;
+}
+
 void tsri_run_work_of(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                       tsri_run_work *out) {
     const tsri_graph *graph = plan->placed->graph;
@@ -40,10 +51,11 @@ void tsri_run_work_of(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS
         const tsri_graph_node *node = tsri_graph_node_at(graph, i);
         const tsri_graph_op_row *row = tsri_graph_op_find(node->id);
         tsri_graph_op_store store;
+        const tsr_op *op = tsri_graph_as_op(graph, node, &store);
         if (node->id != TSR_OP_ATTENTION && row->cost)
-            out->flops[tsri_run_compute_of(node)] +=
-                row->cost(tsri_graph_as_op(graph, node, &store), sizes).flops;
+            out->flops[tsri_run_compute_of(node)] += row->cost(op, sizes).flops;
         if (node->id != TSR_OP_EMBED && node->id != TSR_OP_GATHER)
-            out->weight_bytes += weights_read(plan, i, node);
+            out->weight_bytes +=
+                (uint64_t)((double)weights_read(plan, i, node) * share_read(op, sizes));
     }
 }

@@ -28,7 +28,7 @@ static json_t *example(const char *family) {
 /* The spec without the arrays that it points to, and what these say of each layer. */
 typedef struct layers {
     int32_t window[TSRI_MODEL_MAX_LAYERS];
-    uint8_t rotation[TSRI_MODEL_MAX_LAYERS];
+    uint8_t rotation[TSRI_MODEL_MAX_LAYERS], experts[TSRI_MODEL_MAX_LAYERS];
 } layers;
 
 static tsr_status read_spec(json_t *config, tsri_model_spec *spec, layers *layers) {
@@ -39,6 +39,7 @@ static tsr_status read_spec(json_t *config, tsri_model_spec *spec, layers *layer
     for (int32_t i = 0; status == TSR_OK && i < stack->layers; i++) {
         layers->window[i] = tsri_model_layer_window(stack, i);
         layers->rotation[i] = (uint8_t)tsri_model_layer_rotation(stack, i);
+        layers->experts[i] = tsri_model_layer_has_experts(stack, i);
     }
     tsri_model_spec_clear(spec);
     return status;

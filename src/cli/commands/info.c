@@ -40,7 +40,12 @@ static void figures(job *j, const tsr_model_info *i) {
         (long long)i->head_size, (long long)i->kv_heads, (long long)i->ffn);
     tsri_cli_print(app, "%-22s %lld tokens, context %lld\n", "vocabulary", (long long)i->vocab,
                    (long long)i->context);
-    tsri_cli_print(app, "%-22s %.3f million\n", "parameters", (double)i->parameters * 1e-6);
+    tsri_cli_print(app, "%-22s %.3f million", "parameters", (double)i->parameters * 1e-6);
+    if (i->experts)
+        tsri_cli_print(app, ", %.3f million for a token (%lld of %lld experts)",
+                       (double)i->active_parameters * 1e-6, (long long)i->experts_used,
+                       (long long)i->experts);
+    tsri_cli_print(app, "\n");
     const bool keeps = i->kv_bytes_per_token;
     tsri_cli_print(app, "%-22s weights %.1f MiB as %s (%.1f MiB stored)%s", "memory",
                    (double)i->weight_bytes / (1 << 20), i->kept,
@@ -86,6 +91,9 @@ static void figures_json(job *j, const tsr_model_info *i) {
     tsri_cli_json_put(j->out, "source_vocab", json_integer(i->source_vocab));
     tsri_cli_json_put(j->out, "source_context", json_integer(i->source_context));
     tsri_cli_json_put(j->out, "labels", json_integer(i->labels));
+    tsri_cli_json_put(j->out, "experts", json_integer(i->experts));
+    tsri_cli_json_put(j->out, "experts_used", json_integer(i->experts_used));
+    tsri_cli_json_put(j->out, "active_parameters", json_integer((json_int_t)i->active_parameters));
     json_decref(more);
 }
 

@@ -272,7 +272,8 @@ static tsri_value cross_attention(builder *b, int32_t layer) {
     return attend(b, &attrs, in, 6, b->shape->cross, TSRI_OUTPUT_CROSS + (uint32_t)layer, "cross");
 }
 
-static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
+/* A feed-forward part without experts, or the expert that every token takes. */
+static tsri_value dense_mlp(builder *b, int32_t layer, tsri_value x) {
     const uint32_t up = layer_weight(b, layer, TSRI_ROLE_UP);
     tsri_value inner;
     tsri_model_stage(b, layer, "up");
@@ -292,6 +293,13 @@ static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
     tsri_model_stage(b, layer, "down");
     return tsri_model_linear(b, inner, layer_weight(b, layer, TSRI_ROLE_DOWN), TSR_ACT_NONE,
                              TSRI_GRAPH_NONE);
+}
+
+static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
+    if (!tsri_model_layer_has_experts(b->stack, layer))
+        return dense_mlp(b, layer, x);
+    return tsri_model_experts(b, layer, x,
+                              b->stack->shared_ffn ? dense_mlp(b, layer, x) : TSRI_GRAPH_NONE);
 }
 
 /* From here on, keeps only the rows that are read; only a decoder's head reads so few. */

@@ -57,6 +57,11 @@ tsri_value tsri_model_rotated(tsri_model_builder *b, int32_t layer, tsri_value x
 /* x * alpha; x itself if alpha is 1. */
 tsri_value tsri_model_scaled(tsri_model_builder *b, tsri_value x, float alpha);
 
+/* experts.c: what the experts of a layer give for x; `shared` is what the expert that every token takes
+ * gives, before its factor; NONE: there is none. */
+tsri_value tsri_model_experts(tsri_model_builder *b, int32_t layer, tsri_value x,
+                              tsri_value shared);
+
 /* recurrent.c: a recurrent stack, and what its decoder keeps of a source. */
 void tsri_model_recurrent_stack(tsri_model_builder *b);
 void tsri_model_recurrent_source(tsri_model_builder *b);

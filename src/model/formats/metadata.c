@@ -20,6 +20,9 @@ static const struct {
     {"embedding_length", INTEGER, "hidden_size", "n_embd"},
     {"block_count", INTEGER, "num_hidden_layers", "n_layer"},
     {"feed_forward_length", INTEGER, "intermediate_size", "n_inner"},
+    {"expert_used_count", INTEGER, "num_experts_per_tok", NULL},
+    {"expert_feed_forward_length", INTEGER, "moe_intermediate_size", NULL},
+    {"expert_shared_feed_forward_length", INTEGER, "shared_expert_intermediate_size", NULL},
     {"context_length", INTEGER, "max_position_embeddings", "n_positions"},
     {"attention.head_count", INTEGER, "num_attention_heads", "n_head"},
     {"attention.head_count_kv", INTEGER, "num_key_value_heads", NULL},
@@ -192,6 +195,10 @@ tsr_status tsri_model_gguf_config(const tsri_io_archive *archive, const tsri_mod
             "%s: \"general.architecture\" is missing; the file does not say which model it is",
             archive->path);
     *arch = tsri_model_arch_find_gguf(name);
+    int64_t experts = 0;
+    TRY(meta_int(archive, name, "expert_count", &experts));
+    if (*arch && experts && (*arch)->gguf_experts)
+        *arch = tsri_model_arch_find((*arch)->gguf_experts);
     if (!*arch) {
         char list[TSRI_MODEL_ARCH_LIST];
         tsri_model_arch_list(true, list);

@@ -83,11 +83,11 @@ void tsri_model_measure(const tsri_model *model, tsri_model_measures *out) {
         const tsri_model_weight *weight = tsri_model_weight_at(model->weights, id);
         if (!weight || !weight->n_parts)
             continue;
-        const uint64_t elements =
-            (uint64_t)weight->dims[0] * (weight->rank == 2 ? (uint64_t)weight->dims[1] : 1);
-        out->parameters += elements;
+        const double active = tsri_model_weight_active(model->weights, id);
+        out->parameters += tsri_model_weight_elements(weight);
+        out->active_parameters += (uint64_t)active;
         if (weight->rank == 2 && is_read_by_token(spec, stack, id))
-            out->flops_per_token += 2 * (double)elements;
+            out->flops_per_token += 2 * active;
     }
     out->flops_per_past_token = tsri_model_flops_per_seen(stack);
     if (stack->side == TSRI_SIDE_ENCODER)

@@ -6,6 +6,7 @@
 
 typedef struct tsri_model_measures {
     uint64_t parameters;
+    uint64_t active_parameters; /* that a token is computed with: of experts, those that it takes */
     uint64_t weight_bytes;      /* as kept */
     uint64_t stored_bytes;      /* in the files */
     const char *kept, *compute; /* dtype of most bytes of the matrices, and of their products */

@@ -42,7 +42,8 @@ void tsri_model_spec_encode(tsri_model_spec *spec) {
 static void clear_stack(tsri_model_stack *stack) {
     free((void *)stack->windowed);
     free((void *)stack->rotations);
-    stack->windowed = stack->rotations = NULL;
+    free((void *)stack->dense);
+    stack->windowed = stack->rotations = stack->dense = NULL;
 }
 
 void tsri_model_spec_clear(tsri_model_spec *spec) {
@@ -130,6 +131,11 @@ static tsr_status check_stack(const tsri_model_spec *spec, const tsri_model_stac
     TRY(divides(what, "key/value heads", stack->kv_heads, "attention heads", stack->heads));
     if (stack->groups)
         TRY(divides(what, "groups of layers", stack->groups, "layers", stack->layers));
+    if (stack->experts_used > stack->experts)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: a token takes %" PRId32 " of %" PRId32
+                              " experts; at most all of them are possible",
+                              what, stack->experts_used, stack->experts);
     if (stack->positions == TSRI_POSITIONS_ROTARY)
         TRY(check_rope(stack, &stack->rope, what));
     if (has_rotation(stack, TSRI_ROTATION_LOCAL))
@@ -190,6 +196,10 @@ void tsri_model_spec_finish(tsri_model_spec *spec) {
         spec->source_vocab = spec->vocab;
     if (!spec->source_context)
         spec->source_context = spec->context;
+}
+
+bool tsri_model_layer_has_experts(const tsri_model_stack *stack, int32_t layer) {
+    return stack->experts && !(stack->dense && stack->dense[layer]);
 }
 
 int32_t tsri_model_layer_window(const tsri_model_stack *stack, int32_t layer) {

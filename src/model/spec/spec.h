@@ -103,7 +103,17 @@ typedef struct tsri_model_stack {
     int32_t groups; /* number of layers with weights of their own; 0: all of them; else layers /
                        groups consecutive layers share theirs (ALBERT) */
     int32_t heads, kv_heads, head_size, value_size;
-    int32_t ffn; /* inner width of the feed-forward part */
+    int32_t ffn; /* inner width of a feed-forward part without experts */
+    /* Layers that dense[] does not mark have this many experts: feed-forward parts of the inner width
+     * expert_ffn, of which a token takes experts_used, those with the largest logits of the router. Its
+     * softmax over all of them gives their factors or, with experts_normed, over those that are taken.
+     * 0: no layer has experts */
+    int32_t experts, experts_used, expert_ffn;
+    bool experts_normed;
+    int32_t
+        shared_ffn; /* inner width of an expert that every token takes besides; 0: there is none */
+    bool shared_gated;    /* its factor is the sigmoid of a product with the token; else 1 */
+    const uint8_t *dense; /* [layers], owned by the spec's model; NULL: every layer has experts */
     /* Size of the state of gated recurrent units (in an encoder: of each direction), which replace
      * all that layers do otherwise; the stack has one layer. A recurrent decoder attends to the
      * source additively, over head_size dimensions. 0: the stack is not recurrent */
@@ -206,6 +216,9 @@ int32_t tsri_model_attention_layers(const tsri_model_stack *stack);
 
 /* The number of layers that have weights of their own. */
 int32_t tsri_model_stack_groups(const tsri_model_stack *stack);
+
+/* Whether this layer's feed-forward part has experts. */
+bool tsri_model_layer_has_experts(const tsri_model_stack *stack, int32_t layer);
 
 /* The keys that a query of this layer sees; 0: all. */
 int32_t tsri_model_layer_window(const tsri_model_stack *stack, int32_t layer);

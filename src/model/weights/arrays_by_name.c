@@ -18,19 +18,27 @@ static const char *file_of(const tsri_io_archive *archive, const tsri_io_array *
     return archive->files[array->file]->path;
 }
 
-/* Writes one alternative of a pattern with its prefix, the layer's number and the suffix. */
+/* What a pattern is filled in with: the number of the layer, that of the expert, and what follows. */
+typedef struct filling {
+    int32_t layer, expert;
+    const char *suffix;
+} filling;
+
+/* Writes one alternative of a pattern with its prefix, the numbers and the suffix. */
 static void full_name(const tsri_model_finder *finder, const char *pattern, size_t size,
-                      int32_t layer, const char *suffix, char out[NAME]) {
+                      const filling *f, char out[NAME]) {
     const bool bare = *pattern == '/' || *pattern == '=';
-    const char *prefix = bare ? "" : finder->prefix, *tail = *pattern == '=' ? "" : suffix;
-    pattern += bare;
-    size -= bare;
-    const char *hole = memmem(pattern, size, "%d", 2);
-    if (hole)
-        snprintf(out, NAME, "%s%.*s%" PRId32 "%.*s%s", prefix, (int)(hole - pattern), pattern,
-                 layer, (int)(pattern + size - hole - 2), hole + 2, tail);
-    else
-        snprintf(out, NAME, "%s%.*s%s", prefix, (int)size, pattern, tail);
+    size_t n = (size_t)snprintf(out, NAME, "%s", bare ? "" : finder->prefix);
+    const char *tail = *pattern == '=' ? "" : f->suffix, *end = pattern + size;
+    for (pattern += bare; pattern < end && n < NAME; pattern++) {
+        const bool hole = pattern + 1 < end && *pattern == '%';
+        if (hole && (pattern[1] == 'd' || pattern[1] == 'e'))
+            n += (size_t)snprintf(out + n, NAME - n, "%" PRId32,
+                                  *++pattern == 'd' ? f->layer : f->expert);
+        else
+            out[n++] = *pattern;
+    }
+    snprintf(n < NAME ? out + n : out + NAME - 1, n < NAME ? NAME - n : 1, "%s", tail);
 }
 
 /* In old checkpoints the arrays of norms are called gamma and beta. */
@@ -57,14 +65,13 @@ const tsri_io_array *tsri_model_find_stored(const tsri_io_archive *archive, cons
 /* The array of the first alternative that the file has; if `used` is given, all that it has are
  * marked there. `name` becomes that of the array found, else of the first alternative. */
 static const tsri_io_array *find_first(const tsri_model_finder *finder, const char *pattern,
-                                       int32_t layer, const char *suffix, bool *used,
-                                       char name[NAME]) {
+                                       const filling *f, bool *used, char name[NAME]) {
     const tsri_io_archive *archive = finder->weights->archive;
     const tsri_io_array *found = NULL;
     char other[NAME];
     for (const char *at = pattern; at;) {
         const char *end = strchr(at, '|');
-        full_name(finder, at, end ? (size_t)(end - at) : strlen(at), layer, suffix, other);
+        full_name(finder, at, end ? (size_t)(end - at) : strlen(at), f, other);
         const tsri_io_array *array = tsri_model_find_stored(archive, other);
         if (array && used)
             used[array - archive->arrays] = true;
@@ -79,8 +86,8 @@ static const tsri_io_array *find_first(const tsri_model_finder *finder, const ch
 const tsri_io_array *tsri_model_find_array(const tsri_model_finder *finder, const char *pattern,
                                            int32_t layer, const char *suffix) {
     char name[NAME];
-    return pattern && !finder->wanted ? find_first(finder, pattern, layer, suffix, NULL, name)
-                                      : NULL;
+    const filling f = {.layer = layer, .suffix = suffix};
+    return pattern && !finder->wanted ? find_first(finder, pattern, &f, NULL, name) : NULL;
 }
 
 /* Finds how much of the names' prefix the file has: files of a bare base model leave out its first
@@ -164,13 +171,13 @@ static bool is_position(const tsri_model_spec *spec, uint32_t id) {
            id == tsri_model_stack_weight(&spec->encoder, TSRI_STACK_POSITION);
 }
 
-/* Tables of positions, and matrices that multiply the state of a recurrent unit, are never kept in
- * blocks. */
+/* Tables of positions, matrices that multiply the state of a recurrent unit, and routers, which choose
+ * between experts, are never kept in blocks. */
 static bool is_of_numbers(const tsri_model_spec *spec, uint32_t id) {
     const uint32_t role =
         id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
     return is_position(spec, id) || role == TSRI_ROLE_FORWARD_STATE ||
-           role == TSRI_ROLE_BACKWARD_STATE;
+           role == TSRI_ROLE_BACKWARD_STATE || role == TSRI_ROLE_ROUTER;
 }
 
 /* Beside layers of 4 bits the vocabulary's matrices have 8: an error in a token's embedding, or in
@@ -224,18 +231,18 @@ bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_wei
 /* Lists an array that a weight would be made from; once, even if several weights or parts of one
  * are in it. */
 static tsr_status want(tsri_model_finder *finder, uint32_t id, const tsri_model_source *source,
-                       int32_t layer, const char *suffix, int64_t columns) {
+                       const filling *f, int64_t columns) {
     tsri_model_wanted *wanted = finder->wanted;
     const char *end = strchr(source->pattern, '|');
     const int64_t rows = source->stored ? source->stored : source->rows;
-    const bool across = columns && finder->names->inputs_first && layer >= 0;
+    const bool across = columns && finder->names->inputs_first && f->layer >= 0;
     tsri_model_wanted_array array = {.id = id,
                                      .rank = columns ? 2 : 1,
                                      .dims = {across ? columns : rows, across ? rows : columns},
                                      .across = across};
     char name[NAME];
     full_name(finder, source->pattern,
-              end ? (size_t)(end - source->pattern) : strlen(source->pattern), layer, suffix, name);
+              end ? (size_t)(end - source->pattern) : strlen(source->pattern), f, name);
     if (strlen(name) >= sizeof array.name)
         return tsri_base_fail(TSR_E_INTERNAL, "tensor \"%s\" has a name that is too long", name);
     memcpy(array.name, name, strlen(name) + 1);
@@ -248,8 +255,7 @@ static tsr_status want(tsri_model_finder *finder, uint32_t id, const tsri_model_
 }
 
 static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
-                           const tsri_model_source *source, int32_t layer, const char *suffix,
-                           int64_t columns) {
+                           const tsri_model_source *source, const filling *f, int64_t columns) {
     char name[NAME];
     if (!source->pattern) {
         weight->parts[weight->n_parts++] = (tsri_model_part){.rows = source->rows,
@@ -258,13 +264,17 @@ static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
                                                              .stride = source->rows};
         return TSR_OK;
     }
-    const tsri_io_array *array =
-        find_first(finder, source->pattern, layer, suffix, finder->used, name);
+    const tsri_io_array *array = find_first(finder, source->pattern, f, finder->used, name);
     const int64_t rows = source->stored ? source->stored : source->rows;
-    const bool across = array && columns && finder->names->inputs_first && layer >= 0 &&
+    const bool across = array && columns && finder->names->inputs_first && f->layer >= 0 &&
                         !tsri_tensor_is_kept_blocks(array->dtype); /* these lie along inputs */
-    const int64_t dims[2] = {across ? columns : rows, across ? rows : columns};
-    TRY(check_array(finder, array, name, columns ? 2 : 1, dims));
+    const int64_t dims[2] = {across ? columns : rows, across ? rows : columns},
+                  of_all[3] = {source->of, source->of ? rows / source->of : 0, columns};
+    TRY(check_array(finder, array, name,
+                    source->of ? 3
+                    : columns  ? 2
+                               : 1,
+                    source->of ? of_all : dims));
     weight->parts[weight->n_parts++] =
         (tsri_model_part){.array = array,
                           .rows = source->rows,
@@ -285,11 +295,15 @@ tsr_status tsri_model_find(tsri_model_finder *finder, uint32_t id, int32_t layer
     weight->rank = columns ? 2 : 1;
     weight->dims[0] = rows;
     weight->dims[1] = columns;
-    for (int i = 0; i < n; i++)
+    TRY(tsri_base_new((size_t)n, sizeof *weight->parts, &weight->parts));
+    for (int i = 0; i < n; i++) {
+        const filling f = {
+            .layer = layer, .expert = sources[i].expert, .suffix = sources[i].of ? "" : suffix};
         if (!finder->wanted)
-            TRY(add_part(finder, weight, &sources[i], layer, suffix, columns));
+            TRY(add_part(finder, weight, &sources[i], &f, columns));
         else if (sources[i].pattern)
-            TRY(want(finder, id, &sources[i], layer, suffix, columns));
+            TRY(want(finder, id, &sources[i], &f, columns));
+    }
     weight->dtype = columns ? kept(finder, id, weight) : TSR_F32;
     const char *side = finder->side;
     if (layer >= 0)
@@ -316,11 +330,12 @@ tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern
     char name[NAME];
     const int64_t dims[2] = {rows, columns};
     const tsri_model_source source = {.pattern = pattern, .rows = rows};
+    const filling wanted = {.layer = -1, .suffix = ".weight"}, found = {.suffix = ".weight"};
     if (finder->wanted) {
-        TRY(want(finder, TSRI_WEIGHT_EMBED, &source, -1, ".weight", columns));
+        TRY(want(finder, TSRI_WEIGHT_EMBED, &source, &wanted, columns));
         return tsri_base_new((size_t)(rows * (columns ? columns : 1)), sizeof(float), out);
     }
-    const tsri_io_array *array = find_first(finder, pattern, 0, ".weight", finder->used, name);
+    const tsri_io_array *array = find_first(finder, pattern, &found, finder->used, name);
     TRY(check_array(finder, array, name, columns ? 2 : 1, dims));
     TRY(tsri_base_new((size_t)array->elements, sizeof(float), out));
     return tsri_io_read_as(finder->weights->archive, array, TSR_F32, 0, array->elements, *out);
@@ -357,7 +372,7 @@ tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_mo
     const tsri_model_names *all = names ? names : arch->encoder_names;
     char head[NAME] = "";
     if (all->head && finder->weights->spec->tied)
-        full_name(finder, all->head, strlen(all->head), 0, ".weight", head);
+        full_name(finder, all->head, strlen(all->head), &(filling){.suffix = ".weight"}, head);
     for (size_t i = 0; i < archive->n_arrays; i++) {
         const tsri_io_array *array = &archive->arrays[i];
         if (!finder->used[i] && strcmp(array->name, head) != 0 && !is_ignored(names, array->name) &&

@@ -25,6 +25,10 @@ typedef struct tsri_model_source {
     int64_t rows;                 /* rows (outputs) of the weight */
     int64_t first, group, stride; /* group 0: the rows are contiguous */
     int64_t stored;               /* rows of the array; 0: as many as `rows` */
+    int32_t expert;               /* the number that stands for "%e" in the pattern */
+    int64_t
+        of; /* > 0: the array is [of, stored / of, inputs], of so many experts; the pattern is the
+                       whole name after the prefix */
 } tsri_model_source;
 
 /* Uses these names from now on. */

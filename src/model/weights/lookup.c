@@ -42,15 +42,34 @@ tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
                                               : TSR_COMPUTE_F32;
 }
 
+bool tsri_model_weight_is_of_experts(uint32_t id) {
+    const uint32_t role =
+        id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
+    return role >= TSRI_ROLE_ROUTER && role <= TSRI_ROLE_SHARED_ROUTER;
+}
+
+uint64_t tsri_model_weight_elements(const tsri_model_weight *weight) {
+    return (uint64_t)weight->dims[0] * (weight->rank == 2 ? (uint64_t)weight->dims[1] : 1);
+}
+
+/* Both stacks have the same roles, and only one of a model has experts. */
+double tsri_model_weight_active(const tsri_model_weights *weights, uint32_t id) {
+    const tsri_model_stack *stack = tsri_model_main_stack(weights->spec);
+    const double elements = (double)tsri_model_weight_elements(&weights->items[id]);
+    if (id < TSRI_WEIGHT_LAYERS)
+        return elements;
+    const uint32_t role = (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
+    return role >= TSRI_ROLE_EXPERTS_UP && role <= TSRI_ROLE_EXPERTS_DOWN_BIAS
+               ? elements * stack->experts_used / stack->experts
+               : elements;
+}
+
 uint64_t tsri_model_weights_bytes(const tsri_model_weights *weights) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < weights->count; i++) {
         const tsri_model_weight *weight = tsri_model_weight_at(weights, i);
         uint64_t bytes = 0;
-        if (weight && tsri_tensor_bytes(weight->dtype,
-                                        (uint64_t)weight->dims[0] *
-                                            (weight->rank == 2 ? (uint64_t)weight->dims[1] : 1),
-                                        &bytes))
+        if (weight && tsri_tensor_bytes(weight->dtype, tsri_model_weight_elements(weight), &bytes))
             total += bytes;
     }
     return total;

@@ -58,16 +58,19 @@ static tsr_status define_layer_norm(const place *p, tsri_model_role role, const 
 
 /* Defines queries, keys and values that are blocks of several types: a matrix for each run of one type. */
 static tsr_status define_apart(const place *p, const tsri_model_source sources[3]) {
-    tsri_model_weight *items = p->finder->weights->items;
-    const tsri_model_weight whole = items[id_of(p, TSRI_ROLE_QKV)];
+    tsri_model_weight *items = p->finder->weights->items, *qkv = &items[id_of(p, TSRI_ROLE_QKV)];
     static const char *const titles[] = {"qkv", "qkv_second", "qkv_third"};
-    int first = 0;
-    for (int run = 0; first < 3; run++) {
+    tsr_dtype dtypes[3];
+    for (int i = 0; i < 3; i++)
+        dtypes[i] = qkv->parts[i].array->dtype;
+    free(qkv->parts);
+    free(qkv[1].parts);
+    qkv[0] = qkv[1] = (tsri_model_weight){0};
+    for (int run = 0, first = 0; first < 3; run++) {
         const tsri_model_role role = (tsri_model_role)(TSRI_ROLE_QKV + 2 * run);
         int end = first + 1;
-        while (end < 3 && whole.parts[end].array->dtype == whole.parts[first].array->dtype)
+        while (end < 3 && dtypes[end] == dtypes[first])
             end++;
-        items[id_of(p, role)] = items[id_of(p, role) + 1] = (tsri_model_weight){0};
         TRY(define(p, role, titles[run], sources + first, end - first,
                    p->finder->weights->spec->width, p->stack->qkv_bias));
         first = end;
@@ -147,19 +150,79 @@ static tsr_status define_cross(const place *p) {
                   (int64_t)stack->heads * stack->value_size, stack->out_bias);
 }
 
-static tsr_status define_mlp(const place *p) {
+/* Defines a feed-forward part of the inner width ffn. */
+static tsr_status define_dense_mlp(const place *p, int32_t ffn, const char *gate_name,
+                                   const char *up_name, const char *down_name) {
     const tsri_model_spec *spec = p->finder->weights->spec;
     const tsri_model_stack *stack = p->stack;
     const tsri_model_names *names = p->finder->names;
-    const tsri_model_source gate_up[2] = {{.pattern = names->gate, .rows = stack->ffn},
-                                          {.pattern = names->up, .rows = stack->ffn}};
-    const tsri_model_source one = {.pattern = names->gate_up, .rows = 2 * (int64_t)stack->ffn};
+    const tsri_model_source gate_up[2] = {{.pattern = gate_name, .rows = ffn},
+                                          {.pattern = up_name, .rows = ffn}};
+    const tsri_model_source one = {.pattern = names->gate_up, .rows = 2 * (int64_t)ffn};
     const bool apart = !names->gate_up;
     const tsri_model_source *sources = !stack->gated ? &gate_up[1] : apart ? gate_up : &one;
     const int n = stack->gated && apart ? 2 : 1;
-    const tsri_model_source down = {.pattern = names->down, .rows = spec->width};
+    const tsri_model_source down = {.pattern = down_name, .rows = spec->width};
     TRY(define(p, TSRI_ROLE_UP, "up", sources, n, spec->width, stack->mlp_bias));
-    return define(p, TSRI_ROLE_DOWN, "down", &down, 1, stack->ffn, stack->mlp_bias);
+    return define(p, TSRI_ROLE_DOWN, "down", &down, 1, ffn, stack->mlp_bias);
+}
+
+/* Fills in where the gates and ups of all experts are, one expert after the other; returns the number of
+ * sources. `all`: an array has those of all experts. */
+static int list_experts(const place *p, bool all, tsri_model_source *sources) {
+    const tsri_model_names *names = p->finder->names;
+    const int64_t E = p->stack->experts, F = p->stack->expert_ffn;
+    if (all && names->experts_gate_up) {
+        sources[0] =
+            (tsri_model_source){.pattern = names->experts_gate_up, .rows = 2 * E * F, .of = E};
+        return 1;
+    }
+    const char *const patterns[] = {all ? names->experts_gate : names->expert_gate,
+                                    all ? names->experts_up : names->expert_up};
+    for (int32_t e = 0; e < E; e++)
+        for (int i = 0; i < 2; i++)
+            sources[2 * e + i] = (tsri_model_source){.pattern = patterns[i],
+                                                     .rows = F,
+                                                     .first = all ? e * F : 0,
+                                                     .stored = all ? E * F : F,
+                                                     .expert = e,
+                                                     .of = all ? E : 0};
+    return (int)(2 * E);
+}
+
+static tsr_status define_experts(const place *p) {
+    const tsri_model_stack *stack = p->stack;
+    const tsri_model_names *names = p->finder->names;
+    const int64_t C = p->finder->weights->spec->width, E = stack->experts;
+    const bool all = tsri_model_find_array(p->finder, names->experts_down, p->number, "") != NULL;
+    const tsri_model_source router = {.pattern = names->router, .rows = E},
+                            shared = {.pattern = names->shared_router, .rows = C};
+    tsri_model_source *sources = NULL;
+    TRY(define(p, TSRI_ROLE_ROUTER, "router", &router, 1, C, false));
+    TRY(tsri_base_new(2 * (size_t)E, sizeof *sources, &sources));
+    tsr_status status = define(p, TSRI_ROLE_EXPERTS_UP, "experts_up", sources,
+                               list_experts(p, all, sources), C, false);
+    for (int32_t e = 0; e < E; e++)
+        sources[e] = (tsri_model_source){.pattern = names->expert_down, .rows = C, .expert = e};
+    if (all)
+        sources[0] = (tsri_model_source){.pattern = names->experts_down, .rows = E * C, .of = E};
+    if (status == TSR_OK)
+        status = define(p, TSRI_ROLE_EXPERTS_DOWN, "experts_down", sources, all ? 1 : (int)E,
+                        stack->expert_ffn, false);
+    free(sources);
+    if (status != TSR_OK || !stack->shared_ffn)
+        return status;
+    if (stack->shared_gated)
+        TRY(define(p, TSRI_ROLE_SHARED_ROUTER, "shared_router", &shared, 1, 0, false));
+    return define_dense_mlp(p, stack->shared_ffn, names->shared_gate, names->shared_up,
+                            names->shared_down);
+}
+
+static tsr_status define_mlp(const place *p) {
+    const tsri_model_names *names = p->finder->names;
+    if (tsri_model_layer_has_experts(p->stack, p->layer))
+        return define_experts(p);
+    return define_dense_mlp(p, p->stack->ffn, names->gate, names->up, names->down);
 }
 
 /* Defines a unit that reads `inputs` numbers: the role `gates` and the next three. */
@@ -549,8 +612,10 @@ tsr_status tsri_model_weights_wanted(const tsri_model_arch *arch, const tsri_mod
 void tsri_model_weights_destroy(tsri_model_weights **weights) {
     if (!*weights)
         return;
-    for (uint32_t i = 0; (*weights)->items && i < (*weights)->count; i++)
+    for (uint32_t i = 0; (*weights)->items && i < (*weights)->count; i++) {
         free((*weights)->items[i].values);
+        free((*weights)->items[i].parts);
+    }
     tsri_model_adapters_destroy(&(*weights)->adapters);
     free((*weights)->items);
     free(*weights);

@@ -80,6 +80,13 @@ typedef enum tsri_model_role {
     TSRI_ROLE_UP_BIAS,
     TSRI_ROLE_DOWN,
     TSRI_ROLE_DOWN_BIAS,
+    TSRI_ROLE_ROUTER, /* a logit for each expert */
+    TSRI_ROLE_ROUTER_BIAS,
+    TSRI_ROLE_EXPERTS_UP, /* of all experts, one after the other: its gates, then its ups */
+    TSRI_ROLE_EXPERTS_UP_BIAS,
+    TSRI_ROLE_EXPERTS_DOWN,
+    TSRI_ROLE_EXPERTS_DOWN_BIAS,
+    TSRI_ROLE_SHARED_ROUTER, /* a vector: the factor of the expert that every token takes, UP and DOWN */
     TSRI_ROLE_DOWN_NORM, /* of what the feed-forward part adds */
     TSRI_ROLE_DOWN_NORM_BIAS,
     TSRI_ROLE_FORWARD, /* of recurrent units: gates from the input; the next roles: gates from
@@ -106,17 +113,15 @@ typedef struct tsri_model_part {
     int64_t across; /* > 0: the array is [inputs, across], and its columns are the rows */
 } tsri_model_part;
 
-enum { TSRI_MODEL_MAX_PARTS = 3 };
-
 typedef struct tsri_model_weight {
-    char name[64];   /* "layers.0.qkv.weight"; "" if the model has no such weight */
-    uint32_t rank;   /* 1 or 2 */
-    int64_t dims[2]; /* of a matrix [outputs, inputs] */
-    tsr_dtype dtype; /* the dtype that it is kept in */
-    float add;       /* added to each element */
-    tsri_model_part parts[TSRI_MODEL_MAX_PARTS];
-    int n_parts;   /* 0: computed */
-    float *values; /* values of a computed weight, [dims], owned by the table */
+    char name[64];          /* "layers.0.qkv.weight"; "" if the model has no such weight */
+    uint32_t rank;          /* 1 or 2 */
+    int64_t dims[2];        /* of a matrix [outputs, inputs] */
+    tsr_dtype dtype;        /* the dtype that it is kept in */
+    float add;              /* added to each element */
+    tsri_model_part *parts; /* owned by the table */
+    int n_parts;            /* 0: computed */
+    float *values;          /* values of a computed weight, [dims], owned by the table */
 } tsri_model_weight;
 
 /* How matrices are kept, and how products are formed from them. Vectors are always f32. */
@@ -185,6 +190,12 @@ bool tsri_model_has_output(const tsri_model_weights *weights);
 /* How a linear op forms its products from this matrix. */
 tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
                                       const tsri_model_weight *weight);
+/* Whether it is a router, or the matrices of all experts of a layer. */
+bool tsri_model_weight_is_of_experts(uint32_t id);
+/* The elements of a weight, and how many of them a token is multiplied with: of experts, those that it
+ * takes. */
+uint64_t tsri_model_weight_elements(const tsri_model_weight *weight);
+double tsri_model_weight_active(const tsri_model_weights *weights, uint32_t id);
 /* The bytes of all weights as they are kept. */
 uint64_t tsri_model_weights_bytes(const tsri_model_weights *weights);
 

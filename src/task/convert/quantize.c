@@ -77,8 +77,16 @@ static tsr_status list_items(job *j) {
     TRY(tsri_base_new(most, sizeof *j->entries, &j->entries));
     for (uint32_t id = 0; id < weights->count; id++) {
         const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
-        for (int i = 0; weight && i < weight->n_parts; i++)
+        for (int i = 0; weight && i < weight->n_parts; i++) {
+            const tsri_io_array *array = weight->parts[i].array;
+            if (array->rank > 2 && tsri_tensor_is_kept_blocks(weight->dtype))
+                return tsri_base_fail(
+                    TSR_E_UNSUPPORTED,
+                    "%s: tensor \"%s\" has all experts of a layer, which can't be "
+                    "written as blocks; --dtype q8 makes them when the model is read",
+                    j->conversion.model->path, array->name);
             add_item(j, weight, &weight->parts[i]);
+        }
     }
     for (size_t i = 0; i < j->n; i++)
         if (j->items[i].dtype != TSR_DTYPE_NONE)

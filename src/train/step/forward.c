@@ -48,8 +48,8 @@ static tsri_value parameter(builder *b, uint32_t id) {
 
 static tsri_value adapter(builder *b, tsri_value x, uint32_t id) {
     const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
-    tsri_training_adapted runs[TSRI_MODEL_MAX_PARTS];
-    tsri_value d[TSRI_MODEL_MAX_PARTS];
+    tsri_training_adapted runs[TSRI_TRAINING_RUNS];
+    tsri_value d[TSRI_TRAINING_RUNS];
     const int n = options_of(b)->learns == TSRI_LEARNS_LORA
                       ? tsri_training_adapted_runs(b->weights, id, runs)
                       : 0;

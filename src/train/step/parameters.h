@@ -22,7 +22,8 @@ typedef enum tsri_training_part {
 } tsri_training_part;
 
 enum { TSRI_MOST_LEVELS = TSRI_PARTS - TSRI_PART_SHARDS };
-enum { TSRI_ADAPTER_PARTS = 1 + TSRI_MODEL_MAX_PARTS }; /* A, and a B for each array */
+enum { TSRI_TRAINING_RUNS = 3 }; /* arrays that a matrix is made of: queries, keys, values */
+enum { TSRI_ADAPTER_PARTS = 1 + TSRI_TRAINING_RUNS }; /* A, and a B for each array */
 
 uint32_t tsri_training_parameter_state(uint32_t parameter, tsri_training_part part);
 /* The parameter that is part `part` of the LoRA beside weight `id`. */
@@ -33,10 +34,10 @@ typedef struct tsri_training_adapted {
     const tsri_io_array *array;
     int64_t rows;
 } tsri_training_adapted;
-/* Returns their number; 0 where the weight gets no LoRA: it is not a matrix of a layer, or it is
- * computed. */
+/* Returns their number; 0 where the weight gets no LoRA: it is not a matrix of a layer, it is
+ * computed, or it is of experts or their router. */
 int tsri_training_adapted_runs(const tsri_model_weights *weights, uint32_t id,
-                               tsri_training_adapted runs[TSRI_MODEL_MAX_PARTS]);
+                               tsri_training_adapted runs[TSRI_TRAINING_RUNS]);
 
 /* Whether weight `id` learns. */
 bool tsri_training_weight_learns(const tsri_model_weights *weights,

@@ -210,7 +210,7 @@ static tsr_status list_adapters(saving *s) {
         const tsri_training_parameter *p = &t->parameters[i];
         const uint32_t behind = p->number - weights->count, id = behind / TSRI_ADAPTER_PARTS,
                        part = behind % TSRI_ADAPTER_PARTS;
-        tsri_training_adapted runs[TSRI_MODEL_MAX_PARTS] = {{0}};
+        tsri_training_adapted runs[TSRI_TRAINING_RUNS] = {{0}};
         const int n = tsri_training_adapted_runs(weights, id, runs);
         const int64_t rank = t->options.lora_rank;
         for (int r = 0; r < n; r++) {

@@ -109,6 +109,12 @@ LATER = {
                                                               layer_types=["sliding_attention", "full_attention"])),
     "gemma2": lambda: tr.Gemma2ForCausalLM(tr.Gemma2Config(**TINY, head_dim=6, query_pre_attn_scalar=6, sliding_window=6, attn_logit_softcapping=1.5,
                                                            final_logit_softcapping=3.0)),
+    "mixtral": lambda: tr.MixtralForCausalLM(tr.MixtralConfig(**TINY, num_local_experts=5, num_experts_per_tok=2, rope_parameters=dict(
+        rope_type="default", rope_theta=1e6))),
+    "qwen2_moe": lambda: tr.Qwen2MoeForCausalLM(tr.Qwen2MoeConfig(**TINY, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=20,
+                                                                  shared_expert_intermediate_size=28, use_sliding_window=False)),
+    "qwen3_moe": lambda: tr.Qwen3MoeForCausalLM(tr.Qwen3MoeConfig(**TINY, head_dim=6, num_experts=6, num_experts_per_tok=3, moe_intermediate_size=64,
+                                                                  norm_topk_prob=True)),
 }
 OLD = ["mistral-theta"]     # config.json as transformers 4 wrote it: rope_theta beside rope_scaling
 
@@ -152,7 +158,7 @@ def forward_cases(g, vocab):
 HEADS = ("attn_q", "attn_k")
 GGUF = {  # golden folder -> architecture, {Hugging Face's name: GGUF's}
     "llama-tiny": "llama", "llama-llama3": "llama", "qwen3": "qwen3", "gemma": "gemma", "phi3": "phi3", "gpt2-tiny": "gpt2",
-    "gpt_neox": "gptneox", "gemma2": "gemma2", "gemma3_text": "gemma3",
+    "gpt_neox": "gptneox", "gemma2": "gemma2", "gemma3_text": "gemma3", "mixtral": "llama", "qwen2_moe": "qwen2moe", "qwen3_moe": "qwen3moe",
 }
 SANDWICH = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
 OWN_PARTS = {   # by architecture, where the same name means another array, or is its own
@@ -173,7 +179,8 @@ PARTS = {
     "wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "ln_1": "attn_norm", "ln_2": "ffn_norm", "attn.c_attn": "attn_qkv",
     "attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down", "embed_in": "token_embd", "final_layer_norm": "output_norm",
     "embed_out": "output", "attention.query_key_value": "attn_qkv", "attention.dense": "attn_output", "mlp.dense_h_to_4h": "ffn_up",
-    "mlp.dense_4h_to_h": "ffn_down",
+    "mlp.dense_4h_to_h": "ffn_down", "mlp.gate": "ffn_gate_inp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp", "mlp.shared_expert.down_proj": "ffn_down_shexp",
 }
 
 
@@ -186,6 +193,12 @@ def gguf_tensors(arch, config, state):
             _, layer, short = short.split(".", 2)
             block = f"blk.{layer}."
         short, kind = short.rsplit(".", 1)
+        if short == "mlp.experts":      # gates and ups of all experts in one array, and their downs
+            for end, part in zip(("gate", "up"), t.chunk(2, 1)) if kind == "gate_up_proj" else [("down", t)]:
+                yield f"{block}ffn_{end}_exps.weight", part.contiguous().numpy()
+            continue
+        if short == "mlp.shared_expert_gate":
+            t = t[0]
         if arch == "gpt2" and t.dim() == 2 and block:
             t = t.t()
         if arch in PAIRED and PARTS.get(short) in HEADS:   # halves (i, i + D/2) to pairs (2i, 2i + 1)
@@ -239,6 +252,13 @@ def gguf_keys(arch, c):
             keys |= {"rope.scaling.type": "linear", "rope.scaling.factor": rope["factor"]}
         if "sliding_attention" in c.rope_parameters:
             keys["rope.freq_base_swa"] = float(c.rope_parameters["sliding_attention"]["rope_theta"])
+    experts = getattr(c, "num_local_experts", None) or getattr(c, "num_experts", None)
+    if experts:
+        keys |= {"expert_count": experts, "expert_used_count": c.num_experts_per_tok}
+    for key, field in (("expert_feed_forward_length", "moe_intermediate_size"),
+                       ("expert_shared_feed_forward_length", "shared_expert_intermediate_size")):
+        if hasattr(c, field):
+            keys[key] = getattr(c, field)
     if arch in ("gptneox", "stablelm"):
         keys["use_parallel_residual"] = c.use_parallel_residual
     return {"general.architecture": arch} | {f"{arch}.{k}": v for k, v in keys.items()}
@@ -305,13 +325,13 @@ def list_generated(prompts, runs, search, expected, listing):
 
 def make(name, seed):
     model = (MODELS | SEARCHED | LATER)[name]()
-    model.config._attn_implementation = "eager"
+    model.config._attn_implementation = model.config._experts_implementation = "eager"
     model.eval()
     for attempt in range(50):
         randomize(model, seed + 1000 * attempt)
         state = {k: v.double() for k, v in model.state_dict().items()}
         config = type(model.config).from_dict(model.config.to_dict())
-        config._attn_implementation = "eager"
+        config._attn_implementation = config._experts_implementation = "eager"
         with Exact64():
             exact = type(model)(config).double().eval()
         exact.load_state_dict(state)

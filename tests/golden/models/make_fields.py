@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import re
 
 import torch
 import transformers as tr
@@ -32,7 +33,8 @@ def others(key, value):
                 yield value | {inner: other}
     elif isinstance(value, list):
         flipped = {"full_attention": "sliding_attention", "sliding_attention": "full_attention", 0: 1, 1: 0}
-        yield [flipped[value[0]]] + value[1:]
+        if value:
+            yield [flipped[value[0]]] + value[1:]
     elif isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
@@ -50,7 +52,7 @@ def others(key, value):
 
 
 def logits(config, state, ids):
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     with Exact64(), torch.no_grad():
         model = tr.AutoModelForCausalLM._model_mapping[type(config)](config).double().eval()
         try:
@@ -63,11 +65,28 @@ def logits(config, state, ids):
         return model(input_ids=ids, use_cache=False).logits
 
 
+def together(state):
+    """The arrays of experts as the models have them: those of a layer in one."""
+    out, layers = {}, {}
+    for name, t in state.items():
+        at, expert, end = re.fullmatch(r"(.*)\.experts\.(\d+)\.(\w+)\.weight|.*", name).groups() or (None,) * 3
+        if at:
+            layers.setdefault(at.replace("block_sparse_moe", "mlp"), {})[int(expert), end] = t
+        else:
+            out[name.replace("block_sparse_moe", "mlp")] = t
+    for at, parts in layers.items():
+        gate, up, down = ("w1", "w3", "w2") if (0, "w1") in parts else ("gate_proj", "up_proj", "down_proj")
+        n = range(1 + max(e for e, _ in parts))
+        out[f"{at}.experts.gate_up_proj"] = torch.stack([torch.cat([parts[e, gate], parts[e, up]]) for e in n])
+        out[f"{at}.experts.down_proj"] = torch.stack([parts[e, down] for e in n])
+    return out
+
+
 def walk(name):
     folder = HERE / f"{name}-odd"
     config = json.loads((folder / "config.json").read_text())
     kind = type((DECODERS | LATER)[name])
-    state = {k.replace("embed_out.", "lm_head."): v.double() for k, v in load_file(folder / "model.safetensors").items()}
+    state = {k.replace("embed_out.", "lm_head."): v.double() for k, v in together(load_file(folder / "model.safetensors")).items()}
     ids = torch.tensor(json.loads((folder / "cases.json").read_text())["cases"][0]["input_ids"])
     usual = logits(kind.from_dict(json.loads(json.dumps(config))), state, ids)
     assert usual is not None, name

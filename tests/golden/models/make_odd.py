@@ -80,6 +80,18 @@ LATER |= {
                               vision_config=dict(hidden_size=4, intermediate_size=4, num_hidden_layers=1, num_attention_heads=1, image_size=4,
                                                  patch_size=2, num_channels=1)),
 }
+ROPE = dict(rope_theta=300.0, rope_type="default")
+LATER |= {
+    "mixtral": tr.MixtralConfig(**SMALL, num_key_value_heads=1, head_dim=8, rms_norm_eps=EPS, hidden_act="gelu", num_local_experts=5,
+                                num_experts_per_tok=3, sliding_window=4, rope_parameters=ROPE),
+    "qwen2_moe": tr.Qwen2MoeConfig(**dict(SMALL, num_hidden_layers=3), num_key_value_heads=1, rms_norm_eps=EPS, hidden_act="relu", num_experts=4,
+                                   num_experts_per_tok=2, moe_intermediate_size=10, shared_expert_intermediate_size=6, qkv_bias=False,
+                                   mlp_only_layers=[1], use_sliding_window=True, sliding_window=3, max_window_layers=2,
+                                   layer_types=["sliding_attention", "full_attention", "full_attention"], rope_parameters=ROPE),
+    "qwen3_moe": tr.Qwen3MoeConfig(**dict(SMALL, num_hidden_layers=4), num_key_value_heads=1, head_dim=4, rms_norm_eps=EPS, attention_bias=True,
+                                   num_experts=6, num_experts_per_tok=3, moe_intermediate_size=10, decoder_sparse_step=2, norm_topk_prob=True,
+                                   mlp_only_layers=[], rope_parameters=ROPE),
+}
 GGUF = {    # the odd goldens that are also written as GGUF, which does not name activations: their architecture there
     "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "phi": "phi2", "falcon": "falcon",
 }
@@ -119,7 +131,7 @@ OLD = {"gpt_neox": {"partial_rotary_factor": "rotary_pct", "rope_theta": "rotary
 
 
 def made(kind, config, seed):
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     model = kind(config).eval()
     randomize(model, seed)
     for module in model.modules():                     # sinusoids are no weights

@@ -88,7 +88,7 @@ TRANSLATORS = {
 
 def exact_of(model):
     config = type(model.config).from_dict(model.config.to_dict())
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     with Exact64():
         exact = type(model)(config).double().eval()
     exact.load_state_dict({k: v.double() if v.is_floating_point() else v for k, v in model.state_dict().items()})
@@ -241,7 +241,7 @@ def greedy(model, prompt):
 
 def translator(name, seed):
     model = (TRANSLATORS | SEARCHED)[name]().eval()
-    model.config._attn_implementation = "eager"
+    model.config._attn_implementation = model.config._experts_implementation = "eager"
     vocab, target = model.config.vocab_size, getattr(model.config, "decoder_vocab_size", None) or model.config.vocab_size
     for attempt in range(80):
         randomize(model, seed + 1000 * attempt)

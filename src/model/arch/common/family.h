@@ -22,6 +22,12 @@ typedef struct tsri_model_names {
     const char *embed, *position, *types, *embed_norm, *project, *relative, *final_norm;
     const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
         *down;
+    /* experts: their router; the arrays of one expert, whose number stands for "%e"; or arrays of all
+     * experts, [experts, outputs, inputs], by their full names without the prefix; the expert that every
+     * token takes, and the vector that gives its factor */
+    const char *router, *expert_gate, *expert_up, *expert_down;
+    const char *experts_gate, *experts_up, *experts_gate_up, *experts_down;
+    const char *shared_gate, *shared_up, *shared_down, *shared_router;
     const char *out_norm, *down_norm; /* norms of what attention and the feed-forward part add */
     const char *cross_norm, *cross_q, *cross_k, *cross_v, *cross_kv, *cross_out;
     /* recurrent units, whose arrays end in weight_ih, weight_hh, bias_ih and bias_hh; the matrix
@@ -56,6 +62,9 @@ typedef struct tsri_model_arch {
     const tsri_model_names *encoder_names; /* names of the encoder; in a model without a decoder,
                                               all names */
     const tsri_model_names *gguf_names;
+    const char
+        *gguf_experts; /* the family that a GGUF file of this architecture is of if it has experts;
+                                 NULL: the same */
     bool gguf_interleaved; /* GGUF files hold q and k rows in pairs (2i, 2i+1) */
     bool gguf_norm_added;  /* GGUF files hold norm weights with norm_offset already added */
     tsr_status (*read)(const tsri_model_config *config, tsri_model_spec *spec);

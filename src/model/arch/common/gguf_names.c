@@ -13,6 +13,17 @@ const tsri_model_names tsri_model_names_gguf = {
     .q_norm = "blk.%d.attn_q_norm",
     .k_norm = "blk.%d.attn_k_norm",
     .gate = "blk.%d.ffn_gate",
+    .router = "blk.%d.ffn_gate_inp",
+    .expert_gate = "blk.%d.ffn_gate.%e", /* as files of 2023 have them */
+    .expert_up = "blk.%d.ffn_up.%e",
+    .expert_down = "blk.%d.ffn_down.%e",
+    .experts_gate = "blk.%d.ffn_gate_exps.weight",
+    .experts_up = "blk.%d.ffn_up_exps.weight",
+    .experts_down = "blk.%d.ffn_down_exps.weight",
+    .shared_gate = "blk.%d.ffn_gate_shexp",
+    .shared_up = "blk.%d.ffn_up_shexp",
+    .shared_down = "blk.%d.ffn_down_shexp",
+    .shared_router = "blk.%d.ffn_gate_inp_shexp",
     .ignored = ignored,
 };
 

@@ -72,6 +72,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 const tsri_model_arch tsri_model_arch_llama = {
     .name = "llama",
     .gguf = "llama",
+    .gguf_experts = "mixtral",
     .names = &tsri_model_names_llama,
     .gguf_names = &tsri_model_names_gguf,
     .gguf_interleaved = true,

@@ -1,0 +1,107 @@
+/* model/blocks/experts.c - a feed-forward part of experts: the router chooses some of them for each token,
+ * and their results are added up with the router's factors. */
+#include "model/blocks/builder.h"
+
+#include "tensor/shape.h"
+
+typedef tsri_model_builder builder;
+
+static uint32_t weight_of(const builder *b, int32_t layer, tsri_model_role role) {
+    return tsri_model_layer_weight(b->spec, b->stack, layer, role);
+}
+
+static tsri_value reshaped(builder *b, tsri_value x, tsr_dim rows, int64_t middle,
+                           int64_t columns) {
+    const tsr_dim dims[] = {rows, tsri_tensor_const(middle), tsri_tensor_const(columns)};
+    return tsri_graph_reshape(b->graph, x, 3, dims);
+}
+
+/* act(x w) in f32: what is near a tie must not depend on how other products are formed. */
+static tsri_value routed(builder *b, tsri_value x, tsri_value w, tsr_activation activation) {
+    const tsr_linear_attrs attrs = {
+        .struct_size = sizeof attrs, .trans_w = 1, .activation = activation};
+    return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, (tsri_value[]){x, w}, 2);
+}
+
+/* The experts of each row, [R,J] i32, and their factors, [R,1,J]. */
+static tsri_value route(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
+                        tsri_value *experts) {
+    const tsri_model_stack *stack = b->stack;
+    const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax};
+    const tsr_topk_attrs attrs = {.struct_size = sizeof attrs, .k = (uint32_t)stack->experts_used};
+    const tsr_dim matrix[] = {rows, tsri_tensor_const(stack->experts)};
+    tsri_value chosen[2];
+    tsri_model_stage(b, layer, "router");
+    tsri_value scores = routed(
+        b, x, tsri_model_weight_leaf(b, weight_of(b, layer, TSRI_ROLE_ROUTER)), TSR_ACT_NONE);
+    scores = reshaped(b, scores, rows, 1, stack->experts);
+    if (!stack->experts_normed)
+        scores = tsri_graph_op1(b->graph, TSR_OP_SOFTMAX, &softmax, &scores, 1);
+    scores = tsri_graph_reshape(b->graph, scores, 2, matrix);
+    tsri_graph_op(b->graph, TSR_OP_TOPK, &attrs, &scores, 1, 0, chosen);
+    *experts = chosen[1];
+    /* A softmax of the chosen ones' logits is that of all of them, divided by their sum. */
+    const tsri_value factors = reshaped(b, chosen[0], rows, 1, stack->experts_used);
+    return stack->experts_normed ? tsri_graph_op1(b->graph, TSR_OP_SOFTMAX, &softmax, &factors, 1)
+                                 : factors;
+}
+
+/* The products of x [R,1|J,K] with the experts' matrix `role`, [R,J,N]. */
+static tsri_value product(builder *b, int32_t layer, tsri_value x, tsri_value experts,
+                          tsri_model_role role, bool gated) {
+    const uint32_t id = weight_of(b, layer, role);
+    const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
+    const int64_t E = b->stack->experts;
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
+                                    .trans_w = 1,
+                                    .activation = gated ? b->stack->activation : TSR_ACT_NONE,
+                                    .compute = tsri_model_products(b, id)};
+    const tsri_value in[] = {x,
+                             reshaped(b, tsri_model_weight_leaf(b, id), tsri_tensor_const(E),
+                                      w->dims[0] / E, w->dims[1]),
+                             experts};
+    return tsri_graph_op1(b->graph, gated ? TSR_OP_EXPERT_GLU_LINEAR : TSR_OP_EXPERT_LINEAR, &attrs,
+                          in, 3);
+}
+
+/* factors [R,1,J] times rows [R,J,C], in the shape of `like`. */
+static tsri_value summed(builder *b, tsri_value factors, tsri_value rows, tsri_value like) {
+    const tsr_matmul_attrs attrs = {.struct_size = sizeof attrs};
+    const tsr_tensor *shape = &tsri_graph_value_at(b->graph, like)->tensor;
+    const tsri_value y =
+        tsri_graph_op1(b->graph, TSR_OP_MATMUL, &attrs, (tsri_value[]){factors, rows}, 2);
+    return tsri_graph_reshape(b->graph, y, shape->rank, shape->dim);
+}
+
+/* The sum of y and the expert that every token takes, whose result is `shared`. */
+static tsri_value with_shared(builder *b, int32_t layer, tsri_value x, tsr_dim rows, tsri_value y,
+                              tsri_value shared) {
+    const int64_t C = b->spec->width;
+    if (b->stack->shared_gated) {
+        tsri_model_stage(b, layer, "shared_router");
+        const tsr_dim one_row[] = {tsri_tensor_const(1), tsri_tensor_const(C)};
+        const tsri_value vector =
+            tsri_model_weight_leaf(b, weight_of(b, layer, TSRI_ROLE_SHARED_ROUTER));
+        const tsri_value factor =
+            routed(b, x, tsri_graph_reshape(b->graph, vector, 2, one_row), TSR_ACT_SIGMOID);
+        shared = summed(b, reshaped(b, factor, rows, 1, 1), reshaped(b, shared, rows, 1, C), x);
+    }
+    tsri_model_stage(b, layer, "shared");
+    return tsri_graph_op1(b->graph, TSR_OP_ADD, NULL, (tsri_value[]){y, shared}, 2);
+}
+
+tsri_value tsri_model_experts(builder *b, int32_t layer, tsri_value x, tsri_value shared) {
+    if (tsri_graph_status(b->graph) != TSR_OK)
+        return TSRI_GRAPH_NONE;
+    const tsr_dim rows = tsri_tensor_rows(&tsri_graph_value_at(b->graph, x)->tensor);
+    tsri_value experts;
+    const tsri_value factors = route(b, layer, x, rows, &experts);
+    tsri_model_stage(b, layer, "experts_up");
+    const tsri_value inner = product(b, layer, reshaped(b, x, rows, 1, b->spec->width), experts,
+                                     TSRI_ROLE_EXPERTS_UP, true);
+    tsri_model_stage(b, layer, "experts_down");
+    const tsri_value outer = product(b, layer, inner, experts, TSRI_ROLE_EXPERTS_DOWN, false);
+    tsri_model_stage(b, layer, "experts_sum");
+    const tsri_value y = summed(b, factors, outer, x);
+    return shared == TSRI_GRAPH_NONE ? y : with_shared(b, layer, x, rows, y, shared);
+}
