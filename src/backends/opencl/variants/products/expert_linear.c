@@ -1,6 +1,7 @@
 /* backends/opencl/variants/products/expert_linear.c - expert_linear and expert_glu_linear: products
  * with one of several weights for each row, grouped by weight. */
 #include "backends/opencl/variants/shared/common.h"
+#include "backends/opencl/variants/shared/group.h"
 #include "tensor/quantize.h"
 
 TSRI_OPERANDS(
@@ -79,11 +80,30 @@ static bool fits_blocks(const tsri_opencl_variant *variant, const tsri_opencl_fa
     return fits_panels(variant, facts, op, why);
 }
 
+static bool fits_few(const tsr_op *op, const char **why) {
+    return by_pair(op) ||
+           tsri_opencl_refuse(why, "made for no more rows, times their experts, than experts");
+}
+
 static bool fits_blocks_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                             const tsr_op *op, const char **why) {
-    if (!by_pair(op))
-        return tsri_opencl_refuse(why, "made for no more rows, times their experts, than experts");
-    return fits_blocks(variant, facts, op, why);
+    return fits_few(op, why) && fits_blocks(variant, facts, op, why);
+}
+
+/* For work-groups of 64 that share local memory: tiles of 4 * TM pairs by 64 sums. */
+static bool fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                       const tsr_op *op, const char **why) {
+    enum { STEP = 16, SUMS = 64 };
+    const int64_t rows = 4 * (int64_t)tsri_opencl_variant_tunable(variant, "TM"),
+                  floats = STEP * (SUMS + 1 + rows + 1) + rows + SUMS + 1;
+    if (attrs_of(op)->compute == TSR_COMPUTE_INT8)
+        return tsri_opencl_refuse(why, "its products are of floats; this op asks for int8");
+    return tsri_opencl_fits_group(facts, SUMS, 4 * floats, why) && fits(variant, facts, op, why);
+}
+
+static bool fits_tiled_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why) {
+    return fits_few(op, why) && fits_tiled(variant, facts, op, why);
 }
 
 /* --- define --- */
@@ -109,6 +129,12 @@ static void define_packed(const tsri_opencl_variant *variant, const tsr_op *op,
                           tsri_opencl_defines *defines) {
     define(variant, op, defines);
     tsri_opencl_define_int(defines, "BY_PAIR", by_pair(op));
+}
+
+static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_packed(variant, op, defines);
+    tsri_opencl_define_int(defines, "TRANS_W", attrs_of(op)->trans_w != 0);
 }
 
 static void define_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -168,7 +194,25 @@ static void bind_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
     bind_panels(op, launch, PANEL);
 }
 
+static void bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
+                       tsri_opencl_launch *launch) {
+    enum { GROUP = 64 };
+    const int64_t E = op->in[W]->dim[0].factor, pairs = tsri_opencl_highest(op, pairs_of(op)),
+                  outputs = is_gated(op) ? PANEL / 2 : PANEL,
+                  groups = (tsri_tensor_columns(op->out[Y]).factor + outputs - 1) / outputs;
+    (void)variant;
+    bind(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(groups * GROUP), 1);
+    tsri_opencl_grid(launch, 1, by_pair(op) ? pairs_of(op) : tsri_tensor_const(E), 1);
+    tsri_opencl_group(launch, GROUP, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const((pairs + E - 1) / E * depth_of(op)));
+}
+
 /* clang-format off */
+#define TILED(name_, op_, score_, tm, fits_)                                                      \
+    {.name = name_, .op = op_, .file = "experts/tiled.cl", .gpu = true, .score = score_,          \
+     .weight_operand = W, .tunables = {{"TM", tm, 1, 8}}, .fits = fits_, .define = define_tiled,  \
+     .bind = bind_tiled}
 #define PANELS(name_, op_, file_, score_, layout_, mr, most, fits_, define_, bind_)              \
     {.name = name_, .op = op_, .file = "experts/" file_, .score = score_, .weight_operand = W,    \
      .layout = &tsri_opencl_layout_##layout_, .tunables = {{"MR", mr, 1, most}}, .fits = fits_, \
@@ -178,6 +222,8 @@ static void bind_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
     PANELS("blocks_few", op_, "blocks.cl", 75, panels64_blocks, 1, 6, fits_blocks_few, define_blocks, \
            bind_blocks),                                                                         \
     PANELS("blocks", op_, "blocks.cl", 70, panels64_blocks, 3, 6, fits_blocks, define_blocks, bind_blocks), \
+    TILED("tiled_few", op_, 60, 1, fits_tiled_few),                                               \
+    TILED("tiled", op_, 50, 4, fits_tiled),                                                       \
     {TSRI_OPENCL_PLAIN(op_, "experts", fits, define_plain, bind_plain),                           \
      .tunables = {{"TN", 2, 1, 8}}, .weight_operand = W},                                        \
     {.name = NULL},
