@@ -30,7 +30,7 @@ static tsri_value route(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
     const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax};
     const tsr_topk_attrs attrs = {.struct_size = sizeof attrs, .k = (uint32_t)stack->experts_used};
     const tsr_dim matrix[] = {rows, tsri_tensor_const(stack->experts)};
-    tsri_value chosen[2];
+    tsri_value chosen[3]; /* values, ids, log-sum-exp */
     tsri_model_stage(b, layer, "router");
     tsri_value scores = routed(
         b, x, tsri_model_weight_leaf(b, weight_of(b, layer, TSRI_ROLE_ROUTER)), TSR_ACT_NONE);
@@ -67,10 +67,10 @@ static tsri_value product(builder *b, int32_t layer, tsri_value x, tsri_value ex
 /* factors [R,1,J] times rows [R,J,C], in the shape of `like`. */
 static tsri_value summed(builder *b, tsri_value factors, tsri_value rows, tsri_value like) {
     const tsr_matmul_attrs attrs = {.struct_size = sizeof attrs};
-    const tsr_tensor *shape = &tsri_graph_value_at(b->graph, like)->tensor;
+    const tsr_tensor shape = tsri_graph_value_at(b->graph, like)->tensor; /* ops move the values */
     const tsri_value y =
         tsri_graph_op1(b->graph, TSR_OP_MATMUL, &attrs, (tsri_value[]){factors, rows}, 2);
-    return tsri_graph_reshape(b->graph, y, shape->rank, shape->dim);
+    return tsri_graph_reshape(b->graph, y, shape.rank, shape.dim);
 }
 
 /* The sum of y and the expert that every token takes, whose result is `shared`. */
