@@ -72,7 +72,8 @@ static void settings(const fuzz_part *parts, size_t n) {
     if (fuzz_is_ok(tsr_generate_defaults(model, &options))) {
         tsri_task_token_rules rules = {0};
         options.num_beams = options.num_beams ? options.num_beams : 1;
-        (void)fuzz_is_ok(tsri_task_token_rules_create(tsri_model_of(model), &options, NULL, 0, &rules));
+        (void)fuzz_is_ok(
+            tsri_task_token_rules_create(tsri_model_of(model), &options, NULL, 0, &rules));
         tsri_task_token_rules_clear(&rules);
     }
     tsr_model_close(&model);
@@ -85,13 +86,14 @@ static void begin_sentence(void) {
 
 static void sentence(const fuzz_part *parts, size_t n) {
     static float rows[3 * 64], out[3 * 4096];
+    static const tsri_io_archive files = {.format = TSRI_IO_SAFETENSORS};
     tsri_model_sentence read = {0};
     fuzz_write_part("modules.json", parts, n, 0);
     fuzz_write_part("1_Pooling/config.json", parts, n, 1);
     fuzz_write_part("2_Dense/config.json", parts, n, 2);
     fuzz_write_part("sentence_bert_config.json", parts, n, 3);
     fuzz_write_part("config_sentence_transformers.json", parts, n, 4);
-    if (fuzz_is_ok(tsri_model_sentence_read(".", 16, 64, &read)) && read.width <= 4096)
+    if (fuzz_is_ok(tsri_model_sentence_read(&files, ".", 16, 64, &read)) && read.width <= 4096)
         (void)fuzz_is_ok(tsri_model_sentence_finish(&read, rows, 3, 16, out));
     tsri_model_sentence_clear(&read);
 }

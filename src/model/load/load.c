@@ -51,15 +51,6 @@ static tsr_status find_arch(const json_t *config, const char *what, const tsri_m
 
 /* ---- the spec ---- */
 
-static tsr_status for_vectors(const tsri_io_archive *archive, const char *folder, bool *out) {
-    tsri_model_sentence sentence;
-    if (archive->format != TSRI_IO_GGUF)
-        return tsri_model_sentence_has_modules(folder, out);
-    TRY(tsri_model_sentence_of_gguf(archive, 1, &sentence));
-    *out = sentence.found;
-    return TSR_OK;
-}
-
 /* A decoder in a sentence-transformers folder was made for vectors: Qwen3-Embedding, E5-Mistral. So was
  * one in a GGUF file that names a pooling. With is_causal false, its tokens see both sides: GTE-Qwen2. */
 static tsr_status read_purpose(const tsri_model_config *config, const char *folder,
@@ -67,7 +58,7 @@ static tsr_status read_purpose(const tsri_model_config *config, const char *fold
     bool vectors = false, causal = true;
     if (spec->encoder.layers || spec->decoder.recurrent)
         return TSR_OK;
-    TRY(for_vectors(config->archive, folder, &vectors));
+    TRY(tsri_model_sentence_is(config->archive, folder, &vectors));
     TRY(tsri_model_config_bool(config, "is_causal", &causal));
     if (!vectors && !causal)
         return tsri_base_fail(

@@ -369,32 +369,58 @@ static tsr_status find_folder(const char *folder, char **out) {
     return status;
 }
 
-tsr_status tsri_model_sentence_of_gguf(const tsri_io_archive *archive, int32_t width,
-                                       tsri_model_sentence *out) {
+/* The pooling that a GGUF file names; -1: it names none. */
+static tsr_status read_pooling_type(const tsri_io_archive *archive, int *out) {
     static const int kinds[] = {-1, TSR_POOL_MEAN, TSR_POOL_FIRST, TSR_POOL_LAST};
     enum { KINDS = sizeof kinds / sizeof *kinds };
     const char *name = NULL;
     char key[128];
     int64_t kind = 0;
-    *out = (tsri_model_sentence){.pooling = TSR_POOL_MEAN, .pool_prompt = true, .width = width};
     TRY(tsri_io_meta_text(archive, "general.architecture", &name, NULL));
     snprintf(key, sizeof key, "%s.pooling_type", name ? name : "");
     TRY(tsri_io_meta_int(archive, key, 0, INT32_MAX, &kind));
-    if (kind == 0)
-        return TSR_OK;
     if (kind >= KINDS)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: \"%s\" is %" PRId64 ", which is not served; 1 (mean), 2 (first "
                               "token) and 3 (last token) are",
                               archive->path, key, kind);
-    out->found = true;
-    out->pooling = (uint32_t)kinds[kind];
-    out->steps[0] = (tsri_model_step){.in = width, .out = width};
-    out->n_steps = 1;
+    *out = kinds[kind];
     return TSR_OK;
 }
 
-tsr_status tsri_model_sentence_has_modules(const char *folder, bool *out) {
+/* Vectors are normalised, as llama.cpp does. */
+static tsr_status read_gguf(const tsri_io_archive *archive, tsri_model_sentence *out) {
+    int pooling;
+    TRY(read_pooling_type(archive, &pooling));
+    if (pooling < 0)
+        return TSR_OK;
+    out->found = true;
+    out->pooling = (uint32_t)pooling;
+    out->steps[out->n_steps++] = (tsri_model_step){.in = out->width, .out = out->width};
+    return TSR_OK;
+}
+
+static tsr_status read_folder(const char *folder, int64_t context, tsri_model_sentence *out) {
+    char *place = NULL;
+    TRY(find_folder(folder, &place));
+    tsr_status status = read_modules(place, out);
+    if (status == TSR_OK)
+        status = read_length(folder, context, out);
+    if (status == TSR_OK)
+        status = read_prompts(place, out);
+    free(place);
+    return status;
+}
+
+tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *path, int32_t width,
+                                    int64_t context, tsri_model_sentence *out) {
+    *out = (tsri_model_sentence){.pooling = TSR_POOL_MEAN, .pool_prompt = true, .width = width};
+    return archive->format == TSRI_IO_GGUF ? read_gguf(archive, out)
+           : tsri_base_is_folder(path)     ? read_folder(path, context, out)
+                                           : TSR_OK;
+}
+
+static tsr_status has_modules(const char *folder, bool *out) {
     char *place = NULL;
     TRY(find_folder(folder, &place));
     char *path = tsri_base_join(place, "modules.json");
@@ -404,20 +430,14 @@ tsr_status tsri_model_sentence_has_modules(const char *folder, bool *out) {
     return path ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
-tsr_status tsri_model_sentence_read(const char *folder, int32_t width, int64_t context,
-                                    tsri_model_sentence *out) {
-    char *place = NULL;
-    *out = (tsri_model_sentence){.pooling = TSR_POOL_MEAN, .pool_prompt = true, .width = width};
-    if (!tsri_base_is_folder(folder)) /* a GGUF file has no such files beside it */
-        return TSR_OK;
-    TRY(find_folder(folder, &place));
-    tsr_status status = read_modules(place, out);
-    if (status == TSR_OK)
-        status = read_length(folder, context, out);
-    if (status == TSR_OK)
-        status = read_prompts(place, out);
-    free(place);
-    return status;
+tsr_status tsri_model_sentence_is(const tsri_io_archive *archive, const char *folder, bool *out) {
+    int pooling = -1;
+    if (archive->format == TSRI_IO_SAFETENSORS || archive->format == TSRI_IO_INDEX)
+        return has_modules(folder, out);
+    if (archive->format == TSRI_IO_GGUF)
+        TRY(read_pooling_type(archive, &pooling));
+    *out = pooling >= 0;
+    return TSR_OK;
 }
 
 void tsri_model_sentence_clear(tsri_model_sentence *s) {

@@ -35,25 +35,19 @@ typedef struct tsri_model_sentence {
     const char *default_prompt; /* the name of one of `prompts`, or NULL */
 } tsri_model_sentence;
 
-/* Reads the folder of a model whose hidden states are `width` wide and which reads `context`
- * tokens.
+/* Reads what a model at `path` says of its vectors: in files of its folder, or in a GGUF file. Its hidden
+ * states are `width` wide, and it reads `context` tokens. Where it says nothing, `found` stays false.
  *
  * owner   the caller: tsri_model_sentence_clear, also after an error
  * error   TSR_E_FORMAT       a file breaks its rules: the file and the field are named
  *         TSR_E_UNSUPPORTED  a module or setting that is not served */
-tsr_status tsri_model_sentence_read(const char *folder, int32_t width, int64_t context,
-                                    tsri_model_sentence *out);
+tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *path, int32_t width,
+                                    int64_t context, tsri_model_sentence *out);
 void tsri_model_sentence_clear(tsri_model_sentence *sentence);
 
-/* The same of a GGUF file, which may say how its vectors are pooled; they are then normalised, as
- * llama.cpp does. `found` stays false where it doesn't say. TSR_E_UNSUPPORTED: a pooling that is not
- * served. */
-tsr_status tsri_model_sentence_of_gguf(const tsri_io_archive *archive, int32_t width,
-                                       tsri_model_sentence *out);
-
-/* Whether it is the folder of such a model: a modules.json is in it, or in the folder above it and names
- * it first. */
-tsr_status tsri_model_sentence_has_modules(const char *folder, bool *out);
+/* Whether the model says that it was made for vectors: a modules.json is in its folder, or in the folder
+ * above it and names it first; or its GGUF file names a pooling. */
+tsr_status tsri_model_sentence_is(const tsri_io_archive *archive, const char *folder, bool *out);
 
 /* Applies the steps to rows [n, width] as the model gives them; out is [n, sentence->width]. */
 tsr_status tsri_model_sentence_finish(const tsri_model_sentence *sentence, const float *rows,

@@ -162,75 +162,63 @@ tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spe
 
 /* ---- keys that change results ---- */
 
-/* The value of a key that means "as in every family". */
-typedef enum neutral {
-    NEUTRAL_FALSE,
-    NEUTRAL_TRUE,
-    NEUTRAL_NULL,
-    NEUTRAL_ONE,
-    NEUTRAL_ZERO
-} neutral;
-
-static const struct {
-    const char *key;
-    neutral neutral;
-} semantic[] = {
-    {"quantization_config", NEUTRAL_NULL},
-    {"attention_bias", NEUTRAL_FALSE},
-    {"mlp_bias", NEUTRAL_FALSE},
-    {"sliding_window", NEUTRAL_NULL},
-    {"use_sliding_window", NEUTRAL_FALSE},
-    {"layer_types", NEUTRAL_NULL},
-    {"rope_scaling", NEUTRAL_NULL},
-    {"rope_parameters", NEUTRAL_NULL},
-    {"rope_interleaved", NEUTRAL_FALSE},
-    {"partial_rotary_factor", NEUTRAL_ONE},
-    {"rotary_pct", NEUTRAL_ONE},
-    {"no_rope_layers", NEUTRAL_NULL},
-    {"no_rope_layer_interval", NEUTRAL_NULL},
-    {"sliding_window_pattern", NEUTRAL_NULL},
-    {"qk_ln", NEUTRAL_FALSE},
-    {"prefix_lm", NEUTRAL_FALSE},
-    {"rope_local_base_freq", NEUTRAL_NULL},
-    {"scale_attn_weights", NEUTRAL_TRUE},
-    {"scale_attn_by_inverse_layer_idx", NEUTRAL_FALSE},
-    {"add_cross_attention", NEUTRAL_FALSE},
-    {"is_encoder_decoder", NEUTRAL_FALSE},
-    {"alibi", NEUTRAL_FALSE},
-    {"use_parallel_residual", NEUTRAL_FALSE},
-    {"parallel_attn", NEUTRAL_FALSE},
-    {"qk_layernorm", NEUTRAL_FALSE},
-    {"use_qk_norm", NEUTRAL_FALSE},
-    {"clip_qkv", NEUTRAL_NULL},
-    {"logit_scale", NEUTRAL_ONE},
-    {"logits_scaling", NEUTRAL_ONE},
-    {"residual_multiplier", NEUTRAL_ONE},
-    {"embedding_multiplier", NEUTRAL_ONE},
-    {"attention_multiplier", NEUTRAL_NULL},
-    {"attn_logit_softcapping", NEUTRAL_NULL},
-    {"final_logit_softcapping", NEUTRAL_NULL},
-    {"query_pre_attn_scalar", NEUTRAL_NULL},
-    {"use_bidirectional_attention", NEUTRAL_FALSE},
-    {"attention_chunk_size", NEUTRAL_NULL},
-    {"num_local_experts", NEUTRAL_NULL},
-    {"num_experts", NEUTRAL_NULL},
-    {"word_embed_proj_dim", NEUTRAL_NULL},
-    {"_remove_final_layer_norm", NEUTRAL_FALSE},
-    {"layer_norm_elementwise_affine", NEUTRAL_TRUE},
-    {"enable_bias", NEUTRAL_TRUE},
-    {"tie_encoder_decoder", NEUTRAL_FALSE},
-    {"num_nextn_predict_layers", NEUTRAL_ZERO},
+static const tsri_model_neutral semantic[] = {
+    {"quantization_config", TSRI_NEUTRAL_NULL},
+    {"attention_bias", TSRI_NEUTRAL_FALSE},
+    {"mlp_bias", TSRI_NEUTRAL_FALSE},
+    {"sliding_window", TSRI_NEUTRAL_NULL},
+    {"use_sliding_window", TSRI_NEUTRAL_FALSE},
+    {"layer_types", TSRI_NEUTRAL_NULL},
+    {"rope_scaling", TSRI_NEUTRAL_NULL},
+    {"rope_parameters", TSRI_NEUTRAL_NULL},
+    {"rope_interleaved", TSRI_NEUTRAL_FALSE},
+    {"partial_rotary_factor", TSRI_NEUTRAL_ONE},
+    {"rotary_pct", TSRI_NEUTRAL_ONE},
+    {"no_rope_layers", TSRI_NEUTRAL_NULL},
+    {"no_rope_layer_interval", TSRI_NEUTRAL_NULL},
+    {"sliding_window_pattern", TSRI_NEUTRAL_NULL},
+    {"qk_ln", TSRI_NEUTRAL_FALSE},
+    {"prefix_lm", TSRI_NEUTRAL_FALSE},
+    {"rope_local_base_freq", TSRI_NEUTRAL_NULL},
+    {"scale_attn_weights", TSRI_NEUTRAL_TRUE},
+    {"scale_attn_by_inverse_layer_idx", TSRI_NEUTRAL_FALSE},
+    {"add_cross_attention", TSRI_NEUTRAL_FALSE},
+    {"is_encoder_decoder", TSRI_NEUTRAL_FALSE},
+    {"alibi", TSRI_NEUTRAL_FALSE},
+    {"use_parallel_residual", TSRI_NEUTRAL_FALSE},
+    {"parallel_attn", TSRI_NEUTRAL_FALSE},
+    {"qk_layernorm", TSRI_NEUTRAL_FALSE},
+    {"use_qk_norm", TSRI_NEUTRAL_FALSE},
+    {"clip_qkv", TSRI_NEUTRAL_NULL},
+    {"logit_scale", TSRI_NEUTRAL_ONE},
+    {"logits_scaling", TSRI_NEUTRAL_ONE},
+    {"residual_multiplier", TSRI_NEUTRAL_ONE},
+    {"embedding_multiplier", TSRI_NEUTRAL_ONE},
+    {"attention_multiplier", TSRI_NEUTRAL_NULL},
+    {"attn_logit_softcapping", TSRI_NEUTRAL_NULL},
+    {"final_logit_softcapping", TSRI_NEUTRAL_NULL},
+    {"query_pre_attn_scalar", TSRI_NEUTRAL_NULL},
+    {"use_bidirectional_attention", TSRI_NEUTRAL_FALSE},
+    {"attention_chunk_size", TSRI_NEUTRAL_NULL},
+    {"num_local_experts", TSRI_NEUTRAL_NULL},
+    {"num_experts", TSRI_NEUTRAL_NULL},
+    {"word_embed_proj_dim", TSRI_NEUTRAL_NULL},
+    {"_remove_final_layer_norm", TSRI_NEUTRAL_FALSE},
+    {"layer_norm_elementwise_affine", TSRI_NEUTRAL_TRUE},
+    {"enable_bias", TSRI_NEUTRAL_TRUE},
+    {"tie_encoder_decoder", TSRI_NEUTRAL_FALSE},
+    {"num_nextn_predict_layers", TSRI_NEUTRAL_ZERO},
 };
 
-static bool is_neutral(const json_t *value, neutral wanted) {
+static bool is_neutral(const json_t *value, tsri_model_neutral_value wanted) {
     switch (wanted) {
-    case NEUTRAL_FALSE:
+    case TSRI_NEUTRAL_FALSE:
         return json_is_false(value);
-    case NEUTRAL_TRUE:
+    case TSRI_NEUTRAL_TRUE:
         return json_is_true(value);
-    case NEUTRAL_ONE:
+    case TSRI_NEUTRAL_ONE:
         return json_is_number(value) && json_number_value(value) == 1;
-    case NEUTRAL_ZERO:
+    case TSRI_NEUTRAL_ZERO:
         return json_is_number(value) && json_number_value(value) == 0;
     default:
         return false;
@@ -245,23 +233,30 @@ static const json_t *semantic_field(const tsri_model_config *config, const char 
     return json_is_null(value) ? NULL : value;
 }
 
-tsr_status tsri_model_config_refuse(const tsri_model_config *config, const char *const *handled) {
-    for (size_t i = 0; i < sizeof semantic / sizeof *semantic; i++) {
-        const json_t *value = semantic_field(config, semantic[i].key);
+tsr_status tsri_model_config_refuse_table(const tsri_model_config *config,
+                                          const tsri_model_neutral *table, size_t n,
+                                          const char *const *handled) {
+    for (size_t i = 0; i < n; i++) {
+        const json_t *value = semantic_field(config, table[i].key);
         bool read = false;
-        for (const char *const *key = handled; *key && !read; key++)
-            read = strcmp(*key, semantic[i].key) == 0;
-        if (!value || read || is_neutral(value, semantic[i].neutral))
+        for (const char *const *key = handled; key && *key && !read; key++)
+            read = strcmp(*key, table[i].key) == 0;
+        if (!value || read || is_neutral(value, table[i].value))
             continue;
         char *text = tsri_base_json_print(value, JSON_ENCODE_ANY | JSON_COMPACT);
         const tsr_status status = tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "%s: \"%s\" is %.60s, which changes results and is not served for this kind of model",
-            config->what, semantic[i].key, text ? text : "set");
+            config->what, table[i].key, text ? text : "set");
         free(text);
         return status;
     }
     return TSR_OK;
+}
+
+tsr_status tsri_model_config_refuse(const tsri_model_config *config, const char *const *handled) {
+    return tsri_model_config_refuse_table(config, semantic, sizeof semantic / sizeof *semantic,
+                                          handled);
 }
 
 /* ---- sliding windows ---- */
@@ -317,30 +312,31 @@ tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_def
     return finish_window(config, window, false, stack, windowed);
 }
 
+/* Layers have the window but those whose number, counted from `first`, is a multiple of `period`. */
+static tsr_status alternate(const tsri_model_config *config, int32_t window, int32_t period,
+                            int32_t first, tsri_model_stack *stack) {
+    uint8_t *windowed = NULL;
+    TRY(tsri_base_new((size_t)stack->layers, 1, &windowed));
+    stack->windowed = windowed;
+    for (int32_t i = 0; i < stack->layers; i++)
+        windowed[i] = (i + first) % period != 0;
+    return finish_window(config, window, true, stack, windowed);
+}
+
 tsr_status tsri_model_config_window_every(const tsri_model_config *config, const char *key,
                                           int32_t period, tsri_model_stack *stack) {
     int32_t window = stack->window;
-    uint8_t *windowed = NULL;
     if (json_is_null(json_object_get(config->root, "sliding_window")))
         window = 0;
     TRY(tsri_model_config_int(config, "sliding_window", false, 1, INT32_MAX, &window));
     if (key)
         TRY(tsri_model_config_int(config, key, false, 1, INT32_MAX, &period));
-    TRY(tsri_base_new((size_t)stack->layers, 1, &windowed));
-    stack->windowed = windowed;
-    for (int32_t i = 0; i < stack->layers; i++)
-        windowed[i] = (i + 1) % period != 0;
-    return finish_window(config, window, true, stack, windowed);
+    return alternate(config, window, period, 1, stack);
 }
 
 tsr_status tsri_model_config_window_between(const tsri_model_config *config, int32_t window,
                                             int32_t period, tsri_model_stack *stack) {
-    uint8_t *windowed = NULL;
-    TRY(tsri_base_new((size_t)stack->layers, 1, &windowed));
-    stack->windowed = windowed;
-    for (int32_t i = 0; i < stack->layers; i++)
-        windowed[i] = i % period != 0;
-    return finish_window(config, window, true, stack, windowed);
+    return alternate(config, window, period, 0, stack);
 }
 
 tsr_status tsri_model_rotate_by_window(tsri_model_stack *stack, tsri_model_rotation windowed,

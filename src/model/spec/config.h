@@ -99,9 +99,26 @@ tsr_status tsri_model_config_window_between(const tsri_model_config *config, int
 tsr_status tsri_model_rotate_by_window(tsri_model_stack *stack, tsri_model_rotation windowed,
                                        tsri_model_rotation others);
 
+/* A key, and its value that means "as in every family". */
+typedef enum tsri_model_neutral_value {
+    TSRI_NEUTRAL_FALSE,
+    TSRI_NEUTRAL_TRUE,
+    TSRI_NEUTRAL_NULL,
+    TSRI_NEUTRAL_ONE,
+    TSRI_NEUTRAL_ZERO
+} tsri_model_neutral_value;
+typedef struct tsri_model_neutral {
+    const char *key;
+    tsri_model_neutral_value value;
+} tsri_model_neutral;
+
 /* Refuses keys that change results and have values that Tessera does not serve, except those in
  * `handled` (NULL at its end), which the family itself reads. */
 tsr_status tsri_model_config_refuse(const tsri_model_config *config, const char *const *handled);
+/* The same for n keys that only one family has; `handled` may be NULL. */
+tsr_status tsri_model_config_refuse_table(const tsri_model_config *config,
+                                          const tsri_model_neutral *table, size_t n,
+                                          const char *const *handled);
 
 /* Heads of equal parts of the width; the config has both numbers, under the given names.
  * spec->width must be set before. */

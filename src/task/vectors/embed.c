@@ -58,10 +58,8 @@ static tsr_status choose_prompt(tsr_embedder *e) {
 static tsr_status begin(tsr_embedder *e) {
     const tsri_model_spec *spec = &e->model->spec;
     TRY(tsri_task_reader_begin(e->model, "embedding", 0, &e->reader));
-    TRY(e->model->archive->format == TSRI_IO_GGUF
-            ? tsri_model_sentence_of_gguf(e->model->archive, spec->width, &e->sentence)
-            : tsri_model_sentence_read(e->model->path, spec->width, spec->source_context,
-                                       &e->sentence));
+    TRY(tsri_model_sentence_read(e->model->archive, e->model->path, spec->width,
+                                 spec->source_context, &e->sentence));
     if (e->sentence.max_tokens)
         e->reader.max_tokens = e->sentence.max_tokens;
     if (e->options.max_tokens < 0 || e->options.max_tokens > spec->source_context ||

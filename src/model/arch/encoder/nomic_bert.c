@@ -16,35 +16,18 @@ static const char *const renamed[][2] = {{"n_embd", "hidden_size"},
                                          {"n_positions", "max_position_embeddings"},
                                          {"layer_norm_epsilon", "layer_norm_eps"}};
 
-/* And those that have one served value: JSON. */
-static const char *const fixed[][2] = {{"prenorm", "false"},
-                                       {"parallel_block", "false"},
-                                       {"qkv_proj_bias", "false"},
-                                       {"mlp_fc1_bias", "false"},
-                                       {"mlp_fc2_bias", "false"},
-                                       {"use_rms_norm", "false"},
-                                       {"causal", "false"},
-                                       {"rotary_emb_interleaved", "false"},
-                                       {"rotary_emb_fraction", "1.0"},
-                                       {"rotary_emb_scale_base", "null"},
-                                       {"rotary_scaling_factor", "null"}};
-
-static tsr_status check_fixed(const tsri_model_config *config) {
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const json_t *value = json_object_get(config->root, fixed[i][0]);
-        json_t *served = json_loads(fixed[i][1], JSON_DECODE_ANY, NULL);
-        const bool same =
-            !value || json_is_null(value) || json_equal(value, served) ||
-            (json_is_integer(value) && json_is_real(served) && json_integer_value(value) == 1);
-        json_decref(served);
-        if (!same)
-            return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "%s: \"%s\" is not %s, which changes results and is not served "
-                                  "for this kind of model",
-                                  config->what, fixed[i][0], fixed[i][1]);
-    }
-    return TSR_OK;
-}
+/* And those of which one value is served. */
+static const tsri_model_neutral fixed[] = {{"prenorm", TSRI_NEUTRAL_FALSE},
+                                           {"parallel_block", TSRI_NEUTRAL_FALSE},
+                                           {"qkv_proj_bias", TSRI_NEUTRAL_FALSE},
+                                           {"mlp_fc1_bias", TSRI_NEUTRAL_FALSE},
+                                           {"mlp_fc2_bias", TSRI_NEUTRAL_FALSE},
+                                           {"use_rms_norm", TSRI_NEUTRAL_FALSE},
+                                           {"causal", TSRI_NEUTRAL_FALSE},
+                                           {"rotary_emb_interleaved", TSRI_NEUTRAL_FALSE},
+                                           {"rotary_emb_fraction", TSRI_NEUTRAL_ONE},
+                                           {"rotary_emb_scale_base", TSRI_NEUTRAL_NULL},
+                                           {"rotary_scaling_factor", TSRI_NEUTRAL_NULL}};
 
 /* "swiglu" and "geglu" name a gate and its activation together. */
 static void rename_activation(json_t *root) {
@@ -62,7 +45,7 @@ static tsr_status read_now(const tsri_model_config *config, tsri_model_spec *spe
     tsri_model_stack *stack = &spec->encoder;
     int32_t head_size = 0;
     TRY(tsri_model_config_refuse(config, handled));
-    TRY(check_fixed(config));
+    TRY(tsri_model_config_refuse_table(config, fixed, sizeof fixed / sizeof *fixed, NULL));
     TRY(tsri_model_config_common(config, true, spec));
     TRY(tsri_model_config_sizes(config, spec, stack));
     TRY(tsri_model_config_even_heads(config, "num_attention_heads", "hidden_size", spec, stack));
