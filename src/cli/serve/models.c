@@ -100,6 +100,13 @@ static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     }
 }
 
+static bool has_template(const tsr_model *model) {
+    char *text = NULL;
+    const bool has = tsr_chat_template_of(model, &text, NULL) == TSR_OK && text;
+    tsr_text_free(text);
+    return has;
+}
+
 /* ---- from start to end ---- */
 
 /* The first model is the command's own, which the adapters of --lora belong to. */
@@ -142,6 +149,7 @@ int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, con
         if (m->use == TSRI_SERVE_TEXT) {
             m->template_text = template_text;
             template_text = NULL; /* it is the first one's */
+            m->chats = m->template_text || has_template(m->model);
         }
     }
     return CLI_OK;

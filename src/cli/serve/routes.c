@@ -68,21 +68,12 @@ static void health(tsri_serve_exchange *x) {
                       json_pack("{s:s}", "status", draining ? "ending" : "ok"));
 }
 
-/* Whether it has a chat template, its own or the server's. */
-static bool chats(const tsri_serve_model *m) {
-    char *text = NULL;
-    const bool own =
-        m->use == TSRI_SERVE_TEXT && tsr_chat_template_of(m->model, &text, NULL) == TSR_OK && text;
-    tsr_text_free(text);
-    return own || m->template_text;
-}
-
 static json_t *model_json(const tsri_serve_model *m) {
     static const char *const uses[] = {
         [TSRI_SERVE_TEXT] = "text", [TSRI_SERVE_VECTORS] = "vectors", [TSRI_SERVE_RANKS] = "ranks"};
     return json_pack("{s:s,s:s,s:I,s:s,s:s,s:b}", "id", m->name, "object", "model", "created",
                      (json_int_t)time(NULL), "owned_by", "tessera", "use", uses[m->use], "chat",
-                     (int)chats(m));
+                     (int)m->chats);
 }
 
 static void models(tsri_serve_exchange *x) {

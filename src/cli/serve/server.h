@@ -62,6 +62,7 @@ typedef struct tsri_serve_model {
     tsr_embedder *embedder;     /* of TSRI_SERVE_VECTORS */
     tsr_classifier *reranker;   /* of TSRI_SERVE_RANKS */
     const char *template_text;  /* of chats; NULL: the model's own */
+    bool chats;                 /* it writes, and has one of them */
     tsri_serve_metrics metrics; /* the server's lock guards it */
 } tsri_serve_model;
 

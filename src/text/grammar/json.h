@@ -1,6 +1,6 @@
-/* text/grammar/json.h - the expressions of JSON texts. Between its signs JSON has few kinds of white space
- * here: none, a space, or a line end with up to 20 blanks; so a model can't go on with it for ever. It
- * stands behind { [ , : and before } ]. */
+/* text/grammar/json.h - the expressions of JSON texts. Between its signs stands nothing, a space, or a line
+ * end with up to 20 blanks, and no other white space; so a model can't go on with it for ever. It stands
+ * behind { [ , : and before } ]. */
 #ifndef TSRI_TEXT_GRAMMAR_JSON_H
 #define TSRI_TEXT_GRAMMAR_JSON_H
 

@@ -13,8 +13,8 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The rest of a name, in quotes, behind `at` bytes that all of names[0 .. n) begin with, that is none of them.
- * A character of it is never escaped, so that no name is spelled in another way. */
+/* The rest of a name, in quotes, behind `at` bytes that all of names[0 .. n) begin with; the name differs
+ * from each of them. A character of it is never escaped, so that no name is spelled in another way. */
 static int32_t other_than(tsri_text_schema *s, const char *const *names, size_t n, size_t at) {
     enum { MOST = 64 };
     static const tsri_text_characters escaped[] = {{0, 0x1F}, {'"', '"'}, {'\\', '\\'}};
