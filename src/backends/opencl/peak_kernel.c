@@ -91,7 +91,7 @@ tsr_status tsri_opencl_peak_run(tsri_opencl_peak_kernel *p, int launches, uint64
     return TSR_OK;
 }
 
-static tsr_status set_rounds(tsri_opencl_peak_kernel *p, cl_uint index, int rounds) {
+tsr_status tsri_opencl_peak_set_rounds(tsri_opencl_peak_kernel *p, cl_uint index, int rounds) {
     p->rounds = rounds;
     return tsri_opencl_peak_set(p, index, sizeof(cl_int), &(cl_int){rounds});
 }
@@ -101,7 +101,7 @@ static tsr_status set_rounds(tsri_opencl_peak_kernel *p, cl_uint index, int roun
 tsr_status tsri_opencl_peak_calibrate(tsri_opencl_peak_kernel *p, cl_uint index) {
     uint64_t ns = 0, again, unused;
     for (int rounds = 64; rounds <= 1 << 24 && ns < LEAST_NS; rounds *= 2) {
-        TRY(set_rounds(p, index, rounds));
+        TRY(tsri_opencl_peak_set_rounds(p, index, rounds));
         TRY(tsri_opencl_peak_run(p, 1, &unused, &ns));
         for (int i = 0; i < 2 && ns >= LEAST_NS; i++) {
             TRY(tsri_opencl_peak_run(p, 1, &unused, &again));

@@ -27,6 +27,8 @@ tsr_status tsri_opencl_peak_set(tsri_opencl_peak_kernel *p, cl_uint index, size_
 /* Enqueues it `launches` times and waits for the last. */
 tsr_status tsri_opencl_peak_run(tsri_opencl_peak_kernel *p, int launches, uint64_t *enqueue_ns,
                                 uint64_t *ns);
+/* The rounds are the kernel's argument at `index`. */
+tsr_status tsri_opencl_peak_set_rounds(tsri_opencl_peak_kernel *p, cl_uint index, int rounds);
 /* Finds the rounds, the argument at `index`, with which a run takes long enough for the clock. */
 tsr_status tsri_opencl_peak_calibrate(tsri_opencl_peak_kernel *p, cl_uint index);
 /* Measures operations a second; `operations` are those of a work-item's round. */

@@ -68,8 +68,7 @@ static tsr_status clock_of(kernel *p, uint32_t repeats, double *values) {
     TRY(tsri_opencl_peak_set(p, 1, sizeof x, &x));
     TRY(tsri_opencl_peak_set(p, 2, sizeof y, &y));
     TRY(tsri_opencl_peak_calibrate(p, 3));
-    p->rounds *= LONGER;
-    TRY(tsri_opencl_peak_set(p, 3, sizeof(cl_int), &(cl_int){p->rounds}));
+    TRY(tsri_opencl_peak_set_rounds(p, 3, p->rounds * LONGER));
     cl_command_queue queue =
         clCreateCommandQueue(p->dev->context, p->dev->id, CL_QUEUE_PROFILING_ENABLE, &code);
     if (!queue)
