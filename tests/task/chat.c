@@ -10,18 +10,14 @@ static tsr_model *model;
 static tsr_generate_options options = {.struct_size = sizeof options};
 
 static void set_up(void) {
-    make_chat_folder();
-    open_reference();
-    OK(tsr_model_open(chat_folder, device, NULL, &model));
+    open_chat_model(&model);
     OK(tsr_generate_defaults(model, &options));
     options.temperature = 0;
     options.max_new_tokens = 6;
 }
 
 static void tear_down(void) {
-    tsr_model_close(&model);
-    close_reference();
-    remove_chat_folder();
+    close_chat_model(&model);
 }
 
 TestSuite(chat, .init = set_up, .fini = tear_down);

@@ -102,6 +102,18 @@ void close_reference(void) {
     tsr_engine_destroy(&engine);
 }
 
+void open_chat_model(tsr_model **model) {
+    make_chat_folder();
+    open_reference();
+    OK(tsr_model_open(chat_folder, device, NULL, model));
+}
+
+void close_chat_model(tsr_model **model) {
+    tsr_model_close(model);
+    close_reference();
+    remove_chat_folder();
+}
+
 int collect(void *data, const tsr_generated *g) {
     collected *c = data;
     if (g->id >= 0) {

@@ -24,6 +24,9 @@ json_t *read_json(const char *folder, const char *name);
 
 extern tsr_engine *engine;
 extern tsr_device *device;
+/* Makes that folder, and opens its model on the reference backend. */
+void open_chat_model(tsr_model **model);
+void close_chat_model(tsr_model **model);
 void open_reference(void);
 void close_reference(void);
 

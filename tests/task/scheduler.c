@@ -11,15 +11,11 @@
 static tsr_model *model;
 
 static void set_up(void) {
-    make_chat_folder();
-    open_reference();
-    OK(tsr_model_open(chat_folder, device, NULL, &model));
+    open_chat_model(&model);
 }
 
 static void tear_down(void) {
-    tsr_model_close(&model);
-    close_reference();
-    remove_chat_folder();
+    close_chat_model(&model);
 }
 
 TestSuite(scheduler, .init = set_up, .fini = tear_down);
