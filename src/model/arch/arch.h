@@ -8,8 +8,14 @@
 /* The architecture of this name, or NULL if there is none. */
 const tsri_model_arch *tsri_model_arch_find(const char *model_type);
 const tsri_model_arch *tsri_model_arch_find_gguf(const char *architecture);
-/* "gpt2, llama, ..." for messages: the names in config.json, or those in GGUF. */
-enum { TSRI_MODEL_ARCH_LIST = 512 };
+/* "gpt2, llama, ..." for messages: the names in config.json, or those in GGUF. The room grows with the
+ * table; names are shorter than 23 characters, and a comma and a blank follow each. */
+enum {
+    TSRI_MODEL_ARCH_LIST = 0
+#define TSRI_MODEL_ARCH(name) +24
+#include "model/arch/arch.def"
+#undef TSRI_MODEL_ARCH
+};
 void tsri_model_arch_list(bool gguf, char text[TSRI_MODEL_ARCH_LIST]);
 
 /* The spec that a config gives when there are no files; its model_type must be one that is served.

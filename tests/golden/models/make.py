@@ -115,6 +115,7 @@ LATER = {
                                                                   shared_expert_intermediate_size=28, use_sliding_window=False)),
     "qwen3_moe": lambda: tr.Qwen3MoeForCausalLM(tr.Qwen3MoeConfig(**TINY, head_dim=6, num_experts=6, num_experts_per_tok=3, moe_intermediate_size=64,
                                                                   norm_topk_prob=True)),
+    "olmoe": lambda: tr.OlmoeForCausalLM(tr.OlmoeConfig(**TINY, num_experts=5, num_experts_per_tok=2)),
 }
 OLD = ["mistral-theta"]     # config.json as transformers 4 wrote it: rope_theta beside rope_scaling
 
@@ -159,6 +160,7 @@ HEADS = ("attn_q", "attn_k")
 GGUF = {  # golden folder -> architecture, {Hugging Face's name: GGUF's}
     "llama-tiny": "llama", "llama-llama3": "llama", "qwen3": "qwen3", "gemma": "gemma", "phi3": "phi3", "gpt2-tiny": "gpt2",
     "gpt_neox": "gptneox", "gemma2": "gemma2", "gemma3_text": "gemma3", "mixtral": "llama", "qwen2_moe": "qwen2moe", "qwen3_moe": "qwen3moe",
+    "olmoe": "olmoe",
 }
 SANDWICH = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
 OWN_PARTS = {   # by architecture, where the same name means another array, or is its own
@@ -170,7 +172,7 @@ OWN_PARTS = {   # by architecture, where the same name means another array, or i
     "mpt": {"norm_f": "output_norm", "norm_1": "attn_norm", "norm_2": "ffn_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
             "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down"},
 }
-PAIRED = ("llama", "granite", "smollm3")    # whose rows of queries and keys are stored in pairs
+PAIRED = ("llama", "granite", "granitemoe", "smollm3")    # whose rows of queries and keys are stored in pairs
 PARTS = {
     "embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
     "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
@@ -181,6 +183,7 @@ PARTS = {
     "embed_out": "output", "attention.query_key_value": "attn_qkv", "attention.dense": "attn_output", "mlp.dense_h_to_4h": "ffn_up",
     "mlp.dense_4h_to_h": "ffn_down", "mlp.gate": "ffn_gate_inp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
     "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp", "mlp.shared_expert.down_proj": "ffn_down_shexp",
+    "block_sparse_moe.router": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp",
 }
 
 
@@ -193,9 +196,13 @@ def gguf_tensors(arch, config, state):
             _, layer, short = short.split(".", 2)
             block = f"blk.{layer}."
         short, kind = short.rsplit(".", 1)
-        if short == "mlp.experts":      # gates and ups of all experts in one array, and their downs
+        if short.endswith(".experts"):      # gates and ups of all experts in one array, and their downs
             for end, part in zip(("gate", "up"), t.chunk(2, 1)) if kind == "gate_up_proj" else [("down", t)]:
                 yield f"{block}ffn_{end}_exps.weight", part.contiguous().numpy()
+            continue
+        if short == "shared_mlp.input_linear":
+            for end, part in zip(("gate", "up"), t.chunk(2)):
+                yield f"{block}ffn_{end}_shexp.weight", part.contiguous().numpy()
             continue
         if short == "mlp.shared_expert_gate":
             t = t[0]
@@ -217,6 +224,7 @@ def gguf_tensors(arch, config, state):
 SCALES = {"granite": {"attention.scale": "attention_multiplier", "embedding_scale": "embedding_multiplier", "residual_scale": "residual_multiplier",
                       "logit_scale": "logits_scaling"},
           "command-r": {"logit_scale": "logit_scale"}, "cohere2": {"logit_scale": "logit_scale"}}
+SCALES["granitemoe"] = SCALES["granite"]
 
 
 def gguf_keys(arch, c):
@@ -256,7 +264,8 @@ def gguf_keys(arch, c):
     if experts:
         keys |= {"expert_count": experts, "expert_used_count": c.num_experts_per_tok}
     for key, field in (("expert_feed_forward_length", "moe_intermediate_size"),
-                       ("expert_shared_feed_forward_length", "shared_expert_intermediate_size")):
+                       ("expert_shared_feed_forward_length", "shared_expert_intermediate_size"),
+                       ("expert_shared_feed_forward_length", "shared_intermediate_size")):
         if hasattr(c, field):
             keys[key] = getattr(c, field)
     if arch in ("gptneox", "stablelm"):

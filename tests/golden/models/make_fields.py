@@ -16,7 +16,7 @@ import transformers as tr
 from safetensors.torch import load_file
 
 from make import HERE, Exact64
-from make_odd import DECODERS, LATER
+from make_odd import DECODERS, EXPERTS, LATER
 
 ACTIVATIONS = ("relu", "silu", "gelu")
 UNSET = {"sliding_window": 3, "n_inner": 20, "num_ln_in_parallel_attn": 1, "clip_qkv": 0.5, "softmax_scale": 0.4, "no_rope_layers": [0, 1],
@@ -65,6 +65,16 @@ def logits(config, state, ids):
         return model(input_ids=ids, use_cache=False).logits
 
 
+RENAMED = {"block_sparse_moe.gate.": "mlp.gate.", "block_sparse_moe.input_linear.weight": "block_sparse_moe.experts.gate_up_proj",
+           "block_sparse_moe.output_linear.weight": "block_sparse_moe.experts.down_proj", "router.layer.": "router."}   # files, models
+
+
+def renamed(name):
+    for old, new in RENAMED.items():
+        name = name.replace(old, new)
+    return name
+
+
 def together(state):
     """The arrays of experts as the models have them: those of a layer in one."""
     out, layers = {}, {}
@@ -73,7 +83,7 @@ def together(state):
         if at:
             layers.setdefault(at.replace("block_sparse_moe", "mlp"), {})[int(expert), end] = t
         else:
-            out[name.replace("block_sparse_moe", "mlp")] = t
+            out[renamed(name)] = t
     for at, parts in layers.items():
         gate, up, down = ("w1", "w3", "w2") if (0, "w1") in parts else ("gate_proj", "up_proj", "down_proj")
         n = range(1 + max(e for e, _ in parts))
@@ -85,7 +95,7 @@ def together(state):
 def walk(name):
     folder = HERE / f"{name}-odd"
     config = json.loads((folder / "config.json").read_text())
-    kind = type((DECODERS | LATER)[name])
+    kind = type((DECODERS | LATER | EXPERTS)[name])
     state = {k.replace("embed_out.", "lm_head."): v.double() for k, v in together(load_file(folder / "model.safetensors")).items()}
     ids = torch.tensor(json.loads((folder / "cases.json").read_text())["cases"][0]["input_ids"])
     usual = logits(kind.from_dict(json.loads(json.dumps(config))), state, ids)
@@ -107,7 +117,7 @@ def walk(name):
 
 
 if __name__ == "__main__":
-    found = {name: walk(name) for name in DECODERS | LATER if name != "gemma3"}     # its text_config is read as gemma3_text is
+    found = {name: walk(name) for name in DECODERS | LATER | EXPERTS if name != "gemma3"}     # its text_config is read as gemma3_text is
     text = ",\n".join(f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for name, rows in found.items())
     (HERE / "fields.json").write_text("{\n" + text + "\n}\n")
     print({name: len(rows) for name, rows in found.items()})

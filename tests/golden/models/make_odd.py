@@ -92,8 +92,19 @@ LATER |= {
                                    num_experts=6, num_experts_per_tok=3, moe_intermediate_size=10, decoder_sparse_step=2, norm_topk_prob=True,
                                    mlp_only_layers=[], rope_parameters=ROPE),
 }
+EXPERTS = {
+    "olmoe": tr.OlmoeConfig(**SMALL, num_key_value_heads=1, rms_norm_eps=EPS, hidden_act="relu", attention_bias=True, num_experts=5,
+                            num_experts_per_tok=3, norm_topk_prob=True, tie_word_embeddings=True, rope_parameters=ROPE),
+    "granitemoe": tr.GraniteMoeConfig(**SMALL, num_key_value_heads=1, rms_norm_eps=EPS, tie_word_embeddings=True, embedding_multiplier=3.0,
+                                      logits_scaling=2.5, residual_multiplier=0.4, attention_multiplier=0.7, num_local_experts=5,
+                                      num_experts_per_tok=3, rope_parameters=ROPE),
+    "granitemoeshared": tr.GraniteMoeSharedConfig(**SMALL, num_key_value_heads=1, rms_norm_eps=EPS, embedding_multiplier=3.0,
+                                                  attention_bias=True, logits_scaling=2.5, residual_multiplier=0.4, attention_multiplier=0.7,
+                                                  num_local_experts=5, num_experts_per_tok=3, shared_intermediate_size=6, rope_parameters=ROPE),
+}
 GGUF = {    # the odd goldens that are also written as GGUF, which does not name activations: their architecture there
     "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "phi": "phi2", "falcon": "falcon",
+    "granitemoe": "granitemoe", "granitemoeshared": "granitemoe",
 }
 BERT = dict(SMALL, layer_norm_eps=EPS, hidden_act="relu", num_labels=3)
 ENCODERS = {
@@ -162,7 +173,7 @@ def run(model, **inputs):
 
 def decoder(name, seed):
     out, g = HERE / f"{name}-odd", torch.Generator().manual_seed(seed)
-    config = (DECODERS | LATER)[name]
+    config = (DECODERS | LATER | EXPERTS)[name]
     config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
     model = made(tr.AutoModelForCausalLM.from_config(config).__class__, config, seed)
     write(model, out, OLD.get(name))
@@ -209,6 +220,7 @@ def translator(name, seed):
 
 if __name__ == "__main__":
     for seed, (make, name) in enumerate([(decoder, n) for n in DECODERS] + [(encoder, n) for n in ENCODERS] + [(translator, n) for n in TRANSLATORS] +
-                                        [(decoder, n) for n in LATER] + [(encoder, n) for n in LATER_ENCODERS]):
+                                        [(decoder, n) for n in LATER] + [(encoder, n) for n in LATER_ENCODERS] +
+                                        [(decoder, n) for n in EXPERTS]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
             make(name, 700 + seed)

@@ -1,28 +1,17 @@
 /* model/arch/decoder/granite.c - Granite 3: Llama's layout with a factor of embeddings, scores,
  * branches and logits each. https://huggingface.co/docs/transformers/model_doc/granite */
+#include "model/arch/decoder/granite.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "model/arch/decoder/llama.h"
 
 enum { MOST = 1000000 };
 
-static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const handled[] = {"attention_bias",
-                                          "mlp_bias",
-                                          "rope_scaling",
-                                          "rope_parameters",
-                                          "embedding_multiplier",
-                                          "logits_scaling",
-                                          "residual_multiplier",
-                                          "attention_multiplier",
-                                          NULL};
+tsr_status tsri_model_arch_granite_like(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->decoder;
     float divisor = 1;
-    TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_arch_llama_like(config, spec));
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
     stack->out_bias = stack->qkv_bias;
-    TRY(tsri_model_config_bool(config, "mlp_bias", &stack->mlp_bias));
     TRY(tsri_model_config_float(config, "embedding_multiplier", false, 1e-6, MOST,
                                 &spec->embed_scale));
     TRY(tsri_model_config_float(config, "residual_multiplier", false, 1e-6, MOST,
@@ -35,11 +24,17 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return TSR_OK;
 }
 
-/* What divides the logits is called logit_scale in GGUF. */
-static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
+tsr_status tsri_model_arch_complete_granite(const tsri_io_archive *archive, json_t *config) {
     (void)archive;
     tsri_base_json_rename(config, "logit_scale", "logits_scaling");
     return TSR_OK;
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {TSRI_MODEL_KEYS_GRANITE, "mlp_bias", NULL};
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_arch_granite_like(config, spec));
+    return tsri_model_config_bool(config, "mlp_bias", &spec->decoder.mlp_bias);
 }
 
 const tsri_model_arch tsri_model_arch_granite = {
@@ -49,5 +44,5 @@ const tsri_model_arch tsri_model_arch_granite = {
     .gguf_names = &tsri_model_names_gguf,
     .gguf_interleaved = true,
     .read = read,
-    .complete_gguf = complete_gguf,
+    .complete_gguf = tsri_model_arch_complete_granite,
 };
