@@ -95,6 +95,14 @@ static tsr_status ask_oracle(const session *s, answers *out) {
     return tsri_verify_run(s->c, &s->c->term_attrs, &oracle, &out->terms);
 }
 
+/* The reason of the last error, without the place "op 0, KERNEL: ": the plan has one op, and whoever
+ * reads it knows the variant. */
+static const char *refusal(void) {
+    const char *why = tsri_base_reported();
+    const char *end = strncmp(why, "op 0, ", 6) == 0 ? strstr(why, ": ") : NULL;
+    return end ? end + 2 : why;
+}
+
 /* `seen` is NULL for the decomposition. A kernel variant for which the device turns out to lack
  * something is not checked, nor is a form of the op without a decomposition. */
 static tsr_status check_row(session *s, const answers *known, const tsri_verify_place *place,
@@ -113,7 +121,7 @@ static tsr_status check_row(session *s, const answers *known, const tsri_verify_
     if (seen)
         seen->tried = true;
     if (status == TSR_E_UNSUPPORTED && seen)
-        snprintf(seen->why, sizeof seen->why, "%s", tsri_base_reported());
+        snprintf(seen->why, sizeof seen->why, "%s", refusal());
     if (status == TSR_E_UNSUPPORTED)
         return TSR_OK;
     if (status == TSR_E_CANCELLED)

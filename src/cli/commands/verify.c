@@ -168,14 +168,15 @@ static void close_report(job *j, const tsr_verify_summary *summary) {
                        summary->timed, summary->errors, summary->skipped, summary->not_offered);
         return;
     }
+    if (j->n_skips)
+        tsri_cli_print(&j->app, "skipped variants:\n");
     for (size_t i = 0; i < j->n_skips; i++)
-        tsri_cli_print(&j->app, "%s%u %s", i ? "; " : "skipped variants: ", j->skips[i].rows,
-                       j->skips[i].why);
+        tsri_cli_print(&j->app, "%5u  %s\n", j->skips[i].rows, j->skips[i].why);
     tsri_cli_print(&j->app,
-                   "%s%u ok on %zu variants, %u missed, %u failed to run, %u variants skipped, %u "
+                   "%u ok on %zu variants, %u missed, %u failed to run, %u variants skipped, %u "
                    "ops not offered\n",
-                   j->n_skips ? "\n" : "", summary->ok, j->n, summary->misses, summary->errors,
-                   summary->skipped, summary->not_offered);
+                   summary->ok, j->n, summary->misses, summary->errors, summary->skipped,
+                   summary->not_offered);
 }
 
 static int verify_device(job *j) {

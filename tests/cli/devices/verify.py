@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tessera verify: what it runs, what it prints about what it did not run, what it times, and what it prints when it is interrupted."""
 
+import collections
 import json
 import math
 import re
@@ -93,9 +94,12 @@ def test_what_did_not_run_is_counted_with_its_reason(_):
         return
     lines = run("verify", "--smoke", "-d", DEVICE, "--op", "rms_norm").text.splitlines()
     assert re.match(r"\d+ ok on \d+ variants, 0 missed, 0 failed to run, \d+ variants skipped, 0 ops not offered$", lines[-1]), lines
-    skipped = sum(" skipped: " in line for line in lines)
-    if skipped:
-        assert lines[-2].startswith("skipped variants: ") and f"{skipped} variants skipped" in lines[-1], lines
+    reasons = [line.split(" skipped: ", 1)[1] for line in lines if " skipped: " in line]
+    if reasons:
+        told = [line.split(None, 1) for line in lines[lines.index("skipped variants:") + 1:-1]]
+        equal({why: int(n) for n, why in told}, dict(collections.Counter(reasons)))
+        assert f"{len(reasons)} variants skipped" in lines[-1], lines
+        assert not any(why.startswith("op 0") for why in reasons), reasons
 
 
 def test_bench_times_the_variants(_):
