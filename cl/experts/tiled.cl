@@ -29,7 +29,8 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
     __local int list[ROWS + 64], found;
     const int pairs = SIZE(P), own = (int)get_local_id(0), n = (int)get_global_id(0) / 64 * WIDTH,
               item = (int)get_global_id(1), outputs = N * (GATED + 1);
-    const int column = own % 16, top = own / 16 * TM;
+    /* Unsigned: for a signed quotient beside its remainder, LLVM writes `freeze`, which Oclgrind can't run. */
+    const int column = (uint)own % 16, top = (uint)own / 16 * TM;
     int first = 0, e = item;
     experts += experts0;
 #if BY_PAIR
@@ -65,15 +66,15 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
             for (int c = 0; c < 4; c++)
                 sum[r][c] = 0.0f;
         for (int k = 0; k < K; k += BK) {
-            for (int i = own; i < ROWS * BK; i += 64) {
+            for (uint i = own; i < ROWS * BK; i += 64) {
                 const int row = i / BK, at = k + i % BK;
                 left[i % BK][row] = row < have && at < K ? x[x0 + list[row] / share * x_row + at] : 0.0f;
             }
-            for (int i = own; i < 64 * BK; i += 64) {
+            for (uint i = own; i < 64 * BK; i += 64) {
 #if TRANS_W
-                const int c = i / BK, j = i % BK;
+                const uint c = i / BK, j = i % BK;
 #else
-                const int c = i % 64, j = i / 64;
+                const uint c = i % 64, j = i / 64;
 #endif
                 const int out = n + c % WIDTH, o = c / WIDTH * N + out;
                 const bool inside = out < N && k + j < K;
