@@ -67,8 +67,12 @@ static void describe_parts(const describer *d, const tsri_model *model) {
 }
 
 static void describe_positions(const describer *d, const tsri_model_spec *spec) {
-    static const char *const scalings[] = {"", ", linear scaling", ", dynamic scaling",
-                                           ", llama3 scaling", ", yarn scaling"};
+    static const char *const scalings[] = {[TSRI_SCALING_NONE] = "",
+                                           [TSRI_SCALING_LINEAR] = ", linear scaling",
+                                           [TSRI_SCALING_DYNAMIC] = ", dynamic scaling",
+                                           [TSRI_SCALING_LLAMA3] = ", llama3 scaling",
+                                           [TSRI_SCALING_YARN] = ", yarn scaling",
+                                           [TSRI_SCALING_NTK] = ", ntk scaling"};
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
     const tsri_model_rope *rope = &stack->rope;
     int32_t with[TSRI_ROTATION_LOCAL + 1] = {0};

@@ -16,7 +16,7 @@
 static json_t *example(const char *family) {
     char path[512];
     json_t *config = NULL;
-    static const char *const places[] = {"-odd", "-odd/mlm", "/mlm", "/cls"};
+    static const char *const places[] = {"-odd", "-odd/mlm", "-odd/cls", "/mlm", "/cls"};
     for (size_t i = 0; i < sizeof places / sizeof *places && !config; i++) {
         snprintf(path, sizeof path, GOLDEN "%s%s/config.json", family, places[i]);
         config = json_load_file(path, 0, NULL);

@@ -406,6 +406,21 @@ ODD_ENCODER(mpnet, "mpnet")
 ODD_ENCODER(electra, "electra")
 ODD_ENCODER(modernbert, "modernbert")
 ODD_ENCODER(nomic_bert, "nomic_bert")
+ODD_ENCODER(gte, "gte")
+ODD_ENCODER(jina_embeddings_v3, "jina_embeddings_v3")
+
+Test(golden_odd, gte_new) { /* the names and the scaling of the first files */
+    compare_encoder("gte-odd", "new", "reference");
+}
+
+Test(golden_odd, eurobert_cls) {
+    compare_encoder("eurobert-odd", "cls", "reference");
+}
+
+Test(golden_odd, eurobert_late) {
+    compare_encoder("eurobert-late-odd", "cls", "reference");
+}
+
 ODD_TRANSLATOR(bart, "bart")
 ODD_TRANSLATOR(mbart, "mbart")
 ODD_TRANSLATOR(marian, "marian")

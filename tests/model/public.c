@@ -62,6 +62,20 @@ Test(public_model, looked_at) {
     cr_expect(model == NULL);
 }
 
+static void keep_positions(void *data, const char *name, const char *value) {
+    if (strcmp(name, "positions") == 0)
+        snprintf(data, 128, "%s", value);
+}
+
+Test(public_model, tells_the_scaling_of_positions) {
+    tsr_model *model = NULL;
+    char positions[128] = "";
+    OK(tsr_model_open(TESSERA_SOURCE_DIR "/tests/golden/models/gte-odd/new", NULL, NULL, &model));
+    OK(tsr_model_describe(model, keep_positions, positions));
+    cr_expect_str_eq(positions, "rotary: 6 of 6 dimensions, theta 11.1111, ntk scaling");
+    tsr_model_close(&model);
+}
+
 Test(public_model, tokens) {
     static const char text[] = "ROMEO:\nWhat light";
     tsr_model *model = NULL;

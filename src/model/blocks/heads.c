@@ -79,11 +79,15 @@ static void masked(tsri_model_builder *b) {
     search(b, tsri_model_vocabulary(b, tsri_model_masked_rows(b, rows), TSR_ACT_NONE));
 }
 
-/* One row [C] of each sequence. */
-static tsri_value pool(tsri_model_builder *b, tsr_pool kind) {
+/* One row [C] of each sequence, from those of its tokens. */
+static tsri_value pool_of(tsri_model_builder *b, tsri_value rows, tsr_pool kind) {
     const tsr_pool_attrs attrs = {.struct_size = sizeof attrs, .kind = kind};
-    const tsri_value in[] = {b->y, tsri_model_input_of(b, TSRI_INPUT_LEN)};
+    const tsri_value in[] = {rows, tsri_model_input_of(b, TSRI_INPUT_LEN)};
     return tsri_graph_op1(b->graph, TSR_OP_POOL, &attrs, in, 2);
+}
+
+static tsri_value pool(tsri_model_builder *b, tsr_pool kind) {
+    return pool_of(b, b->y, kind);
 }
 
 static tsri_value pooled_rows(tsri_model_builder *b, tsri_value first) {
@@ -99,19 +103,21 @@ static tsri_value label_dense(tsri_model_builder *b, tsri_value rows) {
     return b->spec->label_norm ? tsri_model_norm(b, rows, TSRI_WEIGHT_LABEL_NORM) : rows;
 }
 
-/* A model without a dense layer of its own for labels has the pooler's for those of sequences. */
-static tsri_value label_rows(tsri_model_builder *b, tsri_value rows) {
-    if (tsri_model_builder_has(b, TSRI_WEIGHT_LABEL_DENSE))
-        rows = label_dense(b, rows);
-    else if (!b->spec->label_tokens)
-        rows = pooled_rows(b, rows);
-    return tsri_model_linear(b, tsri_model_drop(b, rows), TSRI_WEIGHT_LABEL, TSR_ACT_NONE,
-                             TSRI_GRAPH_NONE);
+/* What the classifier's last matrix reads. A model without a dense layer of its own for labels has the
+ * pooler's for those of sequences. */
+static tsri_value label_rows(tsri_model_builder *b) {
+    const tsri_model_spec *spec = b->spec;
+    const bool dense = tsri_model_builder_has(b, TSRI_WEIGHT_LABEL_DENSE);
+    if (dense && spec->label_late && !spec->label_tokens)
+        return pool_of(b, label_dense(b, b->y), spec->label_pooling);
+    const tsri_value rows =
+        spec->label_tokens ? tsri_model_pick(b, b->y, spec->width) : pool(b, spec->label_pooling);
+    return dense ? label_dense(b, rows) : spec->label_tokens ? rows : pooled_rows(b, rows);
 }
 
 tsri_value tsri_model_labels_of(tsri_model_builder *b) {
-    return label_rows(b, b->spec->label_tokens ? tsri_model_pick(b, b->y, b->spec->width)
-                                               : pool(b, b->spec->label_pooling));
+    return tsri_model_linear(b, tsri_model_drop(b, label_rows(b)), TSRI_WEIGHT_LABEL, TSR_ACT_NONE,
+                             TSRI_GRAPH_NONE);
 }
 
 void tsri_model_encoder_heads(tsri_model_builder *b) {

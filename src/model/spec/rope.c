@@ -2,7 +2,7 @@
  * double until they are stored.
  *
  * source  Su et al. 2021, arXiv:2104.09864; dynamic and yarn: Peng et al. 2023, arXiv:2309.00071;
- *         llama3: Llama 3.1's reference code */
+ *         llama3: Llama 3.1's reference code; ntk: https://kexue.fm/archives/9706 */
 #include "model/spec/spec.h"
 
 #include <math.h>
@@ -53,6 +53,8 @@ void tsri_model_rope_frequencies(const tsri_model_rope *rope, int64_t max_positi
     if (rope->scaling == TSRI_SCALING_DYNAMIC && length > max_positions)
         theta *= pow(rope->factor * (double)length / (double)max_positions - (rope->factor - 1),
                      rope->rotary / (rope->rotary - 2.0));
+    if (rope->scaling == TSRI_SCALING_NTK)
+        theta *= rope->factor;
     for (int32_t pair = 0; pair < rope->rotary / 2; pair++) {
         double frequency = pow(theta, -2.0 * pair / rope->rotary);
         if (rope->scaling == TSRI_SCALING_LINEAR)
@@ -61,6 +63,8 @@ void tsri_model_rope_frequencies(const tsri_model_rope *rope, int64_t max_positi
             frequency = llama3(rope, frequency);
         else if (rope->scaling == TSRI_SCALING_YARN)
             frequency = yarn(rope, frequency, pair);
+        else if (rope->scaling == TSRI_SCALING_NTK)
+            frequency /= pow(rope->factor, 2.0 / rope->rotary);
         out[pair] = (float)frequency;
     }
 }

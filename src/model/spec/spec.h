@@ -46,7 +46,8 @@ typedef enum tsri_model_scaling {
     TSRI_SCALING_DYNAMIC, /* depends on the length of the sequence: the session computes the
                              frequencies */
     TSRI_SCALING_LLAMA3,
-    TSRI_SCALING_YARN
+    TSRI_SCALING_YARN,
+    TSRI_SCALING_NTK /* fixed: the same for every length */
 } tsri_model_scaling;
 
 typedef struct tsri_model_rope {
@@ -147,6 +148,8 @@ typedef struct tsri_model_stack {
     tsr_activation activation;
     bool gated;
     bool qkv_bias, out_bias, mlp_bias;
+    bool
+        inner_unbiased; /* whatever mlp_bias says, the first matrix of a feed-forward part has none */
     float attention_scale;
     float score_cap; /* of scores among the stack's own tokens: the soft cap of op.h's attention */
 } tsri_model_stack;
@@ -179,6 +182,7 @@ typedef struct tsri_model_spec {
     bool label_tokens;                /* the classifier labels every token, not the sequence */
     tsr_pool label_pooling;           /* else, which row of the sequence it reads */
     bool label_norm;                  /* it has a dense layer, followed by a norm */
+    bool label_late;                  /* its dense layer comes before the pooling */
     bool dense_bias, label_bias; /* the dense layers of heads have biases; the classifier's last
                                          layer has */
     tsri_model_problem problem;

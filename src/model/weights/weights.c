@@ -159,11 +159,19 @@ static tsr_status define_dense_mlp(const place *p, int32_t ffn, const char *gate
     const tsri_model_source gate_up[2] = {{.pattern = gate_name, .rows = ffn},
                                           {.pattern = up_name, .rows = ffn}};
     const tsri_model_source one = {.pattern = names->gate_up, .rows = 2 * (int64_t)ffn};
-    const bool apart = !names->gate_up;
-    const tsri_model_source *sources = !stack->gated ? &gate_up[1] : apart ? gate_up : &one;
+    const tsri_model_source halves[2] = {
+        {.pattern = names->up_gate, .rows = ffn, .first = ffn, .stored = 2 * (int64_t)ffn},
+        {.pattern = names->up_gate, .rows = ffn, .stored = 2 * (int64_t)ffn}};
+    const bool apart = !names->gate_up,
+               turned = tsri_model_find_array(p->finder, names->up_gate, p->number, ".weight");
+    const tsri_model_source *sources = !stack->gated ? &gate_up[1]
+                                       : turned      ? halves
+                                       : apart       ? gate_up
+                                                     : &one;
     const int n = stack->gated && apart ? 2 : 1;
     const tsri_model_source down = {.pattern = down_name, .rows = spec->width};
-    TRY(define(p, TSRI_ROLE_UP, "up", sources, n, spec->width, stack->mlp_bias));
+    TRY(define(p, TSRI_ROLE_UP, "up", sources, n, spec->width,
+               stack->mlp_bias && !stack->inner_unbiased));
     return define(p, TSRI_ROLE_DOWN, "down", &down, 1, ffn, stack->mlp_bias);
 }
 

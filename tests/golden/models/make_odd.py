@@ -10,6 +10,7 @@ import sys
 
 import torch
 import transformers as tr
+from safetensors.numpy import save_file
 
 from make import HERE, Exact64, randomize, write_gguf
 from make_source import exact_of, save
@@ -127,6 +128,17 @@ LATER_ENCODERS = {
     "nomic_bert": (tr.NomicBertConfig(**BERT, head_dim=8, type_vocab_size=3, rope_parameters=dict(rope_theta=300.0, rope_type="linear", factor=3.0)),
                    {"mlm": tr.NomicBertForMaskedLM, "cls": tr.NomicBertForSequenceClassification}),
 }
+# GTE's first files call "ntk", by a factor of 27 from a base of 300 / 27, what this linear scaling of heads of 6 gives.
+EURO = dict(**SMALL, num_key_value_heads=1, head_dim=8, rms_norm_eps=EPS, hidden_act="relu", attention_bias=True, mlp_bias=True, num_labels=3,
+            pad_token_id=3, bos_token_id=1, eos_token_id=2, mask_token_id=4, rope_parameters=ROPE)
+ROTARY_ENCODERS = {
+    "gte": (tr.GteConfig(**BERT, type_vocab_size=3, rope_parameters=dict(rope_theta=300.0, rope_type="linear", factor=3.0)),
+            {"mlm": tr.GteForMaskedLM, "cls": tr.GteForSequenceClassification}),
+    "jina_embeddings_v3": (tr.JinaEmbeddingsV3Config(**BERT, type_vocab_size=2, rope_parameters=ROPE),
+                           {"mlm": tr.JinaEmbeddingsV3ForMaskedLM, "cls": tr.JinaEmbeddingsV3ForSequenceClassification}),
+    "eurobert": (tr.EuroBertConfig(**EURO, classifier_pooling="mean"), {"cls": tr.EuroBertForSequenceClassification}),
+    "eurobert-late": (tr.EuroBertConfig(**dict(EURO, num_hidden_layers=1)), {"cls": tr.EuroBertForSequenceClassification}),
+}
 T5 = dict(vocab_size=29, d_model=12, d_kv=5, d_ff=14, num_layers=1, num_decoder_layers=2, num_heads=2, layer_norm_epsilon=EPS, pad_token_id=0,
           eos_token_id=1, decoder_start_token_id=0)
 TRANSLATORS = {
@@ -185,8 +197,34 @@ def decoder(name, seed):
     save(out, expected, {"cases": [{"name": "odd", "input_ids": ids.tolist()}], "generate": []})
 
 
+def first_gte(folder, config, inner):
+    """The same inner weights as the family's first files have them."""
+    names = {"layers.": "encoder.layer.", "self_attn.o_proj": "attention.o_proj", "post_attention_layernorm": "attn_ln", "post_mlp_layernorm": "mlp_ln"}
+    together = {"self_attn.q_proj": ("attention.qkv_proj", ("q_proj", "k_proj", "v_proj")), "mlp.up_proj": ("mlp.up_gate_proj", ("up_proj", "gate_proj"))}
+    arrays = {}
+    for key, value in inner.items():
+        if "pooler" in key or any(part in key for part in ("k_proj", "v_proj", "gate_proj")):
+            continue
+        new = key
+        for first, (whole, parts) in together.items():
+            if first in key:
+                value = torch.cat([inner[key.replace(parts[0], part)] for part in parts])
+                new = key.replace(first, whole)
+        for now, old in names.items():
+            new = new.replace(now, old)
+        arrays["new." + new] = value.numpy().copy()
+    folder.mkdir(exist_ok=True)
+    save_file(arrays, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    keys = ("hidden_act", "hidden_size", "intermediate_size", "layer_norm_eps", "max_position_embeddings", "num_attention_heads", "num_hidden_layers",
+            "type_vocab_size", "vocab_size")
+    (folder / "config.json").write_text(json.dumps({key: getattr(config, key) for key in keys} | dict(
+        model_type="new", architectures=["NewModel"], layer_norm_type="layer_norm", logn_attention_clip1=False, logn_attention_scale=False,
+        pack_qkv=True, position_embedding_type="rope", rope_scaling=dict(type="ntk", factor=27.0), rope_theta=300.0 / 27.0,
+        unpad_inputs=False), indent=2) + "\n")
+
+
 def encoder(name, seed):
-    config, heads = (ENCODERS | LATER_ENCODERS)[name]
+    config, heads = (ENCODERS | LATER_ENCODERS | ROTARY_ENCODERS)[name]
     out, g, expected, inner = HERE / f"{name}-odd", torch.Generator().manual_seed(seed), {}, None
     inputs = {"input_ids": ids_of(g, 2, 11)}
     if getattr(config, "type_vocab_size", 1) > 1 and name not in ("mpnet", "distilbert"):
@@ -199,10 +237,14 @@ def encoder(name, seed):
             model.tie_weights()
         inner = inner or base.state_dict()
         write(model, out / head)
+        if name in ("gte", "jina_embeddings_v3") and head == "cls":     # files have other names than models, which are read, too
+            save_file({k: v.numpy() for k, v in model.state_dict().items()}, str(out / head / "model.safetensors"), metadata={"format": "pt"})
         r = run(model, **inputs)
         expected[f"odd.{head}.logits"] = r.logits
         if head == next(iter(heads)):
             expected |= {f"odd.hidden.{i}": h for i, h in enumerate(r.hidden_states)}
+    if name == "gte":
+        first_gte(out / "new", config, inner)
     save(out, expected, {"cases": [{"name": "odd", **{k: v.tolist() for k, v in inputs.items()}}]})
 
 
@@ -221,6 +263,6 @@ def translator(name, seed):
 if __name__ == "__main__":
     for seed, (make, name) in enumerate([(decoder, n) for n in DECODERS] + [(encoder, n) for n in ENCODERS] + [(translator, n) for n in TRANSLATORS] +
                                         [(decoder, n) for n in LATER] + [(encoder, n) for n in LATER_ENCODERS] +
-                                        [(decoder, n) for n in EXPERTS]):
+                                        [(decoder, n) for n in EXPERTS] + [(encoder, n) for n in ROTARY_ENCODERS]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
             make(name, 700 + seed)

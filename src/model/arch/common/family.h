@@ -22,6 +22,8 @@ typedef struct tsri_model_names {
     const char *embed, *position, *types, *embed_norm, *project, *relative, *final_norm;
     const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
         *down;
+    const char
+        *up_gate; /* ups before gates, in files that have this array in place of gate and up */
     /* experts: their router; the arrays of one expert, whose number stands for "%e"; or arrays of all
      * experts, [experts, outputs, inputs], by their full names without the prefix; the expert that every
      * token takes, and the vector that gives its factor */

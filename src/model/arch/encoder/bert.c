@@ -11,8 +11,9 @@ static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *s
     return tsri_model_config_even_heads(config, "num_attention_heads", "hidden_size", spec, stack);
 }
 
-tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const handled[] = {NULL};
+/* All but the positions. */
+static tsr_status read_layout(const tsri_model_config *config, const char *const *handled,
+                              tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->encoder;
     bool decoder = false;
     TRY(tsri_model_config_refuse(config, handled));
@@ -22,9 +23,7 @@ tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "%s: \"is_decoder\" is true; this family is served only as an encoder", config->what);
-    TRY(tsri_model_config_only(config, "position_embedding_type", "absolute"));
     TRY(read_sizes(config, spec));
-    stack->positions = TSRI_POSITIONS_LEARNED;
     stack->norm = TSR_NORM_LAYER;
     stack->norm_bias = true;
     stack->norm_eps = 1e-12f;
@@ -40,6 +39,23 @@ tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model
     spec->label_activation = TSR_ACT_TANH;
     spec->label_tokens = tsri_model_config_is_for(config, "ForTokenClassification");
     return TSR_OK;
+}
+
+tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec) {
+    spec->encoder.positions = TSRI_POSITIONS_LEARNED;
+    TRY(tsri_model_config_only(config, "position_embedding_type", "absolute"));
+    return read_layout(config, NULL, spec);
+}
+
+tsr_status tsri_model_arch_bert_rotary(const tsri_model_config *config, double theta,
+                                       tsri_model_spec *spec) {
+    static const char *const handled[] = {"rope_scaling", "rope_parameters", NULL};
+    tsri_model_stack *stack = &spec->encoder;
+    TRY(read_layout(config, handled, spec));
+    stack->positions = TSRI_POSITIONS_ROTARY;
+    stack->rope.rotary = stack->head_size;
+    spec->masked_activation = TSR_ACT_GELU;
+    return tsri_model_config_rope(config, theta, spec->max_positions, &stack->rope);
 }
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {

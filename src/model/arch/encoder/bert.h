@@ -42,6 +42,10 @@ extern const char *const tsri_model_names_position_ids[];
 
 /* Reads BERT's layout from a config: its relatives start from it. */
 tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec);
+/* The same, with rotary positions in place of learned ones, whose base is theta where the config has
+ * none. */
+tsr_status tsri_model_arch_bert_rotary(const tsri_model_config *config, double theta,
+                                       tsri_model_spec *spec);
 tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec);
 /* The same, with positions that begin after `padding` whatever the config says; -1: after the
  * config's pad_token_id. */

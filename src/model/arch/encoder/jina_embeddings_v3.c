@@ -1,0 +1,38 @@
+/* model/arch/encoder/jina_embeddings_v3.c - Jina's embeddings of version 3, without their adapters:
+ * XLM-RoBERTa with rotary positions.
+ * https://huggingface.co/docs/transformers/model_doc/jina_embeddings_v3 */
+#include "base/error.h"
+#include "model/arch/encoder/bert.h"
+
+static const float eps = 1e-5f; /* if the key is missing */
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    spec->token_types = 1;
+    TRY(tsri_model_arch_bert_rotary(config, 20000, spec));
+    spec->encoder.norm_eps = eps;
+    return tsri_model_config_float(config, "layer_norm_eps", false, 1e-15, 1,
+                                   &spec->encoder.norm_eps);
+}
+
+#define LAYER(now, first) "layers.%d." now "|encoder.layers.%d." first
+
+static const tsri_model_names names = {
+    .prefix = "roberta.",
+    .embed = "embeddings.word_embeddings",
+    .types = "embeddings.token_type_embeddings",
+    .embed_norm = "embeddings.LayerNorm|emb_ln",
+    .norm1 = LAYER("post_attention_layernorm", "norm1"),
+    .norm2 = LAYER("post_mlp_layernorm", "norm2"),
+    TSRI_MODEL_NAMES_QKV("layers.%d.self_attn.", "q_proj", "k_proj", "v_proj"),
+    .qkv = "encoder.layers.%d.mixer.Wqkv",
+    .out = LAYER("self_attn.o_proj", "mixer.out_proj"),
+    .up = LAYER("mlp.fc1", "mlp.fc1"),
+    .down = LAYER("mlp.fc2", "mlp.fc2"),
+    TSRI_MODEL_NAMES_ROBERTA_HEADS,
+};
+
+const tsri_model_arch tsri_model_arch_jina_embeddings_v3 = {
+    .name = "jina_embeddings_v3",
+    .encoder_names = &names,
+    .read = read,
+};
