@@ -52,6 +52,7 @@ void tsri_run_destroy(tsri_run_context **context) {
     free(c->ends);
     free(c->rank_ends);
     free(c->plans);
+    free(c->stopping);
     free(c->placed);
     free(c->weights);
     free(c->states);
@@ -60,8 +61,21 @@ void tsri_run_destroy(tsri_run_context **context) {
     *context = NULL;
 }
 
+tsr_status tsri_run_stop(tsri_run_context *context, const tsri_graph *graph,
+                         const tsri_run_stops *stops) {
+    TRY(tsri_base_grow(&context->stopping, &context->stopping_room, context->n_stopping + 1,
+                       sizeof *context->stopping));
+    context->stopping[context->n_stopping++] = (tsri_run_stopping){graph, *stops};
+    return TSR_OK;
+}
+
 void tsri_run_forget(tsri_run_context *context, const tsri_graph *graph) {
     size_t kept = 0;
+    for (size_t i = 0; i < context->n_stopping; i++)
+        if (context->stopping[i].graph != graph)
+            context->stopping[kept++] = context->stopping[i];
+    context->n_stopping = kept;
+    kept = 0;
     for (size_t i = 0; i < context->n_plans; i++)
         if (context->plans[i]->placed->source == graph)
             tsri_run_plan_destroy(&context->plans[i]);

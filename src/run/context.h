@@ -55,6 +55,11 @@ typedef struct tsri_run_measured { /* it owns the names of kernels */
     tsr_status status;
 } tsri_run_measured;
 
+typedef struct tsri_run_stopping { /* a graph whose runs stop */
+    const tsri_graph *graph;
+    tsri_run_stops stops;
+} tsri_run_stopping;
+
 struct tsri_run_context {
     tsri_run_options options;
     tsri_run_slot
@@ -67,16 +72,18 @@ struct tsri_run_context {
     tsri_run_weight *weights;
     tsri_run_kv_state *states;
     tsri_run_plan **plans;
-    size_t n_placed, n_weights, n_states, n_plans, placed_room, weights_room, states_room,
-        plans_room;
+    tsri_run_stopping *stopping;
+    size_t n_placed, n_weights, n_states, n_plans, n_stopping, placed_room, weights_room,
+        states_room, plans_room, stopping_room;
     tsri_run_measured past; /* measured by plans that were destroyed */
     /* Counts replaced buffers: a plan that was made before a replacement is bound again */
     uint64_t moved;
 };
 
-/* Consecutive nodes on one device. */
+/* Consecutive nodes on one device, between two stops. */
 typedef struct tsri_run_segment {
     size_t device, first, count; /* nodes of the lowered graph */
+    size_t whole;                /* buckets of the stops that are whole behind it */
     tsr_plan *plan;
     size_t *ops; /* of each node, and behind the last: its first op in the plan (parts.h) */
 } tsri_run_segment;
@@ -116,6 +123,7 @@ struct tsri_run_plan {
     tsri_run_context *context;
     const tsri_run_placed *placed;
     tsr_bounds bounds;
+    tsri_run_stops stops; /* n = 0: it runs without a stop */
     tsri_run_segment *segments;
     tsri_run_place *places;
     tsri_run_block *blocks;    /* one a slot */

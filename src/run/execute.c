@@ -228,12 +228,15 @@ static tsr_status bring_copies(tsri_run_plan *plan, size_t segment,
 
 static tsr_status run_segments(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS]) {
     tsr_run run = {.struct_size = sizeof run};
+    size_t whole = 0;
     memcpy(run.sizes, sizes, sizeof run.sizes);
     for (size_t i = 0; i < plan->n_segments; i++) {
         const tsri_run_segment *segment = &plan->segments[i];
         TRY(bring_copies(plan, i, sizes));
         TRY(plan->context->slots[segment->device].device->backend->plan_run(segment->plan, &run,
                                                                             NULL, NULL));
+        for (; whole < segment->whole; whole++)
+            TRY(plan->stops.whole(plan->stops.data, whole));
     }
     return TSR_OK;
 }

@@ -71,6 +71,19 @@ tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph,
  * kernels while something else goes on. Prepare then has less to do. */
 tsr_status tsri_run_announce(tsri_run_context *context, const tsri_graph *graph,
                              const tsr_bounds *bounds);
+/* Where the runs of a graph stop for a moment: the states that its ops write are in buckets, and each
+ * bucket is whole behind the last op that uses one of its states. */
+typedef struct tsri_run_stops {
+    size_t n; /* buckets, in the order in which they are told */
+    size_t (*bucket_of)(void *data, uint32_t state); /* SIZE_MAX: it is in none */
+    /* Called in each run, when the ops that make a bucket whole, and the buckets before it, have been
+     * enqueued, and those behind them have not. It may enqueue more. */
+    tsr_status (*whole)(void *data, size_t bucket);
+    void *data;
+} tsri_run_stops;
+/* Holds for the plans of the graph that are made from now on, until it is forgotten. */
+tsr_status tsri_run_stop(tsri_run_context *context, const tsri_graph *graph,
+                         const tsri_run_stops *stops);
 /* Destroys the plans of a graph that is about to be destroyed. */
 void tsri_run_forget(tsri_run_context *context, const tsri_graph *graph);
 
@@ -121,6 +134,16 @@ tsr_status tsri_run_clear_states(tsri_run_context *context);
 tsr_status tsri_run_write_state(tsri_run_context *context, uint32_t id, const void *data,
                                 uint64_t bytes);
 tsr_status tsri_run_read_state(tsri_run_context *context, uint32_t id, void *out, uint64_t bytes);
+/* A copy of a state to host memory that is under way; all 0: none. */
+typedef struct tsri_run_state_read {
+    const tsri_backend_device *device;
+    tsr_event *event;
+} tsri_run_state_read;
+/* Copies what the runs that are enqueued by now leave in the state. */
+tsr_status tsri_run_start_state_read(tsri_run_context *context, uint32_t id, void *out,
+                                     uint64_t bytes, tsri_run_state_read *read);
+/* TSR_E_STATE: the time has passed, and the copy is still under way. UINT64_MAX: no limit. */
+tsr_status tsri_run_wait_state_read(tsri_run_state_read *read, uint64_t timeout_ns);
 /* Copies, in a state [slots, heads, capacity, size], the first n rows of each head of one slot to another
  * slot. Runs that are enqueued later see them. */
 tsr_status tsri_run_copy_slot(tsri_run_context *context, uint32_t id, int64_t from, int64_t to,

@@ -141,9 +141,9 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
     return TSR_OK;
 }
 
-/* Copies host memory to the first bytes of a state, or from them. */
-static tsr_status move(tsri_run_context *context, uint32_t id, tsr_transfer_kind kind, void *data,
-                       uint64_t bytes) {
+/* Begins to copy host memory to the first bytes of a state, or from them. */
+static tsr_status start(tsri_run_context *context, uint32_t id, tsr_transfer_kind kind, void *data,
+                        uint64_t bytes, tsri_run_state_read *out) {
     const tsri_run_kv_state *state = tsri_run_state_find(context, id);
     if (!state || !state->buf || bytes > state->bytes)
         return tsri_base_fail(TSR_E_INTERNAL, "state %u: %llu bytes are asked for; it has %llu", id,
@@ -157,11 +157,29 @@ static tsr_status move(tsri_run_context *context, uint32_t id, tsr_transfer_kind
                                    .bytes = bytes,
                                    .host = data};
     const tsri_run_slot *slot = &context->slots[state->device];
-    tsr_event *event = NULL;
-    TRY(TSRI_RUN_CALL(slot, transfer, &transfer, NULL, &event));
-    const tsr_status status = slot->device->backend->event_wait(event, UINT64_MAX);
-    slot->device->backend->event_destroy(event);
+    out->device = slot->device;
+    return TSRI_RUN_CALL(slot, transfer, &transfer, NULL, &out->event);
+}
+
+tsr_status tsri_run_wait_state_read(tsri_run_state_read *read, uint64_t timeout_ns) {
+    const tsr_status status = read->device->backend->event_wait(read->event, timeout_ns);
+    if (status == TSR_E_STATE)
+        return status;
+    read->device->backend->event_destroy(read->event);
+    *read = (tsri_run_state_read){0};
     return status;
+}
+
+static tsr_status move(tsri_run_context *context, uint32_t id, tsr_transfer_kind kind, void *data,
+                       uint64_t bytes) {
+    tsri_run_state_read moved = {0};
+    TRY(start(context, id, kind, data, bytes, &moved));
+    return tsri_run_wait_state_read(&moved, UINT64_MAX);
+}
+
+tsr_status tsri_run_start_state_read(tsri_run_context *context, uint32_t id, void *out,
+                                     uint64_t bytes, tsri_run_state_read *read) {
+    return start(context, id, TSR_TRANSFER_READ, out, bytes, read);
 }
 
 tsr_status tsri_run_write_state(tsri_run_context *context, uint32_t id, const void *data,

@@ -154,19 +154,29 @@ tsr_status tsri_ranks_begin_broadcast(tsr_ranks *ranks, uint32_t root, void *dat
 
 tsr_status tsri_ranks_all_to_all(tsr_ranks *ranks, const tsr_parts *send,
                                  const tsr_parts *receive) {
+    return tsri_ranks_begin_all_to_all(ranks, send, receive, NULL);
+}
+
+tsr_status tsri_ranks_begin_all_to_all(tsr_ranks *ranks, const tsr_parts *send,
+                                       const tsr_parts *receive, tsr_exchange **done) {
     const uint64_t begun = tsri_base_now_ns();
     if (ranks)
-        return count(ranks, begun, ranks->transport->all_to_all(ranks->link, send, receive, NULL));
+        return count(ranks, begun, ranks->transport->all_to_all(ranks->link, send, receive, done));
     if (send->bytes[0])
         memcpy(receive->data[0], send->data[0], send->bytes[0]);
     return TSR_OK;
 }
 
 tsr_status tsri_ranks_all_gather(tsr_ranks *ranks, const tsr_parts *parts) {
+    return tsri_ranks_begin_all_gather(ranks, parts, NULL);
+}
+
+tsr_status tsri_ranks_begin_all_gather(tsr_ranks *ranks, const tsr_parts *parts,
+                                       tsr_exchange **done) {
     const uint64_t begun = tsri_base_now_ns();
     if (!ranks)
         return TSR_OK;
-    return count(ranks, begun, ranks->transport->all_gather(ranks->link, parts, NULL));
+    return count(ranks, begun, ranks->transport->all_gather(ranks->link, parts, done));
 }
 
 tsr_status tsri_ranks_send(tsr_ranks *ranks, uint32_t to, const void *data, uint64_t bytes,

@@ -21,6 +21,10 @@ tsr_status tsri_ranks_all_gather(tsr_ranks *ranks, const tsr_parts *parts);
 /* These wait where `done` is NULL, and otherwise only begin. */
 tsr_status tsri_ranks_begin_broadcast(tsr_ranks *ranks, uint32_t root, void *data, uint64_t bytes,
                                       tsr_exchange **done);
+tsr_status tsri_ranks_begin_all_to_all(tsr_ranks *ranks, const tsr_parts *send,
+                                       const tsr_parts *receive, tsr_exchange **done);
+tsr_status tsri_ranks_begin_all_gather(tsr_ranks *ranks, const tsr_parts *parts,
+                                       tsr_exchange **done);
 tsr_status tsri_ranks_send(tsr_ranks *ranks, uint32_t to, const void *data, uint64_t bytes,
                            tsr_exchange **done);
 tsr_status tsri_ranks_receive(tsr_ranks *ranks, uint32_t from, void *data, uint64_t bytes,

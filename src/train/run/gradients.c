@@ -106,6 +106,8 @@ static tsr_status run_own(tsri_train_job *job, const cut *c, part *own) {
         const int64_t shard = (m - c->first) / c->run;
         if (m % c->parts == 0 || m == c->first)
             TRY(tsri_train_data_batch(job->data, index, &batch));
+        if (m + 1 == c->end)
+            tsri_training_send_ahead(job->training);
         TRY(run_one(job, c, m, &batch, &own->losses[shard], &own->tokens));
         if ((m + 1) % c->run == 0)
             TRY(tsri_training_end_shard(job->training, (uint32_t)shard));
@@ -145,6 +147,8 @@ tsr_status tsri_train_gradients(tsri_train_job *job, tsri_training_loss *loss, i
     if (status == TSR_OK)
         status = run_own(job, &c, own);
     if (status == TSR_OK)
+        status = tsri_training_send_rest(job->training);
+    if (status == TSR_OK)
         status = tsri_ranks_gather_equal(job->ranks, own, all, bytes);
     if (status == TSR_OK) {
         collect(&c, all, bytes, ranks, of, tokens, done);
@@ -152,8 +156,8 @@ tsr_status tsri_train_gradients(tsri_train_job *job, tsri_training_loss *loss, i
         add_losses(of, c.shards);
         *loss = of[0];
     }
-    if (status == TSR_OK && *done)
-        status = tsri_training_join(job->training);
+    if (status == TSR_OK)
+        status = (*done ? tsri_training_join : tsri_training_discard)(job->training);
     free(of);
     free(own);
     free(all);

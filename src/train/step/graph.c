@@ -61,8 +61,7 @@ static tsr_status list_parameters(tsri_training *t, const tsri_graph *graph) {
     if (!t->n_parameters)
         return tsri_base_fail(TSR_E_STATE, "%s: with these settings, none of its weights learns",
                               t->model->path);
-    TRY(tsri_base_new(t->n_sums, sizeof *t->sums, &t->sums));
-    return tsri_training_divide(t);
+    return tsri_base_new(t->n_sums, sizeof *t->sums, &t->sums);
 }
 
 /* Whether a state is of this rank's piece of the parameter, not of all of it. */
@@ -224,6 +223,9 @@ tsr_status tsri_training_begin_set(tsri_training *t, tsri_training_set *set) {
     if (first)
         TRY(list_parameters(t, set->learn.graph));
     TRY(add_gradients(t, set->learn.graph));
+    if (first)
+        TRY(tsri_training_divide(t, set->learn.graph));
+    TRY(tsri_training_stop(t, set->learn.graph, tsri_training_bucket_whole));
     if (!first)
         return TSR_OK;
     if (!tsri_training_owns(t))

@@ -1,5 +1,5 @@
 /* train/step/ranks.c - divides the work of the optimizer among the ranks of a training. */
-#include "train/step/ranks.h"
+#include "train/step/division.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -9,19 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parameters, one behind the other: what this rank reads and gives, and what it gets. */
-struct tsri_training_division {
-    tsr_ranks *ranks;
-    uint32_t rank, size;
-    uint32_t *sum;    /* [size + 1] number of each rank's first stretch */
-    int64_t *element; /* [size + 1] and its first element */
-    /* Every element: between join and update its gradient, else its value. After an update, the
-     * place of a parameter that is read in bf16 holds its bf16 copy, until they are completed. */
-    float *all;
-    float *got; /* this rank's gradients, from each rank; then what each rank sends of its values */
-    void **data[2]; /* [size] arguments of an exchange */
-    uint64_t *bytes[2];
-};
+enum { BUCKETS = 8 }; /* the most of them */
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -33,47 +21,170 @@ static int64_t stretch_of(const tsri_training_parameter *p) {
 }
 
 static int64_t all_elements(const tsri_training *t) {
-    const tsri_training_parameter *last = &t->parameters[t->n_parameters - 1];
-    return last->at + last->elements;
+    int64_t n = 0;
+    for (size_t i = 0; i < t->n_parameters; i++)
+        n += t->parameters[i].elements;
+    return n;
 }
 
-/* A stretch belongs to the rank in whose equal share of all elements it begins. */
-static void cut(const tsri_training *t, tsri_training_division *d) {
-    const int64_t all = all_elements(t);
-    uint32_t owner = 0;
-    for (size_t i = 0; i < t->n_parameters; i++) {
-        const tsri_training_parameter *p = &t->parameters[i];
-        for (uint32_t j = 0; j < p->parts; j++) {
-            const int64_t begin = p->at + least(j * stretch_of(p), p->elements);
-            while (owner + 1 < d->size && (double)begin >= (double)all * (owner + 1) / d->size) {
-                owner++;
-                d->sum[owner] = p->first_sum + j;
-                d->element[owner] = begin;
-            }
+/* ---- buckets ---- */
+
+typedef struct written {
+    size_t parameter, behind; /* the node behind the last that writes its gradient */
+} written;
+
+static int by_end(const void *a, const void *b) {
+    const written *x = a, *y = b;
+    return x->behind != y->behind ? (x->behind > y->behind) - (x->behind < y->behind)
+                                  : (x->parameter > y->parameter) - (x->parameter < y->parameter);
+}
+
+/* The index of the parameter whose gradient this state is; SIZE_MAX: there is none. */
+static size_t of_gradient(const tsri_training *t, uint32_t state) {
+    for (size_t i = 0; i < t->n_parameters; i++)
+        if (tsri_training_parameter_state(t->parameters[i].number, TSRI_PART_GRADIENT) == state)
+            return i;
+    return SIZE_MAX;
+}
+
+static void find_ends(const tsri_training *t, const tsri_graph *graph, written *of) {
+    for (size_t i = 0; i < t->n_parameters; i++)
+        of[i].parameter = i;
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        for (uint32_t j = 0; j < node->n_in; j++) {
+            if (node->in[j] == TSRI_GRAPH_NONE)
+                continue;
+            const tsri_graph_value *v =
+                tsri_graph_value_at(graph, tsri_graph_value_at(graph, node->in[j])->storage);
+            const size_t p = v->tensor.kind == TSR_KIND_STATE ? of_gradient(t, v->id) : SIZE_MAX;
+            if (p != SIZE_MAX)
+                of[p].behind = i + 1;
         }
     }
-    for (owner++; owner <= d->size; owner++) {
-        d->sum[owner] = t->n_sums;
-        d->element[owner] = all;
-    }
 }
 
-static int64_t own_elements(const tsri_training_division *d, uint32_t rank) {
-    return d->element[rank + 1] - d->element[rank];
+/* Puts the parameters in the order in which their gradients are whole, and in buckets of about equal
+ * size. The order is that of the graph before it is lowered, so that it is the same on every rank. */
+static tsr_status fill_buckets(tsri_training *t, const tsri_graph *graph) {
+    tsri_training_division *d = t->division;
+    const int64_t full = (all_elements(t) + BUCKETS - 1) / BUCKETS;
+    int64_t at = 0, begin = 0;
+    uint32_t sum = 0;
+    written *of = NULL;
+    TRY(tsri_base_new(t->n_parameters, sizeof *d->order, &d->order));
+    TRY(tsri_base_new(BUCKETS, sizeof *d->buckets, &d->buckets));
+    TRY(tsri_base_new(t->n_parameters, sizeof *of, &of));
+    find_ends(t, graph, of);
+    qsort(of, t->n_parameters, sizeof *of, by_end);
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        tsri_training_parameter *p = &t->parameters[of[i].parameter];
+        if (!i || at - begin >= full) {
+            begin = at;
+            d->buckets[d->n_buckets++].first = i;
+        }
+        d->order[i] = of[i].parameter;
+        d->buckets[d->n_buckets - 1].end = i + 1;
+        p->bucket = d->n_buckets - 1;
+        p->at = at;
+        p->first_sum = sum;
+        at += p->elements;
+        sum += p->parts;
+    }
+    free(of);
+    return TSR_OK;
+}
+
+typedef struct
+    place {           /* where a stretch of a bucket begins; parameter == bucket->end: behind all */
+    size_t parameter; /* in the order */
+    uint32_t stretch;
+} place;
+
+static const tsri_training_parameter *parameter_at(const tsri_training *t, size_t i) {
+    return &t->parameters[t->division->order[i]];
+}
+
+static int64_t element_at(const tsri_training *t, const tsri_training_bucket *bucket, place at) {
+    const tsri_training_parameter *p =
+        parameter_at(t, at.parameter < bucket->end ? at.parameter : bucket->end - 1);
+    return p->at + (at.parameter < bucket->end ? least(at.stretch * stretch_of(p), p->elements)
+                                               : p->elements);
+}
+
+static uint32_t sum_at(const tsri_training *t, const tsri_training_bucket *bucket, place at) {
+    const tsri_training_parameter *p =
+        parameter_at(t, at.parameter < bucket->end ? at.parameter : bucket->end - 1);
+    return p->first_sum + (at.parameter < bucket->end ? at.stretch : p->parts);
+}
+
+static place next(const tsri_training *t, place at) {
+    return at.stretch + 1 < parameter_at(t, at.parameter)->parts
+               ? (place){at.parameter, at.stretch + 1}
+               : (place){at.parameter + 1, 0};
+}
+
+/* Ranks meet where a stretch begins, as near as can be to where their shares of this bucket and all before
+ * it are equal. before[r]: what the ranks before r have of the buckets before. */
+static void cut(const tsri_training *t, tsri_training_bucket *bucket, int64_t *before) {
+    const uint32_t size = t->division->size;
+    const place behind = {bucket->end, 0};
+    const int64_t end = element_at(t, bucket, behind);
+    place at = {bucket->first, 0};
+    const int64_t begin = element_at(t, bucket, at);
+    for (uint32_t r = 0; r < size; r++) {
+        const int64_t wanted = begin + (int64_t)((double)end * r / size) - before[r];
+        while (r && at.parameter < bucket->end) {
+            const place then = next(t, at);
+            if (llabs(element_at(t, bucket, then) - wanted) >
+                llabs(element_at(t, bucket, at) - wanted))
+                break;
+            at = then;
+        }
+        bucket->sum[r] = sum_at(t, bucket, at);
+        bucket->element[r] = element_at(t, bucket, at);
+        before[r] += bucket->element[r] - begin;
+    }
+    bucket->sum[size] = sum_at(t, bucket, behind);
+    bucket->element[size] = end;
+}
+
+static tsr_status make_buckets(tsri_training *t, const tsri_graph *graph) {
+    tsri_training_division *d = t->division;
+    int64_t *before = NULL;
+    TRY(fill_buckets(t, graph));
+    for (size_t b = 0; b < d->n_buckets; b++) {
+        TRY(tsri_base_new(d->size + 1, sizeof *d->buckets[b].sum, &d->buckets[b].sum));
+        TRY(tsri_base_new(d->size + 1, sizeof *d->buckets[b].element, &d->buckets[b].element));
+    }
+    TRY(tsri_base_new(d->size, sizeof *before, &before));
+    for (size_t b = 0; b < d->n_buckets; b++)
+        cut(t, &d->buckets[b], before);
+    free(before);
+    return TSR_OK;
 }
 
 static tsr_status make_room(const tsri_training *t, tsri_training_division *d) {
+    int64_t gradients = 0;
+    const int64_t values = all_elements(t);
     for (int i = 0; i < 2; i++) {
         TRY(tsri_base_new(d->size, sizeof *d->data[i], &d->data[i]));
         TRY(tsri_base_new(d->size, sizeof *d->bytes[i], &d->bytes[i]));
     }
-    TRY(tsri_base_new((size_t)all_elements(t), sizeof *d->all, &d->all));
-    const int64_t gradients = own_elements(d, d->rank) * d->size, values = all_elements(t);
-    return tsri_base_new((size_t)(gradients > values ? gradients : values), sizeof *d->got,
-                         &d->got);
+    TRY(tsri_base_new(t->n_parameters, sizeof *d->reads, &d->reads));
+    TRY(tsri_base_new((size_t)values, sizeof *d->all, &d->all));
+    for (size_t b = 0; b < d->n_buckets; b++)
+        gradients += tsri_training_own(&d->buckets[b], d->rank) * d->size;
+    TRY(tsri_base_new((size_t)(gradients > values ? gradients : values), sizeof *d->got, &d->got));
+    float *got = d->got;
+    for (size_t b = 0; b < d->n_buckets; b++) {
+        d->buckets[b].got = got;
+        got += tsri_training_own(&d->buckets[b], d->rank) * d->size;
+    }
+    return TSR_OK;
 }
 
-tsr_status tsri_training_divide(tsri_training *t) {
+tsr_status tsri_training_divide(tsri_training *t, const tsri_graph *graph) {
     tsr_ranks *ranks = t->options.ranks;
     if (tsri_ranks_size(ranks) == 1)
         return TSR_OK;
@@ -82,26 +193,60 @@ tsr_status tsri_training_divide(tsri_training *t) {
     d->ranks = ranks;
     d->rank = tsri_ranks_rank(ranks);
     d->size = tsri_ranks_size(ranks);
-    TRY(tsri_base_new(d->size + 1, sizeof *d->sum, &d->sum));
-    TRY(tsri_base_new(d->size + 1, sizeof *d->element, &d->element));
-    cut(t, d);
+    TRY(make_buckets(t, graph));
     for (size_t i = 0; i < t->n_parameters; i++)
         t->parameters[i].piece = tsri_training_piece_of(t, &t->parameters[i], d->rank);
     return make_room(t, d);
+}
+
+size_t tsri_training_buckets(const tsri_training *t) {
+    return t->division ? t->division->n_buckets : 1;
+}
+
+static size_t bucket_of(void *data, uint32_t state) {
+    const tsri_training *t = data;
+    const size_t p = of_gradient(t, state);
+    return p == SIZE_MAX ? SIZE_MAX : t->parameters[p].bucket;
+}
+
+tsr_status tsri_training_stop(tsri_training *t, const tsri_graph *graph,
+                              tsr_status (*whole)(void *data, size_t bucket)) {
+    const tsri_run_stops stops = {
+        .n = tsri_training_buckets(t), .bucket_of = bucket_of, .whole = whole, .data = t};
+    return t->division ? tsri_run_stop(t->run, graph, &stops) : TSR_OK;
+}
+
+/* Waits for what the device still writes. Whether an exchange is under way. */
+static bool settle(tsri_training *t) {
+    const tsri_training_division *d = t->division;
+    bool under_way = false;
+    for (size_t i = 0; d->reads && i < t->n_parameters; i++)
+        if (d->reads[i].event)
+            (void)!tsri_run_wait_state_read(&d->reads[i], UINT64_MAX);
+    for (size_t b = 0; b < d->n_buckets; b++)
+        under_way |= d->buckets[b].exchange != NULL;
+    return under_way;
 }
 
 void tsri_training_divide_end(tsri_training *t) {
     tsri_training_division *d = t->division;
     if (!d)
         return;
+    if (!settle(t)) { /* else a rank that goes on may still send here, until this process ends */
+        free(d->all);
+        free(d->got);
+    }
     for (int i = 0; i < 2; i++) {
         free(d->data[i]);
         free(d->bytes[i]);
     }
-    free(d->sum);
-    free(d->element);
-    free(d->all);
-    free(d->got);
+    for (size_t b = 0; b < d->n_buckets; b++) {
+        free(d->buckets[b].sum);
+        free(d->buckets[b].element);
+    }
+    free(d->buckets);
+    free(d->order);
+    free(d->reads);
     free(d);
     t->division = NULL;
 }
@@ -112,7 +257,7 @@ static uint32_t within(uint32_t sum, const tsri_training_parameter *p) {
 
 tsri_training_piece tsri_training_piece_of(const tsri_training *t, const tsri_training_parameter *p,
                                            uint32_t rank) {
-    const uint32_t *sum = t->division->sum;
+    const uint32_t *sum = t->division->buckets[p->bucket].sum;
     const uint32_t first = within(sum[rank], p), end = within(sum[rank + 1], p);
     const int64_t stretch = stretch_of(p), begin = least(first * stretch, p->elements);
     return (tsri_training_piece){.first = begin,
@@ -124,7 +269,10 @@ tsri_training_piece tsri_training_piece_of(const tsri_training *t, const tsri_tr
 
 bool tsri_training_owns(const tsri_training *t) {
     const tsri_training_division *d = t->division;
-    return !d || d->sum[d->rank + 1] > d->sum[d->rank];
+    bool owns = !d;
+    for (size_t b = 0; d && b < d->n_buckets; b++)
+        owns |= d->buckets[b].sum[d->rank + 1] > d->buckets[b].sum[d->rank];
+    return owns;
 }
 
 tsr_status tsri_training_write_piece(tsri_training *t, const tsri_training_parameter *p,
@@ -161,65 +309,44 @@ tsr_status tsri_training_state_read(const tsri_training *t, const tsri_training_
 
 /* ---- exchanges ---- */
 
-static tsr_parts parts_of(const tsri_training_division *d, int i) {
-    return (tsr_parts){.struct_size = sizeof(tsr_parts), .data = d->data[i], .bytes = d->bytes[i]};
+tsr_status tsri_training_end_exchange(const tsri_training_division *d,
+                                      tsri_training_bucket *bucket) {
+    tsr_exchange *exchange = bucket->exchange;
+    bucket->exchange = NULL;
+    return exchange ? tsri_ranks_wait(d->ranks, exchange, UINT64_MAX) : TSR_OK;
 }
 
-/* Every rank's elements come to d->got: those that rank r has, at got[r * own]. */
-static tsr_status exchange_gradients(const tsri_training_division *d) {
-    const int64_t own = own_elements(d, d->rank);
-    for (uint32_t r = 0; r < d->size; r++) {
-        d->data[0][r] = d->all + d->element[r];
-        d->bytes[0][r] = (uint64_t)own_elements(d, r) * sizeof *d->all;
-        d->data[1][r] = d->got + (int64_t)r * own;
-        d->bytes[1][r] = (uint64_t)own * sizeof *d->got;
-    }
-    const tsr_parts out = parts_of(d, 0), in = parts_of(d, 1);
-    return tsri_ranks_all_to_all(d->ranks, &out, &in);
-}
-
-/* Adds the ranks' sums in pairs: the upper levels of the tree whose lower ones are in tree.c. */
-static void add_ranks(const tsri_training_division *d) {
-    const int64_t own = own_elements(d, d->rank);
-    for (uint32_t apart = 1; apart < d->size; apart *= 2)
-        for (uint32_t r = 0; r < d->size; r += 2 * apart) {
-            float *sum = d->got + (int64_t)r * own;
-            const float *other = sum + (int64_t)apart * own;
-            for (int64_t i = 0; i < own; i++)
-                sum[i] += other[i];
-        }
-}
-
-tsr_status tsri_training_join(tsri_training *t) {
+/* Copies the sums that a rank owns to `packed`, or with `back` from there. Returns their number. */
+static size_t move_sums(const tsri_training *t, uint32_t rank, float *packed, bool back) {
     const tsri_training_division *d = t->division;
-    if (!d)
-        return TSR_OK;
-    for (size_t i = 0; i < t->n_parameters; i++) {
-        const tsri_training_parameter *p = &t->parameters[i];
-        TRY(tsri_training_state_read(t, p, TSRI_PART_GRADIENT, d->all + p->at));
+    size_t at = 0;
+    for (size_t b = 0; b < d->n_buckets; b++) {
+        const uint32_t *sum = d->buckets[b].sum + rank;
+        const size_t n = sum[1] - sum[0];
+        if (n)
+            memcpy(back ? t->sums + sum[0] : packed + at, back ? packed + at : t->sums + sum[0],
+                   n * sizeof *packed);
+        at += n;
     }
-    TRY(exchange_gradients(d));
-    add_ranks(d);
-    if (own_elements(d, d->rank))
-        memcpy(d->all + d->element[d->rank], d->got,
-               (size_t)own_elements(d, d->rank) * sizeof *d->all);
-    for (size_t i = 0; i < t->n_parameters; i++) {
-        const tsri_training_parameter *p = &t->parameters[i];
-        TRY(tsri_training_write_piece(t, p, TSRI_PART_OWN_GRADIENT, d->all + p->at));
-    }
-    return TSR_OK;
+    return at;
 }
 
 tsr_status tsri_training_gather_sums(tsri_training *t) {
     const tsri_training_division *d = t->division;
     if (!d)
         return TSR_OK;
+    float *packed = d->got;
     for (uint32_t r = 0; r < d->size; r++) {
-        d->data[0][r] = t->sums + d->sum[r];
-        d->bytes[0][r] = (uint64_t)(d->sum[r + 1] - d->sum[r]) * sizeof *t->sums;
+        const size_t n = move_sums(t, r, packed, false);
+        d->data[0][r] = packed;
+        d->bytes[0][r] = n * sizeof *packed;
+        packed += n;
     }
-    const tsr_parts parts = parts_of(d, 0);
-    return tsri_ranks_all_gather(d->ranks, &parts);
+    const tsr_parts parts = tsri_training_parts(d, 0);
+    TRY(tsri_ranks_all_gather(d->ranks, &parts));
+    for (uint32_t r = 0; r < d->size; r++)
+        (void)move_sums(t, r, d->data[0][r], true);
+    return TSR_OK;
 }
 
 /* ---- values and moments ---- */
@@ -242,12 +369,18 @@ static tsr_status read_own_values(tsri_training *t) {
 
 /* Each rank's values come to their places in d->all. */
 static tsr_status gather_whole(const tsri_training_division *d) {
-    for (uint32_t r = 0; r < d->size; r++) {
-        d->data[0][r] = d->all + d->element[r];
-        d->bytes[0][r] = (uint64_t)own_elements(d, r) * sizeof *d->all;
+    for (size_t b = 0; b < d->n_buckets; b++) {
+        const tsri_training_bucket *bucket = &d->buckets[b];
+        for (uint32_t r = 0; r < d->size; r++) {
+            d->data[0][r] = d->all + bucket->element[r];
+            d->bytes[0][r] = (uint64_t)tsri_training_own(bucket, r) * sizeof *d->all;
+        }
+        const tsr_parts parts = tsri_training_parts(d, 0);
+        TRY(tsri_ranks_begin_all_gather(d->ranks, &parts, &d->buckets[b].exchange));
     }
-    const tsr_parts parts = parts_of(d, 0);
-    return tsri_ranks_all_gather(d->ranks, &parts);
+    for (size_t b = 0; b < d->n_buckets; b++)
+        TRY(tsri_training_end_exchange(d, &d->buckets[b]));
+    return TSR_OK;
 }
 
 /* What a rank sends of a parameter: f32, or where the forward pass reads bf16, that. */
@@ -297,7 +430,7 @@ static tsr_status gather_packed(const tsri_training *t) {
         packed += (d->bytes[0][r] + 3) / 4 * 4;
     }
     walk(t, d->rank, d->data[0][d->rank], pack);
-    const tsr_parts parts = parts_of(d, 0);
+    const tsr_parts parts = tsri_training_parts(d, 0);
     TRY(tsri_ranks_all_gather(d->ranks, &parts));
     for (uint32_t r = 0; r < d->size; r++)
         walk(t, r, d->data[0][r], unpack);

@@ -1,18 +1,24 @@
 /* train/step/ranks.h - divides the work of the optimizer among the ranks of a training.
  *
- * All parameters, one behind the other in their order, are cut into as many runs as there are ranks,
- * at the bounds of the stretches over which squares are added (graph.c). A rank owns a run: it gets
- * the other ranks' gradients of it, adds them by a binary tree, has the moments of it, and steps it.
- * So where a sum begins and ends, and which values it adds in which order, is the same for any number
- * of ranks. A process that is alone owns everything, and none of this is needed.
+ * The parameters are put in buckets, in the order in which the pass backward is done with their
+ * gradients. All parameters of a bucket, one behind the other, are cut into as many runs as there are
+ * ranks, at the bounds of the stretches over which squares are added (graph.c). A rank owns a run of each
+ * bucket: it gets the other ranks' gradients of it, adds them by a binary tree, has the moments of it,
+ * and steps it. So where a sum begins and ends, and which values it adds in which order, is the same for
+ * any number of ranks. A process that is alone owns everything, and none of this is needed.
  */
 #ifndef TSRI_TRAIN_STEP_RANKS_H
 #define TSRI_TRAIN_STEP_RANKS_H
 
 #include "train/step/training_state.h"
 
-/* Cuts the parameters, which are listed by now. */
-tsr_status tsri_training_divide(tsri_training *training);
+/* Divides the parameters, which are listed by now; `graph` learns. */
+tsr_status tsri_training_divide(tsri_training *training, const tsri_graph *graph);
+/* The runs of a graph that learns stop where a bucket is whole, and call this with the training. */
+tsr_status tsri_training_stop(tsri_training *training, const tsri_graph *graph,
+                              tsr_status (*whole)(void *data, size_t bucket));
+/* 1 where this process is alone. */
+size_t tsri_training_buckets(const tsri_training *training);
 void tsri_training_divide_end(tsri_training *training);
 
 /* The piece of a parameter that a rank owns. */
@@ -43,5 +49,10 @@ tsr_status tsri_training_gather_sums(tsri_training *training);
 tsr_status tsri_training_gather_values(tsri_training *training);
 /* A parameter's values that were gathered: bf16 where it is rounded, else f32. */
 const void *tsri_training_gathered(const tsri_training *training, const tsri_training_parameter *p);
+
+/* ---- buckets.c ---- */
+
+/* What is called where a bucket's gradients are whole: in the last pass of a rank's step, they go out. */
+tsr_status tsri_training_bucket_whole(void *training, size_t bucket);
 
 #endif

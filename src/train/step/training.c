@@ -160,12 +160,15 @@ void tsri_training_destroy(tsri_training **training) {
         drop_plan(t, &t->sets[i]->logits);
         free(t->sets[i]);
     }
-    for (int i = 0; i <= TSRI_MOST_LEVELS; i++)
+    for (int i = 0; i < TSRI_MOST_LEVELS; i++)
         drop_plan(t, &t->tree[i]);
+    for (size_t i = 0; i < t->n_last; i++)
+        drop_plan(t, &t->last[i]);
     drop_plan(t, &t->norms);
     drop_plan(t, &t->update);
-    tsri_run_destroy(&t->run);
     tsri_training_divide_end(t);
+    tsri_run_destroy(&t->run);
+    free(t->last);
     free(t->sets);
     free(t->in.padded[0]);
     free(t->in.padded[1]);
@@ -309,9 +312,12 @@ static tsr_status make_learning_plans(tsri_training *t, bool ahead) {
     tsri_run_plan *plan = NULL;
     TRY(tsri_training_set_for(t, t->most[1], &set));
     TRY(fit_plan(t, set, TSRI_PASS_LEARN, t->most, ahead, &plan));
-    for (int i = 0; t->options.levels && i <= t->options.levels; i++)
+    for (int i = 0; i < t->options.levels; i++)
         if (!t->tree[i].plan)
             TRY(prepare(t, &t->tree[i], 1, 1, 1, 1, ahead));
+    for (size_t i = 0; i < t->n_last; i++)
+        if (!t->last[i].plan)
+            TRY(prepare(t, &t->last[i], 1, 1, 1, 1, ahead));
     if (!t->norms.plan && t->norms.graph)
         TRY(prepare(t, &t->norms, 1, 1, 1, 1, ahead));
     if (!t->update.plan && t->update.graph)
@@ -366,12 +372,13 @@ tsr_status tsri_training_end_shard(tsri_training *t, uint32_t shard) {
     const tsri_run_binding input = {
         .id = TSRI_INPUT_BETA, .data = (void *)(uintptr_t)&nothing, .bytes = sizeof nothing};
     int complete = 0; /* levels: as many as the number of the shard ends in ones */
-    while (shard >> complete & 1)
+    while (complete < t->options.levels && shard >> complete & 1)
         complete++;
-    if (!t->options.levels)
-        return TSR_OK;
-    return tsri_run_execute(t->tree[complete].plan, ones, &input, complete < t->options.levels,
-                            NULL, 0);
+    if (complete < t->options.levels)
+        return tsri_run_execute(t->tree[complete].plan, ones, &input, 1, NULL, 0);
+    /* with several ranks, each bucket's were added when it was whole (buckets.c) */
+    return t->n_last && !t->division ? tsri_run_execute(t->last[0].plan, ones, NULL, 0, NULL, 0)
+                                     : TSR_OK;
 }
 
 tsr_status tsri_training_norm(tsri_training *t, double *norm, const char **culprit) {

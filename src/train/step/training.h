@@ -126,8 +126,16 @@ tsr_status tsri_training_gradients(tsri_training *training, const tsri_training_
 /* Ends shard number `shard` of this rank's of a step, from 0 on. Gradients are those of this shard
  * alone; after the last shard they are the sum of all, added in pairs by a binary tree. */
 tsr_status tsri_training_end_shard(tsri_training *training, uint32_t shard);
-/* Adds the ranks' gradients in pairs, after the last shard. All ranks call this, norm and update. */
+/* With several ranks, before the last batch of this rank's last shard: gradients go out to the other
+ * ranks while the pass backward still runs. */
+void tsri_training_send_ahead(tsri_training *training);
+/* Sends what has not been sent. All ranks call this after their part of a step, also where one of them has
+ * not ended its part; then either of the next two. */
+tsr_status tsri_training_send_rest(tsri_training *training);
+/* Adds the ranks' gradients in pairs. All ranks call this, norm and update. */
 tsr_status tsri_training_join(tsri_training *training);
+/* Waits for what is under way, and leaves it. */
+tsr_status tsri_training_discard(tsri_training *training);
 /* The targets of a batch that count in the loss. */
 int64_t tsri_training_count_targets(const tsri_training *training,
                                     const tsri_training_batch *batch);

@@ -26,6 +26,7 @@ typedef struct tsri_training_parameter {
     int64_t dims[2];
     int64_t elements;
     int64_t at;                /* elements of the parameters before it */
+    size_t bucket;             /* with several ranks: ranks.h */
     tsri_training_piece piece; /* of this rank; all 0 where there are no others */
     bool rounded;              /* the forward pass reads a bf16 copy */
     uint32_t first_sum, parts; /* number of its first partial sum of squares; how many it has */
@@ -65,7 +66,11 @@ struct tsri_training {
     tsri_training_set **sets; /* one set; for a recurrent decoder, one for each number of steps */
     size_t n_sets, sets_room;
     tsri_training_plan norms, update;
-    tsri_training_plan tree[TSRI_MOST_LEVELS + 1]; /* by the levels that a shard's end adds up */
+    tsri_training_plan tree[TSRI_MOST_LEVELS]; /* by the levels that a shard's end adds up */
+    /* What the last shard's end adds up: all levels. With several ranks, of each bucket (ranks.h); else
+     * of all parameters. */
+    tsri_training_plan *last;
+    size_t n_last;
     tsri_training_parameter *parameters;
     size_t n_parameters, parameters_room;
     tsri_training_division *division; /* NULL: there are no other ranks */
