@@ -11,8 +11,7 @@
  *   needs   a work-group of 64, 4 * (16 * (65 + ROWS + 1) + ROWS + 65) bytes of local memory (TM 4: 6 KiB),
  *           and its atomics on int, which OpenCL C 1.1 has
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, GATED; ACT; BY_PAIR as experts/pairs.clh
- *   tune    TM 1..8
- *   claims  never run on a GPU */
+ *   tune    TM 1..8 */
 #ifndef TM
 #define TM 4
 #endif

@@ -3,6 +3,7 @@
 GPUs and tools/offline-compile say how they are used."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -54,6 +55,14 @@ def test_a_layer_without_effect(folder):
         skip("pocl is not here")
     told = refusal(build_without(folder / "build", "count_layer.so"))
     assert "the OpenCL loader ignores OPENCL_LAYERS=" in told and told.count("\n") == 1, told
+
+
+def test_claims_can_be_read(_):
+    """What the heads of kernels claim is in words that ci/gpu knows; it stops at others, once a job reaches the kernel."""
+    claims = [(path, line) for path in (SOURCE / "cl").glob("*/*.cl*") for line in re.findall(r"(?m)^ \*   claims  (.*)$", path.read_text())]
+    assert claims, "no kernel claims anything"
+    wrong = [(path, line) for path, line in claims if not all(re.fullmatch(r"((waves|loads|ahead|scratch) \d+( \*/)?|dot|matrix|ldmatrix)", claim) for claim in line.split("; "))]
+    assert not wrong, wrong
 
 
 def test_work_groups_reach_ptx(_):
