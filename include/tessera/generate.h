@@ -88,8 +88,8 @@ typedef struct tsr_generate_options {
     float presence_penalty, frequency_penalty;
     /** Added to logits; several of one token are added up. Log-probabilities are those without them. */
     const tsr_logit_bias *logit_bias;
-    /** Not NULL: the new tokens follow this grammar, which is GBNF as llama.cpp reads it and ends with a
-     * 0 byte (docs/server.md, "Constrained output"). End tokens are chosen where the grammar allows the
+    /** Not NULL: the new tokens follow this grammar, which is GBNF as llama.cpp reads it, with JSON schemas
+     * by %json, and ends with a 0 byte (docs/server.md, "Constrained output"). End tokens are chosen where the grammar allows the
      * text to end, and where nothing else is allowed, the text ends. Refused with more than one beam. */
     const char *grammar;
     /** Not NULL: the new tokens are a JSON text that this JSON schema allows, in the same way; of it and

@@ -45,6 +45,10 @@ static const struct {
     {"root ::= \"(\" root? \")\"", "()/(((())))", "(/(()/())"},
     {"root ::= e (\"+\" e)*\ne ::= [0-9] | \"[\" root \"]\"", "1/1+2/[1+[2]]+3", "1+/[1/+1"},
     {"root ::= [a-]* [^\\]]", "a-b/x", "]/a-]"},
+    {"root ::= \"<\" %json {\"enum\": [\"}\", \"\\\"\"]} \">\" x\nx ::= %json\n"
+     "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"type\": \"array\", \"items\": {\"$ref\": "
+     "\"#\"}}}}{1,2}",
+     "<\"}\">[]/<\"\\\"\">[[], []][]", "<\"}\">/<\"a\">[]/<\"}\">[][][]/<\"}\">[\"}\"]"},
 };
 
 static void try_all(tsri_text_grammar *g, const char *texts, bool want, const char *grammar) {
@@ -90,6 +94,9 @@ static const struct {
     {"root ::= root \"a\" | \"b\"", "rule \"root\" begins with itself"},
     {"root ::= a\na ::= \"\"? b a\nb ::= \"c\"*", "rule \"a\" begins with itself"},
     {"root ::= <think>", "line 1: a token by name"},
+    {"root ::= %json {\"const\": \"}", "line 1: a whole JSON schema (%json {...}) is wanted"},
+    {"root ::= %json [1]", "line 1: a whole JSON schema"},
+    {"root ::= \"a\" |\n%json {\"not\": {}}", "line 2, the schema of %json: \"not\" is not served"},
     {"root ::= ((((\"a\"{9999}){9999}){9999}){9999}){9999}", "more than 262144 states"},
     {"root ::= ((((\"a\"{0}){9999}){9999}){9999}){9999}\nb ::= c", "rule \"c\" is used but not"},
     {"root ::= \"\xFF\"", "not UTF-8"},

@@ -1,5 +1,6 @@
 /* text/grammar/gbnf.c - reads GBNF: name ::= alternatives, with "texts", [classes], names, groups, and
- * repetitions behind them. A rule ends with its line, unless a group is open or a | came last. */
+ * repetitions behind them, and %json {...}: JSON that this schema allows. A rule ends with its line, unless a
+ * group is open or a | came last. */
 #include "text/grammar/read.h"
 
 #include "base/error.h"
@@ -230,7 +231,48 @@ static tsr_status read_group(reader *r, int32_t *out) {
     return TSR_OK;
 }
 
-/* One text, class, name or group. *found is false where there is none. */
+/* ---- JSON schemas ---- */
+
+static const char json_mark[] = "%json";
+
+/* Behind the object that begins here; NULL: it does not end. */
+static const char *object_end(const char *at, const char *end) {
+    size_t open = 0;
+    bool quoted = false;
+    for (; at < end; at++) {
+        if (quoted && *at == '\\')
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+        else if (!quoted && *at == '{')
+            open++;
+        else if (!quoted && *at == '}' && --open == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+static bool is_json(const reader *r) {
+    const size_t n = sizeof json_mark - 1;
+    return (size_t)(r->end - r->at) >= n && !memcmp(r->at, json_mark, n);
+}
+
+static tsr_status read_json(reader *r, int32_t *out) {
+    int32_t rule;
+    r->at += sizeof json_mark - 1;
+    skip(r, true);
+    const char *end = is(r, '{') ? object_end(r->at, r->end) : NULL;
+    if (!end)
+        return wrong(r, "a whole JSON schema (%json {...})");
+    const tsr_status status = tsri_text_schema_add(r->at, (size_t)(end - r->at), r->tree, &rule);
+    if (status != TSR_OK)
+        return tsri_base_fail_within(status, "line %zu, the schema of %%json", line_of(r));
+    r->at = end;
+    *out = tsri_text_call(r->tree, rule);
+    return TSR_OK;
+}
+
+/* One text, class, name, schema or group. *found is false where there is none. */
 static tsr_status read_item(reader *r, bool *found, int32_t *out) {
     int32_t rule;
     *found = true;
@@ -245,6 +287,8 @@ static tsr_status read_item(reader *r, bool *found, int32_t *out) {
         *out = tsri_text_class(r->tree, NULL, 0, true);
         return TSR_OK;
     }
+    if (is_json(r))
+        return read_json(r, out);
     if (is(r, '<') || is(r, '!'))
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,

@@ -4,10 +4,11 @@
 
 #include "text/grammar/tree.h"
 
-/* GBNF, as llama.cpp reads it. The caller clears *tree, after a failure, too.
+/* GBNF, as llama.cpp reads it, with %json {...} for JSON that a schema allows. The caller clears *tree, after a failure, too.
  *
  * error  TSR_E_ARGUMENT     it is not GBNF, or has no rule "root"; the sentence names the line
- *        TSR_E_UNSUPPORTED  it names tokens */
+ *        TSR_E_UNSUPPORTED  it names tokens
+ *        and those of a schema */
 tsr_status tsri_text_gbnf_read(const char *text, size_t n, tsri_text_tree *tree);
 
 /* A JSON schema. The caller clears *tree, after a failure, too.
@@ -16,5 +17,8 @@ tsr_status tsri_text_gbnf_read(const char *text, size_t n, tsri_text_tree *tree)
  *        TSR_E_ARGUMENT     it is not a schema, allows nothing, or is too large; the sentence names the place
  *        TSR_E_UNSUPPORTED  it has a keyword, or a value of one, that is not served */
 tsr_status tsri_text_schema_read_text(const char *text, size_t n, tsri_text_tree *tree);
+
+/* The same as a further rule of a tree. */
+tsr_status tsri_text_schema_add(const char *text, size_t n, tsri_text_tree *tree, int32_t *rule);
 
 #endif

@@ -503,7 +503,7 @@ int32_t tsri_text_schema_part(tsri_text_schema *s, const char *keyword, const ch
 
 /* ---- the whole ---- */
 
-static void read_root(tsri_text_schema *s, const json_t *schema) {
+static int32_t read_root(tsri_text_schema *s, const json_t *schema) {
     const int32_t root = tsri_text_rule_new(s->json.tree, "#", 1);
     tsri_text_rule_set(s->json.tree, root, tsri_text_schema_read(s, schema));
     for (size_t i = 0; i < s->n_references && s->json.tree->status == TSR_OK; i++) {
@@ -513,16 +513,17 @@ static void read_root(tsri_text_schema *s, const json_t *schema) {
                            tsri_text_schema_part(s, pointer + (strlen(pointer) > 2 ? 2 : 1), NULL,
                                                  s->references[i].schema));
     }
+    return root;
 }
 
-tsr_status tsri_text_schema_read_text(const char *text, size_t n, tsri_text_tree *tree) {
+tsr_status tsri_text_schema_add(const char *text, size_t n, tsri_text_tree *tree, int32_t *rule) {
     tsri_text_schema s = {.json = {.tree = tree}};
     json_t *schema = NULL;
     TRY(tsri_base_json_parse(text, n, DEPTH, "its text", &schema));
     s.root = schema;
     s.joined = json_array();
     if (s.joined)
-        read_root(&s, schema);
+        *rule = read_root(&s, schema);
     else
         tree->status = tsri_base_fail(TSR_E_HOST_MEMORY, "out of memory");
     json_decref(s.joined);
@@ -530,4 +531,9 @@ tsr_status tsri_text_schema_read_text(const char *text, size_t n, tsri_text_tree
     free(s.references);
     tsri_base_bytes_clear(&s.path);
     return tree->status;
+}
+
+tsr_status tsri_text_schema_read_text(const char *text, size_t n, tsri_text_tree *tree) {
+    int32_t root;
+    return tsri_text_schema_add(text, n, tree, &root);
 }
