@@ -248,6 +248,23 @@ typedef struct tsr_chat tsr_chat; /**< one conversation, kept in the model's key
 TSR_API tsr_status tsr_chat_template_of(const tsr_model *model, char **text, size_t *n);
 
 /**
+ * The text that a chat template makes of messages, as it is before it is encoded.
+ *
+ * chat      NULL: the model's template, without a system message or tools
+ * messages  a JSON list, as in tsr_prompt, that ends with a 0 byte
+ * answer    not 0: up to where the next answer begins
+ * n         bytes of *text, which a 0 byte ends; may be NULL
+ * owner     the caller: tsr_text_free(*text)
+ * thread    any number of threads at once
+ * error     TSR_E_ARGUMENT     the template refuses the messages (the sentence is its own), or they are
+ *                              not a list of objects with "role", at least one
+ *           TSR_E_FORMAT       the messages are not JSON; the template failed
+ *           and those of tsr_chat_create
+ */
+TSR_API tsr_status tsr_chat_render(const tsr_model *model, const tsr_chat_options *chat,
+                                   const char *messages, uint32_t answer, char **text, size_t *n);
+
+/**
  * Begins a conversation.
  *
  * chat     NULL: the model's template, without a system message or tools

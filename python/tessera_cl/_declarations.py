@@ -2327,6 +2327,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_generate": (c_int, [POINTER(tsr_model), POINTER(POINTER(tsr_prompt)), c_uint32, POINTER(tsr_generate_options), tsr_generated_fn, c_void_p, POINTER(tsr_generate_stats)]),
     "tsr_generate_text": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_generate_options), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_chat_template_of": (c_int, [POINTER(tsr_model), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
+    "tsr_chat_render": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), c_char_p, c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_chat_create": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), POINTER(tsr_generate_options), POINTER(POINTER(tsr_chat))]),
     "tsr_chat_destroy": (None, [POINTER(POINTER(tsr_chat))]),
     "tsr_chat_say": (c_int, [POINTER(tsr_chat), c_char_p, c_size_t, tsr_generated_fn, c_void_p, POINTER(tsr_generate_stats)]),

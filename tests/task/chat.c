@@ -80,6 +80,24 @@ Test(chat, bad_templates) {
               "%s", tsr_error_last());
 }
 
+Test(chat, rendered) {
+    const tsr_chat_options how = {.struct_size = sizeof how,
+                                  .template_text =
+                                      "{% for m in messages %}{{ m.content }}</s>"
+                                      "{% endfor %}{{ '>' if add_generation_prompt }}"};
+    const char *const messages = "[{\"role\": \"user\", \"content\": \"a\"}]";
+    char *text = NULL;
+    size_t n = 0;
+    OK(tsr_chat_render(model, &how, messages, 1, &text, &n));
+    cr_expect(n == 6 && !strcmp(text, "a</s>>"), "%s", text);
+    tsr_text_free(text);
+    OK(tsr_chat_render(model, &how, messages, 0, &text, NULL));
+    cr_expect(!strcmp(text, "a</s>"), "%s", text);
+    tsr_text_free(text);
+    cr_expect(tsr_chat_render(model, &how, "[]", 0, &text, NULL) == TSR_E_ARGUMENT && !text);
+    cr_expect(tsr_chat_render(model, &how, "[", 0, &text, NULL) == TSR_E_FORMAT && !text);
+}
+
 /* ---- turns ---- */
 
 /* Templates, and what they write by hand: $s the system's words, $u the user's, $a the answer's. */

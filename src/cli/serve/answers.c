@@ -1,6 +1,5 @@
 /* cli/serve/answers.c - the JSON of completions and chat completions: chunks of a stream, and whole answers. */
 #include "cli/serve/answers.h"
-#include "cli/serve/calls.h"
 
 #include <math.h>
 #include <string.h>
@@ -133,10 +132,7 @@ json_t *tsri_serve_chunk(const tsri_serve_choice *c, const char *text, size_t n,
 }
 
 json_t *tsri_serve_calls_chunk(const tsri_serve_choice *c) {
-    json_t *calls = tsri_serve_calls(c, true);
-    json_t *delta =
-        calls ? json_pack("{s:o}", "tool_calls", calls)
-              : json_pack("{s:s%}", "content", c->text.data ? c->text.data : "", c->text.size);
+    json_t *delta = json_pack("{s:O}", "tool_calls", c->calls);
     return chunk(c->job, json_pack("{s:i,s:o,s:n,s:s?}", "index", (int)c->index, "delta", delta,
                                    "logprobs", "finish_reason", c->finish));
 }
@@ -155,14 +151,14 @@ json_t *tsri_serve_usage_chunk(const tsri_serve_job *job) {
 }
 
 static json_t *whole_choice(const tsri_serve_choice *c, size_t index) {
-    json_t *words = json_stringn(c->text.data ? c->text.data : "", c->text.size),
+    const size_t n = c->calls ? c->content : c->text.size;
+    json_t *words =
+               c->calls && !n ? json_null() : json_stringn(c->text.data ? c->text.data : "", n),
            *logprobs = c->logprobs ? json_incref(c->logprobs) : NULL;
-    json_t *calls = c->job->ask.calls ? tsri_serve_calls(c, false) : NULL;
-    if (calls) {
-        json_decref(words);
-        words = json_pack("{s:s,s:n,s:n,s:o}", "role", "assistant", "content", "refusal",
-                          "tool_calls", calls);
-    } else if (c->job->ask.chat)
+    if (c->calls)
+        words = json_pack("{s:s,s:o,s:n,s:O}", "role", "assistant", "content", words, "refusal",
+                          "tool_calls", c->calls);
+    else if (c->job->ask.chat)
         words = json_pack("{s:s,s:o,s:n}", "role", "assistant", "content", words, "refusal");
     return json_pack("{s:I,s:o,s:o?,s:s?}", "index", (json_int_t)index,
                      c->job->ask.chat ? "message" : "text", words, "logprobs", logprobs,

@@ -17,6 +17,9 @@ typedef struct tsri_serve_choice {
     uint64_t tokens;
     bool given;         /* it is among the best */
     const char *finish; /* NULL: it goes on */
+    json_t *calls;      /* own: at its end, those that it makes; NULL: none */
+    size_t content;     /* at its end: bytes of the text that are content, not calls */
+    size_t streamed;    /* bytes of the text that were sent, where it may have calls */
 } tsri_serve_choice;
 
 /* A request of a client: some prompts, each with `best_of` answers. */
@@ -42,7 +45,7 @@ json_t *tsri_serve_role_chunk(const tsri_serve_choice *choice);
 /* A chunk with new text. It takes over `logprobs`, which may be NULL. */
 json_t *tsri_serve_chunk(const tsri_serve_choice *choice, const char *text, size_t n,
                          json_t *logprobs);
-/* The last chunk of a choice that is a call. */
+/* The last chunk of a choice that has calls. */
 json_t *tsri_serve_calls_chunk(const tsri_serve_choice *choice);
 json_t *tsri_serve_usage_chunk(const tsri_serve_job *job);
 json_t *tsri_serve_whole(tsri_serve_job *job);

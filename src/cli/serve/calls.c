@@ -1,139 +1,412 @@
-/* cli/serve/calls.c - calls of functions: from "tools" to a schema, and from the text to "tool_calls". */
+/* cli/serve/calls.c - calls of functions: from "tools" to a grammar, and from the text to "tool_calls". */
 #include "cli/serve/calls.h"
+#include "cli/serve/call_form.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TOOLS = 128, DEPTH = 256 };
+enum { MOST_TOOLS = 128, MOST_NAME = 64 };
+
+static __attribute__((format(printf, 2, 3))) void say(tsri_serve_buffer *to, const char *format,
+                                                      ...) {
+    char words[160];
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    tsri_serve_put(to, words, (size_t)n);
+}
+
+/* ---- the grammar ---- */
+
+/* n bytes of a text of the form as a part of a rule. A call's number may be any. */
+static void say_literal(tsri_serve_buffer *to, const char *words, size_t n) {
+    say(to, " \"");
+    for (size_t i = 0; i < n; i++) {
+        if (!strncmp(words + i, TSRI_SERVE_CALL_ID, TSRI_SERVE_CALL_ID_SIZE)) {
+            say(to, "\" [a-zA-Z0-9]{%d} \"", (int)TSRI_SERVE_CALL_ID_SIZE);
+            i += TSRI_SERVE_CALL_ID_SIZE - 1;
+        } else if (words[i] == '"' || words[i] == '\\' || (unsigned char)words[i] < 0x20) {
+            say(to, "\\x%02x", (unsigned)words[i]);
+        } else {
+            tsri_serve_put(to, words + i, 1);
+        }
+    }
+    say(to, "\"");
+}
+
+static void say_text(tsri_serve_buffer *to, const char *words) {
+    say_literal(to, words, strlen(words));
+}
+
+/* The characters of the marker. */
+typedef struct letters {
+    const char *at[TSRI_SERVE_CALL_MARKER];
+    size_t size[TSRI_SERVE_CALL_MARKER], n;
+} letters;
+
+static letters letters_of(const tsri_serve_call_form *form) {
+    letters l = {.n = 0};
+    for (size_t i = 0; i < form->marker; i++) {
+        if (((unsigned char)form->before[i] & 0xC0) != 0x80)
+            l.at[l.n++] = form->before + i;
+        l.size[l.n - 1]++;
+    }
+    return l;
+}
+
+static bool same(const letters *l, size_t a, size_t b) {
+    return l->size[a] == l->size[b] && !memcmp(l->at[a], l->at[b], l->size[a]);
+}
+
+static void say_letter(tsri_serve_buffer *to, const letters *l, size_t i) {
+    if (l->size[i] == 1)
+        say(to, "\\x%02x", (unsigned)*l->at[i]);
+    else
+        tsri_serve_put(to, l->at[i], l->size[i]);
+}
+
+/* Behind i characters of the marker stands its character c: how many at its beginning stand there now. */
+static size_t step(const letters *l, size_t i, size_t c) {
+    for (size_t n = i + 1; n > 0; n--) {
+        bool fits = same(l, n - 1, c);
+        for (size_t k = 0; k + 1 < n && fits; k++)
+            fits = same(l, k, i + 1 - n + k);
+        if (fits)
+            return n;
+    }
+    return 0;
+}
+
+static void say_step(tsri_serve_buffer *to, const letters *l, size_t i, size_t c) {
+    const size_t next = step(l, i, c);
+    say(to, " | [");
+    say_letter(to, l, c);
+    say(to, next == l->n ? "] call" : "] t%zu", next);
+}
+
+/* Text without the marker; t<i> goes on behind i characters of it, and where it is whole, a call does. */
+static void say_text_anywhere(tsri_serve_buffer *to, const letters *l) {
+    tsri_serve_buffer others = {0};
+    for (size_t i = 0; i < l->n; i++) {
+        others.size = 0;
+        say(to, "t%zu ::= \"\"", i);
+        for (size_t c = 0; c < l->n; c++) {
+            bool known = false;
+            for (size_t k = 0; k < c && !known; k++)
+                known = same(l, k, c);
+            if (known)
+                continue;
+            say_step(to, l, i, c);
+            say_letter(&others, l, c);
+        }
+        say(to, " | [^");
+        tsri_serve_put(to, others.data, others.size);
+        say(to, "] t0\n");
+    }
+    to->lost |= others.lost;
+    tsri_serve_clear(&others);
+}
+
+/* Text that does not begin with the marker, nor with blanks and the marker. */
+static void say_text_behind(tsri_serve_buffer *to, const letters *l) {
+    static const char blanks[] = " \\t\\n\\r";
+    for (size_t i = 0; i < l->n; i++) {
+        say(to, "t%zu ::= \"\"", i);
+        if (!i)
+            say(to, " | [%s] t0", blanks);
+        say_step(to, l, i, i);
+        say(to, " | [^%s", i ? "" : blanks);
+        say_letter(to, l, i);
+        say(to, "] any\n");
+    }
+    say(to, "any ::= .*\n");
+}
+
+static void say_function(tsri_serve_buffer *to, const tsri_serve_call_form *form,
+                         const json_t *function, size_t number) {
+    const json_t *parameters = json_object_get(function, "parameters");
+    char *schema = json_is_object(parameters) ? json_dumps(parameters, JSON_COMPACT)
+                                              : strdup("{\"type\":\"object\"}");
+    say(to, "f%zu ::=", number);
+    say_text(to, json_string_value(json_object_get(function, "name")));
+    say_text(to, form->between);
+    say(to, " %%json ");
+    tsri_serve_put(to, schema ? schema : "", schema ? strlen(schema) : 0);
+    say(to, "\n");
+    to->lost |= !schema;
+    free(schema);
+}
+
+/* functions: a list. several: of calls. */
+static char *make_grammar(const tsri_serve_ask *ask, const json_t *functions, bool several) {
+    const tsri_serve_call_form *form = ask->call_form;
+    const letters l = letters_of(form);
+    tsri_serve_buffer all = {0};
+    if (ask->must_call) {
+        say(&all, "root ::=");
+        say_literal(&all, form->before, form->marker);
+        say(&all, " call\n");
+    } else {
+        say(&all, "root ::= t0\n");
+        (form->anywhere ? say_text_anywhere : say_text_behind)(&all, &l);
+    }
+    say(&all, "call ::=");
+    say_text(&all, form->before + form->marker);
+    say(&all, " f");
+    if (several) {
+        say(&all, " (");
+        say_text(&all, form->next);
+        say(&all, " f)*");
+    }
+    say_text(&all, form->after);
+    say(&all, "\nf ::=");
+    for (size_t i = 0; i < json_array_size(functions); i++)
+        say(&all, i ? " | f%zu" : " f%zu", i);
+    say(&all, "\n");
+    for (size_t i = 0; i < json_array_size(functions); i++)
+        say_function(&all, form, json_array_get(functions, i), i);
+    if (all.lost)
+        tsri_serve_clear(&all);
+    return all.data;
+}
 
 /* ---- what is asked for ---- */
 
-/* In a schema that has moved from its own root to `place`, references move with it. */
-static void move_references(json_t *schema, const char *place, int depth) {
-    const char *key;
-    json_t *value;
-    size_t i;
-    if (depth > DEPTH) /* the schema is refused for that later */
-        return;
-    json_object_foreach(schema, key, value) {
-        const char *pointer = json_string_value(value);
-        if (!strcmp(key, "$ref") && pointer && *pointer == '#')
-            json_object_set_new(schema, key, json_sprintf("%s%s", place, pointer + 1));
-        else
-            move_references(value, place, depth + 1);
-    }
-    json_array_foreach(schema, i, value) move_references(value, place, depth + 1);
+static bool is_name(const char *name) {
+    const size_t n = strlen(name);
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)name[i]) && !strchr("_.-", name[i]))
+            return false;
+    return n && n <= MOST_NAME;
 }
 
 static const json_t *function_of(const json_t *tool) {
     const char *type = json_string_value(json_object_get(tool, "type"));
     const json_t *function = json_object_get(tool, "function");
-    return type && !strcmp(type, "function") && json_is_string(json_object_get(function, "name"))
-               ? function
-               : NULL;
+    const char *name = json_string_value(json_object_get(function, "name"));
+    return type && !strcmp(type, "function") && name && is_name(name) ? function : NULL;
 }
 
-/* The text {"name": ..., "arguments": {...}} of a call of this function. */
-static json_t *call_schema(const json_t *function, size_t number) {
-    const json_t *parameters = json_object_get(function, "parameters");
-    char place[64];
-    snprintf(place, sizeof place, "#/anyOf/%zu/properties/arguments", number);
-    json_t *own = parameters && !json_is_null(parameters) ? json_deep_copy(parameters)
-                                                          : json_pack("{s:s}", "type", "object");
-    move_references(own, place, 0);
-    return json_pack("{s:s,s:{s:{s:O},s:o},s:[s,s],s:b}", "type", "object", "properties", "name",
-                     "const", json_object_get(function, "name"), "arguments", own, "required",
-                     "name", "arguments", "additionalProperties", 0);
-}
-
-/* The name of the one function that is to be called; NULL: any. *none: no function is. */
-static bool read_choice(const json_t *choice, const char **name, bool *none,
-                        tsri_serve_failure *f) {
-    const char *word = json_string_value(choice);
-    *name = json_string_value(json_object_get(json_object_get(choice, "function"), "name"));
-    *none = word && !strcmp(word, "none");
-    if (*none || *name || (word && !strcmp(word, "required")))
-        return true;
-    return tsri_serve_fail(f, 400, "tool_choice",
-                           "tool_choice: with tools, \"required\", \"none\" or a named function is "
-                           "wanted; \"auto\" is not served yet");
-}
-
-static bool add_functions(const json_t *tools, const char *name, json_t *schemas,
+static bool add_functions(const json_t *tools, const char *name, json_t *functions,
                           tsri_serve_failure *f) {
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const json_t *function = function_of(json_array_get(tools, i));
         if (!function)
-            return tsri_serve_fail(
-                f, 400, "tools",
-                "tools: objects with \"type\": \"function\" and a \"function\" with "
-                "a \"name\" are wanted");
-        if (!name || !strcmp(name, json_string_value(json_object_get(function, "name"))))
-            json_array_append_new(schemas, call_schema(function, json_array_size(schemas)));
+            return tsri_serve_fail(f, 400, "tools",
+                                   "tools: objects with \"type\": \"function\" and a \"function\" "
+                                   "with a \"name\" (up to "
+                                   "%d letters, digits, _, - and .) are wanted",
+                                   MOST_NAME);
+        const char *own = json_string_value(json_object_get(function, "name"));
+        const json_t *parameters = json_object_get(function, "parameters");
+        if (parameters && !json_is_object(parameters) && !json_is_null(parameters))
+            return tsri_serve_fail(f, 400, "tools",
+                                   "tools: the \"parameters\" of \"%s\" are no JSON schema: an "
+                                   "object is wanted",
+                                   own);
+        if (!name || !strcmp(name, own))
+            json_array_append(functions, (json_t *)function);
     }
-    return json_array_size(schemas) ||
+    return json_array_size(functions) ||
            tsri_serve_fail(f, 400, "tool_choice", "tool_choice: there is no function \"%.60s\"",
                            name);
 }
 
-static bool make_schema(const json_t *tools, const char *name, tsri_serve_ask *ask,
-                        tsri_serve_failure *f) {
-    json_t *schemas = json_array(), *all = json_pack("{s:O}", "anyOf", schemas);
-    bool fine = add_functions(tools, name, schemas, f);
-    if (fine) {
-        ask->schema = json_dumps(all, JSON_COMPACT);
-        ask->tools_text = json_dumps(tools, JSON_COMPACT);
-        fine = (ask->schema && ask->tools_text) || tsri_serve_fail(f, 503, NULL, "out of memory");
+/* Says which function's parameters are at fault, if one's are. */
+static bool fail_grammar(const json_t *functions, tsri_serve_failure *f) {
+    tsri_serve_fail(f, 400, "tools", "tools: %s", tsr_error_last());
+    for (size_t i = 0; i < json_array_size(functions); i++) {
+        const json_t *function = json_array_get(functions, i),
+                     *parameters = json_object_get(function, "parameters");
+        char *schema = json_is_object(parameters) ? json_dumps(parameters, JSON_COMPACT) : NULL;
+        const bool fine = !schema || tsr_json_schema_check(schema) == TSR_OK;
+        free(schema);
+        if (!fine)
+            return tsri_serve_fail(f, 400, "tools", "tools: the parameters of \"%s\": %s",
+                                   json_string_value(json_object_get(function, "name")),
+                                   tsr_error_last());
     }
-    json_decref(schemas);
-    json_decref(all);
+    return false;
+}
+
+/* name: of the only function that may be called; NULL: any. */
+static bool make(tsri_serve_ask *ask, const char *name, tsri_serve_failure *f) {
+    json_t *functions = json_array();
+    bool fine = add_functions(ask->tools, name, functions, f);
+    if (fine) {
+        ask->call_grammar =
+            make_grammar(ask, functions, ask->parallel_calls && !name && ask->call_form->next);
+        ask->tools_text = json_dumps(ask->tools, JSON_COMPACT);
+        fine = (ask->call_grammar && ask->tools_text) ||
+               tsri_serve_fail(f, 503, NULL, "out of memory");
+    }
+    fine = fine && (tsr_grammar_check(ask->call_grammar) == TSR_OK || fail_grammar(functions, f));
+    ask->options.grammar = ask->call_grammar;
+    json_decref(functions);
     return fine;
 }
 
-bool tsri_serve_calls_ask(const json_t *tools, const json_t *choice, tsri_serve_ask *ask,
-                          tsri_serve_failure *f) {
-    const char *name, *word = json_string_value(choice);
-    bool none;
-    if (tools && (!json_is_array(tools) || json_array_size(tools) > MOST_TOOLS))
+/* The words that tool_choice may be. */
+static const struct {
+    const char *word;
+    bool calls, must_call;
+} choices[] = {{"none", false, false}, {"auto", true, false}, {"required", true, true}};
+
+/* name: of the one function that is to be called; NULL: any. */
+static bool read_choice(tsri_serve_ask *ask, const char **name, tsri_serve_failure *f) {
+    const char *word = ask->tool_choice ? json_string_value(ask->tool_choice) : "auto";
+    *name =
+        json_string_value(json_object_get(json_object_get(ask->tool_choice, "function"), "name"));
+    ask->calls = ask->must_call = *name != NULL;
+    for (size_t i = 0; word && i < sizeof choices / sizeof *choices; i++)
+        if (!strcmp(choices[i].word, word)) {
+            ask->calls = choices[i].calls;
+            ask->must_call = choices[i].must_call;
+            return true;
+        }
+    return *name || tsri_serve_fail(f, 400, "tool_choice",
+                                    "tool_choice: \"auto\", \"required\", \"none\" or a named "
+                                    "function is wanted");
+}
+
+bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    const char *name;
+    if (ask->tools && (!json_is_array(ask->tools) || json_array_size(ask->tools) > MOST_TOOLS))
         return tsri_serve_fail(f, 400, "tools", "tools: a list of at most %d functions is wanted",
                                MOST_TOOLS);
-    if (!json_array_size(tools))
-        return !choice || (word && (!strcmp(word, "none") || !strcmp(word, "auto"))) ||
-               tsri_serve_fail(f, 400, "tool_choice", "tool_choice: there are no tools");
-    if (!read_choice(choice, &name, &none, f))
+    if (!read_choice(ask, &name, f))
         return false;
-    if (none)
+    if (!json_array_size(ask->tools)) {
+        ask->calls = false;
+        return !ask->must_call ||
+               tsri_serve_fail(f, 400, "tool_choice", "tool_choice: there are no tools");
+    }
+    if (!ask->calls)
         return true;
     if (ask->schema || ask->options.grammar)
         return tsri_serve_fail(f, 400, "tools",
                                "tools: beside \"response_format\" or \"grammar\", tool_choice "
                                "\"none\" is wanted");
-    ask->calls = true;
-    if (!make_schema(tools, name, ask, f))
-        return false;
-    return tsr_json_schema_check(ask->schema) == TSR_OK ||
-           tsri_serve_fail(f, 400, "tools", "tools: %s", tsr_error_last());
+    ask->call_form = tsri_serve_call_form_of(model);
+    if (!ask->call_form)
+        return tsri_serve_fail(f, 503, NULL, "out of memory");
+    if (ask->call_form->special && !ask->must_call)
+        return tsri_serve_fail(f, 400, "tool_choice",
+                               "tool_choice: \"auto\" is not served for this model, whose chat "
+                               "template writes calls with special tokens: ask for \"required\", "
+                               "\"none\" or a named function");
+    return make(ask, name, f);
 }
 
 /* ---- what was written ---- */
 
-json_t *tsri_serve_calls(const tsri_serve_choice *c, bool stream) {
+static bool is_blank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static size_t without_blanks(const char *data, size_t n) {
+    while (n && is_blank(data[n - 1]))
+        n--;
+    return n;
+}
+
+/* Where the calls begin; NULL: nowhere. */
+static const char *find_marker(const tsri_serve_call_form *form, const char *data, size_t n) {
+    size_t at = 0;
+    if (form->anywhere)
+        return memmem(data, n, form->before, form->marker);
+    while (at < n && is_blank(data[at]))
+        at++;
+    return n - at >= form->marker && !memcmp(data + at, form->before, form->marker) ? data + at
+                                                                                    : NULL;
+}
+
+/* Behind a text of the form; NULL: something else is there. */
+static const char *over(const char *at, const char *end, const char *words) {
+    while (at && *words) {
+        size_t n = 1;
+        if (!strncmp(words, TSRI_SERVE_CALL_ID, TSRI_SERVE_CALL_ID_SIZE))
+            n = TSRI_SERVE_CALL_ID_SIZE;
+        at = (size_t)(end - at) >= n && (n > 1 || *at == *words) ? at + n : NULL;
+        words += n;
+    }
+    return at;
+}
+
+/* Reads a name and arguments; *at: behind them, or NULL. */
+static json_t *read_call(const tsri_serve_choice *c, const char **at, const char *end,
+                         size_t number) {
+    const char *name = *at, *name_end = name;
     char id[80];
-    json_t *call = json_loadb(c->text.data ? c->text.data : "", c->text.size, 0, NULL);
-    char *arguments =
-        call ? json_dumps(json_object_get(call, "arguments"), JSON_COMPACT | JSON_ENCODE_ANY)
-             : NULL;
-    json_t *one = NULL;
-    snprintf(id, sizeof id, "call-%s-%" PRIu32, c->job->id, c->index);
+    json_error_t read;
+    while (name_end < end && (isalnum((unsigned char)*name_end) || strchr("_.-", *name_end)))
+        name_end++;
+    *at = over(name_end, end, c->job->ask.call_form->between);
+    json_t *json =
+        *at ? json_loadb(*at, (size_t)(end - *at), JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, &read)
+            : NULL;
+    *at = json ? *at + read.position : NULL;
+    char *arguments = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    json_t *call = NULL;
+    snprintf(id, sizeof id, "call-%s-%" PRIu32 "-%zu", c->job->id, c->index, number);
     if (arguments)
-        one = json_pack("{s:s,s:s,s:{s:O,s:s}}", "id", id, "type", "function", "function", "name",
-                        json_object_get(call, "name"), "arguments", arguments);
-    if (one && stream)
-        json_object_set_new(one, "index", json_integer(0));
+        call = json_pack("{s:s,s:s,s:{s:s%,s:s}}", "id", id, "type", "function", "function", "name",
+                         name, (size_t)(name_end - name), "arguments", arguments);
+    if (call && c->job->ask.stream)
+        json_object_set_new(call, "index", json_integer((json_int_t)number));
     free(arguments);
-    json_decref(call);
-    return one ? json_pack("[o]", one) : NULL;
+    json_decref(json);
+    return call;
+}
+
+/* All calls from `at` to the end; NULL: they are not whole. */
+static json_t *read_calls(const tsri_serve_choice *c, const char *at, const char *end) {
+    const tsri_serve_call_form *form = c->job->ask.call_form;
+    json_t *calls = json_array();
+    for (at = over(at, end, form->before); at;) {
+        json_t *call = read_call(c, &at, end, json_array_size(calls));
+        if (!call)
+            break;
+        json_array_append_new(calls, call);
+        const char *next = form->next && at ? over(at, end, form->next) : NULL;
+        if (!next && at && over(at, end, form->after) == end)
+            return calls;
+        at = next;
+    }
+    json_decref(calls);
+    return NULL;
+}
+
+void tsri_serve_calls_take(tsri_serve_choice *c) {
+    const char *data = c->text.data ? c->text.data : "", *end = data + c->text.size,
+               *at = find_marker(c->job->ask.call_form, data, c->text.size);
+    c->calls = at ? read_calls(c, at, end) : NULL;
+    c->content = c->calls ? without_blanks(data, (size_t)(at - data)) : c->text.size;
+}
+
+size_t tsri_serve_calls_content(const tsri_serve_choice *c) {
+    const tsri_serve_call_form *form = c->job->ask.call_form;
+    const char *data = c->text.data ? c->text.data : "";
+    const size_t n = c->text.size;
+    const char *at = find_marker(form, data, n);
+    if (c->job->ask.must_call)
+        return 0;
+    if (at)
+        return without_blanks(data, (size_t)(at - data));
+    if (!form->anywhere) {
+        size_t blanks = 0;
+        while (blanks < n && is_blank(data[blanks]))
+            blanks++;
+        return !strncmp(data + blanks, form->before, n - blanks) ? 0 : n;
+    }
+    size_t begun = n < form->marker ? n : form->marker - 1;
+    while (begun && memcmp(data + n - begun, form->before, begun))
+        begun--;
+    return without_blanks(data, n - begun);
 }
 
 void tsri_serve_calls_read(json_t *message) {

@@ -1,16 +1,17 @@
-/* cli/serve/calls.h - calls of functions ("tools"): the model writes one as JSON, which a schema holds to the
- * function's parameters. */
+/* cli/serve/calls.h - calls of functions ("tools"): a grammar lets the model write calls in its form alone, with
+ * arguments that the functions' parameters allow, and text where it need not call. */
 #ifndef TESSERA_CLI_SERVE_CALLS_H
 #define TESSERA_CLI_SERVE_CALLS_H
 
 #include "cli/serve/answers.h"
 
-/* Makes ask->schema and ask->tools_text of "tools" and "tool_choice"; either may be NULL. False: *f says why. */
-bool tsri_serve_calls_ask(const json_t *tools, const json_t *choice, tsri_serve_ask *ask,
-                          tsri_serve_failure *f);
-/* The calls in the whole text of a choice, as OpenAI's interface has them. NULL: there are none, because the text
- * was cut. stream: each has its index. */
-json_t *tsri_serve_calls(const tsri_serve_choice *choice, bool stream);
+/* Makes the grammar of ask->tools and ask->tool_choice; either may be NULL. False: *f says why. */
+bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_serve_failure *f);
+/* Bytes of the text so far that are content whatever follows: what is held back may begin a call. */
+size_t tsri_serve_calls_content(const tsri_serve_choice *choice);
+/* Reads the whole text of a choice that has ended: sets choice->calls, as OpenAI's interface has them, and
+ * choice->content. Without a whole call, all of the text is content. */
+void tsri_serve_calls_take(tsri_serve_choice *choice);
 /* Turns the calls in earlier messages to what templates read: arguments are objects. */
 void tsri_serve_calls_read(json_t *message);
 

@@ -39,6 +39,7 @@ static void end_job(tsri_serve_job *job) {
             (void)tsr_scheduler_cancel(job->x->model->scheduler, c->request);
         tsri_serve_clear(&c->text);
         json_decref(c->logprobs);
+        json_decref(c->calls);
     }
     tsri_serve_give_back(job->x);
     tsri_serve_ask_clear(&job->ask);
@@ -129,12 +130,40 @@ static void begin_stream(tsri_serve_choice *c) {
     c->logprobs = NULL;
 }
 
+/* New text, and the end. */
+static void stream_text(tsri_serve_choice *c, const char *text, size_t n, json_t *logprobs) {
+    if (n || c->finish || logprobs)
+        tsri_serve_event(c->job->x, tsri_serve_chunk(c, text, n, logprobs));
+}
+
+/* New text that is no call, and at the end the calls, as a whole. */
+static void stream_calls(tsri_serve_choice *c, json_t *logprobs) {
+    const char *finish = c->finish;
+    const size_t from = c->streamed;
+    c->streamed = finish ? c->content : tsri_serve_calls_content(c);
+    c->finish = c->calls ? NULL : finish;
+    stream_text(c, c->text.data ? c->text.data + from : "", c->streamed - from, logprobs);
+    c->finish = finish;
+    if (c->calls)
+        tsri_serve_event(c->job->x, tsri_serve_calls_chunk(c));
+}
+
 static void stream_token(tsri_serve_choice *c, const tsr_generated *g, bool listed) {
     json_t *logprobs = listed ? tsri_serve_logprobs(c->job) : NULL;
     if (listed)
         tsri_serve_add_logprob(c->job, logprobs, g, c->characters, true);
-    if (g->text_size || g->finish || listed)
-        tsri_serve_event(c->job->x, tsri_serve_chunk(c, g->text, g->text_size, logprobs));
+    if (c->job->ask.calls)
+        stream_calls(c, logprobs);
+    else
+        stream_text(c, g->text, g->text_size, logprobs);
+}
+
+static void finish(tsri_serve_choice *c, uint32_t how) {
+    const bool whole = how == TSR_FINISH_END || how == TSR_FINISH_STOP;
+    c->content = c->text.size;
+    if (whole && c->job->ask.calls)
+        tsri_serve_calls_take(c);
+    c->finish = !whole ? "length" : c->calls ? "tool_calls" : "stop";
 }
 
 static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
@@ -148,21 +177,14 @@ static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
     c->logprob += (double)g->logprob;
     if (job->ask.stream && first)
         begin_stream(c);
+    if (!job->ask.stream || job->ask.calls)
+        tsri_serve_put(&c->text, g->text, g->text_size);
     if (g->finish)
-        c->finish = g->finish != TSR_FINISH_END && g->finish != TSR_FINISH_STOP ? "length"
-                    : job->ask.calls                                            ? "tool_calls"
-                                                                                : "stop";
-    if (job->ask.stream && job->ask.calls) { /* a call is given as a whole */
-        tsri_serve_put(&c->text, g->text, g->text_size);
-        if (g->finish)
-            tsri_serve_event(job->x, tsri_serve_calls_chunk(c));
-    } else if (job->ask.stream) {
+        finish(c, g->finish);
+    if (job->ask.stream)
         stream_token(c, g, listed);
-    } else {
-        if (listed)
-            tsri_serve_add_logprob(job, c->logprobs, g, c->characters, true);
-        tsri_serve_put(&c->text, g->text, g->text_size);
-    }
+    else if (listed)
+        tsri_serve_add_logprob(job, c->logprobs, g, c->characters, true);
     c->characters += count_characters(g->text, g->text_size);
 }
 
@@ -364,7 +386,7 @@ static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_fai
 static bool begin_job(tsri_serve_job *job, const json_t *body, bool chat, tsri_serve_failure *f) {
     tsri_serve_server *s = job->x->server;
     tsri_serve_model *m = tsri_serve_choose(s, body, TSRI_SERVE_TEXT, f);
-    if (!m || !tsri_serve_ask_read(m->model, body, chat, &job->ask, f))
+    if (!m || !tsri_serve_ask_read(m, body, chat, &job->ask, f))
         return false;
     job->x->model = m;
     snprintf(job->id, sizeof job->id, "%s-%" PRIu64, chat ? "chatcmpl" : "cmpl", ++s->numbers);

@@ -70,7 +70,7 @@ static const struct row {
     {"echo", COMPLETION, FLAG, ASK(echo), 0, 0, NULL, NULL},
     {"suffix", COMPLETION, NEUTRAL, 0, 0, 0, NULL, "\"\""},
     {"store", CHAT, NEUTRAL, 0, 0, 0, NULL, "false"},
-    {"parallel_tool_calls", CHAT, NEUTRAL, 0, 0, 0, NULL, "true|false"},
+    {"parallel_tool_calls", CHAT, FLAG, ASK(parallel_calls), 0, 0, NULL, NULL},
 };
 
 static bool wrong(tsri_serve_failure *f, const char *param, const char *wanted) {
@@ -303,8 +303,8 @@ static bool check_best_of(tsri_serve_ask *ask, tsri_serve_failure *f) {
     return true;
 }
 
-static bool check_constraints(tsri_serve_ask *ask, tsri_serve_failure *f) {
-    if (!tsri_serve_calls_ask(ask->tools, ask->tool_choice, ask, f))
+static bool check_constraints(tsri_serve_model *model, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    if (!tsri_serve_calls_ask(model, ask, f))
         return false;
     if (ask->schema && ask->options.grammar)
         return tsri_serve_fail(f, 400, "grammar",
@@ -315,17 +315,18 @@ static bool check_constraints(tsri_serve_ask *ask, tsri_serve_failure *f) {
 
 void tsri_serve_ask_clear(tsri_serve_ask *ask) {
     free(ask->schema);
+    free(ask->call_grammar);
     free(ask->tools_text);
-    ask->schema = ask->tools_text = NULL;
+    ask->schema = ask->call_grammar = ask->tools_text = NULL;
 }
 
-bool tsri_serve_ask_read(const tsr_model *model, const json_t *body, bool chat, tsri_serve_ask *ask,
-                         tsri_serve_failure *f) {
+bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,
+                         tsri_serve_ask *ask, tsri_serve_failure *f) {
     const char *key;
     json_t *value;
-    *ask = (tsri_serve_ask){.chat = chat, .n = 1};
+    *ask = (tsri_serve_ask){.chat = chat, .n = 1, .parallel_calls = true};
     ask->options.struct_size = sizeof ask->options;
-    const tsr_status status = tsr_generate_defaults(model, &ask->options);
+    const tsr_status status = tsr_generate_defaults(model->model, &ask->options);
     if (status != TSR_OK)
         return tsri_serve_fail_status(f, status);
     if (!chat)
@@ -333,7 +334,7 @@ bool tsri_serve_ask_read(const tsr_model *model, const json_t *body, bool chat, 
     ask->options.num_beams = 1;
     json_object_foreach((json_t *)body, key,
                         value) if (!take_field(key, value, ask, f)) return false;
-    if (!check_best_of(ask, f) || !check_constraints(ask, f))
+    if (!check_best_of(ask, f) || !check_constraints(model, ask, f))
         return false;
     if (ask->include_usage && !ask->stream)
         return tsri_serve_fail(f, 400, "stream_options", "stream_options needs \"stream\": true");

@@ -16,17 +16,20 @@ typedef struct tsri_serve_ask {
     const char *stops[TSRI_SERVE_STOPS];
     tsr_logit_bias biases[TSRI_SERVE_BIASES];
     bool chat, stream, include_usage, logprobs, echo, has_seed;
-    bool calls;                /* the answer is a call of a function */
-    char *schema, *tools_text; /* own: the JSON schema of the answer; what the template is told */
+    /* The answer may be, or must be, calls of functions, in this form; several, too. */
+    bool calls, must_call, parallel_calls;
+    const struct tsri_serve_call_form *call_form;
+    /* own: the JSON schema of the answer; the grammar of calls; what the template is told */
+    char *schema, *call_grammar, *tools_text;
     const json_t *tools, *tool_choice; /* of the body, while it is read */
     int64_t n;                         /* answers for each prompt */
     int64_t best_of;                   /* so many are written, and the n likeliest given; n: all */
 } tsri_serve_ask;
 
-/* Reads all fields of `body` but the prompt. What it fills borrows from the body. The caller clears *ask, after a
+/* Reads all fields of `body` but the prompt. What it fills borrows from the body and the model. The caller clears *ask, after a
  * failure, too. False: *f says why. */
-bool tsri_serve_ask_read(const tsr_model *model, const json_t *body, bool chat, tsri_serve_ask *ask,
-                         tsri_serve_failure *f);
+bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,
+                         tsri_serve_ask *ask, tsri_serve_failure *f);
 void tsri_serve_ask_clear(tsri_serve_ask *ask);
 /* Reads a list of token ids into new memory. Where it is not one, *f says that `wanted` is wanted. */
 bool tsri_serve_ids(const json_t *list, const char *param, const char *wanted, int32_t **ids,

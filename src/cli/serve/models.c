@@ -1,5 +1,6 @@
 /* cli/serve/models.c - opens the models of a server, and finds the one that a request names. */
 #include "cli/serve/models.h"
+#include "cli/serve/call_form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,7 @@ void tsri_serve_close_models(tsri_serve_server *s) {
         tsr_scheduler_destroy(&m->scheduler);
         tsr_embedder_destroy(&m->embedder);
         tsr_classifier_destroy(&m->reranker);
+        tsri_serve_call_form_free(m->call_form);
         if (i)
             tsr_model_close(&m->model);
     }

@@ -58,12 +58,13 @@ typedef struct tsri_serve_model {
     char name[256];
     tsri_serve_use use;
     tsr_model *model;
-    tsr_scheduler *scheduler;   /* of TSRI_SERVE_TEXT; else NULL */
-    tsr_embedder *embedder;     /* of TSRI_SERVE_VECTORS */
-    tsr_classifier *reranker;   /* of TSRI_SERVE_RANKS */
-    const char *template_text;  /* of chats; NULL: the model's own */
-    bool chats;                 /* it writes, and has one of them */
-    tsri_serve_metrics metrics; /* the server's lock guards it */
+    tsr_scheduler *scheduler;               /* of TSRI_SERVE_TEXT; else NULL */
+    tsr_embedder *embedder;                 /* of TSRI_SERVE_VECTORS */
+    tsr_classifier *reranker;               /* of TSRI_SERVE_RANKS */
+    const char *template_text;              /* of chats; NULL: the model's own */
+    bool chats;                             /* it writes, and has one of them */
+    struct tsri_serve_call_form *call_form; /* own; NULL: not asked for yet */
+    tsri_serve_metrics metrics;             /* the server's lock guards it */
 } tsri_serve_model;
 
 typedef struct tsri_serve_server tsri_serve_server;

@@ -34,6 +34,41 @@ tsr_status tsr_chat_template_of(const tsr_model *model, char **text, size_t *n) 
     return TSR_OK;
 }
 
+static tsr_status render(const tsri_model *model, const tsr_chat_options *how, const char *messages,
+                         bool answer, tsri_bytes *text) {
+    tsri_task_template *template = NULL;
+    tsri_bytes said = {0};
+    json_t *list = NULL;
+    TRY(tsri_task_template_create(model, how, &template));
+    tsr_status status = tsri_task_messages_read(messages, strlen(messages), &list);
+    if (status == TSR_OK)
+        status = tsri_task_template_render(template, list, answer, text, &said);
+    if (status == TSR_OK)
+        status = tsri_base_bytes_append(text, "", 0); /* not NULL, also where it is empty */
+    tsri_base_bytes_clear(&said);
+    json_decref(list);
+    tsri_task_template_destroy(&template);
+    return status;
+}
+
+tsr_status tsr_chat_render(const tsr_model *model, const tsr_chat_options *chat,
+                           const char *messages, uint32_t answer, char **text, size_t *n) {
+    tsri_bytes found = {0};
+    TRY(NEED(model));
+    TRY(NEED(messages));
+    TRY(NEED(text));
+    *text = NULL;
+    const tsr_status status = render(tsri_model_of(model), chat, messages, answer != 0, &found);
+    if (status != TSR_OK) {
+        tsri_base_bytes_clear(&found);
+        return status;
+    }
+    *text = found.data;
+    if (n)
+        *n = found.size;
+    return TSR_OK;
+}
+
 /* The most tokens of the whole conversation. */
 static int64_t room_of(const tsri_model *m, const tsr_generate_options *o) {
     const int64_t context = o->context ? o->context : m->spec.context;

@@ -123,19 +123,10 @@ static tsr_status take_ids(const int32_t *given, uint32_t n, int32_t vocab, tsri
 /* The ids of a conversation that the caller gives as a whole. */
 static tsr_status take_messages(const tsri_task_template *template, const tsr_prompt *prompt,
                                 tsri_text_ids *ids) {
-    enum { DEPTH = 64 };
     const size_t size = prompt->messages_size ? prompt->messages_size : strlen(prompt->messages);
     json_t *messages = NULL;
-    TRY(tsri_base_json_parse(prompt->messages, size, DEPTH, "messages", &messages));
-    bool list = json_array_size(messages) > 0;
-    for (size_t i = 0; i < json_array_size(messages); i++)
-        list &= json_is_string(json_object_get(json_array_get(messages, i), "role"));
-    const tsr_status status =
-        list
-            ? tsri_task_template_encode(template, messages, ids)
-            : tsri_base_fail(TSR_E_ARGUMENT,
-                             "messages: a list of objects with \"role\" and \"content\" is wanted, "
-                             "of at least one");
+    TRY(tsri_task_messages_read(prompt->messages, size, &messages));
+    const tsr_status status = tsri_task_template_encode(template, messages, ids);
     json_decref(messages);
     return status;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOOLS_DEPTH = 64 };
+enum { DEPTH = 64 };
 
 struct tsri_task_template {
     const tsri_model *model;
@@ -44,10 +44,24 @@ tsr_status tsri_task_messages_begin(const tsri_task_template *t, json_t **messag
                      : tsri_base_json_made(*messages, "messages");
 }
 
+tsr_status tsri_task_messages_read(const char *text, size_t n, json_t **messages) {
+    TRY(tsri_base_json_parse(text, n, DEPTH, "messages", messages));
+    bool list = json_array_size(*messages) > 0;
+    for (size_t i = 0; i < json_array_size(*messages); i++)
+        list &= json_is_string(json_object_get(json_array_get(*messages, i), "role"));
+    if (list)
+        return TSR_OK;
+    json_decref(*messages);
+    *messages = NULL;
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "messages: a list of objects with \"role\" and \"content\" is wanted, of "
+                          "at least one");
+}
+
 /* ---- rendering ---- */
 
-static tsr_status render(const tsri_task_template *t, json_t *messages, bool answer,
-                         tsri_bytes *text, tsri_bytes *said) {
+tsr_status tsri_task_template_render(const tsri_task_template *t, json_t *messages, bool answer,
+                                     tsri_bytes *text, tsri_bytes *said) {
     json_t *context = json_copy(t->context);
     tsri_base_json_put(context, "messages", json_incref(messages));
     tsri_base_json_put(context, "add_generation_prompt", json_boolean(answer));
@@ -64,7 +78,7 @@ tsr_status tsri_task_template_encode(const tsri_task_template *t, json_t *messag
     const int32_t bos = tsri_text_role_id(tokenizer, TSRI_TEXT_BOS);
     tsri_bytes text = {0}, said = {0};
     tsri_text_ids found = {0};
-    tsr_status status = render(t, messages, true, &text, &said);
+    tsr_status status = tsri_task_template_render(t, messages, true, &text, &said);
     if (status == TSR_OK && text.size)
         status = tsri_text_encode_marked(tokenizer, text.data, said.data, text.size, &found);
     if (status == TSR_OK && bos >= 0 && tsri_text_adds_bos(tokenizer) &&
@@ -117,7 +131,7 @@ static tsr_status learn_end(tsri_task_template *t) {
     tsr_status status = tsri_task_messages_add(messages, "user", "a", 1);
     if (status == TSR_OK)
         status = tsri_task_messages_add(messages, "assistant", "b", 1);
-    if (status == TSR_OK && render(t, messages, false, &text, &said) == TSR_OK)
+    if (status == TSR_OK && tsri_task_template_render(t, messages, false, &text, &said) == TSR_OK)
         status = find_end(t, &text, &said);
     json_decref(messages);
     tsri_base_bytes_clear(&text);
@@ -156,7 +170,7 @@ static tsr_status read_template(tsri_task_template *t, const tsr_chat_options *o
 }
 
 static tsr_status read_tools(const char *text, json_t **tools) {
-    TRY(tsri_base_json_parse(text, strlen(text), TOOLS_DEPTH, "the tools", tools));
+    TRY(tsri_base_json_parse(text, strlen(text), DEPTH, "the tools", tools));
     return json_is_array(*tools)
                ? TSR_OK
                : tsri_base_fail(TSR_E_FORMAT, "the tools are not a list: JSON of the form "

@@ -29,6 +29,17 @@ tsr_status tsri_task_messages_begin(const tsri_task_template *template, json_t *
 /* Appends a message. Bytes that are not UTF-8 become U+FFFD. */
 tsr_status tsri_task_messages_add(json_t *messages, const char *role, const char *text, size_t n);
 
+/* Parses a list of messages.
+ * error  TSR_E_FORMAT    it is not JSON
+ *        TSR_E_ARGUMENT  it is not a list of at least one message with a role */
+tsr_status tsri_task_messages_read(const char *text, size_t n, json_t **messages);
+
+/* Appends the text of a conversation; answer: up to where the next answer begins. said: of each byte,
+ * whether a message says it.
+ * error  TSR_E_ARGUMENT  the template refuses the conversation, in its own words */
+tsr_status tsri_task_template_render(const tsri_task_template *template, json_t *messages,
+                                     bool answer, tsri_bytes *text, tsri_bytes *said);
+
 /* Appends the ids of a conversation up to where the next answer begins. They have one
  * beginning-of-sequence token, also where both the template and the tokenizer put one.
  * error  TSR_E_ARGUMENT  the template refuses the conversation, in its own words */

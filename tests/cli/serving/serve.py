@@ -18,7 +18,8 @@ from support.ranker import cross_encoder
 from support.server import REFERENCE, Server, value
 
 ENCODER = SOURCE / "tests" / "golden" / "encoders" / "sentence"
-TEMPLATE = "{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}"
+TEMPLATE = ("{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}{% for c in m.tool_calls or [] %}$ {\"name\": \"{{ c.function.name }}\", "
+            "\"arguments\": {{ c.function.arguments | tojson }}} {% endfor %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}A {% endif %}")
 ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
 
 
@@ -155,17 +156,42 @@ def constrained(server):
     equal("".join(c["choices"][0]["delta"].get("content", "") for c in server.events(path, ask | form)), whole)
     assert server.fine(path, ask | {"response_format": {"type": "json_object"}, "max_tokens": 3})["choices"][0]["message"]["content"].startswith("{")
     tools = [{"type": "function", "function": {"name": name, "parameters": {"$defs": {"p": schema}, "$ref": "#/$defs/p"}}} for name in ("f", "g")]
+    ask["parallel_tool_calls"] = False
     for choice, names in (("required", "fg"), ({"type": "function", "function": {"name": "g"}}, "g")):
         answer = server.fine(path, ask | {"tools": tools, "tool_choice": choice})["choices"][0]
         equal((answer["finish_reason"], answer["message"]["content"]), ("tool_calls", None))
-        (call,) = answer["message"]["tool_calls"]
+        call = answer["message"]["tool_calls"][0]
         assert call["function"]["name"] in names and 1 <= json.loads(call["function"]["arguments"])["n"] <= 12, call
         told = [c["choices"][0]["delta"] for c in server.events(path, ask | {"tools": tools, "tool_choice": choice})]
         equal(next(d["tool_calls"][0]["function"] for d in told if "tool_calls" in d), call["function"])
     messages = [*ask["messages"], {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": call["id"], "content": "7"}]
     server.fine(path, ask | {"messages": messages, "max_tokens": 2})
     cut = server.fine(path, ask | {"tools": tools, "tool_choice": "required", "max_tokens": 2})["choices"][0]
-    assert cut["finish_reason"] == "length" and cut["message"]["content"].startswith("{"), cut
+    assert cut["finish_reason"] == "length" and cut["message"]["content"].startswith("$"), cut
+    del ask["parallel_tool_calls"]
+    calls_or_text(server, ask | {"tools": tools})
+
+
+def calls_or_text(server, ask):
+    """The model chooses: calls begin with the template's $, before which there may be text."""
+    path = "/v1/chat/completions"
+    (mark,), (end,) = (server.fine("/tokenize", {"content": text})["tokens"] for text in ("$", "<|endoftext|>"))
+    told = server.fine(path, ask | {"logit_bias": ask["logit_bias"] | {str(mark): -100}, "max_tokens": 5})["choices"][0]
+    assert told["finish_reason"] == "length" and told["message"]["content"] and "tool_calls" not in told["message"], told
+    for likelier, more, calls, text in (({str(end): 8}, {"tool_choice": "required"}, 2, False), ({str(mark): 11}, {"seed": 4, "parallel_tool_calls": False, "logprobs": True}, 1, True)):
+        asked = ask | more | {"logit_bias": ask["logit_bias"] | likelier}
+        answer = server.fine(path, asked)["choices"][0]
+        equal((answer["finish_reason"], answer["message"]["content"] is not None), ("tool_calls", text), answer)
+        equal(len({call["id"] for call in answer["message"]["tool_calls"]}), calls)
+        for call in answer["message"]["tool_calls"]:
+            assert call["function"]["name"] in "fg" and 1 <= json.loads(call["function"]["arguments"])["n"] <= 12, call
+        chunks = [chunk["choices"][0] for chunk in server.events(path, asked)]
+        equal("".join(one["delta"].get("content") or "" for one in chunks) or None, answer["message"]["content"])
+        equal([[call["index"], call["function"]] for one in chunks for call in one["delta"].get("tool_calls", [])],
+              [[i, call["function"]] for i, call in enumerate(answer["message"]["tool_calls"])])
+        equal([one["finish_reason"] for one in chunks if one["finish_reason"]], ["tool_calls"])
+        if more.get("logprobs"):
+            equal([entry for one in chunks if one["logprobs"] for entry in one["logprobs"]["content"]], answer["logprobs"]["content"])
 
 
 def vectors(server):
@@ -212,9 +238,12 @@ def refusals(server):
                 "maxItems": 60000, "items": {"maxItems": 60000, "items": {"type": "string", "maxLength": 60000}}}}}}),
             ("line 1: a ) is wanted", "grammar", {"grammar": "root ::= ("}), ("is to be left out", "grammar", {
                 "grammar": "root ::= \"a\"", "response_format": {"type": "json_object"}}),
-            ("\"auto\" is not served", "tool_choice", {"tools": [tool]}), ("there are no tools", "tool_choice", {"tool_choice": "required"}),
+            ("\"auto\", \"required\", \"none\" or a named", "tool_choice", {"tools": [tool], "tool_choice": "any"}), ("there are no tools", "tool_choice", {"tool_choice": "required"}),
             ("there is no function \"g\"", "tool_choice", {"tools": [tool], "tool_choice": {"type": "function", "function": {"name": "g"}}}),
-            ("with a \"name\"", "tools", {"tools": [{"type": "function"}], "tool_choice": "required"})):
+            ("with a \"name\"", "tools", {"tools": [{"type": "function"}], "tool_choice": "required"}),
+            ("an object is wanted", "tools", {"tools": [{"type": "function", "function": {"name": "f", "parameters": True}}]}),
+            ("the parameters of \"g\": JSON schema: \"not\" is not served", "tools",
+             {"tools": [tool, {"type": "function", "function": {"name": "g", "parameters": {"not": {}}}}]})):
         server.wrong(400, wanted, "/v1/chat/completions", chat | more, field)
     server.wrong(400, "no \"role\"", "/v1/chat/completions", {"messages": [{"content": "x"}]}, "messages")
     server.wrong(400, "content", "/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages")

@@ -1,0 +1,29 @@
+/* cli/serve/call_form.h - how a model writes calls of functions, which its chat template tells: a call is
+ *
+ *     before NAME between ARGUMENTS (next NAME between ARGUMENTS)* after
+ *
+ * as <tool_call>\n{"name": "NAME", "arguments": ARGUMENTS}\n</tool_call> is. */
+#ifndef TESSERA_CLI_SERVE_CALL_FORM_H
+#define TESSERA_CLI_SERVE_CALL_FORM_H
+
+#include "cli/serve/server.h"
+
+/* In the texts, TSRI_SERVE_CALL_ID stands for the number that some forms give a call: as many letters and digits. */
+#define TSRI_SERVE_CALL_ID "zqCallId1"
+enum { TSRI_SERVE_CALL_ID_SIZE = sizeof TSRI_SERVE_CALL_ID - 1, TSRI_SERVE_CALL_MARKER = 64 };
+
+typedef struct tsri_serve_call_form {
+    char *before, *between, *next, *after; /* own; next NULL: an answer has one call */
+    size_t marker; /* bytes of `before` that show that a call begins; 1 to TSRI_SERVE_CALL_MARKER */
+    bool
+        anywhere; /* the marker counts wherever it stands; else only at the beginning of an answer */
+    bool special; /* the template's form has special tokens, so this is the plain one */
+} tsri_serve_call_form;
+
+/* The form of a model, which is found when it is asked for first. Where the template writes no calls, or not in
+ * this form, or with special tokens, which grammars don't have, it is the plain
+ * {"name": "NAME", "arguments": ARGUMENTS}. NULL: out of memory. */
+const tsri_serve_call_form *tsri_serve_call_form_of(tsri_serve_model *model);
+void tsri_serve_call_form_free(tsri_serve_call_form *form);
+
+#endif
