@@ -91,7 +91,7 @@ static int take(void *data, const tsr_verify_result *r) {
                                        r->variant, "case", r->name, "error", number(r->error),
                                        "bound", number(r->bound), "reason", r->reason, "status",
                                        status_name(r->status), "message", r->message));
-    else if (r->status == TSR_VERIFY_NOT_OFFERED || r->status == TSR_VERIFY_SKIPPED) {
+    else if (!*r->name) { /* it ran no case */
         tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->variant, status_name(r->status),
                        r->message);
         if (r->status == TSR_VERIFY_SKIPPED && !count_skip(j, r->message))

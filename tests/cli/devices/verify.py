@@ -64,7 +64,9 @@ def test_variants_by_name(_):
     equal([r["message"] for r in told if r["status"] != "ok"], ["the device has no such kernel variant"])
     if has_device():
         told = json.loads(run("verify", "--smoke", "--json", "-d", DEVICE, "--op", "linear", "--variant", "mma", code=1).text)
-        equal([(r["variant"], r["status"], bool(r["message"])) for r in told], [("linear/mma", "error", True)])
+        equal([(r["variant"], r["status"], r["message"]) for r in told], [("linear/mma", "error", "needs the matrix unit of a GPU")])
+        lines = run("verify", "--smoke", "-d", DEVICE, "--op", "linear", "--variant", "mma", code=1).text.splitlines()
+        assert re.match("linear +linear/mma +error: needs the matrix unit of a GPU$", lines[0]) and len(lines) == 2, lines
     for options in ((), ("--op", "linear", "--bench")):
         refused(2, "--variant needs --op, and can't be combined with --bench", "verify", "-d", "reference", "--variant", "plain", *options)
 

@@ -207,15 +207,15 @@ bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, co
                "rows";
         return false;
     }
-    /* Asked first: what a variant needs and does not find is the reason why a weight is stored in
+    /* What holds for every op comes before what holds for this one. */
+    if (variant->probe && tsri_opencl_probe_refused(dev, variant->probe, why))
+        return false;
+    /* Asked before the layout: what a variant needs and does not find is the reason why a weight is stored in
      * another variant's layout. */
     if (!tsri_opencl_fits_tuned(dev, variant, op, wish, why))
         return false;
-    if (placed && !reads_layouts(variant, op, why)) {
-        /* Where its probe was refused, that is the reason for the other layout. */
-        tsri_opencl_probe_refused(dev, variant->probe, why);
+    if (placed && !reads_layouts(variant, op, why))
         return false;
-    }
     if (variant->probe && !tsri_opencl_probe_passed(dev, variant->probe, why))
         return false;
     const char *refused = tsri_opencl_form_refused(dev, variant);

@@ -68,7 +68,6 @@ static const char *bf16_missing(const tsri_opencl_facts *facts) {
     return missing;
 }
 
-/* Where nothing is missing, this process may use tiles from now on. */
 static const char *amx_missing(const tsri_opencl_facts *facts) {
     const char *missing = bf16_missing(facts);
 #if defined(__x86_64__)
@@ -77,10 +76,15 @@ static const char *amx_missing(const tsri_opencl_facts *facts) {
     if (!missing &&
         (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & AMX_BF16) || !(d & AMX_TILE)))
         return "the CPU has no AMX-BF16";
-    if (!missing && !tsri_opencl_allow_tiles())
-        return "the system does not let a process use the tiles of AMX (Linux does from 5.16 on)";
 #endif
     return missing;
+}
+
+/* From now on this process may use tiles. */
+static const char *amx_refused(void) {
+    return tsri_opencl_allow_tiles()
+               ? NULL
+               : "the system does not let a process use the tiles of AMX (Linux does from 5.16 on)";
 }
 
 /* GPUs are asked by a trial, because not every driver with such instructions lists the extension. */
@@ -91,7 +95,7 @@ static const char *dot_missing(const tsri_opencl_facts *facts) {
 }
 
 static const char *unit_missing(const tsri_opencl_facts *facts) {
-    return facts->common.type == TSR_DEVICE_GPU ? NULL : "matrix units are tried on GPUs";
+    return facts->common.type == TSR_DEVICE_GPU ? NULL : "needs the matrix unit of a GPU";
 }
 
 static const struct {
@@ -102,10 +106,11 @@ static const struct {
         vendor; /* a pattern; other vendors' devices are spared the trial, which takes a process. NULL: all */
     bool
         has_plain; /* where the trial fails, a second one with UNIT_PLAIN tells whether that is right */
+    const char *(*refused)(void); /* asks the system before the trial; NULL: there is nothing to ask */
 } table[TSRI_OPENCL_PROBES] = {
     [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false, NULL},
     [TSRI_OPENCL_PROBE_BF16] = {"probe/bf16.cl", bf16_missing, false, NULL},
-    [TSRI_OPENCL_PROBE_AMX] = {"probe/amx.cl", amx_missing, false, NULL},
+    [TSRI_OPENCL_PROBE_AMX] = {"probe/amx.cl", amx_missing, false, NULL, false, amx_refused},
     [TSRI_OPENCL_PROBE_DOT] = {"probe/dot.cl", dot_missing, true, NULL},
     [TSRI_OPENCL_PROBE_MMA] = {"probe/mma.cl", unit_missing, true, "*NVIDIA*", true},
     [TSRI_OPENCL_PROBE_MFMA] = {"probe/mfma.cl", unit_missing, true, "A*M*D*"},
@@ -192,32 +197,47 @@ static bool try_forms(const tsr_dev *dev, tsri_opencl_probe probe, char *line) {
     return true;
 }
 
-bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const char **why) {
+/* Notes the answer: NULL or "pass", or why the probe did not pass. */
+static void note(const tsr_dev *dev, tsri_opencl_probe probe, const char *answer) {
     tsri_opencl_probes *probes = dev->probes;
     char *line = probes->why[probe];
-    if (!probes->asked[probe]) {
+    const bool passed = !answer || !strcmp(answer, "pass");
+    probes->asked[probe] = true;
+    snprintf(line, SENTENCE, "%s", passed ? "" : answer);
+    tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "%s on %s/%s: %s%s", table[probe].file,
+                    dev->facts.common.platform, dev->facts.common.name, *line ? line : "passed",
+                    probes->plain[probe] ? ", without those that read operands" : "");
+}
+
+bool tsri_opencl_probe_refused(const tsr_dev *dev, tsri_opencl_probe probe, const char **why) {
+    tsri_opencl_probes *probes = dev->probes;
+    if (!probes->looked[probe]) {
         const char *missing = table[probe].missing(&dev->facts);
-        probes->asked[probe] = true;
+        probes->looked[probe] = true;
         if (!missing && table[probe].vendor &&
             fnmatch(table[probe].vendor, dev->facts.common.vendor, 0))
             missing = "its instructions are another vendor's";
         if (missing)
-            snprintf(line, SENTENCE, "%s", missing);
-        else if (!try_forms(dev, probe, line))
-            snprintf(line, SENTENCE, "its instructions could not be tried");
-        if (!strcmp(line, "pass"))
-            line[0] = 0;
-        tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "%s on %s/%s: %s%s", table[probe].file,
-                        dev->facts.common.platform, dev->facts.common.name, *line ? line : "passed",
-                        probes->plain[probe] ? ", without those that read operands" : "");
+            note(dev, probe, missing);
     }
-    *why = line;
-    return !*line;
+    if (*probes->why[probe])
+        *why = probes->why[probe];
+    return *probes->why[probe];
 }
 
-void tsri_opencl_probe_refused(const tsr_dev *dev, tsri_opencl_probe probe, const char **why) {
-    if (dev->probes->asked[probe] && *dev->probes->why[probe])
-        *why = dev->probes->why[probe];
+bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const char **why) {
+    char answer[SENTENCE] = "";
+    if (tsri_opencl_probe_refused(dev, probe, why))
+        return false;
+    if (!dev->probes->asked[probe]) {
+        const char *refused = table[probe].refused ? table[probe].refused() : NULL;
+        const bool tried = !refused && try_forms(dev, probe, answer);
+        note(dev, probe,
+             refused ? refused
+             : tried ? answer
+                     : "its instructions could not be tried");
+    }
+    return !tsri_opencl_probe_refused(dev, probe, why);
 }
 
 const char *tsri_opencl_probe_defines(const tsr_dev *dev, tsri_opencl_probe probe) {

@@ -12,16 +12,18 @@
 
 /* The answers for one device, each asked for at most once. */
 struct tsri_opencl_probes {
+    bool looked[TSRI_OPENCL_PROBES]; /* whether the device can have what is probed */
     bool asked[TSRI_OPENCL_PROBES];
     bool plain[TSRI_OPENCL_PROBES];    /* it passed as UNIT_PLAIN alone (cl/units/unit.clh) */
-    char why[TSRI_OPENCL_PROBES][160]; /* why each probe failed; "": it passed */
+    char why[TSRI_OPENCL_PROBES][160]; /* why each probe failed; "": it passed, or was not asked */
 };
 
 /* Whether the probe passed. The first call costs a build where the cache has no answer. *why is set
  * where it did not pass, and stays valid as long as the device. */
 bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const char **why);
-/* Sets *why where the probe was asked and did not pass; it does not ask. */
-void tsri_opencl_probe_refused(const tsr_dev *dev, tsri_opencl_probe probe, const char **why);
+/* Whether it is known without a trial that the probe does not pass: the device can't have its
+ * instructions, or they were tried. *why is set then, as above. */
+bool tsri_opencl_probe_refused(const tsr_dev *dev, tsri_opencl_probe probe, const char **why);
 /* What the source of a kernel with this probe begins with on this device: "#define UNIT_PLAIN 1\n" or "". */
 const char *tsri_opencl_probe_defines(const tsr_dev *dev, tsri_opencl_probe probe);
 

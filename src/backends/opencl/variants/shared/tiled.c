@@ -90,11 +90,11 @@ void tsri_opencl_bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op
 
 bool tsri_opencl_fits_tiled_half(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                  const tsr_op *op, const char **why) {
-    if (tsri_opencl_weighted_attrs(op)->compute != TSR_COMPUTE_F16)
-        return tsri_opencl_refuse(why, "its products are of halves; this op asks for others");
     if (!facts->extension_fp16)
         return tsri_opencl_refuse(
             why, "needs cl_khr_fp16, which the device does not have; it computes in f32");
+    if (tsri_opencl_weighted_attrs(op)->compute != TSR_COMPUTE_F16)
+        return tsri_opencl_refuse(why, "its products are of halves; this op asks for others");
     return tsri_opencl_fits_tiled(variant, facts, op, why);
 }
 
