@@ -329,7 +329,7 @@ typedef struct tsr_backend_notes {
 /** A build constant of a kernel variant that changes only its speed. */
 typedef struct tsr_tunable {
     uint32_t struct_size;
-    int32_t value, lowest, highest; /**< the value in force; the range */
+    int32_t value, lowest, highest; /**< the value in force; the range that matters on the device */
     const char *name;               /**< "MR" */
 } tsr_tunable;
 

@@ -122,6 +122,14 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info
         if (!*profile && getenv("TSR_GPU_UNIT"))
             return give("AMD, Intel, NVIDIA", sizeof "AMD, Intel, NVIDIA", room, value, size);
         break;
+    case 0x4108: /* CL_DEVICE_SUB_GROUP_SIZES_INTEL: Intel's have a usual one, and larger ones up to 32 */
+        if (*profile && strstr(said("extensions"), "cl_intel_required_subgroup_size")) {
+            size_t sizes[8], n = 0;
+            for (size_t sub = number(said("sub_group"), 32); sub <= 32; sub *= 2)
+                sizes[n++] = sub;
+            return give(sizes, n * sizeof *sizes, room, value, size);
+        }
+        break;
     default:
         break;
     }

@@ -236,6 +236,71 @@ Test(opencl_tuning, a_forced_value_that_does_not_fit_is_refused) {
     rig_end(&r);
 }
 
+/* The values among which linear/tiled is tuned. */
+static void see_sub(void *data, const tsr_tunable_variant *variant) {
+    tsr_tunable *sub = data;
+    for (uint32_t i = 0; !strcmp(variant->variant, "tiled") && i < variant->n_tunables; i++)
+        if (!strcmp(variant->tunables[i]->name, "SUB"))
+            *sub = *variant->tunables[i];
+}
+
+static tsr_tunable tuned_sub(const rig *r) {
+    const tsr_backend_tune *tune = r->backend->extension(r->state, "tsr.tune/1");
+    const tsr_bounds bounds = {
+        .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 1, 1, 1, 1}};
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
+    const tsr_tensor w = {.struct_size = sizeof w,
+                          .dtype = TSR_F32,
+                          .rank = 2,
+                          .kind = TSR_KIND_WEIGHT,
+                          .dim = {{.factor = 8}, {.factor = 8}},
+                          .stride = {{.factor = 8}, {.factor = 1}}};
+    tsr_tensor x = w;
+    x.kind = TSR_KIND_ACTIVATION;
+    const tsr_tensor *in[] = {&x, &w}, *out[] = {&x};
+    const tsr_op op = rig_linear_op(2, in, out, &attrs, &bounds);
+    tsr_tunable sub = {.value = -1};
+    cr_assert_eq(tune->rows(r->dev, &op, see_sub, &sub), TSR_OK, "%s", r->sentence);
+    return sub;
+}
+
+/* Opens pocl as the GPU of a profile. */
+static void begin_as(rig *r, const char *profile) {
+    char path[300];
+    const char *source = getenv("TESSERA_SOURCE");
+    if (!source)
+        cr_skip_test("TESSERA_SOURCE isn't set");
+    snprintf(path, sizeof path, "%.200s/tests/opencl/profiles/%s", source, profile);
+    setenv("OPENCL_LAYERS", GPU_LAYER, 1);
+    setenv("TSR_GPU_PROFILE", path, 1);
+    rig_begin(r, NULL, NULL);
+    rig_open(r, pocl, false);
+}
+
+Test(opencl_tuning, sizes_of_sub_groups_are_tried_where_a_kernel_can_ask_for_one) {
+    rig r;
+    rig_linear linear;
+    begin_as(&r, "pvc");
+    const tsr_tunable sub = tuned_sub(&r);
+    cr_expect(sub.value == 16 && sub.lowest == 0 && sub.highest == 32, "%d, %d to %d", sub.value,
+              sub.lowest, sub.highest);
+    cr_expect_eq(rig_linear_make(&r, r.dev, "linear=tiled:SUB=4", &linear), TSR_E_ARGUMENT);
+    cr_expect(strstr(r.sentence, "asks for sub-groups of 4; the device has 16, 32"), "%s",
+              r.sentence);
+    rig_linear_free(&r, &linear);
+    rig_end(&r);
+}
+
+/* Elsewhere a search would time the same kernel again and again. */
+Test(opencl_tuning, sizes_of_sub_groups_are_not_tried_elsewhere) {
+    rig r;
+    begin_as(&r, "sm_90");
+    const tsr_tunable sub = tuned_sub(&r);
+    cr_expect(sub.value == 0 && sub.lowest == 0 && sub.highest == 0, "%d, %d to %d", sub.value,
+              sub.lowest, sub.highest);
+    rig_end(&r);
+}
+
 /* --- tables that are wrong --- */
 
 Test(opencl_tuning, wrong_tables) {

@@ -39,6 +39,10 @@ typedef struct tsri_opencl_tunable {
     int value, lowest, highest; /* default and range */
 } tsri_opencl_tunable;
 
+/* The tunable that is the work-items of a sub-group that a kernel asks for (cl/matmul/sub_size.clh); 0:
+ * the compiler chooses. It has an effect where facts.sub_sizes is set. */
+#define TSRI_OPENCL_SUB_SIZE "SUB"
+
 /* A weight layout: how plain rows of a matrix are packed into what the kernel streams. `store`
  * packs rows first .. first + count - 1 (in the layout's dtype already, row-major, `columns` each)
  * into `out`, which holds exactly the bytes [offset_of(first), offset_of(first + count)) of the

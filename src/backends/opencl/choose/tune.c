@@ -56,10 +56,11 @@ static tsr_status visit_variant(tsr_dev *dev, const tsri_opencl_variant *variant
     TRY(tsri_opencl_settle(dev, variant, op, NULL, &values));
     for (; n < TSRI_OPENCL_TUNABLES && variant->tunables[n].name; n++) {
         const tsri_opencl_tunable *t = &variant->tunables[n];
+        const bool matters = dev->facts.sub_sizes || strcmp(t->name, TSRI_OPENCL_SUB_SIZE) != 0;
         tunables[n] = (tsr_tunable){.struct_size = sizeof *tunables,
                                     .value = values.value[n],
-                                    .lowest = t->lowest,
-                                    .highest = t->highest,
+                                    .lowest = matters ? t->lowest : values.value[n],
+                                    .highest = matters ? t->highest : values.value[n],
                                     .name = t->name};
         pointers[n] = &tunables[n];
     }

@@ -83,7 +83,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void read_sub_groups(const tsri_opencl_found *found, tsr_facts *facts) {
+static void read_sub_groups(tsri_opencl_found *found, tsr_facts *facts) {
     size_t sizes[8] = {0}, bytes = 0;
     if (tsri_opencl_listed(found->extensions, "cl_intel_required_subgroup_size") &&
         clGetDeviceInfo(found->id, QUERY_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) ==
@@ -92,6 +92,7 @@ static void read_sub_groups(const tsri_opencl_found *found, tsr_facts *facts) {
         qsort(sizes, n, sizeof *sizes, by_size);
         for (size_t i = 0; i < n; i++)
             facts->subgroup_sizes[i] = (uint32_t)sizes[i];
+        found->facts.sub_sizes = n > 0;
     } else if (tsri_opencl_listed(found->extensions, "cl_khr_subgroups") ||
                (found->version >= 201 && ask_uint(found->id, CL_DEVICE_MAX_NUM_SUB_GROUPS) > 0)) {
         /* Without a kernel there is no core query of the sub-group size; NVIDIA has its own. */

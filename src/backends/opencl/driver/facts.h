@@ -16,6 +16,7 @@ typedef struct tsri_opencl_facts {
     bool vector16; /* compiles float16 micro-tiles in reasonable time: CPUs but for quirks */
     bool extension_fp16; /* cl_khr_fp16 is listed */
     bool sub_groups;     /* it has sub-group functions, of some size */
+    bool sub_sizes;      /* a kernel can ask for one of common.subgroup_sizes */
     uint32_t native_float_width;
     int64_t most_rounds; /* the driver ends a work-item's loops after so many; 0: it does not */
 } tsri_opencl_facts;

@@ -48,12 +48,31 @@ static tsr_status bundled_values(const tsri_opencl_bundled *kernel,
     return status;
 }
 
+/* Whether the device has sub-groups of the size that a kernel asks for. */
+static bool has_sub_size(const tsri_opencl_facts *facts, int size, const char **why) {
+    static _Thread_local char text[160];
+    size_t n = (size_t)snprintf(text, sizeof text,
+                                "its kernel asks for sub-groups of %d; the device has", size);
+    for (int i = 0; i < 8 && facts->common.subgroup_sizes[i]; i++) {
+        if ((int)facts->common.subgroup_sizes[i] == size)
+            return true;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %u", i ? "," : "",
+                              facts->common.subgroup_sizes[i]);
+    }
+    *why = text;
+    return false;
+}
+
 static bool fits_with(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                       const tsr_op *op, const tsri_opencl_values *values, const char **why) {
     tsri_opencl_variant tuned = *variant;
     *why = "";
-    for (int t = 0; values && t < TSRI_OPENCL_TUNABLES; t++)
-        tuned.tunables[t].value = values->value[t];
+    for (int t = 0; values && t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++) {
+        const int value = tuned.tunables[t].value = values->value[t];
+        if (value && facts->sub_sizes && !strcmp(variant->tunables[t].name, TSRI_OPENCL_SUB_SIZE) &&
+            !has_sub_size(facts, value, why))
+            return false;
+    }
     if (!variant->fits || variant->fits(&tuned, facts, op, why))
         return true;
     if (!*why || !**why)

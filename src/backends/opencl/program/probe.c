@@ -106,7 +106,8 @@ static const struct {
         vendor; /* a pattern; other vendors' devices are spared the trial, which takes a process. NULL: all */
     bool
         has_plain; /* where the trial fails, a second one with UNIT_PLAIN tells whether that is right */
-    const char *(*refused)(void); /* asks the system before the trial; NULL: there is nothing to ask */
+    const char *(*refused)(
+        void); /* asks the system before the trial; NULL: there is nothing to ask */
 } table[TSRI_OPENCL_PROBES] = {
     [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false, NULL},
     [TSRI_OPENCL_PROBE_BF16] = {"probe/bf16.cl", bf16_missing, false, NULL},

@@ -9,10 +9,10 @@
 
 #include "backends/opencl/variants/shared/common.h"
 
-/* The work-items of a sub-group, where a kernel may ask for them (cl/matmul/sub_size.clh); 0: the compiler
- * chooses. Intel's shares the registers of a thread among them, so fewer leave more for each. */
+/* Intel's compiler shares the registers of a thread among the work-items of a sub-group, so fewer leave more
+ * for each. */
 #define TSRI_OPENCL_SUB \
-    { "SUB", 0, 0, 32 }
+    { TSRI_OPENCL_SUB_SIZE, 0, 0, 32 }
 
 /* Whether the device takes work-groups of so many work-items that share so many bytes. */
 bool tsri_opencl_fits_group(const tsri_opencl_facts *facts, int64_t items, int64_t bytes,
