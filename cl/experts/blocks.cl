@@ -40,10 +40,11 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     if (n >= N)
         return;
     const int e = LOCAL_NAME(expert)(experts, pairs, ITEM(1), &at);
-    if (e < 0 || e >= E)
+    if (e < FIRST_EXPERT || e - FIRST_EXPERT >= E)
         return;
-    __global const uchar *panel = w + ((size_t)e * N * (GATED + 1) + n) / 64 * PANEL_BYTES(K);
-    bias += bias0 + e * N * (GATED + 1);
+    const size_t outputs = (size_t)(e - FIRST_EXPERT) * N * (GATED + 1); /* before the expert's */
+    __global const uchar *panel = w + (outputs + n) / 64 * PANEL_BYTES(K);
+    bias += bias0 + outputs;
 
     for (int count; (count = LOCAL_NAME(pairs)(experts, pairs, e, &at, pair)) > 0;) {
         __global const float *left[MR];
@@ -67,6 +68,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 #undef MR
 #undef HAS_RESIDUAL
 #undef PANEL_BYTES
+#undef FIRST_EXPERT
 #undef GROUPS
 #undef MASK
 #undef OFFSET

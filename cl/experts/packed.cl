@@ -35,11 +35,12 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
     if (n >= N)
         return;
     const int e = LOCAL_NAME(expert)(experts, pairs, ITEM(1), &at);
-    if (e < 0 || e >= E)
+    if (e < FIRST_EXPERT || e - FIRST_EXPERT >= E)
         return;
-    __global const ELEMENT(W_DTYPE) *gates = w + w0 + ((size_t)e * N * (GATED + 1) + n / 64 * 64) * K + n % 64;
+    const size_t outputs = (size_t)(e - FIRST_EXPERT) * N * (GATED + 1); /* before the expert's */
+    __global const ELEMENT(W_DTYPE) *gates = w + w0 + (outputs + n / 64 * 64) * K + n % 64;
     __global const ELEMENT(W_DTYPE) *ups = gates + (size_t)N * K; /* where GATED */
-    bias += bias0 + e * N * (GATED + 1) + n;
+    bias += bias0 + outputs + n;
 
     for (int count; (count = LOCAL_NAME(pairs)(experts, pairs, e, &at, pair)) > 0;) {
         if (count == 1) {
@@ -60,3 +61,4 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
 
 #undef MR
 #undef HALF_PANEL
+#undef FIRST_EXPERT

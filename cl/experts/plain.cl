@@ -7,7 +7,8 @@
  *   order   as linear/plain: each output is one sum, by fma with ascending k, so a row gives the same
  *           bytes whatever experts other rows take
  *   needs   nothing beyond OpenCL C 1.1
- *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, GATED; ACT; INT8
+ *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, GATED; ACT; INT8. Of a part of the weights, those of
+ *           E experts: FIRST_EXPERT, and EXPERTS of the whole; pairs of other experts are left alone
  *   tune    TN 1..8 outputs of a work-item
  *
  * Who owns what. The other variants give a work-item (CPUs) or a work-group an expert and a part of its
@@ -28,7 +29,13 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
     const int pairs = SIZE(P), n = ITEM(0) * TN, p = ITEM(1), outputs = N * SUMS;
     if (n >= N || p >= pairs)
         return;
+#ifdef EXPERTS
+    const int e = clamp(experts[experts0 + p], 0, EXPERTS - 1) - FIRST_EXPERT;
+    if (e < 0 || e >= E)
+        return;
+#else
     const int e = clamp(experts[experts0 + p], 0, E - 1);
+#endif
 #if TRANS_W
     const int wn = K, wk = 1;
 #else

@@ -18,6 +18,9 @@
 #define BK 16
 #define ROWS (4 * TM)
 #define WIDTH (GATED ? 32 : 64) /* outputs of a work-group */
+#ifndef FIRST_EXPERT
+#define FIRST_EXPERT 0
+#endif
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0, __global const int *experts,
@@ -30,7 +33,7 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
               item = (int)get_global_id(1), outputs = N * (GATED + 1);
     /* Unsigned: for a signed quotient beside its remainder, LLVM writes `freeze`, which Oclgrind can't run. */
     const int column = (uint)own % 16, top = (uint)own / 16 * TM;
-    int first = 0, e = item;
+    int first = 0, e = item + FIRST_EXPERT;
     experts += experts0;
 #if BY_PAIR
     first = item;
@@ -39,8 +42,9 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
         if (experts[p] == e)
             e = -1; /* an earlier pair has this expert */
 #endif
-    if (e < 0 || e >= E)
+    if (e < FIRST_EXPERT || e - FIRST_EXPERT >= E)
         return; /* the whole work-group */
+    const int own_e = e - FIRST_EXPERT; /* its number in w and bias */
     if (own == 0)
         found = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -78,9 +82,9 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
                 const int out = n + c % WIDTH, o = c / WIDTH * N + out;
                 const bool inside = out < N && k + j < K;
 #if TRANS_W
-                const int place = w0 + (e * outputs + o) * K + k + j;
+                const int place = w0 + (own_e * outputs + o) * K + k + j;
 #else
-                const int place = w0 + (e * K + k + j) * outputs + o;
+                const int place = w0 + (own_e * K + k + j) * outputs + o;
 #endif
                 right[j][c] = inside ? LOAD(W_DTYPE, w, place) : 0.0f;
             }
@@ -100,13 +104,13 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
                     continue;
                 float v = sum[r][c];
 #if HAS_BIAS
-                v += LOAD(BIAS_DTYPE, bias, bias0 + e * outputs + out);
+                v += LOAD(BIAS_DTYPE, bias, bias0 + own_e * outputs + out);
 #endif
                 v = ACTIVATE(ACT, float, v);
 #if GATED
                 float up = sum[r][2 + c];
 #if HAS_BIAS
-                up += LOAD(BIAS_DTYPE, bias, bias0 + e * outputs + N + out);
+                up += LOAD(BIAS_DTYPE, bias, bias0 + own_e * outputs + N + out);
 #endif
                 v *= up;
 #endif
@@ -128,3 +132,4 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 #undef BK
 #undef ROWS
 #undef WIDTH
+#undef FIRST_EXPERT

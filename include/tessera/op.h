@@ -491,7 +491,9 @@ typedef enum tsr_op_id {
      *
      *     y[r,j,n] = act(sum_k x[r,j,k] w[e,k,n] + bias[e,n])
      *
-     * Where x has one row for all j, each of them reads it.
+     * Where x has one row for all j, each of them reads it. The weights may be a part of more, those
+     * of the experts first .. first + E - 1 of `whole`: then experts[r,j] is 0 .. whole - 1, and the
+     * rows of y whose experts are not in the part are left as they are.
      *
      * attrs  tsr_linear_attrs (norm_eps is not read)
      * in     x[R,1|J,K], w[E,K,N], experts[R,J] i32 (0 .. E-1), bias?[E,N]
@@ -595,6 +597,8 @@ typedef struct tsr_linear_attrs { /* linear, expert_linear */
     uint32_t activation; /**< tsr_activation */
     uint32_t compute;    /**< tsr_compute */
     float norm_eps;      /**< of the norm; not read without one */
+    uint32_t first; /**< of a part of the weights: the expert of its first. expert_linear only */
+    uint32_t whole; /**< of how many; 0: the weights are no part. expert_linear only */
 } tsr_linear_attrs;
 
 typedef struct tsr_glu_linear_attrs { /* glu_linear, expert_glu_linear */
@@ -603,6 +607,8 @@ typedef struct tsr_glu_linear_attrs { /* glu_linear, expert_glu_linear */
     uint32_t activation;
     uint32_t compute;
     float norm_eps;
+    uint32_t first; /**< as of tsr_linear_attrs. expert_glu_linear only */
+    uint32_t whole; /**< likewise */
 } tsr_glu_linear_attrs;
 
 typedef struct tsr_attention_attrs {

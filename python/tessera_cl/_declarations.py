@@ -397,6 +397,8 @@ class tsr_linear_attrs(Structure):
         ("activation", c_uint32),
         ("compute", c_uint32),
         ("norm_eps", c_float),
+        ("first", c_uint32),
+        ("whole", c_uint32),
     ]
 
 
@@ -408,6 +410,8 @@ class tsr_glu_linear_attrs(Structure):
         ("activation", c_uint32),
         ("compute", c_uint32),
         ("norm_eps", c_float),
+        ("first", c_uint32),
+        ("whole", c_uint32),
     ]
 
 

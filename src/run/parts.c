@@ -10,43 +10,69 @@
 
 TSRI_OPERANDS(linear);
 
-enum { TABLE = 0 }; /* of embed */
+enum {
+    TABLE = 0,
+    EXPERT_BIAS = 3
+};                  /* of embed; of products by experts, whose weight is linear's W */
 enum { TILE = 64 }; /* rows: a multiple of what any layout takes together */
 
 uint32_t tsri_run_part_operand(tsr_op_id op) {
     return op == TSR_OP_EMBED ? TABLE : W;
 }
 
-int64_t tsri_run_part_rows(const tsr_facts *facts, const tsr_tensor *weight) {
+static bool is_of_experts(tsr_op_id op) {
+    return op == TSR_OP_EXPERT_LINEAR || op == TSR_OP_EXPERT_GLU_LINEAR;
+}
+
+int64_t tsri_run_part_unit(tsr_op_id op, const tsr_tensor *operand) {
+    return is_of_experts(op) ? operand->dim[1].factor : TILE;
+}
+
+int64_t tsri_run_part_rows(const tsr_facts *facts, const tsr_tensor *weight, int64_t unit) {
     tsr_layout plain;
     uint64_t tile = 0;
     if (!facts->max_allocation || weight->rank != 2)
         return 0;
     tsri_run_plain_layout(weight, &plain);
     if (!plain.columns ||
-        !tsri_tensor_bytes((tsr_dtype)weight->dtype, TILE * (uint64_t)plain.columns, &tile))
+        !tsri_tensor_bytes((tsr_dtype)weight->dtype, (uint64_t)(unit * plain.columns), &tile) ||
+        !tile)
         return 0;
-    const uint64_t tiles = ((uint64_t)plain.rows + TILE - 1) / TILE,
+    const uint64_t tiles = (uint64_t)((plain.rows + unit - 1) / unit),
                    most = facts->max_allocation / tile;
     if (!most || tiles <= most)
         return 0;
     const uint64_t parts = (tiles + most - 1) / most;
-    return (int64_t)((tiles + parts - 1) / parts) * TILE;
+    return (int64_t)((tiles + parts - 1) / parts) * unit;
+}
+
+/* Whether the operand is the weight as it is stored: itself or, of experts, [E,outputs,inputs] of
+ * [E*outputs,inputs]. */
+static bool is_whole(const tsr_tensor *operand, const tsr_tensor *leaf) {
+    return operand == leaf ||
+           (operand->rank == 3 && leaf->rank == 2 && !operand->offset &&
+            tsri_tensor_is_packed(operand) &&
+            operand->dim[0].factor * operand->dim[1].factor == leaf->dim[0].factor);
 }
 
 int64_t tsri_run_node_part_rows(const tsr_facts *facts, const tsri_graph *graph,
                                 const tsri_graph_node *node) {
     const bool taken =
-        node->id == TSR_OP_EMBED ||
+        node->id == TSR_OP_EMBED || is_of_experts(node->id) ||
         (node->id == TSR_OP_LINEAR && ((const tsr_linear_attrs *)node->attrs)->trans_w);
     int64_t found = 0;
     for (uint32_t i = 0; i < node->n_in; i++) {
         if (node->in[i] == TSRI_GRAPH_NONE)
             continue;
-        const tsri_value storage = tsri_graph_value_at(graph, node->in[i])->storage;
-        const tsr_tensor *leaf = &tsri_graph_value_at(graph, storage)->tensor;
-        const int64_t rows = leaf->kind == TSR_KIND_WEIGHT ? tsri_run_part_rows(facts, leaf) : 0;
-        if (rows && (!taken || i != tsri_run_part_operand(node->id) || node->in[i] != storage))
+        const tsri_graph_value *operand = tsri_graph_value_at(graph, node->in[i]);
+        const tsr_tensor *leaf = &tsri_graph_value_at(graph, operand->storage)->tensor;
+        const bool weight = taken && i == tsri_run_part_operand(node->id);
+        const int64_t rows =
+            leaf->kind != TSR_KIND_WEIGHT ? 0
+            : weight
+                ? tsri_run_part_rows(facts, leaf, tsri_run_part_unit(node->id, &operand->tensor))
+                : tsri_run_part_rows(facts, leaf, TILE);
+        if (rows && (!weight || !is_whole(&operand->tensor, leaf)))
             return -1;
         found = rows ? rows : found;
     }
@@ -75,6 +101,34 @@ static void make_embed(const tsr_op *whole, int64_t first, tsri_run_part *out) {
     out->out[0] = whole->out[0];
 }
 
+/* Other rows of y are left to the other parts. */
+static void make_experts(const tsr_op *whole, int64_t first, int64_t count, tsri_run_part *out) {
+    const tsr_tensor *weight = whole->in[W],
+                     *bias = whole->n_in > EXPERT_BIAS ? whole->in[EXPERT_BIAS] : NULL;
+    const uint32_t of = (uint32_t)weight->dim[0].factor,
+                   at = (uint32_t)(first / weight->dim[1].factor);
+    const tsr_dim experts = tsri_tensor_const(count / weight->dim[1].factor);
+    out->weight.dim[0] = experts;
+    if (bias) {
+        out->bias = *bias;
+        out->bias.dim[0] = experts;
+        out->bias.offset += at * bias->stride[0].factor;
+        out->in[EXPERT_BIAS] = &out->bias;
+    }
+    if (whole->id == TSR_OP_EXPERT_LINEAR) {
+        out->linear = *(const tsr_linear_attrs *)whole->attrs;
+        out->linear.first = at;
+        out->linear.whole = of;
+        out->op.attrs = &out->linear;
+    } else {
+        out->glu = *(const tsr_glu_linear_attrs *)whole->attrs;
+        out->glu.first = at;
+        out->glu.whole = of;
+        out->op.attrs = &out->glu;
+    }
+    out->out[Y] = whole->out[Y];
+}
+
 static void make_linear(const tsr_op *whole, int64_t first, int64_t count, tsri_run_part *out) {
     if (whole->n_in > BIAS)
         out->in[BIAS] = columns(whole->in[BIAS], first, count, &out->bias);
@@ -95,6 +149,8 @@ void tsri_run_part_make(const tsr_op *whole, int64_t first, int64_t count, tsri_
     out->in[weight] = &out->weight;
     if (whole->id == TSR_OP_EMBED)
         make_embed(whole, first, out);
+    else if (is_of_experts((tsr_op_id)whole->id))
+        make_experts(whole, first, count, out);
     else
         make_linear(whole, first, count, out);
 }

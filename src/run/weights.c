@@ -99,7 +99,10 @@ static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *
     tsr_status status = collect_uses(placed, leaf, device, bounds, &list);
     tsr_layout plain;
     tsri_run_plain_layout(&v->tensor, &plain);
-    const int64_t part = tsri_run_part_rows(&slot->device->facts, &v->tensor),
+    const int64_t unit =
+        list.n ? tsri_run_part_unit((tsr_op_id)list.ops[0].id, list.ops[0].in[list.uses[0].operand])
+               : 1;
+    const int64_t part = tsri_run_part_rows(&slot->device->facts, &v->tensor, unit),
                   rows = part ? part : plain.rows;
     int64_t first = 0;
     do { /* a weight without rows is planned, too */

@@ -130,8 +130,15 @@ void tsri_tensor_sample_blocks(uint32_t stream, size_t first, size_t n, tsr_dtyp
     }
 }
 
-static int64_t part_begins(const tsr_embed_attrs *attrs) {
-    return attrs && attrs->struct_size >= sizeof *attrs && attrs->whole ? attrs->first : 0;
+/* The id or expert that the first row of a part of a weight has. */
+static int64_t part_begins(const tsr_op *op) {
+    const tsr_embed_attrs *embed = op->attrs;
+    const tsr_linear_attrs *linear = op->attrs; /* tsr_glu_linear_attrs has the same fields */
+    if (op->id == TSR_OP_EMBED)
+        return embed && embed->struct_size >= sizeof *embed && embed->whole ? embed->first : 0;
+    if (op->id == TSR_OP_EXPERT_LINEAR || op->id == TSR_OP_EXPERT_GLU_LINEAR)
+        return linear && linear->struct_size >= sizeof *linear && linear->whole ? linear->first : 0;
+    return 0;
 }
 
 tsr_status tsri_tensor_sample(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS], uint32_t input,
@@ -143,7 +150,7 @@ tsr_status tsri_tensor_sample(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]
     if (dtype == TSR_I32) {
         const counts c = counts_of(op, sizes, facts, level);
         /* The rows of other ids are left as they are, so a comparison would see nothing. */
-        const int64_t least = op->id == TSR_OP_EMBED ? part_begins(op->attrs) : 0;
+        const int64_t least = part_begins(op);
         for (size_t i = 0; i < n; i++)
             ((int32_t *)out)[i] = (int32_t)(least + whole_number(&c, (int64_t)(first + i)));
         return TSR_OK;

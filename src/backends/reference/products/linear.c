@@ -201,9 +201,12 @@ static tsr_status run_experts(const tsri_reference_call *call, const tsr_linear_
     for (int64_t pair = 0; pair < experts.dim[0] * J; pair++) {
         const int64_t e =
             tsri_reference_load_int(&experts, tsri_reference_element_at(&experts, pair));
-        TRY(tsri_reference_check_index(call->op, "expert", e, w.dim[0]));
-        p.w = element_of(&w, e);
-        p.bias = element_of(&bias, e);
+        TRY(tsri_reference_check_index(call->op, "expert", e,
+                                       attrs->whole ? attrs->whole : w.dim[0]));
+        if (e < attrs->first || e - attrs->first >= w.dim[0])
+            continue;
+        p.w = element_of(&w, e - attrs->first);
+        p.bias = element_of(&bias, e - attrs->first);
         take_row(&p, x.dim[1] == J ? pair : pair / J);
         for (int64_t n = 0; n < N; n++) {
             double value = tsri_reference_activate(attrs->activation, output(&p, n));
@@ -225,7 +228,10 @@ tsr_status tsri_reference_expert_linear(const tsri_reference_call *call) {
 tsr_status tsri_reference_expert_glu_linear(const tsri_reference_call *call) {
     tsr_glu_linear_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
-    const tsr_linear_attrs ungated = {
-        .trans_w = attrs.trans_w, .activation = attrs.activation, .compute = attrs.compute};
+    const tsr_linear_attrs ungated = {.trans_w = attrs.trans_w,
+                                      .activation = attrs.activation,
+                                      .compute = attrs.compute,
+                                      .first = attrs.first,
+                                      .whole = attrs.whole};
     return run_experts(call, &ungated, true);
 }

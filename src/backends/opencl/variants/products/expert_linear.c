@@ -116,6 +116,10 @@ static void define(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "ACT", (int)attrs_of(op)->activation);
     tsri_opencl_define_int(defines, "GATED", is_gated(op));
+    if (attrs_of(op)->whole) {
+        tsri_opencl_define_int(defines, "FIRST_EXPERT", (int)attrs_of(op)->first);
+        tsri_opencl_define_int(defines, "EXPERTS", (int)attrs_of(op)->whole);
+    }
 }
 
 static void define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
