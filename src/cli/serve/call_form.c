@@ -2,6 +2,7 @@
  * an ordinary answer, and the same with calls in its place, and compares the texts. */
 #include "cli/serve/call_form.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,27 +10,19 @@
 #define KEY "\"zq_key\""
 #define VALUE "\"zq_value\""
 #define ANSWER "zq answer"
-#define CALL                                                                                  \
-    "{\"id\": \"" TSRI_SERVE_CALL_ID                                                          \
-    "\", \"type\": \"function\", \"function\": {\"name\": \"" NAME "\", \"arguments\": {" KEY \
-    ": " VALUE "}}}"
-#define USER(words) "{\"role\": \"user\", \"content\": \"" words "\"}"
-#define TALK(answer, more) "[" USER("a") ", {\"role\": \"assistant\", " answer "}" more "]"
-#define CALLS(calls) "\"content\": \"\", \"tool_calls\": [" calls "]"
 
 /* What the template is told, so that it takes its part for tools. */
 static const char tools[] =
     "[{\"type\": \"function\", \"function\": {\"name\": \"zq_tool\", \"description\": \"x\", "
     "\"parameters\": {\"type\": \"object\", \"properties\": {}}}}]";
 
-/* With an answer, a call, and two calls. A question follows them, because some templates write the last answer
- * in another way; but others want the function's result there. */
-static const char *const talks[][3] = {
-    {TALK("\"content\": \"" ANSWER "\"", ", " USER("b")), TALK(CALLS(CALL), ", " USER("b")),
-     TALK(CALLS(CALL ", " CALL), ", " USER("b"))},
-    {TALK("\"content\": \"" ANSWER "\"", ""), TALK(CALLS(CALL), ""),
-     TALK(CALLS(CALL ", " CALL), "")},
-};
+/* What templates want of a message with calls, and of what follows it. A question comes first, because some
+ * templates write the last answer in another way; but others want the function's result there. */
+static const char *const contents[] = {"\"\"", "null"},
+                         *const arguments[] = {"{" KEY ": " VALUE "}",
+                                               "\"{\\\"zq_key\\\": \\\"zq_value\\\"}\""},
+                         *const ends[] = {", {\"role\": \"user\", \"content\": \"b\"}", ""};
+enum { FORMS = 2 * 2 * 2 };
 
 static bool is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -82,6 +75,19 @@ static size_t common_end(const char *a, const char *b) {
     return i;
 }
 
+/* The tag <...> that `at` is within; else `at`. */
+static const char *tag_around(const char *text, const char *at) {
+    for (const char *c = at; c > text && c[-1] != '>' && !is_blank(c[-1]); c--)
+        if (c[-1] == '<')
+            return c - 1;
+    return at;
+}
+
+static const char *behind_tag(const char *text, const char *at) {
+    const char *end = tag_around(text, at) < at ? strchr(at, '>') : NULL;
+    return end ? end + 1 : at;
+}
+
 /* A text in new memory, without the blanks at its beginning (before) and end (behind). */
 static char *cut(const char *from, const char *to, bool before, bool behind) {
     while (before && from < to && is_blank(*from))
@@ -99,14 +105,14 @@ static bool take_one(tsri_serve_call_form *f, const char *plain, const char *tex
     place p;
     if (!answer || !find_call(text, &p))
         return false;
-    const size_t start = common_start(plain, (size_t)(answer - plain), text),
-                 end = common_end(p.end, answer + strlen(ANSWER));
-    if (text + start > p.name)
+    const char *from = tag_around(text, text + common_start(plain, (size_t)(answer - plain), text)),
+               *to = p.end + strlen(p.end) - common_end(p.end, answer + strlen(ANSWER));
+    if (from > p.name)
         return false;
-    f->before = cut(text + start, p.name, true, false);
+    f->before = cut(from, p.name, true, false);
     f->between = strndup(p.name_end, (size_t)(p.arguments - p.name_end));
-    f->after = cut(p.end, p.end + strlen(p.end) - end, false, true);
-    return true;
+    f->after = cut(p.end, behind_tag(p.end, to), false, true);
+    return f->before && f->between && f->after;
 }
 
 /* Takes what stands between two calls, where the rest is as with one. */
@@ -118,29 +124,42 @@ static void take_next(tsri_serve_call_form *f, const char *text) {
         f->next = strndup(a.end, (size_t)(b.name - a.end));
 }
 
-/* The marker is a tag at the beginning, or else what comes before the first blank. */
+/* The end of the word that begins at n: it is a tag, or blanks or JSON follow. */
+static size_t word_end(const char *text, size_t n, bool *tag) {
+    *tag = false;
+    while (text[n] && !is_blank(text[n]) && text[n] != '{' && !*tag)
+        *tag = strchr(">]", text[n++]);
+    return n;
+}
+
+/* The marker is a tag at the beginning, or else two words: one alone may stand in any text. Where JSON begins at
+ * once, it is the JSON up to the first blank. */
 static size_t marker_of(const char *before) {
-    size_t n = 0;
-    while (n < TSRI_SERVE_CALL_MARKER && before[n] && !is_blank(before[n]))
-        if (strchr(">]", before[n++]))
-            break;
+    bool tag;
+    size_t n = strcspn(before, " \t\r\n");
+    if (before[strspn(before, "[")] != '{') {
+        n = word_end(before, 0, &tag);
+        const size_t second = (size_t)(over_blanks(before + n) - before);
+        if (!tag && word_end(before, second, &tag) > second)
+            n = word_end(before, second, &tag);
+    }
+    n = n < TSRI_SERVE_CALL_MARKER ? n : TSRI_SERVE_CALL_MARKER;
     while (((unsigned char)before[n] & 0xC0) == 0x80) /* whole characters */
         n--;
     return n;
 }
 
+/* Tokens that a text gives only where the names of special tokens are read in it. */
 static bool has_special(const tsr_model *model, const char *text) {
-    int32_t *ids = NULL;
-    size_t n = 0, all = 0, plain = 0;
-    char *with = NULL, *without = NULL;
-    const bool fine =
+    int32_t *ids = NULL, *plain = NULL;
+    size_t n = 0, n_plain = 0;
+    const bool known =
         tsr_encode(model, text, strlen(text), TSR_ENCODE_PARSE_SPECIAL, &ids, &n) == TSR_OK &&
-        tsr_decode(model, ids, n, 0, &with, &all) == TSR_OK &&
-        tsr_decode(model, ids, n, 1, &without, &plain) == TSR_OK;
+        tsr_encode(model, text, strlen(text), 0, &plain, &n_plain) == TSR_OK;
+    const bool has = known && (n != n_plain || (n && memcmp(ids, plain, n * sizeof *ids)));
     tsr_ids_free(ids);
-    tsr_text_free(with);
-    tsr_text_free(without);
-    return fine && all != plain;
+    tsr_ids_free(plain);
+    return has;
 }
 
 static void clear(tsri_serve_call_form *f) {
@@ -148,23 +167,37 @@ static void clear(tsri_serve_call_form *f) {
     free(f->between);
     free(f->next);
     free(f->after);
-    *f = (tsri_serve_call_form){0};
+    f->before = f->between = f->next = f->after = NULL;
 }
 
-static bool learn(const tsri_serve_model *m, const char *const *talk, tsri_serve_call_form *f) {
+/* The text of a question, and an answer or calls: 0 to 2. NULL: the template refuses them. */
+static char *render(const tsri_serve_model *m, size_t form, int calls) {
     const tsr_chat_options chat = {
         .struct_size = sizeof chat, .template_text = m->template_text, .tools = tools};
-    char *text[3] = {NULL, NULL, NULL};
-    for (size_t i = 0; i < 3; i++)
-        if (tsr_chat_render(m->model, &chat, talk[i], 0, &text[i], NULL) != TSR_OK)
-            break;
-    bool fine =
-        text[0] && text[1] && take_one(f, text[0], text[1]) && f->before && f->between && f->after;
-    f->marker = fine ? marker_of(f->before) : 0;
-    if (fine && text[2])
-        take_next(f, text[2]);
-    for (size_t i = 0; i < 3; i++)
-        tsr_text_free(text[i]);
+    char call[256], message[640], talk[896], *text = NULL;
+    snprintf(call, sizeof call,
+             "{\"id\": \"%s\", \"type\": \"function\", \"function\": {\"name\": \"" NAME
+             "\", \"arguments\": %s}}",
+             TSRI_SERVE_CALL_ID, arguments[form / 4]);
+    if (calls)
+        snprintf(message, sizeof message, "%s, \"tool_calls\": [%s%s%s]", contents[form / 2 % 2],
+                 call, calls > 1 ? ", " : "", calls > 1 ? call : "");
+    snprintf(talk, sizeof talk,
+             "[{\"role\": \"user\", \"content\": \"a\"}, "
+             "{\"role\": \"assistant\", \"content\": %s}%s]",
+             calls ? message : "\"" ANSWER "\"", ends[form % 2]);
+    return tsr_chat_render(m->model, &chat, talk, 0, &text, NULL) == TSR_OK ? text : NULL;
+}
+
+static bool learn(const tsri_serve_model *m, size_t form, tsri_serve_call_form *f) {
+    char *plain = render(m, form, 0), *one = plain ? render(m, form, 1) : NULL,
+         *two = one ? render(m, form, 2) : NULL;
+    f->marker = one && take_one(f, plain, one) ? marker_of(f->before) : 0;
+    if (f->marker && two)
+        take_next(f, two);
+    tsr_text_free(plain);
+    tsr_text_free(one);
+    tsr_text_free(two);
     if (!f->marker)
         clear(f);
     return f->marker;
@@ -182,8 +215,13 @@ const tsri_serve_call_form *tsri_serve_call_form_of(tsri_serve_model *m) {
         return m->call_form;
     tsri_serve_call_form *f = calloc(1, sizeof *f);
     bool found = false;
-    for (size_t i = 0; f && i < sizeof talks / sizeof *talks && !found; i++)
-        found = learn(m, talks[i], f);
+    size_t form = 0;
+    while (f && form < FORMS && !found)
+        found = learn(m, form++, f);
+    if (found) {
+        f->text_arguments = (form - 1) / 4;
+        f->no_content = (form - 1) / 2 % 2;
+    }
     const bool special =
         found && (has_special(m->model, f->before) || has_special(m->model, f->between) ||
                   (f->next && has_special(m->model, f->next)) || has_special(m->model, f->after));

@@ -17,7 +17,10 @@ typedef struct tsri_serve_call_form {
     size_t marker; /* bytes of `before` that show that a call begins; 1 to TSRI_SERVE_CALL_MARKER */
     bool
         anywhere; /* the marker counts wherever it stands; else only at the beginning of an answer */
-    bool special; /* the template's form has special tokens, so this is the plain one */
+    /* What the template reads beside calls: */
+    bool text_arguments; /* their arguments as texts, not as objects */
+    bool no_content;     /* null where there is no content, not an empty text */
+    bool special;        /* the template's form has special tokens, so this is the plain one */
 } tsri_serve_call_form;
 
 /* The form of a model, which is found when it is asked for first. Where the template writes no calls, or not in

@@ -409,16 +409,27 @@ size_t tsri_serve_calls_content(const tsri_serve_choice *c) {
     return without_blanks(data, n - begun);
 }
 
-void tsri_serve_calls_read(json_t *message) {
+/* Arguments that are JSON become an object. */
+static void parse_arguments(json_t *function) {
+    const json_t *text = json_object_get(function, "arguments");
+    json_t *arguments = json_is_string(text)
+                            ? json_loadb(json_string_value(text), json_string_length(text), 0, NULL)
+                            : NULL;
+    if (arguments)
+        json_object_set_new(function, "arguments", arguments);
+}
+
+void tsri_serve_calls_read(tsri_serve_model *model, json_t *message) {
+    const json_t *calls = json_object_get(message, "tool_calls"),
+                 *content = json_object_get(message, "content");
+    const tsri_serve_call_form *form =
+        json_array_size(calls) ? tsri_serve_call_form_of(model) : NULL;
     size_t i;
     json_t *call;
-    json_array_foreach(json_object_get(message, "tool_calls"), i, call) {
-        json_t *function = json_object_get(call, "function");
-        const json_t *text = json_object_get(function, "arguments");
-        json_t *arguments = json_is_string(text) ? json_loadb(json_string_value(text),
-                                                              json_string_length(text), 0, NULL)
-                                                 : NULL;
-        if (arguments)
-            json_object_set_new(function, "arguments", arguments);
-    }
+    if (!form)
+        return;
+    if (!content || json_is_null(content) || !json_string_length(content))
+        json_object_set_new(message, "content", form->no_content ? json_null() : json_string(""));
+    json_array_foreach(calls, i, call) if (!form->text_arguments)
+        parse_arguments(json_object_get(call, "function"));
 }

@@ -12,7 +12,7 @@ size_t tsri_serve_calls_content(const tsri_serve_choice *choice);
 /* Reads the whole text of a choice that has ended: sets choice->calls, as OpenAI's interface has them, and
  * choice->content. Without a whole call, all of the text is content. */
 void tsri_serve_calls_take(tsri_serve_choice *choice);
-/* Turns the calls in earlier messages to what templates read: arguments are objects. */
-void tsri_serve_calls_read(json_t *message);
+/* Turns an earlier message with calls to what the model's template reads. */
+void tsri_serve_calls_read(tsri_serve_model *model, json_t *message);
 
 #endif

@@ -339,19 +339,19 @@ static json_t *content_text(const json_t *content, tsri_serve_failure *f) {
     return text;
 }
 
-static bool plain_messages(json_t *messages, tsri_serve_failure *f) {
+static bool plain_messages(tsri_serve_model *m, json_t *messages, tsri_serve_failure *f) {
     size_t i;
     json_t *message;
     if (!json_array_size(messages))
         return tsri_serve_fail(f, 400, "messages",
                                "messages: a list of at least one message is wanted");
     json_array_foreach(messages, i, message) {
-        const json_t *content = json_object_get(message, "content");
         const char *role = json_string_value(json_object_get(message, "role"));
         if (!role)
             return tsri_serve_fail(f, 400, "messages", "messages: message %zu has no \"role\"",
                                    i + 1);
-        tsri_serve_calls_read(message);
+        tsri_serve_calls_read(m, message);
+        const json_t *content = json_object_get(message, "content");
         if (json_is_null(content) && json_object_get(message, "tool_calls"))
             continue;
         if (!strcmp(role, "developer"))
@@ -368,7 +368,7 @@ static bool plain_messages(json_t *messages, tsri_serve_failure *f) {
 
 static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_failure *f) {
     json_t *messages = json_object_get(body, "messages");
-    if (!plain_messages(messages, f) || !make_choices(job, 1, f))
+    if (!plain_messages(job->x->model, messages, f) || !make_choices(job, 1, f))
         return false;
     const tsr_chat_options chat = {.struct_size = sizeof chat,
                                    .template_text = job->x->model->template_text,

@@ -20,6 +20,9 @@ from support.server import REFERENCE, Server, value
 ENCODER = SOURCE / "tests" / "golden" / "encoders" / "sentence"
 TEMPLATE = ("{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}{% for c in m.tool_calls or [] %}$ {\"name\": \"{{ c.function.name }}\", "
             "\"arguments\": {{ c.function.arguments | tojson }}} {% endfor %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}A {% endif %}")
+# It reads arguments as texts, and calls only without content, as DeepSeek's does.
+STRICT = ("{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% elif m.content is none %}{% for c in m.tool_calls %}<call>{{ c.function.name + ' ' + c.function.arguments }}"
+          "</call>{% endfor %}{% elif m.tool_calls %}{{ raise_exception('calls beside content') }}{% else %}{{ m.content }}{% endif %}\n{% endfor %}")
 ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
 
 
@@ -38,19 +41,25 @@ def until(true, what):
 def test_completions_and_chat(folder):
     template = folder / "t.jinja"
     template.write_text(TEMPLATE)
-    with Server("--chat-template", template, "-m", ENCODER) as server:
+    strict = folder / "strict"
+    strict.mkdir()
+    for file in PLAY.iterdir():
+        (strict / file.name).symlink_to(file)
+    (strict / "chat_template.jinja").write_text(STRICT)
+    with Server("--chat-template", template, "-m", ENCODER, "-m", strict) as server:
         completions(server)
         prompts_with_their_likelihood(server)
         best_of(server)
         streams(server)
         chat(server)
         constrained(server)
+        calls_of_earlier_turns(server)
         vectors(server)
         tokens(server)
         refusals(server)
         hostile(server)
         equal(server.fine("/health"), {"status": "ok"})
-        equal([model["id"] for model in server.fine("/v1/models")["data"]], ["shakespeare", "sentence"])
+        equal([model["id"] for model in server.fine("/v1/models")["data"]], ["shakespeare", "sentence", "strict"])
 
 
 def completions(server):
@@ -192,6 +201,17 @@ def calls_or_text(server, ask):
         equal([one["finish_reason"] for one in chunks if one["finish_reason"]], ["tool_calls"])
         if more.get("logprobs"):
             equal([entry for one in chunks if one["logprobs"] for entry in one["logprobs"]["content"]], answer["logprobs"]["content"])
+
+
+def calls_of_earlier_turns(server):
+    """The template gets them as it reads them, whether the client sends null or an empty text for no content."""
+    path, ask = "/v1/chat/completions", {"model": "strict", "temperature": 0, "max_tokens": 60, "messages": [{"role": "user", "content": "x"}]}
+    answer = server.fine(path, ask | {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"const": {"n": 7}}}}], "tool_choice": "required"})["choices"][0]
+    (call,) = answer["message"]["tool_calls"]
+    equal(call["function"], {"name": "f", "arguments": '{"n":7}'})
+    for content in (None, ""):
+        server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], {"role": "assistant", "content": content, "tool_calls": [call]}]})
+    server.wrong(400, "calls beside content", path, ask | {"messages": [*ask["messages"], {"role": "assistant", "content": "y", "tool_calls": [call]}]})
 
 
 def vectors(server):
