@@ -20,6 +20,7 @@ class Shape:
         return self.width // self.heads
 
 
+CONTEXT = 2048  # tokens
 SHAPES = {"110m": Shape(12, 768, 2048, 12, 12), "1.1b": Shape(22, 2048, 5632, 32, 4), "7b": Shape(32, 4096, 11008, 32, 32)}
 
 
@@ -36,7 +37,7 @@ def llama(folder, shape=SHAPES["110m"], layers=1, head_norms=False):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps({
         "model_type": "qwen3" if head_norms else "llama", "head_dim": shape.head, "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": shape.heads, "num_key_value_heads": shape.kv_heads,
-        "intermediate_size": shape.feed_forward, "vocab_size": shape.vocabulary, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 1e4,
+        "intermediate_size": shape.feed_forward, "vocab_size": shape.vocabulary, "max_position_embeddings": CONTEXT, "rms_norm_eps": 1e-5, "rope_theta": 1e4,
         "hidden_act": "silu", "tie_word_embeddings": False}))
     write_hole(folder / "model.safetensors", {f"{name}.weight": size for name, size in arrays.items()})
     return folder
@@ -45,18 +46,16 @@ def llama(folder, shape=SHAPES["110m"], layers=1, head_norms=False):
 TYPES = {"f32": (0, 1, 4), "q4_K": (12, 256, 144), "q5_K": (13, 256, 176), "q6_K": (14, 256, 210)}  # ggml's number, elements and bytes of a block
 
 
-def k_quants(path, shape=SHAPES["110m"], kinds=("q4_K", "q5_K")):
-    """A GGUF file of such a Llama with blocks as Q4_K_M and Q5_K_M files mix them: a layer for each kind; the values, the matrix after them and the output are q6_K, or
-    of the last layer the kind's."""
+def k_quants(path, shape=SHAPES["110m"], layers=(("q4_K", "q6_K"), ("q5_K", "q5_K"))):
+    """A GGUF file of such a Llama with blocks as Q4_K_M and Q5_K_M files mix them. A layer is the type of its matrices, and that of its values and of its last matrix."""
     keys = shape.head * shape.kv_heads
-    arrays = {"token_embd": (kinds[0], shape.vocabulary, shape.width), "output_norm": ("f32", shape.width), "output": ("q6_K", shape.vocabulary, shape.width)}
-    for layer, kind in enumerate(kinds):
-        more = "q6_K" if layer < len(kinds) - 1 else kind
+    arrays = {"token_embd": (layers[0][0], shape.vocabulary, shape.width), "output_norm": ("f32", shape.width), "output": ("q6_K", shape.vocabulary, shape.width)}
+    for layer, (kind, more) in enumerate(layers):
         arrays.update({f"blk.{layer}.{name}": size for name, size in {
             "attn_norm": ("f32", shape.width), "ffn_norm": ("f32", shape.width), "attn_q": (kind, shape.width, shape.width), "attn_k": (kind, keys, shape.width),
             "attn_v": (more, keys, shape.width), "attn_output": (kind, shape.width, shape.width), "ffn_gate": (kind, shape.feed_forward, shape.width),
             "ffn_up": (kind, shape.feed_forward, shape.width), "ffn_down": (more, shape.width, shape.feed_forward)}.items()})
-    said = {"context_length": 2048, "embedding_length": shape.width, "block_count": len(kinds), "feed_forward_length": shape.feed_forward,
+    said = {"context_length": CONTEXT, "embedding_length": shape.width, "block_count": len(layers), "feed_forward_length": shape.feed_forward,
             "attention.head_count": shape.heads, "attention.head_count_kv": shape.kv_heads, "vocab_size": shape.vocabulary}
     head = [(b"general.architecture", struct.pack("<I", 8) + text_of("llama")), (b"llama.attention.layer_norm_rms_epsilon", struct.pack("<If", 6, 1e-5))]
     head += [(f"llama.{name}".encode(), struct.pack("<II", 4, value)) for name, value in said.items()]
