@@ -11,7 +11,8 @@
  *   needs   a work-group of 64, 4 * (16 * (65 + ROWS + 1) + ROWS + 65) bytes of local memory (TM 4: 6 KiB),
  *           and its atomics on int, which OpenCL C 1.1 has
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, GATED; ACT; BY_PAIR as experts/pairs.clh
- *   tune    TM 1..8 */
+ *   tune    TM 1..8
+ *   claims  waves 3 */
 #ifndef TM
 #define TM 4
 #endif
@@ -64,8 +65,10 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
         if (have == 0)
             break;
 
-        float sum[TM][4];
+        float sum[TM][4]; /* in registers: the loops over it are unrolled */
+#pragma unroll
         for (int r = 0; r < TM; r++)
+#pragma unroll
             for (int c = 0; c < 4; c++)
                 sum[r][c] = 0.0f;
         for (int k = 0; k < K; k += BK) {
@@ -91,13 +94,17 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
             barrier(CLK_LOCAL_MEM_FENCE);
             const int end = min(BK, K - k);
             for (int j = 0; j < end; j++)
+#pragma unroll
                 for (int r = 0; r < TM; r++)
+#pragma unroll
                     for (int c = 0; c < 4; c++)
                         sum[r][c] = fma(left[j][top + r], right[j][column + 16 * c], sum[r][c]);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
 
+#pragma unroll
         for (int r = 0; r < TM; r++)
+#pragma unroll
             for (int c = 0; c < WIDTH / 16; c++) {
                 const int out = n + column + 16 * c;
                 if (top + r >= have || out >= N)

@@ -24,21 +24,27 @@ CONTEXT = 2048  # tokens
 SHAPES = {"110m": Shape(12, 768, 2048, 12, 12), "1.1b": Shape(22, 2048, 5632, 32, 4), "7b": Shape(32, 4096, 11008, 32, 32)}
 
 
-def llama(folder, shape=SHAPES["110m"], layers=1, head_norms=False):
-    """A Llama of this shape with few layers: all layers have the same kernels. With head_norms it is a Qwen3, whose norms of heads are no part of a product."""
+def llama(folder, shape=SHAPES["110m"], layers=1, head_norms=False, experts=0):
+    """A Llama of this shape with few layers: all layers have the same kernels. With head_norms it is a Qwen3, whose norms of heads are no part of a product; with experts
+    it is a Mixtral, which takes two of them for each token."""
     width, keys = shape.width, shape.head * shape.kv_heads
     matrices = {"self_attn.q_proj": (width, width), "self_attn.k_proj": (keys, width), "self_attn.v_proj": (keys, width), "self_attn.o_proj": (width, width),
-                "mlp.gate_proj": (shape.feed_forward, width), "mlp.up_proj": (shape.feed_forward, width), "mlp.down_proj": (width, shape.feed_forward),
                 "input_layernorm": (width,), "post_attention_layernorm": (width,)}
+    gate, up, down = (shape.feed_forward, width), (shape.feed_forward, width), (width, shape.feed_forward)
+    if experts:
+        matrices["block_sparse_moe.gate"] = (experts, width)
+        matrices.update({f"block_sparse_moe.experts.{expert}.{name}": size for expert in range(experts) for name, size in (("w1", gate), ("w3", up), ("w2", down))})
+    else:
+        matrices.update({"mlp.gate_proj": gate, "mlp.up_proj": up, "mlp.down_proj": down})
     if head_norms:
         matrices.update({"self_attn.q_norm": (shape.head,), "self_attn.k_norm": (shape.head,)})
     arrays = {"model.embed_tokens": (shape.vocabulary, width), "model.norm": (width,), "lm_head": (shape.vocabulary, width)}
     arrays.update({f"model.layers.{layer}.{name}": size for layer in range(layers) for name, size in matrices.items()})
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps({
-        "model_type": "qwen3" if head_norms else "llama", "head_dim": shape.head, "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": shape.heads, "num_key_value_heads": shape.kv_heads,
+        "model_type": "qwen3" if head_norms else "mixtral" if experts else "llama", "head_dim": shape.head, "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": shape.heads, "num_key_value_heads": shape.kv_heads,
         "intermediate_size": shape.feed_forward, "vocab_size": shape.vocabulary, "max_position_embeddings": CONTEXT, "rms_norm_eps": 1e-5, "rope_theta": 1e4,
-        "hidden_act": "silu", "tie_word_embeddings": False}))
+        "hidden_act": "silu", "tie_word_embeddings": False, **({"num_local_experts": experts, "num_experts_per_tok": 2} if experts else {})}))
     write_hole(folder / "model.safetensors", {f"{name}.weight": size for name, size in arrays.items()})
     return folder
 
