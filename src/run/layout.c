@@ -325,11 +325,11 @@ static const tsri_run_weight *first_part(const tsri_run_plan *plan, size_t devic
                                          const tsri_graph_node *node) {
     const tsri_graph *graph = plan->placed->graph;
     const tsr_facts *facts = &plan->context->slots[device].device->facts;
+    if (tsri_run_node_part_rows(facts, graph, node) <= 0)
+        return NULL;
     const tsri_value operand = node->in[tsri_run_part_operand(node->id)],
                      leaf = tsri_graph_value_at(graph, operand)->storage;
-    return tsri_run_node_part_rows(facts, graph, node) > 0
-               ? tsri_run_weight_find(plan->context, tsri_graph_value_at(graph, leaf)->id, device)
-               : NULL;
+    return tsri_run_weight_find(plan->context, tsri_graph_value_at(graph, leaf)->id, device);
 }
 
 /* The number of ops of the plan, and how many of them are parts of an op. */
