@@ -456,3 +456,21 @@ tsri_value tsri_graph_same_view(tsri_graph *graph, tsri_value storage, const tsr
     view.tensor.kind = kind;
     return add_value(graph, &view);
 }
+
+void tsri_graph_last_uses(const tsri_graph *graph, size_t (*group_of)(void *data, uint32_t state),
+                          void *data, size_t n, size_t *behind) {
+    memset(behind, 0, n * sizeof *behind);
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        for (uint32_t j = 0; j < node->n_in; j++) {
+            if (node->in[j] == TSRI_GRAPH_NONE)
+                continue;
+            const tsri_graph_value *v =
+                tsri_graph_value_at(graph, tsri_graph_value_at(graph, node->in[j])->storage);
+            const size_t group =
+                v->tensor.kind == TSR_KIND_STATE ? group_of(data, v->id) : SIZE_MAX;
+            if (group < n)
+                behind[group] = i + 1;
+        }
+    }
+}

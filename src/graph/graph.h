@@ -109,6 +109,12 @@ const tsri_graph_node *tsri_graph_node_at(const tsri_graph *graph, size_t node);
 size_t tsri_graph_output_count(const tsri_graph *graph);
 const tsri_graph_output_mark *tsri_graph_output_at(const tsri_graph *graph, size_t i);
 
+/* Which ops are the last that use the states of a group: behind[g] becomes the node behind the last one of
+ * group g, 0 where none of them is used. group_of gives a state's group by its id; one from n on does not
+ * count. */
+void tsri_graph_last_uses(const tsri_graph *graph, size_t (*group_of)(void *data, uint32_t state),
+                          void *data, size_t n, size_t *behind);
+
 /* Copies the graph and replaces each node that `keep` refuses by its decomposition, until each node
  * is kept or has no decomposition. keep is given the graph as it is then, and its node as a tsr_op
  * (bounds unset). Outputs for the host keep their marks. */

@@ -32,25 +32,13 @@ static bool is_storage_of(const tsri_graph *graph, size_t value, tsr_kind kind) 
 /* behind[i]: the node behind the last that uses a state of bucket i, or of one before it. */
 static tsr_status find_stops(tsri_run_plan *plan, size_t **behind) {
     const tsri_run_context *context = plan->context;
-    const tsri_graph *graph = plan->placed->graph;
     for (size_t i = 0; i < context->n_stopping; i++)
         if (context->stopping[i].graph == plan->placed->source)
             plan->stops = context->stopping[i].stops;
     const tsri_run_stops *stops = &plan->stops;
     TRY(tsri_base_new(stops->n + 1, sizeof **behind, behind));
-    for (size_t i = 0; stops->n && i < tsri_graph_node_count(graph); i++) {
-        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
-        for (uint32_t j = 0; j < node->n_in; j++) {
-            if (node->in[j] == TSRI_GRAPH_NONE)
-                continue;
-            const tsri_graph_value *v =
-                tsri_graph_value_at(graph, tsri_graph_value_at(graph, node->in[j])->storage);
-            const size_t bucket =
-                v->tensor.kind == TSR_KIND_STATE ? stops->bucket_of(stops->data, v->id) : SIZE_MAX;
-            if (bucket < stops->n)
-                (*behind)[bucket] = i + 1;
-        }
-    }
+    if (stops->n)
+        tsri_graph_last_uses(plan->placed->graph, stops->bucket_of, stops->data, stops->n, *behind);
     for (size_t i = 1; i < stops->n; i++)
         if ((*behind)[i] < (*behind)[i - 1])
             (*behind)[i] = (*behind)[i - 1];
@@ -62,25 +50,20 @@ static tsr_status cut(tsri_run_plan *plan) {
     const tsri_run_placed *placed = plan->placed;
     const size_t n = tsri_graph_node_count(placed->graph);
     size_t *behind = NULL, whole = 0;
+    bool stop = false;
     TRY(tsri_base_new(n, sizeof *plan->segments, &plan->segments));
     TRY(find_stops(plan, &behind));
     for (size_t i = 0; i < n; i++) {
         tsri_run_segment *last = plan->n_segments ? &plan->segments[plan->n_segments - 1] : NULL;
-        const bool stop = whole < plan->stops.n && behind[whole] == i;
         if (!last || last->device != placed->device[i] || stop) {
             last = &plan->segments[plan->n_segments++];
             *last = (tsri_run_segment){.device = placed->device[i], .first = i};
         }
         last->count++;
-        while (whole < plan->stops.n && behind[whole] <= i)
+        while (whole < plan->stops.n && behind[whole] <= i + 1)
             whole++;
         last->whole = whole;
-    }
-    for (size_t i = 0; i < plan->n_segments; i++) {
-        tsri_run_segment *segment = &plan->segments[i];
-        while (segment->whole < plan->stops.n &&
-               behind[segment->whole] == segment->first + segment->count)
-            segment->whole++;
+        stop = whole && behind[whole - 1] == i + 1;
     }
     free(behind);
     return TSR_OK;

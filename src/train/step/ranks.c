@@ -40,28 +40,33 @@ static int by_end(const void *a, const void *b) {
 }
 
 /* The index of the parameter whose gradient this state is; SIZE_MAX: there is none. */
-static size_t of_gradient(const tsri_training *t, uint32_t state) {
+static size_t of_gradient(void *data, uint32_t state) {
+    const tsri_training *t = data;
     for (size_t i = 0; i < t->n_parameters; i++)
         if (tsri_training_parameter_state(t->parameters[i].number, TSRI_PART_GRADIENT) == state)
             return i;
     return SIZE_MAX;
 }
 
-static void find_ends(const tsri_training *t, const tsri_graph *graph, written *of) {
-    for (size_t i = 0; i < t->n_parameters; i++)
-        of[i].parameter = i;
-    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
-        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
-        for (uint32_t j = 0; j < node->n_in; j++) {
-            if (node->in[j] == TSRI_GRAPH_NONE)
-                continue;
-            const tsri_graph_value *v =
-                tsri_graph_value_at(graph, tsri_graph_value_at(graph, node->in[j])->storage);
-            const size_t p = v->tensor.kind == TSR_KIND_STATE ? of_gradient(t, v->id) : SIZE_MAX;
-            if (p != SIZE_MAX)
-                of[p].behind = i + 1;
-        }
+/* The parameters in the order in which their gradients are whole. */
+static tsr_status find_order(tsri_training *t, const tsri_graph *graph, size_t *order) {
+    const size_t n = t->n_parameters;
+    size_t *behind = NULL;
+    written *of = NULL;
+    tsr_status status = tsri_base_new(n, sizeof *behind, &behind);
+    if (status == TSR_OK)
+        status = tsri_base_new(n, sizeof *of, &of);
+    if (status == TSR_OK) {
+        tsri_graph_last_uses(graph, of_gradient, t, n, behind);
+        for (size_t i = 0; i < n; i++)
+            of[i] = (written){i, behind[i]};
+        qsort(of, n, sizeof *of, by_end);
+        for (size_t i = 0; i < n; i++)
+            order[i] = of[i].parameter;
     }
+    free(of);
+    free(behind);
+    return status;
 }
 
 /* Puts the parameters in the order in which their gradients are whole, and in buckets of about equal
@@ -71,19 +76,15 @@ static tsr_status fill_buckets(tsri_training *t, const tsri_graph *graph) {
     const int64_t full = (all_elements(t) + BUCKETS - 1) / BUCKETS;
     int64_t at = 0, begin = 0;
     uint32_t sum = 0;
-    written *of = NULL;
     TRY(tsri_base_new(t->n_parameters, sizeof *d->order, &d->order));
     TRY(tsri_base_new(BUCKETS, sizeof *d->buckets, &d->buckets));
-    TRY(tsri_base_new(t->n_parameters, sizeof *of, &of));
-    find_ends(t, graph, of);
-    qsort(of, t->n_parameters, sizeof *of, by_end);
+    TRY(find_order(t, graph, d->order));
     for (size_t i = 0; i < t->n_parameters; i++) {
-        tsri_training_parameter *p = &t->parameters[of[i].parameter];
+        tsri_training_parameter *p = &t->parameters[d->order[i]];
         if (!i || at - begin >= full) {
             begin = at;
             d->buckets[d->n_buckets++].first = i;
         }
-        d->order[i] = of[i].parameter;
         d->buckets[d->n_buckets - 1].end = i + 1;
         p->bucket = d->n_buckets - 1;
         p->at = at;
@@ -91,7 +92,6 @@ static tsr_status fill_buckets(tsri_training *t, const tsri_graph *graph) {
         at += p->elements;
         sum += p->parts;
     }
-    free(of);
     return TSR_OK;
 }
 
@@ -205,7 +205,7 @@ size_t tsri_training_buckets(const tsri_training *t) {
 
 static size_t bucket_of(void *data, uint32_t state) {
     const tsri_training *t = data;
-    const size_t p = of_gradient(t, state);
+    const size_t p = of_gradient(data, state);
     return p == SIZE_MAX ? SIZE_MAX : t->parameters[p].bucket;
 }
 
