@@ -120,15 +120,16 @@ json_t *tsri_serve_role_chunk(const tsri_serve_choice *c) {
 }
 
 json_t *tsri_serve_chunk(const tsri_serve_choice *c, const char *text, size_t n, json_t *logprobs) {
+    const char *finish = c->calls ? NULL : c->finish; /* the chunk of the calls follows */
     json_t *words = json_stringn(text, n);
     if (!c->job->ask.chat)
         return chunk(c->job, json_pack("{s:i,s:o,s:o?,s:s?}", "index", (int)c->index, "text", words,
-                                       "logprobs", logprobs, "finish_reason", c->finish));
+                                       "logprobs", logprobs, "finish_reason", finish));
     json_t *delta = n ? json_pack("{s:o}", "content", words) : json_object();
     if (!n)
         json_decref(words);
     return chunk(c->job, json_pack("{s:i,s:o,s:o?,s:s?}", "index", (int)c->index, "delta", delta,
-                                   "logprobs", logprobs, "finish_reason", c->finish));
+                                   "logprobs", logprobs, "finish_reason", finish));
 }
 
 json_t *tsri_serve_calls_chunk(const tsri_serve_choice *c) {

@@ -42,7 +42,8 @@ void tsri_serve_add_logprob(const tsri_serve_job *job, json_t *logprobs, const t
                             size_t offset, bool known);
 /* The first chunk of a chat's answer. */
 json_t *tsri_serve_role_chunk(const tsri_serve_choice *choice);
-/* A chunk with new text. It takes over `logprobs`, which may be NULL. */
+/* A chunk with new text, which ends the choice where it has ended without calls. It takes over `logprobs`, which
+ * may be NULL. */
 json_t *tsri_serve_chunk(const tsri_serve_choice *choice, const char *text, size_t n,
                          json_t *logprobs);
 /* The last chunk of a choice that has calls. */

@@ -24,12 +24,8 @@ static const char *const contents[] = {"\"\"", "null"},
                          *const ends[] = {", {\"role\": \"user\", \"content\": \"b\"}", ""};
 enum { FORMS = 2 * 2 * 2 };
 
-static bool is_blank(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static const char *over_blanks(const char *at) {
-    while (is_blank(*at))
+    while (tsri_serve_is_blank(*at))
         at++;
     return at;
 }
@@ -54,7 +50,7 @@ static bool find_call(const char *text, place *p) {
         return false;
     p->name_end = p->name + strlen(NAME);
     p->arguments = key - 1;
-    while (p->arguments > p->name_end && is_blank(*p->arguments))
+    while (p->arguments > p->name_end && tsri_serve_is_blank(*p->arguments))
         p->arguments--;
     p->end = over(over(over(key + strlen(KEY), ":"), VALUE), "}");
     return *p->arguments == '{' && p->end;
@@ -77,7 +73,7 @@ static size_t common_end(const char *a, const char *b) {
 
 /* The tag <...> that `at` is within; else `at`. */
 static const char *tag_around(const char *text, const char *at) {
-    for (const char *c = at; c > text && c[-1] != '>' && !is_blank(c[-1]); c--)
+    for (const char *c = at; c > text && c[-1] != '>' && !tsri_serve_is_blank(c[-1]); c--)
         if (c[-1] == '<')
             return c - 1;
     return at;
@@ -90,9 +86,9 @@ static const char *behind_tag(const char *text, const char *at) {
 
 /* A text in new memory, without the blanks at its beginning (before) and end (behind). */
 static char *cut(const char *from, const char *to, bool before, bool behind) {
-    while (before && from < to && is_blank(*from))
+    while (before && from < to && tsri_serve_is_blank(*from))
         from++;
-    while (behind && to > from && is_blank(to[-1]))
+    while (behind && to > from && tsri_serve_is_blank(to[-1]))
         to--;
     return strndup(from, (size_t)(to - from));
 }
@@ -127,7 +123,7 @@ static void take_next(tsri_serve_call_form *f, const char *text) {
 /* The end of the word that begins at n: it is a tag, or blanks or JSON follow. */
 static size_t word_end(const char *text, size_t n, bool *tag) {
     *tag = false;
-    while (text[n] && !is_blank(text[n]) && text[n] != '{' && !*tag)
+    while (text[n] && !tsri_serve_is_blank(text[n]) && text[n] != '{' && !*tag)
         *tag = strchr(">]", text[n++]);
     return n;
 }

@@ -23,6 +23,10 @@ typedef struct tsri_serve_call_form {
     bool special;        /* the template's form has special tokens, so this is the plain one */
 } tsri_serve_call_form;
 
+static inline bool tsri_serve_is_blank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /* The form of a model, which is found when it is asked for first. Where the template writes no calls, or not in
  * this form, or with special tokens, which grammars don't have, it is the plain
  * {"name": "NAME", "arguments": ARGUMENTS}. NULL: out of memory. */

@@ -126,11 +126,16 @@ static void say_text_behind(tsri_serve_buffer *to, const letters *l) {
     say(to, "any ::= .*\n");
 }
 
+/* What a function's arguments are held to, in new memory. */
+static char *schema_of(const json_t *function) {
+    const json_t *parameters = json_object_get(function, "parameters");
+    return json_is_object(parameters) ? json_dumps(parameters, JSON_COMPACT)
+                                      : strdup("{\"type\":\"object\"}");
+}
+
 static void say_function(tsri_serve_buffer *to, const tsri_serve_call_form *form,
                          const json_t *function, size_t number) {
-    const json_t *parameters = json_object_get(function, "parameters");
-    char *schema = json_is_object(parameters) ? json_dumps(parameters, JSON_COMPACT)
-                                              : strdup("{\"type\":\"object\"}");
+    char *schema = schema_of(function);
     say(to, "f%zu ::=", number);
     say_text(to, json_string_value(json_object_get(function, "name")));
     say_text(to, form->between);
@@ -205,7 +210,7 @@ static bool add_functions(const json_t *tools, const char *name, json_t *functio
         const json_t *parameters = json_object_get(function, "parameters");
         if (parameters && !json_is_object(parameters) && !json_is_null(parameters))
             return tsri_serve_fail(f, 400, "tools",
-                                   "tools: the \"parameters\" of \"%s\" are no JSON schema: an "
+                                   "tools: the \"parameters\" of \"%s\" must be a JSON schema: an "
                                    "object is wanted",
                                    own);
         if (!name || !strcmp(name, own))
@@ -220,9 +225,8 @@ static bool add_functions(const json_t *tools, const char *name, json_t *functio
 static bool fail_grammar(const json_t *functions, tsri_serve_failure *f) {
     tsri_serve_fail(f, 400, "tools", "tools: %s", tsr_error_last());
     for (size_t i = 0; i < json_array_size(functions); i++) {
-        const json_t *function = json_array_get(functions, i),
-                     *parameters = json_object_get(function, "parameters");
-        char *schema = json_is_object(parameters) ? json_dumps(parameters, JSON_COMPACT) : NULL;
+        const json_t *function = json_array_get(functions, i);
+        char *schema = schema_of(function);
         const bool fine = !schema || tsr_json_schema_check(schema) == TSR_OK;
         free(schema);
         if (!fine)
@@ -304,23 +308,24 @@ bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_ser
 
 /* ---- what was written ---- */
 
-static bool is_blank(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
+static size_t blanks_before(const char *data, size_t n) {
+    size_t i = 0;
+    while (i < n && tsri_serve_is_blank(data[i]))
+        i++;
+    return i;
 }
 
 static size_t without_blanks(const char *data, size_t n) {
-    while (n && is_blank(data[n - 1]))
+    while (n && tsri_serve_is_blank(data[n - 1]))
         n--;
     return n;
 }
 
 /* Where the calls begin; NULL: nowhere. */
 static const char *find_marker(const tsri_serve_call_form *form, const char *data, size_t n) {
-    size_t at = 0;
     if (form->anywhere)
         return memmem(data, n, form->before, form->marker);
-    while (at < n && is_blank(data[at]))
-        at++;
+    const size_t at = blanks_before(data, n);
     return n - at >= form->marker && !memcmp(data + at, form->before, form->marker) ? data + at
                                                                                     : NULL;
 }
@@ -392,15 +397,13 @@ size_t tsri_serve_calls_content(const tsri_serve_choice *c) {
     const tsri_serve_call_form *form = c->job->ask.call_form;
     const char *data = c->text.data ? c->text.data : "";
     const size_t n = c->text.size;
-    const char *at = find_marker(form, data, n);
     if (c->job->ask.must_call)
         return 0;
+    const char *at = find_marker(form, data, n);
     if (at)
         return without_blanks(data, (size_t)(at - data));
     if (!form->anywhere) {
-        size_t blanks = 0;
-        while (blanks < n && is_blank(data[blanks]))
-            blanks++;
+        const size_t blanks = blanks_before(data, n);
         return !strncmp(data + blanks, form->before, n - blanks) ? 0 : n;
     }
     size_t begun = n < form->marker ? n : form->marker - 1;

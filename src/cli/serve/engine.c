@@ -130,20 +130,17 @@ static void begin_stream(tsri_serve_choice *c) {
     c->logprobs = NULL;
 }
 
-/* New text, and the end. */
+/* New text, and the end, unless calls follow. */
 static void stream_text(tsri_serve_choice *c, const char *text, size_t n, json_t *logprobs) {
-    if (n || c->finish || logprobs)
+    if (n || (c->finish && !c->calls) || logprobs)
         tsri_serve_event(c->job->x, tsri_serve_chunk(c, text, n, logprobs));
 }
 
-/* New text that is no call, and at the end the calls, as a whole. */
+/* New text outside calls, and at the end the calls, as a whole. */
 static void stream_calls(tsri_serve_choice *c, json_t *logprobs) {
-    const char *finish = c->finish;
     const size_t from = c->streamed;
-    c->streamed = finish ? c->content : tsri_serve_calls_content(c);
-    c->finish = c->calls ? NULL : finish;
+    c->streamed = c->finish ? c->content : tsri_serve_calls_content(c);
     stream_text(c, c->text.data ? c->text.data + from : "", c->streamed - from, logprobs);
-    c->finish = finish;
     if (c->calls)
         tsri_serve_event(c->job->x, tsri_serve_calls_chunk(c));
 }
