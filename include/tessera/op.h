@@ -598,7 +598,7 @@ typedef struct tsr_linear_attrs { /* linear, expert_linear */
     uint32_t compute;    /**< tsr_compute */
     float norm_eps;      /**< of the norm; not read without one */
     uint32_t first; /**< of a part of the weights: the expert of its first. expert_linear only */
-    uint32_t whole; /**< of how many; 0: the weights are no part. expert_linear only */
+    uint32_t whole; /**< of how many; 0: the weights are whole. expert_linear only */
 } tsr_linear_attrs;
 
 typedef struct tsr_glu_linear_attrs { /* glu_linear, expert_glu_linear */

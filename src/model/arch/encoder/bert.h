@@ -17,6 +17,16 @@
     TSRI_MODEL_NAMES_QKV("encoder.layer.%d.attention.self.", "query", "key", "value"), \
     .out = "encoder.layer.%d.attention.output.dense", \
     .up = "encoder.layer.%d.intermediate.dense", .down = "encoder.layer.%d.output.dense"
+
+/* Names of its relatives with rotary positions: transformers' or, behind the |, those of the models' first
+ * files. */
+#define TSRI_MODEL_NAMES_ROTARY_LAYER(now, first) "layers.%d." now "|encoder.layers.%d." first
+#define TSRI_MODEL_NAMES_ROTARY_BERT \
+    .embed = "embeddings.word_embeddings", .types = "embeddings.token_type_embeddings", \
+    .embed_norm = "embeddings.LayerNorm|emb_ln", \
+    .norm1 = TSRI_MODEL_NAMES_ROTARY_LAYER("post_attention_layernorm", "norm1"), \
+    .norm2 = TSRI_MODEL_NAMES_ROTARY_LAYER("post_mlp_layernorm", "norm2"), \
+    TSRI_MODEL_NAMES_QKV("layers.%d.self_attn.", "q_proj", "k_proj", "v_proj")
 /* clang-format on */
 
 /* Their names of what lies above the layers: of the head that fills masks, and of those that

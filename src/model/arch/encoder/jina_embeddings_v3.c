@@ -14,20 +14,13 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
                                    &spec->encoder.norm_eps);
 }
 
-#define LAYER(now, first) "layers.%d." now "|encoder.layers.%d." first
-
 static const tsri_model_names names = {
     .prefix = "roberta.",
-    .embed = "embeddings.word_embeddings",
-    .types = "embeddings.token_type_embeddings",
-    .embed_norm = "embeddings.LayerNorm|emb_ln",
-    .norm1 = LAYER("post_attention_layernorm", "norm1"),
-    .norm2 = LAYER("post_mlp_layernorm", "norm2"),
-    TSRI_MODEL_NAMES_QKV("layers.%d.self_attn.", "q_proj", "k_proj", "v_proj"),
+    TSRI_MODEL_NAMES_ROTARY_BERT,
     .qkv = "encoder.layers.%d.mixer.Wqkv",
-    .out = LAYER("self_attn.o_proj", "mixer.out_proj"),
-    .up = LAYER("mlp.fc1", "mlp.fc1"),
-    .down = LAYER("mlp.fc2", "mlp.fc2"),
+    .out = TSRI_MODEL_NAMES_ROTARY_LAYER("self_attn.o_proj", "mixer.out_proj"),
+    .up = TSRI_MODEL_NAMES_ROTARY_LAYER("mlp.fc1", "mlp.fc1"),
+    .down = TSRI_MODEL_NAMES_ROTARY_LAYER("mlp.fc2", "mlp.fc2"),
     TSRI_MODEL_NAMES_ROBERTA_HEADS,
 };
 

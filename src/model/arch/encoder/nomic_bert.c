@@ -86,21 +86,14 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return status;
 }
 
-#define LAYER(now, first) "layers.%d." now "|encoder.layers.%d." first
-
 static const tsri_model_names names = {
     .prefix = "nomic_bert.",
-    .embed = "embeddings.word_embeddings",
-    .types = "embeddings.token_type_embeddings",
-    .embed_norm = "embeddings.LayerNorm|emb_ln",
-    .norm1 = LAYER("post_attention_layernorm", "norm1"),
-    .norm2 = LAYER("post_mlp_layernorm", "norm2"),
-    TSRI_MODEL_NAMES_QKV("layers.%d.self_attn.", "q_proj", "k_proj", "v_proj"),
+    TSRI_MODEL_NAMES_ROTARY_BERT,
     .qkv = "encoder.layers.%d.attn.Wqkv",
-    .out = LAYER("self_attn.o_proj", "attn.out_proj"),
-    .gate = LAYER("mlp.gate_proj", "mlp.fc12"),
-    .up = LAYER("mlp.up_proj", "mlp.fc11"),
-    .down = LAYER("mlp.down_proj", "mlp.fc2"),
+    .out = TSRI_MODEL_NAMES_ROTARY_LAYER("self_attn.o_proj", "attn.out_proj"),
+    .gate = TSRI_MODEL_NAMES_ROTARY_LAYER("mlp.gate_proj", "mlp.fc12"),
+    .up = TSRI_MODEL_NAMES_ROTARY_LAYER("mlp.up_proj", "mlp.fc11"),
+    .down = TSRI_MODEL_NAMES_ROTARY_LAYER("mlp.down_proj", "mlp.fc2"),
     .pooler = "pooler.dense",
     .head = "/cls.predictions.decoder",
     .head_bias = "/cls.predictions|/cls.predictions.decoder",
