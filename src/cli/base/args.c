@@ -34,7 +34,7 @@ int tsri_cli_fail(int code, const char *format, ...) {
     return code;
 }
 
-static int append(tsri_cli_list *list, const char *item) {
+int tsri_cli_append(tsri_cli_list *list, const char *item) {
     const char **grown = realloc(list->items, (list->n + 1) * sizeof *grown);
     if (!grown)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
@@ -104,7 +104,7 @@ static int take(const tsri_cli_option *o, const char *name, const char *text) {
         *(const char **)o->out = text ? text : "";
         return CLI_OK;
     case CLI_LIST:
-        return append(o->out, text);
+        return tsri_cli_append(o->out, text);
     case CLI_SEED:
         errno = 0;
         *(uint64_t *)o->out = strtoull(text, &end, 10);
@@ -215,7 +215,7 @@ int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
         else if (!operands)
             status = tsri_cli_fail(CLI_USAGE, "%s: %s takes no operands", argv[optind], argv[0]);
         else
-            status = append(operands, argv[optind]);
+            status = tsri_cli_append(operands, argv[optind]);
     }
     free(b);
     return status;

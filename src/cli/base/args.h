@@ -50,6 +50,8 @@ typedef struct tsri_cli_option {
  * Returns CLI_OK, CLI_HELP (help was printed), or CLI_USAGE (the error was printed on stderr). */
 int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
                    const tsri_cli_option *const *tables, tsri_cli_list *operands);
+/* Adds an item, which is borrowed. Returns an exit code. */
+int tsri_cli_append(tsri_cli_list *list, const char *item);
 /* Prints "tessera: ", the mark and the line on stderr, without bytes that control a terminal. */
 __attribute__((format(printf, 2, 0))) void tsri_cli_say(const char *mark, const char *format,
                                                         va_list args);

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { CONTEXT = 4096 };
 
@@ -22,16 +21,6 @@ static void name_of(const char *path, char *out, size_t room) {
     char *dot = strrchr(out, '.');
     if (dot && dot != out && !strcmp(dot, ".gguf"))
         *dot = 0;
-}
-
-/* Splits NAME=MODEL, unless there is a file or folder of the whole name. Returns the model's. */
-static const char *split_name(const char *given, char *name, size_t room) {
-    const char *equals = given ? strchr(given, '=') : NULL;
-    *name = 0;
-    if (!equals || !access(given, F_OK))
-        return given;
-    snprintf(name, room, "%.*s", (int)(equals - given), given);
-    return equals + 1;
 }
 
 static int check_name(const tsri_serve_server *s, const tsri_serve_model *m) {
@@ -82,12 +71,14 @@ static int make_scheduler(const tsri_serve_server *s, tsri_serve_model *m, int64
 
 /* A decoder writes; an encoder with a single label ranks; every other encoder gives vectors. */
 static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
+    const tsri_cli_list *adapters = &m->given.adapters;
     tsr_model_info info = {.struct_size = sizeof info};
     const int code = tsri_cli_status(tsr_model_info_get(m->model, &info));
     if (code != CLI_OK)
         return code;
     if (!*m->name)
-        name_of(info.path, m->name, sizeof m->name);
+        name_of(adapters->n ? adapters->items[adapters->n - 1] : info.path, m->name,
+                sizeof m->name);
     m->use = strcmp(info.kind, "encoder") ? TSRI_SERVE_TEXT
              : info.labels == 1           ? TSRI_SERVE_RANKS
                                           : TSRI_SERVE_VECTORS;
@@ -110,21 +101,27 @@ static bool has_template(const tsr_model *model) {
 
 /* ---- from start to end ---- */
 
-/* The first model is the command's own, which the adapters of --lora belong to. */
-static int open_model(tsri_serve_server *s, tsri_serve_model *m, const char *path) {
+/* The first model is the command's own, which the adapters of --lora belong to, too. */
+static int open_first(tsri_serve_server *s, tsri_serve_model *m) {
+    int code = CLI_OK;
+    s->app->model_name = m->given.model;
+    for (size_t i = 0; i < m->given.adapters.n && code == CLI_OK; i++)
+        code = tsri_cli_append(&s->app->loras, m->given.adapters.items[i]);
+    if (code == CLI_OK)
+        code = tsri_cli_open_model(s->app);
+    m->model = s->app->model;
+    return code;
+}
+
+static int open_further(tsri_serve_server *s, tsri_serve_model *m) {
     tsr_model_options options;
-    if (m == s->models) {
-        s->app->model_name = path;
-        const int code = tsri_cli_open_model(s->app);
-        m->model = s->app->model;
-        return code;
-    }
     const int code = tsri_cli_model_settings(s->app, &options);
     if (code != CLI_OK)
         return code;
     options.context = 0;
-    options.n_lora = 0;
-    const tsr_status status = tsr_model_open(path, s->app->device, &options, &m->model);
+    options.lora = m->given.adapters.items;
+    options.n_lora = (uint32_t)m->given.adapters.n;
+    const tsr_status status = tsr_model_open(m->given.model, s->app->device, &options, &m->model);
     tsri_cli_clear_progress(s->app);
     return tsri_cli_status(status);
 }
@@ -137,10 +134,11 @@ int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, con
         return tsri_cli_fail(CLI_OTHER, "out of memory");
     for (size_t i = 0; i < n; i++) {
         tsri_serve_model *m = &s->models[s->n_models++];
-        const char *path = split_name(given->n ? given->items[i] : NULL, m->name, sizeof m->name);
-        if (!i && first_name)
-            snprintf(m->name, sizeof m->name, "%s", first_name);
-        int code = open_model(s, m, path);
+        int code = tsri_serve_given_read(given->n ? given->items[i] : NULL, &m->given);
+        const char *name = !i && first_name ? first_name : m->given.name;
+        snprintf(m->name, sizeof m->name, "%s", name ? name : "");
+        if (code == CLI_OK)
+            code = i ? open_further(s, m) : open_first(s, m);
         if (code == CLI_OK)
             code = prepare(s, m);
         if (code == CLI_OK)
@@ -165,6 +163,7 @@ void tsri_serve_close_models(tsri_serve_server *s) {
         tsri_serve_call_form_free(m->call_form);
         if (i)
             tsr_model_close(&m->model);
+        tsri_serve_given_free(&m->given);
     }
     free(s->models);
     s->models = NULL;

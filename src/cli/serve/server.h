@@ -5,6 +5,7 @@
 
 #include "cli/base/app.h"
 #include "cli/base/json.h"
+#include "cli/serve/given.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -56,6 +57,7 @@ typedef enum tsri_serve_use {
 
 typedef struct tsri_serve_model {
     char name[256];
+    tsri_serve_given given;
     tsri_serve_use use;
     tsr_model *model;
     tsr_scheduler *scheduler;               /* of TSRI_SERVE_TEXT; else NULL */

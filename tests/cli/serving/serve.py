@@ -13,7 +13,8 @@ import struct
 import threading
 import time
 
-from support.command import PLAY, SOURCE, equal, main, refused, run, skip
+from support.adapter import make_adapter
+from support.command import GOLDEN, PLAY, SOURCE, equal, main, refused, run, skip
 from support.ranker import cross_encoder
 from support.server import REFERENCE, Server, value
 
@@ -292,6 +293,24 @@ def test_several_models(folder):
     with Server(model=ENCODER) as server:
         server.wrong(404, "no model here writes text", "/v1/completions", ASKED, "model")
         server.wrong(404, "no model here ranks documents", "/rerank", {"query": "x", "documents": ["y"]}, "model")
+
+
+def test_adapters_are_further_names(folder):
+    modules = ["transformer.h.0.attn.c_attn", "transformer.h.5.mlp.c_proj"]
+    one, two = (make_adapter(folder / name, PLAY, modules, True, seed=seed)[0] for name, seed in (("one", 1), ("c+two", 2)))
+    adapted = {"tuned": ["--lora", one], "c+two": ["--lora", two], "both": ["--lora", one, "--lora", two]}
+    with Server("-m", f"tuned={PLAY}+{one}", "-m", f"shakespeare+{two}", "-m", f"both={PLAY}+{one}+{two}", "--slots", "2") as server:
+        equal([model["id"] for model in server.fine("/v1/models")["data"]], ["shakespeare", *adapted])
+        texts = {name: server.fine("/v1/completions", ASKED | {"model": name})["choices"][0]["text"] for name in ("shakespeare", *adapted)}
+        equal(texts, {"shakespeare": generated("ROMEO:\n", 8, "--temp", "0")} | {name: generated("ROMEO:\n", 8, "--temp", "0", *options) for name, options in adapted.items()})
+        equal(len(set(texts.values())), 4, "the adapters change too little to be tested")
+    with Server("--lora", two, model=f"first={PLAY}+{one}") as server:  # those of the command are the first model's, too
+        equal(server.fine("/v1/completions", ASKED)["choices"][0]["text"], texts["both"])
+    other, _ = make_adapter(folder / "other", GOLDEN / "llama-tiny", ["model.layers.0.self_attn.q_proj"], False)
+    refused(3, "the adapter was made for another model", "serve", *REFERENCE, "-m", PLAY, "-m", f"x={PLAY}+{other}")
+    refused(3, "the adapter was made for another model", "serve", *REFERENCE, "-m", f"{PLAY}+{other}")
+    refused(3, f'"{folder / "none"}": there is no such adapter', "serve", *REFERENCE, "-m", f"{PLAY}+{one}+{folder / 'none'}")
+    refused(2, "a model is wanted before the +", "serve", *REFERENCE, "-m", f"+{one}")
 
 
 def test_many_texts_are_run_in_pieces_between_tokens(folder):

@@ -5,11 +5,10 @@ to the model, are refused."""
 import json
 import math
 import os
-import random
 import shutil
-import struct
 import sys
 
+from support.adapter import array_of, make_adapter, read, write
 from support.command import GOLDEN, PLAY, copy_model, equal, main, refused, run
 
 REFERENCE = ("-d", "reference")
@@ -22,51 +21,10 @@ MODELS = {
 }
 
 
-def read(path):
-    """{name: (shape, values)} of f32 arrays."""
-    data = path.read_bytes()
-    (size,) = struct.unpack("<Q", data[:8])
-    arrays = {}
-    for name, entry in json.loads(data[8:8 + size]).items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            arrays[name] = entry["shape"], list(struct.unpack(f"<{(end - begin) // 4}f", data[8 + size + begin:8 + size + end]))
-    return arrays
-
-
-def write(path, arrays):
-    header, data = {}, b""
-    for name, (shape, values) in arrays.items():
-        equal(len(values), math.prod(shape), name)
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * len(values)]}
-        data += struct.pack(f"<{len(values)}f", *values)
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
-def array_of(arrays, module):
-    """The model's array for a module; in files of a base model the first part of the name is missing."""
-    return module + ".weight" if module + ".weight" in arrays else module.split(".", 1)[1] + ".weight"
-
-
-def adapter(folder, model, rank=3, seed=1, alpha=6, modules=None, **settings):
-    """Makes a folder as PEFT writes it; returns it and {module: (A, B)}."""
-    folder.mkdir()
-    arrays, chance, made, held = read(model / "model.safetensors"), random.Random(seed), {}, {}
+def adapter(folder, model, modules=None, **settings):
+    """A folder for this model's modules, and {module: (A, B)}."""
     names, across = MODELS[model.name]
-    for module in modules or names:
-        shape = arrays[array_of(arrays, module)][0]
-        outputs, inputs = shape[::-1] if across else shape
-        a, b = ([chance.uniform(-0.3, 0.3) for _ in range(n)] for n in (rank * inputs, outputs * rank))
-        made[module] = a, b
-        held[f"base_model.model.{module}.lora_A.weight"] = [rank, inputs], a
-        held[f"base_model.model.{module}.lora_B.weight"] = [outputs, rank], b
-    write(folder / "adapter_model.safetensors", held)
-    config = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": rank, "lora_alpha": alpha, "lora_dropout": 0.0, "bias": "none",
-              "fan_in_fan_out": across, "target_modules": sorted({name.split(".")[-1] for name in made}), "use_dora": False,
-              "use_rslora": False, "alpha_pattern": {}, "rank_pattern": {}, "modules_to_save": None, "init_lora_weights": True, **settings}
-    (folder / "adapter_config.json").write_text(json.dumps(config))
-    return folder, made
+    return make_adapter(folder, model, modules or names, across, **settings)
 
 
 def merged(folder, model, *adapters):
