@@ -83,13 +83,14 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
 #if HAS_BIAS
         v += LOAD(BIAS_DTYPE, bias, bias0 + e * outputs + n + c);
 #endif
-        v = ACTIVATE(ACT, float, v);
 #if GATED
         float up = sum[TN + c];
 #if HAS_BIAS
         up += LOAD(BIAS_DTYPE, bias, bias0 + e * outputs + N + n + c);
 #endif
-        v *= up;
+        v = GLU(float, v, up);
+#else
+        v = ACTIVATE(ACT, float, v);
 #endif
         y[y0 + p * y_row + n + c] = v;
     }

@@ -113,13 +113,14 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 #if HAS_BIAS
                 v += LOAD(BIAS_DTYPE, bias, bias0 + own_e * outputs + out);
 #endif
-                v = ACTIVATE(ACT, float, v);
 #if GATED
                 float up = sum[r][2 + c];
 #if HAS_BIAS
                 up += LOAD(BIAS_DTYPE, bias, bias0 + own_e * outputs + N + out);
 #endif
-                v *= up;
+                v = GLU(float, v, up);
+#else
+                v = ACTIVATE(ACT, float, v);
 #endif
                 y[y0 + list[top + r] * y_row + out] = v;
             }

@@ -29,12 +29,12 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global float *y, in
     y += y0 + r * y_row;
     int f = begin;
     for (; f + 16 <= end; f += 16) {
-        const float16 gate = SIXTEEN_OF(x + f);
-        SIXTEEN(y + f) = ACTIVATE(ACT, float16, gate) * SIXTEEN_OF(x + F + f);
+        const float16 gate = SIXTEEN_OF(x + f), up = SIXTEEN_OF(x + F + f);
+        SIXTEEN(y + f) = GLU(float16, gate, up);
     }
     for (; f < end; f++) {
-        const float gate = x[f];
-        y[f] = ACTIVATE(ACT, float, gate) * x[F + f];
+        const float gate = x[f], up = x[F + f];
+        y[f] = GLU(float, gate, up);
     }
 }
 

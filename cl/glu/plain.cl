@@ -1,9 +1,10 @@
-/* glu/plain.cl - y[r,f] = act(x[r,f]) * x[r,F+f].
+/* glu/plain.cl - y[r,f] = act(x[r,f]) * x[r,F+f], or as GLU_FORM (common/tessera.clh)
+ * has it.
  *
  *   grid    (F, R), one work-item per element
  *   x[r,:]  at x0 + r*x_row; y likewise
  *   needs   nothing beyond OpenCL C 1.1
- *   build   ACT
+ *   build   ACT, GLU_FORM
  *   paid    the baseline. 2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of
  *           tessera verify --bench; ratio: how many times as fast as plain.
  *
@@ -24,6 +25,6 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global float *y, int y0, _
     if (f >= F || r >= SIZE(R))
         return;
     x += x0 + r * x_row;
-    const float gate = x[f];
-    y[y0 + r * y_row + f] = ACTIVATE(ACT, float, gate) * x[F + f];
+    const float gate = x[f], up = x[F + f];
+    y[y0 + r * y_row + f] = GLU(float, gate, up);
 }

@@ -40,13 +40,13 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float 
     int f = begin;
     for (; f + 16 <= end; f += 16) {
         const float16 gate = SIXTEEN_OF(x + f), up = SIXTEEN_OF(x + F + f), d = SIXTEEN_OF(dy + f);
-        SIXTEEN(dx + f) = d * up * SLOPE(float16, gate);
-        SIXTEEN(dx + F + f) = d * ACTIVATE(ACT, float16, gate);
+        SIXTEEN(dx + f) = GLU_REACH(float16, gate, d * GLU_UP(float16, up) * SLOPE(float16, GLU_GATE(float16, gate)));
+        SIXTEEN(dx + F + f) = GLU_REACH(float16, fabs(up), d * GLU_BACK(ACTIVATE(ACT, float16, GLU_GATE(float16, gate))));
     }
     for (; f < end; f++) {
         const float gate = x[f], up = x[F + f], d = dy[f];
-        dx[f] = d * up * SLOPE(float, gate);
-        dx[F + f] = d * ACTIVATE(ACT, float, gate);
+        dx[f] = GLU_REACH(float, gate, d * GLU_UP(float, up) * SLOPE(float, GLU_GATE(float, gate)));
+        dx[F + f] = GLU_REACH(float, fabs(up), d * GLU_BACK(ACTIVATE(ACT, float, GLU_GATE(float, gate))));
     }
 }
 

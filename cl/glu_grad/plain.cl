@@ -5,7 +5,7 @@
  *   x[r,:]  at x0 + r*x_row; dy and dx likewise
  *   alias   dx may be x
  *   needs   nothing beyond OpenCL C 1.1
- *   build   ACT
+ *   build   ACT, GLU_FORM as glu/plain
  *   paid    the baseline. 2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of
  *           tessera verify --bench; ratio: how many times as fast as plain.
  *
@@ -30,8 +30,8 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const float *dy, in
     x += x0 + r * x_row;
     dx += dx0 + r * dx_row;
     const float gate = x[f], up = x[F + f], d = dy[dy0 + r * dy_row + f];
-    dx[f] = d * up * SLOPE(gate);
-    dx[F + f] = d * ACTIVATE(ACT, float, gate);
+    dx[f] = GLU_REACH(float, gate, d * GLU_UP(float, up) * SLOPE(GLU_GATE(float, gate)));
+    dx[F + f] = GLU_REACH(float, fabs(up), d * GLU_BACK(ACTIVATE(ACT, float, GLU_GATE(float, gate))));
 }
 
 #undef SLOPE

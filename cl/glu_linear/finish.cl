@@ -18,6 +18,5 @@ ENTRY KERNEL(PLACE __global const float *p, __global const float *bias, int bias
     gate += bias[bias0 + f];
     up += bias[bias0 + F + f];
 #endif
-    gate = ACTIVATE(ACT, float, gate);
-    y[y0 + r * y_row + f] = gate * up;
+    y[y0 + r * y_row + f] = GLU(float, gate, up);
 }

@@ -76,7 +76,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
                 g += LOAD16_ANY(BIAS_DTYPE, bias + bias0 + n + j * 16);
                 u += LOAD16_ANY(BIAS_DTYPE, bias + bias0 + F + n + j * 16);
 #endif
-                vstore16(ACTIVATE(ACT, float16, g) * u, 0, y + y0 + (m + r) * y_row + n + j * 16);
+                vstore16(GLU(float16, g, u), 0, y + y0 + (m + r) * y_row + n + j * 16);
             }
         }
 }

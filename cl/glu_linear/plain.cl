@@ -135,7 +135,7 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
                 g += LOAD(BIAS_DTYPE, bias, bias0 + n + c);
                 u += LOAD(BIAS_DTYPE, bias, bias0 + F + n + c);
 #endif
-                y[y0 + (m + r) * y_row + n + c] = ACTIVATE(ACT, float, g) * u;
+                y[y0 + (m + r) * y_row + n + c] = GLU(float, g, u);
             }
 }
 

@@ -43,8 +43,8 @@ typedef enum tsr_op_id {
      */
     TSR_OP_LINEAR = 2,
     /**
-     * y[R,F] = act(z w_gate + b_gate) * (z w_up + b_up). w has 2F outputs, the gate's first; z is as
-     * for linear.
+     * y[R,F] = act(z w_gate + b_gate) * (z w_up + b_up), or glu of these sums as its attributes say.
+     * w has 2F outputs, the gate's first; z is as for linear.
      *
      * attrs  tsr_glu_linear_attrs
      * in     x, w, bias?[2F], norm?[K]
@@ -302,7 +302,9 @@ typedef enum tsr_op_id {
      */
     TSR_OP_ACTIVATION_GRAD = 37,
     /**
-     * y = act(x[..,:F]) * x[..,F:].
+     * y = act(g) * u with the gates g = x[..,:F] and the ups u = x[..,F:]. With a limit L, g is min(g, L)
+     * and u is max(min(u, L), -L) in its place; then, with alpha, act(g) becomes act(alpha g) / alpha,
+     * and with a shift, u becomes u + shift.
      *
      * attrs  tsr_activation_attrs
      * in     x[..,2F]
@@ -310,7 +312,7 @@ typedef enum tsr_op_id {
      */
     TSR_OP_GLU = 38,
     /**
-     * The gradient of glu.
+     * The gradient of glu. What a limit holds back gets 0.
      *
      * attrs  tsr_activation_attrs
      * in     x[..,2F], dy[..,F]
@@ -609,6 +611,9 @@ typedef struct tsr_glu_linear_attrs { /* glu_linear, expert_glu_linear */
     float norm_eps;
     uint32_t first; /**< as of tsr_linear_attrs. expert_glu_linear only */
     uint32_t whole; /**< likewise */
+    float limit;    /**< of gates and ups, as of tsr_activation_attrs; so are alpha and shift */
+    float alpha;
+    float shift;
 } tsr_glu_linear_attrs;
 
 typedef struct tsr_attention_attrs {
@@ -681,9 +686,12 @@ typedef struct tsr_pool_attrs {
     uint32_t kind; /**< tsr_pool */
 } tsr_pool_attrs;
 
-typedef struct tsr_activation_attrs {
+typedef struct tsr_activation_attrs { /* activation_grad, glu, glu_grad */
     uint32_t struct_size;
     uint32_t activation; /**< tsr_activation */
+    float limit;         /**< 0: none; else positive. glu and glu_grad only, as the next two */
+    float alpha;         /**< 0 means 1 */
+    float shift;
 } tsr_activation_attrs;
 
 typedef struct tsr_cross_entropy_attrs {

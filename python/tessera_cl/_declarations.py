@@ -412,6 +412,9 @@ class tsr_glu_linear_attrs(Structure):
         ("norm_eps", c_float),
         ("first", c_uint32),
         ("whole", c_uint32),
+        ("limit", c_float),
+        ("alpha", c_float),
+        ("shift", c_float),
     ]
 
 
@@ -513,6 +516,9 @@ class tsr_activation_attrs(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
         ("activation", c_uint32),
+        ("limit", c_float),
+        ("alpha", c_float),
+        ("shift", c_float),
     ]
 
 

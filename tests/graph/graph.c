@@ -204,7 +204,11 @@ Test(graph, block_weights_are_taken_in_whole_rows_alone) {
         const int64_t k = rows[i].trans ? rows[i].columns : rows[i].rows;
         const tsr_linear_attrs linear = {
             .struct_size = sizeof linear, .trans_w = rows[i].trans, .compute = rows[i].compute};
+        const tsr_glu_linear_attrs gated = {
+            .struct_size = sizeof gated, .trans_w = linear.trans_w, .compute = linear.compute};
         const tsr_embed_attrs embed = {.struct_size = sizeof embed};
+        const void *attrs =
+            rows[i].id == TSR_OP_GLU_LINEAR ? (const void *)&gated : (const void *)&linear;
         const bool looks_up = rows[i].id == TSR_OP_EMBED;
         tsri_graph *g, *low;
         tsri_graph_create(&g);
@@ -214,7 +218,7 @@ Test(graph, block_weights_are_taken_in_whole_rows_alone) {
         const tsri_value ids = tsri_graph_leaf(g, TSR_KIND_INPUT, 1, "ids", TSR_I32, 1, &T);
         const tsri_value y = looks_up
                                  ? tsri_graph_op1(g, rows[i].id, &embed, (tsri_value[]){w, ids}, 2)
-                                 : tsri_graph_op1(g, rows[i].id, &linear, (tsri_value[]){x, w}, 2);
+                                 : tsri_graph_op1(g, rows[i].id, attrs, (tsri_value[]){x, w}, 2);
         if (!rows[i].fragment) {
             cr_assert_neq(y, TSRI_GRAPH_NONE, "row %zu: %s", i, tsr_error_last());
             /* what lacks a form without blocks stays whole */
@@ -281,6 +285,38 @@ Test(graph, lowering_ends_in_primitives_and_keeps_outputs) {
     tsri_graph_destroy(&low);
 }
 
+/* A limit, an alpha or a shift goes on to the op that follows the product. */
+Test(graph, gates_keep_their_form_when_they_are_lowered) {
+    const tsr_glu_linear_attrs forms[] = {
+        {.struct_size = sizeof *forms, .trans_w = 1, .activation = TSR_ACT_SILU, .limit = 7},
+        {.struct_size = sizeof *forms, .trans_w = 1, .activation = TSR_ACT_SILU, .alpha = 1.702f},
+        {.struct_size = sizeof *forms, .trans_w = 1, .activation = TSR_ACT_GELU, .shift = 1}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        tsri_graph *g, *low;
+        tsri_graph_create(&g);
+        const tsri_value x = input(g, 0, 2, (tsr_dim[]){T, n(16)});
+        const tsri_value w =
+            tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", TSR_F32, 2, (tsr_dim[]){n(24), n(16)});
+        tsri_graph_output(g, 0, "y",
+                          tsri_graph_op1(g, TSR_OP_GLU_LINEAR, &forms[i], (tsri_value[]){x, w}, 2));
+        cr_assert_eq(tsri_graph_lower(g, refuse_fused, NULL, &low), TSR_OK, "%s", tsr_error_last());
+        const tsri_graph_node *last = tsri_graph_node_at(low, tsri_graph_node_count(low) - 1);
+        const tsr_activation_attrs *attrs = last->attrs;
+        cr_assert_eq(last->id, TSR_OP_GLU);
+        cr_expect(attrs->activation == forms[i].activation && attrs->limit == forms[i].limit &&
+                  attrs->alpha == forms[i].alpha && attrs->shift == forms[i].shift);
+        tsri_graph_destroy(&g);
+        tsri_graph_destroy(&low);
+    }
+    const tsr_activation_attrs wrong = {.struct_size = sizeof wrong, .limit = -1};
+    tsri_graph *g;
+    tsri_graph_create(&g);
+    const tsri_value x = input(g, 0, 2, (tsr_dim[]){T, n(16)});
+    cr_assert_eq(tsri_graph_op1(g, TSR_OP_GLU, &wrong, &x, 1), TSRI_GRAPH_NONE);
+    cr_assert(strstr(tsr_error_last(), "glu: limit is -1"), "%s", tsr_error_last());
+    tsri_graph_destroy(&g);
+}
+
 /* ---- norms joined to the products that read them ---- */
 
 typedef struct joining {
@@ -311,8 +347,11 @@ enum { ALONE, BY_OTHERS, BY_HOST, AS_PART };
 static tsri_graph *normed_product(tsr_op_id id, int readers) {
     static const tsr_norm_attrs norm = {
         .struct_size = sizeof norm, .norm = TSR_NORM_RMS, .eps = 0.25f};
-    static const tsr_linear_attrs attrs = {
-        .struct_size = sizeof attrs, .trans_w = 1, .activation = TSR_ACT_SILU};
+    static const tsr_linear_attrs linear = {
+        .struct_size = sizeof linear, .trans_w = 1, .activation = TSR_ACT_SILU};
+    static const tsr_glu_linear_attrs gated = {
+        .struct_size = sizeof gated, .trans_w = 1, .activation = TSR_ACT_SILU};
+    const void *attrs = id == TSR_OP_LINEAR ? (const void *)&linear : (const void *)&gated;
     tsri_graph *g;
     tsri_graph_create(&g);
     tsri_value x = input(g, 0, 2, (tsr_dim[]){T, n(8)});
@@ -330,7 +369,7 @@ static tsri_graph *normed_product(tsr_op_id id, int readers) {
         tsri_graph_output(g, 1, "other", tsri_graph_op1(g, TSR_OP_SILU, NULL, &x, 1));
     if (readers == AS_PART)
         x = tsri_graph_slice(g, x, 1, 0, 4);
-    const tsri_value y = tsri_graph_op1(g, id, &attrs, (tsri_value[]){x, w, bias}, 3);
+    const tsri_value y = tsri_graph_op1(g, id, attrs, (tsri_value[]){x, w, bias}, 3);
     tsri_graph_output(g, 0, "y", y);
     cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
     return g;

@@ -319,27 +319,35 @@ Test(gradients, activations) {
     const operand x = {.rank = 2, .dim = {5, 7}, .size = 3}, both = {2, {5, 14}, NULL, 3};
     for (uint32_t act = TSR_ACT_NONE; act <= TSR_ACT_SIGMOID; act++) {
         const tsr_activation_attrs attrs = {.struct_size = sizeof attrs, .activation = act};
-        const subject alone = {.name = "an activation",
-                               .forward = forward[act],
-                               .gradient = TSR_OP_ACTIVATION_GRAD,
-                               .gradient_attrs = &attrs,
-                               .in = {x},
-                               .out = {x},
-                               .operands = "0d",
-                               .results = "0",
-                               .gives = {x}},
-                      gated = {.name = "glu",
-                               .forward = TSR_OP_GLU,
-                               .gradient = TSR_OP_GLU_GRAD,
-                               .attrs = &attrs,
-                               .gradient_attrs = &attrs,
-                               .in = {both},
-                               .out = {x},
-                               .operands = "0d",
-                               .results = "0",
-                               .gives = {both}};
+        subject alone = {.name = "an activation",
+                         .forward = forward[act],
+                         .gradient = TSR_OP_ACTIVATION_GRAD,
+                         .gradient_attrs = &attrs,
+                         .in = {x},
+                         .out = {x},
+                         .operands = "0d",
+                         .results = "0",
+                         .gives = {x}},
+                gated = {.name = "glu",
+                         .forward = TSR_OP_GLU,
+                         .gradient = TSR_OP_GLU_GRAD,
+                         .attrs = &attrs,
+                         .gradient_attrs = &attrs,
+                         .in = {both},
+                         .out = {x},
+                         .operands = "0d",
+                         .results = "0",
+                         .gives = {both}};
+        const tsr_activation_attrs bounded = {.struct_size = sizeof bounded,
+                                              .activation = act,
+                                              .limit = 0.6f,
+                                              .alpha = 1.7f,
+                                              .shift = 1};
         if (act != TSR_ACT_NONE)
             check(&alone);
+        check(&gated);
+        gated.name = "glu with a limit, an alpha and a shift";
+        gated.attrs = gated.gradient_attrs = &bounded;
         check(&gated);
     }
 }

@@ -66,6 +66,8 @@ double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_
 
 double tsri_reference_activate(uint32_t activation, double x);
 double tsri_reference_slope(uint32_t activation, double x); /* its derivative */
+/* What glu makes of a gate and an up. */
+double tsri_reference_gated(const tsr_activation_attrs *form, double gate, double up);
 
 /* The keys that query t of sequence b sees: first <= s < end. `past` and `len` may be missing. */
 void tsri_reference_visible(const tsri_reference_view *past, const tsri_reference_view *len,

@@ -1,6 +1,9 @@
 /* cases/elements/slopes.c - the bounds of activation_grad, glu and glu_grad. */
 #include "cases/elements/slopes.h"
 
+#include <stdio.h>
+#include <string.h>
+
 const tsri_case_within tsri_case_activations[TSR_ACT_SIGMOID + 1] = {
     [TSR_ACT_NONE] = {"none", 0, 0, 0, 0},
     [TSR_ACT_RELU] = {"relu", 0, 0, 0, 0},
@@ -27,4 +30,32 @@ tsri_case *tsri_case_gated(tsri_case_list *list, tsr_op_id op, uint32_t act, int
     c->attrs.glu = (tsr_activation_attrs){.struct_size = sizeof c->attrs.glu, .activation = act};
     c->sparse = act == TSR_ACT_RELU;
     return c;
+}
+
+tsri_case *tsri_case_gated_form(tsri_case_list *list, tsr_op_id op, int form) {
+    static const struct {
+        tsr_activation act;
+        int shape; /* of tsri_case_gated */
+        float limit, alpha, shift;
+    } forms[TSRI_CASE_FORMS] = {{TSR_ACT_SILU, 0, 2.5f, 1.702f, 1},
+                                {TSR_ACT_SILU, 5, 2.5f, 1.702f, 1},
+                                {TSR_ACT_SILU, 3, 2, 0, 0},
+                                {TSR_ACT_GELU, 2, 0, 0, -0.5f},
+                                {TSR_ACT_GELU_TANH, 3, 0, 0.75f, 0}};
+    tsri_case *c = tsri_case_gated(list, op, forms[form].act, forms[form].shape);
+    const size_t end = strlen(c->name);
+    snprintf(c->name + end, sizeof c->name - end, " limit %g alpha %g shift %g",
+             (double)forms[form].limit, (double)forms[form].alpha, (double)forms[form].shift);
+    c->attrs.glu.limit = forms[form].limit;
+    c->attrs.glu.alpha = forms[form].alpha;
+    c->attrs.glu.shift = forms[form].shift;
+    return c;
+}
+
+void tsri_case_bound_form(tsri_case *c) {
+    c->bound[0].relative += 7 * TSRI_CASE_U;
+    c->bound[0].absolute += 20 * TSRI_CASE_U;
+    tsri_case_reason(c,
+                     "as without limit, alpha and shift; 7 u and 20 u for rounding alpha g, for a "
+                     "division and a sum");
 }

@@ -19,4 +19,11 @@ enum { TSRI_CASE_GATED = 7 }; /* the last is timed */
 /* Adds a case of glu or glu_grad with its sizes and x. */
 tsri_case *tsri_case_gated(tsri_case_list *list, tsr_op_id op, uint32_t act, int form);
 
+/* The same with a limit, an alpha and a shift, and what they add to a bound: alpha g is rounded, and the
+ * result, below 4 * 4 times its slope of at most 1.13, moves with it; the division is within 5 u, the
+ * shift 1. */
+enum { TSRI_CASE_FORMS = 5 };
+tsri_case *tsri_case_gated_form(tsri_case_list *list, tsr_op_id op, int form);
+void tsri_case_bound_form(tsri_case *c);
+
 #endif

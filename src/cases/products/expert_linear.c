@@ -42,8 +42,10 @@ static tsri_case *add(tsri_case_list *list, bool gated, shape s, tsr_dtype dtype
         tsri_case_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 2, E, n);
     c->in[0].absolute = c->in[1].absolute = c->in[3].absolute = true;
     c->sizes[1] = s.R;
-    c->attrs.linear = (tsr_linear_attrs){
-        .struct_size = sizeof c->attrs.linear, .trans_w = trans, .activation = activation};
+    c->attrs.expert_glu_linear = (tsr_glu_linear_attrs){
+        .struct_size = gated ? sizeof c->attrs.expert_glu_linear : sizeof c->attrs.expert_linear,
+        .trans_w = trans,
+        .activation = activation};
     c->term_attrs = c->attrs;
     c->term_attrs.linear.activation = TSR_ACT_NONE;
     bound(c, s.K, gated, activation != TSR_ACT_NONE);
@@ -71,6 +73,37 @@ static void add_blocks(tsri_case_list *list, bool gated) {
                 if (eight)
                     int8(c, shapes[i].K, gated, gated);
             }
+}
+
+/* As in glu_linear.c. */
+static void form(tsri_case *c, int64_t K) {
+    tsr_glu_linear_attrs *attrs = &c->attrs.expert_glu_linear,
+                         *terms = &c->term_attrs.expert_glu_linear;
+    attrs->limit = 0.75f;
+    attrs->alpha = 1.702f;
+    attrs->shift = terms->shift = 1;
+    c->bound[0].terms += 8 * TSRI_CASE_U;
+    tsri_case_reason(c,
+                     "as without limit, alpha and shift, with shift among the up terms; 8 u for "
+                     "rounding alpha g, a division and a sum, K = %lld",
+                     (long long)K);
+}
+
+static void add_forms(tsri_case_list *list) {
+    static const shape shapes[] = {
+        {3, 2, 0, 64, 64, 4}, {1, 4, 1, 32, 128, 9}, {40, 2, 0, 96, 64, 3}, {7, 3, 0, 32, 33, 5}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16, TSR_GGML_Q8_0};
+    static const char what[] = ", limit, alpha, shift";
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t d = 0; d < 3; d++) {
+            form(add(list, true, shapes[i], dtypes[d], true, TSR_ACT_SILU, i != 2, what),
+                 shapes[i].K);
+            if (dtypes[d] != TSR_GGML_Q8_0)
+                continue;
+            tsri_case *c = add(list, true, shapes[i], dtypes[d], true, TSR_ACT_SILU, true, what);
+            int8(c, shapes[i].K, true, true);
+            form(c, shapes[i].K);
+        }
 }
 
 static void add_all(tsri_case_list *list, bool gated) {
@@ -114,4 +147,5 @@ void tsri_cases_expert_linear(tsri_case_list *list) {
 
 void tsri_cases_expert_glu_linear(tsri_case_list *list) {
     add_all(list, true);
+    add_forms(list);
 }

@@ -171,6 +171,45 @@ static void add_edges(tsri_case_list *list) {
     }
 }
 
+/* A limit brings no error closer, nor does it add one; alpha g is rounded, h(g) = act(alpha g) / alpha is
+ * divided within 5 u, u + shift is rounded: 8 u of |h(g)| |u + shift|, which the terms have with shift. */
+static void form(tsri_case *c, int64_t K) {
+    tsr_glu_linear_attrs *attrs = &c->attrs.glu_linear, *terms = &c->term_attrs.glu_linear;
+    attrs->limit = 0.75f;
+    attrs->alpha = 1.702f;
+    attrs->shift = terms->shift = 1;
+    c->bound[0].terms += 8 * TSRI_CASE_U;
+    c->bound[0].absolute *= 1 + 1 / (double)K; /* the other factor is at most K + shift */
+    tsri_case_reason(c,
+                     "as without limit, alpha and shift, with shift among the up terms; 8 u for "
+                     "rounding alpha g, a division and a sum, K = %lld",
+                     (long long)K);
+}
+
+static void add_forms(tsri_case_list *list) {
+    static const int64_t shapes[][3] = {{3, 32, 40},   {1, 64, 64},    {8, 96, 128}, {9, 64, 65},
+                                        {70, 96, 128}, {1, 1032, 192}, {5, 160, 192}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    static const char what[] = ", limit, alpha, shift";
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t d = 0; d < 5; d++) {
+            const int64_t T = shapes[i][0], K = shapes[i][1], F = shapes[i][2];
+            if (tsri_tensor_is_kept_blocks(dtypes[d])) {
+                if (K % 32)
+                    continue;
+                tsri_case *c = add(list, T, K, F, dtypes[d], true, TSR_ACT_SILU, i % 2, what);
+                int8(c, K);
+                form(c, K);
+            }
+            form(add(list, T, K, F, dtypes[d], true, TSR_ACT_SILU, i % 2 == 0, what), K);
+        }
+    for (int half = 0; half < 2; half++) {
+        tsri_case *c = add(list, 40, 64, 192, TSR_F32, true, TSR_ACT_SILU, half, what);
+        narrow(c, half ? TSR_COMPUTE_F16 : TSR_COMPUTE_BF16, 64);
+        form(c, 64);
+    }
+}
+
 /* A gated layer, for a token and for a prompt. */
 static void add_timed(tsri_case_list *list) {
     static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,     TSR_GGML_Q8_0,
@@ -221,6 +260,7 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
     tsri_case_reason(c, "exact: sums and products of integers below 2^24 are");
     c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x from wider rows");
     c->in[0].view = TSRI_CASE_SLICED;
+    add_forms(list);
     add_norms(list);
     add_narrow(list, TSR_COMPUTE_F16);
     add_narrow(list, TSR_COMPUTE_BF16);

@@ -5,6 +5,7 @@
 #include "tensor/quantize.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor *tensor,
@@ -199,6 +200,24 @@ tsr_status tsri_graph_check_activation(const char *op, uint32_t activation) {
         return TSR_OK;
     return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: activation %u is not known to this version", op,
                           activation);
+}
+
+tsr_status tsri_graph_check_gates(const char *op, const tsr_activation_attrs *form) {
+    if (!(form->limit >= 0) || !isfinite(form->alpha) || !isfinite(form->shift))
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "%s: limit is %g, alpha %g and shift %g; wanted a limit of 0 (none) or "
+            "more, and numbers",
+            op, (double)form->limit, (double)form->alpha, (double)form->shift);
+    return tsri_graph_check_activation(op, form->activation);
+}
+
+tsr_activation_attrs tsri_graph_gates_of(const tsr_glu_linear_attrs *attrs) {
+    return (tsr_activation_attrs){.struct_size = sizeof(tsr_activation_attrs),
+                                  .activation = attrs->activation,
+                                  .limit = attrs->limit,
+                                  .alpha = attrs->alpha,
+                                  .shift = attrs->shift};
 }
 
 static bool same_dims(const tsr_tensor *a, const tsr_tensor *b, uint32_t n) {

@@ -26,6 +26,10 @@ tsr_status tsri_graph_check_compute(const char *op, uint32_t compute);
 /* Checks the norm of a linear op, if it has one: f32 [K] with x's K, and eps of 0 or more. */
 tsr_status tsri_graph_check_norm(const char *op, const tsr_tensor *norm, float eps,
                                  const tsr_tensor *x);
+/* Checks the activation of a gated op, and its limit, alpha and shift. */
+tsr_status tsri_graph_check_gates(const char *op, const tsr_activation_attrs *form);
+/* The attributes of the glu that follows the products of glu_linear or expert_glu_linear. */
+tsr_activation_attrs tsri_graph_gates_of(const tsr_glu_linear_attrs *attrs);
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
 /* Whether it is a table that positions add to the scores of H heads: f32 [H,2R+1]. */
 bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H);

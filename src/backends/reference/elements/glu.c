@@ -1,6 +1,15 @@
 /* backends/reference/elements/glu.c - the op glu: an activation gates the other half. */
 #include "backends/reference/reference.h"
 
+double tsri_reference_gated(const tsr_activation_attrs *form, double gate, double up) {
+    const double alpha = form->alpha != 0 ? form->alpha : 1, L = form->limit;
+    if (L > 0) { /* NaN stays NaN */
+        gate = gate > L ? L : gate;
+        up = up > L ? L : up < -L ? -L : up;
+    }
+    return tsri_reference_activate(form->activation, alpha * gate) / alpha * (up + form->shift);
+}
+
 tsr_status tsri_reference_glu(const tsri_reference_call *call) {
     tsr_activation_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
@@ -12,7 +21,7 @@ tsr_status tsri_reference_glu(const tsri_reference_call *call) {
             const double gate = tsri_reference_load(&x, at),
                          up = tsri_reference_load(&x, at + F * step);
             tsri_reference_store(&y, tsri_reference_element_at(&y, r * F + f),
-                                 tsri_reference_activate(attrs.activation, gate) * up);
+                                 tsri_reference_gated(&attrs, gate, up));
         }
     return TSR_OK;
 }

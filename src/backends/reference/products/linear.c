@@ -142,11 +142,19 @@ tsr_status tsri_reference_linear(const tsri_reference_call *call) {
     return TSR_OK;
 }
 
+static tsr_activation_attrs form_of(const tsr_glu_linear_attrs *attrs) {
+    return (tsr_activation_attrs){.activation = attrs->activation,
+                                  .limit = attrs->limit,
+                                  .alpha = attrs->alpha,
+                                  .shift = attrs->shift};
+}
+
 tsr_status tsri_reference_glu_linear(const tsri_reference_call *call) {
     tsr_glu_linear_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
     const tsr_linear_attrs ungated = {
         .trans_w = attrs.trans_w, .compute = attrs.compute, .norm_eps = attrs.norm_eps};
+    const tsr_activation_attrs form = form_of(&attrs);
     product p = operands(call, &ungated, GATED_NORM);
     const tsri_reference_view y = tsri_reference_out(call, 0);
     const int64_t R = tsri_reference_rows(&y), F = tsri_reference_columns(&y);
@@ -156,7 +164,7 @@ tsr_status tsri_reference_glu_linear(const tsri_reference_call *call) {
         for (int64_t f = 0; f < F; f++) {
             const double gate = output(&p, f), up = output(&p, F + f);
             tsri_reference_store(&y, y_at + f * tsri_reference_step(&y),
-                                 tsri_reference_activate(attrs.activation, gate) * up);
+                                 tsri_reference_gated(&form, gate, up));
         }
     }
     return TSR_OK;
@@ -185,9 +193,9 @@ static tsri_reference_view element_of(const tsri_reference_view *whole, int64_t 
     return one;
 }
 
-/* `gated`: an output is act(gate) * up. */
+/* With `gated`, an output is glu of a gate and an up in that form. */
 static tsr_status run_experts(const tsri_reference_call *call, const tsr_linear_attrs *attrs,
-                              bool gated) {
+                              const tsr_activation_attrs *gated) {
     const tsri_reference_view x = tsri_reference_in(call, X), w = tsri_reference_in(call, W),
                               experts = tsri_reference_in(call, EXPERTS),
                               bias = tsri_reference_in(call, EXPERT_BIAS),
@@ -209,11 +217,10 @@ static tsr_status run_experts(const tsri_reference_call *call, const tsr_linear_
         p.bias = element_of(&bias, e - attrs->first);
         take_row(&p, x.dim[1] == J ? pair : pair / J);
         for (int64_t n = 0; n < N; n++) {
-            double value = tsri_reference_activate(attrs->activation, output(&p, n));
-            if (gated)
-                value *= output(&p, N + n);
+            const double sum = output(&p, n);
             tsri_reference_store(&y, tsri_reference_row_at(&y, pair) + n * tsri_reference_step(&y),
-                                 value);
+                                 gated ? tsri_reference_gated(gated, sum, output(&p, N + n))
+                                       : tsri_reference_activate(attrs->activation, sum));
         }
     }
     return TSR_OK;
@@ -222,16 +229,16 @@ static tsr_status run_experts(const tsri_reference_call *call, const tsr_linear_
 tsr_status tsri_reference_expert_linear(const tsri_reference_call *call) {
     tsr_linear_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
-    return run_experts(call, &attrs, false);
+    return run_experts(call, &attrs, NULL);
 }
 
 tsr_status tsri_reference_expert_glu_linear(const tsri_reference_call *call) {
     tsr_glu_linear_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
+    const tsr_activation_attrs form = form_of(&attrs);
     const tsr_linear_attrs ungated = {.trans_w = attrs.trans_w,
-                                      .activation = attrs.activation,
                                       .compute = attrs.compute,
                                       .first = attrs.first,
                                       .whole = attrs.whole};
-    return run_experts(call, &ungated, true);
+    return run_experts(call, &ungated, &form);
 }

@@ -7,7 +7,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     const tsr_dim both = x->rank ? tsri_tensor_columns(x) : tsri_tensor_const(1);
     if (!tsri_graph_is_f32(x) || both.symbols || both.factor % 2)
         return tsri_graph_refuse("glu", "x", x, "f32 [..,2F], gate then up");
-    TRY(tsri_graph_check_activation("glu", attrs->activation));
+    TRY(tsri_graph_check_gates("glu", attrs));
     tsri_graph_shape_like(&s->out[0], TSR_F32, x, tsri_tensor_const(both.factor / 2));
     return TSR_OK;
 }

@@ -13,7 +13,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     half.dim[x->rank - 1] = tsri_tensor_const(both.factor / 2);
     if (!tsri_graph_is_like(dy, &half))
         return tsri_graph_refuse("glu_grad", "dy", dy, "f32 [..,F], half as wide as x");
-    TRY(tsri_graph_check_activation("glu_grad", attrs->activation));
+    TRY(tsri_graph_check_gates("glu_grad", attrs));
     tsri_graph_shape_like(&s->out[DX], TSR_F32, x, both);
     return TSR_OK;
 }

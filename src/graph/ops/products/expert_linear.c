@@ -48,7 +48,9 @@ static tsr_status infer(tsri_graph_signature *s) {
 
 static tsr_status infer_gated(tsri_graph_signature *s) {
     tsr_dim n;
+    const tsr_activation_attrs form = tsri_graph_gates_of(s->attrs);
     TRY(check("expert_glu_linear", s, &n));
+    TRY(tsri_graph_check_gates("expert_glu_linear", &form));
     if (n.symbols || n.factor % 2)
         return tsri_graph_refuse("expert_glu_linear", "the weight", s->in[W],
                                  "an even number of outputs, gate then up");
@@ -130,8 +132,7 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
 
 static void gradient_gated(tsri_graph_backward *b, const tsri_graph_node *node,
                            const tsri_value *d_out) {
-    const tsr_linear_attrs *attrs = node->attrs;
-    const tsr_activation_attrs gate = {.struct_size = sizeof gate, .activation = attrs->activation};
+    const tsr_activation_attrs gate = tsri_graph_gates_of(node->attrs);
     const tsri_value in[] = {products_again(b, node), d_out[Y]};
     give_all(b, node, tsri_graph_op1(tsri_graph_of(b), TSR_OP_GLU_GRAD, &gate, in, 2));
 }

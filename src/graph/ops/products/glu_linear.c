@@ -18,6 +18,8 @@ static tsr_status infer(tsri_graph_signature *s) {
                                  "an even number of outputs, gate then up");
     if (!tsri_graph_is_vector(tsri_graph_operand(s, BIAS), n))
         return tsri_graph_refuse("glu_linear", "the bias", s->in[BIAS], "f32 [2F]");
+    const tsr_activation_attrs form = tsri_graph_gates_of(attrs);
+    TRY(tsri_graph_check_gates("glu_linear", &form));
     tsri_graph_shape_like(&s->out[Y], TSR_F32, x, tsri_tensor_const(n.factor / 2));
     return tsri_graph_check_norm("glu_linear", tsri_graph_operand(s, NORM), attrs->norm_eps, x);
 }
@@ -32,9 +34,14 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
     const tsri_value of_linear[] = {in[X], in[W], node->n_in > BIAS ? in[BIAS] : TSRI_GRAPH_NONE,
                                     TSRI_GRAPH_NONE, /* no residual */
                                     node->n_in > NORM ? in[NORM] : TSRI_GRAPH_NONE};
+    const tsr_activation_attrs form = tsri_graph_gates_of(attrs);
     const tsri_value both = tsri_graph_op1(graph, TSR_OP_LINEAR, &linear, of_linear, 5);
     if (both == TSRI_GRAPH_NONE)
         return;
+    if (form.limit != 0 || form.alpha != 0 || form.shift != 0) {
+        out[0] = tsri_graph_op1(graph, TSR_OP_GLU, &form, &both, 1);
+        return;
+    }
     const tsr_tensor *t = &tsri_graph_value_at(graph, both)->tensor;
     const uint32_t last = t->rank - 1;
     const int64_t half = t->dim[last].factor / 2;
@@ -56,7 +63,7 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     const tsr_glu_linear_attrs *attrs = node->attrs;
     const tsr_linear_attrs plain = {
         .struct_size = sizeof plain, .trans_w = attrs->trans_w, .compute = attrs->compute};
-    const tsr_activation_attrs gate = {.struct_size = sizeof gate, .activation = attrs->activation};
+    const tsr_activation_attrs gate = tsri_graph_gates_of(attrs);
     if (tsri_graph_refuse_normed(b, node, NORM))
         return;
     const uint32_t n_in = node->n_in < NORM ? node->n_in : NORM;

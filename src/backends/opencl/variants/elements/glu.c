@@ -13,8 +13,7 @@ bool tsri_opencl_glu_fits_plain(const tsri_opencl_variant *variant, const tsri_o
 void tsri_opencl_glu_define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
                                   tsri_opencl_defines *defines) {
     (void)variant;
-    const tsr_activation_attrs *attrs = op->attrs;
-    tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
+    tsri_opencl_define_gates(defines, op->attrs);
 }
 
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {

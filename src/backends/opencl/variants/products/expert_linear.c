@@ -5,7 +5,7 @@
 #include "tensor/quantize.h"
 
 TSRI_OPERANDS(
-    expert_linear); /* expert_glu_linear has the same, and its attributes the same fields */
+    expert_linear); /* expert_glu_linear has the same, and its attributes begin with the same fields */
 
 enum { PANEL = 64 };
 
@@ -114,7 +114,10 @@ static void define(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_define_operand(defines, "W", op->in[W]);
     tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, BIAS));
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
-    tsri_opencl_define_int(defines, "ACT", (int)attrs_of(op)->activation);
+    if (is_gated(op))
+        tsri_opencl_define_product_gates(defines, op->attrs);
+    else
+        tsri_opencl_define_int(defines, "ACT", (int)attrs_of(op)->activation);
     tsri_opencl_define_int(defines, "GATED", is_gated(op));
     if (attrs_of(op)->whole) {
         tsri_opencl_define_int(defines, "FIRST_EXPERT", (int)attrs_of(op)->first);

@@ -101,7 +101,7 @@ void tsri_opencl_clblast_define(const tsri_opencl_variant *variant, const tsr_op
                                 tsri_opencl_defines *defines) {
     if (variant->op == TSR_OP_MATMUL)
         return;
-    tsri_opencl_define_int(defines, "ACT", (int)tsri_opencl_weighted_attrs(op)->activation);
+    tsri_opencl_define_activation(op, defines);
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     if (variant->op == TSR_OP_LINEAR)
         tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, RESIDUAL) != NULL);

@@ -4,6 +4,7 @@
 #include "tensor/operands.h"
 #include "tensor/quantize.h"
 
+#include <float.h>
 #include <stdio.h>
 
 const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i) {
@@ -162,6 +163,35 @@ void tsri_opencl_arg_results(tsri_opencl_launch *launch, const tsr_op *op, uint3
     const tsri_tensor_operands *all = tsri_tensor_operands_of(op->id);
     for (uint32_t i = first; i <= last; i++)
         tsri_opencl_arg_tensor(launch, all->out[i].name, tsri_opencl_out(op, i));
+}
+
+/* Hexadecimal, so that no digit is lost. */
+static void define_float(tsri_opencl_defines *defines, const char *name, double value) {
+    char text[32];
+    snprintf(text, sizeof text, "%af", value);
+    tsri_opencl_define_text(defines, name, text);
+}
+
+void tsri_opencl_define_gates(tsri_opencl_defines *defines, const tsr_activation_attrs *form) {
+    const bool plain = form->limit == 0 && form->alpha == 0 && form->shift == 0;
+    tsri_opencl_define_int(defines, "ACT", (int)form->activation);
+    tsri_opencl_define_int(defines, "GLU_FORM", !plain);
+    if (plain)
+        return;
+    define_float(defines, "GLU_LIMIT",
+                 form->limit != 0 && form->limit < FLT_MAX ? form->limit : FLT_MAX);
+    define_float(defines, "GLU_ALPHA", form->alpha != 0 ? form->alpha : 1);
+    define_float(defines, "GLU_SHIFT", form->shift);
+}
+
+void tsri_opencl_define_product_gates(tsri_opencl_defines *defines,
+                                      const tsr_glu_linear_attrs *attrs) {
+    const tsr_activation_attrs form = {.struct_size = sizeof form,
+                                       .activation = attrs->activation,
+                                       .limit = attrs->limit,
+                                       .alpha = attrs->alpha,
+                                       .shift = attrs->shift};
+    tsri_opencl_define_gates(defines, &form);
 }
 
 void tsri_opencl_arg_operands(tsri_opencl_launch *launch, const tsr_op *op) {

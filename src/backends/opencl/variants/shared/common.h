@@ -54,6 +54,11 @@ tsr_tensor tsri_opencl_broadcast(const tsr_tensor *tensor, const tsr_tensor *to)
 /* Defines <name>_DTYPE, f32 for a missing operand. */
 void tsri_opencl_define_operand(tsri_opencl_defines *defines, const char *name,
                                 const tsr_tensor *tensor);
+/* Defines ACT and what GLU of cl/common/tessera.clh reads: the form of glu, or of the glu in a gated
+ * product. */
+void tsri_opencl_define_gates(tsri_opencl_defines *defines, const tsr_activation_attrs *form);
+void tsri_opencl_define_product_gates(tsri_opencl_defines *defines,
+                                      const tsr_glu_linear_attrs *attrs);
 /* Each of these binds operands by the names of the op's list (tensor/operands.h): all operands and
  * then all results; inputs first .. last, missing ones too; those of them that are given, for a
  * kernel that has no parameters for missing ones; results first .. last. */

@@ -7,9 +7,9 @@
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 enum { GATED_NORM = RESIDUAL, PANEL = 64, PANELS_SHARED = 4 };
 
-_Static_assert(sizeof(tsr_linear_attrs) == sizeof(tsr_glu_linear_attrs) &&
-                   offsetof(tsr_linear_attrs, compute) == offsetof(tsr_glu_linear_attrs, compute),
-               "linear and glu_linear have the same attributes");
+_Static_assert(sizeof(tsr_linear_attrs) <= sizeof(tsr_glu_linear_attrs) &&
+                   offsetof(tsr_linear_attrs, whole) == offsetof(tsr_glu_linear_attrs, whole),
+               "glu_linear has the attributes of linear, and more after them");
 
 bool tsri_opencl_is_gated(const tsr_op *op) {
     return op->id == TSR_OP_GLU_LINEAR;
@@ -121,10 +121,17 @@ bool tsri_opencl_fits_packed_few(const tsri_opencl_variant *variant, const tsri_
 
 /* --- define --- */
 
+void tsri_opencl_define_activation(const tsr_op *op, tsri_opencl_defines *defines) {
+    if (tsri_opencl_is_gated(op))
+        tsri_opencl_define_product_gates(defines, op->attrs);
+    else
+        tsri_opencl_define_int(defines, "ACT", (int)tsri_opencl_weighted_attrs(op)->activation);
+}
+
 void tsri_opencl_define_epilogue(const tsr_op *op, tsri_opencl_defines *defines) {
     tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, BIAS));
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
-    tsri_opencl_define_int(defines, "ACT", (int)tsri_opencl_weighted_attrs(op)->activation);
+    tsri_opencl_define_activation(op, defines);
     if (!tsri_opencl_is_gated(op))
         tsri_opencl_define_int(defines, "HAS_RESIDUAL", residual_of(op) != NULL);
 }

@@ -47,7 +47,9 @@ bool tsri_opencl_fits_packed_few(const tsri_opencl_variant *variant, const tsri_
 
 /* --- define --- */
 
-/* Defines BIAS_DTYPE, HAS_BIAS and ACT; for linear HAS_RESIDUAL. */
+/* Defines ACT; for glu_linear the form of its glu, too. */
+void tsri_opencl_define_activation(const tsr_op *op, tsri_opencl_defines *defines);
+/* The same, BIAS_DTYPE and HAS_BIAS; for linear HAS_RESIDUAL. */
 void tsri_opencl_define_epilogue(const tsr_op *op, tsri_opencl_defines *defines);
 /* The same, and W_DTYPE. */
 void tsri_opencl_define_weighted(const tsri_opencl_variant *variant, const tsr_op *op,
