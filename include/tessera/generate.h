@@ -89,8 +89,9 @@ typedef struct tsr_generate_options {
     /** Added to logits; several of one token are added up. Log-probabilities are those without them. */
     const tsr_logit_bias *logit_bias;
     /** Not NULL: the new tokens follow this grammar, which is GBNF as llama.cpp reads it, with JSON schemas
-     * by %json, and ends with a 0 byte (docs/server.md, "Constrained output"). End tokens are chosen where the grammar allows the
-     * text to end, and where nothing else is allowed, the text ends. Refused with more than one beam. */
+     * by %json, and ends with a 0 byte (docs/server.md, "Constrained output"). End tokens are chosen where
+     * the grammar allows the text to end, and where nothing else is allowed, the text ends. A special token
+     * is allowed where the grammar names it (<name>, <[id]>). Refused with more than one beam. */
     const char *grammar;
     /** Not NULL: the new tokens are a JSON text that this JSON schema allows, in the same way; of it and
      * `grammar` one alone may be given. docs/server.md says which keywords are served. */
@@ -102,7 +103,7 @@ typedef struct tsr_generate_options {
  *
  * error  TSR_E_ARGUMENT     it is not GBNF, a rule begins with itself (left recursion), or it is too
  *                           large; the sentence names the line or the rule
- *        TSR_E_UNSUPPORTED  it names tokens
+ *        TSR_E_UNSUPPORTED  it asks for any token but one (!<...>)
  */
 TSR_API tsr_status tsr_grammar_check(const char *grammar);
 /**

@@ -200,8 +200,13 @@ static void follow(tsri_text_matcher *m, const tsri_text_tokenizer *t, const tsr
         const int32_t id = (unsigned char)text[i] % trie->V;
         const bool fits = mask[id / 32] >> (id % 32) & 1;
         fuzz_must(tsri_text_token_bytes(t, id, &bytes) == TSR_OK, "bytes of a token");
-        const bool taken = fuzz_is_ok(tsri_text_matcher_take(m, bytes.data, bytes.size));
-        if (taken && bytes.size && !tsri_text_is_special(t, id))
+        const bool special = tsri_text_is_special(t, id),
+                   in_none = bytes.size && memchr(bytes.data, 0xFF, bytes.size);
+        const bool taken = fuzz_is_ok(special ? tsri_text_matcher_take_special(m, id)
+                                      : fits || !in_none
+                                          ? tsri_text_matcher_take(m, bytes.data, bytes.size)
+                                          : TSR_OK);
+        if (taken && bytes.size && !special && !in_none)
             fuzz_must(fits == !tsri_text_matcher_dead(m), "a mask has the tokens that fit");
         tsri_base_bytes_clear(&bytes);
         if (!taken)
@@ -210,8 +215,10 @@ static void follow(tsri_text_matcher *m, const tsri_text_tokenizer *t, const tsr
 }
 
 /* A grammar, and a text whose bytes choose tokens. */
-static void constrain(tsr_status (*read)(const char *text, size_t n, tsri_text_tree *tree),
-                      const fuzz_part *parts, size_t n) {
+typedef tsr_status read_fn(const char *text, size_t n, const tsri_text_tokenizer *tokenizer,
+                           tsri_text_tree *tree);
+
+static void constrain(read_fn *read, const fuzz_part *parts, size_t n) {
     static tsri_text_tokenizer *tokenizer;
     static tsri_text_trie *trie;
     tsri_text_tree tree = {0};
@@ -221,7 +228,7 @@ static void constrain(tsr_status (*read)(const char *text, size_t n, tsri_text_t
         fuzz_must(tsri_model_tokenizer_at("byte.json", &tokenizer) == TSR_OK &&
                       tsri_text_trie_create(tokenizer, &trie) == TSR_OK,
                   "the vocabulary");
-    if (fuzz_is_ok(read(parts[0].data, parts[0].size, &tree)) &&
+    if (fuzz_is_ok(read(parts[0].data, parts[0].size, tokenizer, &tree)) &&
         fuzz_is_ok(tsri_text_grammar_create(&tree, trie, &g)) &&
         fuzz_is_ok(tsri_text_matcher_create(g, &m)) && n > 1)
         follow(m, tokenizer, trie, parts[1].data, parts[1].size);
@@ -234,8 +241,14 @@ static void grammar(const fuzz_part *parts, size_t n) {
     constrain(tsri_text_gbnf_read, parts, n);
 }
 
+static tsr_status read_schema(const char *text, size_t n, const tsri_text_tokenizer *tokenizer,
+                              tsri_text_tree *tree) {
+    (void)tokenizer;
+    return tsri_text_schema_read_text(text, n, tree);
+}
+
 static void json_schema(const fuzz_part *parts, size_t n) {
-    constrain(tsri_text_schema_read_text, parts, n);
+    constrain(read_schema, parts, n);
 }
 
 const fuzz_target fuzz_text_targets[] = {

@@ -66,8 +66,10 @@ int main(int argc, char **argv) {
     } else {
         must(tsri_text_trie_create(t, &trie));
         must(tsri_base_read_whole(argv[3], MOST, &text));
-        must((strcmp(argv[2], "gbnf") ? tsri_text_schema_read_text
-                                      : tsri_text_gbnf_read)(text.data, text.size, &tree));
+        if (strcmp(argv[2], "gbnf"))
+            must(tsri_text_schema_read_text(text.data, text.size, &tree));
+        else
+            must(tsri_text_gbnf_read(text.data, text.size, t, &tree));
         must(tsri_text_grammar_create(&tree, trie, &g));
         while (getline(&line, &room, stdin) > 0)
             print_mask(t, g, line);

@@ -9,7 +9,7 @@
 /* What an assistant's message is. `calls` is a list; endings of turns differ where those of models do. */
 static const struct {
     const char *like, *answer, *before, *between, *next, *after, *marker;
-    bool text_arguments, no_content;
+    bool text_arguments, no_content, special;
 } forms[] = {
     {.like = "Qwen, Hermes",
      .answer =
@@ -93,6 +93,45 @@ static const struct {
      .next = "}, {\"tool_name\": \"",
      .after = "}]```",
      .marker = "Action: ```json"},
+    {.like = "Mistral, whose mark is a special token",
+     .answer = "{{ m.content }}{% for c in calls %}{{ '<|im_start|>[' if loop.first else ', ' "
+               "}}{\"name\": "
+               "\"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}"
+               "{{ ']' if loop.last }}{% endfor %}</s>",
+     .before = "\xFF"
+               "3\xFF[{\"name\": \"",
+     .between = "\", \"arguments\": ",
+     .next = "}, {\"name\": \"",
+     .after = "}]",
+     .marker = "\xFF"
+               "3\xFF"},
+    {.like = "DeepSeek, with special tokens around calls and in them; the end of the answer is "
+             "left out",
+     .answer =
+         "{{ m.content }}{% for c in calls %}<|im_start|>{{ c.type }}<|im_end|>{{ c.function.name "
+         "+ ' ' }}{{ c.function.arguments | tojson }}<|im_end|>{% endfor %}{{ '</s>' if calls }}",
+     .before = "\xFF"
+               "3\xFF"
+               "function\xFF"
+               "4\xFF",
+     .between = " ",
+     .next = "\xFF"
+             "4\xFF\xFF"
+             "3\xFF"
+             "function\xFF"
+             "4\xFF",
+     .after = "\xFF"
+              "4\xFF",
+     .marker = "\xFF"
+               "3\xFF"},
+    {.like = "special tokens behind words: the plain form",
+     .answer = "{{ m.content }}{% for c in calls %}to <|im_start|>{{ c.function.name }}: "
+               "{{ c.function.arguments | tojson }}{% endfor %}<|end|>",
+     .before = "{\"name\": \"",
+     .between = "\", \"arguments\": ",
+     .after = "}",
+     .marker = "{\"name\":",
+     .special = true},
     {.like = "no calls: the plain form",
      .answer = "{{ m.content }}<|end|>",
      .before = "{\"name\": \"",
@@ -127,7 +166,8 @@ Test(call_form, of_templates) {
         snprintf(marker, sizeof marker, "%.*s", (int)form->marker, form->before);
         expect(like, "marker", marker, forms[i].marker);
         cr_expect(form->text_arguments == forms[i].text_arguments &&
-                      form->no_content == forms[i].no_content && !form->special &&
+                      form->no_content == forms[i].no_content &&
+                      form->special == forms[i].special &&
                       form->anywhere == !strchr(forms[i].marker, '{'),
                   "%s", like);
         tsri_serve_call_form_free(served.call_form);

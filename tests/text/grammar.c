@@ -11,14 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tsri_text_grammar *grammar_of(const char *text, const tsri_text_trie *trie) {
+static tsri_text_grammar *grammar_in(const char *text, const tsri_text_tokenizer *tokenizer,
+                                     const tsri_text_trie *trie) {
     tsri_text_tree tree = {0};
     tsri_text_grammar *g = NULL;
-    tsr_status status = tsri_text_gbnf_read(text, strlen(text), &tree);
+    tsr_status status = tsri_text_gbnf_read(text, strlen(text), tokenizer, &tree);
     if (status == TSR_OK)
         status = tsri_text_grammar_create(&tree, trie, &g);
     tsri_text_tree_clear(&tree);
     return g;
+}
+
+static tsri_text_grammar *grammar_of(const char *text, const tsri_text_trie *trie) {
+    return grammar_in(text, NULL, trie);
 }
 
 static bool matches(tsri_text_grammar *g, const char *text) {
@@ -93,7 +98,8 @@ static const struct {
     {"root ::= a", "rule \"a\" is used but not defined"},
     {"root ::= root \"a\" | \"b\"", "rule \"root\" begins with itself"},
     {"root ::= a\na ::= \"\"? b a\nb ::= \"c\"*", "rule \"a\" begins with itself"},
-    {"root ::= <think>", "line 1: a token by name"},
+    {"root ::= !<think>", "line 1: any token but one (!<...>) is not served"},
+    {"root ::= <think", "line 1: the name of a token, in <>, is wanted before \"<think\""},
     {"root ::= %json {\"const\": \"}", "line 1: a whole JSON schema (%json {...}) is wanted"},
     {"root ::= %json [1]", "line 1: a whole JSON schema"},
     {"root ::= \"a\" |\n%json {\"not\": {}}", "line 2, the schema of %json: \"not\" is not served"},
@@ -166,8 +172,15 @@ static bool compare_and_go_on(const tsri_text_tokenizer *t, const tsri_text_trie
     cr_assert(tsri_text_matcher_take(m, text->data, text->size) == TSR_OK);
     for (int32_t id = 0; id < trie->V; id++) {
         bytes.size = 0;
-        if (!tsri_text_is_special(t, id))
+        if (tsri_text_is_special(t, id)) {
+            char mark[TSRI_TEXT_MARK_ROOM];
+            cr_assert(tsri_base_bytes_append(&bytes, mark, tsri_text_token_mark(id, mark)) ==
+                      TSR_OK);
+        } else {
             cr_assert(tsri_text_token_bytes(t, id, &bytes) == TSR_OK);
+            if (bytes.size && memchr(bytes.data, 0xFF, bytes.size)) /* it may not make a mark */
+                bytes.size = 0;
+        }
         cr_assert(tsri_text_matcher_create(g, &own) == TSR_OK);
         cr_assert(tsri_text_matcher_take(own, text->data, text->size) == TSR_OK);
         cr_assert(tsri_text_matcher_take(own, bytes.data, bytes.size) == TSR_OK);
@@ -193,7 +206,52 @@ static const char *const walked[] = {
     "text ::= \"\\\"\" char* \"\\\"\"\nchar ::= [^\"\\\\] | \"\\\\\" [nt\"]\n"
     "value ::= text | root | [0-9]+ | \"[\" (value (\",\" value)*)? \"]\"",
     "root ::= [\xC3\xA0-\xE4\xBD\xA0]* \"x\"{2,9} | [^a-z]{3}",
+    "root ::= .{0,3} (<[0]> | \"x\" <s>) root | \"!\"",
 };
+
+/* Grammars that name tokens, with a vocabulary whose token 0, <s>, is special, and 1 is "!". */
+static const struct {
+    const char *grammar, *text;
+    int32_t special; /* behind the text; -1: none */
+    bool ends;
+    const char *fragment; /* NULL: it is read */
+} with_tokens[] = {
+    {"root ::= \"a\" <s>", "a", 0, true, NULL},
+    {"root ::= \"a\" <[0]>", "a", 0, true, NULL},
+    {"root ::= \"a\" <s>", "a<s>", -1, false, NULL},
+    {"root ::= .*", "a", 0, true, NULL}, /* a forced token: no part of the text */
+    {"root ::= \"a\" <[1]>", "a!", -1, true, NULL},
+    {"root ::= <pad>", "", -1, false, "line 1: the model has no token <pad>"},
+    {"root ::= \"a\" |\n<[320]>", "", -1, false, "line 2: the model has no token <[320]>"},
+    {"root ::= <[99999999999]>", "", -1, false, "the model has no token <[99999999999]>"},
+};
+
+Test(grammar, names_tokens) {
+    tsri_text_tokenizer *t = NULL;
+    tsri_text_trie *trie = NULL;
+    const char *path = TESSERA_SOURCE_DIR "/tests/golden/tokenizers/byte.json";
+    cr_assert(tsri_model_tokenizer_at(path, &t) == TSR_OK, "%s", tsr_error_last());
+    cr_assert(tsri_text_trie_create(t, &trie) == TSR_OK);
+    for (size_t i = 0; i < sizeof with_tokens / sizeof *with_tokens; i++) {
+        const char *text = with_tokens[i].text, *fragment = with_tokens[i].fragment;
+        tsri_text_grammar *g = grammar_in(with_tokens[i].grammar, t, trie);
+        tsri_text_matcher *m = NULL;
+        if (fragment) {
+            cr_expect(!g && strstr(tsr_error_last(), fragment), "%s", tsr_error_last());
+            continue;
+        }
+        cr_assert(g && tsri_text_matcher_create(g, &m) == TSR_OK, "%s", tsr_error_last());
+        cr_assert(tsri_text_matcher_take(m, text, strlen(text)) == TSR_OK);
+        if (with_tokens[i].special >= 0)
+            cr_assert(tsri_text_matcher_take_special(m, with_tokens[i].special) == TSR_OK);
+        cr_expect(tsri_text_matcher_may_end(m) == with_tokens[i].ends, "%s: %s",
+                  with_tokens[i].grammar, text);
+        tsri_text_matcher_destroy(&m);
+        tsri_text_grammar_release(&g);
+    }
+    tsri_text_trie_destroy(&trie);
+    tsri_text_tokenizer_destroy(&t);
+}
 
 Test(grammar, masks) {
     static const char *const files[] = {"byte.json", "small.model"};

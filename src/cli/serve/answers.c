@@ -152,9 +152,8 @@ json_t *tsri_serve_usage_chunk(const tsri_serve_job *job) {
 }
 
 static json_t *whole_choice(const tsri_serve_choice *c, size_t index) {
-    const size_t n = c->calls ? c->content : c->text.size;
-    json_t *words =
-               c->calls && !n ? json_null() : json_stringn(c->text.data ? c->text.data : "", n),
+    const bool none = !c->content && (c->calls || c->job->ask.must_call);
+    json_t *words = none ? json_null() : json_stringn(c->text.data ? c->text.data : "", c->content),
            *logprobs = c->logprobs ? json_incref(c->logprobs) : NULL;
     if (c->calls)
         words = json_pack("{s:s,s:o,s:n,s:O}", "role", "assistant", "content", words, "refusal",

@@ -1,6 +1,7 @@
 /* cli/serve/call_form.c - learns how a model writes calls from its chat template: renders a conversation with
  * an ordinary answer, and the same with calls in its place, and compares the texts. */
 #include "cli/serve/call_form.h"
+#include "cli/serve/marks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,8 +72,22 @@ static size_t common_end(const char *a, const char *b) {
     return i;
 }
 
-/* The tag <...> that `at` is within; else `at`. */
+/* The mark that `at` is within; else `at`. */
+static const char *mark_around(const char *text, const char *at) {
+    const char *begin = at;
+    for (const char *c = text; (c = strchr(c, TSRI_SERVE_MARK)) && c < at;) {
+        const char *end = strchr(c + 1, TSRI_SERVE_MARK);
+        begin = end && end >= at ? c : at;
+        c = end ? end + 1 : at;
+    }
+    return begin;
+}
+
+/* The mark or the tag <...> that `at` is within; else `at`. */
 static const char *tag_around(const char *text, const char *at) {
+    const char *mark = mark_around(text, at);
+    if (mark < at)
+        return mark;
     for (const char *c = at; c > text && c[-1] != '>' && !tsri_serve_is_blank(c[-1]); c--)
         if (c[-1] == '<')
             return c - 1;
@@ -80,7 +95,8 @@ static const char *tag_around(const char *text, const char *at) {
 }
 
 static const char *behind_tag(const char *text, const char *at) {
-    const char *end = tag_around(text, at) < at ? strchr(at, '>') : NULL;
+    const bool mark = mark_around(text, at) < at;
+    const char *end = tag_around(text, at) < at ? strchr(at, mark ? TSRI_SERVE_MARK : '>') : NULL;
     return end ? end + 1 : at;
 }
 
@@ -128,11 +144,16 @@ static size_t word_end(const char *text, size_t n, bool *tag) {
     return n;
 }
 
-/* The marker is a tag at the beginning, or else two words: one alone may stand in any text. Where JSON begins at
- * once, it is the JSON up to the first blank. */
+/* The marker is a special token or a tag at the beginning, or else two words: one alone may stand in any text. Where
+ * JSON begins at once, it is the JSON up to the first blank. */
 static size_t marker_of(const char *before) {
     bool tag;
     size_t n = strcspn(before, " \t\r\n");
+    const char *behind;
+    if (*before == TSRI_SERVE_MARK) {
+        (void)tsri_serve_mark_read(before, &behind);
+        return (size_t)(behind - before);
+    }
     if (before[strspn(before, "[")] != '{') {
         n = word_end(before, 0, &tag);
         const size_t second = (size_t)(over_blanks(before + n) - before);
@@ -145,17 +166,31 @@ static size_t marker_of(const char *before) {
     return n;
 }
 
-/* Tokens that a text gives only where the names of special tokens are read in it. */
-static bool has_special(const tsr_model *model, const char *text) {
-    int32_t *ids = NULL, *plain = NULL;
-    size_t n = 0, n_plain = 0;
-    const bool known =
-        tsr_encode(model, text, strlen(text), TSR_ENCODE_PARSE_SPECIAL, &ids, &n) == TSR_OK &&
-        tsr_encode(model, text, strlen(text), 0, &plain, &n_plain) == TSR_OK;
-    const bool has = known && (n != n_plain || (n && memcmp(ids, plain, n * sizeof *ids)));
-    tsr_ids_free(ids);
-    tsr_ids_free(plain);
-    return has;
+/* The first mark of a token that ends an answer; NULL: there is none. */
+static const char *find_end(const tsr_model_info *info, const char *text) {
+    for (const char *at = text; at && (at = strchr(at, TSRI_SERVE_MARK));) {
+        const char *behind;
+        const int32_t id = tsri_serve_mark_read(at, &behind);
+        for (uint32_t i = 0; i < info->n_eos; i++)
+            if (info->eos[i] == id)
+                return at;
+        at = behind;
+    }
+    return NULL;
+}
+
+/* Whether grammars and answers can have the form's special tokens: they begin it, if it has any before the name, so that
+ * they show where a call begins, and none of them ends the answer. Behind the last call, one that does is left out. */
+static bool fits(const tsr_model *model, tsri_serve_call_form *f) {
+    tsr_model_info info = {.struct_size = sizeof info};
+    if (tsr_model_info_get(model, &info) != TSR_OK)
+        return false;
+    char *end = (char *)find_end(&info, f->after);
+    if (end)
+        *end = 0;
+    return (!strchr(f->before, TSRI_SERVE_MARK) || *f->before == TSRI_SERVE_MARK) &&
+           !find_end(&info, f->before) && !find_end(&info, f->between) &&
+           !(f->next && find_end(&info, f->next));
 }
 
 static void clear(tsri_serve_call_form *f) {
@@ -166,7 +201,7 @@ static void clear(tsri_serve_call_form *f) {
     f->before = f->between = f->next = f->after = NULL;
 }
 
-/* The text of a question, and an answer or calls: 0 to 2. NULL: the template refuses them. */
+/* The text of a question, and an answer or calls: 0 to 2, with marks. NULL: the template refuses them. */
 static char *render(const tsri_serve_model *m, size_t form, int calls) {
     const tsr_chat_options chat = {
         .struct_size = sizeof chat, .template_text = m->template_text, .tools = tools};
@@ -182,7 +217,11 @@ static char *render(const tsri_serve_model *m, size_t form, int calls) {
              "[{\"role\": \"user\", \"content\": \"a\"}, "
              "{\"role\": \"assistant\", \"content\": %s}%s]",
              calls ? message : "\"" ANSWER "\"", ends[form % 2]);
-    return tsr_chat_render(m->model, &chat, talk, 0, &text, NULL) == TSR_OK ? text : NULL;
+    if (tsr_chat_render(m->model, &chat, talk, 0, &text, NULL) != TSR_OK)
+        return NULL;
+    char *marked = tsri_serve_with_marks(m->model, text);
+    tsr_text_free(text);
+    return marked;
 }
 
 static bool learn(const tsri_serve_model *m, size_t form, tsri_serve_call_form *f) {
@@ -191,9 +230,9 @@ static bool learn(const tsri_serve_model *m, size_t form, tsri_serve_call_form *
     f->marker = one && take_one(f, plain, one) ? marker_of(f->before) : 0;
     if (f->marker && two)
         take_next(f, two);
-    tsr_text_free(plain);
-    tsr_text_free(one);
-    tsr_text_free(two);
+    free(plain);
+    free(one);
+    free(two);
     if (!f->marker)
         clear(f);
     return f->marker;
@@ -218,9 +257,7 @@ const tsri_serve_call_form *tsri_serve_call_form_of(tsri_serve_model *m) {
         f->text_arguments = (form - 1) / 4;
         f->no_content = (form - 1) / 2 % 2;
     }
-    const bool special =
-        found && (has_special(m->model, f->before) || has_special(m->model, f->between) ||
-                  (f->next && has_special(m->model, f->next)) || has_special(m->model, f->after));
+    const bool special = found && !fits(m->model, f);
     if (special)
         clear(f);
     if (!f || ((!found || special) && !take_plain(f))) {

@@ -13,14 +13,17 @@
 enum { TSRI_SERVE_CALL_ID_SIZE = sizeof TSRI_SERVE_CALL_ID - 1, TSRI_SERVE_CALL_MARKER = 64 };
 
 typedef struct tsri_serve_call_form {
-    char *before, *between, *next, *after; /* own; next NULL: an answer has one call */
+    /* own, with marks (marks.h) in place of special tokens; next NULL: an answer has one call */
+    char *before, *between, *next, *after;
     size_t marker; /* bytes of `before` that show that a call begins; 1 to TSRI_SERVE_CALL_MARKER */
     bool
         anywhere; /* the marker counts wherever it stands; else only at the beginning of an answer */
     /* What the template reads beside calls: */
     bool text_arguments; /* their arguments as texts, not as objects */
     bool no_content;     /* null where there is no content, not an empty text */
-    bool special;        /* the template's form has special tokens, so this is the plain one */
+    bool
+        special; /* the template's form has special tokens where they can't be told from an ordinary
+                     answer's, so this is the plain one */
 } tsri_serve_call_form;
 
 static inline bool tsri_serve_is_blank(char c) {
@@ -28,7 +31,7 @@ static inline bool tsri_serve_is_blank(char c) {
 }
 
 /* The form of a model, which is found when it is asked for first. Where the template writes no calls, or not in
- * this form, or with special tokens, which grammars don't have, it is the plain
+ * this form, it is the plain
  * {"name": "NAME", "arguments": ARGUMENTS}. NULL: out of memory. */
 const tsri_serve_call_form *tsri_serve_call_form_of(tsri_serve_model *model);
 void tsri_serve_call_form_free(tsri_serve_call_form *form);

@@ -1,6 +1,7 @@
-/* cli/serve/calls.c - calls of functions: from "tools" to a grammar, and from the text to "tool_calls". */
+/* cli/serve/calls.c - calls of functions: from "tools" to a grammar. */
 #include "cli/serve/calls.h"
 #include "cli/serve/call_form.h"
+#include "cli/serve/marks.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -29,6 +30,10 @@ static void say_literal(tsri_serve_buffer *to, const char *words, size_t n) {
         if (!strncmp(words + i, TSRI_SERVE_CALL_ID, TSRI_SERVE_CALL_ID_SIZE)) {
             say(to, "\" [a-zA-Z0-9]{%d} \"", (int)TSRI_SERVE_CALL_ID_SIZE);
             i += TSRI_SERVE_CALL_ID_SIZE - 1;
+        } else if (words[i] == TSRI_SERVE_MARK) {
+            const char *behind;
+            say(to, "\" <[%" PRId32 "]> \"", tsri_serve_mark_read(words + i, &behind));
+            i = (size_t)(behind - words) - 1;
         } else if (words[i] == '"' || words[i] == '\\' || (unsigned char)words[i] < 0x20) {
             say(to, "\\x%02x", (unsigned)words[i]);
         } else {
@@ -146,19 +151,26 @@ static void say_function(tsri_serve_buffer *to, const tsri_serve_call_form *form
     free(schema);
 }
 
+/* What the answer begins with: a call, or what else it may be. */
+static void say_root(tsri_serve_buffer *to, const tsri_serve_ask *ask) {
+    const tsri_serve_call_form *form = ask->call_form;
+    const bool special = *form->before == TSRI_SERVE_MARK;
+    if (!ask->must_call && !special) {
+        const letters l = letters_of(form);
+        say(to, "root ::= t0\n");
+        (form->anywhere ? say_text_anywhere : say_text_behind)(to, &l);
+        return;
+    }
+    say(to, ask->must_call ? "root ::=" : "root ::= .* (");
+    say_literal(to, form->before, form->marker);
+    say(to, ask->must_call ? " call\n" : " call)?\n");
+}
+
 /* functions: a list. several: of calls. */
 static char *make_grammar(const tsri_serve_ask *ask, const json_t *functions, bool several) {
     const tsri_serve_call_form *form = ask->call_form;
-    const letters l = letters_of(form);
     tsri_serve_buffer all = {0};
-    if (ask->must_call) {
-        say(&all, "root ::=");
-        say_literal(&all, form->before, form->marker);
-        say(&all, " call\n");
-    } else {
-        say(&all, "root ::= t0\n");
-        (form->anywhere ? say_text_anywhere : say_text_behind)(&all, &l);
-    }
+    say_root(&all, ask);
     say(&all, "call ::=");
     say_text(&all, form->before + form->marker);
     say(&all, " f");
@@ -301,138 +313,7 @@ bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_ser
     if (ask->call_form->special && !ask->must_call)
         return tsri_serve_fail(f, 400, "tool_choice",
                                "tool_choice: \"auto\" is not served for this model, whose chat "
-                               "template writes calls with special tokens: ask for \"required\", "
-                               "\"none\" or a named function");
+                               "template begins calls with words and special tokens: ask for "
+                               "\"required\", \"none\" or a named function");
     return make(ask, name, f);
-}
-
-/* ---- what was written ---- */
-
-static size_t blanks_before(const char *data, size_t n) {
-    size_t i = 0;
-    while (i < n && tsri_serve_is_blank(data[i]))
-        i++;
-    return i;
-}
-
-static size_t without_blanks(const char *data, size_t n) {
-    while (n && tsri_serve_is_blank(data[n - 1]))
-        n--;
-    return n;
-}
-
-/* Where the calls begin; NULL: nowhere. */
-static const char *find_marker(const tsri_serve_call_form *form, const char *data, size_t n) {
-    if (form->anywhere)
-        return memmem(data, n, form->before, form->marker);
-    const size_t at = blanks_before(data, n);
-    return n - at >= form->marker && !memcmp(data + at, form->before, form->marker) ? data + at
-                                                                                    : NULL;
-}
-
-/* Behind a text of the form; NULL: something else is there. */
-static const char *over(const char *at, const char *end, const char *words) {
-    while (at && *words) {
-        size_t n = 1;
-        if (!strncmp(words, TSRI_SERVE_CALL_ID, TSRI_SERVE_CALL_ID_SIZE))
-            n = TSRI_SERVE_CALL_ID_SIZE;
-        at = (size_t)(end - at) >= n && (n > 1 || *at == *words) ? at + n : NULL;
-        words += n;
-    }
-    return at;
-}
-
-/* Reads a name and arguments; *at: behind them, or NULL. */
-static json_t *read_call(const tsri_serve_choice *c, const char **at, const char *end,
-                         size_t number) {
-    const char *name = *at, *name_end = name;
-    char id[80];
-    json_error_t read;
-    while (name_end < end && (isalnum((unsigned char)*name_end) || strchr("_.-", *name_end)))
-        name_end++;
-    *at = over(name_end, end, c->job->ask.call_form->between);
-    json_t *json =
-        *at ? json_loadb(*at, (size_t)(end - *at), JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, &read)
-            : NULL;
-    *at = json ? *at + read.position : NULL;
-    char *arguments = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-    json_t *call = NULL;
-    snprintf(id, sizeof id, "call-%s-%" PRIu32 "-%zu", c->job->id, c->index, number);
-    if (arguments)
-        call = json_pack("{s:s,s:s,s:{s:s%,s:s}}", "id", id, "type", "function", "function", "name",
-                         name, (size_t)(name_end - name), "arguments", arguments);
-    if (call && c->job->ask.stream)
-        json_object_set_new(call, "index", json_integer((json_int_t)number));
-    free(arguments);
-    json_decref(json);
-    return call;
-}
-
-/* All calls from `at` to the end; NULL: they are not whole. */
-static json_t *read_calls(const tsri_serve_choice *c, const char *at, const char *end) {
-    const tsri_serve_call_form *form = c->job->ask.call_form;
-    json_t *calls = json_array();
-    for (at = over(at, end, form->before); at;) {
-        json_t *call = read_call(c, &at, end, json_array_size(calls));
-        if (!call)
-            break;
-        json_array_append_new(calls, call);
-        const char *next = form->next && at ? over(at, end, form->next) : NULL;
-        if (!next && at && over(at, end, form->after) == end)
-            return calls;
-        at = next;
-    }
-    json_decref(calls);
-    return NULL;
-}
-
-void tsri_serve_calls_take(tsri_serve_choice *c) {
-    const char *data = c->text.data ? c->text.data : "", *end = data + c->text.size,
-               *at = find_marker(c->job->ask.call_form, data, c->text.size);
-    c->calls = at ? read_calls(c, at, end) : NULL;
-    c->content = c->calls ? without_blanks(data, (size_t)(at - data)) : c->text.size;
-}
-
-size_t tsri_serve_calls_content(const tsri_serve_choice *c) {
-    const tsri_serve_call_form *form = c->job->ask.call_form;
-    const char *data = c->text.data ? c->text.data : "";
-    const size_t n = c->text.size;
-    if (c->job->ask.must_call)
-        return 0;
-    const char *at = find_marker(form, data, n);
-    if (at)
-        return without_blanks(data, (size_t)(at - data));
-    if (!form->anywhere) {
-        const size_t blanks = blanks_before(data, n);
-        return !strncmp(data + blanks, form->before, n - blanks) ? 0 : n;
-    }
-    size_t begun = n < form->marker ? n : form->marker - 1;
-    while (begun && memcmp(data + n - begun, form->before, begun))
-        begun--;
-    return without_blanks(data, n - begun);
-}
-
-/* Arguments that are JSON become an object. */
-static void parse_arguments(json_t *function) {
-    const json_t *text = json_object_get(function, "arguments");
-    json_t *arguments = json_is_string(text)
-                            ? json_loadb(json_string_value(text), json_string_length(text), 0, NULL)
-                            : NULL;
-    if (arguments)
-        json_object_set_new(function, "arguments", arguments);
-}
-
-void tsri_serve_calls_read(tsri_serve_model *model, json_t *message) {
-    const json_t *calls = json_object_get(message, "tool_calls"),
-                 *content = json_object_get(message, "content");
-    const tsri_serve_call_form *form =
-        json_array_size(calls) ? tsri_serve_call_form_of(model) : NULL;
-    size_t i;
-    json_t *call;
-    if (!form)
-        return;
-    if (!content || json_is_null(content) || !json_string_length(content))
-        json_object_set_new(message, "content", form->no_content ? json_null() : json_string(""));
-    json_array_foreach(calls, i, call) if (!form->text_arguments)
-        parse_arguments(json_object_get(call, "function"));
 }

@@ -9,9 +9,10 @@
 bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_serve_failure *f);
 /* Bytes of the text so far that are content whatever follows: what is held back may begin a call. */
 size_t tsri_serve_calls_content(const tsri_serve_choice *choice);
-/* Reads the whole text of a choice that has ended: sets choice->calls, as OpenAI's interface has them, and
- * choice->content. Without a whole call, all of the text is content. */
-void tsri_serve_calls_take(tsri_serve_choice *choice);
+/* Reads the text of a choice that has ended: sets choice->calls, as OpenAI's interface has them, and
+ * choice->content. A call that was cut has the arguments so far; one whose name was cut is left out. Whether the calls
+ * are whole; false: or there is none. */
+bool tsri_serve_calls_take(tsri_serve_choice *choice);
 /* Turns an earlier message with calls to what the model's template reads. */
 void tsri_serve_calls_read(tsri_serve_model *model, json_t *message);
 

@@ -2,6 +2,7 @@
  * scheduler do a step, and gives each token to whom it belongs. */
 #include "cli/serve/answers.h"
 #include "cli/serve/calls.h"
+#include "cli/serve/marks.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/models.h"
 #include "cli/serve/texts.h"
@@ -156,16 +157,16 @@ static void stream_token(tsri_serve_choice *c, const tsr_generated *g, bool list
 }
 
 static void finish(tsri_serve_choice *c, uint32_t how) {
-    const bool whole = how == TSR_FINISH_END || how == TSR_FINISH_STOP;
+    const bool ended = how == TSR_FINISH_END || how == TSR_FINISH_STOP;
     c->content = c->text.size;
-    if (whole && c->job->ask.calls)
-        tsri_serve_calls_take(c);
-    c->finish = !whole ? "length" : c->calls ? "tool_calls" : "stop";
+    const bool calls = c->job->ask.calls && tsri_serve_calls_take(c);
+    c->finish = !ended ? "length" : calls ? "tool_calls" : "stop";
 }
 
 static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
     tsri_serve_job *job = c->job;
     /* The token that ends an answer is among those of a completion, though its text is not. */
+    char mark[TSRI_SERVE_MARK_ROOM];
     const bool first = !c->last_ns, listed = g->id >= 0 && job->ask.logprobs &&
                                              (g->finish != TSR_FINISH_END || !job->ask.chat);
     observe(c, g->finish);
@@ -176,6 +177,8 @@ static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
         begin_stream(c);
     if (!job->ask.stream || job->ask.calls)
         tsri_serve_put(&c->text, g->text, g->text_size);
+    if (job->ask.calls && g->id >= 0 && g->finish != TSR_FINISH_END)
+        tsri_serve_put(&c->text, mark, tsri_serve_mark_of(job->x->model->model, g->id, mark));
     if (g->finish)
         finish(c, g->finish);
     if (job->ask.stream)

@@ -217,7 +217,13 @@ static size_t undecided(const tsr_generate_options *o, const tsri_bytes *held) {
     return most;
 }
 
-/* Compares new text with the stop texts; *text is the part that may be given now. */
+static bool is_special(const tsri_task_decoding *d, int32_t id) {
+    return d->model->tokenizer &&
+           tsri_text_is_special(tsri_text_target(d->model->tokenizer), id);
+}
+
+/* Compares new text with the stop texts; *text is the part that may be given now. A special token stands between the
+ * texts before and behind it, so no stop text is in both. */
 static tsr_status take_text(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
                             const char **text, size_t *size) {
     bool found;
@@ -234,7 +240,7 @@ static tsr_status take_text(const tsri_task_decoding *d, tsri_task_sequence *s, 
     else if (s->finish && s->stream) {
         TRY(tsri_text_stream_finish(s->stream, &s->held));
         ready = s->held.size;
-    } else
+    } else if (!is_special(d, id))
         ready -= undecided(d->options, &s->held);
     *text = s->held.data ? s->held.data : "";
     *size = s->given = ready;
@@ -286,10 +292,10 @@ static tsr_status match(const tsri_task_decoding *d, tsri_task_sequence *s, int3
                         bool *whole) {
     const tsri_text_tokenizer *tokenizer = tsri_text_target(d->model->tokenizer);
     tsri_bytes bytes = {0};
+    tsr_status status = TSR_OK;
     if (tsri_text_is_special(tokenizer, id))
-        return TSR_OK;
-    tsr_status status = tsri_text_token_bytes(tokenizer, id, &bytes);
-    if (status == TSR_OK)
+        status = tsri_text_matcher_take_special(s->matcher, id);
+    else if ((status = tsri_text_token_bytes(tokenizer, id, &bytes)) == TSR_OK)
         status = tsri_text_matcher_take(s->matcher, bytes.data, bytes.size);
     tsri_base_bytes_clear(&bytes);
     *whole = tsri_text_matcher_must_end(s->matcher);

@@ -1,7 +1,8 @@
 /* text/grammar/gbnf.c - reads GBNF: name ::= alternatives, with "texts", [classes], names, groups, and
- * repetitions behind them, and %json {...}: JSON that this schema allows. A rule ends with its line, unless a
+ * repetitions behind them, <tokens>, and %json {...}: JSON that this schema allows. A rule ends with its line, unless a
  * group is open or a | came last. */
 #include "text/grammar/read.h"
+#include "text/grammar/trie.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -15,6 +16,7 @@ enum { MOST_REPEATS = 1 << 16, MOST_GROUPS = 256 };
 
 typedef struct reader {
     const char *text, *at, *end;
+    const tsri_text_tokenizer *tokenizer; /* NULL: names of tokens are not looked up */
     tsri_text_tree *tree;
     int32_t *names; /* of a hash table by name: rules; -1: free */
     size_t room, n_names;
@@ -272,6 +274,59 @@ static tsr_status read_json(reader *r, int32_t *out) {
     return TSR_OK;
 }
 
+/* ---- tokens ---- */
+
+static int32_t token_literal(reader *r, int32_t id) {
+    char mark[TSRI_TEXT_MARK_ROOM];
+    return tsri_text_literal(r->tree, mark, tsri_text_token_mark(id, mark));
+}
+
+/* [digits] */
+static bool read_id(const char *at, size_t n, int32_t *id) {
+    int64_t value = 0;
+    bool digits = n > 2 && at[0] == '[' && at[n - 1] == ']';
+    for (size_t i = 1; i + 1 < n && digits; i++) {
+        digits = at[i] >= '0' && at[i] <= '9';
+        value = value * 10 + (at[i] - '0');
+        digits &= value <= INT32_MAX;
+    }
+    *id = (int32_t)value;
+    return digits;
+}
+
+/* A token that is not special stands for its text. */
+static tsr_status token_of(reader *r, int32_t id, int32_t *out) {
+    tsri_bytes bytes = {0};
+    if (!r->tokenizer || tsri_text_is_special(r->tokenizer, id)) {
+        *out = token_literal(r, id);
+        return TSR_OK;
+    }
+    const tsr_status status = tsri_text_token_bytes(r->tokenizer, id, &bytes);
+    if (status == TSR_OK)
+        *out = tsri_text_literal(r->tree, bytes.data ? bytes.data : "", bytes.size);
+    tsri_base_bytes_clear(&bytes);
+    return status;
+}
+
+/* <name>, whose brackets belong to the name, or <[id]>. */
+static tsr_status read_token(reader *r, int32_t *out) {
+    const char *begin = r->at, *line_end = memchr(begin, '\n', (size_t)(r->end - begin)),
+               *end = memchr(begin, '>', (size_t)((line_end ? line_end : r->end) - begin));
+    size_t size;
+    int32_t id = 0;
+    if (!end)
+        return wrong(r, "the name of a token, in <>,");
+    const size_t n = (size_t)(++end - begin);
+    const bool by_id = read_id(begin + 1, n - 2, &id);
+    if (r->tokenizer && !by_id)
+        id = tsri_text_id_of(r->tokenizer, begin, n);
+    if (r->tokenizer && (id < 0 || !tsri_text_piece_of(r->tokenizer, id, &size)))
+        return tsri_base_fail(TSR_E_ARGUMENT, "line %zu: the model has no token %.*s", line_of(r),
+                              (int)(n < 80 ? n : 80), begin);
+    r->at = end;
+    return token_of(r, id, out);
+}
+
 /* One text, class, name, schema or group. *found is false where there is none. */
 static tsr_status read_item(reader *r, bool *found, int32_t *out) {
     int32_t rule;
@@ -289,12 +344,11 @@ static tsr_status read_item(reader *r, bool *found, int32_t *out) {
     }
     if (is_json(r))
         return read_json(r, out);
-    if (is(r, '<') || is(r, '!'))
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "line %zu: a token by name or number (<...>) is not served: a grammar "
-            "is about characters here",
-            line_of(r));
+    if (is(r, '<'))
+        return read_token(r, out);
+    if (is(r, '!'))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "line %zu: any token but one (!<...>) is not served", line_of(r));
     *found = is_word(r);
     if (!*found)
         return TSR_OK;
@@ -391,7 +445,7 @@ static tsr_status read_rule(reader *r) {
     skip(r, true);
     TRY(read_choice(r, &root));
     if (r->at < r->end && !is(r, '\n') && !is(r, '\r'))
-        return wrong(r, "the end of the line, a name, a text, a class, a group or |");
+        return wrong(r, "the end of the line, a name, a text, a class, a token, a group or |");
     tsri_text_rule_set(r->tree, rule, root);
     skip(r, true);
     return TSR_OK;
@@ -408,8 +462,9 @@ static tsr_status read_rules(reader *r) {
     return r->tree->status;
 }
 
-tsr_status tsri_text_gbnf_read(const char *text, size_t n, tsri_text_tree *tree) {
-    reader r = {.text = text, .at = text, .end = text + n, .tree = tree};
+tsr_status tsri_text_gbnf_read(const char *text, size_t n, const tsri_text_tokenizer *tokenizer,
+                               tsri_text_tree *tree) {
+    reader r = {.text = text, .at = text, .end = text + n, .tokenizer = tokenizer, .tree = tree};
     if (!tsri_text_utf8_valid(text, n))
         return tsri_base_fail(TSR_E_ARGUMENT, "it is not UTF-8");
     const tsr_status status = read_rules(&r);

@@ -237,10 +237,28 @@ void tsri_text_matcher_destroy(tsri_text_matcher **matcher) {
     *matcher = NULL;
 }
 
-tsr_status tsri_text_matcher_take(tsri_text_matcher *m, const char *bytes, size_t n) {
+/* The state behind some bytes. */
+static tsr_status step(tsri_text_matcher *m, const char *bytes, size_t n, int32_t *state) {
     TRY(make_room(m->grammar));
-    for (size_t i = 0; i < n && m->state != TSRI_TEXT_DEAD; i++)
-        TRY(tsri_text_states_step(m->grammar->states, m->state, (uint8_t)bytes[i], &m->state));
+    *state = m->state;
+    for (size_t i = 0; i < n && *state != TSRI_TEXT_DEAD; i++)
+        TRY(tsri_text_states_step(m->grammar->states, *state, (uint8_t)bytes[i], state));
+    return TSR_OK;
+}
+
+tsr_status tsri_text_matcher_take(tsri_text_matcher *m, const char *bytes, size_t n) {
+    int32_t state;
+    TRY(step(m, bytes, n, &state));
+    m->state = state;
+    return TSR_OK;
+}
+
+tsr_status tsri_text_matcher_take_special(tsri_text_matcher *m, int32_t id) {
+    char mark[TSRI_TEXT_MARK_ROOM];
+    int32_t state;
+    TRY(step(m, mark, tsri_text_token_mark(id, mark), &state));
+    if (state != TSRI_TEXT_DEAD)
+        m->state = state;
     return TSR_OK;
 }
 

@@ -46,16 +46,25 @@ void tsri_text_grammars_destroy(tsri_text_grammars **grammars) {
     *grammars = NULL;
 }
 
+static tsr_status read_schema(const char *text, size_t n, const tsri_text_tokenizer *tokenizer,
+                              tsri_text_tree *tree) {
+    (void)tokenizer;
+    return tsri_text_schema_read_text(text, n, tree);
+}
+
 /* By language. */
 static const struct {
     const char *name;
-    tsr_status (*read)(const char *text, size_t n, tsri_text_tree *tree);
-} languages[] = {{"grammar", tsri_text_gbnf_read}, {"JSON schema", tsri_text_schema_read_text}};
+    tsr_status (*read)(const char *text, size_t n, const tsri_text_tokenizer *tokenizer,
+                       tsri_text_tree *tree);
+} languages[] = {{"grammar", tsri_text_gbnf_read}, {"JSON schema", read_schema}};
 
+/* tokenizer and trie: NULL without a vocabulary. */
 static tsr_status make(tsri_text_language_of_grammar language, const char *text,
-                       const tsri_text_trie *trie, tsri_text_grammar **out) {
+                       const tsri_text_tokenizer *tokenizer, const tsri_text_trie *trie,
+                       tsri_text_grammar **out) {
     tsri_text_tree tree = {0};
-    tsr_status status = languages[language].read(text, strlen(text), &tree);
+    tsr_status status = languages[language].read(text, strlen(text), tokenizer, &tree);
     if (status == TSR_OK)
         status = tsri_text_grammar_create(&tree, trie, out);
     tsri_text_tree_clear(&tree);
@@ -68,7 +77,7 @@ static tsr_status add(tsri_text_grammars *g, tsri_text_language_of_grammar langu
     kept item = {.language = language};
     if (!g->trie)
         TRY(tsri_text_trie_create(g->tokenizer, &g->trie));
-    TRY(make(language, text, g->trie, &item.grammar));
+    TRY(make(language, text, g->tokenizer, g->trie, &item.grammar));
     item.text = tsri_base_copy_text(text, strlen(text));
     if (!item.text) {
         tsri_text_grammar_release(&item.grammar);
@@ -98,7 +107,7 @@ tsr_status tsri_text_grammars_match(tsri_text_grammars *g, tsri_text_language_of
 
 tsr_status tsri_text_grammar_check(tsri_text_language_of_grammar language, const char *text) {
     tsri_text_grammar *grammar = NULL;
-    const tsr_status status = make(language, text, NULL, &grammar);
+    const tsr_status status = make(language, text, NULL, NULL, &grammar);
     tsri_text_grammar_release(&grammar);
     return status;
 }

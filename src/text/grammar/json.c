@@ -23,8 +23,7 @@ int32_t tsri_text_json_space(tsri_text_json *j) {
     static const tsri_text_characters blanks[] = {{' ', ' '}, {'\t', '\t'}};
     tsri_text_tree *t = j->tree;
     if (!j->space) {
-        const int32_t rule = begin(j, &j->space, "space"),
-                      line = tsri_text_word(t, "\n"),
+        const int32_t rule = begin(j, &j->space, "space"), line = tsri_text_word(t, "\n"),
                       indent = tsri_text_repeat(t, tsri_text_class(t, blanks, 2, false), 0, BLANKS),
                       some = tsri_text_choice(t, tsri_text_word(t, " "),
                                               tsri_text_sequence(t, line, indent));

@@ -4,8 +4,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MARK = 0xFF };
 
 typedef struct token {
     const char *bytes;
@@ -21,15 +24,32 @@ static int by_bytes(const void *a, const void *b) {
                           : (x->id > y->id) - (x->id < y->id);
 }
 
+size_t tsri_text_token_mark(int32_t id, char mark[TSRI_TEXT_MARK_ROOM]) {
+    return (size_t)snprintf(mark, TSRI_TEXT_MARK_ROOM, "%c%d%c", MARK, (int)id, MARK);
+}
+
+/* What a token is in the text of a grammar. The byte of marks stands in no UTF-8, so a token that has it, as a vocabulary
+ * of all bytes does, is in no text. */
+static tsr_status append_token(const tsri_text_tokenizer *t, int32_t id, tsri_bytes *all) {
+    char mark[TSRI_TEXT_MARK_ROOM];
+    const size_t before = all->size;
+    if (tsri_text_is_special(t, id))
+        return tsri_base_bytes_append(all, mark, tsri_text_token_mark(id, mark));
+    TRY(tsri_text_token_bytes(t, id, all));
+    if (all->size > before && memchr(all->data + before, MARK, all->size - before))
+        all->size = before;
+    return TSR_OK;
+}
+
 /* The tokens with bytes, sorted; their bytes are in `all`. */
 static tsr_status collect(const tsri_text_tokenizer *t, token *tokens, size_t *n, tsri_bytes *all) {
     size_t size;
     *n = 0;
     for (int32_t id = 0; id < tsri_text_vocabulary_size(t); id++) {
         const size_t before = all->size;
-        if (tsri_text_is_special(t, id) || !tsri_text_piece_of(t, id, &size))
+        if (!tsri_text_piece_of(t, id, &size))
             continue;
-        TRY(tsri_text_token_bytes(t, id, all));
+        TRY(append_token(t, id, all));
         size = all->size - before;
         if (size && size <= UINT16_MAX)
             tokens[(*n)++] = (token){.at = before, .n = size, .id = id};

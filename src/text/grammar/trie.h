@@ -22,7 +22,13 @@ typedef struct tsri_text_trie {
     int32_t depth; /* of the deepest node */
 } tsri_text_trie;
 
-/* All tokens but those that are special or stand for nothing. */
+enum { TSRI_TEXT_MARK_ROOM = 16 };
+
+/* What a special token is in the text of a grammar: bytes that are no UTF-8, so no characters give them. Returns how
+ * many there are. */
+size_t tsri_text_token_mark(int32_t id, char mark[TSRI_TEXT_MARK_ROOM]);
+
+/* All tokens that stand for something; special ones by their marks. */
 tsr_status tsri_text_trie_create(const tsri_text_tokenizer *tokenizer, tsri_text_trie **out);
 void tsri_text_trie_destroy(tsri_text_trie **trie);
 

@@ -24,6 +24,7 @@ TEMPLATE = ("{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}{% fo
 # It reads arguments as texts, and calls only without content, as DeepSeek's does.
 STRICT = ("{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% elif m.content is none %}{% for c in m.tool_calls %}<call>{{ c.function.name + ' ' + c.function.arguments }}"
           "</call>{% endfor %}{% elif m.tool_calls %}{{ raise_exception('calls beside content') }}{% else %}{{ m.content }}{% endif %}\n{% endfor %}")
+SPECIAL = ("[CALLS]", "[ARGS]")
 ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
 
 
@@ -47,7 +48,7 @@ def test_completions_and_chat(folder):
     for file in PLAY.iterdir():
         (strict / file.name).symlink_to(file)
     (strict / "chat_template.jinja").write_text(STRICT)
-    with Server("--chat-template", template, "-m", ENCODER, "-m", strict) as server:
+    with Server("--chat-template", template, "-m", ENCODER, "-m", strict, "-m", with_special_tokens(folder / "marked")) as server:
         completions(server)
         prompts_with_their_likelihood(server)
         best_of(server)
@@ -55,12 +56,14 @@ def test_completions_and_chat(folder):
         chat(server)
         constrained(server)
         calls_of_earlier_turns(server)
+        calls_with_special_tokens(server)
+        cut_calls(server)
         vectors(server)
         tokens(server)
         refusals(server)
         hostile(server)
         equal(server.fine("/health"), {"status": "ok"})
-        equal([model["id"] for model in server.fine("/v1/models")["data"]], ["shakespeare", "sentence", "strict"])
+        equal([model["id"] for model in server.fine("/v1/models")["data"]], ["shakespeare", "sentence", "strict", "marked"])
 
 
 def completions(server):
@@ -176,8 +179,6 @@ def constrained(server):
         equal(next(d["tool_calls"][0]["function"] for d in told if "tool_calls" in d), call["function"])
     messages = [*ask["messages"], {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": call["id"], "content": "7"}]
     server.fine(path, ask | {"messages": messages, "max_tokens": 2})
-    cut = server.fine(path, ask | {"tools": tools, "tool_choice": "required", "max_tokens": 2})["choices"][0]
-    assert cut["finish_reason"] == "length" and cut["message"]["content"].startswith("$"), cut
     del ask["parallel_tool_calls"]
     calls_or_text(server, ask | {"tools": tools})
 
@@ -213,6 +214,73 @@ def calls_of_earlier_turns(server):
     for content in (None, ""):
         server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], {"role": "assistant", "content": content, "tool_calls": [call]}]})
     server.wrong(400, "calls beside content", path, ask | {"messages": [*ask["messages"], {"role": "assistant", "content": "y", "tool_calls": [call]}]})
+
+
+def with_special_tokens(folder):
+    """The bundled model, whose last two tokens are now special: its template writes them into calls."""
+    folder.mkdir()
+    for file in PLAY.iterdir():
+        if file.name != "tokenizer.json":
+            (folder / file.name).symlink_to(file)
+    tokenizer = json.loads((PLAY / "tokenizer.json").read_text())
+    vocabulary, merges = tokenizer["model"]["vocab"], tokenizer["model"]["merges"]
+    for token, name in zip(sorted(vocabulary, key=vocabulary.get)[-2:], SPECIAL):
+        id = vocabulary[name] = vocabulary.pop(token)
+        merges = [merge for merge in merges if "".join(merge if isinstance(merge, list) else merge.split()) != token]
+        tokenizer["added_tokens"].append({"id": id, "content": name, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True})
+    tokenizer["model"]["merges"] = merges
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    (folder / "chat_template.jinja").write_text(
+        "{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% else %}A {{ m.content }}{% for c in m.tool_calls or [] %}[CALLS]{{ c.function.name }}[ARGS]"
+        "{{ c.function.arguments | tojson }}{% endfor %}{% endif %}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}")
+    return folder
+
+
+def calls_with_special_tokens(server):
+    """A call begins where the model writes the special token, not where it writes the same letters."""
+    path, tools = "/v1/chat/completions", [{"type": "function", "function": {"name": name, "parameters": {"const": {"n": 7}}}} for name in ("f", "g")]
+    mark, args = (server.fine("/tokenize", {"content": name, "model": "marked"})["tokens"] for name in SPECIAL)
+    equal((len(mark), len(args)), (1, 1))
+    (end,) = server.fine("/tokenize", {"content": "<|endoftext|>"})["tokens"]
+    ask = {"model": "marked", "messages": [{"role": "user", "content": "x"}], "tools": tools, "seed": 2, "max_tokens": 12}
+    told = server.fine(path, ask | {"logit_bias": {str(mark[0]): -100}})["choices"][0]
+    assert told["finish_reason"] == "length" and told["message"]["content"] and "tool_calls" not in told["message"], told
+    for more, text in (({"tool_choice": "required"}, False), ({"logit_bias": {str(mark[0]): 9, str(end): -100}}, True)):
+        asked = ask | {"max_tokens": 90, "parallel_tool_calls": False, "stop": ["zq"]} | more
+        answer = server.fine(path, asked)["choices"][0]
+        equal((answer["finish_reason"], answer["message"]["content"] is not None), ("tool_calls", text), answer)
+        (call,) = answer["message"]["tool_calls"]
+        assert call["function"]["name"] in "fg" and call["function"]["arguments"] == '{"n":7}', call
+        chunks = [chunk["choices"][0]["delta"] for chunk in server.events(path, asked)]
+        equal("".join(delta.get("content") or "" for delta in chunks) or None, answer["message"]["content"])
+        equal([delta["tool_calls"][0]["function"] for delta in chunks if "tool_calls" in delta], [call["function"]])
+    server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "user", "content": "y"}]})
+    letters = server.fine("/v1/completions", {"model": "marked", "prompt": "x", "grammar": 'root ::= "[CALLS]" <[%d]> [a-z] [ARGS]' % mark[0], "max_tokens": 12})["choices"][0]
+    assert re.fullmatch(r"\[CALLS\][a-z][ARGS]", letters["text"]) and letters["finish_reason"] == "stop", letters
+    server.wrong(400, "the model has no token <pad>", "/v1/completions", {"model": "marked", "prompt": "x", "grammar": "root ::= <pad>"})
+
+
+def cut_calls(server):
+    """Where the tokens end within a call, it is given so far, as OpenAI's interface has it."""
+    path, parameters = "/v1/chat/completions", {"type": "object", "properties": {"text": {"const": "to be or not to be"}}, "required": ["text"], "additionalProperties": False}
+    ask = {"messages": [{"role": "user", "content": "x"}], "tool_choice": "required", "tools": [{"type": "function", "function": {"name": "speak", "parameters": parameters}}]}
+    ask |= {"temperature": 0, "parallel_tool_calls": False, "logit_bias": {str(id): -100 for id in server.fine("/tokenize", {"content": "\n"})["tokens"]}}
+    seen = set()
+    for n in range(1, 60):
+        answer = server.fine(path, ask | {"max_tokens": n})["choices"][0]
+        equal(answer["message"]["content"], None)
+        calls = answer["message"].get("tool_calls", [])
+        for call in calls:
+            equal(call["function"]["name"], "speak")
+            seen.add(call["function"]["arguments"])
+        if answer["finish_reason"] == "tool_calls":
+            break
+        equal(answer["finish_reason"], "length")
+        chunks = [chunk["choices"][0] for chunk in server.events(path, ask | {"max_tokens": n})]
+        equal([call["function"] for one in chunks for call in one["delta"].get("tool_calls", [])], [call["function"] for call in calls])
+        equal((chunks[-1]["finish_reason"], "".join(one["delta"].get("content") or "" for one in chunks)), ("length", ""))
+    equal(json.loads(calls[0]["function"]["arguments"]), {"text": "to be or not to be"})
+    assert "" in seen and any('"to ' in one and not one.endswith("}") for one in seen), seen
 
 
 def vectors(server):

@@ -1,0 +1,174 @@
+/* cli/serve/calls_read.c - calls of functions: from the text of an answer to "tool_calls", whole or cut, and from those
+ * of earlier turns to what a template reads. */
+#include "cli/serve/call_form.h"
+#include "cli/serve/calls.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- an answer ---- */
+
+static size_t blanks_before(const char *data, size_t n) {
+    size_t i = 0;
+    while (i < n && tsri_serve_is_blank(data[i]))
+        i++;
+    return i;
+}
+
+static size_t without_blanks(const char *data, size_t n) {
+    while (n && tsri_serve_is_blank(data[n - 1]))
+        n--;
+    return n;
+}
+
+/* Where the calls begin; NULL: nowhere. */
+static const char *find_marker(const tsri_serve_call_form *form, const char *data, size_t n) {
+    if (form->anywhere)
+        return memmem(data, n, form->before, form->marker);
+    const size_t at = blanks_before(data, n);
+    return n - at >= form->marker && !memcmp(data + at, form->before, form->marker) ? data + at
+                                                                                    : NULL;
+}
+
+/* Behind a text of the form; NULL: something else is there. */
+static const char *over(const char *at, const char *end, const char *words) {
+    while (at && *words) {
+        size_t n = 1;
+        if (!strncmp(words, TSRI_SERVE_CALL_ID, TSRI_SERVE_CALL_ID_SIZE))
+            n = TSRI_SERVE_CALL_ID_SIZE;
+        at = (size_t)(end - at) >= n && (n > 1 || *at == *words) ? at + n : NULL;
+        words += n;
+    }
+    return at;
+}
+
+static bool is_of_name(char c) {
+    return isalnum((unsigned char)c) || (c && strchr("_.-", c));
+}
+
+/* A call's object, of a name and the text of arguments. */
+static json_t *call_json(const tsri_serve_choice *c, const char *name, size_t n,
+                         const char *arguments, size_t size, size_t number) {
+    char id[80];
+    snprintf(id, sizeof id, "call-%s-%" PRIu32 "-%zu", c->job->id, c->index, number);
+    json_t *call = json_pack("{s:s,s:s,s:{s:s%,s:s%}}", "id", id, "type", "function", "function",
+                             "name", name, n, "arguments", arguments, size);
+    if (call && c->job->ask.stream)
+        json_object_set_new(call, "index", json_integer((json_int_t)number));
+    return call;
+}
+
+/* Reads a name and arguments; *at: behind them, or NULL. */
+static json_t *read_call(const tsri_serve_choice *c, const char **at, const char *end,
+                         size_t number) {
+    const char *name = *at, *name_end = name;
+    json_error_t read;
+    while (name_end < end && is_of_name(*name_end))
+        name_end++;
+    *at = over(name_end, end, c->job->ask.call_form->between);
+    json_t *json =
+        *at ? json_loadb(*at, (size_t)(end - *at), JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, &read)
+            : NULL;
+    *at = json ? *at + read.position : NULL;
+    char *arguments = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    json_t *call = arguments ? call_json(c, name, (size_t)(name_end - name), arguments,
+                                         strlen(arguments), number)
+                             : NULL;
+    free(arguments);
+    json_decref(json);
+    return call;
+}
+
+/* A call that ends within its arguments, or before them; NULL: its name is not whole. */
+static json_t *read_cut_call(const tsri_serve_choice *c, const char *at, const char *end,
+                             size_t number) {
+    const char *name = at;
+    while (at < end && is_of_name(*at))
+        at++;
+    const char *arguments = over(at, end, c->job->ask.call_form->between);
+    if (at == end || at == name)
+        return NULL;
+    arguments = arguments ? arguments : end;
+    return call_json(c, name, (size_t)(at - name), arguments, (size_t)(end - arguments), number);
+}
+
+/* The calls from `at` to the end, NULL if there is none; *whole: the last one is not cut. */
+static json_t *read_calls(const tsri_serve_choice *c, const char *at, const char *end,
+                          bool *whole) {
+    const tsri_serve_call_form *form = c->job->ask.call_form;
+    json_t *calls = json_array();
+    *whole = false;
+    for (at = over(at, end, form->before); at && !*whole;) {
+        const char *begin = at;
+        const size_t number = json_array_size(calls);
+        json_t *call = read_call(c, &at, end, number);
+        *whole = call && over(at, end, form->after) == end;
+        if (!call)
+            call = read_cut_call(c, begin, end, number);
+        if (call)
+            json_array_append_new(calls, call);
+        at = form->next && at ? over(at, end, form->next) : NULL;
+    }
+    if (json_array_size(calls))
+        return calls;
+    json_decref(calls);
+    return NULL;
+}
+
+bool tsri_serve_calls_take(tsri_serve_choice *c) {
+    const tsri_serve_ask *ask = &c->job->ask;
+    const char *data = c->text.data ? c->text.data : "", *end = data + c->text.size,
+               *at = find_marker(ask->call_form, data, c->text.size);
+    bool whole = false;
+    c->calls = at ? read_calls(c, at, end, &whole) : NULL;
+    c->content = at ? without_blanks(data, (size_t)(at - data)) : ask->must_call ? 0 : c->text.size;
+    return whole;
+}
+
+size_t tsri_serve_calls_content(const tsri_serve_choice *c) {
+    const tsri_serve_call_form *form = c->job->ask.call_form;
+    const char *data = c->text.data ? c->text.data : "";
+    const size_t n = c->text.size;
+    if (c->job->ask.must_call)
+        return 0;
+    const char *at = find_marker(form, data, n);
+    if (at)
+        return without_blanks(data, (size_t)(at - data));
+    if (!form->anywhere) {
+        const size_t blanks = blanks_before(data, n);
+        return !strncmp(data + blanks, form->before, n - blanks) ? 0 : n;
+    }
+    size_t begun = n < form->marker ? n : form->marker - 1;
+    while (begun && memcmp(data + n - begun, form->before, begun))
+        begun--;
+    return without_blanks(data, n - begun);
+}
+
+/* ---- earlier turns ---- */
+
+/* Arguments that are JSON become an object. */
+static void parse_arguments(json_t *function) {
+    const json_t *text = json_object_get(function, "arguments");
+    json_t *arguments = json_is_string(text)
+                            ? json_loadb(json_string_value(text), json_string_length(text), 0, NULL)
+                            : NULL;
+    if (arguments)
+        json_object_set_new(function, "arguments", arguments);
+}
+
+void tsri_serve_calls_read(tsri_serve_model *model, json_t *message) {
+    const json_t *calls = json_object_get(message, "tool_calls"),
+                 *content = json_object_get(message, "content");
+    const tsri_serve_call_form *form =
+        json_array_size(calls) ? tsri_serve_call_form_of(model) : NULL;
+    size_t i;
+    json_t *call;
+    if (!form)
+        return;
+    if (!content || json_is_null(content) || !json_string_length(content))
+        json_object_set_new(message, "content", form->no_content ? json_null() : json_string(""));
+    json_array_foreach(calls, i, call) if (!form->text_arguments)
+        parse_arguments(json_object_get(call, "function"));
+}
