@@ -154,7 +154,15 @@ static void say_function(tsri_serve_buffer *to, const tsri_serve_call_form *form
 /* What the answer begins with: a call, or what else it may be. */
 static void say_root(tsri_serve_buffer *to, const tsri_serve_ask *ask) {
     const tsri_serve_call_form *form = ask->call_form;
-    const bool special = *form->before == TSRI_SERVE_MARK;
+    const bool special = *form->before == TSRI_SERVE_MARK, json = ask->schema && !ask->must_call;
+    if (json) {
+        say(to, "root ::= %%json ");
+        tsri_serve_put(to, ask->schema, strlen(ask->schema));
+        say(to, " |");
+        say_literal(to, form->before, form->marker);
+        say(to, " call\n");
+        return;
+    }
     if (!ask->must_call && !special) {
         const letters l = letters_of(form);
         say(to, "root ::= t0\n");
@@ -303,10 +311,9 @@ bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_ser
     }
     if (!ask->calls)
         return true;
-    if (ask->schema || ask->options.grammar)
+    if (ask->options.grammar)
         return tsri_serve_fail(f, 400, "tools",
-                               "tools: beside \"response_format\" or \"grammar\", tool_choice "
-                               "\"none\" is wanted");
+                               "tools: beside \"grammar\", tool_choice \"none\" is wanted");
     ask->call_form = tsri_serve_call_form_of(model);
     if (!ask->call_form)
         return tsri_serve_fail(f, 503, NULL, "out of memory");

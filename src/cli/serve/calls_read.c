@@ -23,9 +23,15 @@ static size_t without_blanks(const char *data, size_t n) {
     return n;
 }
 
+/* Whether the marker counts wherever it stands: not in an answer that is JSON or calls. */
+static bool is_anywhere(const tsri_serve_ask *ask) {
+    return ask->call_form->anywhere && !ask->schema;
+}
+
 /* Where the calls begin; NULL: nowhere. */
-static const char *find_marker(const tsri_serve_call_form *form, const char *data, size_t n) {
-    if (form->anywhere)
+static const char *find_marker(const tsri_serve_ask *ask, const char *data, size_t n) {
+    const tsri_serve_call_form *form = ask->call_form;
+    if (is_anywhere(ask))
         return memmem(data, n, form->before, form->marker);
     const size_t at = blanks_before(data, n);
     return n - at >= form->marker && !memcmp(data + at, form->before, form->marker) ? data + at
@@ -120,9 +126,16 @@ static json_t *read_calls(const tsri_serve_choice *c, const char *at, const char
 bool tsri_serve_calls_take(tsri_serve_choice *c) {
     const tsri_serve_ask *ask = &c->job->ask;
     const char *data = c->text.data ? c->text.data : "", *end = data + c->text.size,
-               *at = find_marker(ask->call_form, data, c->text.size);
+               *at = find_marker(ask, data, c->text.size);
+    /* JSON alone may be the answer's, if that has a schema. */
+    const bool either = ask->schema && !ask->must_call && !ask->call_form->anywhere;
     bool whole = false;
     c->calls = at ? read_calls(c, at, end, &whole) : NULL;
+    if (either && !whole) {
+        json_decref(c->calls);
+        c->calls = NULL;
+        at = NULL;
+    }
     c->content = at ? without_blanks(data, (size_t)(at - data)) : ask->must_call ? 0 : c->text.size;
     return whole;
 }
@@ -133,10 +146,10 @@ size_t tsri_serve_calls_content(const tsri_serve_choice *c) {
     const size_t n = c->text.size;
     if (c->job->ask.must_call)
         return 0;
-    const char *at = find_marker(form, data, n);
+    const char *at = find_marker(&c->job->ask, data, n);
     if (at)
         return without_blanks(data, (size_t)(at - data));
-    if (!form->anywhere) {
+    if (!is_anywhere(&c->job->ask)) {
         const size_t blanks = blanks_before(data, n);
         return !strncmp(data + blanks, form->before, n - blanks) ? 0 : n;
     }

@@ -306,6 +306,8 @@ static bool check_best_of(tsri_serve_ask *ask, tsri_serve_failure *f) {
 static bool check_constraints(tsri_serve_model *model, tsri_serve_ask *ask, tsri_serve_failure *f) {
     if (!tsri_serve_calls_ask(model, ask, f))
         return false;
+    if (ask->calls) /* a schema of the answer is a part of their grammar */
+        return true;
     if (ask->schema && ask->options.grammar)
         return tsri_serve_fail(f, 400, "grammar",
                                "grammar: beside it, \"response_format\" is to be left out");

@@ -58,6 +58,7 @@ def test_completions_and_chat(folder):
         calls_of_earlier_turns(server)
         calls_with_special_tokens(server)
         cut_calls(server)
+        calls_or_json(server)
         vectors(server)
         tokens(server)
         refusals(server)
@@ -281,6 +282,30 @@ def cut_calls(server):
         equal((chunks[-1]["finish_reason"], "".join(one["delta"].get("content") or "" for one in chunks)), ("length", ""))
     equal(json.loads(calls[0]["function"]["arguments"]), {"text": "to be or not to be"})
     assert "" in seen and any('"to ' in one and not one.endswith("}") for one in seen), seen
+
+
+def calls_or_json(server):
+    """With a schema of the answer, too, the model writes JSON of it, or calls; where it has to call, the schema is for no text."""
+    path, form = "/v1/chat/completions", {"type": "json_schema", "json_schema": {"name": "x", "schema": {"enum": ["$ {\"name\": \"f\"", 7]}}}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"const": {"n": 7}}}}]
+    ask = {"messages": [{"role": "user", "content": "x"}], "response_format": form, "tools": tools, "max_tokens": 60, "temperature": 0, "parallel_tool_calls": False}
+    for model in ("shakespeare", "marked", "strict"):
+        asked = ask | {"model": model}
+        for bias, wanted in ((-100, "stop"), (100, "tool_calls")):
+            begin = {"shakespeare": "$", "marked": "[CALLS]", "strict": "<"}[model]
+            bias = {str(server.fine("/tokenize", {"content": begin, "model": model})["tokens"][0]): bias}
+            answer = server.fine(path, asked | {"logit_bias": bias})["choices"][0]
+            equal(answer["finish_reason"], wanted, answer)
+            chunks = [chunk["choices"][0]["delta"] for chunk in server.events(path, asked | {"logit_bias": bias})]
+            equal("".join(delta.get("content") or "" for delta in chunks) or None, answer["message"]["content"])
+            if wanted == "stop":
+                assert json.loads(answer["message"]["content"]) in ("$ {\"name\": \"f\"", 7) and "tool_calls" not in answer["message"], answer
+            else:
+                equal([call["function"] for call in answer["message"]["tool_calls"]][:1], [{"name": "f", "arguments": '{"n":7}'}])
+                equal(answer["message"]["content"], None)
+        equal(server.fine(path, asked | {"tool_choice": "required"})["choices"][0]["finish_reason"], "tool_calls")
+    server.wrong(400, "JSON schema: \"not\" is not served", path, ask | {"response_format": {"type": "json_schema", "json_schema": {"schema": {"not": {}}}}}, "response_format")
+    server.wrong(400, "tool_choice \"none\" is wanted", path, {key: ask[key] for key in ("messages", "tools")} | {"grammar": "root ::= \"a\""}, "tools")
 
 
 def vectors(server):
