@@ -16,7 +16,8 @@ except ImportError:
     skip("openai is missing (pip install openai)")
 
 ENCODER = SOURCE / "tests" / "golden" / "encoders" / "sentence"
-TEMPLATE = "{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}"
+TEMPLATE = ("{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}{% for c in m.tool_calls or [] %}$ {\"name\": \"{{ c.function.name }}\", \"arguments\": "
+            "{{ c.function.arguments | tojson }}}{% endfor %}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}")
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who are you?"}]
 SETTINGS = {"model": "shakespeare", "temperature": 0, "max_tokens": 12}
 
@@ -44,6 +45,7 @@ def test_what_it_asks_for(folder):
         completions(client)
         vectors(client)
         structured(client)
+        calls_or_text(client)
         errors(client)
 
 
@@ -91,6 +93,33 @@ def structured(client):
         got = client.chat.completions.create(messages=MESSAGES, tools=[tool], tool_choice="required", stream=stream, **settings)
         call = next(c.choices[0].delta.tool_calls[0] for c in got if c.choices[0].delta.tool_calls) if stream else got.choices[0].message.tool_calls[0]
         equal((call.function.name, Answer.model_validate_json(call.function.arguments).kind in ("king", "queen")), ("tell", True))
+
+
+def calls_or_text(client):
+    """tool_choice "auto": the model calls or writes, by how likely the sign is with which its calls begin; the next turn has the call and its result."""
+    vocabulary = json.loads((PLAY / "tokenizer.json").read_text())["model"]["vocab"]
+    tools = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {"where": {"enum": ["Elsinore", "Verona"]}},
+                                                                                "required": ["where"], "additionalProperties": False}}}]
+    asked = SETTINGS | {"tools": tools, "tool_choice": "auto", "max_tokens": 60, "parallel_tool_calls": False}
+    for likelier in (-100, 100):
+        settings = asked | {"logit_bias": {str(vocabulary["$"]): likelier, str(vocabulary["\u010a"]): -100}}
+        choice = client.chat.completions.create(messages=MESSAGES, **settings).choices[0]
+        content, name, arguments, finish = "", None, "", None
+        for chunk in client.chat.completions.create(messages=MESSAGES, stream=True, **settings):
+            delta, finish = chunk.choices[0].delta, chunk.choices[0].finish_reason or finish
+            content += delta.content or ""
+            for call in delta.tool_calls or []:
+                name, arguments = call.function.name or name, arguments + (call.function.arguments or "")
+        equal((content or None, finish), (choice.message.content, choice.finish_reason))
+        if likelier < 0:
+            equal((choice.message.tool_calls, name), (None, None))
+            assert choice.message.content, choice
+            continue
+        (call,) = choice.message.tool_calls
+        equal((choice.finish_reason, name, arguments), ("tool_calls", call.function.name, call.function.arguments))
+        assert name == "weather" and json.loads(arguments)["where"] in ("Elsinore", "Verona"), arguments
+        turn = [*MESSAGES, choice.message, {"role": "tool", "tool_call_id": call.id, "content": "rain"}]
+        assert client.chat.completions.create(messages=turn, **SETTINGS).choices[0].message.content
 
 
 def errors(client):
