@@ -58,6 +58,36 @@ static const struct {
      "\"2024-02-29T23:59:59Z\"\r\"2023-01-01T00:00:00.5+01:30\"",
      "\"2024-02-29 23:59:59Z\"\r\"2023-01-01T24:00:00Z\""},
     {"{\"type\": \"string\", \"format\": \"email\"}", "\"a.b@c.de\"", "\"a@b\"\r\"@b.c\""},
+    {"{\"type\": \"string\", \"format\": \"duration\"}",
+     "\"P3Y6M4DT12H30M5S\"\r\"P2W\"\r\"PT36H\"\r\"P1D\"\r\"P1MT1M\"",
+     "\"P\"\r\"PT\"\r\"P1Y2W\"\r\"1D\"\r\"P1H\"\r\"PT1D\"\r\"P1S\"\r\"P1DT\""},
+    {"{\"type\": \"string\", \"format\": \"hostname\"}",
+     "\"localhost\"\r\"www.example-site.org\"\r\"3com.net\"",
+     "\"\"\r\"-a.b\"\r\"a-.b\"\r\"a..b\"\r\"a_b\"\r\"xn--a\"\r\"a.\""},
+    {"{\"format\": \"ipv4\"}", "\"0.0.0.0\"\r\"192.168.1.255\"",
+     "\"256.1.1.1\"\r\"1.1.1\"\r\"01.1.1.1\"\r\"1.1.1.1.1\""},
+    {"{\"format\": \"ipv6\"}",
+     "\"::\"\r\"::1\"\r\"1::\"\r\"fe80::1:2\"\r\"1:2:3:4:5:6:7:8\"\r\"2001:db8::ff00:42:8329\"\r"
+     "\"1:2:3:4:5:6:7::\"\r\"::2:3:4:5:6:7:8\"",
+     "\"\"\r\":\"\r\"1\"\r\"1:2:3:4:5:6:7\"\r\"1::2::3\"\r\":::\"\r\"12345::\"\r\"1:2:3:4:5:6:7:8:"
+     "9\""
+     "\r\"1:2:3:4::5:6:7:8\"\r\"g::\""},
+    {"{\"format\": \"uri\"}",
+     "\"https://example.org/a/b%20c?q=1&r=/?#top\"\r\"http://localhost:8080\"\r\"ftp://[::1]/x\"\r"
+     "\"mailto:a@b.de\"\r\"urn:isbn:0451450523\"\r\"http://a//b/\"",
+     "\"\"\r\"//a/b\"\r\"/a\"\r\"1a:b\"\r\"http:// "
+     "a\"\r\"http://a/%2\"\r\"http://a/\xC3\xA4\"\r\"http://"
+     "a/#b#c\"\r\"a\"\r\"http://a:x/\""},
+    {"{\"pattern\": \"^[a-c]+$\", \"minLength\": 2, \"maxLength\": 3}", "\"ab\"\r\"cba\"",
+     "\"a\"\r\"abca\"\r\"ad\"\r\"\""},
+    {"{\"pattern\": \"\xC3\xA4\", \"maxLength\": 2}",
+     "\"\xC3\xA4\"\r\"\\n\xC3\xA4\"\r\"\xC3\xA4\xF0\x9F\x98\x80\"\r\"\\u0041\xC3\xA4\"",
+     "\"a\"\r\"\"\r\"\xC3\xA4\xC3\xA4\xC3\xA4\""},
+    {"{\"pattern\": \"^(a|b)*$\", \"minLength\": 3}", "\"aba\"\r\"bbbbbb\"", "\"ab\"\r\"abc\""},
+    {"{\"format\": \"date\", \"pattern\": \"^2024-0[12]-\", \"maxLength\": 10}",
+     "\"2024-02-29\"\r\"2024-01-31\"", "\"2024-02-30\"\r\"2024-03-01\"\r\"2024-\""},
+    {"{\"type\": [\"integer\", \"string\"], \"pattern\": \"^x|y$\", \"maxLength\": 2}",
+     "3\r\"x\"\r\"xa\"\r\"ay\"", "\"a\"\r\"xab\"\r\"aay\""},
     {"{\"$defs\": {\"n\": {\"properties\": {\"v\": {\"type\": \"integer\"}, \"next\": {\"anyOf\": "
      "[{\"$ref\": \"#/$defs/n\"}, {\"type\": \"null\"}]}},"
      "\"required\": [\"v\", \"next\"], \"additionalProperties\": false}}, \"$ref\": \"#/$defs/n\"}",
@@ -128,8 +158,12 @@ static const struct {
     {"{\"patternProperties\": {}}", "\"patternProperties\" is not served"},
     {"{\"type\": \"array\", \"uniqueItems\": true}",
      "\"uniqueItems\" is served with the value false alone"},
-    {"{\"type\": \"string\", \"format\": \"uri\"}", "the format \"uri\" is not served"},
-    {"{\"type\": \"string\", \"pattern\": \"a\", \"minLength\": 1}", "only one is served"},
+    {"{\"type\": \"string\", \"format\": \"regex\"}", "the format \"regex\" is not served"},
+    {"{\"type\": \"string\", \"pattern\": \"^a{3}$\", \"minLength\": 4}", "no text has its"},
+    {"{\"properties\": {\"n\": {\"pattern\": \"^a\", \"format\": \"ipv4\"}}}",
+     "at /properties/n: no text has its"},
+    {"{\"pattern\": \"^([a-z]{9} ?)*$\", \"maxLength\": 60000}", "more than 32768 states"},
+    {"{\"pattern\": \"(a\", \"maxLength\": 6}", "a ) is wanted"},
     {"{\"pattern\": \"(?=a)\"}", "character 2: of groups with a ?"},
     {"{\"pattern\": \"a\\\\b\"}", "\\b is not served"},
     {"{\"pattern\": \"(a\"}", "a ) is wanted"},

@@ -147,6 +147,12 @@ static int32_t build_literal(builder *b, const tsri_text_expression *e, int32_t 
     return end;
 }
 
+static int32_t build_bytes(builder *b, const tsri_text_expression *e, int32_t end) {
+    const int32_t node = new_node(b);
+    read_byte(b, node, end, (uint8_t)e->a, (uint8_t)e->b);
+    return node;
+}
+
 static int32_t build_repeat(builder *b, const tsri_text_expression *e, int32_t end) {
     int32_t at = end;
     if (e->most < 0) {
@@ -179,6 +185,8 @@ static int32_t build(builder *b, int32_t expression, int32_t end) {
         return build_literal(b, e, end);
     case TSRI_TEXT_CLASS:
         return build_class(b, e, end);
+    case TSRI_TEXT_BYTES:
+        return build_bytes(b, e, end);
     case TSRI_TEXT_REPEAT:
         return build_repeat(b, e, end);
     default:

@@ -212,61 +212,6 @@ static int32_t read_values(tsri_text_schema *s, const json_t *schema, int allowe
                                      "none of the values of \"enum\" or \"const\" is of its type");
 }
 
-/* ---- texts ---- */
-
-#define DAY "(0[1-9]|1[0-9]|2[0-8])"
-#define DATE                                                                      \
-    "(([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)-((0[1-9]|1[0-2])-" DAY \
-    "|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)"                              \
-    "|([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)-02-29)"
-#define TIME                                                                                       \
-    "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]" \
-    ")"
-#define BYTE "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-#define LABEL "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-static const struct {
-    const char *name, *pattern;
-} formats[] = {
-    {"date", "^" DATE "$"},
-    {"time", "^" TIME "$"},
-    {"date-time", "^" DATE "T" TIME "$"},
-    {"uuid", "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"},
-    {"email", "^[A-Za-z0-9_+-]{1,32}(\\.[A-Za-z0-9_+-]{1,16}){0,2}@" LABEL "(\\." LABEL "){1,3}$"},
-    {"ipv4", "^" BYTE "(\\." BYTE "){3}$"},
-};
-
-static int32_t read_text(tsri_text_schema *s, const json_t *schema) {
-    const char *format = json_string_value(json_object_get(schema, "format")),
-               *pattern = json_string_value(json_object_get(schema, "pattern"));
-    const int32_t least = tsri_text_schema_count(s, schema, "minLength", 0),
-                  most = tsri_text_schema_count(s, schema, "maxLength", -1);
-    const bool has_format = json_object_get(schema, "format"),
-               has_pattern = json_object_get(schema, "pattern"),
-               has_length =
-                   json_object_get(schema, "minLength") || json_object_get(schema, "maxLength");
-    if ((has_format && !format) || (has_pattern && !pattern))
-        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"pattern\" and \"format\" are texts");
-    if (has_format + has_pattern + has_length > 1)
-        return tsri_text_schema_fail(s, TSR_E_UNSUPPORTED,
-                                     "of \"pattern\", \"format\" and a length only one is served");
-    for (size_t i = 0; i < sizeof formats / sizeof *formats && has_format; i++)
-        if (!strcmp(formats[i].name, format))
-            pattern = formats[i].pattern;
-    if (has_format && !pattern)
-        return tsri_text_schema_fail(s, TSR_E_UNSUPPORTED,
-                                     "the format \"%.40s\" is not served (date, time, date-time, "
-                                     "uuid, email and ipv4 are): leave it out, or write a pattern",
-                                     format);
-    if (most >= 0 && least > most)
-        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"minLength\" is above \"maxLength\"");
-    if (pattern)
-        return tsri_text_json_quoted(&s->json,
-                                     tsri_text_json_pattern(&s->json, pattern, strlen(pattern)));
-    return has_length
-               ? tsri_text_json_quoted(&s->json, tsri_text_json_characters(&s->json, least, most))
-               : tsri_text_json_string(&s->json);
-}
-
 /* ---- numbers ---- */
 
 /* The tighter of two bounds, of which one is exclusive. Of whole numbers a fraction is rounded inwards. */
@@ -374,7 +319,7 @@ static int32_t read_types(tsri_text_schema *s, const json_t *schema) {
     if (allowed & ARRAY)
         all = tsri_text_choice(t, all, tsri_text_schema_array(s, schema));
     if (allowed & TEXT)
-        all = tsri_text_choice(t, all, read_text(s, schema));
+        all = tsri_text_choice(t, all, tsri_text_schema_text(s, schema));
     if (allowed & (NUMBER | WHOLE))
         all = tsri_text_choice(t, all, read_number(s, schema, !(allowed & NUMBER)));
     if (allowed & BOOLEAN)

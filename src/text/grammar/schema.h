@@ -34,6 +34,9 @@ tsri_text_schema_fail(tsri_text_schema *s, tsr_status status, const char *format
 int32_t tsri_text_schema_count(tsri_text_schema *s, const json_t *schema, const char *key,
                                int32_t missing);
 
+/* schema_text.c: texts, by their length, pattern and format */
+int32_t tsri_text_schema_text(tsri_text_schema *s, const json_t *schema);
+
 /* schema_lists.c: objects and arrays */
 int32_t tsri_text_schema_object(tsri_text_schema *s, const json_t *schema);
 int32_t tsri_text_schema_array(tsri_text_schema *s, const json_t *schema);

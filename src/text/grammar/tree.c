@@ -123,6 +123,10 @@ int32_t tsri_text_class(tsri_text_tree *tree, const tsri_text_characters *ranges
                                             .b = (int32_t)(tree->n_ranges - at)});
 }
 
+int32_t tsri_text_bytes(tsri_text_tree *tree, uint8_t first, uint8_t last) {
+    return add(tree, (tsri_text_expression){.kind = TSRI_TEXT_BYTES, .a = first, .b = last});
+}
+
 int32_t tsri_text_call(tsri_text_tree *tree, int32_t rule) {
     return add(tree, (tsri_text_expression){.kind = TSRI_TEXT_CALL, .a = rule});
 }

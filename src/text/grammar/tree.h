@@ -11,6 +11,7 @@
 typedef enum tsri_text_expression_kind {
     TSRI_TEXT_LITERAL, /* bytes; none: the empty text */
     TSRI_TEXT_CLASS,   /* a character of some ranges; none: nothing matches */
+    TSRI_TEXT_BYTES,   /* a byte of a range, which may be a part of a character */
     TSRI_TEXT_CALL,    /* of a rule */
     TSRI_TEXT_SEQUENCE,
     TSRI_TEXT_CHOICE,
@@ -21,7 +22,8 @@ typedef struct tsri_text_characters {
     int32_t first, last; /* Unicode characters */
 } tsri_text_characters;
 
-/* a and b are by kind: where the bytes or ranges begin, and how many there are; the rule; the two
+/* a and b are by kind: where the bytes or ranges begin, and how many there are; the first
+ * and the last byte; the rule; the two
  * expressions; the expression that is repeated. */
 typedef struct tsri_text_expression {
     tsri_text_expression_kind kind;
@@ -53,6 +55,7 @@ int32_t tsri_text_literal(tsri_text_tree *tree, const char *bytes, size_t n);
 /* Any character of the ranges, which may overlap, or, with `except`, any other character. */
 int32_t tsri_text_class(tsri_text_tree *tree, const tsri_text_characters *ranges, size_t n,
                         bool except);
+int32_t tsri_text_bytes(tsri_text_tree *tree, uint8_t first, uint8_t last);
 int32_t tsri_text_call(tsri_text_tree *tree, int32_t rule);
 int32_t tsri_text_sequence(tsri_text_tree *tree, int32_t a, int32_t b);
 int32_t tsri_text_choice(tsri_text_tree *tree, int32_t a, int32_t b);
