@@ -201,12 +201,10 @@ static void follow(tsri_text_matcher *m, const tsri_text_tokenizer *t, const tsr
         const bool fits = mask[id / 32] >> (id % 32) & 1;
         fuzz_must(tsri_text_token_bytes(t, id, &bytes) == TSR_OK, "bytes of a token");
         const bool special = tsri_text_is_special(t, id),
-                   in_none = bytes.size && memchr(bytes.data, 0xFF, bytes.size);
+                   other = !special && bytes.size && !memchr(bytes.data, 0xFF, bytes.size);
         const bool taken = fuzz_is_ok(special ? tsri_text_matcher_take_special(m, id)
-                                      : fits || !in_none
-                                          ? tsri_text_matcher_take(m, bytes.data, bytes.size)
-                                          : TSR_OK);
-        if (taken && bytes.size && !special && !in_none)
+                                              : tsri_text_matcher_take(m, bytes.data, bytes.size));
+        if (taken && other)
             fuzz_must(fits == !tsri_text_matcher_dead(m), "a mask has the tokens that fit");
         tsri_base_bytes_clear(&bytes);
         if (!taken)

@@ -218,8 +218,7 @@ static size_t undecided(const tsr_generate_options *o, const tsri_bytes *held) {
 }
 
 static bool is_special(const tsri_task_decoding *d, int32_t id) {
-    return d->model->tokenizer &&
-           tsri_text_is_special(tsri_text_target(d->model->tokenizer), id);
+    return d->model->tokenizer && tsri_text_is_special(tsri_text_target(d->model->tokenizer), id);
 }
 
 /* Compares new text with the stop texts; *text is the part that may be given now. A special token stands between the
