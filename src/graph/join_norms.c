@@ -10,11 +10,12 @@
 TSRI_OPERANDS(linear); /* glu_linear has no residual: its norm is one place before */
 enum { GATED_NORM = RESIDUAL };
 
-/* A product, and the norm whose result it alone reads. An add_norm falls apart into a norm and the linear
- * whose result it adds, which adds that itself: its residual. */
+/* A norm, and the products that alone read its result: each norms x itself, or none does. An add_norm falls
+ * apart into a norm and the linear whose result it adds, which adds that itself: its residual. */
+enum { MAX_PRODUCTS = 4 };
 typedef struct joint {
-    const tsri_graph_node *norm;    /* rms_norm or add_norm */
-    const tsri_graph_node *product; /* linear or glu_linear */
+    const tsri_graph_node *norm; /* rms_norm or add_norm */
+    size_t products[MAX_PRODUCTS], n_products;
     const tsri_graph_node *adds;    /* NULL for an rms_norm */
     tsri_value x, weight, residual; /* what is normed, the norm's weight; what `adds` adds */
 } joint;
@@ -68,19 +69,32 @@ static const tsri_graph_node *find_adder(const tsri_graph *graph, const uint32_t
     return node;
 }
 
-static bool find_joint(const tsri_graph *graph, const uint32_t *uses, const tsri_graph_node *node,
+/* Finds the products whose x is the whole of `normed`, if nothing else reads it. */
+static bool find_products(const tsri_graph *graph, const uint32_t *uses, tsri_value normed,
+                          joint *out) {
+    const tsri_graph_value *v = tsri_graph_value_at(graph, normed);
+    for (size_t i = (size_t)v->producer + 1;
+         i < tsri_graph_node_count(graph) && out->n_products < uses[v->storage]; i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        if (node->n_in <= X || node->in[X] != normed)
+            continue;
+        if ((node->id != TSR_OP_LINEAR && node->id != TSR_OP_GLU_LINEAR) ||
+            !lacks(node, place_of_norm(node)) || out->n_products == MAX_PRODUCTS)
+            return false;
+        out->products[out->n_products++] = i;
+    }
+    return out->n_products > 0 && out->n_products == uses[v->storage];
+}
+
+static bool find_joint(const tsri_graph *graph, const uint32_t *uses, const tsri_graph_node *norm,
                        joint *out) {
-    if ((node->id != TSR_OP_LINEAR && node->id != TSR_OP_GLU_LINEAR) ||
-        !lacks(node, place_of_norm(node)))
-        return false;
-    const tsri_graph_node *norm = only_for(graph, uses, node->in[X]);
-    if (!norm)
-        return false;
-    *out = (joint){.norm = norm, .product = node, .x = norm->in[0], .weight = norm->in[1]};
-    if (norm->id == TSR_OP_RMS_NORM)
-        return true;
-    if (norm->id != TSR_OP_ADD_NORM || norm->out[1] != node->in[X] ||
-        ((const tsr_norm_attrs *)norm->attrs)->norm != TSR_NORM_RMS)
+    *out = (joint){.norm = norm};
+    if (norm->id == TSR_OP_RMS_NORM) {
+        out->x = norm->in[0];
+        out->weight = norm->in[1];
+        return find_products(graph, uses, norm->out[0], out);
+    }
+    if (norm->id != TSR_OP_ADD_NORM || ((const tsr_norm_attrs *)norm->attrs)->norm != TSR_NORM_RMS)
         return false;
     for (int i = 0; i < 2 && !out->adds; i++) {
         out->residual = norm->in[1 - i];
@@ -88,7 +102,7 @@ static bool find_joint(const tsri_graph *graph, const uint32_t *uses, const tsri
     }
     out->x = norm->out[0];
     out->weight = norm->in[2];
-    return out->adds;
+    return out->adds && find_products(graph, uses, norm->out[1], out);
 }
 
 typedef union product_attrs {
@@ -96,14 +110,14 @@ typedef union product_attrs {
     tsr_glu_linear_attrs glu_linear;
 } product_attrs;
 
-static product_attrs attrs_with(const joint *j) {
+static product_attrs attrs_with(const tsri_graph_node *product, const joint *j) {
     const float eps = ((const tsr_norm_attrs *)j->norm->attrs)->eps;
     product_attrs attrs;
-    if (j->product->id == TSR_OP_LINEAR) {
-        attrs.linear = *(const tsr_linear_attrs *)j->product->attrs;
+    if (product->id == TSR_OP_LINEAR) {
+        attrs.linear = *(const tsr_linear_attrs *)product->attrs;
         attrs.linear.norm_eps = eps;
     } else {
-        attrs.glu_linear = *(const tsr_glu_linear_attrs *)j->product->attrs;
+        attrs.glu_linear = *(const tsr_glu_linear_attrs *)product->attrs;
         attrs.glu_linear.norm_eps = eps;
     }
     return attrs;
@@ -129,11 +143,15 @@ static bool is_better(const tsri_graph *graph, const tsri_graph_node *node,
 
 static bool is_joined(const tsri_graph *graph, const joint *j, tsri_graph_better better,
                       void *data) {
-    const product_attrs attrs = attrs_with(j);
-    return is_better(graph, j->product, j->norm, &attrs, place_of_norm(j->product), j->weight, j->x,
-                     better, data) &&
-           (!j->adds || is_better(graph, j->adds, j->norm, j->adds->attrs, RESIDUAL, j->residual,
-                                  TSRI_GRAPH_NONE, better, data));
+    for (size_t i = 0; i < j->n_products; i++) {
+        const tsri_graph_node *product = tsri_graph_node_at(graph, j->products[i]);
+        const product_attrs attrs = attrs_with(product, j);
+        if (!is_better(graph, product, j->norm, &attrs, place_of_norm(product), j->weight, j->x,
+                       better, data))
+            return false;
+    }
+    return !j->adds || is_better(graph, j->adds, j->norm, j->adds->attrs, RESIDUAL, j->residual,
+                                 TSRI_GRAPH_NONE, better, data);
 }
 
 static size_t index_of(const tsri_graph *graph, const tsri_graph_node *node) {
@@ -143,7 +161,7 @@ static size_t index_of(const tsri_graph *graph, const tsri_graph_node *node) {
 static void copy_joined(tsri_graph_copying *c, const tsri_graph_node *node, const fate *f) {
     tsri_value in[TSRI_GRAPH_MAX_OPERANDS], out;
     uint32_t n_in = node->n_in;
-    const product_attrs with = f->is_product ? attrs_with(&f->takes) : (product_attrs){0};
+    const product_attrs with = f->is_product ? attrs_with(node, &f->takes) : (product_attrs){0};
     for (uint32_t i = 0; i < TSRI_GRAPH_MAX_OPERANDS; i++)
         in[i] = i >= node->n_in || (i == X && f->is_product) ? TSRI_GRAPH_NONE
                                                              : tsri_graph_copied(c, node->in[i]);
@@ -178,9 +196,11 @@ tsr_status tsri_graph_join_norms(const tsri_graph *graph, tsri_graph_better bett
         if (!find_joint(graph, uses, tsri_graph_node_at(graph, i), &j) ||
             !is_joined(graph, &j, better, data))
             continue;
-        fates[i].is_product = true;
-        fates[i].takes = j;
-        fates[index_of(graph, j.norm)].gone = true;
+        fates[i].gone = true;
+        for (size_t k = 0; k < j.n_products; k++) {
+            fates[j.products[k]].is_product = true;
+            fates[j.products[k]].takes = j;
+        }
         if (j.adds) {
             fate *adder = &fates[index_of(graph, j.adds)];
             adder->is_adder = true;

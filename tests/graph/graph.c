@@ -328,7 +328,7 @@ typedef struct joining {
 static bool answer(void *data, const tsri_graph *graph, const tsri_graph_node *product,
                    const tsri_graph_node *norm, const tsr_op *together, const tsr_op *apart) {
     joining *j = data;
-    const bool adds = j->asked % 2 && norm->id == TSR_OP_ADD_NORM; /* asked second */
+    const bool adds = product->in[0] != norm->out[0] && product->in[0] != norm->out[1];
     const uint32_t place = tsri_tensor_operands_of(product->id)->n_in - (adds ? 2 : 1);
     (void)graph;
     j->asked++;
@@ -342,8 +342,8 @@ static bool answer(void *data, const tsri_graph *graph, const tsri_graph_node *p
     return j->asked <= j->together;
 }
 
-/* x, normed, times w: by a product of an op, whose norm's result is also read as `readers` says. */
-enum { ALONE, BY_OTHERS, BY_HOST, AS_PART };
+/* x, normed, times w: by a product of an op, whose norm's result is also read as `readers` says: BY_PRODUCT by another product. */
+enum { ALONE, BY_PRODUCT, BY_OTHERS, BY_HOST, AS_PART };
 static tsri_graph *normed_product(tsr_op_id id, int readers) {
     static const tsr_norm_attrs norm = {
         .struct_size = sizeof norm, .norm = TSR_NORM_RMS, .eps = 0.25f};
@@ -369,32 +369,40 @@ static tsri_graph *normed_product(tsr_op_id id, int readers) {
         tsri_graph_output(g, 1, "other", tsri_graph_op1(g, TSR_OP_SILU, NULL, &x, 1));
     if (readers == AS_PART)
         x = tsri_graph_slice(g, x, 1, 0, 4);
+    if (readers == BY_PRODUCT)
+        tsri_graph_output(g, 1, "other",
+                          tsri_graph_op1(g, TSR_OP_LINEAR, &linear, (tsri_value[]){x, w}, 2));
     const tsri_value y = tsri_graph_op1(g, id, attrs, (tsri_value[]){x, w, bias}, 3);
     tsri_graph_output(g, 0, "y", y);
     cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
     return g;
 }
 
-Test(graph, a_norm_joins_the_product_that_alone_reads_it) {
+Test(graph, a_norm_joins_the_products_that_alone_read_it) {
     static const tsr_op_id products[] = {TSR_OP_LINEAR, TSR_OP_GLU_LINEAR};
     for (int i = 0; i < 2; i++)
         for (int readers = ALONE; readers <= AS_PART; readers++)
-            for (int together = 0; together < 2; together++) {
-                joining j = {.together = together ? 9 : 0};
+            for (int together = 0; together <= 2; together++) { /* all products, or none */
+                const int n_products = readers == ALONE ? 1 : readers == BY_PRODUCT ? 2 : 0;
+                joining j = {.together = together};
                 tsri_graph *g = normed_product(products[i], readers), *joined, *low;
                 cr_assert_eq(tsri_graph_join_norms(g, answer, &j, &joined), TSR_OK, "%s",
                              tsr_error_last());
-                cr_expect_eq(j.asked, readers == ALONE);
-                const bool one = readers == ALONE && together;
+                cr_expect_eq(j.asked, together < n_products ? together + 1 : n_products);
+                const bool one = n_products && together >= n_products;
                 cr_expect_eq(contains(joined, TSR_OP_RMS_NORM), !one);
                 cr_expect_eq(tsri_graph_node_count(joined), tsri_graph_node_count(g) - one);
                 cr_expect_eq(tsri_graph_output_count(joined), tsri_graph_output_count(g));
-                if (one) {
-                    const tsri_graph_node *node = tsri_graph_node_at(joined, 0);
-                    const float eps = i ? ((const tsr_glu_linear_attrs *)node->attrs)->norm_eps
-                                        : ((const tsr_linear_attrs *)node->attrs)->norm_eps;
-                    cr_expect_eq(j.last, products[i]);
+                for (int k = 0; one && k < n_products; k++) {
+                    const tsri_graph_node *node = tsri_graph_node_at(joined, (size_t)k);
+                    const float eps = node->id == TSR_OP_GLU_LINEAR
+                                          ? ((const tsr_glu_linear_attrs *)node->attrs)->norm_eps
+                                          : ((const tsr_linear_attrs *)node->attrs)->norm_eps;
+                    cr_expect_eq(tsri_graph_value_at(joined, node->in[0])->id, 0);
                     cr_expect_float_eq(eps, 0.25, 0);
+                }
+                if (one) {
+                    cr_expect_eq(j.last, products[i]);
                     /* what joins it comes apart again where no device takes both */
                     cr_assert_eq(tsri_graph_lower(joined, refuse_fused, NULL, &low), TSR_OK, "%s",
                                  tsr_error_last());

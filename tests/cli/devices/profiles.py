@@ -12,7 +12,7 @@ from support.command import ALL, COMMAND, SOURCE, environment, equal, main, run,
 
 sys.path.insert(0, str(SOURCE / "tools"))
 
-from offline.models import Shape, llama
+from offline.models import Shape, k_quants, llama
 from offline.targets import TARGETS
 
 LAYER = pathlib.Path(COMMAND).parents[1] / "tests" / "gpu_layer.so"
@@ -215,11 +215,11 @@ def test_kernels_keep_within_the_limits(folder):
                 assert items <= int(said["work_group"]), (path, section.split()[2], items)
 
 
-def token_launches(path, model, dtype, prompt, log):
+def token_launches(path, model, kept, prompt, log):
     """The kernels that the token after a prompt launches, as names without their numbers."""
     log.unlink(missing_ok=True)
     ids = ",".join(str(1 + i % 99) for i in range(prompt))
-    run("generate", "-m", model, "--dtype", dtype, "--ids", ids, "-n", "3", "--ignore-eos", "--temp", "0", "-d", "Portable", "-q",
+    run("generate", "-m", model, *kept, "--ids", ids, "-n", "3", "--ignore-eos", "--temp", "0", "-d", "Portable", "-q",
         env=looking_like(path) | {"TSR_GPU_LAUNCHES": str(log), "TESSERA_COMMAND_BUFFERS": "0"})
     names = [re.sub("_[0-9a-f]{8}$", "", line.split()[0]) for line in log.read_text().splitlines() if line != "flush" and line.split()[-1] == "0"]
     return names[len(names) - 1 - names[::-1].index("embed_plain" if "embed_plain" in names else "embed_panels32"):]
@@ -227,16 +227,18 @@ def token_launches(path, model, dtype, prompt, log):
 
 @slow
 def test_a_layer_of_a_token_is_seven_launches(folder):
-    """Of a token behind up to 256 keys it is six: attention has one chunk of keys. Where q4 is multiplied as floats, norms have launches of their own."""
+    """Of a token behind up to 256 keys it is six: attention has one chunk of keys. Values of another type are one more. Where q4 is multiplied as
+    floats, norms have launches of their own."""
     shape = Shape(2, 256, 512, 8, 2, vocabulary=128)
     models = [llama(folder / f"llama-{layers}", shape, layers) for layers in (2, 3)]
+    mixed = [k_quants(folder / f"llama-{layers}.gguf", shape, (("q4_K", "q6_K"),) * layers) for layers in (2, 3)]
     for path in (path for path in PROFILES if ALL or path.name == "sm_90"):
         if not pocl(path):
             skip("pocl is not here")
-        for dtype in ("f16", "q4"):
+        for dtype, kept, pair in (("f16", ("--dtype", "f16"), models), ("q4", ("--dtype", "q4"), models), ("q4_K_M", (), mixed)):
             for prompt, most in ((20, 6), (300, 7)):
-                most += 2 * (dtype == "q4" and "dot" not in read(path))
-                two, three = (token_launches(path, model, dtype, prompt, folder / "launches") for model in models)
+                most += (dtype == "q4_K_M") + 2 * (dtype != "f16" and "dot" not in read(path))
+                two, three = (token_launches(path, model, kept, prompt, folder / "launches") for model in pair)
                 assert 0 < len(three) - len(two) <= most, (path, dtype, prompt, len(three) - len(two), three)
                 equal("stage_attention_chunks" in three, prompt > 256, (path, three))
 
