@@ -34,7 +34,6 @@ class Target:
     simds: int = 4
     stands_in: str = ""  # AMD: whose device library is used; NVIDIA: what clang is told
     wide_waves: str = "off"
-    spared: int = 0  # bytes of scratch that its compiler spends by itself, to fit one more work-group
 
 
 TARGETS = {t.name: t for t in (
@@ -44,10 +43,10 @@ TARGETS = {t.name: t for t in (
     Target("gfx1030", "amd", 32, most_waves=16, stands_in="1030"),
     Target("gfx1100", "amd", 32, most_waves=16, stands_in="1030"),
     Target("gfx1201", "amd", 32, most_waves=16, stands_in="1030"),
-    Target("sm_70", "nvidia", 32, 512, 8, 16, 98304, 4, "sm_70", spared=24),
-    Target("sm_80", "nvidia", 32, 512, 8, 16, 167936, 4, "sm_80", spared=24),
-    Target("sm_90", "nvidia", 32, 512, 8, 16, 233472, 4, "sm_90", spared=24),
-    Target("sm_120", "nvidia", 32, 512, 8, 12, 102400, 4, "sm_90", spared=24),
+    Target("sm_70", "nvidia", 32, 512, 8, 16, 98304, 4, "sm_70"),
+    Target("sm_80", "nvidia", 32, 512, 8, 16, 167936, 4, "sm_80"),
+    Target("sm_90", "nvidia", 32, 512, 8, 16, 233472, 4, "sm_90"),
+    Target("sm_120", "nvidia", 32, 512, 8, 12, 102400, 4, "sm_90"),
     Target("tgllp", "intel", 8, most_waves=7, simds=16),
     Target("dg2", "intel", 8, most_waves=8, local=131072, simds=16),
     Target("pvc", "intel", 16, most_waves=8, local=131072, simds=8))}

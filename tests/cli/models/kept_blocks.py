@@ -107,6 +107,19 @@ def test_on_a_gpu(folder):
     assert 1e-4 < distance(dump(folder, model, "pocl", env=gpu)[1], wanted) < 0.05
 
 
+def test_in_several_buffers(folder):
+    """The matrices of the feed-forward part have 105 and 144 KiB; a layer reports buffers of 80 kB, and refuses larger ones."""
+    if not has_device("pocl"):
+        return
+    model, _ = gguf(folder / "m.gguf", False)
+    asked = ("generate", "-m", model, "-d", "pocl", "--ids", "1,2,3,4,5,6,7", "-c", "16", "-n", "8", "--temp", "0", "--ignore-eos", "--logprobs", "3")
+    for layers in ((), ("gpu",)):
+        named = [BUILD / f"tests/{name}_layer.so" for name in ("small", *layers)]
+        parts = run(*asked, env=environment(OPENCL_LAYERS=":".join(map(str, named)), TSR_SMALL_ALLOC="80000"))
+        equal(parts.out, run(*asked, env=environment(OPENCL_LAYERS=":".join(map(str, named[1:])))).out, layers)
+        assert "reference" not in parts.err, parts.err
+
+
 def test_few_blocks(folder):
     """Where most numbers are floats, as where the layers have types that become f32, products with the other blocks are of f32, too."""
     model, _ = gguf(folder / "m.gguf", True, blocks_in_layers=False)
