@@ -1,6 +1,7 @@
 /* run/budget.c - the memory that a model needs, compared with what the devices have. */
 #include "base/error.h"
 #include "run/context.h"
+#include "tensor/dtype.h"
 #include "tensor/shape.h"
 
 #include <stdio.h>
@@ -9,12 +10,39 @@ static const char *states_of(const tsri_run_options *options) {
     return options->trains ? "parameters and gradients" : "keys and values";
 }
 
-static const char *remedy_of(const tsri_run_options *options) {
-    return options->trains ? "use smaller batches (per_device_train_batch_size, with "
-                             "gradient_accumulation_steps to make up for it), a smaller "
-                             "block_size, --gradient-checkpointing, or LoRA (lora_rank=8)"
-                           : "use a shorter context (-c), smaller weights (--dtype f16), or split "
-                             "over devices (--device A,B) or over ranks (--split-layers)";
+/* How weights of so many bits a number can be made smaller: "" where they have 4 or so. */
+static const char *smaller_than(double bits) {
+    static const struct {
+        double above;
+        const char *remedy;
+    } rows[] = {{16, "smaller weights (--dtype f16)"},
+                {9, "smaller weights (--dtype q8)"},
+                {6, "smaller weights (--dtype q4)"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (bits > rows[i].above)
+            return rows[i].remedy;
+    return "";
+}
+
+/* Without what fills the last panel of a layout. */
+static double bits_of(const tsr_layout *layout) {
+    const tsri_tensor_dtype *dtype = tsri_tensor_dtype_info((tsr_dtype)layout->dtype);
+    return 8.0 * dtype->bytes / dtype->block;
+}
+
+static void say_remedy(const tsri_run_options *options, const char *smaller, char text[256]) {
+    if (options->trains)
+        snprintf(
+            text, 256,
+            "use smaller batches (per_device_train_batch_size, with gradient_accumulation_steps "
+            "to make up for it), a smaller block_size, --gradient-checkpointing, or LoRA "
+            "(lora_rank=8)");
+    else
+        snprintf(
+            text, 256,
+            "use a shorter context (-c), %s%sor split over devices (--device A,B) or over ranks "
+            "(--split-layers)",
+            smaller, *smaller ? ", " : "");
 }
 
 /* The bytes of the states that are used on a device. */
@@ -49,6 +77,7 @@ tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_place
     for (size_t d = 0; d <= context->options.n_devices; d++) {
         const tsri_run_slot *slot = &context->slots[d];
         uint64_t weights = 0, missing = 0, states = 0, arena = 0;
+        double numbers = 0, bits = 0;
         if (!slot->device)
             continue;
         const tsr_facts *facts = &slot->device->facts;
@@ -57,14 +86,19 @@ tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_place
             if (w->device != d)
                 continue;
             weights += w->layout.bytes;
+            numbers += (double)w->layout.rows * (double)w->layout.columns;
+            bits += bits_of(&w->layout) * (double)w->layout.rows * (double)w->layout.columns;
             missing += w->buf ? 0 : w->layout.bytes;
+            /* with q4, too, embeddings are kept as q8 */
+            const char *smaller = bits_of(&w->layout) > 9 ? smaller_than(bits_of(&w->layout)) : "";
             if (facts->max_allocation && w->layout.bytes > facts->max_allocation)
                 return tsri_base_fail(TSR_E_DEVICE_MEMORY,
                                       "weight %s needs %llu MiB in one buffer; %s/%s allows %llu "
-                                      "MiB: use smaller weights (--dtype f16) or another device",
+                                      "MiB: use %s%sanother device",
                                       w->name, (unsigned long long)(w->layout.bytes >> 20),
                                       facts->platform, facts->name,
-                                      (unsigned long long)(facts->max_allocation >> 20));
+                                      (unsigned long long)(facts->max_allocation >> 20), smaller,
+                                      *smaller ? " or " : "");
         }
         TRY(state_bytes(placed, bounds, d, &states));
         TRY(tsri_run_arena_bytes(context, placed, bounds, d, &arena));
@@ -72,7 +106,8 @@ tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_place
         const bool device_short = facts->memory && all > facts->memory,
                    host_short = missing + states + arena > host;
         if (device_short || host_short) {
-            char enough[64];
+            char enough[64], remedy[256];
+            say_remedy(&context->options, smaller_than(numbers > 0 ? bits / numbers : 0), remedy);
             TRY(say_held(context, placed, bounds, enough, sizeof enough));
             return tsri_base_fail(device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
                                   "%s/%s: weights need %llu MiB, %s %llu MiB, activations %llu "
@@ -81,7 +116,7 @@ tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_place
                                   states_of(&context->options), (unsigned long long)(states >> 20),
                                   (unsigned long long)(arena >> 20),
                                   (unsigned long long)((device_short ? facts->memory : host) >> 20),
-                                  enough, remedy_of(&context->options));
+                                  enough, remedy);
         }
     }
     return TSR_OK;

@@ -73,7 +73,7 @@ static tsr_status check(const verdict *v, uint32_t n) {
             TSR_E_DEVICE_MEMORY,
             "weights, keys and values need %llu MiB; the %u ranks have room for "
             "%llu MiB: start more ranks, or use a shorter context (-c) or smaller "
-            "weights (--dtype f16)",
+            "weights (--dtype)",
             (unsigned long long)(v->dealt.bytes >> 20), n,
             (unsigned long long)(v->dealt.room >> 20));
     return TSR_OK;

@@ -259,7 +259,8 @@ Test(run, what_does_not_fit_is_refused_before_the_first_buffer) {
     tsr_facts *facts = &r.devices[0]->facts, real = *facts;
     facts->memory = 512; /* less than one weight */
     cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_E_DEVICE_MEMORY);
-    cr_assert(strstr(tsr_error_last(), "shorter context"), "%s", tsr_error_last());
+    cr_assert(strstr(tsr_error_last(), "shorter context (-c), smaller weights (--dtype f16), or"),
+              "%s", tsr_error_last());
     *facts = real;
     facts->max_allocation = 100;
     cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_E_DEVICE_MEMORY);

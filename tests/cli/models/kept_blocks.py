@@ -120,6 +120,18 @@ def test_in_several_buffers(folder):
         assert "reference" not in parts.err, parts.err
 
 
+def test_what_does_not_fit(folder):
+    """What may help is not a larger type: a layer reports buffers that are too small for a token's activations."""
+    if not has_device("pocl"):
+        return
+    model, _ = gguf(folder / "m.gguf", True)
+    for dtype, remedy in ((None, "MiB: use another device"), ("f32", "use smaller weights (--dtype f16) or another"),
+                          ("f16", "smaller weights (--dtype q8) or another"), ("q4", "MiB: use another device")):
+        kept = ("--dtype", dtype) if dtype else ()
+        told = run("generate", "-m", model, *kept, "-d", "pocl", "--ids", "1", "-c", "8", "-n", "1", env=environment(OPENCL_LAYERS=BUILD / "tests/small_layer.so", TSR_SMALL_ALLOC="4000"), code=4).err
+        assert remedy in told, (dtype, told)
+
+
 def test_few_blocks(folder):
     """Where most numbers are floats, as where the layers have types that become f32, products with the other blocks are of f32, too."""
     model, _ = gguf(folder / "m.gguf", True, blocks_in_layers=False)
