@@ -16,6 +16,9 @@ enum {
 };                  /* of embed; of products by experts, whose weight is linear's W */
 enum { TILE = 64 }; /* rows: a multiple of what any layout takes together */
 
+/* Kernels count a weight's elements by int, of blocks their bytes, which are up to 17/16 of them. */
+static const uint64_t MOST_ELEMENTS = INT32_MAX / 17 * 16;
+
 uint32_t tsri_run_part_operand(tsr_op_id op) {
     return op == TSR_OP_EMBED ? TABLE : W;
 }
@@ -34,12 +37,15 @@ int64_t tsri_run_part_rows(const tsr_facts *facts, const tsr_tensor *weight, int
     if (!facts->max_allocation || weight->rank != 2)
         return 0;
     tsri_run_plain_layout(weight, &plain);
-    if (!plain.columns ||
+    if (!plain.columns || (uint64_t)plain.columns > MOST_ELEMENTS / (2 * TILE) ||
         !tsri_tensor_bytes((tsr_dtype)weight->dtype, (uint64_t)(unit * plain.columns), &tile) ||
         !tile)
         return 0;
     const uint64_t tiles = (uint64_t)((plain.rows + unit - 1) / unit),
-                   most = facts->max_allocation / tile;
+                   held = facts->max_allocation / tile,
+                   counted = (MOST_ELEMENTS - (uint64_t)(TILE * plain.columns)) /
+                             (uint64_t)(unit * plain.columns),
+                   most = held < counted ? held : counted;
     if (!most || tiles <= most)
         return 0;
     const uint64_t parts = (tiles + most - 1) / most;

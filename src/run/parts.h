@@ -1,4 +1,5 @@
-/* run/parts.h - weights that are larger than one buffer of a device: parts of their rows.
+/* run/parts.h - weights that are larger than one buffer of a device, or have more elements than an
+ * int counts: parts of their rows.
  *
  * A matrix [outputs, inputs] that `linear` multiplies by, or a table that `embed` looks up, is split
  * by rows: parts of whole tiles of 64 rows, each in a buffer of its own, and the op becomes one op

@@ -1,6 +1,7 @@
 /* Weights that are larger than one buffer: the ops over their parts give what one op gives. */
-#include "run/run.h"
+#include "run/parts.h"
 
+#include "run/run.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
@@ -157,6 +158,26 @@ Test(run_parts, give_what_whole_weights_give) {
 
 Test(run_parts, give_what_whole_weights_give_on_the_reference) {
     same_results("reference", 1e-4f); /* it keeps gate and up in f64 */
+}
+
+/* Kernels index by int, so a weight with more elements is split where a buffer could hold it. */
+Test(run_parts, have_no_more_elements_than_an_index_counts) {
+    const tsr_facts facts = {.struct_size = sizeof facts, .max_allocation = UINT64_C(64) << 30};
+    tsr_tensor weight = {.kind = TSR_KIND_WEIGHT, .rank = 2, .dtype = TSR_F16};
+    for (int wide = 0; wide < 2; wide++)
+        for (int64_t unit = 64; unit <= 6400; unit *= 10) {
+            weight.dim[0] = tsri_tensor_const(256000);
+            weight.dim[1] = tsri_tensor_const(wide ? 12288 : 7168);
+            weight.stride[0] = weight.dim[1];
+            weight.stride[1] = tsri_tensor_const(1);
+            const int64_t rows = tsri_run_part_rows(&facts, &weight, unit);
+            if (wide)
+                cr_expect(rows >= 64000 && rows % unit == 0 &&
+                              (rows + 63) * 12288 < INT32_MAX / 17 * 16,
+                          "%lld", (long long)rows);
+            else
+                cr_expect_eq(rows, 0);
+        }
 }
 
 Test(run_parts, a_tile_that_is_too_large_is_refused) {
