@@ -190,12 +190,14 @@ ENTRY_OF_ONE KERNEL(PLACE
     for (int i = 0; i < many; i++) {
         if (several) {
             MERGE_CHUNK(i)
+            largest[i] = all_largest[i];
             total[i] = all_total[i];
 #pragma unroll 1
             for (int d = 0; d < VALUE; d++)
                 sum[d * many + i] = all_sum[d * many + i];
         }
-        const float16 share = total[i] > 0.0f ? 1.0f / total[i] : 0.0f;
+        float16 share;
+        SHARE(float16, tsr_exp2_down_float16, h, largest[i], total[i], share)
 #pragma unroll 1
         for (int d = 0; d < VALUE; d += 16) {
             float16 r[16];

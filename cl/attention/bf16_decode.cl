@@ -148,12 +148,14 @@ ENTRY_OF_ONE KERNEL(PLACE
     for (int i = 0; i < HEADS; i++) {
         if (several) {
             MERGE_CHUNK(i)
+            largest[i] = all_largest[i];
             total[i] = all_total[i];
 #pragma unroll 1
             for (int d = 0; d < WIDE / 16; d++)
                 sum[i][d] = all_sum[i][d];
         }
-        const float share = total[i] > 0.0f ? 1.0f / total[i] : 0.0f;
+        float share;
+        SHARE(float, DOWN, h0 + i, largest[i], total[i], share)
         int d = 0;
 #pragma unroll 1
         for (; d + 16 <= VALUE; d += 16)

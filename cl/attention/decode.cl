@@ -242,7 +242,8 @@ ENTRY_OF_ONE KERNEL(PLACE
             sum[i][d] = all_sum[i][d];
     }
     for (int i = 0; i < HEADS; i++) {
-        const float part = total[i] > 0.0f ? 1.0f / total[i] : 0.0f;
+        float part;
+        SHARE(float, DOWN, h0 + i, largest[i], total[i], part)
         int d = 0;
         for (; d + 16 <= VALUE; d += 16)
             *(__global tsr_loose_float16 *)(y + i * y_head + d) = sum[i][d / 16] * part;

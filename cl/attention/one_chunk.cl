@@ -25,7 +25,9 @@
 #define KEEP_LSE(row, value)
 #endif
 #define KEEP_TOTALS                                                                     \
-    shares[lane] = total > 0.0f ? 1.0f / total : 0.0f;                                  \
+    float share;                                                                        \
+    SHARE(float, LOCAL_NAME(exp2), HEAD_OF(lane), largest, total, share)                \
+    shares[lane] = share;                                                               \
     if (lane < rows) {                                                                  \
         KEEP_LSE(lane, total > 0.0f ? fma(largest, LN_2, log(total)) : -INFINITY)       \
     }
@@ -49,7 +51,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
         for (int i = lane; i < rows * VALUE; i += GROUP)
             *RESULT(i / VALUE, REST(i, VALUE)) = 0.0f;
         if (lane < rows) {
-            KEEP_LSE(lane, -INFINITY)
+            KEEP_LSE(lane, NO_KEY(HEAD_OF(lane)))
         }
         return;
     }

@@ -72,7 +72,9 @@ ENTRY KERNEL(PLACE
                 sum = MERGED(sum, keep, chunk_sum[i], add);
             }
     }
-    y[y0 + b * AT(yb) + t * AT(yt) + h * AT(yh) + d] = sum * (total > 0.0f ? 1.0f / total : 0.0f);
+    float share;
+    SHARE(float, LOCAL_NAME(exp2), h, largest, total, share)
+    y[y0 + b * AT(yb) + t * AT(yt) + h * AT(yh) + d] = sum * share;
 #if HAS_LSE
     if (d == 0)
         lse[lse0 + (b * H + h) * AT(T) + t] = total > 0.0f ? fma(largest, LN_2, log(total)) : -INFINITY;

@@ -61,7 +61,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
             MERGE_TOTALS(float, LOCAL_NAME(exp2), all_largest, all_total, largest, total, keep, add)
             shrinks[lane] = keep;
             tops[lane] = add;
-            shares[lane] = chunk + CHUNK < end ? 1.0f : all_total > 0.0f ? 1.0f / all_total : 0.0f;
+            float share = 1.0f;
+            if (chunk + CHUNK >= end)
+                SHARE(float, LOCAL_NAME(exp2), HEAD_OF(lane), all_largest, all_total, share)
+            shares[lane] = share;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll

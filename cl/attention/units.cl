@@ -227,7 +227,10 @@ UNROLL
             MERGE_TOTALS(float, LOCAL_NAME(exp2), all_largest, all_total, largest, chunk_total, keep, add)
             factors[item] = keep;
             halves[item] = add;
-            halves[QUERIES + item] = chunk + CHUNK < end ? 1.0f : all_total > 0.0f ? 1.0f / all_total : 0.0f;
+            float share = 1.0f;
+            if (chunk + CHUNK >= end)
+                SHARE(float, LOCAL_NAME(exp2), HEAD_OF(item), all_largest, all_total, share)
+            halves[QUERIES + item] = share;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif

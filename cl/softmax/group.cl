@@ -11,7 +11,8 @@
  *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any
  *           size
  *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight
- *           dimensions; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE; SUB_GROUPS 0|1
+ *           dimensions; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE, HAS_SINKS; SUB_GROUPS
+ *           0|1
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group: 0 for the driver's choice,
  *           else one that the driver offers and lets a kernel ask for
  *           (cl_intel_required_subgroup_size)
@@ -33,6 +34,7 @@
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
                      __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
                      __global const float *relative, int relative0, int reach,
+                     __global const float *sinks, int sinks0,
                      __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int8 size,
                      int8 size_set, int8 x_step, int8 x_set, int8 bias_step, int8 bias_set, int8 y_step, int8 y_set,
                      float scale)
@@ -47,9 +49,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
     GROUP_MAX(SUB_GROUPS, top, share);
     if (top == -INFINITY)
         end = first; /* no visible element, or a bias of -inf everywhere */
+#if HAS_SINKS
+    top = fmax(top, sinks[sinks0 + n[5]]);
+#endif
     for (int s = lane; s < end; s += GROUP)
         total = s >= first ? ORDERED_ADD(tsr_exp_float(SCORE(s) - top), total) : total;
     GROUP_SUM(SUB_GROUPS, total, share);
+#if HAS_SINKS
+    total = ORDERED_ADD(tsr_exp_float(sinks[sinks0 + n[5]] - top), total);
+#endif
     const float part = total > 0.0f ? 1.0f / total : 0.0f;
     for (int s = lane; s < S; s += GROUP) {
         const float v = s >= first && s < end ? tsr_exp_float(SCORE(s) - top) * part : 0.0f;

@@ -9,7 +9,7 @@
  *   alias   y may be x
  *   needs   nothing beyond OpenCL C 1.1
  *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight
- *           dimensions; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE
+ *           dimensions; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE, HAS_SINKS
  *   paid    the baseline. 2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of
  *           tessera verify --bench; ratio: how many times as fast as plain.
  *
@@ -27,8 +27,8 @@
 
 ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
              __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
-             __global const float *relative, int relative0, int reach, __global ELEMENT(Y_DTYPE) *y, int y0,
-             __global const int *dims, int R, int R_set, int8 size, int8 size_set, int8 x_step, int8 x_set,
+             __global const float *relative, int relative0, int reach, __global const float *sinks, int sinks0,
+             __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int8 size, int8 size_set, int8 x_step, int8 x_set,
              int8 bias_step, int8 bias_set, int8 y_step, int8 y_set, float scale)
 {
     const int row = ITEM(0);
@@ -46,9 +46,15 @@ ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global const in
     for (int s = max(first, end); s < S; s++)
         STORE(Y_DTYPE, y, yi + s * y7, 0.0f);
 
+#if HAS_SINKS
+    top = fmax(top, sinks[sinks0 + n[5]]);
+#endif
     float total = 0.0f;
     for (int s = first; s < end; s++)
         total = ORDERED_ADD(tsr_exp_float(SCORE(s) - top), total);
+#if HAS_SINKS
+    total = ORDERED_ADD(tsr_exp_float(sinks[sinks0 + n[5]] - top), total);
+#endif
     const float share = total > 0.0f ? 1.0f / total : 0.0f;
     for (int s = first; s < end; s++)
         STORE(Y_DTYPE, y, yi + s * y7, tsr_exp_float(SCORE(s) - top) * share);

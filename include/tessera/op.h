@@ -59,7 +59,8 @@ typedef enum tsr_op_id {
      *     scale <q[b,t,h,:], k[j,s,g,:]> + bias + relative[h, clamp(s - (past[b] + t), -R, R) + R]
      *
      * and g = h / (H / G); j = source[b,s] where given, else slot[b], else b. With a soft cap c, the
-     * first term x = scale <q, k> is c tanh(x / c).
+     * first term x = scale <q, k> is c tanh(x / c). With sinks, the sum that the softmax of query head h
+     * divides by has exp(sinks[h]) besides, as if there were one more key, whose value is 0.
      *
      * Key s is visible to query t of sequence b where s < len[b] (S without len) and, where causal,
      * s <= past[b] + t and, where window > 0, |past[b] + t - s| < window (a missing past is 0). A
@@ -75,9 +76,9 @@ typedef enum tsr_op_id {
      *
      * attrs  tsr_attention_attrs
      * in     q[B,T,H,D], k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B], slot?[B], source?[B,S],
-     *        bias?[1|B,H,T,S] f32, relative?[H,2R+1] f32 (finite numbers)
-     * out    y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials; -inf where no key is
-     *        visible)
+     *        bias?[1|B,H,T,S] f32, relative?[H,2R+1] f32, sinks?[H] f32 (finite numbers)
+     * out    y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials, of the sink's too; without
+     *        sinks, -inf where no key is visible)
      */
     TSR_OP_ATTENTION = 4,
     /**
@@ -105,12 +106,12 @@ typedef enum tsr_op_id {
      */
     TSR_OP_RMS_NORM = 7,
     /**
-     * y = softmax of scale * x + bias + relative over the visible part of the last dimension, as
-     * defined for attention; 0 elsewhere.
+     * y = softmax of scale * x + bias + relative over the visible part of the last dimension, with
+     * sinks as defined for attention; 0 elsewhere.
      *
      * attrs  tsr_softmax_attrs
-     * in     x[B,..,T,S], past?[B], len?[B], bias?[..,T,S] (broadcast to x), relative?[H,2R+1] f32
-     *        (x is then [B,H,T,S])
+     * in     x[B,..,T,S], past?[B], len?[B], bias?[..,T,S] (broadcast to x), relative?[H,2R+1] f32,
+     *        sinks?[H] f32 (x is with either of them [B,H,T,S])
      * out    y
      */
     TSR_OP_SOFTMAX = 8,
@@ -328,7 +329,7 @@ typedef enum tsr_op_id {
      */
     TSR_OP_SOFTMAX_GRAD = 40,
     /**
-     * The gradient of attention, from its inputs, its result y and its lse. With
+     * The gradient of attention, from its inputs, its result y and its lse, which knows of sinks. With
      * p[b,h,t,s] = exp(score - lse) and ds = p * (<dy, v> - <dy, y>):
      *
      *     dv += p dy;  dq += scale ds k;  dk += scale ds q;  drelative += ds where it was read

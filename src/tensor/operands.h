@@ -57,6 +57,7 @@
     IN(SOURCE, source, "B S", I32, SLOT_OF("J"), OPTIONAL)   \
     IN(BIAS, bias, "1|B H T S", F32, NUMBERS, OPTIONAL)      \
     IN(RELATIVE, relative, "H 2R+1", F32, NUMBERS, OPTIONAL) \
+    IN(SINKS, sinks, "H", F32, NUMBERS, OPTIONAL)            \
     OUT(Y, y, "B T H Dv", F32, 0)                            \
     OUT(LSE, lse, "B H T", F32, ON_REQUEST)
 #define TSRI_OPERANDS_add_norm(IN, OUT)                       \
@@ -81,6 +82,7 @@
     IN(LEN, len, "B", I32, LENGTH_OF("S"), OPTIONAL)         \
     IN(BIAS, bias, ".. T S", F32, NUMBERS, OPTIONAL)         \
     IN(RELATIVE, relative, "H 2R+1", F32, NUMBERS, OPTIONAL) \
+    IN(SINKS, sinks, "H", F32, NUMBERS, OPTIONAL) \
     OUT(Y, y, "B .. T S", F32, 0)
 #define TSRI_OPERANDS_rope(IN, OUT)                     \
     IN(X, x, "B T H D", F32, NUMBERS, OVERWRITTEN)      \

@@ -299,6 +299,49 @@ static void add_soft_caps(tsri_case_list *list) {
     }
 }
 
+/* Sinks among scores of up to about 3, by all forms; queries that see no key. The sum has one term more,
+ * whose exponent is off by 6 u: as two keys and two dimensions more. */
+static void add_sinks(tsri_case_list *list) {
+    static const struct {
+        form form;
+        int with;
+        tsr_compute compute;
+    } rows[] = {
+        {{2, 5, 7, 4, 2, 8, 8, 1, 0, 2, 2, {0, 2}, {5, 7}, ""}, PLAIN, 0},
+        {{1, 33, 33, 6, 2, 20, 12, 1, 0, 1, 1, {0}, {33}, ""}, LSE, 0},
+        {{2, 70, 130, 4, 2, 48, 32, 1, 40, 2, 2, {60, 11}, {130, 81}, " window 40"}, PLAIN, 0},
+        {{3, 1, 40, 8, 2, 16, 16, 1, 0, 3, 3, {39, 0, 12}, {40, 1, 13}, " decode"}, PLAIN, 0},
+        {{2, 2, 530, 8, 1, 64, 64, 1, 0, 2, 2, {528, 509}, {530, 511}, " chunks"}, SLOTS, 0},
+        {{2, 2, 520, 4, 2, 16, 16, 1, 30, 2, 2, {518, 280}, {520, 282}, " chunks"}, LSE, 0},
+        {{2, 3, 40, 4, 2, 16, 16, 0, 0, 0, 2, {0}, {40, 0}, " no key"}, LSE, 0},
+        {{2, 3, 300, 4, 4, 16, 16, 0, 0, 0, 2, {0}, {300, 0}, " no key"}, LSE, 0},
+        {{2, 40, 67, 6, 2, 64, 64, 1, 0, 2, 2, {27, 3}, {67, 43}, " f16"}, PLAIN, TSR_COMPUTE_F16},
+        {{2, 5, 67, 6, 2, 64, 64, 1, 0, 2, 2, {27, 3}, {67, 43}, " bf16"}, PLAIN, TSR_COMPUTE_BF16},
+        {{2, 3, 300, 4, 1, 24, 40, 1, 0, 2, 2, {297, 253}, {300, 256}, " chunks, bf16"},
+         SLOTS,
+         TSR_COMPUTE_BF16},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        form f = rows[i].form;
+        char what[64];
+        snprintf(what, sizeof what, " sinks%s", f.what);
+        f.what = what;
+        tsri_case *c = add(list, &f);
+        const double score = sqrt((double)f.D);
+        const bool half = rows[i].compute == TSR_COMPUTE_F16;
+        tsri_case_operand *sinks = tsri_case_in(c, 9, i % 2 ? TSR_KIND_INPUT : TSR_KIND_WEIGHT,
+                                                TSR_F32, 1, TSRI_CASE_K(f.H));
+        sinks->low = -3, sinks->high = 3;
+        add_operand(c, rows[i].with, &f);
+        bound(c, f.S + 2, f.D + 2, score > 3 ? score : 3);
+        c->attrs.attention.compute = c->term_attrs.attention.compute = rows[i].compute;
+        if (rows[i].compute) {
+            c->bound[0].terms += 2.02 * (half ? 0x1p-11 : 0x1p-8) * (1 + 2 * score);
+            c->bound[0].absolute += half ? 0x1p-14 * (2 + 4 * score) : 0;
+        }
+    }
+}
+
 /* Keys in several chunks of 256: as many as a chunk, one fewer and one more; queries on both sides
  * of a border; windows, lengths and masks that leave out a part of a chunk, or all of it. */
 static void add_chunks(tsri_case_list *list) {
@@ -526,5 +569,6 @@ void tsri_cases_attention(tsri_case_list *list) {
     add_one_chunk(list);
     add_narrow(list);
     add_soft_caps(list);
+    add_sinks(list);
     add_timed(list);
 }

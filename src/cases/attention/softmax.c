@@ -61,6 +61,19 @@ static void add_masked(tsri_case_list *list) {
         tsri_case_in(c, 4, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_K(3), TSRI_CASE_K(2 * reach + 1));
         c->bound[0].relative += 24 * TSRI_CASE_U; /* R is larger by 2 */
     }
+    for (int none = 0; none < 2; none++) {
+        c = add(list, 2, 5, 19, 2,
+                none ? " sinks, one sequence sees no key" : " sinks, causal, cached");
+        c->attrs.softmax.causal = !none;
+        if (none)
+            tsri_case_ints(c, 2, TSRI_CASE_B, 2, (const int32_t[]){19, 0});
+        else
+            tsri_case_ints(c, 1, TSRI_CASE_B, 2, (const int32_t[]){14, 3});
+        tsri_case_operand *sinks = tsri_case_in(c, 5, TSR_KIND_INPUT, TSR_F32, 1, TSRI_CASE_K(3));
+        sinks->low = -4, sinks->high = 4;
+        c->bound[0].relative += 26 * TSRI_CASE_U; /* R is larger by 2, and S by 1 */
+        c->sparse = none;
+    }
     c = add(list, 2, 3, 310, 2, " window 20, many keys"); /* of which only late ones are visible */
     c->attrs.softmax.causal = 1;
     c->attrs.softmax.window = 20;

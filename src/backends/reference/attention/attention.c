@@ -10,7 +10,7 @@
 #include <math.h>
 
 typedef struct attention {
-    tsri_reference_view q, k, v, past, len, slot, source, bias, relative, y, lse;
+    tsri_reference_view q, k, v, past, len, slot, source, bias, relative, sinks, y, lse;
     tsr_attention_attrs attrs;
     const tsr_op *op;
     double *p; /* [S] */
@@ -34,7 +34,9 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
     int64_t first, end;
     tsri_reference_visible(&a->past, &a->len, a->attrs.causal, a->attrs.window, b, t, S, &first,
                            &end);
-    double top = -INFINITY, sum = 0;
+    const double sink =
+        a->sinks.data ? tsri_reference_load(&a->sinks, h * a->sinks.stride[0]) : -INFINITY;
+    double top = sink, sum = 0;
     for (int64_t s = first; s < end; s++) {
         const int64_t j = home(a, b, s);
         if (j < 0 || j >= a->k.dim[0])
@@ -58,6 +60,8 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
         a->p[s] = top > -INFINITY ? exp(a->p[s] - top) : 0;
         sum += a->p[s];
     }
+    if (a->sinks.data)
+        sum += exp(sink - top);
     for (int64_t d = 0; d < Dv; d++) {
         double value = 0;
         for (int64_t s = first; s < end && sum > 0; s++)
@@ -88,6 +92,7 @@ tsr_status tsri_reference_attention(const tsri_reference_call *call) {
                    .source = tsri_reference_in(call, 6),
                    .bias = tsri_reference_in(call, 7),
                    .relative = tsri_reference_in(call, 8),
+                   .sinks = tsri_reference_in(call, 9),
                    .y = tsri_reference_out(call, 0),
                    .lse = tsri_reference_out(call, 1),
                    .op = call->op,

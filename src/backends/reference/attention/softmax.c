@@ -23,7 +23,7 @@ tsr_status tsri_reference_softmax(const tsri_reference_call *call) {
     const tsri_reference_view x = tsri_reference_in(call, 0), past = tsri_reference_in(call, 1),
                               len = tsri_reference_in(call, 2), bias = tsri_reference_in(call, 3),
                               relative = tsri_reference_in(call, 4),
-                              y = tsri_reference_out(call, 0);
+                              sinks = tsri_reference_in(call, 5), y = tsri_reference_out(call, 0);
     const double scale = attrs.scale == 0 ? 1 : attrs.scale;
     const int64_t S = tsri_reference_columns(&x), R = tsri_reference_rows(&x),
                   T = x.rank > 1 ? x.dim[x.rank - 2] : 1, H = x.rank > 2 ? x.dim[x.rank - 3] : 1;
@@ -38,11 +38,15 @@ tsr_status tsri_reference_softmax(const tsri_reference_call *call) {
     (scale * tsri_reference_load(&x, x_at + (s)*x_step) +                    \
      (bias.data ? tsri_reference_load(&bias, bias_at + (s)*bias_step) : 0) + \
      tsri_reference_relative(&relative, &past, b, r % T, r / T % H, s))
-        double top = -INFINITY, sum = 0;
+        const double sink =
+            sinks.data ? tsri_reference_load(&sinks, r / T % H * sinks.stride[0]) : -INFINITY;
+        double top = sink, sum = 0;
         for (int64_t s = first; s < end; s++)
             top = fmax(top, SCORE(s));
         for (int64_t s = first; s < end && top > -INFINITY; s++)
             sum += exp(SCORE(s) - top);
+        if (sinks.data)
+            sum += exp(sink - top);
         for (int64_t s = 0; s < S;
              s++) { /* y may be the same memory as x: each score is read before it is written */
             const bool visible = s >= first && s < end && sum > 0;

@@ -43,6 +43,8 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_graph_refuse("attention", "bias", bias, "f32 [1 or B,H,T,S]");
     if (!tsri_graph_is_relative(relative, q->dim[2]))
         return tsri_graph_refuse("attention", "relative", relative, "f32 [H,2R+1]");
+    if (!tsri_graph_is_vector(tsri_graph_operand(s, SINKS), q->dim[2]))
+        return tsri_graph_refuse("attention", "sinks", s->in[SINKS], "f32 [H] with q's H");
     s->out[Y].dtype = s->out[LSE].dtype = TSR_F32;
     s->out[Y].rank = 4;
     for (int i = 0; i < 3; i++)
@@ -101,8 +103,8 @@ static tsri_value per_query_head(tsri_graph *graph, tsri_value x, tsri_value slo
 void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *attrs,
                                 const tsri_value *in, uint32_t n_in, tsri_value *probabilities,
                                 tsri_value *y) {
-    tsri_value all[RELATIVE + 1];
-    for (uint32_t i = 0; i <= RELATIVE; i++)
+    tsri_value all[SINKS + 1];
+    for (uint32_t i = 0; i <= SINKS; i++)
         all[i] = i < n_in ? in[i] : TSRI_GRAPH_NONE;
     *probabilities = *y = TSRI_GRAPH_NONE;
     if (all[SOURCE] != TSRI_GRAPH_NONE) {
@@ -138,9 +140,9 @@ void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *at
     const tsr_dim flat[] = {q.dim[0], q.dim[2], q.dim[1], k.dim[1]};
     const tsri_value s4 = tsri_graph_activate(graph, cap > 0 ? TSR_ACT_TANH : TSR_ACT_NONE,
                                               tsri_graph_reshape(graph, s5, 4, flat));
-    *probabilities =
-        tsri_graph_op1(graph, TSR_OP_SOFTMAX, &softmax,
-                       (tsri_value[]){s4, all[PAST], all[LEN], all[BIAS], all[RELATIVE]}, 5);
+    *probabilities = tsri_graph_op1(
+        graph, TSR_OP_SOFTMAX, &softmax,
+        (tsri_value[]){s4, all[PAST], all[LEN], all[BIAS], all[RELATIVE], all[SINKS]}, 6);
     const tsri_value p5 = tsri_graph_split(graph, *probabilities, 1, G, R),
                      v5 = per_query_head(graph, all[V], all[SLOT], R);
     const tsri_value y5 = tsri_graph_op1(graph, TSR_OP_MATMUL, &values, (tsri_value[]){p5, v5}, 2);
@@ -178,14 +180,15 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     tsri_graph *graph = tsri_graph_of(b);
-    tsri_value all[RELATIVE + 1], d[4];
-    for (uint32_t i = 0; i <= RELATIVE; i++)
+    tsri_value all[SINKS + 1], d[4];
+    for (uint32_t i = 0; i <= SINKS; i++)
         all[i] = i < node->n_in ? node->in[i] : TSRI_GRAPH_NONE;
     if (node->out[LSE] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
-        all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS])) {
+        all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS]) ||
+        tsri_graph_wants(b, all[SINKS])) {
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
                         "attention has a gradient only where lse is an output, the keys are those "
-                        "of this run (no slot, no source), and the bias is not trained");
+                        "of this run (no slot, no source), and neither bias nor sinks are trained");
         return;
     }
     const bool learns = tsri_graph_wants(b, all[RELATIVE]);

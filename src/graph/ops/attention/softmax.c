@@ -17,6 +17,9 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (relative && (x->rank != 4 || !tsri_graph_is_relative(relative, x->dim[1])))
         return tsri_graph_refuse("softmax", "relative", relative,
                                  "f32 [H,2R+1], with x of [B,H,T,S]");
+    if (tsri_graph_operand(s, SINKS) &&
+        (x->rank != 4 || !tsri_graph_is_vector(s->in[SINKS], x->dim[1])))
+        return tsri_graph_refuse("softmax", "sinks", s->in[SINKS], "f32 [H], with x of [B,H,T,S]");
     tsri_graph_shape_like(&s->out[Y], TSR_F32, x, tsri_tensor_columns(x));
     return TSR_OK;
 }
@@ -26,15 +29,17 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
-/* What is added to the scores (bias, relative) gets no gradient here; in attention it does. */
+/* What is added to the scores (bias, relative) gets no gradient here; in attention it does. Nor do
+ * sinks. */
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     const tsr_softmax_attrs *attrs = node->attrs;
     const tsr_scale_attrs scale = {.struct_size = sizeof scale,
                                    .alpha = attrs->scale != 0.0f ? attrs->scale : 1.0f};
     for (uint32_t i = 3; i < node->n_in; i++)
         if (tsri_graph_wants(b, node->in[i]))
-            tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
-                            "softmax: the gradient of a bias or a relative table is not supported");
+            tsri_graph_fail(
+                tsri_graph_of(b), TSR_E_UNSUPPORTED,
+                "softmax: the gradient of a bias, a relative table or sinks is not supported");
     const tsri_value in[] = {node->out[Y], d_out[Y]};
     tsri_graph_give(b, node->in[X],
                     tsri_graph_op1(tsri_graph_of(b), TSR_OP_SOFTMAX_GRAD, &scale, in, 2));

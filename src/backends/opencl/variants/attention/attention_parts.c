@@ -10,7 +10,7 @@ bool tsri_opencl_fits_attention(const tsri_opencl_variant *variant, const tsri_o
     (void)variant, (void)facts;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[Y];
     const tsr_tensor *source = tsri_opencl_in(op, SOURCE), *bias = tsri_opencl_in(op, BIAS),
-                     *relative = tsri_opencl_in(op, RELATIVE);
+                     *relative = tsri_opencl_in(op, RELATIVE), *sinks = tsri_opencl_in(op, SINKS);
     const tsr_tensor *heads[] = {q, k, v, y};
     for (int i = 0; i < 4; i++)
         if (!tsri_opencl_fits_private_heads(heads[i], why))
@@ -24,6 +24,8 @@ bool tsri_opencl_fits_attention(const tsri_opencl_variant *variant, const tsri_o
         return tsri_opencl_refuse(why, "source is not an array of one slot a key");
     if (relative && (!tsri_opencl_is_f32(relative) || !tsri_tensor_is_packed(relative)))
         return tsri_opencl_refuse(why, "relative is not a packed array of f32");
+    if (sinks && (!tsri_opencl_is_f32(sinks) || !tsri_tensor_is_packed(sinks)))
+        return tsri_opencl_refuse(why, "sinks are not a packed array of f32");
     return tsri_opencl_fits_index(op, why);
 }
 
@@ -72,6 +74,7 @@ void tsri_opencl_define_attention(const tsri_opencl_variant *variant, const tsr_
     tsri_opencl_define_int(defines, "HAS_SOURCE", tsri_opencl_in(op, SOURCE) != NULL);
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
+    tsri_opencl_define_int(defines, "HAS_SINKS", tsri_opencl_in(op, SINKS) != NULL);
     tsri_opencl_define_int(defines, "HAS_SOFT_CAP", attrs->soft_cap > 0);
     tsri_opencl_define_int(defines, "HAS_LSE", tsri_opencl_out(op, LSE) != NULL);
 }
@@ -82,6 +85,8 @@ void tsri_opencl_bind_attention(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_given(launch, op, Q, BIAS);
     tsri_opencl_arg_score_addends(launch, q, k, tsri_opencl_in(op, BIAS),
                                   tsri_opencl_in(op, RELATIVE));
+    if (tsri_opencl_in(op, SINKS))
+        tsri_opencl_arg_tensor(launch, "sinks", op->in[SINKS]);
     if (tsri_opencl_out(op, LSE))
         tsri_opencl_arg_tensor(launch, "lse", op->out[LSE]);
     tsri_opencl_arg_tensor(launch, "y", y);

@@ -9,7 +9,7 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
     (void)variant, (void)facts;
     const tsr_softmax_attrs *attrs = op->attrs;
     const tsr_tensor *x = op->in[X], *y = op->out[Y], *bias = tsri_opencl_in(op, BIAS),
-                     *relative = tsri_opencl_in(op, RELATIVE);
+                     *relative = tsri_opencl_in(op, RELATIVE), *sinks = tsri_opencl_in(op, SINKS);
     const bool masked =
         attrs->causal || attrs->window || tsri_opencl_in(op, PAST) || tsri_opencl_in(op, LEN);
     if (!tsri_opencl_is_float(x) || !tsri_opencl_is_float(y) ||
@@ -19,6 +19,8 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
         return tsri_opencl_refuse(why, "a mask needs queries and keys; x has one dimension");
     if (relative && (!tsri_opencl_is_f32(relative) || !tsri_tensor_is_packed(relative)))
         return tsri_opencl_refuse(why, "relative is not a packed array of f32");
+    if (sinks && (!tsri_opencl_is_f32(sinks) || !tsri_tensor_is_packed(sinks)))
+        return tsri_opencl_refuse(why, "sinks are not a packed array of f32");
     return tsri_opencl_fits_index(op, why);
 }
 
@@ -40,6 +42,7 @@ static void define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
                             tsri_opencl_in(op, LEN));
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
+    tsri_opencl_define_int(defines, "HAS_SINKS", tsri_opencl_in(op, SINKS) != NULL);
 }
 
 static void define_group(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -56,6 +59,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
 
     tsri_opencl_arg_inputs(launch, op, X, RELATIVE);
     tsri_opencl_arg_int(launch, "reach", relative ? relative->dim[1].factor / 2 : 0);
+    tsri_opencl_arg_tensor(launch, "sinks", tsri_opencl_in(op, SINKS));
     tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
