@@ -163,38 +163,50 @@ void tsri_graph_give_product(backward *b, tsri_value value, const tsr_matmul_att
     add_to(b, parameter, TSR_OP_MATMUL_ADD, attrs, (tsri_value[]){a, c}, 2);
 }
 
+/* The parameter that the value is all of, perhaps in another shape; -1: there is none. */
+static int64_t whole_parameter(const backward *b, tsri_value value) {
+    const tsri_value storage = storage_of(b->graph, value);
+    const tsr_tensor *t = tensor_of(b->graph, value);
+    return tsri_tensor_is_packed(t) &&
+                   tsri_tensor_same_dim(tsri_tensor_count(t),
+                                        tsri_tensor_count(tensor_of(b->graph, storage)))
+               ? parameter_of(b, storage)
+               : -1;
+}
+
+/* The gradient of a parameter in the shape of the value. */
+static tsri_value gradient_like(backward *b, int64_t parameter, tsri_value value) {
+    return tsri_graph_shaped(b->graph, b->wanted->parameters[parameter].gradient, value);
+}
+
 void tsri_graph_give_rows(backward *b, tsri_value table, const tsr_embed_attrs *attrs,
                           tsri_value ids, tsri_value dy) {
     if (!tsri_graph_wants(b, table))
         return;
-    const int64_t parameter = parameter_of(b, table);
+    const int64_t parameter = whole_parameter(b, table);
     if (parameter < 0) {
         tsri_graph_fail(
             b->graph, TSR_E_UNSUPPORTED,
             "the gradient of a computed table is not supported; the table must be a parameter");
         return;
     }
-    add_to(b, parameter, TSR_OP_EMBED_ADD, attrs, (tsri_value[]){ids, dy}, 2);
+    add_to_view(b, parameter, gradient_like(b, parameter, table), TSR_OP_EMBED_ADD, attrs,
+                (tsri_value[]){ids, dy}, 2);
 }
 
 void tsri_graph_give_experts(backward *b, tsri_value weight, tsri_value a, tsri_value c,
                              tsri_value experts) {
     if (!tsri_graph_wants(b, weight))
         return;
-    const int64_t parameter = parameter_of(b, storage_of(b->graph, weight));
-    const tsr_tensor *t = tensor_of(b->graph, weight);
-    if (parameter < 0 || !tsri_tensor_is_packed(t) ||
-        !tsri_tensor_same_dim(tsri_tensor_count(t), tsri_tensor_count(tensor_of(
-                                                        b->graph, storage_of(b->graph, weight))))) {
+    const int64_t parameter = whole_parameter(b, weight);
+    if (parameter < 0) {
         tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
                         "the gradient of computed weights of experts, or of a part of them, is not "
                         "supported; they must be a parameter");
         return;
     }
-    const tsri_value view =
-        tsri_graph_shaped(b->graph, b->wanted->parameters[parameter].gradient, weight);
-    add_to_view(b, parameter, view, TSR_OP_EXPERT_MATMUL_ADD, NULL, (tsri_value[]){a, c, experts},
-                3);
+    add_to_view(b, parameter, gradient_like(b, parameter, weight), TSR_OP_EXPERT_MATMUL_ADD, NULL,
+                (tsri_value[]){a, c, experts}, 3);
 }
 
 /* ---- the gradient of a storage, from the contributions to its views ---- */

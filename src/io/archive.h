@@ -45,6 +45,12 @@ typedef struct tsri_io_array {
     /* Of an array of integers that stand for numbers: each is divided by the f32 of its row, or by
      * the only f32. Without divisors the elements are the numbers. */
     uint64_t divisors, n_divisors; /* their offset in the file, and how many */
+    /* Blocks of mxfp4 as Hugging Face has them: the 16 bytes of a block, two adjacent codes each, lie at
+     * `offset`, and the exponents of all blocks at this offset of another file. `bytes` are those of
+     * GGUF's blocks, which tsri_io_read makes of them. */
+    bool split;
+    size_t exponents_file;
+    uint64_t exponents;
 } tsri_io_array;
 
 /* Kinds of a metadata value: every integer width is INT (an unsigned one above INT64_MAX reads as

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static tsr_status check_readable(const tsri_io_archive *archive, const tsri_io_array *array) {
     if (array->dtype != TSR_DTYPE_NONE)
@@ -19,6 +20,43 @@ static tsr_status check_readable(const tsri_io_archive *archive, const tsri_io_a
         archive->format == TSRI_IO_GGUF ? "; f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_K, "
                                           "q5_K and q6_K are: convert the model to one of them"
                                         : "; convert the model to F32, F16 or BF16");
+}
+
+/* Codes 2i and 2i + 1 of each byte i become those of bytes i and i + 16: GGUF's order. */
+static void join_block(const uint8_t codes[16], uint8_t exponent, uint8_t block[17]) {
+    block[0] = exponent;
+    for (int i = 0; i < 16; i++) {
+        const int low = codes[i / 2] >> 4 * (i % 2) & 15,
+                  high = codes[8 + i / 2] >> 4 * (i % 2) & 15;
+        block[1 + i] = (uint8_t)(low | high << 4);
+    }
+}
+
+/* Bytes first .. first + n - 1 of the blocks that codes and exponents are joined to. */
+static tsr_status read_split(const tsri_io_archive *archive, const tsri_io_array *array,
+                             uint64_t first, size_t n, uint8_t *out) {
+    enum { BLOCK = 17, CODES = 16, PIECE = 1 << 14 /* blocks */ };
+    uint8_t *stored = NULL;
+    TRY(tsri_base_new(PIECE, BLOCK, &stored));
+    tsr_status status = TSR_OK;
+    const uint64_t end = first + n;
+    for (uint64_t at = first / BLOCK; status == TSR_OK && at * BLOCK < end; at += PIECE) {
+        const uint64_t left = (end + BLOCK - 1) / BLOCK - at, count = left < PIECE ? left : PIECE;
+        uint8_t *exponents = stored + count * CODES, block[BLOCK];
+        status = tsri_base_file_read(archive->files[array->file], array->offset + at * CODES,
+                                     stored, (size_t)count * CODES);
+        if (status == TSR_OK)
+            status = tsri_base_file_read(archive->files[array->exponents_file],
+                                         array->exponents + at, exponents, (size_t)count);
+        for (uint64_t i = 0; status == TSR_OK && i < count; i++) {
+            const uint64_t begin = (at + i) * BLOCK, from = begin < first ? first - begin : 0,
+                           to = end - begin < BLOCK ? end - begin : BLOCK;
+            join_block(stored + i * CODES, exponents[i], block);
+            memcpy(out + (begin + from - first), block + from, (size_t)(to - from));
+        }
+    }
+    free(stored);
+    return status;
 }
 
 tsr_status tsri_io_read(const tsri_io_archive *archive, const tsri_io_array *array, uint64_t first,
@@ -33,6 +71,8 @@ tsr_status tsri_io_read(const tsri_io_archive *archive, const tsri_io_array *arr
         tsri_io_random_read(archive, array, first, n, out);
         return TSR_OK;
     }
+    if (array->split)
+        return read_split(archive, array, first, n, out);
     const tsri_file *file = archive->files[array->file];
     TRY(tsri_base_file_read(file, array->offset + first, out, n));
     if (archive->forget)

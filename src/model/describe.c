@@ -122,6 +122,9 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
         places[stack->place], (double)stack->norm_eps,
         stack->qk_norm ? "; of queries and keys too" : "");
     say(d, "feed-forward", "%s%s", stack->gated ? "gated " : "", activations[stack->activation]);
+    if (stack->gate_limit != 0 || stack->gate_alpha != 0 || stack->gate_shift != 0)
+        say(d, "gates", "limit %g, alpha %g, shift %g", (double)stack->gate_limit,
+            (double)(stack->gate_alpha != 0 ? stack->gate_alpha : 1), (double)stack->gate_shift);
     if (expert_layers) {
         char shared[64] = "";
         if (stack->shared_ffn)
@@ -137,11 +140,13 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
     if (stack->branch_scale != 1 || spec->embed_scale != 1 || spec->head_scale != 1)
         say(d, "factors", "embedding %g, branches %g, logits %g", (double)spec->embed_scale,
             (double)stack->branch_scale, (double)spec->head_scale);
-    say(d, "biases", "%s%s%s", stack->qkv_bias ? "query/key/value " : "",
-        stack->out_bias ? "output " : "",
-        stack->mlp_bias                      ? "feed-forward"
-        : stack->qkv_bias || stack->out_bias ? ""
-                                             : "none");
+    say(d, "biases", "%s%s%s%s", stack->qkv_bias ? "query/key/value " : "",
+        stack->out_bias ? "output " : "", stack->experts_bias ? "experts " : "",
+        stack->mlp_bias                                             ? "feed-forward"
+        : stack->qkv_bias || stack->out_bias || stack->experts_bias ? ""
+                                                                    : "none");
+    if (stack->sinks)
+        say(d, "sinks", "one for each head");
     if (stack->score_cap != 0)
         say(d, "soft cap of scores", "%g", (double)stack->score_cap);
     if (spec->logit_cap != 0)

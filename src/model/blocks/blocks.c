@@ -236,9 +236,10 @@ static tsri_value attention(builder *b, int32_t layer) {
                              keeps && b->shape->by_keys ? tsri_model_input_of(b, TSRI_INPUT_KEYS)
                                                         : TSRI_GRAPH_NONE,
                              TSRI_GRAPH_NONE,
-                             tsri_model_weight_leaf(b, stack_weight(b, TSRI_STACK_RELATIVE))};
+                             tsri_model_weight_leaf(b, stack_weight(b, TSRI_STACK_RELATIVE)),
+                             tsri_model_weight_leaf(b, layer_weight(b, layer, TSRI_ROLE_SINKS))};
     tsri_model_stage(b, layer, "attention");
-    return attend(b, &attrs, in, 9, b->shape->attention, TSRI_OUTPUT_ATTENTION + (uint32_t)layer,
+    return attend(b, &attrs, in, 10, b->shape->attention, TSRI_OUTPUT_ATTENTION + (uint32_t)layer,
                   "attn");
 }
 
@@ -283,7 +284,10 @@ static tsri_value dense_mlp(builder *b, int32_t layer, tsri_value x) {
         const tsr_glu_linear_attrs attrs = {.struct_size = sizeof attrs,
                                             .trans_w = 1,
                                             .activation = b->stack->activation,
-                                            .compute = tsri_model_products(b, up)};
+                                            .compute = tsri_model_products(b, up),
+                                            .limit = b->stack->gate_limit,
+                                            .alpha = b->stack->gate_alpha,
+                                            .shift = b->stack->gate_shift};
         const tsri_value in[] = {x, tsri_model_weight_leaf(b, up),
                                  tsri_model_weight_leaf(b, up + 1)};
         inner = tsri_graph_op1(b->graph, TSR_OP_GLU_LINEAR, &attrs, in, 3);

@@ -16,11 +16,12 @@ static tsri_value reshaped(builder *b, tsri_value x, tsr_dim rows, int64_t middl
     return tsri_graph_reshape(b->graph, x, 3, dims);
 }
 
-/* act(x w) in f32: what is near a tie must not depend on how other products are formed. */
-static tsri_value routed(builder *b, tsri_value x, tsri_value w, tsr_activation activation) {
+/* act(x w + bias) in f32: what is near a tie must not depend on how other products are formed. */
+static tsri_value routed(builder *b, tsri_value x, tsri_value w, tsri_value bias,
+                         tsr_activation activation) {
     const tsr_linear_attrs attrs = {
         .struct_size = sizeof attrs, .trans_w = 1, .activation = activation};
-    return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, (tsri_value[]){x, w}, 2);
+    return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, (tsri_value[]){x, w, bias}, 3);
 }
 
 /* The experts of each row, [R,J] i32, and their factors, [R,1,J]. */
@@ -32,8 +33,9 @@ static tsri_value route(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
     const tsr_dim matrix[] = {rows, tsri_tensor_const(stack->experts)};
     tsri_value chosen[3]; /* values, ids, log-sum-exp */
     tsri_model_stage(b, layer, "router");
-    tsri_value scores = routed(
-        b, x, tsri_model_weight_leaf(b, weight_of(b, layer, TSRI_ROLE_ROUTER)), TSR_ACT_NONE);
+    const uint32_t router = weight_of(b, layer, TSRI_ROLE_ROUTER);
+    tsri_value scores = routed(b, x, tsri_model_weight_leaf(b, router),
+                               tsri_model_weight_leaf(b, router + 1), TSR_ACT_NONE);
     scores = reshaped(b, scores, rows, 1, stack->experts);
     if (!stack->experts_normed)
         scores = tsri_graph_op1(b->graph, TSR_OP_SOFTMAX, &softmax, &scores, 1);
@@ -46,22 +48,37 @@ static tsri_value route(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
                                  : factors;
 }
 
+/* The biases of all experts, [E,N]; NONE: there are none. */
+static tsri_value biases(builder *b, uint32_t id) {
+    const tsri_value all = tsri_model_weight_leaf(b, id);
+    if (all == TSRI_GRAPH_NONE)
+        return all;
+    const int64_t E = b->stack->experts, N = tsri_model_weight_at(b->weights, id)->dims[0] / E;
+    return tsri_graph_reshape(b->graph, all, 2,
+                              (tsr_dim[]){tsri_tensor_const(E), tsri_tensor_const(N)});
+}
+
 /* The products of x [R,1|J,K] with the experts' matrix `role`, [R,J,N]. */
 static tsri_value product(builder *b, int32_t layer, tsri_value x, tsri_value experts,
                           tsri_model_role role, bool gated) {
     const uint32_t id = weight_of(b, layer, role);
     const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
     const int64_t E = b->stack->experts;
-    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
-                                    .trans_w = 1,
-                                    .activation = gated ? b->stack->activation : TSR_ACT_NONE,
-                                    .compute = tsri_model_products(b, id)};
+    const tsr_linear_attrs plain = {
+        .struct_size = sizeof plain, .trans_w = 1, .compute = tsri_model_products(b, id)};
+    const tsr_glu_linear_attrs attrs = {.struct_size = sizeof attrs,
+                                        .trans_w = 1,
+                                        .activation = b->stack->activation,
+                                        .compute = plain.compute,
+                                        .limit = b->stack->gate_limit,
+                                        .alpha = b->stack->gate_alpha,
+                                        .shift = b->stack->gate_shift};
     const tsri_value in[] = {x,
                              reshaped(b, tsri_model_weight_leaf(b, id), tsri_tensor_const(E),
                                       w->dims[0] / E, w->dims[1]),
-                             experts};
-    return tsri_graph_op1(b->graph, gated ? TSR_OP_EXPERT_GLU_LINEAR : TSR_OP_EXPERT_LINEAR, &attrs,
-                          in, 3);
+                             experts, biases(b, id + 1)};
+    return gated ? tsri_graph_op1(b->graph, TSR_OP_EXPERT_GLU_LINEAR, &attrs, in, 4)
+                 : tsri_graph_op1(b->graph, TSR_OP_EXPERT_LINEAR, &plain, in, 4);
 }
 
 /* factors [R,1,J] times rows [R,J,C], in the shape of `like`. */
@@ -82,8 +99,8 @@ static tsri_value with_shared(builder *b, int32_t layer, tsri_value x, tsr_dim r
         const tsr_dim one_row[] = {tsri_tensor_const(1), tsri_tensor_const(C)};
         const tsri_value vector =
             tsri_model_weight_leaf(b, weight_of(b, layer, TSRI_ROLE_SHARED_ROUTER));
-        const tsri_value factor =
-            routed(b, x, tsri_graph_reshape(b->graph, vector, 2, one_row), TSR_ACT_SIGMOID);
+        const tsri_value factor = routed(b, x, tsri_graph_reshape(b->graph, vector, 2, one_row),
+                                         TSRI_GRAPH_NONE, TSR_ACT_SIGMOID);
         shared = summed(b, reshaped(b, factor, rows, 1, 1), reshaped(b, shared, rows, 1, C), x);
     }
     tsri_model_stage(b, layer, "shared");

@@ -9,7 +9,10 @@ typedef tsri_model_builder builder;
 tsri_value tsri_model_inner(builder *b, tsri_value x, uint32_t up) {
     const tsri_value product = tsri_model_linear(b, x, up, TSR_ACT_NONE, TSRI_GRAPH_NONE);
     const tsr_activation_attrs attrs = {.struct_size = sizeof attrs,
-                                        .activation = b->stack->activation};
+                                        .activation = b->stack->activation,
+                                        .limit = b->stack->gate_limit,
+                                        .alpha = b->stack->gate_alpha,
+                                        .shift = b->stack->gate_shift};
     return tsri_model_drop_inner(
         b, b->stack->gated ? tsri_graph_op1(b->graph, TSR_OP_GLU, &attrs, &product, 1)
                            : tsri_graph_activate(b->graph, b->stack->activation, product));
@@ -19,7 +22,7 @@ tsri_value tsri_model_inner(builder *b, tsri_value x, uint32_t up) {
 static tsri_value attend(builder *b, const tsr_attention_attrs *attrs, const tsri_value *in) {
     tsri_value out[2];
     const bool gradients = b->shape->learning->gradients;
-    tsri_graph_op(b->graph, TSR_OP_ATTENTION, attrs, in, 9, gradients ? 2 : 0, out);
+    tsri_graph_op(b->graph, TSR_OP_ATTENTION, attrs, in, 10, gradients ? 2 : 0, out);
     const tsr_dim merged[] = {tsri_model_B(), b->T,
                               tsri_tensor_const((int64_t)b->stack->heads * b->stack->value_size)};
     return tsri_graph_reshape(b->graph, out[0], 3, merged);
@@ -36,15 +39,18 @@ tsri_value tsri_model_own_attention(builder *b, int32_t layer, tsri_value q, tsr
     q = tsri_model_rotated(b, layer, q);
     k = tsri_model_rotated(b, layer, k);
     tsri_model_stage(b, layer, "attention");
-    const tsri_value in[] = {q,
-                             k,
-                             v,
-                             TSRI_GRAPH_NONE,
-                             tsri_model_input_of(b, TSRI_INPUT_LEN),
-                             TSRI_GRAPH_NONE,
-                             TSRI_GRAPH_NONE,
-                             TSRI_GRAPH_NONE,
-                             relative};
+    const tsri_value in[] = {
+        q,
+        k,
+        v,
+        TSRI_GRAPH_NONE,
+        tsri_model_input_of(b, TSRI_INPUT_LEN),
+        TSRI_GRAPH_NONE,
+        TSRI_GRAPH_NONE,
+        TSRI_GRAPH_NONE,
+        relative,
+        tsri_model_weight_leaf(b,
+                               tsri_model_layer_weight(b->spec, b->stack, layer, TSRI_ROLE_SINKS))};
     return attend(b, &attrs, in);
 }
 
@@ -58,6 +64,7 @@ tsri_value tsri_model_source_attention(builder *b, int32_t layer, tsri_value q, 
                              v,
                              TSRI_GRAPH_NONE,
                              tsri_model_input_of(b, TSRI_INPUT_SOURCE_LEN),
+                             TSRI_GRAPH_NONE,
                              TSRI_GRAPH_NONE,
                              TSRI_GRAPH_NONE,
                              TSRI_GRAPH_NONE,

@@ -12,6 +12,7 @@
 #include "model/load/sentence.h"
 #include "model/load/shapes.h"
 #include "model/tokens/tokens.h"
+#include "model/weights/mxfp4.h"
 #include "model/weights/quantized.h"
 #include "run/context.h"
 #include "tensor/dtype.h"
@@ -125,6 +126,9 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
         if (status == TSR_OK)
             status = tsri_model_quantized_adopt(json, model->config_name, model->archive,
                                                 &model->quantized);
+        if (status == TSR_OK)
+            status =
+                tsri_model_mxfp4_adopt(json, model->config_name, model->archive, &model->joined);
     }
     if (status == TSR_OK)
         status = read_spec(model, folder, json);

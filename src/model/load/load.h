@@ -39,6 +39,7 @@ typedef struct tsri_model {
     char format[32];                /* "safetensors", "GGUF", "llama2.c" */
     char stored[16];                /* dtype of most of the stored bytes */
     bool quantized;                 /* the folder holds blocks, which stay as they are */
+    bool joined;                    /* two arrays are read as one of mxfp4, and not written */
     tsri_run_context *run;          /* borrowed; NULL: opened only for inspection */
     tsri_graph *graph;  /* the graph that the weights were stored for; the run context refers to
                            it */

@@ -111,6 +111,7 @@ typedef struct tsri_model_stack {
      * 0: no layer has experts */
     int32_t experts, experts_used, expert_ffn;
     bool experts_normed;
+    bool experts_bias; /* their matrices and the router's have biases */
     int32_t
         shared_ffn; /* inner width of an expert that every token takes besides; 0: there is none */
     bool shared_gated;    /* its factor is the sigmoid of a product with the token; else 1 */
@@ -147,6 +148,8 @@ typedef struct tsri_model_stack {
     float branch_scale;         /* factor of what a branch adds */
     tsr_activation activation;
     bool gated;
+    float gate_limit, gate_alpha, gate_shift; /* limit, alpha and shift of op.h's glu; 0: none */
+    bool sinks; /* each head of queries has a logit of a key without a value: op.h's attention */
     bool qkv_bias, out_bias, mlp_bias;
     bool
         inner_unbiased; /* whatever mlp_bias says, the first matrix of a feed-forward part has none */

@@ -189,7 +189,8 @@ static tsr_dtype wanted_for(const tsri_model_finder *finder, uint32_t id) {
 }
 
 /* The dtype to keep a matrix in: the requested one, else the stored one. Blocks become f32, because
- * no half-precision dtype holds scale times integer exactly. */
+ * no half-precision dtype holds scale times integer exactly; those of mxfp4, whose scales are powers of
+ * two, become bf16, which does. */
 static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
                       const tsri_model_weight *weight) {
     const tsr_dtype wanted = wanted_for(finder, id);
@@ -209,7 +210,7 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
         }
         if (stored != TSR_F16 && stored != TSR_BF16 &&
             !(finder->weights->keeping.stored_blocks && tsri_tensor_is_kept_blocks(stored)))
-            stored = TSR_F32;
+            stored = stored == TSR_GGML_MXFP4 ? TSR_BF16 : TSR_F32;
         dtype = dtype == TSR_DTYPE_NONE || dtype == stored ? stored : TSR_F32;
     }
     const bool stays =
@@ -254,6 +255,12 @@ static tsr_status want(tsri_model_finder *finder, uint32_t id, const tsri_model_
     return TSR_OK;
 }
 
+/* Blocks lie along inputs. */
+static bool lies_in_blocks(const tsri_io_array *array) {
+    const tsri_tensor_dtype *type = tsri_tensor_dtype_info(array->dtype);
+    return type && type->block > 1;
+}
+
 static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
                            const tsri_model_source *source, const filling *f, int64_t columns) {
     char name[NAME];
@@ -266,22 +273,20 @@ static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
     }
     const tsri_io_array *array = find_first(finder, source->pattern, f, finder->used, name);
     const int64_t rows = source->stored ? source->stored : source->rows;
-    const bool across = array && columns && finder->names->inputs_first && f->layer >= 0 &&
-                        !tsri_tensor_is_kept_blocks(array->dtype); /* these lie along inputs */
-    const int64_t dims[2] = {across ? columns : rows, across ? rows : columns},
-                  of_all[3] = {source->of, source->of ? rows / source->of : 0, columns};
-    TRY(check_array(finder, array, name,
-                    source->of ? 3
-                    : columns  ? 2
-                               : 1,
-                    source->of ? of_all : dims));
+    const bool first =
+        source->of ? finder->names->experts_inputs_first : finder->names->inputs_first;
+    const bool across = array && columns && first && f->layer >= 0 && !lies_in_blocks(array);
+    const int64_t each = source->of ? rows / source->of : rows,
+                  dims[3] = {source->of, across ? columns : each, across ? each : columns};
+    const int more = source->of ? 1 : 0;
+    TRY(check_array(finder, array, name, (columns ? 2 : 1) + more, dims + 1 - more));
     weight->parts[weight->n_parts++] =
         (tsri_model_part){.array = array,
                           .rows = source->rows,
                           .first = source->first,
                           .group = source->group ? source->group : source->rows,
                           .stride = source->stride ? source->stride : source->rows,
-                          .across = across ? rows : 0};
+                          .across = across ? each : 0};
     return TSR_OK;
 }
 

@@ -62,10 +62,13 @@ static tsr_status quantize_rows(const tsri_model_weights *weights, const tsri_mo
     return status;
 }
 
-/* Reads n columns of an array [inputs, across], from `column` on, as rows of `inputs`. */
+/* Reads n columns of one of an array's matrices [inputs, across], from `column` on, as rows of
+ * `inputs`. */
 static tsr_status read_across(const tsri_io_archive *archive, const tsri_io_array *array,
                               int64_t across, int64_t inputs, int64_t column, int64_t n,
                               tsr_dtype dtype, char *out) {
+    const int64_t begin = column / across * inputs * across; /* of that matrix */
+    column %= across;
     enum { LINES = 16 }; /* writes a cache line of each row at a time */
     const size_t size = dtype == TSR_F32 ? 4 : 2, line = (size_t)n * size;
     char *lines = NULL;
@@ -73,9 +76,9 @@ static tsr_status read_across(const tsri_io_archive *archive, const tsri_io_arra
     for (int64_t first = 0; first < inputs && status == TSR_OK; first += LINES) {
         const int64_t count = inputs - first < LINES ? inputs - first : LINES;
         for (int64_t k = 0; k < count && status == TSR_OK; k++)
-            status =
-                tsri_io_read_as(archive, array, dtype, (uint64_t)((first + k) * across + column),
-                                (size_t)n, lines + (size_t)k * line);
+            status = tsri_io_read_as(archive, array, dtype,
+                                     (uint64_t)(begin + (first + k) * across + column), (size_t)n,
+                                     lines + (size_t)k * line);
         for (int64_t row = 0; row < n && status == TSR_OK; row++)
             for (int64_t k = 0; k < count; k++)
                 memcpy(out + (size_t)(row * inputs + first + k) * size,
@@ -91,8 +94,16 @@ static tsr_status read_stored(const tsri_model_weights *weights, const tsri_mode
     const tsri_io_archive *archive = weights->archive;
     const tsri_io_array *array =
         tsri_model_adapters_instead(weights->adapters, part->array, &archive);
+    const size_t row_bytes = (size_t)columns * (dtype == TSR_F32 ? 4 : 2);
+    while (part->across && n > 0) { /* up to the last column of a matrix */
+        const int64_t left = part->across - row % part->across, count = n < left ? n : left;
+        TRY(read_across(archive, array, part->across, columns, row, count, dtype, out));
+        out += (size_t)count * row_bytes;
+        row += count;
+        n -= count;
+    }
     if (part->across)
-        return read_across(archive, array, part->across, columns, row, n, dtype, out);
+        return TSR_OK;
     return tsri_io_read_as(archive, array, dtype, (uint64_t)(row * columns), (size_t)(n * columns),
                            out);
 }
@@ -127,13 +138,13 @@ static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_
         return TSR_OK;
     const uint64_t bad_row = (uint64_t)row + bad / (uint64_t)columns,
                    column = bad % (uint64_t)columns;
-    return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: tensor \"%s\" holds a NaN or an infinity at element %" PRIu64
-                          "%s; the file is damaged, or its numbers don't fit the dtype",
-                          weights->archive->path, part->array->name,
-                          part->across ? column * (uint64_t)part->across + bad_row
-                                       : bad_row * (uint64_t)columns + column,
-                          dtype == part->array->dtype ? "" : " as converted");
+    return tsri_base_fail(
+        TSR_E_FORMAT,
+        "%s: tensor \"%s\" holds a NaN or an infinity at element %" PRIu64
+        "%s; the file is damaged, or its numbers don't fit the dtype",
+        weights->archive->path, part->array->name,
+        (uint64_t)tsri_model_part_element(part, columns, (int64_t)bad_row, (int64_t)column),
+        dtype == part->array->dtype ? "" : " as converted");
 }
 
 /* Fills rows with one number. */
@@ -150,6 +161,31 @@ static tsr_status blank_rows(float blank, int64_t columns, int64_t count, tsr_dt
     return status;
 }
 
+/* Reads every stride-th row from `row` on, by reading those between them, too: rows that lie so close
+ * share pages, and columns share lines. */
+static tsr_status read_apart(const tsri_model_weights *weights, const tsri_model_part *part,
+                             int64_t columns, int64_t row, int64_t count, tsr_dtype dtype,
+                             uint64_t row_bytes, char *out) {
+    enum { PIECE = 32 << 20 }; /* bytes */
+    const int64_t step = part->stride, fit = (int64_t)(PIECE / row_bytes) / step,
+                  piece = fit < 1       ? 1
+                          : fit < count ? fit
+                                        : count;
+    char *all = NULL;
+    TRY(tsri_base_new((size_t)(piece * step), row_bytes, &all));
+    tsr_status status = TSR_OK;
+    for (int64_t first = 0; first < count && status == TSR_OK; first += piece) {
+        const int64_t n = count - first < piece ? count - first : piece;
+        status =
+            read_rows(weights, part, columns, row + first * step, (n - 1) * step + 1, dtype, all);
+        for (int64_t i = 0; status == TSR_OK && i < n; i++)
+            memcpy(out + (uint64_t)(first + i) * row_bytes, all + (uint64_t)(i * step) * row_bytes,
+                   row_bytes);
+    }
+    free(all);
+    return status;
+}
+
 /* Reads rows first .. first + count - 1 of one part, in runs that are contiguous in the array. */
 tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_model_part *part,
                                 int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
@@ -160,6 +196,9 @@ tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_mo
         return tsri_base_fail(TSR_E_INTERNAL, "a row of %" PRId64 " columns has no size", columns);
     if (!part->array)
         return blank_rows(part->blank, columns, count, dtype, row_bytes, out);
+    if (part->group == 1 && part->stride > 1)
+        return read_apart(weights, part, columns, part->first + first * part->stride, count, dtype,
+                          row_bytes, out);
     while (count > 0) {
         const int64_t within = first % part->group;
         const int64_t run = count < part->group - within ? count : part->group - within;

@@ -128,6 +128,11 @@ static tsr_status define_qkv(const place *p) {
     if (fused == TSRI_FUSED_NO &&
         tsri_model_find_mixed(p->finder, &p->finder->weights->items[id_of(p, TSRI_ROLE_QKV)]))
         TRY(define_apart(p, apart));
+    if (stack->sinks) {
+        const tsri_model_source sinks = {.pattern = names->sinks, .rows = stack->heads};
+        TRY(tsri_model_find(p->finder, id_of(p, TSRI_ROLE_SINKS), p->number, "sinks", "", &sinks, 1,
+                            0));
+    }
     return define_qk_norms(p);
 }
 
@@ -176,26 +181,46 @@ static tsr_status define_dense_mlp(const place *p, int32_t ffn, const char *gate
 }
 
 /* Fills in where the gates and ups of all experts are, one expert after the other; returns the number of
- * sources. `all`: an array has those of all experts. */
-static int list_experts(const place *p, bool all, tsri_model_source *sources) {
-    const tsri_model_names *names = p->finder->names;
+ * sources. `both` has gates and ups of all experts (NULL: no array has); `of`: the arrays `gate` and `up`
+ * have those of so many; 0: of one. */
+static int list_experts(const place *p, const char *both, const char *gate, const char *up,
+                        int64_t of, tsri_model_source *sources) {
     const int64_t E = p->stack->experts, F = p->stack->expert_ffn;
-    if (all && names->experts_gate_up) {
-        sources[0] =
-            (tsri_model_source){.pattern = names->experts_gate_up, .rows = 2 * E * F, .of = E};
+    const bool alternate = both && p->finder->names->experts_alternate;
+    if (both && !alternate) {
+        sources[0] = (tsri_model_source){.pattern = both, .rows = 2 * E * F, .of = E};
         return 1;
     }
-    const char *const patterns[] = {all ? names->experts_gate : names->expert_gate,
-                                    all ? names->experts_up : names->expert_up};
     for (int32_t e = 0; e < E; e++)
         for (int i = 0; i < 2; i++)
-            sources[2 * e + i] = (tsri_model_source){.pattern = patterns[i],
-                                                     .rows = F,
-                                                     .first = all ? e * F : 0,
-                                                     .stored = all ? E * F : F,
-                                                     .expert = e,
-                                                     .of = all ? E : 0};
+            sources[2 * e + i] = alternate ? (tsri_model_source){.pattern = both,
+                                                                 .rows = F,
+                                                                 .first = 2 * e * F + i,
+                                                                 .group = 1,
+                                                                 .stride = 2,
+                                                                 .stored = 2 * E * F,
+                                                                 .of = E}
+                                           : (tsri_model_source){.pattern = i ? up : gate,
+                                                                 .rows = F,
+                                                                 .first = of ? e * F : 0,
+                                                                 .stored = of ? E * F : F,
+                                                                 .expert = e,
+                                                                 .of = of};
     return (int)(2 * E);
+}
+
+/* Biases, which only arrays of all experts have. */
+static tsr_status define_experts_biases(const place *p, tsri_model_source *sources) {
+    const tsri_model_names *names = p->finder->names;
+    const int64_t E = p->stack->experts;
+    const int n = list_experts(p, names->experts_gate_up_bias, names->experts_gate_bias,
+                               names->experts_up_bias, E, sources);
+    TRY(tsri_model_find(p->finder, id_of(p, TSRI_ROLE_EXPERTS_UP_BIAS), p->number, "experts_up",
+                        ".bias", sources, n, 0));
+    const tsri_model_source down = {
+        .pattern = names->experts_down_bias, .rows = E * p->finder->weights->spec->width, .of = E};
+    return tsri_model_find(p->finder, id_of(p, TSRI_ROLE_EXPERTS_DOWN_BIAS), p->number,
+                           "experts_down", ".bias", &down, 1, 0);
 }
 
 static tsr_status define_experts(const place *p) {
@@ -206,10 +231,12 @@ static tsr_status define_experts(const place *p) {
     const tsri_model_source router = {.pattern = names->router, .rows = E},
                             shared = {.pattern = names->shared_router, .rows = C};
     tsri_model_source *sources = NULL;
-    TRY(define(p, TSRI_ROLE_ROUTER, "router", &router, 1, C, false));
+    TRY(define(p, TSRI_ROLE_ROUTER, "router", &router, 1, C, stack->experts_bias));
     TRY(tsri_base_new(2 * (size_t)E, sizeof *sources, &sources));
-    tsr_status status = define(p, TSRI_ROLE_EXPERTS_UP, "experts_up", sources,
-                               list_experts(p, all, sources), C, false);
+    const int n = list_experts(p, all ? names->experts_gate_up : NULL,
+                               all ? names->experts_gate : names->expert_gate,
+                               all ? names->experts_up : names->expert_up, all ? E : 0, sources);
+    tsr_status status = define(p, TSRI_ROLE_EXPERTS_UP, "experts_up", sources, n, C, false);
     for (int32_t e = 0; e < E; e++)
         sources[e] = (tsri_model_source){.pattern = names->expert_down, .rows = C, .expert = e};
     if (all)
@@ -217,6 +244,8 @@ static tsr_status define_experts(const place *p) {
     if (status == TSR_OK)
         status = define(p, TSRI_ROLE_EXPERTS_DOWN, "experts_down", sources, all ? 1 : (int)E,
                         stack->expert_ffn, false);
+    if (status == TSR_OK && stack->experts_bias)
+        status = define_experts_biases(p, sources);
     free(sources);
     if (status != TSR_OK || !stack->shared_ffn)
         return status;

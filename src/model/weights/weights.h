@@ -62,6 +62,7 @@ typedef enum tsri_model_role {
     TSRI_ROLE_QKV_THIRD_BIAS,
     TSRI_ROLE_Q_NORM,
     TSRI_ROLE_K_NORM,
+    TSRI_ROLE_SINKS,
     TSRI_ROLE_OUT,
     TSRI_ROLE_OUT_BIAS,
     TSRI_ROLE_OUT_NORM, /* of what attention adds to the stream */
@@ -110,8 +111,17 @@ typedef struct tsri_model_part {
     const tsri_io_array *array; /* NULL: all rows are `blank` */
     float blank;
     int64_t rows, first, group, stride;
-    int64_t across; /* > 0: the array is [inputs, across], and its columns are the rows */
+    /* > 0: the array is [inputs, across], and its columns are the rows; or several such matrices, one
+     * after the other */
+    int64_t across;
 } tsri_model_part;
+
+/* Where element k of a row, counted as in an array without `across`, lies in the part's array. */
+static inline int64_t tsri_model_part_element(const tsri_model_part *part, int64_t columns,
+                                              int64_t row, int64_t k) {
+    return part->across ? (row / part->across * columns + k) * part->across + row % part->across
+                        : row * columns + k;
+}
 
 typedef struct tsri_model_weight {
     char name[64];          /* "layers.0.qkv.weight"; "" if the model has no such weight */

@@ -91,6 +91,12 @@ static tsr_status write_entry(void *data, const tsri_io_entry *entry, tsri_io_sa
 
 static tsr_status write_weights(job *j) {
     const tsri_io_archive *archive = j->model->archive;
+    if (j->model->joined)
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s holds mxfp4, which is not written; give the model with matrices of "
+            "floats, or use the adapter with --lora",
+            j->model->path);
     tsri_io_entry *entries = NULL;
     TRY(tsri_base_new(archive->n_arrays + 1, sizeof *entries, &entries));
     for (size_t i = 0; i < archive->n_arrays; i++) {

@@ -213,7 +213,7 @@ static tsr_status check_layout(const tsri_model *model) {
                               "%s is %s; training needs a folder with config.json and safetensors, "
                               "because its result is one",
                               model->path, model->format);
-    if (model->quantized)
+    if (model->quantized || model->joined)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s is quantised, and can't learn; give the model that it was made "
                               "from",

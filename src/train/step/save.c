@@ -38,8 +38,7 @@ static void place_rows(const tsri_model_part *part, int64_t columns, const float
     for (int64_t i = 0; i < part->rows; i++) {
         const int64_t row = part->first + i / part->group * part->stride + i % part->group;
         for (int64_t k = 0; k < columns; k++)
-            array[part->across ? k * part->across + row : row * columns + k] =
-                from[i * columns + k] - add;
+            array[tsri_model_part_element(part, columns, row, k)] = from[i * columns + k] - add;
     }
 }
 

@@ -142,6 +142,18 @@ def test_gguf_blocks(folder):
     equal(list(folder.iterdir()), [])
 
 
+def test_mxfp4(folder):
+    """Blocks in two arrays, as gpt-oss is published, and the same in a GGUF file."""
+    model = GOLDEN / "gpt_oss-mxfp4"
+    equal(dump(folder, model), dump(folder, model / "model.gguf"))
+    equal("bf16 (4)" in run("info", model).text, True)
+    run("info", model, "--dtype", "q8")
+    refused(3, "is quantised already", "quantize", model, "-o", folder / "again")
+    other = copy_model(GOLDEN / "gpt_oss", folder / "other")
+    change_json(other / "config.json", quantization_config={"quant_method": "mxfp4"})
+    refused(3, "says mxfp4, but no tensor", "info", other)
+
+
 def test_refused(folder):
     refused(2, "--dtype q5: give f32, f16, bf16, q8 or q4", "info", PLAY, "--dtype", "q5")
     refused(2, "--compute int4: give auto, f32, f16, bf16 or int8", "info", PLAY, "--compute", "int4")

@@ -7,7 +7,8 @@ import struct
 
 from support.command import GOLDEN, copy_model, main, refused, run
 
-OWN = ("m2m_100", "electra/mlm", "mpnet/cls", "albert-groups/mlm", "bert/mlm", "bert/cls", "modernbert/mlm", "modernbert/cls")
+OWN = ("m2m_100", "electra/mlm", "mpnet/cls", "albert-groups/mlm", "bert/mlm", "bert/cls", "modernbert/mlm", "modernbert/cls",
+       "gpt_oss", "gpt_oss-mxfp4")
 # Arrays that published files of these families may have or not have, with the same results: they are
 # mostly 0, or computed.
 OPTIONAL = ("final_logits_bias", "embed_positions.weight")

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 import transformers as tr
 from safetensors.numpy import save_file
+from safetensors.torch import load_file
 from torch.overrides import TorchFunctionMode
 
 HERE = Path(__file__).parent
@@ -99,6 +100,8 @@ MODELS = {
     "mistral-theta": lambda: tr.MistralForCausalLM(tr.MistralConfig(**LLAMA, sliding_window=7, rope_parameters=dict(
         rope_theta=90.0, rope_type="linear", factor=1.5))),
 }
+GPT_OSS = dict(head_dim=6, sliding_window=6, num_local_experts=5, num_experts_per_tok=2, rope_parameters=dict(
+    rope_theta=5000.0, rope_type="yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False, original_max_position_embeddings=12))
 LATER = {
     "gemma3_text": lambda: tr.Gemma3ForCausalLM(tr.Gemma3TextConfig(
         **dict(TINY, num_hidden_layers=3), head_dim=6, query_pre_attn_scalar=6, sliding_window=6, sliding_window_pattern=2, final_logit_softcapping=3.0,
@@ -116,6 +119,8 @@ LATER = {
     "qwen3_moe": lambda: tr.Qwen3MoeForCausalLM(tr.Qwen3MoeConfig(**TINY, head_dim=6, num_experts=6, num_experts_per_tok=3, moe_intermediate_size=64,
                                                                   norm_topk_prob=True)),
     "olmoe": lambda: tr.OlmoeForCausalLM(tr.OlmoeConfig(**TINY, num_experts=5, num_experts_per_tok=2)),
+    "gpt_oss": lambda: tr.GptOssForCausalLM(tr.GptOssConfig(**TINY, **GPT_OSS)),
+    "gpt_oss-mxfp4": lambda: tr.GptOssForCausalLM(tr.GptOssConfig(**dict(TINY, hidden_size=32, intermediate_size=64), **GPT_OSS)),
 }
 OLD = ["mistral-theta"]     # config.json as transformers 4 wrote it: rope_theta beside rope_scaling
 
@@ -160,11 +165,11 @@ HEADS = ("attn_q", "attn_k")
 GGUF = {  # golden folder -> architecture, {Hugging Face's name: GGUF's}
     "llama-tiny": "llama", "llama-llama3": "llama", "qwen3": "qwen3", "gemma": "gemma", "phi3": "phi3", "gpt2-tiny": "gpt2",
     "gpt_neox": "gptneox", "gemma2": "gemma2", "gemma3_text": "gemma3", "mixtral": "llama", "qwen2_moe": "qwen2moe", "qwen3_moe": "qwen3moe",
-    "olmoe": "olmoe",
+    "olmoe": "olmoe", "gpt_oss": "gpt-oss", "gpt_oss-mxfp4": "gpt-oss",
 }
 SANDWICH = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
 OWN_PARTS = {   # by architecture, where the same name means another array, or is its own
-    "gemma2": SANDWICH, "gemma3": SANDWICH, "olmo2": SANDWICH,
+    "gemma2": SANDWICH, "gemma3": SANDWICH, "olmo2": SANDWICH, "gpt-oss": {"post_attention_layernorm": "post_attention_norm"},
     "glm4": {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"},
     "phi2": {"final_layernorm": "output_norm", "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"},
     "falcon": {"word_embeddings": "token_embd", "ln_attn": "attn_norm_2", "ln_mlp": "attn_norm", "self_attention.query_key_value": "attn_qkv",
@@ -183,7 +188,7 @@ PARTS = {
     "embed_out": "output", "attention.query_key_value": "attn_qkv", "attention.dense": "attn_output", "mlp.dense_h_to_4h": "ffn_up",
     "mlp.dense_4h_to_h": "ffn_down", "mlp.gate": "ffn_gate_inp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
     "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp", "mlp.shared_expert.down_proj": "ffn_down_shexp",
-    "block_sparse_moe.router": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp",
+    "block_sparse_moe.router": "ffn_gate_inp", "mlp.router": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp",
 }
 
 
@@ -196,6 +201,15 @@ def gguf_tensors(arch, config, state):
             _, layer, short = short.split(".", 2)
             block = f"blk.{layer}."
         short, kind = short.rsplit(".", 1)
+        if kind == "sinks":
+            yield f"{block}attn_sinks.weight", t.numpy()
+            continue
+        if arch == "gpt-oss" and short.endswith(".experts"):    # [experts, inputs, outputs], gates and ups in turn; and their biases
+            end = "bias" if kind.endswith("_bias") else "weight"
+            t = t if end == "bias" else t.transpose(1, 2)
+            for part, rows in (("gate", t[:, 0::2]), ("up", t[:, 1::2])) if kind.startswith("gate_up") else [("down", t)]:
+                yield f"{block}ffn_{part}_exps.{end}", rows.contiguous().numpy()
+            continue
         if short.endswith(".experts"):      # gates and ups of all experts in one array, and their downs
             for end, part in zip(("gate", "up"), t.chunk(2, 1)) if kind == "gate_up_proj" else [("down", t)]:
                 yield f"{block}ffn_{end}_exps.weight", part.contiguous().numpy()
@@ -258,6 +272,9 @@ def gguf_keys(arch, c):
         keys["rope.dimension_count"] = int(head * rope.get("partial_rotary_factor", 1.0))
         if rope["rope_type"] == "linear":
             keys |= {"rope.scaling.type": "linear", "rope.scaling.factor": rope["factor"]}
+        if rope["rope_type"] == "yarn":
+            keys |= {"rope.scaling.type": "yarn", "rope.scaling.factor": rope["factor"],
+                     "rope.scaling.original_context_length": rope["original_max_position_embeddings"]}
         if "sliding_attention" in c.rope_parameters:
             keys["rope.freq_base_swa"] = float(c.rope_parameters["sliding_attention"]["rope_theta"])
     experts = getattr(c, "num_local_experts", None) or getattr(c, "num_experts", None)
@@ -280,7 +297,48 @@ def llama3_factors(exact):
     return (plain / rotary.inv_freq).float().numpy()
 
 
-def write_gguf(path, arch, exact, factors=None):
+# ---- mxfp4: blocks of 32 numbers along the inputs, each one of 16 times a power of two ----
+
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def mxfp4(t):
+    """The nearest codes [.., n/32, 32] of numbers [.., n], and the exponents [.., n/32]."""
+    blocks = t.double().numpy().reshape(*t.shape[:-1], -1, 32)
+    exponents = np.floor(np.log2(np.abs(blocks).max(-1))) - 2
+    codes = np.abs(blocks[..., None] / 2.0 ** exponents[..., None, None] - E2M1).argmin(-1)
+    return codes.astype(np.uint8), (exponents + 127).astype(np.uint8)
+
+
+def rounded_to_mxfp4(model):
+    for name, p in model.named_parameters():
+        if name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+            codes, exponents = mxfp4(p.detach().transpose(1, 2))
+            values = E2M1[codes] * 2.0 ** (exponents[..., None].astype(float) - 127)
+            p.data.copy_(torch.from_numpy(values.reshape(*codes.shape[:-2], -1)).transpose(1, 2))
+
+
+def save_as_mxfp4(out):
+    """As gpt-oss is published: codes 2i and 2i + 1 in byte i."""
+    arrays = {}
+    for name, t in load_file(out / "model.safetensors").items():
+        if not name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+            arrays[name] = t.numpy()
+            continue
+        codes, arrays[name + "_scales"] = mxfp4(t.transpose(1, 2))
+        arrays[name + "_blocks"] = codes[..., 0::2] | codes[..., 1::2] << 4
+    save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, str(out / "model.safetensors"), metadata={"format": "pt"})
+    config = json.loads((out / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}
+    (out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
+def gguf_mxfp4(t):
+    codes, exponents = mxfp4(torch.from_numpy(t))
+    return np.concatenate([exponents[..., None], codes[..., :16] | codes[..., 16:] << 4], -1).tobytes()
+
+
+def write_gguf(path, arch, exact, factors=None, blocks=False):
     tensors = dict(gguf_tensors(arch, exact.config, exact.state_dict()))
     if exact.config.tie_word_embeddings:
         tensors.pop("output.weight", None)
@@ -295,8 +353,9 @@ def write_gguf(path, arch, exact, factors=None):
         out += (struct.pack("<I", 8) + text(v) if isinstance(v, str) else struct.pack("<IB", 7, v) if isinstance(v, bool) else
                 struct.pack("<If", 6, v) if isinstance(v, float) else struct.pack("<II", 4, v))
     for k, t in tensors.items():
-        out += text(k) + struct.pack("<I", t.ndim) + struct.pack(f"<{t.ndim}Q", *t.shape[::-1]) + struct.pack("<IQ", 0, len(data))
-        data += t.astype("<f4").tobytes()
+        packed = blocks and k.endswith("_exps.weight")
+        out += text(k) + struct.pack("<I", t.ndim) + struct.pack(f"<{t.ndim}Q", *t.shape[::-1]) + struct.pack("<IQ", 39 if packed else 0, len(data))
+        data += gguf_mxfp4(t) if packed else t.astype("<f4").tobytes()
         data += bytes(-len(data) % 32)
     path.write_bytes(bytes(out) + bytes(-len(out) % 32) + bytes(data))
 
@@ -338,6 +397,8 @@ def make(name, seed):
     model.eval()
     for attempt in range(50):
         randomize(model, seed + 1000 * attempt)
+        if name.endswith("-mxfp4"):
+            rounded_to_mxfp4(model)
         state = {k: v.double() for k, v in model.state_dict().items()}
         config = type(model.config).from_dict(model.config.to_dict())
         config._attn_implementation = config._experts_implementation = "eager"
@@ -359,6 +420,8 @@ def make(name, seed):
         model.config.eos_token_id = model.generation_config.eos_token_id = search[0]
     model.save_pretrained(out)
     (out / "generation_config.json").unlink(missing_ok=True)
+    if name.endswith("-mxfp4"):
+        save_as_mxfp4(out)
     if name in OLD:
         config = json.loads((out / "config.json").read_text())
         rope = config.pop("rope_parameters")
@@ -385,7 +448,8 @@ def make(name, seed):
     save_file({k: np.ascontiguousarray(v.numpy().astype(np.float32)) for k, v in expected.items()}, str(out / "expected.safetensors"))
     (out / "cases.json").write_text(json.dumps(listing) + "\n")
     if name in GGUF:
-        write_gguf(out / "model.gguf", GGUF[name], exact, llama3_factors(exact) if name == "llama-llama3" else None)
+        write_gguf(out / "model.gguf", GGUF[name], exact, llama3_factors(exact) if name == "llama-llama3" else None,
+                   name.endswith("-mxfp4"))
     if name == "llama":
         write_llama2c(out / "model.bin", exact)
     for f in out.iterdir():

@@ -102,6 +102,9 @@ EXPERTS = {
     "granitemoeshared": tr.GraniteMoeSharedConfig(**SMALL, num_key_value_heads=1, rms_norm_eps=EPS, embedding_multiplier=3.0,
                                                   attention_bias=True, logits_scaling=2.5, residual_multiplier=0.4, attention_multiplier=0.7,
                                                   num_local_experts=5, num_experts_per_tok=3, shared_intermediate_size=6, rope_parameters=ROPE),
+    "gpt_oss": tr.GptOssConfig(**SMALL, num_key_value_heads=1, head_dim=8, rms_norm_eps=EPS, hidden_act="relu", tie_word_embeddings=True,
+                               attention_bias=False, num_local_experts=5, num_experts_per_tok=3, swiglu_alpha=0.9, swiglu_limit=0.3, sliding_window=3,
+                               layer_types=["full_attention", "sliding_attention"], rope_parameters=ROPE),
 }
 GGUF = {    # the odd goldens that are also written as GGUF, which does not name activations: their architecture there
     "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "phi": "phi2", "falcon": "falcon",

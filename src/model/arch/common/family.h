@@ -29,6 +29,8 @@ typedef struct tsri_model_names {
      * token takes, and the vector that gives its factor */
     const char *router, *expert_gate, *expert_up, *expert_down;
     const char *experts_gate, *experts_up, *experts_gate_up, *experts_down;
+    const char *experts_gate_bias, *experts_up_bias, *experts_gate_up_bias, *experts_down_bias;
+    const char *sinks; /* [heads], by its full name without the prefix */
     const char *shared_gate, *shared_up, *shared_down, *shared_router;
     const char *out_norm, *down_norm; /* norms of what attention and the feed-forward part add */
     const char *cross_norm, *cross_q, *cross_k, *cross_v, *cross_kv, *cross_out;
@@ -41,6 +43,8 @@ typedef struct tsri_model_names {
         *label_norm, *label, *token_label;
     tsri_model_fused fused;
     bool inputs_first; /* matrices are stored as [in, out], as in GPT-2 */
+    bool experts_inputs_first; /* so are those of arrays of all experts, unless they are blocks */
+    bool experts_alternate;    /* of experts_gate_up, outputs 0, 2, 4 .. are gates, the others ups */
     const char *const
         *ignored; /* ends of names that may be in the file without being read; NULL at the end */
     const char *const
