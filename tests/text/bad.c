@@ -350,7 +350,11 @@ Test(text, bad_gguf_vocabularies_are_refused) {
         g = gguf_of(model), g.add_bos = 1;
         expect_gguf(&g, TSR_E_FORMAT, "a bos token is to be added");
     }
-    g = gguf_of("gpt2"), g.pre = "novel";
+    tsri_text_tokenizer *read = NULL;
+    g = gguf_of("gpt2"), g.pre = "gpt-4o";
+    cr_assert_eq(tsri_text_from_gguf(&g, &read), TSR_OK, "%s", tsr_error_last());
+    tsri_text_tokenizer_destroy(&read);
+    g.pre = "novel";
     expect_gguf(&g, TSR_E_UNSUPPORTED, "pre \"novel\"");
     g = gguf_of("gpt2"), g.merges = NULL;
     expect_gguf(&g, TSR_E_FORMAT, "merges is missing");

@@ -19,6 +19,15 @@ typedef struct pre_row {
 static const char default_marks[] = "[\\p{P}\\$\\+<=>\\^~\\|]+", numbers[] = "\\p{N}+",
                   three_digits[] = "[0-9][0-9][0-9]", one_number[] = "\\p{N}";
 
+/* Of o200k_base: a word may begin with capitals, and ends where they begin again. */
+#define WORD(capitals, others)                                            \
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]" capitals \
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]" others "(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+static const char o200k[] =
+    WORD("*", "+") WORD("+", "*") "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|"
+                                  "\\s+(?!\\S)|\\s+";
+#undef WORD
+
 static const pre_row pre_rows[] = {
     {"default", {default_marks, tsri_text_pattern_gpt2, numbers, three_digits}, false},
     {"gpt-2", {tsri_text_pattern_gpt2}, false},
@@ -38,6 +47,7 @@ static const pre_row pre_rows[] = {
     {"qwen2", {tsri_text_pattern_qwen2}, false},
     {"deepseek-r1-qwen", {tsri_text_pattern_qwen2}, false},
     {"stablelm2", {tsri_text_pattern_qwen2}, false},
+    {"gpt-4o", {o200k}, false},
 };
 
 static tsr_status check_arrays(const tsri_text_gguf *g, bool scores, bool merges) {

@@ -24,6 +24,8 @@ LINES = ["", " ", "The summer's day", "  two  spaces \n\n and\tlines\r\n", "I'm 
          "tok atok tok", "naïve e\u0301\u0316 ÅÉ ﬁ İΣ ẞ", "日本語 😀👍🏽", "a\u00a0b\u3000c\u200d ▁d", "... --- !?", "hereXthere", "x<tok>b the summer", "x" * 40]
 BROKEN = ["ff", "61ff62", "c328", "e282ace2", "f09f98", "c0af", "eda080", "f4908080", "00"]
 Q = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+MARKED = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]%s[\p{Ll}\p{Lm}\p{Lo}\p{M}]%s(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+O200K = MARKED % ("*", "+") + MARKED % ("+", "*") + r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"  # tiktoken's
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 
 
@@ -115,6 +117,7 @@ def cases(byte, char):
                    "decoder": {"type": "BPEDecoder", "suffix": "</w>"}}
     words = {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "The": 1, "day": 2, "summer": 3, "'": 4, "s": 5}}
     yield "byte", {"model": words, "added_tokens": [], "pre_tokenizer": {"type": "Whitespace"}, "decoder": None}
+    yield "byte", {"pre_tokenizer": sequence(split(O200K), BYTES)}
 
 
 def from_library(base, parts):
