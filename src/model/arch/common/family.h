@@ -42,9 +42,9 @@ typedef struct tsri_model_names {
     const char *head, *head_bias, *masked_dense, *masked_norm, *pooler, *next, *label_dense,
         *label_norm, *label, *token_label;
     tsri_model_fused fused;
-    bool inputs_first; /* matrices are stored as [in, out], as in GPT-2 */
+    bool inputs_first;         /* matrices are stored as [in, out], as in GPT-2 */
     bool experts_inputs_first; /* so are those of arrays of all experts, unless they are blocks */
-    bool experts_alternate;    /* of experts_gate_up, outputs 0, 2, 4 .. are gates, the others ups */
+    bool experts_alternate; /* of experts_gate_up, outputs 0, 2, 4 .. are gates, the others ups */
     const char *const
         *ignored; /* ends of names that may be in the file without being read; NULL at the end */
     const char *const
