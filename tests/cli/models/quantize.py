@@ -145,9 +145,10 @@ def test_gguf_blocks(folder):
 def test_mxfp4(folder):
     """Blocks in two arrays, as gpt-oss is published, and the same in a GGUF file."""
     model = GOLDEN / "gpt_oss-mxfp4"
-    equal(dump(folder, model), dump(folder, model / "model.gguf"))
+    for dtype in ((), ("--dtype", "q8"), ("--dtype", "q4")):
+        equal(dump(folder, model, *dtype), dump(folder, model / "model.gguf", *dtype))
+    equal(dump(folder, model), dump(folder, model, "--dtype", "f32"))
     equal("bf16 (4)" in run("info", model).text, True)
-    run("info", model, "--dtype", "q8")
     refused(3, "is quantised already", "quantize", model, "-o", folder / "again")
     other = copy_model(GOLDEN / "gpt_oss", folder / "other")
     change_json(other / "config.json", quantization_config={"quant_method": "mxfp4"})
