@@ -129,11 +129,51 @@ def real(env, folder):
                 yield made
 
 
+# Channels, types of arguments and calls as gpt-oss' form (harmony) has them; the words are our own.
+CHANNELS = """{%- macro typed(p) -%}
+    {%- if p.type == "array" -%}{{ typed(p["items"]) }}[]{%- elif p.enum is defined and p.enum is not none -%}
+        {%- for x in p.enum -%}"{{ x }}"{%- if not loop.last %} | {% endif -%}{%- endfor -%}
+    {%- elif p.type is string -%}{{ {"string": "string", "integer": "number"}.get(p.type, "any") }}{%- else -%}any{%- endif -%}
+{%- endmacro -%}
+{%- macro declared(name, list) -%}
+    {{- "namespace " + name + " {\\n\\n" }}
+    {%- for t in list %}{% set f = t.function %}
+        {{- "// " + f.description + "\\ntype " + f.name + " = " }}
+        {%- if f.parameters and f.parameters.properties %}
+            {{- "(_: {\\n" }}
+            {%- for key, p in f.parameters.properties.items() %}
+                {%- if p.description %}{{- "// " + p.description + "\\n" }}{% endif %}
+                {{- key + ("" if key in f.parameters.required else "?") + ": " + typed(p) + (", // default: " + p.default if p.default else ",") + "\\n" }}
+            {%- endfor %}{{- "}) => any;\\n\\n" }}
+        {%- else %}{{- "() => any;\\n\\n" }}{% endif %}
+    {%- endfor %}{{- "} // namespace " + name }}
+{%- endmacro -%}
+{%- if messages[0].role in ["system", "developer"] %}{% set told = messages[0].content %}{% set rest = messages[1:] %}
+{%- else %}{% set told = "" %}{% set rest = messages %}{% endif -%}
+<|start|>system<|message|>{{ "On " + strftime_now("%Y-%m-%d") + ": " + (effort | default("medium", true)) }}<|end|>
+{%- if told or tools %}<|start|>developer<|message|>{{ told }}{% if tools %}{{ declared("functions", tools) }}{% endif %}<|end|>{% endif %}
+{%- set last = namespace(call=none) %}
+{%- for m in rest -%}
+    {%- if m.role == "assistant" -%}
+        {%- if "tool_calls" in m %}{% set call = m.tool_calls[0].function if m.tool_calls[0].function else m.tool_calls[0] %}
+            {{- "<|start|>assistant to=functions." + call.name + "<|channel|>commentary json<|message|>" + call.arguments | tojson + "<|call|>" }}{% set last.call = call.name %}
+        {%- elif loop.last and not add_generation_prompt %}{{- "<|start|>assistant<|channel|>final<|message|>" + m.content + "<|return|>" }}
+        {%- else %}{{- "<|start|>assistant<|channel|>final<|message|>" + m.content + "<|end|>" }}{% set last.call = none %}{% endif -%}
+    {%- elif m.role == "tool" -%}
+        {%- if last.call is none %}{{ raise_exception("a result without a call") }}{% endif %}
+        {{- "<|start|>functions." + last.call + " to=assistant<|channel|>commentary<|message|>" + m.content | tojson + "<|end|>" }}
+    {%- else %}{{- "<|start|>" + m.role + "<|message|>" + m.content + "<|end|>" }}{% endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt %}<|start|>assistant{% endif -%}"""
+
+
 def own(env):
     for line in EXPRESSIONS.strip().splitlines():
         yield case(env, line, "".join("{{ %s }}\n" % e for e in split(line)), DATA)
     for text in TEMPLATES:
         yield case(env, text, text, DATA)
+    for i, (messages, tools, prompt) in enumerate(CONVERSATIONS + [([USER, RESULT], TOOLS, True)]):
+        yield case(env, f"channels {i}", CHANNELS, {"messages": messages, "add_generation_prompt": prompt} | ({"tools": tools} if tools else {}))
 
 
 def split(line):
