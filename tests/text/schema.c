@@ -26,6 +26,31 @@ static const struct {
      "{\"type\": \"integer\"}}",
      "{}\r{\"a\":\"x\"}\r{\"ac\":1,\"b\":2}\r{\"ab\":[],\"abc\":3,\"\":4}",
      "{\"a\":1}\r{\"b\":\"x\"}\r{\"ac\":1,\"a\":\"x\"}\r{\"\\u0061\":1}"},
+    {"{\"patternProperties\": {\"^n_\": {\"type\": \"integer\"}}}",
+     "{}\r{\"n_\":1}\r{\"n_a\":1,\"n_b\":2}",
+     "{\"a\":1}\r{\"n_a\":\"x\"}\r{\"an_\":1}\r{\"n_\\u0061\":1}"},
+    {"{\"properties\": {\"a\": {\"type\": \"string\"}, \"n_x\": {\"minimum\": 3}}, \"required\": "
+     "[\"n_x\"], \"patternProperties\": {\"^n_\": {\"type\": \"integer\"}}, "
+     "\"additionalProperties\": false}",
+     "{\"n_x\":3}\r{\"a\":\"\",\"n_x\":4,\"n_y\":0}",
+     "{\"n_x\":2}\r{\"n_x\":\"a\"}\r{\"n_x\":3,\"n_x\":0}\r{\"n_x\":3,\"b\":1}\r{}"},
+    {"{\"patternProperties\": {\"^a\": {\"type\": \"integer\"}, \"z$\": {\"maximum\": 9}}, "
+     "\"additionalProperties\": {\"type\": \"boolean\"}}",
+     "{\"a\":10,\"z\":1.5,\"az\":9,\"b\":true}\r{\"z\":9,\"xz\":-1}",
+     "{\"az\":10}\r{\"z\":10}\r{\"a\":true}\r{\"b\":1}"},
+    {"{\"patternProperties\": {\"^a\": false, \"b\": {\"type\": \"integer\"}}, \"required\": "
+     "[\"b1\"]}",
+     "{\"b1\":1,\"cb\":2}", "{\"b1\":1,\"ab\":2}\r{\"cb\":2}\r{\"b1\":1,\"a\":1}"},
+    {"{\"propertyNames\": {\"pattern\": \"^[a-z]+$\", \"maxLength\": 3}, \"additionalProperties\": "
+     "{\"type\": \"integer\"}}",
+     "{}\r{\"a\":1,\"xyz\":2}", "{\"A\":1}\r{\"abcd\":1}\r{\"\":1}\r{\"a\":\"\"}"},
+    {"{\"propertyNames\": {\"enum\": [\"a\", \"b\"]}, \"properties\": {\"a\": {\"type\": "
+     "\"string\"}, \"c\": {\"type\": \"string\"}}, \"additionalProperties\": {\"type\": "
+     "\"integer\"}}",
+     "{\"a\":\"x\",\"b\":1}\r{\"b\":1}\r{}", "{\"c\":\"\"}\r{\"c\":1}\r{\"a\":1}"},
+    {"{\"propertyNames\": {\"$ref\": \"#/$defs/n\"}, \"$defs\": {\"n\": {\"minLength\": 2}}, "
+     "\"minProperties\": 2}",
+     "{\"aa\":1,\"bb\":null}", "{\"aa\":1}\r{\"a\":1,\"bb\":1}"},
     {"{\"type\": \"object\", \"additionalProperties\": {\"type\": \"integer\"}, \"minProperties\": "
      "1, \"maxProperties\": 2, \"required\": []}",
      "{\"a\":1}\r{\"a\":1,\"b\":2}", "{}\r{\"a\":1,\"b\":2,\"c\":3}"},
@@ -155,7 +180,18 @@ static const struct {
     {"{\"type\": \"text\"}", "\"type\" is text: object, array,"},
     {"{\"properties\": {\"a\": {\"items\": {\"not\": {}}}}}",
      "at /properties/a/items: \"not\" is not served"},
-    {"{\"patternProperties\": {}}", "\"patternProperties\" is not served"},
+    {"{\"patternProperties\": []}", "\"patternProperties\" is an object"},
+    {"{\"patternProperties\": {\"(\": {}}}", "the pattern \"(\", character 2: a ) is wanted"},
+    {"{\"patternProperties\": {\"a\": {}, \"b\": {}, \"c\": {}, \"d\": {}, \"e\": {}}}",
+     "more than 4 patterns"},
+    {"{\"patternProperties\": {\"a\": {\"not\": 1}}}",
+     "at /patternProperties: \"not\" is not served"},
+    {"{\"required\": [\"a\"], \"propertyNames\": {\"maxLength\": 0}}",
+     "\"a\" is required, but its name may not be written"},
+    {"{\"propertyNames\": {\"const\": 1}}", "none of the values"},
+    {"{\"allOf\": [{\"additionalProperties\": {\"type\": \"string\"}}, {\"properties\": "
+     "{\"b\": {}}}]}",
+     "the other one has more properties"},
     {"{\"type\": \"array\", \"uniqueItems\": true}",
      "\"uniqueItems\" is served with the value false alone"},
     {"{\"type\": \"string\", \"format\": \"regex\"}", "the format \"regex\" is not served"},

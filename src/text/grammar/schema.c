@@ -35,7 +35,9 @@ static const struct {
       {"nullable", 0},
       {"properties", OBJECT},
       {"required", OBJECT},
+      {"patternProperties", OBJECT},
       {"additionalProperties", OBJECT},
+      {"propertyNames", OBJECT},
       {"minProperties", OBJECT},
       {"maxProperties", OBJECT},
       {"unevaluatedProperties", OBJECT},
@@ -459,6 +461,16 @@ static int32_t read_root(tsri_text_schema *s, const json_t *schema) {
                                                  s->references[i].schema));
     }
     return root;
+}
+
+tsr_status tsri_text_schema_within(const tsri_text_schema *s, const json_t *schema,
+                                   tsri_text_tree *tree) {
+    tsri_text_schema own = {
+        .json = {.tree = tree}, .root = s->root, .joined = s->joined, .depth = s->depth};
+    (void)read_root(&own, schema);
+    free(own.references);
+    tsri_base_bytes_clear(&own.path);
+    return tree->status;
 }
 
 tsr_status tsri_text_schema_add(const char *text, size_t n, tsri_text_tree *tree, int32_t *rule) {

@@ -34,6 +34,10 @@ tsri_text_schema_fail(tsri_text_schema *s, tsr_status status, const char *format
 int32_t tsri_text_schema_count(tsri_text_schema *s, const json_t *schema, const char *key,
                                int32_t missing);
 
+/* The same in a grammar of its own, whose rule 0 it is. */
+tsr_status tsri_text_schema_within(const tsri_text_schema *s, const json_t *schema,
+                                   tsri_text_tree *tree);
+
 /* schema_text.c: texts, by their length, pattern and format */
 int32_t tsri_text_schema_text(tsri_text_schema *s, const json_t *schema);
 

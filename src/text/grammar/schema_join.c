@@ -129,22 +129,24 @@ static const struct {
     const char *keyword;
     join_fn *join;
 } joins[] = {
-    {"type", types_of_both},       {"enum", values_of_both},     {"properties", by_name},
-    {"required", union_of},        {"items", as_all_of},         {"allOf", concatenated},
-    {"minimum", larger},           {"exclusiveMinimum", larger}, {"minLength", larger},
-    {"minItems", larger},          {"minProperties", larger},    {"maximum", smaller},
-    {"exclusiveMaximum", smaller}, {"maxLength", smaller},       {"maxItems", smaller},
-    {"maxProperties", smaller},
+    {"type", types_of_both},        {"enum", values_of_both},     {"properties", by_name},
+    {"patternProperties", by_name}, {"propertyNames", as_all_of}, {"required", union_of},
+    {"items", as_all_of},           {"allOf", concatenated},      {"minimum", larger},
+    {"exclusiveMinimum", larger},   {"minLength", larger},        {"minItems", larger},
+    {"minProperties", larger},      {"maximum", smaller},         {"exclusiveMaximum", smaller},
+    {"maxLength", smaller},         {"maxItems", smaller},        {"maxProperties", smaller},
 };
 
-/* Whether b names properties that a does not, which a forbids. */
-static bool forbids(const json_t *a, const json_t *b) {
-    const json_t *of_a = json_object_get(a, "properties"), *of_b = json_object_get(b, "properties");
+/* Whether b names properties, alone or by patterns, that a does not, and to which a's "additionalProperties" apply. */
+static bool restricts(const json_t *a, const json_t *b) {
+    const json_t *of_a = json_object_get(a, "properties"), *of_b = json_object_get(b, "properties"),
+                 *further = json_object_get(a, "additionalProperties"),
+                 *patterns = json_object_get(b, "patternProperties");
     const char *name;
     json_t *value;
-    bool more = false;
-    if (!json_is_false(json_object_get(a, "additionalProperties")))
+    if (!further || json_is_true(further))
         return false;
+    bool more = patterns && !json_equal(json_object_get(a, "patternProperties"), patterns);
     json_object_foreach((json_t *)of_b, name, value) more |= !json_object_get(of_a, name);
     return more;
 }
@@ -186,9 +188,9 @@ json_t *tsri_text_schema_join(tsri_text_schema *s, const json_t *a, const json_t
                               "it is false, or not an object: nothing is allowed");
         return NULL;
     }
-    if (forbids(a, b) || forbids(b, a)) {
+    if (restricts(a, b) || restricts(b, a)) {
         tsri_text_schema_fail(s, TSR_E_UNSUPPORTED,
-                              "\"additionalProperties\" is false in one of two schemas that both "
+                              "\"additionalProperties\" stands in one of two schemas that both "
                               "hold (allOf), and the other one has more properties: write it once");
         return NULL;
     }

@@ -1,81 +1,12 @@
 /* text/grammar/schema_lists.c - objects and arrays of JSON schemas. Properties come in the schema's order. */
-#include "text/grammar/schema.h"
+#include "text/grammar/schema_names.h"
 
 #include "base/memory.h"
-#include "text/base/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names of further properties ---- */
-
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The rest of a name, in quotes, behind `at` bytes that all of names[0 .. n) begin with; the name differs
- * from each of them. A character of it is never escaped, so that no name is spelled in another way. */
-static int32_t other_than(tsri_text_schema *s, const char *const *names, size_t n, size_t at) {
-    enum { MOST = 64 };
-    static const tsri_text_characters escaped[] = {{0, 0x1F}, {'"', '"'}, {'\\', '\\'}};
-    tsri_text_tree *t = s->json.tree;
-    tsri_text_characters next[MOST + 3] = {escaped[0], escaped[1], escaped[2]};
-    const int32_t rest = tsri_text_repeat(t, tsri_text_class(t, escaped, 3, true), 0, -1);
-    int32_t all = tsri_text_class(t, NULL, 0, false);
-    size_t i = 0, m = 3;
-    if (n && !names[0][at])
-        i++; /* the name ends here, so another one does not */
-    else
-        all = tsri_text_literal(t, "", 0);
-    while (i < n && t->status == TSR_OK) {
-        const char *own = names[i] + at;
-        int32_t c;
-        const size_t size = tsri_text_utf8_next(own, strlen(own), &c), first = i;
-        while (i < n && !strncmp(names[i] + at, own, size))
-            i++;
-        if (m == MOST + 3)
-            return tsri_text_schema_fail(
-                s, TSR_E_UNSUPPORTED,
-                "further properties beside names that go on with more than %d characters", MOST);
-        next[m++] = (tsri_text_characters){c, c};
-        all = tsri_text_choice(
-            t, all,
-            tsri_text_sequence(t, tsri_text_literal(t, own, size),
-                               other_than(s, names + first, i - first, at + size)));
-    }
-    return tsri_text_choice(t, all, tsri_text_sequence(t, tsri_text_class(t, next, m, true), rest));
-}
-
-static int32_t other_name(tsri_text_schema *s, const json_t *properties, const json_t *more) {
-    const char **names = NULL, *name;
-    size_t n = 0, all = json_object_size(properties) + json_object_size(more);
-    json_t *value;
-    if (!all)
-        return tsri_text_json_string(&s->json);
-    if (s->json.tree->status == TSR_OK)
-        s->json.tree->status = tsri_base_new(all, sizeof *names, &names);
-    if (s->json.tree->status != TSR_OK)
-        return 0;
-    json_object_foreach((json_t *)properties, name, value) names[n++] = name;
-    json_object_foreach((json_t *)more, name, value) if (!json_object_get(properties, name))
-        names[n++] = name;
-    qsort(names, n, sizeof *names, by_text);
-    const int32_t other = other_than(s, names, n, 0);
-    free(names);
-    return tsri_text_json_quoted(&s->json, other);
-}
-
 /* ---- objects ---- */
-
-/* A JSON text of a name. */
-static int32_t name_of(tsri_text_schema *s, const char *name) {
-    json_t *text = json_string(name);
-    char *dumped = json_dumps(text, JSON_ENCODE_ANY);
-    const int32_t literal = tsri_text_word(s->json.tree, dumped ? dumped : "");
-    json_decref(text);
-    free(dumped);
-    return literal;
-}
 
 static int32_t as_rule(tsri_text_schema *s, int32_t expression, const char *name) {
     tsri_text_tree *t = s->json.tree;
@@ -95,7 +26,8 @@ typedef struct members {
 static void add_member(tsri_text_schema *s, members *m, const char *name, const json_t *schema,
                        bool needed) {
     const int32_t value = tsri_text_schema_part(s, "properties", name, schema);
-    m->items[m->n] = as_rule(s, tsri_text_json_pair(&s->json, name_of(s, name), value), name);
+    m->items[m->n] = as_rule(
+        s, tsri_text_json_pair(&s->json, tsri_text_name_literal(s->json.tree, name), value), name);
     m->needed[m->n++] = needed;
     m->n_needed += needed;
 }
@@ -165,30 +97,46 @@ static int32_t finish_object(tsri_text_schema *s, const json_t *schema, const me
     return tsri_text_json_enclosed(&s->json, '{', content, '}', !m->n_needed && least < 1);
 }
 
-/* required: an object whose names are those of the list. */
-static int32_t read_members(tsri_text_schema *s, const json_t *schema, const json_t *required,
-                            members *m) {
-    const json_t *properties = json_object_get(schema, "properties"),
-                 *further = json_object_get(schema, "additionalProperties");
+static int32_t fail_required(tsri_text_schema *s, const char *name, const char *why) {
+    return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"%.60s\" is required, but %s", name, why);
+}
+
+/* Those of "properties" whose names may be written, and those that are required without being there. */
+static void add_members(tsri_text_schema *s, const json_t *further, tsri_text_names *names,
+                        members *m) {
     const json_t *any = further && !json_is_false(further) ? further : json_true();
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)properties, name, value)
-        add_member(s, m, name, value, json_object_get(required, name));
-    json_object_foreach((json_t *)required, name, value) {
-        if (json_object_get(properties, name))
+    json_object_foreach((json_t *)names->properties, name, value) {
+        const bool needed = json_object_get(names->required, name);
+        const json_t *schema = value;
+        if (tsri_text_names_value(names, name, &schema))
+            add_member(s, m, name, schema, needed);
+        else if (needed)
+            fail_required(s, name,
+                          "its name may not be written (propertyNames, patternProperties)");
+    }
+    json_object_foreach((json_t *)names->required, name, value) {
+        const json_t *schema = NULL;
+        if (json_object_get(names->properties, name))
             continue;
-        if (json_is_false(further))
-            return tsri_text_schema_fail(
-                s, TSR_E_ARGUMENT, "\"%.60s\" is required, but is not among \"properties\"", name);
-        add_member(s, m, name, any, true);
+        if (!tsri_text_names_value(names, name, &schema))
+            fail_required(s, name,
+                          "its name may not be written (propertyNames, patternProperties)");
+        else if (!schema && json_is_false(further))
+            fail_required(s, name, "is not among \"properties\"");
+        else
+            add_member(s, m, name, schema ? schema : any, true);
     }
-    if (further ? !json_is_false(further) : !properties) {
-        const int32_t pair =
-            tsri_text_json_pair(&s->json, other_name(s, properties, required),
-                                tsri_text_schema_part(s, "additionalProperties", NULL, any));
+}
+
+static int32_t read_members(tsri_text_schema *s, const json_t *schema, tsri_text_names *names,
+                            members *m) {
+    const json_t *further = json_object_get(schema, "additionalProperties");
+    add_members(s, further, names, m);
+    const int32_t pair = tsri_text_names_further(names, further);
+    if (pair)
         m->further = as_rule(s, pair, "a further property");
-    }
     return finish_object(s, schema, m);
 }
 
@@ -196,6 +144,7 @@ int32_t tsri_text_schema_object(tsri_text_schema *s, const json_t *schema) {
     const json_t *properties = json_object_get(schema, "properties");
     json_t *required = names_of(json_object_get(schema, "required"));
     members m = {0};
+    tsri_text_names names;
     const size_t most = json_object_size(properties) + json_object_size(required);
     if ((properties && !json_is_object(properties)) || !required) {
         json_decref(required);
@@ -207,7 +156,9 @@ int32_t tsri_text_schema_object(tsri_text_schema *s, const json_t *schema) {
         *status = tsri_base_new(most, sizeof *m.items, &m.items);
     if (*status == TSR_OK)
         *status = tsri_base_new(most, sizeof *m.needed, &m.needed);
-    const int32_t all = *status == TSR_OK ? read_members(s, schema, required, &m) : 0;
+    tsri_text_names_open(s, schema, required, &names);
+    const int32_t all = *status == TSR_OK ? read_members(s, schema, &names, &m) : 0;
+    tsri_text_names_close(&names);
     json_decref(required);
     free(m.items);
     free(m.needed);
