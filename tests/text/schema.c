@@ -124,6 +124,26 @@ static const struct {
      "\"$defs\": {\"b\": {\"properties\": {\"b\": {\"type\": \"string\"}}, \"required\": "
      "[\"b\"]}}}",
      "{\"a\":1,\"b\":\"\"}", "{\"a\":1}\r{\"a\":1.5,\"b\":\"\"}"},
+    {"{\"oneOf\": [{\"$ref\": \"#/$defs/a\"}, {\"$ref\": \"#/$defs/b\"}, {\"type\": \"null\"}, "
+     "{\"enum\": [1, \"x\"]}], \"$defs\": {\"a\": {\"type\": \"object\", \"properties\": {\"k\": "
+     "{\"const\": \"a\"}, \"n\": {\"type\": \"integer\"}}, \"required\": [\"k\"]}, \"b\": "
+     "{\"allOf\": [{\"type\": \"object\", \"properties\": {\"k\": {\"const\": \"b\"}, \"n\": "
+     "{\"type\": \"string\"}}, \"required\": [\"k\"]}]}}}",
+     "{\"k\":\"a\",\"n\":1}\r{\"k\":\"b\",\"n\":\"x\"}\rnull\r1\r\"x\"",
+     "{\"k\":\"a\",\"n\":\"x\"}\r{\"n\":1}\r2"},
+    {"{\"properties\": {\"a\": {\"type\": \"integer\"}, \"b\": {\"type\": \"integer\"}, \"c\": "
+     "{\"type\": \"integer\"}}, \"oneOf\": [{\"required\": [\"a\"]}, {\"required\": [\"b\"]}]}",
+     "{\"a\":1}\r{\"b\":1}\r{\"a\":1,\"c\":2}", "{\"a\":1,\"b\":1}\r{\"c\":1}\r{}"},
+    {"{\"oneOf\": [{\"type\": \"array\", \"items\": {\"oneOf\": [{\"type\": \"string\"}, "
+     "{\"type\": \"integer\"}]}}, {\"type\": \"string\"}]}",
+     "[\"a\",1]\r\"x\"", "1\r[null]"},
+    {"{\"oneOf\": [{\"properties\": {\"a\": {\"type\": \"integer\"}}, \"required\": [\"a\"]}, "
+     "{\"properties\": {\"b\": {\"type\": \"integer\"}}, \"required\": [\"b\"]}]}",
+     "{\"a\":1}\r{\"b\":1}", "{}\r{\"a\":1,\"b\":1}"},
+    {"{\"oneOf\": [{\"type\": \"object\", \"properties\": {\"o\": {\"anyOf\": [{\"const\": 1}, "
+     "{\"const\": 2}]}}, \"required\": [\"o\"]}, {\"type\": \"object\", \"properties\": {\"o\": "
+     "{\"enum\": [3, \"1\"]}}, \"additionalProperties\": false}]}",
+     "{\"o\":1}\r{\"o\":3}\r{}", "{\"o\":4}"},
     {"{\"type\": \"object\", \"properties\": {\"k\": {\"type\": \"string\"}}, \"required\": "
      "[\"k\"], \"oneOf\": [{\"properties\": {\"k\": {\"const\": \"a\"}}},"
      "{\"properties\": {\"k\": {\"const\": \"b\"}, \"n\": {\"type\": \"integer\", \"nullable\": "
@@ -214,6 +234,20 @@ static const struct {
     {"{\"enum\": []}", "a list of values is wanted"},
     {"{\"enum\": [1], \"minimum\": 0}", "\"minimum\" beside \"enum\""},
     {"{\"type\": \"string\", \"enum\": [1]}", "none of the values"},
+    {"{\"oneOf\": [{\"type\": \"integer\"}, {\"type\": \"number\"}]}",
+     "parts 1 and 2 of \"oneOf\" may hold at the same time"},
+    {"{\"oneOf\": [{\"type\": \"string\"}, {\"const\": 1}, {\"minLength\": 2}]}",
+     "parts 1 and 3 of \"oneOf\""},
+    {"{\"oneOf\": [{\"type\": \"object\", \"properties\": {\"k\": {\"const\": \"a\"}}, "
+     "\"required\": [\"k\"]}, {\"type\": \"object\", \"properties\": {\"k\": {\"enum\": [\"b\", "
+     "\"a\"]}}, \"required\": [\"k\"]}]}",
+     "parts 1 and 2 of"},
+    {"{\"properties\": {\"p\": {\"oneOf\": [{\"type\": \"object\"}, {\"type\": \"object\", "
+     "\"required\": [\"a\"]}]}}}",
+     "at /properties/p: parts 1 and 2"},
+    {"{\"oneOf\": [{\"$ref\": \"#/$defs/a\"}, {\"type\": \"integer\"}], \"$defs\": {\"a\": "
+     "{\"oneOf\": [{\"$ref\": \"#/$defs/a\"}, {\"type\": \"string\"}]}}}",
+     "of \"oneOf\" may hold at the same time"},
     {"{\"$ref\": \"other.json\"}", "there is nothing at this place"},
     {"{\"$ref\": \"#/$defs/a\"}", "there is nothing at this place"},
     {"{\"$ref\": \"#\"}", "begins with itself"},

@@ -16,14 +16,14 @@ enum { DEPTH = 256, OPEN = 200, SCHEMAS = 1 << 14, COUNT = 1 << 16 };
 
 /* ---- keywords ---- */
 
-enum { OBJECT = 1, ARRAY = 2, TEXT = 4, WHOLE = 8, NUMBER = 16, BOOLEAN = 32, NOTHING = 64 };
-
 /* Types by name, and the keywords of each. Keywords of all types have 0, notes -1. */
 static const struct {
     const char *name;
     int type;
-} types[] = {{"object", OBJECT}, {"array", ARRAY},     {"string", TEXT}, {"integer", WHOLE},
-             {"number", NUMBER}, {"boolean", BOOLEAN}, {"null", NOTHING}},
+} types[] = {{"object", TSRI_TEXT_JSON_OBJECT}, {"array", TSRI_TEXT_JSON_ARRAY},
+             {"string", TSRI_TEXT_JSON_TEXT},   {"integer", TSRI_TEXT_JSON_WHOLE},
+             {"number", TSRI_TEXT_JSON_NUMBER}, {"boolean", TSRI_TEXT_JSON_BOOLEAN},
+             {"null", TSRI_TEXT_JSON_NOTHING}},
   keywords[] = {
       {"type", 0},
       {"enum", 0},
@@ -33,29 +33,29 @@ static const struct {
       {"allOf", 0},
       {"$ref", 0},
       {"nullable", 0},
-      {"properties", OBJECT},
-      {"required", OBJECT},
-      {"patternProperties", OBJECT},
-      {"additionalProperties", OBJECT},
-      {"propertyNames", OBJECT},
-      {"minProperties", OBJECT},
-      {"maxProperties", OBJECT},
-      {"unevaluatedProperties", OBJECT},
-      {"items", ARRAY},
-      {"prefixItems", ARRAY},
-      {"additionalItems", ARRAY},
-      {"minItems", ARRAY},
-      {"maxItems", ARRAY},
-      {"uniqueItems", ARRAY},
-      {"minLength", TEXT},
-      {"maxLength", TEXT},
-      {"pattern", TEXT},
-      {"format", TEXT},
-      {"minimum", NUMBER},
-      {"maximum", NUMBER},
-      {"exclusiveMinimum", NUMBER},
-      {"exclusiveMaximum", NUMBER},
-      {"multipleOf", NUMBER},
+      {"properties", TSRI_TEXT_JSON_OBJECT},
+      {"required", TSRI_TEXT_JSON_OBJECT},
+      {"patternProperties", TSRI_TEXT_JSON_OBJECT},
+      {"additionalProperties", TSRI_TEXT_JSON_OBJECT},
+      {"propertyNames", TSRI_TEXT_JSON_OBJECT},
+      {"minProperties", TSRI_TEXT_JSON_OBJECT},
+      {"maxProperties", TSRI_TEXT_JSON_OBJECT},
+      {"unevaluatedProperties", TSRI_TEXT_JSON_OBJECT},
+      {"items", TSRI_TEXT_JSON_ARRAY},
+      {"prefixItems", TSRI_TEXT_JSON_ARRAY},
+      {"additionalItems", TSRI_TEXT_JSON_ARRAY},
+      {"minItems", TSRI_TEXT_JSON_ARRAY},
+      {"maxItems", TSRI_TEXT_JSON_ARRAY},
+      {"uniqueItems", TSRI_TEXT_JSON_ARRAY},
+      {"minLength", TSRI_TEXT_JSON_TEXT},
+      {"maxLength", TSRI_TEXT_JSON_TEXT},
+      {"pattern", TSRI_TEXT_JSON_TEXT},
+      {"format", TSRI_TEXT_JSON_TEXT},
+      {"minimum", TSRI_TEXT_JSON_NUMBER},
+      {"maximum", TSRI_TEXT_JSON_NUMBER},
+      {"exclusiveMinimum", TSRI_TEXT_JSON_NUMBER},
+      {"exclusiveMaximum", TSRI_TEXT_JSON_NUMBER},
+      {"multipleOf", TSRI_TEXT_JSON_NUMBER},
       {"title", -1},
       {"description", -1},
       {"default", -1},
@@ -141,27 +141,16 @@ static bool check_keywords(tsri_text_schema *s, const json_t *schema) {
     return true;
 }
 
-/* A copy without a keyword; NULL where nothing but notes is left. Owned by s->joined. */
-static json_t *without(tsri_text_schema *s, const json_t *schema, const char *keyword) {
-    json_t *rest = json_copy((json_t *)schema), *value;
-    const char *key;
-    bool more = false;
-    json_object_del(rest, keyword);
-    json_array_append_new(s->joined, rest);
-    json_object_foreach(rest, key, value) more |= kind_of(key) != -1;
-    return more ? rest : NULL;
-}
-
 /* ---- values ---- */
 
-static int type_of(const json_t *value) {
-    return json_is_object(value)    ? OBJECT
-           : json_is_array(value)   ? ARRAY
-           : json_is_string(value)  ? TEXT
-           : json_is_integer(value) ? WHOLE | NUMBER
-           : json_is_real(value)    ? NUMBER
-           : json_is_boolean(value) ? BOOLEAN
-                                    : NOTHING;
+int tsri_text_value_type(const json_t *value) {
+    return json_is_object(value)    ? TSRI_TEXT_JSON_OBJECT
+           : json_is_array(value)   ? TSRI_TEXT_JSON_ARRAY
+           : json_is_string(value)  ? TSRI_TEXT_JSON_TEXT
+           : json_is_integer(value) ? TSRI_TEXT_JSON_WHOLE | TSRI_TEXT_JSON_NUMBER
+           : json_is_real(value)    ? TSRI_TEXT_JSON_NUMBER
+           : json_is_boolean(value) ? TSRI_TEXT_JSON_BOOLEAN
+                                    : TSRI_TEXT_JSON_NOTHING;
 }
 
 /* With as few digits as give the same number again. */
@@ -204,7 +193,7 @@ static int32_t read_values(tsri_text_schema *s, const json_t *schema, int allowe
         return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"enum\": a list of values is wanted");
     for (size_t i = 0; i < (list ? json_array_size(list) : 1); i++) {
         const json_t *item = list ? json_array_get(list, i) : one;
-        if (!(type_of(item) & allowed) || (list && one && !json_equal(item, one)))
+        if (!(tsri_text_value_type(item) & allowed) || (list && one && !json_equal(item, one)))
             continue;
         all = add_value(s, all, item);
         n++;
@@ -286,8 +275,7 @@ static int type_named(tsri_text_schema *s, const json_t *name) {
     return 0;
 }
 
-/* The types that are allowed: those that are named, else those that its keywords are about, else all. */
-static int types_allowed(tsri_text_schema *s, const json_t *schema, bool *named) {
+int tsri_text_schema_types(tsri_text_schema *s, const json_t *schema, bool *named) {
     const json_t *type = json_object_get(schema, "type");
     int allowed = 0;
     const char *keyword;
@@ -303,31 +291,35 @@ static int types_allowed(tsri_text_schema *s, const json_t *schema, bool *named)
         allowed |= kind_of(keyword);
     *named |= allowed != 0;
     if (!*named)
-        allowed = OBJECT | ARRAY | TEXT | WHOLE | NUMBER | BOOLEAN | NOTHING;
-    return allowed | (json_is_true(json_object_get(schema, "nullable")) ? NOTHING : 0);
+        allowed = TSRI_TEXT_JSON_OBJECT | TSRI_TEXT_JSON_ARRAY | TSRI_TEXT_JSON_TEXT |
+                  TSRI_TEXT_JSON_WHOLE | TSRI_TEXT_JSON_NUMBER | TSRI_TEXT_JSON_BOOLEAN |
+                  TSRI_TEXT_JSON_NOTHING;
+    return allowed |
+           (json_is_true(json_object_get(schema, "nullable")) ? TSRI_TEXT_JSON_NOTHING : 0);
 }
 
 static int32_t read_types(tsri_text_schema *s, const json_t *schema) {
     tsri_text_tree *t = s->json.tree;
     bool named;
-    int allowed = types_allowed(s, schema, &named);
+    int allowed = tsri_text_schema_types(s, schema, &named);
     if (json_object_get(schema, "enum") || json_object_get(schema, "const"))
-        return read_values(s, schema, allowed | (allowed & NUMBER ? WHOLE : 0));
+        return read_values(s, schema,
+                           allowed | (allowed & TSRI_TEXT_JSON_NUMBER ? TSRI_TEXT_JSON_WHOLE : 0));
     if (!named)
         return tsri_text_json_value(&s->json);
     int32_t all = tsri_text_class(t, NULL, 0, false);
-    if (allowed & OBJECT)
+    if (allowed & TSRI_TEXT_JSON_OBJECT)
         all = tsri_text_choice(t, all, tsri_text_schema_object(s, schema));
-    if (allowed & ARRAY)
+    if (allowed & TSRI_TEXT_JSON_ARRAY)
         all = tsri_text_choice(t, all, tsri_text_schema_array(s, schema));
-    if (allowed & TEXT)
+    if (allowed & TSRI_TEXT_JSON_TEXT)
         all = tsri_text_choice(t, all, tsri_text_schema_text(s, schema));
-    if (allowed & (NUMBER | WHOLE))
-        all = tsri_text_choice(t, all, read_number(s, schema, !(allowed & NUMBER)));
-    if (allowed & BOOLEAN)
+    if (allowed & (TSRI_TEXT_JSON_NUMBER | TSRI_TEXT_JSON_WHOLE))
+        all = tsri_text_choice(t, all, read_number(s, schema, !(allowed & TSRI_TEXT_JSON_NUMBER)));
+    if (allowed & TSRI_TEXT_JSON_BOOLEAN)
         all = tsri_text_choice(
             t, all, tsri_text_choice(t, tsri_text_word(t, "true"), tsri_text_word(t, "false")));
-    if (allowed & NOTHING)
+    if (allowed & TSRI_TEXT_JSON_NOTHING)
         all = tsri_text_choice(t, all, tsri_text_word(t, "null"));
     return all;
 }
@@ -354,7 +346,7 @@ static int32_t read_reference(tsri_text_schema *s, const json_t *schema) {
     const char *pointer = json_string_value(json_object_get(schema, "$ref"));
     if (!pointer)
         return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"$ref\": a text is wanted");
-    const json_t *rest = without(s, schema, "$ref");
+    const json_t *rest = tsri_text_schema_without(s, schema, "$ref");
     if (!rest)
         return refer(s, pointer);
     const json_t *other = tsri_text_schema_at(s, pointer),
@@ -362,39 +354,25 @@ static int32_t read_reference(tsri_text_schema *s, const json_t *schema) {
     return both ? tsri_text_schema_read(s, both) : 0;
 }
 
-static int32_t read_all_of(tsri_text_schema *s, const json_t *schema) {
-    const json_t *list = json_object_get(schema, "allOf"), *all = without(s, schema, "allOf");
-    if (!json_array_size(list))
-        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"allOf\": a list of schemas is wanted");
-    for (size_t i = 0; i < json_array_size(list) && s->json.tree->status == TSR_OK; i++) {
-        const json_t *one = json_array_get(list, i);
-        const char *pointer = json_string_value(json_object_get(one, "$ref"));
-        /* A schema that is referred to is taken as it is: two references can't stand in one. */
-        if (pointer && (all || json_array_size(list) > 1)) {
-            const json_t *rest = without(s, one, "$ref"), *other = tsri_text_schema_at(s, pointer);
-            one = rest && other ? tsri_text_schema_join(s, other, rest) : other;
-        }
-        all = !one ? NULL : all ? tsri_text_schema_join(s, all, one) : one;
-        if (!all)
-            return 0;
-    }
-    return tsri_text_schema_read(s, all);
-}
-
 static int32_t read_any_of(tsri_text_schema *s, const json_t *schema, const char *keyword) {
-    const json_t *list = json_object_get(schema, keyword), *rest = without(s, schema, keyword);
+    const json_t *list = json_object_get(schema, keyword),
+                 *rest = tsri_text_schema_without(s, schema, keyword);
     tsri_text_tree *t = s->json.tree;
     int32_t all = tsri_text_class(t, NULL, 0, false);
     if (!json_array_size(list))
         return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"%s\": a list of schemas is wanted",
                                      keyword);
+    json_t *parts = json_array();
     for (size_t i = 0; i < json_array_size(list) && t->status == TSR_OK; i++) {
         const json_t *one = json_array_get(list, i);
-        if (rest)
-            one = tsri_text_schema_join(s, rest, one);
-        if (one)
-            all = tsri_text_choice(t, all, tsri_text_schema_part(s, keyword, NULL, one));
+        json_array_append(parts, (json_t *)(rest ? tsri_text_schema_join(s, rest, one) : one));
     }
+    if (!strcmp(keyword, "oneOf"))
+        tsri_text_schema_set_apart(s, parts);
+    for (size_t i = 0; i < json_array_size(parts) && t->status == TSR_OK; i++)
+        all = tsri_text_choice(t, all,
+                               tsri_text_schema_part(s, keyword, NULL, json_array_get(parts, i)));
+    json_array_append_new(s->joined, parts);
     return all;
 }
 
@@ -403,7 +381,7 @@ static int32_t read_object(tsri_text_schema *s, const json_t *schema) {
     if (!check_keywords(s, schema))
         return 0;
     if (json_object_get(schema, "allOf"))
-        return read_all_of(s, schema);
+        return tsri_text_schema_read(s, tsri_text_schema_all_of(s, schema));
     if (json_object_get(schema, "$ref"))
         return read_reference(s, schema);
     for (size_t i = 0; i < 2; i++)

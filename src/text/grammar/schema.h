@@ -5,6 +5,17 @@
 #include "base/json.h"
 #include "text/grammar/json.h"
 
+/* Types of values. A whole number that is written with a point is a number alone. */
+enum {
+    TSRI_TEXT_JSON_OBJECT = 1,
+    TSRI_TEXT_JSON_ARRAY = 2,
+    TSRI_TEXT_JSON_TEXT = 4,
+    TSRI_TEXT_JSON_WHOLE = 8,
+    TSRI_TEXT_JSON_NUMBER = 16,
+    TSRI_TEXT_JSON_BOOLEAN = 32,
+    TSRI_TEXT_JSON_NOTHING = 64
+};
+
 /* A schema that others refer to. */
 typedef struct tsri_text_reference {
     const json_t *schema;
@@ -47,8 +58,22 @@ int32_t tsri_text_schema_array(tsri_text_schema *s, const json_t *schema);
 
 /* schema_join.c: what is allowed by both of two schemas, as one; owned by s->joined. NULL: failed. */
 json_t *tsri_text_schema_join(tsri_text_schema *s, const json_t *a, const json_t *b);
+/* The parts of "allOf", and what stands beside it, joined. NULL: failed. */
+const json_t *tsri_text_schema_all_of(tsri_text_schema *s, const json_t *schema);
+/* A copy without a keyword; NULL where nothing but notes is left. Owned by s->joined. */
+json_t *tsri_text_schema_without(tsri_text_schema *s, const json_t *schema, const char *keyword);
+/* A schema without "$ref" and "allOf": what they stand for, joined. NULL: failed, or it has no end. */
+const json_t *tsri_text_schema_flat(tsri_text_schema *s, const json_t *schema);
 /* The schema at a pointer like #/$defs/name. NULL: failed. */
 const json_t *tsri_text_schema_at(tsri_text_schema *s, const char *pointer);
+
+/* schema_apart.c: changes the parts of a "oneOf", so that what is written by one holds for no other one. Failures, also
+ * where it can't be shown that it does not, are kept in the tree. */
+void tsri_text_schema_set_apart(tsri_text_schema *s, json_t *parts);
+
+int tsri_text_value_type(const json_t *value);
+/* The types that are written: those that are named, else those that its keywords are about, else all. */
+int tsri_text_schema_types(tsri_text_schema *s, const json_t *schema, bool *named);
 
 /* A property that says nothing about what is allowed, such as "title". */
 bool tsri_text_schema_is_note(const char *keyword);

@@ -51,6 +51,16 @@ const json_t *tsri_text_schema_at(tsri_text_schema *s, const char *pointer) {
     return found;
 }
 
+json_t *tsri_text_schema_without(tsri_text_schema *s, const json_t *schema, const char *keyword) {
+    json_t *rest = json_copy((json_t *)schema), *value;
+    const char *key;
+    bool more = false;
+    json_object_del(rest, keyword);
+    json_array_append_new(s->joined, rest);
+    json_object_foreach(rest, key, value) more |= !tsri_text_schema_is_note(key);
+    return more ? rest : NULL;
+}
+
 /* ---- joining ---- */
 
 typedef json_t *join_fn(const json_t *a, const json_t *b);
@@ -200,4 +210,42 @@ json_t *tsri_text_schema_join(tsri_text_schema *s, const json_t *a, const json_t
     json_object_foreach((json_t *)b, keyword,
                         value) if (!join_keyword(s, all, keyword, value)) return NULL;
     return all;
+}
+
+const json_t *tsri_text_schema_all_of(tsri_text_schema *s, const json_t *schema) {
+    const json_t *list = json_object_get(schema, "allOf"),
+                 *all = tsri_text_schema_without(s, schema, "allOf");
+    if (!json_array_size(list))
+        tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"allOf\": a list of schemas is wanted");
+    for (size_t i = 0; i < json_array_size(list) && s->json.tree->status == TSR_OK; i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *pointer = json_string_value(json_object_get(one, "$ref"));
+        /* A schema that is referred to is taken as it is: two references can't stand in one. */
+        if (pointer && (all || json_array_size(list) > 1)) {
+            const json_t *rest = tsri_text_schema_without(s, one, "$ref"),
+                         *other = tsri_text_schema_at(s, pointer);
+            one = rest && other ? tsri_text_schema_join(s, other, rest) : other;
+        }
+        all = !one ? NULL : all ? tsri_text_schema_join(s, all, one) : one;
+        if (!all)
+            return NULL;
+    }
+    return all;
+}
+
+const json_t *tsri_text_schema_flat(tsri_text_schema *s, const json_t *schema) {
+    enum { STEPS = 32 };
+    for (int i = 0; i < STEPS && schema; i++) {
+        const char *pointer = json_string_value(json_object_get(schema, "$ref"));
+        if (json_object_get(schema, "allOf")) {
+            schema = tsri_text_schema_all_of(s, schema);
+            continue;
+        }
+        if (!pointer)
+            return schema;
+        const json_t *rest = tsri_text_schema_without(s, schema, "$ref"),
+                     *other = tsri_text_schema_at(s, pointer);
+        schema = rest && other ? tsri_text_schema_join(s, other, rest) : other;
+    }
+    return NULL;
 }
