@@ -21,6 +21,7 @@ KERNEL(X_HERE, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMEN
     const int n = (int)get_global_id(0) / (32 * SPLIT) * 32 + REST((int)get_local_id(0), 32);
     w += w0;
 #include "matmul/few_int8.clh"
+#include "matmul/few_int8_sums.clh"
 #pragma unroll
     for (int own = 0; own < OWN; own++) {
         const int m = own * SPLIT + part;

@@ -53,6 +53,7 @@ KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __glo
     const int rows = SIZE(R);
     const int tile_f = (int)get_global_id(0) / GN * TILE_F, tile_m = (int)get_global_id(1) / GM * (GM * TM);
 #include "matmul/tile_int8.clh"
+#include "matmul/tile_int8_sums.clh"
 #include "glu_linear/tiled_finish.clh"
 }
 

@@ -1,6 +1,6 @@
 /* cases/products/expert_linear.c - the cases of expert_linear and expert_glu_linear: few and many rows,
  * fewer of them than experts and more, experts that none takes, rows that several share, dtypes,
- * orientations, widths around the panels. */
+ * orientations, widths around the panels; of blocks one row, two, up to eight, and more than a tile has. */
 #include "cases/cases.h"
 #include "tensor/quantize.h"
 
@@ -73,6 +73,15 @@ static void add_blocks(tsri_case_list *list, bool gated) {
                 if (eight)
                     int8(c, shapes[i].K, gated, gated);
             }
+    /* of int8 products alone, in blocks of 32 */
+    static const shape bytes[] = {
+        {1, 4, 0, 64, 33, 2},  {2, 3, 1, 32, 40, 2},   {2, 1, 0, 1056, 9, 3},
+        {7, 2, 1, 32, 31, 2},  {8, 3, 0, 96, 70, 20},  {9, 1, 0, 32, 17, 4},
+        {63, 2, 0, 64, 32, 5}, {64, 2, 1, 64, 65, 10}, {90, 3, 0, 32, 96, 2}};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+        int8(add(list, gated, bytes[i], i % 2 ? TSR_GGML_Q4_0 : TSR_GGML_Q8_0, true,
+                 i == 3 ? TSR_ACT_GELU : TSR_ACT_NONE, i % 3 == 0, " int8"),
+             bytes[i].K, gated, i == 3);
 }
 
 /* As in glu_linear.c. */
@@ -133,12 +142,15 @@ static void add_all(tsri_case_list *list, bool gated) {
         .view = TSRI_CASE_SLICED;
     add_blocks(list, gated);
     for (int prompt = 0; prompt < 2; prompt++) /* 8 of 32 experts, for a token and for a prompt */
-        for (int d = 0; d < 2; d++)
-            add(list, gated,
-                gated ? (shape){prompt ? 128 : 1, 8, 0, 1024, 512, 32}
-                      : (shape){prompt ? 128 : 1, 8, 1, 512, 1024, 32},
-                d ? TSR_GGML_Q8_0 : TSR_BF16, true, activation, false, "")
-                ->timed = true;
+        for (int d = 0; d < 3; d++) {
+            const shape s = gated ? (shape){prompt ? 128 : 1, 8, 0, 1024, 512, 32}
+                                  : (shape){prompt ? 128 : 1, 8, 1, 512, 1024, 32};
+            tsri_case *t = add(list, gated, s, d ? TSR_GGML_Q8_0 : TSR_BF16, true, activation,
+                               false, d == 2 ? " int8" : "");
+            if (d == 2)
+                int8(t, s.K, gated, gated);
+            t->timed = true;
+        }
 }
 
 void tsri_cases_expert_linear(tsri_case_list *list) {

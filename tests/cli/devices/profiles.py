@@ -92,6 +92,23 @@ def test_int8_is_chosen_where_it_is_fast(folder):
         equal(bool(re.search("-> linear/int8_direct_dot", told)), fast, path)
 
 
+def test_experts_are_multiplied_as_bytes(folder):
+    """One token, some of them and a prompt each by kernels that share what they quantise; without fast dot products only where int8 is asked for."""
+    model = llama(folder / "mixtral", Shape(1, 256, 512, 8, 2, vocabulary=128), experts=8)
+    for path in (path for path in PROFILES if path.name in ("sm_90", "mali")):
+        if not pocl(path):
+            skip("pocl is not here")
+        fast = "dot" in read(path)
+        for compute in ("auto", "int8"):
+            out = folder / f"{path.name}-{compute}"
+            run("kernels", "export", model, "--dtype", "q4", "--compute", compute, "-o", out, "-d", "Portable", "-q",
+                env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1"})
+            chosen = {k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"] if k["variant"].startswith("expert_")}
+            eight = {f"int8_{kind}{'_dot' if fast else ''}" for kind in ("direct", "few", "panels")}
+            wanted = eight if fast or compute == "int8" else {"tiled", "tiled_few"}
+            equal(chosen, {f"{op}/{variant}" for op in ("expert_linear", "expert_glu_linear") for variant in wanted}, (path, compute))
+
+
 def test_matrix_units_are_for_those_who_ask_and_have_them(folder):
     """f16 and bf16 products are made by the device's unit, many rows and few; without one, and in f32, by none."""
     model = llama(folder / "llama")

@@ -10,7 +10,7 @@ import struct
 from support.command import BUILD, DEVICE, environment, equal, has_device, main, read_safetensors, run
 
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12", "--ids", "7")
-C, F, V, HEADS, KV = 256, 512, 70, 4, 2
+C, F, V, HEADS, KV, EXPERTS = 256, 512, 70, 4, 2, 12
 # ggml's number of a type, bytes of a block, where its halves lie, and their values
 TYPES = {"q4_K": (12, 144, (0, 2), (1.2e-4, 9e-4)), "q5_K": (13, 176, (0, 2), (6e-5, 9e-4)), "q6_K": (14, 210, (208,), (2e-5,))}
 FEW, MANY = {"attn_q": "q4_K", "attn_k": "q4_K", "attn_v": "q6_K"}, {"attn_q": "q4_K", "attn_k": "q5_K", "attn_v": "q6_K"}
@@ -25,22 +25,28 @@ def blocks(kind, count, draw):
     return bytes(out)
 
 
-def gguf(path, tied, blocks_in_layers=True):
-    """A Llama of two layers with random blocks: the second has a type each for queries, keys and values. Or layers of f32."""
+def gguf(path, tied, blocks_in_layers=True, experts=0):
+    """A Llama of two layers with random blocks: the second has a type each for queries, keys and values. Or layers of f32. With experts, three of them for
+    each token."""
     draw = random.Random(3)
     text = lambda s: struct.pack("<Q", len(s)) + s.encode()
     u32, f32 = (lambda v: struct.pack("<II", 4, v)), (lambda v: struct.pack("<If", 6, v))
     held = {"general.architecture": struct.pack("<I", 8) + text("llama"), "llama.context_length": u32(64), "llama.embedding_length": u32(C),
             "llama.block_count": u32(2), "llama.feed_forward_length": u32(F), "llama.attention.head_count": u32(HEADS),
-            "llama.attention.head_count_kv": u32(KV), "llama.attention.layer_norm_rms_epsilon": f32(1e-5), "llama.vocab_size": u32(V)}
+            "llama.attention.head_count_kv": u32(KV), "llama.attention.layer_norm_rms_epsilon": f32(1e-5), "llama.vocab_size": u32(V),
+            **({"llama.expert_count": u32(experts), "llama.expert_used_count": u32(3)} if experts else {})}
     shapes = {"token_embd": ("q6_K" if tied else "q4_K", V, C), "output_norm": (None, C)}
     if not tied:
         shapes["output"] = ("q6_K", V, C)
     for layer, kinds in enumerate((FEW, MANY)):
         rows = {"attn_q": (C, C), "attn_k": (C // HEADS * KV, C), "attn_v": (C // HEADS * KV, C), "attn_output": (C, C), "ffn_gate": (F, C), "ffn_up": (F, C),
                 "ffn_down": (C, F)}
+        if experts:
+            rows = {name: shape for name, shape in rows.items() if not name.startswith("ffn")}
+            rows.update({"ffn_gate_exps": (experts, F, C), "ffn_up_exps": (experts, F, C), "ffn_down_exps": (experts, C, F)})
+            shapes[f"blk.{layer}.ffn_gate_inp"] = (None, experts, C)
         for name, shape in rows.items():
-            shapes[f"blk.{layer}.{name}"] = (kinds.get(name, "q6_K" if name == "ffn_down" else "q4_K") if blocks_in_layers else None, *shape)
+            shapes[f"blk.{layer}.{name}"] = (kinds.get(name, "q6_K" if name.startswith("ffn_down") else "q4_K") if blocks_in_layers else None, *shape)
         shapes[f"blk.{layer}.attn_norm"] = shapes[f"blk.{layer}.ffn_norm"] = (None, C)
     head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(held)) + b"".join(text(k) + v for k, v in held.items())
     data, matrices = b"", 0
@@ -130,6 +136,40 @@ def test_what_does_not_fit(folder):
         kept = ("--dtype", dtype) if dtype else ()
         told = run("generate", "-m", model, *kept, "-d", "pocl", "--ids", "1", "-c", "8", "-n", "1", env=environment(OPENCL_LAYERS=BUILD / "tests/small_layer.so", TSR_SMALL_ALLOC="4000"), code=4).err
         assert remedy in told, (dtype, told)
+
+
+def test_experts_on_a_gpu(folder):
+    """Products of bytes, too: by work-groups which quantise a token once, and which give a token the same bytes in a prompt, alone, in a batch, and where a
+    buffer holds five or six experts."""
+    if not has_device("pocl"):
+        return
+    model, _ = gguf(folder / "m.gguf", True, experts=EXPERTS)
+    gpu = environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so", TSR_GPU_GROUP=256, TSR_GPU_DOT=1, TESSERA_TRUST_DRIVERS=1, TESSERA_CACHE=folder / "cache",
+                      POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
+    told = run("explain", "-m", model, "-d", "pocl", env=gpu).text
+    for op in ("expert_glu_linear", "expert_linear"):
+        assert f"-> {op}/int8_direct_dot:" in told and f"-> {op}/plain" not in told, told
+    many = [str(1 + i * 7 % (V - 1)) for i in range(64)]
+    ids = lambda *prompts: [word for prompt in prompts for word in ("--ids", ",".join(prompt))]
+
+    def logits(prompts, *options, device="pocl", env=gpu):
+        path = folder / "o.safetensors"
+        told = run("dump", "-d", device, "-q", "-m", model, *ids(*prompts), *options, "-o", path, env=env).err
+        assert "small_layer:" not in told, told
+        shape, values = read_safetensors(path)["logits"]
+        equal(shape[-1], V)
+        return [values[i:i + V] for i in range(0, len(values), V)]
+
+    prompt = logits([many])
+    for n in (1, 2, 5, 12):
+        equal(logits([many[:n]]) == prompt[:n], True, f"the first {n} tokens have other bytes alone")
+    equal(logits([many[:1]] * 5) == prompt[:1] * 5, True, "a token has other bytes in a batch")
+    small = gpu | {"OPENCL_LAYERS": f"{BUILD}/tests/small_layer.so:{BUILD}/tests/gpu_layer.so", "TSR_SMALL_ALLOC": "750000"}
+    for n in (5, 20):
+        equal(logits([many[:n]], env=small) == prompt[:n], True, f"{n} tokens have other bytes by parts of the experts")
+    equal(logits([many], "--kernels", "expert_glu_linear=plain,expert_linear=plain") == prompt, True, "plain kernels give other bytes")
+    wide = logits([many], "--dtype", "f32", "--kv-dtype", "f32", device="reference")
+    assert 1e-4 < distance(sum(prompt, ()), sum(wide, ())) < 0.05  # measured 0.014
 
 
 def test_few_blocks(folder):

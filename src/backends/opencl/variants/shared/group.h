@@ -7,7 +7,7 @@
 #ifndef TSRI_OPENCL_VARIANTS_SHARED_GROUP_H
 #define TSRI_OPENCL_VARIANTS_SHARED_GROUP_H
 
-#include "backends/opencl/variants/shared/common.h"
+#include "backends/opencl/variants/shared/int8.h"
 
 /* Intel's compiler shares the registers of a thread among the work-items of a sub-group, so fewer leave more
  * for each. */
@@ -212,7 +212,6 @@ enum {
  * products of floats, and so score less. Those with a layout read
  * panels32_blocks; few_int8.cl is for up to 8 rows of x. The layout's scores are so much higher that it
  * wins also where a tied embedding reads it, which is slower than with plain rows. */
-extern const tsri_opencl_stage tsri_opencl_stage_quantise_rows;
 bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                            const tsr_op *op, const char **why);
 void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *op,

@@ -1,5 +1,6 @@
 /* backends/opencl/variants/shared/int8.c - linear and glu_linear with int8 products, for GPUs: tiles of
  * many rows of x, and a kernel for a few. */
+#include "backends/opencl/variants/shared/int8.h"
 #include "backends/opencl/variants/shared/group.h"
 #include "backends/opencl/variants/shared/normed.h"
 #include "backends/opencl/variants/shared/weighted.h"
@@ -9,7 +10,7 @@ TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
 enum { SKINNY = 8 }; /* rows of x for each work-group of a skinny variant: decode, small batches */
 
-static bool fits_products(const tsr_op *op, const char **why) {
+bool tsri_opencl_fits_int8_products(const tsr_op *op, const char **why) {
     if (tsri_opencl_weighted_attrs(op)->compute != TSR_COMPUTE_INT8)
         return tsri_opencl_refuse(why, "its products are of int8; this op asks for floats");
     if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
@@ -26,8 +27,7 @@ static int minima_of(const tsr_op *op) {
     return op->in[W]->dtype == TSR_GGML_Q4_K || op->in[W]->dtype == TSR_GGML_Q5_K;
 }
 
-/* Whether the weight can lie as panels32_blocks. */
-static bool fits_panels(const tsr_op *op, const char **why) {
+bool tsri_opencl_fits_panels32(const tsr_op *op, const char **why) {
     if (!tsri_opencl_weighted_attrs(op)->trans_w)
         return tsri_opencl_refuse(
             why, "reads weights of [outputs, inputs]; this one is [inputs, outputs]");
@@ -35,6 +35,11 @@ static bool fits_panels(const tsr_op *op, const char **why) {
 }
 
 /* --- tiles --- */
+
+int64_t tsri_opencl_int8_tile_bytes(const tsr_op *op, int64_t rows, int64_t columns) {
+    const int64_t minima = minima_of(op);
+    return 8 * ((9 + minima) * rows + (8 + sums_of(op) + minima) * columns + 64);
+}
 
 /* The rows of a work-group's tile. */
 static int int8_rows(const tsr_op *op) {
@@ -50,11 +55,12 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
     const int64_t gn = tsri_opencl_variant_tunable(variant, "GN"),
                   gm = tsri_opencl_variant_tunable(variant, "GM"),
                   row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
-    const int64_t m = gm * int8_rows(op), n = gn * int8_columns(op), minima = minima_of(op),
-                  bytes = 8 * ((9 + minima) * m + (8 + sums_of(op) + minima) * n + 64);
+    const int64_t bytes =
+        tsri_opencl_int8_tile_bytes(op, gm * int8_rows(op), gn * int8_columns(op));
     if (!variant->layout && !tsri_tensor_is_written_blocks((tsr_dtype)op->in[W]->dtype))
         return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
-    return fits_products(op, why) && (!variant->layout || fits_panels(op, why)) &&
+    return tsri_opencl_fits_int8_products(op, why) &&
+           (!variant->layout || tsri_opencl_fits_panels32(op, why)) &&
            tsri_opencl_fits_normed(facts, op, why) &&
            tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, bytes, why);
 }
@@ -69,9 +75,7 @@ void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *o
     tsri_opencl_define_int(defines, "PANELS", variant->layout != NULL);
 }
 
-/* The bytes that quantise_rows.cl writes: a row's numbers, four to a word, and the factors of its blocks
- * of 32, in whole groups of four words; where the weight has minima, what they are multiplied by. */
-static tsr_dim packed_bytes(const tsr_op *op) {
+tsr_dim tsri_opencl_quantised_bytes(const tsr_op *op) {
     const int64_t depth = tsri_opencl_weight_depth(op), factors = (depth / 32 + 3) / 4 * 16;
     return tsri_tensor_times(tsri_tensor_rows(op->in[X]),
                              tsri_tensor_const(depth + factors * (1 + minima_of(op))));
@@ -84,7 +88,7 @@ static void arg_int8(tsri_opencl_launch *launch, const tsr_op *op, bool direct) 
     if (direct)
         tsri_opencl_arg_tensor(launch, "x", op->in[X]);
     else
-        tsri_opencl_arg_scratch(launch, "x", packed_bytes(op));
+        tsri_opencl_arg_scratch(launch, "x", tsri_opencl_quantised_bytes(op));
     tsri_opencl_arg_from_weight(op, launch);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[X]));
@@ -118,7 +122,7 @@ bool tsri_opencl_fits_units_int8(const tsri_opencl_variant *variant, const tsri_
     const int64_t blocks = tsri_opencl_variant_tunable(variant, "BLOCKS"),
                   row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"), /* of the stage */
         factors = sums_of(op) + minima_of(op);
-    return fits_products(op, why) && fits_panels(op, why) &&
+    return tsri_opencl_fits_int8_products(op, why) && tsri_opencl_fits_panels32(op, why) &&
            tsri_opencl_fits_normed(facts, op, why) &&
            tsri_opencl_fits_group(facts, tile.items < row ? row : tile.items,
                                   8 * (tile.rows + tile.columns) * ((8 + factors) * blocks + 4),
@@ -149,8 +153,7 @@ void tsri_opencl_bind_units_int8(const tsri_opencl_variant *variant, const tsr_o
 
 enum {
     FEW_LOCAL = 16 << 10, /* bytes of local memory that several blocks of q8_0 or q4_0 may have */
-    X_LOCAL = 16 << 10,   /* and the rows of x that the kernel quantises itself, */
-    DIRECT_ROWS = 2       /* so many at most */
+    X_LOCAL = 16 << 10    /* and the rows of x that the kernel quantises itself */
 };
 
 /* Whether the kernel quantises x itself. */
@@ -158,17 +161,16 @@ static bool is_direct(const tsri_opencl_variant *variant) {
     return !variant->before;
 }
 
-/* The blocks that each part has in a step, and the bytes of local memory that they need: the same blocks
- * for all types, so that as many are on their way. */
-static int few_steps(const tsr_op *op, int split, int depth, int64_t *bytes) {
-    const int rows = tsri_opencl_built_rows(op),
-              each = 256 * split * (tsri_opencl_is_gated(op) ? 2 : 1),
-              most = FEW_LOCAL / (each * (rows + 1)),
-              steps = most < 1       ? 1
-                      : most < depth ? most
-                                     : depth;
-    *bytes = (int64_t)steps * each * (sums_of(op) * (rows + 1) + minima_of(op));
-    return steps;
+int64_t tsri_opencl_few_step_bytes(const tsr_op *op, int rows, int split) {
+    return (tsri_opencl_is_gated(op) ? 512 : 256) * split *
+           (int64_t)(sums_of(op) * (rows + 1) + minima_of(op));
+}
+
+/* The blocks that each part has in a step: as many for all types, so that as many are on their way. */
+static int few_steps(const tsr_op *op, int split, int depth) {
+    const int most = FEW_LOCAL / ((tsri_opencl_is_gated(op) ? 512 : 256) * split *
+                                  (tsri_opencl_built_rows(op) + 1));
+    return most < 1 ? 1 : most < depth ? most : depth;
 }
 
 /* Bytes of local memory for a quantised row of x. Few sizes, so that few kernels are built. */
@@ -179,40 +181,53 @@ static int64_t row_bytes(const tsr_op *op) {
     return bytes;
 }
 
+int64_t tsri_opencl_direct_bytes(const tsr_op *op, int rows) {
+    return row_bytes(op) / 8 * (9 + minima_of(op)) * rows;
+}
+
+bool tsri_opencl_fits_direct(const tsr_op *op, int rows, const char **why) {
+    const tsr_tensor *x = op->in[X];
+    if (row_bytes(op) * rows > X_LOCAL)
+        return tsri_opencl_refuse(why, "keeps 16 KiB of quantised x; this op has more");
+    return tsri_opencl_by_fours(x, tsri_opencl_weight_depth(op), tsri_opencl_row_stride(x)) ||
+           tsri_opencl_refuse(why, "reads x by fours; its rows begin elsewhere");
+}
+
 bool tsri_opencl_fits_int8_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                const tsr_op *op, const char **why) {
     const int split = tsri_opencl_variant_tunable(variant, "SPLIT"),
-              row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
-    const int direct = is_direct(variant);
-    const tsr_tensor *x = op->in[X];
-    int64_t bytes;
-    few_steps(op, split, tsri_opencl_variant_tunable(variant, "DEPTH"), &bytes);
-    if (direct)
-        bytes += row_bytes(op) / 8 * (9 + minima_of(op)) * tsri_opencl_built_rows(op);
-    if (direct && row_bytes(op) * tsri_opencl_built_rows(op) > X_LOCAL)
-        return tsri_opencl_refuse(why, "keeps 16 KiB of quantised x; this op has more");
-    if (direct && !tsri_opencl_by_fours(x, tsri_opencl_weight_depth(op), tsri_opencl_row_stride(x)))
-        return tsri_opencl_refuse(why, "reads x by fours; its rows begin elsewhere");
-    return fits_products(op, why) &&
+              row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"), /* of the stage */
+        rows = tsri_opencl_built_rows(op);
+    const bool direct = is_direct(variant);
+    const int64_t bytes = few_steps(op, split, tsri_opencl_variant_tunable(variant, "DEPTH")) *
+                              tsri_opencl_few_step_bytes(op, rows, split) +
+                          (direct ? tsri_opencl_direct_bytes(op, rows) : 0);
+    if (direct && !tsri_opencl_fits_direct(op, rows, why))
+        return false;
+    return tsri_opencl_fits_int8_products(op, why) &&
            (!direct || tsri_opencl_fits_norm_group(op, 32 * split, why)) &&
-           tsri_opencl_fits_few_rows(op, direct ? DIRECT_ROWS : SKINNY, why) &&
-           fits_panels(op, why) && tsri_opencl_fits_normed(facts, op, why) &&
+           tsri_opencl_fits_few_rows(op, direct ? TSRI_OPENCL_DIRECT_ROWS : SKINNY, why) &&
+           tsri_opencl_fits_panels32(op, why) && tsri_opencl_fits_normed(facts, op, why) &&
            tsri_opencl_fits_group(facts, 32 * split < row ? row : 32 * split, bytes, why);
 }
 
-void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
-                                 tsri_opencl_defines *defines) {
-    int64_t bytes;
-    const int steps = few_steps(op, tsri_opencl_define_value(defines, "SPLIT"),
-                                tsri_opencl_define_value(defines, "DEPTH"), &bytes);
-    tsri_opencl_define_weighted(variant, op, defines);
+void tsri_opencl_define_few_blocks(const tsri_opencl_variant *variant, const tsr_op *op, int rows,
+                                   int steps, tsri_opencl_defines *defines) {
     tsri_opencl_define_normed(op, defines);
     tsri_opencl_define_int(defines, "DOT", variant->probe == TSRI_OPENCL_PROBE_DOT);
-    tsri_opencl_define_int(defines, "ROWS", tsri_opencl_built_rows(op));
+    tsri_opencl_define_int(defines, "ROWS", rows);
     tsri_opencl_define_int(defines, "STEPS", steps);
     tsri_opencl_define_int(defines, "DIRECT", is_direct(variant));
     if (is_direct(variant))
         tsri_opencl_define_int(defines, "X_WORDS", row_bytes(op) / 4);
+}
+
+void tsri_opencl_define_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
+                                 tsri_opencl_defines *defines) {
+    const int steps = few_steps(op, tsri_opencl_define_value(defines, "SPLIT"),
+                                tsri_opencl_define_value(defines, "DEPTH"));
+    tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_few_blocks(variant, op, tsri_opencl_built_rows(op), steps, defines);
 }
 
 void tsri_opencl_bind_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -243,7 +258,7 @@ static void bind_quantise(const tsri_opencl_variant *variant, const tsr_op *op,
     const tsr_tensor *x = op->in[X];
     const int group = tsri_opencl_tuned(launch, "ROW_GROUP");
     tsri_opencl_arg_tensor(launch, "x", x);
-    tsri_opencl_arg_scratch(launch, "packed", packed_bytes(op));
+    tsri_opencl_arg_scratch(launch, "packed", tsri_opencl_quantised_bytes(op));
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_int(launch, "K", tsri_opencl_weight_depth(op));
     tsri_opencl_arg_row(launch, "x", x);

@@ -1,5 +1,6 @@
 /* backends/opencl/variants/shared/weighted.c - what the variants of linear and glu_linear share: which
- * weights, shapes and numbers of rows fit, the constants and the arguments of their kernels. */
+ * weights, shapes and numbers of rows fit, the constants and the arguments of their kernels. What it says
+ * of weights serves those of experts, too. */
 #include "backends/opencl/variants/shared/weighted.h"
 
 #include <stddef.h>
@@ -12,7 +13,7 @@ _Static_assert(sizeof(tsr_linear_attrs) <= sizeof(tsr_glu_linear_attrs) &&
                "glu_linear has the attributes of linear, and more after them");
 
 bool tsri_opencl_is_gated(const tsr_op *op) {
-    return op->id == TSR_OP_GLU_LINEAR;
+    return op->id == TSR_OP_GLU_LINEAR || op->id == TSR_OP_EXPERT_GLU_LINEAR;
 }
 
 const tsr_linear_attrs *tsri_opencl_weighted_attrs(const tsr_op *op) {
@@ -24,15 +25,19 @@ static bool trans_w(const tsr_op *op) {
 }
 
 int64_t tsri_opencl_weight_depth(const tsr_op *op) {
-    return op->in[W]->dim[trans_w(op) ? 1 : 0].factor;
+    const tsr_tensor *w = op->in[W];
+    return w->dim[w->rank - (trans_w(op) ? 1 : 2)].factor;
 }
 
 int64_t tsri_opencl_weight_outputs(const tsr_op *op) {
-    return op->in[W]->dim[trans_w(op) ? 0 : 1].factor;
+    const tsr_tensor *w = op->in[W];
+    return w->dim[w->rank - (trans_w(op) ? 2 : 1)].factor;
 }
 
 const tsr_tensor *tsri_opencl_norm_of(const tsr_op *op) {
-    return tsri_opencl_in(op, tsri_opencl_is_gated(op) ? GATED_NORM : NORM);
+    return op->id == TSR_OP_LINEAR       ? tsri_opencl_in(op, NORM)
+           : op->id == TSR_OP_GLU_LINEAR ? tsri_opencl_in(op, GATED_NORM)
+                                         : NULL;
 }
 
 /* glu_linear has no residual. */

@@ -6,14 +6,15 @@
 
 #include "backends/opencl/variants/shared/common.h"
 
+/* These, and define_activation below, also serve expert_linear and expert_glu_linear, whose structs of
+ * attributes are the same. */
 bool tsri_opencl_is_gated(const tsr_op *op);
-/* The attributes of either op, whose structs have the same fields. */
+/* The attributes of any of these ops, whose structs begin with the same fields. */
 const tsr_linear_attrs *tsri_opencl_weighted_attrs(const tsr_op *op);
-/* The sizes of the weight, whichever way it lies. */
+/* The sizes of the weight, or of each expert's, whichever way it lies. */
 int64_t tsri_opencl_weight_depth(const tsr_op *op);
 int64_t tsri_opencl_weight_outputs(const tsr_op *op);
-
-/* The weight of the norm of x; NULL where x has none. */
+/* The weight of the norm of x; NULL where x has none, as that of experts. */
 const tsr_tensor *tsri_opencl_norm_of(const tsr_op *op);
 
 /* --- fits --- */
@@ -47,7 +48,7 @@ bool tsri_opencl_fits_packed_few(const tsri_opencl_variant *variant, const tsri_
 
 /* --- define --- */
 
-/* Defines ACT; for glu_linear the form of its glu, too. */
+/* Defines ACT; for gated ops the form of their glu, too. */
 void tsri_opencl_define_activation(const tsr_op *op, tsri_opencl_defines *defines);
 /* The same, BIAS_DTYPE and HAS_BIAS; for linear HAS_RESIDUAL. */
 void tsri_opencl_define_epilogue(const tsr_op *op, tsri_opencl_defines *defines);
