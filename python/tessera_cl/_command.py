@@ -7,8 +7,11 @@ import pathlib
 import sys
 from typing import NoReturn
 
+from . import _drivers
+
 
 def _run(name: str) -> NoReturn:
+    _drivers.make_known()
     program = str(pathlib.Path(__file__).parent / "bin" / name)
     try:
         os.execv(program, [name, *sys.argv[1:]])

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _declarations as c
+from . import _drivers
 from .errors import BY_STATUS, InternalError, StateError, TesseraError
 
 Path = Union[str, "os.PathLike[str]"]
@@ -27,6 +28,7 @@ def _load() -> ctypes.CDLL:
     beside = pathlib.Path(__file__).parent / "lib" / "libtessera.so.0"
     path = os.environ.get("TESSERA_LIBRARY") or (str(beside) if beside.exists() else "libtessera.so.0")
     try:
+        _drivers.make_known()
         library = ctypes.CDLL(path)
         c.declare(library)
     except (OSError, AttributeError) as error:
