@@ -197,7 +197,7 @@ ENTRY_OF_ONE KERNEL(PLACE
                 sum[d * many + i] = all_sum[d * many + i];
         }
         float16 share;
-        SHARE(float16, tsr_exp2_down_float16, h, largest[i], total[i], share)
+        SHARE_OF_TOTAL(float16, tsr_exp2_down_float16, h, largest[i], total[i], share)
 #pragma unroll 1
         for (int d = 0; d < VALUE; d += 16) {
             float16 r[16];

@@ -155,7 +155,7 @@ ENTRY_OF_ONE KERNEL(PLACE
                 sum[i][d] = all_sum[i][d];
         }
         float share;
-        SHARE(float, DOWN, h0 + i, largest[i], total[i], share)
+        SHARE_OF_TOTAL(float, DOWN, h0 + i, largest[i], total[i], share)
         int d = 0;
 #pragma unroll 1
         for (; d + 16 <= VALUE; d += 16)

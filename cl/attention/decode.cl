@@ -243,7 +243,7 @@ ENTRY_OF_ONE KERNEL(PLACE
     }
     for (int i = 0; i < HEADS; i++) {
         float part;
-        SHARE(float, DOWN, h0 + i, largest[i], total[i], part)
+        SHARE_OF_TOTAL(float, DOWN, h0 + i, largest[i], total[i], part)
         int d = 0;
         for (; d + 16 <= VALUE; d += 16)
             *(__global tsr_loose_float16 *)(y + i * y_head + d) = sum[i][d / 16] * part;

@@ -143,7 +143,7 @@ ENTRY_OF_ONE KERNEL(PLACE
     }
     float16 share[2];
     for (int i = 0; i < 2; i++) {
-        SHARE(float16, tsr_exp2_down_float16, h, largest[i], total[i], share[i])
+        SHARE_OF_TOTAL(float16, tsr_exp2_down_float16, h, largest[i], total[i], share[i])
         int d = 0;
         for (; d + 16 <= VALUE; d += 16) {
             float16 r[16];

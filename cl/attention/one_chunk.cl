@@ -26,7 +26,7 @@
 #endif
 #define KEEP_TOTALS                                                                     \
     float share;                                                                        \
-    SHARE(float, LOCAL_NAME(exp2), HEAD_OF(lane), largest, total, share)                \
+    SHARE_OF_TOTAL(float, LOCAL_NAME(exp2), HEAD_OF(lane), largest, total, share)                \
     shares[lane] = share;                                                               \
     if (lane < rows) {                                                                  \
         KEEP_LSE(lane, total > 0.0f ? fma(largest, LN_2, log(total)) : -INFINITY)       \

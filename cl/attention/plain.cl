@@ -145,7 +145,7 @@ ENTRY KERNEL(PLACE
             sum[d] = y[d];
     }
     float share;
-    SHARE(float, LOCAL_NAME(exp2), h, largest, total, share)
+    SHARE_OF_TOTAL(float, LOCAL_NAME(exp2), h, largest, total, share)
     for (int d = 0; d < VALUE; d++)
         y[d] = sum[d] * share;
 #if HAS_LSE

@@ -73,7 +73,7 @@ ENTRY KERNEL(PLACE
             }
     }
     float share;
-    SHARE(float, LOCAL_NAME(exp2), h, largest, total, share)
+    SHARE_OF_TOTAL(float, LOCAL_NAME(exp2), h, largest, total, share)
     y[y0 + b * AT(yb) + t * AT(yt) + h * AT(yh) + d] = sum * share;
 #if HAS_LSE
     if (d == 0)

@@ -63,7 +63,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
             tops[lane] = add;
             float share = 1.0f;
             if (chunk + CHUNK >= end)
-                SHARE(float, LOCAL_NAME(exp2), HEAD_OF(lane), all_largest, all_total, share)
+                SHARE_OF_TOTAL(float, LOCAL_NAME(exp2), HEAD_OF(lane), all_largest, all_total, share)
             shares[lane] = share;
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -229,7 +229,7 @@ UNROLL
             halves[item] = add;
             float share = 1.0f;
             if (chunk + CHUNK >= end)
-                SHARE(float, LOCAL_NAME(exp2), HEAD_OF(item), all_largest, all_total, share)
+                SHARE_OF_TOTAL(float, LOCAL_NAME(exp2), HEAD_OF(item), all_largest, all_total, share)
             halves[QUERIES + item] = share;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
