@@ -26,6 +26,14 @@ SCHEMAS = (
     {"$defs": {"n": {"type": "object", "properties": {"v": {"type": "string", "pattern": "^[a-c]+\\d{2}$|x"}, "n": {"$ref": "#/$defs/n"}}, "required": ["v"],
                      "additionalProperties": False}}, "allOf": [{"$ref": "#/$defs/n"}, {"properties": {"v": {"type": "string"}}}]},
     {"prefixItems": [{"type": "integer", "exclusiveMinimum": 99}, {"type": ["string", "null"], "format": "email"}], "items": False},
+    {"type": "object", "properties": {"nx": {"minimum": 3}}, "patternProperties": {"^n": {"type": "integer", "maximum": 40}, "x$": {"maximum": 99}}, "required": ["nx"],
+     "propertyNames": {"maxLength": 3}, "additionalProperties": {"type": "null"}},
+    {"type": "string", "pattern": "^([a-e]+-)*\\d|z$", "minLength": 3, "maxLength": 7},
+    {"oneOf": [{"type": "object", "properties": {"k": {"const": "a"}, "n": {"type": "null"}}, "required": ["k"], "additionalProperties": False}, {"type": "object", "properties": {
+        "k": {"enum": ["b", 1]}, "n": {"type": "boolean"}}, "required": ["k"]}, {"type": "array", "items": {"type": "null"}, "maxItems": 3}, {"enum": ["a", 7]}]},
+    {"properties": {name: {"type": "boolean"} for name in "abc"}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object"},
+    *({"type": "string", "format": name, "maxLength": 45} for name in ("ipv4", "ipv6", "duration", "date-time")),
+    *({"type": "string", "format": name} for name in ("hostname", "email", "uri", "uuid", "time")),
 )
 
 
@@ -103,7 +111,7 @@ def against_jsonschema(program, tokens):
 
     draw, whole = random.Random(2), 0
     for schema in SCHEMAS:
-        checker = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+        checker = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER)
         with Masks(program, "schema", json.dumps(schema)) as masks:
             for _ in range(8):
                 ids = []
