@@ -9,7 +9,8 @@
 /* What an assistant's message is. `calls` is a list; endings of turns differ where those of models do. */
 static const struct {
     const char *like, *answer, *before, *between, *next, *after, *marker;
-    bool text_arguments, no_content, special;
+    bool text_arguments, no_content, only_calls;
+    const char *text_before, *text_after; /* NULL: none */
 } forms[] = {
     {.like = "Qwen, Hermes",
      .answer =
@@ -124,6 +125,37 @@ static const struct {
               "4\xFF",
      .marker = "\xFF"
                "3\xFF"},
+    {.like = "Command R7B, whose answers stand between special tokens, too",
+     .answer =
+         "{% if calls %}<|im_start|>[{% for c in calls %}{\"tool_name\": \"{{ c.function.name "
+         "}}\", \"parameters\": {{ c.function.arguments | tojson }}}{{ ', ' if not loop.last }}"
+         "{% endfor %}]{% else %}<unk>{{ m.content }}<|im_end|>{% endif %}</s>",
+     .before = "\xFF"
+               "3\xFF[{\"tool_name\": \"",
+     .between = "\", \"parameters\": ",
+     .next = "}, {\"tool_name\": \"",
+     .after = "}]",
+     .marker = "\xFF"
+               "3\xFF",
+     .text_before = "\xFF"
+                    "0\xFF",
+     .text_after = "\xFF"
+                   "4\xFF"},
+    {.like = "harmony, where special tokens and words stand before answers and in calls",
+     .answer =
+         "{% for c in calls %} to=functions.{{ c.function.name }}<|im_start|>commentary "
+         "json<|im_end|>"
+         "{{ c.function.arguments | tojson }}{% else %}<|im_start|>final<|im_end|>{{ m.content }}"
+         "{% endfor %}</s>",
+     .before = "to=functions.",
+     .between = "\xFF"
+                "3\xFF"
+                "commentary json\xFF"
+                "4\xFF",
+     .next = " to=functions.",
+     .after = "",
+     .marker = "to=functions.",
+     .only_calls = true},
     {.like = "special tokens behind words: the plain form",
      .answer = "{{ m.content }}{% for c in calls %}to <|im_start|>{{ c.function.name }}: "
                "{{ c.function.arguments | tojson }}{% endfor %}<|end|>",
@@ -131,7 +163,7 @@ static const struct {
      .between = "\", \"arguments\": ",
      .after = "}",
      .marker = "{\"name\":",
-     .special = true},
+     .only_calls = true},
     {.like = "no calls: the plain form",
      .answer = "{{ m.content }}<|end|>",
      .before = "{\"name\": \"",
@@ -163,11 +195,15 @@ Test(call_form, of_templates) {
         expect(like, "between", form->between, forms[i].between);
         expect(like, "next", form->next, forms[i].next);
         expect(like, "after", form->after, forms[i].after);
+        expect(like, "text_before", form->text_before,
+               forms[i].text_before ? forms[i].text_before : "");
+        expect(like, "text_after", form->text_after,
+               forms[i].text_after ? forms[i].text_after : "");
         snprintf(marker, sizeof marker, "%.*s", (int)form->marker, form->before);
         expect(like, "marker", marker, forms[i].marker);
         cr_expect(form->text_arguments == forms[i].text_arguments &&
                       form->no_content == forms[i].no_content &&
-                      form->special == forms[i].special &&
+                      form->only_calls == forms[i].only_calls &&
                       form->anywhere == !strchr(forms[i].marker, '{'),
                   "%s", like);
         tsri_serve_call_form_free(served.call_form);

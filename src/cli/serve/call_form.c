@@ -123,8 +123,12 @@ static bool take_one(tsri_serve_call_form *f, const char *plain, const char *tex
         return false;
     f->before = cut(from, p.name, true, false);
     f->between = strndup(p.name_end, (size_t)(p.arguments - p.name_end));
-    f->after = cut(p.end, behind_tag(p.end, to), false, true);
-    return f->before && f->between && f->after;
+    const char *behind = behind_tag(p.end, to);
+    f->after = cut(p.end, behind, false, true);
+    f->text_before = cut(plain + (from - text), answer, true, true);
+    f->text_after =
+        cut(answer + strlen(ANSWER), plain + strlen(plain) - strlen(behind), true, true);
+    return f->before && f->between && f->after && f->text_before && f->text_after;
 }
 
 /* Takes what stands between two calls, where the rest is as with one. */
@@ -193,12 +197,47 @@ static bool fits(const tsr_model *model, tsri_serve_call_form *f) {
            !(f->next && find_end(&info, f->next));
 }
 
+bool tsri_serve_call_form_has(const tsri_serve_call_form *f, const char *mark) {
+    return strstr(f->before, mark) || strstr(f->between, mark) || strstr(f->after, mark) ||
+           (f->next && strstr(f->next, mark));
+}
+
+/* Whether a text is special tokens alone, none of which calls have, or which ends an answer. */
+static bool is_frame(const tsr_model_info *info, const tsri_serve_call_form *f, const char *text) {
+    bool fits = !find_end(info, text);
+    while (*text && fits) {
+        const char *behind = text;
+        char mark[TSRI_SERVE_MARK_ROOM];
+        fits = *text == TSRI_SERVE_MARK;
+        if (fits)
+            (void)tsri_serve_mark_read(text, &behind);
+        snprintf(mark, sizeof mark, "%.*s", (int)(behind - text), text);
+        fits = fits && !tsri_serve_call_form_has(f, mark);
+        text = over_blanks(behind);
+    }
+    return fits;
+}
+
+/* Special tokens around ordinary answers are told from those of calls, or, if these have any, calls alone are served. */
+static void take_frame(const tsr_model *model, tsri_serve_call_form *f) {
+    static const char mark[] = {TSRI_SERVE_MARK, 0};
+    tsr_model_info info = {.struct_size = sizeof info};
+    const bool framed = strchr(f->text_before, *mark) || strchr(f->text_after, *mark);
+    if (*f->before == TSRI_SERVE_MARK && tsr_model_info_get(model, &info) == TSR_OK &&
+        is_frame(&info, f, f->text_before) && is_frame(&info, f, f->text_after))
+        return;
+    f->only_calls = framed && tsri_serve_call_form_has(f, mark);
+    *f->text_before = *f->text_after = 0;
+}
+
 static void clear(tsri_serve_call_form *f) {
     free(f->before);
     free(f->between);
     free(f->next);
     free(f->after);
-    f->before = f->between = f->next = f->after = NULL;
+    free(f->text_before);
+    free(f->text_after);
+    f->before = f->between = f->next = f->after = f->text_before = f->text_after = NULL;
 }
 
 /* The text of a question, and an answer or calls: 0 to 2, with marks. NULL: the template refuses them. */
@@ -242,7 +281,9 @@ static bool take_plain(tsri_serve_call_form *f) {
     f->before = strdup("{\"name\": \"");
     f->between = strdup("\", \"arguments\": ");
     f->after = strdup("}");
-    return f->before && f->between && f->after;
+    f->text_before = strdup("");
+    f->text_after = strdup("");
+    return f->before && f->between && f->after && f->text_before && f->text_after;
 }
 
 const tsri_serve_call_form *tsri_serve_call_form_of(tsri_serve_model *m) {
@@ -260,11 +301,13 @@ const tsri_serve_call_form *tsri_serve_call_form_of(tsri_serve_model *m) {
     const bool special = found && !fits(m->model, f);
     if (special)
         clear(f);
+    else if (found)
+        take_frame(m->model, f);
     if (!f || ((!found || special) && !take_plain(f))) {
         tsri_serve_call_form_free(f);
         return NULL;
     }
-    f->special = special;
+    f->only_calls |= special;
     f->marker = marker_of(f->before);
     f->anywhere = !memchr(f->before, '{', f->marker);
     m->call_form = f;

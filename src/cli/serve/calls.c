@@ -151,13 +151,25 @@ static void say_function(tsri_serve_buffer *to, const tsri_serve_call_form *form
     free(schema);
 }
 
+/* Special tokens around an ordinary answer, which may be missing. */
+static void say_frame(tsri_serve_buffer *to, const char *words) {
+    if (!*words)
+        return;
+    say(to, " (");
+    say_text(to, words);
+    say(to, ")?");
+}
+
 /* What the answer begins with: a call, or what else it may be. */
 static void say_root(tsri_serve_buffer *to, const tsri_serve_ask *ask) {
     const tsri_serve_call_form *form = ask->call_form;
     const bool special = *form->before == TSRI_SERVE_MARK, json = ask->schema && !ask->must_call;
     if (json) {
-        say(to, "root ::= %%json ");
+        say(to, "root ::=");
+        say_frame(to, form->text_before);
+        say(to, " %%json ");
         tsri_serve_put(to, ask->schema, strlen(ask->schema));
+        say_frame(to, form->text_after);
         say(to, " |");
         say_literal(to, form->before, form->marker);
         say(to, " call\n");
@@ -169,7 +181,13 @@ static void say_root(tsri_serve_buffer *to, const tsri_serve_ask *ask) {
         (form->anywhere ? say_text_anywhere : say_text_behind)(to, &l);
         return;
     }
-    say(to, ask->must_call ? "root ::=" : "root ::= .* (");
+    say(to, "root ::=");
+    if (!ask->must_call) {
+        say_frame(to, form->text_before);
+        say(to, " .*");
+        say_frame(to, form->text_after);
+        say(to, " (");
+    }
     say_literal(to, form->before, form->marker);
     say(to, ask->must_call ? " call\n" : " call)?\n");
 }
@@ -317,10 +335,11 @@ bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_ser
     ask->call_form = tsri_serve_call_form_of(model);
     if (!ask->call_form)
         return tsri_serve_fail(f, 503, NULL, "out of memory");
-    if (ask->call_form->special && !ask->must_call)
-        return tsri_serve_fail(f, 400, "tool_choice",
-                               "tool_choice: \"auto\" is not served for this model, whose chat "
-                               "template begins calls with words and special tokens: ask for "
-                               "\"required\", \"none\" or a named function");
+    if (ask->call_form->only_calls && !ask->must_call)
+        return tsri_serve_fail(
+            f, 400, "tool_choice",
+            "tool_choice: \"auto\" is not served for this model, whose chat "
+            "template writes words and special tokens before calls or answers: ask "
+            "for \"required\", \"none\" or a named function");
     return make(ask, name, f);
 }

@@ -1,6 +1,7 @@
 /* cli/serve/engine.c - the thread that owns the device: takes the requests that have come, lets the
  * scheduler do a step, and gives each token to whom it belongs. */
 #include "cli/serve/answers.h"
+#include "cli/serve/call_form.h"
 #include "cli/serve/calls.h"
 #include "cli/serve/marks.h"
 #include "cli/serve/metrics.h"
@@ -163,10 +164,17 @@ static void finish(tsri_serve_choice *c, uint32_t how) {
     c->finish = !ended ? "length" : calls ? "tool_calls" : "stop";
 }
 
+/* Special tokens of calls are a part of the text that is read, others are not. */
+static void put_mark(tsri_serve_choice *c, int32_t id) {
+    char mark[TSRI_SERVE_MARK_ROOM];
+    const size_t n = tsri_serve_mark_of(c->job->x->model->model, id, mark);
+    if (n && tsri_serve_call_form_has(c->job->ask.call_form, mark))
+        tsri_serve_put(&c->text, mark, n);
+}
+
 static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
     tsri_serve_job *job = c->job;
     /* The token that ends an answer is among those of a completion, though its text is not. */
-    char mark[TSRI_SERVE_MARK_ROOM];
     const bool first = !c->last_ns, listed = g->id >= 0 && job->ask.logprobs &&
                                              (g->finish != TSR_FINISH_END || !job->ask.chat);
     observe(c, g->finish);
@@ -178,7 +186,7 @@ static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
     if (!job->ask.stream || job->ask.calls)
         tsri_serve_put(&c->text, g->text, g->text_size);
     if (job->ask.calls && g->id >= 0 && g->finish != TSR_FINISH_END)
-        tsri_serve_put(&c->text, mark, tsri_serve_mark_of(job->x->model->model, g->id, mark));
+        put_mark(c, g->id);
     if (g->finish)
         finish(c, g->finish);
     if (job->ask.stream)

@@ -24,7 +24,7 @@ TEMPLATE = ("{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}{% fo
 # It reads arguments as texts, and calls only without content, as DeepSeek's does.
 STRICT = ("{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% elif m.content is none %}{% for c in m.tool_calls %}<call>{{ c.function.name + ' ' + c.function.arguments }}"
           "</call>{% endfor %}{% elif m.tool_calls %}{{ raise_exception('calls beside content') }}{% else %}{{ m.content }}{% endif %}\n{% endfor %}")
-SPECIAL = ("[CALLS]", "[ARGS]")
+SPECIAL = ("[SAY]", "[CALLS]", "[ARGS]")
 ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
 
 
@@ -218,21 +218,21 @@ def calls_of_earlier_turns(server):
 
 
 def with_special_tokens(folder):
-    """The bundled model, whose last two tokens are now special: its template writes them into calls."""
+    """The bundled model, whose last three tokens are now special: its template writes them into calls, and the first of them before other answers."""
     folder.mkdir()
     for file in PLAY.iterdir():
         if file.name != "tokenizer.json":
             (folder / file.name).symlink_to(file)
     tokenizer = json.loads((PLAY / "tokenizer.json").read_text())
     vocabulary, merges = tokenizer["model"]["vocab"], tokenizer["model"]["merges"]
-    for token, name in zip(sorted(vocabulary, key=vocabulary.get)[-2:], SPECIAL):
+    for token, name in zip(sorted(vocabulary, key=vocabulary.get)[-3:], SPECIAL):
         id = vocabulary[name] = vocabulary.pop(token)
         merges = [merge for merge in merges if "".join(merge if isinstance(merge, list) else merge.split()) != token]
         tokenizer["added_tokens"].append({"id": id, "content": name, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True})
     tokenizer["model"]["merges"] = merges
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     (folder / "chat_template.jinja").write_text(
-        "{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% else %}A {{ m.content }}{% for c in m.tool_calls or [] %}[CALLS]{{ c.function.name }}[ARGS]"
+        "{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% else %}A {{ '' if m.tool_calls else '[SAY]' }}{{ m.content }}{% for c in m.tool_calls or [] %}[CALLS]{{ c.function.name }}[ARGS]"
         "{{ c.function.arguments | tojson }}{% endfor %}{% endif %}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}")
     return folder
 
@@ -240,12 +240,14 @@ def with_special_tokens(folder):
 def calls_with_special_tokens(server):
     """A call begins where the model writes the special token, not where it writes the same letters."""
     path, tools = "/v1/chat/completions", [{"type": "function", "function": {"name": name, "parameters": {"const": {"n": 7}}}} for name in ("f", "g")]
-    mark, args = (server.fine("/tokenize", {"content": name, "model": "marked"})["tokens"] for name in SPECIAL)
-    equal((len(mark), len(args)), (1, 1))
+    say, mark, args = (server.fine("/tokenize", {"content": name, "model": "marked"})["tokens"] for name in SPECIAL)
+    equal((len(say), len(mark), len(args)), (1, 1, 1))
     (end,) = server.fine("/tokenize", {"content": "<|endoftext|>"})["tokens"]
     ask = {"model": "marked", "messages": [{"role": "user", "content": "x"}], "tools": tools, "seed": 2, "max_tokens": 12}
     told = server.fine(path, ask | {"logit_bias": {str(mark[0]): -100}})["choices"][0]
     assert told["finish_reason"] == "length" and told["message"]["content"] and "tool_calls" not in told["message"], told
+    framed = server.fine(path, ask | {"logit_bias": {str(mark[0]): -100, str(say[0]): 100}, "logprobs": True})["choices"][0]  # the sign before answers is no part of the text
+    equal((framed["logprobs"]["content"][0]["token"], "".join(one["token"] for one in framed["logprobs"]["content"][1:])), ("[SAY]", framed["message"]["content"]))
     for more, text in (({"tool_choice": "required"}, False), ({"logit_bias": {str(mark[0]): 9, str(end): -100}}, True)):
         asked = ask | {"max_tokens": 90, "parallel_tool_calls": False, "stop": ["zq"]} | more
         answer = server.fine(path, asked)["choices"][0]
