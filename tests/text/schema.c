@@ -279,3 +279,56 @@ Test(schema, refused) {
         tsri_text_grammar_release(&g);
     }
 }
+
+/* "before", n times `part`, in which a %zu is the number, with commas, and "after". */
+static tsri_text_grammar *grammar_of_many(const char *before, const char *part, size_t n,
+                                          const char *after) {
+    tsri_bytes text = {0};
+    const char *number = strstr(part, "%zu"), *behind = number ? number + 3 : "";
+    const int size = (int)(number ? (size_t)(number - part) : strlen(part));
+    cr_assert(tsri_base_bytes_printf(&text, "%s", before) == TSR_OK);
+    for (size_t i = 0; i < n; i++) {
+        cr_assert(tsri_base_bytes_printf(&text, "%s%.*s", i ? ", " : "", size, part) == TSR_OK);
+        if (number)
+            cr_assert(tsri_base_bytes_printf(&text, "%zu%s", i, behind) == TSR_OK);
+    }
+    cr_assert(tsri_base_bytes_printf(&text, "%s", after) == TSR_OK);
+    tsri_text_grammar *g = grammar_of(text.data);
+    tsri_base_bytes_clear(&text);
+    return g;
+}
+
+/* What takes too long to find out is refused before it does. */
+Test(schema, too_much_work) {
+    static const struct {
+        const char *before, *part, *after, *fragment;
+        size_t n;
+    } large[] = {
+        {"{\"oneOf\": [", "{\"const\": %zu}", "]}", "\"oneOf\" has more than 256 parts", 257},
+        {"{\"anyOf\": [",
+         "{\"patternProperties\": {\"^(a|b)*a(a|b){12}$\": {\"const\": %zu}}, \"propertyNames\": "
+         "{\"pattern\": \"c$\"}}",
+         "]}", "need more than 262144 states", 60},
+    };
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        tsri_text_grammar *g =
+            grammar_of_many(large[i].before, large[i].part, large[i].n, large[i].after);
+        cr_expect(!g && strstr(tsr_error_last(), large[i].fragment), "%s: %s", large[i].part,
+                  tsr_error_last());
+        tsri_text_grammar_release(&g);
+    }
+    /* 60 parts of 20 parts each, which are apart: too many pairs. */
+    tsri_bytes text = {0};
+    cr_assert(tsri_base_bytes_printf(&text, "{\"oneOf\": [") == TSR_OK);
+    for (size_t i = 0; i < 60; i++) {
+        cr_assert(tsri_base_bytes_printf(&text, "%s{\"anyOf\": [", i ? ", " : "") == TSR_OK);
+        for (size_t k = 0; k < 20; k++)
+            cr_assert(tsri_base_bytes_printf(&text, "%s{\"const\": %zu}", k ? ", " : "",
+                                             i * 100 + k) == TSR_OK);
+        cr_assert(tsri_base_bytes_printf(&text, "]}") == TSR_OK);
+    }
+    cr_assert(tsri_base_bytes_printf(&text, "]}") == TSR_OK);
+    cr_expect(!grammar_of(text.data) && strstr(tsr_error_last(), "more than 131072 pairs"), "%s",
+              tsr_error_last());
+    tsri_base_bytes_clear(&text);
+}

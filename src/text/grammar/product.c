@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STATES = 1 << 15, FIRST_TABLE = 256, BYTES = 256 };
+enum { MOST_STATES = 1 << 15, MOST_IN_ALL = 1 << 18, FIRST_TABLE = 256, BYTES = 256 };
 
 typedef struct machine {
     tsri_text_automaton automaton;
@@ -241,6 +241,12 @@ int32_t tsri_text_product(tsri_text_tree *to, const tsri_text_factor *factors, s
     *empty = false;
     if (to->status == TSR_OK)
         to->status = make(&p, factors, n);
+    to->product_states += p.n;
+    if (to->status == TSR_OK && to->product_states > MOST_IN_ALL)
+        to->status = tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "all places where several rules hold for a text or a name need more than %d states",
+            MOST_IN_ALL);
     if (to->status == TSR_OK) {
         *empty = !p.tuples[0].alive;
         all = *empty ? tsri_text_class(to, NULL, 0, false) : write_rules(&p, to);

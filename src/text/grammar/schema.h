@@ -31,6 +31,7 @@ typedef struct tsri_text_schema {
     json_t *joined;   /* a list that owns the schemas that were joined of several */
     tsri_bytes path;  /* of the schema that is read, for messages */
     int depth, count; /* of schemas that are open; of all so far */
+    int compared;     /* pairs of schemas, by schema_apart.c */
 } tsri_text_schema;
 
 /* The texts that a schema allows. Failures are kept in the tree. */

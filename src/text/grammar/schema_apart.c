@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { DEPTH = 12, MOST_PARTS = 256, ANY_TYPE = 127 };
+enum { DEPTH = 12, MOST_PARTS = 256, MOST_PAIRS = 1 << 17, ANY_TYPE = 127 };
 
 /* Whether what `a` writes is never what `b` allows. */
 static bool is_apart(tsri_text_schema *s, const json_t *a, const json_t *b, int depth);
@@ -131,6 +131,10 @@ static bool parts_apart(tsri_text_schema *s, const json_t *a, const json_t *b, c
 
 static bool is_apart(tsri_text_schema *s, const json_t *a, const json_t *b, int depth) {
     static const char *const keywords[] = {"anyOf", "oneOf"};
+    if (s->compared++ == MOST_PAIRS)
+        tsri_text_schema_fail(s, TSR_E_ARGUMENT,
+                              "\"oneOf\" has too many parts, or parts of parts: more than %d pairs",
+                              MOST_PAIRS);
     if (depth > DEPTH || s->json.tree->status != TSR_OK)
         return false;
     if (json_is_false(a) || json_is_false(b))

@@ -45,6 +45,7 @@ typedef struct tsri_text_tree {
     tsri_text_characters *ranges;
     tsri_text_rule *rules;
     tsri_bytes bytes;
+    size_t product_states; /* of all products that were written into it (product.h) */
     size_t n, n_ranges, n_rules, room, ranges_room, rules_room;
     tsr_status status;
 } tsri_text_tree;
