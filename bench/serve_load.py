@@ -152,16 +152,17 @@ class Load:
     def client(self, number):
         chance = random.Random(self.o.seed * 1000 + number)
         while time.monotonic() < self.until:
-            kind, i = chance.random(), chance.randrange(len(self.asked))
+            draw, i = chance.random(), chance.randrange(len(self.asked))
+            kind = "stream" if draw < 0.35 else "whole" if draw < 0.8 else "hang up" if draw < 0.93 else "wrong"
             try:
-                if kind < 0.80:
-                    self.answer(i, kind < 0.35)
-                elif kind < 0.93:
+                if kind == "hang up":
                     self.hang_up(i, chance)
-                else:
+                elif kind == "wrong":
                     self.wrong(chance)
+                else:
+                    self.answer(i, kind == "stream")
             except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
-                self.fault(f"request {i}: {type(error).__name__}: {error}")
+                self.fault(f"request {i}, {kind}: {type(error).__name__}: {error}")
             time.sleep(min(chance.expovariate(10), 1))
 
     def watch(self):

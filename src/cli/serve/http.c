@@ -363,8 +363,8 @@ static bool has_left(int fd) {
 }
 
 void tsri_serve_http_look(tsri_serve_server *s) {
-    const uint64_t now = tsri_cli_now_ns();
     pthread_mutex_lock(&s->lock);
+    const uint64_t now = tsri_cli_now_ns(); /* with the lock held: no connection began later */
     for (tsri_serve_exchange *x = s->exchanges; x; x = x->next)
         if (x->suspended && !x->gone && has_left(x->fd)) {
             x->gone = true;
