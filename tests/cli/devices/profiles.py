@@ -172,6 +172,23 @@ def test_a_unit_is_used_whole_or_not_at_all(folder):
     assert any(name.startswith("glu_linear_wmma11_") for name in whole), whole
 
 
+def test_a_kernel_for_fewer_pairs_than_experts_is_tried(folder):
+    """Six of eight experts for a token: a trial, which has fewer experts than the model, still has no fewer than pairs."""
+    path, tree = next(path for path in PROFILES if path.name == "mali"), folder / "cl"
+    if not pocl(path):
+        skip("pocl is not here")
+    model = llama(folder / "mixtral", Shape(1, 64, 64, 2, 2, vocabulary=128), experts=8)
+    config = model / "config.json"
+    config.write_text(config.read_text().replace('"num_experts_per_tok": 2', '"num_experts_per_tok": 6'))
+    shutil.copytree(SOURCE / "cl", tree)
+    kernel = tree / "experts/tiled.cl"
+    kernel.write_text(kernel.read_text().replace("        DROP_PAIRS(have)", "        if (BY_PAIR)\n            y[y0] = 1000;\n        DROP_PAIRS(have)"))
+    said = run("generate", "-m", model, "--dtype", "f16", "--ids", "1", "-n", "1", "--ignore-eos", "--temp", "0", "-d", "Portable",
+               env=looking_like(path) | {"TESSERA_CACHE": str(folder / "cache"), "TESSERA_KERNEL_PATH": str(tree)}).err
+    for op in ("expert_linear", "expert_glu_linear"):
+        assert re.search(f"{op}/tiled_few:.* self-test", said), said
+
+
 def test_products_of_halves_are_used_for_all_rows_or_for_none(folder):
     """Without a unit: the kernel for a prompt is wrong, so that for single tokens is not used either. Floats stand for halves, which pocl lacks."""
     edits = {"linear/tiled.cl": (r'(#include "linear/tiled_finish.clh")', r"\1\n#if HALF\n    if (TM == 8)\n        y[y0] = 1000;\n#endif"),

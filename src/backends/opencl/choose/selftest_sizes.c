@@ -202,6 +202,15 @@ static void shrink_elements(tsri_opencl_trial *t) {
     }
 }
 
+/* The experts of a trial: few, but no fewer than pairs of rows and experts where the op has no fewer, because
+ * such ops have kernels of their own. */
+static int64_t few_experts(const tsr_op *op) {
+    enum { FEW = 5, MOST = 64 };
+    const int64_t *most = op->bounds->highest,
+                  pairs = size_of(op, "R", most) * size_of(op, "J", most);
+    return pairs > FEW && pairs <= MOST && pairs <= size_of(op, "E", most) ? pairs : FEW;
+}
+
 /* A size in the attempts one after the other. */
 static int64_t size_in(int attempt, int64_t first, int64_t second) {
     return attempt == 0 ? first : attempt == 1 ? second : own;
@@ -226,7 +235,7 @@ static void shrink_op(tsri_opencl_trial *t, int along, int attempt) {
     case TSR_OP_EXPERT_LINEAR:
     case TSR_OP_EXPERT_GLU_LINEAR:
     case TSR_OP_EXPERT_MATMUL_ADD:
-        shrink(t, "E", 5);
+        shrink(t, "E", few_experts(&t->operation.op));
         break;
     default:
         if (!f->axes[0].word && attempt < TSRI_OPENCL_ATTEMPTS - 1)
