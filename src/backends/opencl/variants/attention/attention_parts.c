@@ -9,8 +9,7 @@ bool tsri_opencl_fits_attention(const tsri_opencl_variant *variant, const tsri_o
                                 const tsr_op *op, const char **why) {
     (void)variant, (void)facts;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[Y];
-    const tsr_tensor *source = tsri_opencl_in(op, SOURCE), *bias = tsri_opencl_in(op, BIAS),
-                     *relative = tsri_opencl_in(op, RELATIVE), *sinks = tsri_opencl_in(op, SINKS);
+    const tsr_tensor *source = tsri_opencl_in(op, SOURCE), *bias = tsri_opencl_in(op, BIAS);
     const tsr_tensor *heads[] = {q, k, v, y};
     for (int i = 0; i < 4; i++)
         if (!tsri_opencl_fits_private_heads(heads[i], why))
@@ -22,11 +21,9 @@ bool tsri_opencl_fits_attention(const tsri_opencl_variant *variant, const tsri_o
     if (source &&
         (!tsri_tensor_is_packed(source) || !tsri_tensor_same_dim(source->dim[1], k->dim[1])))
         return tsri_opencl_refuse(why, "source is not an array of one slot a key");
-    if (relative && (!tsri_opencl_is_f32(relative) || !tsri_tensor_is_packed(relative)))
-        return tsri_opencl_refuse(why, "relative is not a packed array of f32");
-    if (sinks && (!tsri_opencl_is_f32(sinks) || !tsri_tensor_is_packed(sinks)))
-        return tsri_opencl_refuse(why, "sinks are not a packed array of f32");
-    return tsri_opencl_fits_index(op, why);
+    return tsri_opencl_fits_score_vectors(tsri_opencl_in(op, RELATIVE), tsri_opencl_in(op, SINKS),
+                                          why) &&
+           tsri_opencl_fits_index(op, why);
 }
 
 int tsri_opencl_key_unit(const tsr_tensor *x) {

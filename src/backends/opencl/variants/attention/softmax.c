@@ -8,8 +8,7 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
                        const tsr_op *op, const char **why) {
     (void)variant, (void)facts;
     const tsr_softmax_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[X], *y = op->out[Y], *bias = tsri_opencl_in(op, BIAS),
-                     *relative = tsri_opencl_in(op, RELATIVE), *sinks = tsri_opencl_in(op, SINKS);
+    const tsr_tensor *x = op->in[X], *y = op->out[Y], *bias = tsri_opencl_in(op, BIAS);
     const bool masked =
         attrs->causal || attrs->window || tsri_opencl_in(op, PAST) || tsri_opencl_in(op, LEN);
     if (!tsri_opencl_is_float(x) || !tsri_opencl_is_float(y) ||
@@ -17,11 +16,9 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
         return tsri_opencl_refuse(why, "operands are taken as f32, f16 or bf16 only");
     if (masked && x->rank < 2)
         return tsri_opencl_refuse(why, "a mask needs queries and keys; x has one dimension");
-    if (relative && (!tsri_opencl_is_f32(relative) || !tsri_tensor_is_packed(relative)))
-        return tsri_opencl_refuse(why, "relative is not a packed array of f32");
-    if (sinks && (!tsri_opencl_is_f32(sinks) || !tsri_tensor_is_packed(sinks)))
-        return tsri_opencl_refuse(why, "sinks are not a packed array of f32");
-    return tsri_opencl_fits_index(op, why);
+    return tsri_opencl_fits_score_vectors(tsri_opencl_in(op, RELATIVE), tsri_opencl_in(op, SINKS),
+                                          why) &&
+           tsri_opencl_fits_index(op, why);
 }
 
 static bool fits_group(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,

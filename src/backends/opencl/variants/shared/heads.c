@@ -22,6 +22,15 @@ bool tsri_opencl_fits_flash_heads(const tsr_tensor *q, const tsr_tensor *v, cons
            tsri_opencl_refuse(why, "a head is larger than 256");
 }
 
+bool tsri_opencl_fits_score_vectors(const tsr_tensor *relative, const tsr_tensor *sinks,
+                                    const char **why) {
+    if (relative && (!tsri_opencl_is_f32(relative) || !tsri_tensor_is_packed(relative)))
+        return tsri_opencl_refuse(why, "relative is not a packed array of f32");
+    if (sinks && (!tsri_opencl_is_f32(sinks) || !tsri_tensor_is_packed(sinks)))
+        return tsri_opencl_refuse(why, "sinks are not a packed array of f32");
+    return true;
+}
+
 void tsri_opencl_define_mask(tsri_opencl_defines *defines, uint32_t causal, uint32_t window,
                              const tsr_tensor *past, const tsr_tensor *len) {
     tsri_opencl_define_int(defines, "CAUSAL", causal != 0);

@@ -12,6 +12,10 @@ bool tsri_opencl_fits_private_heads(const tsr_tensor *x, const char **why);
 /* Whether heads of q and v have at most 256 elements, of which a work-item keeps 32 queries. */
 bool tsri_opencl_fits_flash_heads(const tsr_tensor *q, const tsr_tensor *v, const char **why);
 
+/* Whether `relative` and `sinks`, which may be missing, are packed arrays of f32. */
+bool tsri_opencl_fits_score_vectors(const tsr_tensor *relative, const tsr_tensor *sinks,
+                                    const char **why);
+
 /* Defines CAUSAL and WINDOW, and HAS_PAST and HAS_LEN for operands that may be missing. */
 void tsri_opencl_define_mask(tsri_opencl_defines *defines, uint32_t causal, uint32_t window,
                              const tsr_tensor *past, const tsr_tensor *len);
