@@ -85,12 +85,14 @@ tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_place
             const tsri_run_weight *w = &context->weights[i];
             if (w->device != d)
                 continue;
+            const double elements = (double)w->layout.rows * (double)w->layout.columns,
+                         bits_each = bits_of(&w->layout);
             weights += w->layout.bytes;
-            numbers += (double)w->layout.rows * (double)w->layout.columns;
-            bits += bits_of(&w->layout) * (double)w->layout.rows * (double)w->layout.columns;
+            numbers += elements;
+            bits += elements * bits_each;
             missing += w->buf ? 0 : w->layout.bytes;
             /* with q4, too, embeddings are kept as q8 */
-            const char *smaller = bits_of(&w->layout) > 9 ? smaller_than(bits_of(&w->layout)) : "";
+            const char *smaller = bits_each > 9 ? smaller_than(bits_each) : "";
             if (facts->max_allocation && w->layout.bytes > facts->max_allocation)
                 return tsri_base_fail(TSR_E_DEVICE_MEMORY,
                                       "weight %s needs %llu MiB in one buffer; %s/%s allows %llu "
