@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Weights that are larger than one buffer of a device: a layer reports small buffers, and refuses larger ones."""
 
-from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip
+from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip, small_buffers
 
-LAYERS = BUILD / "tests"
 ASKED = ("generate", "-m", PLAY, "-d", "pocl", "--temp", "0", "-n", "12", "-c", "32", "--print-ids", "ROMEO:")
 
 
 def small(most, *others):
-    return environment(OPENCL_LAYERS=":".join(str(LAYERS / f"{name}_layer.so") for name in ("small", *others)), TSR_SMALL_ALLOC=str(most))
+    return environment(**small_buffers(most, *others))
 
 
 def test_the_same_tokens(_):
@@ -20,7 +19,7 @@ def test_the_same_tokens(_):
 
 
 def test_on_a_gpu(_):
-    whole = run(*ASKED, env=environment(OPENCL_LAYERS=str(LAYERS / "gpu_layer.so"))).out
+    whole = run(*ASKED, env=environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so")).out
     parts = run(*ASKED, env=small(260000, "gpu"))
     equal(parts.out, whole)
     assert "small_layer:" not in parts.err, parts.err

@@ -7,7 +7,7 @@ import math
 import random
 import struct
 
-from support.command import BUILD, DEVICE, environment, equal, has_device, main, read_safetensors, run
+from support.command import BUILD, DEVICE, environment, equal, has_device, main, read_safetensors, run, small_buffers
 
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12", "--ids", "7")
 C, F, V, HEADS, KV, EXPERTS = 256, 512, 70, 4, 2, 12
@@ -120,9 +120,8 @@ def test_in_several_buffers(folder):
     model, _ = gguf(folder / "m.gguf", False)
     asked = ("generate", "-m", model, "-d", "pocl", "--ids", "1,2,3,4,5,6,7", "-c", "16", "-n", "8", "--temp", "0", "--ignore-eos", "--logprobs", "3")
     for layers in ((), ("gpu",)):
-        named = [BUILD / f"tests/{name}_layer.so" for name in ("small", *layers)]
-        parts = run(*asked, env=environment(OPENCL_LAYERS=":".join(map(str, named)), TSR_SMALL_ALLOC="80000"))
-        equal(parts.out, run(*asked, env=environment(OPENCL_LAYERS=":".join(map(str, named[1:])))).out, layers)
+        parts = run(*asked, env=environment(**small_buffers(80000, *layers)))
+        equal(parts.out, run(*asked, env=environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so" if layers else None)).out, layers)
         assert "reference" not in parts.err, parts.err
 
 
@@ -134,7 +133,7 @@ def test_what_does_not_fit(folder):
     for dtype, remedy in ((None, "MiB: use another device"), ("f32", "use smaller weights (--dtype f16) or another"),
                           ("f16", "smaller weights (--dtype q8) or another"), ("q4", "MiB: use another device")):
         kept = ("--dtype", dtype) if dtype else ()
-        told = run("generate", "-m", model, *kept, "-d", "pocl", "--ids", "1", "-c", "8", "-n", "1", env=environment(OPENCL_LAYERS=BUILD / "tests/small_layer.so", TSR_SMALL_ALLOC="4000"), code=4).err
+        told = run("generate", "-m", model, *kept, "-d", "pocl", "--ids", "1", "-c", "8", "-n", "1", env=environment(**small_buffers(4000)), code=4).err
         assert remedy in told, (dtype, told)
 
 
@@ -164,7 +163,7 @@ def test_experts_on_a_gpu(folder):
     for n in (1, 2, 5, 12):
         equal(logits([many[:n]]) == prompt[:n], True, f"the first {n} tokens have other bytes alone")
     equal(logits([many[:1]] * 5) == prompt[:1] * 5, True, "a token has other bytes in a batch")
-    small = gpu | {"OPENCL_LAYERS": f"{BUILD}/tests/small_layer.so:{BUILD}/tests/gpu_layer.so", "TSR_SMALL_ALLOC": "750000"}
+    small = gpu | small_buffers(750000, "gpu")
     for n in (5, 20):
         equal(logits([many[:n]], env=small) == prompt[:n], True, f"{n} tokens have other bytes by parts of the experts")
     equal(logits([many], "--kernels", "expert_glu_linear=plain,expert_linear=plain") == prompt, True, "plain kernels give other bytes")

@@ -41,6 +41,11 @@ def environment(**changes):
     return env
 
 
+def small_buffers(most, *others):
+    """What makes pocl's largest buffer so many bytes: a layer reports it and refuses larger ones, beside other layers of tests/opencl."""
+    return {"OPENCL_LAYERS": ":".join(str(BUILD / "tests" / f"{name}_layer.so") for name in ("small", *others)), "TSR_SMALL_ALLOC": str(most)}
+
+
 class Result:
     def __init__(self, done):
         self.code, self.out = done.returncode, done.stdout
