@@ -25,7 +25,7 @@ void tsri_text_matcher_destroy(tsri_text_matcher **matcher);
  * the end.
  * error  TSR_E_ARGUMENT  the grammar is too ambiguous at this point */
 tsr_status tsri_text_matcher_take(tsri_text_matcher *matcher, const char *bytes, size_t n);
-/* Adds a special token. One that the grammar does not allow, such as a token that settings force, is no part of the
+/* Adds a special token. One that the grammar does not allow, such as a token that settings force, is left out of the
  * text. */
 tsr_status tsri_text_matcher_take_special(tsri_text_matcher *matcher, int32_t id);
 /* Whether the text may end here; whether it must, because nothing may follow; whether it is dead. */

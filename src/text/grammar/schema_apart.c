@@ -52,7 +52,7 @@ static bool has_value(const json_t *schema, const json_t *value) {
     return found;
 }
 
-/* The values of a, which has some, are none of b's, or of other types. */
+/* Whether b allows no value that a lists: each is of a type that b lacks, or is not in b's own list. */
 static bool values_apart(tsri_text_schema *s, const json_t *a, const json_t *b) {
     const int types = types_allowed(s, b);
     const bool listed = value_at(b, 0);

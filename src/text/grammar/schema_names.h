@@ -7,8 +7,8 @@
 
 enum { TSRI_TEXT_NAME_PATTERNS = 4 };
 
-/* What the names of further properties are held to: no character of them is escaped, they are none of those that the
- * schema names, and propertyNames and the patterns of patternProperties. Without the latter two, n is 0. */
+/* What the names of further properties are held to: no character of them is escaped, the schema does not name them,
+ * and they follow propertyNames and the patterns of patternProperties. Without the latter two, n is 0. */
 typedef struct tsri_text_names {
     tsri_text_schema *s;
     const json_t *properties, *required; /* objects with names, or NULL */

@@ -24,7 +24,7 @@ typedef struct tsri_text_trie {
 
 enum { TSRI_TEXT_MARK_ROOM = 16 };
 
-/* What a special token is in the text of a grammar: bytes that are no UTF-8, so no characters give them. Returns how
+/* What a special token is in the text of a grammar: bytes that are not UTF-8, so no characters give them. Returns how
  * many there are. */
 size_t tsri_text_token_mark(int32_t id, char mark[TSRI_TEXT_MARK_ROOM]);
 
