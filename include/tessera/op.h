@@ -539,7 +539,32 @@ typedef enum tsr_op_id {
      * out    dx[R,V]
      */
     TSR_OP_TOPK_GRAD = 58,
-    TSR_OP_COUNT = 59 /**< one more than the largest id of this header */
+    /* ---- scores by distance ---- */
+
+    /**
+     * What attention's scores have besides <q, k> where they depend on the distance of query and key, and on
+     * what is at one of the two: with p = place[clamp(s - t, -R, R) + R],
+     *
+     *     y[b,h,t,s] = by_query[b,h,t,p] + by_key[b,h,s,p]
+     *
+     * in     by_query[B,H,T,P], by_key[B,H,S,P], place[2R+1] i32 (0 .. P-1)
+     * out    y[B,H,T,S]
+     * source He et al. 2021, DeBERTa, arXiv:2006.03654
+     */
+    TSR_OP_DISTANCE_SCORES = 59,
+    /**
+     * The gradient of distance_scores: with p as there,
+     *
+     *     dby_query[b,h,t,p] += dy[b,h,t,s];  dby_key[b,h,s,p] += dy[b,h,t,s]
+     *
+     * by_query and by_key give the shapes and are not read.
+     *
+     * in     by_query[B,H,T,P], by_key[B,H,S,P], place[2R+1] i32 (0 .. P-1), dy[B,H,T,S]
+     * out    dby_query[B,H,T,P], dby_key[B,H,S,P]
+     * exact  sums run in the order of increasing s, or of increasing t
+     */
+    TSR_OP_DISTANCE_SCORES_GRAD = 60,
+    TSR_OP_COUNT = 61 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -794,7 +819,9 @@ typedef struct tsr_no_attrs {
     X(EXPERT_LINEAR, expert_linear, tsr_linear_attrs)                  \
     X(EXPERT_GLU_LINEAR, expert_glu_linear, tsr_glu_linear_attrs)      \
     X(EXPERT_MATMUL_ADD, expert_matmul_add, tsr_no_attrs)              \
-    X(TOPK_GRAD, topk_grad, tsr_no_attrs)
+    X(TOPK_GRAD, topk_grad, tsr_no_attrs)                              \
+    X(DISTANCE_SCORES, distance_scores, tsr_no_attrs)                  \
+    X(DISTANCE_SCORES_GRAD, distance_scores_grad, tsr_no_attrs)
 
 /** The smallest and the largest value that each symbol takes in the runs of a plan, in the order B
  * T S U N. */

@@ -116,7 +116,9 @@ TSR_OP_EXPERT_LINEAR = 55
 TSR_OP_EXPERT_GLU_LINEAR = 56
 TSR_OP_EXPERT_MATMUL_ADD = 57
 TSR_OP_TOPK_GRAD = 58
-TSR_OP_COUNT = 59
+TSR_OP_DISTANCE_SCORES = 59
+TSR_OP_DISTANCE_SCORES_GRAD = 60
+TSR_OP_COUNT = 61
 TSR_ACT_NONE = 0
 TSR_ACT_RELU = 1
 TSR_ACT_GELU = 2
@@ -2653,7 +2655,7 @@ class EmbedderInfo:
     normalized: 1: vectors have length 1
     has_modules: 1: a sentence-transformers folder; 0: mean pooling was assumed
     model_width: of the hidden states
-    pooling: "mean", "first", "max", "last"
+    pooling: "mean", "first", "max", "last", "sqrt-mean", "weighted-mean"; several with ", " between
     prompt: the text that is put before each text; or ""
     prompt_names: all that the model has: "a, b"; or ""
     """

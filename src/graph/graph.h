@@ -49,6 +49,10 @@ tsri_value tsri_graph_expand(tsri_graph *graph, tsri_value x, uint32_t axis, tsr
 /* A view of `storage` by a descriptor from another graph; lowering copies views in this way. */
 tsri_value tsri_graph_same_view(tsri_graph *graph, tsri_value storage, const tsr_tensor *tensor);
 
+/* x with keys in dimension `axis`, of which there are as many as queries, counted as S in place of T: the dims
+ * table has no product T x T. A run of such a graph has S = T. */
+tsri_value tsri_graph_as_keys(tsri_graph *graph, tsri_value x, uint32_t axis, tsr_dim T);
+
 /* The three steps of attention - scaled QKᵀ, masked softmax, PV - which also give the probabilities
  * [B,H,T,S]. Operands and attributes are those of TSR_OP_ATTENTION; source is refused. Where the
  * number of keys is T, as that of the queries, a run must have S = T. */

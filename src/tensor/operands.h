@@ -333,6 +333,18 @@
     IN(DVALUES, dvalues, "R k", F32, NUMBERS, 0)       \
     OUT(DX, dx, "R V", F32, 0)
 /* clang-format on */
+#define TSRI_OPERANDS_distance_scores(IN, OUT)         \
+    IN(BY_QUERY, by_query, "B H T P", F32, NUMBERS, 0) \
+    IN(BY_KEY, by_key, "B H S P", F32, NUMBERS, 0)     \
+    IN(PLACE, place, "2R+1", I32, INDEX_OF("P"), 0)    \
+    OUT(Y, y, "B H T S", F32, 0)
+#define TSRI_OPERANDS_distance_scores_grad(IN, OUT)    \
+    IN(BY_QUERY, by_query, "B H T P", F32, NUMBERS, 0) \
+    IN(BY_KEY, by_key, "B H S P", F32, NUMBERS, 0)     \
+    IN(PLACE, place, "2R+1", I32, INDEX_OF("P"), 0)    \
+    IN(DY, dy, "B H T S", F32, NUMBERS, 0)             \
+    OUT(DBY_QUERY, dby_query, "B H T P", F32, 0)       \
+    OUT(DBY_KEY, dby_key, "B H S P", F32, 0)
 
 /* TSRI_OPERANDS(attention); is enum { Q, K, .. RELATIVE, attention_inputs }; enum { Y, LSE, .. }; */
 #define TSRI_OPERANDS(op)                                                               \

@@ -301,6 +301,21 @@ Test(gradients, embed) {
     end(&t);
 }
 
+Test(gradients, distance_scores) {
+    const operand by_query = {.rank = 4, .dim = {2, 2, 4, 5}},
+                  by_key = {.rank = 4, .dim = {2, 2, 6, 5}}, y = {.rank = 4, .dim = {2, 2, 4, 6}};
+    const subject scores = {
+        .name = "distance_scores",
+        .forward = TSR_OP_DISTANCE_SCORES,
+        .gradient = TSR_OP_DISTANCE_SCORES_GRAD,
+        .in = {by_query, by_key, {1, {7}, (const int32_t[]){0, 1, 1, 2, 4, 1, 3}}},
+        .out = {y},
+        .operands = "012d",
+        .results = "01",
+        .gives = {by_query, by_key}};
+    check(&scores);
+}
+
 Test(gradients, pool) {
     static const char *const names[] = {"mean", "first", "max", "last"};
     const operand x = {.rank = 3, .dim = {3, 5, 4}}, y = {.rank = 2, .dim = {3, 4}};

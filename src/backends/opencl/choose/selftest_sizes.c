@@ -59,6 +59,7 @@ static const facts table[] = {
     /* shrink_attention() has its sizes */
     {.op = TSR_OP_ATTENTION, .by = "S", .times = 2, .axes = {ROWS("T"), {.word = "S", .rounded = true}, {.word = "H"}}},
     {.op = TSR_OP_ATTENTION_GRAD, .by = "S", .times = 6},
+    {.op = TSR_OP_DISTANCE_SCORES_GRAD, .by = "S", .plus = 8, .times = 2},
     {.op = TSR_OP_ADDITIVE_ATTENTION, .by = "S", .times = 20}, /* tanh */
     {.op = TSR_OP_ADDITIVE_ATTENTION_GRAD, .by = "S", .times = 20},
     {.op = TSR_OP_GRU_CELL, .by = "E", .times = 1},

@@ -57,15 +57,14 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-/* Where the number of keys is T, as that of the queries, counts the keys as S, because the dims
- * table has no product T x T for the scores. A run of such a graph has S = T. */
-static tsri_value with_own_length(tsri_graph *graph, tsri_value x, tsr_dim T) {
+tsri_value tsri_graph_as_keys(tsri_graph *graph, tsri_value x, uint32_t axis, tsr_dim T) {
     if (x == TSRI_GRAPH_NONE)
         return x;
     tsr_tensor t = tsri_graph_value_at(graph, x)->tensor;
-    if (!(t.dim[1].symbols & T.symbols))
+    if (!(t.dim[axis].symbols & T.symbols))
         return x;
-    t.dim[1] = tsri_tensor_symbol(TSR_SYM_S);
+    t.dim[axis].symbols =
+        (t.dim[axis].symbols & ~T.symbols) | tsri_tensor_symbol(TSR_SYM_S).symbols;
     return tsri_graph_same_view(graph, x, &t);
 }
 
@@ -116,8 +115,8 @@ void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *at
     if (tsri_graph_status(graph) != TSR_OK)
         return;
     const tsr_dim T = tsri_graph_value_at(graph, all[Q])->tensor.dim[1];
-    all[K] = with_own_length(graph, all[K], T);
-    all[V] = with_own_length(graph, all[V], T);
+    all[K] = tsri_graph_as_keys(graph, all[K], 1, T);
+    all[V] = tsri_graph_as_keys(graph, all[V], 1, T);
     if (tsri_graph_status(graph) != TSR_OK)
         return;
     const tsr_tensor q = tsri_graph_value_at(graph, all[Q])->tensor,
