@@ -52,8 +52,9 @@ typedef struct tsr_embedder_info {
     uint32_t has_modules; /**< 1: a sentence-transformers folder; 0: mean pooling was assumed */
     uint32_t model_width; /**< of the hidden states */
     int64_t max_tokens;
-    const char *pooling;      /**< "mean", "first", "max", "last" */
-    const char *prompt;       /**< the text that is put before each text; or "" */
+    const char *pooling; /**< "mean", "first", "max", "last", "sqrt-mean", "weighted-mean"; several
+                                   with ", " between */
+    const char *prompt;  /**< the text that is put before each text; or "" */
     const char *prompt_names; /**< all that the model has: "a, b"; or "" */
 } tsr_embedder_info;
 /**

@@ -46,7 +46,8 @@ typedef enum tsri_model_output {
     TSRI_OUTPUT_TOP_IDS,
     TSRI_OUTPUT_TOP_LSE,
     TSRI_OUTPUT_DRAWN,   /* one of the top_k largest, in place of these three */
-    TSRI_OUTPUT_VECTORS, /* of encoders */
+    TSRI_OUTPUT_STATES,  /* of encoders, as the next four */
+    TSRI_OUTPUT_VECTORS,
     TSRI_OUTPUT_POOLED,
     TSRI_OUTPUT_LABELS,
     TSRI_OUTPUT_NEXT,
@@ -77,7 +78,7 @@ typedef struct tsri_model_shape {
     bool logits, argmax, hidden, attention, cross; /* attention, cross: their probabilities */
     bool drawn;                                    /* one of the top_k largest is drawn */
     bool by_keys;                                  /* TSRI_INPUT_KEYS says where each key lies */
-    bool vectors, pooled, labels, next;
+    bool states, vectors, pooled, labels, next;
     uint32_t pooling;                           /* of vectors: tsr_pool */
     const struct tsri_model_learning *learning; /* NULL: not a training graph */
 } tsri_model_shape;
@@ -87,8 +88,9 @@ uint32_t tsri_model_state_count(const tsri_model_spec *spec);
 
 /* Builds a graph with inputs [B, T] that gives the logits of the N rows that TSRI_INPUT_ROWS names.
  * With `hidden` the last layer is computed for every token; without, only for those rows. With
- * `attention` the op is spelled out so that its probabilities can be read. An encoder's vectors,
- * pooled, labels (of sequences) and next have one row for each sequence. */
+ * `attention` the op is spelled out so that its probabilities can be read. An encoder's states are those
+ * rows, as its last layer leaves them; its vectors, pooled, labels (of sequences) and next have one row
+ * for each sequence. */
 tsr_status tsri_model_build(const tsri_model_weights *weights, const tsri_model_shape *shape,
                             tsri_graph **out);
 

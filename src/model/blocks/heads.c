@@ -123,6 +123,8 @@ tsri_value tsri_model_labels_of(tsri_model_builder *b) {
 void tsri_model_encoder_heads(tsri_model_builder *b) {
     const tsri_model_shape *shape = b->shape;
     masked(b);
+    if (shape->states)
+        mark(b, TSRI_OUTPUT_STATES, "states", tsri_model_pick(b, b->y, b->spec->width));
     if (shape->vectors)
         mark(b, TSRI_OUTPUT_VECTORS, "vectors", pool(b, (tsr_pool)shape->pooling));
     if (shape->labels)

@@ -1,29 +1,48 @@
 /* model/load/sentence.h - a sentence-transformers folder: how the vector of a text is made from a
  * model's last hidden states, and what is done to the text before.
  *
- * modules.json lists the modules in order: Transformer, Pooling, then any of Dense and Normalize.
+ * modules.json lists the modules in order: Transformer, Pooling, then any of Dense, LayerNorm and Normalize.
  * Every setting that would change a vector is either served or refused by name. */
 #ifndef TSRI_MODEL_LOAD_SENTENCE_H
 #define TSRI_MODEL_LOAD_SENTENCE_H
 
 #include "model/load/load.h"
 
-/* y = activation(W x + b), or x / |x| if there is no weight. */
+/* How one vector is made of the hidden states of a text's tokens. */
+typedef enum tsri_model_pooling {
+    TSRI_POOLING_FIRST = 0,
+    TSRI_POOLING_MAX,
+    TSRI_POOLING_MEAN,
+    TSRI_POOLING_SQRT_MEAN,     /* their sum, divided by the square root of their number */
+    TSRI_POOLING_WEIGHTED_MEAN, /* the token at position t counts t + 1 times */
+    TSRI_POOLING_LAST
+} tsri_model_pooling;
+
+enum { TSRI_POOLINGS = 6, TSRI_MODEL_MAX_POOLINGS = 8, TSRI_MODEL_MAX_STEPS = 8 };
+
+typedef enum tsri_model_step_kind {
+    TSRI_STEP_NORMALIZE = 0, /* x / |x| */
+    TSRI_STEP_DENSE,         /* activation(W x + b), where `adds` says so plus x, or plus R x */
+    TSRI_STEP_LAYER_NORM
+} tsri_model_step_kind;
+
 typedef struct tsri_model_step {
-    float *weight, *bias; /* [out, in]; [out] or NULL */
+    tsri_model_step_kind kind;
+    float *weight, *bias,
+        *residual; /* W [out, in]; b [out] or NULL; R [out, in] or NULL. Of a norm [in] */
+    double (*activation)(double x);
+    bool adds;
     int32_t in, out;
-    bool tanh;
 } tsri_model_step;
 
 typedef struct tsri_model_prompt {
     char *name, *text; /* `text` is put before each text */
 } tsri_model_prompt;
 
-enum { TSRI_MODEL_MAX_STEPS = 8 };
-
 typedef struct tsri_model_sentence {
-    bool found;       /* modules.json exists; otherwise mean pooling and no step */
-    uint32_t pooling; /* tsr_pool */
+    bool found; /* modules.json exists; otherwise mean pooling and no step */
+    tsri_model_pooling poolings[TSRI_MODEL_MAX_POOLINGS]; /* their vectors stand side by side */
+    int n_poolings;
     bool pool_prompt; /* the prompt's tokens are pooled too */
     bool lower_case;
     int64_t max_tokens; /* 0: the files give none */
@@ -49,7 +68,16 @@ void tsri_model_sentence_clear(tsri_model_sentence *sentence);
  * above it and names it first; or its GGUF file names a pooling. */
 tsr_status tsri_model_sentence_is(const tsri_io_archive *archive, const char *folder, bool *out);
 
-/* Applies the steps to rows [n, width] as the model gives them; out is [n, sentence->width]. */
+/* The tsr_pool that an encoder's own vectors are to have, so that they need no other pooling; -1: there is
+ * none. `skipped`: the tokens at the beginning of a text that are not pooled. */
+int tsri_model_sentence_device_pool(const tsri_model_sentence *sentence, size_t skipped);
+/* Pools the hidden states of a text, rows [n, width], from row `skipped` on; zeros where none is left.
+ * out is [n_poolings, width]. */
+void tsri_model_sentence_pool(const tsri_model_sentence *sentence, const float *rows,
+                              size_t skipped, size_t n, int32_t width, float *out);
+const char *tsri_model_pooling_name(tsri_model_pooling kind);
+
+/* Applies the steps to pooled rows [n, width]; out is [n, sentence->width]. */
 tsr_status tsri_model_sentence_finish(const tsri_model_sentence *sentence, const float *rows,
                                       size_t n, int32_t width, float *out);
 

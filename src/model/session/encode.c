@@ -65,7 +65,7 @@ static tsr_status check_heads(const tsri_model *model, const tsri_model_results 
             (model->spec.decoder.layers || !tsri_model_weight_at(w, heads[i].weight)))
             return tsri_base_fail(TSR_E_STATE, "%s (%s) has no %s", model->path, model->spec.family,
                                   heads[i].name);
-    if (r->vectors && model->spec.decoder.layers)
+    if ((r->vectors || r->states) && model->spec.decoder.layers)
         return tsri_base_fail(TSR_E_STATE,
                               "%s (%s) has a decoder; vectors come from models without one",
                               model->path, model->spec.family);
@@ -303,6 +303,7 @@ static tsri_model_shape shape_of(const tsri_model_results *r) {
                               .top_k = r->top_k,
                               .hidden = r->hidden,
                               .attention = r->attention,
+                              .states = r->states,
                               .vectors = r->vectors,
                               .pooling = r->pooling,
                               .pooled = r->pooled,

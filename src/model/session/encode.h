@@ -5,7 +5,7 @@
 
 #include "model/session/chunk.h"
 
-enum { TSRI_MODEL_ENCODED_KINDS = 9 }; /* results other than hidden states and attention */
+enum { TSRI_MODEL_ENCODED_KINDS = 10 }; /* results other than hidden states and attention */
 
 /* A result that has `width` numbers for each wanted row (by_row) or each sequence. */
 typedef struct tsri_model_encoded_kind {

@@ -56,6 +56,7 @@ typedef struct tsri_model_results {
                                 are */
     float *const *cross; /* of a decoder: L arrays, [H, n, length of its source] of sequence b */
     /* Of an encoder without a decoder; b is the number of sequences. */
+    float *states;    /* [R, C] the last hidden states */
     float *vectors;   /* [b, C] pooled over the tokens */
     uint32_t pooling; /* of vectors: tsr_pool */
     float *pooled;    /* [b, C] what the pooler makes of the first token */

@@ -21,10 +21,12 @@ struct tsr_embedder {
     tsri_task_reader reader;
     tsri_task_passages passages;
     const char *prompt;
-    tsri_bytes prompt_names;
+    size_t skipped; /* tokens of the prompt, and those before it, that are not pooled */
+    tsri_bytes prompt_names, poolings;
     tsr_embed_options options;
-    float *pooled; /* pooled states of a run, before the final steps */
-    size_t pooled_room;
+    float *states, *pooled; /* of a run: the last hidden states, and what is made of them before the
+                               final steps */
+    size_t states_room, pooled_room;
     float *vectors; /* of the current call */
     size_t n;
 };
@@ -47,11 +49,33 @@ static tsr_status choose_prompt(tsr_embedder *e) {
         return tsri_base_fail(TSR_E_ARGUMENT, "%s has no prompt \"%s\"; it has %s", e->model->path,
                               asked, s->n_prompts ? e->prompt_names.data : "none");
     e->prompt = s->prompts[i].text;
-    if (*e->prompt && !s->pool_prompt)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: its pooling leaves out the prompt (include_prompt false), which "
-                              "is not supported; give no prompt",
-                              e->model->path);
+    return TSR_OK;
+}
+
+/* Counts the tokens that a text begins with where its pooling leaves out the prompt: those of the prompt
+ * alone, but for a special one at their end. */
+static tsr_status measure_prompt(tsr_embedder *e) {
+    const tsr_string prompt = {e->prompt, strlen(e->prompt)};
+    tsri_task_reader reader = e->reader;
+    tsri_task_passages alone = {0};
+    if (!prompt.size || e->sentence.pool_prompt)
+        return TSR_OK;
+    reader.trim = false;
+    tsr_status status = tsri_task_passages_add(&reader, &alone, "", &prompt, NULL);
+    if (status == TSR_OK) {
+        e->skipped = alone.ids.count;
+        if (e->reader.around > e->reader.before)
+            e->skipped--;
+    }
+    tsri_task_passages_clear(&alone);
+    return status;
+}
+
+static tsr_status name_poolings(tsr_embedder *e) {
+    const tsri_model_sentence *s = &e->sentence;
+    for (int i = 0; i < s->n_poolings; i++)
+        TRY(tsri_base_bytes_printf(&e->poolings, i ? ", %s" : "%s",
+                                   tsri_model_pooling_name(s->poolings[i])));
     return TSR_OK;
 }
 
@@ -74,6 +98,8 @@ static tsr_status begin(tsr_embedder *e) {
     e->reader.trim = e->sentence.found;
     e->reader.lower_case = e->sentence.lower_case;
     TRY(choose_prompt(e));
+    TRY(measure_prompt(e));
+    TRY(name_poolings(e));
     return tsri_session_create(e->model, 1, 0, &e->session);
 }
 
@@ -103,13 +129,14 @@ void tsr_embedder_destroy(tsr_embedder **embedder) {
     tsri_model_sentence_clear(&e->sentence);
     tsri_task_passages_clear(&e->passages);
     tsri_base_bytes_clear(&e->prompt_names);
+    tsri_base_bytes_clear(&e->poolings);
+    free(e->states);
     free(e->pooled);
     free(e);
     *embedder = NULL;
 }
 
 tsr_status tsr_embedder_info_get(const tsr_embedder *e, tsr_embedder_info *out) {
-    static const char *const kinds[] = {"mean", "first", "max", "last"};
     TRY(NEED(e));
     TRY(NEED(out));
     TRY(tsri_base_check_out("tsr_embedder_info", out));
@@ -117,12 +144,12 @@ tsr_status tsr_embedder_info_get(const tsr_embedder *e, tsr_embedder_info *out) 
     const tsr_embedder_info info = {.struct_size = sizeof info,
                                     .width = (uint32_t)s->width,
                                     .layers = (uint32_t)e->model->spec.encoder.layers,
-                                    .normalized =
-                                        s->n_steps > 0 && !s->steps[s->n_steps - 1].weight,
+                                    .normalized = s->n_steps > 0 && s->steps[s->n_steps - 1].kind ==
+                                                                        TSRI_STEP_NORMALIZE,
                                     .has_modules = s->found,
                                     .model_width = (uint32_t)e->model->spec.width,
                                     .max_tokens = e->reader.max_tokens,
-                                    .pooling = kinds[s->pooling],
+                                    .pooling = e->poolings.data,
                                     .prompt = e->prompt,
                                     .prompt_names = e->prompt_names.data};
     tsri_base_give(&info, sizeof info, out);
@@ -153,14 +180,36 @@ static tsr_status check_finite(const tsr_embedder *e, size_t text, const float *
     return TSR_OK;
 }
 
+/* Pools the states of each sequence, where the encoder's own vectors are not those that are wanted. */
+static tsr_status pool_states(tsr_embedder *e, const tsri_model_sequence *sequences, int32_t n) {
+    const int32_t C = e->model->spec.width;
+    const size_t width = (size_t)C * (size_t)e->sentence.n_poolings;
+    size_t tokens = 0;
+    for (int32_t i = 0; i < n; i++)
+        tokens += (size_t)sequences[i].n;
+    TRY(tsri_base_grow(&e->states, &e->states_room, tokens * (size_t)C, sizeof *e->states));
+    const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .states = e->states};
+    TRY(tsri_session_encode(e->session, sequences, n, &results));
+    const float *rows = e->states;
+    for (int32_t i = 0; i < n; i++) {
+        const size_t count = (size_t)sequences[i].n;
+        tsri_model_sentence_pool(&e->sentence, rows, e->skipped, count, C,
+                                 e->pooled + (size_t)i * width);
+        rows += count * (size_t)C;
+    }
+    return TSR_OK;
+}
+
 static tsr_status run(void *data, const tsri_model_sequence *sequences, const size_t *which,
                       int32_t n) {
     tsr_embedder *e = data;
-    const int32_t C = e->model->spec.width;
+    const int32_t C = e->model->spec.width * e->sentence.n_poolings;
+    const int kind = tsri_model_sentence_device_pool(&e->sentence, e->skipped);
     const size_t width = (size_t)e->sentence.width;
     TRY(tsri_base_grow(&e->pooled, &e->pooled_room, (size_t)n * (size_t)C, sizeof *e->pooled));
-    const tsri_model_results results = {.vectors = e->pooled, .pooling = e->sentence.pooling};
-    TRY(tsri_session_encode(e->session, sequences, n, &results));
+    const tsri_model_results results = {.vectors = e->pooled, .pooling = (uint32_t)kind};
+    TRY(kind < 0 ? pool_states(e, sequences, n)
+                 : tsri_session_encode(e->session, sequences, n, &results));
     for (int32_t i = 0; i < n; i++) {
         float *vector = e->vectors + which[i] * width;
         TRY(tsri_model_sentence_finish(&e->sentence, e->pooled + (size_t)i * (size_t)C, 1, C,

@@ -216,9 +216,6 @@ def test_prompts_and_lengths(folder):
     plain = vectors(run("embed", "-m", model, *REFERENCE, "--prompt", "", given=joined(LINES)).text)
     close(plain[3], EXPECTED["sentence"]["vectors"][3])
     refused(2, 'has no prompt "passage"; it has query, document', "embed", "-m", model, *REFERENCE, "--prompt", "passage", given="a")
-    change_json(model / "1_Pooling/config.json", include_prompt=False)
-    refused(3, "include_prompt false", "embed", "-m", model, *REFERENCE, given="a")
-    run("embed", "-m", model, *REFERENCE, "--prompt", "document", given="a")
     change_json(model / "sentence_bert_config.json", max_seq_length=5, do_lower_case=True)
     change_json_list(model / "tokenizer.json", lambda t: t["normalizer"].update(lowercase=False))   # so that it counts
     told = run("embed", "-m", model, "-d", "reference", "--prompt", "", given="the CAT sat on the mat\n")
@@ -314,6 +311,47 @@ def test_the_model_in_a_folder_of_its_own(folder):
     close(vectors(run("embed", "-m", model, *REFERENCE, given=LINES[3]).text)[0], EXPECTED["sentence"]["vectors"][3])
 
 
+def write_safetensors(path, arrays):
+    header, body = {}, b""
+    for name, (shape, values) in arrays.items():
+        data = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def with_modules(folder, golden):
+    """A copy of the tiny sentence encoder with other modules."""
+    model = copy_model_deep(SENTENCE, folder)
+    for old in model.glob("*_*/"):
+        shutil.rmtree(old)
+    kinds = [("", "Transformer"), *((m["path"], m["kind"]) for m in golden["modules"])]
+    (model / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models." + kind, "path": path} for path, kind in kinds]))
+    for module in golden["modules"]:
+        (model / module["path"]).mkdir()
+        (model / module["path"] / "config.json").write_text(json.dumps(module["config"]))
+        if module["weights"]:
+            write_safetensors(model / module["path"] / "model.safetensors", module["weights"])
+    return model
+
+
+def test_modules(folder):
+    """Ways of pooling, several at once, without the prompt; dense layers with each activation; norms."""
+    for i, golden in enumerate(EXPECTED["modules"]):
+        model = with_modules(folder / str(i), golden)
+        for prompt, wanted in (("", golden["vectors"]), ("query", golden["query"])):
+            got = vectors(run("embed", "-m", model, *REFERENCE, "--prompt", prompt, given=joined(LINES)).text)
+            for line, one, other in zip(LINES, got, wanted, strict=True):
+                most = max(1, *map(abs, other))     # dense layers widen numbers and their errors alike
+                close([x / most for x in one], [x / most for x in other], f"{golden['name']}, prompt {prompt!r}, {line!r}")
+    single = next(one for one in EXPECTED["modules"] if one["name"] == "without the prompt, max")
+    model = with_modules(folder / "p", single)
+    change_json(model / "config_sentence_transformers.json", prompts={"long": "the " * 40})
+    asked = ("embed", "-m", model, *REFERENCE, "--prompt", "long")      # of which the end token alone is pooled
+    close(vectors(run(*asked, given="a\n").text)[0], json.loads(run(*asked, "--tokens", given="a\n").text)["vectors"][-1])
+
+
 def test_dropout_does_nothing(folder):
     model = copy_model_deep(SENTENCE, folder / "dropout")
     drop = {"type": "sentence_transformers.models.Dropout", "name": "d", "path": "9_Dropout"}   # a module that stores its dropout rate, or nothing
@@ -342,18 +380,22 @@ def test_damaged_folders(folder):
     def text(name, content):
         return lambda m: (m / name).write_text(content)
 
-    rows = [(modules(lambda x: x.pop(0)), "Transformer, Pooling, then Dense, Normalize and Dropout"), (modules(lambda x: x.pop(1)), "module 1 is Dense"),
+    rows = [(modules(lambda x: x.pop(0)), "Transformer, Pooling, then Dense, LayerNorm, Normalize and Dropout"), (modules(lambda x: x.pop(1)), "module 1 is Dense"),
             (modules(lambda x: x.clear()), "a list of modules"), (modules(lambda x: x[2].update(type="sentence_transformers.models.CNN")), "models.CNN"),
             (modules(lambda x: x[1].update(type="mine.Pooling")), "mine.Pooling"), (modules(lambda x: x[1].update(path="../1_Pooling")), '"path"'),
             (modules(lambda x: x[1].pop("path")), '"path"'), (modules(lambda x: x[1].update(path=3)), "a whole number"),
             (modules(lambda x: x.extend([x[3]] * 9)), "modules"), (text("modules.json", "{}"), "a list of modules"), (text("modules.json", "["), "line 1"),
-            (of(pooling, pooling_mode_mean_tokens=False), "no pooling mode is on"), (of(pooling, pooling_mode_cls_token=True), "are both on"),
-            (of(pooling, pooling_mode_mean_sqrt_len_tokens=True), "mean_sqrt_len_tokens is not served"), (of(pooling, pooling_mode_mean_tokens=1), "true or false"),
-            (of(pooling, pooling_mode_mean_tokens=False, pooling_mode="attention"), '"attention" is not served'),
+            (of(pooling, pooling_mode=[]), "is an empty list"), (of(pooling, pooling_mode=3), "neither a word nor a list"),
+            (of(pooling, pooling_mode=["mean", 3]), "neither a word nor a list"), (of(pooling, pooling_mode=["mean"] * 9), "more than the 8 modes"),
+            (of(pooling, pooling_mode_mean_tokens=1), "true or false"), (of(pooling, pooling_mode="attention"), '"attention" is not served'),
             (of(pooling, word_embedding_dimension=17), "is 17; the model's hidden states have 16"), (text(pooling, "[]"), "an object was expected"),
             (lambda m: (m / pooling).unlink(), "there is no such file"), (lambda m: (m / dense).unlink(), "there is no such file"),
             (of(dense, in_features=15), "in_features 15"), (of(dense, out_features=7), "wrong shape"), (of(dense, out_features=None), "out_features 0"),
-            (of(dense, activation_function="torch.nn.modules.activation.ReLU"), "ReLU"), (lambda m: (m / "2_Dense/model.safetensors").unlink(), "2_Dense"),
+            (of(dense, activation_function="torch.nn.modules.activation.PReLU"), "PReLU"),
+            (of(dense, activation_function="mine.Tanh"), '"mine.Tanh" is not served'), (of(dense, module_input_name="token_embeddings"), "module_input_name"),
+            (of(dense, module_output_name="other"), "module_output_name"), (of(dense, use_residual=True), "residual.weight"),
+            (lambda m: ((m / "3_Normalize").mkdir(), (m / "3_Normalize/config.json").write_text('{"module_input_name": "token_embeddings"}')), "3_Normalize"),
+            (lambda m: (m / "2_Dense/model.safetensors").unlink(), "2_Dense"),
             (lambda m: (m / "2_Dense/model.safetensors").write_bytes((m / "2_Dense/model.safetensors").read_bytes()[:-5]), "2_Dense"),
             (of("sentence_bert_config.json", max_seq_length=33), "max_seq_length is 33; the model reads 32"),
             (of("sentence_bert_config.json", max_seq_length="24"), "a whole number"), (of("sentence_bert_config.json", max_seq_length=0), "must be from 1"),

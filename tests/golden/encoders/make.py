@@ -5,13 +5,17 @@
 
 Needs PyTorch, transformers and tokenizers. Weights are random and large enough that answers differ; all is computed in float64.
 sentence/ is a sentence-transformers folder whose modules (mean pooling, a dense layer with tanh, normalisation) are done here by
-hand. Spans are merged here as the header of tsr_classify_tokens says.
+hand. Other modules are put into copies of it, which the sentence-transformers package itself runs: the files of each, with their
+weights as numbers, and its vectors are in "modules". Spans are merged here as the header of tsr_classify_tokens says.
 """
 
 import json
 import pathlib
 import shutil
+import tempfile
 
+import safetensors.torch
+import sentence_transformers
 import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
@@ -91,7 +95,6 @@ def sentence(t):
     dump(folder / "1_Pooling/config.json", {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False})
     dump(folder / "2_Dense/config.json", {"in_features": 16, "out_features": 6, "bias": True,
                                           "activation_function": "torch.nn.modules.activation.Tanh"})
-    import safetensors.torch
     safetensors.torch.save_file({"linear." + k: v for k, v in dense.state_dict().items()}, folder / "2_Dense/model.safetensors")
     dump(folder / "sentence_bert_config.json", {"max_seq_length": MOST, "do_lower_case": False})
     dump(folder / "config_sentence_transformers.json", {"prompts": {"query": "how are you ", "document": ""}, "default_prompt_name": None})
@@ -108,6 +111,62 @@ def sentence(t):
     table = [model.embeddings.word_embeddings.weight[i].tolist() for i in t.encode(LINES[3]).ids]
     return {"lines": LINES, "vectors": [embed(line)[1] for line in LINES], "query": [embed("how are you " + line)[1] for line in LINES],
             "tokens": {"text": LINES[3], "ids": t.encode(LINES[3]).ids, "table": table, "first": first, "last": words}}
+
+
+def linear(n, k, activation, bias=True, name="linear", **more):
+    weights = {name + ".weight": torch.randn(n, k) * 0.4} | ({name + ".bias": torch.randn(n) * 0.4} if bias else {})
+    if more.get("use_residual") and n != k:
+        weights["residual.weight"] = torch.randn(n, k) * 0.4
+    place = "linear" if activation == "Identity" else "activation"
+    return ("Dense", {"in_features": k, "out_features": n, "bias": bias, "activation_function": f"torch.nn.modules.{place}.{activation}", **more}, weights)
+
+
+def norm(n):
+    return ("LayerNorm", {"dimension": n}, {"norm.weight": 1 + torch.randn(n) * 0.3, "norm.bias": torch.randn(n) * 0.3})
+
+
+def module_lists():
+    """The modules after the transformer, as lists of (class, config, weights)."""
+    flag, wide = "pooling_mode_", {"word_embedding_dimension": 16}
+    off = {flag + "mean_tokens": False}
+    activations = ["ReLU", "GELU", "SiLU", "Sigmoid", "ReLU6", "ELU", "LeakyReLU", "Softplus", "Mish", "Softsign", "Identity", "Tanh"]
+    some = ["lasttoken", "weightedmean", "mean", "max", "cls", "mean_sqrt_len_tokens"]
+    yield "mean_sqrt_len_tokens", [("Pooling", wide | off | {flag + "mean_sqrt_len_tokens": True}, {}), linear(7, 16, "ReLU"), norm(7)]
+    yield "weightedmean", [("Pooling", wide | off | {flag + "weightedmean_tokens": True}, {}), linear(5, 16, "GELU", False)]
+    yield "flags", [("Pooling", wide | {flag + name: True for name in ("lasttoken", "cls_token", "max_tokens", "mean_tokens")}, {}),
+                    linear(5, 64, "SiLU"), ("Normalize", {}, {})]
+    yield "no flag", [("Pooling", wide | off, {})]
+    yield "list", [("Pooling", {"embedding_dimension": 16, "pooling_mode": some}, {}), linear(6, 96, "Tanh", use_residual=True),
+                   ("Dropout", {"dropout": 0.5}, {}), linear(6, 6, "Sigmoid", use_residual=True, module_input_name="sentence_embedding")]
+    for mode in some:
+        yield "without the prompt, " + mode, [("Pooling", {"embedding_dimension": 16, "pooling_mode": mode, "include_prompt": False}, {})]
+    for i in range(0, len(activations), 6):
+        yield "activations " + str(i), [("Pooling", wide, {})] + [linear(16, 16, name) for name in activations[i:i + 6]]
+
+
+def modules():
+    expected = []
+    for i, (name, found) in enumerate(module_lists()):
+        torch.manual_seed(100 + i)
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place) / "model"
+            shutil.copytree(HERE / "sentence", folder)
+            steps = [(f"{j + 1}_{kind}", kind, settings, weights) for j, (kind, settings, weights) in enumerate(found)]
+            dump(folder / "modules.json", [{"idx": j, "name": str(j), "path": path, "type": "sentence_transformers.models." + kind}
+                                           for j, (path, kind) in enumerate([("", "Transformer")] + [step[:2] for step in steps])])
+            for path, _, settings, weights in steps:
+                shutil.rmtree(folder / path, ignore_errors=True)
+                (folder / path).mkdir()
+                dump(folder / path / "config.json", settings)
+                if weights:
+                    safetensors.torch.save_file(weights, folder / path / "model.safetensors")
+            model = sentence_transformers.SentenceTransformer(str(folder), device="cpu").double()
+            encode = lambda prompt: model.encode(LINES, prompt=prompt, convert_to_numpy=False, convert_to_tensor=True).tolist()  # noqa: E731
+            expected.append({"name": name, "modules": [{"path": path, "kind": kind, "config": settings, "weights":
+                                                        {key: [list(value.shape), value.flatten().tolist()] for key, value in weights.items()}}
+                                                       for path, kind, settings, weights in steps],
+                             "vectors": encode(None), "query": encode("how are you ")})
+    return expected
 
 
 def classify(t):
@@ -173,7 +232,7 @@ def masked(t):
 
 def main():
     t = tokenizer()
-    dump(HERE / "expected.json", {"sentence": sentence(t), "classify": classify(t), "tokens": tokens(t), "masked": masked(t)})
+    dump(HERE / "expected.json", {"sentence": sentence(t), "modules": modules(), "classify": classify(t), "tokens": tokens(t), "masked": masked(t)})
     for path in sorted(HERE.rglob("*")):
         if path.is_file():
             path.chmod(0o644)
