@@ -93,7 +93,9 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
             : stack->positions == TSRI_POSITIONS_SINUSOIDAL ? "sinusoidal"
             : stack->positions == TSRI_POSITIONS_ALIBI      ? "ALiBi"
                                                             : "none",
-            stack->relative_buckets ? "; a bias by distance" : "");
+            stack->relative_buckets ? "; a bias by distance"
+            : stack->distance_span  ? "; disentangled attention"
+                                    : "");
 }
 
 /* The parts of a recurrent stack; false if the stack is not recurrent. */

@@ -124,16 +124,18 @@ static tsri_value normed_heads_of(builder *b, int32_t layer, tsri_value qkv, int
 }
 
 /* Queries, keys and values, which the roles from QKV on have as one matrix, or as several; queries and
- * keys with norms if the model has them. */
-static void queries_keys_and_values(builder *b, int32_t layer, tsri_value out[3]) {
+ * keys with norms if the model has them. Returns what the first of these matrices gives. */
+static tsri_value queries_keys_and_values(builder *b, int32_t layer, tsri_value out[3]) {
     const tsri_model_stack *stack = b->stack;
     const int64_t heads[] = {stack->heads, stack->kv_heads, stack->kv_heads},
                   sizes[] = {stack->head_size, stack->head_size, stack->value_size};
+    tsri_value first = TSRI_GRAPH_NONE;
     tsri_model_stage(b, layer, "qkv");
     for (int i = 0, run = 0; i < 3; run++) {
         const uint32_t id = layer_weight(b, layer, (tsri_model_role)(TSRI_ROLE_QKV + 2 * run));
         const tsri_value y = tsri_model_linear(b, b->y, id, TSR_ACT_NONE, TSRI_GRAPH_NONE);
         const int64_t rows = tsri_model_weight_at(b->weights, id)->dims[0];
+        first = run ? first : y;
         for (int64_t column = 0; column < rows; column += heads[i] * sizes[i], i++)
             out[i] = stack->qk_norm == TSRI_QK_NORM_ROWS && i < 2
                          ? normed_heads_of(b, layer, y, column, i)
@@ -141,6 +143,7 @@ static void queries_keys_and_values(builder *b, int32_t layer, tsri_value out[3]
     }
     for (int i = 0; stack->qk_norm == TSRI_QK_NORM_HEADS && i < 2; i++)
         out[i] = qk_norm(b, out[i], layer, i);
+    return first;
 }
 
 /* What a decoder layer keeps: the keys (part 0) and values (1) of its own attention, and those of
@@ -213,7 +216,9 @@ static tsri_value attention(builder *b, int32_t layer) {
                                        .compute = tsri_model_attention_products(b, products),
                                        .soft_cap = stack->score_cap};
     tsri_value own[3];
-    queries_keys_and_values(b, layer, own);
+    const tsri_value qk = queries_keys_and_values(b, layer, own),
+                     bias = stack->distance_span ? tsri_model_distance_scores(b, layer, qk)
+                                                 : TSRI_GRAPH_NONE;
     tsri_value q = own[0], k = own[1], v = own[2];
     if (b->shape->learning)
         return tsri_model_own_attention(b, layer, q, k, v, b->relative);
@@ -235,7 +240,7 @@ static tsri_value attention(builder *b, int32_t layer) {
                              keeps ? tsri_model_input_of(b, TSRI_INPUT_SLOT) : TSRI_GRAPH_NONE,
                              keeps && b->shape->by_keys ? tsri_model_input_of(b, TSRI_INPUT_KEYS)
                                                         : TSRI_GRAPH_NONE,
-                             TSRI_GRAPH_NONE,
+                             bias,
                              tsri_model_weight_leaf(b, stack_weight(b, TSRI_STACK_RELATIVE)),
                              tsri_model_weight_leaf(b, layer_weight(b, layer, TSRI_ROLE_SINKS))};
     tsri_model_stage(b, layer, "attention");
@@ -435,6 +440,7 @@ static void stack_of(builder *b, const tsri_model_stack *stack) {
         return;
     }
     b->relative = b->shape->learning ? tsri_model_learned_relative(b) : TSRI_GRAPH_NONE;
+    tsri_model_begin_distances(b);
     tsri_graph_scope(b->graph, -1, "embed");
     embed(b);
     for (int32_t layer = 0; layer < stack->layers; layer++) {

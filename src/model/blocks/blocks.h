@@ -33,9 +33,11 @@ typedef enum tsri_model_input {
     TSRI_INPUT_SEED,        /* [4] of dropout */
     TSRI_INPUT_BUCKETS,     /* [2R+1] of the bias by distance: the bucket of each distance */
     TSRI_INPUT_OWN_BUCKETS, /* the same for the decoder of an encoder-decoder */
-    TSRI_INPUT_RATES,       /* f32 [4] the optimizer's */
-    TSRI_INPUT_DRAW_RATE,   /* f32 [N] of a graph that draws: of the op `sample`, each row's rate */
-    TSRI_INPUT_DRAW,        /* [N, 4] and its settings */
+    TSRI_INPUT_DISTANCES, /* [rows] of disentangled attention: the rows of its table that are needed */
+    TSRI_INPUT_PLACES,    /* [2 reach + 1] which of them each distance takes */
+    TSRI_INPUT_RATES,     /* f32 [4] the optimizer's */
+    TSRI_INPUT_DRAW_RATE, /* f32 [N] of a graph that draws: of the op `sample`, each row's rate */
+    TSRI_INPUT_DRAW,      /* [N, 4] and its settings */
     TSRI_INPUT_COUNT
 } tsri_model_input;
 
@@ -45,8 +47,8 @@ typedef enum tsri_model_output {
     TSRI_OUTPUT_TOP_LOGITS,
     TSRI_OUTPUT_TOP_IDS,
     TSRI_OUTPUT_TOP_LSE,
-    TSRI_OUTPUT_DRAWN,   /* one of the top_k largest, in place of these three */
-    TSRI_OUTPUT_STATES,  /* of encoders, as the next four */
+    TSRI_OUTPUT_DRAWN,  /* one of the top_k largest, in place of these three */
+    TSRI_OUTPUT_STATES, /* of encoders, as the next four */
     TSRI_OUTPUT_VECTORS,
     TSRI_OUTPUT_POOLED,
     TSRI_OUTPUT_LABELS,
@@ -79,7 +81,10 @@ typedef struct tsri_model_shape {
     bool drawn;                                    /* one of the top_k largest is drawn */
     bool by_keys;                                  /* TSRI_INPUT_KEYS says where each key lies */
     bool states, vectors, pooled, labels, next;
-    uint32_t pooling;                           /* of vectors: tsr_pool */
+    uint32_t pooling; /* of vectors: tsr_pool */
+    int64_t
+        reach; /* of disentangled attention: the largest distance of two tokens; 0: whatever the model
+                      reads */
     const struct tsri_model_learning *learning; /* NULL: not a training graph */
 } tsri_model_shape;
 

@@ -23,6 +23,11 @@ void tsri_model_stage(tsri_model_builder *b, int32_t layer, const char *part) {
     tsri_graph_scope(b->graph, layer, label);
 }
 
+tsri_model_distances tsri_model_builder_distances(const tsri_model_builder *b) {
+    const int64_t reach = b->shape->reach ? b->shape->reach : b->spec->max_positions - 1;
+    return tsri_model_distances_of(b->stack, reach);
+}
+
 /* In a training graph that also has a decoder, the encoder has its own inputs. */
 static tsri_model_input side_input(const tsri_model_builder *b, tsri_model_input id) {
     if (!b->shape->learning || b->stack->side != TSRI_SIDE_ENCODER || !b->spec->decoder.layers)
@@ -55,6 +60,8 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
                                   [TSRI_INPUT_SEED] = {"seed", 1},
                                   [TSRI_INPUT_BUCKETS] = {"buckets", 1},
                                   [TSRI_INPUT_OWN_BUCKETS] = {"own_buckets", 1},
+                                  [TSRI_INPUT_DISTANCES] = {"distances", 1},
+                                  [TSRI_INPUT_PLACES] = {"places", 1},
                                   [TSRI_INPUT_DRAW_RATE] = {"draw_rate", 1},
                                   [TSRI_INPUT_DRAW] = {"draw", 2}};
     const bool is_float = id == TSRI_INPUT_FREQUENCIES || id == TSRI_INPUT_DRAW_RATE;
@@ -72,6 +79,10 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
         dims[0] = tsri_tensor_const(4);
     else if (id == TSRI_INPUT_BUCKETS || id == TSRI_INPUT_OWN_BUCKETS)
         dims[0] = tsri_tensor_const(2 * (int64_t)b->stack->relative_distance + 1);
+    else if (id == TSRI_INPUT_DISTANCES)
+        dims[0] = tsri_tensor_const(tsri_model_builder_distances(b).rows);
+    else if (id == TSRI_INPUT_PLACES)
+        dims[0] = tsri_tensor_const(2 * (int64_t)tsri_model_builder_distances(b).reach + 1);
     return tsri_graph_leaf(b->graph, TSR_KIND_INPUT, id, inputs[id].name,
                            is_float ? TSR_F32 : TSR_I32, inputs[id].rank, dims);
 }

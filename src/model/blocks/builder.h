@@ -3,6 +3,7 @@
 #define TSRI_MODEL_BLOCKS_BUILDER_H
 
 #include "model/blocks/learning.h"
+#include "model/weights/tables.h"
 
 typedef struct tsri_model_builder {
     tsri_graph *graph;
@@ -10,13 +11,14 @@ typedef struct tsri_model_builder {
     const tsri_model_spec *spec;
     const tsri_model_stack *stack; /* the stack that is being built */
     const tsri_model_shape *shape;
-    tsr_dim T;           /* tokens of a sequence of this stack */
-    uint32_t sites;      /* places with dropout so far */
-    tsri_value relative; /* bias by distance of the stack that is being built, in a training
+    tsr_dim T;            /* tokens of a sequence of this stack */
+    uint32_t sites;       /* places with dropout so far */
+    tsri_value relative;  /* bias by distance of the stack that is being built, in a training
                             graph */
-    tsri_value source;   /* the encoder's output, in a training graph */
-    tsri_value x, y;     /* the residual stream, and what the next part reads: x after its norm */
-    bool picked;         /* they hold only the wanted rows */
+    tsri_value distances; /* the rows of disentangled attention's table, after their norm */
+    tsri_value source;    /* the encoder's output, in a training graph */
+    tsri_value x, y;      /* the residual stream, and what the next part reads: x after its norm */
+    bool picked;          /* they hold only the wanted rows */
 } tsri_model_builder;
 
 tsr_dim tsri_model_B(void);
@@ -27,6 +29,8 @@ void tsri_model_stage(tsri_model_builder *b, int32_t layer, const char *part);
 
 /* The leaf of an input, made when it is first asked for. */
 tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id);
+/* Of disentangled attention: the rows of distances that the graph has. */
+tsri_model_distances tsri_model_builder_distances(const tsri_model_builder *b);
 /* The leaf of a weight; NONE if the model lacks it, such as a missing bias. */
 tsri_value tsri_model_weight_leaf(tsri_model_builder *b, uint32_t id);
 /* Whether the model has the weight. */
@@ -83,6 +87,10 @@ tsri_value tsri_model_own_attention(tsri_model_builder *b, int32_t layer, tsri_v
 tsri_value tsri_model_source_attention(tsri_model_builder *b, int32_t layer, tsri_value q,
                                        tsri_value k, tsri_value v);
 
+/* distances.c: begins a stack with disentangled attention; what such attention adds to the scores of a
+ * layer, from its queries and keys side by side, [B,T,2 H D]. */
+void tsri_model_begin_distances(tsri_model_builder *b);
+tsri_value tsri_model_distance_scores(tsri_model_builder *b, int32_t layer, tsri_value qk);
 /* heads.c: what is computed from the last hidden states y. */
 /* The logits of a language model's rows; and the product with the vocabulary alone, which `activation`
  * is applied to. */

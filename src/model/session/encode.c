@@ -28,9 +28,22 @@ void tsri_model_encoder_destroy(tsri_model_encoder **encoder) {
         free(e->kinds[i].stage.data);
     for (tsri_model_staging *stage = e->per_token; stage && stage->room != SIZE_MAX; stage++)
         free(stage->data);
-    void *const arrays[] = {
-        e->order, e->offset,      e->ids,  e->positions, e->types,     e->past,  e->len,
-        e->slot,  e->destination, e->rows, e->outputs,   e->per_token, e->state, e};
+    void *const arrays[] = {e->rows_of_distances,
+                            e->places,
+                            e->order,
+                            e->offset,
+                            e->ids,
+                            e->positions,
+                            e->types,
+                            e->past,
+                            e->len,
+                            e->slot,
+                            e->destination,
+                            e->rows,
+                            e->outputs,
+                            e->per_token,
+                            e->state,
+                            e};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     *encoder = NULL;
@@ -176,6 +189,15 @@ static int64_t limits(const tsri_session *session, const tsri_model_results *r, 
     return most > 1 ? most : 1;
 }
 
+/* The largest distance in a plan for sequences of about T tokens, where attention is disentangled; else 0. */
+static int64_t reach_of(const tsri_session *session, int64_t T) {
+    int64_t lowest, highest;
+    range_of(T, &lowest, &highest);
+    return !session->model->spec.encoder.distance_span ? 0
+           : highest < session->source_context         ? highest
+                                                       : session->source_context;
+}
+
 /* How many of the sequences from order[first] on run together: as many as pad at less cost than
  * another run, within what a run may hold. */
 static int64_t run_size(const tsri_session *session, const run *run, int32_t n) {
@@ -266,6 +288,24 @@ static void fill_inputs(tsri_model_encoder *e, run *run, int32_t slots) {
         e->rows[0] = 0;
 }
 
+/* Sets what disentangled attention reads for sequences of about T tokens. */
+static tsr_status fill_distances(tsri_session *session, int64_t T) {
+    const tsri_model_stack *stack = &session->model->spec.encoder;
+    tsri_model_encoder *e = session->encoder;
+    const int64_t reach = reach_of(session, T);
+    if (!reach || (e->places && e->distances.reach == reach))
+        return TSR_OK;
+    const tsri_model_distances all = tsri_model_distances_of(stack, reach);
+    TRY(tsri_base_grow(&e->rows_of_distances, &e->distances_room, (size_t)all.rows,
+                       sizeof(int32_t)));
+    TRY(tsri_base_grow(&e->places, &e->places_room, 2 * (size_t)all.reach + 1, sizeof(int32_t)));
+    for (int32_t i = 0; i < all.rows; i++)
+        e->rows_of_distances[i] = all.first + i;
+    tsri_model_distance_places(stack, &all, e->places);
+    e->distances = all;
+    return TSR_OK;
+}
+
 /* Binds those inputs that the graph reads. */
 static size_t bind_inputs(const tsri_session *session, const tsri_graph *graph, const run *run,
                           tsri_run_binding *inputs) {
@@ -280,7 +320,13 @@ static size_t bind_inputs(const tsri_session *session, const tsri_graph *graph, 
         {.id = TSRI_INPUT_LEN, .data = e->len, .bytes = sequences},
         {.id = TSRI_INPUT_SLOT, .data = e->slot, .bytes = sequences},
         {.id = TSRI_INPUT_STATE, .data = e->state, .bytes = sequences},
-        {.id = TSRI_INPUT_ROWS, .data = e->rows, .bytes = (size_t)run->N * sizeof(int32_t)}};
+        {.id = TSRI_INPUT_ROWS, .data = e->rows, .bytes = (size_t)run->N * sizeof(int32_t)},
+        {.id = TSRI_INPUT_DISTANCES,
+         .data = e->rows_of_distances,
+         .bytes = (size_t)e->distances.rows * sizeof(int32_t)},
+        {.id = TSRI_INPUT_PLACES,
+         .data = e->places,
+         .bytes = (2 * (size_t)e->distances.reach + 1) * sizeof(int32_t)}};
     size_t n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t v = 0; v < tsri_graph_value_count(graph); v++) {
@@ -325,12 +371,23 @@ static tsr_status plan_for(tsri_session *session, const tsri_graph *graph, const
     return tsri_run_prepare(session->model->run, graph, &bounds, out);
 }
 
-static tsr_status run_one(tsri_session *session, const tsri_graph *graph, run *run) {
+/* The graph for sequences of about T tokens. Where attention is disentangled, it has the rows of the distances
+ * that its plan may have; else one graph serves all lengths. */
+static tsr_status graph_for(tsri_session *session, tsri_model_shape shape, int64_t T,
+                            const tsri_graph **out) {
+    shape.reach = reach_of(session, T);
+    return tsri_model_plans_graph(&session->plans, &shape, out);
+}
+
+static tsr_status run_one(tsri_session *session, const tsri_model_shape *shape, run *run) {
     tsri_model_encoder *e = session->encoder;
+    const tsri_graph *graph = NULL;
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
     tsri_run_plan *plan = NULL;
     TRY(make_room(e, run));
     fill_inputs(e, run, session->slots);
+    TRY(graph_for(session, *shape, run->T, &graph));
+    TRY(fill_distances(session, run->T));
     TRY(tsri_model_encode_bind(session, run));
     TRY(plan_for(session, graph, run, &plan));
     const int64_t sizes[TSR_SYMBOLS] = {run->B, run->T, run->T, 1, run->N};
@@ -364,7 +421,6 @@ tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence 
                                int32_t n, const tsri_model_results *results) {
     const tsri_model *model = session->model;
     const tsri_model_weight *label = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL);
-    const tsri_graph *graph = NULL;
     TRY(check(session, sequences, n, results));
     if (n < 1)
         return TSR_OK;
@@ -373,12 +429,11 @@ tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence 
     TRY(reserve(session, session->encoder->order[n - 1].n));
     tsri_model_encode_kinds(session->encoder, &model->spec, label ? label->dims[0] : 0, results);
     const tsri_model_shape shape = shape_of(results);
-    TRY(tsri_model_plans_graph(&session->plans, &shape, &graph));
     run run = {.sequences = sequences, .results = results};
     for (; run.first < n; run.first += (int32_t)run.B) {
         run.B = run_size(session, &run, n);
         run.T = session->encoder->order[run.first + run.B - 1].n;
-        TRY(run_one(session, graph, &run));
+        TRY(run_one(session, &shape, &run));
     }
     for (int32_t i = 0; session->encoded && i < n; i++)
         session->encoded[sequences[i].slot] = (int32_t)sequences[i].n;
@@ -405,7 +460,7 @@ tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_
                               "a text of %" PRId64 " tokens; the encoder reads at most %" PRId64,
                               tokens, session->source_context);
     TRY(reserve(session, tokens));
-    TRY(tsri_model_plans_graph(&session->plans, &shape, &graph));
+    TRY(graph_for(session, shape, tokens, &graph));
     const tsri_model_results none = {0};
     const run one = {.results = &none, .B = 1, .T = tokens};
     return plan_for(session, graph, &one, out);

@@ -4,6 +4,7 @@
 #define TSRI_MODEL_SESSION_ENCODE_H
 
 #include "model/session/chunk.h"
+#include "model/weights/tables.h"
 
 enum { TSRI_MODEL_ENCODED_KINDS = 10 }; /* results other than hidden states and attention */
 
@@ -27,6 +28,9 @@ struct tsri_model_encoder {
     int32_t *ids, *positions, *types, *past, *len, *slot, *rows, *state;
     int64_t *destination; /* the row of the results that each row goes to */
     size_t order_room, offset_room, destination_room, tokens_room[4], sequences_room[4];
+    tsri_model_distances distances; /* of disentangled attention: those that the next two are of */
+    int32_t *rows_of_distances, *places;
+    size_t distances_room, places_room;
     tsri_model_encoded_kind kinds[TSRI_MODEL_ENCODED_KINDS];
     tsri_model_staging *per_token; /* hidden 0 .. L, attention 0 .. L-1 */
     tsri_run_binding *outputs;

@@ -40,8 +40,8 @@ static bool same(const tsri_model_shape *a, const tsri_model_shape *b) {
     return a->sides == b->sides && a->logits == b->logits && a->argmax == b->argmax &&
            a->hidden == b->hidden && a->attention == b->attention && a->cross == b->cross &&
            a->by_keys == b->by_keys && a->top_k == b->top_k && a->drawn == b->drawn &&
-           a->states == b->states && a->vectors == b->vectors && a->pooling == b->pooling && a->pooled == b->pooled &&
-           a->labels == b->labels && a->next == b->next;
+           a->states == b->states && a->vectors == b->vectors && a->pooling == b->pooling &&
+           a->pooled == b->pooled && a->labels == b->labels && a->next == b->next && a->reach == b->reach;
 }
 
 tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shape *shape,

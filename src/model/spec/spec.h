@@ -128,7 +128,14 @@ typedef struct tsri_model_stack {
     tsri_model_sinusoid sinusoid;
     int32_t relative_buckets, relative_distance; /* of a bias by the distance of key and query; 0
                                                     buckets: no such bias */
-    bool embed_norm;                             /* a norm right after the embedding */
+    /* Disentangled attention: a score has, besides <q, k>, the products of q with the key of the distance
+     * query - key and of k with the query of the distance. The layer's own matrices make both of a table's
+     * row distance + span, 0 .. 2 span - 1, of which larger distances take the first and the last. With
+     * buckets, distances of more than half of them share rows, on a logarithmic scale up to `furthest`. 0:
+     * there is no such table */
+    int32_t distance_span, distance_buckets, distance_furthest;
+    bool distance_norm;  /* of the table's rows */
+    bool embed_norm;     /* a norm right after the embedding */
     bool first_unnormed; /* the first layer's attention reads the stream without a norm */
     tsri_model_rope rope, local_rope;
     const uint8_t *rotations; /* [layers] tsri_model_rotation, owned by the spec's model; NULL:

@@ -1,4 +1,4 @@
-/* model/weights/tables.c - computes sinusoids and biases by distance. */
+/* model/weights/tables.c - computes sinusoids, biases by distance, and the rows of distances. */
 #include "model/weights/tables.h"
 
 #include "base/error.h"
@@ -54,6 +54,38 @@ tsr_status tsri_model_relative(const float *table, int32_t buckets, int32_t furt
             out[h * n + i] = table[bucket[i] * heads + h];
     free(bucket);
     return TSR_OK;
+}
+
+/* In float, as the official implementation computes it: a distance at a boundary falls into the same
+ * bucket. */
+static int32_t far_bucket(const tsri_model_stack *stack, int32_t distance) {
+    const int32_t exact = stack->distance_buckets / 2;
+    const float share = logf((float)distance / (float)exact) /
+                        logf((float)((stack->distance_furthest - 1) / (double)exact));
+    return (int32_t)ceilf(share * (float)(exact - 1)) + exact;
+}
+
+/* The row of a distance query - key. */
+static int32_t row_of(const tsri_model_stack *stack, int32_t distance) {
+    const int32_t span = stack->distance_span, apart = abs(distance),
+                  bucket = stack->distance_buckets && apart > stack->distance_buckets / 2
+                               ? far_bucket(stack, apart)
+                               : apart,
+                  row = span + (distance < 0 ? -bucket : bucket);
+    return row < 0 ? 0 : row < 2 * span ? row : 2 * span - 1;
+}
+
+tsri_model_distances tsri_model_distances_of(const tsri_model_stack *stack, int64_t reach) {
+    tsri_model_distances all = {.reach = (int32_t)reach};
+    all.first = row_of(stack, -all.reach);
+    all.rows = row_of(stack, all.reach) - all.first + 1;
+    return all;
+}
+
+void tsri_model_distance_places(const tsri_model_stack *stack,
+                                const tsri_model_distances *distances, int32_t *out) {
+    for (int32_t d = -distances->reach; d <= distances->reach; d++)
+        out[d + distances->reach] = row_of(stack, -d) - distances->first;
 }
 
 void tsri_model_alibi(int32_t furthest, int32_t heads, float *out) {

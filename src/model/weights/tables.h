@@ -29,6 +29,22 @@ tsr_status tsri_model_relative(const float *table, int32_t buckets, int32_t furt
 /* The bucket of each distance d = -R .. R. */
 void tsri_model_relative_buckets(int32_t buckets, int32_t furthest, bool both, int32_t *out);
 
+/* The rows of the table of disentangled attention that distances -reach .. reach take: `first` and those
+ * behind it. */
+typedef struct tsri_model_distances {
+    int32_t reach, first, rows;
+} tsri_model_distances;
+tsri_model_distances tsri_model_distances_of(const tsri_model_stack *stack, int64_t reach);
+
+/**
+ * The row, less `first`, that each distance key - query of -reach .. reach takes.
+ *
+ * shape   out [2 reach + 1]
+ * source  He et al. 2021, arXiv:2006.03654; the buckets: transformers' make_log_bucket_position
+ */
+void tsri_model_distance_places(const tsri_model_stack *stack,
+                                const tsri_model_distances *distances, int32_t *out);
+
 /**
  * ALiBi: the bias of head h at distance d = key - query, d = -R .. R with R = `furthest`, is
  * -slope[h] * |d|. If the number of heads H is a power of two, the slopes are 2^(-8 (h + 1) / H);

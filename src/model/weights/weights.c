@@ -116,6 +116,12 @@ static tsr_status define_qkv(const place *p) {
                                           .stored = q + k + v};
         first += (int)each;
     }
+    if (stack->distance_span) {
+        TRY(define(p, TSRI_ROLE_QKV, "qk", apart, 2, p->finder->weights->spec->width,
+                   stack->qkv_bias));
+        return define(p, TSRI_ROLE_QKV_SECOND, "v", apart + 2, 1, p->finder->weights->spec->width,
+                      stack->qkv_bias);
+    }
     const bool either = names->fused == TSRI_FUSED_NO && names->qkv &&
                         tsri_model_find_array(p->finder, names->qkv, p->number, ".weight");
     const tsri_model_fused fused = either ? TSRI_FUSED_QKV : names->fused;
@@ -386,6 +392,21 @@ static tsr_status define_relative(tsri_model_finder *finder, const tsri_model_st
                            "relative_table", ".weight", &source, 1, stack->heads);
 }
 
+/* Defines the table of disentangled attention. */
+static tsr_status define_distances(tsri_model_finder *finder, const tsri_model_stack *stack) {
+    const int64_t C = finder->weights->spec->width;
+    const tsri_model_source table = {.pattern = finder->names->distances,
+                                     .rows = 2 * (int64_t)stack->distance_span};
+    if (!stack->distance_span)
+        return TSR_OK;
+    TRY(tsri_model_find(finder, tsri_model_stack_weight(stack, TSRI_STACK_DISTANCES), -1,
+                        "distances", ".weight", &table, 1, C));
+    if (!stack->distance_norm)
+        return TSR_OK;
+    return define_norm(finder, stack, tsri_model_stack_weight(stack, TSRI_STACK_DISTANCE_NORM), -1,
+                       "distance_norm", finder->names->distance_norm, C);
+}
+
 static tsr_status define_positions(tsri_model_finder *finder, const tsri_model_stack *stack,
                                    int64_t width) {
     const tsri_model_spec *spec = finder->weights->spec;
@@ -428,6 +449,7 @@ static tsr_status define_stack(tsri_model_finder *finder, const tsri_model_stack
         TRY(define_norm(finder, stack, tsri_model_stack_weight(stack, TSRI_STACK_EMBED_NORM), -1,
                         "embed_norm", names->embed_norm, width));
     TRY(define_relative(finder, stack));
+    TRY(define_distances(finder, stack));
     for (int32_t i = 0; i < groups; i++)
         TRY(define_layer(&(place){
             .finder = finder, .stack = stack, .layer = i * (stack->layers / groups), .number = i}));

@@ -43,6 +43,10 @@ typedef enum tsri_model_stack_role {
     TSRI_STACK_EMBED_NORM_BIAS,
     TSRI_STACK_RELATIVE,       /* [H, 2R+1]: the bias of each head at distance -R .. R; computed */
     TSRI_STACK_RELATIVE_TABLE, /* [buckets, H]: the table that it is computed from; for training */
+    TSRI_STACK_DISTANCES,      /* [2 span, C]: the table of disentangled attention, and its norm */
+    TSRI_STACK_DISTANCES_BIAS,
+    TSRI_STACK_DISTANCE_NORM,
+    TSRI_STACK_DISTANCE_NORM_BIAS,
     TSRI_STACK_FINAL_NORM,
     TSRI_STACK_FINAL_NORM_BIAS,
     TSRI_STACK_FREQUENCIES,       /* computed, not read */
@@ -56,7 +60,8 @@ typedef enum tsri_model_role {
     TSRI_ROLE_NORM1_BIAS,
     TSRI_ROLE_QKV, /* queries, keys and values as one matrix */
     TSRI_ROLE_QKV_BIAS,
-    TSRI_ROLE_QKV_SECOND, /* where they are blocks of several types: those after the first type's, */
+    TSRI_ROLE_QKV_SECOND, /* where they are blocks of several types: those after the first type's; where
+                             distances have queries and keys, too: the values */
     TSRI_ROLE_QKV_SECOND_BIAS,
     TSRI_ROLE_QKV_THIRD, /* and after the second's */
     TSRI_ROLE_QKV_THIRD_BIAS,

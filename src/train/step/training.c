@@ -50,6 +50,8 @@ static tsr_status check_objective(const tsri_model *model, const tsri_training_o
     }
     if (!lacks && decoder && !tsri_model_has_output(w))
         lacks = "a model with an output matrix";
+    if (!lacks && spec->encoder.distance_span)
+        lacks = "a model without disentangled attention";
     if (!lacks && model->joined)
         lacks = "a model whose matrices are floats, and mxfp4 is not written";
     if (lacks)

@@ -142,6 +142,12 @@ ROTARY_ENCODERS = {
     "eurobert": (tr.EuroBertConfig(**EURO, classifier_pooling="mean"), {"cls": tr.EuroBertForSequenceClassification}),
     "eurobert-late": (tr.EuroBertConfig(**dict(EURO, num_hidden_layers=1)), {"cls": tr.EuroBertForSequenceClassification}),
 }
+# As DeBERTa v2 at its simplest: each distance a row of its own, positions and segments in the embedding, the head of BERT.
+MORE_ENCODERS = {
+    "deberta_v2": (tr.DebertaV2Config(**BERT, relative_attention=True, share_att_key=True, pos_att_type="c2p|p2c", max_relative_positions=5,
+                                      type_vocab_size=3, pooler_hidden_act="tanh"),
+                   {"mlm": tr.DebertaV2ForMaskedLM, "cls": tr.DebertaV2ForSequenceClassification}),
+}
 T5 = dict(vocab_size=29, d_model=12, d_kv=5, d_ff=14, num_layers=1, num_decoder_layers=2, num_heads=2, layer_norm_epsilon=EPS, pad_token_id=0,
           eos_token_id=1, decoder_start_token_id=0)
 TRANSLATORS = {
@@ -227,7 +233,7 @@ def first_gte(folder, config, inner):
 
 
 def encoder(name, seed):
-    config, heads = (ENCODERS | LATER_ENCODERS | ROTARY_ENCODERS)[name]
+    config, heads = (ENCODERS | LATER_ENCODERS | ROTARY_ENCODERS | MORE_ENCODERS)[name]
     out, g, expected, inner = HERE / f"{name}-odd", torch.Generator().manual_seed(seed), {}, None
     inputs = {"input_ids": ids_of(g, 2, 11)}
     if getattr(config, "type_vocab_size", 1) > 1 and name not in ("mpnet", "distilbert"):
@@ -266,6 +272,6 @@ def translator(name, seed):
 if __name__ == "__main__":
     for seed, (make, name) in enumerate([(decoder, n) for n in DECODERS] + [(encoder, n) for n in ENCODERS] + [(translator, n) for n in TRANSLATORS] +
                                         [(decoder, n) for n in LATER] + [(encoder, n) for n in LATER_ENCODERS] +
-                                        [(decoder, n) for n in EXPERTS] + [(encoder, n) for n in ROTARY_ENCODERS]):
+                                        [(decoder, n) for n in EXPERTS] + [(encoder, n) for n in ROTARY_ENCODERS] + [(encoder, n) for n in MORE_ENCODERS]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
             make(name, 700 + seed)

@@ -72,6 +72,12 @@ LATER |= {
                                            layer_types=["sliding_attention", "full_attention", "sliding_attention"]), {"vectors": tr.Gemma3TextModel}),
     "qwen3-vectors": (tr.Qwen3Config(**QWEN), {"vectors": tr.Qwen3Model}),
 }
+# As DeBERTa v3: distances in buckets, one table for all, no positions in the embedding. The "lm" head is that of v3's own files.
+DEBERTA = dict(relative_attention=True, share_att_key=True, pos_att_type=["p2c", "c2p"])
+LATER |= {
+    "deberta_v2": (tr.DebertaV2Config(**BERT, **DEBERTA, position_buckets=8, norm_rel_ebd="layer_norm", position_biased_input=False, legacy=False),
+                   {"mlm": tr.DebertaV2ForMaskedLM, "cls": tr.DebertaV2ForSequenceClassification, "tokens": tr.DebertaV2ForTokenClassification}),
+}
 # Keys that config.json had when the family was new, and that many models' files have.
 OLD = {"modernbert": (dict(global_attn_every_n_layers=3, global_rope_theta=160000.0, local_rope_theta=10000.0), ("layer_types", "rope_parameters"))}
 TRANSLATORS = {
