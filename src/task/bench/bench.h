@@ -137,9 +137,10 @@ tsr_status tsri_task_bench_finish(const tsri_task_bench *b, tsri_task_draft *dra
 
 /* ---- work.c ---- */
 
-/* Fills in what a row's run computes and reads, and its share of the roofline; the row's median is
- * set already. */
-tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, tsr_bench_row *row);
+/* Fills in what a run of the job computes and reads at least, and the row's share of the roofline; its
+ * median is set already. `requests`: how many a run answers, 0 if the job is not of requests. */
+tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks,
+                                const tsri_task_job *job, int64_t requests, tsr_bench_row *row);
 /* Sets the share, the predicted rate and what holds the row back, from `flops` by tsr_compute, and
  * the row's bytes and launches; `work` is what a run counts in the row's unit. */
 void tsri_task_bench_share(const tsri_run_peaks *peaks, const double flops[TSRI_RUN_COMPUTES],

@@ -253,11 +253,10 @@ static void clear(run *r) {
 }
 
 /* What the row has beside its times. */
-static tsr_status describe(const subject *s, tsri_task_draft *draft) {
-    const tsr_bench_row *row = &draft->row;
-    const bool many = row->kind == TSR_BENCH_PROMPT || row->kind == TSR_BENCH_EMBED;
-    TRY(tsri_task_bench_work(s->model, &s->b->best, &draft->row));
-    return tsri_task_bench_kernels(s->model, many ? row->tokens : 1, draft);
+static tsr_status describe(const subject *s, const tsri_task_job *job, tsri_task_draft *draft) {
+    const bool many = job->kind == TSR_BENCH_PROMPT || job->kind == TSR_BENCH_EMBED;
+    TRY(tsri_task_bench_work(s->model, &s->b->best, job, job->request ? 1 : 0, &draft->row));
+    return tsri_task_bench_kernels(s->model, many ? job->tokens : 1, draft);
 }
 
 /* What the gates have shown. */
@@ -288,7 +287,7 @@ static tsr_status make_row(subject *s, const tsri_task_job *job) {
     else
         status = time_job(&r, &draft);
     if (status == TSR_OK && s->status == TSR_BENCH_OK)
-        status = describe(s, &draft);
+        status = describe(s, job, &draft);
     clear(&r);
     s->held_by = row->bound_by;
     return tsri_task_bench_finish(s->b, &draft, status, s->note);

@@ -132,6 +132,8 @@ static tsr_status measure_all(serving *s) {
         status = tsri_task_arrivals_create(s->model, &options, &s->arrivals);
     if (status == TSR_OK)
         status = measure(s, &draft);
+    if (status == TSR_OK)
+        status = tsri_task_bench_work(s->model, &s->b->best, s->job, REQUESTS, &draft.row);
     const double requests = draft.row.median / (double)s->job->tokens;
     TRY(tsri_task_bench_finish(s->b, &draft, status, s->note));
     begin_row(s, RATE, &draft);

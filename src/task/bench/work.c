@@ -38,9 +38,9 @@ static void see(amounts *all, double per_token, double seen) {
     all->flops[TSR_COMPUTE_F32] += per_token * seen;
 }
 
-static tsr_status add_vectors(const tsri_model *m, tsri_session *session, const tsr_bench_row *row,
+static tsr_status add_vectors(const tsri_model *m, tsri_session *session, const tsri_task_job *job,
                               amounts *all) {
-    const int64_t B = row->batch, T = row->tokens, sizes[TSR_SYMBOLS] = {B, T, T, 1, B};
+    const int64_t B = job->batch, T = job->tokens, sizes[TSR_SYMBOLS] = {B, T, T, 1, B};
     tsri_run_plan *plan = NULL;
     TRY(tsri_session_encode_plan(session, T, &plan));
     TRY(add(all, plan, sizes, 1));
@@ -48,64 +48,92 @@ static tsr_status add_vectors(const tsri_model *m, tsri_session *session, const 
     return TSR_OK;
 }
 
-static tsr_status add_tokens(const tsri_model *m, tsri_session *session, const tsr_bench_row *row,
-                             amounts *all) {
-    const bool prompt = row->kind == TSR_BENCH_PROMPT;
-    const int64_t B = row->batch, T = prompt ? row->tokens : 1,
-                  sizes[TSR_SYMBOLS] = {B, T, 1, 1, B};
-    const double depth = (double)row->depth, tokens = (double)row->tokens,
-                 seen = pairs(depth, tokens);
+/* A step of `B` sequences reads `tokens` of each behind `past`, and writes logits for the last. */
+static tsr_status add_prompt(const tsri_model *m, tsri_session *session, int64_t B, int64_t past,
+                             int64_t tokens, amounts *all) {
+    const int64_t sizes[TSR_SYMBOLS] = {B, tokens, 1, 1, B};
     tsri_model_measures figures;
     tsri_run_plan *plan = NULL;
-    TRY(tsri_session_plan(session, T, &plan));
-    TRY(add(all, plan, sizes, prompt ? 1 : row->tokens));
+    TRY(tsri_session_plan(session, tokens, &plan));
+    TRY(add(all, plan, sizes, 1));
     tsri_model_measure(m, &figures);
-    see(all, figures.flops_per_past_token, (double)B * seen);
-    all->bytes += (double)figures.kv_bytes_per_token * (double)B * (prompt ? depth + tokens : seen);
+    see(all, figures.flops_per_past_token, (double)B * pairs((double)past, (double)tokens));
+    all->bytes += (double)figures.kv_bytes_per_token * (double)(B * (past + tokens));
+    return TSR_OK;
+}
+
+/* `steps` steps of `B` sequences, each of one token, the first behind `past`. */
+static tsr_status add_steps(const tsri_model *m, tsri_session *session, int64_t B, int64_t past,
+                            int64_t steps, amounts *all) {
+    const int64_t sizes[TSR_SYMBOLS] = {B, 1, 1, 1, B};
+    const double seen = (double)B * pairs((double)past, (double)steps);
+    tsri_model_measures figures;
+    tsri_run_plan *plan = NULL;
+    TRY(tsri_session_plan(session, 1, &plan));
+    TRY(add(all, plan, sizes, steps));
+    tsri_model_measure(m, &figures);
+    see(all, figures.flops_per_past_token, seen);
+    all->bytes += (double)figures.kv_bytes_per_token * seen;
+    return TSR_OK;
+}
+
+/* Requests, as many at a time as there are places: their prompts, whose last step gives the first
+ * token of each, and a step for each token after it. */
+static tsr_status add_requests(const tsri_model *m, tsri_session *session, const tsri_task_job *job,
+                               int64_t requests, amounts *all) {
+    for (int64_t left = requests; left > 0; left -= job->batch) {
+        const int64_t B = left < job->batch ? left : job->batch;
+        TRY(add_prompt(m, session, B, 0, job->depth, all));
+        TRY(add_steps(m, session, B, job->depth, job->tokens - 1, all));
+    }
     return TSR_OK;
 }
 
 /* The encoder runs once. Then comes one token of each text, and after it one of each beam. Beams may
  * share what they attend to, so only the keys of one beam are counted as read. */
 static tsr_status add_translation(const tsri_model *m, tsri_session *session,
-                                  const tsr_bench_row *row, amounts *all) {
-    const int64_t B = row->batch, S = row->depth, rows = B * TSRI_TASK_BENCH_BEAMS;
+                                  const tsri_task_job *job, amounts *all) {
+    const int64_t B = job->batch, S = job->depth, rows = B * TSRI_TASK_BENCH_BEAMS;
     const int64_t source[TSR_SYMBOLS] = {B, S, S, 1, B}, first[TSR_SYMBOLS] = {B, 1, 1, 1, B},
                   next[TSR_SYMBOLS] = {rows, 1, 1, 1, rows};
-    const double steps = (double)row->tokens, seen = pairs(0, steps);
+    const double steps = (double)job->tokens, seen = pairs(0, steps);
     tsri_model_measures figures;
     tsri_run_plan *plan = NULL;
     TRY(tsri_session_encode_plan(session, S, &plan));
     TRY(add(all, plan, source, 1));
     TRY(tsri_session_plan(session, 1, &plan));
     TRY(add(all, plan, first, 1));
-    TRY(add(all, plan, next, row->tokens - 1));
+    TRY(add(all, plan, next, job->tokens - 1));
     tsri_model_measure(m, &figures);
     see(all, tsri_model_flops_per_seen(&m->spec.encoder), (double)(B * S * S));
     see(all, figures.flops_per_past_token,
-        (double)rows * seen + (double)((rows * (row->tokens - 1) + B) * S));
+        (double)rows * seen + (double)((rows * (job->tokens - 1) + B) * S));
     all->bytes += (double)figures.kv_bytes_per_token * (double)B * (seen + steps * (double)S);
     return TSR_OK;
 }
 
-static tsr_status add_job(const tsri_model *m, tsri_session *session, const tsr_bench_row *row,
-                          amounts *all) {
-    switch (row->kind) {
+static tsr_status add_job(const tsri_model *m, tsri_session *session, const tsri_task_job *job,
+                          int64_t requests, amounts *all) {
+    switch (job->kind) {
     case TSR_BENCH_EMBED:
-        return add_vectors(m, session, row, all);
+        return add_vectors(m, session, job, all);
     case TSR_BENCH_TRANSLATE:
-        return add_translation(m, session, row, all);
+        return add_translation(m, session, job, all);
+    case TSR_BENCH_PROMPT:
+        return add_prompt(m, session, job->batch, job->depth, job->tokens, all);
     default:
-        return add_tokens(m, session, row, all);
+        return requests ? add_requests(m, session, job, requests, all)
+                        : add_steps(m, session, job->batch, job->depth, job->tokens, all);
     }
 }
 
-tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, tsr_bench_row *row) {
+tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks,
+                                const tsri_task_job *job, int64_t requests, tsr_bench_row *row) {
     tsri_model *m = tsri_model_of(model);
     tsri_session *session = NULL;
     amounts all = {0};
     TRY(tsri_session_create(m, 1, 0, &session));
-    const tsr_status status = add_job(m, session, row, &all);
+    const tsr_status status = add_job(m, session, job, requests, &all);
     tsri_session_destroy(&session);
     TRY(status);
     row->flops = 0;
@@ -113,9 +141,10 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, t
         row->flops += all.flops[i];
     row->bytes = all.bytes;
     row->launches = all.launches;
-    tsri_task_bench_share(
-        peaks, all.flops,
-        (double)(row->kind == TSR_BENCH_EMBED ? row->batch : row->batch * row->tokens), row);
+    const int64_t texts = requests ? requests : job->batch;
+    tsri_task_bench_share(peaks, all.flops,
+                          (double)(job->kind == TSR_BENCH_EMBED ? texts : texts * job->tokens),
+                          row);
     return TSR_OK;
 }
 

@@ -118,6 +118,31 @@ def served(path, code=0):
     return rows
 
 
+def test_work_of_requests(folder):
+    """A request is its prompt and the tokens after it; those of a scheduler share the reading of weights."""
+    told = results(run("bench", "suite", *REFERENCE, "--parts", "decoder", "-m", longer(folder, 1024), "--json", code=None).out)
+    by_name = {(r["test"], r["batch"]): r for r in jobs(told) if r["class"] == "f32"}
+    prompt, after, request = by_name["pp512", 1], by_name["tg32@512", 1], by_name["request512+32", 1]
+    for what in ("flops", "bytes"):  # the prompt's last step gives the first of the 32 tokens
+        want = prompt[what] + after[what] * 31 / 32
+        assert 0.98 < request[what] / want < 1.02, (what, request[what], want)
+    everything, tokens = by_name["serve64+16", 8], by_name["tg16", 8]
+    config = json.loads((GOLDEN / "llama" / "config.json").read_text())
+    width, heads, layers, last = config["hidden_size"], config["num_attention_heads"], config["num_hidden_layers"], 64 + 16 - 1
+    kv_width = width // heads * config["num_key_value_heads"]
+    behind = 2 * width * width + 6 * width * config["intermediate_size"]  # in the last layer, of a prompt's last token alone
+    per_token = layers * (2 * width * width + 4 * width * kv_width + behind)
+    attention = layers * 4 * width * last * (last - 1) / 2
+    want = 16 * (last * per_token - 63 * behind + attention + 16 * 2 * config["vocab_size"] * width)
+    assert 0.9 < want / everything["flops"] <= 1, (want, everything["flops"])
+    seen = lambda past, steps: steps * past + steps * (steps - 1) // 2
+    read = lambda row, tokens: row["bytes"] - 4 * 2 * layers * kv_width * tokens
+    weights = read(everything, 16 * (64 + seen(64, 15))), read(tokens, 8 * seen(0, 16))
+    assert 1.99 < weights[0] / weights[1] < 2.01, ("16 requests in 8 places take the steps of two batches", weights)
+    for test in ("poisson64+16", "poisson64+16 first token"):
+        assert by_name[test, 8]["flops"] is None, "how often requests come is no property of the device"
+
+
 def test_requests_that_come_at_random_times(folder):
     """By a Poisson process at 70 % of what the scheduler gave just before; percentiles are those of single requests."""
     path = longer(folder, 128)
