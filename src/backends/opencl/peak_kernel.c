@@ -31,8 +31,8 @@ tsr_status tsri_opencl_peak_build(tsri_opencl_peak_kernel *p, const char *file, 
     const int version = dev->found->version;
     snprintf(options, sizeof options, "%s %s%s",
              p->common        ? tsri_opencl_program_options(dev, true)
-             : version >= 300 ? "-cl-std=CL3.0"
-             : version >= 102 ? "-cl-std=CL1.2"
+             : version >= 300 ? "-cl-std=CL3.0 -w"
+             : version >= 102 ? "-cl-std=CL1.2 -w"
                               : "",
              dev->facts.cpu ? "-DSPANS -DGROUP=__attribute__((reqd_work_group_size(1,1,1))) "
                             : "-DGROUP= ",
