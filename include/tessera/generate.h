@@ -21,6 +21,26 @@ typedef enum tsr_early_stopping {
     TSR_EARLY_NEVER = 2
 } tsr_early_stopping;
 
+/** What a part of an answer is. */
+typedef enum tsr_part_kind {
+    TSR_PART_TEXT = 0,      /**< what the model says */
+    TSR_PART_REASONING = 1, /**< what it thinks before that */
+    TSR_PART_CALL = 2       /**< a call of a function, in gpt-oss' channels */
+} tsr_part_kind;
+
+/** A part of an answer; what it is given is valid during the call. */
+typedef struct tsr_part {
+    uint32_t struct_size;
+    uint32_t kind; /**< tsr_part_kind */
+    /** Valid UTF-8; no 0 byte ends it. Of a call a piece of its arguments; the first piece is empty. */
+    const char *text;
+    size_t text_size;
+    const char *function; /**< of a call: its name; else NULL */
+} tsr_part;
+
+/** Called with each part. Returns not 0 to cancel the answer. */
+typedef int (*tsr_part_fn)(void *data, const tsr_part *part);
+
 /** How the messages of a conversation become text: by a chat template, which is Jinja as transformers
  * sets it up. All zero but the size: the model's own template, without a system message. */
 typedef struct tsr_chat_options {
@@ -30,6 +50,9 @@ typedef struct tsr_chat_options {
     /** What the template gets as `tools`: a JSON list, in the form that the model was trained with;
      * NULL: none. */
     const char *tools;
+    /** Not NULL: called by tsr_chat_say with the parts of each answer. */
+    tsr_part_fn part;
+    void *part_data;
 } tsr_chat_options;
 
 /** What is added to the logit of a token. */
@@ -264,6 +287,33 @@ TSR_API tsr_status tsr_chat_template_of(const tsr_model *model, char **text, siz
  */
 TSR_API tsr_status tsr_chat_render(const tsr_model *model, const tsr_chat_options *chat,
                                    const char *messages, uint32_t answer, char **text, size_t *n);
+
+/** Splits one answer into its parts, as its tokens come. */
+typedef struct tsr_answer tsr_answer;
+
+/**
+ * Begins an answer. What a model thinks stands between <think> and </think> at the beginning ([THINK],
+ * <seed:think> and <|START_THINKING|> likewise), or in the channel "analysis" of gpt-oss, whose calls
+ * have a channel, too. All else is text.
+ *
+ * prompt  the text that the answer follows (tsr_chat_render); it may end with an open <think>
+ * size    of the prompt, in bytes
+ * owner   the caller destroys *out, before the model is closed; the prompt is borrowed for the call
+ * error   TSR_E_STATE  the model has no tokenizer
+ */
+TSR_API tsr_status tsr_answer_create(const tsr_model *model, const char *prompt, size_t size,
+                                     tsr_answer **out);
+/**
+ * Takes a token, and gives the parts that are now certain. Blanks around what the model thinks are left
+ * out, and so are tags. With the token's `finish`, what was held back is given.
+ *
+ * part   called none, one or several times; may be NULL
+ * error  TSR_E_CANCELLED  the callback asked for it
+ */
+TSR_API tsr_status tsr_answer_take(tsr_answer *answer, const tsr_generated *generated,
+                                   tsr_part_fn part, void *data);
+/** Ends an answer. *answer may be NULL, and is NULL afterwards. */
+TSR_API void tsr_answer_destroy(tsr_answer **answer);
 
 /**
  * Begins a conversation.

@@ -210,6 +210,9 @@ TSR_CLASSIFIER_NEXT = 4
 TSR_EARLY_HEURISTIC = 0
 TSR_EARLY_FIRST = 1
 TSR_EARLY_NEVER = 2
+TSR_PART_TEXT = 0
+TSR_PART_REASONING = 1
+TSR_PART_CALL = 2
 TSR_FINISH_NONE = 0
 TSR_FINISH_END = 1
 TSR_FINISH_STOP = 2
@@ -317,6 +320,10 @@ class tsr_embedder(Structure):
 
 
 class tsr_chat(Structure):
+    pass
+
+
+class tsr_answer(Structure):
     pass
 
 
@@ -1633,6 +1640,21 @@ class tsr_fill(Structure):
 
 
 
+class tsr_part(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_uint32),
+        ("text", POINTER(c_char)),
+        ("text_size", c_size_t),
+        ("function", c_char_p),
+    ]
+
+
+tsr_transport_get_fn = CFUNCTYPE(POINTER(tsr_transport), c_uint32)
+
+tsr_part_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_part))
+
+
 class tsr_chat_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -1640,6 +1662,8 @@ class tsr_chat_options(Structure):
         ("template_text", c_char_p),
         ("system", c_char_p),
         ("tools", c_char_p),
+        ("part", tsr_part_fn),
+        ("part_data", c_void_p),
     ]
 
 
@@ -2240,8 +2264,6 @@ class tsr_verify_summary(Structure):
     ]
 
 
-tsr_transport_get_fn = CFUNCTYPE(POINTER(tsr_transport), c_uint32)
-
 tsr_generated_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_generated))
 
 tsr_scheduler_event_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_scheduler_event))
@@ -2340,6 +2362,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_generate_text": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_generate_options), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_chat_template_of": (c_int, [POINTER(tsr_model), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_chat_render": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), c_char_p, c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
+    "tsr_answer_create": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(POINTER(tsr_answer))]),
+    "tsr_answer_take": (c_int, [POINTER(tsr_answer), POINTER(tsr_generated), tsr_part_fn, c_void_p]),
+    "tsr_answer_destroy": (None, [POINTER(POINTER(tsr_answer))]),
     "tsr_chat_create": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), POINTER(tsr_generate_options), POINTER(POINTER(tsr_chat))]),
     "tsr_chat_destroy": (None, [POINTER(POINTER(tsr_chat))]),
     "tsr_chat_say": (c_int, [POINTER(tsr_chat), c_char_p, c_size_t, tsr_generated_fn, c_void_p, POINTER(tsr_generate_stats)]),

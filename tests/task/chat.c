@@ -383,6 +383,37 @@ Test(chat, cancelled) {
     tsr_chat_destroy(&chat);
 }
 
+static int add_part(void *data, const tsr_part *part) {
+    script *s = data;
+    cr_assert(part->kind == TSR_PART_REASONING && s->n + part->text_size < sizeof s->text);
+    memcpy(s->text + s->n, part->text, part->text_size);
+    s->n += part->text_size;
+    return 0;
+}
+
+/* The template opens the thoughts, and at the next turn it is told of them beside the content. */
+Test(chat, thoughts_are_kept_apart) {
+    static script thought;
+    static collected answer;
+    const tsr_chat_options how = {
+        .struct_size = sizeof how,
+        .template_text = "{% if messages | length > 1 %}{{ raise_exception('[' ~ "
+                         "messages[1].reasoning_content ~ '|' ~ messages[1].content ~ ']') }}"
+                         "{% endif %}<s>a<think>",
+        .part = add_part,
+        .part_data = &thought};
+    tsr_chat *chat = NULL;
+    char wanted[MOST_TEXT];
+    options.max_new_tokens = 20;
+    OK(tsr_chat_create(model, &how, &options, &chat));
+    OK(tsr_chat_say(chat, "a", 1, collect, &answer, NULL));
+    cr_assert(thought.n && answer.size >= thought.n);
+    snprintf(wanted, sizeof wanted, "[%.*s|]", (int)thought.n, thought.text);
+    cr_expect(tsr_chat_say(chat, "a", 1, NULL, NULL, NULL) == TSR_E_ARGUMENT);
+    cr_expect(strstr(tsr_error_last(), wanted), "%s in %s", wanted, tsr_error_last());
+    tsr_chat_destroy(&chat);
+}
+
 Test(chat, past_the_context) {
     const tsr_chat_options how = how_of(&chatml, NULL);
     char text[128] = "";

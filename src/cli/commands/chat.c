@@ -7,15 +7,52 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What stands before and behind a part that is not plain text. */
+static const struct {
+    const char *before, *behind;
+} frames[] = {[TSR_PART_TEXT] = {"", ""},
+              [TSR_PART_REASONING] = {"<think>\n", "\n</think>\n\n"},
+              [TSR_PART_CALL] = {"<tool_call>\n{\"name\": \"", "}\n</tool_call>\n"}};
+
+typedef struct talking {
+    tsri_cli_app *app;
+    uint32_t kind; /* of the part that is being written */
+} talking;
+
+static bool write_text(const talking *t, const char *text) {
+    return !*text || tsri_cli_write(t->app, text, strlen(text));
+}
+
+/* Ends the part before, and begins one of another kind. */
+static bool turn_to(talking *t, uint32_t kind) {
+    const char *behind = frames[t->kind].behind;
+    t->kind = kind;
+    return write_text(t, behind) && write_text(t, frames[kind].before);
+}
+
+static bool begin_call(talking *t, const char *name) {
+    return turn_to(t, TSR_PART_CALL) && write_text(t, name) && write_text(t, "\", \"arguments\": ");
+}
+
+static int on_part(void *data, const tsr_part *part) {
+    talking *t = data;
+    bool fine = true;
+    if (part->kind == TSR_PART_CALL && !part->text_size)
+        fine = begin_call(t, part->function);
+    else if (part->kind != t->kind)
+        fine = turn_to(t, part->kind);
+    return !fine || (part->text_size && !tsri_cli_write(t->app, part->text, part->text_size));
+}
+
 static int on_token(void *data, const tsr_generated *g) {
     tsri_cli_app *app = data;
     if (g->finish == TSR_FINISH_CONTEXT)
         tsri_cli_note(app, "the context is full: the answer stopped there");
-    return (g->text_size && !tsri_cli_write(app, g->text, g->text_size)) || !tsri_cli_flush(app) ||
-           tsri_cli_signal();
+    return !tsri_cli_flush(app) || tsri_cli_signal();
 }
 
-static int talk(tsri_cli_app *app, tsr_chat *chat) {
+static int talk(talking *t, tsr_chat *chat) {
+    tsri_cli_app *app = t->app;
     const bool prompt = tsri_cli_is_terminal(0) && !app->quiet;
     if (prompt)
         tsri_cli_note(app, "reading from the terminal; end with Ctrl-D");
@@ -41,7 +78,8 @@ static int talk(tsri_cli_app *app, tsr_chat *chat) {
         tsr_generate_stats stats = {.struct_size = sizeof stats};
         const tsr_status status = tsr_chat_say(chat, line, (size_t)n, on_token, app, &stats);
         code = tsri_cli_generated(status, &stats);
-        if (code == CLI_OK && tsri_cli_write(app, "\n", 1) && tsri_cli_flush(app) && app->verbose)
+        if (code == CLI_OK && turn_to(t, TSR_PART_TEXT) && tsri_cli_write(app, "\n", 1) &&
+            tsri_cli_flush(app) && app->verbose)
             tsri_cli_print_stats(app, &stats);
     }
     free(line);
@@ -81,10 +119,13 @@ int tsri_cli_chat(int argc, char **argv) {
         code = tsri_cli_sampling_apply(&app, &sampling, &options);
     if (code == CLI_OK)
         tsri_cli_sampling_tell(&app, &options);
+    talking talking = {.app = &app};
+    how.part = on_part;
+    how.part_data = &talking;
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_chat_create(app.model, &how, &options, &chat));
     if (code == CLI_OK)
-        code = talk(&app, chat);
+        code = talk(&talking, chat);
     tsr_chat_destroy(&chat);
     tsri_cli_chatting_clear(&chatting);
     tsri_cli_sampling_clear(&sampling);

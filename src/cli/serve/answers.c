@@ -132,6 +132,13 @@ json_t *tsri_serve_chunk(const tsri_serve_choice *c, const char *text, size_t n,
                                    "logprobs", logprobs, "finish_reason", finish));
 }
 
+json_t *tsri_serve_reasoning_chunk(const tsri_serve_choice *c, const char *text, size_t n,
+                                   json_t *logprobs) {
+    return chunk(c->job,
+                 json_pack("{s:i,s:{s:s%},s:o?,s:n}", "index", (int)c->index, "delta",
+                           "reasoning_content", text, n, "logprobs", logprobs, "finish_reason"));
+}
+
 json_t *tsri_serve_calls_chunk(const tsri_serve_choice *c) {
     json_t *delta = json_pack("{s:O}", "tool_calls", c->calls);
     return chunk(c->job, json_pack("{s:i,s:o,s:n,s:s?}", "index", (int)c->index, "delta", delta,
@@ -160,6 +167,9 @@ static json_t *whole_choice(const tsri_serve_choice *c, size_t index) {
                           "tool_calls", c->calls);
     else if (c->job->ask.chat)
         words = json_pack("{s:s,s:o,s:n}", "role", "assistant", "content", words, "refusal");
+    if (c->reasoning.size)
+        json_object_set_new(words, "reasoning_content",
+                            json_stringn(c->reasoning.data, c->reasoning.size));
     return json_pack("{s:I,s:o,s:o?,s:s?}", "index", (json_int_t)index,
                      c->job->ask.chat ? "message" : "text", words, "logprobs", logprobs,
                      "finish_reason", c->finish);

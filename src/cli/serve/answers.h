@@ -8,18 +8,22 @@
 typedef struct tsri_serve_choice {
     tsri_serve_job *job;
     uint32_t index;
-    uint64_t request;       /* its number; 0: it has ended, or was not added */
-    uint64_t last_ns;       /* when its last token came */
-    tsri_serve_buffer text; /* with "echo", the prompt's first */
-    json_t *logprobs;       /* of all tokens so far, where they were asked for */
+    uint64_t request;                       /* its number; 0: it has ended, or was not added */
+    uint64_t last_ns;                       /* when its last token came */
+    tsri_serve_buffer text;                 /* with "echo", the prompt's first */
+    tsr_answer *answer;                     /* own; NULL: the answer is not split */
+    tsri_serve_buffer reasoning, arguments; /* arguments: of the call that is being written */
+    char *function;                         /* own; of that call; NULL: none is */
+    bool thinks;                            /* what came last is reasoning */
+    json_t *logprobs;                       /* of all tokens so far, where they were asked for */
     size_t characters;
     double logprob; /* the sum of its tokens' */
     uint64_t tokens;
-    bool given;         /* it is among the best */
-    const char *finish; /* NULL: it goes on */
-    json_t *calls;      /* own: at its end, those that it makes; NULL: none */
-    size_t content;     /* at its end: bytes of the text that are content, not calls */
-    size_t streamed;    /* bytes of the text that were sent, where it may have calls */
+    bool given;                /* it is among the best */
+    const char *finish;        /* NULL: it goes on */
+    json_t *calls;             /* own: at its end, those that it makes; NULL: none */
+    size_t content;            /* at its end: bytes of the text that are content, not calls */
+    size_t streamed, reasoned; /* bytes of the text and the reasoning that were sent */
 } tsri_serve_choice;
 
 /* A request of a client: some prompts, each with `best_of` answers. */
@@ -46,6 +50,9 @@ json_t *tsri_serve_role_chunk(const tsri_serve_choice *choice);
  * may be NULL. */
 json_t *tsri_serve_chunk(const tsri_serve_choice *choice, const char *text, size_t n,
                          json_t *logprobs);
+/* A chunk with new text of what is thought. It takes over `logprobs`, which may be NULL. */
+json_t *tsri_serve_reasoning_chunk(const tsri_serve_choice *choice, const char *text, size_t n,
+                                   json_t *logprobs);
 /* The last chunk of a choice that has calls. */
 json_t *tsri_serve_calls_chunk(const tsri_serve_choice *choice);
 json_t *tsri_serve_usage_chunk(const tsri_serve_job *job);

@@ -192,6 +192,64 @@ static void say_root(tsri_serve_buffer *to, const tsri_serve_ask *ask) {
     say(to, ask->must_call ? " call\n" : " call)?\n");
 }
 
+/* A text with the names of special tokens. */
+static void say_special(tsri_serve_buffer *to, const tsri_serve_model *m, const char *words) {
+    char *marked = tsri_serve_with_marks(m->model, words);
+    if (marked)
+        say_text(to, marked);
+    to->lost |= !marked;
+    free(marked);
+}
+
+/* A call in channels: the function's name stands in the channel, as the model writes it, or in the role, as the template
+ * does. */
+static void say_channel_function(tsri_serve_buffer *to, const json_t *function, size_t number) {
+    char words[MOST_NAME + 32], *schema = schema_of(function);
+    const int n = snprintf(words, sizeof words, " to=functions.%s",
+                           json_string_value(json_object_get(function, "name")));
+    say(to, "f%zu ::= (channel", number);
+    say_literal(to, words, (size_t)n);
+    say(to, " |");
+    say_literal(to, words, (size_t)n);
+    say(to, " channel) typed %%json ");
+    tsri_serve_put(to, schema ? schema : "", schema ? strlen(schema) : 0);
+    say(to, "\n");
+    to->lost |= !schema;
+    free(schema);
+}
+
+/* The grammar of an answer in channels: thoughts and remarks, then a text or a call. */
+static char *make_channels(const tsri_serve_model *m, const tsri_serve_ask *ask,
+                           const json_t *functions) {
+    tsri_serve_buffer all = {0};
+    say(&all, ask->must_call ? "root ::= f\n" : "root ::= before* (final");
+    if (!ask->must_call)
+        say(&all, ask->calls ? " | f)\n" : ")\n");
+    say(&all, "before ::= channel");
+    say_special(&all, m, "<|message|>");
+    say(&all, " .*");
+    say_special(&all, m, "<|end|><|start|>assistant");
+    say(&all, "\nfinal ::=");
+    say_special(&all, m, "<|channel|>final<|message|>");
+    say(&all, ask->schema ? " %%json " : " .*");
+    if (ask->schema)
+        tsri_serve_put(&all, ask->schema, strlen(ask->schema));
+    say(&all, "\nchannel ::=");
+    say_special(&all, m, "<|channel|>");
+    say(&all, " (\"analysis\" | \"commentary\")\ntyped ::= \" \"? (");
+    say_special(&all, m, "<|constrain|>");
+    say(&all, "? \"json\")?");
+    say_special(&all, m, "<|message|>");
+    for (size_t i = 0; i < json_array_size(functions); i++)
+        say(&all, i ? " | f%zu" : "\nf ::= f%zu", i);
+    say(&all, "\n");
+    for (size_t i = 0; i < json_array_size(functions); i++)
+        say_channel_function(&all, json_array_get(functions, i), i);
+    if (all.lost)
+        tsri_serve_clear(&all);
+    return all.data;
+}
+
 /* functions: a list. several: of calls. */
 static char *make_grammar(const tsri_serve_ask *ask, const json_t *functions, bool several) {
     const tsri_serve_call_form *form = ask->call_form;
@@ -276,12 +334,15 @@ static bool fail_grammar(const json_t *functions, tsri_serve_failure *f) {
 }
 
 /* name: of the only function that may be called; NULL: any. */
-static bool make(tsri_serve_ask *ask, const char *name, tsri_serve_failure *f) {
+static bool make(const tsri_serve_model *m, tsri_serve_ask *ask, const char *name,
+                 tsri_serve_failure *f) {
     json_t *functions = json_array();
     bool fine = add_functions(ask->tools, name, functions, f);
     if (fine) {
         ask->call_grammar =
-            make_grammar(ask, functions, ask->parallel_calls && !name && ask->call_form->next);
+            ask->channels ? make_channels(m, ask, functions)
+                          : make_grammar(ask, functions,
+                                         ask->parallel_calls && !name && ask->call_form->next);
         ask->tools_text = json_dumps(ask->tools, JSON_COMPACT);
         fine = (ask->call_grammar && ask->tools_text) ||
                tsri_serve_fail(f, 503, NULL, "out of memory");
@@ -332,6 +393,8 @@ bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_ser
     if (ask->options.grammar)
         return tsri_serve_fail(f, 400, "tools",
                                "tools: beside \"grammar\", tool_choice \"none\" is wanted");
+    if (ask->channels)
+        return make(model, ask, name, f);
     ask->call_form = tsri_serve_call_form_of(model);
     if (!ask->call_form)
         return tsri_serve_fail(f, 503, NULL, "out of memory");
@@ -341,5 +404,12 @@ bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_ser
             "tool_choice: \"auto\" is not served for this model, whose chat "
             "template writes words and special tokens before calls or answers: ask "
             "for \"required\", \"none\" or a named function");
-    return make(ask, name, f);
+    return make(model, ask, name, f);
+}
+
+bool tsri_serve_calls_schema(const tsri_serve_model *model, tsri_serve_ask *ask,
+                             tsri_serve_failure *f) {
+    ask->call_grammar = make_channels(model, ask, NULL);
+    ask->options.grammar = ask->call_grammar;
+    return ask->call_grammar || tsri_serve_fail(f, 503, NULL, "out of memory");
 }

@@ -54,9 +54,8 @@ static bool is_of_name(char c) {
     return isalnum((unsigned char)c) || (c && strchr("_.-", c));
 }
 
-/* A call's object, of a name and the text of arguments. */
-static json_t *call_json(const tsri_serve_choice *c, const char *name, size_t n,
-                         const char *arguments, size_t size, size_t number) {
+json_t *tsri_serve_call_json(const tsri_serve_choice *c, const char *name, size_t n,
+                             const char *arguments, size_t size, size_t number) {
     char id[80];
     snprintf(id, sizeof id, "call-%s-%" PRIu32 "-%zu", c->job->id, c->index, number);
     json_t *call = json_pack("{s:s,s:s,s:{s:s%,s:s%}}", "id", id, "type", "function", "function",
@@ -79,8 +78,8 @@ static json_t *read_call(const tsri_serve_choice *c, const char **at, const char
             : NULL;
     *at = json ? *at + read.position : NULL;
     char *arguments = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-    json_t *call = arguments ? call_json(c, name, (size_t)(name_end - name), arguments,
-                                         strlen(arguments), number)
+    json_t *call = arguments ? tsri_serve_call_json(c, name, (size_t)(name_end - name), arguments,
+                                                    strlen(arguments), number)
                              : NULL;
     free(arguments);
     json_decref(json);
@@ -97,7 +96,8 @@ static json_t *read_cut_call(const tsri_serve_choice *c, const char *at, const c
     if (at == end || at == name)
         return NULL;
     arguments = arguments ? arguments : end;
-    return call_json(c, name, (size_t)(at - name), arguments, (size_t)(end - arguments), number);
+    return tsri_serve_call_json(c, name, (size_t)(at - name), arguments, (size_t)(end - arguments),
+                                number);
 }
 
 /* The calls from `at` to the end, NULL if there is none; *whole: the last one is not cut. */
@@ -180,7 +180,11 @@ void tsri_serve_calls_read(tsri_serve_model *model, json_t *message) {
     json_t *call;
     if (!form)
         return;
-    if (!content || json_is_null(content) || !json_string_length(content))
+    json_t *thought = json_object_get(message, "reasoning_content");
+    const bool silent = !content || json_is_null(content) || !json_string_length(content);
+    if (silent && thought && !json_object_get(message, "thinking")) /* gpt-oss calls it so */
+        json_object_set(message, "thinking", thought);
+    if (silent)
         json_object_set_new(message, "content", form->no_content ? json_null() : json_string(""));
     json_array_foreach(calls, i, call) if (!form->text_arguments)
         parse_arguments(json_object_get(call, "function"));

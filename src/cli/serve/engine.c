@@ -6,6 +6,7 @@
 #include "cli/serve/marks.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/models.h"
+#include "cli/serve/parts.h"
 #include "cli/serve/texts.h"
 
 #include <errno.h>
@@ -40,6 +41,10 @@ static void end_job(tsri_serve_job *job) {
         if (c->request)
             (void)tsr_scheduler_cancel(job->x->model->scheduler, c->request);
         tsri_serve_clear(&c->text);
+        tsri_serve_clear(&c->reasoning);
+        tsri_serve_clear(&c->arguments);
+        free(c->function);
+        tsr_answer_destroy(&c->answer);
         json_decref(c->logprobs);
         json_decref(c->calls);
     }
@@ -138,10 +143,29 @@ static void stream_text(tsri_serve_choice *c, const char *text, size_t n, json_t
         tsri_serve_event(c->job->x, tsri_serve_chunk(c, text, n, logprobs));
 }
 
+/* New text of what is thought. The token's log-probability goes with it, if there is any. */
+static void stream_reasoning(tsri_serve_choice *c, json_t **logprobs) {
+    const size_t from = c->reasoned;
+    c->reasoned = c->reasoning.size;
+    if (c->reasoned == from)
+        return;
+    tsri_serve_event(c->job->x, tsri_serve_reasoning_chunk(c, c->reasoning.data + from,
+                                                           c->reasoned - from, *logprobs));
+    *logprobs = NULL;
+}
+
+/* How much of the text is content, whatever follows. */
+static size_t content_of(const tsri_serve_choice *c) {
+    return c->finish               ? c->content
+           : c->job->ask.call_form ? tsri_serve_calls_content(c)
+                                   : c->text.size;
+}
+
 /* New text outside calls, and at the end the calls, as a whole. */
-static void stream_calls(tsri_serve_choice *c, json_t *logprobs) {
+static void stream_parts(tsri_serve_choice *c, json_t *logprobs) {
     const size_t from = c->streamed;
-    c->streamed = c->finish ? c->content : tsri_serve_calls_content(c);
+    stream_reasoning(c, &logprobs);
+    c->streamed = content_of(c);
     stream_text(c, c->text.data ? c->text.data + from : "", c->streamed - from, logprobs);
     if (c->calls)
         tsri_serve_event(c->job->x, tsri_serve_calls_chunk(c));
@@ -151,8 +175,8 @@ static void stream_token(tsri_serve_choice *c, const tsr_generated *g, bool list
     json_t *logprobs = listed ? tsri_serve_logprobs(c->job) : NULL;
     if (listed)
         tsri_serve_add_logprob(c->job, logprobs, g, c->characters, true);
-    if (c->job->ask.calls)
-        stream_calls(c, logprobs);
+    if (c->job->ask.calls || c->answer)
+        stream_parts(c, logprobs);
     else
         stream_text(c, g->text, g->text_size, logprobs);
 }
@@ -160,7 +184,8 @@ static void stream_token(tsri_serve_choice *c, const tsr_generated *g, bool list
 static void finish(tsri_serve_choice *c, uint32_t how) {
     const bool ended = how == TSR_FINISH_END || how == TSR_FINISH_STOP;
     c->content = c->text.size;
-    const bool calls = c->job->ask.calls && tsri_serve_calls_take(c);
+    const bool calls = c->job->ask.channels ? tsri_serve_parts_end(c)
+                                            : c->job->ask.calls && tsri_serve_calls_take(c);
     c->finish = !ended ? "length" : calls ? "tool_calls" : "stop";
 }
 
@@ -183,9 +208,11 @@ static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
     c->logprob += (double)g->logprob;
     if (job->ask.stream && first)
         begin_stream(c);
-    if (!job->ask.stream || job->ask.calls)
+    if (c->answer)
+        tsri_serve_parts_take(c, g);
+    else if (!job->ask.stream || job->ask.calls)
         tsri_serve_put(&c->text, g->text, g->text_size);
-    if (job->ask.calls && g->id >= 0 && g->finish != TSR_FINISH_END)
+    if (job->ask.call_form && !c->thinks && g->id >= 0 && g->finish != TSR_FINISH_END)
         put_mark(c, g->id);
     if (g->finish)
         finish(c, g->finish);
@@ -384,8 +411,8 @@ static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_fai
     job->ask.options.chat = &chat;
     char *text = json_dumps(messages, JSON_COMPACT);
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .messages = text};
-    const bool fine =
-        text ? add(job, 0, &prompt, f) : tsri_serve_fail(f, 503, NULL, "out of memory");
+    const bool fine = text ? add(job, 0, &prompt, f) && tsri_serve_parts_begin(job, &chat, text, f)
+                           : tsri_serve_fail(f, 503, NULL, "out of memory");
     job->ask.options.chat = NULL;
     free(text);
     return fine;

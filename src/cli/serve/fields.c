@@ -2,6 +2,7 @@
  * how it is read. A field without a row is refused by name, so that no client believes it was heard. */
 #include "cli/serve/fields.h"
 #include "cli/serve/calls.h"
+#include "cli/serve/parts.h"
 
 #include "cli/base/names.h"
 
@@ -304,10 +305,16 @@ static bool check_best_of(tsri_serve_ask *ask, tsri_serve_failure *f) {
 }
 
 static bool check_constraints(tsri_serve_model *model, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    const bool free_form = !ask->options.grammar;
+    ask->channels = ask->chat && free_form && tsri_serve_has_channels(model);
     if (!tsri_serve_calls_ask(model, ask, f))
         return false;
+    /* A grammar leaves no room for thoughts, but for that of channels. */
+    ask->split = ask->chat && free_form && (ask->channels || (!ask->schema && !ask->must_call));
     if (ask->calls) /* a schema of the answer is a part of their grammar */
         return true;
+    if (ask->schema && ask->channels)
+        return tsri_serve_calls_schema(model, ask, f);
     if (ask->schema && ask->options.grammar)
         return tsri_serve_fail(f, 400, "grammar",
                                "grammar: beside it, \"response_format\" is to be left out");

@@ -18,8 +18,10 @@ typedef struct tsri_serve_ask {
     bool chat, stream, include_usage, logprobs, echo, has_seed;
     /* The answer may be, or must be, calls of functions, in this form; several, too. */
     bool calls, must_call, parallel_calls;
-    const struct tsri_serve_call_form *call_form;
-    /* own: the JSON schema of the answer; the grammar of calls; what the template is told */
+    const struct tsri_serve_call_form *call_form; /* NULL: in channels */
+    /* The answer is split into what is thought, said and called; by channels. */
+    bool split, channels;
+    /* own: the JSON schema of the answer; the grammar of calls or channels; what the template is told */
     char *schema, *call_grammar, *tools_text;
     const json_t *tools, *tool_choice; /* of the body, while it is read */
     int64_t n;                         /* answers for each prompt */

@@ -66,6 +66,7 @@ typedef struct tsri_serve_model {
     const char *template_text;              /* of chats; NULL: the model's own */
     bool chats;                             /* it writes, and has one of them */
     struct tsri_serve_call_form *call_form; /* own; NULL: not asked for yet */
+    bool channels, channels_known;          /* parts.h */
     tsri_serve_metrics metrics;             /* the server's lock guards it */
 } tsri_serve_model;
 

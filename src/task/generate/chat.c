@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "task/generate/answer.h"
 #include "task/generate/decode.h"
 #include "task/generate/template.h"
 
@@ -16,6 +17,8 @@ struct tsr_chat {
     json_t *messages;
     tsri_task_own_options own;
     tsri_task_sequence sequence;
+    tsr_part_fn part; /* NULL: nobody listens */
+    void *part_data;
 };
 
 tsr_status tsr_chat_template_of(const tsr_model *model, char **text, size_t *n) {
@@ -78,6 +81,10 @@ static int64_t room_of(const tsri_model *m, const tsr_generate_options *o) {
 
 static tsr_status begin(tsr_chat *chat, const tsr_chat_options *how,
                         const tsr_generate_options *options) {
+    tsr_chat_options known;
+    TRY(tsri_base_adopt("tsr_chat_options", how, &known, sizeof known));
+    chat->part = known.part;
+    chat->part_data = known.part_data;
     TRY(tsri_task_own_options_copy(options, &chat->own));
     TRY(tsri_task_template_create(chat->model, how, &chat->template));
     TRY(tsri_task_messages_begin(chat->template, &chat->messages));
@@ -149,22 +156,83 @@ static tsr_status check_length(const tsr_chat *chat, const tsri_text_ids *ids) {
                           ids->count, (long long)context, raise);
 }
 
-/* Passes what is generated on to the caller, and keeps the text. */
+/* Passes what is generated on to the caller, and keeps the parts for the next turns. */
 typedef struct listening {
+    const tsr_chat *chat;
     tsr_generated_fn generated;
     void *data;
-    tsri_bytes answer;
+    tsr_answer *answer;
+    tsri_bytes text, reasoning, arguments;
+    json_t *calls;
     tsr_status status;
 } listening;
 
+/* The call so far has its arguments. */
+static void end_call(listening *l) {
+    json_t *call = json_array_get(l->calls, json_array_size(l->calls) - 1);
+    json_t *arguments = call && l->arguments.size
+                            ? json_loadb(l->arguments.data, l->arguments.size, 0, NULL)
+                            : NULL;
+    if (arguments)
+        tsri_base_json_put(json_object_get(call, "function"), "arguments", arguments);
+    l->arguments.size = 0;
+}
+
+static void begin_call(listening *l, const char *name) {
+    json_t *function = json_object(), *call = json_object();
+    end_call(l);
+    l->calls = l->calls ? l->calls : json_array();
+    tsri_base_json_put(function, "name", json_string(name));
+    tsri_base_json_put(function, "arguments", json_object());
+    tsri_base_json_put(call, "type", json_string("function"));
+    tsri_base_json_put(call, "function", function);
+    tsri_base_json_append(l->calls, call);
+}
+
+static int take_part(void *data, const tsr_part *part) {
+    listening *l = data;
+    tsri_bytes *const of[] = {[TSR_PART_TEXT] = &l->text,
+                              [TSR_PART_REASONING] = &l->reasoning,
+                              [TSR_PART_CALL] = &l->arguments};
+    if (part->kind == TSR_PART_CALL && !part->text_size)
+        begin_call(l, part->function);
+    l->status = tsri_base_bytes_append(of[part->kind], part->text, part->text_size);
+    return l->status != TSR_OK || (l->chat->part && l->chat->part(l->chat->part_data, part));
+}
+
 static int listen(void *data, const tsr_generated *g) {
     listening *l = data;
-    l->status = tsri_base_bytes_append(&l->answer, g->text, g->text_size);
-    return l->status != TSR_OK || (l->generated && l->generated(l->data, g));
+    const tsr_status status = tsr_answer_take(l->answer, g, take_part, l);
+    if (l->status == TSR_OK && status != TSR_E_CANCELLED)
+        l->status = status;
+    return status != TSR_OK || (l->generated && l->generated(l->data, g));
+}
+
+/* Adds the answer to the conversation. */
+static tsr_status keep(tsr_chat *chat, listening *l) {
+    end_call(l);
+    TRY(tsri_task_messages_add(chat->messages, "assistant", l->text.size ? l->text.data : "",
+                               l->text.size));
+    json_t *message = json_array_get(chat->messages, json_array_size(chat->messages) - 1);
+    if (l->reasoning.size)
+        tsri_base_json_put(message, "reasoning_content",
+                           json_stringn(l->reasoning.data, l->reasoning.size));
+    if (l->calls)
+        tsri_base_json_put(message, "tool_calls", json_incref(l->calls));
+    return tsri_base_json_made(chat->messages, "a message");
+}
+
+static void forget(listening *l) {
+    tsr_answer_destroy(&l->answer);
+    tsri_base_bytes_clear(&l->text);
+    tsri_base_bytes_clear(&l->reasoning);
+    tsri_base_bytes_clear(&l->arguments);
+    json_decref(l->calls);
 }
 
 static tsr_status decode(tsr_chat *chat, listening *l, tsr_generate_stats *counted) {
-    const int32_t *end = tsri_task_template_end(chat->template);
+    uint32_t n_ends = 0;
+    const int32_t *ends = tsri_task_template_ends(chat->template, &n_ends);
     const tsri_task_decoding decoding = {.model = chat->model,
                                          .session = chat->session,
                                          .options = &chat->own.options,
@@ -172,15 +240,30 @@ static tsr_status decode(tsr_chat *chat, listening *l, tsr_generate_stats *count
                                          .generated = listen,
                                          .data = l,
                                          .stats = counted,
-                                         .ends = end,
-                                         .n_ends = end != NULL};
+                                         .ends = ends,
+                                         .n_ends = n_ends};
     const tsr_status status = tsri_task_decode(&decoding, &chat->sequence, 1);
     return l->status != TSR_OK ? l->status : status;
 }
 
+/* What the answer follows says how it begins. */
+static tsr_status begin_parts(const tsr_chat *chat, listening *l) {
+    tsri_bytes text = {0}, said = {0};
+    tsr_status status =
+        tsri_task_template_render(chat->template, chat->messages, true, &text, &said);
+    if (status == TSR_OK)
+        status =
+            tsri_task_answer_create(chat->model, text.size ? text.data : "", text.size, &l->answer);
+    tsri_base_bytes_clear(&text);
+    tsri_base_bytes_clear(&said);
+    return status;
+}
+
 static tsr_status answer(tsr_chat *chat, listening *l, tsr_generate_stats *counted) {
     tsri_text_ids ids = {0};
-    tsr_status status = tsri_task_template_encode(chat->template, chat->messages, &ids);
+    tsr_status status = begin_parts(chat, l);
+    if (status == TSR_OK)
+        status = tsri_task_template_encode(chat->template, chat->messages, &ids);
     if (status == TSR_OK)
         status = check_length(chat, &ids);
     if (status == TSR_OK)
@@ -194,21 +277,20 @@ tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_gener
     TRY(NEED(chat));
     TRY(NEED_ARRAY(text, size));
     TRY(tsri_base_check_out("tsr_generate_stats", stats));
-    listening l = {.generated = generated, .data = data};
+    listening l = {.chat = chat, .generated = generated, .data = data};
     tsr_generate_stats counted = {0};
     const size_t before = json_array_size(chat->messages);
     tsr_status status = tsri_task_messages_add(chat->messages, "user", size ? text : "", size);
     if (status == TSR_OK)
         status = answer(chat, &l, &counted);
     if (status == TSR_OK || status == TSR_E_CANCELLED) {
-        const tsr_status kept = tsri_task_messages_add(
-            chat->messages, "assistant", l.answer.data ? l.answer.data : "", l.answer.size);
+        const tsr_status kept = keep(chat, &l);
         status = kept != TSR_OK ? kept : status;
     }
     if (status != TSR_OK && status != TSR_E_CANCELLED) /* forget the turn */
         while (json_array_size(chat->messages) > before)
             json_array_remove(chat->messages, before);
-    tsri_base_bytes_clear(&l.answer);
+    forget(&l);
     tsri_base_give(&counted, sizeof counted, stats);
     return status;
 }

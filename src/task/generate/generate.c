@@ -291,8 +291,7 @@ static tsr_status make_template(generation *g, const tsr_prompt *const *prompts)
                               "decoder alone",
                               m->path, m->spec.family);
     TRY(tsri_task_template_create(m, g->decoding.options->chat, &g->template));
-    g->decoding.ends = tsri_task_template_end(g->template);
-    g->decoding.n_ends = g->decoding.ends != NULL;
+    g->decoding.ends = tsri_task_template_ends(g->template, &g->decoding.n_ends);
     return TSR_OK;
 }
 

@@ -84,7 +84,7 @@ static tsr_status take_prompt(request *r, const tsr_request *given, const tsr_ch
     const tsri_model *m = r->scheduler->model;
     tsr_prompt prompt;
     TRY(tsri_base_adopt("tsr_prompt", given->prompt, &prompt, sizeof prompt));
-    const size_t room = (size_t)given->n_ends + 1; /* for the template's, too */
+    const size_t room = (size_t)given->n_ends + TSRI_TASK_TEMPLATE_ENDS;
     TRY(tsri_base_new(room, sizeof *r->ends, &r->ends));
     for (uint32_t i = 0; i < given->n_ends; i++)
         r->ends[i] = given->ends[i];
@@ -92,11 +92,12 @@ static tsr_status take_prompt(request *r, const tsr_request *given, const tsr_ch
         TRY(tsri_task_template_create(m, chat, &template));
     const tsr_status status =
         tsri_task_prompt_ids(&r->decoding, template, given->prompt, &r->sequence.ids);
-    const int32_t *end = template ? tsri_task_template_end(template) : NULL;
-    if (end)
-        r->ends[given->n_ends] = *end;
+    uint32_t n = 0;
+    const int32_t *ends = template ? tsri_task_template_ends(template, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        r->ends[given->n_ends + i] = ends[i];
     r->decoding.ends = r->ends;
-    r->decoding.n_ends = given->n_ends + (end != NULL);
+    r->decoding.n_ends = given->n_ends + n;
     tsri_task_template_destroy(&template);
     r->prompt_tokens = (uint32_t)r->sequence.ids.count;
     return status;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "task/generate/answer.h"
 #include "task/generate/decode.h"
 #include "text/base/unicode.h"
 #include "text/jinja/jinja.h"
@@ -18,7 +19,8 @@ struct tsri_task_template {
     tsri_jinja *jinja;
     json_t *context; /* what the template reads, besides messages and add_generation_prompt */
     char *system;    /* NULL: none */
-    int32_t end;     /* -1: not known */
+    int32_t ends[TSRI_TASK_TEMPLATE_ENDS];
+    uint32_t n_ends;
 };
 
 /* ---- messages ---- */
@@ -118,7 +120,7 @@ static tsr_status find_end(tsri_task_template *t, const tsri_bytes *text, const 
                                                text->size - at, TSRI_TEXT_PARSE_SPECIAL, &ids);
     if (ids.count && tsri_text_is_special(t->model->tokenizer, ids.data[0]) &&
         ids.data[0] < t->model->spec.vocab)
-        t->end = ids.data[0];
+        t->ends[t->n_ends++] = ids.data[0];
     tsri_text_ids_clear(&ids);
     return status;
 }
@@ -136,7 +138,7 @@ static tsr_status learn_end(tsri_task_template *t) {
     json_decref(messages);
     tsri_base_bytes_clear(&text);
     tsri_base_bytes_clear(&said);
-    if (status != TSR_OK || t->end >= 0 || t->model->spec.n_eos)
+    if (status != TSR_OK || t->n_ends || t->model->spec.n_eos)
         return status;
     return tsri_base_fail(TSR_E_UNSUPPORTED,
                           "%s: nothing would end an answer: its files name no end token, and what "
@@ -145,8 +147,15 @@ static tsr_status learn_end(tsri_task_template *t) {
                           t->model->path);
 }
 
-const int32_t *tsri_task_template_end(const tsri_task_template *t) {
-    return t->end >= 0 ? &t->end : NULL;
+static void add_end_of_calls(tsri_task_template *t) {
+    const int32_t id = tsri_task_end_of_calls(t->model->tokenizer);
+    if (id >= 0 && id < t->model->spec.vocab)
+        t->ends[t->n_ends++] = id;
+}
+
+const int32_t *tsri_task_template_ends(const tsri_task_template *t, uint32_t *n) {
+    *n = t->n_ends;
+    return t->ends;
 }
 
 /* ---- creation ---- */
@@ -222,7 +231,9 @@ static tsr_status fill(tsri_task_template *t, const tsr_chat_options *o) {
     }
     TRY(read_template(t, o));
     TRY(make_context(t, o));
-    return learn_end(t);
+    TRY(learn_end(t));
+    add_end_of_calls(t);
+    return TSR_OK;
 }
 
 tsr_status tsri_task_template_create(const tsri_model *model, const tsr_chat_options *options,
@@ -234,7 +245,6 @@ tsr_status tsri_task_template_create(const tsri_model *model, const tsr_chat_opt
     TRY(check_model(model));
     TRY(tsri_base_new(1, sizeof *t, &t));
     t->model = model;
-    t->end = -1;
     const tsr_status status = fill(t, &known);
     if (status != TSR_OK)
         tsri_task_template_destroy(&t);

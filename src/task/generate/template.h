@@ -52,7 +52,9 @@ tsr_status tsri_task_prompt_ids(const tsri_task_decoding *decoding,
                                 const tsri_task_template *template, const tsr_prompt *prompt,
                                 tsri_text_ids *ids);
 
-/* The token that the template writes after an answer; NULL: it is not a special token. */
-const int32_t *tsri_task_template_end(const tsri_task_template *template);
+/* The tokens that end an answer, besides the model's own: what the template writes after one, if that is a special token,
+ * and the end of a call in channels, which files may leave out. At most TSRI_TASK_TEMPLATE_ENDS. */
+enum { TSRI_TASK_TEMPLATE_ENDS = 2 };
+const int32_t *tsri_task_template_ends(const tsri_task_template *template, uint32_t *n);
 
 #endif

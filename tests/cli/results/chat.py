@@ -29,6 +29,15 @@ def test_template_tools_and_system(folder):
     assert "--chat" in run("generate", *REFERENCE[:2], *REFERENCE[3:], "-m", model, "Hark!").err
 
 
+def test_thoughts_are_marked(folder):
+    """What the model thinks stands between tags, also where the template opens them; a template without them writes the answer alone."""
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE.replace("A {% endif %}", "A <think>\n{% endif %}"))
+    thought = answers(PLAY, "U Hark!\nA <think>\n")
+    told = run("chat", *REFERENCE, "-m", PLAY, "--chat-template", template, given="Hark!\n").text
+    equal(told, f"<think>\n{thought.strip()}\n</think>\n\n\n")
+
+
 def test_refused(folder):
     bad, worse, tools = folder / "bad.jinja", folder / "worse.jinja", folder / "tools.json"
     bad.write_text("{% for %}")

@@ -48,7 +48,8 @@ def test_completions_and_chat(folder):
     for file in PLAY.iterdir():
         (strict / file.name).symlink_to(file)
     (strict / "chat_template.jinja").write_text(STRICT)
-    with Server("--chat-template", template, "-m", ENCODER, "-m", strict, "-m", with_special_tokens(folder / "marked")) as server:
+    with Server("--chat-template", template, "-m", ENCODER, "-m", strict, "-m", with_special_tokens(folder / "marked"),
+                "-m", with_special_tokens(folder / "thinker", ("</think>",), THINKER), "-m", with_special_tokens(folder / "channels", CHANNELS, CHANNELED)) as server:
         completions(server)
         prompts_with_their_likelihood(server)
         best_of(server)
@@ -57,6 +58,8 @@ def test_completions_and_chat(folder):
         constrained(server)
         calls_of_earlier_turns(server)
         calls_with_special_tokens(server)
+        thoughts(server)
+        channels(server)
         cut_calls(server)
         calls_or_json(server)
         vectors(server)
@@ -64,7 +67,7 @@ def test_completions_and_chat(folder):
         refusals(server)
         hostile(server)
         equal(server.fine("/health"), {"status": "ok"})
-        equal([model["id"] for model in server.fine("/v1/models")["data"]], ["shakespeare", "sentence", "strict", "marked"])
+        equal([model["id"] for model in server.fine("/v1/models")["data"]], ["shakespeare", "sentence", "strict", "marked", "thinker", "channels"])
 
 
 def completions(server):
@@ -217,23 +220,25 @@ def calls_of_earlier_turns(server):
     server.wrong(400, "calls beside content", path, ask | {"messages": [*ask["messages"], {"role": "assistant", "content": "y", "tool_calls": [call]}]})
 
 
-def with_special_tokens(folder):
-    """The bundled model, whose last three tokens are now special: its template writes them into calls, and the first of them before other answers."""
+MARKED = ("{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% else %}A {{ '' if m.tool_calls else '[SAY]' }}{{ m.content }}{% for c in m.tool_calls or [] %}[CALLS]{{ c.function.name }}[ARGS]"
+          "{{ c.function.arguments | tojson }}{% endfor %}{% endif %}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}")
+
+
+def with_special_tokens(folder, names=SPECIAL, template=MARKED):
+    """The bundled model, whose last tokens are now special. With MARKED, its template writes them into calls, and the first of them before other answers."""
     folder.mkdir()
     for file in PLAY.iterdir():
         if file.name != "tokenizer.json":
             (folder / file.name).symlink_to(file)
     tokenizer = json.loads((PLAY / "tokenizer.json").read_text())
     vocabulary, merges = tokenizer["model"]["vocab"], tokenizer["model"]["merges"]
-    for token, name in zip(sorted(vocabulary, key=vocabulary.get)[-3:], SPECIAL):
+    for token, name in zip(sorted(vocabulary, key=vocabulary.get)[-len(names):], names):
         id = vocabulary[name] = vocabulary.pop(token)
         merges = [merge for merge in merges if "".join(merge if isinstance(merge, list) else merge.split()) != token]
         tokenizer["added_tokens"].append({"id": id, "content": name, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True})
     tokenizer["model"]["merges"] = merges
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-    (folder / "chat_template.jinja").write_text(
-        "{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% else %}A {{ '' if m.tool_calls else '[SAY]' }}{{ m.content }}{% for c in m.tool_calls or [] %}[CALLS]{{ c.function.name }}[ARGS]"
-        "{{ c.function.arguments | tojson }}{% endfor %}{% endif %}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}")
+    (folder / "chat_template.jinja").write_text(template)
     return folder
 
 
@@ -261,6 +266,64 @@ def calls_with_special_tokens(server):
     letters = server.fine("/v1/completions", {"model": "marked", "prompt": "x", "grammar": 'root ::= "[CALLS]" <[%d]> [a-z] [ARGS]' % mark[0], "max_tokens": 12})["choices"][0]
     assert re.fullmatch(r"\[CALLS\][a-z][ARGS]", letters["text"]) and letters["finish_reason"] == "stop", letters
     server.wrong(400, "the model has no token <pad>", "/v1/completions", {"model": "marked", "prompt": "x", "grammar": "root ::= <pad>"})
+
+
+CHANNELS = ("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>")
+CHANNELED = ("{% for m in messages %}<|start|>{{ m.role }}{% if m.tool_calls %}{% if m.thinking %}<|channel|>analysis<|message|>{{ m.thinking }}<|end|><|start|>assistant{% endif %} to=functions."
+             "{{ m.tool_calls[0].function.name }}<|channel|>commentary json<|message|>{{ m.tool_calls[0].function.arguments | tojson }}<|call|>{% else %}{{ '<|channel|>final' if m.role == 'assistant' }}"
+             "<|message|>{{ m.content }}<|end|>{% endif %}{% endfor %}{% if add_generation_prompt %}<|start|>assistant{% endif %}")
+THINKER = "{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}A <think>\n{% endif %}"
+
+
+def both_ways(server, asked):
+    """The message of an answer; a stream gives the same."""
+    path = "/v1/chat/completions"
+    answer = server.fine(path, asked)["choices"][0]
+    chunks = [chunk["choices"][0] for chunk in server.events(path, asked)]
+    for field in ("content", "reasoning_content"):
+        equal("".join(one["delta"].get(field) or "" for one in chunks), answer["message"].get(field) or "", field)
+    equal([call["function"] for one in chunks for call in one["delta"].get("tool_calls", [])], [call["function"] for call in answer["message"].get("tool_calls", [])])
+    equal([one["finish_reason"] for one in chunks if one["finish_reason"]], [answer["finish_reason"]])
+    return answer["message"], answer["finish_reason"]
+
+
+def thoughts(server):
+    """What a model thinks is a field of its own; its tags are in neither."""
+    (close,) = server.fine("/tokenize", {"content": "</think>", "model": "thinker"})["tokens"]
+    ask = {"model": "thinker", "messages": [{"role": "user", "content": "x"}], "max_tokens": 12, "temperature": 1, "logit_bias": {str(close): 7}}
+    seen = set()
+    for seed in range(30):
+        message, _ = both_ways(server, ask | {"seed": seed})
+        seen.add((bool(message.get("reasoning_content")), bool(message["content"])))
+        assert "think>" not in message["content"] + message.get("reasoning_content", ""), message
+    assert {(True, True), (True, False)} <= seen, seen
+    json_alone, why = both_ways(server, ask | {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"const": 7}}}})
+    equal((json_alone["content"], "reasoning_content" in json_alone, why), ("7", False, "stop"), "a grammar leaves no room for thoughts")
+
+
+def channels(server):
+    """gpt-oss' form: thoughts, text and calls have channels, which begin with special tokens."""
+    name = {sign: server.fine("/tokenize", {"content": sign, "model": "channels"})["tokens"][0] for sign in CHANNELS}
+    likelier = lambda *words: {"logit_bias": {str(id): 60 for word in words for id in server.fine("/tokenize", {"content": word, "model": "channels"})["tokens"]}}
+    tools = [{"type": "function", "function": {"name": one, "parameters": {"const": {"n": 7}}}} for one in ("f", "g")]
+    ask = {"model": "channels", "messages": [{"role": "user", "content": "x"}], "tools": tools, "max_tokens": 60, "temperature": 0}
+    said, why = both_ways(server, ask | likelier("<|channel|>", "final"))
+    assert said["content"] and why == "length" and "tool_calls" not in said and "reasoning_content" not in said, said
+    thought, why = both_ways(server, ask | likelier("<|channel|>", "analysis", "<|message|>"))
+    assert thought["reasoning_content"] and not thought["content"] and "tool_calls" not in thought, thought
+    for more in ({"tool_choice": "required"}, likelier("<|channel|>", "commentary", " to"), likelier(" to=functions.f")):
+        message, why = both_ways(server, ask | more)
+        equal((message["content"], why), (None, "tool_calls"), message)
+        (call,) = message["tool_calls"]
+        assert call["function"]["name"] in "fg" and call["function"]["arguments"] == '{"n":7}', call
+    schema = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"const": "to be"}}}, "tools": []}
+    equal(both_ways(server, ask | schema | likelier("<|channel|>", "final"))[0]["content"], '"to be"')
+    equal(both_ways(server, ask | schema | {"tools": tools} | likelier("<|channel|>", "final"))[0]["content"], '"to be"')
+    earlier = {"role": "assistant", "content": None, "reasoning_content": "so", "tool_calls": [call]}
+    counted = [server.fine("/v1/chat/completions", ask | {"max_tokens": 1, "messages": [*ask["messages"], {k: v for k, v in earlier.items() if k != left_out}]})["usage"]["prompt_tokens"]
+               for left_out in ("reasoning_content", "")]
+    assert counted[0] < counted[1], ("the template is told what was thought", counted)
+    assert name["<|call|>"] != name["<|end|>"]
 
 
 def cut_calls(server):

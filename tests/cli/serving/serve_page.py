@@ -45,7 +45,7 @@ def done(answers):
 
 
 def answers():
-    return BROWSER.value("[...document.querySelectorAll('.turn.assistant .said')].map(e => e.textContent)")
+    return BROWSER.value("[...document.querySelectorAll('.turn.assistant > .said')].map(e => e.textContent)")
 
 
 def fits(server):
@@ -77,6 +77,21 @@ def test_it_chats(folder):
             fits(server)
         BROWSER.value("document.getElementById('fresh').click()")
         equal(answers(), [])
+
+
+def test_thoughts_stand_apart(folder):
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE.replace("A {% endif %}", "A <think>{% endif %}"))
+    with Server("--chat-template", template) as server:
+        show(server, width=420)
+        put(temperature=0, max_tokens=12)
+        send("x")
+        done(1)
+        thought = server.fine("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}], "temperature": 0, "max_tokens": 12})["choices"][0]["message"]["reasoning_content"]
+        equal(answers()[-1], "")
+        equal(BROWSER.value("document.querySelector('.thoughts .said').textContent"), thought)
+        assert not BROWSER.value("document.querySelector('.thoughts').open")
+        fits(server)
 
 
 def test_the_probabilities_of_tokens(folder):

@@ -1,0 +1,95 @@
+/* cli/serve/parts.c - what a model thinks, says and calls in an answer to a chat. */
+#include "cli/serve/parts.h"
+#include "cli/serve/calls.h"
+#include "cli/serve/marks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether the template ends a prompt as channels want it, with the special token before the role. */
+static bool find_channels(const tsri_serve_model *m) {
+    const tsr_chat_options chat = {.struct_size = sizeof chat, .template_text = m->template_text};
+    char *text = NULL;
+    if (tsr_chat_render(m->model, &chat, "[{\"role\": \"user\", \"content\": \"a\"}]", 1, &text,
+                        NULL) != TSR_OK)
+        return false;
+    char *marked = tsri_serve_with_marks(m->model, text),
+         *end = tsri_serve_with_marks(m->model, "<|start|>assistant"),
+         *channel = tsri_serve_with_marks(m->model, "<|channel|>");
+    const size_t n = marked ? strlen(marked) : 0, size = end ? strlen(end) : 0;
+    const bool found = channel && *channel == TSRI_SERVE_MARK && size && *end == TSRI_SERVE_MARK &&
+                       n >= size && !memcmp(marked + n - size, end, size);
+    tsr_text_free(text);
+    free(marked);
+    free(end);
+    free(channel);
+    return found;
+}
+
+bool tsri_serve_has_channels(tsri_serve_model *m) {
+    if (!m->channels_known) {
+        m->channels = m->chats && find_channels(m);
+        m->channels_known = true;
+    }
+    return m->channels;
+}
+
+bool tsri_serve_parts_begin(tsri_serve_job *job, const tsr_chat_options *chat, const char *messages,
+                            tsri_serve_failure *f) {
+    const tsr_model *model = job->x->model->model;
+    char *prompt = NULL;
+    size_t n = 0;
+    if (!job->ask.split)
+        return true;
+    tsr_status status = tsr_chat_render(model, chat, messages, 1, &prompt, &n);
+    for (uint32_t i = 0; i < job->n && status == TSR_OK; i++)
+        status = tsr_answer_create(model, prompt, n, &job->choices[i].answer);
+    tsr_text_free(prompt);
+    return status == TSR_OK || tsri_serve_fail_status(f, status);
+}
+
+/* ---- parts ---- */
+
+/* The call so far is whole, or cut. */
+static void end_call(tsri_serve_choice *c) {
+    json_t *call = c->function ? tsri_serve_call_json(c, c->function, strlen(c->function),
+                                                      c->arguments.data ? c->arguments.data : "",
+                                                      c->arguments.size, json_array_size(c->calls))
+                               : NULL;
+    if (call) {
+        c->calls = c->calls ? c->calls : json_array();
+        json_array_append_new(c->calls, call);
+    }
+    tsri_serve_clear(&c->arguments);
+    free(c->function);
+    c->function = NULL;
+}
+
+static int take_part(void *data, const tsr_part *part) {
+    tsri_serve_choice *c = data;
+    tsri_serve_buffer *const of[] = {[TSR_PART_TEXT] = &c->text,
+                                     [TSR_PART_REASONING] = &c->reasoning,
+                                     [TSR_PART_CALL] = &c->arguments};
+    if (part->kind == TSR_PART_CALL && !part->text_size) {
+        end_call(c);
+        c->function = strdup(part->function);
+    }
+    c->thinks = part->kind == TSR_PART_REASONING;
+    if (part->text_size)
+        tsri_serve_put(of[part->kind], part->text, part->text_size);
+    return 0;
+}
+
+void tsri_serve_parts_take(tsri_serve_choice *c, const tsr_generated *g) {
+    (void)tsr_answer_take(c->answer, g, take_part, c);
+}
+
+bool tsri_serve_parts_end(tsri_serve_choice *c) {
+    json_t *last = c->function && c->arguments.size
+                       ? json_loadb(c->arguments.data, c->arguments.size, JSON_DECODE_ANY, NULL)
+                       : NULL;
+    const bool whole = last != NULL;
+    json_decref(last);
+    end_call(c);
+    return whole;
+}

@@ -1,0 +1,17 @@
+/* cli/serve/parts.h - what a model thinks, says and calls in an answer to a chat (tsr_answer), as fields of a message. */
+#ifndef TESSERA_CLI_SERVE_PARTS_H
+#define TESSERA_CLI_SERVE_PARTS_H
+
+#include "cli/serve/answers.h"
+
+/* Whether the model answers in channels, as gpt-oss does. */
+bool tsri_serve_has_channels(tsri_serve_model *model);
+/* Begins the parts of each of a job's choices, behind the prompt that the template makes of messages. False: *f says why. */
+bool tsri_serve_parts_begin(tsri_serve_job *job, const tsr_chat_options *chat, const char *messages,
+                            tsri_serve_failure *f);
+/* Takes a token: what is thought goes to choice->reasoning, what is said to choice->text. */
+void tsri_serve_parts_take(tsri_serve_choice *choice, const tsr_generated *generated);
+/* At the end of an answer in channels: sets choice->calls. Whether there are calls, and all are whole. */
+bool tsri_serve_parts_end(tsri_serve_choice *choice);
+
+#endif
