@@ -47,6 +47,12 @@ static uint32_t stop(void *data) {
     return tsri_cli_signal() != 0 || j->app.stopped;
 }
 
+/* After a signal: says what is kept, and returns the exit code. */
+static int stopped(const job *j) {
+    tsri_cli_note(&j->app, "stopped; new values were kept for %zu of %zu variants", j->kept, j->n);
+    return 128 + tsri_cli_signal();
+}
+
 static int tune(job *j, const char *shapes, const char *write, int64_t budget) {
     const tsr_tune_options options = {.struct_size = sizeof options,
                                       .seconds = (double)budget,
@@ -56,16 +62,13 @@ static int tune(job *j, const char *shapes, const char *write, int64_t budget) {
                                       .data = j};
     int code = shapes ? tsri_cli_open_device(&j->app) : tsri_cli_open_model(&j->app);
     if (code != CLI_OK)
-        return code;
+        return tsri_cli_signal() ? stopped(j) : code;
     const tsr_status status = shapes ? tsr_tune_shapes(j->app.device, shapes, &options)
                                      : tsr_tune_model(j->app.model, &options);
     if (j->app.json && (status == TSR_OK || status == TSR_E_CANCELLED))
         tsri_cli_json_print(&j->app, json_incref(j->rows), JSON_INDENT(1));
-    if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
-        tsri_cli_note(&j->app, "stopped; new values were kept for %zu of %zu variants", j->kept,
-                      j->n);
-        return 128 + tsri_cli_signal();
-    }
+    if (status == TSR_E_CANCELLED && tsri_cli_signal())
+        return stopped(j);
     if (status == TSR_OK && !j->app.json)
         tsri_cli_print(&j->app,
                        "%zu of %zu variants have better values now; tessera explain shows them as "
