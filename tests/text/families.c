@@ -264,6 +264,52 @@ Test(families, t5_adds_sentinels_and_prefixes) {
     tsri_text_tokenizer_destroy(&t);
 }
 
+/* Writes the model with DeBERTa's special pieces in place of its first three, so that the others' ids are
+ * one more. */
+static void write_bert_pieces(const char *name) {
+    static const char pieces[] = "\x0a\x0e\x0a\x05[PAD]\x15\0\0\0\0\x18\x03"
+                                 "\x0a\x0e\x0a\x05[CLS]\x15\0\0\0\0\x18\x03"
+                                 "\x0a\x0e\x0a\x05[SEP]\x15\0\0\0\0\x18\x03"
+                                 "\x0a\x0e\x0a\x05[UNK]\x15\0\0\0\0\x18\x02";
+    tsri_bytes model = golden_own("unigram.model"), all = {0};
+    size_t at = 0;
+    for (int i = 0; i < 3; i++) {
+        cr_assert(model.data[at] == 0x0a && (unsigned char)model.data[at + 1] < 0x80);
+        at += 2 + (size_t)model.data[at + 1];
+    }
+    cr_assert_eq(tsri_base_bytes_append(&all, pieces, sizeof pieces - 1), TSR_OK);
+    cr_assert_eq(tsri_base_bytes_append(&all, model.data + at, model.size - at), TSR_OK);
+    write_file(name, all.data, all.size);
+    tsri_base_bytes_clear(&model);
+    tsri_base_bytes_clear(&all);
+}
+
+Test(families, deberta_has_the_ends_of_bert) {
+    const int32_t n = rows() + 1;
+    write_bert_pieces("spm.model");
+    write_text("config.json", "{\"model_type\":\"deberta-v2\"}");
+    tsri_text_tokenizer *t = open_folder();
+    const tsri_text_direction plain = direction(t, NULL, NULL);
+    tsri_text_ids ids = source_ids(t, &plain), pair = {0}, types = {0};
+    expect_ids(&ids, 1, 1, 2, -1);
+    cr_expect_eq(tsri_text_vocabulary_size(t), n + 1);
+    cr_expect_eq(tsri_text_id_of(t, "[MASK]", 6), n);
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_MASK), n);
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_PAD), 0);
+    cr_assert_eq(tsri_text_encode_pair(t, text, strlen(text), text, strlen(text),
+                                       TSRI_TEXT_ADD_SPECIAL, &pair, &types),
+                 TSR_OK);
+    cr_assert(pair.count == 2 * ids.count - 1 && types.count == pair.count);
+    for (size_t i = 0; i < pair.count; i++) {
+        cr_expect_eq(types.data[i], i >= ids.count);
+        cr_expect_eq(pair.data[i], ids.data[i < ids.count ? i : i - ids.count + 1]);
+    }
+    tsri_text_ids_clear(&ids);
+    tsri_text_ids_clear(&pair);
+    tsri_text_ids_clear(&types);
+    tsri_text_tokenizer_destroy(&t);
+}
+
 Test(families, byte_level_merges) {
     write_text("vocab.json", "{\"<s>\":0,\"</s>\":1,\"a\":2,\"b\":3,\"ab\":4,\"\xC4\xA0\":5}");
     write_text("merges.txt", "#version: 0.2\na b\n");

@@ -13,8 +13,9 @@
 
 enum { MOST = 1 << 30, DEPTH = 64, EXTRA_MOST = 10000, VOCABULARY_MOST = 1 << 24 };
 
-/* END: text </s>. AROUND: <s> text </s>, pairs as in RoBERTa */
-typedef enum affixes { END, AROUND } affixes;
+/* END: text </s>. AROUND: <s> text </s>, pairs as in RoBERTa. BERT: [CLS] text [SEP], pairs as in BERT, whose
+ * names the other special tokens have, too */
+typedef enum affixes { END, AROUND, BERT } affixes;
 
 struct tsri_model_family {
     const char *model_type; /* config.json */
@@ -61,6 +62,7 @@ static const tsri_model_family families[] = {
      .behind = "__",
      .from = "en"},
     {"xlm-roberta", {"XLMRobertaTokenizer"}, FAIRSEQ, .around = AROUND},
+    {"deberta-v2", {"DebertaV2Tokenizer"}, .last = "[MASK]", .around = BERT},
     {"t5", {"T5Tokenizer"}, .extra = 100},
     {"mt5", {"MT5Tokenizer"}, .extra = 0},
     {"pegasus",
@@ -201,39 +203,51 @@ tsr_status tsri_model_read_sentencepiece(const char *path, tsri_text_tokenizer *
     return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);
 }
 
-static tsr_status set_usual_roles(tsri_text_tokenizer *tokenizer) {
-    static const char *const names[TSRI_TEXT_ROLES] = {
-        [TSRI_TEXT_BOS] = "<s>",   [TSRI_TEXT_EOS] = "</s>",    [TSRI_TEXT_UNK] = "<unk>",
-        [TSRI_TEXT_PAD] = "<pad>", [TSRI_TEXT_MASK] = "<mask>", [TSRI_TEXT_CLS] = "<s>",
-        [TSRI_TEXT_SEP] = "</s>"};
+static const char
+    *const usual_names[TSRI_TEXT_ROLES] =
+        {[TSRI_TEXT_BOS] = "<s>",   [TSRI_TEXT_EOS] = "</s>",    [TSRI_TEXT_UNK] = "<unk>",
+         [TSRI_TEXT_PAD] = "<pad>", [TSRI_TEXT_MASK] = "<mask>", [TSRI_TEXT_CLS] = "<s>",
+         [TSRI_TEXT_SEP] = "</s>"},
+           *const bert_names[TSRI_TEXT_ROLES] = {
+               [TSRI_TEXT_BOS] = "[CLS]", [TSRI_TEXT_EOS] = "[SEP]",   [TSRI_TEXT_UNK] = "[UNK]",
+               [TSRI_TEXT_PAD] = "[PAD]", [TSRI_TEXT_MASK] = "[MASK]", [TSRI_TEXT_CLS] = "[CLS]",
+               [TSRI_TEXT_SEP] = "[SEP]"};
+
+static tsr_status set_roles(tsri_text_tokenizer *tokenizer, const char *const *names) {
     for (int role = 0; role < TSRI_TEXT_ROLES; role++)
         TRY(tsri_text_set_role(tokenizer, (tsri_text_role)role,
                                tsri_text_id_of(tokenizer, names[role], strlen(names[role]))));
     return TSR_OK;
 }
 
+static tsr_status set_affixes(tsri_text_tokenizer *tokenizer, affixes around) {
+    return around == AROUND ? tsri_text_set_roberta_affixes(tokenizer)
+           : around == BERT ? tsri_text_set_bert_affixes(tokenizer)
+                            : tsri_text_set_affixes(tokenizer, false, true);
+}
+
 /* Makes a listed tokenizer with the usual roles and the tokens around a text. */
 static tsr_status make(const list *l, const char *source, affixes around, const char *path,
                        tsri_text_tokenizer **segmenter, tsri_text_tokenizer **out) {
+    const char *const *names = around == BERT ? bert_names : usual_names;
     const tsri_text_listed listed = {.source = source,
                                      .pieces = l->pieces,
                                      .count = l->count,
                                      .specials = l->specials,
                                      .special_count = l->special_count,
-                                     .unknown = list_find(l, "<unk>"),
-                                     .mask = list_find(l, "<mask>"),
+                                     .unknown = list_find(l, names[TSRI_TEXT_UNK]),
+                                     .mask = list_find(l, names[TSRI_TEXT_MASK]),
                                      .segmenter = segmenter};
     tsr_status status = TSR_OK;
-    if (listed.unknown < 0 || list_find(l, "</s>") < 0)
+    if (listed.unknown < 0 || list_find(l, names[TSRI_TEXT_EOS]) < 0)
         status = tsri_base_fail(TSR_E_FORMAT, "the vocabulary has no \"%s\"",
-                                listed.unknown < 0 ? "<unk>" : "</s>");
+                                names[listed.unknown < 0 ? TSRI_TEXT_UNK : TSRI_TEXT_EOS]);
     if (status == TSR_OK)
         status = tsri_text_from_list(&listed, out);
     if (status == TSR_OK)
-        status = set_usual_roles(*out);
+        status = set_roles(*out, names);
     if (status == TSR_OK)
-        status = around == AROUND ? tsri_text_set_roberta_affixes(*out)
-                                  : tsri_text_set_affixes(*out, false, true);
+        status = set_affixes(*out, around);
     return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);
 }
 
@@ -279,7 +293,7 @@ static tsr_status fill(const tsri_model_place *place, const tsri_text_tokenizer 
                      (size_t)snprintf(name, sizeof name, "<extra_id_%lld>", (long long)i), NULL));
     }
     TRY(list_words(l, codes_of(place), f->before, f->behind));
-    return list_words(l, f->last, NULL, NULL);
+    return f->last && list_find(l, f->last) >= 0 ? TSR_OK : list_words(l, f->last, NULL, NULL);
 }
 
 static tsr_status load_beside(const tsri_model_place *place, const char *name, json_t **out) {
@@ -301,12 +315,13 @@ tsr_status tsri_model_read_pieces(const tsri_model_place *place, const char *pat
     json_t *vocabulary = NULL;
     list l = {0};
     if (!place->family || place->family->rule == TSRI_TEXT_CODE_OF_TARGET)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: the ids of its pieces depend on the model: tokenizer_class of "
-                              "tokenizer_config.json or model_type of config.json must name T5, "
-                              "MT5, Pegasus, XLM-R, mBART, mBART-50, NLLB or M2M-100; or put a "
-                              "tokenizer.json beside it",
-                              path);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: the ids of its pieces depend on the model: tokenizer_class of "
+            "tokenizer_config.json or model_type of config.json must name T5, "
+            "MT5, Pegasus, XLM-R, DeBERTa, mBART, mBART-50, NLLB or M2M-100; or put a "
+            "tokenizer.json beside it",
+            path);
     tsr_status status = tsri_model_read_sentencepiece(path, &segmenter);
     if (status == TSR_OK && place->family->listed)
         status = load_beside(place, "vocab.json", &vocabulary);

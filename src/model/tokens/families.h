@@ -22,7 +22,7 @@ typedef struct tsri_model_place {
  * none. */
 const tsri_model_family *tsri_model_family_of(const tsri_model_place *place);
 
-/* Read a file by the family of its place: spiece.model or sentencepiece.bpe.model; source.spm with
+/* Read a file by the family of its place: spiece.model, spm.model or sentencepiece.bpe.model; source.spm with
  * target.spm and vocab.json; vocab.json with merges.txt. */
 tsr_status tsri_model_read_pieces(const tsri_model_place *place, const char *path,
                                   tsri_text_tokenizer **out);

@@ -105,13 +105,10 @@ static const struct {
     const char *file;
     tsr_status (*read)(const tsri_model_place *p, const char *path, tsri_text_tokenizer **out);
 } sources[] = {
-    {"tokenizer.json", place_json},
-    {"tokenizer.model", place_sentencepiece},
-    {"source.spm", tsri_model_read_marian},
-    {"sentencepiece.bpe.model", tsri_model_read_pieces},
-    {"spiece.model", tsri_model_read_pieces},
-    {"merges.txt", tsri_model_read_merges},
-    {"vocab.txt", read_bert},
+    {"tokenizer.json", place_json},           {"tokenizer.model", place_sentencepiece},
+    {"source.spm", tsri_model_read_marian},   {"sentencepiece.bpe.model", tsri_model_read_pieces},
+    {"spiece.model", tsri_model_read_pieces}, {"spm.model", tsri_model_read_pieces},
+    {"merges.txt", tsri_model_read_merges},   {"vocab.txt", read_bert},
 };
 
 /* "model_max_length" may be a whole number, or 1e30 for no limit. */

@@ -7,7 +7,7 @@
 #include "text/tokenizer/tokenizer.h"
 
 /* Reads the tokenizer of a folder: tokenizer.json, else the older files: tokenizer.model,
- * source.spm and target.spm with vocab.json, sentencepiece.bpe.model, spiece.model, vocab.json with
+ * source.spm and target.spm with vocab.json, sentencepiece.bpe.model, spiece.model, spm.model, vocab.json with
  * merges.txt, vocab.txt. *out is NULL if there is none. */
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
                                        tsri_text_tokenizer **out);

@@ -98,6 +98,8 @@ tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, b
 /* RoBERTa's: cls A sep, and cls A sep sep B sep, all in segment 0; the tokens are those of the
  * roles. */
 tsr_status tsri_text_set_roberta_affixes(tsri_text_tokenizer *tokenizer);
+/* BERT's: cls A sep, and cls A sep B sep, B and its sep in segment 1. */
+tsr_status tsri_text_set_bert_affixes(tsri_text_tokenizer *tokenizer);
 /* Whether encoding with TSRI_TEXT_ADD_SPECIAL puts the bos token first. */
 bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer);
 

@@ -14,9 +14,12 @@ enum { MOST_TOKENIZER_FILE = 1 << 30 };
 
 /* Files with rules that the vocabulary alone doesn't tell: merges, scores, patterns. */
 static tsr_status hash_files(const char *folder, tsri_hash *hash) {
-    static const char *const names[] = {
-        "tokenizer.json", "merges.txt", "vocab.json",   "tokenizer.model",         "vocab.txt",
-        "source.spm",     "target.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.bin"};
+    static const char *const names[] = {"tokenizer.json", "merges.txt",
+                                        "vocab.json",     "tokenizer.model",
+                                        "vocab.txt",      "source.spm",
+                                        "target.spm",     "spiece.model",
+                                        "spm.model",      "sentencepiece.bpe.model",
+                                        "tokenizer.bin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *path = tsri_base_join(folder, names[i]);
         tsri_bytes bytes = {0};
