@@ -78,8 +78,7 @@ static void clear_room(const tsri_model_spec *spec, room *r) {
 /* Makes the encoder's plans, with every head that the model has. */
 static tsr_status encode(tsri_session *session, const tsri_model *model, const room *r, int32_t k,
                          int64_t n) {
-    const bool decoder = model->spec.decoder.layers,
-               masked = tsri_model_weight_at(model->weights, TSRI_WEIGHT_MASKED_DENSE),
+    const bool decoder = model->spec.decoder.layers, masked = tsri_model_has_masked(model->weights),
                label = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL),
                pooler = tsri_model_weight_at(model->weights, TSRI_WEIGHT_POOLER);
     const struct {

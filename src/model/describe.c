@@ -32,8 +32,7 @@ static void describe_parts(const describer *d, const tsri_model *model) {
     static const struct {
         uint32_t weight;
         const char *name;
-    } heads[] = {{TSRI_WEIGHT_MASKED_DENSE, "masked LM"},
-                 {TSRI_WEIGHT_POOLER, "pooler"},
+    } heads[] = {{TSRI_WEIGHT_POOLER, "pooler"},
                  {TSRI_WEIGHT_NEXT, "next sentence"},
                  {TSRI_WEIGHT_LABEL, "classifier"}};
     static const char *const problems[] = {"one of", "any of", "regression to"};
@@ -54,6 +53,8 @@ static void describe_parts(const describer *d, const tsri_model *model) {
             spec->source_vocab);
         return;
     }
+    if (tsri_model_has_masked(model->weights))
+        snprintf(text, sizeof text, "masked LM");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (tsri_model_weight_at(model->weights, heads[i].weight))
             snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", *text ? ", " : "",

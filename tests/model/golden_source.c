@@ -369,6 +369,8 @@ ENCODER_REFERENCE(nomic_bert_cls, "nomic_bert", "cls")
 ENCODER_REFERENCE(bert_gguf, "bert", "model.gguf")
 ENCODER_REFERENCE(nomic_bert_gguf, "nomic_bert", "model.gguf")
 ENCODER_REFERENCE(nomic_bert_old, "nomic_bert", "old") /* names of the first files */
+ENCODER_REFERENCE(eurobert_gguf, "eurobert", "model.gguf")
+ENCODER_REFERENCE(jina_gguf, "jina_embeddings_v3", "model.gguf")
 ENCODER_REFERENCE(gemma3_vectors, "gemma3-vectors", "vectors")
 ENCODER_REFERENCE(qwen3_vectors, "qwen3-vectors", "vectors")
 ENCODER(tessera_encoder, "tessera-encoder", "mlm")
@@ -421,8 +423,20 @@ Test(golden_odd, eurobert_cls) {
     compare_encoder("eurobert-odd", "cls", "reference");
 }
 
+Test(golden_odd, eurobert_mlm) { /* the head is a matrix of its own, with a bias */
+    compare_encoder("eurobert-odd", "mlm", "reference");
+}
+
+Test(golden_odd, eurobert_tokens) {
+    compare_encoder("eurobert-odd", "tokens", "reference");
+}
+
 Test(golden_odd, eurobert_late) {
     compare_encoder("eurobert-late-odd", "cls", "reference");
+}
+
+Test(golden_odd, eurobert_late_mlm) { /* the head is the embedding */
+    compare_encoder("eurobert-late-odd", "mlm", "reference");
 }
 
 ODD_TRANSLATOR(bart, "bart")

@@ -66,6 +66,8 @@ void tsri_model_output_heads(tsri_model_builder *b) {
 }
 
 tsri_value tsri_model_masked_rows(tsri_model_builder *b, tsri_value rows) {
+    if (b->spec->bare_masked)
+        return rows;
     const tsri_value dense = tsri_model_linear(b, rows, TSRI_WEIGHT_MASKED_DENSE,
                                                b->spec->masked_activation, TSRI_GRAPH_NONE);
     return tsri_model_norm(b, dense, TSRI_WEIGHT_MASKED_NORM);

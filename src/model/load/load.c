@@ -351,7 +351,7 @@ static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int6
         .capacity = context,
         .source_capacity = spec->source_context < 2048 ? spec->source_context : 2048,
         .kv_dtype = model->kv_dtype,
-        .logits = writes || tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE),
+        .logits = writes || tsri_model_has_masked(w),
         .argmax = writes,
         .hidden = decoder && !writes,
         .vectors = !decoder,

@@ -69,8 +69,7 @@ static tsr_status check_heads(const tsri_model *model, const tsri_model_results 
         bool wanted;
         uint32_t weight;
         const char *name;
-    } heads[] = {{r->logits || r->argmax || r->top_k, TSRI_WEIGHT_MASKED_DENSE, "masked LM head"},
-                 {r->pooled, TSRI_WEIGHT_POOLER, "pooler"},
+    } heads[] = {{r->pooled, TSRI_WEIGHT_POOLER, "pooler"},
                  {r->labels, TSRI_WEIGHT_LABEL, "classifier"},
                  {r->next, TSRI_WEIGHT_NEXT, "next-sentence head"}};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
@@ -78,6 +77,10 @@ static tsr_status check_heads(const tsri_model *model, const tsri_model_results 
             (model->spec.decoder.layers || !tsri_model_weight_at(w, heads[i].weight)))
             return tsri_base_fail(TSR_E_STATE, "%s (%s) has no %s", model->path, model->spec.family,
                                   heads[i].name);
+    if ((r->logits || r->argmax || r->top_k) &&
+        (model->spec.decoder.layers || !tsri_model_has_masked(w)))
+        return tsri_base_fail(TSR_E_STATE, "%s (%s) has no masked LM head", model->path,
+                              model->spec.family);
     if ((r->vectors || r->states) && model->spec.decoder.layers)
         return tsri_base_fail(TSR_E_STATE,
                               "%s (%s) has a decoder; vectors come from models without one",
@@ -445,8 +448,7 @@ tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_
     const tsri_model_weights *w = model->weights;
     const bool whole = !model->spec.decoder.layers;
     const tsri_model_shape shape = {.sides = TSRI_SIDES_ENCODER,
-                                    .argmax =
-                                        whole && tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE),
+                                    .argmax = whole && tsri_model_has_masked(w),
                                     .labels = whole && tsri_model_weight_at(w, TSRI_WEIGHT_LABEL),
                                     .next = whole && tsri_model_weight_at(w, TSRI_WEIGHT_NEXT),
                                     .pooled = whole && tsri_model_weight_at(w, TSRI_WEIGHT_POOLER),

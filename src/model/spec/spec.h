@@ -187,7 +187,9 @@ typedef struct tsri_model_spec {
     float embed_scale, head_scale;    /* head_scale: factor of what the output matrix reads */
     float logit_cap;                  /* a logit x becomes logit_cap tanh(x / logit_cap); 0: it
                                          stays. Not with a bias of the output matrix */
-    tsr_activation masked_activation; /* the activation of the masked LM head's dense layer */
+    bool bare_masked;                 /* the model has a masked LM head, which is the output matrix
+                                         alone */
+    tsr_activation masked_activation; /* else the activation of the head's dense layer */
     tsr_activation label_activation;  /* the activation of the classifier's dense layer */
     bool label_tokens;                /* the classifier labels every token, not the sequence */
     tsr_pool label_pooling;           /* else, which row of the sequence it reads */

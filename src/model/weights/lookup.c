@@ -23,8 +23,12 @@ const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights,
 
 bool tsri_model_has_output(const tsri_model_weights *weights) {
     return tsri_model_weight_at(weights, TSRI_WEIGHT_HEAD) ||
-           (weights->spec->tied && (weights->spec->decoder.layers ||
-                                    tsri_model_weight_at(weights, TSRI_WEIGHT_MASKED_DENSE)));
+           (weights->spec->tied &&
+            (weights->spec->decoder.layers || tsri_model_has_masked(weights)));
+}
+
+bool tsri_model_has_masked(const tsri_model_weights *weights) {
+    return weights->spec->bare_masked || tsri_model_weight_at(weights, TSRI_WEIGHT_MASKED_DENSE);
 }
 
 tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,

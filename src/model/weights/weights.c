@@ -541,7 +541,7 @@ static tsr_status define_output(tsri_model_finder *finder) {
     const tsri_model_names *names = finder->names;
     const char *bias_name = names->head_bias ? names->head_bias : names->head;
     const int64_t stored = spec->vocab - spec->blank_start;
-    const bool masked = tsri_model_weight_at(finder->weights, TSRI_WEIGHT_MASKED_DENSE);
+    const bool masked = tsri_model_has_masked(finder->weights);
     const bool has_bias =
         spec->head_bias ||
         (names->head_bias && (masked || tsri_model_find_array(finder, bias_name, 0, ".bias")));

@@ -202,6 +202,8 @@ uint32_t tsri_model_layer_weight(const tsri_model_spec *spec, const tsri_model_s
 const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights, uint32_t id);
 /* Whether the model has an output matrix, which gives logits. */
 bool tsri_model_has_output(const tsri_model_weights *weights);
+/* Whether it is an encoder with a masked LM head. */
+bool tsri_model_has_masked(const tsri_model_weights *weights);
 /* How a linear op forms its products from this matrix. */
 tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
                                       const tsri_model_weight *weight);

@@ -109,7 +109,7 @@ static tsr_status make_cross(dump *d) {
 /* Makes room for the results of the heads of a model without a decoder. */
 static tsr_status make_heads(dump *d) {
     const tsri_model_spec *spec = &d->model->spec;
-    if (has(d, TSRI_WEIGHT_MASKED_DENSE))
+    if (tsri_model_has_masked(d->model->weights))
         TRY(room(&d->logits, d->enc.N, spec->vocab));
     if (has(d, TSRI_WEIGHT_POOLER))
         TRY(room(&d->pooled, d->in.B, spec->width));

@@ -194,7 +194,7 @@ static tsr_status visit_all(const filling *f) {
 
 static tsr_status fill_all(filling *f, const tsr_string *texts, size_t n) {
     TRY(tsri_task_reader_begin(f->model, "filling masks", 0, &f->reader));
-    if (!tsri_model_weight_at(f->model->weights, TSRI_WEIGHT_MASKED_DENSE))
+    if (!tsri_model_has_masked(f->model->weights))
         return tsri_base_fail(TSR_E_STATE,
                               "%s has no masked LM head; models of class ...ForMaskedLM have one",
                               f->model->path);

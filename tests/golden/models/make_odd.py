@@ -139,8 +139,10 @@ ROTARY_ENCODERS = {
             {"mlm": tr.GteForMaskedLM, "cls": tr.GteForSequenceClassification}),
     "jina_embeddings_v3": (tr.JinaEmbeddingsV3Config(**BERT, type_vocab_size=2, rope_parameters=ROPE),
                            {"mlm": tr.JinaEmbeddingsV3ForMaskedLM, "cls": tr.JinaEmbeddingsV3ForSequenceClassification}),
-    "eurobert": (tr.EuroBertConfig(**EURO, classifier_pooling="mean"), {"cls": tr.EuroBertForSequenceClassification}),
-    "eurobert-late": (tr.EuroBertConfig(**dict(EURO, num_hidden_layers=1)), {"cls": tr.EuroBertForSequenceClassification}),
+    "eurobert": (tr.EuroBertConfig(**EURO, classifier_pooling="mean"),
+                 {"cls": tr.EuroBertForSequenceClassification, "mlm": tr.EuroBertForMaskedLM, "tokens": tr.EuroBertForTokenClassification}),
+    "eurobert-late": (tr.EuroBertConfig(**dict(EURO, num_hidden_layers=1, mlp_bias=False, tie_word_embeddings=True)),
+                      {"cls": tr.EuroBertForSequenceClassification, "mlm": tr.EuroBertForMaskedLM}),
 }
 # As DeBERTa v2 at its simplest: each distance a row of its own, positions and segments in the embedding, the head of BERT.
 MORE_ENCODERS = {

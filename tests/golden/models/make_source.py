@@ -78,6 +78,11 @@ LATER |= {
     "deberta_v2": (tr.DebertaV2Config(**BERT, **DEBERTA, position_buckets=8, norm_rel_ebd="layer_norm", position_biased_input=False, legacy=False),
                    {"mlm": tr.DebertaV2ForMaskedLM, "cls": tr.DebertaV2ForSequenceClassification, "tokens": tr.DebertaV2ForTokenClassification}),
 }
+LATER |= {
+    "eurobert": (tr.EuroBertConfig(**QWEN, rope_parameters=dict(rope_theta=300.0, rope_type="default"), pad_token_id=3, bos_token_id=1, eos_token_id=2),
+                 {"vectors": tr.EuroBertModel}),
+    "jina_embeddings_v3": (tr.JinaEmbeddingsV3Config(**BERT, type_vocab_size=1), {"mlm": tr.JinaEmbeddingsV3ForMaskedLM}),
+}
 # Keys that config.json had when the family was new, and that many models' files have.
 OLD = {"modernbert": (dict(global_attn_every_n_layers=3, global_rope_theta=160000.0, local_rope_theta=10000.0), ("layer_types", "rope_parameters"))}
 TRANSLATORS = {
@@ -154,6 +159,22 @@ def first_nomic(folder, config, inner):
     return arrays
 
 
+def first_jina(inner):
+    """The arrays as the family's first files have them, which are those that llama.cpp's converter reads."""
+    names = {"embeddings.LayerNorm": "emb_ln", "layers.": "encoder.layers.", "self_attn.o_proj": "mixer.out_proj", "self_attn.q_proj": "mixer.Wqkv",
+             "post_attention_layernorm": "norm1", "post_mlp_layernorm": "norm2"}
+    arrays = {}
+    for key, value in inner.items():
+        if "pooler" in key or "k_proj" in key or "v_proj" in key:
+            continue
+        if "q_proj" in key:
+            value = torch.cat([inner[key.replace("q_proj", f"{part}_proj")] for part in "qkv"])
+        for now, old in names.items():
+            key = key.replace(now, old)
+        arrays[key] = value.numpy().copy()
+    return arrays
+
+
 def write_encoder_gguf(path, arch, config, arrays):
     """By llama.cpp's own package: its names of the arrays."""
     import gguf
@@ -165,12 +186,18 @@ def write_encoder_gguf(path, arch, config, arrays):
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_block_count(config.num_hidden_layers)
     writer.add_head_count(config.num_attention_heads)
-    writer.add_layer_norm_eps(config.layer_norm_eps)
+    if arch == "eurobert":
+        writer.add_head_count_kv(config.num_key_value_heads)
+        writer.add_key_length(config.head_dim)
+        writer.add_value_length(config.head_dim)
+        writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    else:
+        writer.add_layer_norm_eps(config.layer_norm_eps)
+        writer.add_token_type_count(config.type_vocab_size)
     writer.add_causal_attention(False)
     writer.add_pooling_type(gguf.PoolingType.MEAN)
-    writer.add_token_type_count(config.type_vocab_size)
-    if arch == "nomic-bert":
-        writer.add_rope_freq_base(1000.0)
+    if arch != "bert":
+        writer.add_rope_freq_base(1000.0 if arch == "nomic-bert" else config.rope_parameters["rope_theta"])
     for name, value in arrays.items():
         writer.add_tensor(names.get_name(name, try_suffixes=(".weight", ".bias")), value.astype(np.float32))
     writer.write_header_to_file()
@@ -225,6 +252,10 @@ def encoder(name, seed):
         write_encoder_gguf(out / "model.gguf", "nomic-bert", config, first_nomic(out / "old", config, inner))
     if name == "bert":
         write_encoder_gguf(out / "model.gguf", "bert", config, {k: v.numpy().copy() for k, v in inner.items() if "pooler" not in k})
+    if name == "eurobert":
+        write_encoder_gguf(out / "model.gguf", "eurobert", config, {"model." + k: v.numpy().copy() for k, v in inner.items()})
+    if name == "jina_embeddings_v3":
+        write_encoder_gguf(out / "model.gguf", "jina-bert-v3", config, first_jina(inner))
     if name == "electra":   # the same inner weights under the head that tells replaced tokens
         disc = tr.ElectraForPreTraining(type(config).from_dict(config.to_dict()))
         randomize(disc, seed)

@@ -37,8 +37,12 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
     stack->out_bias = stack->qkv_bias;
     TRY(tsri_model_config_bool(config, "mlp_bias", &stack->mlp_bias));
+    const bool tied = spec->tied;
     tsri_model_spec_encode(spec);
     spec->encoder.causal = false;
+    spec->bare_masked = tsri_model_config_is_for(config, "ForMaskedLM");
+    spec->tied = tied || !spec->bare_masked;
+    spec->head_bias = spec->bare_masked && spec->encoder.mlp_bias;
     return read_heads(config, spec);
 }
 
@@ -52,6 +56,8 @@ static const tsri_model_names names = {
 
 const tsri_model_arch tsri_model_arch_eurobert = {
     .name = "eurobert",
+    .gguf = "eurobert",
     .encoder_names = &names,
+    .gguf_names = &tsri_model_names_gguf,
     .read = read,
 };
