@@ -103,7 +103,7 @@ def main():
         for number in range(o.rounds + 1):
             for way, more in ways.items():
                 done = subprocess.run([o.build / "bin" / "tessera", "generate", "-m", folder, *(("-d", o.device) if o.device else ()), "--dtype", "q8", "--ids",
-                                       "5,6,7,8", "-n", str(o.steps), "-s", str(number), "--temp", "1", "--top-k", "40", "--ignore-eos", *more],
+                                       "5,6,7,8", "-n", str(o.steps), "-s", str(number), "--temp", "1", "--top-k", "40", "--ignore-eos", "--speculate", "0", *more],
                                       capture_output=True, text=True, check=True)
                 if number:  # the first builds kernels
                     times[way].append(1000 / float(re.search(r"decode \d+ tokens, ([\d.]+) tokens/s", done.stderr)[1]))

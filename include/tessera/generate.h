@@ -119,6 +119,14 @@ typedef struct tsr_generate_options {
     /** Not NULL: the new tokens are a JSON text that this JSON schema allows, in the same way; of it and
      * `grammar` one alone may be given. docs/server.md says which keywords are served. */
     const char *json_schema;
+    /** How many tokens a step may guess, at most 7: where the last tokens of a text stood in it before,
+     * those that followed them there are computed together with the next one, and those that turn out
+     * right are taken. The results are the same, to the byte; the callback may get several tokens in a
+     * row. Nothing is guessed while guesses fail. 0: as many as gain, where they gain (decoders alone,
+     * without experts, on CPUs and GPUs, and up to 4 texts at a time); -1: none. Not read by a beam
+     * search, where the model shares its layers with other ranks, or where it can't take tokens back. */
+    int32_t speculate;
+    uint32_t reserved;
 } tsr_generate_options;
 
 /**
@@ -214,8 +222,10 @@ typedef struct tsr_generate_stats {
     uint64_t prompt_tokens, new_tokens; /**< over all prompts */
     /** Time spent on prompts, and on the tokens after the first of each. */
     uint64_t prefill_ns, decode_ns;
-    uint64_t first_token_ns; /**< from the call to the first token */
-    uint64_t decode_tokens;  /**< those of new_tokens that decode_ns was spent on */
+    uint64_t first_token_ns;  /**< from the call to the first token */
+    uint64_t decode_tokens;   /**< those of new_tokens that decode_ns was spent on */
+    uint64_t drafted_tokens;  /**< tokens that were guessed (speculate), */
+    uint64_t accepted_tokens; /**< and those of them that were right */
 } tsr_generate_stats;
 
 /**

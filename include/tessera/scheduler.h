@@ -94,8 +94,9 @@ typedef struct tsr_scheduler_event {
 typedef int (*tsr_scheduler_event_fn)(void *data, const tsr_scheduler_event *event);
 
 /**
- * Lets requests that wait take free places, gives each running request its next token, and takes in as
- * much of the prompts as a step may. Does nothing where there is no request.
+ * Lets requests that wait take free places, gives each running request its next token (and those that
+ * were guessed behind it: tsr_generate_options.speculate), and takes in as much of the prompts as a step
+ * may. Does nothing where there is no request.
  *
  * What a request gets (ids, texts, log-probabilities) does not depend on what else runs, on when it
  * came, or on whether the beginning of its prompt was there already, byte for byte.
@@ -117,6 +118,9 @@ typedef struct tsr_scheduler_counts {
     uint64_t prompt_tokens, cached_tokens; /**< of the requests that have run so far */
     uint64_t new_tokens;
     uint64_t steps;
+    /** How often tokens of a request were guessed (tsr_generate_options.speculate), how many, and how many
+     * of them were right. */
+    uint64_t drafts, drafted_tokens, accepted_tokens;
 } tsr_scheduler_counts;
 
 /**

@@ -1710,6 +1710,8 @@ class tsr_generate_options(Structure):
         ("logit_bias", POINTER(tsr_logit_bias)),
         ("grammar", c_char_p),
         ("json_schema", c_char_p),
+        ("speculate", c_int32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1765,6 +1767,8 @@ class tsr_generate_stats(Structure):
         ("decode_ns", c_uint64),
         ("first_token_ns", c_uint64),
         ("decode_tokens", c_uint64),
+        ("drafted_tokens", c_uint64),
+        ("accepted_tokens", c_uint64),
     ]
 
 
@@ -1953,6 +1957,9 @@ class tsr_scheduler_counts(Structure):
         ("cached_tokens", c_uint64),
         ("new_tokens", c_uint64),
         ("steps", c_uint64),
+        ("drafts", c_uint64),
+        ("drafted_tokens", c_uint64),
+        ("accepted_tokens", c_uint64),
     ]
 
 
@@ -2737,6 +2744,8 @@ class GenerateStats:
     prefill_ns, decode_ns: Time spent on prompts, and on the tokens after the first of each.
     first_token_ns: from the call to the first token
     decode_tokens: those of new_tokens that decode_ns was spent on
+    drafted_tokens: tokens that were guessed (speculate),
+    accepted_tokens: and those of them that were right
     """
 
     prompt_tokens: int
@@ -2745,6 +2754,8 @@ class GenerateStats:
     decode_ns: int
     first_token_ns: int
     decode_tokens: int
+    drafted_tokens: int
+    accepted_tokens: int
 
     @classmethod
     def _of(cls, s: tsr_generate_stats) -> "GenerateStats":
@@ -2755,6 +2766,8 @@ class GenerateStats:
             s.decode_ns,
             s.first_token_ns,
             s.decode_tokens,
+            s.drafted_tokens,
+            s.accepted_tokens,
         )
 
 

@@ -40,6 +40,7 @@ class Sampling(TypedDict, total=False):
     seed: int
     grammar: str  # GBNF that the new tokens follow
     json_schema: Union[str, Mapping[str, Any]]  # the new tokens are JSON that it allows
+    speculate: int  # guessed tokens of a step, up to 7; -1: none; 0: as many as gain. No result changes
     stop: Union[str, Sequence[str]]  # texts that end the continuation
     ignore_eos: bool  # end tokens do not stop it
     min_new_tokens: int

@@ -126,6 +126,24 @@ static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_
     return status;
 }
 
+/* Makes the plans of a step with guessed tokens after `past` others. */
+static tsr_status draft(tsri_session *session, const room *r, int32_t k, int64_t past) {
+    const tsri_tensor_draw draws[TSRI_SESSION_FEW_ROWS] = {{0}};
+    const tsri_model_results kinds[] = {
+        {.rows = TSRI_ROWS_ALL, .argmax = r->argmax},
+        {.rows = TSRI_ROWS_ALL, .top_k = k, .draws = draws, .drawn = r->argmax},
+        {.rows = TSRI_ROWS_ALL,
+         .top_k = k,
+         .top_logits = r->top_logits,
+         .top_ids = r->top_ids,
+         .top_lse = r->top_lse,
+         .logits = r->logits}};
+    const tsri_model_sequence tokens = {.ids = r->ids, .n = TSRI_SESSION_FEW_ROWS, .past = past};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        TRY(tsri_session_forward(session, &tokens, 1, &kinds[i]));
+    return TSR_OK;
+}
+
 /* Lets the decoder read up to DEEP tokens, and makes its plans for the token after them. */
 static tsr_status decode_deep(tsri_session *session, const tsri_model_spec *spec, const room *r,
                               int32_t k, int64_t many) {
@@ -135,7 +153,9 @@ static tsr_status decode_deep(tsri_session *session, const tsri_model_spec *spec
     for (; past + many <= deep; past += many)
         TRY(tsri_session_forward(
             session, &(tsri_model_sequence){.ids = r->ids, .n = many, .past = past}, 1, &results));
-    return decode(session, r, k, 1, past);
+    TRY(decode(session, r, k, 1, past));
+    past = past > TSRI_SESSION_FEW_ROWS ? past - TSRI_SESSION_FEW_ROWS : 0;
+    return spec->context < TSRI_SESSION_FEW_ROWS ? TSR_OK : draft(session, r, k, past);
 }
 
 /* Makes the plans of one sequence of `n` tokens whose results need no room of their own. */

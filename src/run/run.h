@@ -41,6 +41,7 @@ size_t tsri_run_device_count(const tsri_run_context *context);
 /* The highest score of the kernel variants by which a device would serve the op; -1: it has none. */
 tsr_status tsri_run_best_score(tsri_run_context *context, size_t device, const tsr_op *op,
                                int32_t *score);
+uint32_t tsri_run_device_type(const tsri_run_context *context, size_t device); /* tsr_device_type */
 /* Lives as long as the device. */
 const char *tsri_run_device_name(const tsri_run_context *context, size_t device);
 

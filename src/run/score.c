@@ -16,6 +16,10 @@ tsr_status tsri_run_best_score(tsri_run_context *context, size_t device, const t
     return TSRI_RUN_CALL(&context->slots[device], op_variants, op, keep_best, score);
 }
 
+uint32_t tsri_run_device_type(const tsri_run_context *context, size_t device) {
+    return context->slots[device].device->facts.type;
+}
+
 const char *tsri_run_device_name(const tsri_run_context *context, size_t device) {
     return context->slots[device].device->facts.name;
 }

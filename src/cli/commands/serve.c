@@ -17,7 +17,8 @@ int tsri_cli_serve(int argc, char **argv) {
                             .idle = 60,
                             .header = 10,
                             .drain = 30,
-                            .step_tokens = 512};
+                            .step_tokens = 512,
+                            .speculate = -1};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"model", 'm', CLI_LIST, &o.models, "[NAME=]MODEL[+ADAPTER]..",
@@ -44,6 +45,11 @@ int tsri_cli_serve(int argc, char **argv) {
         {"step-tokens", 0, CLI_INT, &o.step_tokens, "N",
          "tokens of prompts that are read between two tokens of the answers; default 512", 1, 1e9,
          NULL},
+        {"speculate", 0, CLI_INT, &o.speculate, "N",
+         "guess up to N tokens of a step from the text of a request, which saves time where it "
+         "repeats "
+         "itself and changes no answer; 0: none (default: up to 7, where it gains)",
+         0, 7, NULL},
         {"queue", 0, CLI_INT, &o.queue, "N",
          "requests that wait at most; others get status 503; default 256", 1, 1e6, NULL},
         {"api-key", 0, CLI_TEXT, &o.key, "KEY", "want this key in each request (as Bearer)", 0, 0,

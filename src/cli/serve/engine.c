@@ -264,6 +264,7 @@ static bool add_choice(tsri_serve_choice *c, const tsr_prompt *prompt, uint64_t 
     const tsri_serve_ask *ask = &c->job->ask;
     tsr_generate_options options = ask->options;
     options.seed = seed;
+    options.speculate = c->job->x->server->limits.speculate;
     const tsr_request request = {.struct_size = sizeof request,
                                  .prompt = prompt,
                                  .options = &options,

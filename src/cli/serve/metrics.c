@@ -83,6 +83,9 @@ typedef enum counter {
     EMBEDDED,
     RANKED,
     STEPS,
+    DRAFTS,
+    DRAFTED,
+    ACCEPTED,
     COUNTERS
 } counter;
 
@@ -106,6 +109,11 @@ static const struct {
     [EMBEDDED] = {"texts_embedded_total", "counter", "Texts whose vectors were given."},
     [RANKED] = {"documents_ranked_total", "counter", "Documents whose relevance was given."},
     [STEPS] = {"steps_total", "counter", "Steps of the scheduler."},
+    [DRAFTS] = {"spec_decode_num_drafts_total", "counter",
+                "How often tokens of a request were guessed."},
+    [DRAFTED] = {"spec_decode_num_draft_tokens_total", "counter", "Tokens that were guessed."},
+    [ACCEPTED] = {"spec_decode_num_accepted_tokens_total", "counter",
+                  "Guessed tokens that were right."},
 };
 
 static double value_of(const tsri_serve_server *s, const tsri_serve_model *m, counter which) {
@@ -126,7 +134,10 @@ static double value_of(const tsri_serve_server *s, const tsri_serve_model *m, co
                                      [LEFT] = (double)m->metrics.left,
                                      [EMBEDDED] = (double)m->metrics.embedded,
                                      [RANKED] = (double)m->metrics.ranked,
-                                     [STEPS] = (double)c->steps};
+                                     [STEPS] = (double)c->steps,
+                                     [DRAFTS] = (double)c->drafts,
+                                     [DRAFTED] = (double)c->drafted_tokens,
+                                     [ACCEPTED] = (double)c->accepted_tokens};
     return values[which];
 }
 

@@ -169,7 +169,10 @@ int tsri_serve_run(const tsri_serve_options *o) {
                                                .idle = o->idle,
                                                .header = o->header,
                                                .drain = o->drain,
-                                               .step_tokens = o->step_tokens}};
+                                               .step_tokens = o->step_tokens,
+                                               .speculate = o->speculate < 0 ? 0
+                                                            : o->speculate   ? (int32_t)o->speculate
+                                                                             : -1}};
     const int code = begin(o, r);
     if (code == CLI_OK) {
         tsri_cli_watch_patience((int)o->drain * 1000 + CLI_END_MS);

@@ -10,6 +10,7 @@ typedef struct tsri_serve_options {
     const char *host, *alias, *key, *key_file, *certificate_file, *certificate_key_file,
         *template_file;
     int64_t port, slots, queue, connections, body, idle, header, drain, step_tokens;
+    int64_t speculate; /* -1: not given */
     bool log;
 } tsri_serve_options;
 

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
-    static tsri_cli_option rows[15];
+    static tsri_cli_option rows[16];
     const tsri_cli_option all[] = {
         {"max-new-tokens|n-predict", 'n', CLI_INT, &s->n, "N",
          "generate at most N tokens (default: until the context is full)", 0, 1 << 30, &s->has_n},
@@ -43,6 +43,11 @@ const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
         {"json-schema", 0, CLI_TEXT, &s->schema_file, "FILE",
          "write only JSON that this JSON schema allows", 0, 0, NULL},
         {"ignore-eos", 0, CLI_FLAG, &s->ignore_eos, NULL, "continue past end tokens", 0, 0, NULL},
+        {"speculate", 0, CLI_INT, &s->speculate, "N",
+         "guess up to N tokens of a step from the text so far, which saves time where it repeats "
+         "itself "
+         "and changes no result; 0: none (default: up to 7, where it gains)",
+         0, 7, &s->has_speculate},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -113,6 +118,8 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *s,
         return tsri_cli_fail(CLI_OTHER, "the system gave no random seed; give one with --seed");
     if (!s->has_seed)
         o->seed &= UINT32_MAX; /* keep it short enough to type again */
+    if (s->has_speculate)
+        o->speculate = s->speculate ? (int32_t)s->speculate : -1;
     o->ignore_eos = s->ignore_eos;
     o->context = app->context;
     o->grammar = s->grammar;
@@ -143,13 +150,18 @@ int tsri_cli_generated(tsr_status status, const tsr_generate_stats *stats) {
 void tsri_cli_print_stats(const tsri_cli_app *app, const tsr_generate_stats *stats) {
     const double prefill = (double)stats->prefill_ns * 1e-9,
                  decode = (double)stats->decode_ns * 1e-9;
+    char guesses[80] = "";
+    if (stats->drafted_tokens)
+        snprintf(guesses, sizeof guesses, "; %llu of %llu guessed tokens were right",
+                 (unsigned long long)stats->accepted_tokens,
+                 (unsigned long long)stats->drafted_tokens);
     tsri_cli_note(app,
                   "first token after %.3f s; prefill %llu tokens, %.1f tokens/s; decode %llu "
-                  "tokens, %.1f tokens/s",
+                  "tokens, %.1f tokens/s%s",
                   (double)stats->first_token_ns * 1e-9, (unsigned long long)stats->prompt_tokens,
                   prefill > 0 ? (double)stats->prompt_tokens / prefill : 0.0,
                   (unsigned long long)stats->decode_tokens,
-                  decode > 0 ? (double)stats->decode_tokens / decode : 0.0);
+                  decode > 0 ? (double)stats->decode_tokens / decode : 0.0, guesses);
 }
 
 const char *tsri_cli_finish_name(uint32_t finish) {

@@ -6,10 +6,10 @@
 
 typedef struct tsri_cli_sampling {
     float temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
-    int64_t top_k, n;
+    int64_t top_k, n, speculate;
     uint64_t seed;
     bool has_temperature, has_top_p, has_min_p, has_repeat_penalty, has_top_k, has_n, has_seed,
-        ignore_eos;
+        has_speculate, ignore_eos;
     tsri_cli_list stop, logit_bias;
     tsr_logit_bias *biases; /* what logit_bias says */
     const char *grammar_file, *schema_file;

@@ -500,6 +500,13 @@ tsr_bounds tsri_model_bounds(int64_t slots, int64_t B, int64_t T, int64_t limit,
     const int64_t lowest_T = range ? most[range - 1] + 1 : 1,
                   highest_T = most[range] < limit ? most[range] : limit;
     const int64_t lowest_B = B == 1 ? 1 : 2, highest_B = B == 1 ? 1 : slots;
+    if (all && B > 1 && T > 1 && B * T <= TSRI_MODEL_FEW_ROWS) {
+        const int64_t half = TSRI_MODEL_FEW_ROWS / 2;
+        return (tsr_bounds){.struct_size = sizeof(tsr_bounds),
+                            .lowest = {2, 2, 1, 1, 1},
+                            .highest = {slots < half ? slots : half, limit < half ? limit : half, 1,
+                                        1, TSRI_MODEL_FEW_ROWS}};
+    }
     return (tsr_bounds){
         .struct_size = sizeof(tsr_bounds),
         .lowest = {lowest_B, lowest_T, 1, 1, 1},

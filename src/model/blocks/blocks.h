@@ -99,8 +99,10 @@ uint32_t tsri_model_state_count(const tsri_model_spec *spec);
 tsr_status tsri_model_build(const tsri_model_weights *weights, const tsri_model_shape *shape,
                             tsri_graph **out);
 
+enum { TSRI_MODEL_FEW_ROWS = 8 };
 /* Bounds of a decoder's plan for B sequences of T tokens (at most `limit`). With `all`, rows go up
- * to B * T, else up to B. */
+ * to B * T, else up to B. If TSRI_MODEL_FEW_ROWS rows of several sequences are all wanted, there is
+ * room for no more: results may be as wide as the vocabulary, and there may be many slots. */
 tsr_bounds tsri_model_bounds(int64_t slots, int64_t B, int64_t T, int64_t limit, bool all);
 
 #endif

@@ -50,6 +50,9 @@ typedef struct tsri_model {
     struct tsri_session *parked;
     void (*drop_parked)(struct tsri_model *model);
     size_t states_room;
+    /* Whether kernels give each row of a run the bytes that it has in a run of its own
+     * (tsri_session_can_draft): 1 yes, -1 no, 0 not known yet */
+    int rows_alike;
 } tsri_model;
 
 /* Reads and checks everything except the weights' data; touches no device. */

@@ -41,6 +41,14 @@ int64_t tsri_model_chunk_limit(const tsri_session *session, const tsri_model_res
     return limit < 1 ? 1 : limit > CHUNK ? CHUNK : limit;
 }
 
+tsr_status tsri_model_reserve_draws(tsri_session *session, size_t rows) {
+    size_t rate_room = session->draw_room, room = 4 * session->draw_room;
+    TRY(tsri_base_grow(&session->draw_rate, &rate_room, rows, sizeof *session->draw_rate));
+    TRY(tsri_base_grow(&session->draw, &room, 4 * rows, sizeof *session->draw));
+    session->draw_room = rows > session->draw_room ? rows : session->draw_room;
+    return TSR_OK;
+}
+
 static tsr_status make_room(tsri_session *session, const chunk *chunk, bool by_keys) {
     const size_t tokens = (size_t)(chunk->B * chunk->T);
     size_t positions_room = session->tokens_room;
@@ -50,6 +58,8 @@ static tsr_status make_room(tsri_session *session, const chunk *chunk, bool by_k
     if (by_keys)
         TRY(tsri_base_grow(&session->keys, &session->keys_room,
                            (size_t)(chunk->B * session->plans.capacity), sizeof *session->keys));
+    if (chunk->results->draws && chunk->results->rows == TSRI_ROWS_ALL)
+        TRY(tsri_model_reserve_draws(session, tokens));
     return tsri_base_grow(&session->destination, &session->destination_room, tokens,
                           sizeof *session->destination);
 }
@@ -128,7 +138,7 @@ static void fill_inputs(tsri_session *session, chunk *chunk, bool by_keys) {
                 continue;
             session->destination[chunk->wanted] = all ? offset + chunk->done + t : member;
             if (draws)
-                fill_draw(session, chunk->wanted, &draws[member]);
+                fill_draw(session, chunk->wanted, &draws[session->destination[chunk->wanted]]);
             session->rows[chunk->wanted++] = (int32_t)(b * chunk->T + t);
         }
     }

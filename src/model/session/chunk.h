@@ -27,7 +27,7 @@ struct tsri_session {
     int64_t *destination; /* the row of the results that each row goes to */
     int32_t *member;      /* sequence of each row of the batch */
     int64_t *taken;       /* tokens of each sequence in this chunk */
-    size_t tokens_room, rows_room, destination_room, keys_room;
+    size_t tokens_room, rows_room, destination_room, keys_room, draw_room;
     int32_t *encoded; /* tokens of each source slot; 0: nothing encoded yet */
     float *frequencies, *draw_rate;
     tsri_model_staging per_row[TSRI_MODEL_ROW_OUTPUTS],
@@ -52,6 +52,8 @@ tsr_status tsri_model_check_token(int32_t sequence, int64_t token, int32_t id, i
                                   int32_t vocab, int64_t context);
 tsr_status tsri_model_check_top_k(const tsri_model *model, int32_t top_k);
 
+/* Makes room for drawing `rows` rows of a run. */
+tsr_status tsri_model_reserve_draws(tsri_session *session, size_t rows);
 /* Makes room for texts of `tokens` in the source slots. */
 void tsri_model_reserve_sources(tsri_session *session, int64_t tokens);
 

@@ -21,7 +21,7 @@ static void drop(tsri_model_plans *plans) {
         tsri_graph_destroy(&plans->items[i].graph);
     }
     plans->count = 0;
-    plans->followed = NULL;
+    plans->followed = plans->last = NULL;
 }
 
 void tsri_model_plans_end(tsri_model_plans *plans) {
@@ -83,7 +83,9 @@ tsr_status tsri_model_plans_plan(tsri_model_plans *plans, const tsri_model_shape
     const tsri_graph *graph = NULL;
     plans->followed = NULL;
     TRY(tsri_model_plans_graph(plans, shape, &graph));
-    return tsri_run_prepare(plans->model->run, graph, &bounds, out);
+    TRY(tsri_run_prepare(plans->model->run, graph, &bounds, out));
+    plans->last = *out;
+    return TSR_OK;
 }
 
 tsr_status tsri_model_plans_announce(tsri_model_plans *plans, const tsri_model_shape *shape,

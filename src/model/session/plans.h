@@ -20,6 +20,7 @@ typedef struct tsri_model_plans {
     /* The plan of a run that another may follow (tsri_session_follow): set after the run, until a plan is
      * asked for or the graphs are dropped */
     tsri_run_plan *followed;
+    tsri_run_plan *last; /* the plan that was asked for last, until the graphs are dropped */
 } tsri_model_plans;
 
 void tsri_model_plans_begin(tsri_model_plans *plans, const tsri_model *model, int32_t slots,

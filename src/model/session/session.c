@@ -45,8 +45,7 @@ static tsr_status make_arrays(tsri_session *session, const tsri_session_sizes *s
     if (spec->decoder.cross)
         TRY(tsri_base_new(sources, sizeof(int32_t), &session->encoded));
     TRY(tsri_base_new(slots, sizeof(int64_t), &session->taken));
-    TRY(tsri_base_new(slots, sizeof(float), &session->draw_rate));
-    TRY(tsri_base_new(4 * slots, sizeof(int32_t), &session->draw));
+    TRY(tsri_model_reserve_draws(session, slots));
     TRY(tsri_base_new(TSRI_MODEL_MAX_ROTARY / 2, sizeof(float), &session->frequencies));
     TRY(tsri_base_new(3 * layers + 1, sizeof *session->per_token, &session->per_token));
     return tsri_base_new(TSRI_MODEL_ROW_OUTPUTS + 3 * layers + 1, sizeof *session->outputs,
@@ -360,7 +359,10 @@ static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequ
     }
     TRY(tsri_session_reserve(session, needed));
     set_frequencies(session, sequences, n);
-    const int64_t limit = tsri_model_chunk_limit(session, results, n == 1 && !shape.by_keys),
+    const bool few = results->rows == TSRI_ROWS_ALL && n * longest <= TSRI_MODEL_FEW_ROWS &&
+                     !session->model->spec.decoder.recurrent;
+    const int64_t limit = few ? TSRI_MODEL_FEW_ROWS
+                              : tsri_model_chunk_limit(session, results, n == 1 && !shape.by_keys),
                   step = tsri_model_chunk_step(session, n, limit, longest);
     tsr_status status = TSR_OK;
     for (int64_t done = 0; done < longest && status == TSR_OK; done += step)

@@ -45,7 +45,7 @@ typedef struct tsri_model_results {
     float *top_logits; /* [R, top_k] largest first */
     int32_t *top_ids;  /* [R, top_k] */
     float *top_lse;    /* [R] log sum exp of the whole row: log p = logit - lse */
-    /* Of a decoder's last tokens, in place of these three */
+    /* Of a decoder, in place of these three */
     const tsri_tensor_draw *draws; /* [R] how each row is drawn */
     int32_t *drawn;                /* [R] the index, found on the device by the op `sample` */
     float *const *hidden;    /* L + 1 arrays [N, C]: after the embedding, then after each layer;
@@ -127,6 +127,19 @@ tsr_status tsri_session_follow(tsri_session *session, const tsri_tensor_draw *dr
                                bool *started);
 /* Waits for the oldest run that follow started; does nothing where there is none. */
 tsr_status tsri_session_finish(tsri_session *session);
+
+enum { TSRI_SESSION_FEW_ROWS = TSRI_MODEL_FEW_ROWS };
+/* Whether a sequence may be given tokens that are only guessed, with all rows wanted, and be cut behind
+ * those that turn out right: the next run's `past` is smaller. Each row then has the bytes that it has
+ * where tokens come one by one. Not where states can't be cut (a recurrent decoder), where positions
+ * depend on the length of a run, or where a kernel variant was forced that gives a batch bytes of its own.
+ * Up to TSRI_SESSION_FEW_ROWS rows of all sequences together are run at once.
+ *
+ * *gains  whether so many rows take little more time than one: not where each row chooses its own
+ *         experts, and not on the reference backend
+ *
+ * Before the first run *can is false. */
+tsr_status tsri_session_can_draft(tsri_session *session, bool *can, bool *gains);
 
 /* Copies the keys and values of the first n tokens of a slot, which has at least so many, to another slot:
  * a sequence that begins with the same tokens goes on there with past n. */

@@ -12,6 +12,7 @@
 /* Prompts of so few tokens share a run: the weights are read once for all of them. Longer ones fill a
  * run by themselves, without padding. */
 enum { SHORT = 64, TINY = 16 };
+enum { FIRST_HITS = 8 }; /* guesses of a text that must have been right before one is computed */
 
 struct tsri_task_batch {
     tsri_task_batch_options options;
@@ -20,6 +21,10 @@ struct tsri_task_batch {
     tsri_task_member **rows;    /* [slots] those of the last run */
     tsri_model_sequence *inputs;
     uint32_t n, n_rows;
+    int64_t *drafted;                   /* [slots] how many tokens of each input are guessed */
+    int32_t fed[TSRI_SESSION_FEW_ROWS]; /* the tokens of a run with guesses */
+    uint32_t n_fed;
+    tsri_task_draft drafts[TSRI_SESSION_FEW_ROWS];
     tsri_model_results results; /* of the last run; of argmax and drawn, which of them it gave */
     /* What the device chose in it, by argmax or by draws; in those under way, the oldest first */
     int32_t *chosen, *ids[TSRI_SESSION_AHEAD];
@@ -33,10 +38,15 @@ struct tsri_task_batch {
     tsri_task_batch_counts counts;
 };
 
+/* Rows of a run whose results are wanted. */
+static uint32_t most_rows(const tsri_task_batch_options *options) {
+    return options->slots > TSRI_SESSION_FEW_ROWS ? options->slots : TSRI_SESSION_FEW_ROWS;
+}
+
 tsr_status tsri_task_batch_create(tsri_session *session, const tsri_task_batch_options *options,
                                   tsri_task_batch **out) {
     tsri_task_batch *b;
-    const size_t slots = options->slots;
+    const size_t slots = options->slots, rows = most_rows(options);
     TRY(tsri_base_new(1, sizeof *b, &b));
     b->session = session;
     b->options = *options;
@@ -46,13 +56,15 @@ tsr_status tsri_task_batch_create(tsri_session *session, const tsri_task_batch_o
     if (status == TSR_OK)
         status = tsri_base_new(slots, sizeof *b->inputs, &b->inputs);
     if (status == TSR_OK)
-        status = tsri_base_new(slots, sizeof *b->chosen, &b->chosen);
+        status = tsri_base_new(slots, sizeof *b->drafted, &b->drafted);
     if (status == TSR_OK)
-        status = tsri_base_new(slots, sizeof *b->draws, &b->draws);
+        status = tsri_base_new(rows, sizeof *b->chosen, &b->chosen);
+    if (status == TSR_OK)
+        status = tsri_base_new(rows, sizeof *b->draws, &b->draws);
     for (int i = 0; i < TSRI_SESSION_AHEAD && status == TSR_OK; i++)
-        status = tsri_base_new(slots, sizeof *b->ids[i], &b->ids[i]);
+        status = tsri_base_new(rows, sizeof *b->ids[i], &b->ids[i]);
     if (status == TSR_OK)
-        status = tsri_base_new(slots, sizeof *b->top_lse, &b->top_lse);
+        status = tsri_base_new(rows, sizeof *b->top_lse, &b->top_lse);
     if (status != TSR_OK)
         tsri_task_batch_destroy(&b);
     *out = b;
@@ -67,8 +79,9 @@ void tsri_task_batch_destroy(tsri_task_batch **batch) {
         (void)tsri_session_finish(b->session); /* they write to our memory */
     for (int i = 0; i < TSRI_SESSION_AHEAD; i++)
         free(b->ids[i]);
-    void *const arrays[] = {b->members, b->rows,    b->inputs,     b->chosen, b->draws,
-                            b->top_ids, b->top_lse, b->top_logits, b->logits, b->bans.ids};
+    void *const arrays[] = {b->members, b->rows,     b->inputs,  b->chosen,
+                            b->draws,   b->top_ids,  b->top_lse, b->top_logits,
+                            b->logits,  b->bans.ids, b->drafted};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     tsri_task_sampler_destroy(&b->sampler);
@@ -131,8 +144,9 @@ static tsr_status plan_member(tsri_task_batch *b, tsri_task_member *m) {
     if (m->scoring)
         TRY(make_logits_room(b, m, scored_rows(b, m)));
     if (!m->greedy && !m->top_k)
-        return make_logits_room(b, m, b->options.slots);
-    const size_t top = (size_t)b->options.slots * (size_t)kept(b, m, m->greedy ? 1 : m->top_k);
+        return make_logits_room(b, m, most_rows(&b->options));
+    const size_t top =
+        (size_t)most_rows(&b->options) * (size_t)kept(b, m, m->greedy ? 1 : m->top_k);
     TRY(tsri_base_grow(&b->top_logits, &b->top_logits_room, top, sizeof *b->top_logits));
     return tsri_base_grow(&b->top_ids, &b->top_ids_room, top, sizeof *b->top_ids);
 }
@@ -196,6 +210,16 @@ static bool goes_on(const tsri_task_member *m) {
     return !m->sequence->finish && m->status == TSR_OK;
 }
 
+/* Whether a member has yet to take in its prompt, be it of one token. */
+static bool reads_prompt(const tsri_task_member *m) {
+    return goes_on(m) && (unfed(m) > 1 || m->sequence->past == 0);
+}
+
+/* Whether it has, and gets a token in each step. */
+static bool decodes(const tsri_task_member *m) {
+    return goes_on(m) && !reads_prompt(m);
+}
+
 /* ---- tokens ---- */
 
 static tsr_status bans_after(tsri_task_batch *b, const tsri_task_member *m,
@@ -215,11 +239,10 @@ static tsr_status bans_after(tsri_task_batch *b, const tsri_task_member *m,
     return TSR_OK;
 }
 
-static tsr_status choose(tsri_task_batch *b, uint32_t row) {
-    const tsri_task_member *m = b->rows[row];
+static tsr_status choose(tsri_task_batch *b, const tsri_task_member *m, size_t row) {
     const tsri_task_decoding *d = m->decoding;
     const tsri_model_results *r = &b->results;
-    const size_t at = (size_t)row * (size_t)r->top_k;
+    const size_t at = row * (size_t)r->top_k;
     tsri_task_sequence *s = m->sequence;
     const int32_t forced = m->rules->forced_last;
     const tsri_task_bans *bans;
@@ -238,8 +261,7 @@ static tsr_status choose(tsri_task_batch *b, uint32_t row) {
         tsri_task_sampler_largest(b->sampler, m->top_k, r->top_ids + at, r->top_logits + at,
                                   r->top_lse[row], bans);
     else
-        tsri_task_sampler_row(b->sampler, r->logits + (size_t)row * (size_t)vocab(m), s->seen,
-                              bans);
+        tsri_task_sampler_row(b->sampler, r->logits + row * (size_t)vocab(m), s->seen, bans);
     TRY(tsri_task_sampler_draw(b->sampler, (int64_t)s->ids.count, &id, &logprob));
     return tsri_task_accept(d, s, id, logprob, tsri_task_sampler_candidates(b->sampler));
 }
@@ -249,19 +271,89 @@ static tsr_status fail_member(tsri_task_batch *b, tsri_task_member *m, tsr_statu
     return b->options.failed ? b->options.failed(b->options.data, m) : status;
 }
 
+/* Gives member i of the last run its next token, which is chosen from row `row`, and another one for
+ * each guess that is right. What is behind a wrong one is not in its slot. */
+static tsr_status give_member(tsri_task_batch *b, uint32_t i, size_t row) {
+    const tsri_task_member *m = b->rows[i];
+    tsri_task_sequence *s = m->sequence;
+    const int32_t *guessed = b->inputs[i].ids + 1;
+    for (int64_t j = 0;; j++) {
+        b->counts.tokens++;
+        TRY(choose(b, m, row + (size_t)j));
+        if (j == b->drafted[i] || s->ids.data[s->ids.count - 1] != guessed[j])
+            return TSR_OK;
+        b->counts.accepted++;
+        if (!goes_on(m))
+            return TSR_OK;
+        s->past++;
+    }
+}
+
 /* Gives a token to each member of the last run whose tokens are all in its slot. */
 static tsr_status give_tokens(tsri_task_batch *b) {
+    size_t row = 0;
     if (!b->counts.first_ns)
         b->counts.first_ns = tsri_base_now_ns();
-    for (uint32_t row = 0; row < b->n_rows; row++) {
-        tsri_task_member *m = b->rows[row];
+    for (uint32_t i = 0; i < b->n_rows; row += 1 + (size_t)b->drafted[i++]) {
+        tsri_task_member *m = b->rows[i];
         if (!goes_on(m) || unfed(m)) /* it ended while this run was under way; or more is to come */
             continue;
-        b->counts.tokens++;
-        const tsr_status status = choose(b, row);
+        const tsr_status status = give_member(b, i, row);
         if (status != TSR_OK)
             TRY(fail_member(b, m, status));
     }
+    return TSR_OK;
+}
+
+/* ---- guesses ---- */
+
+/* How many tokens may be guessed for a member: no more than it may get, and not so many that its memory
+ * must grow for them. */
+static int64_t most_drafts(const tsri_task_batch *b, const tsri_task_member *m, bool gains) {
+    const tsri_task_decoding *d = m->decoding;
+    const int64_t tokens = (int64_t)m->sequence->ids.count, left = tsri_task_left(d, m->sequence),
+                  asked = d->options->speculate,
+                  own = asked   ? asked
+                        : gains ? TSRI_SESSION_FEW_ROWS - 1
+                                : 0,
+                  most =
+                      smaller(smaller(d->context - 1, tsri_session_capacity(b->session)) - tokens,
+                              left < 0 ? own : left - 1);
+    return smaller(own, most);
+}
+
+/* Whether there is a guess, and enough of them were right already: guesses want kernels of their own, which
+ * may have to be built. */
+static bool worth(const tsri_task_lookup *lookup) {
+    return lookup->next && lookup->hits >= FIRST_HITS;
+}
+
+/* Chooses how many tokens are guessed for each member of the next step: in b->drafts, in the order of the
+ * members. *any: not 0 for all of them. */
+static tsr_status choose_drafts(tsri_task_batch *b, bool *any) {
+    uint32_t n = 0;
+    bool can, gains;
+    *any = false;
+    for (uint32_t i = 0; i < b->n; i++)
+        n += decodes(b->members[i]);
+    if (!n || 2 * n > TSRI_SESSION_FEW_ROWS)
+        return TSR_OK;
+    TRY(tsri_session_can_draft(b->session, &can, &gains));
+    n = 0;
+    for (uint32_t i = 0; i < b->n && can; i++) {
+        const tsri_task_member *m = b->members[i];
+        tsri_task_lookup *lookup = &m->sequence->lookup;
+        if (!decodes(m))
+            continue;
+        const int64_t most = most_drafts(b, m, gains);
+        if (most > 0)
+            tsri_task_lookup_update(lookup, m->sequence->ids.data, (int64_t)m->sequence->ids.count);
+        b->drafts[n++] =
+            (tsri_task_draft){.lookup = lookup, .most = most > 0 && worth(lookup) ? most : 0};
+    }
+    tsri_task_drafts_choose(b->drafts, n, TSRI_SESSION_FEW_ROWS);
+    for (uint32_t i = 0; i < n; i++)
+        *any |= b->drafts[i].n > 0;
     return TSR_OK;
 }
 
@@ -274,32 +366,51 @@ static void take(tsri_task_batch *b, tsri_task_member *m, int64_t n) {
                                                  .past = s->past,
                                                  .slot = s->slot,
                                                  .source = s->source};
+    b->drafted[b->n_rows] = 0;
     b->rows[b->n_rows++] = m;
+}
+
+/* Takes a member's last token, and n that are guessed to follow it. */
+static void take_guessing(tsri_task_batch *b, tsri_task_member *m, int64_t n) {
+    const tsri_task_sequence *s = m->sequence;
+    int32_t *fed = b->fed + b->n_fed;
+    fed[0] = s->ids.data[s->past];
+    for (int64_t i = 0; i < n; i++)
+        fed[1 + i] = tsri_task_lookup_token(&s->lookup, s->ids.data, i);
+    take(b, m, 1 + n);
+    b->inputs[b->n_rows - 1].ids = fed;
+    b->drafted[b->n_rows - 1] = n;
+    b->n_fed += 1 + (uint32_t)n;
+    b->counts.drafts += n > 0;
+    b->counts.drafted += (uint64_t)n;
 }
 
 /* How the rows of a run are drawn, `unknown` tokens behind those that are known here. */
 static void set_draws(tsri_task_batch *b, int64_t unknown) {
-    for (uint32_t row = 0; row < b->n_rows; row++) {
-        const tsri_task_member *m = b->rows[row];
-        b->draws[row] =
-            tsri_task_draw_of(m->decoding->options, (int64_t)m->sequence->ids.count + unknown);
+    size_t row = 0;
+    for (uint32_t i = 0; i < b->n_rows; i++) {
+        const tsri_task_member *m = b->rows[i];
+        const int64_t position = (int64_t)m->sequence->ids.count + unknown;
+        for (int64_t j = 0; j <= b->drafted[i]; j++)
+            b->draws[row++] = tsri_task_draw_of(m->decoding->options, position + j);
     }
 }
 
 /* Asks for what the members of a run need. There are few kinds of runs, because the graph of each has
  * plans of its own. */
 static void want(tsri_task_batch *b) {
-    bool greedy = true, drawn = true, whole = false;
+    bool greedy = true, drawn = true, whole = false, guesses = false;
     int32_t k = 0;
     for (uint32_t row = 0; row < b->n_rows; row++) {
         const tsri_task_member *m = b->rows[row];
+        guesses |= b->drafted[row] > 0;
         const int32_t own = m->greedy ? 1 : m->top_k, most = own ? kept(b, m, own) : 0;
         greedy &= m->greedy;
         drawn &= m->greedy || m->drawn;
         whole |= !m->greedy && !m->top_k;
         k = most > k ? most : k;
     }
-    b->results = (tsri_model_results){.rows = TSRI_ROWS_LAST};
+    b->results = (tsri_model_results){.rows = guesses ? TSRI_ROWS_ALL : TSRI_ROWS_LAST};
     if (greedy) {
         b->results.argmax = b->chosen;
         return;
@@ -320,7 +431,7 @@ static void want(tsri_task_batch *b) {
 static tsr_status forward(tsri_task_batch *b) {
     TRY(tsri_session_forward(b->session, b->inputs, (int32_t)b->n_rows, &b->results));
     for (uint32_t row = 0; row < b->n_rows; row++)
-        b->rows[row]->sequence->past += b->inputs[row].n;
+        b->rows[row]->sequence->past += b->inputs[row].n - b->drafted[row];
     return TSR_OK;
 }
 
@@ -372,17 +483,20 @@ static tsr_status finish_next(tsri_task_batch *b) {
     return TSR_OK;
 }
 
-/* Whether a member has yet to take in its prompt, be it of one token. */
-static bool reads_prompt(const tsri_task_member *m) {
-    return goes_on(m) && (unfed(m) > 1 || m->sequence->past == 0);
-}
-
-/* One token of each member that has taken in its prompt. */
+/* One token of each member that has taken in its prompt, and those that are guessed. */
 static tsr_status decode(tsri_task_batch *b) {
-    b->n_rows = 0;
-    for (uint32_t i = 0; i < b->n; i++)
-        if (goes_on(b->members[i]) && !reads_prompt(b->members[i]))
+    uint32_t n = 0;
+    bool guesses;
+    b->n_rows = b->n_fed = 0;
+    TRY(choose_drafts(b, &guesses));
+    for (uint32_t i = 0; i < b->n; i++) {
+        if (!decodes(b->members[i]))
+            continue;
+        if (guesses)
+            take_guessing(b, b->members[i], b->drafts[n++].n);
+        else
             take(b, b->members[i], 1);
+    }
     if (!b->n_rows)
         return TSR_OK;
     TRY(run(b));
@@ -464,7 +578,10 @@ tsr_status tsri_task_batch_settle(tsri_task_batch *batch) {
 
 tsr_status tsri_task_batch_step(tsri_task_batch *batch) {
     if (batch->ahead) {
-        TRY(start_next(batch, batch->ahead));
+        bool guesses; /* then the next run is no longer started ahead */
+        TRY(choose_drafts(batch, &guesses));
+        if (!guesses)
+            TRY(start_next(batch, batch->ahead));
         TRY(finish_next(batch));
         return give_tokens(batch);
     }

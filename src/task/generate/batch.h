@@ -4,6 +4,7 @@
 #ifndef TSRI_TASK_GENERATE_BATCH_H
 #define TSRI_TASK_GENERATE_BATCH_H
 
+#include "task/generate/drafts.h"
 #include "task/generate/prompt_scores.h"
 
 /* One sequence of a batch. It takes part in steps as long as its sequence has not finished and its
@@ -39,6 +40,8 @@ typedef struct tsri_task_batch_options {
 typedef struct tsri_task_batch_counts {
     uint64_t tokens;   /* that steps have given */
     uint64_t first_ns; /* when the first of them was known, by tsri_base_now_ns; 0: none yet */
+    uint64_t drafts;   /* runs of a member with tokens that were guessed, how many these were, */
+    uint64_t drafted, accepted; /* and how many of them were right */
 } tsri_task_batch_counts;
 
 typedef struct tsri_task_batch tsri_task_batch;
@@ -60,7 +63,9 @@ bool tsri_task_batch_busy(const tsri_task_batch *batch);
 tsr_status tsri_task_batch_settle(tsri_task_batch *batch);
 
 /* Gives a token to every member whose prompt is taken in, then takes in prompts, in the order in which
- * their members joined; at a prompt's end its member gets a token, too.
+ * their members joined; at a prompt's end its member gets a token, too. Where the text of a member has
+ * gone on like this before (lookup.h), it may get several tokens: those of the first run that are the
+ * guessed ones, and the next one.
  *
  * alloc   nothing after the first steps, except for text
  * error   as tsri_session_forward: then what the members have is not known */

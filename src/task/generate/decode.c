@@ -51,7 +51,9 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
          o->coverage_penalty},
         {o->min_new_tokens >= 0, "min_new_tokens", "0 or more", (double)o->min_new_tokens},
         {o->max_length >= 0, "max_length", "0 (no bound) or more", (double)o->max_length},
-        {o->min_length >= 0, "min_length", "0 or more", (double)o->min_length}};
+        {o->min_length >= 0, "min_length", "0 or more", (double)o->min_length},
+        {o->speculate >= -1 && o->speculate < TSRI_SESSION_FEW_ROWS, "speculate", "from -1 to 7",
+         o->speculate}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!rules[i].ok)
             return tsri_base_fail(TSR_E_ARGUMENT, "%s is %g; it must be %s", rules[i].name,

@@ -4,6 +4,7 @@
 #define TSRI_TASK_GENERATE_DECODE_H
 
 #include "model/session/session.h"
+#include "task/generate/lookup.h"
 #include "task/generate/sampler.h"
 #include "task/generate/token_rules.h"
 
@@ -22,6 +23,7 @@ typedef struct tsri_task_sequence {
     size_t given;               /* how many bytes of `held` were given already */
     tsri_task_seen *seen;       /* [V]; NULL where the options change no logit */
     tsri_text_matcher *matcher; /* of the grammar that the new tokens follow; NULL: none */
+    tsri_task_lookup lookup;    /* how the text may go on */
     int64_t generated;
     tsr_finish finish;
 } tsri_task_sequence;

@@ -36,6 +36,8 @@ static tsr_status run_batch(const tsri_task_decoding *d, tsri_task_batch *batch,
         d->stats->decode_tokens += tokens - first_tokens;
         d->stats->prefill_ns += taken_in ? taken_in - began : 0;
         d->stats->first_token_ns = taken_in ? counts->first_ns - began : 0;
+        d->stats->drafted_tokens += counts->drafted;
+        d->stats->accepted_tokens += counts->accepted;
         d->stats->decode_ns += taken_in ? tsri_base_now_ns() - taken_in : 0;
     }
     return status;

@@ -376,6 +376,14 @@ static bool changes(const tsr_scheduler *s) {
     return leaves || (free_slot && s->first);
 }
 
+static void add_guesses(const tsr_scheduler *s, tsr_scheduler_counts *to) {
+    const tsri_task_batch_counts none = {0},
+                                 *c = s->batch ? tsri_task_batch_counts_of(s->batch) : &none;
+    to->drafts += c->drafts;
+    to->drafted_tokens += c->drafted;
+    to->accepted_tokens += c->accepted;
+}
+
 /* After a failed run nobody knows what the slots have. */
 static void fail_all(tsr_scheduler *s, tsr_status status) {
     for (uint32_t i = 0; i < s->n; i++) {
@@ -390,6 +398,7 @@ static void fail_all(tsr_scheduler *s, tsr_status status) {
         }
         tsri_text_ids_clear(&s->slots[i].kept);
     }
+    add_guesses(s, &s->counts);
     tsri_task_batch_destroy(&s->batch);
 }
 
@@ -496,6 +505,7 @@ tsr_status tsr_scheduler_count(const tsr_scheduler *scheduler, tsr_scheduler_cou
     TRY(NEED(counts));
     TRY(tsri_base_check_out("tsr_scheduler_counts", counts));
     tsr_scheduler_counts now = scheduler->counts;
+    add_guesses(scheduler, &now);
     for (uint32_t i = 0; i < scheduler->n; i++)
         if (scheduler->slots[i].holder)
             now.tokens += (int64_t)scheduler->slots[i].holder->sequence.ids.count;

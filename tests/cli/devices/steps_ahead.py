@@ -4,6 +4,7 @@ on the device; the text is that of step after step, wherever it ends."""
 
 import json
 import pathlib
+import re
 
 from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip, slow
 
@@ -19,7 +20,7 @@ class Gpu:
         self.layer = {"OPENCL_LAYERS": f"{LAYERS / 'gpu_layer.so'}:{LAYERS / 'count_layer.so'}"} | layer
 
     def __call__(self, *asked, **options):
-        return self.command("generate", "-q", "--temp", "0", *asked, **options)
+        return self.command("generate", "-q", "--temp", "0", "--speculate", "0", *asked, **options)
 
     def command(self, name, *asked, **options):
         self.log.unlink(missing_ok=True)
@@ -31,7 +32,7 @@ class Gpu:
 
 
 def on_cores(*asked):
-    return run("generate", "-d", "pocl", "-q", "--temp", "0", *asked).out
+    return run("generate", "-d", "pocl", "-q", "--temp", "0", "--speculate", "0", *asked).out
 
 
 def both(gpu, *asked):
@@ -53,7 +54,7 @@ def test_one_text(folder):
 def test_sampled_texts(folder):
     gpu, reads = Gpu(folder), {}
     for settings in (("--temp", "0"), ("--temp", "0.8", "--seed", "3", "--min-p", "0.02")):
-        asked = ("-q", "-m", PLAY, "-n", "50", "--ignore-eos", *settings, "ROMEO:", "KING")
+        asked = ("-q", "-m", PLAY, "-n", "50", "--speculate", "0", "--ignore-eos", *settings, "ROMEO:", "KING")
         gpu.command("generate", *asked)  # self-tests read, too: later steps, of more keys, choose and prove other kernels
         equal(gpu.command("generate", *asked).out, run("generate", "-d", "pocl", *asked).out, settings)
         assert 40 <= gpu.calls("clEnqueueCopyBuffer") < 50, settings
@@ -85,6 +86,19 @@ def test_what_needs_the_ids_here(folder):
     for options in (("--temp", "0", "--repeat-penalty", "1.2"), ("--temp", "0.8", "--logprobs", "2", "--json"), ("--temp", "0.8", "--top-k", "0")):
         gpu.command("generate", "-q", "-m", PLAY, "-n", "20", *options, "ROMEO:")
         equal(gpu.calls("clEnqueueCopyBuffer"), 0, options)
+
+
+def test_guessed_tokens(folder):
+    """A text that repeats itself takes fewer steps, and is the same."""
+    gpu, text = Gpu(folder), "KING HENRY: once more unto the breach, dear friends, once more; " * 2 + "KING HENRY: once more"
+    for settings in (("--temp", "0"), ("--temp", "0.3", "--seed", "3")):
+        asked = ("-m", PLAY, "-n", "150", "--ignore-eos", *settings, text)
+        wanted = gpu.command("generate", "-q", *asked, "--speculate", "0")
+        ahead = gpu.calls("clEnqueueCopyBuffer")
+        got = gpu.command("generate", *asked)
+        equal(got.out, wanted.out, settings)
+        right, guessed = map(int, re.search(r"; (\d+) of (\d+) guessed tokens were right$", got.err, re.M).groups())
+        assert 20 < right <= guessed and gpu.calls("clEnqueueCopyBuffer") < ahead - 20, (right, guessed, ahead, settings)
 
 
 @slow

@@ -103,6 +103,7 @@ static tsr_status add(tsri_task_arrivals *a, uint32_t i) {
     const tsr_prompt prompt = {
         .struct_size = sizeof prompt, .n_ids = (uint32_t)o->prompt, .ids = a->ids + i * o->prompt};
     const tsr_generate_options greedy = {.struct_size = sizeof greedy,
+                                         .speculate = -1,
                                          .ignore_eos = 1,
                                          .max_new_tokens = o->tokens,
                                          .top_p = 1,
