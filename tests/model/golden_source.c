@@ -369,6 +369,8 @@ ENCODER_REFERENCE(nomic_bert_cls, "nomic_bert", "cls")
 ENCODER_REFERENCE(bert_gguf, "bert", "model.gguf")
 ENCODER_REFERENCE(nomic_bert_gguf, "nomic_bert", "model.gguf")
 ENCODER_REFERENCE(nomic_bert_old, "nomic_bert", "old") /* names of the first files */
+ENCODER_REFERENCE(gemma_embedding, "gemma-embedding", "vectors")
+ENCODER_REFERENCE(gemma_embedding_gguf, "gemma-embedding", "model.gguf")
 ENCODER_REFERENCE(eurobert_gguf, "eurobert", "model.gguf")
 ENCODER_REFERENCE(jina_gguf, "jina_embeddings_v3", "model.gguf")
 ENCODER_REFERENCE(gemma3_vectors, "gemma3-vectors", "vectors")

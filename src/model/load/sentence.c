@@ -224,6 +224,7 @@ static tsr_status read_gguf(const tsri_io_archive *archive, tsri_model_sentence 
         return TSR_OK;
     out->found = true;
     out->poolings[0] = (tsri_model_pooling)pooling;
+    TRY(tsri_model_sentence_gguf_dense(archive, out));
     out->steps[out->n_steps++] =
         (tsri_model_step){.kind = TSRI_STEP_NORMALIZE, .in = out->width, .out = out->width};
     return TSR_OK;

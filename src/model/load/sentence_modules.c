@@ -138,7 +138,7 @@ static tsr_status read_array(const tsri_io_archive *archive, const char *name, i
     if (a->rank != rank || a->dims[0] != rows || (columns && a->dims[1] != columns))
         return tsri_base_fail(
             TSR_E_FORMAT,
-            "%s: tensor \"%s\" has the wrong shape; config.json needs [%" PRId64 "%s%" PRId64 "]",
+            "%s: tensor \"%s\" has the wrong shape; [%" PRId64 "%s%" PRId64 "] is needed",
             archive->path, name, rows, columns ? ", " : " by ", columns ? columns : 1);
     TRY(tsri_base_new(a->elements, sizeof **out, out));
     TRY(tsri_io_read_as(archive, a, TSR_F32, 0, a->elements, *out));
@@ -273,6 +273,26 @@ tsr_status tsri_model_sentence_dense(const char *folder, tsri_model_sentence *s)
     json_decref(json);
     free(path);
     return status;
+}
+
+tsr_status tsri_model_sentence_gguf_dense(const tsri_io_archive *archive, tsri_model_sentence *s) {
+    static const char *const names[] = {"dense_2.weight", "dense_3.weight"};
+    for (int i = 0; i < 2; i++) {
+        const tsri_io_array *a = tsri_io_find(archive, names[i]);
+        if (!a)
+            continue;
+        const int64_t out = a->rank == 2 ? a->dims[0] : 0;
+        if (out < 1 || out > TSRI_MODEL_MAX_WIDTH)
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: tensor \"%s\" is not a matrix of a dense layer",
+                                  archive->path, names[i]);
+        tsri_model_step *step = &s->steps[s->n_steps++];
+        *step = (tsri_model_step){
+            .kind = TSRI_STEP_DENSE, .activation = identity, .in = s->width, .out = (int32_t)out};
+        TRY(read_array(archive, names[i], out, s->width, &step->weight));
+        s->width = step->out;
+    }
+    return TSR_OK;
 }
 
 tsr_status tsri_model_sentence_layer_norm(const char *folder, tsri_model_sentence *s) {

@@ -12,6 +12,10 @@ tsr_status tsri_model_sentence_dense(const char *folder, tsri_model_sentence *se
 tsr_status tsri_model_sentence_layer_norm(const char *folder, tsri_model_sentence *sentence);
 tsr_status tsri_model_sentence_normalize(const char *folder, tsri_model_sentence *sentence);
 
+/* The dense layers of EmbeddingGemma as GGUF files have them: dense_2 and dense_3, where they are. */
+tsr_status tsri_model_sentence_gguf_dense(const tsri_io_archive *archive,
+                                          tsri_model_sentence *sentence);
+
 /* Loads a JSON file of the folder; *out is NULL if it doesn't exist.
  *
  * owner   the caller: *out and *path, also after an error */

@@ -169,7 +169,8 @@ GGUF = {  # golden folder -> architecture, {Hugging Face's name: GGUF's}
 }
 SANDWICH = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
 OWN_PARTS = {   # by architecture, where the same name means another array, or is its own
-    "gemma2": SANDWICH, "gemma3": SANDWICH, "olmo2": SANDWICH, "gpt-oss": {"post_attention_layernorm": "post_attention_norm"},
+    "gemma2": SANDWICH, "gemma3": SANDWICH, "gemma-embedding": SANDWICH, "olmo2": SANDWICH,
+    "gpt-oss": {"post_attention_layernorm": "post_attention_norm"},
     "glm4": {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"},
     "phi2": {"final_layernorm": "output_norm", "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"},
     "falcon": {"word_embeddings": "token_embd", "ln_attn": "attn_norm_2", "ln_mlp": "attn_norm", "self_attention.query_key_value": "attn_qkv",
@@ -264,6 +265,8 @@ def gguf_keys(arch, c):
     for key in "attn_logit_softcapping", "final_logit_softcapping":
         if getattr(c, key, None):
             keys[key] = c.__dict__[key]
+    if arch == "gemma-embedding":   # of the window transformers keeps one side, files have both
+        keys |= {"pooling_type": 1, "attention.sliding_window": 2 * (c.sliding_window - 1)}
     if arch == "mpt":
         keys["attention.max_alibi_bias"] = 8.0
     elif arch != "gpt2":
@@ -338,10 +341,11 @@ def gguf_mxfp4(t):
     return np.concatenate([exponents[..., None], codes[..., :16] | codes[..., 16:] << 4], -1).tobytes()
 
 
-def write_gguf(path, arch, exact, factors=None, blocks=False):
+def write_gguf(path, arch, exact, factors=None, blocks=False, more=None):
     tensors = dict(gguf_tensors(arch, exact.config, exact.state_dict()))
     if exact.config.tie_word_embeddings:
         tensors.pop("output.weight", None)
+    tensors |= more or {}
     if factors is not None:
         tensors["rope_freqs.weight"] = factors
     text = lambda s: struct.pack("<Q", len(s)) + s.encode()

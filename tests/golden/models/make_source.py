@@ -16,7 +16,7 @@ import torch
 import transformers as tr
 from safetensors.numpy import save_file
 
-from make import GAP, HERE, STEPS, Exact64, list_generated, randomize
+from make import GAP, HERE, STEPS, Exact64, list_generated, randomize, write_gguf
 
 BERT = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40, max_position_embeddings=48)
 BART = dict(vocab_size=61, d_model=24, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=3,
@@ -79,6 +79,8 @@ LATER |= {
                    {"mlm": tr.DebertaV2ForMaskedLM, "cls": tr.DebertaV2ForSequenceClassification, "tokens": tr.DebertaV2ForTokenClassification}),
 }
 LATER |= {
+    "gemma-embedding": (tr.Gemma3TextConfig(**dict(QWEN, num_hidden_layers=7), query_pre_attn_scalar=8, sliding_window=6,
+                                            use_bidirectional_attention=True), {"vectors": tr.Gemma3TextModel}),
     "eurobert": (tr.EuroBertConfig(**QWEN, rope_parameters=dict(rope_theta=300.0, rope_type="default"), pad_token_id=3, bos_token_id=1, eos_token_id=2),
                  {"vectors": tr.EuroBertModel}),
     "jina_embeddings_v3": (tr.JinaEmbeddingsV3Config(**BERT, type_vocab_size=1), {"mlm": tr.JinaEmbeddingsV3ForMaskedLM}),
@@ -252,6 +254,9 @@ def encoder(name, seed):
         write_encoder_gguf(out / "model.gguf", "nomic-bert", config, first_nomic(out / "old", config, inner))
     if name == "bert":
         write_encoder_gguf(out / "model.gguf", "bert", config, {k: v.numpy().copy() for k, v in inner.items() if "pooler" not in k})
+    if name == "gemma-embedding":    # with the dense layers that follow its pooling
+        rows = [torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).numpy() for shape in ((10, 24), (6, 10))]
+        write_gguf(out / "model.gguf", "gemma-embedding", model, more={"dense_2.weight": rows[0], "dense_3.weight": rows[1]})
     if name == "eurobert":
         write_encoder_gguf(out / "model.gguf", "eurobert", config, {"model." + k: v.numpy().copy() for k, v in inner.items()})
     if name == "jina_embeddings_v3":

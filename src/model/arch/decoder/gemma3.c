@@ -108,6 +108,32 @@ const tsri_model_arch tsri_model_arch_gemma3_text = {
     .complete_gguf = complete_gguf,
 };
 
+/* EmbeddingGemma as GGUF has it, whose dense layers model/load/sentence.h reads. */
+static const char *const dense[] = {".attn_rot_embd.weight", "dense_2.weight", "dense_3.weight",
+                                    NULL};
+
+static const tsri_model_names gguf_names_of_vectors = {
+    TSRI_MODEL_NAMES_GGUF,          .norm1 = "blk.%d.attn_norm",
+    .norm2 = "blk.%d.ffn_norm",     TSRI_MODEL_NAMES_QKV("blk.%d.attn_", "q", "k", "v"),
+    .q_norm = "blk.%d.attn_q_norm", .k_norm = "blk.%d.attn_k_norm",
+    .gate = "blk.%d.ffn_gate",      .ignored = dense,
+};
+
+static tsr_status complete_vectors(const tsri_io_archive *archive, json_t *config) {
+    tsri_base_json_put(config, "use_bidirectional_attention", json_true());
+    return complete_gguf(archive, config);
+}
+
+const tsri_model_arch tsri_model_arch_gemma_embedding = {
+    .name = "gemma_embedding",
+    .gguf = "gemma-embedding",
+    .names = &tsri_model_names_gemma2,
+    .gguf_names = &gguf_names_of_vectors,
+    .gguf_norm_added = true,
+    .read = read,
+    .complete_gguf = complete_vectors,
+};
+
 const tsri_model_arch tsri_model_arch_gemma3 = {
     .name = "gemma3",
     .names = &names_of_texts,
