@@ -7,15 +7,14 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/plugins.h"
+#include "base/system/paths.h"
+#include "base/system/system.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct loaded {
     const tsr_backend *backend;
@@ -155,7 +154,7 @@ static void give_up(void) {
 /* No process may be forked while a backend starts: it would wait for a thread that it doesn't
  * have. */
 static void mind_forks(void) {
-    (void)!pthread_atfork(hold, give_up, give_up);
+    tsri_system_mind_forks(hold, give_up);
 }
 
 static tsr_status start_backend(const tsri_backend_set *set, const tsr_backend *backend,
@@ -186,7 +185,7 @@ static tsr_status add_backend(tsri_backend_set *set, const char *path, void *han
         status = TSR_E_HOST_MEMORY;
     if (status == TSR_OK) {
         if (handle)
-            tsri_base_plugin_pin(path); /* drivers' threads and exit handlers */
+            tsri_system_library_pin(path); /* drivers' threads and exit handlers */
         (void)tsri_base_fail(TSR_OK,
                              /* Replaced by the sentence that the backend reports */
                              "it gives no reason");
@@ -207,7 +206,7 @@ static tsr_status add_backend(tsri_backend_set *set, const char *path, void *han
     if (plugin.state)
         backend->close(plugin.state);
     if (handle)
-        dlclose(handle);
+        tsri_system_library_close(handle);
     free(plugin.path);
     return status;
 }
@@ -233,7 +232,7 @@ static tsr_status add_plugin(tsri_backend_set *set, const char *given) {
         const tsr_status status = tsri_base_fail(
             TSR_E_UNSUPPORTED, "%s: skipped: a backend named \"%s\" came first, from %s", path,
             backend->name, owner);
-        dlclose(handle);
+        tsri_system_library_close(handle);
         return status;
     }
     return add_backend(set, path, handle, backend);
@@ -289,7 +288,7 @@ void tsri_backend_set_close(tsri_backend_set **set) {
         const loaded *plugin = &s->backends[--s->n_backends];
         plugin->backend->close(plugin->state);
         if (plugin->handle)
-            dlclose(plugin->handle);
+            tsri_system_library_close(plugin->handle);
         free(plugin->path);
     }
     while (s->n_notes > 0)

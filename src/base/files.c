@@ -4,15 +4,13 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static tsr_status no_access(const char *path, const char *doing) {
     return tsri_base_fail(TSR_E_IO, "%s: cannot %s: %s", path, doing, strerror(errno));
@@ -213,7 +211,7 @@ tsr_status tsri_base_writer_patch(tsri_file_writer *writer, uint64_t offset, con
 /* Makes a rename in the folder of `path` survive a power cut. A file system that does not support
  * this is not a failure. */
 static tsr_status sync_folder_of(const char *path) {
-    const char *slash = strrchr(path, '/');
+    const char *slash = tsri_system_last_slash(path);
     char *folder = slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
                          : tsri_base_copy_text(".", 1);
     if (!folder)
@@ -287,7 +285,7 @@ tsr_status tsri_base_make_folders(const char *path) {
     tsr_status status = TSR_OK;
     for (char *at = partial + 1; status == TSR_OK && *partial; at++) {
         const char here = *at;
-        if (here != '/' && here != 0)
+        if (here != 0 && !tsri_system_is_slash(here))
             continue;
         *at = 0;
         if (mkdir(partial, 0700) != 0 && !tsri_base_is_folder(partial))
@@ -305,7 +303,7 @@ char *tsri_base_cache_folder(void) {
                *home = getenv("HOME");
     if (own && *own)
         return tsri_base_copy_text(own, strlen(own));
-    if (shared && *shared == '/') /* the XDG rule: a relative path is ignored */
+    if (shared && tsri_system_is_absolute(shared)) /* the XDG rule: a relative path is ignored */
         return tsri_base_join(shared, "tessera");
     return home && *home ? tsri_base_join(home, ".cache/tessera") : NULL;
 }

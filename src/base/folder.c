@@ -6,15 +6,13 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/system/files.h"
+#include "base/system/system.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { PIECE = 1 << 20 };
 
@@ -97,7 +95,7 @@ tsr_status tsri_base_folder_sync(const char *folder) {
 
 /* The folder that holds `path`, in new memory. */
 static char *parent_of(const char *path) {
-    const char *slash = strrchr(path, '/');
+    const char *slash = tsri_system_last_slash(path);
     return slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
                  : tsri_base_copy_text(".", 1);
 }
@@ -121,7 +119,7 @@ tsr_status tsri_base_folder_anew(const char *folder) {
 /* ---- a new folder ---- */
 
 tsr_status tsri_base_folder_of(const char *path, char **out) {
-    const char *slash = strrchr(path, '/');
+    const char *slash = tsri_system_last_slash(path);
     const size_t n = tsri_base_is_folder(path) ? strlen(path) : slash ? (size_t)(slash - path) : 0;
     *out = n || slash ? tsri_base_copy_text(path, n ? n : 1) : tsri_base_copy_text(".", 1);
     return *out ? TSR_OK : TSR_E_HOST_MEMORY;
@@ -137,7 +135,7 @@ tsr_status tsri_base_folder_check_free(const char *folder) {
 }
 
 tsr_status tsri_base_folder_temporary(const char *name, char **out) {
-    const char *given = getenv("TMPDIR"), *place = given && *given ? given : "/tmp";
+    const char *place = tsri_system_temporary_folder();
     tsri_bytes path = {0};
     *out = NULL;
     TRY(tsri_base_bytes_printf(&path, "%s/%s-XXXXXX", place, name));
@@ -214,7 +212,7 @@ static tsr_status each_piece(const char *path, tsr_status (*take)(void *, const 
         if (status == TSR_OK)
             status = take(data, piece, n);
     }
-    free(piece);
+    tsri_system_free_aligned(piece);
     tsri_base_file_close(&file);
     return status;
 }

@@ -3,33 +3,29 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 
-#include <assert.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct tsri_hash {
-    EVP_MD_CTX *context;
+    void *state;
 };
 
 tsr_status tsri_base_hash_begin(tsri_hash **out) {
     tsri_hash *hash = NULL;
     TRY(tsri_base_new(1, sizeof *hash, &hash));
-    hash->context = EVP_MD_CTX_new();
-    if (!hash->context || !EVP_DigestInit_ex(hash->context, EVP_sha256(), NULL)) {
-        EVP_MD_CTX_free(hash->context);
+    hash->state = tsri_system_sha256_begin();
+    if (!hash->state) {
         free(hash);
-        return tsri_base_fail(TSR_E_HOST_MEMORY, "libcrypto could not start a SHA-256");
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "a SHA-256 could not be started");
     }
     *out = hash;
     return TSR_OK;
 }
 
 void tsri_base_hash_add(tsri_hash *hash, const void *data, size_t n) {
-    const int done = EVP_DigestUpdate(hash->context, data, n); /* SHA-256 in memory cannot fail */
-    assert(done == 1);
-    (void)done;
+    tsri_system_sha256_add(hash->state, data, n);
 }
 
 void tsri_base_hash_text(tsri_hash *hash, const char *text) {
@@ -39,10 +35,7 @@ void tsri_base_hash_text(tsri_hash *hash, const char *text) {
 }
 
 void tsri_base_hash_end(tsri_hash **hash, unsigned char digest[32]) {
-    const int done = EVP_DigestFinal_ex((*hash)->context, digest, NULL);
-    assert(done == 1);
-    (void)done;
-    EVP_MD_CTX_free((*hash)->context);
+    tsri_system_sha256_end((*hash)->state, digest);
     free(*hash);
     *hash = NULL;
 }

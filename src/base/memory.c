@@ -3,11 +3,10 @@
 #include "base/memory.h"
 
 #include "base/error.h"
+#include "base/system/system.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 bool tsri_base_add(size_t a, size_t b, size_t *sum) {
     return !__builtin_add_overflow(a, b, sum);
@@ -35,18 +34,15 @@ tsr_status tsri_base_new(size_t count, size_t size, void *out) {
 }
 
 tsr_status tsri_base_new_table(size_t count, size_t size, void *out) {
-#if defined(MADV_HUGEPAGE)
-    enum { PAGE = 2 << 20 };
+    enum { LARGE = 4 << 20 };
     size_t bytes;
     void *p = NULL;
-    if (tsri_base_mul(count, size, &bytes) && bytes >= 2 * PAGE && bytes % PAGE == 0 &&
-        (p = aligned_alloc(PAGE, bytes)) != NULL) {
-        (void)madvise(p, bytes, MADV_HUGEPAGE);
+    if (tsri_base_mul(count, size, &bytes) && bytes >= LARGE &&
+        (p = tsri_system_new_large_pages(bytes)) != NULL) {
         memset(p, 0, bytes);
         memcpy(out, &p, sizeof p);
         return TSR_OK;
     }
-#endif
     return tsri_base_new(count, size, out);
 }
 
@@ -71,7 +67,8 @@ tsr_status tsri_base_new_aligned(size_t bytes, void *out) {
     size_t whole;
     if (!tsri_base_add(bytes ? bytes : 1, TSRI_BASE_ALIGNMENT - 1, &whole))
         return none_left(1, bytes);
-    void *p = aligned_alloc(TSRI_BASE_ALIGNMENT, whole / TSRI_BASE_ALIGNMENT * TSRI_BASE_ALIGNMENT);
+    void *p = tsri_system_new_aligned(TSRI_BASE_ALIGNMENT,
+                                      whole / TSRI_BASE_ALIGNMENT * TSRI_BASE_ALIGNMENT);
     if (!p)
         return none_left(1, bytes);
     memcpy(out, &p, sizeof p);
@@ -87,21 +84,10 @@ char *tsri_base_copy_text(const char *text, size_t n) {
     return copy;
 }
 
-static uint64_t status_bytes(const char *format) {
-    FILE *file = fopen("/proc/self/status", "re");
-    char line[256];
-    unsigned long long kib = 0;
-    while (file && fgets(line, sizeof line, file) && sscanf(line, format, &kib) != 1)
-        ;
-    if (file)
-        fclose(file);
-    return kib * 1024;
-}
-
 uint64_t tsri_base_resident(void) {
-    return status_bytes("VmRSS: %llu kB");
+    return tsri_system_resident();
 }
 
 uint64_t tsri_base_resident_peak(void) {
-    return status_bytes("VmHWM: %llu kB");
+    return tsri_system_resident_peak();
 }

@@ -29,7 +29,7 @@ tsr_status tsri_base_new_table(size_t count, size_t size, void *out);
 tsr_status tsri_base_grow(void *items, size_t *capacity, size_t needed, size_t size);
 
 /* As tsri_base_new, but aligned to TSRI_BASE_ALIGNMENT bytes and not zeroed; to be freed with
- * free. */
+ * tsri_system_free_aligned. */
 tsr_status tsri_base_new_aligned(size_t bytes, void *out);
 
 /* A copy of n bytes with a 0 byte after them; NULL, with the error reported, where there is too

@@ -2,15 +2,13 @@
 #include "base/plugins.h"
 
 #include "base/error.h"
+#include "base/system/files.h"
+#include "base/system/system.h"
 
 #include <ctype.h>
-#include <dirent.h>
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- opening ---- */
 
@@ -63,8 +61,7 @@ tsr_status tsri_base_plugin_check(const tsri_base_plugin_kind *kind, const char 
 }
 
 static tsr_status fail_to_load(const tsri_base_plugin_kind *kind, const char *path) {
-    const char *why = dlerror(), *sentence = NULL;
-    why = why ? why : "no reason given";
+    const char *why = tsri_system_library_error(), *sentence = NULL;
     if (kind->explain)
         sentence = kind->explain(why);
     return sentence ? tsri_base_fail(TSR_E_UNSUPPORTED, "%s: %s (%s)", path, sentence, why)
@@ -73,11 +70,11 @@ static tsr_status fail_to_load(const tsri_base_plugin_kind *kind, const char *pa
 
 tsr_status tsri_base_plugin_load(const tsri_base_plugin_kind *kind, const char *path, void **handle,
                                  const void **table) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = tsri_system_library_open(path);
     if (!library)
         return fail_to_load(kind, path);
     const void *(*get)(uint32_t abi);
-    void *symbol = dlsym(library, kind->symbol);
+    void *symbol = tsri_system_library_symbol(library, kind->symbol);
     memcpy(&get, &symbol, sizeof get); /* ISO C has no cast from object to function pointers */
     tsr_status status;
     if (!symbol)
@@ -87,23 +84,18 @@ tsr_status tsri_base_plugin_load(const tsri_base_plugin_kind *kind, const char *
     else
         status = tsri_base_plugin_check(kind, path, *table = get(kind->abi));
     if (status != TSR_OK)
-        dlclose(library);
+        tsri_system_library_close(library);
     else
         *handle = library;
     return status;
 }
 
-void tsri_base_plugin_pin(const char *path) {
-    void *again = dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    if (again)
-        dlclose(again);
-}
-
 /* ---- searching ---- */
 
 static int is_library(const struct dirent *entry) {
-    const size_t n = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && n > 3 && strcmp(entry->d_name + n - 3, ".so") == 0;
+    static const char suffix[] = TSRI_SYSTEM_LIBRARY_SUFFIX;
+    const size_t n = strlen(entry->d_name), end = sizeof suffix - 1;
+    return entry->d_name[0] != '.' && n > end && strcmp(entry->d_name + n - end, suffix) == 0;
 }
 
 static tsr_status add_folder(const char *folder, tsri_bytes *paths) {
@@ -125,11 +117,12 @@ static tsr_status add_folder(const char *folder, tsri_bytes *paths) {
  * into. */
 static const char *own_file(char path[PATH_MAX]) {
     static const char here;
-    Dl_info info;
-    if (dladdr(&here, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
-        realpath(info.dli_fname, path))
+    char module[PATH_MAX];
+    if (tsri_system_module(&here, module, sizeof module) && tsri_system_last_slash(module) &&
+        realpath(module, path))
         return path;
-    return realpath("/proc/self/exe", path); /* a program that was started by its name alone */
+    /* a program that was started by its name alone */
+    return tsri_system_program(module, sizeof module) ? realpath(module, path) : NULL;
 }
 
 static tsr_status add_install_folder(const tsri_base_plugin_kind *kind, tsri_bytes *paths) {
@@ -137,7 +130,7 @@ static tsr_status add_install_folder(const tsri_base_plugin_kind *kind, tsri_byt
     char file[PATH_MAX], folder[PATH_MAX + 64], real[PATH_MAX];
     if (!own_file(file))
         return TSR_OK;
-    *strrchr(file, '/') = 0;
+    *tsri_system_last_slash(file) = 0;
     for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
         snprintf(folder, sizeof folder, "%s/%s%.32s", file, below[i], kind->folder);
         if (realpath(folder, real))
@@ -151,10 +144,10 @@ tsr_status tsri_base_plugin_search(const tsri_base_plugin_kind *kind, const char
                                    tsr_status (*note)(void *data, const char *sentence),
                                    void *data) {
     for (const char *at = given ? given : ""; *at;) {
-        const size_t n = strcspn(at, ":");
+        const size_t n = strcspn(at, TSRI_SYSTEM_BETWEEN_FOLDERS);
         char folder[PATH_MAX], sentence[PATH_MAX + 80];
         snprintf(folder, sizeof folder, "%.*s", (int)(n < PATH_MAX ? n : PATH_MAX - 1), at);
-        if (folder[0] == '/')
+        if (tsri_system_is_absolute(folder))
             TRY(add_folder(folder, paths));
         else if (folder[0]) {
             snprintf(sentence, sizeof sentence,
@@ -162,7 +155,7 @@ tsr_status tsri_base_plugin_search(const tsri_base_plugin_kind *kind, const char
                      folder);
             TRY(note(data, sentence));
         }
-        at += n + (at[n] == ':');
+        at += n + (at[n] != 0);
     }
     return add_install_folder(kind, paths);
 }

@@ -37,7 +37,7 @@ typedef struct tsri_base_plugin_kind {
 
 /* Opens the shared library and asks it for its table. Refuses a library without the symbol, and a
  * table of another ABI, one that is too short or one without a required entry; the sentence begins
- * with the path. The caller closes *handle with dlclose. */
+ * with the path. The caller closes *handle with tsri_system_library_close. */
 tsr_status tsri_base_plugin_load(const tsri_base_plugin_kind *kind, const char *path, void **handle,
                                  const void **table);
 
@@ -45,12 +45,8 @@ tsr_status tsri_base_plugin_load(const tsri_base_plugin_kind *kind, const char *
 tsr_status tsri_base_plugin_check(const tsri_base_plugin_kind *kind, const char *path,
                                   const void *table);
 
-/* Keeps a plugin's code mapped after dlclose: threads and exit handlers of what it loaded may
- * outlive it. */
-void tsri_base_plugin_pin(const char *path);
-
-/* Appends to *paths, each followed by a 0 byte, every *.so in the folders of `given`, the value of
- * the kind's variable (':'-separated; may be NULL), then in the install folder; ordered by name
+/* Appends to *paths, each followed by a 0 byte, every shared library in the folders of `given`, the value of
+ * the kind's variable (may be NULL), then in the install folder; ordered by name
  * within a folder. An entry of `given` that is not absolute is reported to `note` and skipped: the
  * current folder is never searched. */
 tsr_status tsri_base_plugin_search(const tsri_base_plugin_kind *kind, const char *given,

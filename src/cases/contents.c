@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/system/system.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
 #include "tensor/sample.h"
@@ -171,8 +172,8 @@ void tsri_case_values_poison(const tsri_case *c, tsri_case_values *values) {
 
 void tsri_case_values_clear(tsri_case_values *values) {
     for (int i = 0; i < TSRI_CASE_MAX_IN; i++)
-        free(values->in[i]);
+        tsri_system_free_aligned(values->in[i]);
     for (int i = 0; i < TSRI_CASE_MAX_OUT; i++)
-        free(values->out[i]);
+        tsri_system_free_aligned(values->out[i]);
     *values = (tsri_case_values){0};
 }

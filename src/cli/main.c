@@ -1,5 +1,7 @@
 /* cli/main.c - runs the command that is named on the command line, and prints the overview and the
  * list of environment variables. */
+#include "base/system/paths.h"
+#include "base/system/system.h"
 #include "cli/base/app.h"
 #include "cli/base/build.h"
 #include "cli/base/man.h"
@@ -15,13 +17,16 @@ static const struct {
 } variables[] = {
     {"TESSERA_DEVICE", "the device that is used where --device is not given"},
     {"TESSERA_BUNDLE", "the folder of built kernels that is used where --bundle is not given"},
-    {"TESSERA_MODELS", "folders in which -m NAME is looked up first, separated by ':'"},
+    {"TESSERA_MODELS",
+     "folders in which -m NAME is looked up first, separated by '" TSRI_SYSTEM_BETWEEN_FOLDERS "'"},
     {"TESSERA_PEERS",
      "the folder of the engines that tessera bench suite --peer runs (tools/peers)"},
     {"TESSERA_RECIPES", "the folder in which tessera train --recipe NAME is looked up"},
     {"TESSERA_CACHE", "the folder where built kernels and self-test results are cached"},
-    {"TESSERA_BACKEND_PATH", "folders of backend plugins, separated by ':'"},
-    {"TESSERA_TRANSPORT_PATH", "folders of transport plugins, separated by ':'"},
+    {"TESSERA_BACKEND_PATH",
+     "folders of backend plugins, separated by '" TSRI_SYSTEM_BETWEEN_FOLDERS "'"},
+    {"TESSERA_TRANSPORT_PATH",
+     "folders of transport plugins, separated by '" TSRI_SYSTEM_BETWEEN_FOLDERS "'"},
     {"TESSERA_KERNEL_PATH",
      "the folder from which kernel sources are read; nothing is cached then"},
     {"TESSERA_CHAIN", "0: never put several kernels into one launch; 1: do so wherever possible"},
@@ -169,6 +174,7 @@ static int help_topic(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     tsri_cli_app none = {0};
+    tsri_system_begin(&argc, &argv);
     tsri_cli_catch_signals(tsri_cli_watch_signal);
     if (argc < 2) {
         help(stderr);

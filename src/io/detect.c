@@ -1,11 +1,11 @@
 /* io/detect.c - tells the format of a model by its content, and opens it. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "io/format.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The files of weights that a folder may have, best first. */
 static const struct {
@@ -165,11 +165,11 @@ static tsr_status read_folder(tsri_io_archive *archive, const char *folder) {
 
 /* Whether reading all of it would push most other pages out of the system's memory. */
 static bool is_large(const tsri_io_archive *archive) {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const uint64_t memory = tsri_system_memory();
     uint64_t total = 0;
     for (size_t i = 0; i < archive->n_files; i++)
         total += archive->files[i]->size;
-    return pages > 0 && page > 0 && total / (uint64_t)page > (uint64_t)pages / 4;
+    return memory && total > memory / 4;
 }
 
 tsr_status tsri_io_open(const char *path, tsri_io_archive **out) {

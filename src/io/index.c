@@ -1,6 +1,7 @@
 /* io/index.c - reads model.safetensors.index.json, which tells which shard has which tensor. */
 #include "base/error.h"
 #include "base/json.h"
+#include "base/system/paths.h"
 #include "io/format.h"
 
 #include <inttypes.h>
@@ -116,7 +117,7 @@ static tsr_status check_total(const char *path, const json_t *root, uint64_t tot
 }
 
 tsr_status tsri_io_read_index(tsri_io_archive *archive, const char *path) {
-    const char *slash = strrchr(path, '/'), *own = slash ? slash + 1 : path;
+    const char *slash = tsri_system_last_slash(path), *own = slash ? slash + 1 : path;
     json_t *root = NULL, *shards = json_object();
     uint64_t total;
     tsr_status status = TSR_OK;

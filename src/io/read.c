@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "tensor/blocks.h"
 #include "tensor/convert.h"
 
@@ -127,7 +128,7 @@ static tsr_status read_divided(const tsri_io_archive *archive, const tsri_io_arr
             status = tsri_tensor_convert(to, (char *)out + i * (size_t)target->bytes, TSR_F32,
                                          values, m);
     }
-    free(stored);
+    tsri_system_free_aligned(stored);
     free(values);
     return status;
 }
@@ -171,6 +172,6 @@ tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *
             status = tsri_tensor_convert(to, (char *)out + i * (size_t)target->bytes, array->dtype,
                                          stored, m);
     }
-    free(stored);
+    tsri_system_free_aligned(stored);
     return status;
 }

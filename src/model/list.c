@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/structs.h"
+#include "base/system/files.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 typedef struct listing {
     void (*visit)(void *data, const tsr_model_found *model);

@@ -1,6 +1,7 @@
 /* run/layout.c - divides a placed graph into segments, and gives each value its place. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "run/context.h"
 #include "run/parts.h"
 #include "tensor/shape.h"
@@ -250,7 +251,7 @@ void tsri_run_plan_destroy(tsri_run_plan **plan) {
     free(p->places);
     free(p->blocks);
     free(p->memory);
-    free(p->staging);
+    tsri_system_free_aligned(p->staging);
     tsri_run_messages_drop(p);
     free(p);
     *plan = NULL;

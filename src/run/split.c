@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "run/context.h"
 #include "tensor/shape.h"
 
@@ -246,7 +247,7 @@ void tsri_run_messages_drop(tsri_run_plan *plan) {
     for (size_t i = 0; i < n; i++) {
         if (m->sent[i])
             (void)!tsri_ranks_wait(plan->context->options.ranks, m->sent[i], UINT64_MAX);
-        free(m->data[i]);
+        tsri_system_free_aligned(m->data[i]);
     }
     free(m->data);
     free(m->sent);

@@ -1,6 +1,7 @@
 /* run/weights.c - one layout for each weight on each device, and the streaming of rows. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "run/context.h"
 #include "run/parts.h"
 #include "tensor/convert.h"
@@ -228,7 +229,7 @@ static tsr_status fill(tsri_run_context *context, const tsri_run_placed *placed,
         if (!context->weights[i].buf)
             status = stream(context, &context->weights[i], source,
                             leaf_dtype(placed->graph, context->weights[i].id), data, &done, total);
-    free(data);
+    tsri_system_free_aligned(data);
     return status;
 }
 

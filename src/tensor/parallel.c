@@ -2,10 +2,9 @@
 #include "tensor/parallel.h"
 
 #include "base/error.h"
+#include "base/system/system.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -21,10 +20,9 @@ typedef struct part {
 
 unsigned tsri_tensor_threads(unsigned units, uint64_t bytes) {
     enum { LEAST_BYTES = 1 << 20 };
-    cpu_set_t set;
-    if (bytes < LEAST_BYTES || sched_getaffinity(0, sizeof set, &set) != 0)
+    const unsigned cores = bytes < LEAST_BYTES ? 0 : tsri_system_cores_allowed();
+    if (!cores)
         return 1;
-    const unsigned cores = (unsigned)CPU_COUNT(&set);
     const unsigned most = units && units < cores ? units : cores;
     return most > TSRI_TENSOR_MOST_THREADS ? TSRI_TENSOR_MOST_THREADS : most;
 }
@@ -35,14 +33,6 @@ static void *run_part(void *data) {
     if (p->status != TSR_OK)
         snprintf(p->why, sizeof p->why, "%s", tsri_base_reported());
     return NULL;
-}
-
-static void start(part *p) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* a thread begins with its creator's mask */
-    p->started = pthread_create(&p->thread, NULL, run_part, p) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 tsr_status tsri_tensor_parallel(unsigned threads, int64_t n, int64_t unit,
@@ -58,7 +48,7 @@ tsr_status tsri_tensor_parallel(unsigned threads, int64_t n, int64_t unit,
         const int64_t first = units * i / count * unit, end = units * (i + 1) / count * unit;
         parts[i] = (part){.run = run, .data = data, .first = first, .end = end < n ? end : n};
         if (i)
-            start(&parts[i]);
+            parts[i].started = tsri_system_thread(&parts[i].thread, run_part, &parts[i]) == 0;
     }
     run_part(&parts[0]);
     for (int i = 1; i < count; i++)

@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/structs.h"
+#include "base/system/files.h"
 #include "train/run/job.h"
 #include "transport/ranks.h"
 
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The folder of the best checkpoint, where it is to become the model; NULL: the last one is. */
 static char *best_of(tsri_train_job *job) {

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/plugins.h"
+#include "base/system/system.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,12 +56,12 @@ static tsr_status try_file(const char *path, const char *name, tsri_bytes *found
         return add_found(found, tsri_base_reported());
     const tsr_transport *transport = table;
     if (!strcmp(transport->name, name)) {
-        tsri_base_plugin_pin(path);
+        tsri_system_library_pin(path);
         *out = transport;
         return TSR_OK;
     }
     const tsr_status added = add_found(found, transport->name);
-    dlclose(handle);
+    tsri_system_library_close(handle);
     return added;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "graph/ops.h"
 #include "run/timing.h"
 #include "tensor/convert.h"
@@ -87,7 +88,7 @@ tsr_status tsri_tune_case_make(const tsr_op *op, double count, tsri_tune_case *o
 
 void tsri_tune_case_clear(tsri_tune_case *c) {
     for (int i = 0; i < TSRI_TUNE_TRIAL_OPERANDS; i++) {
-        free(c->in[i]);
+        tsri_system_free_aligned(c->in[i]);
         c->in[i] = NULL;
     }
     if (c->graph)
@@ -164,7 +165,7 @@ tsr_status tsri_tune_trial_open(const tsri_tune_case *c, const tsri_run_options 
 
 void tsri_tune_trial_close(tsri_tune_trial *trial) {
     for (size_t i = 0; i < trial->n_out; i++)
-        free(trial->out[i]);
+        tsri_system_free_aligned(trial->out[i]);
     tsri_run_destroy(&trial->context);
     free(trial->kernels);
     *trial = (tsri_tune_trial){0};

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "tensor/convert.h"
 
 #include <math.h>
@@ -37,7 +38,7 @@ static tsr_status make_outputs(const tsri_case *c, const tsri_graph *graph,
         values->out_count[i] = (size_t)tsri_tensor_value(tsri_tensor_count(tensor), c->sizes);
         values->out_bytes[i] =
             values->out_count[i] * (size_t)tsri_tensor_dtype_info((tsr_dtype)tensor->dtype)->bytes;
-        free(values->out[i]);
+        tsri_system_free_aligned(values->out[i]);
         TRY(tsri_base_new_aligned(values->out_bytes[i] + 1, &values->out[i]));
         memset(values->out[i], 0xff, values->out_bytes[i]);
     }

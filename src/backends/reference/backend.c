@@ -6,12 +6,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "tensor/convert.h"
 #include "tensor/shape.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const tsr_backend *tsri_reference_get(uint32_t abi);
 
@@ -40,8 +40,7 @@ static tsr_status device_count(tsr_state *state, uint32_t *count) {
 
 static tsr_status device_facts(tsr_state *state, uint32_t index, tsr_facts *facts) {
     (void)index;
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-    const uint64_t memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+    const uint64_t memory = tsri_system_memory();
     const uint32_t size = facts->struct_size;
     const tsr_facts mine = {
         .struct_size = size,
@@ -103,7 +102,7 @@ static tsr_status buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_b
 static void buffer_destroy(tsr_buf *buf) {
     if (!buf)
         return;
-    free(buf->data);
+    tsri_system_free_aligned(buf->data);
     free(buf);
 }
 

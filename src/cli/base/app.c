@@ -1,6 +1,7 @@
 /* cli/base/app.c - the options that commands share; opens the engine, the device and the model that
  * they name, and closes them. */
 #include "cli/base/app.h"
+#include "base/system/files.h"
 #include "cli/base/json.h"
 #include "cli/base/names.h"
 #include "cli/base/watch.h"
@@ -9,8 +10,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
     static tsri_cli_option rows[8];
@@ -274,53 +273,63 @@ static bool is_own(const tsri_cli_option *o) {
     return false;
 }
 
-static void print_value(FILE *to, const tsri_cli_option *o) {
-    const tsri_cli_list *list = o->out;
+/* Appends to *list; where there is too little memory, *list becomes NULL and stays so. */
+__attribute__((format(printf, 2, 3))) static void append(char **list, const char *format, ...) {
+    char *longer = NULL, *more = NULL;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&more, format, args) < 0)
+        more = NULL;
+    va_end(args);
+    if (!*list || !more || asprintf(&longer, "%s%s", *list, more) < 0)
+        longer = NULL;
+    free(more);
+    free(*list);
+    *list = longer;
+}
+
+static void append_value(char **list, const tsri_cli_option *o) {
+    const tsri_cli_list *values = o->out;
     const char *text;
     switch (o->kind) {
     case CLI_FLAG:
-        fprintf(to, "%s", *(const bool *)o->out ? "given" : "none");
+        append(list, "%s", *(const bool *)o->out ? "given" : "none");
         return;
     case CLI_INT:
-        fprintf(to, "%" PRId64, *(const int64_t *)o->out);
+        append(list, "%" PRId64, *(const int64_t *)o->out);
         return;
     case CLI_SEED:
-        fprintf(to, "%" PRIu64, *(const uint64_t *)o->out);
+        append(list, "%" PRIu64, *(const uint64_t *)o->out);
         return;
     case CLI_REAL:
-        fprintf(to, "%.9g", (double)*(const float *)o->out);
+        append(list, "%.9g", (double)*(const float *)o->out);
         return;
     case CLI_LIST:
-        for (size_t i = 0; i < list->n; i++)
-            fprintf(to, i ? " %s" : "%s", list->items[i]);
-        fprintf(to, "%s", list->n ? "" : "none");
+        for (size_t i = 0; i < values->n; i++)
+            append(list, i ? " %s" : "%s", values->items[i]);
+        append(list, "%s", values->n ? "" : "none");
         return;
     default:
         text = *(const char *const *)o->out;
-        fprintf(to, "%s", text ? text : "none");
+        append(list, "%s", text ? text : "none");
     }
 }
 
 /* Compares the version and the options with those of the other ranks. */
 static int compare_options(tsri_cli_app *app, const tsri_cli_option *const *tables) {
-    char *list = NULL, name[CLI_NAME_ROOM];
-    size_t n;
-    FILE *to = open_memstream(&list, &n);
-    if (!to)
-        return tsri_cli_fail(CLI_OTHER, "out of memory");
-    fprintf(to, "the version\t%s\n", tsr_version());
+    char *list = strdup("the version\t"), name[CLI_NAME_ROOM];
+    append(&list, "%s\n", tsr_version());
     for (; *tables; tables++)
         for (const tsri_cli_option *o = *tables; o->names; o++) {
             const char *at = o->names;
             if (is_own(o) || !tsri_cli_next_name(&at, name))
                 continue;
-            fprintf(to, "--%s\t", name);
-            print_value(to, o);
-            fputc('\n', to);
+            append(&list, "--%s\t", name);
+            append_value(&list, o);
+            append(&list, "\n");
         }
-    const bool whole = fclose(to) == 0;
-    const int code = whole ? tsri_cli_status(tsr_ranks_compare(app->ranks, list))
-                           : tsri_cli_fail(CLI_OTHER, "out of memory");
+    const int code = list ? tsri_cli_status(tsr_ranks_compare(app->ranks, list))
+                          : tsri_cli_fail(CLI_OTHER, "out of memory");
     free(list);
     return code;
 }

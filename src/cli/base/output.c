@@ -1,14 +1,12 @@
 /* cli/base/output.c - writes to standard output, or to a file that appears only when it is
  * complete. */
 #include "cli/base/output.h"
+#include "base/system/files.h"
 #include "cli/base/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static int fail(const tsri_cli_output *out) {
     return tsri_cli_fail(CLI_FILE, "%s: cannot be written: %s", out->path, strerror(errno));

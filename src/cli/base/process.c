@@ -2,10 +2,12 @@
  * terminal. */
 #include "cli/base/process.h"
 
+#include "base/system/files.h"
+#include "base/system/system.h"
+
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>
-#include <unistd.h>
 
 static volatile sig_atomic_t arrived;
 static void (*heard)(void);
@@ -20,13 +22,8 @@ int tsri_cli_signal(void) {
 }
 
 void tsri_cli_catch_signals(void (*then)(void)) {
-    struct sigaction action = {.sa_handler = note_signal};
     heard = then;
-    sigemptyset(&action.sa_mask);
-    action.sa_flags = (int)SA_RESETHAND; /* a second one ends the process at once */
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    tsri_system_on_stop(note_signal);
 }
 
 bool tsri_cli_is_terminal(int fd) {

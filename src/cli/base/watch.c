@@ -1,18 +1,15 @@
 /* cli/base/watch.c - runs the thread that shows a driver's progress, and ends the process after a
  * signal that the command could not act on. */
 #include "cli/base/watch.h"
+#include "base/system/files.h"
+#include "base/system/system.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { GRACE_MS = 600, QUIET_MS = 500, LOOK_MS = 100 };
 
@@ -25,7 +22,7 @@ static struct {
     int patience;
     char *output, *cache;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .patience = GRACE_MS};
-static int wake[2] = {-1, -1}; /* a byte in this pipe announces a signal, or work that began */
+static tsri_system_waker waker = TSRI_SYSTEM_NO_WAKER; /* of a signal, or work that began */
 
 static uint64_t now_ms(void) {
     return tsri_cli_now_ns() / 1000000;
@@ -33,8 +30,7 @@ static uint64_t now_ms(void) {
 
 void tsri_cli_watch_signal(void) {
     const int before = errno;
-    if (wake[1] >= 0)
-        (void)!write(wake[1], "s", 1);
+    tsri_system_wake(&waker);
     errno = before;
 }
 
@@ -75,8 +71,7 @@ static int work(tsri_cli_app *app, const tsr_progress *now, bool bytes) {
     if (!ends && (!watch.active || strcmp(watch.doing, now->doing) != 0)) {
         snprintf(watch.doing, sizeof watch.doing, "%s", now->doing);
         watch.since = now_ms();
-        if (wake[1] >= 0)
-            (void)!write(wake[1], "w", 1);
+        tsri_system_wake(&waker);
     }
     watch.app = app;
     watch.active = !ends;
@@ -123,7 +118,7 @@ void tsri_cli_watch_output(const char *path) {
 /* Removes the folder's files whose names begin with `begin`, contain this process's number, and end
  * with ".tmp". */
 static void remove_unfinished(const char *folder, const char *begin) {
-    char number[32];
+    char number[32], path[4096];
     const size_t n = strlen(begin);
     DIR *dir = opendir(folder);
     snprintf(number, sizeof number, ".%ld", (long)getpid());
@@ -131,15 +126,16 @@ static void remove_unfinished(const char *folder, const char *begin) {
         const char *name = entry->d_name, *place = strstr(name, number);
         const size_t length = strlen(name);
         if (!strncmp(name, begin, n) && place && strchr(".-", place[strlen(number)]) &&
-            length > 4 && !strcmp(name + length - 4, ".tmp"))
-            unlinkat(dirfd(dir), name, 0);
+            length > 4 && !strcmp(name + length - 4, ".tmp") &&
+            snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path)
+            unlink(path);
     }
     if (dir)
         closedir(dir);
 }
 
 static void tidy(void) {
-    char *slash = watch.output ? strrchr(watch.output, '/') : NULL;
+    char *slash = watch.output ? tsri_system_last_slash(watch.output) : NULL;
     if (slash)
         *slash = 0;
     if (watch.output)
@@ -152,13 +148,12 @@ static void tidy(void) {
  * work. */
 _Noreturn static void leave(int number) {
     char text[160];
-    const int n =
-        snprintf(text, sizeof text, "%stessera: stopped by SIG%s%s%s\n",
-                 watch.app && watch.app->progress_shown ? "\r\033[K" : "", sigabbrev_np(number),
-                 watch.active ? " while " : "", watch.active ? watch.doing : "");
+    const int n = snprintf(text, sizeof text, "%stessera: stopped by SIG%s%s%s\n",
+                           watch.app && watch.app->progress_shown ? "\r\033[K" : "",
+                           tsri_system_signal_name(number), watch.active ? " while " : "",
+                           watch.active ? watch.doing : "");
     tidy();
-    if (ftrylockfile(stdout) == 0)
-        fflush_unlocked(stdout);
+    tsri_system_flush_if_free(stdout);
     (void)!write(2, text, (size_t)n);
     _exit(128 + number);
 }
@@ -170,15 +165,12 @@ static int grace(void) {
 
 static void *look(void *unused) {
     uint64_t arrived = 0;
-    char news[64];
     (void)unused;
     for (;;) {
-        struct pollfd fd = {wake[0], POLLIN, 0};
         pthread_mutex_lock(&watch.lock);
         const bool idle = !watch.active && !arrived;
         pthread_mutex_unlock(&watch.lock);
-        if (poll(&fd, 1, idle ? -1 : LOOK_MS) > 0)
-            (void)!read(wake[0], news, sizeof news);
+        tsri_system_wait(&waker, idle ? -1 : LOOK_MS);
         if (tsri_cli_signal() && !arrived)
             arrived = now_ms();
         pthread_mutex_lock(&watch.lock);
@@ -193,39 +185,29 @@ static void *look(void *unused) {
 /* --- crashes --- */
 
 static char crash_note[4096]; /* the next run looks here; see backends/opencl/driver/marker.h */
-static struct sigaction uncaught[NSIG];
 
-/* Does only what a signal handler may do, because a driver's thread may hold any lock. Afterwards
- * the process crashes as if the signal had not been caught. */
-static void crashed(int number, siginfo_t *info, void *context) {
+/* Does only what a signal handler may do, because a driver's thread may hold any lock. */
+static void crashed(int number) {
     static const char before[] = "tessera: crashed (SIG",
                       after[] = "); the next run will try every driver again\n";
-    const char *name = sigabbrev_np(number);
+    const char *name = tsri_system_signal_name(number);
     const char digits[] = {(char)('0' + number / 10), (char)('0' + number % 10), '\n'};
     const int fd = open(crash_note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    (void)context;
     if (fd >= 0) {
         (void)!write(fd, "signal ", 7);
         (void)!write(fd, digits, sizeof digits);
         close(fd);
     }
     (void)!write(2, before, sizeof before - 1);
-    (void)!write(2, name ? name : "?", name ? strlen(name) : 1);
+    (void)!write(2, name, strlen(name));
     (void)!write(2, after, sizeof after - 1);
-    sigaction(number, &uncaught[number], NULL);
-    if (info->si_code <= 0) /* the signal was sent; otherwise the instruction faults again */
-        raise(number);
 }
 
 static void catch_crashes(void) {
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL};
-    struct sigaction action = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO};
-    sigemptyset(&action.sa_mask);
     if (!watch.cache)
         return;
     snprintf(crash_note, sizeof crash_note, "%s/driver.%ld-crash.tmp", watch.cache, (long)getpid());
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, &uncaught[numbers[i]]);
+    tsri_system_on_crash(crashed);
 }
 
 /* The subfolder of the cache where the opencl backend keeps its kernels. */
@@ -242,17 +224,13 @@ static char *kernel_cache(void) {
 
 void tsri_cli_watch_begin(tsri_cli_app *app) {
     pthread_t thread;
-    sigset_t all, before;
     watch.app = app;
-    if (watch.begun || pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+    if (watch.begun || !tsri_system_waker_open(&waker))
         return;
     watch.cache = kernel_cache();
     catch_crashes();
     /* Signals must go to the main thread, which may wait in a read. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    watch.begun = pthread_create(&thread, NULL, look, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    watch.begun = tsri_system_thread(&thread, look, NULL) == 0;
     if (watch.begun)
         pthread_detach(thread);
     if (tsri_cli_signal())

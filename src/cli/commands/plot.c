@@ -1,4 +1,5 @@
 /* cli/commands/plot.c - tessera plot: draws training logs as an HTML page. */
+#include "base/system/paths.h"
 #include "cli/base/app.h"
 #include "cli/commands/commands.h"
 
@@ -15,7 +16,7 @@ static bool ends_with(const char *text, const char *end) {
 static const char *name_of(const tsri_cli_list *logs, size_t which) {
     const char *path = logs->items[which];
     for (const char *name = path + strlen(path); name > path;) {
-        for (name--; name > path && name[-1] != '/';)
+        for (name--; name > path && !tsri_system_is_slash(name[-1]);)
             name--;
         size_t alike = 0;
         for (size_t i = 0; i < logs->n; i++)

@@ -1,17 +1,14 @@
 /* cli/reading/input.c - reads the bytes of a file or of standard input, and converts them to
  * UTF-8. */
 #include "cli/reading/input.h"
+#include "base/system/files.h"
+#include "base/system/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <iconv.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Bytes of UTF-8 that one byte of another encoding becomes at most, with room to spare. */
 enum { EXPANSION = 8 };
@@ -22,13 +19,11 @@ struct tsri_cli_input {
     const char *name, *encoding;
     uint64_t size, line; /* line: the line of the converted text, from 1 */
     bool begun, told;
-    iconv_t converter; /* NO_CONVERTER: bytes are passed on */
+    tsri_system_converter *converter; /* NULL: bytes are passed on */
     size_t unit;       /* how many bytes are skipped where they are wrong */
     char raw[16];      /* read but not yet passed on: the bytes of a mark, or part of a character */
     size_t n_raw;
 };
-
-#define NO_CONVERTER ((iconv_t)-1)
 
 const tsri_cli_option *tsri_cli_encoding_option(const char **encoding) {
     static tsri_cli_option rows[2];
@@ -55,12 +50,12 @@ static int set_converter(tsri_cli_input *in, const char *encoding) {
     in->encoding = encoding;
     if (!strcasecmp(known, "utf-8") || !strcasecmp(known, "utf8"))
         return CLI_OK;
-    in->converter = iconv_open("UTF-8", known);
+    in->converter = tsri_system_converter_open(known);
     in->unit = !strncasecmp(known, "UTF-16", 6) || !strncasecmp(known, "UCS-2", 5)   ? 2
                : !strncasecmp(known, "UTF-32", 6) || !strncasecmp(known, "UCS-4", 5) ? 4
                                                                                      : 1;
     in->size = 0;
-    return in->converter != NO_CONVERTER
+    return in->converter
                ? CLI_OK
                : tsri_cli_fail(
                      CLI_USAGE,
@@ -93,7 +88,7 @@ int tsri_cli_input_open(tsri_cli_app *app, const char *path, const char *encodin
     *out = NULL;
     if (!in)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
-    *in = (tsri_cli_input){.app = app, .fd = -1, .converter = NO_CONVERTER, .line = 1};
+    *in = (tsri_cli_input){.app = app, .fd = -1, .line = 1};
     int code = open_path(in, path);
     if (code == CLI_OK && encoding)
         code = set_converter(in, encoding);
@@ -109,8 +104,7 @@ void tsri_cli_input_close(tsri_cli_input **input) {
         return;
     if (in->fd > STDIN_FILENO)
         close(in->fd);
-    if (in->converter != NO_CONVERTER)
-        iconv_close(in->converter);
+    tsri_system_converter_close(in->converter);
     free(in);
     *input = NULL;
 }
@@ -124,8 +118,7 @@ uint64_t tsri_cli_input_size(const tsri_cli_input *in) {
 }
 
 bool tsri_cli_input_would_wait(const tsri_cli_input *in) {
-    struct pollfd input = {.fd = in->fd, .events = POLLIN};
-    return poll(&input, 1, 0) == 0;
+    return tsri_system_would_wait(in->fd);
 }
 
 /* ---- reading ---- */
@@ -201,10 +194,10 @@ static size_t convert(tsri_cli_input *in, char *from, size_t n, bool last, char 
     size_t left = room;
     while (n) {
         char *const begin = out;
-        const size_t done = iconv(in->converter, &from, &n, &out, &left);
+        const int failed = tsri_system_convert(in->converter, &from, &n, &out, &left);
         for (const char *c = begin; c < out; c++)
             in->line += *c == '\n';
-        if (done != (size_t)-1)
+        if (!failed)
             break;
         if (errno == EINVAL && !last && n < sizeof in->raw) {
             memcpy(in->raw, from, n);
@@ -225,7 +218,7 @@ static size_t convert(tsri_cli_input *in, char *from, size_t n, bool last, char 
 int tsri_cli_input_read(tsri_cli_input *in, char *to, size_t room, size_t *n) {
     int code = in->begun ? CLI_OK : take_mark(in);
     *n = 0;
-    if (code == CLI_OK && in->converter == NO_CONVERTER) {
+    if (code == CLI_OK && !in->converter) {
         if (!in->n_raw)
             return read_some(in, to, room, n);
         memcpy(to, in->raw, in->n_raw);

@@ -260,8 +260,8 @@ static int parse_line(tsri_cli_lines *l, tsri_cli_line *out) {
         return CLI_OK;
     }
     if (l->numbers && json_is_integer(text)) {
-        out->size = (size_t)snprintf(l->digits, sizeof l->digits, "%" JSON_INTEGER_FORMAT,
-                                     json_integer_value(text));
+        out->size = (size_t)snprintf(l->digits, sizeof l->digits, "%" PRId64,
+                                     (int64_t)json_integer_value(text));
         out->text = l->digits;
         return CLI_OK;
     }

@@ -1,12 +1,12 @@
 /* cli/shared/sampling.c - the options of sampling, which generate and chat share. */
 #include "cli/shared/sampling.h"
+#include "base/system/system.h"
 #include "cli/base/process.h"
 #include "cli/reading/input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
     static tsri_cli_option rows[16];
@@ -114,7 +114,7 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *s,
         o->max_new_tokens = s->n;
     if (s->has_seed)
         o->seed = s->seed;
-    else if (getrandom(&o->seed, sizeof o->seed, 0) != (ssize_t)sizeof o->seed)
+    else if (!tsri_system_random(&o->seed, sizeof o->seed))
         return tsri_cli_fail(CLI_OTHER, "the system gave no random seed; give one with --seed");
     if (!s->has_seed)
         o->seed &= UINT32_MAX; /* keep it short enough to type again */

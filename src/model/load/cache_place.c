@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/system/files.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/system/paths.h"
 #include "model/formats/ctranslate2.h"
 #include "model/formats/metadata.h"
 #include "model/load/measure.h"
@@ -28,7 +29,7 @@ enum { CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
 
 /* The folder that contains a file: "." for a bare name. New memory. */
 static char *folder_of(const char *path) {
-    const char *slash = strrchr(path, '/');
+    const char *slash = tsri_system_last_slash(path);
     return slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
                  : tsri_base_copy_text(".", 1);
 }

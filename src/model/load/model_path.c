@@ -10,9 +10,9 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/names.h"
+#include "base/system/files.h"
+#include "base/system/system.h"
 
-#include <dirent.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,18 +31,18 @@ static const struct fetched {
 char *tsri_model_share_folder(const char *name) {
     /* from lib, and from lib/<processor>-linux-gnu, where Debian has libraries */
     static const char *const below[] = {"/../share/tessera/", "/../../share/tessera/"};
-    Dl_info info;
+    char module[PATH_MAX];
     char *path = NULL, *plain = NULL; /* plain: for messages, without ".." */
-    if (!dladdr((const void *)(uintptr_t)tsri_model_locate, &info) || !info.dli_fname)
+    if (!tsri_system_module((const void *)(uintptr_t)tsri_model_locate, module, sizeof module))
         return NULL;
-    const char *slash = strrchr(info.dli_fname, '/');
-    const int n = slash ? (int)(slash - info.dli_fname) : 1;
+    const char *slash = tsri_system_last_slash(module);
+    const int n = slash ? (int)(slash - module) : 1;
     for (size_t i = 0; i < sizeof below / sizeof *below && !plain; i++) {
         const size_t size = (size_t)n + strlen(below[i]) + strlen(name) + 1;
         free(path);
         if (tsri_base_new(size, 1, &path) != TSR_OK)
             return NULL;
-        snprintf(path, size, "%.*s%s%s", n, slash ? info.dli_fname : ".", below[i], name);
+        snprintf(path, size, "%.*s%s%s", n, slash ? module : ".", below[i], name);
         plain = realpath(path, NULL);
     }
     if (!plain)
@@ -55,7 +55,7 @@ char *tsri_model_share_folder(const char *name) {
  * ~/.local/share/tessera/models; new memory, NULL if the user has no home folder. */
 static char *users_folder(void) {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    if (data && *data == '/') /* the XDG rule: a relative one is ignored */
+    if (data && tsri_system_is_absolute(data)) /* the XDG rule: a relative one is ignored */
         return tsri_base_join(data, "tessera/models");
     return home && *home ? tsri_base_join(home, ".local/share/tessera/models") : NULL;
 }
@@ -65,8 +65,8 @@ static bool search(bool (*each)(void *data, const char *folder), void *data) {
     const char *given = getenv("TESSERA_MODELS");
     char *copy = given ? tsri_base_copy_text(given, strlen(given)) : NULL, *rest = NULL;
     bool found = false;
-    for (char *folder = copy ? strtok_r(copy, ":", &rest) : NULL; folder && !found;
-         folder = strtok_r(NULL, ":", &rest))
+    for (char *folder = copy ? strtok_r(copy, TSRI_SYSTEM_BETWEEN_FOLDERS, &rest) : NULL;
+         folder && !found; folder = strtok_r(NULL, TSRI_SYSTEM_BETWEEN_FOLDERS, &rest))
         found = each(data, folder);
     free(copy);
     for (int i = 0; i < 2 && !found; i++) {

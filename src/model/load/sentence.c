@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/paths.h"
 #include "io/archive.h"
 
 #include <inttypes.h>
@@ -178,14 +179,14 @@ static tsr_status read_prompts(const char *folder, tsri_model_sentence *s) {
 
 /* The folder itself, or the one above it if its modules.json names this folder first. */
 static tsr_status find_folder(const char *folder, char **out) {
-    const char *slash = strrchr(folder, '/');
+    const char *slash = tsri_system_last_slash(folder);
     char *own = tsri_base_join(folder, "modules.json");
     tsr_status status = own ? TSR_OK : TSR_E_HOST_MEMORY;
     *out = NULL;
     if (status == TSR_OK && !tsri_base_is_file(own) && slash && slash != folder) {
         char *above = tsri_base_copy_text(folder, (size_t)(slash - folder));
         char *first = above ? tsri_model_sentence_transformer(above) : NULL;
-        if (first && !strcmp(strrchr(first, '/'), slash))
+        if (first && !strcmp(tsri_system_last_slash(first), slash))
             *out = above;
         else
             free(above);

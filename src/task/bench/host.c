@@ -1,10 +1,10 @@
 /* task/bench/host.c - reads the names of the operating system and the processor. */
 #include "task/bench/host.h"
 
+#include "base/system/system.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 /* The value behind the first line's `key` and the sign after it, without quotes. */
 static void read_value(const char *root, const char *file, const char *key, char *out,
@@ -25,16 +25,11 @@ static void read_value(const char *root, const char *file, const char *key, char
 }
 
 void tsri_task_read_host(const char *root, tsri_task_host *out) {
-    struct utsname system;
     *out = (tsri_task_host){0};
     read_value(root, "/etc/os-release", "PRETTY_NAME", out->os, sizeof out->os);
     read_value(root, "/proc/cpuinfo", "model name", out->cpu, sizeof out->cpu);
-    if (uname(&system) == 0)
-        snprintf(out->kernel, sizeof out->kernel, "%s %s %s", system.sysname, system.release,
-                 system.machine);
+    tsri_system_name(out->kernel, sizeof out->kernel);
     tsri_task_read_governor(root, out->governor, sizeof out->governor);
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES),
-               bytes = sysconf(_SC_PAGESIZE);
-    out->cores = cores > 0 ? (uint32_t)cores : 0;
-    out->memory = pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
+    out->cores = tsri_system_cores();
+    out->memory = tsri_system_memory();
 }

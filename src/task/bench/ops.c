@@ -5,6 +5,7 @@
 #include "backend/opened.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "run/timing.h"
 #include "verify/verify.h"
 
@@ -162,8 +163,8 @@ static tsr_status check_rows(const tsri_verify_place *reference, const shape *s,
         *worst = error > *worst ? error : *worst;
     }
     for (int i = 0; i < TSRI_CASE_MAX_OUT; i++)
-        free(some.out[i]);
-    free(some.in[0]);
+        tsri_system_free_aligned(some.out[i]);
+    tsri_system_free_aligned(some.in[0]);
     free(list.cases);
     return status;
 }

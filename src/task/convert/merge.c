@@ -7,10 +7,11 @@
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "base/system/files.h"
+#include "base/system/system.h"
 #include "task/convert/conversion.h"
 #include "tensor/convert.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +80,7 @@ static tsr_status write_whole(job *j, const tsri_io_array *array, tsri_io_saver 
         if (status == TSR_OK)
             status = tsri_task_conversion_write(j, saver, data, n * item);
     }
-    free(data);
+    tsri_system_free_aligned(data);
     return status;
 }
 

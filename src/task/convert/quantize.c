@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "base/system/system.h"
 #include "model/weights/quantized.h"
 #include "task/convert/conversion.h"
 #include "tensor/convert.h"
@@ -123,7 +124,7 @@ static tsr_status write_item(void *data_of, const tsri_io_entry *entry, tsri_io_
         if (status == TSR_OK)
             status = tsri_task_conversion_write(&j->conversion, saver, data, n * row);
     }
-    free(data);
+    tsri_system_free_aligned(data);
     return status;
 }
 

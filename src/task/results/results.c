@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "base/system/paths.h"
 #include "task/results/schema.h"
 
 #include <math.h>
@@ -185,7 +186,7 @@ static tsr_status read_text(tsr_results *t, const tsri_bytes *text) {
 }
 
 static tsr_status open_file(tsr_results *t, const char *path) {
-    const char *slash = strrchr(path, '/');
+    const char *slash = tsri_system_last_slash(path);
     tsri_bytes text = {0};
     t->path = tsri_base_copy_text(path, strlen(path));
     path = slash && slash[1] ? slash + 1 : path;

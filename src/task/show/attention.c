@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "base/system/paths.h"
 #include "text/tokenizer/languages.h"
 
 #include <inttypes.h>
@@ -192,7 +193,7 @@ static tsr_status check_options(const looking *l) {
 
 /* Notes the model's name and the texts, for the page's title. */
 static tsr_status describe(looking *l) {
-    const char *path = l->model->path, *slash = strrchr(path, '/');
+    const char *path = l->model->path, *slash = tsri_system_last_slash(path);
     tsri_bytes about = {0};
     const tsri_text_ids *texts[] = {&l->source, &l->target};
     const tsri_text_tokenizer *tokenizers[] = {l->model->tokenizer,

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/memory.h"
+#include "base/system/paths.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -148,7 +149,7 @@ static tsr_status load_manifest(const char *folder, json_t **out) {
     tsr_status status =
         path ? tsri_base_json_load(path, MANIFEST_BYTES, DEPTH, out) : TSR_E_HOST_MEMORY;
     int64_t format = 0, step = -1;
-    const char *slash = strrchr(folder, '/');
+    const char *slash = tsri_system_last_slash(folder);
     if (status == TSR_OK)
         status = tsri_base_json_int(*out, path, "format", 0, INT64_MAX, &format);
     if (status == TSR_OK)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/files.h"
 #include "model/model.h"
 #include "train/data/data_parts.h"
 #include "train/data/permute.h"
@@ -13,7 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { DEFAULT_BLOCK = 1024, ENTRIES_AT_ONCE = 4096 };
 

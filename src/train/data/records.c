@@ -111,8 +111,8 @@ static tsr_status field_of(tsri_train_records *r, const char *name, bool label,
     if (json_is_string(value)) {
         *out = (tsri_train_span){json_string_value(value), json_string_length(value)};
     } else if (label && json_is_integer(value)) {
-        const int n = snprintf(r->number, sizeof r->number, "%" JSON_INTEGER_FORMAT,
-                               json_integer_value(value));
+        const int n =
+            snprintf(r->number, sizeof r->number, "%" PRId64, (int64_t)json_integer_value(value));
         *out = (tsri_train_span){r->number, (size_t)n};
     } else if (value && !json_is_null(value)) {
         return tsri_base_fail(TSR_E_FORMAT, "%s: line %" PRIu64 ": \"%s\" is not a text%s", r->path,

@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/system/files.h"
 #include "model/load/load.h"
 #include "model/load/model_path.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -5,12 +5,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/system/files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LARGEST = 1 << 30, DEPTH = 8 };
 

@@ -4,15 +4,12 @@
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/memory.h"
+#include "base/system/files.h"
 #include "train/run/job.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char lock_name[] = ".lock";
 
@@ -61,7 +58,7 @@ static tsr_status remove_unfinished(void *data, const char *name) {
 }
 
 tsr_status tsri_train_output_take(tsri_train_job *job) {
-    char *slash = strrchr(job->out, '/');
+    char *slash = tsri_system_last_slash(job->out);
     if (slash && slash != job->out) {
         *slash = 0;
         const tsr_status made = tsri_base_make_folders(job->out);
@@ -91,7 +88,7 @@ tsr_status tsri_train_output_choose(tsri_train_job *job) {
     if (job->options->dry_run)
         return tsri_base_folder_temporary("tessera-plan", &job->out);
     size_t n = strlen(name);
-    while (n > 1 && name[n - 1] == '/')
+    while (n > 1 && tsri_system_is_slash(name[n - 1]))
         n--;
     job->out = tsri_base_copy_text(name, n);
     return job->out ? TSR_OK : TSR_E_HOST_MEMORY;

@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/memory.h"
+#include "base/system/files.h"
 #include "model/model.h"
 #include "train/run/job.h"
 #include "transport/ranks.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- model, training, data ---- */
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/system/paths.h"
 #include "model/load/model_path.h"
 #include "model/weights/arrays_by_name.h"
 #include "train/recipe/families.h"
@@ -180,7 +181,7 @@ static tsr_status choose_arrays(job *j) {
 
 static tsr_status write_folder(job *j, tsri_train_made *made) {
     const char *folder = j->options->folder;
-    const char *slash = strrchr(j->folder, '/');
+    const char *slash = tsri_system_last_slash(j->folder);
     char origin[192], *from = tsri_base_join(j->folder, "generation_config.json");
     tsr_status status = from ? tsri_base_make_folders(folder) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)

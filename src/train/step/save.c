@@ -5,6 +5,8 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/system/paths.h"
+#include "base/system/system.h"
 #include "tensor/convert.h"
 #include "train/step/ranks.h"
 
@@ -108,7 +110,7 @@ static tsr_status write_array(const saving *s, const tsri_io_array *array, tsri_
         status = overlay(s, array, values);
     if (status == TSR_OK)
         status = tsri_io_save_write(saver, values, (size_t)bytes);
-    free(values);
+    tsri_system_free_aligned(values);
     return status;
 }
 
@@ -228,7 +230,7 @@ static tsr_status list_adapters(saving *s) {
 
 static tsr_status write_config(const saving *s, const char *path) {
     const tsri_training *t = s->training;
-    const char *slash = strrchr(path, '/');
+    const char *slash = tsri_system_last_slash(path);
     char *folder = slash ? tsri_base_copy_text(path, (size_t)(slash - path))
                          : tsri_base_copy_text(".", 1),
          *file = folder ? tsri_base_join(folder, "adapter_config.json") : NULL;

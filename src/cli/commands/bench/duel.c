@@ -1,19 +1,18 @@
 /* cli/commands/bench/duel.c - tessera bench duel: this build and another measure the same rows in
  * turns, and are compared. */
+#include "base/system/files.h"
+#include "base/system/system.h"
 #include "cli/commands/bench/results.h"
 #include "cli/commands/commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* Five runs a side are the least that can show anything at 99 %: p is 2/252 at its least. */
 enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 100, WORDS = 8 };
@@ -139,9 +138,8 @@ static int judge(duel *d) {
 }
 
 static int prepare(duel *d) {
-    const ssize_t n = readlink("/proc/self/exe", d->self, sizeof d->self - 1);
-    if (n <= 0)
-        return tsri_cli_fail(CLI_OTHER, "/proc/self/exe does not say where this build is");
+    if (!tsri_system_program(d->self, sizeof d->self))
+        return tsri_cli_fail(CLI_OTHER, "the system does not say where this build is");
     if (access(d->against, X_OK) != 0)
         return tsri_cli_fail(CLI_FILE, "%s: cannot be run: %s", d->against, strerror(errno));
     for (int side = 0; side < 2; side++)

@@ -1,12 +1,13 @@
 /* cli/commands/bench/peer.c - finds what runs another engine: the Python that tools/peers made, and
  * the program beside this command. */
 #include "cli/commands/bench/peer.h"
+#include "base/system/paths.h"
+#include "base/system/system.h"
 #include "cli/base/app.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const engines[] = {"llama.cpp", "onnxruntime", "openvino", "pytorch"};
 enum { ENGINES = sizeof engines / sizeof *engines };
@@ -34,8 +35,8 @@ static int find_python(char out[TSRI_CLI_BENCH_PEER_PATH]) {
 
 static int find_program(char out[TSRI_CLI_BENCH_PEER_PATH]) {
     static const char below[] = "/../share/tessera/peers/suite_peer.py";
-    const ssize_t n = readlink("/proc/self/exe", out, TSRI_CLI_BENCH_PEER_PATH - sizeof below);
-    out[n > 0 ? n : 0] = 0;
+    if (!tsri_system_program(out, TSRI_CLI_BENCH_PEER_PATH - sizeof below))
+        *out = 0;
     char *slash = strrchr(out, '/');
     memcpy(slash ? slash : out, below, sizeof below);
     return access(out, R_OK) == 0

@@ -1,6 +1,7 @@
 /* cli/commands/bench/suite.c - tessera bench suite: the fixed set of peaks and jobs, on one device or
  * all. */
 #include "cli/commands/bench/suite.h"
+#include "base/system/system.h"
 #include "cli/base/watch.h"
 #include "cli/commands/bench/format.h"
 #include "cli/commands/bench/peer.h"
@@ -9,7 +10,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_START = 16, PATH = 4096, DRAW_MS = 200 };
 
@@ -67,11 +67,10 @@ static int tell(void *data, const char *what, uint32_t done, uint32_t rows) {
 
 /* Starts of this program on the same device: `generate` with the bundled model. */
 static uint32_t start_command(job *j, const char *argv[MOST_START]) {
-    const ssize_t n = readlink("/proc/self/exe", j->self, sizeof j->self - 1);
     const char *const words[] = {j->self, "generate", "-m", "shakespeare", "-p",
                                  "To be", "-n",       "1",  "-q"};
     uint32_t count = 0;
-    if (n <= 0)
+    if (!tsri_system_program(j->self, sizeof j->self))
         return 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         argv[count++] = words[i];

@@ -1,13 +1,13 @@
 /* cli/commands/cache/cache.c - tessera cache: lists, removes or makes what backends cache on disk.
  * Removing it costs time, but never changes results.
  */
+#include "base/system/files.h"
 #include "cli/base/app.h"
 #include "cli/base/json.h"
 #include "cli/commands/cache/warm.h"
 #include "cli/commands/commands.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 
