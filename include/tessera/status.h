@@ -15,13 +15,13 @@
 #define TESSERA_STATUS_H
 
 #include <stddef.h>
-
-#if defined(__GNUC__)
+#if defined(_WIN32)
+#define TSR_API __declspec(dllexport)
+#elif defined(__GNUC__)
 #define TSR_API __attribute__((visibility("default")))
 #else
 #define TSR_API
 #endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
