@@ -25,7 +25,7 @@ HEADERS = [path for path in sorted(INCLUDE.glob("*.h")) if path.name not in ("op
 # What a parameter gets: by "function:parameter", else by its type and name, else by its type.
 VALUES = {
     "tsr_engine *": "engine", "tsr_device *": "device", "tsr_model *": "decoder", "tsr_graph *": "graph", "tsr_plot *": "plot",
-    "tsr_attention *": "attention", "tsr_chat *": "chat", "tsr_classifier *": "classifier", "tsr_embedder *": "embedder",
+    "tsr_attention *": "attention", "tsr_chat *": "chat", "tsr_answer *": "answer", "tsr_part_fn": "take_part", "char *prompt": '"To be"', "tsr_classifier *": "classifier", "tsr_embedder *": "embedder",
     "tsr_vectors *": "vectors", "tsr_vectors_writer *": "writer", "tsr_vectors_writer **writer": "&writer", "tsr_session *": "session", "tsr_scheduler *": "scheduler", "tsr_scheduler_event_fn": "take_event", "uint32_t sequence": "0", "uint32_t from": "0", "uint32_t to": "1", "int64_t length": "0", "int32_t": "1",
     "tsr_ranks *": "NULL", "tsr_share *": "share", "tsr_share_next:block": "&(const void *){0}", "tsr_share_give:result": "ids", "char *list": '"a\\tb\\n"', "tsr_bench_training *": "training", "tsr_training *": "learner", "double": "0.5", "size_t i": "0", "void *": "NULL", "uint32_t": "1", "int64_t": "1", "uint64_t": "1", "size_t": "1",
     "char *text": '"To be"', "size_t size": "5", "tsr_string *": "strings", "size_t n": "2", "float *": "numbers", "uint32_t *": "labels",
@@ -193,7 +193,7 @@ WORLD = r"""
 #define FOLDER "@FOLDER@"
 enum { SILENT = 98, TOUCHED = 99 };
 static tsr_engine *engine; static tsr_device *device; static tsr_model *decoder, *encoder, *translator; static tsr_graph *graph;
-static tsr_plot *plot; static tsr_attention *attention; static tsr_chat *chat; static tsr_classifier *classifier; static tsr_embedder *embedder;
+static tsr_plot *plot; static tsr_attention *attention; static tsr_chat *chat; static tsr_answer *answer; static tsr_classifier *classifier; static tsr_embedder *embedder;
 static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_scheduler *scheduler; static tsr_share *share; static tsr_bench_training *training; static tsr_training *learner; static tsr_bench_file *results; static tsr_results *read_results; static const tsr_results *files_read[1];
 static tsr_value value;
 static const tsr_string strings[2] = {{"To be", 5}, {"or not", 6}};
@@ -203,6 +203,7 @@ static tsr_hit hits[16]; static tsr_label_score scores[16];
 static const tsr_prompt start = {.struct_size = sizeof start, .n_ids = 1, .ids = ids};
 static const char *const paths[] = {FOLDER "/text.txt"};
 static int take_generated(void *data, const tsr_generated *g) { return 0; }
+static int take_part(void *data, const tsr_part *part) { return 0; }
 static int take_event(void *data, const tsr_scheduler_event *e) { return 0; }
 static int make_block(void *data, int wait, uint64_t most, const void **block, size_t *n) { *block = "a"; *n = 1; return 1; }
 static int take_block(void *data, const void *result, size_t n) { return 0; }
@@ -230,7 +231,7 @@ int main(void) {
     MUST(tsr_plot_add(plot, FOLDER "/log.jsonl", "a", NULL)); MUST(tsr_attention_create(decoder, "To be", 5, NULL, &attention));
     const tsr_generate_options one = {.struct_size = sizeof one, .max_new_tokens = 1, .top_p = 1, .repeat_penalty = 1};
     const tsr_chat_options plainly = {.struct_size = sizeof plainly, .template_text = "{{ messages[0].content }}"};
-    MUST(tsr_chat_create(decoder, &plainly, &one, &chat)); MUST(tsr_classifier_create(encoder, NULL, &classifier));
+    MUST(tsr_answer_create(decoder, "To be", 5, &answer)); MUST(tsr_chat_create(decoder, &plainly, &one, &chat)); MUST(tsr_classifier_create(encoder, NULL, &classifier));
     MUST(tsr_embedder_create(encoder, NULL, &embedder)); MUST(tsr_vectors_create(FOLDER "/vectors.npy", 4, &writer));
     MUST(tsr_vectors_append(writer, numbers, 4)); MUST(tsr_vectors_commit(&writer)); MUST(tsr_vectors_open(FOLDER "/vectors.npy", &vectors));
     MUST(tsr_vectors_create(FOLDER "/more.npy", 4, &writer)); 
@@ -315,7 +316,7 @@ def test_every_function_and_struct(folder):
 
 
 # Structs that the library fills for a callback to read.
-CALLED_BACK = {"tsr_compared", "tsr_explained", "tsr_fill", "tsr_generated", "tsr_model_found", "tsr_profiled", "tsr_scheduler_event", "tsr_token_vectors", "tsr_train_event", "tsr_train_plan",
+CALLED_BACK = {"tsr_compared", "tsr_explained", "tsr_fill", "tsr_model_found", "tsr_part", "tsr_profiled", "tsr_scheduler_event", "tsr_token_vectors", "tsr_train_event", "tsr_train_plan",
                "tsr_translated", "tsr_tune_result", "tsr_verify_result"}
 
 main(globals())
