@@ -313,6 +313,9 @@ typedef struct tsr_answer tsr_answer;
  */
 TSR_API tsr_status tsr_answer_create(const tsr_model *model, const char *prompt, size_t size,
                                      tsr_answer **out);
+/** 1 if the answer has gpt-oss' channels: the prompt ends as they want it, and the model has their
+ * tokens; else 0, also for NULL. */
+TSR_API uint32_t tsr_answer_has_channels(const tsr_answer *answer);
 /**
  * Takes a token, and gives the parts that are now certain. Blanks around what the model thinks are left
  * out, and so are tags. With the token's `finish`, what was held back is given.

@@ -2370,6 +2370,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_chat_template_of": (c_int, [POINTER(tsr_model), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_chat_render": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), c_char_p, c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_answer_create": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(POINTER(tsr_answer))]),
+    "tsr_answer_has_channels": (c_uint32, [POINTER(tsr_answer)]),
     "tsr_answer_take": (c_int, [POINTER(tsr_answer), POINTER(tsr_generated), tsr_part_fn, c_void_p]),
     "tsr_answer_destroy": (None, [POINTER(POINTER(tsr_answer))]),
     "tsr_chat_create": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), POINTER(tsr_generate_options), POINTER(POINTER(tsr_chat))]),

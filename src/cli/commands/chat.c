@@ -19,19 +19,15 @@ typedef struct talking {
     uint32_t kind; /* of the part that is being written */
 } talking;
 
-static bool write_text(const talking *t, const char *text) {
-    return !*text || tsri_cli_write(t->app, text, strlen(text));
-}
-
 /* Ends the part before, and begins one of another kind. */
 static bool turn_to(talking *t, uint32_t kind) {
     const char *behind = frames[t->kind].behind;
     t->kind = kind;
-    return write_text(t, behind) && write_text(t, frames[kind].before);
+    return tsri_cli_print(t->app, "%s%s", behind, frames[kind].before);
 }
 
 static bool begin_call(talking *t, const char *name) {
-    return turn_to(t, TSR_PART_CALL) && write_text(t, name) && write_text(t, "\", \"arguments\": ");
+    return turn_to(t, TSR_PART_CALL) && tsri_cli_print(t->app, "%s\", \"arguments\": ", name);
 }
 
 static int on_part(void *data, const tsr_part *part) {

@@ -138,17 +138,21 @@ static char *schema_of(const json_t *function) {
                                       : strdup("{\"type\":\"object\"}");
 }
 
-static void say_function(tsri_serve_buffer *to, const tsri_serve_call_form *form,
-                         const json_t *function, size_t number) {
+/* A function's arguments, and the end of its rule. */
+static void say_arguments(tsri_serve_buffer *to, const json_t *function) {
     char *schema = schema_of(function);
-    say(to, "f%zu ::=", number);
-    say_text(to, json_string_value(json_object_get(function, "name")));
-    say_text(to, form->between);
     say(to, " %%json ");
     tsri_serve_put(to, schema ? schema : "", schema ? strlen(schema) : 0);
     say(to, "\n");
     to->lost |= !schema;
     free(schema);
+}
+
+static void say_function(tsri_serve_buffer *to, const tsri_serve_call_form *form,
+                         const json_t *function) {
+    say_text(to, json_string_value(json_object_get(function, "name")));
+    say_text(to, form->between);
+    say_arguments(to, function);
 }
 
 /* Special tokens around an ordinary answer, which may be missing. */
@@ -203,19 +207,33 @@ static void say_special(tsri_serve_buffer *to, const tsri_serve_model *m, const 
 
 /* A call in channels: the function's name stands in the channel, as the model writes it, or in the role, as the template
  * does. */
-static void say_channel_function(tsri_serve_buffer *to, const json_t *function, size_t number) {
-    char words[MOST_NAME + 32], *schema = schema_of(function);
-    const int n = snprintf(words, sizeof words, " to=functions.%s",
-                           json_string_value(json_object_get(function, "name")));
-    say(to, "f%zu ::= (channel", number);
-    say_literal(to, words, (size_t)n);
+static void say_channel_function(tsri_serve_buffer *to, const json_t *function) {
+    char words[MOST_NAME + 32];
+    snprintf(words, sizeof words, " to=functions.%s",
+             json_string_value(json_object_get(function, "name")));
+    say(to, " (channel");
+    say_text(to, words);
     say(to, " |");
-    say_literal(to, words, (size_t)n);
-    say(to, " channel) typed %%json ");
-    tsri_serve_put(to, schema ? schema : "", schema ? strlen(schema) : 0);
+    say_text(to, words);
+    say(to, " channel) typed");
+    say_arguments(to, function);
+}
+
+/* The rule f, which is one of the functions' rules f0, f1, ...; form NULL: in channels. */
+static void say_functions(tsri_serve_buffer *to, const tsri_serve_call_form *form,
+                          const json_t *functions) {
+    say(to, "f ::=");
+    for (size_t i = 0; i < json_array_size(functions); i++)
+        say(to, i ? " | f%zu" : " f%zu", i);
     say(to, "\n");
-    to->lost |= !schema;
-    free(schema);
+    for (size_t i = 0; i < json_array_size(functions); i++) {
+        const json_t *function = json_array_get(functions, i);
+        say(to, "f%zu ::=", i);
+        if (form)
+            say_function(to, form, function);
+        else
+            say_channel_function(to, function);
+    }
 }
 
 /* The grammar of an answer in channels: thoughts and remarks, then a text or a call. */
@@ -240,11 +258,9 @@ static char *make_channels(const tsri_serve_model *m, const tsri_serve_ask *ask,
     say_special(&all, m, "<|constrain|>");
     say(&all, "? \"json\")?");
     say_special(&all, m, "<|message|>");
-    for (size_t i = 0; i < json_array_size(functions); i++)
-        say(&all, i ? " | f%zu" : "\nf ::= f%zu", i);
     say(&all, "\n");
-    for (size_t i = 0; i < json_array_size(functions); i++)
-        say_channel_function(&all, json_array_get(functions, i), i);
+    if (ask->calls)
+        say_functions(&all, NULL, functions);
     if (all.lost)
         tsri_serve_clear(&all);
     return all.data;
@@ -264,12 +280,8 @@ static char *make_grammar(const tsri_serve_ask *ask, const json_t *functions, bo
         say(&all, " f)*");
     }
     say_text(&all, form->after);
-    say(&all, "\nf ::=");
-    for (size_t i = 0; i < json_array_size(functions); i++)
-        say(&all, i ? " | f%zu" : " f%zu", i);
     say(&all, "\n");
-    for (size_t i = 0; i < json_array_size(functions); i++)
-        say_function(&all, form, json_array_get(functions, i), i);
+    say_functions(&all, form, functions);
     if (all.lost)
         tsri_serve_clear(&all);
     return all.data;

@@ -1,28 +1,21 @@
 /* cli/serve/parts.c - what a model thinks, says and calls in an answer to a chat. */
 #include "cli/serve/parts.h"
 #include "cli/serve/calls.h"
-#include "cli/serve/marks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the template ends a prompt as channels want it, with the special token before the role. */
 static bool find_channels(const tsri_serve_model *m) {
     const tsr_chat_options chat = {.struct_size = sizeof chat, .template_text = m->template_text};
-    char *text = NULL;
-    if (tsr_chat_render(m->model, &chat, "[{\"role\": \"user\", \"content\": \"a\"}]", 1, &text,
-                        NULL) != TSR_OK)
-        return false;
-    char *marked = tsri_serve_with_marks(m->model, text),
-         *end = tsri_serve_with_marks(m->model, "<|start|>assistant"),
-         *channel = tsri_serve_with_marks(m->model, "<|channel|>");
-    const size_t n = marked ? strlen(marked) : 0, size = end ? strlen(end) : 0;
-    const bool found = channel && *channel == TSRI_SERVE_MARK && size && *end == TSRI_SERVE_MARK &&
-                       n >= size && !memcmp(marked + n - size, end, size);
-    tsr_text_free(text);
-    free(marked);
-    free(end);
-    free(channel);
+    char *prompt = NULL;
+    size_t n = 0;
+    tsr_answer *answer = NULL;
+    if (tsr_chat_render(m->model, &chat, "[{\"role\": \"user\", \"content\": \"a\"}]", 1, &prompt,
+                        &n) == TSR_OK)
+        (void)tsr_answer_create(m->model, prompt, n, &answer);
+    const bool found = tsr_answer_has_channels(answer);
+    tsr_answer_destroy(&answer);
+    tsr_text_free(prompt);
     return found;
 }
 

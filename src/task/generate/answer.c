@@ -50,8 +50,8 @@ struct tsr_answer {
     void *data;
 };
 
-static bool is_blank(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
+static bool is_word(const char *text, size_t n, const char *word) {
+    return strlen(word) == n && !memcmp(word, text, n);
 }
 
 /* ---- parts ---- */
@@ -71,23 +71,20 @@ static tsr_status give(tsr_answer *a, uint32_t kind, const char *text, size_t n)
 }
 
 static void drop(tsr_answer *a, size_t n) {
+    if (!n)
+        return;
     a->held.size -= n;
     memmove(a->held.data, a->held.data + n, a->held.size);
 }
 
 static void drop_blanks(tsr_answer *a) {
-    size_t n = 0;
-    while (n < a->held.size && is_blank(a->held.data[n]))
-        n++;
-    if (n)
-        drop(a, n);
+    drop(a, tsri_base_blank_begin(a->held.data, a->held.size));
 }
 
 /* Gives n of the bytes that are held, and drops them. */
 static tsr_status give_held(tsr_answer *a, uint32_t kind, size_t n) {
     const tsr_status status = give(a, kind, a->held.data, n);
-    if (n)
-        drop(a, n);
+    drop(a, n);
     return status;
 }
 
@@ -96,10 +93,9 @@ static tsr_status give_held(tsr_answer *a, uint32_t kind, size_t n) {
 /* The tag that a text begins with, blanks before it left out. *whole: else it may still become one. NULL:
  * none. */
 static const tags *find_open(const char *text, size_t n, bool *whole) {
-    while (n && is_blank(*text)) {
-        text++;
-        n--;
-    }
+    const size_t blanks = tsri_base_blank_begin(text, n);
+    text += blanks;
+    n -= blanks;
     for (int i = 0; i < TAGS; i++) {
         const size_t size = strlen(known_tags[i].open);
         *whole = n >= size;
@@ -116,10 +112,7 @@ static size_t unsure(const char *text, size_t n, const char *word) {
     begun = begun < n ? begun : n;
     while (begun && memcmp(text + n - begun, word, begun))
         begun--;
-    size_t left = n - begun;
-    while (left && is_blank(text[left - 1]))
-        left--;
-    return n - left;
+    return begun + tsri_base_blank_end(text, n - begun);
 }
 
 /* Each returns whether another state goes on with the bytes that are held. */
@@ -147,8 +140,7 @@ static bool think(tsr_answer *a, bool end, tsr_status *status) {
     n -= unsure(text, n, close || end ? NULL : a->tag->close);
     const size_t rest = close ? behind - n : end ? a->held.size - n : 0;
     *status = give_held(a, TSR_PART_REASONING, n);
-    if (rest)
-        drop(a, rest);
+    drop(a, rest);
     a->state = close ? BEHIND : THINKING;
     return close;
 }
@@ -183,14 +175,13 @@ static tsr_status split(tsr_answer *a, bool end) {
 static bool is_tag(const char *name, size_t n) {
     bool found = false;
     for (int i = 0; i < TAGS; i++)
-        found |= (strlen(known_tags[i].open) == n && !memcmp(known_tags[i].open, name, n)) ||
-                 (strlen(known_tags[i].close) == n && !memcmp(known_tags[i].close, name, n));
+        found |= is_word(name, n, known_tags[i].open) || is_word(name, n, known_tags[i].close);
     return found;
 }
 
 /* ---- channels ---- */
 
-/* Where the name of the called function begins in a header, and its size; NULL: it is no call. */
+/* Where the name of the called function begins in a header, and its size; NULL: it is not a call. */
 static const char *find_function(const char *header, size_t *n) {
     static const char to[] = "to=", functions[] = "functions.";
     const char *name = strstr(header, to);
@@ -200,8 +191,7 @@ static const char *find_function(const char *header, size_t *n) {
     if (!strncmp(name, functions, strlen(functions)))
         name += strlen(functions);
     *n = strcspn(name, " \t\r\n<");
-    const bool person =
-        (*n == 9 && !memcmp(name, "assistant", 9)) || (*n == 4 && !memcmp(name, "user", 4));
+    const bool person = is_word(name, *n, "assistant") || is_word(name, *n, "user");
     return *n && !person ? name : NULL;
 }
 
@@ -211,8 +201,7 @@ static uint32_t kind_of(const char *header) {
     if (!channel)
         return TSR_PART_TEXT;
     channel += strlen(signs[CHANNEL]);
-    while (is_blank(*channel))
-        channel++;
+    channel += tsri_base_blank_begin(channel, strlen(channel));
     return strncmp(channel, analysis, strlen(analysis)) ? TSR_PART_TEXT : TSR_PART_REASONING;
 }
 
@@ -273,7 +262,7 @@ static tsr_status take_special(tsr_answer *a, int32_t id) {
     if (!name)
         return TSR_OK;
     for (int i = 0; by_channels(a) && i < SIGNS; i++)
-        if (strlen(signs[i]) == n && !memcmp(signs[i], name, n))
+        if (is_word(name, n, signs[i]))
             return take_sign(a, (sign)i);
     return a->state <= THINKING && is_tag(name, n) ? tsri_base_bytes_append(&a->held, name, n)
                                                    : TSR_OK;
@@ -310,33 +299,27 @@ static bool ends_with(const char *text, size_t n, const char *word) {
 
 /* The tag that stands open at the end of a prompt; NULL: none. */
 static const tags *open_tag(const char *text, size_t n) {
-    while (n && is_blank(text[n - 1]))
-        n--;
+    n -= tsri_base_blank_end(text, n);
     for (int i = 0; i < TAGS; i++)
         if (ends_with(text, n, known_tags[i].open))
             return &known_tags[i];
     return NULL;
 }
 
+/* -1: the tokenizer has no such special token. */
+static int32_t id_of(const tsri_text_tokenizer *tokenizer, sign which) {
+    const int32_t id = tsri_text_id_of(tokenizer, signs[which], strlen(signs[which]));
+    return tsri_text_is_special(tokenizer, id) ? id : -1;
+}
+
 /* Whether the tokenizer has all tokens that answers in channels can't do without. */
 static bool has_channels(const tsri_text_tokenizer *tokenizer) {
-    static const sign needed[] = {START, CHANNEL, MESSAGE, END};
-    bool all = tokenizer != NULL;
-    for (size_t i = 0; all && i < sizeof needed / sizeof *needed; i++) {
-        const char *name = signs[needed[i]];
-        tsri_text_ids ids = {0};
-        all = tsri_text_encode(tokenizer, name, strlen(name), TSRI_TEXT_PARSE_SPECIAL, &ids) ==
-                  TSR_OK &&
-              ids.count && tsri_text_is_special(tokenizer, ids.data[ids.count - 1]);
-        tsri_text_ids_clear(&ids);
-    }
-    return all;
+    return tokenizer && id_of(tokenizer, START) >= 0 && id_of(tokenizer, CHANNEL) >= 0 &&
+           id_of(tokenizer, MESSAGE) >= 0 && id_of(tokenizer, END) >= 0;
 }
 
 int32_t tsri_task_end_of_calls(const tsri_text_tokenizer *tokenizer) {
-    const int32_t id =
-        has_channels(tokenizer) ? tsri_text_id_of(tokenizer, signs[CALL], strlen(signs[CALL])) : -1;
-    return id >= 0 && tsri_text_is_special(tokenizer, id) ? id : -1;
+    return has_channels(tokenizer) ? id_of(tokenizer, CALL) : -1;
 }
 
 tsr_status tsri_task_answer_create(const tsri_model *model, const char *prompt, size_t n,
@@ -363,6 +346,10 @@ tsr_status tsr_answer_create(const tsr_model *model, const char *prompt, size_t 
         return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer: its answers have no text",
                               m->path);
     return tsri_task_answer_create(m, prompt ? prompt : "", size, out);
+}
+
+uint32_t tsr_answer_has_channels(const tsr_answer *answer) {
+    return answer && by_channels(answer);
 }
 
 void tsr_answer_destroy(tsr_answer **answer) {

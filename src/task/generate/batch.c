@@ -578,7 +578,7 @@ tsr_status tsri_task_batch_settle(tsri_task_batch *batch) {
 
 tsr_status tsri_task_batch_step(tsri_task_batch *batch) {
     if (batch->ahead) {
-        bool guesses; /* then the next run is no longer started ahead */
+        bool guesses; /* then the next run is not started ahead */
         TRY(choose_drafts(batch, &guesses));
         if (!guesses)
             TRY(start_next(batch, batch->ahead));

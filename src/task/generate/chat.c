@@ -246,28 +246,18 @@ static tsr_status decode(tsr_chat *chat, listening *l, tsr_generate_stats *count
     return l->status != TSR_OK ? l->status : status;
 }
 
-/* What the answer follows says how it begins. */
-static tsr_status begin_parts(const tsr_chat *chat, listening *l) {
-    tsri_bytes text = {0}, said = {0};
-    tsr_status status =
-        tsri_task_template_render(chat->template, chat->messages, true, &text, &said);
-    if (status == TSR_OK)
-        status =
-            tsri_task_answer_create(chat->model, text.size ? text.data : "", text.size, &l->answer);
-    tsri_base_bytes_clear(&text);
-    tsri_base_bytes_clear(&said);
-    return status;
-}
-
 static tsr_status answer(tsr_chat *chat, listening *l, tsr_generate_stats *counted) {
     tsri_text_ids ids = {0};
-    tsr_status status = begin_parts(chat, l);
-    if (status == TSR_OK)
-        status = tsri_task_template_encode(chat->template, chat->messages, &ids);
+    tsri_bytes text = {0};
+    tsr_status status = tsri_task_template_encode(chat->template, chat->messages, &text, &ids);
+    if (status == TSR_OK) /* what the answer follows says how it begins */
+        status =
+            tsri_task_answer_create(chat->model, text.size ? text.data : "", text.size, &l->answer);
     if (status == TSR_OK)
         status = check_length(chat, &ids);
     if (status == TSR_OK)
         status = begin_answer(chat, &ids);
+    tsri_base_bytes_clear(&text);
     tsri_text_ids_clear(&ids);
     return status == TSR_OK ? decode(chat, l, counted) : status;
 }

@@ -125,8 +125,10 @@ static tsr_status take_messages(const tsri_task_template *template, const tsr_pr
                                 tsri_text_ids *ids) {
     const size_t size = prompt->messages_size ? prompt->messages_size : strlen(prompt->messages);
     json_t *messages = NULL;
+    tsri_bytes text = {0};
     TRY(tsri_task_messages_read(prompt->messages, size, &messages));
-    const tsr_status status = tsri_task_template_encode(template, messages, ids);
+    const tsr_status status = tsri_task_template_encode(template, messages, &text, ids);
+    tsri_base_bytes_clear(&text);
     json_decref(messages);
     return status;
 }
@@ -138,6 +140,7 @@ static tsr_status take_text(const tsri_model *model, const tsri_task_template *t
     const char *text = prompt->text ? prompt->text : "";
     const size_t size = prompt->text_size ? prompt->text_size : strlen(text);
     json_t *messages = NULL;
+    tsri_bytes written = {0};
     if (!model->tokenizer)
         return tsri_base_fail(TSR_E_STATE,
                               "%s has no tokenizer that can be used%s%s: give the prompt as token "
@@ -153,7 +156,8 @@ static tsr_status take_text(const tsri_model *model, const tsri_task_template *t
     if (status == TSR_OK)
         status = tsri_task_messages_add(messages, "user", text, size);
     if (status == TSR_OK)
-        status = tsri_task_template_encode(template, messages, ids);
+        status = tsri_task_template_encode(template, messages, &written, ids);
+    tsri_base_bytes_clear(&written);
     json_decref(messages);
     return status;
 }

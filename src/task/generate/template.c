@@ -75,14 +75,14 @@ tsr_status tsri_task_template_render(const tsri_task_template *t, json_t *messag
 }
 
 tsr_status tsri_task_template_encode(const tsri_task_template *t, json_t *messages,
-                                     tsri_text_ids *ids) {
+                                     tsri_bytes *text, tsri_text_ids *ids) {
     const tsri_text_tokenizer *tokenizer = t->model->tokenizer;
     const int32_t bos = tsri_text_role_id(tokenizer, TSRI_TEXT_BOS);
-    tsri_bytes text = {0}, said = {0};
+    tsri_bytes said = {0};
     tsri_text_ids found = {0};
-    tsr_status status = tsri_task_template_render(t, messages, true, &text, &said);
-    if (status == TSR_OK && text.size)
-        status = tsri_text_encode_marked(tokenizer, text.data, said.data, text.size, &found);
+    tsr_status status = tsri_task_template_render(t, messages, true, text, &said);
+    if (status == TSR_OK && text->size)
+        status = tsri_text_encode_marked(tokenizer, text->data, said.data, text->size, &found);
     if (status == TSR_OK && bos >= 0 && tsri_text_adds_bos(tokenizer) &&
         (!found.count || found.data[0] != bos))
         status = tsri_text_ids_append(ids, &bos, 1);
@@ -94,17 +94,12 @@ tsr_status tsri_task_template_encode(const tsri_task_template *t, json_t *messag
         status = tsri_base_fail(TSR_E_FORMAT,
                                 "%s: the chat template writes nothing for this conversation",
                                 t->model->path);
-    tsri_base_bytes_clear(&text);
     tsri_base_bytes_clear(&said);
     tsri_text_ids_clear(&found);
     return status;
 }
 
 /* ---- the end of an answer ---- */
-
-static bool is_space(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 /* Whether the first token of what the template writes behind an answer is a special one. */
 static tsr_status find_end(tsri_task_template *t, const tsri_bytes *text, const tsri_bytes *said) {
@@ -114,8 +109,7 @@ static tsr_status find_end(tsri_task_template *t, const tsri_bytes *text, const 
         at--;
     if (!at) /* the template doesn't write the answer */
         return TSR_OK;
-    while (at < text->size && is_space(text->data[at]))
-        at++;
+    at += tsri_base_blank_begin(text->data + at, text->size - at);
     const tsr_status status = tsri_text_encode(t->model->tokenizer, text->data + at,
                                                text->size - at, TSRI_TEXT_PARSE_SPECIAL, &ids);
     if (ids.count && tsri_text_is_special(t->model->tokenizer, ids.data[0]) &&

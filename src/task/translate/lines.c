@@ -47,7 +47,7 @@ static tsr_status too_long(const tsri_task_translation *t, size_t tokens, const 
 /* Adds a sentence, or a piece of one; it is cut in the middle until its parts fit the model. */
 static tsr_status add_sentence(tsri_task_lines *l, tsri_task_translation *t, const char *text,
                                size_t n) {
-    const size_t at = l->ids.count, gap = tsri_task_blank_end(text, n), size = n - gap;
+    const size_t at = l->ids.count, gap = tsri_base_blank_end(text, n), size = n - gap;
     if (!size) /* only white space, before the first word */
         return TSR_OK;
     TRY(tsri_task_encode_source(t, text, size, &l->ids));
@@ -65,7 +65,7 @@ static tsr_status add_sentence(tsri_task_lines *l, tsri_task_translation *t, con
 static tsr_status cut_line(tsri_task_lines *l, tsri_task_translation *t, const char *text,
                            size_t n) {
     const size_t at = l->ids.count;
-    if (tsri_task_blank_begin(text, n) == n)
+    if (tsri_base_blank_begin(text, n) == n)
         return TSR_OK;
     TRY(tsri_task_encode_source(t, text, n, &l->ids));
     const size_t tokens = l->ids.count - at;

@@ -1,6 +1,8 @@
 /* task/translate/sentences.c - finds where a sentence ends, and where a long one may be cut. */
 #include "task/translate/sentences.h"
 
+#include "base/bytes.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -39,24 +41,6 @@ static size_t starts(const mark *marks, size_t count, const char *text, size_t n
     return 0;
 }
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
-}
-
-size_t tsri_task_blank_begin(const char *text, size_t n) {
-    size_t size = 0;
-    while (size < n && is_blank(text[size]))
-        size++;
-    return size;
-}
-
-size_t tsri_task_blank_end(const char *text, size_t n) {
-    size_t size = 0;
-    while (size < n && is_blank(text[n - 1 - size]))
-        size++;
-    return size;
-}
-
 static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
@@ -64,7 +48,7 @@ static bool is_letter(char c) {
 /* Whether the full stop at `at` belongs to an abbreviation or a number before it. */
 static bool shortens(const char *text, size_t at) {
     size_t begin = at;
-    while (begin > 0 && !is_blank(text[begin - 1]) && !strchr("(\"'", text[begin - 1]))
+    while (begin > 0 && !tsri_base_is_blank(text[begin - 1]) && !strchr("(\"'", text[begin - 1]))
         begin--;
     const size_t size = at - begin;
     size_t digits = 0;
@@ -87,7 +71,7 @@ static size_t end_at(const char *text, size_t n, size_t at, size_t size, bool wi
            (more = starts(closers, N_CLOSERS, text + end, n - end)))
         end += more;
     *past = end;
-    const size_t blank = tsri_task_blank_begin(text + end, n - end);
+    const size_t blank = tsri_base_blank_begin(text + end, n - end);
     if (end == n || wide)
         return end + blank;
     if (!blank)
@@ -117,9 +101,9 @@ size_t tsri_task_sentence(const char *text, size_t n) {
 static bool cuts(const char *text, size_t n, size_t at, int kind) {
     if (kind == 0)
         return ((unsigned char)text[at] & 0xc0) != 0x80;
-    if (!is_blank(text[at - 1]) || is_blank(text[at]))
+    if (!tsri_base_is_blank(text[at - 1]) || tsri_base_is_blank(text[at]))
         return false;
-    const size_t word = at - tsri_task_blank_end(text, at);
+    const size_t word = at - tsri_base_blank_end(text, at);
     for (size_t i = 0; kind == 2 && i < N_CLAUSES; i++)
         if (word >= clauses[i].size &&
             starts(&clauses[i], 1, text + word - clauses[i].size, n - word + clauses[i].size))

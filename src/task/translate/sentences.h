@@ -15,8 +15,4 @@ size_t tsri_task_sentence(const char *text, size_t n);
  */
 size_t tsri_task_sentence_middle(const char *text, size_t n);
 
-/* Bytes of white space at the end of a text, and at its beginning. */
-size_t tsri_task_blank_end(const char *text, size_t n);
-size_t tsri_task_blank_begin(const char *text, size_t n);
-
 #endif
