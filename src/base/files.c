@@ -208,12 +208,16 @@ tsr_status tsri_base_writer_patch(tsri_file_writer *writer, uint64_t offset, con
     return write_at(writer, (int64_t)offset, data, n);
 }
 
+char *tsri_base_parent(const char *path) {
+    const char *slash = tsri_system_last_slash(path);
+    return slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
+                 : tsri_base_copy_text(".", 1);
+}
+
 /* Makes a rename in the folder of `path` survive a power cut. A file system that does not support
  * this is not a failure. */
 static tsr_status sync_folder_of(const char *path) {
-    const char *slash = tsri_system_last_slash(path);
-    char *folder = slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
-                         : tsri_base_copy_text(".", 1);
+    char *folder = tsri_base_parent(path);
     if (!folder)
         return TSR_E_HOST_MEMORY;
     tsr_status status = TSR_OK;

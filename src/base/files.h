@@ -52,6 +52,8 @@ bool tsri_base_is_file(const char *path); /* a regular file; links are followed 
 /* folder + "/" + name in new memory; NULL, with the error reported, where there is too little
  * memory. */
 char *tsri_base_join(const char *folder, const char *name);
+/* The folder that holds `path`, likewise: "." for a bare name. */
+char *tsri_base_parent(const char *path);
 /* As mkdir -p; new folders get mode 0700. */
 tsr_status tsri_base_make_folders(const char *path);
 /* The cache folder, in new memory: TESSERA_CACHE, else $XDG_CACHE_HOME/tessera, else

@@ -93,15 +93,8 @@ tsr_status tsri_base_folder_sync(const char *folder) {
     return status;
 }
 
-/* The folder that holds `path`, in new memory. */
-static char *parent_of(const char *path) {
-    const char *slash = tsri_system_last_slash(path);
-    return slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
-                 : tsri_base_copy_text(".", 1);
-}
-
 tsr_status tsri_base_folder_rename(const char *from, const char *to) {
-    char *parent = parent_of(to);
+    char *parent = tsri_base_parent(to);
     if (!parent)
         return TSR_E_HOST_MEMORY;
     const tsr_status status = rename(from, to) == 0
@@ -119,9 +112,8 @@ tsr_status tsri_base_folder_anew(const char *folder) {
 /* ---- a new folder ---- */
 
 tsr_status tsri_base_folder_of(const char *path, char **out) {
-    const char *slash = tsri_system_last_slash(path);
-    const size_t n = tsri_base_is_folder(path) ? strlen(path) : slash ? (size_t)(slash - path) : 0;
-    *out = n || slash ? tsri_base_copy_text(path, n ? n : 1) : tsri_base_copy_text(".", 1);
+    *out = tsri_base_is_folder(path) ? tsri_base_copy_text(path, strlen(path))
+                                     : tsri_base_parent(path);
     return *out ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 

@@ -83,11 +83,3 @@ char *tsri_base_copy_text(const char *text, size_t n) {
         memcpy(copy, text, n);
     return copy;
 }
-
-uint64_t tsri_base_resident(void) {
-    return tsri_system_resident();
-}
-
-uint64_t tsri_base_resident_peak(void) {
-    return tsri_system_resident_peak();
-}

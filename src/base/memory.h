@@ -36,9 +36,4 @@ tsr_status tsri_base_new_aligned(size_t bytes, void *out);
  * little memory. */
 char *tsri_base_copy_text(const char *text, size_t n);
 
-/* The resident set of this process in bytes, now and at its largest so far; 0 where the system does
- * not tell. */
-uint64_t tsri_base_resident(void);
-uint64_t tsri_base_resident_peak(void);
-
 #endif

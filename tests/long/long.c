@@ -2,6 +2,7 @@
  * closed again and again; a tenth of it without ci/test --all.
  * tests/cli/faults/long.py has the commands. */
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "support/cases.h"
 #include "tessera/generate.h"
 
@@ -33,7 +34,7 @@ typedef struct held {
 static held now(void) {
     const struct mallinfo2 info = mallinfo2();
     return (held){.heap = (int64_t)(info.uordblks + info.hblkhd),
-                  .pages = (int64_t)tsri_base_resident()};
+                  .pages = (int64_t)tsri_system_resident()};
 }
 
 static void add(held *most, held h) {

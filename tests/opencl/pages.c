@@ -1,5 +1,6 @@
 /* Memory of weights on a CPU: side by side, and given back one by one. */
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
@@ -47,15 +48,15 @@ static void end(rig *r) {
  * than that, and come back when they are destroyed in the order given by `step`. */
 static void take_and_give(rig *r, uint64_t bytes, int step) {
     tsr_buf *bufs[BUFFERS];
-    const uint64_t before = tsri_base_resident();
+    const uint64_t before = tsri_system_resident();
     for (int i = 0; i < BUFFERS; i++)
         make(r, bytes, &bufs[i]);
-    const uint64_t filled = tsri_base_resident();
+    const uint64_t filled = tsri_system_resident();
     cr_expect_lt(filled, before + BUFFERS * bytes + NEAR, "%llu KiB for 8 of %llu",
                  (unsigned long long)(filled - before) / 1024, (unsigned long long)bytes / 1024);
     for (int i = 0; i < BUFFERS - 1; i++)
         r->backend->buffer_destroy(bufs[step > 0 ? i : BUFFERS - 1 - i]);
-    const uint64_t left = tsri_base_resident();
+    const uint64_t left = tsri_system_resident();
     cr_expect_lt(left, filled - (BUFFERS - 1) * bytes + NEAR, "%llu KiB of 8 of %llu left",
                  (unsigned long long)(left - before) / 1024, (unsigned long long)bytes / 1024);
     r->backend->buffer_destroy(bufs[step > 0 ? BUFFERS - 1 : 0]);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "support/cases.h"
 #include "support/limit.h"
 #include "text/load/load.h"
@@ -44,14 +45,14 @@ static void encoding_is_refused(const tsri_text_tokenizer *t, const char *text, 
                                 const char *fragment) {
     tsri_bytes all = repeated(text, times);
     tsri_text_ids ids = {0};
-    const uint64_t before = tsri_base_resident_peak();
+    const uint64_t before = tsri_system_resident_peak();
     const tsr_status status =
         tsri_text_encode(t, all.data, all.size, TSRI_TEXT_PARSE_SPECIAL, &ids);
     cr_expect_eq(status, TSR_E_FORMAT, "%zu times \"%s\": %d, %s", times, text, status,
                  tsri_base_reported());
     cr_expect_not_null(strstr(tsri_base_reported(), fragment), "\"%s\" is missing: %s", fragment,
                        tsri_base_reported());
-    cr_expect_lt(tsri_base_resident_peak() - before, (uint64_t)256 << 20, "%s", fragment);
+    cr_expect_lt(tsri_system_resident_peak() - before, (uint64_t)256 << 20, "%s", fragment);
     tsri_text_ids_clear(&ids);
     tsri_base_bytes_clear(&all);
 }
@@ -117,7 +118,7 @@ static void decoding_is_refused(const tsri_text_tokenizer *t, size_t times, cons
     const int32_t a = 1;
     tsri_bytes out = {0};
     tsri_text_stream *stream = NULL;
-    const uint64_t before = tsri_base_resident_peak();
+    const uint64_t before = tsri_system_resident_peak();
     cr_assert_eq(tsri_text_stream_new(t, false, &stream), TSR_OK);
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < times && status == TSR_OK; i++)
@@ -127,7 +128,7 @@ static void decoding_is_refused(const tsri_text_tokenizer *t, size_t times, cons
     cr_expect_eq(status, TSR_E_FORMAT, "%zu pieces: %d, %s", times, status, tsri_base_reported());
     cr_expect_not_null(strstr(tsri_base_reported(), fragment), "\"%s\" is missing: %s", fragment,
                        tsri_base_reported());
-    cr_expect_lt(tsri_base_resident_peak() - before, (uint64_t)256 << 20);
+    cr_expect_lt(tsri_system_resident_peak() - before, (uint64_t)256 << 20);
     tsri_text_stream_destroy(&stream);
     tsri_base_bytes_clear(&out);
 }

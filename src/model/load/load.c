@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/memory.h"
-#include "base/system/paths.h"
 #include "model/formats/ctranslate2.h"
 #include "model/formats/metadata.h"
 #include "model/load/measure.h"
@@ -26,13 +26,6 @@
 #include <string.h>
 
 enum { CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
-
-/* The folder that contains a file: "." for a bare name. New memory. */
-static char *folder_of(const char *path) {
-    const char *slash = tsri_system_last_slash(path);
-    return slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
-                 : tsri_base_copy_text(".", 1);
-}
 
 static tsr_status find_arch(const json_t *config, const char *what, const tsri_model_arch **out) {
     const char *type = NULL;
@@ -281,12 +274,13 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                              tsri_model **out) {
     tsri_model *model = NULL;
     TRY(tsri_base_new(1, sizeof *model, &model));
-    char *folder =
-        tsri_base_is_folder(path) ? tsri_base_copy_text(path, strlen(path)) : folder_of(path);
+    char *folder = NULL;
+    tsr_status status = tsri_base_folder_of(path, &folder);
     model->path = tsri_base_copy_text(path, strlen(path));
-    tsr_status status = !folder || !model->path     ? TSR_E_HOST_MEMORY
-                        : tsri_model_is_shape(path) ? tsri_model_shape_open(path, &model->archive)
-                                                    : tsri_io_open(path, &model->archive);
+    if (status == TSR_OK)
+        status = !model->path                ? TSR_E_HOST_MEMORY
+                 : tsri_model_is_shape(path) ? tsri_model_shape_open(path, &model->archive)
+                                             : tsri_io_open(path, &model->archive);
     if (status == TSR_OK)
         status = read_config(model, folder);
     const tsri_model_keeping keeping = {

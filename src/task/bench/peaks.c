@@ -6,6 +6,7 @@
 #include "backend/opened.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 
 #include <stdio.h>
 
@@ -132,7 +133,7 @@ static void forget_host_peak(void) {
 }
 
 uint64_t tsri_task_bench_host_peak(tsri_task_bench *b) {
-    const uint64_t now = tsri_base_resident_peak();
+    const uint64_t now = tsri_system_resident_peak();
     b->host_bytes = now > b->host_bytes ? now : b->host_bytes;
     return b->host_bytes;
 }

@@ -5,6 +5,7 @@
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/system/files.h"
+#include "base/system/system.h"
 #include "model/model.h"
 #include "train/run/job.h"
 #include "transport/ranks.h"
@@ -137,7 +138,7 @@ static tsr_status make_plan(tsri_train_job *job) {
                      memory.activations + memory.inputs;
     /* Everything but the activations has been written to memory by now. */
     if (tsri_backend_opened(job->device)->devices[0]->facts.unified_memory)
-        p->process_bytes = tsri_base_resident() + memory.activations;
+        p->process_bytes = tsri_system_resident() + memory.activations;
     return TSR_OK;
 }
 

@@ -230,9 +230,7 @@ static tsr_status list_adapters(saving *s) {
 
 static tsr_status write_config(const saving *s, const char *path) {
     const tsri_training *t = s->training;
-    const char *slash = tsri_system_last_slash(path);
-    char *folder = slash ? tsri_base_copy_text(path, (size_t)(slash - path))
-                         : tsri_base_copy_text(".", 1),
+    char *folder = tsri_base_parent(path),
          *file = folder ? tsri_base_join(folder, "adapter_config.json") : NULL;
     json_t *targets = json_array();
     for (size_t i = 0; i < s->n; i++) {
