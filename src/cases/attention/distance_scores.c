@@ -1,38 +1,18 @@
 /* cases/attention/distance_scores.c - the cases of distance_scores. */
-#include "cases/cases.h"
+#include "cases/attention/distances.h"
 
 static tsri_case *add(tsri_case_list *list, const int64_t *form, const char *what) {
-    const int64_t B = form[0], H = form[1], T = form[2], S = form[3], P = form[4], R = form[5];
-    tsri_case *c = tsri_case_add(
-        list, TSR_OP_DISTANCE_SCORES, "B=%lld H=%lld T=%lld S=%lld P=%lld R=%lld%s", (long long)B,
-        (long long)H, (long long)T, (long long)S, (long long)P, (long long)R, what);
-    tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 4, TSRI_CASE_B, TSRI_CASE_K(H), TSRI_CASE_T,
-                 TSRI_CASE_K(P));
-    tsri_case_in(c, 1, TSR_KIND_INPUT, TSR_F32, 4, TSRI_CASE_B, TSRI_CASE_K(H), TSRI_CASE_S,
-                 TSRI_CASE_K(P));
-    tsri_case_operand *place =
-        tsri_case_in(c, 2, TSR_KIND_INPUT, TSR_I32, 1, TSRI_CASE_K(2 * R + 1));
-    place->fill = TSRI_CASE_INTEGER;
-    place->low = 0, place->high = (double)(P - 1);
-    c->sizes[0] = B;
-    c->sizes[1] = T;
-    c->sizes[2] = S;
+    tsri_case *c = tsri_cases_distance_add(list, TSR_OP_DISTANCE_SCORES, form, what);
     c->bound[0].relative = TSRI_CASE_U;
     tsri_case_reason(c, "u |y|: one sum, rounded once");
     return c;
 }
 
 void tsri_cases_distance_scores(tsri_case_list *list) {
-    static const int64_t forms[][6] = {/* B H T S P R */ {2, 3, 5, 5, 7, 4},
-                                       {1, 1, 1, 1, 1, 0},
-                                       {1, 2, 17, 17, 9, 3},
-                                       {3, 1, 4, 9, 33, 8},
-                                       {2, 2, 65, 65, 31, 64},
-                                       {0, 2, 3, 3, 4, 2}};
-    static const int64_t large[] = {2, 12, 256, 256, 256, 511};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        add(list, forms[i], "");
-    tsri_case *c = add(list, forms[0], ", heads swapped");
+    const int last = TSRI_CASES_DISTANCE_FORMS - 1;
+    for (int i = 0; i < last; i++)
+        add(list, tsri_cases_distance_forms[i], "");
+    tsri_case *c = add(list, tsri_cases_distance_forms[0], ", heads swapped");
     c->in[0].view = c->in[1].view = TSRI_CASE_SWAPPED;
-    add(list, large, "")->timed = true;
+    add(list, tsri_cases_distance_forms[last], "")->timed = true;
 }

@@ -1,4 +1,4 @@
-/* backends/reference/attention/distance_scores.c - distance_scores, and its gradient. */
+/* backends/reference/attention/distance_scores.c - scores by the distance of two tokens. */
 #include "backends/reference/attention/place.h"
 
 tsr_status tsri_reference_distance_scores(const tsri_reference_call *call) {

@@ -1,4 +1,4 @@
-/* backends/opencl/variants/attention/distance_scores.c - distance_scores, and its gradient. */
+/* backends/opencl/variants/attention/distance_scores.c - the kernel variants of distance_scores. */
 #include "backends/opencl/variants/shared/common.h"
 
 TSRI_OPERANDS(distance_scores);
