@@ -44,7 +44,7 @@ void tsri_system_name(char *out, size_t room);
  * little. It is given back by tsri_system_free_aligned. */
 void *tsri_system_new_aligned(size_t alignment, size_t bytes);
 void tsri_system_free_aligned(void *memory);
-/* Memory in large pages, to be freed with free; NULL where `bytes` is no multiple of such a page, and on systems
+/* Memory in large pages, to be freed with free; NULL where `bytes` is not a multiple of such a page, and on systems
  * that have none for everyone. */
 void *tsri_system_new_large_pages(size_t bytes);
 

@@ -82,9 +82,8 @@ typedef struct tsri_model_shape {
     bool by_keys;                                  /* TSRI_INPUT_KEYS says where each key lies */
     bool states, vectors, pooled, labels, next;
     uint32_t pooling; /* of vectors: tsr_pool */
-    int64_t
-        reach; /* of disentangled attention: the largest distance of two tokens; 0: whatever the model
-                      reads */
+    /* of disentangled attention: the largest distance of two tokens; 0: whatever the model reads */
+    int64_t reach;
     const struct tsri_model_learning *learning; /* NULL: not a training graph */
 } tsri_model_shape;
 

@@ -289,23 +289,21 @@ tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, b
     return tsri_text_post_affixes(add_bos ? bos : -1, add_eos ? eos : -1, &tokenizer->post);
 }
 
-static tsr_status no_ends(int32_t cls) {
-    return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but the tokenizer has none",
-                          cls < 0 ? "cls" : "separator");
+static tsr_status set_by(tsri_text_tokenizer *tokenizer,
+                         tsr_status (*post)(int32_t cls, int32_t sep, tsri_text_post *post)) {
+    const int32_t cls = tokenizer->roles[TSRI_TEXT_CLS], sep = tokenizer->roles[TSRI_TEXT_SEP];
+    if (cls < 0 || sep < 0)
+        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but the tokenizer has none",
+                              cls < 0 ? "cls" : "separator");
+    return post(cls, sep, &tokenizer->post);
 }
 
 tsr_status tsri_text_set_roberta_affixes(tsri_text_tokenizer *tokenizer) {
-    const int32_t cls = tokenizer->roles[TSRI_TEXT_CLS], sep = tokenizer->roles[TSRI_TEXT_SEP];
-    if (cls < 0 || sep < 0)
-        return no_ends(cls);
-    return tsri_text_post_roberta(cls, sep, &tokenizer->post);
+    return set_by(tokenizer, tsri_text_post_roberta);
 }
 
 tsr_status tsri_text_set_bert_affixes(tsri_text_tokenizer *tokenizer) {
-    const int32_t cls = tokenizer->roles[TSRI_TEXT_CLS], sep = tokenizer->roles[TSRI_TEXT_SEP];
-    if (cls < 0 || sep < 0)
-        return no_ends(cls);
-    return tsri_text_post_bert(cls, sep, &tokenizer->post);
+    return set_by(tokenizer, tsri_text_post_bert);
 }
 
 bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer) {

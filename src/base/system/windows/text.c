@@ -11,7 +11,7 @@ wchar_t *tsri_windows_wide(const char *text) {
     if (wide)
         MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, wide, n);
     else
-        errno = n > 0 ? ENOMEM : ENOENT; /* no file has a name that is no text */
+        errno = n > 0 ? ENOMEM : ENOENT; /* every file has a name that is text */
     return wide;
 }
 
