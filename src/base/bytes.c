@@ -1,5 +1,4 @@
-/* base/bytes.c - a growing string of bytes: appending to it, printing into it, freeing it; and
- * white space. */
+/* base/bytes.c - a growing string of bytes: appending to it, printing into it, freeing it. */
 #include "base/bytes.h"
 
 #include "base/error.h"
@@ -50,18 +49,4 @@ tsr_status tsri_base_bytes_printf(tsri_bytes *bytes, const char *format, ...) {
 void tsri_base_bytes_clear(tsri_bytes *bytes) {
     free(bytes->data);
     *bytes = (tsri_bytes){0};
-}
-
-size_t tsri_base_blank_begin(const char *text, size_t n) {
-    size_t size = 0;
-    while (size < n && tsri_base_is_blank(text[size]))
-        size++;
-    return size;
-}
-
-size_t tsri_base_blank_end(const char *text, size_t n) {
-    size_t size = 0;
-    while (size < n && tsri_base_is_blank(text[n - 1 - size]))
-        size++;
-    return size;
 }

@@ -1,10 +1,9 @@
-/* base/bytes.h - a growing string of bytes: file contents, or a text that is being built; white space. */
+/* base/bytes.h - a growing string of bytes: file contents, or a text that is being built. */
 #ifndef TSRI_BASE_BYTES_H
 #define TSRI_BASE_BYTES_H
 
 #include "tessera/status.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* All zeros is an empty one. Where data is not NULL, a 0 byte follows its `size` bytes. */
@@ -19,12 +18,5 @@ tsr_status tsri_base_bytes_append(tsri_bytes *bytes, const void *data, size_t n)
 __attribute__((format(printf, 2, 3))) tsr_status tsri_base_bytes_printf(tsri_bytes *bytes,
                                                                         const char *format, ...);
 void tsri_base_bytes_clear(tsri_bytes *bytes); /* frees the bytes and leaves an empty string */
-
-static inline bool tsri_base_is_blank(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-/* Bytes of white space at the beginning of a text, and at its end. */
-size_t tsri_base_blank_begin(const char *text, size_t n);
-size_t tsri_base_blank_end(const char *text, size_t n);
 
 #endif

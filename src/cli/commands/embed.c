@@ -1,4 +1,5 @@
 /* cli/commands/embed.c - tessera embed: a vector for each text. */
+#include "base/text.h"
 #include "cli/base/json.h"
 #include "cli/base/output.h"
 #include "cli/commands/commands.h"
@@ -197,15 +198,10 @@ static int embed_tokens(void *data) {
 
 /* ---- the whole ---- */
 
-static bool ends_with(const char *text, const char *end) {
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
-}
-
 static int choose_format(job *j) {
     j->format = j->path ? FORMAT_NPY : FORMAT_JSONL;
     for (int f = 0; f < FORMATS && j->path; f++)
-        if (ends_with(j->path, formats[f].ending))
+        if (tsri_base_ends_with(j->path, formats[f].ending))
             j->format = (format)f;
     for (int f = 0; f <= FORMATS && j->format_name; f++) {
         if (f == FORMATS)

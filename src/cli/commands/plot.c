@@ -1,16 +1,12 @@
 /* cli/commands/plot.c - tessera plot: draws training logs as an HTML page. */
 #include "base/system/paths.h"
+#include "base/text.h"
 #include "cli/base/app.h"
 #include "cli/commands/commands.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool ends_with(const char *text, const char *end) {
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
-}
 
 /* The last parts of the path, as many as distinguish it from the others: "run1/log.jsonl". */
 static const char *name_of(const tsri_cli_list *logs, size_t which) {
@@ -20,7 +16,7 @@ static const char *name_of(const tsri_cli_list *logs, size_t which) {
             name--;
         size_t alike = 0;
         for (size_t i = 0; i < logs->n; i++)
-            alike += ends_with(logs->items[i], name);
+            alike += tsri_base_ends_with(logs->items[i], name);
         if (alike == 1)
             return name;
     }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "tensor/dtype.h"
 #include "tensor/quantize.h"
 
@@ -346,14 +347,9 @@ tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern
     return tsri_io_read_as(finder->weights->archive, array, TSR_F32, 0, array->elements, *out);
 }
 
-static bool ends_with(const char *text, const char *end) {
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static bool is_ignored(const tsri_model_names *names, const char *name) {
     for (const char *const *end = names ? names->ignored : NULL; end && *end; end++)
-        if (ends_with(name, *end))
+        if (tsri_base_ends_with(name, *end))
             return true;
     return false;
 }

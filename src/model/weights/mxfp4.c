@@ -2,6 +2,7 @@
 #include "model/weights/mxfp4.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "model/weights/quantized.h"
 #include "tensor/dtype.h"
 
@@ -9,11 +10,6 @@
 #include <string.h>
 
 enum { CODES = 16 }; /* bytes of a block */
-
-static bool ends_with(const char *text, const char *end) {
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
 
 static bool belong_together(const tsri_io_array *blocks, const tsri_io_array *scales) {
     bool same = blocks->rank == 4 && blocks->dims[3] == CODES && blocks->dtype == TSR_U8 &&
@@ -58,7 +54,7 @@ tsr_status tsri_model_mxfp4_adopt(json_t *config, const char *what, tsri_io_arch
     if (!json_is_string(method) || strcmp(json_string_value(method), "mxfp4") != 0)
         return TSR_OK;
     for (size_t i = 0; i < archive->n_arrays; i++)
-        if (ends_with(archive->arrays[i].name, "_blocks")) {
+        if (tsri_base_ends_with(archive->arrays[i].name, "_blocks")) {
             TRY(join(archive, &archive->arrays[i]));
             found++;
         }

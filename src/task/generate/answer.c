@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -292,16 +293,11 @@ tsr_status tsr_answer_take(tsr_answer *answer, const tsr_generated *generated, t
 
 /* ---- creation ---- */
 
-static bool ends_with(const char *text, size_t n, const char *word) {
-    const size_t size = strlen(word);
-    return n >= size && !memcmp(text + n - size, word, size);
-}
-
 /* The tag that stands open at the end of a prompt; NULL: none. */
 static const tags *open_tag(const char *text, size_t n) {
     n -= tsri_base_blank_end(text, n);
     for (int i = 0; i < TAGS; i++)
-        if (ends_with(text, n, known_tags[i].open))
+        if (tsri_base_bytes_end_with(text, n, known_tags[i].open))
             return &known_tags[i];
     return NULL;
 }
@@ -329,7 +325,7 @@ tsr_status tsri_task_answer_create(const tsri_model *model, const char *prompt, 
     a->model = model;
     a->tag = open_tag(prompt, n);
     a->state = a->tag ? THINKING : AT_BEGIN;
-    if (ends_with(prompt, n, "<|start|>assistant") && has_channels(model->tokenizer))
+    if (tsri_base_bytes_end_with(prompt, n, "<|start|>assistant") && has_channels(model->tokenizer))
         a->state = HEADER;
     *out = a;
     return TSR_OK;

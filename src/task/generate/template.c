@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "base/text.h"
 #include "task/generate/answer.h"
 #include "task/generate/decode.h"
 #include "text/base/unicode.h"

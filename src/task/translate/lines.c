@@ -2,6 +2,7 @@
  * together, and joins the translations. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "task/translate/sentences.h"
 #include "task/translate/translate.h"
 

@@ -1,7 +1,7 @@
 /* task/translate/sentences.c - finds where a sentence ends, and where a long one may be cut. */
 #include "task/translate/sentences.h"
 
-#include "base/bytes.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,21 +25,16 @@ typedef struct reading {
     tsri_train_companions *out;
 } reading;
 
-static bool ends_with(const char *name, const char *end) {
-    const size_t n = strlen(name), m = strlen(end);
-    return n >= m && !strcmp(name + n - m, end);
-}
-
 bool tsri_train_accompanies(const char *name) {
     static const char *const others[] = {".index.json",         "run.json",
                                          "manifest.json",       "trainer_state.json",
                                          "adapter_config.json", "README.txt"};
     static const char *const ends[] = {".json", ".txt", ".model", ".spm", ".jinja", ".bpe"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (ends_with(name, others[i]))
+        if (tsri_base_ends_with(name, others[i]))
             return false;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (ends_with(name, ends[i]))
+        if (tsri_base_ends_with(name, ends[i]))
             return name[0] != '.';
     return false;
 }
