@@ -55,6 +55,11 @@ typedef struct tsr_model_options {
      * order, and all get the results; the device is one. Borrowed until the model is closed. NULL: this
      * process has all layers. */
     tsr_ranks *ranks;
+    /** An open model of the same files on the same device, as another name of which this one is opened: with
+     * other adapters, or none. Both use one copy in the device's memory of each weight that the adapters of
+     * neither change; each gives the bytes that it gives alone. Borrowed: it is closed after this model. NULL:
+     * all weights are this model's own. */
+    const tsr_model *base;
 } tsr_model_options;
 
 /**
@@ -74,7 +79,7 @@ typedef struct tsr_model_options {
  *                              sentence names it; org/name that is not a path
  *         TSR_E_DEVICE_MEMORY, TSR_E_HOST_MEMORY  the model does not fit: the sentence gives the
  *                              sizes
- *         TSR_E_ARGUMENT       more ranks than layers
+ *         TSR_E_ARGUMENT       more ranks than layers; a base that is another model or on another device
  *         TSR_E_PEER           a rank is gone
  *         TSR_E_CANCELLED      progress asked for it
  */

@@ -1091,6 +1091,7 @@ class tsr_model_options(Structure):
         ("n_lora", c_uint32),
         ("lora", POINTER(c_char_p)),
         ("ranks", POINTER(tsr_ranks)),
+        ("base", POINTER(tsr_model)),
     ]
 
 

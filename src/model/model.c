@@ -84,6 +84,22 @@ static tsr_status store(tsr_model *model, tsr_device *device, tsr_ranks *ranks,
     return tsri_model_store(model->model, model->run, options);
 }
 
+/* Whether a model at `path`, to be opened on `device`, may share the weights of `base`. */
+static tsr_status check_base(const tsr_model *base, const char *path, const tsr_device *device) {
+    if (!device || base->opened != tsri_backend_opened(device))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s is to share the weights of %s, which was opened %s: open both on "
+                              "the same device",
+                              path, base->model->path,
+                              base->opened ? "on another device" : "without a device");
+    if (strcmp(base->model->path, path) != 0)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s is to share the weights of %s, which is another model: give one "
+                              "of the same files as the base",
+                              path, base->model->path);
+    return TSR_OK;
+}
+
 tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_options *options,
                           tsr_model **out) {
     tsr_model_options known;
@@ -101,13 +117,16 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
                                 .kv_dtype = (tsr_dtype)known.kv_dtype,
                                 .lora = known.lora,
                                 .n_lora = known.n_lora,
+                                .base = known.base ? known.base->model : NULL,
                                 .tokenizer_only = known.tokenizer_only && !device};
     if (known.progress) {
         inner.progress = tell_progress;
         inner.progress_data = &known;
     }
     TRY(tsri_model_locate(name, &path));
-    tsr_status status = tsri_base_new(1, sizeof *model, &model);
+    tsr_status status = known.base ? check_base(known.base, path, device) : TSR_OK;
+    if (status == TSR_OK)
+        status = tsri_base_new(1, sizeof *model, &model);
     if (status == TSR_OK)
         status = tsri_model_open(path, &inner, &model->model);
     if (status == TSR_OK && known.context > model->model->spec.context)

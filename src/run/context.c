@@ -42,7 +42,8 @@ void tsri_run_destroy(tsri_run_context **context) {
     for (size_t i = 0; i < c->n_placed; i++)
         tsri_run_placed_destroy(&c->placed[i]);
     for (size_t i = 0; i < c->n_weights; i++)
-        tsri_run_buffer_drop(c, c->weights[i].device, &c->weights[i].buf);
+        if (!c->weights[i].borrowed)
+            tsri_run_buffer_drop(c, c->weights[i].device, &c->weights[i].buf);
     for (size_t i = 0; i < c->n_states; i++)
         tsri_run_buffer_drop(c, c->states[i].device, &c->states[i].buf);
     for (size_t i = 0; i <= c->options.n_devices; i++)
@@ -94,7 +95,7 @@ void tsri_run_forget(tsri_run_context *context, const tsri_graph *graph) {
 void tsri_run_memory_of(const tsri_run_context *context, tsri_run_memory *out) {
     *out = (tsri_run_memory){0};
     for (size_t i = 0; i < context->n_weights; i++)
-        out->weights += context->weights[i].layout.bytes;
+        out->weights += context->weights[i].borrowed ? 0 : context->weights[i].layout.bytes;
     for (size_t i = 0; i < context->n_states; i++)
         out->states += context->states[i].bytes;
     for (size_t i = 0; i <= context->options.n_devices; i++)

@@ -30,7 +30,8 @@ typedef struct tsri_run_weight {
     size_t device;
     int64_t first; /* of a part (parts.h): its first row; the parts of a weight lie side by side */
     tsr_layout layout;
-    tsr_buf *buf; /* NULL while it is only planned */
+    tsr_buf *buf;  /* NULL while it is only planned */
+    bool borrowed; /* buf belongs to another context, which outlives this one */
     char name[96];
 } tsri_run_weight;
 

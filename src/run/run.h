@@ -55,6 +55,10 @@ typedef struct tsri_run_source {
     /* Called after each chunk with the bytes stored so far and in all (plain rows, on the host).
      * May be NULL. A result other than TSR_OK ends the load with it. */
     tsr_status (*progress)(void *data, uint64_t done, uint64_t total);
+    /* Another context, which outlives this one, and whether weight `id` has the same rows in it: where the
+     * device and the layout are the same, too, both use what is stored already. NULL: none. */
+    const struct tsri_run_context *base;
+    bool (*shared)(void *data, uint32_t id);
 } tsri_run_source;
 
 /* Places the graph's nodes, asks each device for a layout of each weight that suits all its uses,

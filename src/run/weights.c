@@ -209,6 +209,30 @@ static void drop_unfilled(tsri_run_context *context) {
     context->n_weights = kept;
 }
 
+static bool same_layout(const tsr_layout *a, const tsr_layout *b) {
+    return a->id == b->id && a->dtype == b->dtype && a->row_block == b->row_block &&
+           a->rows == b->rows && a->columns == b->columns && a->bytes == b->bytes &&
+           !strcmp(a->name, b->name);
+}
+
+/* Takes what the source's base has stored. */
+static void borrow(tsri_run_context *context, const tsri_run_source *source) {
+    const tsri_run_context *base = source->base;
+    for (size_t i = 0; base && i < context->n_weights; i++) {
+        tsri_run_weight *w = &context->weights[i];
+        if (w->buf || !source->shared(source->data, w->id))
+            continue;
+        for (size_t j = 0; j < base->n_weights && !w->buf; j++) {
+            const tsri_run_weight *held = &base->weights[j];
+            if (held->id == w->id && held->first == w->first &&
+                base->slots[held->device].device == context->slots[w->device].device &&
+                same_layout(&held->layout, &w->layout))
+                w->buf = held->buf;
+        }
+        w->borrowed = w->buf != NULL;
+    }
+}
+
 /* All weights are read into one piece of memory: one for each, between what stays, left holes of up to
  * 170 MiB in the heap. */
 static tsr_status fill(tsri_run_context *context, const tsri_run_placed *placed,
@@ -246,6 +270,8 @@ tsr_status tsri_run_load(tsri_run_context *context, const tsri_graph *graph,
             if (context->slots[d].device)
                 status = plan_weight(context, placed, (tsri_value)i, d, bounds);
     }
+    if (status == TSR_OK)
+        borrow(context, source);
     if (status == TSR_OK)
         status = tsri_run_check_budget(context, placed, bounds);
     if (status == TSR_OK)

@@ -212,6 +212,67 @@ Test(saved_training, adapters_are_saved_alone) {
     tsr_model_close(&model);
 }
 
+static void logits_of(tsr_model *model, float logits[4096]) {
+    tsr_session *session = NULL;
+    tsr_model_info info = {.struct_size = sizeof info};
+    OK(tsr_model_info_get(model, &info));
+    cr_assert(info.vocab <= 4096);
+    OK(tsr_session_create(model, NULL, &session));
+    OK(tsr_session_prefill(session, 0, ids, 3, logits, NULL));
+    tsr_session_destroy(&session);
+}
+
+static uint64_t weights_of(const tsr_model *model) {
+    tsr_model_memory memory = {.struct_size = sizeof memory};
+    OK(tsr_model_memory_get(model, &memory));
+    return memory.weights;
+}
+
+/* A base, its adapter, and both once more beside it: each gives what it gives alone, and stores what no other
+ * one has. */
+Test(saved_training, adapters_share_the_weights_of_a_base) {
+    static const char *const set[] = {"lora_rank=2", "lora_alpha=4"};
+    const char *const lora[] = {out};
+    static float alone[2][4096], shared[3][4096];
+    tsr_training *t = learn_and_save(set, 10, 0.05, 1);
+    tsr_training_destroy(&t);
+    tsr_model_options options = {.struct_size = sizeof options};
+    tsr_model *base = NULL, *adapted = NULL, *models[3] = {0}, *wrong = NULL;
+    OK(tsr_model_open(MODEL, device, &options, &base));
+    options.n_lora = 1;
+    options.lora = lora;
+    OK(tsr_model_open(MODEL, device, &options, &adapted));
+    logits_of(base, alone[0]);
+    logits_of(adapted, alone[1]);
+    cr_assert(memcmp(alone[0], alone[1], sizeof alone[0]) != 0);
+
+    options.base = base;
+    OK(tsr_model_open(MODEL, device, &options, &models[0]));
+    OK(tsr_model_open(MODEL, device, &options, &models[1]));
+    options.base = adapted;
+    options.n_lora = 0;
+    OK(tsr_model_open(MODEL, device, &options, &models[2])); /* the base, beside an adapter */
+    const uint64_t own = weights_of(models[0]);
+    cr_expect(own > 0 && own < weights_of(adapted) && own == weights_of(models[1]) &&
+                  own == weights_of(models[2]),
+              "%llu of %llu", (unsigned long long)own, (unsigned long long)weights_of(adapted));
+    for (int i = 2; i >= 0; i--) { /* closing one leaves the others as they are */
+        logits_of(models[i], shared[i]);
+        cr_expect(memcmp(shared[i], alone[i < 2], sizeof alone[0]) == 0, "model %d", i);
+        tsr_model_close(&models[i]);
+    }
+    logits_of(base, shared[0]);
+    cr_expect(memcmp(shared[0], alone[0], sizeof alone[0]) == 0);
+
+    options.base = base;
+    cr_expect(tsr_model_open(MODEL, NULL, &options, &wrong) == TSR_E_ARGUMENT && !wrong);
+    cr_expect(tsr_model_open(TESSERA_SOURCE_DIR "/models/shakespeare", device, &options, &wrong) ==
+              TSR_E_ARGUMENT);
+    cr_expect(strstr(tsr_error_last(), "another model"), "%s", tsr_error_last());
+    tsr_model_close(&adapted);
+    tsr_model_close(&base);
+}
+
 Test(public_training, wrong_calls_are_refused) {
     static const char *const unknown[] = {"learning_speed=1"}, *const wild[] = {"dropout=2"};
     static const int32_t past[B * T] = {1 << 28};

@@ -113,6 +113,14 @@ static int open_first(tsri_serve_server *s, tsri_serve_model *m) {
     return code;
 }
 
+/* The first model before `m` of the same files. */
+static const tsr_model *base_of(const tsri_serve_server *s, const tsri_serve_model *m) {
+    for (const tsri_serve_model *other = s->models; other < m; other++)
+        if (other->given.model && m->given.model && !strcmp(other->given.model, m->given.model))
+            return other->model;
+    return NULL;
+}
+
 static int open_further(tsri_serve_server *s, tsri_serve_model *m) {
     tsr_model_options options;
     const int code = tsri_cli_model_settings(s->app, &options);
@@ -121,6 +129,7 @@ static int open_further(tsri_serve_server *s, tsri_serve_model *m) {
     options.context = 0;
     options.lora = m->given.adapters.items;
     options.n_lora = (uint32_t)m->given.adapters.n;
+    options.base = base_of(s, m);
     const tsr_status status = tsr_model_open(m->given.model, s->app->device, &options, &m->model);
     tsri_cli_clear_progress(s->app);
     return tsri_cli_status(status);
@@ -155,7 +164,8 @@ int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, con
 }
 
 void tsri_serve_close_models(tsri_serve_server *s) {
-    for (size_t i = 0; i < s->n_models; i++) {
+    for (size_t i = s->n_models;
+         i-- > 0;) { /* a model is closed before the one whose weights it shares */
         tsri_serve_model *m = &s->models[i];
         tsr_scheduler_destroy(&m->scheduler);
         tsr_embedder_destroy(&m->embedder);

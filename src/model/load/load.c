@@ -333,6 +333,24 @@ static tsr_status tell_progress(void *data, uint64_t done, uint64_t total) {
     return options->progress ? options->progress(options->progress_data, done, total) : TSR_OK;
 }
 
+/* Whether a weight is read from arrays that no adapter changes. */
+static bool is_unchanged(const tsri_model_weights *weights, const tsri_model_weight *weight) {
+    bool unchanged = weight && weight->n_parts;
+    for (int i = 0; unchanged && i < weight->n_parts; i++)
+        unchanged = !tsri_model_adapters_change(weights->adapters, weight->parts[i].array);
+    return unchanged;
+}
+
+static bool is_shared(void *data, uint32_t id) {
+    const source *s = data;
+    const tsri_model *base = s->options->base;
+    const tsri_model_weight *own = tsri_model_weight_at(s->weights, id),
+                            *other = tsri_model_weight_at(base->weights, id);
+    return is_unchanged(s->weights, own) && is_unchanged(base->weights, other) &&
+           own->dtype == other->dtype &&
+           s->weights->keeping.stored_blocks == base->weights->keeping.stored_blocks;
+}
+
 /* The shape of a graph with every use of the weights. */
 static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int64_t context) {
     const tsri_model_spec *spec = &model->spec;
@@ -365,8 +383,12 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     const tsr_bounds bounds = tsri_model_bounds(slots, 1, context < 512 ? context : 512,
                                                 context < 512 ? context : 512, false);
     source data = {.weights = model->weights, .options = options};
-    const tsri_run_source source = {
-        .data = &data, .rows = give_rows, .parallel = true, .progress = tell_progress};
+    const tsri_run_source source = {.data = &data,
+                                    .rows = give_rows,
+                                    .parallel = true,
+                                    .progress = tell_progress,
+                                    .base = options->base ? options->base->run : NULL,
+                                    .shared = is_shared};
     if (model->spec.decoder.cross &&
         (tsri_run_device_count(run) > 1 || tsri_run_rank_count(run) > 1))
         return tsri_base_fail(TSR_E_UNSUPPORTED,

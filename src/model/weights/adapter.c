@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "model/weights/adapter_config.h"
 #include "model/weights/weights.h"
 
@@ -38,11 +39,6 @@ struct tsri_model_adapters {
 /* "base_model.model.<module>.lora_A.weight" */
 static const char prefix[] = "base_model.model.", of_A[] = ".lora_A.weight",
                   of_B[] = ".lora_B.weight";
-
-static bool ends_with(const char *name, const char *end) {
-    const size_t n = strlen(name), m = strlen(end);
-    return n >= m && !strcmp(name + n - m, end);
-}
 
 /* Whether one name is the other, or its last parts: files of a bare base model leave out the first
  * parts. */
@@ -211,9 +207,9 @@ static tsr_status read_array(const reading *r, const tsri_io_array *array) {
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\": names in PEFT's adapters begin with \"%s\"",
                               r->archive->path, array->name, prefix);
-    if (ends_with(array->name, of_A))
+    if (tsri_base_ends_with(array->name, of_A))
         return read_pair(r, array);
-    if (!ends_with(array->name, of_B))
+    if (!tsri_base_ends_with(array->name, of_B))
         return read_whole(r, array);
     char other[NAME];
     const size_t n = strlen(array->name) - strlen(of_B);
@@ -277,6 +273,13 @@ void tsri_model_adapters_destroy(tsri_model_adapters **adapters) {
 }
 
 /* ---- rows ---- */
+
+bool tsri_model_adapters_change(const tsri_model_adapters *adapters, const tsri_io_array *array) {
+    for (size_t i = 0; adapters && i < adapters->n; i++)
+        if (adapters->items[i].array == array)
+            return true;
+    return false;
+}
 
 bool tsri_model_adapters_add_to(const tsri_model_adapters *adapters, const tsri_io_array *array) {
     for (size_t i = 0; adapters && i < adapters->n; i++)

@@ -25,8 +25,10 @@ tsr_status tsri_model_adapters_open(const char *const *folders, size_t n,
                                     tsri_model_adapters **out);
 void tsri_model_adapters_destroy(tsri_model_adapters **adapters);
 
-/* Whether something is added to the array's numbers, which are then read as f32 first. `adapters`
- * NULL means no adapters. */
+/* Here and below, `adapters` NULL means no adapters. */
+
+bool tsri_model_adapters_change(const tsri_model_adapters *adapters, const tsri_io_array *array);
+/* Whether something is added to the array's numbers, which are then read as f32 first. */
 bool tsri_model_adapters_add_to(const tsri_model_adapters *adapters, const tsri_io_array *array);
 /* Adds it to rows first .. first + n - 1 of the matrix [outputs, inputs] or, with inputs_first, of
  * [inputs, outputs]. */
