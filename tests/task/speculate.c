@@ -62,7 +62,7 @@ static int64_t chosen(uint32_t texts, int64_t alike, int64_t most) {
     tsri_task_draft drafts[8];
     for (uint32_t i = 0; i < texts; i++)
         drafts[i] = (tsri_task_draft){.lookup = &l, .most = most};
-    tsri_task_drafts_choose(drafts, texts, 8);
+    tsri_task_drafts_choose(drafts, texts, 8, NULL);
     for (uint32_t i = 1; i < texts; i++)
         cr_assert(drafts[i].n == drafts[0].n);
     return drafts[0].n;
@@ -77,9 +77,57 @@ Test(drafts, more_where_more_is_alike_and_few_texts_run) {
     memset(bad.tried, 0, sizeof bad.tried);
     bad.tried[4] = 40;
     tsri_task_draft one = {.lookup = &bad, .most = 7};
-    tsri_task_drafts_choose(&one, 1, 8);
+    tsri_task_drafts_choose(&one, 1, 8, NULL);
     cr_expect(one.n == 0);
-    tsri_task_drafts_choose(&one, 0, 8);
+    tsri_task_drafts_choose(&one, 0, 8, NULL);
+}
+
+/* Steps of a text whose guesses would gain by reckoning alone, until `steps` are over: each takes plain_us, or
+ * guessed_us with guesses. Returns how many had guesses. */
+static int guessed_steps(tsri_task_pace *pace, int steps, uint64_t plain_us, uint64_t guessed_us) {
+    const tsri_task_lookup l = {.seen = 9, .next = 5, .alike = 20};
+    int guessed = 0;
+    for (int i = 0; i < steps; i++) {
+        tsri_task_draft draft = {.lookup = &l, .most = 7};
+        tsri_task_drafts_choose(&draft, 1, 8, pace);
+        guessed += draft.n > 0;
+        tsri_task_pace_add(pace, 1, draft.n ? 1 + draft.n : 0,
+                           1000 * (draft.n ? guessed_us : plain_us));
+    }
+    return guessed;
+}
+
+/* Steps without a guess, the first of which builds kernels. */
+static tsri_task_pace begun(uint64_t plain_us) {
+    tsri_task_pace pace = {0};
+    for (int i = 0; i < 20; i++)
+        tsri_task_pace_add(&pace, 1, 0, 1000 * (i ? plain_us : 1000 * plain_us));
+    return pace;
+}
+
+Test(drafts, none_where_they_were_seen_to_lose_time) {
+    tsri_task_pace good = begun(1000), bad = begun(1000), late = begun(1000), few = begun(1000);
+    cr_expect(guessed_steps(&good, 500, 1000, 2000) == 500, "8 rows for twice the time of one");
+    const int n = guessed_steps(&bad, 500, 1000, 20000);
+    cr_expect(n > 2 && n < 25, "%d steps of 500 had guesses that take 20 times as long", n);
+    cr_expect(guessed_steps(&late, 100, 1000, 2000) == 100);
+    cr_expect(guessed_steps(&late, 1, 1000, 900000) == 1, "one slow step");
+    cr_expect(guessed_steps(&late, 100, 1000, 2000) == 100, "does not end guesses");
+    tsri_task_pace_add(&few, 2, 0, 1000); /* another number of sequences is measured anew */
+    cr_expect(few.plain_ns == 1000 && few.plain_steps == 1 && few.cost == 0);
+}
+
+/* What the first step behind guesses takes longer, because it was not started ahead, is a cost of theirs. */
+Test(drafts, the_step_behind_them_counts) {
+    tsri_task_pace alone = begun(1000), behind = begun(1000);
+    for (int i = 0; i < 20; i++) {
+        tsri_task_pace_add(&alone, 1, 2, 1500000);
+        tsri_task_pace_add(&alone, 1, 0, 1000000);
+        tsri_task_pace_add(&behind, 1, 2, 1500000);
+        tsri_task_pace_add(&behind, 1, 0, 2000000);
+    }
+    cr_expect(behind.plain_ns == 1000000 && alone.plain_ns == 1000000);
+    cr_expect(behind.cost > alone.cost * 3 / 2, "%u, %u", behind.cost, alone.cost);
 }
 
 /* ---- requests ---- */

@@ -1,52 +1,21 @@
-/* task/generate/batch.c - the steps of decoding: which sequences run together, what the device is asked
- * for, and which token each of them gets. */
-#include "task/generate/batch.h"
+/* task/generate/batch.c - the steps of decoding: which sequences run together, and what the device is asked
+ * for. */
+#include "task/generate/batch_parts.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Prompts of so few tokens share a run: the weights are read once for all of them. Longer ones fill a
  * run by themselves, without padding. */
 enum { SHORT = 64, TINY = 16 };
-enum { FIRST_HITS = 8 }; /* guesses of a text that must have been right before one is computed */
-
-struct tsri_task_batch {
-    tsri_task_batch_options options;
-    tsri_session *session;
-    tsri_task_member **members; /* [slots] in the order in which they joined */
-    tsri_task_member **rows;    /* [slots] those of the last run */
-    tsri_model_sequence *inputs;
-    uint32_t n, n_rows;
-    int64_t *drafted;                   /* [slots] how many tokens of each input are guessed */
-    int32_t fed[TSRI_SESSION_FEW_ROWS]; /* the tokens of a run with guesses */
-    uint32_t n_fed;
-    tsri_task_draft drafts[TSRI_SESSION_FEW_ROWS];
-    tsri_model_results results; /* of the last run; of argmax and drawn, which of them it gave */
-    /* What the device chose in it, by argmax or by draws; in those under way, the oldest first */
-    int32_t *chosen, *ids[TSRI_SESSION_AHEAD];
-    tsri_tensor_draw *draws;
-    int32_t *top_ids;
-    float *top_logits, *top_lse, *logits;
-    size_t top_logits_room, top_ids_room, logits_room;
-    tsri_task_sampler *sampler;
-    tsri_task_bans bans;
-    int32_t ahead; /* runs under way */
-    tsri_task_batch_counts counts;
-};
-
-/* Rows of a run whose results are wanted. */
-static uint32_t most_rows(const tsri_task_batch_options *options) {
-    return options->slots > TSRI_SESSION_FEW_ROWS ? options->slots : TSRI_SESSION_FEW_ROWS;
-}
 
 tsr_status tsri_task_batch_create(tsri_session *session, const tsri_task_batch_options *options,
                                   tsri_task_batch **out) {
     tsri_task_batch *b;
-    const size_t slots = options->slots, rows = most_rows(options);
+    const size_t slots = options->slots, rows = tsri_task_batch_most_rows(options);
     TRY(tsri_base_new(1, sizeof *b, &b));
     b->session = session;
     b->options = *options;
@@ -97,103 +66,10 @@ const tsri_task_batch_counts *tsri_task_batch_counts_of(const tsri_task_batch *b
     return &batch->counts;
 }
 
-/* ---- members ---- */
-
-static int32_t vocab(const tsri_task_member *m) {
-    return m->decoding->model->spec.vocab;
-}
-
-/* How many of the largest logits the device finds for a member that needs `top_k`. */
-static int32_t kept(const tsri_task_batch *b, const tsri_task_member *m, int32_t top_k) {
-    const int32_t fixed = b->options.kept < vocab(m) ? b->options.kept : vocab(m);
-    return fixed ? fixed : top_k;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-/* How many rows of logits a run gives at most. */
-static int64_t scored_rows(const tsri_task_batch *b, const tsri_task_member *m) {
-    const int64_t rows = tsri_task_scored_rows(vocab(m)), step = b->options.step_tokens;
-    return smaller(smaller(rows, step ? step : rows), m->decoding->context);
-}
-
-static tsr_status make_logits_room(tsri_task_batch *b, const tsri_task_member *m, int64_t rows) {
-    return tsri_base_grow(&b->logits, &b->logits_room, (size_t)rows * (size_t)vocab(m),
-                          sizeof *b->logits);
-}
-
-/* Finds what a member needs of each step, and makes room for it. */
-static tsr_status plan_member(tsri_task_batch *b, tsri_task_member *m) {
-    const tsr_generate_options *o = m->decoding->options;
-    const int64_t banned = m->sequence->matcher ? -1 : tsri_task_token_rules_ban(m->rules);
-    m->banning = banned != 0;
-    m->greedy = o->temperature == 0 && !tsri_task_changes_logits(o) && !o->logprobs &&
-                !o->return_logprob && !banned;
-    m->top_k = 0;
-    if (!m->greedy) {
-        if (!b->sampler)
-            TRY(tsri_task_sampler_create(o, vocab(m), &b->sampler));
-        TRY(tsri_task_sampler_use(b->sampler, o));
-        m->top_k = banned < 0 ? 0 : tsri_task_sampler_top_k(b->sampler, banned);
-        if (m->top_k > kept(b, m, m->top_k))
-            m->top_k = 0;
-    }
-    m->drawn = m->top_k && o->temperature > 0 && !o->logprobs && !o->return_logprob && !banned;
-    if (m->scoring)
-        TRY(make_logits_room(b, m, scored_rows(b, m)));
-    if (!m->greedy && !m->top_k)
-        return make_logits_room(b, m, most_rows(&b->options));
-    const size_t top =
-        (size_t)most_rows(&b->options) * (size_t)kept(b, m, m->greedy ? 1 : m->top_k);
-    TRY(tsri_base_grow(&b->top_logits, &b->top_logits_room, top, sizeof *b->top_logits));
-    return tsri_base_grow(&b->top_ids, &b->top_ids_room, top, sizeof *b->top_ids);
-}
-
-/* Tokens of a member that are not yet in its slot. */
-static int64_t unfed(const tsri_task_member *m) {
-    return (int64_t)m->sequence->ids.count - m->sequence->past;
-}
-
-/* Whether tokens of its prompt are to be scored: all but the last are fed for that. The last one is fed
- * for the first new token, as in every other request. */
-static bool scores(const tsri_task_member *m) {
-    return m->scoring && unfed(m) > 1;
-}
-
-/* Ends a sequence that has no room for a new token. */
-static tsr_status end_full(const tsri_task_member *m) {
-    const tsri_task_decoding *d = m->decoding;
-    if (tsri_task_left(d, m->sequence) == 0)
-        return tsri_task_end(d, m->sequence, TSR_FINISH_LENGTH);
-    if ((int64_t)m->sequence->ids.count >= d->context)
-        return tsri_task_end(d, m->sequence, TSR_FINISH_CONTEXT);
-    return TSR_OK;
-}
-
-/* Gives the first token of a prompt that is scored, ends a sequence that has no room, or adds a first
- * token that the model's files force. */
-static tsr_status start_member(const tsri_task_member *m) {
-    const tsri_task_decoding *d = m->decoding;
-    tsri_task_sequence *s = m->sequence;
-    if (m->scoring)
-        TRY(tsri_task_score_token(m->scoring, d, s, 0, NULL));
-    if (scores(m))
-        return TSR_OK;
-    TRY(end_full(m));
-    if (s->finish)
-        return TSR_OK;
-    const bool last_forced = m->rules->forced_last >= 0 && tsri_task_left(d, s) == 1;
-    if (m->rules->forced_first >= 0 && s->ids.count == 1 && !last_forced)
-        return tsri_task_accept(d, s, m->rules->forced_first, 0, NULL);
-    return TSR_OK;
-}
-
 tsr_status tsri_task_batch_add(tsri_task_batch *batch, tsri_task_member *member) {
     member->status = TSR_OK;
-    TRY(plan_member(batch, member));
-    TRY(start_member(member));
+    TRY(tsri_task_batch_plan(batch, member));
+    TRY(tsri_task_member_start(member));
     batch->members[batch->n++] = member;
     return TSR_OK;
 }
@@ -204,157 +80,6 @@ void tsri_task_batch_remove(tsri_task_batch *batch, const tsri_task_member *memb
         if (batch->members[i] != member)
             batch->members[left++] = batch->members[i];
     batch->n = left;
-}
-
-static bool goes_on(const tsri_task_member *m) {
-    return !m->sequence->finish && m->status == TSR_OK;
-}
-
-/* Whether a member has yet to take in its prompt, be it of one token. */
-static bool reads_prompt(const tsri_task_member *m) {
-    return goes_on(m) && (unfed(m) > 1 || m->sequence->past == 0);
-}
-
-/* Whether it has, and gets a token in each step. */
-static bool decodes(const tsri_task_member *m) {
-    return goes_on(m) && !reads_prompt(m);
-}
-
-/* ---- tokens ---- */
-
-static tsr_status bans_after(tsri_task_batch *b, const tsri_task_member *m,
-                             const tsri_task_bans **bans) {
-    const tsri_task_sequence *s = m->sequence;
-    *bans = NULL;
-    if (!m->banning)
-        return TSR_OK;
-    TRY(tsri_task_bans_reserve(&b->bans, m->rules, s->ids.count));
-    tsri_task_bans_set(&b->bans, s->ids.data, (int64_t)s->ids.count, s->generated);
-    if (s->matcher) {
-        TRY(tsri_text_matcher_mask(s->matcher, &b->bans.mask));
-        b->bans.known = tsri_text_matcher_vocabulary(s->matcher);
-        b->bans.may_end = tsri_text_matcher_may_end(s->matcher);
-    }
-    *bans = &b->bans;
-    return TSR_OK;
-}
-
-static tsr_status choose(tsri_task_batch *b, const tsri_task_member *m, size_t row) {
-    const tsri_task_decoding *d = m->decoding;
-    const tsri_model_results *r = &b->results;
-    const size_t at = row * (size_t)r->top_k;
-    tsri_task_sequence *s = m->sequence;
-    const int32_t forced = m->rules->forced_last;
-    const tsri_task_bans *bans;
-    float logprob = 0;
-    int32_t id;
-    if (forced >= 0 && tsri_task_left(d, s) == 1)
-        return tsri_task_accept(d, s, forced, 0, NULL);
-    if (r->argmax || r->drawn)
-        return b->chosen[row] < 0 ? tsri_task_not_drawn((int64_t)s->ids.count, b->chosen[row])
-                                  : tsri_task_accept(d, s, b->chosen[row], 0, NULL);
-    if (m->greedy)
-        return tsri_task_accept(d, s, r->top_ids[at], 0, NULL);
-    TRY(tsri_task_sampler_use(b->sampler, d->options));
-    TRY(bans_after(b, m, &bans));
-    if (m->top_k)
-        tsri_task_sampler_largest(b->sampler, m->top_k, r->top_ids + at, r->top_logits + at,
-                                  r->top_lse[row], bans);
-    else
-        tsri_task_sampler_row(b->sampler, r->logits + row * (size_t)vocab(m), s->seen, bans);
-    TRY(tsri_task_sampler_draw(b->sampler, (int64_t)s->ids.count, &id, &logprob));
-    return tsri_task_accept(d, s, id, logprob, tsri_task_sampler_candidates(b->sampler));
-}
-
-static tsr_status fail_member(tsri_task_batch *b, tsri_task_member *m, tsr_status status) {
-    m->status = status;
-    return b->options.failed ? b->options.failed(b->options.data, m) : status;
-}
-
-/* Gives member i of the last run its next token, which is chosen from row `row`, and another one for
- * each guess that is right. What is behind a wrong one is not in its slot. */
-static tsr_status give_member(tsri_task_batch *b, uint32_t i, size_t row) {
-    const tsri_task_member *m = b->rows[i];
-    tsri_task_sequence *s = m->sequence;
-    const int32_t *guessed = b->inputs[i].ids + 1;
-    for (int64_t j = 0;; j++) {
-        b->counts.tokens++;
-        TRY(choose(b, m, row + (size_t)j));
-        if (j == b->drafted[i] || s->ids.data[s->ids.count - 1] != guessed[j])
-            return TSR_OK;
-        b->counts.accepted++;
-        if (!goes_on(m))
-            return TSR_OK;
-        s->past++;
-    }
-}
-
-/* Gives a token to each member of the last run whose tokens are all in its slot. */
-static tsr_status give_tokens(tsri_task_batch *b) {
-    size_t row = 0;
-    if (!b->counts.first_ns)
-        b->counts.first_ns = tsri_base_now_ns();
-    for (uint32_t i = 0; i < b->n_rows; row += 1 + (size_t)b->drafted[i++]) {
-        tsri_task_member *m = b->rows[i];
-        if (!goes_on(m) || unfed(m)) /* it ended while this run was under way; or more is to come */
-            continue;
-        const tsr_status status = give_member(b, i, row);
-        if (status != TSR_OK)
-            TRY(fail_member(b, m, status));
-    }
-    return TSR_OK;
-}
-
-/* ---- guesses ---- */
-
-/* How many tokens may be guessed for a member: no more than it may get, and not so many that its memory
- * must grow for them. */
-static int64_t most_drafts(const tsri_task_batch *b, const tsri_task_member *m, bool gains) {
-    const tsri_task_decoding *d = m->decoding;
-    const int64_t tokens = (int64_t)m->sequence->ids.count, left = tsri_task_left(d, m->sequence),
-                  asked = d->options->speculate,
-                  own = asked   ? asked
-                        : gains ? TSRI_SESSION_FEW_ROWS - 1
-                                : 0,
-                  most =
-                      smaller(smaller(d->context - 1, tsri_session_capacity(b->session)) - tokens,
-                              left < 0 ? own : left - 1);
-    return smaller(own, most);
-}
-
-/* Whether there is a guess, and enough of them were right already: guesses want kernels of their own, which
- * may have to be built. */
-static bool worth(const tsri_task_lookup *lookup) {
-    return lookup->next && lookup->hits >= FIRST_HITS;
-}
-
-/* Chooses how many tokens are guessed for each member of the next step: in b->drafts, in the order of the
- * members. *any: not 0 for all of them. */
-static tsr_status choose_drafts(tsri_task_batch *b, bool *any) {
-    uint32_t n = 0;
-    bool can, gains;
-    *any = false;
-    for (uint32_t i = 0; i < b->n; i++)
-        n += decodes(b->members[i]);
-    if (!n || 2 * n > TSRI_SESSION_FEW_ROWS)
-        return TSR_OK;
-    TRY(tsri_session_can_draft(b->session, &can, &gains));
-    n = 0;
-    for (uint32_t i = 0; i < b->n && can; i++) {
-        const tsri_task_member *m = b->members[i];
-        tsri_task_lookup *lookup = &m->sequence->lookup;
-        if (!decodes(m))
-            continue;
-        const int64_t most = most_drafts(b, m, gains);
-        if (most > 0)
-            tsri_task_lookup_update(lookup, m->sequence->ids.data, (int64_t)m->sequence->ids.count);
-        b->drafts[n++] =
-            (tsri_task_draft){.lookup = lookup, .most = most > 0 && worth(lookup) ? most : 0};
-    }
-    tsri_task_drafts_choose(b->drafts, n, TSRI_SESSION_FEW_ROWS);
-    for (uint32_t i = 0; i < n; i++)
-        *any |= b->drafts[i].n > 0;
-    return TSR_OK;
 }
 
 /* ---- runs ---- */
@@ -404,7 +129,8 @@ static void want(tsri_task_batch *b) {
     for (uint32_t row = 0; row < b->n_rows; row++) {
         const tsri_task_member *m = b->rows[row];
         guesses |= b->drafted[row] > 0;
-        const int32_t own = m->greedy ? 1 : m->top_k, most = own ? kept(b, m, own) : 0;
+        const int32_t own = m->greedy ? 1 : m->top_k,
+                      most = own ? tsri_task_member_kept(b, m, own) : 0;
         greedy &= m->greedy;
         drawn &= m->greedy || m->drawn;
         whole |= !m->greedy && !m->top_k;
@@ -443,7 +169,7 @@ static tsr_status run(tsri_task_batch *b) {
 static uint32_t going(const tsri_task_batch *b) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->n; i++)
-        n += goes_on(b->members[i]);
+        n += tsri_task_member_goes_on(b->members[i]);
     return n;
 }
 
@@ -457,7 +183,8 @@ static tsr_status start_next(tsri_task_batch *b, int64_t unknown) {
     for (uint32_t row = 0; row < b->n_rows; row++) {
         const tsri_task_member *m = b->rows[row];
         const int64_t more = tsri_task_left(m->decoding, m->sequence);
-        if (!goes_on(m) || m->rules->forced_last >= 0 || (more >= 0 && more <= unknown) ||
+        if (!tsri_task_member_goes_on(m) || m->rules->forced_last >= 0 ||
+            (more >= 0 && more <= unknown) ||
             (int64_t)m->sequence->ids.count + unknown >= m->decoding->context)
             return TSR_OK;
     }
@@ -478,7 +205,7 @@ static tsr_status finish_next(tsri_task_batch *b) {
     b->ids[TSRI_SESSION_AHEAD - 1] = ids;
     b->ahead--;
     for (uint32_t row = 0; row < b->n_rows; row++)
-        if (goes_on(b->rows[row]))
+        if (tsri_task_member_goes_on(b->rows[row]))
             b->rows[row]->sequence->past++;
     return TSR_OK;
 }
@@ -488,9 +215,9 @@ static tsr_status decode(tsri_task_batch *b) {
     uint32_t n = 0;
     bool guesses;
     b->n_rows = b->n_fed = 0;
-    TRY(choose_drafts(b, &guesses));
+    TRY(tsri_task_batch_guess(b, &guesses));
     for (uint32_t i = 0; i < b->n; i++) {
-        if (!decodes(b->members[i]))
+        if (!tsri_task_member_decodes(b->members[i]))
             continue;
         if (guesses)
             take_guessing(b, b->members[i], b->drafts[n++].n);
@@ -501,28 +228,29 @@ static tsr_status decode(tsri_task_batch *b) {
         return TSR_OK;
     TRY(run(b));
     TRY(start_next(b, 1));
-    return give_tokens(b);
+    return tsri_task_batch_give(b);
 }
 
 /* Takes in a part of a prompt, of at most `room` tokens, and gives the tokens whose logits it has. */
 static tsr_status score_part(tsri_task_batch *b, tsri_task_member *m, int64_t room) {
     const int64_t from = m->sequence->past,
-                  n = smaller(unfed(m) - 1, smaller(room, scored_rows(b, m)));
+                  n = tsri_task_smaller(tsri_task_member_unfed(m) - 1,
+                                        tsri_task_smaller(room, tsri_task_batch_scored_rows(b, m)));
     tsr_status status = TSR_OK;
     b->n_rows = 0;
     take(b, m, n);
     b->results = (tsri_model_results){.rows = TSRI_ROWS_ALL, .logits = b->logits};
     TRY(forward(b));
-    for (int64_t i = 0; i < n && goes_on(m) && status == TSR_OK; i++)
+    for (int64_t i = 0; i < n && tsri_task_member_goes_on(m) && status == TSR_OK; i++)
         status = tsri_task_score_token(m->scoring, m->decoding, m->sequence, from + i + 1,
-                                       b->logits + i * vocab(m));
-    if (status == TSR_OK && goes_on(m) && !scores(m))
-        status = end_full(m);
-    return status == TSR_OK ? TSR_OK : fail_member(b, m, status);
+                                       b->logits + i * tsri_task_member_vocab(m));
+    if (status == TSR_OK && tsri_task_member_goes_on(m) && !tsri_task_member_scores(m))
+        status = tsri_task_member_end_full(m);
+    return status == TSR_OK ? TSR_OK : tsri_task_batch_fail(b, m, status);
 }
 
 static tsr_status score(tsri_task_batch *b, tsri_task_member *m, int64_t *room) {
-    while (goes_on(m) && scores(m) && *room > 0) {
+    while (tsri_task_member_goes_on(m) && tsri_task_member_scores(m) && *room > 0) {
         const int64_t before = m->sequence->past;
         TRY(score_part(b, m, *room));
         *room -= m->sequence->past - before;
@@ -532,7 +260,7 @@ static tsr_status score(tsri_task_batch *b, tsri_task_member *m, int64_t *room) 
 
 static bool alike(int64_t a, int64_t b) {
     const int64_t most = a > b ? a : b;
-    return most <= TINY || (most <= SHORT && (most - smaller(a, b)) * 4 <= most);
+    return most <= TINY || (most <= SHORT && (most - tsri_task_smaller(a, b)) * 4 <= most);
 }
 
 /* Takes in prompts, as many tokens as the step allows. With dynamic scaling a prompt's keys depend on
@@ -541,28 +269,30 @@ static tsr_status prefill(tsri_task_batch *b) {
     int64_t room = b->options.step_tokens ? b->options.step_tokens : INT64_MAX;
     for (uint32_t i = 0; i < b->n && room > 0; i++) {
         tsri_task_member *first = b->members[i];
-        if (scores(first)) {
+        if (tsri_task_member_scores(first)) {
             TRY(score(b, first, &room));
             continue;
         }
-        if (!reads_prompt(first))
+        if (!tsri_task_member_reads(first))
             continue;
         const bool whole =
             first->decoding->model->spec.decoder.rope.scaling == TSRI_SCALING_DYNAMIC;
-        const int64_t piece = whole ? unfed(first) : smaller(unfed(first), room);
+        const int64_t piece = whole ? tsri_task_member_unfed(first)
+                                    : tsri_task_smaller(tsri_task_member_unfed(first), room);
         int64_t longest = piece;
         b->n_rows = 0;
         take(b, first, piece);
-        for (uint32_t j = i + 1; j < b->n && piece == unfed(first); j++) {
+        for (uint32_t j = i + 1; j < b->n && piece == tsri_task_member_unfed(first); j++) {
             tsri_task_member *m = b->members[j];
-            const int64_t n = unfed(m), most = n > longest ? n : longest;
-            if (!reads_prompt(m) || scores(m) || !alike(n, piece) || (b->n_rows + 1) * most > room)
+            const int64_t n = tsri_task_member_unfed(m), most = n > longest ? n : longest;
+            if (!tsri_task_member_reads(m) || tsri_task_member_scores(m) || !alike(n, piece) ||
+                (b->n_rows + 1) * most > room)
                 continue;
             take(b, m, n);
             longest = most;
         }
         TRY(run(b));
-        TRY(give_tokens(b));
+        TRY(tsri_task_batch_give(b));
         room -= b->n_rows * longest;
     }
     return TSR_OK;
@@ -571,20 +301,24 @@ static tsr_status prefill(tsri_task_batch *b) {
 tsr_status tsri_task_batch_settle(tsri_task_batch *batch) {
     while (batch->ahead) {
         TRY(finish_next(batch));
-        TRY(give_tokens(batch));
+        TRY(tsri_task_batch_give(batch));
     }
     return TSR_OK;
 }
 
 tsr_status tsri_task_batch_step(tsri_task_batch *batch) {
+    const uint64_t begun = tsri_base_now_ns();
     if (batch->ahead) {
         bool guesses; /* then the next run is not started ahead */
-        TRY(choose_drafts(batch, &guesses));
+        TRY(tsri_task_batch_guess(batch, &guesses));
         if (!guesses)
             TRY(start_next(batch, batch->ahead));
         TRY(finish_next(batch));
-        return give_tokens(batch);
+        TRY(tsri_task_batch_give(batch));
+        tsri_task_batch_pace(batch, begun);
+        return TSR_OK;
     }
     TRY(decode(batch));
+    tsri_task_batch_pace(batch, begun);
     return prefill(batch);
 }
