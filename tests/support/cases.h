@@ -16,11 +16,16 @@ test_cases cases_wanted(void);
  * where it is not set. */
 uint32_t cases_turn(void);
 
-/* Whether it is the op's turn: of `some` cases, every second op in the list of `verify` has it; of
- * `smoke`, every fourth; of `all`, each. */
+/* Whether it is the op's turn: of `some` and `smoke` cases, every fourth op in the list of `verify` has
+ * it; of `all`, each. */
 bool cases_due(const char *op);
 
-/* Whether its turn is half a round of turns away: with `some`, for each op one of the two is true. */
+/* Whether its turn is half a round of turns away. */
 bool cases_due_next(const char *op);
+
+/* From now on pocl does not optimise the kernels that this process builds, which takes a quarter of the
+ * time; they are kept apart from optimised ones (as ci/limit does for whole tests). Before a device is
+ * opened. */
+void cases_build_unoptimised(void);
 
 #endif

@@ -205,7 +205,7 @@ ParameterizedTest(subject *s, bytes, of_plain) {
     cr_skip_test("sanitizers see nothing of kernels; the host's part is in rows.c");
 #endif
     if (!cases_due_next(s->op))
-        cr_skip_test("rows.c has this op's variants in this turn");
+        cr_skip_test("not this op's turn");
     if (!open_selected(&place, 0)) {
         close_selected(&place);
         cr_skip_test("no OpenCL device is selected");
