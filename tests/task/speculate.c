@@ -97,12 +97,16 @@ static int guessed_steps(tsri_task_pace *pace, int steps, uint64_t plain_us, uin
     return guessed;
 }
 
-/* Steps without a guess, the first of which builds kernels. */
-static tsri_task_pace begun(uint64_t plain_us) {
+/* Steps without a guess. */
+static tsri_task_pace begun_so(uint64_t first_us, uint64_t plain_us) {
     tsri_task_pace pace = {0};
     for (int i = 0; i < 20; i++)
-        tsri_task_pace_add(&pace, 1, 0, 1000 * (i ? plain_us : 1000 * plain_us));
+        tsri_task_pace_add(&pace, 1, 0, 1000 * (i ? plain_us : first_us));
     return pace;
+}
+
+static tsri_task_pace begun(uint64_t plain_us) {
+    return begun_so(plain_us, plain_us);
 }
 
 Test(drafts, none_where_they_were_seen_to_lose_time) {
@@ -115,6 +119,30 @@ Test(drafts, none_where_they_were_seen_to_lose_time) {
     cr_expect(guessed_steps(&late, 100, 1000, 2000) == 100, "does not end guesses");
     tsri_task_pace_add(&few, 2, 0, 1000); /* another number of sequences is measured anew */
     cr_expect(few.plain_ns == 1000 && few.plain_steps == 1 && few.cost == 0);
+}
+
+/* The first step built a plan in the time of 50 others, so guesses wait until 200 were right, uncomputed; once the
+ * plan is there, no more. */
+Test(drafts, wait_until_they_pay_for_a_plan) {
+    tsri_task_pace pace = begun_so(51000, 1000);
+    tsri_task_lookup l = {.seen = 9, .next = 5, .alike = 20, .hits = 199};
+    tsri_task_draft draft = {.lookup = &l, .most = 7};
+    tsri_task_drafts_choose(&draft, 1, 8, &pace);
+    cr_expect(draft.n == 0);
+    l.hits = 200;
+    tsri_task_drafts_choose(&draft, 1, 8, &pace);
+    cr_expect(draft.n == 7);
+    tsri_task_pace_add(&pace, 1, 8, 50000000);
+    l.hits = 8;
+    tsri_task_drafts_choose(&draft, 1, 8, &pace);
+    cr_expect(draft.n == 7);
+    tsri_task_pace_add(&pace, 2, 0, 1000000); /* nor for another number of sequences */
+    tsri_task_pace_add(&pace, 1, 0, 1000000);
+    tsri_task_drafts_choose(&draft, 1, 8, &pace);
+    cr_expect(draft.n == 7);
+    draft.n = 0;
+    tsri_task_drafts_choose(&draft, 1, 8, NULL);
+    cr_expect(draft.n == 7, "counts alone");
 }
 
 /* What the first step behind guesses takes longer, because it was not started ahead, is a cost of theirs. */

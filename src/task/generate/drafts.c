@@ -10,6 +10,9 @@ static uint64_t time_of(int64_t rows, bool drafts) {
 
 /* Guesses are worth it from this share of the time on that a step without them takes for a token. */
 enum { GAIN = 17, OF = 16 };
+/* The first guesses build a plan, as the first steps did. They are worth it when those that were right, uncomputed,
+ * would have saved so many times its time. */
+enum { SAVED = 4 };
 /* Guesses that lost time are tried again after so many steps: a single one may have been slow by chance. */
 enum { RETRY = 128 };
 
@@ -25,9 +28,10 @@ static uint64_t follow(uint64_t mean, uint64_t value, uint64_t part) {
 
 static void count_plain(tsri_task_pace *p, uint64_t ns) {
     const uint64_t most = 2 * p->plain_ns;
-    if (p->plain_steps++ < FIRST_STEPS)
+    if (p->plain_steps++ < FIRST_STEPS) {
         p->plain_ns = p->plain_ns && p->plain_ns < ns ? p->plain_ns : ns;
-    else
+        p->first_ns = p->first_ns > ns ? p->first_ns : ns;
+    } else
         p->plain_ns = follow(p->plain_ns, ns < most ? ns : most, 8);
 }
 
@@ -46,7 +50,8 @@ static void count_guessed(tsri_task_pace *p) {
 
 void tsri_task_pace_add(tsri_task_pace *pace, uint32_t sequences, int64_t rows, uint64_t ns) {
     if (pace->sequences != sequences)
-        *pace = (tsri_task_pace){.sequences = sequences, .met = pace->met};
+        *pace =
+            (tsri_task_pace){.sequences = sequences, .met = pace->met, .first_ns = pace->first_ns};
     /* The first step behind guesses was not started ahead: what it takes longer is a cost of theirs. */
     if (!rows && pace->guessed_ns && ns > pace->plain_ns)
         pace->guessed_ns += ns - pace->plain_ns;
@@ -94,6 +99,14 @@ static int64_t choose(const tsri_task_draft *drafts, uint32_t count, int64_t row
     return chosen;
 }
 
+static bool pays_for_a_plan(const tsri_task_pace *pace, const tsri_task_draft *drafts,
+                            uint32_t count) {
+    uint64_t hits = 0;
+    for (uint32_t i = 0; i < count; i++)
+        hits += drafts[i].lookup->hits;
+    return pace->met || hits * pace->plain_ns >= SAVED * (pace->first_ns - pace->plain_ns);
+}
+
 void tsri_task_drafts_choose(tsri_task_draft *drafts, uint32_t count, int64_t rows,
                              tsri_task_pace *pace) {
     int64_t chosen = choose(drafts, count, rows, TSRI_TASK_DRAFTS_ONE);
@@ -102,6 +115,8 @@ void tsri_task_drafts_choose(tsri_task_draft *drafts, uint32_t count, int64_t ro
         if (measured || !chosen || ++pace->declined < RETRY)
             chosen = measured;
     }
+    if (pace && chosen && !pays_for_a_plan(pace, drafts, count))
+        chosen = 0;
     if (pace && chosen)
         pace->declined = 0;
     for (uint32_t i = 0; i < count; i++)

@@ -20,6 +20,7 @@ typedef struct tsri_task_pace {
     uint32_t sequences;   /* of the steps measured */
     uint32_t plain_steps; /* steps without guesses */
     uint64_t plain_ns;    /* what one of them takes */
+    uint64_t first_ns;    /* what the longest of the first of them took, which built a plan */
     uint64_t guessed_ns;  /* what the last step took if it had guesses and counts; else 0 */
     int64_t guessed_rows; /* its rows */
     uint32_t met;  /* bit n: a step of n rows with guesses was met; the first builds kernels */
