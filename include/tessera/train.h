@@ -94,7 +94,8 @@ typedef struct tsr_train_options {
     void (*profile)(void *data, const tsr_profiled *entry);
     void *profile_data;
     /** The processes that share the steps; NULL: this one is alone. Every rank calls tsr_train with
-     * the same options. Rank 0 writes the output, which all ranks see. */
+     * the same options. All write their slices of checkpoints to the output, which they must all see; rank
+     * 0 writes everything else. */
     tsr_ranks *ranks;
 } tsr_train_options;
 

@@ -123,7 +123,7 @@ tsr_status tsri_base_read_whole(const char *path, size_t limit, tsri_bytes *out)
 struct tsri_file_writer {
     int fd;
     char *path;      /* the place that commit gives it */
-    char *temporary; /* where it is now */
+    char *temporary; /* where it is now; NULL: in its place */
 };
 
 static void writer_free(tsri_file_writer **writer) {
@@ -173,6 +173,22 @@ tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out) {
     }
     *out = writer;
     return TSR_OK;
+}
+
+tsr_status tsri_base_writer_join(const char *path, tsri_file_writer **out) {
+    tsri_file_writer *writer = NULL;
+    TRY(tsri_base_new(1, sizeof *writer, &writer));
+    tsr_status status = TSR_OK;
+    writer->fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (writer->fd < 0)
+        status = no_access(path, "open for writing");
+    else if (!(writer->path = tsri_base_copy_text(path, strlen(path))))
+        status = TSR_E_HOST_MEMORY;
+    if (status != TSR_OK)
+        writer_free(&writer);
+    else
+        *out = writer;
+    return status;
 }
 
 /* A file system should never do this; trying again could go on for ever. */
@@ -238,11 +254,11 @@ tsr_status tsri_base_writer_commit(tsri_file_writer **writer) {
     if (close(w->fd) != 0 && status == TSR_OK)
         status = no_access(w->path, "close");
     w->fd = -1;
-    if (status == TSR_OK && rename(w->temporary, w->path) != 0)
+    if (status == TSR_OK && w->temporary && rename(w->temporary, w->path) != 0)
         status = no_access(w->path, "rename the finished file to it");
     if (status == TSR_OK)
         status = sync_folder_of(w->path);
-    else
+    else if (w->temporary)
         unlink(w->temporary);
     writer_free(writer);
     return status;
@@ -251,7 +267,8 @@ tsr_status tsri_base_writer_commit(tsri_file_writer **writer) {
 void tsri_base_writer_abandon(tsri_file_writer **writer) {
     if (!*writer)
         return;
-    unlink((*writer)->temporary);
+    if ((*writer)->temporary)
+        unlink((*writer)->temporary);
     writer_free(writer);
 }
 

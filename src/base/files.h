@@ -41,7 +41,11 @@ tsr_status tsri_base_write_whole(const char *path, const void *data, size_t n);
 typedef struct tsri_file_writer tsri_file_writer;
 tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out);
 tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, size_t n);
-/* Overwrites n bytes at `offset` that were written before; later writes still append. */
+/* Writes to a file that exists, and that other processes may write to as well, by tsri_base_writer_patch
+ * alone. Commit syncs it; neither commit nor abandon renames or removes it.
+ * It is open for writing alone: then a client of NFS sends the bytes that were written and no others. */
+tsr_status tsri_base_writer_join(const char *path, tsri_file_writer **out);
+/* Writes n bytes at `offset`, over what was written before or behind it; later writes still append. */
 tsr_status tsri_base_writer_patch(tsri_file_writer *writer, uint64_t offset, const void *data,
                                   size_t n);
 tsr_status tsri_base_writer_commit(tsri_file_writer **writer);

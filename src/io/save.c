@@ -121,25 +121,25 @@ static tsr_status fill_header(const char *path, const tsri_io_entry *entries, si
     return TSR_OK;
 }
 
-/* Writes the length, the JSON text, and spaces so that the data begins at a multiple of 8. */
-static tsr_status write_header(tsri_io_saver *saver, const json_t *root) {
+/* The length, the JSON text, and spaces so that the data begins at a multiple of 8. */
+static tsr_status print_header(const char *path, const json_t *root, tsri_bytes *out) {
     char *text = tsri_base_json_print(root, JSON_COMPACT);
     if (!text)
         return tsri_base_fail(TSR_E_HOST_MEMORY,
-                              "%s: out of host memory while its header was written", saver->path);
+                              "%s: out of host memory while its header was written", path);
     const size_t n = strlen(text);
     const uint64_t length = (n + 7) / 8 * 8;
     tsr_status status = TSR_OK;
     if (length > MAX_HEADER)
         status = tsri_base_fail(
             TSR_E_ARGUMENT, "%s: its header would have %" PRIu64 " bytes; at most %d are allowed",
-            saver->path, length, MAX_HEADER);
+            path, length, MAX_HEADER);
     if (status == TSR_OK)
-        status = tsri_base_writer_write(saver->writer, &length, sizeof length);
+        status = tsri_base_bytes_append(out, &length, sizeof length);
     if (status == TSR_OK)
-        status = tsri_base_writer_write(saver->writer, text, n);
+        status = tsri_base_bytes_append(out, text, n);
     if (status == TSR_OK)
-        status = tsri_base_writer_write(saver->writer, "       ", (size_t)length - n);
+        status = tsri_base_bytes_append(out, "       ", (size_t)length - n);
     free(text);
     return status;
 }
@@ -149,10 +149,11 @@ void tsri_io_save_order(tsri_io_entry *entries, size_t n) {
         qsort(entries, n, sizeof *entries, entry_order);
 }
 
-tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n,
-                              const char *const *metadata, size_t n_metadata, tsri_io_saver **out) {
+/* Sorts the entries; what the file has before its data, and how many bytes of data. */
+static tsr_status plan(const char *path, tsri_io_entry *entries, size_t n,
+                       const char *const *metadata, size_t n_metadata, tsri_bytes *header,
+                       uint64_t *total) {
     uint64_t bytes;
-    tsri_io_saver *saver = NULL;
     for (size_t i = 0; i < n; i++)
         TRY(entry_bytes(path, &entries[i], &bytes));
     tsri_io_save_order(entries, n);
@@ -160,19 +161,32 @@ tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n
     tsr_status status =
         root ? TSR_OK : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
     if (status == TSR_OK)
+        status = fill_header(path, entries, n, metadata, n_metadata, root, total);
+    if (status == TSR_OK)
+        status = print_header(path, root, header);
+    json_decref(root);
+    return status;
+}
+
+tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n,
+                              const char *const *metadata, size_t n_metadata, tsri_io_saver **out) {
+    tsri_io_saver *saver = NULL;
+    tsri_bytes header = {0};
+    uint64_t total = 0;
+    tsr_status status = plan(path, entries, n, metadata, n_metadata, &header, &total);
+    if (status == TSR_OK)
         status = tsri_base_new(1, sizeof *saver, &saver);
     if (status == TSR_OK && !(saver->path = tsri_base_copy_text(path, strlen(path))))
         status = TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
-        status = fill_header(path, entries, n, metadata, n_metadata, root, &saver->wanted);
-    if (status == TSR_OK)
         status = tsri_base_writer_begin(path, &saver->writer);
     if (status == TSR_OK)
-        status = write_header(saver, root);
-    json_decref(root);
-    if (status == TSR_OK)
+        status = tsri_base_writer_write(saver->writer, header.data, header.size);
+    tsri_base_bytes_clear(&header);
+    if (status == TSR_OK) {
+        saver->wanted = total;
         *out = saver;
-    else if (saver)
+    } else if (saver)
         tsri_io_save_abandon(&saver);
     return status;
 }
@@ -231,4 +245,103 @@ static tsr_status write_entry(void *path, const tsri_io_entry *entry, tsri_io_sa
 tsr_status tsri_io_save(const char *path, tsri_io_entry *entries, size_t n,
                         const char *const *metadata, size_t n_metadata) {
     return tsri_io_save_each(path, entries, n, metadata, n_metadata, write_entry, (char *)path);
+}
+
+/* ---- a file that several processes write ---- */
+
+struct tsri_io_slices {
+    tsri_file_writer *writer;
+    char *path;
+    uint64_t *begin; /* [n + 1] where each array begins in the file; where the last one ends */
+    size_t n;
+};
+
+tsr_status tsri_io_slices_make(const char *path, tsri_io_entry *entries, size_t n,
+                               const char *const *metadata, size_t n_metadata) {
+    tsri_bytes header = {0};
+    tsri_file_writer *writer = NULL;
+    uint64_t total = 0;
+    tsr_status status = plan(path, entries, n, metadata, n_metadata, &header, &total);
+    if (status == TSR_OK)
+        status = tsri_base_writer_begin(path, &writer);
+    if (status == TSR_OK)
+        status = tsri_base_writer_write(writer, header.data, header.size);
+    if (status == TSR_OK && total) /* its last byte gives the file its size */
+        status = tsri_base_writer_patch(writer, header.size + total - 1, "", 1);
+    if (status == TSR_OK)
+        status = tsri_base_writer_commit(&writer);
+    tsri_base_writer_abandon(&writer);
+    tsri_base_bytes_clear(&header);
+    return status;
+}
+
+tsr_status tsri_io_slices_open(const char *path, tsri_io_entry *entries, size_t n,
+                               const char *const *metadata, size_t n_metadata,
+                               tsri_io_slices **out) {
+    tsri_io_slices *s = NULL;
+    tsri_bytes header = {0};
+    uint64_t total = 0, bytes = 0;
+    tsr_status status = plan(path, entries, n, metadata, n_metadata, &header, &total);
+    if (status == TSR_OK)
+        status = tsri_base_new(1, sizeof *s, &s);
+    if (status == TSR_OK)
+        status = tsri_base_new(n + 1, sizeof *s->begin, &s->begin);
+    if (status == TSR_OK && !(s->path = tsri_base_copy_text(path, strlen(path))))
+        status = TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        s->begin[0] = header.size;
+    for (size_t i = 0; i < n && status == TSR_OK; i++) {
+        status = entry_bytes(path, &entries[i], &bytes);
+        s->begin[++s->n] = s->begin[i] + bytes;
+    }
+    if (status == TSR_OK)
+        status = tsri_base_writer_join(path, &s->writer);
+    tsri_base_bytes_clear(&header);
+    if (status == TSR_OK)
+        *out = s;
+    else
+        tsri_io_slices_abandon(&s);
+    return status;
+}
+
+uint64_t tsri_io_slices_share(const tsri_io_slices *s, size_t i, uint32_t rank, uint32_t size,
+                              uint64_t *first) {
+    const uint64_t total = s->begin[s->n] - s->begin[0], each = total / size;
+    const uint64_t from = s->begin[0] + each * rank,
+                   to = rank + 1 == size ? s->begin[s->n] : from + each;
+    const uint64_t begin = from > s->begin[i] ? from : s->begin[i],
+                   end = to < s->begin[i + 1] ? to : s->begin[i + 1];
+    *first = begin < end ? begin - s->begin[i] : 0;
+    return begin < end ? end - begin : 0;
+}
+
+tsr_status tsri_io_slices_write(tsri_io_slices *s, size_t i, uint64_t first, const void *data,
+                                uint64_t bytes) {
+    const uint64_t size = s->begin[i + 1] - s->begin[i];
+    if (first > size || bytes > size - first)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s: %" PRIu64 " bytes at byte %" PRIu64
+                              " were written of an array that has %" PRIu64,
+                              s->path, bytes, first, size);
+    return tsri_base_writer_patch(s->writer, s->begin[i] + first, data, (size_t)bytes);
+}
+
+static void slices_free(tsri_io_slices **slices) {
+    free((*slices)->begin);
+    free((*slices)->path);
+    free(*slices);
+    *slices = NULL;
+}
+
+tsr_status tsri_io_slices_commit(tsri_io_slices **slices) {
+    const tsr_status status = tsri_base_writer_commit(&(*slices)->writer);
+    slices_free(slices);
+    return status;
+}
+
+void tsri_io_slices_abandon(tsri_io_slices **slices) {
+    if (!*slices)
+        return;
+    tsri_base_writer_abandon(&(*slices)->writer);
+    slices_free(slices);
 }

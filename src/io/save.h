@@ -47,4 +47,32 @@ tsr_status tsri_io_save_each(const char *path, tsri_io_entry *entries, size_t n,
 tsr_status tsri_io_save(const char *path, tsri_io_entry *entries, size_t n,
                         const char *const *metadata, size_t n_metadata);
 
+/* ---- a file that several processes write ----
+ *
+ * One process makes it; when that is done, each opens it, with the same entries, and writes bytes that no
+ * other writes. It is whole when all have committed. Then it has the bytes that tsri_io_save gives. It has
+ * no temporary name: the folder that it lies in is what appears whole or not at all. */
+typedef struct tsri_io_slices tsri_io_slices;
+
+/* Writes the header, and gives the file its size. Arguments and errors are those of tsri_io_save_begin. */
+tsr_status tsri_io_slices_make(const char *path, tsri_io_entry *entries, size_t n,
+                               const char *const *metadata, size_t n_metadata);
+/* Opens the file for writing alone. `entries` are sorted, and their places then are the numbers of the
+ * arrays. The caller commits or abandons *out. */
+tsr_status tsri_io_slices_open(const char *path, tsri_io_entry *entries, size_t n,
+                               const char *const *metadata, size_t n_metadata,
+                               tsri_io_slices **out);
+/* Bytes of array `i` that are in a rank's share, where each of `size` ranks writes as many bytes of the
+ * file as the others; they begin at byte *first of the array. 0: there are no such bytes. */
+uint64_t tsri_io_slices_share(const tsri_io_slices *slices, size_t i, uint32_t rank, uint32_t size,
+                              uint64_t *first);
+/* Writes bytes of array `i`, from its byte `first` on.
+ * error   TSR_E_ARGUMENT  the array has fewer
+ *         TSR_E_IO        they can't be written */
+tsr_status tsri_io_slices_write(tsri_io_slices *slices, size_t i, uint64_t first, const void *data,
+                                uint64_t bytes);
+tsr_status tsri_io_slices_commit(tsri_io_slices **slices); /* frees, also after a failure */
+/* Frees, and leaves the file where it is; *slices may be NULL. */
+void tsri_io_slices_abandon(tsri_io_slices **slices);
+
 #endif

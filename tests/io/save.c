@@ -122,3 +122,64 @@ Test(save, bad_entries_are_refused_before_a_file_is_made) {
         cr_expect_eq(files(), 0);
     }
 }
+
+/* The bytes of a file that `size` processes write, each its share of every array. */
+static tsri_bytes shared(uint32_t size) {
+    tsri_io_entry entries[4];
+    tsri_io_slices *slices[8];
+    tsri_bytes got = {0};
+    fill(entries);
+    cr_assert_eq(tsri_io_slices_make("s.safetensors", entries, 4, metadata, 1), TSR_OK, "%s",
+                 tsri_base_reported());
+    for (uint32_t r = 0; r < size; r++) {
+        fill(entries);
+        cr_assert_eq(tsri_io_slices_open("s.safetensors", entries, 4, metadata, 1, &slices[r]),
+                     TSR_OK, "%s", tsri_base_reported());
+    }
+    for (uint32_t r = size; r--;) { /* in another order than that of the file */
+        for (size_t i = 0; i < 4; i++) {
+            uint64_t first, n = tsri_io_slices_share(slices[r], i, r, size, &first);
+            cr_assert_eq(
+                tsri_io_slices_write(slices[r], i, first, (const char *)entries[i].data + first, n),
+                TSR_OK, "%s", tsri_base_reported());
+        }
+        cr_assert_eq(tsri_io_slices_commit(&slices[r]), TSR_OK, "%s", tsri_base_reported());
+    }
+    cr_assert_eq(tsri_base_read_whole("s.safetensors", 1000, &got), TSR_OK);
+    return got;
+}
+
+Test(save, several_processes_write_the_bytes_of_one) {
+    tsri_io_entry entries[4];
+    tsri_bytes one = {0};
+    fill(entries);
+    cr_assert_eq(tsri_io_save("m.safetensors", entries, 4, metadata, 1), TSR_OK);
+    cr_assert_eq(tsri_base_read_whole("m.safetensors", 1000, &one), TSR_OK);
+    for (uint32_t size = 1; size <= 7; size++) {
+        tsri_bytes several = shared(size);
+        cr_expect(several.size == one.size && !memcmp(several.data, one.data, one.size),
+                  "%u processes", size);
+        tsri_base_bytes_clear(&several);
+    }
+    cr_expect_eq(files(), 2, "no temporary is left");
+    tsri_base_bytes_clear(&one);
+}
+
+Test(save, a_share_stays_within_its_array) {
+    tsri_io_entry entries[4];
+    tsri_io_slices *slices = NULL;
+    fill(entries);
+    cr_expect_eq(tsri_io_slices_open("s.safetensors", entries, 4, NULL, 0, &slices), TSR_E_IO,
+                 "nobody has made it");
+    cr_expect_null(slices);
+    cr_assert_eq(tsri_io_slices_make("s.safetensors", entries, 4, NULL, 0), TSR_OK);
+    cr_assert_eq(tsri_io_slices_open("s.safetensors", entries, 4, NULL, 0, &slices), TSR_OK);
+    cr_expect_eq(tsri_io_slices_write(slices, 1, 20, a, 5), TSR_E_ARGUMENT);
+    cr_expect_not_null(strstr(tsri_base_reported(), "5 bytes at byte 20"), "%s",
+                       tsri_base_reported());
+    cr_expect_eq(tsri_io_slices_write(slices, 1, 25, a, 0), TSR_E_ARGUMENT);
+    cr_expect_eq(tsri_io_slices_write(slices, 1, 20, a, 4), TSR_OK);
+    tsri_io_slices_abandon(&slices);
+    cr_expect_null(slices);
+    cr_expect_eq(files(), 1);
+}

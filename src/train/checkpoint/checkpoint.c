@@ -6,6 +6,7 @@
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/system/paths.h"
+#include "transport/ranks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -52,15 +53,19 @@ static tsr_status name_base(const char *folder, const char *base) {
     return status;
 }
 
+static bool is_first(const tsri_train_kept *kept) {
+    return tsri_ranks_rank(kept->ranks) == 0;
+}
+
 tsr_status tsri_train_checkpoint_write_model(const tsri_train_kept *kept, const char *folder) {
     const bool adapter = kept->settings->lora_rank > 0;
     char *path = tsri_base_join(folder, adapter ? adapter_name : model_name);
     tsr_status status = path ? tsri_training_save(kept->training, path) : TSR_E_HOST_MEMORY;
-    if (status == TSR_OK && adapter)
-        status = name_base(folder, kept->base);
     free(path);
-    return status == TSR_OK && !adapter ? tsri_train_companions_write(kept->companions, folder)
-                                        : status;
+    if (status != TSR_OK || !is_first(kept))
+        return status;
+    return adapter ? name_base(folder, kept->base)
+                   : tsri_train_companions_write(kept->companions, folder);
 }
 
 typedef struct listing {
@@ -107,35 +112,42 @@ static tsr_status write_manifest(const tsri_train_kept *kept, const tsri_train_p
     return status;
 }
 
+/* What only one rank does when all have written their slices. */
+static tsr_status complete(const tsri_train_kept *kept, const tsri_train_position *position,
+                           const char *temporary, const char *folder) {
+    TRY(write_manifest(kept, position, temporary));
+    TRY(tsri_base_folder_sync(temporary));
+    TRY(tsri_base_folder_remove(folder, manifest_name));
+    return tsri_base_folder_rename(temporary, folder);
+}
+
+static void discard(const char *temporary, tsr_status status) {
+    char *sentence = tsri_base_copy_text(tsri_base_reported(), strlen(tsri_base_reported()));
+    (void)tsri_base_folder_remove(temporary, NULL);
+    if (sentence)
+        (void)tsri_base_fail(status, "%s", sentence);
+    free(sentence);
+}
+
 tsr_status tsri_train_checkpoint_write(const tsri_train_kept *kept,
                                        const tsri_train_position *position) {
     tsri_bytes temporary = {0};
     char *folder = tsri_train_checkpoint_path(kept->out, position->step), *state = NULL;
     tsr_status status =
         folder ? tsri_base_bytes_printf(&temporary, "%s.tmp", folder) : TSR_E_HOST_MEMORY;
-    if (status == TSR_OK)
-        status = tsri_base_folder_anew(temporary.data);
     if (status == TSR_OK && !(state = tsri_base_join(temporary.data, state_name)))
         status = TSR_E_HOST_MEMORY;
+    if (status == TSR_OK &&
+        is_first(kept)) /* the others find it when rank 0 has made a file in it */
+        status = tsri_base_folder_anew(temporary.data);
     if (status == TSR_OK)
         status = tsri_train_checkpoint_write_model(kept, temporary.data);
     if (status == TSR_OK)
-        status = tsri_train_state_write(kept->training, state);
-    if (status == TSR_OK)
-        status = write_manifest(kept, position, temporary.data);
-    if (status == TSR_OK)
-        status = tsri_base_folder_sync(temporary.data);
-    if (status == TSR_OK)
-        status = tsri_base_folder_remove(folder, manifest_name);
-    if (status == TSR_OK)
-        status = tsri_base_folder_rename(temporary.data, folder);
-    if (status != TSR_OK && temporary.data) {
-        char *sentence = tsri_base_copy_text(tsri_base_reported(), strlen(tsri_base_reported()));
-        (void)tsri_base_folder_remove(temporary.data, NULL);
-        if (sentence)
-            (void)tsri_base_fail(status, "%s", sentence);
-        free(sentence);
-    }
+        status = tsri_train_state_write(kept->training, kept->ranks, state);
+    if (status == TSR_OK && is_first(kept))
+        status = complete(kept, position, temporary.data, folder);
+    if (status != TSR_OK && temporary.data && is_first(kept))
+        discard(temporary.data, status);
     free(state);
     free(folder);
     tsri_base_bytes_clear(&temporary);

@@ -5,8 +5,10 @@
  *     state.safetensors    every parameter in f32, and its moments in the optimizer
  *     manifest.json        written last: step, size and SHA-256 of every file, settings, data
  *
- * It is written as checkpoint-N.tmp, synced, and renamed. Random numbers are functions of seed and
- * step, so no generator's state needs to be kept.
+ * It is written as checkpoint-N.tmp, synced, and renamed. With several ranks, all write: each a share of
+ * the bytes of the model, and of the state what it owns. Rank 0 makes the files before, and writes the
+ * manifest and renames the folder after. The bytes are those that one process writes. Random numbers are
+ * functions of seed and step, so no generator's state needs to be kept.
  */
 #ifndef TSRI_TRAIN_CHECKPOINT_CHECKPOINT_H
 #define TSRI_TRAIN_CHECKPOINT_CHECKPOINT_H
@@ -30,6 +32,7 @@ typedef struct tsri_train_position {
 /* What a checkpoint is made from; borrowed. */
 typedef struct tsri_train_kept {
     tsri_training *training;
+    tsr_ranks *ranks; /* that write it together; NULL: this process is alone */
     const char *out;
     const tsri_train_companions *companions; /* copied into it; NULL with LoRA */
     const char *base; /* with LoRA: the model that the adapter belongs to, as the user named it */
@@ -37,11 +40,12 @@ typedef struct tsri_train_kept {
     const char *identity; /* of the data: tsri_train_data_identity */
 } tsri_train_kept;
 
-/* Writes the model's own files into a folder that exists: of `kept`, the training, companions, base
- * and settings are read. */
+/* Writes the model's own files into a folder that exists: of `kept`, the training, ranks, companions, base
+ * and settings are read. All ranks call it. */
 tsr_status tsri_train_checkpoint_write_model(const tsri_train_kept *kept, const char *folder);
 
-/* Where it fails, no part of the checkpoint stays. */
+/* All ranks call it, after tsri_training_complete_values. Where it fails, no part of the checkpoint
+ * stays. */
 tsr_status tsri_train_checkpoint_write(const tsri_train_kept *kept,
                                        const tsri_train_position *position);
 /* The newest complete checkpoint: its folder in new memory, or NULL where there is none. For each
@@ -56,11 +60,9 @@ tsr_status tsri_train_checkpoint_check(const char *folder);
 /* What the manifest says; `identity` in new memory. */
 tsr_status tsri_train_checkpoint_position(const char *folder, tsri_train_position *position,
                                           char **identity);
-/* state.c: state.safetensors, an array at a time. */
-tsr_status tsri_train_state_write(tsri_training *training, const char *path);
-/* While rank 0 writes, the other ranks give what only they have. */
-tsr_status tsri_train_state_give(tsri_training *training);
-/* Reads every array of the training. TSR_E_FORMAT: the file has other arrays. */
+/* state.c: state.safetensors, an array at a time. All ranks call it. */
+tsr_status tsri_train_state_write(tsri_training *training, tsr_ranks *ranks, const char *path);
+/* Reads what this rank holds of every array of the training. TSR_E_FORMAT: the file has other arrays. */
 tsr_status tsri_train_checkpoint_restore(const char *folder, tsri_training *training);
 /* Removes all checkpoints but the newest `keep` (0: all stay) and the one of best_step. Where one
  * can't be removed, the others are removed first; then the failure names it. */

@@ -3,8 +3,8 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "io/archive.h"
-#include "io/save.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/step/slices.h"
 
 #include <stdlib.h>
 
@@ -48,33 +48,22 @@ static tsr_status list(tsri_training *training, state *s) {
     return tsri_base_new(most, sizeof *s->values, &s->values);
 }
 
-static tsr_status write_array(void *data, const tsri_io_entry *entry, tsri_io_saver *saver) {
+/* A rank writes what it owns: its slice of every array. */
+static tsr_status write_slice(void *data, const tsri_io_entry *entry, size_t i,
+                              tsri_io_slices *slices) {
     const state *s = data;
-    const tsri_training_array *array = entry->data;
-    TRY(tsri_training_array_read(s->training, (size_t)(array - s->arrays), s->values));
-    return tsri_io_save_write(saver, s->values, numbers_of(array) * sizeof *s->values);
+    const size_t at = (size_t)((const tsri_training_array *)entry->data - s->arrays);
+    const tsri_training_range own = tsri_training_array_slice(s->training, at);
+    TRY(tsri_training_array_read_slice(s->training, at, s->values));
+    return tsri_io_slices_write(slices, i, (uint64_t)own.first * sizeof *s->values, s->values,
+                                (uint64_t)own.count * sizeof *s->values);
 }
 
-tsr_status tsri_train_state_write(tsri_training *training, const char *path) {
+tsr_status tsri_train_state_write(tsri_training *training, tsr_ranks *ranks, const char *path) {
     state s = {0};
     tsr_status status = list(training, &s);
     if (status == TSR_OK)
-        status = tsri_io_save_each(path, s.entries, s.n, NULL, 0, write_array, &s);
-    clear(&s);
-    return status;
-}
-
-tsr_status tsri_train_state_give(tsri_training *training) {
-    state s = {0};
-    tsr_status status = list(training, &s);
-    if (status == TSR_OK)
-        tsri_io_save_order(s.entries, s.n); /* the order in which rank 0 asks for them */
-    for (size_t i = 0; i < s.n && status == TSR_OK; i++) {
-        const tsri_training_array *array = s.entries[i].data;
-        const size_t at = (size_t)(array - s.arrays);
-        if (tsri_training_array_moment(training, at))
-            status = tsri_training_array_read(training, at, NULL);
-    }
+        status = tsri_training_write_file(ranks, path, s.entries, s.n, NULL, 0, write_slice, &s);
     clear(&s);
     return status;
 }
@@ -103,9 +92,10 @@ tsr_status tsri_train_checkpoint_restore(const char *folder, tsri_training *trai
                                     "%s: array \"%s\" is missing, or its shape is not that of "
                                     "this training",
                                     path, s.arrays[i].name);
+        const tsri_training_range own = tsri_training_array_held(training, i);
         if (status == TSR_OK)
-            status = tsri_io_read(archive, held, 0, numbers_of(&s.arrays[i]) * sizeof *s.values,
-                                  s.values);
+            status = tsri_io_read(archive, held, (uint64_t)own.first * sizeof *s.values,
+                                  (size_t)own.count * sizeof *s.values, s.values);
         if (status == TSR_OK)
             status = tsri_training_array_write(training, i, s.values);
     }

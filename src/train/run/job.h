@@ -122,7 +122,7 @@ tsr_status tsri_train_ranks_compare(const tsri_train_job *job);
 tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job);
 /* Warns where their devices differ. */
 tsr_status tsri_train_ranks_devices(tsri_train_job *job);
-/* They take `start` and `checkpoint` from rank 0, and check that they see the folder. */
+/* They take `start` and `checkpoint` from rank 0, and check that they all write to one folder. */
 tsr_status tsri_train_ranks_start(tsri_train_job *job);
 /* `stop` becomes that of any rank. */
 tsr_status tsri_train_ranks_agree(tsri_train_job *job);

@@ -162,13 +162,10 @@ static tsr_status validate(tsri_train_job *job) {
     return status;
 }
 
-static tsr_status save_checkpoint(tsri_train_job *job) {
-    TRY(tsri_training_complete_values(job->training));
-    if (!tsri_train_is_first(job)) {
-        job->saved = job->at.step;
-        return tsri_train_state_give(job->training);
-    }
+/* All ranks write it. */
+static tsr_status write_checkpoint(tsri_train_job *job) {
     const tsri_train_kept kept = {.training = job->training,
+                                  .ranks = job->ranks,
                                   .out = job->out,
                                   .companions = &job->companions,
                                   .base = tsri_train_run_json_text(job, "model"),
@@ -176,20 +173,29 @@ static tsr_status save_checkpoint(tsri_train_job *job) {
                                   .identity = tsri_train_data_identity(job->data)};
     char last[400];
     last_good(job, last, sizeof last);
-    tsr_status status = tsri_train_log_sync(job->log);
+    tsr_status status = tsri_training_complete_values(job->training);
+    if (status == TSR_OK && job->log)
+        status = tsri_train_log_sync(job->log);
     if (status == TSR_OK)
         status = tsri_train_checkpoint_write(&kept, &job->at);
     if (status != TSR_OK)
         return tsri_base_fail_within(status, "step %" PRId64 " could not be saved (%s)",
                                      job->at.step, last);
     job->saved = job->at.step;
+    return TSR_OK;
+}
+
+static tsr_status save_checkpoint(tsri_train_job *job) {
+    TRY(write_checkpoint(job));
+    if (!tsri_train_is_first(job))
+        return TSR_OK;
     char *path = tsri_train_checkpoint_path(job->out, job->at.step);
     (void)tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_SAVED,
                                                  .step = (uint64_t)job->at.step,
                                                  .steps = (uint64_t)job->steps,
                                                  .text = path ? path : ""});
     free(path);
-    status =
+    const tsr_status status =
         tsri_train_checkpoint_prune(job->out, job->settings.save_total_limit, job->at.best_step);
     if (status != TSR_E_IO) /* a checkpoint that could not be removed does not stop the run */
         return status;

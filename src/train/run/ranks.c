@@ -1,11 +1,13 @@
 /* train/run/ranks.c - what the ranks of a run agree on: that they were asked for the same, what rank 0
- * has prepared, and when to stop. Rank 0 alone writes files. */
+ * has prepared, that they write to one folder, and when to stop. */
 #include "transport/ranks.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/system/files.h"
+#include "base/system/system.h"
 #include "model/load/model_path.h"
 #include "train/run/job.h"
 #include "transport/compare.h"
@@ -175,21 +177,86 @@ static tsr_status share_text(const tsri_train_job *job, char **text) {
     return tsri_ranks_broadcast(job->ranks, 0, *text, (uint64_t)n);
 }
 
-/* A folder that rank 0 has made is visible where all hosts share a file system. */
-static tsr_status check_visible(const tsri_train_job *job) {
-    char *run = tsri_base_join(job->out, "run.json");
-    if (!run)
-        return TSR_E_HOST_MEMORY;
-    const bool visible = tsri_base_is_file(run) && tsri_base_is_folder(job->start);
-    free(run);
-    if (visible)
-        return TSR_OK;
+static tsr_status not_shared(const tsri_train_job *job, const char *path) {
     return tsri_base_fail(
         TSR_E_IO,
-        "rank %u on %s does not see %s, which rank 0 on %s has written: OUT must lie "
-        "in a file system that all hosts share",
-        tsri_ranks_rank(job->ranks), tsri_ranks_host(job->ranks, tsri_ranks_rank(job->ranks)),
-        job->out, tsri_ranks_host(job->ranks, 0));
+        "rank %u on %s does not see %s, which rank 0 on %s has written: OUT must lie in a file "
+        "system that all hosts share",
+        tsri_ranks_rank(job->ranks), tsri_ranks_host(job->ranks, tsri_ranks_rank(job->ranks)), path,
+        tsri_ranks_host(job->ranks, 0));
+}
+
+/* The name of a file in OUT that no other run can have made, the same for all ranks. */
+static tsr_status name_trial(const tsri_train_job *job, char **path) {
+    uint64_t number = 0;
+    tsri_bytes name = {0};
+    if (tsri_train_is_first(job) && !tsri_system_random(&number, sizeof number))
+        return tsri_base_fail(TSR_E_IO, "the system gives no random numbers");
+    TRY(tsri_ranks_broadcast(job->ranks, 0, &number, sizeof number));
+    TRY(tsri_base_bytes_printf(&name, ".ranks-%016" PRIx64 ".tmp", number));
+    *path = tsri_base_join(job->out, name.data);
+    tsri_base_bytes_clear(&name);
+    return *path ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+/* This rank's byte of the file becomes 1. */
+static tsr_status write_mark(const tsri_train_job *job, const char *path) {
+    const uint32_t rank = tsri_ranks_rank(job->ranks);
+    tsri_file_writer *writer = NULL;
+    if (!tsri_base_is_file(path))
+        return not_shared(job, path);
+    tsr_status status = tsri_base_writer_join(path, &writer);
+    if (status == TSR_OK)
+        status = tsri_base_writer_patch(writer, rank, "\1", 1);
+    if (status == TSR_OK)
+        status = tsri_base_writer_commit(&writer);
+    tsri_base_writer_abandon(&writer);
+    return status == TSR_OK
+               ? TSR_OK
+               : tsri_base_fail_within(status,
+                                       "rank %u on %s can't write to OUT, where every rank writes "
+                                       "its slice of a checkpoint",
+                                       rank, tsri_ranks_host(job->ranks, rank));
+}
+
+static tsr_status check_marks(const tsri_train_job *job, const char *path) {
+    tsri_bytes held = {0};
+    TRY(tsri_base_read_whole(path, tsri_ranks_size(job->ranks), &held));
+    tsr_status status = TSR_OK;
+    for (uint32_t r = 1; r < held.size && status == TSR_OK; r++)
+        if (held.data[r] != 1)
+            status = tsri_base_fail(TSR_E_IO,
+                                    "what rank %u on %s writes to %s does not arrive at rank 0 on "
+                                    "%s: OUT must lie in a file system that all hosts share",
+                                    r, tsri_ranks_host(job->ranks, r), path,
+                                    tsri_ranks_host(job->ranks, 0));
+    tsri_base_bytes_clear(&held);
+    return status;
+}
+
+/* Whether all ranks write to one folder: each writes a byte of a file that rank 0 makes and then reads, as
+ * they write checkpoints. */
+static tsr_status try_folder(const tsri_train_job *job) {
+    const bool first = tsri_train_is_first(job);
+    const uint32_t size = tsri_ranks_size(job->ranks);
+    char *path = NULL, *nothing = NULL;
+    TRY(name_trial(job, &path));
+    tsr_status status = tsri_base_new(size, 1, &nothing);
+    if (status == TSR_OK && first)
+        status = tsri_base_write_whole(path, nothing, size);
+    if (status == TSR_OK)
+        status = tsri_ranks_barrier(job->ranks);
+    if (status == TSR_OK && !first)
+        status = write_mark(job, path);
+    if (status == TSR_OK)
+        status = tsri_ranks_barrier(job->ranks);
+    if (status == TSR_OK && first)
+        status = check_marks(job, path);
+    if (first)
+        (void)unlink(path);
+    free(nothing);
+    free(path);
+    return status;
 }
 
 tsr_status tsri_train_ranks_start(tsri_train_job *job) {
@@ -200,7 +267,8 @@ tsr_status tsri_train_ranks_start(tsri_train_job *job) {
     TRY(share_text(job, &job->checkpoint));
     TRY(tsri_ranks_broadcast(job->ranks, 0, &started, 1));
     job->started = started;
-    return tsri_train_is_first(job) ? TSR_OK : check_visible(job);
+    TRY(try_folder(job));
+    return tsri_base_is_folder(job->start) ? TSR_OK : not_shared(job, job->start);
 }
 
 /* ---- stopping ---- */

@@ -135,7 +135,8 @@ tsr_status tsri_training_join(tsri_training *t) {
     }
     for (size_t i = 0; i < t->n_parameters; i++) {
         const tsri_training_parameter *p = &t->parameters[i];
-        TRY(tsri_training_write_piece(t, p, TSRI_PART_OWN_GRADIENT, d->all + p->at));
+        TRY(tsri_training_write_piece(t, p, TSRI_PART_OWN_GRADIENT,
+                                      d->all + p->at + p->piece.first));
     }
     return tsri_training_discard(t);
 }

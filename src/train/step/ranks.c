@@ -276,16 +276,15 @@ bool tsri_training_owns(const tsri_training *t) {
 }
 
 tsr_status tsri_training_write_piece(tsri_training *t, const tsri_training_parameter *p,
-                                     tsri_training_part part, const float *whole) {
-    const tsri_training_piece *piece = &p->piece;
-    if (!piece->count)
+                                     tsri_training_part part, const float *piece) {
+    if (!p->piece.count)
         return TSR_OK;
-    return tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, part),
-                                whole + piece->first, (uint64_t)piece->count * sizeof *whole);
+    return tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, part), piece,
+                                (uint64_t)p->piece.count * sizeof *piece);
 }
 
-static tsr_status read_piece(tsri_training *t, const tsri_training_parameter *p,
-                             tsri_training_part part, float *out) {
+tsr_status tsri_training_read_piece(tsri_training *t, const tsri_training_parameter *p,
+                                    tsri_training_part part, float *out) {
     if (!p->piece.count)
         return TSR_OK;
     return tsri_run_read_state(t->run, tsri_training_parameter_state(p->number, part), out,
@@ -349,7 +348,7 @@ tsr_status tsri_training_gather_sums(tsri_training *t) {
     return TSR_OK;
 }
 
-/* ---- values and moments ---- */
+/* ---- values ---- */
 
 static bool any_rounded(const tsri_training *t) {
     for (size_t i = 0; i < t->n_parameters; i++)
@@ -362,7 +361,7 @@ static tsr_status read_own_values(tsri_training *t) {
     const tsri_training_division *d = t->division;
     for (size_t i = 0; i < t->n_parameters; i++) {
         const tsri_training_parameter *p = &t->parameters[i];
-        TRY(read_piece(t, p, TSRI_PART_OWN, d->all + p->at + p->piece.first));
+        TRY(tsri_training_read_piece(t, p, TSRI_PART_OWN, d->all + p->at + p->piece.first));
     }
     return TSR_OK;
 }
@@ -451,21 +450,4 @@ tsr_status tsri_training_complete_values(tsri_training *t) {
         return TSR_OK;
     TRY(read_own_values(t));
     return gather_whole(t->division);
-}
-
-tsr_status tsri_training_gather_pieces(tsri_training *t, const tsri_training_parameter *p,
-                                       tsri_training_part part, float *out) {
-    const tsri_training_division *d = t->division;
-    TRY(read_piece(t, p, part, d->rank ? d->got : out + p->piece.first));
-    if (d->rank)
-        return p->piece.count ? tsri_ranks_send(d->ranks, 0, d->got,
-                                                (uint64_t)p->piece.count * sizeof *d->got, NULL)
-                              : TSR_OK;
-    for (uint32_t r = 1; r < d->size; r++) {
-        const tsri_training_piece piece = tsri_training_piece_of(t, p, r);
-        if (piece.count)
-            TRY(tsri_ranks_receive(d->ranks, r, out + piece.first,
-                                   (uint64_t)piece.count * sizeof *out, NULL));
-    }
-    return TSR_OK;
 }

@@ -27,10 +27,12 @@ tsri_training_piece tsri_training_piece_of(const tsri_training *training,
 /* Whether this rank owns anything. */
 bool tsri_training_owns(const tsri_training *training);
 
-/* Writes this rank's piece of an array that has the parameter's shape to one of its states; does
- * nothing where there are no other ranks. */
+/* Writes this rank's piece of a parameter to one of its states, or reads it; does nothing where there are
+ * no other ranks. */
 tsr_status tsri_training_write_piece(tsri_training *training, const tsri_training_parameter *p,
-                                     tsri_training_part part, const float *whole);
+                                     tsri_training_part part, const float *piece);
+tsr_status tsri_training_read_piece(tsri_training *training, const tsri_training_parameter *p,
+                                    tsri_training_part part, float *out);
 /* The values of a parameter that the forward pass reads in bf16 are kept on the host: with several ranks no
  * op reads them whole. Elsewhere, NULL. */
 float *tsri_training_kept_values(const tsri_training *training, const tsri_training_parameter *p);
@@ -40,9 +42,6 @@ tsr_status tsri_training_state_read(const tsri_training *training,
                                     const tsri_training_parameter *parameter,
                                     tsri_training_part part, float *out);
 
-/* Rank 0 gets all pieces of a moment; the others give theirs, and `out` may be NULL. */
-tsr_status tsri_training_gather_pieces(tsri_training *training, const tsri_training_parameter *p,
-                                       tsri_training_part part, float *out);
 /* All ranks get the sums of squares of each. */
 tsr_status tsri_training_gather_sums(tsri_training *training);
 /* All ranks get the new values that each has computed, as the forward pass reads them. */

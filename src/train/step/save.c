@@ -1,6 +1,5 @@
 /* train/step/save.c - writes the arrays of the model's files, with the learned values in their
  * places. */
-#include "io/save.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -9,6 +8,8 @@
 #include "base/system/system.h"
 #include "tensor/convert.h"
 #include "train/step/ranks.h"
+#include "train/step/slices.h"
+#include "transport/ranks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,53 +94,44 @@ static tsr_status overlay(const saving *s, const tsri_io_array *array, float *va
     return TSR_OK;
 }
 
-static tsr_status write_array(const saving *s, const tsri_io_array *array, tsri_io_saver *saver) {
+/* What the file has of an array, in new memory that tsri_system_free_aligned frees. */
+static tsr_status make_array(const saving *s, const tsri_io_array *array, void **values) {
     const bool learned = is_learned(s->training, array);
     const tsr_dtype dtype = learned ? TSR_F32 : array->dtype;
     uint64_t bytes = 0;
-    void *values = NULL;
     tsri_tensor_bytes(dtype, array->elements, &bytes);
-    TRY(tsri_base_new_aligned((size_t)bytes, &values));
-    tsr_status status = TSR_OK;
+    TRY(tsri_base_new_aligned((size_t)bytes, values));
     if (learned && s->part == TSRI_PART_GRADIENT)
-        memset(values, 0, (size_t)bytes);
+        memset(*values, 0, (size_t)bytes);
     else
-        status =
-            tsri_io_read_as(s->training->model->archive, array, dtype, 0, array->elements, values);
-    if (status == TSR_OK && learned)
-        status = overlay(s, array, values);
-    if (status == TSR_OK)
-        status = tsri_io_save_write(saver, values, (size_t)bytes);
-    tsri_system_free_aligned(values);
-    return status;
+        TRY(tsri_io_read_as(s->training->model->archive, array, dtype, 0, array->elements,
+                            *values));
+    return learned ? overlay(s, array, *values) : TSR_OK;
 }
 
 /* An array's A: its rows of the stacked matrix. Its B: its rows, in the array's order. */
-static tsr_status write_adapter(const saving *s, const item *it, tsri_io_saver *saver) {
+static tsr_status make_adapter(const saving *s, const item *it, void **values) {
     const tsri_training *t = s->training;
     const tsri_training_parameter *p = &t->parameters[it->parameter];
     const tsri_model_weight *w = tsri_model_weight_at(t->model->weights, it->weight);
-    float *state = NULL, *out = NULL;
-    const size_t n = (size_t)(it->dims[0] * it->dims[1]);
+    float *state = NULL;
+    const size_t bytes = (size_t)(it->dims[0] * it->dims[1]) * sizeof *state;
+    TRY(tsri_base_new_aligned(bytes, values));
+    memset(*values, 0, bytes);
     TRY(tsri_base_new((size_t)p->elements, sizeof *state, &state));
-    tsr_status status = tsri_base_new(n, sizeof *out, &out);
-    if (status == TSR_OK)
-        status = tsri_training_state_read(t, p, s->part, state);
+    const tsr_status status = tsri_training_state_read(t, p, s->part, state);
     if (status == TSR_OK && !it->is_B)
-        memcpy(out, state + it->first_row * it->dims[1], n * sizeof *out);
+        memcpy(*values, state + it->first_row * it->dims[1], bytes);
     int64_t row = 0;
     for (int i = 0; i < w->n_parts && status == TSR_OK && it->is_B; i++) {
         tsri_model_part part = w->parts[i];
         if (part.array != it->array)
             continue;
         part.across = 0;
-        place_rows(&part, it->dims[1], state + row * it->dims[1], 0, out);
+        place_rows(&part, it->dims[1], state + row * it->dims[1], 0, *values);
         row += part.rows;
     }
-    if (status == TSR_OK)
-        status = tsri_io_save_write(saver, out, n * sizeof *out);
     free(state);
-    free(out);
     return status;
 }
 
@@ -256,10 +248,24 @@ static tsr_status write_config(const saving *s, const char *path) {
     return status;
 }
 
-static tsr_status write_item(void *data, const tsri_io_entry *entry, tsri_io_saver *saver) {
+/* Ranks have equal shares of the file, whichever arrays these are of. */
+static tsr_status write_item(void *data, const tsri_io_entry *entry, size_t i,
+                             tsri_io_slices *slices) {
     const saving *s = data;
     const item *it = entry->data;
-    return it->dims[0] ? write_adapter(s, it, saver) : write_array(s, it->array, saver);
+    const tsr_ranks *ranks = s->training->options.ranks;
+    void *values = NULL;
+    uint64_t first;
+    const uint64_t bytes =
+        tsri_io_slices_share(slices, i, tsri_ranks_rank(ranks), tsri_ranks_size(ranks), &first);
+    if (!bytes)
+        return TSR_OK;
+    tsr_status status =
+        it->dims[0] ? make_adapter(s, it, &values) : make_array(s, it->array, &values);
+    if (status == TSR_OK)
+        status = tsri_io_slices_write(slices, i, first, (char *)values + first, bytes);
+    tsri_system_free_aligned(values);
+    return status;
 }
 
 static tsr_status write_all(saving *s, const char *path) {
@@ -281,7 +287,8 @@ static tsr_status write_all(saving *s, const char *path) {
                 entries[i].dims[d] = it->array->dims[d];
         }
     }
-    const tsr_status status = tsri_io_save_each(path, entries, s->n, metadata, 1, write_item, s);
+    const tsr_status status = tsri_training_write_file(s->training->options.ranks, path, entries,
+                                                       s->n, metadata, 1, write_item, s);
     free(entries);
     return status;
 }
@@ -292,7 +299,8 @@ static tsr_status save(tsri_training *t, tsri_training_part part, const char *pa
     tsr_status status = lora ? list_adapters(&s) : list_arrays(&s);
     if (status == TSR_OK)
         status = write_all(&s, path);
-    if (status == TSR_OK && lora && part == TSRI_PART_VALUE)
+    if (status == TSR_OK && lora && part == TSRI_PART_VALUE &&
+        tsri_ranks_rank(t->options.ranks) == 0)
         status = write_config(&s, path);
     free(s.items);
     return status;

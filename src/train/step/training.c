@@ -263,8 +263,8 @@ static tsr_status write_rounded(tsri_training *t, const tsri_training_parameter 
     return status;
 }
 
-static tsr_status write_value(tsri_training *t, const tsri_training_parameter *p,
-                              const float *value) {
+tsr_status tsri_training_write_value(tsri_training *t, const tsri_training_parameter *p,
+                                     const float *value) {
     const uint64_t bytes = (uint64_t)p->elements * sizeof *value;
     float *kept = tsri_training_kept_values(t, p);
     if (!kept)
@@ -288,9 +288,9 @@ static tsr_status begin_parameters(tsri_training *t) {
             status = tsri_model_weights_rows(t->model->weights, p->number, 0, p->dims[0], TSR_F32,
                                              value);
         if (status == TSR_OK)
-            status = write_value(t, p, value);
+            status = tsri_training_write_value(t, p, value);
         if (status == TSR_OK)
-            status = tsri_training_write_piece(t, p, TSRI_PART_OWN, value);
+            status = tsri_training_write_piece(t, p, TSRI_PART_OWN, value + p->piece.first);
         free(value);
     }
     return status;
@@ -435,67 +435,4 @@ tsr_status tsri_training_update(tsri_training *t, uint64_t step, double rate, do
 tsr_status tsri_training_profile(tsri_training *t,
                                  void (*visit)(void *data, const tsr_profiled *entry), void *data) {
     return tsri_model_profile(t->run, t->opened, visit, data);
-}
-
-/* ---- what a checkpoint keeps ---- */
-
-size_t tsri_training_array_count(const tsri_training *t) {
-    return t->n_parameters * (1 + tsri_training_moments(t));
-}
-
-static tsri_training_part part_of(const tsri_training *t, size_t i) {
-    static const tsri_training_part parts[] = {TSRI_PART_VALUE, TSRI_PART_FIRST, TSRI_PART_SECOND};
-    return parts[i % (1 + tsri_training_moments(t))];
-}
-
-static const tsri_training_parameter *parameter_at(const tsri_training *t, size_t i) {
-    return &t->parameters[i / (1 + tsri_training_moments(t))];
-}
-
-void tsri_training_array_at(const tsri_training *t, size_t i, tsri_training_array *out) {
-    const tsri_training_parameter *p = parameter_at(t, i);
-    const tsri_training_part part = part_of(t, i);
-    *out = (tsri_training_array){.rank = (int)p->rank, .dims = {p->dims[0], p->dims[1]}};
-    snprintf(out->name, sizeof out->name, "%.90s%s", p->name,
-             part == TSRI_PART_FIRST    ? "/m"
-             : part == TSRI_PART_SECOND ? "/v"
-                                        : "");
-}
-
-tsr_status tsri_training_array_read(tsri_training *t, size_t i, float *out) {
-    const tsri_training_parameter *p = parameter_at(t, i);
-    if (t->division && part_of(t, i) != TSRI_PART_VALUE)
-        return tsri_training_gather_pieces(t, p, part_of(t, i), out);
-    return tsri_training_state_read(t, p, part_of(t, i), out);
-}
-
-int tsri_training_array_moment(const tsri_training *t, size_t i) {
-    const tsri_training_part part = part_of(t, i);
-    return part == TSRI_PART_VALUE ? 0 : part == TSRI_PART_FIRST ? 1 : 2;
-}
-
-tsr_status tsri_training_gradient_read(tsri_training *t, size_t i, float *out) {
-    const tsri_training_parameter *p = parameter_at(t, i);
-    return tsri_training_state_read(t, p, TSRI_PART_GRADIENT, out);
-}
-
-tsr_status tsri_training_array_write(tsri_training *t, size_t i, const float *data) {
-    const tsri_training_parameter *p = parameter_at(t, i);
-    const tsri_training_part part = part_of(t, i);
-    if (part == TSRI_PART_VALUE)
-        TRY(write_value(t, p, data));
-    if (t->division)
-        return tsri_training_write_piece(t, p, part == TSRI_PART_VALUE ? TSRI_PART_OWN : part,
-                                         data);
-    if (part == TSRI_PART_VALUE)
-        return TSR_OK;
-    return tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, part), data,
-                                (uint64_t)p->elements * 4);
-}
-
-int64_t tsri_training_parameter_count(const tsri_training *t) {
-    int64_t n = 0;
-    for (size_t i = 0; i < t->n_parameters; i++)
-        n += t->parameters[i].elements;
-    return n;
 }

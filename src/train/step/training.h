@@ -150,7 +150,7 @@ tsr_status tsri_training_norm(tsri_training *training, double *norm, const char 
  * `factor`. */
 tsr_status tsri_training_update(tsri_training *training, uint64_t step, double rate, double factor);
 
-/* All ranks call this before values are read after an update, by tsri_training_array_read or
+/* All ranks call this before whole values are read after an update, by tsri_training_array_read or
  * tsri_training_save: of parameters that are read in bf16, an update gives the others no more. */
 tsr_status tsri_training_complete_values(tsri_training *training);
 
@@ -173,19 +173,28 @@ typedef struct tsri_training_array {
 } tsri_training_array; /* f32 */
 size_t tsri_training_array_count(const tsri_training *training);
 void tsri_training_array_at(const tsri_training *training, size_t i, tsri_training_array *out);
-/* With several ranks, all call this for the same moments in the same order; only rank 0 gets them, and
- * `out` may be NULL for the others. */
+/* Elements `first` .. first + count - 1 of an array. */
+typedef struct tsri_training_range {
+    int64_t first, count;
+} tsri_training_range;
+/* With several ranks, each has a slice of every array that no other rank has, and together these are all
+ * of it. A process that is alone has all of it. */
+tsri_training_range tsri_training_array_slice(const tsri_training *training, size_t i);
+tsr_status tsri_training_array_read_slice(tsri_training *training, size_t i, float *out);
+/* What this rank holds of an array, and reads and writes: all of a parameter; its slice of a moment. */
+tsri_training_range tsri_training_array_held(const tsri_training *training, size_t i);
 tsr_status tsri_training_array_read(tsri_training *training, size_t i, float *out);
+tsr_status tsri_training_array_write(tsri_training *training, size_t i, const float *data);
 /* 0: a parameter; 1, 2: a moment of one. */
 int tsri_training_array_moment(const tsri_training *training, size_t i);
 /* The gradient of the parameter that array i belongs to. */
 tsr_status tsri_training_gradient_read(tsri_training *training, size_t i, float *out);
-tsr_status tsri_training_array_write(tsri_training *training, size_t i, const float *data);
 int64_t tsri_training_parameter_count(const tsri_training *training); /* numbers that learn */
 
 /* Writes model.safetensors (with LoRA, adapter_model.safetensors as PEFT names it). Arrays have the
  * names of the family's files; those that learn are written as they are now, in f32, others are
- * copied. */
+ * copied. With several ranks, all call it, and each writes an equal share of the bytes. After a failure
+ * the file may be there, not whole. */
 tsr_status tsri_training_save(tsri_training *training, const char *path);
 /* Writes the gradients under the same names, for tests. */
 tsr_status tsri_training_save_gradients(tsri_training *training, const char *path);

@@ -100,6 +100,9 @@ tsr_status tsri_training_plan_of(tsri_training *training, tsri_training_set *set
 /* The most rows that a masked LM head computes: products of a run's sizes must fit int32. */
 int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S);
 
+/* Sets a parameter, and the bf16 copy of it that is read. */
+tsr_status tsri_training_write_value(tsri_training *training, const tsri_training_parameter *p,
+                                     const float *value);
 /* How many moments the optimizer keeps of a parameter. */
 uint32_t tsri_training_moments(const tsri_training *training);
 

@@ -30,8 +30,13 @@ def every(steps):
 
 def result(out, step, model="model.safetensors"):
     """What must not differ between two runs: the model, and everything in the last checkpoint."""
-    kept = out / f"checkpoint-{step}"
-    return [(out / model).read_bytes(), (kept / model).read_bytes(), (kept / "state.safetensors").read_bytes()]
+    last = out / f"checkpoint-{step}"
+    return [(out / model).read_bytes(), (last / model).read_bytes(), (last / "state.safetensors").read_bytes()]
+
+
+def kept(out):
+    """What all checkpoints of a run hold: of each file its size and hash, and the manifest without what a clock says."""
+    return [{key: value for key, value in json.loads((path / "manifest.json").read_text()).items() if key != "seconds"} for path in checkpoints(out)]
 
 
 def whole(checkpoint):

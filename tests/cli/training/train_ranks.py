@@ -10,10 +10,11 @@ import signal
 import subprocess
 import time
 
-from support.command import COMMAND, DEVICE, Result, environment, equal, main, run
-from support.ranks import MPIRUN, PLUGIN, need_mpi, own_lines, ranks
-from support.runs import REFERENCE, checkpoints, command, every, lines_of_log, make, result
+from support.command import BUILD, COMMAND, DEVICE, Result, environment, equal, main, run
+from support.ranks import LIMITED, MPIRUN, PLUGIN, need_mpi, own_lines, ranks
+from support.runs import REFERENCE, checkpoints, command, every, kept, lines_of_log, make, result, whole
 
+DISK = BUILD / "tests" / "ranks" / "disk.so"
 EIGHT = ("--set", "gradient_accumulation_steps=8")
 ENDLESS = 100000
 
@@ -36,6 +37,10 @@ def same(folder, n, arguments, steps=3, model="model.safetensors"):
     ranks(n, COMMAND, *arguments(out, steps))
     assert result(out, steps, model) == result(one, steps, model), f"{n} ranks: other bytes"
     equal(log(out), log(one), f"{n} ranks")
+    equal(kept(out), kept(one), f"{n} ranks")
+    for path in checkpoints(out):
+        whole(path)
+        equal(sorted(file.name for file in path.iterdir()), sorted(file.name for file in (one / path.name).iterdir()))
 
 
 def test_any_number_of_ranks_gives_the_same_bytes(folder):
@@ -94,6 +99,36 @@ def test_resumed_on_other_numbers_of_ranks(folder):
     equal(result(out, 4), result(folder / "one", 4))
 
 
+def disk(**facts):
+    """The command of a rank whose disk is not as it should be (tests/ranks/disk.c)."""
+    return ["env", f"LD_PRELOAD={DISK}", *(f"DISK_{key}={facts[key]}" for key in facts), COMMAND]
+
+
+def test_a_folder_that_is_not_shared_is_refused_before_the_first_step(folder):
+    model, text = make(folder)
+    host, arguments = os.uname().nodename, command(model, text, "out", 2, *EIGHT)
+    for place in ("a", "b"):
+        (folder / place).mkdir()
+    # another run in the folder that rank 1 sees under the same name
+    run(*command(model, text, "out", 1, *EIGHT), cwd=folder / "b")
+    before = {path: path.read_bytes() for path in (folder / "b").rglob("*") if path.is_file()}
+    done = ranks(1, COMMAND, *arguments, ":", "-wdir", folder / "b", "-n", "1", COMMAND, *arguments, code=None, cwd=folder / "a")
+    said = own_lines(done.err)
+    assert done.code in (3, 5) and said, done
+    assert all(f"rank 1 on {host} does not see out/.ranks-" in line and f"which rank 0 on {host} has written: OUT must lie in a file system that "
+               "all hosts share" in line for line in said), said
+    assert not (folder / "a" / "out").exists(), "a run that never began left its folder"
+    equal({path: path.read_bytes() for path in (folder / "b").rglob("*") if path.is_file()}, before)
+    # a folder that only seems to be shared: rank 1 sees what rank 0 writes, and not the other way round
+    done = ranks(1, COMMAND, *arguments, ":", "-n", "1", *disk(LOSES=1), *arguments, code=None, cwd=folder / "a")
+    said = own_lines(done.err)
+    assert done.code in (3, 5) and said, done
+    assert all(f"what rank 1 on {host} writes to out/.ranks-" in line and f"does not arrive at rank 0 on {host}" in line for line in said), said
+    assert not (folder / "a" / "out").exists(), "a run that never began left its folder"
+    ranks(2, COMMAND, *arguments, cwd=folder / "a")
+    equal([path.name for path in (folder / "a" / "out").iterdir() if path.name.endswith(".tmp")], [])
+
+
 def test_what_the_ranks_do_not_agree_on_is_named(folder):
     model, text = make(folder)
     out = folder / "out"
@@ -122,11 +157,12 @@ def test_an_error_of_one_rank_is_told_by_all(folder):
     assert result.code in (3, 5) and said and all(line.endswith("is not empty; give the name of a new folder") for line in said), result
 
 
-def begin(folder, n, *more):
+def begin(folder, n, *more, extra=None):
     """Starts an endless run that saves at each step, and waits until it has begun."""
     model, text = make(folder)
     out = folder / "out"
     env = dict(environment(), TESSERA_TRANSPORT_PATH=str(PLUGIN.parent))
+    env.update(extra or {})
     arguments = command(model, text, out, ENDLESS, *EIGHT, *every(1), "--set", "eval_steps=1000", "--set", "save_total_limit=3", *more)
     process = subprocess.Popen([*MPIRUN, "-n", str(n), COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env=env)
@@ -181,6 +217,30 @@ def test_a_rank_that_is_stopped_or_killed_ends_the_run(folder):
         else:
             assert done.code != 0 and f"rank {rank}" in done.err, done
         goes_on(place, out, other)
+
+
+def test_a_rank_that_is_killed_while_a_checkpoint_is_written(folder):
+    # on a slow network a checkpoint takes a second: its files lie there unfinished, until all ranks have said that they have written their slices
+    slow = dict(TESSERA_TRANSPORT_PATH=f"{PLUGIN.parent}:{LIMITED.parent}", LIMITED_TRANSPORT=str(PLUGIN), LIMITED_LATENCY_US="200000")
+    for rank, other in ((1, 4), (0, 1)):
+        place = folder / f"rank{rank}"
+        place.mkdir()
+        process, out = begin(place, 2, "--transport", "limited", extra=slow)
+        before = checkpoints(out)
+        while not any(path.exists() for path in out.glob("checkpoint-*.tmp/state.safetensors")):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.001)
+        os.kill(pids_of(out)[rank], signal.SIGKILL)
+        done = ends(process, out)
+        assert done.code != 0, done
+        found = checkpoints(out)
+        assert found[-1] == before[-1] or before[-1] in found, (before, found)
+        whole(found[-1])
+        goes_on(place, out, other)
+        last = int(checkpoints(out)[-1].name[11:])
+        run(*command(place / "gpt2-tiny", place / "text.txt", place / "one", last, *EIGHT, *every(1)))
+        equal(kept(out)[-1]["files"], kept(place / "one")[-1]["files"])
+        equal(list(out.glob("*.tmp")), [], "an unfinished checkpoint was left")
 
 
 def test_a_signal_to_one_rank_saves_and_ends_all(folder):
