@@ -52,7 +52,8 @@ typedef struct tsri_train_job {
     int64_t steps;
     int64_t saved;   /* step of the last checkpoint; 0: none */
     bool told_stays; /* the caller was told of an old checkpoint that can't be removed */
-    bool stop;       /* `progress` asked for it; of any rank, after they agreed */
+    bool stop;       /* `progress` asked for it, perhaps on this rank alone */
+    bool stopping;   /* all ranks know that one of them was asked, and do the same from here on */
     bool together;   /* all ranks end for the same reason, and know it */
     bool stopped;    /* by early stopping */
 } tsri_train_job;
@@ -124,7 +125,7 @@ tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job);
 tsr_status tsri_train_ranks_devices(tsri_train_job *job);
 /* They take `start` and `checkpoint` from rank 0, and check that they all write to one folder. */
 tsr_status tsri_train_ranks_start(tsri_train_job *job);
-/* `stop` becomes that of any rank. */
+/* `stop` and `stopping` become the `stop` of any rank. */
 tsr_status tsri_train_ranks_agree(tsri_train_job *job);
 
 /* ---- progress.c ---- */

@@ -206,18 +206,21 @@ static tsr_status save_checkpoint(tsri_train_job *job) {
     return TSR_OK;
 }
 
-/* Validates and saves where that is due. */
-static tsr_status between(tsri_train_job *job) {
+/* Validates and saves where that is due; *worked: it was. */
+static tsr_status between(tsri_train_job *job, bool *worked) {
     const tsri_train_settings *s = &job->settings;
     const int64_t eval_steps = s->eval_steps ? s->eval_steps : s->save_steps;
-    if (job->validation && due(job, eval_steps) && job->at.eval_step != job->at.step)
+    *worked = job->validation && due(job, eval_steps) && job->at.eval_step != job->at.step;
+    if (*worked)
         TRY(validate(job));
     job->stopped =
         s->early_stopping_patience > 0 && job->at.without_better >= s->early_stopping_patience;
     const bool best = keeps_best(job) && job->at.best_step == job->at.step;
-    const bool wanted =
-        due(job, s->save_steps) || (job->stop && job->at.step > 0) || (best && job->at.step > 0);
-    return wanted && job->saved != job->at.step ? save_checkpoint(job) : TSR_OK;
+    const bool wanted = due(job, s->save_steps) || ((job->stopping || best) && job->at.step > 0);
+    if (!wanted || job->saved == job->at.step)
+        return TSR_OK;
+    *worked = true;
+    return save_checkpoint(job);
 }
 
 static tsr_status cancelled(tsri_train_job *job) {
@@ -242,13 +245,17 @@ tsr_status tsri_train_loop(tsri_train_job *job) {
     pace p = {.first = job->at.step, .tokens_then = job->at.tokens};
     for (;;) {
         outcome o;
-        bool done;
+        bool done, worked;
         const uint64_t agreeing = tsri_base_now_ns();
         TRY(tsri_train_ranks_agree(job));
         const uint64_t agreed = tsri_base_now_ns() - agreeing;
-        TRY(between(job));
-        if (job->stop)
+        TRY(between(job, &worked));
+        if (job->stopping)
             return cancelled(job);
+        if (worked) /* it may have taken long, and one rank may have been asked to stop meanwhile */
+            TRY(tsri_train_ranks_agree(job));
+        if (job->stopping)
+            continue;
         if (job->at.step >= job->steps || job->stopped)
             return TSR_OK;
         const uint64_t begun = tsri_base_now_ns(), waited = tsri_ranks_waited_ns(job->ranks);

@@ -275,13 +275,13 @@ tsr_status tsri_train_ranks_start(tsri_train_job *job) {
 
 tsr_status tsri_train_ranks_agree(tsri_train_job *job) {
     const uint32_t n = tsri_ranks_size(job->ranks);
-    unsigned char own = job->stop, *all = NULL;
-    if (!job->ranks)
-        return TSR_OK;
+    const unsigned char own = job->stop;
+    unsigned char *all = NULL;
     TRY(tsri_base_new(n, 1, &all));
     const tsr_status status = tsri_ranks_gather_equal(job->ranks, &own, all, 1);
     for (uint32_t r = 0; r < n && status == TSR_OK; r++)
         job->stop |= all[r] != 0;
+    job->stopping = job->stop;
     free(all);
     return status;
 }

@@ -15,6 +15,7 @@ from support.ranks import LIMITED, MPIRUN, PLUGIN, need_mpi, own_lines, ranks
 from support.runs import REFERENCE, checkpoints, command, every, kept, lines_of_log, make, result, whole
 
 DISK = BUILD / "tests" / "ranks" / "disk.so"
+SLOW_NETWORK = {"TESSERA_TRANSPORT_PATH": f"{PLUGIN.parent}:{LIMITED.parent}", "LIMITED_TRANSPORT": str(PLUGIN), "LIMITED_LATENCY_US": "200000"}
 EIGHT = ("--set", "gradient_accumulation_steps=8")
 ENDLESS = 100000
 
@@ -219,17 +220,20 @@ def test_a_rank_that_is_stopped_or_killed_ends_the_run(folder):
         goes_on(place, out, other)
 
 
+def until_a_checkpoint_is_written(process, out):
+    while not any(path.exists() for path in out.glob("checkpoint-*.tmp/state.safetensors")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.001)
+
+
 def test_a_rank_that_is_killed_while_a_checkpoint_is_written(folder):
     # on a slow network a checkpoint takes a second: its files lie there unfinished, until all ranks have said that they have written their slices
-    slow = dict(TESSERA_TRANSPORT_PATH=f"{PLUGIN.parent}:{LIMITED.parent}", LIMITED_TRANSPORT=str(PLUGIN), LIMITED_LATENCY_US="200000")
     for rank, other in ((1, 4), (0, 1)):
         place = folder / f"rank{rank}"
         place.mkdir()
-        process, out = begin(place, 2, "--transport", "limited", extra=slow)
+        process, out = begin(place, 2, "--transport", "limited", extra=SLOW_NETWORK)
         before = checkpoints(out)
-        while not any(path.exists() for path in out.glob("checkpoint-*.tmp/state.safetensors")):
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.001)
+        until_a_checkpoint_is_written(process, out)
         os.kill(pids_of(out)[rank], signal.SIGKILL)
         done = ends(process, out)
         assert done.code != 0, done
@@ -244,11 +248,16 @@ def test_a_rank_that_is_killed_while_a_checkpoint_is_written(folder):
 
 
 def test_a_signal_to_one_rank_saves_and_ends_all(folder):
-    process, out = begin(folder, 2)
-    os.kill(pids_of(out)[1], signal.SIGINT)
-    done = ends(process, out)
-    assert done.code != 0 and "and --resume goes on from it" in done.err, done
-    goes_on(folder, out, 4)
+    for rank, other in ((1, 4), (0, 1)):
+        place = folder / f"rank{rank}"
+        place.mkdir()
+        process, out = begin(place, 2, "--transport", "limited", extra=SLOW_NETWORK) if rank == 0 else begin(place, 2)
+        if rank == 0:  # it tells its caller that a checkpoint was written, and so learns of the signal when the others don't
+            until_a_checkpoint_is_written(process, out)
+        os.kill(pids_of(out)[rank], signal.SIGINT)
+        done = ends(process, out)
+        assert done.code != 0 and "and --resume goes on from it" in done.err, done
+        goes_on(place, out, other)
 
 
 need_mpi()
