@@ -85,7 +85,9 @@ typedef struct tsr_train_options {
     /** 1: make the plan and report it; write nothing. On a device opened with `record` no kernel is
      * built. */
     uint32_t dry_run;
-    uint32_t reserved;
+    /** 1: of several ranks, the faster ones get more of a step's shards: the ranks' speed is measured, and
+     * measured again. The bytes stay the same. Their number need not divide the shards. */
+    uint32_t balance;
     /** Told what happens; returns not 0 to save a checkpoint and stop. May be NULL. */
     int (*progress)(void *data, const tsr_train_event *event);
     void *progress_data;
@@ -117,8 +119,8 @@ typedef struct tsr_train_result {
  * the same bytes as N steps, a stop, and N more. A folder that contains anything but a run is
  * refused, and so is a folder with a run where `resume` is 0.
  *
- * Several ranks on devices of one kind give the bytes that one rank gives. Their number must divide
- * the shards of a step (docs/distributed.md).
+ * Several ranks on devices of one kind give the bytes that one rank gives. Unless `balance` is 1, their number
+ * must divide the shards of a step (docs/distributed.md).
  *
  * device  everything runs on it
  * out     may be NULL

@@ -2056,7 +2056,7 @@ class tsr_train_options(Structure):
         ("head_only", c_uint32),
         ("resume", c_uint32),
         ("dry_run", c_uint32),
-        ("reserved", c_uint32),
+        ("balance", c_uint32),
         ("progress", CFUNCTYPE(c_int, c_void_p, POINTER(tsr_train_event))),
         ("progress_data", c_void_p),
         ("profile", CFUNCTYPE(None, c_void_p, POINTER(tsr_profiled))),

@@ -1,6 +1,6 @@
 /* With several ranks, gradients go out while the pass backward still runs. */
 #include "model/model.h"
-#include "train/step/training.h"
+#include "train/step/ranks.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ static void watch(subject *s, const char *folder) {
     twin_watch(exchange_begins, s);
 }
 
-static void begin(subject *s, int32_t levels) {
+static void begin(subject *s, uint32_t shards) {
     char folder[512];
     snprintf(folder, sizeof folder, "%s/tests/ranks", getenv("TESSERA_BUILD"));
     setenv("TESSERA_TRANSPORT_PATH", folder, 1);
@@ -67,7 +67,7 @@ static void begin(subject *s, int32_t levels) {
         &(tsr_ranks_options){.struct_size = sizeof(tsr_ranks_options), .transport = "twin"},
         &s->ranks));
     const tsri_training_options options = {
-        .objective = TSRI_OBJECTIVE_NEXT, .levels = levels, .ranks = s->ranks};
+        .objective = TSRI_OBJECTIVE_NEXT, .shards = shards, .ranks = s->ranks};
     OK(tsr_engine_create(NULL, &s->engine));
     OK(tsr_device_open(s->engine, "reference", NULL, &s->device));
     OK(tsr_model_open(TESSERA_SOURCE_DIR "/tests/golden/training/gpt2/init", NULL, NULL,
@@ -108,13 +108,13 @@ static void run(subject *s, int shift) {
 
 Test(buckets, go_out_while_the_pass_backward_still_runs) {
     subject s;
-    begin(&s, 1);
+    begin(&s, 4);
     run(&s, 1);
     OK(tsri_training_end_shard(s.training, 0));
     for (size_t i = 0; i < s.n; i++)
         OK(tsri_training_gradient_read(s.training, s.parameters[i], s.before[i]));
     cr_expect_eq(s.begun, 0, "the first shard's gradients are not the step's");
-    tsri_training_send_ahead(s.training);
+    OK(tsri_training_send_ahead(s.training));
     run(&s, 2);
     const size_t during = s.begun;
     cr_assert_geq(during, 2, "%zu exchanges began while the pass ran", during);
@@ -133,9 +133,9 @@ Test(buckets, go_out_while_the_pass_backward_still_runs) {
 
 Test(buckets, a_step_that_is_given_up_sends_as_many) {
     subject s;
-    begin(&s, 1);
+    begin(&s, 4);
     run(&s, 1);
-    tsri_training_send_ahead(s.training);
+    OK(tsri_training_send_ahead(s.training));
     run(&s, 2);
     OK(tsri_training_send_rest(s.training));
     const size_t whole = s.begun;
@@ -144,5 +144,57 @@ Test(buckets, a_step_that_is_given_up_sends_as_many) {
     OK(tsri_training_send_rest(s.training));
     cr_expect_eq(s.begun, 2 * whole, "%zu exchanges, then %zu", whole, s.begun - whole);
     OK(tsri_training_discard(s.training));
+    end(&s);
+}
+
+/* Appends the gradients of all parameters as they are on the device now. */
+static float *gradients(const subject *s, size_t *n) {
+    float *out = NULL;
+    *n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        *n += elements(s, i);
+    out = calloc(*n, sizeof *out);
+    cr_assert_not_null(out);
+    for (size_t i = 0, at = 0; i < s->n; at += elements(s, i++))
+        OK(tsri_training_gradient_read(s->training, s->parameters[i], out + at));
+    return out;
+}
+
+/* Rank 0 has shards 0 and 1, and 2; rank 1, which does as rank 0 does in each exchange, gives shard 2 for 3. */
+Test(buckets, a_rank_s_nodes_are_added_by_the_tree) {
+    static const uint32_t counts[] = {3, 1};
+    subject s;
+    begin(&s, 4);
+    OK(tsri_training_deal_anew(s.training, counts));
+    float *of[3];
+    size_t n = 0;
+    for (uint32_t again = 0; again < 2; again++) {
+        for (uint32_t shard = 0; shard < 3; shard++) {
+            if (shard == 2)
+                OK(tsri_training_send_ahead(s.training));
+            run(&s, (int)shard + 1);
+            of[shard] = gradients(&s, &n);
+            OK(tsri_training_end_shard(s.training, shard));
+        }
+        OK(tsri_training_send_rest(s.training));
+        OK(tsri_training_join(s.training));
+        size_t checked = 0, other = 0;
+        for (size_t i = 0, at = 0; i < s.n; at += elements(&s, i++)) {
+            const tsri_training_parameter *p = &s.training->parameters[i];
+            float *own = calloc(elements(&s, i), sizeof *own);
+            cr_assert_not_null(own);
+            OK(tsri_training_read_piece(s.training, p, TSRI_PART_OWN_GRADIENT, own));
+            for (int64_t k = 0; k < p->piece.count; k++, checked++) {
+                const size_t e = at + (size_t)(p->piece.first + k);
+                const float sum = (of[0][e] + of[1][e]) + (of[2][e] + of[2][e]);
+                other += memcmp(&sum, &own[k], sizeof sum) != 0;
+            }
+            free(own);
+        }
+        cr_expect_gt(checked, n / 4);
+        cr_expect_eq(other, 0, "%zu of %zu sums differ from the tree's", other, checked);
+        for (int i = 0; i < 3; i++)
+            free(of[i]);
+    }
     end(&s);
 }

@@ -19,7 +19,7 @@ typedef struct subject {
 
 static void begin(subject *s, const char *device, int32_t levels) {
     const tsri_training_options options = {
-        .objective = TSRI_OBJECTIVE_NEXT, .dropout = 0.1f, .levels = levels};
+        .objective = TSRI_OBJECTIVE_NEXT, .dropout = 0.1f, .shards = 1u << levels};
     *s = (subject){0};
     OK(tsr_engine_create(NULL, &s->engine));
     OK(tsr_device_open(s->engine, device, NULL, &s->device));

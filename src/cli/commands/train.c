@@ -16,7 +16,7 @@ typedef struct job {
     tsri_cli_app app;
     tsri_cli_list validation, set;
     const char *output, *recipe, *task;
-    bool head_only, resume, dry_run, checkpointing;
+    bool head_only, resume, dry_run, checkpointing, balance;
     uint64_t shown; /* when the line of progress was last drawn, in nanoseconds */
     bool other;     /* this is another rank than 0, which tells nothing */
     bool adapters;  /* adapters are trained, not the model's own weights */
@@ -184,6 +184,7 @@ static int train(job *j, const tsri_cli_list *data) {
                                  .head_only = j->head_only,
                                  .resume = j->resume,
                                  .dry_run = j->dry_run,
+                                 .balance = j->balance,
                                  .progress = told,
                                  .progress_data = j,
                                  .profile = j->app.profile ? tsri_cli_profiled : NULL,
@@ -249,6 +250,8 @@ int tsri_cli_train(int argc, char **argv) {
         {"gradient-checkpointing", 0, CLI_FLAG, &j.checkpointing, NULL,
          "use less memory and more time; the same as --set gradient_checkpointing=true", 0, 0,
          NULL},
+        {"balance", 0, CLI_FLAG, &j.balance, NULL,
+         "of several ranks, give the faster ones more of an update; changes no byte", 0, 0, NULL},
         {"resume", 0, CLI_FLAG, &j.resume, NULL, "continue the run in OUT", 0, 0, NULL},
         {"dry-run", 0, CLI_FLAG, &j.dry_run, NULL,
          "only print the run's parameters, memory and steps; build no kernel, write no file", 0, 0,

@@ -2,8 +2,10 @@
  *
  * A step's batches are cut into micro-batches, which are run one at a time: a batch, or where there
  * are more shards than batches, some of its sequences. A shard's micro-batches add up one after the
- * other, the shards in pairs (docs/distributed.md). With several ranks, each runs its own shards.
+ * other, the shards in pairs (docs/distributed.md). With several ranks, each runs the shards that were dealt
+ * to it (train/step/deal.h).
  */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "train/run/job.h"
@@ -12,29 +14,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a step is cut. Ranks have equal parts of the shards, in their order: each a subtree. */
+/* How a step is cut. */
 typedef struct cut {
     int64_t batches, shards, micro; /* of a step */
     int64_t parts;                  /* micro-batches of a batch */
     int64_t run;                    /* micro-batches of a shard */
-    int64_t first, end;             /* micro-batches of this rank */
 } cut;
 
-/* What a rank has made of its part of a step; `losses` of all its shards follow. */
+/* What a rank has made of its part of a step; `losses` of all its shards follow, in the order in which it
+ * ran them. */
 typedef struct part {
     int64_t tokens, complete;
+    double seconds; /* that it computed */
     tsri_training_loss losses[];
 } part;
 
 static cut cut_of(const tsri_train_job *job) {
     const tsri_train_settings *s = &job->settings;
-    const int64_t ranks = tsri_ranks_size(job->ranks), rank = tsri_ranks_rank(job->ranks);
     cut c = {.batches = s->gradient_accumulation_steps, .shards = tsri_train_settings_shards(s)};
     c.micro = c.shards > c.batches ? c.shards : c.batches;
     c.parts = c.micro / c.batches;
     c.run = c.micro / c.shards;
-    c.first = c.micro / ranks * rank;
-    c.end = c.first + c.micro / ranks;
     return c;
 }
 
@@ -99,49 +99,92 @@ static void add_losses(tsri_training_loss *of, int64_t n) {
         }
 }
 
-static tsr_status run_own(tsri_train_job *job, const cut *c, part *own) {
-    tsri_training_batch batch;
-    for (int64_t m = c->first; m < c->end; m++) {
+/* One shard: the batches from micro-batch `first` on. */
+static tsr_status run_shard(tsri_train_job *job, const cut *c, int64_t shard, bool begins,
+                            bool ends, tsri_training_batch *batch, part *own,
+                            tsri_training_loss *loss) {
+    const int64_t first = shard * c->run;
+    for (int64_t m = first; m < first + c->run; m++) {
+        const bool last = ends && m + 1 == first + c->run;
         const uint64_t index = (uint64_t)(job->at.step * c->batches + m / c->parts);
-        const int64_t shard = (m - c->first) / c->run;
-        if (m % c->parts == 0 || m == c->first)
-            TRY(tsri_train_data_batch(job->data, index, &batch));
-        if (m + 1 == c->end)
-            tsri_training_send_ahead(job->training);
-        TRY(run_one(job, c, m, &batch, &own->losses[shard], &own->tokens));
-        if ((m + 1) % c->run == 0)
+        if (m % c->parts == 0 || (begins && m == first))
+            TRY(tsri_train_data_batch(job->data, index, batch));
+        if (last)
+            TRY(tsri_training_send_ahead(job->training));
+        TRY(run_one(job, c, m, batch, loss, &own->tokens));
+        if (m + 1 == first + c->run)
             TRY(tsri_training_end_shard(job->training, (uint32_t)shard));
-        if (m + 1 < c->end && tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_BATCH}))
+        if (!last && tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_BATCH})) {
+            own->complete = 0;
             return TSR_OK;
+        }
     }
-    own->complete = 1;
     return TSR_OK;
 }
 
-/* Puts the ranks' parts together: the losses of all shards, in their order. */
-static void collect(const cut *c, const char *parts, size_t bytes, int64_t ranks,
-                    tsri_training_loss *of, int64_t *tokens, bool *complete) {
-    const int64_t each = c->shards / ranks;
+/* All shards of this rank's nodes. */
+static tsr_status run_own(tsri_train_job *job, const cut *c, part *own) {
+    const tsri_training_deal *deal = tsri_training_dealt(job->training);
+    const uint32_t rank = tsri_ranks_rank(job->ranks);
+    const size_t nodes = tsri_training_deal_count(deal, rank);
+    const uint64_t begun = tsri_base_now_ns(), waited = tsri_ranks_waited_ns(job->ranks);
+    tsri_training_batch batch;
+    size_t done = 0;
+    own->complete = 1;
+    for (size_t i = 0; i < nodes; i++) {
+        const tsri_training_node *node = &deal->nodes[tsri_training_deal_index(deal, rank, i)];
+        const uint32_t n = 1u << node->level;
+        for (uint32_t k = 0; k < n && own->complete; k++, done++)
+            TRY(run_shard(job, c, node->first + k, k == 0, i + 1 == nodes && k + 1 == n, &batch,
+                          own, &own->losses[done]));
+    }
+    own->seconds =
+        (double)(tsri_base_now_ns() - begun - (tsri_ranks_waited_ns(job->ranks) - waited)) * 1e-9;
+    return TSR_OK;
+}
+
+/* Bytes of a part: all ranks give as many. */
+static size_t part_bytes(const tsri_training_deal *deal) {
+    uint32_t most = 0;
+    for (uint32_t r = 0; r < deal->ranks; r++) {
+        const uint32_t n = tsri_training_deal_shards(deal, r);
+        most = n > most ? n : most;
+    }
+    return sizeof(part) + most * sizeof(tsri_training_loss);
+}
+
+/* Puts the ranks' parts together: the losses of all shards, in the order of these. */
+static void collect(tsri_train_job *job, const char *parts, size_t bytes, tsri_training_loss *of,
+                    int64_t *tokens, bool *complete) {
+    const tsri_training_deal *deal = tsri_training_dealt(job->training);
     *complete = true;
-    for (int64_t r = 0; r < ranks; r++) {
-        const part *p = (const part *)(const void *)(parts + (size_t)r * bytes);
+    for (uint32_t r = 0; r < deal->ranks; r++) {
+        const part *p = (const part *)(const void *)(parts + r * bytes);
+        const tsri_training_loss *from = p->losses;
         *tokens += p->tokens;
         *complete &= p->complete != 0;
-        memcpy(of + r * each, p->losses, (size_t)each * sizeof *of);
+        for (size_t i = 0; i < tsri_training_deal_count(deal, r); i++) {
+            const tsri_training_node *node = &deal->nodes[tsri_training_deal_index(deal, r, i)];
+            const size_t n = (size_t)1 << node->level;
+            memcpy(of + node->first, from, n * sizeof *of);
+            from += n;
+        }
+        if (job->balance)
+            tsri_train_balance_took(job->balance, r, p->seconds);
     }
 }
 
 tsr_status tsri_train_gradients(tsri_train_job *job, tsri_training_loss *loss, int64_t *tokens,
                                 bool *done) {
     const cut c = cut_of(job);
-    const int64_t ranks = tsri_ranks_size(job->ranks);
-    const size_t bytes = sizeof(part) + (size_t)(c.shards / ranks) * sizeof *loss;
+    const size_t ranks = tsri_ranks_size(job->ranks),
+                 bytes = part_bytes(tsri_training_dealt(job->training));
     tsri_training_loss *of = NULL; /* of each shard */
     part *own = NULL;
     char *all = NULL;
     tsr_status status = tsri_base_new(1, bytes, &own);
     if (status == TSR_OK)
-        status = tsri_base_new((size_t)ranks, bytes, &all);
+        status = tsri_base_new(ranks, bytes, &all);
     if (status == TSR_OK)
         status = tsri_base_new((size_t)c.shards, sizeof *of, &of);
     if (status == TSR_OK)
@@ -151,7 +194,7 @@ tsr_status tsri_train_gradients(tsri_train_job *job, tsri_training_loss *loss, i
     if (status == TSR_OK)
         status = tsri_ranks_gather_equal(job->ranks, own, all, bytes);
     if (status == TSR_OK) {
-        collect(&c, all, bytes, ranks, of, tokens, done);
+        collect(job, all, bytes, of, tokens, done);
         job->stop |= !*done;
         add_losses(of, c.shards);
         *loss = of[0];

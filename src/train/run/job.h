@@ -9,6 +9,7 @@
  *     loop.c          runs steps, validations, checkpoints
  *     gradients.c     runs the batches of a step, shard by shard
  *     ranks.c         what the ranks of a run agree on
+ *     balance.c       how fast they are, and which shards each gets
  *     validation.c    measures the model on data that it does not learn from
  *     sample.c        shows what the model says now
  *     progress.c      tells the caller what happens
@@ -21,6 +22,7 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/data/data.h"
 #include "train/recipe/recipe.h"
+#include "train/run/balance.h"
 #include "train/run/log.h"
 #include "train/run/teacher.h"
 
@@ -47,6 +49,7 @@ typedef struct tsri_train_job {
     tsri_train_data *validation;       /* a view of one of them; NULL: there is none */
     tsri_train_teacher *teacher;
     tsri_train_log *log;
+    tsri_train_balance *balance; /* NULL: the shards stay as they are dealt */
     tsr_train_plan plan;
     tsri_train_position at;
     int64_t steps;
@@ -116,7 +119,7 @@ tsr_status tsri_train_sample(tsri_train_job *job, tsri_bytes *text);
 
 /* Whether this rank writes the files: rank 0, or a process that is alone. */
 bool tsri_train_is_first(const tsri_train_job *job);
-/* Whether their number divides the shards. */
+/* Whether there are enough shards for them, and without --balance, as many for each. */
 tsr_status tsri_train_ranks_check(const tsri_train_job *job);
 /* Whether they were asked for the same; then, whether they read the same data and weights. */
 tsr_status tsri_train_ranks_compare(const tsri_train_job *job);
@@ -125,6 +128,10 @@ tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job);
 tsr_status tsri_train_ranks_devices(tsri_train_job *job);
 /* They take `start` and `checkpoint` from rank 0, and check that they all write to one folder. */
 tsr_status tsri_train_ranks_start(tsri_train_job *job);
+/* With --balance: rank 0 says how the shards are dealt. */
+tsr_status tsri_train_ranks_dealt(tsri_train_job *job);
+/* Between two steps, with --balance: deals the shards anew where that makes steps shorter, and says so. */
+tsr_status tsri_train_ranks_balance(tsri_train_job *job);
 /* `stop` and `stopping` become the `stop` of any rank. */
 tsr_status tsri_train_ranks_agree(tsri_train_job *job);
 

@@ -4,7 +4,10 @@
  *      "tokens_per_second": 12345.6, "seconds": 0.62}
  *     {"step": 500, "eval_loss": 1.9, "eval_accuracy": 0.8, "sample": "..."}
  *
- * The first line of a run is {"run": {...}}. Each line is written at once and completely.
+ *     {"step": 6, "dealt": [5, 3], "shard_seconds": [0.0201, 0.0334]}
+ *
+ * The last of these says which of several ranks has how many shards from the next step on, with --balance; at
+ * the beginning without the seconds that each takes for one. The first line of a run is {"run": {...}}. Each line is written at once and completely.
  */
 #ifndef TSRI_TRAIN_RUN_LOG_H
 #define TSRI_TRAIN_RUN_LOG_H

@@ -268,5 +268,6 @@ tsr_status tsri_train_loop(tsri_train_job *job) {
         job->at.loss = o.loss.loss;
         job->at.step++;
         TRY(report(job, &o, &p));
+        TRY(tsri_train_ranks_balance(job));
     }
 }

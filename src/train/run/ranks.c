@@ -27,16 +27,23 @@ bool tsri_train_is_first(const tsri_train_job *job) {
 tsr_status tsri_train_ranks_check(const tsri_train_job *job) {
     const int64_t shards = tsri_train_settings_shards(&job->settings),
                   n = tsri_ranks_size(job->ranks);
+    const bool balance = job->options->balance;
     tsri_bytes serve = {0};
-    if (shards % n == 0)
+    if (balance ? n <= shards : shards % n == 0)
         return TSR_OK;
+    if (balance)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%" PRId64 " ranks: this run has shards=%" PRId64
+                              ", and each rank needs at least one; start fewer ranks, or give more "
+                              "shards (--set shards=N)",
+                              n, shards);
     for (int64_t i = 2; i <= shards; i *= 2)
         TRY(tsri_base_bytes_printf(&serve, i == 2 ? "1, %" PRId64 : ", %" PRId64, i));
     const tsr_status status = tsri_base_fail(
         TSR_E_ARGUMENT,
         "%" PRId64 " ranks: this run has shards=%" PRId64
         ", which numbers of ranks divide that serve: %s; start as many, or give other "
-        "shards (--set shards=N)",
+        "shards (--set shards=N), or deal them by speed (--balance)",
         n, shards, serve.size ? serve.data : "1");
     tsri_base_bytes_clear(&serve);
     return status;
@@ -81,6 +88,7 @@ static tsr_status add_run(const tsri_train_job *job, tsri_bytes *list) {
     TRY(add_model(list, tsri_train_run_json_text(job, "model")));
     TRY(tsri_ranks_list_add(list, "the folder -o", job->options->output));
     TRY(tsri_ranks_list_add(list, "--resume", job->options->resume ? "given" : "none"));
+    TRY(tsri_ranks_list_add(list, "--balance", job->options->balance ? "given" : "none"));
     TRY(tsri_ranks_list_add(list, "--head-only", head_only ? "given" : "none"));
     TRY(tsri_ranks_list_add(list, "task", tsri_train_task_name(job->objective)));
     TRY(add_object(list, tsri_train_key_object(tsri_train_settings_keys(), &job->settings)));
@@ -269,6 +277,59 @@ tsr_status tsri_train_ranks_start(tsri_train_job *job) {
     job->started = started;
     TRY(try_folder(job));
     return tsri_base_is_folder(job->start) ? TSR_OK : not_shared(job, job->start);
+}
+
+/* ---- dealing the shards ---- */
+
+enum { TOLD = 16 }; /* ranks in a sentence; the log has all */
+
+/* Says and logs what each rank has, and where it was measured, how long it takes. */
+static tsr_status tell_dealt(tsri_train_job *job, const double *seconds) {
+    const tsri_training_deal *deal = tsri_training_dealt(job->training);
+    tsri_bytes shards = {0}, times = {0};
+    json_t *counts = json_array(), *took = json_array();
+    tsr_status status = TSR_OK;
+    for (uint32_t r = 0; r < deal->ranks && status == TSR_OK; r++) {
+        const uint32_t n = tsri_training_deal_shards(deal, r);
+        const char *comma = r ? ", " : "";
+        tsri_base_json_append(counts, json_integer(n));
+        if (r < TOLD)
+            status = tsri_base_bytes_printf(&shards, "%s%" PRIu32, comma, n);
+        if (!seconds)
+            continue;
+        tsri_base_json_append(took, json_real(seconds[r]));
+        if (r < TOLD && status == TSR_OK)
+            status = tsri_base_bytes_printf(&times, "%s%.3g", comma, 1000 * seconds[r]);
+    }
+    const char *more = deal->ranks > TOLD ? ", ..." : "";
+    if (status == TSR_OK)
+        tsri_train_say(job, TSR_TRAIN_NOTE, "shards of a step, rank by rank: %s%s%s%s%s%s",
+                       shards.data, more, seconds ? "; a shard takes " : "",
+                       seconds ? times.data : "", seconds ? more : "", seconds ? " ms" : "");
+    json_t *line = json_pack("{s:I,s:O}", "step", (json_int_t)job->at.step, "dealt", counts);
+    if (seconds)
+        tsri_base_json_put(line, "shard_seconds", json_incref(took));
+    if (status == TSR_OK)
+        status = tsri_train_log_write(job->log, json_incref(line));
+    json_decref(line);
+    json_decref(counts);
+    json_decref(took);
+    tsri_base_bytes_clear(&shards);
+    tsri_base_bytes_clear(&times);
+    return status;
+}
+
+tsr_status tsri_train_ranks_dealt(tsri_train_job *job) {
+    return job->balance ? tell_dealt(job, NULL) : TSR_OK;
+}
+
+tsr_status tsri_train_ranks_balance(tsri_train_job *job) {
+    const uint32_t *counts = NULL;
+    if (!job->balance ||
+        !tsri_train_balance_step(job->balance, tsri_training_dealt(job->training), &counts))
+        return TSR_OK;
+    TRY(tsri_training_deal_anew(job->training, counts));
+    return job->log ? tell_dealt(job, tsri_train_balance_seconds(job->balance)) : TSR_OK;
 }
 
 /* ---- stopping ---- */

@@ -46,12 +46,11 @@ static tsr_status make_training(tsri_train_job *job) {
     const bool head = json_is_true(json_object_get(job->run, "head_only"));
     tsri_training_options options;
     tsri_train_settings_training(&job->settings, job->objective, head, &options);
-    const int64_t shards = tsri_train_settings_shards(&job->settings),
-                  own = shards / tsri_ranks_size(job->ranks);
-    while (own >> options.levels > 1)
-        options.levels++;
+    options.shards = (uint32_t)tsri_train_settings_shards(&job->settings);
     options.ranks = job->ranks;
     TRY(tsri_training_create(job->model, job->device, &options, &job->training));
+    if (job->options->balance && job->ranks)
+        TRY(tsri_train_balance_create(tsri_ranks_size(job->ranks), &job->balance));
     bool faster = true;
     if (options.compute != TSR_COMPUTE_F32)
         TRY(tsri_training_products(job->training, &faster));
@@ -248,11 +247,15 @@ tsr_status tsri_train_set_up(tsri_train_job *job) {
                                                  .step = (uint64_t)job->at.step,
                                                  .steps = (uint64_t)job->steps,
                                                  .plan = &job->plan});
-    return job->options->dry_run || !tsri_train_is_first(job) ? TSR_OK : open_log(job);
+    if (job->options->dry_run || !tsri_train_is_first(job))
+        return TSR_OK;
+    TRY(open_log(job));
+    return tsri_train_ranks_dealt(job);
 }
 
 void tsri_train_job_clear(tsri_train_job *job) {
     tsri_train_log_close(&job->log);
+    tsri_train_balance_destroy(&job->balance);
     tsri_train_teacher_close(&job->teacher);
     tsri_train_data_close(&job->evaluated);
     tsri_train_data_close(&job->data);

@@ -8,8 +8,8 @@ typedef struct tsri_training_bucket {
     size_t first, end;      /* its parameters: order[first .. end - 1] */
     uint32_t *sum;          /* [size + 1] number of each rank's first stretch */
     int64_t *element;       /* [size + 1] and its first element */
-    float *got;             /* this rank's gradients, from each rank, one behind the other */
-    tsr_exchange *exchange; /* that is under way; NULL: none */
+    float *got;             /* this rank's gradients of each node (deal.h), one behind the other */
+    tsr_exchange *exchange; /* that is under way, of each rank's last node; NULL: none */
 } tsri_training_bucket;
 
 /* The parameters, one behind the other in the order of their buckets: what this rank reads and gives, and
@@ -24,7 +24,15 @@ struct tsri_training_division {
      * update, the place of a parameter that is read in bf16 holds its bf16 copy, until they are
      * completed. */
     float *all;
-    float *got;                 /* the buckets' `got`; then what each rank sends of its values */
+    size_t room; /* elements of `got` */
+    float *got;  /* the buckets' `got`; then what each rank sends of its values */
+    /* Where ranks have several nodes: the gradients of this rank's nodes but the last, one behind the
+     * other. They are exchanged before those of the last nodes: rounds * n_buckets exchanges, in each
+     * round a node of each rank that has so many. */
+    float *early;
+    tsr_exchange **early_exchanges;
+    size_t rounds;
+    bool early_begun;
     tsri_run_state_read *reads; /* by place in `order` */
     bool ahead;                 /* the pass that runs next is the last one of this rank's step */
     size_t read, begun;         /* buckets whose gradients go to the host, to the other ranks */
@@ -40,8 +48,13 @@ static inline tsr_parts tsri_training_parts(const tsri_training_division *d, int
     return (tsr_parts){.struct_size = sizeof(tsr_parts), .data = d->data[i], .bytes = d->bytes[i]};
 }
 
-/* Waits until the bucket's exchange has ended, if one is under way. */
+/* Whether exchanges may be under way. */
+static inline bool tsri_training_exchanging(const tsri_training_division *d) {
+    return d->begun || (d->early_begun && d->rounds);
+}
+
+/* Waits until an exchange has ended, if one is under way. */
 tsr_status tsri_training_end_exchange(const tsri_training_division *division,
-                                      tsri_training_bucket *bucket);
+                                      tsr_exchange **exchange);
 
 #endif

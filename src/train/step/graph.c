@@ -223,8 +223,10 @@ tsr_status tsri_training_begin_set(tsri_training *t, tsri_training_set *set) {
     if (first)
         TRY(list_parameters(t, set->learn.graph));
     TRY(add_gradients(t, set->learn.graph));
-    if (first)
+    if (first) {
+        TRY(tsri_training_deal_equally(t));
         TRY(tsri_training_divide(t, set->learn.graph));
+    }
     TRY(tsri_training_stop(t, set->learn.graph, tsri_training_bucket_whole));
     if (!first)
         return TSR_OK;

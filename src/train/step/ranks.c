@@ -164,24 +164,42 @@ static tsr_status make_buckets(tsri_training *t, const tsri_graph *graph) {
     return TSR_OK;
 }
 
-static tsr_status make_room(const tsri_training *t, tsri_training_division *d) {
-    int64_t gradients = 0;
-    const int64_t values = all_elements(t);
+/* For the nodes of the deal. What was there is lost. */
+tsr_status tsri_training_make_room(tsri_training *t) {
+    tsri_training_division *d = t->division;
+    const int64_t values = all_elements(t), n = (int64_t)t->deal.n;
+    int64_t own = 0;
+    for (size_t b = 0; b < d->n_buckets; b++)
+        own += tsri_training_own(&d->buckets[b], d->rank);
+    const size_t needed = (size_t)(own * n > values ? own * n : values);
+    if (needed > d->room) {
+        free(d->got);
+        d->got = NULL;
+        TRY(tsri_base_new(needed, sizeof *d->got, &d->got));
+        d->room = needed;
+    }
+    float *got = d->got;
+    for (size_t b = 0; b < d->n_buckets; b++) {
+        d->buckets[b].got = got;
+        got += tsri_training_own(&d->buckets[b], d->rank) * n;
+    }
+    free(d->early);
+    free(d->early_exchanges);
+    d->early = NULL;
+    d->early_exchanges = NULL;
+    d->rounds = t->deal.most - 1;
+    TRY(tsri_base_new((tsri_training_own_nodes(t) - 1) * (size_t)values, sizeof *d->early,
+                      &d->early));
+    return tsri_base_new(d->rounds * d->n_buckets, sizeof *d->early_exchanges, &d->early_exchanges);
+}
+
+static tsr_status make_arguments(const tsri_training *t, tsri_training_division *d) {
     for (int i = 0; i < 2; i++) {
         TRY(tsri_base_new(d->size, sizeof *d->data[i], &d->data[i]));
         TRY(tsri_base_new(d->size, sizeof *d->bytes[i], &d->bytes[i]));
     }
     TRY(tsri_base_new(t->n_parameters, sizeof *d->reads, &d->reads));
-    TRY(tsri_base_new((size_t)values, sizeof *d->all, &d->all));
-    for (size_t b = 0; b < d->n_buckets; b++)
-        gradients += tsri_training_own(&d->buckets[b], d->rank) * d->size;
-    TRY(tsri_base_new((size_t)(gradients > values ? gradients : values), sizeof *d->got, &d->got));
-    float *got = d->got;
-    for (size_t b = 0; b < d->n_buckets; b++) {
-        d->buckets[b].got = got;
-        got += tsri_training_own(&d->buckets[b], d->rank) * d->size;
-    }
-    return TSR_OK;
+    return tsri_base_new((size_t)all_elements(t), sizeof *d->all, &d->all);
 }
 
 tsr_status tsri_training_divide(tsri_training *t, const tsri_graph *graph) {
@@ -196,7 +214,8 @@ tsr_status tsri_training_divide(tsri_training *t, const tsri_graph *graph) {
     TRY(make_buckets(t, graph));
     for (size_t i = 0; i < t->n_parameters; i++)
         t->parameters[i].piece = tsri_training_piece_of(t, &t->parameters[i], d->rank);
-    return make_room(t, d);
+    TRY(make_arguments(t, d));
+    return tsri_training_make_room(t);
 }
 
 size_t tsri_training_buckets(const tsri_training *t) {
@@ -225,6 +244,8 @@ static bool settle(tsri_training *t) {
             (void)!tsri_run_wait_state_read(&d->reads[i], UINT64_MAX);
     for (size_t b = 0; b < d->n_buckets; b++)
         under_way |= d->buckets[b].exchange != NULL;
+    for (size_t i = 0; d->early_exchanges && i < d->rounds * d->n_buckets; i++)
+        under_way |= d->early_exchanges[i] != NULL;
     return under_way;
 }
 
@@ -235,7 +256,9 @@ void tsri_training_divide_end(tsri_training *t) {
     if (!settle(t)) { /* else a rank that goes on may still send here, until this process ends */
         free(d->all);
         free(d->got);
+        free(d->early);
     }
+    free(d->early_exchanges);
     for (int i = 0; i < 2; i++) {
         free(d->data[i]);
         free(d->bytes[i]);
@@ -304,150 +327,4 @@ tsr_status tsri_training_state_read(const tsri_training *t, const tsri_training_
                                    bytes);
     memcpy(out, kept, bytes);
     return TSR_OK;
-}
-
-/* ---- exchanges ---- */
-
-tsr_status tsri_training_end_exchange(const tsri_training_division *d,
-                                      tsri_training_bucket *bucket) {
-    tsr_exchange *exchange = bucket->exchange;
-    bucket->exchange = NULL;
-    return exchange ? tsri_ranks_wait(d->ranks, exchange, UINT64_MAX) : TSR_OK;
-}
-
-/* Copies the sums that a rank owns to `packed`, or with `back` from there. Returns their number. */
-static size_t move_sums(const tsri_training *t, uint32_t rank, float *packed, bool back) {
-    const tsri_training_division *d = t->division;
-    size_t at = 0;
-    for (size_t b = 0; b < d->n_buckets; b++) {
-        const uint32_t *sum = d->buckets[b].sum + rank;
-        const size_t n = sum[1] - sum[0];
-        if (n)
-            memcpy(back ? t->sums + sum[0] : packed + at, back ? packed + at : t->sums + sum[0],
-                   n * sizeof *packed);
-        at += n;
-    }
-    return at;
-}
-
-tsr_status tsri_training_gather_sums(tsri_training *t) {
-    const tsri_training_division *d = t->division;
-    if (!d)
-        return TSR_OK;
-    float *packed = d->got;
-    for (uint32_t r = 0; r < d->size; r++) {
-        const size_t n = move_sums(t, r, packed, false);
-        d->data[0][r] = packed;
-        d->bytes[0][r] = n * sizeof *packed;
-        packed += n;
-    }
-    const tsr_parts parts = tsri_training_parts(d, 0);
-    TRY(tsri_ranks_all_gather(d->ranks, &parts));
-    for (uint32_t r = 0; r < d->size; r++)
-        (void)move_sums(t, r, d->data[0][r], true);
-    return TSR_OK;
-}
-
-/* ---- values ---- */
-
-static bool any_rounded(const tsri_training *t) {
-    for (size_t i = 0; i < t->n_parameters; i++)
-        if (t->parameters[i].rounded)
-            return true;
-    return false;
-}
-
-static tsr_status read_own_values(tsri_training *t) {
-    const tsri_training_division *d = t->division;
-    for (size_t i = 0; i < t->n_parameters; i++) {
-        const tsri_training_parameter *p = &t->parameters[i];
-        TRY(tsri_training_read_piece(t, p, TSRI_PART_OWN, d->all + p->at + p->piece.first));
-    }
-    return TSR_OK;
-}
-
-/* Each rank's values come to their places in d->all. */
-static tsr_status gather_whole(const tsri_training_division *d) {
-    for (size_t b = 0; b < d->n_buckets; b++) {
-        const tsri_training_bucket *bucket = &d->buckets[b];
-        for (uint32_t r = 0; r < d->size; r++) {
-            d->data[0][r] = d->all + bucket->element[r];
-            d->bytes[0][r] = (uint64_t)tsri_training_own(bucket, r) * sizeof *d->all;
-        }
-        const tsr_parts parts = tsri_training_parts(d, 0);
-        TRY(tsri_ranks_begin_all_gather(d->ranks, &parts, &d->buckets[b].exchange));
-    }
-    for (size_t b = 0; b < d->n_buckets; b++)
-        TRY(tsri_training_end_exchange(d, &d->buckets[b]));
-    return TSR_OK;
-}
-
-/* What a rank sends of a parameter: f32, or where the forward pass reads bf16, that. */
-static size_t width_of(const tsri_training_parameter *p) {
-    return p->rounded ? sizeof(uint16_t) : sizeof(float);
-}
-
-/* The pieces of a rank as it sends them: first those in f32, then those in bf16. For each, `move` is
- * called with the place of the parameter and that of the piece, if it is not NULL. Returns their bytes. */
-static uint64_t walk(const tsri_training *t, uint32_t rank, char *packed,
-                     void (*move)(const tsri_training_parameter *p, tsri_training_piece piece,
-                                  float *place, char *packed)) {
-    uint64_t bytes = 0;
-    for (int rounded = 0; rounded < 2; rounded++)
-        for (size_t i = 0; i < t->n_parameters; i++) {
-            const tsri_training_parameter *p = &t->parameters[i];
-            const tsri_training_piece piece = tsri_training_piece_of(t, p, rank);
-            if (p->rounded != rounded)
-                continue;
-            if (move)
-                move(p, piece, t->division->all + p->at, packed + bytes);
-            bytes += (uint64_t)piece.count * width_of(p);
-        }
-    return bytes;
-}
-
-static void pack(const tsri_training_parameter *p, tsri_training_piece piece, float *place,
-                 char *packed) {
-    (void)tsri_tensor_convert(p->rounded ? TSR_BF16 : TSR_F32, packed, TSR_F32, place + piece.first,
-                              (size_t)piece.count);
-}
-
-static void unpack(const tsri_training_parameter *p, tsri_training_piece piece, float *place,
-                   char *packed) {
-    const size_t width = width_of(p);
-    if (piece.count)
-        memcpy((char *)place + (size_t)piece.first * width, packed, (size_t)piece.count * width);
-}
-
-/* As gather_whole, but parameters that are read in bf16 come as that. */
-static tsr_status gather_packed(const tsri_training *t) {
-    const tsri_training_division *d = t->division;
-    char *packed = (char *)d->got;
-    for (uint32_t r = 0; r < d->size; r++) {
-        d->data[0][r] = packed;
-        d->bytes[0][r] = walk(t, r, NULL, NULL);
-        packed += (d->bytes[0][r] + 3) / 4 * 4;
-    }
-    walk(t, d->rank, d->data[0][d->rank], pack);
-    const tsr_parts parts = tsri_training_parts(d, 0);
-    TRY(tsri_ranks_all_gather(d->ranks, &parts));
-    for (uint32_t r = 0; r < d->size; r++)
-        walk(t, r, d->data[0][r], unpack);
-    return TSR_OK;
-}
-
-tsr_status tsri_training_gather_values(tsri_training *t) {
-    TRY(read_own_values(t));
-    return any_rounded(t) ? gather_packed(t) : gather_whole(t->division);
-}
-
-const void *tsri_training_gathered(const tsri_training *t, const tsri_training_parameter *p) {
-    return t->division->all + p->at;
-}
-
-tsr_status tsri_training_complete_values(tsri_training *t) {
-    if (!t->division || !any_rounded(t))
-        return TSR_OK;
-    TRY(read_own_values(t));
-    return gather_whole(t->division);
 }

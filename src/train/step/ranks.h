@@ -19,6 +19,8 @@ tsr_status tsri_training_stop(tsri_training *training, const tsri_graph *graph,
                               tsr_status (*whole)(void *data, size_t bucket));
 /* 1 where this process is alone. */
 size_t tsri_training_buckets(const tsri_training *training);
+/* Makes room for the gradients of all nodes of the deal. */
+tsr_status tsri_training_make_room(tsri_training *training);
 void tsri_training_divide_end(tsri_training *training);
 
 /* The piece of a parameter that a rank owns. */

@@ -60,11 +60,6 @@ static tsr_status check_objective(const tsri_model *model, const tsri_training_o
     return TSR_OK;
 }
 
-static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
-                            void *out) {
-    return tsri_model_weights_rows(data, id, first, count, dtype, out);
-}
-
 static tsr_status make_buckets(const tsri_model_stack *stack, int32_t **out) {
     if (!stack->layers || !stack->relative_buckets)
         return TSR_OK;
@@ -147,32 +142,22 @@ tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
     return status;
 }
 
-static void drop_plan(tsri_training *t, tsri_training_plan *plan) {
-    if (t->run && plan->graph)
-        tsri_run_forget(t->run, plan->graph);
-    tsri_graph_destroy(&plan->graph);
-    plan->plan = NULL;
-}
-
 void tsri_training_destroy(tsri_training **training) {
     tsri_training *t = *training;
     if (!t)
         return;
     for (size_t i = 0; i < t->n_sets; i++) {
-        drop_plan(t, &t->sets[i]->learn);
-        drop_plan(t, &t->sets[i]->evaluate);
-        drop_plan(t, &t->sets[i]->logits);
+        tsri_training_drop_plan(t, &t->sets[i]->learn);
+        tsri_training_drop_plan(t, &t->sets[i]->evaluate);
+        tsri_training_drop_plan(t, &t->sets[i]->logits);
         free(t->sets[i]);
     }
-    for (int i = 0; i < TSRI_MOST_LEVELS; i++)
-        drop_plan(t, &t->tree[i]);
-    for (size_t i = 0; i < t->n_last; i++)
-        drop_plan(t, &t->last[i]);
-    drop_plan(t, &t->norms);
-    drop_plan(t, &t->update);
+    tsri_training_drop_tree(t);
+    tsri_training_drop_plan(t, &t->norms);
+    tsri_training_drop_plan(t, &t->update);
     tsri_training_divide_end(t);
     tsri_run_destroy(&t->run);
-    free(t->last);
+    tsri_training_deal_clear(&t->deal);
     free(t->sets);
     free(t->in.padded[0]);
     free(t->in.padded[1]);
@@ -191,17 +176,6 @@ void tsri_training_destroy(tsri_training **training) {
 int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S) {
     const int64_t tokens = B * T, limit = INT32_MAX / (tokens * S);
     return tokens < limit ? tokens : limit;
-}
-
-/* Prepares a plan for batches of at most B, T, S, and N rows; or with `ahead`, announces it. */
-static tsr_status prepare(tsri_training *t, tsri_training_plan *plan, int64_t B, int64_t T,
-                          int64_t S, int64_t N, bool ahead) {
-    const tsr_bounds bounds = {
-        .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {B, T, S, 1, N}};
-    const tsri_run_source source = {.data = t->model->weights, .rows = give_rows};
-    TRY(tsri_run_load(t->run, plan->graph, &bounds, &source));
-    return ahead ? tsri_run_announce(t->run, plan->graph, &bounds)
-                 : tsri_run_prepare(t->run, plan->graph, &bounds, &plan->plan);
 }
 
 /* Makes the set's plan for a pass where it has none that is large enough, or announces it. */
@@ -224,11 +198,11 @@ static tsr_status fit_plan(tsri_training *t, tsri_training_set *set, tsri_traini
         TRY(tsri_training_graph(t, pass, set->steps, &plan->graph));
     if (!fits) {
         plan->plan = NULL;
-        TRY(prepare(t, plan, B, T, S,
-                    !listed                    ? 1
-                    : pass == TSRI_PASS_LOGITS ? B
-                                               : tsri_training_most_rows(B, T, S),
-                    ahead));
+        TRY(tsri_training_prepare(t, plan, B, T, S,
+                                  !listed                    ? 1
+                                  : pass == TSRI_PASS_LOGITS ? B
+                                                             : tsri_training_most_rows(B, T, S),
+                                  ahead));
     }
     *out = plan->plan;
     return TSR_OK;
@@ -306,7 +280,7 @@ void tsri_training_memory_of(const tsri_training *t, tsri_training_memory *out) 
         const uint64_t n = (uint64_t)p->elements, own = (uint64_t)p->piece.padded;
         const bool kept = t->division && p->rounded; /* values are on the host */
         out->parameters += n * (kept ? 2 : p->rounded ? 6 : 4) + own * 4;
-        out->gradients += n * 4 * (1 + (uint64_t)t->options.levels) + own * 4;
+        out->gradients += n * 4 * (1 + (uint64_t)tsri_training_levels(t)) + own * 4;
         out->optimizer += (t->division ? own : n) * 4 * tsri_training_moments(t);
     }
 }
@@ -316,17 +290,9 @@ static tsr_status make_learning_plans(tsri_training *t, bool ahead) {
     tsri_run_plan *plan = NULL;
     TRY(tsri_training_set_for(t, t->most[1], &set));
     TRY(fit_plan(t, set, TSRI_PASS_LEARN, t->most, ahead, &plan));
-    for (int i = 0; i < t->options.levels; i++)
-        if (!t->tree[i].plan)
-            TRY(prepare(t, &t->tree[i], 1, 1, 1, 1, ahead));
-    for (size_t i = 0; i < t->n_last; i++)
-        if (!t->last[i].plan)
-            TRY(prepare(t, &t->last[i], 1, 1, 1, 1, ahead));
-    if (!t->norms.plan && t->norms.graph)
-        TRY(prepare(t, &t->norms, 1, 1, 1, 1, ahead));
-    if (!t->update.plan && t->update.graph)
-        TRY(prepare(t, &t->update, 1, 1, 1, 1, ahead));
-    return TSR_OK;
+    TRY(tsri_training_prepare_tree(t, ahead));
+    TRY(tsri_training_prepare_plan(t, &t->norms, ahead));
+    return tsri_training_prepare_plan(t, &t->update, ahead);
 }
 
 static tsr_status make_validation_plans(tsri_training *t, const int32_t sizes[3], bool ahead) {
@@ -367,23 +333,9 @@ tsr_status tsri_training_reserve_validation(tsri_training *t, int32_t B, int32_t
     return make_validation_plans(t, (const int32_t[]){B, T, S}, false);
 }
 
-/* ---- shards, norm and update ---- */
+/* ---- norm and update ---- */
 
 static const int64_t ones[TSR_SYMBOLS] = {1, 1, 1, 1, 1};
-
-tsr_status tsri_training_end_shard(tsri_training *t, uint32_t shard) {
-    static const float nothing = 0; /* of what a level held */
-    const tsri_run_binding input = {
-        .id = TSRI_INPUT_BETA, .data = (void *)(uintptr_t)&nothing, .bytes = sizeof nothing};
-    int complete = 0; /* levels: as many as the number of the shard ends in ones */
-    while (complete < t->options.levels && shard >> complete & 1)
-        complete++;
-    if (complete < t->options.levels)
-        return tsri_run_execute(t->tree[complete].plan, ones, &input, 1, NULL, 0);
-    /* with several ranks, each bucket's were added when it was whole (buckets.c) */
-    return t->n_last && !t->division ? tsri_run_execute(t->last[0].plan, ones, NULL, 0, NULL, 0)
-                                     : TSR_OK;
-}
 
 tsr_status tsri_training_norm(tsri_training *t, double *norm, const char **culprit) {
     double all = 0;

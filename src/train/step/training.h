@@ -11,6 +11,7 @@
 #include "model/load/load.h"
 #include "tessera/ranks.h"
 #include "tessera/run.h"
+#include "train/step/deal.h"
 
 typedef struct tsri_training tsri_training;
 
@@ -57,8 +58,8 @@ typedef struct tsri_training_options {
     bool checkpointing; /* activations of a layer are computed again for its backward pass */
     int32_t lora_rank;
     float lora_alpha;
-    int32_t levels;   /* this rank has 2^levels shards of a step: tsri_training_end_shard */
-    tsr_ranks *ranks; /* borrowed; a power of two of them, or NULL */
+    uint32_t shards;  /* of a step, a power of two; 0: 1. They are dealt to the ranks equally */
+    tsr_ranks *ranks; /* borrowed, at most as many as shards; or NULL */
 } tsri_training_options;
 
 /* What is learned from at once. Row-major. Padding follows each sequence and may have any id. */
@@ -123,12 +124,17 @@ void tsri_training_memory_of(const tsri_training *training, tsri_training_memory
 tsr_status tsri_training_gradients(tsri_training *training, const tsri_training_batch *batch,
                                    bool first, double share, uint64_t draw,
                                    tsri_training_loss *out);
-/* Ends shard number `shard` of this rank's of a step, from 0 on. Gradients are those of this shard
- * alone; after the last shard they are the sum of all, added in pairs by a binary tree. */
+/* Which shards each rank has (deal.h). This rank runs its nodes in their order. */
+const tsri_training_deal *tsri_training_dealt(const tsri_training *training);
+/* Deals the shards anew: counts[r] to rank r, each at least 1. All ranks call it between two steps, with the
+ * same counts. */
+tsr_status tsri_training_deal_anew(tsri_training *training, const uint32_t *counts);
+/* Ends a shard of this rank's. Gradients are those of this shard alone; after the last shard of a node they
+ * are the sum of the node's, added in pairs by a binary tree. */
 tsr_status tsri_training_end_shard(tsri_training *training, uint32_t shard);
 /* With several ranks, before the last batch of this rank's last shard: gradients go out to the other
  * ranks while the pass backward still runs. */
-void tsri_training_send_ahead(tsri_training *training);
+tsr_status tsri_training_send_ahead(tsri_training *training);
 /* Sends what has not been sent. All ranks call this after their part of a step, also where one of them has
  * not ended its part; then either of the next two. */
 tsr_status tsri_training_send_rest(tsri_training *training);

@@ -66,11 +66,11 @@ struct tsri_training {
     tsri_training_set **sets; /* one set; for a recurrent decoder, one for each number of steps */
     size_t n_sets, sets_room;
     tsri_training_plan norms, update;
+    tsri_training_deal deal;
     tsri_training_plan tree[TSRI_MOST_LEVELS]; /* by the levels that a shard's end adds up */
-    /* What the last shard's end adds up: all levels. With several ranks, of each bucket (ranks.h); else
-     * of all parameters. */
-    tsri_training_plan *last;
-    size_t n_last;
+    /* What the end of a node's last shard adds up: all levels of the node, by their number. With several
+     * ranks, of each bucket (ranks.h); else of all parameters. NULL: no node had so many. */
+    tsri_training_plan *last[TSRI_MOST_LEVELS];
     tsri_training_parameter *parameters;
     size_t n_parameters, parameters_room;
     tsri_training_division *division; /* NULL: there are no other ranks */
@@ -86,8 +86,32 @@ struct tsri_training {
 tsr_status tsri_training_begin_set(tsri_training *training, tsri_training_set *set);
 tsri_value tsri_training_leaf(const tsri_training *training, tsri_graph *graph,
                               const tsri_training_parameter *parameter, tsri_training_part part);
-/* tree.c: makes the graphs that add shards up. */
+/* plan.c: prepares a plan for batches of at most B, T, S, and N rows; or with `ahead`, announces it. */
+tsr_status tsri_training_prepare(tsri_training *training, tsri_training_plan *plan, int64_t B,
+                                 int64_t T, int64_t S, int64_t N, bool ahead);
+/* The same of a graph without sizes, where there is one, and no plan of it. */
+tsr_status tsri_training_prepare_plan(tsri_training *training, tsri_training_plan *plan,
+                                      bool ahead);
+/* Destroys plan and graph. */
+void tsri_training_drop_plan(tsri_training *training, tsri_training_plan *plan);
+
+/* nodes.c: deals the shards, to all ranks as many or nearly so. */
+tsr_status tsri_training_deal_equally(tsri_training *training);
+/* Node number `i` of this rank's, and how many it has. */
+const tsri_training_node *tsri_training_own_node(const tsri_training *training, size_t i);
+size_t tsri_training_own_nodes(const tsri_training *training);
+
+/* tree.c: makes the graphs that add up the shards of this rank's nodes, as far as they are not there. */
 tsr_status tsri_training_build_tree(tsri_training *training);
+/* Makes their plans, or with `ahead` announces them. */
+tsr_status tsri_training_prepare_tree(tsri_training *training, bool ahead);
+void tsri_training_drop_tree(tsri_training *training);
+/* How many levels wait on the device at most. */
+uint32_t tsri_training_levels(const tsri_training *training);
+
+/* buckets.c: node number `i` of this rank's is whole on the device, and is not its last: its gradients go
+ * to the host. */
+tsr_status tsri_training_take_node(tsri_training *training, size_t i);
 /* Makes a graph of the forward pass alone. */
 tsr_status tsri_training_graph(const tsri_training *training, tsri_training_pass pass,
                                int32_t steps, tsri_graph **out);

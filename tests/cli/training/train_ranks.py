@@ -158,14 +158,15 @@ def test_an_error_of_one_rank_is_told_by_all(folder):
     assert result.code in (3, 5) and said and all(line.endswith("is not empty; give the name of a new folder") for line in said), result
 
 
-def begin(folder, n, *more, extra=None):
-    """Starts an endless run that saves at each step, and waits until it has begun."""
+def begin(folder, n, *more, extra=None, rank=None):
+    """Starts an endless run that saves at each step, and waits until it has begun. `rank`: the command of the last rank."""
     model, text = make(folder)
     out = folder / "out"
     env = dict(environment(), TESSERA_TRANSPORT_PATH=str(PLUGIN.parent))
     env.update(extra or {})
     arguments = command(model, text, out, ENDLESS, *EIGHT, *every(1), "--set", "eval_steps=1000", "--set", "save_total_limit=3", *more)
-    process = subprocess.Popen([*MPIRUN, "-n", str(n), COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    words = [str(n - 1), COMMAND, *arguments, ":", "-n", "1", *rank, *arguments] if rank else [str(n), COMMAND, *arguments]
+    process = subprocess.Popen([*MPIRUN, "-n", *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env=env)
     while process.poll() is None and len(checkpoints(out) if out.is_dir() else []) < 3:
         time.sleep(0.01)
@@ -258,6 +259,66 @@ def test_a_signal_to_one_rank_saves_and_ends_all(folder):
         done = ends(process, out)
         assert done.code != 0 and "and --resume goes on from it" in done.err, done
         goes_on(place, out, other)
+
+
+def dealt(out):
+    """How many shards each rank had, deal by deal."""
+    return [line["dealt"] for line in lines_of_log(out) if "dealt" in line]
+
+
+def test_shards_are_dealt_by_speed_and_change_no_byte(folder):
+    model, text = make(folder)
+    steps, more = 16, (*EIGHT, *every(4), "--set", "eval_steps=8")
+    one = folder / "one"
+    run(*command(model, text, one, steps, *more))
+    for n in (2, 3, 4):
+        out = folder / f"ranks{n}"
+        arguments = command(model, text, out, steps, *more, "--balance")
+        # the last rank reads so slowly that another does several of its shards meanwhile
+        ranks(n - 1, COMMAND, *arguments, ":", "-n", "1", *disk(SLOW=6), *arguments)
+        deals = dealt(out)
+        equal(deals[0], {2: [4, 4], 3: [3, 3, 2], 4: [2, 2, 2, 2]}[n])
+        assert len(deals) > 1 and all(sum(counts) == 8 and min(counts) >= 1 for counts in deals), deals
+        assert deals[-1][-1] == min(deals[-1]) < deals[0][-1], deals
+        measured = [line["shard_seconds"] for line in lines_of_log(out) if "shard_seconds" in line]
+        assert all(len(seconds) == n and min(seconds) > 0 for seconds in measured) and measured[0][-1] == max(measured[0]), measured
+        equal(result(out, steps), result(one, steps))
+        equal([line for line in log(out) if "dealt" not in line], log(one))
+        equal(kept(out), kept(one))
+
+
+def test_shards_are_dealt_anew_where_speeds_change(folder):
+    slow = folder / "slow"
+    slow.touch()
+    process, out = begin(folder, 2, "--balance", rank=disk(SLOW=6, SLOW_WHILE=slow))
+
+    def until(true, what):
+        end = time.monotonic() + 120
+        while not true(dealt(out)[-1]):
+            assert process.poll() is None and time.monotonic() < end, (what, dealt(out))
+            time.sleep(0.05)
+    until(lambda counts: counts[1] <= 2, "the slow rank keeps its shards")
+    slow.unlink()
+    until(lambda counts: counts[1] >= 3, "the rank is fast again and gets no shards")
+    os.kill(pids_of(out)[0], signal.SIGINT)
+    ends(process, out)
+    last = int(checkpoints(out)[-1].name[11:])
+    run(*command(folder / "gpt2-tiny", folder / "text.txt", folder / "one", last, *EIGHT, "--set", "save_steps=0"))
+    equal(kept(out)[-1]["files"], kept(folder / "one")[-1]["files"])
+
+
+def test_more_ranks_than_shards_are_refused(folder):
+    model, text = make(folder)
+    out = folder / "out"
+    arguments = command(model, text, out, 2, *EIGHT, "--set", "shards=2")
+    said = own_lines(ranks(3, COMMAND, *arguments, "--balance", code=2).err)
+    sentence = "3 ranks: this run has shards=2, and each rank needs at least one; start fewer ranks, or give more shards"
+    assert said and all(sentence in line for line in said), said
+    said = own_lines(ranks(1, COMMAND, *arguments, "--balance", ":", "-n", "1", COMMAND, *arguments, code=2).err)
+    assert said and all(f"--balance differs: rank 0 on {os.uname().nodename} has given, rank 1 on" in line for line in said), said
+    assert not out.exists(), "a run that never began left its folder"
+    run(*arguments, "--balance")  # a process that is alone has nothing to deal
+    equal(dealt(out), [])
 
 
 need_mpi()
