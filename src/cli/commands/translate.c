@@ -62,11 +62,12 @@ static bool put_text(job *j, const char *text, size_t size) {
     return going;
 }
 
-/* Prints n_best lines for each line of input; those for which there is no result are empty. */
+/* Prints n_best lines for each line of input; those for which there is no result are empty. Of ranks
+ * that all translate it, the first says why. */
 static int take_line(void *data, const tsr_translated *line) {
     job *j = data;
     bool going = true;
-    if (line->status != TSR_OK)
+    if (line->status != TSR_OK && !(j->app.split_layers && j->app.rank))
         tsri_cli_fail(CLI_MISS, "%s", line->error);
     for (uint32_t i = 0; going && i < j->n_best; i++) {
         if (i < line->n) {
@@ -194,7 +195,7 @@ int tsri_cli_translate(int argc, char **argv) {
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_encoding_option(&j.source.encoding),
                                        tsri_cli_searching_options(&j.searching),
-                                       tsri_cli_rank_options(&j.app),
+                                       tsri_cli_split_options(&j.app),
                                        tsri_cli_running_options(&j.app, false),
                                        NULL};
     int code = tsri_cli_parse(

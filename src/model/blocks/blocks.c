@@ -41,7 +41,7 @@ static void enter(builder *b, int32_t layer, tsri_value addend) {
     const uint32_t id =
         last ? stack_weight(b, TSRI_STACK_FINAL_NORM) : layer_weight(b, layer, TSRI_ROLE_NORM1);
     if (last)
-        tsri_graph_scope(b->graph, layer - 1, "final_norm");
+        tsri_model_scope(b, b->stack, layer - 1, "final_norm");
     else
         tsri_model_stage(b, layer, "norm1");
     if (addend == TSRI_GRAPH_NONE) {
@@ -413,7 +413,7 @@ static void keep_source(builder *b) {
         const uint32_t id = tsri_model_layer_weight(b->spec, stack, layer, TSRI_ROLE_CROSS_KV);
         char label[64];
         snprintf(label, sizeof label, "layers.%" PRId32 ".cross_kv", layer);
-        tsri_graph_scope(b->graph, layer, label);
+        tsri_model_scope(b, stack, layer, label);
         const tsri_value kv = tsri_model_linear(b, b->y, id, TSR_ACT_NONE, TSRI_GRAPH_NONE);
         const tsri_value in[] = {memory(b, layer, 2),
                                  memory(b, layer, 3),
@@ -441,14 +441,14 @@ static void stack_of(builder *b, const tsri_model_stack *stack) {
     }
     b->relative = b->shape->learning ? tsri_model_learned_relative(b) : TSRI_GRAPH_NONE;
     tsri_model_begin_distances(b);
-    tsri_graph_scope(b->graph, -1, "embed");
+    tsri_model_scope(b, stack, -1, "embed");
     embed(b);
     for (int32_t layer = 0; layer < stack->layers; layer++) {
         if (b->shape->hidden)
             tsri_graph_output(b->graph, TSRI_OUTPUT_HIDDEN + (uint32_t)layer, "hidden", b->x);
         layer_of(b, layer);
     }
-    tsri_graph_scope(b->graph, stack->layers - 1, "head");
+    tsri_model_scope(b, stack, stack->layers - 1, "head");
     if (b->shape->hidden)
         tsri_graph_output(b->graph, TSRI_OUTPUT_HIDDEN + (uint32_t)stack->layers, "hidden", b->y);
 }
@@ -472,12 +472,20 @@ tsr_status tsri_model_build(const tsri_model_weights *weights, const tsri_model_
     TRY(tsri_graph_create(&b.graph));
     if (shape->sides & TSRI_SIDES_ENCODER) {
         stack_of(&b, &weights->spec->encoder);
-        if (weights->spec->decoder.recurrent)
+        if (shape->encoded)
+            tsri_graph_output(b.graph, TSRI_OUTPUT_ENCODED, "encoded", b.y);
+        else if (weights->spec->decoder.recurrent)
             tsri_model_recurrent_source(&b);
         else if (weights->spec->decoder.cross)
             keep_source(&b);
         else
             tsri_model_encoder_heads(&b);
+    }
+    if (shape->sides & TSRI_SIDES_SOURCE) {
+        b.stack = &weights->spec->encoder;
+        b.T = tsri_model_T();
+        b.y = tsri_model_input_of(&b, TSRI_INPUT_ENCODED);
+        keep_source(&b);
     }
     if (shape->sides & TSRI_SIDES_DECODER) {
         stack_of(&b, &weights->spec->decoder);

@@ -38,6 +38,7 @@ typedef enum tsri_model_input {
     TSRI_INPUT_RATES,     /* f32 [4] the optimizer's */
     TSRI_INPUT_DRAW_RATE, /* f32 [N] of a graph that draws: of the op `sample`, each row's rate */
     TSRI_INPUT_DRAW,      /* [N, 4] and its settings */
+    TSRI_INPUT_ENCODED,   /* f32 [B, T, C] the encoder's output, of a graph of TSRI_SIDES_SOURCE */
     TSRI_INPUT_COUNT
 } tsri_model_input;
 
@@ -55,17 +56,20 @@ typedef enum tsri_model_output {
     TSRI_OUTPUT_NEXT,
     TSRI_OUTPUT_HARD,        /* of a training graph: the cross entropy of each row */
     TSRI_OUTPUT_SOFT,        /* and its divergence */
+    TSRI_OUTPUT_ENCODED,     /* of an encoder-decoder: the encoder's output [B, T, C] */
     TSRI_OUTPUT_HIDDEN = 16, /* + i, 0 .. layers */
     TSRI_OUTPUT_ATTENTION = TSRI_OUTPUT_HIDDEN + TSRI_MODEL_MAX_LAYERS + 1, /* + layer */
     TSRI_OUTPUT_CROSS = TSRI_OUTPUT_ATTENTION + TSRI_MODEL_MAX_LAYERS       /* + layer */
 } tsri_model_output;
 
 /* Which stacks a graph computes. In an encoder-decoder each stack has its own graph, and they meet
- * in the states of cross-attention; a graph with both is for storing the weights. */
+ * in the states of cross-attention; a graph with both is for storing the weights. The encoder's graph
+ * keeps keys and values of its output for the decoder. Where ranks share the layers it gives that output
+ * (`encoded`), and a graph of TSRI_SIDES_SOURCE reads it: each rank keeps what its own layers attend to. */
 typedef enum tsri_model_side_set {
     TSRI_SIDES_DECODER = 1,
     TSRI_SIDES_ENCODER = 2,
-    TSRI_SIDES_BOTH = 3
+    TSRI_SIDES_SOURCE = 4
 } tsri_model_side_set;
 
 /* States, from `first_state` on: 2 * layer (keys) and 2 * layer + 1 (values) of the decoder's own
@@ -81,6 +85,7 @@ typedef struct tsri_model_shape {
     bool drawn;                                    /* one of the top_k largest is drawn */
     bool by_keys;                                  /* TSRI_INPUT_KEYS says where each key lies */
     bool states, vectors, pooled, labels, next;
+    bool encoded;     /* the encoder's output is a result, and nothing is kept of it here */
     uint32_t pooling; /* of vectors: tsr_pool */
     /* of disentangled attention: the largest distance of two tokens; 0: whatever the model reads */
     int64_t reach;

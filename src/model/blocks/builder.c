@@ -15,12 +15,34 @@ tsr_dim tsri_model_T(void) {
     return tsri_tensor_symbol(TSR_SYM_T);
 }
 
+/* The place of a layer among those of both stacks. They take turns, by how deep a layer lies in its
+ * stack, because ranks get layers that follow one another: a rank with half of one stack's layers then
+ * has about half of the other's. Both stacks keep their order; of equally deep layers the encoder's comes
+ * first. */
+static int32_t place_of(const tsri_model_builder *b, const tsri_model_stack *stack, int32_t layer) {
+    const bool encoder = stack->side == TSRI_SIDE_ENCODER;
+    const tsri_model_stack *other = encoder ? &b->spec->decoder : &b->spec->encoder;
+    const int64_t own = (2 * (int64_t)layer + 1) * other->layers;
+    int32_t before = 0; /* layers of the other stack */
+    if (layer < 0 || b->shape->learning)
+        return layer;
+    while (before < other->layers &&
+           (2 * (int64_t)before + 1) * stack->layers < own + (encoder ? 0 : 1))
+        before++;
+    return layer + before;
+}
+
+void tsri_model_scope(tsri_model_builder *b, const tsri_model_stack *stack, int32_t layer,
+                      const char *label) {
+    tsri_graph_scope(b->graph, place_of(b, stack, layer), label);
+}
+
 void tsri_model_stage(tsri_model_builder *b, int32_t layer, const char *part) {
     char label[64];
     snprintf(label, sizeof label, "%slayers.%" PRId32 ".%s",
              b->stack->side == TSRI_SIDE_ENCODER && b->spec->decoder.layers ? "encoder." : "",
              layer, part);
-    tsri_graph_scope(b->graph, layer, label);
+    tsri_model_scope(b, b->stack, layer, label);
 }
 
 tsri_model_distances tsri_model_builder_distances(const tsri_model_builder *b) {
@@ -63,9 +85,11 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
                                   [TSRI_INPUT_DISTANCES] = {"distances", 1},
                                   [TSRI_INPUT_PLACES] = {"places", 1},
                                   [TSRI_INPUT_DRAW_RATE] = {"draw_rate", 1},
-                                  [TSRI_INPUT_DRAW] = {"draw", 2}};
-    const bool is_float = id == TSRI_INPUT_FREQUENCIES || id == TSRI_INPUT_DRAW_RATE;
-    tsr_dim dims[2] = {tsri_model_B(), b->T};
+                                  [TSRI_INPUT_DRAW] = {"draw", 2},
+                                  [TSRI_INPUT_ENCODED] = {"encoded", 3}};
+    const bool is_float =
+        id == TSRI_INPUT_FREQUENCIES || id == TSRI_INPUT_DRAW_RATE || id == TSRI_INPUT_ENCODED;
+    tsr_dim dims[3] = {tsri_model_B(), b->T, tsri_tensor_const(b->spec->width)};
     id = side_input(b, id);
     if (id == TSRI_INPUT_ROWS || id == TSRI_INPUT_DRAW_RATE || id == TSRI_INPUT_DRAW)
         dims[0] = tsri_tensor_symbol(TSR_SYM_N);

@@ -24,7 +24,11 @@ typedef struct tsri_model_builder {
 tsr_dim tsri_model_B(void);
 tsr_dim tsri_model_T(void);
 
-/* The ops that follow are named "layers.3.attention" and run on the device of layer 3. */
+/* The ops that follow have this label, and run where this layer of a stack does; -1: where the first
+ * layer of all does. */
+void tsri_model_scope(tsri_model_builder *b, const tsri_model_stack *stack, int32_t layer,
+                      const char *label);
+/* The same for the stack that is being built; they are named "layers.3.attention". */
 void tsri_model_stage(tsri_model_builder *b, int32_t layer, const char *part);
 
 /* The leaf of an input, made when it is first asked for. */

@@ -258,5 +258,5 @@ void tsri_model_recurrent_stack(builder *b) {
         unrolled_decoder(b);
     else
         decoder(b);
-    tsri_graph_scope(b->graph, 0, "head");
+    tsri_model_scope(b, b->stack, 0, "head");
 }

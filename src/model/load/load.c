@@ -351,14 +351,17 @@ static bool is_shared(void *data, uint32_t id) {
            s->weights->keeping.stored_blocks == base->weights->keeping.stored_blocks;
 }
 
-/* The shape of a graph with every use of the weights. */
-static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int64_t context) {
+/* The shape of a graph with every use of the weights. `shared`: by ranks that share the layers. */
+static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int64_t context,
+                                    bool shared) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_weights *w = model->weights;
     const bool decoder = spec->decoder.layers, encoder = spec->encoder.layers,
-               writes = decoder && tsri_model_has_output(w);
+               writes = decoder && tsri_model_has_output(w), apart = shared && spec->decoder.cross;
     return (tsri_model_shape){
-        .sides = (decoder ? TSRI_SIDES_DECODER : 0) | (encoder ? TSRI_SIDES_ENCODER : 0),
+        .sides = (decoder ? TSRI_SIDES_DECODER : 0) | (encoder ? TSRI_SIDES_ENCODER : 0) |
+                 (apart ? TSRI_SIDES_SOURCE : 0),
+        .encoded = apart,
         .slots = slots,
         .sources = slots,
         .capacity = context,
@@ -373,13 +376,30 @@ static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int6
         .pooled = tsri_model_weight_at(w, TSRI_WEIGHT_POOLER)};
 }
 
+/* Whether the model's layers may be split as the run wants it. */
+static tsr_status check_split(const tsri_model *model, const tsri_run_context *run) {
+    const tsri_model_stack *decoder = &model->spec.decoder;
+    if (decoder->cross && tsri_run_device_count(run) > 1)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s is an encoder-decoder, whose two stacks share the memory of a "
+                              "device, so it runs on one device only: name one",
+                              model->path);
+    if (decoder->cross && decoder->recurrent && tsri_run_rank_count(run) > 1)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s is an encoder-decoder of recurrent units, whose two layers share "
+                              "their states, so it runs on one rank only: run it without "
+                              "--split-layers",
+                              model->path);
+    return TSR_OK;
+}
+
 tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                             const tsri_model_options *options) {
     const int32_t slots = options->slots ? options->slots : 1;
     const int64_t reads = model->spec.context < 2048 ? model->spec.context : 2048;
     const int64_t context =
         options->context && options->context < model->spec.context ? options->context : reads;
-    const tsri_model_shape shape = whole_shape(model, slots, context);
+    const tsri_model_shape shape = whole_shape(model, slots, context, tsri_run_rank_count(run) > 1);
     const tsr_bounds bounds = tsri_model_bounds(slots, 1, context < 512 ? context : 512,
                                                 context < 512 ? context : 512, false);
     source data = {.weights = model->weights, .options = options};
@@ -389,14 +409,7 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                                     .progress = tell_progress,
                                     .base = options->base ? options->base->run : NULL,
                                     .shared = is_shared};
-    if (model->spec.decoder.cross &&
-        (tsri_run_device_count(run) > 1 || tsri_run_rank_count(run) > 1))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s is an encoder-decoder, whose two stacks share the memory of a "
-                              "device, so it runs on one device only: %s",
-                              model->path,
-                              tsri_run_rank_count(run) > 1 ? "run it without --split-layers"
-                                                           : "name one");
+    TRY(check_split(model, run));
     TRY(tsri_model_settle_compute(model->weights, run));
     TRY(tsri_model_build(model->weights, &shape, &model->graph));
     const tsr_status status = tsri_run_load(run, model->graph, &bounds, &source);

@@ -323,42 +323,19 @@ static size_t bind_inputs(tsri_session *session, int64_t B, int64_t T, int64_t N
     return n;
 }
 
-/* Waits for the oldest chunk that is under way. */
-static tsr_status finish_oldest(tsri_session *session) {
-    tsri_run_reads oldest = session->under_way[0];
-    session->n_under_way--;
-    memmove(session->under_way, session->under_way + 1,
-            (size_t)session->n_under_way * sizeof oldest);
-    return tsri_run_finish(&oldest);
-}
-
-tsr_status tsri_model_chunks_finish(tsri_session *session) {
-    tsr_status status = TSR_OK;
-    while (session->n_under_way) {
-        const tsr_status own = finish_oldest(session);
-        status = status == TSR_OK ? own : status;
-    }
-    return status;
-}
-
-static bool is_shared(const tsri_session *session) {
-    return tsri_run_rank_count(session->model->run) > 1;
-}
-
 static tsr_status run_chunk(tsri_session *session, tsri_run_plan *plan, const chunk *chunk,
                             bool by_keys) {
     const int64_t sizes[TSR_SYMBOLS] = {chunk->B, chunk->T, 1, 1, chunk->N};
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
+    tsri_model_pass *pass;
     const size_t n =
         bind_inputs(session, chunk->B, chunk->T, chunk->N, by_keys, chunk->results->draws, inputs);
-    if (!is_shared(session))
+    if (!tsri_model_is_shared(session))
         return tsri_run_execute(plan, sizes, inputs, n, session->outputs, chunk->n_outputs);
-    if (session->n_under_way == TSRI_MODEL_UNDER_WAY)
-        TRY(finish_oldest(session));
-    TRY(tsri_run_start(plan, sizes, inputs, n, session->outputs, chunk->n_outputs,
-                       &session->under_way[session->n_under_way]));
-    session->n_under_way++;
-    return chunk->staged ? tsri_model_chunks_finish(session) : TSR_OK;
+    TRY(tsri_model_pass_room(session, &pass));
+    TRY(tsri_run_start(plan, sizes, inputs, n, session->outputs, chunk->n_outputs, &pass->reads));
+    tsri_model_pass_begun(session);
+    return chunk->staged ? tsri_session_end(session, session->n_begun) : TSR_OK;
 }
 
 /* Notes a run that gave the argmax of one token for each sequence, or drew it, and nothing else. */
@@ -414,7 +391,7 @@ int64_t tsri_model_chunk_step(const tsri_session *session, int64_t n, int64_t li
                               int64_t longest) {
     const int64_t parts = 2 * (int64_t)tsri_run_rank_count(session->model->run);
     int64_t step = limit;
-    while (is_shared(session) && n * step >= 2 * FEWEST_ROWS && step > longest / parts)
+    while (tsri_model_is_shared(session) && n * step >= 2 * FEWEST_ROWS && step > longest / parts)
         step /= 2;
     return step;
 }

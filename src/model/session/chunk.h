@@ -6,7 +6,7 @@
 #include "model/session/plans.h"
 #include "model/session/session.h"
 
-enum { TSRI_MODEL_UNDER_WAY = 8 };   /* chunks of a forward pass at most */
+enum { TSRI_MODEL_UNDER_WAY = 8 };   /* chunks of forward passes, and runs of an encoder, at most */
 enum { TSRI_MODEL_ROW_OUTPUTS = 6 }; /* logits, argmax, top logits, top ids, top lse, drawn */
 
 typedef struct tsri_model_staging { /* a result on its way to the caller's memory */
@@ -14,7 +14,16 @@ typedef struct tsri_model_staging { /* a result on its way to the caller's memor
     size_t room; /* elements */
 } tsri_model_staging;
 
-typedef struct tsri_model_encoder tsri_model_encoder; /* encode.c */
+typedef struct tsri_model_encoder tsri_model_encoder;       /* encode.c */
+typedef struct tsri_model_encode_run tsri_model_encode_run; /* encode_run.c */
+
+/* One run whose results are still to come. */
+typedef struct tsri_model_pass {
+    tsri_run_reads reads;
+    /* What follows when they are there, with `run`; NULL: nothing */
+    tsr_status (*ended)(tsri_session *session, tsri_model_encode_run *run);
+    tsri_model_encode_run *run;
+} tsri_model_pass;
 
 struct tsri_session {
     tsri_model *model;
@@ -38,10 +47,11 @@ struct tsri_session {
     /* Runs that follow and are under way, the oldest first */
     tsri_run_reads ahead[TSRI_SESSION_AHEAD];
     int32_t n_ahead;
-    /* Where ranks share the layers: chunks of a forward pass that are under way, the oldest first, so
-     * that each rank has one to work on */
-    tsri_run_reads under_way[TSRI_MODEL_UNDER_WAY];
+    /* Where ranks share the layers: runs that are under way, the oldest first, so that each rank has
+     * one to work on; and how many have begun and ended in all */
+    tsri_model_pass under_way[TSRI_MODEL_UNDER_WAY];
     int32_t n_under_way;
+    uint64_t n_begun, n_ended;
     tsri_model_encoder *encoder; /* made at the first call that encodes */
 };
 
@@ -72,11 +82,20 @@ int64_t tsri_model_chunk_step(const tsri_session *session, int64_t n, int64_t li
                               int64_t longest);
 
 /* Runs tokens done .. done + step - 1 of every sequence that has them, and computes the results that
- * `shape` marks. Where ranks share the layers, the results are there after tsri_model_chunks_finish. */
+ * `shape` marks. Where ranks share the layers, the results are there when its pass has ended. */
 tsr_status tsri_model_chunk_run(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results,
                                 const tsri_model_shape *shape, int64_t done, int64_t step,
                                 int64_t limit);
-tsr_status tsri_model_chunks_finish(tsri_session *session);
+
+/* passes.c: whether ranks share the layers. */
+bool tsri_model_is_shared(const tsri_session *session);
+/* A pass that is to begin, whose reads a run is started with; where as many are under way, the
+ * oldest is ended first. Then it counts as begun. */
+tsr_status tsri_model_pass_room(tsri_session *session, tsri_model_pass **out);
+void tsri_model_pass_begun(tsri_session *session);
+/* What ends the runs that have begun so far; where beginning them failed, all are given up. Returns
+ * `status`. */
+tsr_status tsri_model_pass_of(tsri_session *session, tsr_status status, uint64_t *pass);
 
 #endif

@@ -41,7 +41,8 @@ static bool same(const tsri_model_shape *a, const tsri_model_shape *b) {
            a->hidden == b->hidden && a->attention == b->attention && a->cross == b->cross &&
            a->by_keys == b->by_keys && a->top_k == b->top_k && a->drawn == b->drawn &&
            a->states == b->states && a->vectors == b->vectors && a->pooling == b->pooling &&
-           a->pooled == b->pooled && a->labels == b->labels && a->next == b->next && a->reach == b->reach;
+           a->pooled == b->pooled && a->labels == b->labels && a->next == b->next &&
+           a->reach == b->reach && a->encoded == b->encoded;
 }
 
 tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shape *shape,

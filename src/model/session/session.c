@@ -305,8 +305,9 @@ static tsr_status check_output(const tsri_model *model, const tsri_model_results
         model->path, model->spec.family, head ? head + 1 : "lm_head");
 }
 
-tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
-                                int32_t n, const tsri_model_results *results) {
+/* Where ranks share the layers, its last chunks are under way when it returns. */
+static tsr_status begin(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
+                        const tsri_model_results *results) {
     const tsri_model_spec *spec = &session->model->spec;
     TRY(check_output(session->model, results));
     TRY(check_batch(session, sequences, n, results));
@@ -323,6 +324,18 @@ tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence
             spec->decoder.heads * sequences[i].n * (sequences[i].past + sequences[i].n);
     }
     return TSR_OK;
+}
+
+tsr_status tsri_session_begin(tsri_session *session, const tsri_model_sequence *sequences,
+                              int32_t n, const tsri_model_results *results, uint64_t *pass) {
+    return tsri_model_pass_of(session, begin(session, sequences, n, results), pass);
+}
+
+tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
+                                int32_t n, const tsri_model_results *results) {
+    uint64_t pass;
+    TRY(tsri_session_begin(session, sequences, n, results, &pass));
+    return tsri_session_end(session, pass);
 }
 
 static tsri_model_shape shape_of(const tsri_model_results *results) {
@@ -364,11 +377,9 @@ static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequ
     const int64_t limit = few ? TSRI_MODEL_FEW_ROWS
                               : tsri_model_chunk_limit(session, results, n == 1 && !shape.by_keys),
                   step = tsri_model_chunk_step(session, n, limit, longest);
-    tsr_status status = TSR_OK;
-    for (int64_t done = 0; done < longest && status == TSR_OK; done += step)
-        status = tsri_model_chunk_run(session, sequences, n, results, &shape, done, step, limit);
-    const tsr_status finished = tsri_model_chunks_finish(session);
-    return status == TSR_OK ? finished : status;
+    for (int64_t done = 0; done < longest; done += step)
+        TRY(tsri_model_chunk_run(session, sequences, n, results, &shape, done, step, limit));
+    return TSR_OK;
 }
 
 tsr_status tsri_session_finish(tsri_session *session) {

@@ -107,6 +107,25 @@ tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence 
 tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results);
 
+/* The two halves of a forward pass, and of one through the encoder of an encoder-decoder, which gives
+ * nothing. Where ranks share the layers, several may be under way, so that each rank has one to work on: a
+ * pass does not need the results of those that began before it. Of more than 8 runs the oldest is ended.
+ * Elsewhere all is done when it has begun.
+ *
+ * *pass  what end is called with: it ends this pass, and those that began earlier
+ * alias  results' memory is written until the pass has ended; sequences are read until it has begun
+ * error  no pass is under way any more */
+tsr_status tsri_session_begin(tsri_session *session, const tsri_model_sequence *sequences,
+                              int32_t n, const tsri_model_results *results, uint64_t *pass);
+tsr_status tsri_session_begin_encode(tsri_session *session, const tsri_model_sequence *sequences,
+                                     int32_t n, uint64_t *pass);
+tsr_status tsri_session_end(tsri_session *session, uint64_t pass);
+/* How many groups of sequences should take turns with passes, so that each rank has one to work on: 1
+ * where this process has all layers. */
+uint32_t tsri_model_groups(const tsri_model *model);
+/* Where what is under way is not wanted any more: waits until no result's memory is written. */
+void tsri_session_give_up(tsri_session *session);
+
 /* Tells the devices that forward passes of B sequences of T tokens with these results will follow when
  * sources of up to `source` tokens have been encoded, so that kernels can be built meanwhile. by_keys:
  * the sequences have keys. */

@@ -98,12 +98,15 @@ static void end(run *r) {
 /* ---- a window of lines ---- */
 
 /* The first window is one batch, so that answers come soon; then windows grow while one takes less
- * time than this. */
+ * time than this. Ranks that share the layers must read alike, so there no clock decides: whoever calls
+ * them gives as many lines as are to be read. */
 #define LONG_NS UINT64_C(10000000000)
 
 static void set_ahead(run *r) {
     const uint64_t now = tsri_base_now_ns();
-    if (!r->ahead)
+    if (tsri_run_rank_count(r->t.model->run) > 1)
+        r->ahead = AHEAD;
+    else if (!r->ahead)
         r->ahead = 1;
     else if (now - r->began < LONG_NS && r->ahead < AHEAD)
         r->ahead *= 2;

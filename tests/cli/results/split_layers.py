@@ -2,19 +2,15 @@
 """Models whose layers are split over ranks: the bytes of one process, on ranks of which none could hold the model; a rank that goes away ends
 all."""
 
-import json
 import random
-import shutil
 import signal
-import struct
 
 from support.command import COMMAND, DEVICE, SOURCE, equal, main, run
-from support.ranks import apart, need_mpi, own_lines, rank_goes_away, ranks, same, told
+from support.ranks import SPLIT, apart, broken_at, need_mpi, rank_goes_away, ranks, refused_by_all, same, told
 
 GOLDEN = SOURCE / "tests" / "golden"
 ENCODERS = GOLDEN / "encoders"
 REFERENCE = ("-d", "reference", "-q")
-SPLIT = ("--split-layers",)
 WORDS = "the cat sat on a mat and said hello world good bad film tall tree".split()
 
 
@@ -59,13 +55,6 @@ def test_the_device(_):
     same("generate", "-d", DEVICE, "-q", "-t", "1", "-n", "3", "--temp", "0", "To be", together=SPLIT, numbers=(2,))
 
 
-def refused(n, code, *arguments):
-    """What n ranks say that are refused: each says the sentence, or that another rank has ended with it. mpirun's code is that of the first."""
-    result = ranks(n, COMMAND, *arguments, *SPLIT, code=None)
-    assert result.code in (code, 5), result
-    return own_lines(result.err)
-
-
 def test_a_model_that_fits_on_no_rank(_):
     """llama-15m needs 93 MiB: too much for a rank of 64, not for two of them."""
     model = ("generate", "-m", "shape:llama-15m", "-d", "reference", "-c", "16", "--ids", "1,2,3", "-n", "3", "--print-ids", "--temp", "0")
@@ -75,33 +64,19 @@ def test_a_model_that_fits_on_no_rank(_):
     split = ranks(2, COMMAND, *few, *SPLIT)
     equal(split.text, whole.text)
     assert "layers: 4 of 6 on rank 0, 2 on rank 1" in split.err, split
-    said = refused(2, 4, *model, "--device-memory", "24")
+    said = refused_by_all(2, 4, *model, "--device-memory", "24")
     assert any("the 2 ranks have room for " in line and "start more ranks" in line for line in said), said
 
 
 def test_more_ranks_than_layers(_):
-    said = refused(3, 2, "generate", "-m", "shape:tiny", *REFERENCE, "--ids", "1")
+    said = refused_by_all(3, 2, "generate", "-m", "shape:tiny", *REFERENCE, "--ids", "1")
     assert said and all("the model has 2 layers, and 3 ranks are to share them: start at most 2" in line for line in said), said
-
-
-def broken_at(folder, name):
-    """The bundled model with a number in this array that is none."""
-    model = folder / "model"
-    shutil.copytree(SOURCE / "models" / "shakespeare", model)
-    file = model / "model.safetensors"
-    data = bytearray(file.read_bytes())
-    size = struct.unpack("<Q", data[:8])[0]
-    head = json.loads(data[8:8 + size])
-    begin = head[name]["data_offsets"][0] + 8 + size
-    data[begin + 4096:begin + 4098] = b"\xff\x7f"  # a NaN in f16
-    file.write_bytes(data)
-    return model
 
 
 def test_a_rank_reads_its_own_layers_and_a_failure_ends_all(folder):
     """The last layer is not a number. Rank 1 has that layer and says so; rank 0 has not read it, and says who has ended."""
     name = "transformer.h.5.mlp.c_fc.weight"
-    with apart(folder, 2, "generate", "-m", broken_at(folder, name), *REFERENCE, "-n", "2", "KING", *SPLIT) as process:
+    with apart(folder, 2, "generate", "-m", broken_at(folder, "shakespeare", name), *REFERENCE, "-n", "2", "KING", *SPLIT) as process:
         process.communicate(timeout=60)
     codes, said = told(folder, 2)
     equal(codes, [5, 3])

@@ -1,17 +1,20 @@
 """Starting several ranks by mpirun, and ending one of them."""
 
+import json
 import os
 import pathlib
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
-from support.command import BUILD, COMMAND, PATIENCE, Result, environment, equal, run, skip
+from support.command import BUILD, COMMAND, PATIENCE, SOURCE, Result, environment, equal, run, skip
 
 PLUGIN = BUILD / "lib" / "tessera" / "transports" / "mpi.so"
 LIMITED = BUILD / "bench" / "transports" / "limited.so"  # makes another transport slower (bench/network)
+SPLIT = ("--split-layers",)
 # Ranks may be more than cores, and none is bound to one. `root` may start them, as it may in a container.
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
 
@@ -46,6 +49,27 @@ def same(*arguments, numbers=(3,), code=0, but=None, together=(), **options):
         several = ranks(n, COMMAND, *arguments, *together, code=code, **options)
         equal(shown(several), shown(one), f"{n} ranks of {arguments}")
     return one
+
+
+def refused_by_all(n, code, *arguments):
+    """What n ranks say that are refused: each says the sentence, or that another rank has ended with it. mpirun's code is that of the first."""
+    result = ranks(n, COMMAND, *arguments, *SPLIT, code=None)
+    assert result.code in (code, 5), result
+    return own_lines(result.err)
+
+
+def broken_at(folder, name, array):
+    """A bundled model with a number in this array that is none."""
+    model = folder / "model"
+    shutil.copytree(SOURCE / "models" / name, model)
+    file = model / "model.safetensors"
+    data = bytearray(file.read_bytes())
+    size = struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:8 + size])
+    begin = head[array]["data_offsets"][0] + 8 + size
+    data[begin + 4096:begin + 4098] = b"\xff\x7f"  # a NaN in f16
+    file.write_bytes(data)
+    return model
 
 
 def running(name):
