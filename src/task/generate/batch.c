@@ -46,6 +46,8 @@ void tsri_task_batch_destroy(tsri_task_batch **batch) {
         return;
     for (; b->ahead > 0; b->ahead--)
         (void)tsri_session_finish(b->session); /* they write to our memory */
+    if (b->begun)
+        tsri_session_give_up(b->session); /* the same */
     for (int i = 0; i < TSRI_SESSION_AHEAD; i++)
         free(b->ids[i]);
     void *const arrays[] = {b->members, b->rows,     b->inputs,  b->chosen,
@@ -59,7 +61,7 @@ void tsri_task_batch_destroy(tsri_task_batch **batch) {
 }
 
 bool tsri_task_batch_busy(const tsri_task_batch *batch) {
-    return batch->ahead > 0;
+    return batch->ahead > 0 || batch->begun;
 }
 
 const tsri_task_batch_counts *tsri_task_batch_counts_of(const tsri_task_batch *batch) {
@@ -154,10 +156,15 @@ static void want(tsri_task_batch *b) {
     b->results.top_lse = b->top_lse;
 }
 
-static tsr_status forward(tsri_task_batch *b) {
-    TRY(tsri_session_forward(b->session, b->inputs, (int32_t)b->n_rows, &b->results));
+/* The tokens of the last run are in the slots of its members. */
+static void note_fed(tsri_task_batch *b) {
     for (uint32_t row = 0; row < b->n_rows; row++)
         b->rows[row]->sequence->past += b->inputs[row].n - b->drafted[row];
+}
+
+static tsr_status forward(tsri_task_batch *b) {
+    TRY(tsri_session_forward(b->session, b->inputs, (int32_t)b->n_rows, &b->results));
+    note_fed(b);
     return TSR_OK;
 }
 
@@ -210,8 +217,9 @@ static tsr_status finish_next(tsri_task_batch *b) {
     return TSR_OK;
 }
 
-/* One token of each member that has taken in its prompt, and those that are guessed. */
-static tsr_status decode(tsri_task_batch *b) {
+/* Begins a run of one token of each member that has taken in its prompt, and of those that are
+ * guessed. */
+static tsr_status begin_decode(tsri_task_batch *b) {
     uint32_t n = 0;
     bool guesses;
     b->n_rows = b->n_fed = 0;
@@ -226,7 +234,18 @@ static tsr_status decode(tsri_task_batch *b) {
     }
     if (!b->n_rows)
         return TSR_OK;
-    TRY(run(b));
+    want(b);
+    TRY(tsri_session_begin(b->session, b->inputs, (int32_t)b->n_rows, &b->results, &b->pass));
+    b->begun = true;
+    return TSR_OK;
+}
+
+static tsr_status end_decode(tsri_task_batch *b) {
+    if (!b->begun)
+        return TSR_OK;
+    TRY(tsri_session_end(b->session, b->pass));
+    b->begun = false;
+    note_fed(b);
     TRY(start_next(b, 1));
     return tsri_task_batch_give(b);
 }
@@ -318,7 +337,14 @@ tsr_status tsri_task_batch_step(tsri_task_batch *batch) {
         tsri_task_batch_pace(batch, begun);
         return TSR_OK;
     }
-    TRY(decode(batch));
+    TRY(begin_decode(batch));
+    TRY(end_decode(batch));
     tsri_task_batch_pace(batch, begun);
     return prefill(batch);
+}
+
+tsr_status tsri_task_batch_turn(tsri_task_batch *batch) {
+    TRY(end_decode(batch));
+    TRY(prefill(batch));
+    return begin_decode(batch);
 }

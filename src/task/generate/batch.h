@@ -46,7 +46,7 @@ typedef struct tsri_task_batch_counts {
 
 typedef struct tsri_task_batch tsri_task_batch;
 
-/* The session is used by nobody else until the batch is destroyed. */
+/* Until the batch is destroyed, the session is used only by it and by batches that take turns with it. */
 tsr_status tsri_task_batch_create(tsri_session *session, const tsri_task_batch_options *options,
                                   tsri_task_batch **out);
 /* Waits for runs that are under way. */
@@ -70,6 +70,10 @@ tsr_status tsri_task_batch_settle(tsri_task_batch *batch);
  * alloc   nothing after the first steps, except for text
  * error   as tsri_session_forward: then what the members have is not known */
 tsr_status tsri_task_batch_step(tsri_task_batch *batch);
+/* In place of steps, where ranks share the layers and several batches of one session take turns: ends the
+ * run of its last turn and gives the tokens, takes in prompts, and begins a run, which is under way while
+ * other batches have their turns. */
+tsr_status tsri_task_batch_turn(tsri_task_batch *batch);
 const tsri_task_batch_counts *tsri_task_batch_counts_of(const tsri_task_batch *batch);
 
 #endif

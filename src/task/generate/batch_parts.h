@@ -26,6 +26,8 @@ struct tsri_task_batch {
     tsri_task_sampler *sampler;
     tsri_task_bans bans;
     int32_t ahead; /* runs under way */
+    bool begun;    /* a run that gives tokens is under way, which ends with `pass` */
+    uint64_t pass;
     tsri_task_batch_counts counts;
 };
 
