@@ -77,6 +77,9 @@ typedef struct tsr_translate_stats {
  * its sentences (sentences that are still too long: at commas, at white space, between characters),
  * and the translations are joined with the white space that was between the parts.
  *
+ * Where ranks share the model's layers (tsr_model_options.ranks), all translate the same lines: `next`
+ * answers alike on each of them, so never with -1.
+ *
  * options may be NULL
  * stats   may be NULL
  * owner   all arguments are borrowed for the call
