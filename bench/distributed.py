@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measures two ranks of one thread each beside one rank of two threads, and training beside PyTorch's DistributedDataParallel with gloo, in turn.
 
-    bench/distributed.py [--shape char-gpt,gpt-10m] [--peers PYTHON] [--model FOLDER] [--rounds 3] [--steps N] [--device D] [--build build/release]
+    bench/distributed.py [--shape char-gpt,gpt-10m] [--peers PYTHON] [--model FOLDER] [--split N] [--rounds 3] [--steps N] [--device D] [--build build/release]
 
 tools/peers installs PYTHON, tools/get-minilm the --model of embeddings ("": none are measured). Training: random characters, an update of two batches
 (one a rank), f32, AdamW, clipping. A rate is tokens/s of the updates after the first ones, as tessera train's log and PyTorch's ranks tell them; the best
-of all rounds. Embeddings: the time of the whole command `tessera embed` for --lines lines. Prints a JSON line for each, with the ratios; the bytes of one
-rank and of two must be equal. If a ratio misses its goal, the exit code is 1.
+of all rounds. Embeddings: the time of the whole command `tessera embed` for --lines lines. --split N: that of `tessera translate` and `generate --lines` for
+N lines, two ranks with --split-layers. Prints a JSON line for each, with the ratios; the bytes of one rank and of two must be equal. If a ratio misses its
+goal, the exit code is 1.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from trainers import SHAPES  # pylint: disable=wrong-import-position
 
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
 STEPS = {"char-gpt": 120, "gpt-10m": 12}
-GOALS = {"to_one_rank": 0.9, "to_ddp": 1.2, "embed": 0.95}
+GOALS = {"to_one_rank": 0.9, "to_ddp": 1.2, "embed": 0.95, "split": 0.8}
 CHARACTERS = (string.ascii_letters + string.digits + " .\n")[:65]
 
 
@@ -89,26 +90,45 @@ def measure_training(o, shape):
     return line["equal"] and all(line[key] >= GOALS[key] for key in GOALS if key in line)
 
 
-# ---- embeddings ----
+# ---- commands that work on lines ----
 
-def measure_embeddings(o):
-    times, hashes = {1: [], 2: []}, set()
+def write_lines(path, words, n, longest):
     draw = random.Random(0)
+    path.write_text("".join(" ".join(draw.choices(words.split(), k=draw.randint(4, longest))) + "\n" for _ in range(n)))
+
+
+def measure_command(o, test, lines, goal, together, *arguments):
+    """The whole command, by one rank and by two, which get the arguments `together`; it writes to standard output or to `out`."""
+    times, hashes = {1: [], 2: []}, set()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "text").write_text("".join(" ".join(draw.choices("a model reads words and makes numbers of them".split(), k=draw.randint(4, 60))) + "\n"
-                                             for _ in range(o.lines)))
+        write_lines(folder / "lines", *lines)
         for turn in range(o.rounds + 1):
             for ranks in (1, 2):
                 begun = time.perf_counter()
-                call(command(o, ranks, "embed", "-m", o.model, "-o", folder / "out.npy", folder / "text"), f"tessera embed on {ranks} ranks")
+                text = call(command(o, ranks, *arguments, *(together if ranks == 2 else ())), f"{test} on {ranks} ranks", cwd=folder)
                 if turn:  # the first fills the caches
-                    times[ranks].append(time.perf_counter() - begun)
-                hashes.add(sha(folder / "out.npy"))
-    line = {"test": "embed", "lines": o.lines, "seconds": {str(ranks): round(median(values), 2) for ranks, values in times.items()},
+                    times[ranks].append(time.perf_counter() - begun - PAUSE)
+                hashes.add(sha(folder / "out") if (folder / "out").exists() else text)
+    line = {"test": test, "lines": lines[1], "seconds": {str(ranks): round(median(values), 2) for ranks, values in times.items()},
             "equal": len(hashes) == 1, "ratio": round(median([one / two for one, two in zip(times[1], times[2])]), 3)}
     say(**line)
-    return line["equal"] and line["ratio"] >= GOALS["embed"]
+    return line["equal"] and line["ratio"] >= goal
+
+
+def measure_embeddings(o):
+    lines = ("a model reads words and makes numbers of them", o.lines, 60)
+    return measure_command(o, "embed", lines, GOALS["embed"], (), "embed", "-m", o.model, "-o", "out", "lines")
+
+
+def measure_split(o):
+    """Layers of the bundled models on two ranks, beside all layers on one."""
+    split, goal = ("--split-layers",), GOALS["split"]
+    german = ("der Hund sieht ein Haus und wir gehen heute nicht zum Bahnhof weil es regnet", o.split, 16)
+    prompts = ("the king and my lord come to this house with all that we have", o.split, 8)
+    return all([measure_command(o, "translate --split-layers", german, goal, split, "translate", "-f", "lines"),
+                measure_command(o, "generate --lines --split-layers", prompts, goal, split, "generate", "-m", "shakespeare", "--lines", "-f", "lines", "-n", "64",
+                                "--ignore-eos", "--temp", "0")])
 
 
 def main():
@@ -117,6 +137,7 @@ def main():
     parser.add_argument("--shape", default=",".join(STEPS), help="\"\": no training")
     parser.add_argument("--model", default="", help="a folder of MiniLM")
     parser.add_argument("--lines", type=int, default=6000)
+    parser.add_argument("--split", type=int, default=0, help="lines for the commands with --split-layers; 0: they are not measured")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=0, help="updates of a run")
     parser.add_argument("--device", default="")
@@ -127,6 +148,8 @@ def main():
     held = [measure_training(o, shape) for shape in o.shape.split(",") if shape]
     if o.model:
         held.append(measure_embeddings(o))
+    if o.split:
+        held.append(measure_split(o))
     return 0 if all(held) else 1
 
 
