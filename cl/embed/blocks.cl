@@ -21,18 +21,12 @@
  *           B=2 T=128 V=32000 C=768 q4_0 scale 1
  *           plain          355.4      4.4    1.00     433.7      3.6    1.00
  *           blocks         124.8     12.6    2.85     185.8      8.5    2.33 */
-#define LARGE (TABLE_DTYPE != TSR_DTYPE_Q8_0 && TABLE_DTYPE != TSR_DTYPE_Q4_0)
+#define LARGE (BLOCK_NUMBERS(TABLE_DTYPE) == 256)
 #if LARGE
 #include "weighted/wide.clh"
-#endif
-#if TABLE_DTYPE == TSR_DTYPE_Q8_0
-#define GROUPS 8
-#define MASK 255
-#define OFFSET 128
 #else
-#define GROUPS 4
-#define MASK 15
-#define OFFSET 8
+#include "weighted/panels64.clh"
+#define GROUPS SMALL_GROUPS(TABLE_DTYPE)
 #endif
 
 ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *ids, int ids0, __global float *y,
@@ -60,11 +54,11 @@ ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *
 #endif
     }
 #else
-    __global const uchar *panel = table + ((id >> 6) * (C / 32) + block) * (GROUPS * 256 + 128);
-    const float d = vload_half(lane, (__global const half *)(panel + GROUPS * 256));
+    __global const uchar *panel = table + ((id >> 6) * (C / 32) + block) * SMALL_BLOCK(TABLE_DTYPE);
+    const float d = SMALL_SCALE(TABLE_DTYPE, panel + GROUPS * 256, lane);
     for (int c = 0; c < 32; c++) {
         const int byte = panel[(c / 4 % GROUPS * 64 + lane) * 4 + c % 4];
-        const int whole = (byte >> c / 4 / GROUPS * 4 & MASK) - OFFSET;
+        const int whole = SMALL_WHOLE(TABLE_DTYPE, byte >> c / 4 / GROUPS * 4);
         y[y0 + n * y_row + block * 32 + c] = scale * ((float)whole * d);
     }
 #endif
@@ -72,5 +66,3 @@ ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *
 
 #undef LARGE
 #undef GROUPS
-#undef MASK
-#undef OFFSET

@@ -17,7 +17,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(TABLE_DTYPE) *table, int table0
     if (id < 0 || id >= V)
         return;
     y += y0 + n * y_row;
-#if TABLE_DTYPE == TSR_DTYPE_Q8_0 || TABLE_DTYPE == TSR_DTYPE_Q4_0
+#if BLOCK_NUMBERS(TABLE_DTYPE) == 32
     for (int c = 0; c < C; c += 32) {
         const float step = BLOCK_SCALE(TABLE_DTYPE, table, from + c);
         for (int i = 0; i < 32; i++)

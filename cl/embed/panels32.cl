@@ -3,7 +3,7 @@
  *   grid    (C, N), one work-item per element
  *   table   as panels32_blocks (weighted/panels32.clh), table0 0; ids, y as embed/plain
  *   needs   nothing beyond OpenCL C 1.1
- *   build   TABLE_DTYPE q8_0|q4_0|q4_K|q5_K|q6_K
+ *   build   TABLE_DTYPE q8_0|q4_0|q4_K|q5_K|q6_K|mxfp4
  *   paid    see embed/lanes */
 #define W_DTYPE TABLE_DTYPE
 #define HIDDEN 0u

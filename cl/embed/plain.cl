@@ -1,7 +1,7 @@
 /* embed/plain.cl - y[n,:] = scale * table[ids[n],:].
  *
  *   grid    (C, N), one work-item per element
- *   table   element (v,c) at table0 + v*C + c (q8_0, q4_0: that element of its blocks); or in
+ *   table   element (v,c) at table0 + v*C + c (of blocks: that element of them); or in
  *           panels of 64 rows, at (v/64 * C + c) * 64 + v%64; or in panels of pairs, where C is
  *           rounded up to a multiple of 32, at (v/64 * C + c - c%2) * 64 + v%64 * 2 + c%2
  *   y[n,c]  at y0 + n*y_row + c

@@ -20,7 +20,7 @@
 #define PANEL_BYTES(K) ((size_t)(K) / 256 * WIDE_PANEL_BLOCK(W_DTYPE))
 #else
 #include "weighted/blocks.clh"
-#define PANEL_BYTES(K) ((size_t)(K) / 32 * PANEL_BLOCK)
+#define PANEL_BYTES(K) ((size_t)(K) / 32 * SMALL_BLOCK(W_DTYPE))
 #endif
 #if GATED
 #include "glu_linear/finish64.clh"
@@ -70,6 +70,4 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 #undef PANEL_BYTES
 #undef FIRST_EXPERT
 #undef GROUPS
-#undef MASK
 #undef OFFSET
-#undef PANEL_BLOCK

@@ -43,7 +43,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 #include "weighted/blocks_rows.clh"
     float16 sum[2][MR][4];
     for (int part = 0; part < 2; part++)
-        LOCAL_NAME(tile)(left, w + (size_t)(panel + part * (F / 64)) * (K / 32) * PANEL_BLOCK, K, sum[part]);
+        LOCAL_NAME(tile)(left, w + (size_t)(panel + part * (F / 64)) * (K / 32) * SMALL_BLOCK(W_DTYPE), K, sum[part]);
     for (int r = 0; r < MR && m + r < rows; r++)
         LOCAL_NAME(finish)
         ((const float *)sum[0][r], (const float *)sum[1][r], bias + bias0, y + y0 + (m + r) * y_row,
@@ -52,6 +52,4 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 
 #undef MR
 #undef GROUPS
-#undef MASK
 #undef OFFSET
-#undef PANEL_BLOCK

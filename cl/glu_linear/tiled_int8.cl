@@ -8,7 +8,7 @@
  *   adds    over glu_linear/tiled: products of integers, four to a word
  *   order   as glu_linear/plain: the same bytes, in any batch
  *   needs   as linear/tiled_int8
- *   build   W_DTYPE q8_0|q4_0, with PANELS of blocks, BIAS_DTYPE; HAS_BIAS; ACT; DOT 0|1; PANELS 0|1
+ *   build   W_DTYPE q8_0|q4_0|mxfp4, with PANELS of blocks, BIAS_DTYPE; HAS_BIAS; ACT; DOT 0|1; PANELS 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows (TN even)
  *   tune    GM, GN the work-group; SUB as linear/tiled
  *   claims  dot

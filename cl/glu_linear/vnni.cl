@@ -49,7 +49,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         tsr_vnni_expect((ulong)(y + y0 + (m + r) * y_row + panel * 64));
     for (int part = 0; part < 2; part++)
         LOCAL_NAME(tile)
-        (packed, w + (size_t)(panel + part * (F / 64)) * (K / 32) * VNNI_BLOCK(W_BITS), K, rows, sum[part]);
+        (packed, w + (size_t)(panel + part * (F / 64)) * (K / 32) * SMALL_BLOCK(W_DTYPE), K, rows, sum[part]);
     for (int r = 0; r < rows; r++)
         LOCAL_NAME(finish)
         (sum[0][r], sum[1][r], bias + bias0, y + y0 + (m + r) * y_row, panel * 64, F);
@@ -57,4 +57,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 
 #undef MR
 #undef BLOCKS
-#undef W_BITS

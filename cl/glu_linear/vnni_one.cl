@@ -39,10 +39,10 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         ((float16 *)sum)[i] = 0.0f;
     for (int k = 0; k < K; k += DEPTH) {
         const int blocks = min(DEPTH, K - k) / 32;
-        tsr_vnni_quantise(x + x0 + k, blocks, (ulong)whole, VNNI_OFFSET(W_BITS));
+        tsr_vnni_quantise(x + x0 + k, blocks, (ulong)whole, VNNI_OFFSET(W_DTYPE));
         for (int p = 0; p < count * 2; p++)
-            TSR_PASTE(tsr_vnni_one_, W_BITS)
-            ((ulong)w + (ulong)((first + p / 2 + p % 2 * panels) * (K / 32) + k / 32) * VNNI_BLOCK(W_BITS),
+            TSR_PASTE(tsr_vnni_one_, W_DTYPE)
+            ((ulong)w + (ulong)((first + p / 2 + p % 2 * panels) * (K / 32) + k / 32) * SMALL_BLOCK(W_DTYPE),
              (ulong)sum[p % 2][p / 2], (ulong)blocks, (ulong)whole);
     }
     for (int p = 0; p < count; p++)
@@ -51,4 +51,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 
 #undef DEPTH
 #undef MOST
-#undef W_BITS

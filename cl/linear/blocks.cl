@@ -25,7 +25,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         return;
 #include "weighted/blocks_rows.clh"
     float16 sum[MR][4];
-    LOCAL_NAME(tile)(left, w + (size_t)panel * (K / 32) * PANEL_BLOCK, K, sum);
+    LOCAL_NAME(tile)(left, w + (size_t)panel * (K / 32) * SMALL_BLOCK(W_DTYPE), K, sum);
     for (int r = 0; r < MR && m + r < rows; r++)
         LOCAL_NAME(finish)
         ((const float *)sum[r], bias + bias0, residual + residual0 + (m + r) * residual_row,
@@ -34,6 +34,4 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 
 #undef MR
 #undef GROUPS
-#undef MASK
 #undef OFFSET
-#undef PANEL_BLOCK

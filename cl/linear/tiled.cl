@@ -5,8 +5,8 @@
  *           (matmul/tile.clh)
  *   x[r,k]  at x0 + r*x_row + k; y and residual likewise
  *   w       w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*N + n; element n*K + k of
- *           blocks of q8_0 or q4_0. Both operands are read along the axis that is contiguous,
- *           whatever the tile, so that neighbouring work-items of a GPU read neighbouring words
+ *           blocks. Both operands are read along the axis that is contiguous, whatever the tile, so
+ *           that neighbouring work-items of a GPU read neighbouring words
  *   adds    over linear/plain: each element is read from global memory once for a whole tile
  *   order   as linear/plain, ascending k: the same bytes, in any batch
  *   needs   a work-group of GN*GM and 4 * BLOCKS * BK * (GM*TM + GN*TN + 8) bytes of local memory.

@@ -10,7 +10,7 @@
  *   needs   a work-group of GN*GM and local memory as matmul/tile_int8.clh says: 64 work-items and 7.25
  *           to 8 KiB by default; DOT: a compiler with dot products of bytes, which
  *           probe/dot.cl tries; else shifts and products of OpenCL C 1.1
- *   build   W_DTYPE q8_0|q4_0, with PANELS of blocks, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1;
+ *   build   W_DTYPE q8_0|q4_0|mxfp4, with PANELS of blocks, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1;
  *           PANELS 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows
  *   tune    GM, GN the work-group; SUB as linear/tiled

@@ -38,7 +38,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     __global const uchar *packed = scratch + (size_t)m * VNNI_ROW_BYTES(K);
     for (int r = 0; r < rows; r++)
         tsr_vnni_expect((ulong)(y + y0 + (m + r) * y_row + panel * 64));
-    LOCAL_NAME(tile)(packed, w + (size_t)panel * (K / 32) * VNNI_BLOCK(W_BITS), K, rows, sum);
+    LOCAL_NAME(tile)(packed, w + (size_t)panel * (K / 32) * SMALL_BLOCK(W_DTYPE), K, rows, sum);
     for (int r = 0; r < rows; r++)
         LOCAL_NAME(finish)
         (sum[r], bias + bias0, residual + residual0 + (m + r) * residual_row, y + y0 + (m + r) * y_row, panel * 64, N);
@@ -46,4 +46,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 
 #undef MR
 #undef BLOCKS
-#undef W_BITS

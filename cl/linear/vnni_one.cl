@@ -30,10 +30,10 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
         ((float16 *)sum)[i] = 0.0f;
     for (int k = 0; k < K; k += DEPTH) {
         const int blocks = min(DEPTH, K - k) / 32;
-        tsr_vnni_quantise(x + x0 + k, blocks, (ulong)whole, VNNI_OFFSET(W_BITS));
+        tsr_vnni_quantise(x + x0 + k, blocks, (ulong)whole, VNNI_OFFSET(W_DTYPE));
         for (int p = 0; p < count; p++)
-            TSR_PASTE(tsr_vnni_one_, W_BITS)
-            ((ulong)w + (ulong)((first + p) * (K / 32) + k / 32) * VNNI_BLOCK(W_BITS), (ulong)sum[p], (ulong)blocks, (ulong)whole);
+            TSR_PASTE(tsr_vnni_one_, W_DTYPE)
+            ((ulong)w + (ulong)((first + p) * (K / 32) + k / 32) * SMALL_BLOCK(W_DTYPE), (ulong)sum[p], (ulong)blocks, (ulong)whole);
     }
     for (int p = 0; p < count; p++)
         LOCAL_NAME(finish)(sum[p], bias + bias0, residual + residual0, y + y0, (first + p) * 64, N);
@@ -41,4 +41,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 
 #undef DEPTH
 #undef MOST
-#undef W_BITS

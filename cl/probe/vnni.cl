@@ -8,23 +8,30 @@
 #define PROBE_K 64
 
 /* sum[lane] of a row, by the definition. */
-static void probe_expect(const uchar *panel, const uchar *row, int bits, float *sum)
-{
-    const int groups = bits, bytes = groups * 256;
-    for (int lane = 0; lane < 64; lane++) {
-        sum[lane] = 1.0f;
-        for (int b = 0; b < PROBE_K / 32; b++) {
-            const uchar *w = panel + b * (bytes + 128);
-            int part = 0;
-            for (int k = 0; k < 32; k++) {
-                const int byte = w[(k / 4 % groups * 64 + lane) * 4 + k % 4];
-                const int whole = bits == 8 ? byte - 128 : (byte >> k / 16 * 4 & 15) - 8;
-                part += whole * (char)row[b * VNNI_ROW_BLOCK + 12 + k];
-            }
-            sum[lane] = fma((float)part * *(const float *)(row + b * VNNI_ROW_BLOCK + 4), vload_half(lane, (const half *)(w + bytes)), sum[lane]);
-        }
+#define PROBE_EXPECT(dtype)                                                                                           \
+    static void probe_expect_##dtype(const uchar *panel, const uchar *row, float *sum)                                \
+    {                                                                                                                 \
+        const int groups = SMALL_GROUPS(dtype), bytes = groups * 256;                                                 \
+        for (int lane = 0; lane < 64; lane++) {                                                                       \
+            sum[lane] = 1.0f;                                                                                         \
+            for (int b = 0; b < PROBE_K / 32; b++) {                                                                  \
+                const uchar *w = panel + b * SMALL_BLOCK(dtype);                                                      \
+                int part = 0;                                                                                         \
+                for (int k = 0; k < 32; k++) {                                                                        \
+                    const int byte = w[(k / 4 % groups * 64 + lane) * 4 + k % 4];                                     \
+                    part += SMALL_WHOLE(dtype, byte >> k / 4 / groups * 4) * (char)row[b * VNNI_ROW_BLOCK + 12 + k];  \
+                }                                                                                                     \
+                sum[lane] = fma((float)part * *(const float *)(row + b * VNNI_ROW_BLOCK + 4),                         \
+                                PROBE_SCALE_##dtype(w + bytes, lane), sum[lane]);                                     \
+            }                                                                                                         \
+        }                                                                                                             \
     }
-}
+#define PROBE_SCALE_36(p, n) vload_half(n, (const half *)(p))
+#define PROBE_SCALE_32(p, n) vload_half(n, (const half *)(p))
+#define PROBE_SCALE_44(p, n) SMALL_SCALE(44, p, n)
+PROBE_EXPECT(36)
+PROBE_EXPECT(32)
+PROBE_EXPECT(44)
 
 static int probe_differs(const float *a, const float *b, int n)
 {
@@ -40,25 +47,25 @@ static void probe_reset(float *sum)
         sum[i] = 1.0f;
 }
 
-#define PROBE_TILES(bits)                                                                                          \
+#define PROBE_TILES(dtype)                                                                                         \
     {                                                                                                              \
         const ulong w = (ulong)panel, to = (ulong)got, a = (ulong)rows[0], b = (ulong)rows[1], c = (ulong)rows[2]; \
         for (int r = 0; r < 3; r++)                                                                                \
-            probe_expect(panel, rows[r], bits, want + r * 64);                                                     \
+            probe_expect_##dtype(panel, rows[r], want + r * 64);                                                   \
         probe_reset(got);                                                                                          \
-        tsr_vnni_one_##bits(w, to, 2, a);                                                                          \
+        tsr_vnni_one_##dtype(w, to, 2, a);                                                                          \
         wrong += probe_differs(got, want, 64);                                                                     \
         probe_reset(got);                                                                                          \
-        tsr_vnni_two_##bits(w, to, 2, w, a, b);                                                                    \
+        tsr_vnni_two_##dtype(w, to, 2, w, a, b);                                                                    \
         wrong += probe_differs(got, want, 128);                                                                    \
         probe_reset(got);                                                                                          \
-        tsr_vnni_two_ahead_##bits(w, to, 2, w, a, b);                                                              \
+        tsr_vnni_two_ahead_##dtype(w, to, 2, w, a, b);                                                              \
         wrong += probe_differs(got, want, 128);                                                                    \
         probe_reset(got);                                                                                          \
-        tsr_vnni_three_##bits(w, to, 2, w, a, b, c);                                                               \
+        tsr_vnni_three_##dtype(w, to, 2, w, a, b, c);                                                               \
         wrong += probe_differs(got, want, 192);                                                                    \
         probe_reset(got);                                                                                          \
-        tsr_vnni_three_ahead_##bits(w, to, 2, w, a, b, c);                                                         \
+        tsr_vnni_three_ahead_##dtype(w, to, 2, w, a, b, c);                                                         \
         wrong += probe_differs(got, want, 192);                                                                    \
     }
 
@@ -82,7 +89,9 @@ static int probe_row(__global const float *x, int offset, uchar *row)
 
 __kernel void KERNEL(__global int *out)
 {
-    uchar panel[2 * 2176] __attribute__((aligned(64))), rows[3][128] __attribute__((aligned(64)));
+    const int dtypes[3] = {36, 32, 44}, sizes[3] = {SMALL_BLOCK(36), SMALL_BLOCK(32), SMALL_BLOCK(44)},
+              offsets[3] = {VNNI_OFFSET(36), VNNI_OFFSET(32), VNNI_OFFSET(44)};
+    uchar panel[2 * SMALL_BLOCK(36)] __attribute__((aligned(64))), rows[3][128] __attribute__((aligned(64)));
     float got[192] __attribute__((aligned(64))), want[192];
     __global float *x = (__global float *)(out + 16);
     uint seed = 1;
@@ -91,20 +100,25 @@ __kernel void KERNEL(__global int *out)
         seed = seed * 1664525u + 1013904223u;
         x[i] = (float)(int)seed * 0x1p-31f;
     }
-    for (int bits = 8; bits >= 4; bits -= 4) {
-        const int bytes = bits * 256;
-        for (int i = 0; i < 2 * (bytes + 128); i++) {
+    for (int t = 0; t < 3; t++) {
+        const int size = sizes[t], scales = size - size % 256; /* where they begin */
+        for (int i = 0; i < 2 * size; i++) {
             seed = seed * 1664525u + 1013904223u;
             panel[i] = (uchar)(seed >> 24);
         }
-        for (int i = 0; i < 128; i++) /* scales about 2^-7 */
-            panel[i / 64 * (bytes + 128) + bytes + i % 64 * 2 + 1] = (uchar)(0x20 | (i & 3));
+        for (int i = 0; i < 128; i++) /* about 2^-7; and the first exponents, whose scales are subnormal */
+            if (dtypes[t] == 44)
+                panel[i / 64 * size + scales + i % 64] = (uchar)(i % 64 < 4 ? i % 64 : 118 + (i & 3));
+            else
+                panel[i / 64 * size + scales + i % 64 * 2 + 1] = (uchar)(0x20 | (i & 3));
         for (int r = 0; r < 3; r++)
-            wrong += probe_row(x + r * PROBE_K, bits == 8 ? -128 : -8, rows[r]);
-        if (bits == 8)
-            PROBE_TILES(8)
+            wrong += probe_row(x + r * PROBE_K, offsets[t], rows[r]);
+        if (dtypes[t] == 36)
+            PROBE_TILES(36)
+        else if (dtypes[t] == 32)
+            PROBE_TILES(32)
         else
-            PROBE_TILES(4)
+            PROBE_TILES(44)
     }
     tsr_vnni_expect((ulong)out);
     out[0] = wrong ? wrong : 0x600d;

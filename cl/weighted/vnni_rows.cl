@@ -19,9 +19,8 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global uchar *scrat
     for (int r = ITEM(0) * VNNI_ROWS; r < end; r++) {
         __global const float *from = x + x0 + r * x_row;
         __global uchar *to = scratch + (size_t)r * VNNI_ROW_BYTES(K);
-        tsr_vnni_quantise(from, K / 32, (ulong)to, VNNI_OFFSET(W_BITS));
+        tsr_vnni_quantise(from, K / 32, (ulong)to, VNNI_OFFSET(W_DTYPE));
     }
 }
 
 #undef VNNI_ROWS
-#undef W_BITS

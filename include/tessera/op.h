@@ -39,7 +39,7 @@ typedef enum tsr_op_id {
      * out    y
      * shape  w: [N,K] where trans_w, else [K,N]
      * dtype  w, a weight: f32, f16, bf16 or, where trans_w is set and K is a multiple of their
-     *        size, blocks of Q8_0, Q4_0, Q4_K, Q5_K or Q6_K along K
+     *        size, blocks of Q8_0, Q4_0, Q4_K, Q5_K, Q6_K or MXFP4 along K
      */
     TSR_OP_LINEAR = 2,
     /**
@@ -135,7 +135,7 @@ typedef enum tsr_op_id {
      * in     table[V,C], ids[..] i32
      * out    y[..,C] f32
      * dtype  table, a weight: f32, f16, bf16 or, where C is a multiple of their size, blocks of
-     *        Q8_0, Q4_0, Q4_K, Q5_K or Q6_K
+     *        Q8_0, Q4_0, Q4_K, Q5_K, Q6_K or MXFP4
      */
     TSR_OP_EMBED = 10,
     /**
@@ -599,7 +599,8 @@ typedef enum tsr_compute {
      * come bias, activation and residual. A block with a < 2^-120 counts as zeros; a row with an
      * infinity or a NaN may give anything. Weights with a scale for 16 inputs (Q6_K) have two such sums
      * for 32 inputs; those with minima (Q4_K, Q5_K) multiply their unsigned integers, and minus the sum
-     * of the q, times a / 127, follows by an fma with the minimum. */
+     * of the q, times a / 127, follows by an fma with the minimum. The integers of MXFP4 are twice its
+     * 4-bit numbers, and its scale is half of the power of two that it stores. */
     TSR_COMPUTE_INT8 = 2,
     /** x and the weight are rounded to bf16; their products are exact and are summed in f32 by
      * matrix units, or by a CPU's instructions for bf16, in an order of their own; then come bias,

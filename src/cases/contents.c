@@ -98,14 +98,23 @@ static void make_absolute_q6_k(unsigned char *block) {
     block[209] &= (unsigned char)~F16_SIGN;
 }
 
+/* The highest bit of a nibble is its sign. */
+static void make_absolute_mxfp4(unsigned char *block) {
+    for (int i = 1; i < 17; i++)
+        block[i] &= 0x77;
+}
+
 /* Replaces the numbers in blocks by their magnitudes. Of q8_0 and q4_0, the scale becomes negative, and
  * the integers lie in -127 .. 0 or in -8 .. 0, where all magnitudes have a place. */
 static void make_absolute(tsr_dtype dtype, unsigned char *blocks, size_t count) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info(dtype);
+    void (*const make)(unsigned char *) = dtype == TSR_GGML_MXFP4  ? make_absolute_mxfp4
+                                          : dtype == TSR_GGML_Q6_K ? make_absolute_q6_k
+                                                                   : make_absolute_minima;
     for (unsigned char *p = blocks; p < blocks + count / (size_t)type->block * (size_t)type->bytes;
          p += type->bytes) {
         if (!tsri_tensor_is_written_blocks(dtype)) {
-            (dtype == TSR_GGML_Q6_K ? make_absolute_q6_k : make_absolute_minima)(p);
+            make(p);
             continue;
         }
         p[1] |= F16_SIGN;

@@ -126,9 +126,13 @@ bool tsri_tensor_is_written_blocks(tsr_dtype dtype) {
     return dtype == TSR_GGML_Q8_0 || dtype == TSR_GGML_Q4_0;
 }
 
+bool tsri_tensor_is_small_blocks(tsr_dtype dtype) {
+    return tsri_tensor_is_written_blocks(dtype) || dtype == TSR_GGML_MXFP4;
+}
+
 bool tsri_tensor_is_kept_blocks(tsr_dtype dtype) {
-    return tsri_tensor_is_written_blocks(dtype) || dtype == TSR_GGML_Q4_K ||
-           dtype == TSR_GGML_Q5_K || dtype == TSR_GGML_Q6_K;
+    return tsri_tensor_is_small_blocks(dtype) || dtype == TSR_GGML_Q4_K || dtype == TSR_GGML_Q5_K ||
+           dtype == TSR_GGML_Q6_K;
 }
 
 void tsri_tensor_quantize(tsr_dtype type, const float *in, void *blocks, size_t n) {

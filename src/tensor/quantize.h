@@ -1,4 +1,5 @@
-/* tensor/quantize.h - numbers to the two block types in which weights can be stored.
+/* tensor/quantize.h - which block types weights can be stored in, and numbers to the two that can be
+ * written.
  *
  *     q8_0   y = d q, q in -127 .. 127            q4_0   y = d q, q in -8 .. 7
  *
@@ -22,11 +23,14 @@
 /* Elements of a block; also the inputs of a product that share a scale where it is computed in int8. */
 enum { TSRI_TENSOR_BLOCK = 32 };
 
-/* Whether weights can stay in blocks of this type: q8_0, q4_0, q4_K, q5_K and q6_K. */
+/* Whether weights can stay in blocks of this type: q8_0, q4_0, q4_K, q5_K, q6_K and mxfp4. */
 bool tsri_tensor_is_kept_blocks(tsr_dtype dtype);
 
-/* Whether numbers can be turned into blocks of this type: TSR_GGML_Q8_0 and TSR_GGML_Q4_0. Their blocks
- * have TSRI_TENSOR_BLOCK elements and nothing but a scale. */
+/* Whether these are such blocks of TSRI_TENSOR_BLOCK elements, which have one scale and nothing else beside
+ * their elements: q8_0, q4_0 and mxfp4. The others have 256 elements. */
+bool tsri_tensor_is_small_blocks(tsr_dtype dtype);
+
+/* Whether numbers can be turned into blocks of this type: q8_0 and q4_0. */
 bool tsri_tensor_is_written_blocks(tsr_dtype dtype);
 
 /* Quantises n elements, a multiple of 32, to blocks of one of the two types. */

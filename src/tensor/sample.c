@@ -105,11 +105,13 @@ void tsri_tensor_sample_blocks(uint32_t stream, size_t first, size_t n, tsr_dtyp
     static const struct {
         tsr_dtype dtype;
         int scales[2];    /* their places in a block */
-        uint8_t highs[2]; /* the high bytes of f16; the low ones are 0. 0: there is one scale */
+        uint8_t highs[2]; /* the high bytes of f16; the low ones are 0. 0: there is no such scale */
+        uint8_t exponent; /* the scale is the first byte: this one, or one less */
     } types[] = {
-        {TSR_GGML_Q4_K, {0, 2}, {0x10, 0x1c}}, /* 2^-11 * 63 * 15, 2^-8 * 63 */
-        {TSR_GGML_Q5_K, {0, 2}, {0x0c, 0x1c}}, /* 2^-12 * 63 * 31, 2^-8 * 63 */
-        {TSR_GGML_Q6_K, {208}, {0x0c}},        /* 2^-12 * 128 * 32 */
+        {TSR_GGML_Q4_K, {0, 2}, {0x10, 0x1c}, 0}, /* 2^-11 * 63 * 15, 2^-8 * 63 */
+        {TSR_GGML_Q5_K, {0, 2}, {0x0c, 0x1c}, 0}, /* 2^-12 * 63 * 31, 2^-8 * 63 */
+        {TSR_GGML_Q6_K, {208}, {0x0c}, 0},        /* 2^-12 * 128 * 32 */
+        {TSR_GGML_MXFP4, {0}, {0}, 124},          /* 2^(124 - 128) * 12 */
     };
     const tsri_tensor_dtype *info = tsri_tensor_dtype_info(dtype);
     uint8_t *block = out;
@@ -126,6 +128,8 @@ void tsri_tensor_sample_blocks(uint32_t stream, size_t first, size_t n, tsr_dtyp
                                  (scale[0] & 1 ? SIGN : 0));
             scale[0] = 0;
         }
+        if (types[t].exponent)
+            block[0] = (uint8_t)(types[t].exponent - (block[0] & 1));
         block += info->bytes;
     }
 }

@@ -199,6 +199,9 @@ Test(graph, block_weights_are_taken_in_whole_rows_alone) {
         {TSR_OP_EMBED, TSR_GGML_Q6_K, 10, 128, 0, 0, "embed: the table is q6_K"},
         {TSR_OP_LINEAR, TSR_GGML_Q4_K, 10, 512, 1, TSR_COMPUTE_INT8, NULL},
         {TSR_OP_LINEAR, TSR_GGML_Q4_K, 10, 320, 1, TSR_COMPUTE_INT8, "K a multiple of their size"},
+        {TSR_OP_LINEAR, TSR_GGML_MXFP4, 10, 96, 1, TSR_COMPUTE_INT8, NULL},
+        {TSR_OP_EMBED, TSR_GGML_MXFP4, 10, 96, 0, 0, NULL},
+        {TSR_OP_LINEAR, TSR_GGML_MXFP4, 10, 48, 1, 0, "mxfp4 [10,48]; wanted blocks along K"},
         {TSR_OP_LINEAR, TSR_GGML_Q2_K, 10, 256, 1, 0, "is q2_K [10,256]"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t k = rows[i].trans ? rows[i].columns : rows[i].rows;

@@ -55,7 +55,7 @@ GOLDEN(qwen2_moe, "qwen2_moe")
 GOLDEN(qwen3_moe, "qwen3_moe")
 GOLDEN_REFERENCE(olmoe, "olmoe")
 GOLDEN(gpt_oss, "gpt_oss")
-GOLDEN_REFERENCE(gpt_oss_mxfp4, "gpt_oss-mxfp4") /* blocks and scales */
+GOLDEN(gpt_oss_mxfp4, "gpt_oss-mxfp4") /* blocks and scales */
 GOLDEN_REFERENCE(tessera_none, "tessera-none")
 GOLDEN_REFERENCE(tessera_sinusoidal, "tessera-sinusoidal")
 

@@ -213,6 +213,7 @@ static void compare_all(int threads) {
         {64, 96, 64},   {65, 64, 63}, {3, 4096, 1030}}; /* the last weight is packed by several threads */
     static const int64_t large[][3] = {
         {1, 512, 65}, {2, 256, 64}, {3, 768, 130}, {4, 256, 63}, {29, 256, 64}};
+    static const tsr_dtype small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
     char text[16];
     rig r;
     int compared = 0;
@@ -220,13 +221,13 @@ static void compare_all(int threads) {
     rig_begin(&r, "threads", text);
     rig_open(&r, pocl, false);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        for (int eight = 0; eight < 2; eight++)
+        for (int d = 0; d < 3; d++)
             for (int whole = 0; whole < 2; whole++)
                 compared +=
                     compare(&r, &(product){.M = shapes[i][0],
                                            .K = shapes[i][1],
                                            .N = shapes[i][2],
-                                           .dtype = eight ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0,
+                                           .dtype = small[d],
                                            .compute = whole ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32});
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)

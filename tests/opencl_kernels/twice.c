@@ -90,7 +90,7 @@ static void check_safe(cl_kernel kernel, const tsri_opencl_variant *variant, con
     size_t group[3] = {0};
     cl_ulong local = 0;
     const bool wide = strstr(variant->file, "linear/few_int8.cl") &&
-                      !tsri_tensor_is_written_blocks((tsr_dtype)op->in[1]->dtype);
+                      !tsri_tensor_is_small_blocks((tsr_dtype)op->in[1]->dtype);
     clGetKernelWorkGroupInfo(kernel, driver.device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group,
                              group, NULL);
     clGetKernelWorkGroupInfo(kernel, driver.device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local,

@@ -96,8 +96,11 @@ Test(sample, numbers_are_eighths) {
 Test(sample, blocks_of_every_kept_type) {
     static unsigned char whole[4 * 210], part[2 * 210];
     static float numbers[4 * 256];
-    for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++) {
-        const size_t bytes = (size_t)tsri_tensor_dtype_info((tsr_dtype)dtype)->bytes;
+    static const tsr_dtype dtypes[] = {TSR_GGML_Q4_K, TSR_GGML_Q5_K, TSR_GGML_Q6_K, TSR_GGML_MXFP4};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+        const int dtype = (int)dtypes[d];
+        const tsri_tensor_dtype *info = tsri_tensor_dtype_info(dtypes[d]);
+        const size_t bytes = (size_t)(256 / info->block * info->bytes);
         size_t negative = 0;
         tsri_tensor_sample_blocks(1, 0, 4 * 256, (tsr_dtype)dtype, whole);
         tsri_tensor_sample_blocks(1, 2 * 256, 2 * 256, (tsr_dtype)dtype, part);

@@ -36,8 +36,8 @@ void tsri_cases_embed(tsri_case_list *list) {
         add(list, 1, 7, 1, dtypes[d], 0);
         add(list, 9, 65, 63, dtypes[d], 8.5f);
     }
-    static const tsr_dtype blocks[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0};
-    for (size_t d = 0; d < 2; d++) {
+    static const tsr_dtype blocks[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
+    for (size_t d = 0; d < sizeof blocks / sizeof *blocks; d++) {
         add(list, 5, 131, 96, blocks[d], 0);
         add(list, 1, 7, 32, blocks[d], 0);
         add(list, 9, 65, 64, blocks[d], 8.5f);

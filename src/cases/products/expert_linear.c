@@ -53,7 +53,7 @@ static tsri_case *add(tsri_case_list *list, bool gated, shape s, tsr_dtype dtype
 }
 
 static void int8(tsri_case *c, int64_t K, bool gated, bool activated) {
-    const int64_t sums = K / (tsri_tensor_is_written_blocks(c->in[1].dtype) ? 32 : 16);
+    const int64_t sums = K / (tsri_tensor_is_small_blocks(c->in[1].dtype) ? 32 : 16);
     c->attrs.linear.compute = c->term_attrs.linear.compute = TSR_COMPUTE_INT8;
     c->in[0].fill = TSRI_CASE_STEPS;
     bound(c, sums + 9, gated, activated);
@@ -62,8 +62,9 @@ static void int8(tsri_case *c, int64_t K, bool gated, bool activated) {
 static void add_blocks(tsri_case_list *list, bool gated) {
     static const shape shapes[] = {
         {3, 2, 0, 256, 64, 4}, {1, 3, 1, 512, 128, 5}, {21, 2, 0, 256, 33, 3}};
-    static const tsr_dtype dtypes[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_Q4_K, TSR_GGML_Q5_K,
-                                       TSR_GGML_Q6_K};
+    static const tsr_dtype dtypes[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_Q4_K,
+                                       TSR_GGML_Q5_K, TSR_GGML_Q6_K, TSR_GGML_MXFP4},
+                           small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             for (int eight = 0; eight < 2; eight++) {
@@ -79,9 +80,10 @@ static void add_blocks(tsri_case_list *list, bool gated) {
         {7, 2, 1, 32, 31, 2},  {8, 3, 0, 96, 70, 20},  {9, 1, 0, 32, 17, 4},
         {63, 2, 0, 64, 32, 5}, {64, 2, 1, 64, 65, 10}, {90, 3, 0, 32, 96, 2}};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
-        int8(add(list, gated, bytes[i], i % 2 ? TSR_GGML_Q4_0 : TSR_GGML_Q8_0, true,
-                 i == 3 ? TSR_ACT_GELU : TSR_ACT_NONE, i % 3 == 0, " int8"),
-             bytes[i].K, gated, i == 3);
+        for (int mxfp4 = 0; mxfp4 < 2; mxfp4++)
+            int8(add(list, gated, bytes[i], small[mxfp4 ? 2 : i % 2], true,
+                     i == 3 ? TSR_ACT_GELU : TSR_ACT_NONE, i % 3 == 0, " int8"),
+                 bytes[i].K, gated, i == 3);
 }
 
 /* As in glu_linear.c. */
@@ -101,13 +103,13 @@ static void form(tsri_case *c, int64_t K) {
 static void add_forms(tsri_case_list *list) {
     static const shape shapes[] = {
         {3, 2, 0, 64, 64, 4}, {1, 4, 1, 32, 128, 9}, {40, 2, 0, 96, 64, 3}, {7, 3, 0, 32, 33, 5}};
-    static const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16, TSR_GGML_Q8_0};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_MXFP4};
     static const char what[] = ", limit, alpha, shift";
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        for (size_t d = 0; d < 3; d++) {
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
             form(add(list, true, shapes[i], dtypes[d], true, TSR_ACT_SILU, i != 2, what),
                  shapes[i].K);
-            if (dtypes[d] != TSR_GGML_Q8_0)
+            if (!tsri_tensor_is_kept_blocks(dtypes[d]))
                 continue;
             tsri_case *c = add(list, true, shapes[i], dtypes[d], true, TSR_ACT_SILU, true, what);
             int8(c, shapes[i].K, true, true);
@@ -142,12 +144,15 @@ static void add_all(tsri_case_list *list, bool gated) {
         .view = TSRI_CASE_SLICED;
     add_blocks(list, gated);
     for (int prompt = 0; prompt < 2; prompt++) /* 8 of 32 experts, for a token and for a prompt */
-        for (int d = 0; d < 3; d++) {
+        for (int d = 0; d < 5; d++) {
+            static const tsr_dtype timed[] = {TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q8_0,
+                                              TSR_GGML_MXFP4, TSR_GGML_MXFP4};
+            const bool eight = d == 2 || d == 4;
             const shape s = gated ? (shape){prompt ? 128 : 1, 8, 0, 1024, 512, 32}
                                   : (shape){prompt ? 128 : 1, 8, 1, 512, 1024, 32};
-            tsri_case *t = add(list, gated, s, d ? TSR_GGML_Q8_0 : TSR_BF16, true, activation,
-                               false, d == 2 ? " int8" : "");
-            if (d == 2)
+            tsri_case *t =
+                add(list, gated, s, timed[d], true, activation, false, eight ? " int8" : "");
+            if (eight)
                 int8(t, s.K, gated, gated);
             t->timed = true;
         }

@@ -37,7 +37,7 @@ static tsri_case *add(tsri_case_list *list, int64_t T, int64_t K, int64_t F, tsr
 static void int8(tsri_case *c, int64_t K) {
     c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_INT8;
     c->in[0].fill = TSRI_CASE_STEPS;
-    const int64_t sums = K / (tsri_tensor_is_written_blocks(c->in[1].dtype) ? 32 : 16);
+    const int64_t sums = K / (tsri_tensor_is_small_blocks(c->in[1].dtype) ? 32 : 16);
     c->bound[0].terms = (2.3 * (double)(sums + 13) + 24) * TSRI_CASE_U;
     tsri_case_reason(c,
                      "(2.3 (S + 13) + 24) u sum|gate terms| sum|up terms|, S = %lld: as "
@@ -58,15 +58,16 @@ static void norm(tsri_case *c, int64_t K) {
 static void add_norms(tsri_case_list *list) {
     static const int64_t shapes[][3] = {{1, 4, 5},     {1, 64, 40},  {2, 128, 33}, {3, 96, 64},
                                         {8, 1032, 20}, {1, 2080, 8}, {9, 132, 65}, {70, 64, 31}};
-    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16},
+                           small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int64_t T = shapes[i][0], K = shapes[i][1], F = shapes[i][2];
         for (size_t d = 0; d < 3; d++)
             norm(add(list, T, K, F, dtypes[d], true, TSR_ACT_SILU, i % 2, " norm"), K);
-        for (int q4 = 0; q4 < 2 && K % 32 == 0; q4++)
+        for (size_t d = 0; d < 3 && K % 32 == 0; d++)
             for (int eight = 0; eight < 2; eight++) {
-                tsri_case *c = add(list, T, K, F, q4 ? TSR_GGML_Q4_0 : TSR_GGML_Q8_0, true,
-                                   TSR_ACT_SILU, i % 2, eight ? " int8, norm" : " norm");
+                tsri_case *c = add(list, T, K, F, small[d], true, TSR_ACT_SILU, i % 2,
+                                   eight ? " int8, norm" : " norm");
                 if (eight)
                     int8(c, K);
                 norm(c, K);
@@ -189,10 +190,11 @@ static void form(tsri_case *c, int64_t K) {
 static void add_forms(tsri_case_list *list) {
     static const int64_t shapes[][3] = {{3, 32, 40},   {1, 64, 64},    {8, 96, 128}, {9, 64, 65},
                                         {70, 96, 128}, {1, 1032, 192}, {5, 160, 192}};
-    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,
+                                       TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
     static const char what[] = ", limit, alpha, shift";
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        for (size_t d = 0; d < 5; d++) {
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
             const int64_t T = shapes[i][0], K = shapes[i][1], F = shapes[i][2];
             if (tsri_tensor_is_kept_blocks(dtypes[d])) {
                 if (K % 32)
@@ -212,8 +214,8 @@ static void add_forms(tsri_case_list *list) {
 
 /* A gated layer, for a token and for a prompt. */
 static void add_timed(tsri_case_list *list) {
-    static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,     TSR_GGML_Q8_0,
-                                       TSR_GGML_Q4_0, TSR_GGML_Q4_K, TSR_GGML_Q6_K};
+    static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,      TSR_GGML_Q8_0,
+                                       TSR_GGML_Q4_0, TSR_GGML_Q4_K, TSR_GGML_Q6_K, TSR_GGML_MXFP4};
     for (int prompt = 0; prompt < 2; prompt++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
             const int64_t T = prompt ? 128 : 1;
@@ -267,6 +269,7 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
     add_edges(list);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
+    add_blocks(list, TSR_GGML_MXFP4);
     for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)
         add_large_blocks(list, (tsr_dtype)dtype);
     add_timed(list);

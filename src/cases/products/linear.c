@@ -55,7 +55,7 @@ static tsri_case *add(tsri_case_list *list, shape s, tsr_dtype dtype, bool trans
 /* So many sums of whole numbers are scaled and added up for one output: a block of 32 has one; types of
  * 256 have 16 scales, or 8 scales and 8 minima. */
 static int64_t scaled_sums(const tsri_case *c, int64_t K) {
-    return K / (tsri_tensor_is_written_blocks(c->in[1].dtype) ? 32 : 16);
+    return K / (tsri_tensor_is_small_blocks(c->in[1].dtype) ? 32 : 16);
 }
 
 /* By their fill, x has the same integers on all devices, and so the same sums of blocks. What can
@@ -100,7 +100,8 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
                                    {3, 3, 17, 130},  {2, 31, 7, 129},  {1, 64, 48, 96},
                                    {1, 33, 15, 65},  {1, 0, 16, 16},   {1, 1, 1030, 170},
                                    {1, 1, 4133, 66}, {1, 1, 24, 4170}, {1, 1, 16400, 70}};
-    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,
+                                       TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
     const char *what = compute == TSR_COMPUTE_F16 ? " f16" : " bf16";
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const uint32_t activation = i % 4 == 3 ? TSR_ACT_GELU : TSR_ACT_NONE;
@@ -172,16 +173,17 @@ static void add_norms(tsri_case_list *list) {
     static const shape shapes[] = {{1, 1, 4, 5},    {1, 1, 64, 70},   {2, 1, 128, 65},
                                    {1, 3, 96, 100}, {1, 8, 1032, 67}, {1, 1, 2080, 48},
                                    {1, 9, 132, 33}, {2, 35, 64, 129}, {1, 130, 160, 66}};
-    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16},
+                           small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const uint32_t activation = i % 4 == 3 ? TSR_ACT_GELU : TSR_ACT_NONE;
         for (size_t d = 0; d < 3; d++)
             norm(add(list, shapes[i], dtypes[d], true, activation, i % 2, i % 3 == 1, " norm"),
                  shapes[i].K);
-        for (int q4 = 0; q4 < 2 && shapes[i].K % 32 == 0; q4++)
+        for (size_t d = 0; d < 3 && shapes[i].K % 32 == 0; d++)
             for (int eight = 0; eight < 2; eight++) {
-                tsri_case *c = add(list, shapes[i], q4 ? TSR_GGML_Q4_0 : TSR_GGML_Q8_0, true,
-                                   activation, i % 2, i % 3 == 1, eight ? " int8, norm" : " norm");
+                tsri_case *c = add(list, shapes[i], small[d], true, activation, i % 2, i % 3 == 1,
+                                   eight ? " int8, norm" : " norm");
                 if (eight)
                     int8(c, shapes[i].K, activation != TSR_ACT_NONE);
                 norm(c, shapes[i].K);
@@ -202,7 +204,8 @@ static void add_norms(tsri_case_list *list) {
     norm(c, 40);
 }
 
-/* Fills w and x with integers that blocks (and int8 x) hold exactly with a scale of 1. */
+/* Fills w and x with integers that blocks (and int8 x) hold exactly with a scale of 1. Blocks that are not made
+ * from numbers have theirs: those of mxfp4 are multiples of 2^-5 below 1. */
 static void whole(tsri_case *c, tsr_dtype dtype) {
     static const int32_t q8[] = {127, -3, 0, 64, -127, 5, 99, -1, 17},
                          q4[] = {-8, 7, 3, -1, 0, 5, -6};
@@ -214,7 +217,7 @@ static void whole(tsri_case *c, tsr_dtype dtype) {
     c->in[1].n_list = wide ? sizeof q8 / sizeof *q8 : sizeof q4 / sizeof *q4;
     memcpy(c->in[1].list, wide ? q8 : q4, wide ? sizeof q8 : sizeof q4);
     c->bound[0] = (tsri_case_bound){0};
-    tsri_case_reason(c, "exact: sums of integers below 2^24 are");
+    tsri_case_reason(c, "exact: sums of integers (for mxfp4, of 32nds) below 2^24 are");
 }
 
 /* Weights in blocks: K of 1, 2, 3 and many blocks, M and N as elsewhere; float and int8
@@ -288,8 +291,8 @@ static void add_states(tsri_case_list *list) {
 
 /* A projection, for a token and for a prompt. */
 static void add_timed(tsri_case_list *list) {
-    static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,     TSR_GGML_Q8_0,
-                                       TSR_GGML_Q4_0, TSR_GGML_Q4_K, TSR_GGML_Q6_K};
+    static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,      TSR_GGML_Q8_0,
+                                       TSR_GGML_Q4_0, TSR_GGML_Q4_K, TSR_GGML_Q6_K, TSR_GGML_MXFP4};
     for (int prompt = 0; prompt < 2; prompt++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
             const shape s = {1, prompt ? 128 : 1, 2048, 2048};
@@ -357,6 +360,7 @@ void tsri_cases_linear(tsri_case_list *list) {
     add_edges(list);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
+    add_blocks(list, TSR_GGML_MXFP4);
     for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)
         add_large_blocks(list, (tsr_dtype)dtype);
     add_timed(list);

@@ -283,12 +283,12 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                                              : tsri_io_open(path, &model->archive);
     if (status == TSR_OK)
         status = read_config(model, folder);
+    const bool has_blocks =
+        model->joined || (model->archive && model->archive->format == TSRI_IO_GGUF);
     const tsri_model_keeping keeping = {
         .dtype = options->dtype,
-        .compute = options->compute,
-        .stored_blocks =
-            model->quantized || (model->archive && model->archive->format == TSRI_IO_GGUF &&
-                                 !options->n_lora)}; /* adapters are added to numbers */
+        .compute = options->compute, /* adapters are added to numbers */
+        .stored_blocks = model->quantized || (has_blocks && !options->n_lora)};
     if (status == TSR_OK)
         status = tsri_model_weights_create(model->archive, model->arch, &model->spec,
                                            model->config_name, &keeping, &model->weights);

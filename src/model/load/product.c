@@ -133,7 +133,7 @@ tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_conte
     if (weights->keeping.compute == TSR_MODEL_COMPUTE_AUTO)
         TRY(settle_auto(weights, run));
     for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
-        if (!tsri_tensor_is_written_blocks((tsr_dtype)dtype))
+        if (!tsri_tensor_is_small_blocks((tsr_dtype)dtype))
             TRY(widen(weights, run, (tsr_dtype)dtype));
     return TSR_OK;
 }

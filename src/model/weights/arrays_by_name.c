@@ -189,9 +189,13 @@ static tsr_dtype wanted_for(const tsri_model_finder *finder, uint32_t id) {
     return vocabulary && wanted == TSR_GGML_Q4_0 ? TSR_GGML_Q8_0 : wanted;
 }
 
-/* The dtype to keep a matrix in: the requested one, else the stored one. Blocks become f32, because
- * no half-precision dtype holds scale times integer exactly; those of mxfp4, whose scales are powers of
- * two, become bf16, which does. */
+/* The dtype that holds the numbers of blocks exactly: f32, because no half-precision dtype has the digits of
+ * scale times integer; for mxfp4, whose scales are powers of two, bf16 does. */
+static tsr_dtype widened(tsr_dtype stored) {
+    return stored == TSR_GGML_MXFP4 ? TSR_BF16 : TSR_F32;
+}
+
+/* The dtype to keep a matrix in: the requested one, else the stored one, if blocks can be kept. */
 static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
                       const tsri_model_weight *weight) {
     const tsr_dtype wanted = wanted_for(finder, id);
@@ -211,13 +215,13 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
         }
         if (stored != TSR_F16 && stored != TSR_BF16 &&
             !(finder->weights->keeping.stored_blocks && tsri_tensor_is_kept_blocks(stored)))
-            stored = stored == TSR_GGML_MXFP4 ? TSR_BF16 : TSR_F32;
+            stored = widened(stored);
         dtype = dtype == TSR_DTYPE_NONE || dtype == stored ? stored : TSR_F32;
     }
     const bool stays =
         !tsri_tensor_is_kept_blocks(dtype) || (!is_of_numbers(finder->weights->spec, id) &&
                                                (!blank || tsri_tensor_is_written_blocks(dtype)));
-    return stays ? dtype : TSR_F32;
+    return stays ? dtype : widened(dtype);
 }
 
 bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_weight *weight) {

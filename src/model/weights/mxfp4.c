@@ -32,6 +32,7 @@ static tsr_status join(const tsri_io_archive *archive, tsri_io_array *blocks) {
             "\"%s\" U8 [experts, outputs, inputs / 32]%s",
             archive->files[blocks->file]->path, blocks->name, name,
             scales ? "" : "; the second is missing");
+    archive->arrays[scales - archive->arrays].bytes = 0; /* they count with the blocks */
     const uint64_t n = blocks->elements / CODES;
     blocks->split = true;
     blocks->exponents_file = scales->file;

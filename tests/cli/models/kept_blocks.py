@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""GGUF files with blocks of 256 numbers, as Q4_K_M has them: they are kept as they are, matrices of several types side by side. With f32 products the
-bytes are those of the same numbers kept as f32; int8 products are near them."""
+"""GGUF files with blocks of 256 numbers, as Q4_K_M has them, and gpt-oss with blocks of mxfp4: they are kept as they are, matrices of several types side
+by side. With f32 products the bytes are those of the same numbers kept as f32; int8 products are near them."""
 
 import json
 import math
 import random
 import struct
 
-from support.command import BUILD, DEVICE, environment, equal, has_device, main, read_safetensors, run, small_buffers
+from support.adapter import header
+from support.command import BUILD, DEVICE, GOLDEN, copy_model, environment, equal, has_device, main, read_safetensors, refused, run, small_buffers
 
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12", "--ids", "7")
 C, F, V, HEADS, KV, EXPERTS = 256, 512, 70, 4, 2, 12
+MXFP4 = GOLDEN / "gpt_oss-mxfp4"  # 5 experts of 64, which 32 inputs go to
 # ggml's number of a type, bytes of a block, where its halves lie, and their values
 TYPES = {"q4_K": (12, 144, (0, 2), (1.2e-4, 9e-4)), "q5_K": (13, 176, (0, 2), (6e-5, 9e-4)), "q6_K": (14, 210, (208,), (2e-5,))}
 FEW, MANY = {"attn_q": "q4_K", "attn_k": "q4_K", "attn_v": "q6_K"}, {"attn_q": "q4_K", "attn_k": "q5_K", "attn_v": "q6_K"}
@@ -96,6 +98,50 @@ def test_on_a_device(folder):
     wide, wanted = dump(folder, model, DEVICE, "--dtype", "f32", "--kv-dtype", "f32")
     equal(dump(folder, model, DEVICE, "--compute", "f32", "--kv-dtype", "f32")[0] == wide, True, "the bytes of the numbers in f32")
     assert 1e-4 < distance(dump(folder, model, DEVICE, "--kv-dtype", "f32")[1], wanted) < 0.05
+
+
+def test_mxfp4_in_memory(_):
+    """Both forms take what the file has, and say so: but for the table of frequencies, all is stored as it is."""
+    held, begin = header(MXFP4 / "model.safetensors")
+    stored = (MXFP4 / "model.safetensors").stat().st_size - begin
+    for model in (MXFP4, MXFP4 / "model.gguf"):
+        told = json.loads(run("info", "--json", model).text)
+        assert "mxfp4 (4)" in told["matrices kept as"] and "int8 of mxfp4 (auto" in told["products"], told
+        equal(told["stored_bytes"], stored)
+        assert stored <= told["weight_bytes"] <= 1.02 * stored, (told["weight_bytes"], stored)
+
+
+def test_mxfp4_on_devices(folder):
+    """The bytes of the same numbers kept as f32, from both files; with products of bytes near them, the same by every kernel of a device."""
+    plain = ("--kernels", "expert_glu_linear=plain,expert_linear=plain")
+    gpu = environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so", TSR_GPU_GROUP=256, TSR_GPU_DOT=1, TESSERA_TRUST_DRIVERS=1, TESSERA_CACHE=folder / "cache",
+                      POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
+    places = [("reference", None)] + ([(DEVICE, None)] if has_device() else []) + ([("pocl", gpu)] if has_device("pocl") else [])
+    for device, env in places:
+        f32 = lambda model, *options: dump(folder, model, device, "--kv-dtype", "f32", *options, env=env)
+        wide, wanted = f32(MXFP4, "--dtype", "f32")
+        for model in (MXFP4, MXFP4 / "model.gguf"):
+            equal(f32(model, "--compute", "f32")[0] == wide, True, (device, "the bytes of the numbers in f32"))
+            eight, got = f32(model)
+            assert 1e-4 < distance(got, wanted) < 0.05, (device, distance(got, wanted))
+            if device != "reference":
+                equal(f32(model, *plain)[0] == eight, True, (device, "plain kernels give other bytes"))
+        if env:
+            told = run("explain", "-m", MXFP4, "-d", "pocl", env=gpu).text
+            for op in ("expert_glu_linear", "expert_linear"):
+                assert f"-> {op}/int8_direct_dot:" in told and f"-> {op}/plain" not in told, told
+
+
+def test_mxfp4_without_a_scale(folder):
+    """The exponent 255 is a NaN."""
+    model = copy_model(MXFP4, folder / "nan")
+    held, begin = header(model / "model.safetensors")
+    name = "model.layers.1.mlp.experts.down_proj_"
+    data = bytearray((model / "model.safetensors").read_bytes())
+    data[begin + held[name + "scales"]["data_offsets"][0] + 3] = 255
+    (model / "model.safetensors").write_bytes(data)
+    for dtype in ((), ("--dtype", "f32"), ("--dtype", "q8")):
+        refused(3, name + "blocks", "generate", "-d", "reference", "-m", model, "--ids", "1", "-n", "1", *dtype)
 
 
 def test_on_a_gpu(folder):

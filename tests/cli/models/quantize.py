@@ -147,8 +147,8 @@ def test_mxfp4(folder):
     model = GOLDEN / "gpt_oss-mxfp4"
     for dtype in ((), ("--dtype", "q8"), ("--dtype", "q4")):
         equal(dump(folder, model, *dtype), dump(folder, model / "model.gguf", *dtype))
-    equal(dump(folder, model), dump(folder, model, "--dtype", "f32"))
-    equal("bf16 (4)" in run("info", model).text, True)
+    equal(dump(folder, model, "--compute", "f32"), dump(folder, model, "--dtype", "f32"))
+    equal("mxfp4 (4)" in run("info", model).text, True)
     refused(3, "is quantised already", "quantize", model, "-o", folder / "again")
     other = copy_model(GOLDEN / "gpt_oss", folder / "other")
     change_json(other / "config.json", quantization_config={"quant_method": "mxfp4"})

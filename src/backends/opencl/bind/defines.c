@@ -35,7 +35,7 @@ void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
         [TSR_U8] = "TSR_DTYPE_U8",          [TSR_BOOL] = "TSR_DTYPE_BOOL",
         [TSR_GGML_Q4_0] = "TSR_DTYPE_Q4_0", [TSR_GGML_Q8_0] = "TSR_DTYPE_Q8_0",
         [TSR_GGML_Q4_K] = "TSR_DTYPE_Q4_K", [TSR_GGML_Q5_K] = "TSR_DTYPE_Q5_K",
-        [TSR_GGML_Q6_K] = "TSR_DTYPE_Q6_K"};
+        [TSR_GGML_Q6_K] = "TSR_DTYPE_Q6_K", [TSR_GGML_MXFP4] = "TSR_DTYPE_MXFP4"};
     char constant[64];
     const char *value = tensor->dtype < sizeof names / sizeof *names ? names[tensor->dtype] : NULL;
     snprintf(constant, sizeof constant, "%s_DTYPE", name);

@@ -12,15 +12,15 @@ extern const tsri_opencl_layout tsri_opencl_layout_panels64;
  * as bf16, two inputs of an output side by side; an odd K has a zero behind its last input. Element
  * (n,k) is at ((n/64 * ((K + 1) / 2) + k/2) * 64 + n%64) * 2 + k%2. */
 extern const tsri_opencl_layout tsri_opencl_layout_panels64_bf16;
-/* The same for q8_0 and q4_0 (panels_blocks.c). For each panel and each block of 32 inputs: first
- * the whole numbers of 64 outputs, four inputs of an output side by side; then their 64 scales,
- * f16. q8_0: [8][64][4] bytes, q + 128. q4_0: [4][64][4] bytes, inputs 0 to 15 in the low nibbles,
- * 16 to 31 in the high ones, q + 8. q4_K, q5_K and q6_K, by blocks of 256: their bytes in planes, as
- * cl/weighted/wide.clh draws them. */
+/* The same for q8_0, q4_0 and mxfp4 (panels_blocks.c). For each panel and each block of 32 inputs: first
+ * the numbers of 64 outputs, four inputs of an output side by side; then their 64 scales. q8_0: [8][64][4]
+ * bytes, q + 128. q4_0: [4][64][4] bytes, inputs 0 to 15 in the low nibbles, 16 to 31 in the high ones,
+ * q + 8. The scales of both are f16. mxfp4: its nibbles likewise, and a byte for a scale. q4_K, q5_K and
+ * q6_K, by blocks of 256: their bytes in planes, as cl/weighted/wide.clh draws them. */
 extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
 /* The same for GPUs: panels of 32 outputs. A work-item reads 16 bytes at once, and 32 of them lie in a
- * row. q8_0: [2][32][16] bytes, inputs 0 to 15 of 32 outputs and then 16 to 31, signed. q4_0: [32][16]
- * bytes, as above. Then 32 scales, f16. Blocks of 256: [8][32][16] bytes, of each 32 inputs the nibbles
+ * row. q8_0: [2][32][16] bytes, inputs 0 to 15 of 32 outputs and then 16 to 31, signed. q4_0 and mxfp4:
+ * [32][16] bytes, as above. Then 32 scales. Blocks of 256: [8][32][16] bytes, of each 32 inputs the nibbles
  * as in q4_0; then
  *     q4_K  [32][16] the first 16 bytes of the block: d, dmin, scales
  *     q5_K  [8][32][4] the fifth bits, input 4w + b in bit 8b + w of the word; [32][16] as q4_K

@@ -1,14 +1,10 @@
 /* backends/opencl/variants/layouts/panels_blocks.c - the layouts of weights in blocks: panels of 64
- * outputs for CPUs, of 32 for GPUs, by blocks of 32 inputs (q8_0, q4_0) or 256. */
+ * outputs for CPUs, of 32 for GPUs, by blocks of 32 inputs (q8_0, q4_0, mxfp4) or 256. */
 #include "backends/opencl/variants/layouts/layouts.h"
 #include "tensor/dtype.h"
 #include "tensor/quantize.h"
 
 #include <string.h>
-
-/* A plain block is an f16 scale and its whole numbers: 32 bytes (q8_0), or 16 bytes whose low
- * nibbles are the first 16 inputs (q4_0). */
-enum { SCALE = 2, NIBBLES = 16 };
 
 /* Outputs of a panel; words of an output that lie together, before those of the next; what turns
  * q8_0's signed bytes into those of the panel and back; what moves a block of 256 of `rows` outputs. */
@@ -25,14 +21,6 @@ static void move_large_block(uint32_t dtype, int64_t rows, size_t row_bytes, boo
 static const form for_cpus = {64, 1, 0x80808080u, move_large_block},
                   for_gpus = {32, 4, 0, tsri_opencl_layout_move_parts};
 
-static bool is_eight(uint32_t dtype) {
-    return dtype == TSR_GGML_Q8_0;
-}
-
-static size_t plain_block(uint32_t dtype) {
-    return (size_t)SCALE + (is_eight(dtype) ? 32 : NIBBLES);
-}
-
 /* A panel has the bytes of its outputs' blocks, in another order. */
 static uint64_t bytes_of(const form *f, int64_t rows, int64_t columns, uint32_t dtype) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)dtype);
@@ -40,16 +28,19 @@ static uint64_t bytes_of(const form *f, int64_t rows, int64_t columns, uint32_t 
            (uint64_t)(columns / type->block) * (uint64_t)type->bytes;
 }
 
+/* --- blocks of 32 --- A plain block is a scale and then words of numbers: 8 whose bytes are the inputs in
+ * order (q8_0), or 4 whose low nibbles are the first 16 inputs (q4_0, mxfp4). */
+
 /* Moves one block of `rows` outputs. Four bytes of a plain block are four inputs, which are side by
- * side in the panel, too; q4_0's nibbles are q + 8 in both. It goes word by word, so that a panel's
+ * side in the panel, too; nibbles are the same in both. It goes word by word, so that a panel's
  * lines are filled one after the other; the blocks, a line or two of each row, stay in the cache.
  * (Block by block, it took 2.5 to 4 times as long.) */
-static inline void move_block(const form *f, bool eight, int64_t rows, size_t row_bytes, bool back,
-                              unsigned char *plain, unsigned char *panel) {
-    const uint32_t flip = eight ? f->flip : 0;
-    const int words = eight ? 8 : 4;
+static inline void move_block(const form *f, int words, size_t scale, int64_t rows,
+                              size_t row_bytes, bool back, unsigned char *plain,
+                              unsigned char *panel) {
+    const uint32_t flip = words == 8 ? f->flip : 0;
     for (int i = 0; i < words; i++) {
-        unsigned char *here = plain + SCALE + 4 * i;
+        unsigned char *here = plain + scale + 4 * i;
         unsigned char *there =
             panel + (size_t)(i / f->together * f->lanes * f->together + i % f->together) * 4;
         for (int64_t row = 0; row < rows; row++) {
@@ -63,24 +54,35 @@ static inline void move_block(const form *f, bool eight, int64_t rows, size_t ro
     }
     unsigned char *scales = panel + (size_t)words * (size_t)f->lanes * 4;
     for (int64_t row = 0; row < rows; row++)
-        memcpy(back ? plain + (size_t)row * row_bytes : scales + row * SCALE,
-               back ? scales + row * SCALE : plain + (size_t)row * row_bytes, SCALE);
+        memcpy(back ? plain + (size_t)row * row_bytes : scales + (size_t)row * scale,
+               back ? scales + (size_t)row * scale : plain + (size_t)row * row_bytes, scale);
 }
 
 /* Moves all blocks of `count` rows, a panel at a time. */
-static inline void move_rows(const form *f, bool eight, int64_t columns, int64_t count, bool back,
-                             unsigned char *plain, unsigned char *panels) {
-    const size_t block = plain_block(eight ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0),
-                 row_bytes = (size_t)(columns / 32) * block;
+static inline void move_rows(const form *f, int words, size_t scale, int64_t columns, int64_t count,
+                             bool back, unsigned char *plain, unsigned char *panels) {
+    const size_t block = (size_t)words * 4 + scale, row_bytes = (size_t)(columns / 32) * block;
     for (int64_t row = 0; row < count; row += f->lanes)
         for (int64_t b = 0; b < columns / 32; b++) {
             unsigned char *from = plain + (size_t)row * row_bytes + (size_t)b * block;
             if (count - row >= f->lanes)
-                move_block(f, eight, f->lanes, row_bytes, back, from, panels);
+                move_block(f, words, scale, f->lanes, row_bytes, back, from, panels);
             else
-                move_block(f, eight, count - row, row_bytes, back, from, panels);
+                move_block(f, words, scale, count - row, row_bytes, back, from, panels);
             panels += (size_t)f->lanes * block;
         }
+}
+
+/* The type is told apart outside of the loops, which the compiler then makes for numbers of words that it
+ * knows. */
+static inline void move_small_rows(const form *f, uint32_t dtype, int64_t columns, int64_t count,
+                                   bool back, unsigned char *plain, unsigned char *panels) {
+    if (dtype == TSR_GGML_Q8_0)
+        move_rows(f, 8, 2, columns, count, back, plain, panels);
+    else if (dtype == TSR_GGML_Q4_0)
+        move_rows(f, 4, 2, columns, count, back, plain, panels);
+    else
+        move_rows(f, 4, 1, columns, count, back, plain, panels);
 }
 
 /* --- blocks of 256 for CPUs --- */
@@ -140,35 +142,32 @@ static void move_large_rows(const form *f, uint32_t dtype, int64_t columns, int6
         }
 }
 
-/* The functions of a layout, for the form. The dtype is told apart outside of the loops, which the
- * compiler then makes for numbers of words and lanes that it knows. */
-#define FUNCTIONS(f)                                                                              \
-    static uint64_t f##_bytes(int64_t rows, int64_t columns, uint32_t dtype) {                    \
-        return bytes_of(&f, rows, columns, dtype);                                                \
-    }                                                                                             \
-    static void f##_span(int64_t rows, int64_t columns, uint32_t dtype, int64_t first,            \
-                         int64_t count, uint64_t *offset, uint64_t *bytes) {                      \
-        (void)rows;                                                                               \
-        *offset = bytes_of(&f, first, columns, dtype);                                            \
-        *bytes = bytes_of(&f, count, columns, dtype);                                             \
-    }                                                                                             \
-    static void f##_store(int64_t columns, uint32_t dtype, int64_t count, const void *plain,      \
-                          void *out) {                                                            \
-        if (count % f.lanes) /* the scales beyond the last output are 0 */                        \
-            memset(out, 0, bytes_of(&f, count, columns, dtype));                                  \
-        if (!tsri_tensor_is_written_blocks((tsr_dtype)dtype))                                     \
-            move_large_rows(&f, dtype, columns, count, false, (unsigned char *)plain, out);       \
-        else if (is_eight(dtype))                                                                 \
-            move_rows(&f, true, columns, count, false, (unsigned char *)plain, out);              \
-        else                                                                                      \
-            move_rows(&f, false, columns, count, false, (unsigned char *)plain, out);             \
-    }                                                                                             \
-    static void f##_load(int64_t columns, uint32_t dtype, int64_t count, const void *stored,      \
-                         void *plain) {                                                           \
-        if (!tsri_tensor_is_written_blocks((tsr_dtype)dtype))                                     \
-            move_large_rows(&f, dtype, columns, count, true, plain, (unsigned char *)stored);     \
-        else                                                                                      \
-            move_rows(&f, is_eight(dtype), columns, count, true, plain, (unsigned char *)stored); \
+/* The functions of a layout, for the form. */
+#define FUNCTIONS(f)                                                                          \
+    static uint64_t f##_bytes(int64_t rows, int64_t columns, uint32_t dtype) {                \
+        return bytes_of(&f, rows, columns, dtype);                                            \
+    }                                                                                         \
+    static void f##_span(int64_t rows, int64_t columns, uint32_t dtype, int64_t first,        \
+                         int64_t count, uint64_t *offset, uint64_t *bytes) {                  \
+        (void)rows;                                                                           \
+        *offset = bytes_of(&f, first, columns, dtype);                                        \
+        *bytes = bytes_of(&f, count, columns, dtype);                                         \
+    }                                                                                         \
+    static void f##_store(int64_t columns, uint32_t dtype, int64_t count, const void *plain,  \
+                          void *out) {                                                        \
+        if (count % f.lanes) /* the scales beyond the last output are 0 */                    \
+            memset(out, 0, bytes_of(&f, count, columns, dtype));                              \
+        if (tsri_tensor_is_small_blocks((tsr_dtype)dtype))                                    \
+            move_small_rows(&f, dtype, columns, count, false, (unsigned char *)plain, out);   \
+        else                                                                                  \
+            move_large_rows(&f, dtype, columns, count, false, (unsigned char *)plain, out);   \
+    }                                                                                         \
+    static void f##_load(int64_t columns, uint32_t dtype, int64_t count, const void *stored,  \
+                         void *plain) {                                                       \
+        if (tsri_tensor_is_small_blocks((tsr_dtype)dtype))                                    \
+            move_small_rows(&f, dtype, columns, count, true, plain, (unsigned char *)stored); \
+        else                                                                                  \
+            move_large_rows(&f, dtype, columns, count, true, plain, (unsigned char *)stored); \
     }
 FUNCTIONS(for_cpus)
 FUNCTIONS(for_gpus)

@@ -27,8 +27,7 @@ static bool fits_panels(const tsri_opencl_variant *variant, const tsri_opencl_fa
     if (blocks != (variant->layout == &tsri_opencl_layout_panels64_blocks))
         return tsri_opencl_refuse(why, blocks ? "reads panels of numbers; these are of blocks"
                                               : "reads panels of blocks; these are of numbers");
-    if (blocks && !tsri_tensor_is_written_blocks((tsr_dtype)op->in[TABLE]->dtype) &&
-        !facts->vector16)
+    if (blocks && !tsri_tensor_is_small_blocks((tsr_dtype)op->in[TABLE]->dtype) && !facts->vector16)
         return tsri_opencl_refuse(why, "the device's compiler does not cope with float16");
     return fits_plain(variant, facts, op, why);
 }

@@ -33,8 +33,8 @@ static bool fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, const 
 bool tsri_opencl_fits_blocks(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                              const tsr_op *op, const char **why) {
     (void)variant;
-    if (!tsri_tensor_is_written_blocks((tsr_dtype)op->in[W]->dtype))
-        return tsri_opencl_refuse(why, "made for weights of q8_0 or q4_0 blocks");
+    if (!tsri_tensor_is_small_blocks((tsr_dtype)op->in[W]->dtype))
+        return tsri_opencl_refuse(why, "made for weights of q8_0, q4_0 or mxfp4 blocks");
     return fits_panels(facts, op, why);
 }
 
@@ -123,7 +123,7 @@ bool tsri_opencl_fits_wide(const tsri_opencl_variant *variant, const tsri_opencl
                            const tsr_op *op, const char **why) {
     const tsr_dtype dtype = (tsr_dtype)op->in[W]->dtype;
     (void)variant;
-    if (!tsri_tensor_is_kept_blocks(dtype) || tsri_tensor_is_written_blocks(dtype))
+    if (!tsri_tensor_is_kept_blocks(dtype) || tsri_tensor_is_small_blocks(dtype))
         return tsri_opencl_refuse(why, "made for weights of q4_K, q5_K or q6_K blocks");
     return fits_panels(facts, op, why);
 }

@@ -1,5 +1,5 @@
 /* backends/opencl/variants/shared/blocks.h - variants of linear and glu_linear for CPUs whose weights
- * are blocks in panels. Those of 32 inputs, q8_0 and q4_0: portable ones (blocks), and those with
+ * are blocks in panels. Those of 32 inputs, q8_0, q4_0 and mxfp4: portable ones (blocks), and those with
  * AVX512-VNNI for int8 products (vnni). Those of 256, q4_K, q5_K and q6_K: wide and wide_vnni. Best first,
  * for variants/<kind>/<op>.c. */
 #ifndef TSRI_OPENCL_VARIANTS_SHARED_BLOCKS_H

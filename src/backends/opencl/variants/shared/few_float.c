@@ -42,7 +42,7 @@ bool tsri_opencl_fits_few_float(const tsri_opencl_variant *variant, const tsri_o
         !tsri_opencl_fits_normed(facts, op, why) ||
         !tsri_opencl_fits_norm_group(op, outputs * parts, why))
         return false;
-    if (tsri_tensor_is_written_blocks((tsr_dtype)w->dtype))
+    if (tsri_tensor_is_small_blocks((tsr_dtype)w->dtype))
         return tsri_opencl_refuse(why, "reads weights of floats or of blocks of 256");
     if (depth % each(op) || w->offset % (tsri_opencl_is_float(w) ? each(op) : INT64_MAX))
         return tsri_opencl_refuse(why, "reads 16 bytes of w at once; its rows begin elsewhere");

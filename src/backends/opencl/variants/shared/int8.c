@@ -57,8 +57,8 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
                   row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
     const int64_t bytes =
         tsri_opencl_int8_tile_bytes(op, gm * int8_rows(op), gn * int8_columns(op));
-    if (!variant->layout && !tsri_tensor_is_written_blocks((tsr_dtype)op->in[W]->dtype))
-        return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
+    if (!variant->layout && !tsri_tensor_is_small_blocks((tsr_dtype)op->in[W]->dtype))
+        return tsri_opencl_refuse(why, "reads weights of q8_0, q4_0 or mxfp4 blocks");
     return tsri_opencl_fits_int8_products(op, why) &&
            (!variant->layout || tsri_opencl_fits_panels32(op, why)) &&
            tsri_opencl_fits_normed(facts, op, why) &&
@@ -152,7 +152,7 @@ void tsri_opencl_bind_units_int8(const tsri_opencl_variant *variant, const tsr_o
 /* --- few rows --- */
 
 enum {
-    FEW_LOCAL = 16 << 10, /* bytes of local memory that several blocks of q8_0 or q4_0 may have */
+    FEW_LOCAL = 16 << 10, /* bytes of local memory that several blocks of 32 inputs may have */
     X_LOCAL = 16 << 10    /* and the rows of x that the kernel quantises itself */
 };
 
