@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "graph/gradient_views.h"
 #include "graph/ops.h"
 #include "tensor/shape.h"
 
@@ -10,12 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one op contributes to the gradient of a value: the descriptor of that value, and a gradient
- * of its shape. */
-typedef struct contribution {
-    tsri_value view, d;
-    int32_t next; /* the next contribution to the same storage; -1: none */
-} contribution;
+typedef tsri_graph_contribution contribution;
+typedef tsri_graph_columns columns;
 
 struct tsri_graph_backward {
     tsri_graph *graph;
@@ -43,35 +40,6 @@ static tsri_value storage_of(const tsri_graph *graph, tsri_value x) {
 
 static bool failed(const tsri_graph *graph) {
     return tsri_graph_status(graph) != TSR_OK;
-}
-
-/* ---- shapes ---- */
-
-tsri_value tsri_graph_packed(tsri_graph *graph, tsri_value x) {
-    if (x == TSRI_GRAPH_NONE || failed(graph) || tsri_tensor_is_packed(tensor_of(graph, x)))
-        return x;
-    return tsri_graph_op1(graph, TSR_OP_COPY, NULL, &x, 1);
-}
-
-static tsri_value reshaped(tsri_graph *graph, tsri_value x, uint32_t rank, const tsr_dim *dims) {
-    tsr_dim copy[TSR_MAX_RANK];
-    /* Dims may point into the graph's values, which can move */
-    memcpy(copy, dims, rank * sizeof *dims);
-    return tsri_graph_reshape(graph, tsri_graph_packed(graph, x), rank, copy);
-}
-
-tsri_value tsri_graph_matrix(tsri_graph *graph, tsri_value x) {
-    if (x == TSRI_GRAPH_NONE || failed(graph))
-        return TSRI_GRAPH_NONE;
-    const tsr_tensor *t = tensor_of(graph, x);
-    return reshaped(graph, x, 2, (tsr_dim[]){tsri_tensor_rows(t), tsri_tensor_columns(t)});
-}
-
-tsri_value tsri_graph_shaped(tsri_graph *graph, tsri_value x, tsri_value like) {
-    if (x == TSRI_GRAPH_NONE || like == TSRI_GRAPH_NONE || failed(graph))
-        return TSRI_GRAPH_NONE;
-    const tsr_tensor *t = tensor_of(graph, like);
-    return reshaped(graph, x, t->rank, t->dim);
 }
 
 /* ---- contributions to values ---- */
@@ -211,71 +179,6 @@ void tsri_graph_give_experts(backward *b, tsri_value weight, tsri_value a, tsri_
 
 /* ---- the gradient of a storage, from the contributions to its views ---- */
 
-/* Where the view is the whole storage, perhaps with its dimensions in another order: d in the
- * storage's shape. Else NONE. */
-static tsri_value as_whole(tsri_graph *graph, tsri_value storage, const contribution *c) {
-    const tsr_tensor t = *tensor_of(graph, c->view);
-    uint32_t order[TSR_MAX_RANK], n = 0; /* from the innermost dimension on */
-    bool used[TSR_MAX_RANK] = {false};
-    tsr_dim step = tsri_tensor_const(1);
-    if (t.offset ||
-        !tsri_tensor_same_dim(tsri_tensor_count(&t), tsri_tensor_count(tensor_of(graph, storage))))
-        return TSRI_GRAPH_NONE;
-    for (bool found = true; found && n < t.rank;) {
-        found = false;
-        for (uint32_t i = t.rank; i-- > 0 && !found;) {
-            found = !used[i] &&
-                    (tsri_tensor_is_one(t.dim[i]) || tsri_tensor_same_dim(t.stride[i], step));
-            if (!found)
-                continue;
-            used[i] = true;
-            order[n++] = i;
-            step = tsri_tensor_times(step, t.dim[i]);
-        }
-    }
-    if (n < t.rank)
-        return TSRI_GRAPH_NONE;
-    uint32_t outward[TSR_MAX_RANK];
-    for (uint32_t i = 0; i < n; i++)
-        outward[i] = order[n - 1 - i];
-    return tsri_graph_shaped(graph, tsri_graph_permute(graph, c->d, outward), storage);
-}
-
-typedef struct columns { /* neighbouring columns of a storage, seen as rows of `width` */
-    int64_t width, first, n;
-    tsri_value d; /* [rows, n] */
-} columns;
-
-/* Where the view is neighbouring columns of the storage, seen as a matrix, perhaps with its last
- * dimension split: d as a matrix. */
-static bool as_columns(tsri_graph *graph, tsri_value storage, const contribution *c, columns *out) {
-    const tsr_tensor t = *tensor_of(graph, c->view);
-    const tsr_dim count = tsri_tensor_count(tensor_of(graph, storage));
-    tsr_dim rows = tsri_tensor_const(1);
-    uint32_t i = t.rank;
-    int64_t n = 1;
-    for (; i > 0 && !t.dim[i - 1].symbols &&
-           tsri_tensor_same_dim(t.stride[i - 1], tsri_tensor_const(n));
-         i--)
-        n *= t.dim[i - 1].factor;
-    const tsr_dim width = i ? t.stride[i - 1] : count;
-    if (width.symbols || t.offset + n > width.factor)
-        return false;
-    for (tsr_dim step = width; i > 0; i--) {
-        if (!tsri_tensor_same_dim(t.stride[i - 1], step))
-            return false;
-        step = tsri_tensor_times(step, t.dim[i - 1]);
-        rows = tsri_tensor_times(rows, t.dim[i - 1]);
-    }
-    if (!tsri_tensor_same_dim(tsri_tensor_times(rows, width), count))
-        return false;
-    *out = (columns){.width = width.factor,
-                     .first = t.offset,
-                     .n = n,
-                     .d = reshaped(graph, c->d, 2, (tsr_dim[]){rows, tsri_tensor_const(n)})};
-    return true;
-}
-
 static tsri_value sum(tsri_graph *graph, tsri_value a, tsri_value c) {
     if (a == TSRI_GRAPH_NONE || c == TSRI_GRAPH_NONE)
         return a == TSRI_GRAPH_NONE ? c : a;
@@ -329,14 +232,16 @@ static tsri_value assemble(backward *b, tsri_value storage) {
     int32_t at = b->first[storage];
     b->first[storage] = -1;
     for (; at >= 0 && !failed(b->graph); at = b->given[at].next) {
-        const contribution c = b->given[at];
-        const tsri_value d = as_whole(b->graph, storage, &c);
+        const contribution c = tsri_graph_in_order(b->graph, storage, &b->given[at]);
+        if (failed(b->graph))
+            break;
+        const tsri_value d = tsri_graph_as_whole(b->graph, storage, &c);
         if (d != TSRI_GRAPH_NONE || failed(b->graph)) {
             whole = sum(b->graph, whole, d);
             continue;
         }
         size_t same = 0;
-        if (!as_columns(b->graph, storage, &c, &run) || n == MOST_RUNS) {
+        if (!tsri_graph_as_columns(b->graph, storage, &c, &run) || n == MOST_RUNS) {
             tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
                             "the gradient of a view is supported only where it covers the whole "
                             "value or some of its columns");

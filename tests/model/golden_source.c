@@ -414,6 +414,7 @@ ODD_ENCODER(electra, "electra")
 ODD_ENCODER(modernbert, "modernbert")
 ODD_ENCODER(nomic_bert, "nomic_bert")
 ODD_ENCODER(deberta_v2, "deberta_v2")
+ODD_ENCODER(deberta_v2_apart, "deberta_v2-apart")
 ODD_ENCODER(gte, "gte")
 ODD_ENCODER(jina_embeddings_v3, "jina_embeddings_v3")
 

@@ -147,7 +147,7 @@ Test(refused, configs) {
          "\"classifier_pooling\" is \"max\", which is not served; bos, mean and late are"},
         {"deberta_v2/mlm", "relative_attention", "false", TSR_E_UNSUPPORTED,
          "\"relative_attention\" is false, which is not served"},
-        {"deberta_v2/mlm", "share_att_key", NULL, TSR_E_UNSUPPORTED, "\"share_att_key\" is false"},
+        {"deberta_v2/mlm", "share_att_key", NULL, TSR_E_FORMAT, "pos_query_proj"},
         {"deberta_v2/mlm", "pos_att_type", "\"c2p\"", TSR_E_UNSUPPORTED,
          "\"pos_att_type\" is not both, which is not served; c2p with p2c is"},
         {"deberta_v2/mlm", "pos_att_type", "[\"p2c\"]", TSR_E_UNSUPPORTED, "\"pos_att_type\""},
@@ -162,6 +162,8 @@ Test(refused, configs) {
         {"llama-tiny", "tie_word_embeddings", "\"yes\"", TSR_E_FORMAT, "\"tie_word_embeddings\""},
         {"llama-tiny", "model_type", "\"mamba\"", TSR_E_UNSUPPORTED,
          "\"model_type\" is \"mamba\", which is not served; these are: gpt2, llama"},
+        {"deberta_v2/mlm", "model_type", "\"deberta\"", TSR_E_UNSUPPORTED,
+         "\"model_type\" is \"deberta\", which is not served"},
         {"llama-tiny", "model_type", NULL, TSR_E_FORMAT, "\"model_type\" is missing"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -308,6 +308,7 @@ static void check_distillation(const char *name, const char *device) {
 FAMILY(OWN, gpt2, "gpt2", TSRI_OBJECTIVE_NEXT)
 FAMILY(OWN, bert, "bert", TSRI_OBJECTIVE_MASKED)
 FAMILY(OWN, marian, "marian", TSRI_OBJECTIVE_TRANSLATE)
+FAMILY(OWN, deberta_v2, "deberta_v2", TSRI_OBJECTIVE_MASKED)
 FAMILY(LARGER, larger_gpt2, "train-gpt2", TSRI_OBJECTIVE_NEXT)
 FAMILY(LARGER, larger_bert, "train-bert-mlm", TSRI_OBJECTIVE_MASKED)
 FAMILY(LARGER, larger_marian, "train-marian", TSRI_OBJECTIVE_TRANSLATE)

@@ -221,7 +221,7 @@ static tsri_value attention(builder *b, int32_t layer) {
                                                  : TSRI_GRAPH_NONE;
     tsri_value q = own[0], k = own[1], v = own[2];
     if (b->shape->learning)
-        return tsri_model_own_attention(b, layer, q, k, v, b->relative);
+        return tsri_model_own_attention(b, layer, q, k, v, bias, b->relative);
     if (keeps) {
         const tsri_value keys = memory(b, layer, 0), values = memory(b, layer, 1);
         q = remember(b, layer, keys, values, q, k, v);

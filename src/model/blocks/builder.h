@@ -85,9 +85,11 @@ tsri_value tsri_model_learned_relative(tsri_model_builder *b);
 /* The inner states of the feed-forward part: its first product, activation and gate as separate
  * ops. */
 tsri_value tsri_model_inner(tsri_model_builder *b, tsri_value x, uint32_t up);
-/* Attention among a stack's own tokens, or to the source's tokens. */
+/* Attention among a stack's own tokens, or to the source's tokens. `bias`, [B,H,T,S], is added to scores, and
+ * learns; or NONE. */
 tsri_value tsri_model_own_attention(tsri_model_builder *b, int32_t layer, tsri_value q,
-                                    tsri_value k, tsri_value v, tsri_value relative);
+                                    tsri_value k, tsri_value v, tsri_value bias,
+                                    tsri_value relative);
 tsri_value tsri_model_source_attention(tsri_model_builder *b, int32_t layer, tsri_value q,
                                        tsri_value k, tsri_value v);
 

@@ -1,5 +1,6 @@
 /* model/blocks/distances.c - disentangled attention: what scores have from the distance of two tokens and the
- * content of one of them. A distance's query and key are those that the layer makes of its row.
+ * content of one of them. A distance's query and key are those that the layer makes of its row, by the matrices of
+ * its tokens or by others.
  *
  * source  He et al. 2021, arXiv:2006.03654 */
 #include "model/blocks/builder.h"
@@ -32,7 +33,8 @@ tsri_value tsri_model_distance_scores(builder *b, int32_t layer, tsri_value qk) 
     static const uint32_t batch_first[] = {1, 0, 2, 3};
     const tsri_model_stack *stack = b->stack;
     const int64_t H = stack->heads;
-    const uint32_t id = tsri_model_layer_weight(b->spec, stack, layer, TSRI_ROLE_QKV);
+    const uint32_t id = tsri_model_layer_weight(
+        b->spec, stack, layer, stack->distance_apart ? TSRI_ROLE_DISTANCE_QK : TSRI_ROLE_QKV);
     const tsr_dim P = tsri_tensor_const(tsri_model_builder_distances(b).rows),
                   flat[] = {tsri_tensor_times(tsri_model_B(), b->T),
                             tsri_tensor_const(2 * H * stack->head_size)},

@@ -18,18 +18,24 @@ tsri_value tsri_model_inner(builder *b, tsri_value x, uint32_t up) {
                            : tsri_graph_activate(b->graph, b->stack->activation, product));
 }
 
-/* Attention, [B,T,H*Dv] from [B,T,H,Dv], with the lse that the backward pass reads. */
+enum { INPUTS = 10, BIAS = 7 }; /* op.h's attention */
+
+/* Attention, [B,T,H*Dv] from [B,T,H,Dv], with the lse that the backward pass reads. The op gives a bias no
+ * gradient; the steps that it consists of do. */
 static tsri_value attend(builder *b, const tsr_attention_attrs *attrs, const tsri_value *in) {
-    tsri_value out[2];
+    tsri_value out[2], probabilities;
     const bool gradients = b->shape->learning->gradients;
-    tsri_graph_op(b->graph, TSR_OP_ATTENTION, attrs, in, 10, gradients ? 2 : 0, out);
+    if (in[BIAS] != TSRI_GRAPH_NONE)
+        tsri_graph_attention_steps(b->graph, attrs, in, INPUTS, &probabilities, &out[0]);
+    else
+        tsri_graph_op(b->graph, TSR_OP_ATTENTION, attrs, in, INPUTS, gradients ? 2 : 0, out);
     const tsr_dim merged[] = {tsri_model_B(), b->T,
                               tsri_tensor_const((int64_t)b->stack->heads * b->stack->value_size)};
     return tsri_graph_reshape(b->graph, out[0], 3, merged);
 }
 
 tsri_value tsri_model_own_attention(builder *b, int32_t layer, tsri_value q, tsri_value k,
-                                    tsri_value v, tsri_value relative) {
+                                    tsri_value v, tsri_value bias, tsri_value relative) {
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
                                        .causal = b->stack->causal,
                                        .window = (uint32_t)tsri_model_layer_window(b->stack, layer),
@@ -47,7 +53,7 @@ tsri_value tsri_model_own_attention(builder *b, int32_t layer, tsri_value q, tsr
         tsri_model_input_of(b, TSRI_INPUT_LEN),
         TSRI_GRAPH_NONE,
         TSRI_GRAPH_NONE,
-        TSRI_GRAPH_NONE,
+        bias,
         relative,
         tsri_model_weight_leaf(b,
                                tsri_model_layer_weight(b->spec, b->stack, layer, TSRI_ROLE_SINKS))};

@@ -36,17 +36,9 @@ void tsri_model_encoder_destroy(tsri_model_encoder **encoder) {
         return;
     for (int i = 0; i < TSRI_MODEL_UNDER_WAY; i++)
         clear_run(e, &e->runs[i]);
-    void *const arrays[] = {e->rows_of_distances,
-                            e->places,
-                            e->order,
-                            e->offset,
-                            e->ids,
-                            e->positions,
-                            e->types,
-                            e->rows,
-                            e->outputs,
-                            e->state,
-                            e};
+    tsri_model_distance_inputs_clear(&e->distances);
+    void *const arrays[] = {e->order,   e->offset, e->ids, e->positions, e->types, e->rows,
+                            e->outputs, e->state,  e};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     *encoder = NULL;

@@ -42,9 +42,7 @@ struct tsri_model_encoder {
     int64_t *offset;          /* where the tokens of each sequence begin in the batch */
     int32_t *ids, *positions, *types, *rows, *state;
     size_t order_room, offset_room, tokens_room[4], state_room;
-    tsri_model_distances distances; /* of disentangled attention: those that the next two are of */
-    int32_t *rows_of_distances, *places;
-    size_t distances_room, places_room;
+    tsri_model_distance_inputs distances; /* of disentangled attention */
     tsri_model_encoded_kind kinds[TSRI_MODEL_ENCODED_KINDS];
     tsri_run_binding *outputs;
     tsri_model_encode_run runs[TSRI_MODEL_UNDER_WAY]; /* they take turns */

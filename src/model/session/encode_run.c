@@ -121,20 +121,10 @@ static void fill_inputs(tsri_model_encoder *e, run *run, int32_t slots) {
 
 /* Sets what disentangled attention reads for sequences of about T tokens. */
 static tsr_status fill_distances(tsri_session *session, int64_t T) {
-    const tsri_model_stack *stack = &session->model->spec.encoder;
-    tsri_model_encoder *e = session->encoder;
     const int64_t reach = reach_of(session, T);
-    if (!reach || (e->places && e->distances.reach == reach))
-        return TSR_OK;
-    const tsri_model_distances all = tsri_model_distances_of(stack, reach);
-    TRY(tsri_base_grow(&e->rows_of_distances, &e->distances_room, (size_t)all.rows,
-                       sizeof(int32_t)));
-    TRY(tsri_base_grow(&e->places, &e->places_room, 2 * (size_t)all.reach + 1, sizeof(int32_t)));
-    for (int32_t i = 0; i < all.rows; i++)
-        e->rows_of_distances[i] = all.first + i;
-    tsri_model_distance_places(stack, &all, e->places);
-    e->distances = all;
-    return TSR_OK;
+    return reach ? tsri_model_distance_inputs_fill(&session->model->spec.encoder, reach,
+                                                   &session->encoder->distances)
+                 : TSR_OK;
 }
 
 /* Binds those inputs that the graph reads. */
@@ -156,11 +146,11 @@ static size_t bind_inputs(const tsri_session *session, const tsri_graph *graph, 
          .bytes = tokens * (size_t)session->model->spec.width},
         {.id = TSRI_INPUT_ROWS, .data = e->rows, .bytes = (size_t)run->N * sizeof(int32_t)},
         {.id = TSRI_INPUT_DISTANCES,
-         .data = e->rows_of_distances,
-         .bytes = (size_t)e->distances.rows * sizeof(int32_t)},
+         .data = e->distances.rows,
+         .bytes = (size_t)e->distances.distances.rows * sizeof(int32_t)},
         {.id = TSRI_INPUT_PLACES,
-         .data = e->places,
-         .bytes = (2 * (size_t)e->distances.reach + 1) * sizeof(int32_t)}};
+         .data = e->distances.places,
+         .bytes = (2 * (size_t)e->distances.distances.reach + 1) * sizeof(int32_t)}};
     size_t n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t v = 0; v < tsri_graph_value_count(graph); v++) {

@@ -134,8 +134,11 @@ typedef struct tsri_model_stack {
      * buckets, distances of more than half of them share rows, on a logarithmic scale up to `furthest`. 0:
      * there is no such table */
     int32_t distance_span, distance_buckets, distance_furthest;
-    bool distance_norm;  /* of the table's rows */
-    bool embed_norm;     /* a norm right after the embedding */
+    bool distance_norm; /* of the table's rows */
+    bool
+        distance_apart; /* keys and queries of distances are made by matrices of their own, in place of
+                            those of the tokens */
+    bool embed_norm;    /* a norm right after the embedding */
     bool first_unnormed; /* the first layer's attention reads the stream without a norm */
     tsri_model_rope rope, local_rope;
     const uint8_t *rotations; /* [layers] tsri_model_rotation, owned by the spec's model; NULL:

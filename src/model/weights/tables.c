@@ -88,6 +88,27 @@ void tsri_model_distance_places(const tsri_model_stack *stack,
         out[d + distances->reach] = row_of(stack, -d) - distances->first;
 }
 
+tsr_status tsri_model_distance_inputs_fill(const tsri_model_stack *stack, int64_t reach,
+                                           tsri_model_distance_inputs *out) {
+    if (out->places && out->distances.reach == reach)
+        return TSR_OK;
+    const tsri_model_distances all = tsri_model_distances_of(stack, reach);
+    TRY(tsri_base_grow(&out->rows, &out->rows_room, (size_t)all.rows, sizeof *out->rows));
+    TRY(tsri_base_grow(&out->places, &out->places_room, 2 * (size_t)all.reach + 1,
+                       sizeof *out->places));
+    for (int32_t i = 0; i < all.rows; i++)
+        out->rows[i] = all.first + i;
+    tsri_model_distance_places(stack, &all, out->places);
+    out->distances = all;
+    return TSR_OK;
+}
+
+void tsri_model_distance_inputs_clear(tsri_model_distance_inputs *inputs) {
+    free(inputs->rows);
+    free(inputs->places);
+    *inputs = (tsri_model_distance_inputs){0};
+}
+
 void tsri_model_alibi(int32_t furthest, int32_t heads, float *out) {
     int32_t whole = 1; /* the largest power of two that is not more than the heads */
     while (whole <= heads / 2)

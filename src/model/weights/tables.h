@@ -45,6 +45,17 @@ tsri_model_distances tsri_model_distances_of(const tsri_model_stack *stack, int6
 void tsri_model_distance_places(const tsri_model_stack *stack,
                                 const tsri_model_distances *distances, int32_t *out);
 
+/* What a graph for distances -reach .. reach reads: the rows, [distances.rows], and the place of each distance
+ * among them, [2 reach + 1]. The arrays grow. */
+typedef struct tsri_model_distance_inputs {
+    tsri_model_distances distances;
+    int32_t *rows, *places;
+    size_t rows_room, places_room;
+} tsri_model_distance_inputs;
+tsr_status tsri_model_distance_inputs_fill(const tsri_model_stack *stack, int64_t reach,
+                                           tsri_model_distance_inputs *out);
+void tsri_model_distance_inputs_clear(tsri_model_distance_inputs *inputs);
+
 /**
  * ALiBi: the bias of head h at distance d = key - query, d = -R .. R with R = `furthest`, is
  * -slope[h] * |d|. If the number of heads H is a power of two, the slopes are 2^(-8 (h + 1) / H);

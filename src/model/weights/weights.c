@@ -95,6 +95,21 @@ static tsr_status define_qk_norms(const place *p) {
     return TSR_OK;
 }
 
+/* Defines what disentangled attention has: queries and keys without values, because the same matrices may
+ * make those of distances. */
+static tsr_status define_disentangled(const place *p, const tsri_model_source qkv[3]) {
+    const tsri_model_stack *stack = p->stack;
+    const tsri_model_names *names = p->finder->names;
+    const int64_t C = p->finder->weights->spec->width;
+    const tsri_model_source distances[2] = {{.pattern = names->distance_q, .rows = qkv[0].rows},
+                                            {.pattern = names->distance_k, .rows = qkv[1].rows}};
+    TRY(define(p, TSRI_ROLE_QKV, "qk", qkv, 2, C, stack->qkv_bias));
+    TRY(define(p, TSRI_ROLE_QKV_SECOND, "v", qkv + 2, 1, C, stack->qkv_bias));
+    return stack->distance_apart
+               ? define(p, TSRI_ROLE_DISTANCE_QK, "distance_qk", distances, 2, C, stack->qkv_bias)
+               : TSR_OK;
+}
+
 static tsr_status define_qkv(const place *p) {
     const tsri_model_stack *stack = p->stack;
     const tsri_model_names *names = p->finder->names;
@@ -116,12 +131,8 @@ static tsr_status define_qkv(const place *p) {
                                           .stored = q + k + v};
         first += (int)each;
     }
-    if (stack->distance_span) {
-        TRY(define(p, TSRI_ROLE_QKV, "qk", apart, 2, p->finder->weights->spec->width,
-                   stack->qkv_bias));
-        return define(p, TSRI_ROLE_QKV_SECOND, "v", apart + 2, 1, p->finder->weights->spec->width,
-                      stack->qkv_bias);
-    }
+    if (stack->distance_span)
+        return define_disentangled(p, apart);
     const bool either = names->fused == TSRI_FUSED_NO && names->qkv &&
                         tsri_model_find_array(p->finder, names->qkv, p->number, ".weight");
     const tsri_model_fused fused = either ? TSRI_FUSED_QKV : names->fused;

@@ -65,6 +65,8 @@ typedef enum tsri_model_role {
     TSRI_ROLE_QKV_SECOND_BIAS,
     TSRI_ROLE_QKV_THIRD, /* and after the second's */
     TSRI_ROLE_QKV_THIRD_BIAS,
+    TSRI_ROLE_DISTANCE_QK, /* queries and keys of distances, where matrices of their own make them */
+    TSRI_ROLE_DISTANCE_QK_BIAS,
     TSRI_ROLE_Q_NORM,
     TSRI_ROLE_K_NORM,
     TSRI_ROLE_SINKS,

@@ -29,7 +29,8 @@ static tsr_status list_masked(tsri_training *t, const tsri_training_batch *batch
         t->in.rows[0] = 0;
         t->in.targets[(*n)++] = TSRI_TRAINING_IGNORE;
     }
-    const int64_t most = tsri_training_most_rows(batch->B, batch->T, 1);
+    const int64_t most =
+        tsri_training_most_rows(batch->B, batch->T, tsri_training_keys(t, batch->T, 1));
     if (*n > most)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a batch has %" PRId64 " masked tokens; one of this size may have at "
@@ -183,8 +184,10 @@ static tsr_status begin_batch(tsri_training *t, const tsri_training_batch *batch
                               "a recurrent decoder can't learn from a teacher's logits");
     if (!t->update.plan)
         TRY(tsri_training_reserve(t, batch->B, batch->T, batch->source ? batch->S : 1));
-    *run = (batch_run){.batch = *batch,
-                       .sizes = {batch->B, batch->T, batch->source ? batch->S : 1, 1, 1}};
+    *run =
+        (batch_run){.batch = *batch,
+                    .sizes = {batch->B, batch->T,
+                              tsri_training_keys(t, batch->T, batch->source ? batch->S : 1), 1, 1}};
     for (int i = 0; i < 3; i++)
         run->most[i] = (int32_t)run->sizes[i];
     TRY(tsri_training_set_for(t, batch->T, &run->set));
@@ -194,6 +197,9 @@ static tsr_status begin_batch(tsri_training *t, const tsri_training_batch *batch
     bind(run, TSRI_INPUT_BUCKETS, t->in.buckets, 2 * (int64_t)stack->relative_distance + 1);
     bind(run, TSRI_INPUT_OWN_BUCKETS, t->in.own_buckets,
          2 * (int64_t)spec->decoder.relative_distance + 1);
+    bind(run, TSRI_INPUT_DISTANCES, t->in.distances.rows, t->in.distances.distances.rows);
+    bind(run, TSRI_INPUT_PLACES, t->in.distances.places,
+         2 * (int64_t)t->in.distances.distances.reach + 1);
     return TSR_OK;
 }
 

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "model/load/product.h"
-#include "model/weights/tables.h"
 #include "tensor/convert.h"
 #include "train/step/ranks.h"
 
@@ -50,8 +49,6 @@ static tsr_status check_objective(const tsri_model *model, const tsri_training_o
     }
     if (!lacks && decoder && !tsri_model_has_output(w))
         lacks = "a model with an output matrix";
-    if (!lacks && spec->encoder.distance_span)
-        lacks = "a model without disentangled attention";
     if (!lacks && model->joined)
         lacks = "a model whose matrices are floats, and mxfp4 is not written";
     if (lacks)
@@ -133,6 +130,9 @@ tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
             make_buckets(spec->encoder.layers ? &spec->encoder : &spec->decoder, &t->in.buckets);
     if (status == TSR_OK)
         status = make_buckets(&spec->decoder, &t->in.own_buckets);
+    if (status == TSR_OK && spec->encoder.distance_span)
+        status = tsri_model_distance_inputs_fill(&spec->encoder, spec->max_positions - 1,
+                                                 &t->in.distances);
     tsri_training_set *set = NULL;
     if (status == TSR_OK) /* this reports weights that can't learn */
         status = tsri_training_set_for(t, 1, &set);
@@ -159,6 +159,7 @@ void tsri_training_destroy(tsri_training **training) {
     tsri_run_destroy(&t->run);
     tsri_training_deal_clear(&t->deal);
     free(t->sets);
+    tsri_model_distance_inputs_clear(&t->in.distances);
     free(t->in.padded[0]);
     free(t->in.padded[1]);
     void *const owned[] = {
@@ -172,6 +173,10 @@ void tsri_training_destroy(tsri_training **training) {
 }
 
 /* ---- plans ---- */
+
+int32_t tsri_training_keys(const tsri_training *t, int32_t T, int32_t S) {
+    return t->model->spec.encoder.distance_span ? T : S > 1 ? S : 1;
+}
 
 int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S) {
     const int64_t tokens = B * T, limit = INT32_MAX / (tokens * S);
@@ -296,7 +301,7 @@ static tsr_status make_learning_plans(tsri_training *t, bool ahead) {
 }
 
 static tsr_status make_validation_plans(tsri_training *t, const int32_t sizes[3], bool ahead) {
-    const int32_t T = sizes[1], S = sizes[2] > 1 ? sizes[2] : 1;
+    const int32_t T = sizes[1], S = tsri_training_keys(t, T, sizes[2]);
     tsri_training_set *set = NULL;
     tsri_run_plan *plan = NULL;
     TRY(tsri_training_set_for(t, T, &set));
@@ -305,7 +310,7 @@ static tsr_status make_validation_plans(tsri_training *t, const int32_t sizes[3]
 }
 
 static void make_room_for(tsri_training *t, int32_t B, int32_t T, int32_t S) {
-    const int32_t wanted[] = {B, T, S};
+    const int32_t wanted[] = {B, T, tsri_training_keys(t, T, S)};
     for (int i = 0; i < 3; i++) {
         const int32_t n = wanted[i] > 1 ? wanted[i] : 1;
         t->most[i] = n > t->most[i] ? n : t->most[i];

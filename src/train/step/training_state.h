@@ -3,6 +3,7 @@
 #define TSRI_TRAIN_STEP_TRAINING_STATE_H
 
 #include "model/model.h"
+#include "model/weights/tables.h"
 #include "train/step/forward.h"
 #include "train/step/parameters.h"
 
@@ -49,6 +50,7 @@ typedef struct tsri_training_inputs { /* a batch as the graphs read it */
     int32_t *positions, *source_positions, *rows, *targets, *types;
     int32_t *padded[2]; /* ids and targets, padded for a recurrent decoder */
     int32_t *buckets, *own_buckets;
+    tsri_model_distance_inputs distances; /* of disentangled attention */
     size_t positions_room, source_room, rows_room, targets_room, types_room, padded_room[2];
     float hard, soft, beta, rates[4];
     float
@@ -127,6 +129,11 @@ int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S);
 /* Sets a parameter, and the bf16 copy of it that is read. */
 tsr_status tsri_training_write_value(tsri_training *training, const tsri_training_parameter *p,
                                      const float *value);
+
+/* The size S of a run: the tokens of the source; of an encoder with disentangled attention, whose scores are
+ * an array of T queries and S keys, those of the sequences. */
+int32_t tsri_training_keys(const tsri_training *training, int32_t T, int32_t S);
+
 /* How many moments the optimizer keeps of a parameter. */
 uint32_t tsri_training_moments(const tsri_training *training);
 

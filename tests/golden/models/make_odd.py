@@ -149,6 +149,10 @@ MORE_ENCODERS = {
     "deberta_v2": (tr.DebertaV2Config(**BERT, relative_attention=True, share_att_key=True, pos_att_type="c2p|p2c", max_relative_positions=5,
                                       type_vocab_size=3, pooler_hidden_act="tanh"),
                    {"mlm": tr.DebertaV2ForMaskedLM, "cls": tr.DebertaV2ForSequenceClassification}),
+    # distances in buckets, whose keys and queries are made by matrices of their own
+    "deberta_v2-apart": (tr.DebertaV2Config(**BERT, relative_attention=True, share_att_key=False, pos_att_type=["p2c", "c2p"], position_buckets=6,
+                                            norm_rel_ebd="layer_norm", position_biased_input=False, type_vocab_size=0),
+                         {"mlm": tr.DebertaV2ForMaskedLM, "cls": tr.DebertaV2ForSequenceClassification}),
 }
 T5 = dict(vocab_size=29, d_model=12, d_kv=5, d_ff=14, num_layers=1, num_decoder_layers=2, num_heads=2, layer_norm_epsilon=EPS, pad_token_id=0,
           eos_token_id=1, decoder_start_token_id=0)

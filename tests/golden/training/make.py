@@ -1,26 +1,33 @@
 #!/usr/bin/env python3
 """Makes the goldens of training: official models in float64, their gradients, and 12 steps of AdamW.
 
-    tests/golden/training/make.py          writes gpt2/, bert/ and marian/ beside itself
+    tests/golden/training/make.py [KIND...]    writes a folder beside itself for each kind, or for these
 
 Needs: pip install torch transformers safetensors. Seeded; one thread. A folder holds init/ (a model that transformers saved), training.json
 (batches, settings, losses and norms), and the gradients of the first batch, the weights after the first step and after the last as
 safetensors, stored as float32; of GPT-2 also a step of distillation. Tied weights appear once. What transformers doesn't train (sinusoids, final_logits_bias) is left out.
 """
+import contextlib
 import json
 import math
 import pathlib
 import random
+import sys
 
 import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
-from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, MarianConfig, MarianMTModel
+from transformers import (BertConfig, BertForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM, GPT2Config, GPT2LMHeadModel, GptOssConfig,
+                          GptOssForCausalLM, MarianConfig, MarianMTModel)
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "models"))
+from make import Exact64
 HYPER = {"steps": 12, "peak_lr": 4e-3, "final_lr": 4e-4, "warmup_steps": 3, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1,
          "max_grad_norm": 0.75}
 B, T, S, V, C, H, L = 3, 9, 7, 41, 16, 2, 2
+KINDS = ("gpt2", "bert", "marian", "deberta_v2", "gpt_oss")
+DECODERS, MASKED = ("gpt2", "gpt_oss"), ("bert", "deberta_v2")
 
 
 def draw(rng, n, low=4):
@@ -35,14 +42,16 @@ def batch(kind, rng):
     lengths = [T] + [rng.randrange(3, T + 1) for _ in range(B - 1)]
     rows = [draw(rng, n) for n in lengths]
     mask = padded([[1] * n for n in lengths], T, 0)
-    if kind == "gpt2":
+    if kind in DECODERS:
         targets = padded([row[1:] + [2] for row in rows], T, -100)
         return {"input_ids": padded(rows, T, 0), "attention_mask": mask, "targets": targets}
-    if kind == "bert":
+    if kind in MASKED:
         targets = [[-100] * T for _ in rows]
         for row, want in zip(rows, targets):
             for at in sorted(rng.sample(range(len(row)), max(1, len(row) // 3))):
                 want[at], row[at] = row[at], 3
+        if kind != "bert":
+            return {"input_ids": padded(rows, T, 0), "attention_mask": mask, "targets": targets}
         types = padded([[0] * (n // 2) + [1] * (n - n // 2) for n in lengths], T, 0)
         return {"input_ids": padded(rows, T, 0), "attention_mask": mask, "token_type_ids": types, "targets": targets}
     sources = [S] + [rng.randrange(2, S + 1) for _ in range(B - 1)]
@@ -51,7 +60,7 @@ def batch(kind, rng):
 
 
 def make_model(kind):
-    torch.manual_seed({"gpt2": 1, "bert": 2, "marian": 3}[kind])
+    torch.manual_seed(1 + KINDS.index(kind))
     if kind == "gpt2":
         return GPT2LMHeadModel(GPT2Config(vocab_size=V, n_positions=T + 3, n_embd=C, n_layer=L, n_head=H, bos_token_id=1, eos_token_id=2,
                                           resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, initializer_range=0.2))
@@ -59,6 +68,20 @@ def make_model(kind):
         return BertForMaskedLM(BertConfig(vocab_size=V, hidden_size=C, num_hidden_layers=L, num_attention_heads=H, intermediate_size=2 * C,
                                           max_position_embeddings=T + 3, hidden_dropout_prob=0, attention_probs_dropout_prob=0,
                                           initializer_range=0.2))
+    if kind == "deberta_v2":
+        return DebertaV2ForMaskedLM(DebertaV2Config(vocab_size=V, hidden_size=C, num_hidden_layers=L, num_attention_heads=H, intermediate_size=2 * C,
+                                                    max_position_embeddings=T + 3, hidden_dropout_prob=0, attention_probs_dropout_prob=0,
+                                                    initializer_range=0.2, relative_attention=True, share_att_key=True, type_vocab_size=0,
+                                                    pos_att_type=["p2c", "c2p"], position_buckets=4, norm_rel_ebd="layer_norm",
+                                                    position_biased_input=False))
+    if kind == "gpt_oss":
+        model = GptOssForCausalLM(GptOssConfig(vocab_size=V, hidden_size=C, num_hidden_layers=L, num_attention_heads=2 * H, num_key_value_heads=H,
+                                               head_dim=C // H, intermediate_size=C, max_position_embeddings=T + 3, num_local_experts=3,
+                                               num_experts_per_tok=2, sliding_window=4, initializer_range=0.2, pad_token_id=0, bos_token_id=1,
+                                               eos_token_id=2, rope_parameters=dict(rope_theta=100.0, rope_type="default")))
+        for layer in model.model.layers:
+            layer.self_attn.sinks.data.normal_()
+        return model
     return MarianMTModel(MarianConfig(vocab_size=V, decoder_vocab_size=V, d_model=C, encoder_layers=L, decoder_layers=L,
                                       encoder_attention_heads=H, decoder_attention_heads=H, encoder_ffn_dim=2 * C, decoder_ffn_dim=2 * C,
                                       max_position_embeddings=T + 3, activation_function="relu", scale_embedding=True, dropout=0,
@@ -95,6 +118,8 @@ def names_of(model):
 
 def zero_gradients(kind, parameters):
     """Key biases: softmax does not see them."""
+    if kind not in ("gpt2", "bert", "marian"):
+        return []   # scores that depend on positions see them
     if kind == "gpt2":
         return [{"tensor": n, "first": C, "count": C} for n in parameters if n.endswith("c_attn.bias")]
     end = "key.bias" if kind == "bert" else "k_proj.bias"
@@ -113,18 +138,21 @@ def rate_at(t):
 
 
 def make(kind):
-    folder, rng = HERE / kind, random.Random({"gpt2": 11, "bert": 12, "marian": 13}[kind])
+    folder, rng = HERE / kind, random.Random(11 + KINDS.index(kind))
     smoothing = 0.1 if kind == "marian" else 0.0
     model = make_model(kind)
     model.save_pretrained(folder / "init")
-    model = type(model).from_pretrained(folder / "init").double().train()
+    how = dict(attn_implementation="eager", experts_implementation="eager") if kind == "gpt_oss" else {}
+    exact = Exact64 if kind in ("deberta_v2", "gpt_oss") else contextlib.nullcontext
+    model = type(model).from_pretrained(folder / "init", **how).double().train()
     parameters = names_of(model)
     batches = [batch(kind, rng) for _ in range(2)]
     moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in parameters.items()}
     log, distilled = [], {"distill": distil(model, batches[0], folder)} if kind == "gpt2" else {}
     for t in range(HYPER["steps"]):
         model.zero_grad()
-        loss = loss_of(model, batches[t % 2], smoothing)
+        with exact():
+            loss = loss_of(model, batches[t % 2], smoothing)
         loss.backward()
         norm = math.sqrt(sum(float((p.grad ** 2).sum()) for p in parameters.values()))
         if t == 0:
@@ -137,7 +165,7 @@ def make(kind):
             m.mul_(HYPER["beta1"]).add_(g, alpha=1 - HYPER["beta1"])
             v.mul_(HYPER["beta2"]).add_(g * g, alpha=1 - HYPER["beta2"])
             with torch.no_grad():
-                if p.dim() > 1:
+                if p.dim() > 1 and not name.endswith("bias"):
                     p.mul_(1 - rate_at(t) * HYPER["weight_decay"])
                 p.sub_(rate_at(t) * (m / (1 - HYPER["beta1"] ** (t + 1))) / ((v / (1 - HYPER["beta2"] ** (t + 1))).sqrt() + HYPER["eps"]))
         if t == 0:
@@ -150,5 +178,5 @@ def make(kind):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for each in ("gpt2", "bert", "marian"):
+    for each in sys.argv[1:] or KINDS:
         make(each)

@@ -29,20 +29,25 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
-/* What is added to the scores (bias, relative) gets no gradient here; in attention it does. Nor do
- * sinks. */
+/* A relative table gets no gradient here; in attention it does. Nor do sinks. */
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     const tsr_softmax_attrs *attrs = node->attrs;
-    const tsr_scale_attrs scale = {.struct_size = sizeof scale,
-                                   .alpha = attrs->scale != 0.0f ? attrs->scale : 1.0f};
-    for (uint32_t i = 3; i < node->n_in; i++)
+    const tsri_value bias = node->n_in > BIAS ? node->in[BIAS] : TSRI_GRAPH_NONE,
+                     in[] = {node->out[Y], d_out[Y]};
+    const float scale = attrs->scale != 0.0f ? attrs->scale : 1.0f;
+    const bool biased = tsri_graph_wants(b, bias);
+    const tsr_scale_attrs by_scale = {.struct_size = sizeof by_scale, .alpha = scale},
+                          whole = {.struct_size = sizeof whole, .alpha = 1};
+    tsri_graph *graph = tsri_graph_of(b);
+    for (uint32_t i = RELATIVE; i < node->n_in; i++)
         if (tsri_graph_wants(b, node->in[i]))
-            tsri_graph_fail(
-                tsri_graph_of(b), TSR_E_UNSUPPORTED,
-                "softmax: the gradient of a bias, a relative table or sinks is not supported");
-    const tsri_value in[] = {node->out[Y], d_out[Y]};
-    tsri_graph_give(b, node->in[X],
-                    tsri_graph_op1(tsri_graph_of(b), TSR_OP_SOFTMAX_GRAD, &scale, in, 2));
+            tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                            "softmax: the gradient of a relative table or sinks is not supported");
+    tsri_value d = tsri_graph_op1(graph, TSR_OP_SOFTMAX_GRAD, biased ? &whole : &by_scale, in, 2);
+    tsri_graph_give_broadcast(b, bias, d);
+    if (biased && scale != 1 && tsri_graph_wants(b, node->in[X]))
+        d = tsri_graph_op1(graph, TSR_OP_SCALE, &by_scale, &d, 1);
+    tsri_graph_give(b, node->in[X], d);
 }
 
 const tsri_graph_op_row tsri_graph_op_softmax = {.name = "softmax",

@@ -20,7 +20,8 @@ typedef enum tsri_model_fused {
 typedef struct tsri_model_names {
     const char *prefix; /* files of a bare base model leave out its first parts */
     const char *embed, *position, *types, *embed_norm, *project, *relative, *final_norm;
-    const char *distances, *distance_norm; /* the table of disentangled attention, and its norm */
+    /* the table of disentangled attention, its norm, and a layer's own matrices for its rows */
+    const char *distances, *distance_norm, *distance_q, *distance_k;
     const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
         *down;
     const char

@@ -34,17 +34,13 @@ static tsr_status refuse(const tsri_model_config *config, const char *key, const
                           key, is, served);
 }
 
-/* Both kinds of scores by distance, from the layer's own matrices. */
+/* Both kinds of scores by distance. */
 static tsr_status check_attention(const tsri_model_config *config) {
     const json_t *kinds = json_object_get(config->root, "pos_att_type");
-    bool relative = false, shared = false;
+    bool relative = false;
     TRY(tsri_model_config_bool(config, "relative_attention", &relative));
     if (!relative)
         return refuse(config, "relative_attention", "is false", "true is");
-    TRY(tsri_model_config_bool(config, "share_att_key", &shared));
-    if (!shared)
-        return refuse(config, "share_att_key", "is false",
-                      "true is, where distances have no matrices of their own");
     if (!has_word(kinds, "c2p") || !has_word(kinds, "p2c"))
         return refuse(config, "pos_att_type", "is not both", "c2p with p2c is");
     return TSR_OK;
@@ -64,6 +60,7 @@ static tsr_status check_same(const tsri_model_config *config, const char *key, i
 static tsr_status read_distances(const tsri_model_config *config, const tsri_model_spec *spec,
                                  tsri_model_stack *stack) {
     int64_t furthest = -1, buckets = -1;
+    bool shared = false;
     TRY(tsri_model_config_long(config, "max_relative_positions", false, INT32_MIN, 1 << 20,
                                &furthest));
     TRY(tsri_model_config_long(config, "position_buckets", false, INT32_MIN, 1 << 20, &buckets));
@@ -78,6 +75,8 @@ static tsr_status read_distances(const tsri_model_config *config, const tsri_mod
     stack->distance_furthest = (int32_t)furthest;
     stack->distance_buckets = buckets > 0 ? (int32_t)buckets : 0;
     stack->distance_span = buckets > 0 ? (int32_t)buckets : (int32_t)furthest;
+    TRY(tsri_model_config_bool(config, "share_att_key", &shared));
+    stack->distance_apart = !shared;
     stack->distance_norm = has_word(json_object_get(config->root, "norm_rel_ebd"), "layer_norm");
     return TSR_OK;
 }
@@ -116,6 +115,8 @@ static const tsri_model_names names = {
     .down = "encoder.layer.%d.output.dense",
     .distances = "encoder.rel_embeddings",
     .distance_norm = "encoder.LayerNorm",
+    .distance_q = "encoder.layer.%d.attention.self.pos_query_proj",
+    .distance_k = "encoder.layer.%d.attention.self.pos_key_proj",
     .head = "/cls.predictions.decoder",
     .head_bias = "/cls.predictions|/cls.predictions.decoder|/lm_predictions.lm_head",
     .masked_dense = "/cls.predictions.transform.dense|/lm_predictions.lm_head.dense",
