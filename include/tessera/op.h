@@ -564,7 +564,21 @@ typedef enum tsr_op_id {
      * exact  sums run in the order of increasing s, or of increasing t
      */
     TSR_OP_DISTANCE_SCORES_GRAD = 60,
-    TSR_OP_COUNT = 61 /**< one more than the largest id of this header */
+    /**
+     * The gradient of attention's sinks, from its result and its lse: what each query adds to it.
+     *
+     *     dsinks[b,t,h] = -exp(sinks[h] - lse[b,h,t]) <dy[b,t,h,:], y[b,t,h,:]>
+     *
+     * The exponential is the sink's share of the query's probabilities. The sum over b and t (sum_rows) is
+     * the gradient. A query past the end of a causal sequence (past[b] + t >= len[b]) adds 0, whatever its
+     * operands hold.
+     *
+     * attrs  tsr_attention_attrs (only `causal` is read)
+     * in     sinks[H], y[B,T,H,Dv], lse[B,H,T], dy[B,T,H,Dv], past?[B], len?[B]
+     * out    dsinks[B,T,H]
+     */
+    TSR_OP_ATTENTION_SINKS_GRAD = 61,
+    TSR_OP_COUNT = 62 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -822,7 +836,8 @@ typedef struct tsr_no_attrs {
     X(EXPERT_MATMUL_ADD, expert_matmul_add, tsr_no_attrs)              \
     X(TOPK_GRAD, topk_grad, tsr_no_attrs)                              \
     X(DISTANCE_SCORES, distance_scores, tsr_no_attrs)                  \
-    X(DISTANCE_SCORES_GRAD, distance_scores_grad, tsr_no_attrs)
+    X(DISTANCE_SCORES_GRAD, distance_scores_grad, tsr_no_attrs)        \
+    X(ATTENTION_SINKS_GRAD, attention_sinks_grad, tsr_attention_attrs)
 
 /** The smallest and the largest value that each symbol takes in the runs of a plan, in the order B
  * T S U N. */

@@ -332,7 +332,6 @@
     IN(INDICES, indices, "R k", I32, INDEX_OF("V"), 0) \
     IN(DVALUES, dvalues, "R k", F32, NUMBERS, 0)       \
     OUT(DX, dx, "R V", F32, 0)
-/* clang-format on */
 #define TSRI_OPERANDS_distance_scores(IN, OUT)         \
     IN(BY_QUERY, by_query, "B H T P", F32, NUMBERS, 0) \
     IN(BY_KEY, by_key, "B H S P", F32, NUMBERS, 0)     \
@@ -345,6 +344,15 @@
     IN(DY, dy, "B H T S", F32, NUMBERS, 0)             \
     OUT(DBY_QUERY, dby_query, "B H T P", F32, 0)       \
     OUT(DBY_KEY, dby_key, "B H S P", F32, 0)
+#define TSRI_OPERANDS_attention_sinks_grad(IN, OUT)      \
+    IN(SINKS, sinks, "H", F32, NUMBERS, 0)               \
+    IN(Y, y, "B T H Dv", F32, NUMBERS, 0)                \
+    IN(LSE, lse, "B H T", F32, NUMBERS, 0)               \
+    IN(DY, dy, "B T H Dv", F32, NUMBERS, 0)              \
+    IN(PAST, past, "B", I32, PAST_OF("T"), OPTIONAL)     \
+    IN(LEN, len, "B", I32, CUT_LENGTH_OF("T"), OPTIONAL) \
+    OUT(DSINKS, dsinks, "B T H", F32, 0)
+/* clang-format on */
 
 /* TSRI_OPERANDS(attention); is enum { Q, K, .. RELATIVE, attention_inputs }; enum { Y, LSE, .. }; */
 #define TSRI_OPERANDS(op)                                                               \

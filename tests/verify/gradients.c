@@ -63,6 +63,27 @@ Test(gradients, attention) {
         check(&rows[i]);
 }
 
+Test(gradients, sinks_of_attention) {
+    static const tsr_attention_attrs attrs = {
+        .struct_size = sizeof attrs, .causal = 1, .window = 3, .scale = 0.7f};
+    const subject sinks = {.name = "sinks",
+                           .forward = TSR_OP_ATTENTION,
+                           .gradient = TSR_OP_ATTENTION_SINKS_GRAD,
+                           .attrs = &attrs,
+                           .gradient_attrs = &attrs,
+                           .in = {{4, {2, 3, 4, 4}},
+                                  {4, {2, 5, 2, 4}},
+                                  {4, {2, 5, 2, 3}},
+                                  {1, {2}, (const int32_t[]){2, 0}},
+                                  {1, {2}, (const int32_t[]){5, 3}},
+                                  [9] = {1, {4}, NULL, 2}},
+                           .out = {{4, {2, 3, 4, 3}}, {3, {2, 4, 3}}},
+                           .operands = "9ABd34",
+                           .results = "9",
+                           .gives = {{3, {2, 3, 4}}}};
+    check(&sinks);
+}
+
 /* Attention may leave any finite numbers there, and so may a graph in the incoming gradient. */
 Test(gradients, queries_past_the_end_of_a_causal_sequence_add_nothing) {
     const int64_t dims[] = {1, 4, 1, 2}, rows[] = {1, 1, 4};

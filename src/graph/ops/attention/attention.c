@@ -177,17 +177,27 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                       B * S * G * (double)(k->dim[3].factor + v->dim[3].factor))};
 }
 
+/* The gradient of the sinks: what each query adds to it, and the sum. */
+static void learn_sinks(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *all,
+                        tsri_value dy) {
+    tsri_graph *graph = tsri_graph_of(b);
+    const tsri_value in[] = {all[SINKS], node->out[Y], node->out[LSE], tsri_graph_packed(graph, dy),
+                             all[PAST],  all[LEN]};
+    const tsri_value rows = tsri_graph_matrix(
+        graph, tsri_graph_op1(graph, TSR_OP_ATTENTION_SINKS_GRAD, node->attrs, in, 6));
+    tsri_graph_give(b, all[SINKS], tsri_graph_op1(graph, TSR_OP_SUM_ROWS, NULL, &rows, 1));
+}
+
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     tsri_graph *graph = tsri_graph_of(b);
     tsri_value all[SINKS + 1], d[4];
     for (uint32_t i = 0; i <= SINKS; i++)
         all[i] = i < node->n_in ? node->in[i] : TSRI_GRAPH_NONE;
     if (node->out[LSE] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
-        all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS]) ||
-        tsri_graph_wants(b, all[SINKS])) {
+        all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS])) {
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
                         "attention has a gradient only where lse is an output, the keys are those "
-                        "of this run (no slot, no source), and neither bias nor sinks are trained");
+                        "of this run (no slot, no source), and the bias is not trained");
         return;
     }
     const bool learns = tsri_graph_wants(b, all[RELATIVE]);
@@ -199,6 +209,8 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     tsri_graph_give(b, all[V], d[2]);
     if (learns)
         tsri_graph_give(b, all[RELATIVE], d[3]);
+    if (tsri_graph_wants(b, all[SINKS]))
+        learn_sinks(b, node, all, d_out[Y]);
 }
 
 const tsri_graph_op_row tsri_graph_op_attention = {.name = "attention",
