@@ -39,6 +39,23 @@ Test(text, wordpiece_and_unigram_equal_the_library) {
     json_decref(expected);
 }
 
+/* tests/golden/tokenizers/deberta.json: 200 texts, many of which have control characters or odd spaces. */
+Test(text, debertas_equal_transformers) {
+    json_t *expected = golden_own_json("deberta.json");
+    const json_t *cases = json_object_get(expected, "cases"), *row,
+                 *lines = json_object_get(expected, "lines");
+    size_t k;
+    cr_assert(json_array_size(cases) == 3 && json_array_size(lines) == 200);
+    json_array_foreach(cases, k, row) {
+        tsri_text_tokenizer *t = golden_from_json(json_object_get(row, "file"));
+        golden_lines(t, lines, row, ALL);
+        cr_assert_eq(json_array_size(json_object_get(row, "pairs")), 20);
+        golden_pairs(t, json_object_get(row, "pairs"), ALL);
+        tsri_text_tokenizer_destroy(&t);
+    }
+    json_decref(expected);
+}
+
 static void check_model(const char *name, const tsri_bytes *model) {
     json_t *expected = golden_own_json("encoders.json");
     const json_t *rows = json_object_get(expected, name);

@@ -147,6 +147,22 @@ void golden_lines(const tsri_text_tokenizer *t, const json_t *lines, const json_
     }
 }
 
+void golden_pairs(const tsri_text_tokenizer *t, const json_t *rows, unsigned flags) {
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i), *text = json_object_get(row, "text"),
+                     *a = json_array_get(text, 0), *b = json_array_get(text, 1);
+        tsri_text_ids ids = {0}, types = {0};
+        cr_assert_eq(tsri_text_encode_pair(t, json_string_value(a), json_string_length(a),
+                                           json_string_value(b), json_string_length(b), flags, &ids,
+                                           &types),
+                     TSR_OK);
+        golden_is(json_object_get(row, "ids"), &ids, "pair");
+        golden_is(json_object_get(row, "type_ids"), &types, "segments");
+        tsri_text_ids_clear(&ids);
+        tsri_text_ids_clear(&types);
+    }
+}
+
 void golden_broken(const tsri_text_tokenizer *t, const json_t *rows) {
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);

@@ -30,6 +30,8 @@ void golden_decodes(const tsri_text_tokenizer *t, const json_t *ids, bool skip_s
  * [{"hex", "ids", "decoded"}]. */
 void golden_lines(const tsri_text_tokenizer *t, const json_t *lines, const json_t *rows,
                   unsigned flags);
+/* Compares each pair with {"text": [a, b], "ids": [...], "type_ids": [...]}. */
+void golden_pairs(const tsri_text_tokenizer *t, const json_t *rows, unsigned flags);
 void golden_broken(const tsri_text_tokenizer *t, const json_t *rows);
 
 #endif

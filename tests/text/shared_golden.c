@@ -50,19 +50,7 @@ static void check_tokenizer_json(const char *kind) {
                            at(expected, "decoded_with_special", i));
     }
     cr_assert_eq(count(expected, "pairs"), 8);
-    for (size_t i = 0; i < count(expected, "pairs"); i++) {
-        const json_t *row = at(expected, "pairs", i), *a = at(row, "text", 0),
-                     *b = at(row, "text", 1);
-        tsri_text_ids ids = {0}, types = {0};
-        cr_assert_eq(tsri_text_encode_pair(t, json_string_value(a), json_string_length(a),
-                                           json_string_value(b), json_string_length(b), ALL, &ids,
-                                           &types),
-                     TSR_OK);
-        golden_is(json_object_get(row, "ids"), &ids, "pair");
-        golden_is(json_object_get(row, "type_ids"), &types, "segments");
-        tsri_text_ids_clear(&ids);
-        tsri_text_ids_clear(&types);
-    }
+    golden_pairs(t, json_object_get(expected, "pairs"), ALL);
     cr_assert_eq(count(expected, "decode_only"), 60);
     for (size_t i = 0; i < count(expected, "decode_only"); i++)
         golden_decodes(t, json_object_get(at(expected, "decode_only", i), "ids"), false,
