@@ -46,6 +46,11 @@ static void describe_parts(const describer *d, const tsri_model *model) {
             e->recurrent);
         return;
     }
+    if (e->embeds_only) {
+        say(d, "encoder", "a table: %d vectors of %d, one for each token", spec->vocab,
+            spec->width);
+        return;
+    }
     if (spec->decoder.layers) {
         say(d, "encoder",
             "%d layers, %d heads of %d, feed-forward %d; reads %lld tokens of a vocabulary of %d",
@@ -99,8 +104,10 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
                                     : "");
 }
 
-/* The parts of a recurrent stack; false if the stack is not recurrent. */
-static bool describe_recurrent(const describer *d, const tsri_model_spec *spec) {
+/* The parts of a recurrent stack; false if there are others: those of layers. */
+static bool describe_other(const describer *d, const tsri_model_spec *spec) {
+    if (spec->encoder.embeds_only)
+        return true;
     if (!spec->decoder.recurrent)
         return false;
     say(d, "decoder", "gated recurrent units: a state of %d; additive attention over %d dimensions",
@@ -218,7 +225,7 @@ tsr_status tsr_model_describe(const tsr_model *model,
     const tsri_model *inner = tsri_model_of(model);
     const describer d = {.line = line, .data = data};
     describe_parts(&d, inner);
-    if (!describe_recurrent(&d, &inner->spec)) {
+    if (!describe_other(&d, &inner->spec)) {
         describe_positions(&d, &inner->spec);
         describe_blocks(&d, &inner->spec, tsri_model_has_output(inner->weights));
     }

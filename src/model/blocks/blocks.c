@@ -375,6 +375,8 @@ static void parallel(builder *b, int32_t layer, tsri_value a) {
 /* One layer, up to and including the norm that the next layer begins with. */
 static void layer_of(builder *b, int32_t layer) {
     const bool post = b->stack->place == TSRI_NORM_POST, cross = b->stack->cross;
+    if (b->stack->embeds_only)
+        return;
     tsri_value a = attention(b, layer);
     if (!cross)
         a = pick_rows(b, layer, a);

@@ -51,6 +51,15 @@ static tsr_status find_arch(const json_t *config, const char *what, const tsri_m
 static tsr_status read_purpose(const tsri_model_config *config, const char *folder,
                                tsri_model_spec *spec) {
     bool vectors = false, causal = true;
+    if (spec->encoder.embeds_only) {
+        TRY(tsri_model_sentence_is_table(folder, &vectors));
+        return vectors ? TSR_OK
+                       : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                        "%s: a table of vectors is served where a modules.json "
+                                        "beside it says what is done to them; it must begin with "
+                                        "StaticEmbedding",
+                                        config->what);
+    }
     if (spec->encoder.layers || spec->decoder.recurrent)
         return TSR_OK;
     TRY(tsri_model_sentence_is(config->archive, folder, &vectors));
@@ -89,6 +98,17 @@ static tsr_status read_spec(tsri_model *model, const char *folder, json_t *json)
     return tsri_model_spec_check(spec, model->config_name);
 }
 
+/* Loads config.json; a folder with the module StaticEmbedding has none, and its array says all. */
+static tsr_status load_config(const char *folder, const char *path, json_t **out) {
+    bool table = false;
+    if (!tsri_base_is_file(path))
+        TRY(tsri_model_sentence_is_table(folder, &table));
+    if (!table)
+        return tsri_base_json_load(path, CONFIG_BYTES, CONFIG_DEPTH, out);
+    *out = json_pack("{s:s}", "model_type", "model2vec");
+    return tsri_base_json_made(*out, path);
+}
+
 static tsr_status read_config(tsri_model *model, const char *folder) {
     const tsri_io_format format = model->archive->format;
     json_t *json = NULL;
@@ -112,9 +132,8 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
             status = find_arch(json, model->config_name, &model->arch);
     } else {
         model->config_name = tsri_base_join(folder, "config.json");
-        status = model->config_name
-                     ? tsri_base_json_load(model->config_name, CONFIG_BYTES, CONFIG_DEPTH, &json)
-                     : TSR_E_HOST_MEMORY;
+        status =
+            model->config_name ? load_config(folder, model->config_name, &json) : TSR_E_HOST_MEMORY;
         if (status == TSR_OK)
             status = find_arch(json, model->config_name, &model->arch);
         if (status == TSR_OK)

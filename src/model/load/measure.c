@@ -71,7 +71,7 @@ static bool is_read_by_token(const tsri_model_spec *spec, const tsri_model_stack
 
 double tsri_model_flops_per_seen(const tsri_model_stack *stack) {
     const double per_key = (double)stack->head_size + stack->value_size;
-    return 2.0 * !stack->recurrent * stack->layers * stack->heads * per_key;
+    return 2.0 * tsri_model_attention_layers(stack) * stack->heads * per_key;
 }
 
 void tsri_model_measure(const tsri_model *model, tsri_model_measures *out) {

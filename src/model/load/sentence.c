@@ -18,12 +18,16 @@ static tsr_status no_step(const char *folder, tsri_model_sentence *s) {
     return TSR_OK;
 }
 
+/* Its vectors are the means of a table's rows, so it stands for a transformer and its pooling. */
+static const char table_module[] = "StaticEmbedding";
+
 static const struct module {
     const char *type;
     int first, last; /* the first and last place in the list where it may stand */
     bool step;
     tsr_status (*read)(const char *folder, tsri_model_sentence *s);
 } modules[] = {{"Transformer", 0, 0, false, no_step},
+               {table_module, 0, 0, false, no_step},
                {"Pooling", 1, 1, false, tsri_model_sentence_pooling},
                {"Dense", 2, TSRI_MODEL_MAX_STEPS + 1, true, tsri_model_sentence_dense},
                {"LayerNorm", 2, TSRI_MODEL_MAX_STEPS + 1, true, tsri_model_sentence_layer_norm},
@@ -33,7 +37,7 @@ static const struct module {
 /* "sentence_transformers.models.Pooling" and later spellings; a module with code of its own is not
  * found. */
 static const struct module *module_of(const char *type) {
-    const char *dot = strrchr(type, '.');
+    const char *dot = type ? strrchr(type, '.') : NULL;
     if (!dot || strncmp(type, "sentence_transformers.", 22) != 0)
         return NULL;
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
@@ -46,28 +50,30 @@ static bool is_plain(const char *name) {
     return !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, "..") != 0;
 }
 
-static tsr_status read_module(const char *folder, const char *path, int place, const json_t *entry,
-                              tsri_model_sentence *s) {
+/* Reads module `number` of the list; where its first one stands for two, the others are at the next place. */
+static tsr_status read_module(const char *folder, const char *path, int number, int place,
+                              const json_t *entry, tsri_model_sentence *s) {
     const char *type = NULL, *name = NULL;
     if (!json_is_object(entry))
-        return tsri_base_fail(TSR_E_FORMAT, "%s: module %d is not an object", path, place);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: module %d is not an object", path, number);
     TRY(tsri_base_json_text(entry, path, "type", &type));
     TRY(tsri_base_json_text(entry, path, "path", &name));
     if (!type || !name || !is_plain(name))
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: module %d needs a \"type\", and a \"path\" in this folder", path,
-                              place);
+                              number);
     const struct module *module = module_of(type);
     if (!module)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: module \"%s\" is not served; Transformer, Pooling, Dense, "
-                              "LayerNorm, Normalize and Dropout are",
+                              "%s: module \"%s\" is not served; Transformer, StaticEmbedding, "
+                              "Pooling, Dense, LayerNorm, Normalize and Dropout are",
                               path, type);
     if (place < module->first || place > module->last)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: module %d is %s; Transformer, Pooling, then Dense, LayerNorm, "
-                              "Normalize and Dropout are served in this order",
-                              path, place, module->type);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: module %d is %s; Transformer and Pooling or StaticEmbedding, "
+            "then Dense, LayerNorm, Normalize and Dropout are served in this order",
+            path, number, module->type);
     s->n_steps += module->step;
     char *inside = tsri_base_join(folder, name);
     if (!inside)
@@ -77,21 +83,31 @@ static tsr_status read_module(const char *folder, const char *path, int place, c
     return status;
 }
 
+/* Whether the first of a list of modules is a table. */
+static bool begins_with_table(const json_t *list) {
+    const struct module *first =
+        module_of(json_string_value(json_object_get(json_array_get(list, 0), "type")));
+    return first && first->type == table_module;
+}
+
 static tsr_status read_modules(const char *folder, tsri_model_sentence *s) {
     json_t *json = NULL;
     char *path = NULL;
     tsr_status status = tsri_model_sentence_load(folder, "modules.json", &json, &path);
-    if (status == TSR_OK && json && json_array_size(json) < 2)
+    const size_t n = json_array_size(json), merged = begins_with_table(json);
+    if (status == TSR_OK && json && n + merged < 2)
         status = tsri_base_fail(TSR_E_FORMAT,
-                                "%s: a list of modules, Transformer and Pooling at least, was "
-                                "expected",
+                                "%s: a list of modules, Transformer and Pooling or StaticEmbedding "
+                                "at least, was expected",
                                 path);
     s->found = json != NULL;
-    for (size_t i = 0; status == TSR_OK && i < json_array_size(json); i++)
-        status = i > TSRI_MODEL_MAX_STEPS + 1
-                     ? tsri_base_fail(TSR_E_UNSUPPORTED, "%s has %zu modules; %d are served", path,
-                                      json_array_size(json), TSRI_MODEL_MAX_STEPS + 2)
-                     : read_module(folder, path, (int)i, json_array_get(json, i), s);
+    for (size_t i = 0; status == TSR_OK && i < n; i++) {
+        const size_t place = i ? i + merged : 0;
+        status = place > TSRI_MODEL_MAX_STEPS + 1
+                     ? tsri_base_fail(TSR_E_UNSUPPORTED, "%s has %zu modules; %zu are served", path,
+                                      n, TSRI_MODEL_MAX_STEPS + 2 - merged)
+                     : read_module(folder, path, (int)i, (int)place, json_array_get(json, i), s);
+    }
     json_decref(json);
     free(path);
     return status;
@@ -270,6 +286,18 @@ tsr_status tsri_model_sentence_is(const tsri_io_archive *archive, const char *fo
         TRY(read_pooling_type(archive, &pooling));
     *out = pooling >= 0;
     return TSR_OK;
+}
+
+tsr_status tsri_model_sentence_is_table(const char *folder, bool *out) {
+    json_t *json = NULL;
+    char *place = NULL, *path = NULL;
+    TRY(find_folder(folder, &place));
+    const tsr_status status = tsri_model_sentence_load(place, "modules.json", &json, &path);
+    *out = status == TSR_OK && begins_with_table(json);
+    json_decref(json);
+    free(place);
+    free(path);
+    return status;
 }
 
 void tsri_model_sentence_clear(tsri_model_sentence *s) {

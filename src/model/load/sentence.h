@@ -1,7 +1,8 @@
 /* model/load/sentence.h - a sentence-transformers folder: how the vector of a text is made from a
  * model's last hidden states, and what is done to the text before.
  *
- * modules.json lists the modules in order: Transformer, Pooling, then any of Dense, LayerNorm and Normalize.
+ * modules.json lists the modules in order: Transformer and Pooling, or StaticEmbedding, then any of Dense,
+ * LayerNorm and Normalize.
  * Every setting that would change a vector is either served or refused by name. */
 #ifndef TSRI_MODEL_LOAD_SENTENCE_H
 #define TSRI_MODEL_LOAD_SENTENCE_H
@@ -67,6 +68,9 @@ void tsri_model_sentence_clear(tsri_model_sentence *sentence);
 /* Whether the model says that it was made for vectors: a modules.json is in its folder, or in the folder
  * above it and names it first; or its GGUF file names a pooling. */
 tsr_status tsri_model_sentence_is(const tsri_io_archive *archive, const char *folder, bool *out);
+
+/* Whether the first module of that modules.json is StaticEmbedding, a table of vectors. */
+tsr_status tsri_model_sentence_is_table(const char *folder, bool *out);
 
 /* The tsr_pool that an encoder's own vectors are to have, so that they need no other pooling; -1: there is
  * none. `skipped`: the tokens at the beginning of a text that are not pooled. */

@@ -76,7 +76,7 @@ int32_t tsri_model_head_width(const tsri_model_spec *spec) {
 }
 
 int32_t tsri_model_attention_layers(const tsri_model_stack *stack) {
-    return stack->recurrent ? 0 : stack->layers;
+    return stack->recurrent || stack->embeds_only ? 0 : stack->layers;
 }
 
 /* Checks that a part divides the whole: heads and width, key heads and heads. */
@@ -126,7 +126,7 @@ static bool has_rotation(const tsri_model_stack *stack, tsri_model_rotation rota
 
 static tsr_status check_stack(const tsri_model_spec *spec, const tsri_model_stack *stack,
                               const char *what) {
-    if (!stack->layers)
+    if (!stack->layers || stack->embeds_only)
         return TSR_OK;
     TRY(divides(what, "key/value heads", stack->kv_heads, "attention heads", stack->heads));
     if (stack->groups)
@@ -176,7 +176,7 @@ tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what) 
 }
 
 static void finish_stack(tsri_model_stack *stack) {
-    if (stack->layers && stack->attention_scale == 0)
+    if (stack->layers && !stack->embeds_only && stack->attention_scale == 0)
         stack->attention_scale = (float)(1 / sqrt(stack->head_size));
 }
 

@@ -120,6 +120,8 @@ typedef struct tsri_model_stack {
      * all that layers do otherwise; the stack has one layer. A recurrent decoder attends to the
      * source additively, over head_size dimensions. 0: the stack is not recurrent */
     int32_t recurrent;
+    /* Its one layer does nothing: the hidden state of a token is its row of the embedding */
+    bool embeds_only;
     bool causal;
     bool cross; /* each layer attends to the encoder's output after itself */
     tsri_model_positions positions;
@@ -228,7 +230,8 @@ tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what);
 const tsri_model_stack *tsri_model_main_stack(const tsri_model_spec *spec);
 
 /* The elements of a hidden state of the stack; those of what the output matrix reads; and the
- * number of layers that attend to their own tokens: all, or none if the stack is recurrent. */
+ * number of layers that attend to their own tokens: all, or none if the stack is recurrent or
+ * embeds only. */
 int32_t tsri_model_stack_width(const tsri_model_spec *spec, const tsri_model_stack *stack);
 int32_t tsri_model_head_width(const tsri_model_spec *spec);
 int32_t tsri_model_attention_layers(const tsri_model_stack *stack);

@@ -313,6 +313,8 @@ static tsr_status define_recurrent(const place *p) {
 }
 
 static tsr_status define_layer(const place *p) {
+    if (p->stack->embeds_only)
+        return TSR_OK;
     if (p->stack->recurrent)
         return define_recurrent(p);
     const tsri_model_stack *stack = p->stack;

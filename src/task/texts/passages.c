@@ -30,17 +30,16 @@ static tsr_status encode(const tsri_text_tokenizer *t, const char *text, size_t 
  * the ones that a text that isn't empty also begins with. */
 static tsr_status measure_frame(tsri_task_reader *r) {
     tsri_text_ids none = {0}, some = {0};
-    tsr_status status = encode(r->tokenizer, "", 0, TSRI_TEXT_ADD_SPECIAL, &none);
+    tsr_status status = encode(r->tokenizer, "", 0, r->flags, &none);
     if (status == TSR_OK)
-        status = encode(r->tokenizer, "a", 1, TSRI_TEXT_ADD_SPECIAL, &some);
+        status = encode(r->tokenizer, "a", 1, r->flags, &some);
     if (status == TSR_OK) {
         r->around = none.count;
         while (r->before < none.count && r->before < some.count &&
                none.data[r->before] == some.data[r->before])
             r->before++;
         none.count = 0;
-        status =
-            tsri_text_encode_pair(r->tokenizer, "", 0, "", 0, TSRI_TEXT_ADD_SPECIAL, &none, NULL);
+        status = tsri_text_encode_pair(r->tokenizer, "", 0, "", 0, r->flags, &none, NULL);
         r->around_pair = none.count;
     }
     tsri_text_ids_clear(&none);
@@ -70,6 +69,7 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
     const tsri_model_spec *spec = &model->spec;
     *out = (tsri_task_reader){.tokenizer = model->tokenizer,
                               .max_tokens = spec->source_context,
+                              .flags = spec->encoder.embeds_only ? 0 : TSRI_TEXT_ADD_SPECIAL,
                               .segments = spec->token_types > 1};
     if (!spec->encoder.layers || spec->decoder.layers)
         return tsri_base_fail(
@@ -158,7 +158,7 @@ static tsr_status add_single(const tsri_task_reader *r, tsri_task_passages *p, c
     const size_t most = (size_t)r->max_tokens, after = r->around - r->before;
     tsr_string text;
     TRY(prepare(r, prefix, a, &p->text, &text));
-    TRY(encode(r->tokenizer, text.data, text.size, TSRI_TEXT_ADD_SPECIAL, ids));
+    TRY(encode(r->tokenizer, text.data, text.size, r->flags, ids));
     if (ids->count <= most)
         return append(&p->ids, ids, 0, ids->count);
     p->cut++;
@@ -189,7 +189,7 @@ static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, con
     const size_t nb = ids->count;
     ids->count = types->count = 0;
     TRY(tsri_text_encode_pair(r->tokenizer, a->data, a->size, b->data, b->size,
-                              TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, ids, types));
+                              r->flags | TSRI_TEXT_PARSE_SPECIAL, ids, types));
     size_t keep_a = na, keep_b = nb;
     share((size_t)r->max_tokens - r->around_pair, &keep_a, &keep_b);
     if (keep_a + keep_b < na + nb && ids->count != na + nb + r->around_pair)

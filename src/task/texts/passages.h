@@ -13,6 +13,7 @@ typedef struct tsri_task_reader {
     int64_t max_tokens;    /* of a sequence, including special tokens */
     size_t before, around; /* special tokens before a text, and in all; for a pair: around_pair */
     size_t around_pair;
+    unsigned flags;        /* of tsri_text_encode: whether special tokens are put around a text */
     bool segments;         /* the model distinguishes the two texts of a pair */
     bool lower_case, trim; /* what is done to a text first */
 } tsri_task_reader;

@@ -95,7 +95,7 @@ static tsr_status begin(tsr_embedder *e) {
             e->options.max_tokens, e->model->path, e->reader.around + 1, spec->source_context);
     if (e->options.max_tokens)
         e->reader.max_tokens = e->options.max_tokens;
-    e->reader.trim = e->sentence.found;
+    e->reader.trim = e->sentence.found && !spec->encoder.embeds_only;
     e->reader.lower_case = e->sentence.lower_case;
     TRY(choose_prompt(e));
     TRY(measure_prompt(e));

@@ -352,6 +352,49 @@ def test_modules(folder):
     close(vectors(run(*asked, given="a\n").text)[0], json.loads(run(*asked, "--tokens", given="a\n").text)["vectors"][-1])
 
 
+def table_folder(folder, table, name="embedding.weight", inner="0_StaticEmbedding"):
+    """A folder whose first module is a table of vectors, one for each token of the tiny sentence encoder's tokenizer."""
+    (folder / inner).mkdir(parents=True, exist_ok=True)
+    write_safetensors(folder / inner / "model.safetensors", {name: ([len(table), len(table[0])], [x for row in table for x in row])})
+    shutil.copy(SENTENCE / "tokenizer.json", folder / inner)
+    kinds = ((inner, "StaticEmbedding"), ("1_Normalize", "Normalize"))
+    (folder / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models." + kind, "path": path} for path, kind in kinds]))
+    return folder
+
+
+def test_tables_of_vectors(folder):
+    """StaticEmbedding: the mean of the rows of a text's tokens, without special tokens; model2vec's folders have it in another form."""
+    golden = EXPECTED["sentence"]["tokens"]
+    rows = 1 + max(json.loads((SENTENCE / "tokenizer.json").read_text())["model"]["vocab"].values())
+    table = [[math.sin(1 + 7 * i + 3 * k) * (1 + k) for k in range(5)] for i in range(rows)]
+    inside = golden["ids"][1:-1]     # what is between [CLS] and [SEP]
+    mean = [sum(table[i][k] for i in inside) / len(inside) for k in range(5)]
+    wanted = [x / math.sqrt(sum(y * y for y in mean)) for x in mean]
+    given = golden["text"].rstrip("\n") + "\n\n"
+    made = table_folder(folder / "made", table)
+    for model in (made, made / "0_StaticEmbedding", table_folder(folder / "flat", table, "embeddings", ".")):
+        if model.name == "flat":
+            (model / "config.json").write_text(json.dumps({"model_type": "model2vec", "normalize": True}))
+        for device in (("-d", "reference"), ()):
+            got = vectors(run("embed", "-m", model, "-q", *device, given=given).text)
+            close(got[0], wanted, model.name)
+            equal(got[1], [0] * 5, "a text without tokens")
+    told = json.loads(run("embed", "-m", made, *REFERENCE, "--tokens", given=given.split("\n")[0]).text)
+    equal(told["ids"], inside)
+    for got, i in zip(told["vectors"], inside, strict=True):
+        close(got, table[i])
+    assert f"a table: {rows} vectors of 5" in run("info", made).text
+    (made / "modules.json").unlink()
+    refused(3, "config.json", "embed", "-m", made / "0_StaticEmbedding", *REFERENCE, given="a")
+    (folder / "flat/modules.json").unlink()
+    refused(3, "must begin with StaticEmbedding", "embed", "-m", folder / "flat", *REFERENCE, given="a")
+    refused(3, 'neither a tensor "embedding.weight" nor "embeddings"', "embed", "-m", table_folder(folder / "x", table, "rows"), *REFERENCE, given="a")
+    refused(3, "gives rows for fewer", "embed", "-m", table_folder(folder / "y", table[:-1]), *REFERENCE, given="a")
+    several = table_folder(folder / "z", table)
+    change_json_list(several / "modules.json", lambda modules: modules.insert(1, {"type": "sentence_transformers.models.Pooling", "path": "2_Pooling"}))
+    refused(3, "module 1 is Pooling", "embed", "-m", several, *REFERENCE, given="a")
+
+
 def test_dropout_does_nothing(folder):
     model = copy_model_deep(SENTENCE, folder / "dropout")
     drop = {"type": "sentence_transformers.models.Dropout", "name": "d", "path": "9_Dropout"}   # a module that stores its dropout rate, or nothing
@@ -380,7 +423,7 @@ def test_damaged_folders(folder):
     def text(name, content):
         return lambda m: (m / name).write_text(content)
 
-    rows = [(modules(lambda x: x.pop(0)), "Transformer, Pooling, then Dense, LayerNorm, Normalize and Dropout"), (modules(lambda x: x.pop(1)), "module 1 is Dense"),
+    rows = [(modules(lambda x: x.pop(0)), "Transformer and Pooling or StaticEmbedding, then Dense, LayerNorm, Normalize and Dropout"), (modules(lambda x: x.pop(1)), "module 1 is Dense"),
             (modules(lambda x: x.clear()), "a list of modules"), (modules(lambda x: x[2].update(type="sentence_transformers.models.CNN")), "models.CNN"),
             (modules(lambda x: x[1].update(type="mine.Pooling")), "mine.Pooling"), (modules(lambda x: x[1].update(path="../1_Pooling")), '"path"'),
             (modules(lambda x: x[1].pop("path")), '"path"'), (modules(lambda x: x[1].update(path=3)), "a whole number"),
