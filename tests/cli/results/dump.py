@@ -58,7 +58,7 @@ def check(folder, device, model, cases, logits):
             continue
         inputs = folder / "inputs.json"
         inputs.write_text(json.dumps({key: case[key] for key in INPUTS if key in case}))
-        run("dump", "-q", "-d", device, "-m", model, "--inputs", inputs, "--attention", "-o", folder / "o.safetensors")
+        run("dump", "-q", "-d", device, "-m", model, "--compute", "f32", "--inputs", inputs, "--attention", "-o", folder / "o.safetensors")
         held = read_safetensors(folder / "o.safetensors")
         for name in held:
             entry = header.get(f"{case['name']}.{logits if name == 'logits' else 'base.pooled' if name == 'pooled' else name}")
