@@ -127,7 +127,7 @@ static int steps_until(tsri_train_balance *b, tsri_training_deal *deal, const do
     for (int i = 1; i <= most; i++) {
         const uint32_t *counts = NULL;
         for (uint32_t r = 0; r < deal->ranks; r++) {
-            const double odd = i == 3 ? 50 : 1; /* one step is no measure */
+            const double odd = i == 3 ? 50 : 1; /* a single slow step does not count */
             tsri_train_balance_took(b, r, odd * a_shard[r] * tsri_training_deal_shards(deal, r));
         }
         if (tsri_train_balance_step(b, deal, &counts)) {

@@ -77,10 +77,3 @@ tsr_status tsri_training_array_write(tsri_training *t, size_t i, const float *da
     return tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, part), data,
                                 (uint64_t)p->elements * 4);
 }
-
-int64_t tsri_training_parameter_count(const tsri_training *t) {
-    int64_t n = 0;
-    for (size_t i = 0; i < t->n_parameters; i++)
-        n += t->parameters[i].elements;
-    return n;
-}

@@ -42,7 +42,6 @@ static tsr_status start_next(tsri_training *t) {
                        d->all);
 }
 
-/* Gives the exchanges under way a turn. */
 static tsr_status turn_one(const tsri_training_division *d, tsr_exchange **exchange) {
     const tsr_status status = *exchange ? tsri_ranks_wait(d->ranks, *exchange, 0) : TSR_E_STATE;
     if (status == TSR_E_STATE)
@@ -51,6 +50,7 @@ static tsr_status turn_one(const tsri_training_division *d, tsr_exchange **excha
     return status;
 }
 
+/* Gives the exchanges under way a turn. */
 static tsr_status turn(const tsri_training_division *d) {
     for (size_t i = 0; d->early_begun && i < d->rounds * d->n_buckets; i++)
         TRY(turn_one(d, &d->early_exchanges[i]));
@@ -118,16 +118,14 @@ static tsr_status begin_next(tsri_training *t) {
 }
 
 static float *early_node(const tsri_training *t, size_t i) {
-    int64_t elements = 0;
-    for (size_t p = 0; p < t->n_parameters; p++)
-        elements += t->parameters[p].elements;
-    return t->division->early + (int64_t)i * elements;
+    return t->division->early + (int64_t)i * tsri_training_parameter_count(t);
 }
 
 tsr_status tsri_training_take_node(tsri_training *t, size_t i) {
-    tsri_training_division *d = t->division;
+    const tsri_training_division *d = t->division;
+    float *out = early_node(t, i);
     for (size_t b = 0; b < d->n_buckets; b++)
-        TRY(start_reads(t, b, tsri_training_own_node(t, i)->level, early_node(t, i)));
+        TRY(start_reads(t, b, tsri_training_own_node(t, i)->level, out));
     for (size_t b = 0; b < d->n_buckets; b++)
         TRY(wait_bucket(d, b));
     return TSR_OK;
@@ -140,10 +138,12 @@ static tsr_status begin_early(tsri_training *t) {
     if (d->early_begun)
         return TSR_OK;
     d->early_begun = true;
-    for (size_t round = 0; round < d->rounds; round++)
+    for (size_t round = 0; round < d->rounds; round++) {
+        float *from = round < n ? early_node(t, round) : NULL;
         for (size_t b = 0; b < d->n_buckets; b++)
-            TRY(begin_exchange(t, b, (int64_t)round, round < n ? early_node(t, round) : NULL,
+            TRY(begin_exchange(t, b, (int64_t)round, from,
                                &d->early_exchanges[round * d->n_buckets + b]));
+    }
     return TSR_OK;
 }
 

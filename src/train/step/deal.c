@@ -50,14 +50,12 @@ tsr_status tsri_training_deal_make(uint32_t shards, const uint32_t *counts, uint
         return status;
     }
     place_nodes(counts, &d);
-    for (uint32_t r = 0; r < ranks; r++)
-        d.begin[r + 1] = d.begin[r] + ones(counts[r]);
-    for (size_t i = d.n; i--;) { /* from behind: begin[r + 1] goes down to begin[r], and up again */
-        const uint32_t r = d.nodes[i].rank;
-        d.of[--d.begin[r + 1]] = i;
+    for (uint32_t r = 0; r < ranks; r++) {
+        d.begin[r + 1] = d.begin[r];
+        for (size_t i = 0; i < d.n; i++)
+            if (d.nodes[i].rank == r)
+                d.of[d.begin[r + 1]++] = i;
     }
-    for (uint32_t r = 0; r < ranks; r++)
-        d.begin[r + 1] += ones(counts[r]);
     tsri_training_deal_clear(out);
     *out = d;
     return TSR_OK;

@@ -20,7 +20,7 @@ static int64_t stretch_of(const tsri_training_parameter *p) {
     return (p->elements + p->parts - 1) / p->parts;
 }
 
-static int64_t all_elements(const tsri_training *t) {
+int64_t tsri_training_parameter_count(const tsri_training *t) {
     int64_t n = 0;
     for (size_t i = 0; i < t->n_parameters; i++)
         n += t->parameters[i].elements;
@@ -73,7 +73,7 @@ static tsr_status find_order(tsri_training *t, const tsri_graph *graph, size_t *
  * size. The order is that of the graph before it is lowered, so that it is the same on every rank. */
 static tsr_status fill_buckets(tsri_training *t, const tsri_graph *graph) {
     tsri_training_division *d = t->division;
-    const int64_t full = (all_elements(t) + BUCKETS - 1) / BUCKETS;
+    const int64_t full = (tsri_training_parameter_count(t) + BUCKETS - 1) / BUCKETS;
     int64_t at = 0, begin = 0;
     uint32_t sum = 0;
     TRY(tsri_base_new(t->n_parameters, sizeof *d->order, &d->order));
@@ -167,7 +167,7 @@ static tsr_status make_buckets(tsri_training *t, const tsri_graph *graph) {
 /* For the nodes of the deal. What was there is lost. */
 tsr_status tsri_training_make_room(tsri_training *t) {
     tsri_training_division *d = t->division;
-    const int64_t values = all_elements(t), n = (int64_t)t->deal.n;
+    const int64_t values = tsri_training_parameter_count(t), n = (int64_t)t->deal.n;
     int64_t own = 0;
     for (size_t b = 0; b < d->n_buckets; b++)
         own += tsri_training_own(&d->buckets[b], d->rank);
@@ -199,7 +199,7 @@ static tsr_status make_arguments(const tsri_training *t, tsri_training_division 
         TRY(tsri_base_new(d->size, sizeof *d->bytes[i], &d->bytes[i]));
     }
     TRY(tsri_base_new(t->n_parameters, sizeof *d->reads, &d->reads));
-    return tsri_base_new((size_t)all_elements(t), sizeof *d->all, &d->all);
+    return tsri_base_new((size_t)tsri_training_parameter_count(t), sizeof *d->all, &d->all);
 }
 
 tsr_status tsri_training_divide(tsri_training *t, const tsri_graph *graph) {
