@@ -18,18 +18,18 @@ enum { MOST_TOKENS = 1024 };
 /* ---- sizes ---- */
 
 /* The range of lengths that the plan for length T serves. */
-static void range_of(int64_t T, int64_t *lowest, int64_t *highest) {
+static void range_of(const tsri_session *session, int64_t T, int64_t *lowest, int64_t *highest) {
     *lowest = 1;
     for (*highest = 16; *highest < T; *highest *= *highest < 64 ? 4 : 2)
         *lowest = *highest + 1;
+    if (*highest > session->source_context)
+        *highest = session->source_context;
 }
 
 int64_t tsri_model_encode_limits(const tsri_session *session, const tsri_model_results *r,
                                  int64_t T, int64_t *lowest, int64_t *highest) {
     const bool each = r->rows == TSRI_ROWS_ALL || r->rows == TSRI_ROWS_LISTED;
-    range_of(T, lowest, highest);
-    if (*highest > session->source_context)
-        *highest = session->source_context;
+    range_of(session, T, lowest, highest);
     int64_t most = MOST_TOKENS / *highest;
     while (most > 1 && most * *highest * *highest * most * (each ? *highest : 1) > INT32_MAX)
         most--;
@@ -40,10 +40,8 @@ int64_t tsri_model_encode_limits(const tsri_session *session, const tsri_model_r
  * 0. */
 static int64_t reach_of(const tsri_session *session, int64_t T) {
     int64_t lowest, highest;
-    range_of(T, &lowest, &highest);
-    return !session->model->spec.encoder.distance_span ? 0
-           : highest < session->source_context         ? highest
-                                                       : session->source_context;
+    range_of(session, T, &lowest, &highest);
+    return session->model->spec.encoder.distance_span ? highest : 0;
 }
 
 /* ---- inputs ---- */
