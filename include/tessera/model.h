@@ -28,7 +28,7 @@ typedef struct tsr_model_options {
     uint32_t struct_size;
     /** Storage dtype of matrices: TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0 (each number is within
      * half a step: the largest of its block of 32, over 254) or TSR_GGML_Q4_0 (the scale with the
-     * least squared error); 0: as in the file. blocks of Q8_0, Q4_0, Q4_K, Q5_K, Q6_K and MXFP4 then
+     * least squared error); 0: as in the file. Blocks of Q8_0, Q4_0, Q4_K, Q5_K, Q6_K and MXFP4 then
      * stay as they are, except on devices without products for them and with adapters; others become
      * the f32 that they stand for. */
     uint32_t dtype;
@@ -55,8 +55,8 @@ typedef struct tsr_model_options {
      * order, and all get the results; the device is one. Borrowed until the model is closed. NULL: this
      * process has all layers. */
     tsr_ranks *ranks;
-    /** An open model of the same files on the same device, as another name of which this one is opened: with
-     * other adapters, or none. Both use one copy in the device's memory of each weight that the adapters of
+    /** An open model of the same files on the same device; this one is opened with other adapters than it, or
+     * without. Both use one copy in the device's memory of each weight that the adapters of
      * neither change; each gives the bytes that it gives alone. Borrowed: it is closed after this model. NULL:
      * all weights are this model's own. */
     const tsr_model *base;

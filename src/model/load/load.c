@@ -304,10 +304,11 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
         status = read_config(model, folder);
     const bool has_blocks =
         model->joined || (model->archive && model->archive->format == TSRI_IO_GGUF);
-    const tsri_model_keeping keeping = {
-        .dtype = options->dtype,
-        .compute = options->compute, /* adapters are added to numbers */
-        .stored_blocks = model->quantized || (has_blocks && !options->n_lora)};
+    const tsri_model_keeping keeping = {.dtype = options->dtype,
+                                        .compute = options->compute,
+                                        /* adapters are added to numbers */
+                                        .stored_blocks =
+                                            model->quantized || (has_blocks && !options->n_lora)};
     if (status == TSR_OK)
         status = tsri_model_weights_create(model->archive, model->arch, &model->spec,
                                            model->config_name, &keeping, &model->weights);
@@ -365,9 +366,10 @@ static bool is_shared(void *data, uint32_t id) {
     const tsri_model *base = s->options->base;
     const tsri_model_weight *own = tsri_model_weight_at(s->weights, id),
                             *other = tsri_model_weight_at(base->weights, id);
+    const tsri_model_keeping *keeping = &s->weights->keeping, *like = &base->weights->keeping;
     return is_unchanged(s->weights, own) && is_unchanged(base->weights, other) &&
-           own->dtype == other->dtype &&
-           s->weights->keeping.stored_blocks == base->weights->keeping.stored_blocks;
+           own->dtype == other->dtype && keeping->dtype == like->dtype &&
+           keeping->stored_blocks == like->stored_blocks;
 }
 
 /* The shape of a graph with every use of the weights. `shared`: by ranks that share the layers. */
