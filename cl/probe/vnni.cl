@@ -53,19 +53,19 @@ static void probe_reset(float *sum)
         for (int r = 0; r < 3; r++)                                                                                \
             probe_expect_##dtype(panel, rows[r], want + r * 64);                                                   \
         probe_reset(got);                                                                                          \
-        tsr_vnni_one_##dtype(w, to, 2, a);                                                                          \
+        tsr_vnni_one_##dtype(w, to, 2, a);                                                                         \
         wrong += probe_differs(got, want, 64);                                                                     \
         probe_reset(got);                                                                                          \
-        tsr_vnni_two_##dtype(w, to, 2, w, a, b);                                                                    \
+        tsr_vnni_two_##dtype(w, to, 2, w, a, b);                                                                   \
         wrong += probe_differs(got, want, 128);                                                                    \
         probe_reset(got);                                                                                          \
-        tsr_vnni_two_ahead_##dtype(w, to, 2, w, a, b);                                                              \
+        tsr_vnni_two_ahead_##dtype(w, to, 2, w, a, b);                                                             \
         wrong += probe_differs(got, want, 128);                                                                    \
         probe_reset(got);                                                                                          \
-        tsr_vnni_three_##dtype(w, to, 2, w, a, b, c);                                                               \
+        tsr_vnni_three_##dtype(w, to, 2, w, a, b, c);                                                              \
         wrong += probe_differs(got, want, 192);                                                                    \
         probe_reset(got);                                                                                          \
-        tsr_vnni_three_ahead_##dtype(w, to, 2, w, a, b, c);                                                         \
+        tsr_vnni_three_ahead_##dtype(w, to, 2, w, a, b, c);                                                        \
         wrong += probe_differs(got, want, 192);                                                                    \
     }
 

@@ -164,8 +164,8 @@ int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, con
 }
 
 void tsri_serve_close_models(tsri_serve_server *s) {
-    for (size_t i = s->n_models;
-         i-- > 0;) { /* a model is closed before the one whose weights it shares */
+    /* a model is closed before the one whose weights it shares */
+    for (size_t i = s->n_models; i-- > 0;) {
         tsri_serve_model *m = &s->models[i];
         tsr_scheduler_destroy(&m->scheduler);
         tsr_embedder_destroy(&m->embedder);

@@ -34,7 +34,7 @@ typedef struct group {           /* every n-th lane, where there are n groups */
     stage next;
     bool under_way; /* a pass is, which ends with `pass` */
     uint64_t pass;
-    int32_t n;                  /* sequences of a step that is under way; 0: it is none */
+    int32_t n;                  /* sequences of the step under way; 0: no step is */
     tsri_model_results results; /* which it gives */
 } group;
 

@@ -59,7 +59,7 @@ def refused_by_all(n, code, *arguments):
 
 
 def broken_at(folder, name, array):
-    """A bundled model with a number in this array that is none."""
+    """A bundled model in which one element of this array is a NaN."""
     model = folder / "model"
     shutil.copytree(SOURCE / "models" / name, model)
     file = model / "model.safetensors"
