@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """ci/limit and ci/counts.awk: they distinguish a test that hangs, one that computes endlessly, a slow one and one that fails."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 
-from support.command import SOURCE, main
+from support.command import SOURCE, equal, main
 
 SLEEP = f"sleep 1001.{os.getpid()}"  # a mark that only this run has
 LIMIT = SOURCE / "ci" / "limit"
@@ -71,6 +72,24 @@ def test_ended_from_outside(_):
         while not gone(f"^{SLEEP}") and time.monotonic() < end:
             time.sleep(0.05)
         assert gone(f"^{SLEEP}"), "the test outlived ci/limit"
+
+
+def test_how_kernels_are_not_optimised(folder):
+    """ci/limit tells each test what it sets for a whole test."""
+    wanted = {"TESSERA_CACHE": f"{folder}/unoptimised", "POCL_CACHE_DIR": f"{folder}/unoptimised/pocl", "POCL_EXTRA_BUILD_FLAGS": "-cl-opt-disable"}
+    env = {name: value for name, value in os.environ.items() if name not in (*wanted, "TESSERA_UNOPTIMISED", "TESSERA_TEST_UNOPTIMISED")}
+
+    def found(names, **given):
+        code = "import json, os, sys; print(json.dumps({name: os.environ.get(name) for name in sys.argv[1:]}))"
+        done = subprocess.run([LIMIT, sys.executable, "-c", code, *names], env=dict(env, **given), capture_output=True, text=True, check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else done.stderr
+
+    told = "".join(f"{name}={value}\n" for name, value in wanted.items()).strip()
+    equal(found(["TESSERA_UNOPTIMISED", *wanted], TESSERA_CACHE=str(folder), TESSERA_TEST_UNOPTIMISED="1"), {"TESSERA_UNOPTIMISED": told, **wanted})
+    equal(found(["TESSERA_UNOPTIMISED", *wanted], TESSERA_CACHE=str(folder)),
+          {"TESSERA_UNOPTIMISED": told, **dict.fromkeys(wanted), "TESSERA_CACHE": str(folder)})
+    equal(found(["TESSERA_UNOPTIMISED"]), {"TESSERA_UNOPTIMISED": None})
+    assert "TESSERA_CACHE must be, too" in found(wanted, TESSERA_TEST_UNOPTIMISED="1")
 
 
 def test_the_summary(folder):

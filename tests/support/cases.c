@@ -47,15 +47,9 @@ bool cases_due_next(const char *op) {
     return due_in(op, cases_turn() + parts() / 2);
 }
 
-static void move_cache(const char *variable, const char *folder) {
-    char path[4096];
-    const char *cache = getenv("TESSERA_CACHE");
-    cr_assert(cache && snprintf(path, sizeof path, "%s/%s", cache, folder) < (int)sizeof path);
-    setenv(variable, path, 1);
-}
-
 void cases_build_unoptimised(void) {
-    move_cache("POCL_CACHE_DIR", "unoptimised/pocl");
-    move_cache("TESSERA_CACHE", "unoptimised");
-    setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 1);
+    const char *told = getenv("TESSERA_UNOPTIMISED");
+    char *settings = told ? strdup(told) : NULL; /* a part of the environment from now on */
+    for (char *line = settings ? strtok(settings, "\n") : NULL; line; line = strtok(NULL, "\n"))
+        putenv(line);
 }

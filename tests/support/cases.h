@@ -24,8 +24,8 @@ bool cases_due(const char *op);
 bool cases_due_next(const char *op);
 
 /* From now on pocl does not optimise the kernels that this process builds, which takes a quarter of the
- * time; they are kept apart from optimised ones (as ci/limit does for whole tests). Before a device is
- * opened. */
+ * time; they are kept apart from optimised ones. ci/limit tells how; a program that runs without it builds
+ * optimised kernels. Before a device is opened. */
 void cases_build_unoptimised(void);
 
 #endif
