@@ -202,19 +202,17 @@ static tsr_status ended(tsri_session *session, run *run) {
     return session->encoded && tsri_model_is_shared(session) ? keep_source(session, run) : TSR_OK;
 }
 
-/* Starts a run, whose outputs come later where ranks share the layers. */
+/* Starts a run. Where ranks share the layers it is a pass, and its outputs come later. */
 static tsr_status execute(tsri_session *session, run *run, const tsri_graph *graph,
-                          tsri_run_plan *plan) {
+                          tsri_run_plan *plan, tsri_model_pass *pass) {
     const int64_t sizes[TSR_SYMBOLS] = {run->B, run->T, run->T, 1, run->N};
     const tsri_run_binding *outputs = session->encoder->outputs;
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
-    tsri_model_pass *pass;
     const size_t n = bind_inputs(session, graph, run, inputs);
-    if (!tsri_model_is_shared(session)) {
+    if (!pass) {
         TRY(tsri_run_execute(plan, sizes, inputs, n, outputs, run->n_outputs));
         return ended(session, run);
     }
-    TRY(tsri_model_pass_room(session, &pass));
     TRY(tsri_run_start(plan, sizes, inputs, n, outputs, run->n_outputs, &pass->reads));
     pass->run = run;
     pass->ended = ended;
@@ -228,9 +226,9 @@ tsr_status tsri_model_encode_start(tsri_session *session, const tsri_model_shape
     run *run = &e->runs[e->n_runs % TSRI_MODEL_UNDER_WAY];
     const tsri_graph *graph = NULL;
     tsri_run_plan *plan = NULL;
-    tsri_model_pass *room;
-    if (tsri_model_is_shared(session)) /* so that no pass has this run's memory */
-        TRY(tsri_model_pass_room(session, &room));
+    tsri_model_pass *pass = NULL;
+    if (tsri_model_is_shared(session)) /* first, so that no other pass has this memory */
+        TRY(tsri_model_pass_room(session, &pass));
     e->n_runs++;
     run->sequences = part->sequences;
     run->results = part->results;
@@ -242,5 +240,5 @@ tsr_status tsri_model_encode_start(tsri_session *session, const tsri_model_shape
     TRY(fill_distances(session, run->T));
     TRY(tsri_model_encode_bind(session, run, shape->encoded));
     TRY(tsri_model_encode_plan(session, shape, run->results, run->B, run->T, &graph, &plan));
-    return execute(session, run, graph, plan);
+    return execute(session, run, graph, plan, pass);
 }
