@@ -1,0 +1,111 @@
+/* model/weights/heads.c - the weights behind the stacks: the heads of BERT and its relatives, and the output matrix. */
+#include "model/weights/define.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+#define NEVER -1e30f /* the logit of a row that is not a token */
+
+tsr_status tsri_model_define_dense(tsri_model_finder *finder, uint32_t id, const char *title,
+                                   const char *pattern, int64_t outputs, int64_t inputs,
+                                   bool needed) {
+    const tsri_io_array *array = tsri_model_find_array(finder, pattern, 0, ".weight");
+    const bool wanted = finder->wanted && pattern &&
+                        (id == TSRI_WEIGHT_PROJECT || finder->wanted->heads & 1u << id);
+    const tsri_model_spec *spec = finder->weights->spec;
+    const bool bias = id == TSRI_WEIGHT_LABEL ? spec->label_bias : spec->dense_bias;
+    if (!array && !wanted && !needed)
+        return TSR_OK;
+    const tsri_model_source source = {
+        .pattern = pattern,
+        .rows = outputs || !array || array->rank < 1 ? outputs : array->dims[0]};
+    TRY(tsri_model_find(finder, id, -1, title, ".weight", &source, 1, inputs));
+    if (!bias && !tsri_model_find_array(finder, pattern, 0, ".bias"))
+        return TSR_OK;
+    return tsri_model_find(finder, id + 1, -1, title, ".bias", &source, 1, 0);
+}
+
+/* Whether the classifier's dense layer has the name of the masked LM head's. Then a file has one of
+ * the two heads, and one that has the classifier's last matrix has the classifier. */
+static bool shares_dense(const tsri_model_names *names) {
+    return names->label_dense && names->masked_dense &&
+           strcmp(names->label_dense, names->masked_dense) == 0;
+}
+
+static tsr_status define_classifier(tsri_model_finder *finder) {
+    const tsri_model_spec *spec = finder->weights->spec;
+    const tsri_model_names *names = finder->names;
+    const int64_t C = spec->width;
+    TRY(tsri_model_define_dense(finder, TSRI_WEIGHT_LABEL, "label",
+                                spec->label_tokens ? names->token_label : names->label,
+                                spec->labels, C, false));
+    if (shares_dense(names) && !tsri_model_weight_at(finder->weights, TSRI_WEIGHT_LABEL))
+        return TSR_OK;
+    TRY(tsri_model_define_dense(finder, TSRI_WEIGHT_LABEL_DENSE, "label_dense", names->label_dense,
+                                C, C, spec->label_norm));
+    if (!spec->label_norm)
+        return TSR_OK;
+    return tsri_model_define_norm(finder, &spec->encoder, TSRI_WEIGHT_LABEL_NORM, -1, "label_norm",
+                                  names->label_norm, C);
+}
+
+static tsr_status define_masked(tsri_model_finder *finder) {
+    const tsri_model_spec *spec = finder->weights->spec;
+    const tsri_model_names *names = finder->names;
+    const int64_t C = spec->width, E = spec->embed_width ? spec->embed_width : C;
+    if (shares_dense(names) && tsri_model_weight_at(finder->weights, TSRI_WEIGHT_LABEL))
+        return TSR_OK;
+    TRY(tsri_model_define_dense(finder, TSRI_WEIGHT_MASKED_DENSE, "masked_dense",
+                                names->masked_dense, E, C, false));
+    if (!tsri_model_weight_at(finder->weights, TSRI_WEIGHT_MASKED_DENSE))
+        return TSR_OK;
+    return tsri_model_define_norm(finder, &spec->encoder, TSRI_WEIGHT_MASKED_NORM, -1,
+                                  "masked_norm", names->masked_norm, E);
+}
+
+tsr_status tsri_model_define_heads(tsri_model_finder *finder) {
+    const int64_t C = finder->weights->spec->width;
+    TRY(tsri_model_define_dense(finder, TSRI_WEIGHT_POOLER, "pooler", finder->names->pooler, C, C,
+                                false));
+    TRY(tsri_model_define_dense(finder, TSRI_WEIGHT_NEXT, "next", finder->names->next, 2, C,
+                                false));
+    TRY(define_classifier(finder));
+    return define_masked(finder);
+}
+
+/* Whether the file is a bare base model (LlamaModel): its names leave out the prefix, and it has no
+ * output matrix. A file with the prefix but without the matrix is damaged. */
+static bool is_bare(const tsri_model_finder *finder) {
+    const tsri_model_names *names = finder->names;
+    return !finder->weights->spec->tied && !finder->wanted &&
+           strlen(finder->prefix) < strlen(names->prefix) &&
+           !tsri_model_find_array(finder, names->head, 0, ".weight");
+}
+
+tsr_status tsri_model_define_output(tsri_model_finder *finder) {
+    const tsri_model_spec *spec = finder->weights->spec;
+    const tsri_model_names *names = finder->names;
+    const char *bias_name = names->head_bias ? names->head_bias : names->head;
+    const int64_t stored = spec->vocab - spec->blank_start;
+    const bool masked = tsri_model_has_masked(finder->weights);
+    const bool has_bias =
+        spec->head_bias ||
+        (names->head_bias && (masked || tsri_model_find_array(finder, bias_name, 0, ".bias")));
+    /* A row that is not a token gives a logit that is never the largest. */
+    const tsri_model_source head[2] = {{.pattern = names->head, .rows = stored}, {.rows = 1}},
+                            bias[2] = {{.pattern = has_bias ? bias_name : NULL, .rows = stored},
+                                       {.rows = 1, .blank = NEVER}};
+    const int n = spec->blank_start ? 2 : 1;
+    if (!spec->decoder.layers && !masked)
+        return TSR_OK;
+    if (is_bare(finder))
+        return TSR_OK;
+    if (!spec->tied)
+        TRY(tsri_model_find(finder, TSRI_WEIGHT_HEAD, -1, "head", ".weight", head, n,
+                            masked && spec->embed_width ? spec->embed_width
+                                                        : tsri_model_head_width(spec)));
+    if (has_bias || spec->blank_start)
+        return tsri_model_find(finder, TSRI_WEIGHT_HEAD_BIAS, -1, "head", ".bias", bias, n, 0);
+    return TSR_OK;
+}
