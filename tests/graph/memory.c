@@ -1,8 +1,7 @@
-/* The memory plan of random graphs, against a play of what each op reads and writes. */
+/* The memory plan: of a chain of ops, and of random graphs, against a play of what each op reads and writes. */
+#include "graph/make.h"
+
 #include "base/random.h"
-#include "graph/graph.h"
-#include "graph/ops.h"
-#include "tensor/shape.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 
 enum { WIDTH = 24, NODES = 30, UNIT = 64, UNITS = 1 << 12 };
 
-static const tsr_dim T = {.factor = 1, .symbols = TSR_SYM_T};
 static const tsr_bounds bounds = {.struct_size = sizeof bounds, .highest = {1, 3, 1, 1, 1}};
 
 static uint32_t draw(uint64_t seed, uint64_t *at, uint32_t below) {
@@ -138,4 +136,34 @@ Test(graph, no_op_reads_what_was_written_over) {
         free(pinned);
         tsri_graph_destroy(&g);
     }
+}
+
+/* No two values that live at the same time share a byte, and a chain needs no more than its two
+ * widest neighbours. */
+Test(graph, memory_is_shared_only_by_values_that_do_not_meet) {
+    tsri_graph *g;
+    tsri_graph_create(&g);
+    tsri_value x = input(g, 0, 2, (tsr_dim[]){T, n(100)}), first = x;
+    const tsr_scale_attrs scale = {.struct_size = sizeof scale, .alpha = 2};
+    for (int i = 0; i < 10; i++) {
+        x = tsri_graph_op1(g, TSR_OP_SCALE, &scale, &x, 1);
+        if (i == 2)
+            first = x; /* lives to the end */
+    }
+    const tsri_value last = tsri_graph_op1(g, TSR_OP_ADD, NULL, (tsri_value[]){x, first}, 2);
+    tsri_graph_output(g, 0, "y", last);
+    const tsr_bounds bounds = {.struct_size = sizeof bounds, .highest = {1, 7, 1, 1, 1}};
+    bool *pinned = calloc(tsri_graph_value_count(g), sizeof *pinned);
+    tsri_graph_memory memory;
+    pinned[last] = true;
+    cr_assert_eq(tsri_graph_plan_memory(g, &bounds, pinned, 64, &memory), TSR_OK);
+    const uint64_t one = (7 * 100 * 4 + 63) / 64 * 64;
+    cr_assert_eq(memory.bytes, 2 * one);
+    cr_assert_neq(memory.origin[x], memory.origin[first]);
+    cr_assert_eq(memory.origin[last], UINT64_MAX);
+    for (size_t i = 0; i < tsri_graph_value_count(g); i++)
+        cr_assert(memory.origin[i] == UINT64_MAX || memory.origin[i] % 64 == 0);
+    tsri_graph_memory_clear(&memory);
+    free(pinned);
+    tsri_graph_destroy(&g);
 }
