@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 from support.adapter import write
-from support.command import ALL, BUILD, PLAY, SOURCE, change_json, copy_model, environment, equal, main, run, skip
-from support.server import REFERENCE
+from support.command import ALL, BUILD, PLAY, SOURCE, change_json, copy_model, environment, equal, main
+from support.server import skip_without_server
 
 
 def small(folder, width=24, layers=2):
@@ -39,6 +39,5 @@ def test_answers_are_those_of_requests_alone(folder):
         assert told[kind] > 0, told
 
 
-if "was built without" in run("serve", *REFERENCE, "-m", PLAY, "--host", "nowhere.invalid", code=None).err:
-    skip("built without libmicrohttpd")
+skip_without_server()
 main(globals())

