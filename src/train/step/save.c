@@ -248,7 +248,31 @@ static tsr_status write_config(const saving *s, const char *path) {
     return status;
 }
 
-/* Ranks have equal shares of the file, whichever arrays these are of. */
+/* Whether the file has the bytes of the model's file. */
+static bool is_copied(const saving *s, const item *it) {
+    return !it->dims[0] && !it->array->n_divisors && !is_learned(s->training, it->array);
+}
+
+/* Copies bytes of an array from the model's file, a piece at a time. */
+static tsr_status copy_bytes(const saving *s, const item *it, size_t i, uint64_t first,
+                             uint64_t bytes, tsri_io_slices *slices) {
+    enum { PIECE = 4 << 20 };
+    void *piece = NULL;
+    TRY(tsri_base_new_aligned(bytes < PIECE ? (size_t)bytes : PIECE, &piece));
+    tsr_status status = TSR_OK;
+    for (uint64_t done = 0; done < bytes && status == TSR_OK; done += PIECE) {
+        const uint64_t left = bytes - done, n = left < PIECE ? left : PIECE;
+        status =
+            tsri_io_read(s->training->model->archive, it->array, first + done, (size_t)n, piece);
+        if (status == TSR_OK)
+            status = tsri_io_slices_write(slices, i, first + done, piece, n);
+    }
+    tsri_system_free_aligned(piece);
+    return status;
+}
+
+/* Ranks have equal shares of the file, whichever arrays these are of. A rank reads no more of an array that it
+ * copies than it writes; what is learned it makes whole. */
 static tsr_status write_item(void *data, const tsri_io_entry *entry, size_t i,
                              tsri_io_slices *slices) {
     const saving *s = data;
@@ -260,6 +284,8 @@ static tsr_status write_item(void *data, const tsri_io_entry *entry, size_t i,
         tsri_io_slices_share(slices, i, tsri_ranks_rank(ranks), tsri_ranks_size(ranks), &first);
     if (!bytes)
         return TSR_OK;
+    if (is_copied(s, it))
+        return copy_bytes(s, it, i, first, bytes, slices);
     tsr_status status =
         it->dims[0] ? make_adapter(s, it, &values) : make_array(s, it->array, &values);
     if (status == TSR_OK)
