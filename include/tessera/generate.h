@@ -298,6 +298,30 @@ TSR_API tsr_status tsr_chat_template_of(const tsr_model *model, char **text, siz
 TSR_API tsr_status tsr_chat_render(const tsr_model *model, const tsr_chat_options *chat,
                                    const char *messages, uint32_t answer, char **text, size_t *n);
 
+/** A conversation that a chat template has written up to where the answer begins. Several requests may begin with
+ * it, and the template is run once. */
+typedef struct tsr_chat_prompt tsr_chat_prompt;
+
+/**
+ * Writes a conversation.
+ *
+ * chat      NULL: the model's template, without a system message or tools
+ * messages  a JSON list, as in tsr_prompt, that ends with a 0 byte
+ * owner     the caller destroys *out; messages are borrowed for the call
+ * thread    any number of threads at once
+ * error     those of tsr_chat_render
+ */
+TSR_API tsr_status tsr_chat_prompt_create(const tsr_model *model, const tsr_chat_options *chat,
+                                          const char *messages, tsr_chat_prompt **out);
+/** *prompt may be NULL, and is NULL afterwards. */
+TSR_API void tsr_chat_prompt_destroy(tsr_chat_prompt **prompt);
+/** The text, with a 0 byte behind it, as tsr_chat_render gives it; *n (may be NULL): its bytes. */
+TSR_API const char *tsr_chat_prompt_text(const tsr_chat_prompt *prompt, size_t *n);
+/** The [*n] token ids, for tsr_prompt.ids: those that its `messages` would give. */
+TSR_API const int32_t *tsr_chat_prompt_ids(const tsr_chat_prompt *prompt, uint32_t *n);
+/** The [*n] tokens that end the answer, besides the model's own, for tsr_request.ends. */
+TSR_API const int32_t *tsr_chat_prompt_ends(const tsr_chat_prompt *prompt, uint32_t *n);
+
 /** Splits one answer into its parts, as its tokens come. */
 typedef struct tsr_answer tsr_answer;
 
@@ -306,7 +330,7 @@ typedef struct tsr_answer tsr_answer;
  * <seed:think> and <|START_THINKING|> likewise), or in the channel "analysis" of gpt-oss, whose calls
  * have a channel, too. All else is text.
  *
- * prompt  the text that the answer follows (tsr_chat_render); it may end with an open <think>
+ * prompt  the text that the answer follows (tsr_chat_prompt_text); it may end with an open <think>
  * size    of the prompt, in bytes
  * owner   the caller destroys *out, before the model is closed; the prompt is borrowed for the call
  * error   TSR_E_STATE  the model has no tokenizer

@@ -324,6 +324,10 @@ class tsr_chat(Structure):
     pass
 
 
+class tsr_chat_prompt(Structure):
+    pass
+
+
 class tsr_answer(Structure):
     pass
 
@@ -2371,6 +2375,11 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_generate_text": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_generate_options), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_chat_template_of": (c_int, [POINTER(tsr_model), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_chat_render": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), c_char_p, c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
+    "tsr_chat_prompt_create": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), c_char_p, POINTER(POINTER(tsr_chat_prompt))]),
+    "tsr_chat_prompt_destroy": (None, [POINTER(POINTER(tsr_chat_prompt))]),
+    "tsr_chat_prompt_text": (POINTER(c_char), [POINTER(tsr_chat_prompt), POINTER(c_size_t)]),
+    "tsr_chat_prompt_ids": (POINTER(c_int32), [POINTER(tsr_chat_prompt), POINTER(c_uint32)]),
+    "tsr_chat_prompt_ends": (POINTER(c_int32), [POINTER(tsr_chat_prompt), POINTER(c_uint32)]),
     "tsr_answer_create": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(POINTER(tsr_answer))]),
     "tsr_answer_has_channels": (c_uint32, [POINTER(tsr_answer)]),
     "tsr_answer_take": (c_int, [POINTER(tsr_answer), POINTER(tsr_generated), tsr_part_fn, c_void_p]),

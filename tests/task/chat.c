@@ -98,6 +98,42 @@ Test(chat, rendered) {
     cr_expect(tsr_chat_render(model, &how, "[", 0, &text, NULL) == TSR_E_FORMAT && !text);
 }
 
+/* Written once, a conversation has the text that is rendered, the tokens that its messages give a request, and what
+ * ends an answer. A name of a special token that a message says is text. */
+Test(chat, written_once) {
+    const tsr_chat_options how = {.struct_size = sizeof how,
+                                  .template_text =
+                                      "{% for m in messages %}{{ m.content }}</s>"
+                                      "{% endfor %}{{ '>' if add_generation_prompt }}"};
+    const char *const messages = "[{\"role\": \"user\", \"content\": \"a</s>\"}]";
+    tsr_chat_prompt *prompt = NULL;
+    char *text = NULL;
+    int32_t *end = NULL, *name = NULL;
+    uint32_t n_ids = 0, n_ends = 0;
+    size_t n = 0, size = 0, n_end = 0, n_name = 0;
+    OK(tsr_encode(model, "</s>", 4, TSR_ENCODE_PARSE_SPECIAL, &end, &n_end));
+    OK(tsr_encode(model, "</s>", 4, 0, &name, &n_name));
+    OK(tsr_chat_render(model, &how, messages, 1, &text, &n));
+    OK(tsr_chat_prompt_create(model, &how, messages, &prompt));
+    cr_expect_str_eq(tsr_chat_prompt_text(prompt, &size), text);
+    cr_expect_eq(size, n);
+    const int32_t *ids = tsr_chat_prompt_ids(prompt, &n_ids),
+                  *ends = tsr_chat_prompt_ends(prompt, &n_ends);
+    uint32_t special = 0;
+    for (uint32_t i = 0; i < n_ids; i++)
+        special += ids[i] == end[0];
+    cr_expect(n_end == 1 && n_name > 1 && n_ids > n_name && special == 1);
+    cr_expect(n_ends == 1 && ends[0] == end[0]);
+    tsr_chat_prompt_destroy(&prompt);
+    tsr_chat_prompt_destroy(&prompt);
+    tsr_text_free(text);
+    tsr_ids_free(end);
+    tsr_ids_free(name);
+    cr_expect(tsr_chat_prompt_create(model, &how, "[]", &prompt) == TSR_E_ARGUMENT && !prompt);
+    cr_expect(!tsr_chat_prompt_ids(NULL, &n_ids) && !n_ids &&
+              !strcmp(tsr_chat_prompt_text(NULL, NULL), ""));
+}
+
 /* ---- turns ---- */
 
 /* Templates, and what they write by hand: $s the system's words, $u the user's, $a the answer's. */

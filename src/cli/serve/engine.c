@@ -259,15 +259,24 @@ static int on_event(void *data, const tsr_scheduler_event *e) {
 
 /* ---- requests for text ---- */
 
-static bool add_choice(tsri_serve_choice *c, const tsr_prompt *prompt, uint64_t seed,
+/* What a job's choices begin with, and the tokens that end them besides the model's own. */
+typedef struct start {
+    tsr_prompt prompt;
+    const int32_t *ends;
+    uint32_t n_ends;
+} start;
+
+static bool add_choice(tsri_serve_choice *c, const start *start, uint64_t seed,
                        tsri_serve_failure *f) {
     const tsri_serve_ask *ask = &c->job->ask;
     tsr_generate_options options = ask->options;
     options.seed = seed;
     options.speculate = c->job->x->server->limits.speculate;
     const tsr_request request = {.struct_size = sizeof request,
-                                 .prompt = prompt,
+                                 .prompt = &start->prompt,
                                  .options = &options,
+                                 .ends = start->ends,
+                                 .n_ends = start->n_ends,
                                  .data = c,
                                  .prompt_logprobs = ask->echo && ask->logprobs};
     if (ask->logprobs && (ask->echo || !ask->stream))
@@ -293,14 +302,14 @@ static bool echo_text(const tsri_serve_model *m, const tsr_prompt *prompt, tsri_
     return true;
 }
 
-static bool add(tsri_serve_job *job, uint32_t prompt_number, const tsr_prompt *prompt,
+static bool add(tsri_serve_job *job, uint32_t prompt_number, const start *start,
                 tsri_serve_failure *f) {
     const uint32_t each = (uint32_t)job->ask.best_of;
     for (uint32_t i = 0; i < each; i++) {
         tsri_serve_choice *c = &job->choices[prompt_number * each + i];
         *c = (tsri_serve_choice){.job = job, .index = (uint32_t)(c - job->choices)};
-        if ((job->ask.echo && !echo_text(job->x->model, prompt, &c->text, f)) ||
-            !add_choice(c, prompt, job->ask.options.seed + i, f))
+        if ((job->ask.echo && !echo_text(job->x->model, &start->prompt, &c->text, f)) ||
+            !add_choice(c, start, job->ask.options.seed + i, f))
             return false;
     }
     return true;
@@ -322,9 +331,9 @@ static bool make_choices(tsri_serve_job *job, size_t prompts, tsri_serve_failure
 static bool add_prompt(tsri_serve_job *job, uint32_t number, const json_t *value,
                        tsri_serve_failure *f) {
     if (json_is_string(value)) {
-        const tsr_prompt text = {.struct_size = sizeof text,
-                                 .text = json_string_value(value),
-                                 .text_size = json_string_length(value)};
+        const start text = {.prompt = {.struct_size = sizeof text.prompt,
+                                       .text = json_string_value(value),
+                                       .text_size = json_string_length(value)}};
         return add(job, number, &text, f);
     }
     int32_t *ids;
@@ -332,8 +341,9 @@ static bool add_prompt(tsri_serve_job *job, uint32_t number, const json_t *value
     if (!tsri_serve_ids(value, "prompt", "a text, a list of token ids, or a list of either", &ids,
                         &n, f))
         return false;
-    const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = (uint32_t)n};
-    const bool fine = add(job, number, &prompt, f);
+    const start tokens = {
+        .prompt = {.struct_size = sizeof tokens.prompt, .ids = ids, .n_ids = (uint32_t)n}};
+    const bool fine = add(job, number, &tokens, f);
     free(ids);
     return fine;
 }
@@ -402,19 +412,31 @@ static bool plain_messages(tsri_serve_model *m, json_t *messages, tsri_serve_fai
     return true;
 }
 
+/* Adds the choices behind a conversation that the template has written once, for all of them. */
+static bool add_written(tsri_serve_job *job, const tsr_chat_prompt *written,
+                        tsri_serve_failure *f) {
+    start start = {.prompt = {.struct_size = sizeof start.prompt}};
+    start.prompt.ids = tsr_chat_prompt_ids(written, &start.prompt.n_ids);
+    start.ends = tsr_chat_prompt_ends(written, &start.n_ends);
+    return add(job, 0, &start, f) && tsri_serve_parts_begin(job, written, f);
+}
+
 static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_failure *f) {
+    const tsri_serve_model *m = job->x->model;
     json_t *messages = json_object_get(body, "messages");
     if (!plain_messages(job->x->model, messages, f) || !make_choices(job, 1, f))
         return false;
     const tsr_chat_options chat = {.struct_size = sizeof chat,
-                                   .template_text = job->x->model->template_text,
+                                   .template_text = m->template_text,
                                    .tools = job->ask.tools_text};
-    job->ask.options.chat = &chat;
     char *text = json_dumps(messages, JSON_COMPACT);
-    const tsr_prompt prompt = {.struct_size = sizeof prompt, .messages = text};
-    const bool fine = text ? add(job, 0, &prompt, f) && tsri_serve_parts_begin(job, &chat, text, f)
-                           : tsri_serve_fail(f, 503, NULL, "out of memory");
-    job->ask.options.chat = NULL;
+    if (!text)
+        return tsri_serve_fail(f, 503, NULL, "out of memory");
+    tsr_chat_prompt *written = NULL;
+    const tsr_status status = tsr_chat_prompt_create(m->model, &chat, text, &written);
+    const bool fine =
+        status == TSR_OK ? add_written(job, written, f) : tsri_serve_fail_status(f, status);
+    tsr_chat_prompt_destroy(&written);
     free(text);
     return fine;
 }

@@ -27,17 +27,13 @@ bool tsri_serve_has_channels(tsri_serve_model *m) {
     return m->channels;
 }
 
-bool tsri_serve_parts_begin(tsri_serve_job *job, const tsr_chat_options *chat, const char *messages,
+bool tsri_serve_parts_begin(tsri_serve_job *job, const tsr_chat_prompt *prompt,
                             tsri_serve_failure *f) {
-    const tsr_model *model = job->x->model->model;
-    char *prompt = NULL;
     size_t n = 0;
-    if (!job->ask.split)
-        return true;
-    tsr_status status = tsr_chat_render(model, chat, messages, 1, &prompt, &n);
-    for (uint32_t i = 0; i < job->n && status == TSR_OK; i++)
-        status = tsr_answer_create(model, prompt, n, &job->choices[i].answer);
-    tsr_text_free(prompt);
+    const char *text = tsr_chat_prompt_text(prompt, &n);
+    tsr_status status = TSR_OK;
+    for (uint32_t i = 0; job->ask.split && i < job->n && status == TSR_OK; i++)
+        status = tsr_answer_create(job->x->model->model, text, n, &job->choices[i].answer);
     return status == TSR_OK || tsri_serve_fail_status(f, status);
 }
 

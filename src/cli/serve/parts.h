@@ -6,8 +6,8 @@
 
 /* Whether the model answers in channels, as gpt-oss does. */
 bool tsri_serve_has_channels(tsri_serve_model *model);
-/* Begins the parts of each of a job's choices, behind the prompt that the template makes of messages. False: *f says why. */
-bool tsri_serve_parts_begin(tsri_serve_job *job, const tsr_chat_options *chat, const char *messages,
+/* Begins the parts of each of a job's choices, behind the prompt. False: *f says why. */
+bool tsri_serve_parts_begin(tsri_serve_job *job, const tsr_chat_prompt *prompt,
                             tsri_serve_failure *f);
 /* Takes a token: what is thought goes to choice->reasoning, what is said to choice->text. */
 void tsri_serve_parts_take(tsri_serve_choice *choice, const tsr_generated *generated);
