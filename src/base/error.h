@@ -10,12 +10,12 @@
  *
  * A sentence says what was given, what is wrong and what to do, without a newline or full stop at
  * its end. */
-__attribute__((format(printf, 2, 3))) tsr_status tsri_base_fail(tsr_status status,
+__attribute__((format(PRINTF, 2, 3))) tsr_status tsri_base_fail(tsr_status status,
                                                                 const char *format, ...);
 
 /* Puts `prefix` and ": " before the sentence of the failure that just happened, and returns
  * `status`. */
-__attribute__((format(printf, 2, 3))) tsr_status tsri_base_fail_within(tsr_status status,
+__attribute__((format(PRINTF, 2, 3))) tsr_status tsri_base_fail_within(tsr_status status,
                                                                        const char *prefix, ...);
 
 /* Receives each sentence. The base archive does not define it: the library (base/record.c) keeps

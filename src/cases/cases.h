@@ -109,14 +109,14 @@ typedef struct tsri_case_list {
 } tsri_case_list;
 
 /* ---- for <op>.c ---- Returned pointers are valid until the next tsri_case_add. */
-__attribute__((format(printf, 3, 4))) tsri_case *tsri_case_add(tsri_case_list *list, tsr_op_id op,
+__attribute__((format(PRINTF, 3, 4))) tsri_case *tsri_case_add(tsri_case_list *list, tsr_op_id op,
                                                                const char *format, ...);
 /* Describes operand i; `rank` tsr_dim follow. Its fill is uniform in [-1, 1) unless changed. */
 tsri_case_operand *tsri_case_in(tsri_case *c, int i, tsr_kind kind, tsr_dtype dtype, uint32_t rank,
                                 ...);
 /* Describes operand i as an int32 array of one dimension, with these values. */
 void tsri_case_ints(tsri_case *c, int i, tsr_dim n, int count, const int32_t *values);
-__attribute__((format(printf, 2, 3))) void tsri_case_reason(tsri_case *c, const char *format, ...);
+__attribute__((format(PRINTF, 2, 3))) void tsri_case_reason(tsri_case *c, const char *format, ...);
 
 #define TSRI_CASE_K(n) tsri_tensor_const(n)
 #define TSRI_CASE_B tsri_tensor_symbol(TSR_SYM_B)

@@ -24,7 +24,7 @@ void tsri_graph_destroy(tsri_graph **graph);
 /* TSR_OK, or the first failure of the builder, whose sentence is then put in the record again. */
 tsr_status tsri_graph_status(const tsri_graph *graph);
 /* Makes the graph fail, for builders above that find an error themselves. */
-__attribute__((format(printf, 3, 4))) void tsri_graph_fail(tsri_graph *graph, tsr_status status,
+__attribute__((format(PRINTF, 3, 4))) void tsri_graph_fail(tsri_graph *graph, tsr_status status,
                                                            const char *format, ...);
 
 /* Leaves. `id` is the caller's number: of an input or a state among its kind, of a weight in the

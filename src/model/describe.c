@@ -17,7 +17,7 @@ typedef struct describer {
     void *data;
 } describer;
 
-__attribute__((format(printf, 3, 4))) static void say(const describer *d, const char *name,
+__attribute__((format(PRINTF, 3, 4))) static void say(const describer *d, const char *name,
                                                       const char *format, ...) {
     char value[512];
     va_list args;

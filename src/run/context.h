@@ -233,6 +233,6 @@ tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind ki
                            const char *what, tsr_buf **out);
 void tsri_run_buffer_drop(tsri_run_context *context, size_t device, tsr_buf **buf);
 void tsri_run_log(const tsri_run_context *context, tsr_log_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(PRINTF, 3, 4)));
 
 #endif

@@ -143,7 +143,7 @@ static bool is_told(tsri_cli_app *app, const char *line) {
     return false;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(const char *mark, const char *format, ...) {
+__attribute__((format(PRINTF, 2, 3))) static void say(const char *mark, const char *format, ...) {
     va_list args;
     va_start(args, format);
     tsri_cli_say(mark, format, args);
@@ -274,7 +274,7 @@ static bool is_own(const tsri_cli_option *o) {
 }
 
 /* Appends to *list; where there is too little memory, *list becomes NULL and stays so. */
-__attribute__((format(printf, 2, 3))) static void append(char **list, const char *format, ...) {
+__attribute__((format(PRINTF, 2, 3))) static void append(char **list, const char *format, ...) {
     char *longer = NULL, *more = NULL;
     va_list args;
     va_start(args, format);

@@ -53,10 +53,10 @@ int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
 /* Adds an item, which is borrowed. Returns an exit code. */
 int tsri_cli_append(tsri_cli_list *list, const char *item);
 /* Prints "tessera: ", the mark and the line on stderr, without bytes that control a terminal. */
-__attribute__((format(printf, 2, 0))) void tsri_cli_say(const char *mark, const char *format,
+__attribute__((format(PRINTF, 2, 0))) void tsri_cli_say(const char *mark, const char *format,
                                                         va_list args);
 /* Prints such a line without a mark, and returns `code`. */
-__attribute__((format(printf, 2, 3))) int tsri_cli_fail(int code, const char *format, ...);
+__attribute__((format(PRINTF, 2, 3))) int tsri_cli_fail(int code, const char *format, ...);
 
 /* Parses "1,2,3" (or "1 2 3") into new memory. Returns CLI_USAGE where the text is not a list of
  * ids; the message begins with `option` ("--ids " or "") and the text. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static void add(char *out, size_t room, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(PRINTF, 3, 4)));
 static void add(char *out, size_t room, const char *format, ...) {
     const size_t used = strlen(out);
     va_list args;

@@ -20,7 +20,7 @@ int tsri_cli_file_status(tsr_status status, const char *path);
 /* Writes to stdout. Returns false where it cannot; then app->stopped is set, and an error was
  * printed unless only the reader is gone. */
 bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n);
-__attribute__((format(printf, 2, 3))) bool tsri_cli_print(tsri_cli_app *app, const char *format,
+__attribute__((format(PRINTF, 2, 3))) bool tsri_cli_print(tsri_cli_app *app, const char *format,
                                                           ...);
 bool tsri_cli_flush(tsri_cli_app *app);
 /* Reports that there was no memory for what should be printed. Nothing more is printed, and the
@@ -29,7 +29,7 @@ void tsri_cli_lost(tsri_cli_app *app);
 /* Clears the line of progress on the terminal before something else is printed. */
 void tsri_cli_clear_progress(tsri_cli_app *app);
 /* Prints a line on stderr unless --quiet is given. */
-__attribute__((format(printf, 2, 3))) void tsri_cli_note(const tsri_cli_app *app,
+__attribute__((format(PRINTF, 2, 3))) void tsri_cli_note(const tsri_cli_app *app,
                                                          const char *format, ...);
 
 #endif

@@ -88,7 +88,7 @@ static double mebibytes(uint64_t bytes) {
 }
 
 /* Prints a line of the plan: to standard output with --dry-run, otherwise as a note. */
-__attribute__((format(printf, 2, 3))) static void line(job *j, const char *format, ...) {
+__attribute__((format(PRINTF, 2, 3))) static void line(job *j, const char *format, ...) {
     char text[512];
     va_list args;
     va_start(args, format);

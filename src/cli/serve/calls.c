@@ -11,7 +11,7 @@
 
 enum { MOST_TOOLS = 128, MOST_NAME = 64 };
 
-static __attribute__((format(printf, 2, 3))) void say(tsri_serve_buffer *to, const char *format,
+static __attribute__((format(PRINTF, 2, 3))) void say(tsri_serve_buffer *to, const char *format,
                                                       ...) {
     char words[160];
     va_list arguments;

@@ -26,7 +26,7 @@ void tsri_serve_observe(tsri_serve_metrics *m, tsri_serve_time which, uint64_t n
     m->times[which].sum += seconds;
 }
 
-__attribute__((format(printf, 2, 3))) static void line(tsri_serve_buffer *out, const char *format,
+__attribute__((format(PRINTF, 2, 3))) static void line(tsri_serve_buffer *out, const char *format,
                                                        ...) {
     char text[1024];
     va_list args;

@@ -136,7 +136,7 @@ typedef struct tsri_serve_failure {
 } tsri_serve_failure;
 
 /* Fills it, and returns false. */
-__attribute__((format(printf, 4, 5))) bool
+__attribute__((format(PRINTF, 4, 5))) bool
 tsri_serve_fail(tsri_serve_failure *f, unsigned status, const char *param, const char *format, ...);
 /* The same from a failed call of the library. */
 bool tsri_serve_fail_status(tsri_serve_failure *f, tsr_status status);

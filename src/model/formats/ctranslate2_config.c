@@ -27,7 +27,7 @@ typedef struct maker {
 /* ---- arrays and numbers by name ---- */
 
 /* The array "SIDE.format", or NULL if there is none. */
-__attribute__((format(printf, 2, 3))) static const tsri_io_array *find(const maker *m,
+__attribute__((format(PRINTF, 2, 3))) static const tsri_io_array *find(const maker *m,
                                                                        const char *format, ...) {
     char name[NAME];
     const int n = snprintf(name, sizeof name, "%s.", m->side);

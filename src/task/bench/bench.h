@@ -62,7 +62,7 @@ typedef struct tsri_task_job {
 
 /* ---- rows.c ---- */
 
-__attribute__((format(printf, 4, 5))) void tsri_task_draft_begin(tsri_task_draft *draft,
+__attribute__((format(PRINTF, 4, 5))) void tsri_task_draft_begin(tsri_task_draft *draft,
                                                                  tsr_bench_kind kind,
                                                                  const char *unit,
                                                                  const char *format, ...);
@@ -71,7 +71,7 @@ void tsri_task_bench_name_row(const tsri_task_job *job, tsri_task_draft *draft);
 /* TSR_E_UNSUPPORTED, with the reason, where the job has more tokens than the model reads. */
 tsr_status tsri_task_bench_reads(tsr_model *model, const tsri_task_job *job);
 /* Adds to the row's reason. */
-__attribute__((format(printf, 2, 3))) void tsri_task_draft_note(tsri_task_draft *draft,
+__attribute__((format(PRINTF, 2, 3))) void tsri_task_draft_note(tsri_task_draft *draft,
                                                                 const char *format, ...);
 /* Sets the status and its reason, and removes the row's figures, except those of the gate. */
 void tsri_task_draft_void(tsri_task_draft *draft, uint32_t status, const char *reason);

@@ -295,7 +295,7 @@ static tsr_status make_row(subject *s, const tsri_task_job *job) {
 
 /* ---- the gates ---- */
 
-__attribute__((format(printf, 3, 4))) static void fail_all(subject *s, uint32_t status,
+__attribute__((format(PRINTF, 3, 4))) static void fail_all(subject *s, uint32_t status,
                                                            const char *format, ...) {
     va_list args;
     s->status = status;

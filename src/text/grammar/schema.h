@@ -40,7 +40,7 @@ int32_t tsri_text_schema_read(tsri_text_schema *s, const json_t *schema);
 int32_t tsri_text_schema_part(tsri_text_schema *s, const char *keyword, const char *name,
                               const json_t *schema);
 /* Keeps a failure at the schema that is read. */
-__attribute__((format(printf, 3, 4))) int32_t
+__attribute__((format(PRINTF, 3, 4))) int32_t
 tsri_text_schema_fail(tsri_text_schema *s, tsr_status status, const char *format, ...);
 /* A count of the schema, such as "minItems": 0 or more. `missing` where it has none. */
 int32_t tsri_text_schema_count(tsri_text_schema *s, const json_t *schema, const char *key,

@@ -176,7 +176,7 @@ typedef struct jinja_args {
     const char *names[MOST_ARGS];
 } jinja_args;
 
-__attribute__((format(printf, 3, 4))) tsr_status tsri_jinja_fail(const jinja_run *r, tsr_status s,
+__attribute__((format(PRINTF, 3, 4))) tsr_status tsri_jinja_fail(const jinja_run *r, tsr_status s,
                                                                  const char *format, ...);
 tsr_status tsri_jinja_step(jinja_run *r, size_t n);
 tsr_status tsri_jinja_enter(jinja_run *r);

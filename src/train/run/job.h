@@ -139,7 +139,7 @@ tsr_status tsri_train_ranks_agree(tsri_train_job *job);
 
 /* Calls `progress`; true: the run is to stop. `event` needs no struct_size. */
 bool tsri_train_tell(tsri_train_job *job, tsr_train_event event);
-__attribute__((format(printf, 3, 4))) void
+__attribute__((format(PRINTF, 3, 4))) void
 tsri_train_say(tsri_train_job *job, tsr_train_event_kind kind, const char *format, ...);
 
 #endif

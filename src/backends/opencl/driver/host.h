@@ -15,7 +15,7 @@ tsr_status tsri_opencl_check_process(void);
 /* Called before this process first uses the drivers. */
 void tsri_opencl_loads_drivers(void);
 /* Writes a line to the host's log. */
-__attribute__((format(printf, 3, 4))) void
+__attribute__((format(PRINTF, 3, 4))) void
 tsri_opencl_log(const tsr_state *state, tsr_log_level level, const char *format, ...);
 
 /* Reports the progress of long work; TSR_E_CANCELLED, with the error record set, where the host

@@ -32,7 +32,7 @@ struct tsr_state {
 };
 
 /* Notes a sentence about a driver or platform that gives no device. */
-__attribute__((format(printf, 2, 3))) tsr_status tsri_opencl_note(tsr_state *state,
+__attribute__((format(PRINTF, 2, 3))) tsr_status tsri_opencl_note(tsr_state *state,
                                                                   const char *format, ...);
 
 void tsri_opencl_state_free(tsr_state *state);
