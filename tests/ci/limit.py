@@ -75,21 +75,24 @@ def test_ended_from_outside(_):
 
 
 def test_how_kernels_are_not_optimised(folder):
-    """ci/limit tells each test what it sets for a whole test."""
+    """ci/limit tells each test what it sets for a test whose name TESSERA_TEST_OPTIMISED does not match."""
     wanted = {"TESSERA_CACHE": f"{folder}/unoptimised", "POCL_CACHE_DIR": f"{folder}/unoptimised/pocl", "POCL_EXTRA_BUILD_FLAGS": "-cl-opt-disable"}
-    env = {name: value for name, value in os.environ.items() if name not in (*wanted, "TESSERA_UNOPTIMISED", "TESSERA_TEST_UNOPTIMISED")}
+    env = {name: value for name, value in os.environ.items() if name not in (*wanted, "TESSERA_UNOPTIMISED", "TESSERA_TEST_OPTIMISED")}
 
     def found(names, **given):
         code = "import json, os, sys; print(json.dumps({name: os.environ.get(name) for name in sys.argv[1:]}))"
-        done = subprocess.run([LIMIT, sys.executable, "-c", code, *names], env=dict(env, **given), capture_output=True, text=True, check=False)
+        done = subprocess.run([LIMIT, "--name", "cli.train", sys.executable, "-c", code, *names], env=dict(env, **given), capture_output=True, text=True,
+                              check=False)
         return json.loads(done.stdout) if done.returncode == 0 else done.stderr
 
     told = "".join(f"{name}={value}\n" for name, value in wanted.items()).strip()
-    equal(found(["TESSERA_UNOPTIMISED", *wanted], TESSERA_CACHE=str(folder), TESSERA_TEST_UNOPTIMISED="1"), {"TESSERA_UNOPTIMISED": told, **wanted})
-    equal(found(["TESSERA_UNOPTIMISED", *wanted], TESSERA_CACHE=str(folder)),
-          {"TESSERA_UNOPTIMISED": told, **dict.fromkeys(wanted), "TESSERA_CACHE": str(folder)})
+    for other in ("verify", "cli.tr", "none"):
+        equal(found(["TESSERA_UNOPTIMISED", *wanted], TESSERA_CACHE=str(folder), TESSERA_TEST_OPTIMISED=other), {"TESSERA_UNOPTIMISED": told, **wanted})
+    for own in ("verify|cli.train", ".*", ""):
+        equal(found(["TESSERA_UNOPTIMISED", *wanted], TESSERA_CACHE=str(folder), TESSERA_TEST_OPTIMISED=own),
+              {"TESSERA_UNOPTIMISED": told, **dict.fromkeys(wanted), "TESSERA_CACHE": str(folder)})
     equal(found(["TESSERA_UNOPTIMISED"]), {"TESSERA_UNOPTIMISED": None})
-    assert "TESSERA_CACHE must be, too" in found(wanted, TESSERA_TEST_UNOPTIMISED="1")
+    assert "TESSERA_CACHE must be, too" in found(wanted, TESSERA_TEST_OPTIMISED="none")
 
 
 def test_the_summary(folder):
