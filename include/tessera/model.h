@@ -38,7 +38,7 @@ typedef struct tsr_model_options {
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
     /** 1: where there are no weights, a tokenizer alone is enough: a tokenizer.json or
-     * tokenizer.model, a folder with one of them, or the vocabulary of a GGUF file. Such a model
+     * tokenizer.model, a tekken.json, a file of tiktoken, a folder with one of them, or the vocabulary of a GGUF file. Such a model
      * can only encode and decode, and is opened without a device. */
     uint32_t tokenizer_only;
     /** Storage dtype of keys and values: TSR_F32, TSR_F16; 0: TSR_F32 with weights in f32 (as `dtype`

@@ -159,6 +159,13 @@ def tokenizers():
                                                                    enumerate([b"<unk>", b"<s>", b"ab"])))
     put("vocab_txt", "small", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\n##b\nab\n\u00e9\n!\n", "ab ba A\u00c9! \u4f60")
     put("vocab_txt", "names", "a\r\n\n##\n[UNK]\n[CLS]")
+    ranks = json.loads(golden("tokenizers/ranks.json"))
+    put("tiktoken", "small", ranks["tiktoken"], "It's  a SUMMER day\n <|endoftext|> \u6f22\u5b57 1234")
+    put("tiktoken", "lines", "AA== 0\r\nAQ== 1\n= 2\nAg==\n")
+    put("tekken", "small", ranks["tekken"], "It's camelCase [INST] \u00e9 1234<s>")
+    put("tekken", "specials", {"config": {"pattern": "a+", "default_vocab_size": 5, "default_num_special_tokens": 3}, "vocab": [
+        {"rank": 0, "token_bytes": "AA==", "token_str": "\0"}, {"rank": 1, "token_bytes": "YQ==", "token_str": "a"}], "special_tokens": [
+            {"rank": 0, "token_str": "<unk>", "is_control": True}, {"rank": 1, "token_str": "<s>", "is_control": True}]})
     put("vocab_and_merges", "gpt2", {"a": 0, "b": 1, "ab": 2, "\u0120": 3, "<|endoftext|>": 4}, "#version: 0.2\na b\n",
         {"bos_token": "<|endoftext|>", "tokenizer_class": "GPT2Tokenizer", "model_max_length": 10**30}, {"eos_token": {"content": "<|endoftext|>"}})
     put("vocab_and_merges", "marian", {"</s>": 0, "<unk>": 1, "a": 2, "<pad>": 3}, "", {"source_lang": "de", "tokenizer_class": "MarianTokenizer"})

@@ -106,6 +106,24 @@ static void vocab_txt(const fuzz_part *parts, size_t n) {
         use_on(t, parts, n);
 }
 
+static void tiktoken(const fuzz_part *parts, size_t n) {
+    static const char *const names[] = {"cl100k_base", "kimi.tiktoken", "other"};
+    const bool known = tsri_text_is_tiktoken(parts[0].data, parts[0].size);
+    for (size_t i = 0; i < sizeof names / sizeof *names && (known || i == 0); i++) {
+        const tsri_text_tiktoken options = {.file = names[i]};
+        tsri_text_tokenizer *t = NULL;
+        if (fuzz_is_ok(tsri_text_from_tiktoken(parts[0].data, parts[0].size, &options, &t)))
+            use_on(t, parts, n);
+    }
+}
+
+static void tekken(const fuzz_part *parts, size_t n) {
+    tsri_text_tokenizer *t = NULL;
+    (void)tsri_text_is_tekken(parts[0].data, parts[0].size);
+    if (fuzz_is_ok(tsri_text_from_tekken(parts[0].data, parts[0].size, &t)))
+        use_on(t, parts, n);
+}
+
 /* vocab.json, merges.txt, tokenizer_config.json, special_tokens_map.json, of GPT-2 or of Marian. */
 static void vocab_and_merges(const fuzz_part *parts, size_t n) {
     static const char *const families[] = {"gpt2", "marian", "m2m_100", "bert", "xlm-roberta"};
@@ -250,9 +268,16 @@ static void json_schema(const fuzz_part *parts, size_t n) {
 }
 
 const fuzz_target fuzz_text_targets[] = {
-    {"tokenizer_json", NULL, tokenizer_json, 2},       {"sentencepiece", NULL, sentencepiece, 2},
-    {"llama2c_tokenizer", NULL, llama2c_tokenizer, 2}, {"vocab_txt", NULL, vocab_txt, 2},
-    {"vocab_and_merges", NULL, vocab_and_merges, 4},   {"text", begin_text, text, 1},
-    {"chat_template", NULL, chat_template, 1},         {"grammar", begin_text, grammar, 2},
-    {"json_schema", begin_text, json_schema, 2},       {0},
+    {"tokenizer_json", NULL, tokenizer_json, 2},
+    {"sentencepiece", NULL, sentencepiece, 2},
+    {"llama2c_tokenizer", NULL, llama2c_tokenizer, 2},
+    {"vocab_txt", NULL, vocab_txt, 2},
+    {"tiktoken", NULL, tiktoken, 2},
+    {"tekken", NULL, tekken, 2},
+    {"vocab_and_merges", NULL, vocab_and_merges, 4},
+    {"text", begin_text, text, 1},
+    {"chat_template", NULL, chat_template, 1},
+    {"grammar", begin_text, grammar, 2},
+    {"json_schema", begin_text, json_schema, 2},
+    {0},
 };

@@ -53,7 +53,14 @@ static size_t random_text(uint64_t *state, char *text, size_t most) {
                                         "\xC2\x85",
                                         "\xE2\x80\xA8",
                                         "\xE2\x85\xA7",
-                                        "-"};
+                                        "-",
+                                        "/",
+                                        "AB",
+                                        "Cd",
+                                        "\xC3\x89",      /* a capital letter, */
+                                        "\xC7\x85",      /* a title-case letter, */
+                                        "\xCA\xB0",      /* a modifier letter */
+                                        "\xE0\xA4\xBE"}; /* and a spacing mark */
     size_t n = 0;
     const uint32_t atoms_wanted = draw(state, 24);
     for (uint32_t i = 0; i < atoms_wanted; i++) {
@@ -67,12 +74,13 @@ static size_t random_text(uint64_t *state, char *text, size_t most) {
 }
 
 Test(text, scanners_match_what_pcre2_matches) {
-    const char *const patterns[] = {tsri_text_pattern_gpt2, tsri_text_pattern_llama3,
-                                    tsri_text_pattern_qwen2};
+    const char *const patterns[] = {tsri_text_pattern_gpt2,  tsri_text_pattern_llama3,
+                                    tsri_text_pattern_qwen2, tsri_text_pattern_cl100k,
+                                    tsri_text_pattern_o200k, tsri_text_pattern_tekken};
     uint64_t state = 7;
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
         tsri_text_pattern *by_hand = NULL, *by_pcre2 = NULL;
-        char other[400];
+        char other[600];
         const int size =
             /* its text is no longer a known one */
             snprintf(other, sizeof other, "%s|Q{9}", patterns[k]);

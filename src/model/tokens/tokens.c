@@ -93,8 +93,12 @@ static tsr_status place_json(const tsri_model_place *p, const char *path,
     return read_json(path, out);
 }
 
-static tsr_status place_sentencepiece(const tsri_model_place *p, const char *path,
-                                      tsri_text_tokenizer **out) {
+/* tokenizer.model is SentencePiece's or, of Llama 3 and 4, tiktoken's. */
+static tsr_status place_model(const tsri_model_place *p, const char *path,
+                              tsri_text_tokenizer **out) {
+    TRY(tsri_model_read_ranks(p, path, out));
+    if (*out)
+        return TSR_OK;
     TRY(tsri_model_read_sentencepiece(path, out));
     TRY(set_roles(p, *out));
     return set_affixes(p, *out);
@@ -105,10 +109,19 @@ static const struct {
     const char *file;
     tsr_status (*read)(const tsri_model_place *p, const char *path, tsri_text_tokenizer **out);
 } sources[] = {
-    {"tokenizer.json", place_json},           {"tokenizer.model", place_sentencepiece},
-    {"source.spm", tsri_model_read_marian},   {"sentencepiece.bpe.model", tsri_model_read_pieces},
-    {"spiece.model", tsri_model_read_pieces}, {"spm.model", tsri_model_read_pieces},
-    {"merges.txt", tsri_model_read_merges},   {"vocab.txt", read_bert},
+    {"tokenizer.json", place_json},
+    {"tekken.json", tsri_model_read_ranks},
+    {"tokenizer.model", place_model},
+    {"tiktoken.model", tsri_model_read_ranks},
+    {"qwen.tiktoken", tsri_model_read_ranks},
+    {"cl100k_base.tiktoken", tsri_model_read_ranks},
+    {"o200k_base.tiktoken", tsri_model_read_ranks},
+    {"source.spm", tsri_model_read_marian},
+    {"sentencepiece.bpe.model", tsri_model_read_pieces},
+    {"spiece.model", tsri_model_read_pieces},
+    {"spm.model", tsri_model_read_pieces},
+    {"merges.txt", tsri_model_read_merges},
+    {"vocab.txt", read_bert},
 };
 
 /* "model_max_length" may be a whole number, or 1e30 for no limit. */
@@ -176,6 +189,12 @@ tsr_status tsri_model_llama2c_tokenizer(const char *folder, const tsri_model_spe
 
 /* ---- without a model ---- */
 
+static bool ends_with(const char *name, const char *ending) {
+    const size_t n = strlen(name), size = strlen(ending);
+    return n > size && !strcmp(name + n - size, ending);
+}
+
+/* Mistral's SentencePiece models are called tokenizer.model.v3 and so on. */
 static tsr_status tokenizer_in_file(const char *path, tsri_text_tokenizer **out) {
     tsri_io_archive *archive = NULL;
     tsri_io_format format = TSRI_IO_UNKNOWN;
@@ -186,12 +205,16 @@ static tsr_status tokenizer_in_file(const char *path, tsri_text_tokenizer **out)
         tsri_io_close(&archive);
         return status;
     }
-    const size_t n = strlen(path);
-    if (n > 5 && !strcmp(path + n - 5, ".json"))
-        return read_json(path, out);
-    if ((n > 6 && !strcmp(path + n - 6, ".model")) || (n > 4 && !strcmp(path + n - 4, ".spm")))
-        return tsri_model_read_sentencepiece(path, out);
-    return TSR_OK;
+    const tsri_model_place p = {0};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const bool json = ends_with(name, ".json"), model = strstr(name, ".model") != NULL;
+    if (json || model || ends_with(name, ".tiktoken"))
+        TRY(tsri_model_read_ranks(&p, path, out));
+    if (*out)
+        return TSR_OK;
+    return json                               ? read_json(path, out)
+           : model || ends_with(name, ".spm") ? tsri_model_read_sentencepiece(path, out)
+                                              : TSR_OK;
 }
 
 tsr_status tsri_model_tokenizer_at(const char *path, tsri_text_tokenizer **out) {

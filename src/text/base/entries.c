@@ -2,66 +2,12 @@
 #include "text/base/entries.h"
 
 #include "base/error.h"
-#include "text/base/unicode.h"
+#include "text/base/json_scan.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Nobody reads this sentence: the JSON library parses the text again and tells what is wrong. */
-static tsr_status unusual(void) {
-    return tsri_base_fail(TSR_E_FORMAT, "the text of a list is not read directly");
-}
-
-static const char *skip_space(const char *at, const char *end) {
-    while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
-        at++;
-    return at;
-}
-
-/* Behind the string that begins at `at`; NULL where it has no end. */
-static const char *skip_string(const char *at, const char *end) {
-    for (at++; at < end; at++)
-        if (*at == '"')
-            return at + 1;
-        else if (*at == '\\')
-            at++;
-    return NULL;
-}
-
-/* Behind the value that begins at `at`, or NULL; *count is the number of entries of a list or object.
- * Only brackets and strings are looked at: what is between them is read later. */
-static const char *skip_value(const char *at, const char *end, size_t *count) {
-    const char *inside = skip_space(at + 1, end);
-    int depth = 0;
-    if (*at == '"')
-        return skip_string(at, end);
-    if (*at != '[' && *at != '{') {
-        while (at < end && *at != ',' && *at != ']' && *at != '}')
-            at++;
-        return at;
-    }
-    *count = inside < end && *inside != ']' && *inside != '}';
-    for (; at < end; at++) {
-        if (*at == '"') {
-            if (!(at = skip_string(at, end)))
-                return NULL;
-            at--;
-            continue;
-        }
-        depth += *at == '[' || *at == '{';
-        depth -= *at == ']' || *at == '}';
-        *count += depth == 1 && *at == ',';
-        if (depth == 0)
-            return at + 1;
-    }
-    return NULL;
-}
-
-static bool is_key(const char *key, size_t n, const char *name) {
-    return n == strlen(name) + 2 && memcmp(key + 1, name, n - 2) == 0;
-}
 
 /* ---- where the lists are ---- */
 
@@ -73,44 +19,14 @@ typedef struct cutting {
     size_t n_cuts;
 } cutting;
 
-/* Calls `see` with each member of the object at *at, which it moves behind the object. */
-static bool walk(cutting *c, const char **at,
-                 bool (*see)(cutting *c, const char *key, size_t n, const char **value)) {
-    const char *end = c->end, *p = *at + 1;
-    for (bool first = true;; first = false) {
-        p = skip_space(p, end);
-        if (p < end && *p == '}' && first)
-            break;
-        if (p >= end || *p != '"')
-            return false;
-        const char *key = p;
-        if (!(p = skip_string(p, end)))
-            return false;
-        const size_t n = (size_t)(p - key);
-        p = skip_space(p, end);
-        if (p >= end || *p++ != ':')
-            return false;
-        p = skip_space(p, end);
-        if (p >= end || !see(c, key, n, &p))
-            return false;
-        p = skip_space(p, end);
-        if (p >= end || (*p != ',' && *p != '}'))
-            return false;
-        if (*p == '}')
-            break;
-        p++;
-    }
-    *at = p + 1;
-    return true;
-}
-
-static bool see_model_member(cutting *c, const char *key, size_t n, const char **value) {
+static bool see_model_member(void *data, const char *key, size_t n, const char **value) {
+    cutting *c = data;
     const char *begin = *value;
     size_t count = 0;
-    tsri_text_span *span = is_key(key, n, "vocab")    ? &c->file->vocab
-                           : is_key(key, n, "merges") ? &c->file->merges
-                                                      : NULL;
-    if (!(*value = skip_value(begin, c->end, &count)))
+    tsri_text_span *span = tsri_text_scan_is_key(key, n, "vocab")    ? &c->file->vocab
+                           : tsri_text_scan_is_key(key, n, "merges") ? &c->file->merges
+                                                                     : NULL;
+    if (!(*value = tsri_text_scan_value(begin, c->end, &count)))
         return false;
     if (!span || (*begin != '[' && *begin != '{'))
         return true;
@@ -122,19 +38,20 @@ static bool see_model_member(cutting *c, const char *key, size_t n, const char *
     return true;
 }
 
-static bool see_member(cutting *c, const char *key, size_t n, const char **value) {
+static bool see_member(void *data, const char *key, size_t n, const char **value) {
+    cutting *c = data;
     size_t count;
-    if (!is_key(key, n, "model") || **value != '{')
-        return (*value = skip_value(*value, c->end, &count)) != NULL;
-    return c->models++ == 0 && walk(c, value, see_model_member);
+    if (!tsri_text_scan_is_key(key, n, "model") || **value != '{')
+        return (*value = tsri_text_scan_value(*value, c->end, &count)) != NULL;
+    return c->models++ == 0 && tsri_text_scan_object(value, c->end, see_model_member, c);
 }
 
 tsr_status tsri_text_cut_lists(const char *text, size_t n, tsri_text_model_file *file,
                                tsri_bytes *rest) {
     cutting c = {.file = file, .end = text + n};
-    const char *at = skip_space(text, c.end), *kept = text;
-    if (at >= c.end || *at != '{' || !walk(&c, &at, see_member))
-        return unusual();
+    const char *at = tsri_text_scan_space(text, c.end), *kept = text;
+    if (at >= c.end || *at != '{' || !tsri_text_scan_object(&at, c.end, see_member, &c))
+        return tsri_text_scan_unusual();
     for (size_t i = 0; i < c.n_cuts; i++) {
         TRY(tsri_base_bytes_append(rest, kept, (size_t)(c.cuts[i][0] - kept)));
         kept = c.cuts[i][1];
@@ -222,85 +139,16 @@ static tsr_status read_number(entries *e) {
     if (!read_digits(&e->text, e->end, &digits, &places) || e->text == first ||
         (*first == '0' && e->text - first > 1 && first[1] != '.') || *first == '.' ||
         e->text[-1] == '.')
-        return unusual();
+        return tsri_text_scan_unusual();
     e->item.number = true;
     e->item.whole = !memchr(first, '.', (size_t)(e->text - first));
     if (e->item.whole && digits > INT64_MAX)
-        return unusual();
+        return tsri_text_scan_unusual();
     e->item.integer = e->item.whole ? negative ? -(int64_t)digits : (int64_t)digits : 0;
     e->item.real = 0;
     if (digits && !scale(digits, -places, &e->item.real))
-        return unusual();
+        return tsri_text_scan_unusual();
     e->item.real = negative ? -e->item.real : e->item.real;
-    return TSR_OK;
-}
-
-/* ---- texts ---- */
-
-static bool read_hex(const char *at, const char *end, uint32_t *out) {
-    *out = 0;
-    for (int i = 0; i < 4; i++, at++) {
-        const int digit = at >= end                  ? -1
-                          : *at >= '0' && *at <= '9' ? *at - '0'
-                          : *at >= 'a' && *at <= 'f' ? *at - 'a' + 10
-                          : *at >= 'A' && *at <= 'F' ? *at - 'A' + 10
-                                                     : -1;
-        if (digit < 0)
-            return false;
-        *out = *out << 4 | (uint32_t)digit;
-    }
-    return true;
-}
-
-/* Appends the character of the escape at *at, which it moves behind it. */
-static tsr_status unescape(const char **at, const char *end, tsri_bytes *out) {
-    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-    uint32_t code, low;
-    char utf8[4];
-    const char *p = *at + 1, *name = p < end && *p ? strchr(names, *p) : NULL;
-    if (name) {
-        *at = p + 1;
-        return tsri_base_bytes_append(out, &values[name - names], 1);
-    }
-    if (p >= end || *p != 'u' || !read_hex(p + 1, end, &code))
-        return unusual();
-    p += 5;
-    if (code >= 0xD800 && code < 0xDC00) { /* the first half of a surrogate pair */
-        if (end - p < 6 || p[0] != '\\' || p[1] != 'u' || !read_hex(p + 2, end, &low) ||
-            low < 0xDC00 || low > 0xDFFF)
-            return unusual();
-        code = 0x10000 + ((code - 0xD800) << 10 | (low - 0xDC00));
-        p += 6;
-    }
-    if (code == 0 || (code >= 0xD800 && code <= 0xDFFF))
-        return unusual();
-    *at = p;
-    return tsri_base_bytes_append(out, utf8, tsri_text_utf8_put((int32_t)code, utf8));
-}
-
-/* Texts without escapes are borrowed. That they are UTF-8 shows where they become pieces. */
-static tsr_status read_text(entries *e, int i) {
-    const char *begin = e->text + 1, *at = begin, *kept = begin;
-    tsri_bytes *own = &e->unescaped[i];
-    own->size = 0;
-    while (at < e->end && *at != '"') {
-        if ((unsigned char)*at < ' ')
-            return unusual();
-        if (*at != '\\') {
-            at++;
-            continue;
-        }
-        TRY(tsri_base_bytes_append(own, kept, (size_t)(at - kept)));
-        TRY(unescape(&at, e->end, own));
-        kept = at;
-    }
-    if (at >= e->end)
-        return unusual();
-    if (kept != begin)
-        TRY(tsri_base_bytes_append(own, kept, (size_t)(at - kept)));
-    e->item.text[i] = kept != begin ? own->data : begin;
-    e->item.size[i] = kept != begin ? own->size : (size_t)(at - begin);
-    e->text = at + 1;
     return TSR_OK;
 }
 
@@ -308,15 +156,18 @@ static tsr_status read_text(entries *e, int i) {
 
 /* The character `c`, and white space before and behind it. */
 static tsr_status read_mark(entries *e, char c) {
-    e->text = skip_space(e->text, e->end);
+    e->text = tsri_text_scan_space(e->text, e->end);
     if (e->text >= e->end || *e->text != c)
-        return unusual();
-    e->text = skip_space(e->text + 1, e->end);
-    return e->text < e->end || c == ']' || c == '}' ? TSR_OK : unusual();
+        return tsri_text_scan_unusual();
+    e->text = tsri_text_scan_space(e->text + 1, e->end);
+    return e->text < e->end || c == ']' || c == '}' ? TSR_OK : tsri_text_scan_unusual();
 }
 
 static tsr_status read_part(entries *e, int i) {
-    return *e->text == '"' ? read_text(e, i) : i ? read_number(e) : unusual();
+    if (*e->text == '"')
+        return tsri_text_scan_text(&e->text, e->end, &e->unescaped[i], &e->item.text[i],
+                                   &e->item.size[i]);
+    return i ? read_number(e) : tsri_text_scan_unusual();
 }
 
 static tsr_status next_of_text(entries *e, bool object) {
@@ -324,7 +175,7 @@ static tsr_status next_of_text(entries *e, bool object) {
         TRY(read_mark(e, ','));
     const bool pair = *e->text == '[';
     if (pair && object)
-        return unusual();
+        return tsri_text_scan_unusual();
     if (pair)
         TRY(read_mark(e, '['));
     TRY(read_part(e, 0));

@@ -9,12 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
-
-/* A list or an object within a text, with its brackets. All zero: none. */
-typedef struct tsri_text_span {
-    const char *text;
-    size_t size, count; /* of bytes; of entries */
-} tsri_text_span;
+#include "text/base/json_scan.h"
 
 /* "model" of a tokenizer.json. A list that has a span here is empty in `json`. */
 typedef struct tsri_text_model_file {

@@ -60,20 +60,15 @@ static int digit_of(char c) {
                                   : -1;
 }
 
-tsr_status tsri_text_base64_from_json(const json_t *json, const char *what, const char *key,
-                                      tsri_bytes *out) {
-    const char *text = NULL;
-    TRY(tsri_base_json_text(json, what, key, &text));
-    size_t n = text ? strlen(text) : 0;
-    while (n && text[n - 1] == '=')
-        n--;
+tsr_status tsri_text_base64(const char *text, size_t n, tsri_bytes *out) {
     uint32_t bits = 0;
     int held = 0;
+    while (n && text[n - 1] == '=')
+        n--;
     for (size_t i = 0; i < n; i++) {
         const int digit = digit_of(text[i]);
         if (digit < 0)
-            return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is not base64 at character %zu", what,
-                                  key, i);
+            return tsri_base_fail(TSR_E_FORMAT, "not base64 at character %zu", i);
         bits = bits << 6 | (uint32_t)digit;
         held += 6;
         if (held >= 8) {
@@ -81,5 +76,15 @@ tsr_status tsri_text_base64_from_json(const json_t *json, const char *what, cons
             TRY(tsri_base_bytes_append(out, &(char){(char)(bits >> held & 0xFF)}, 1));
         }
     }
-    return n ? TSR_OK : tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is missing", what, key);
+    return TSR_OK;
+}
+
+tsr_status tsri_text_base64_from_json(const json_t *json, const char *what, const char *key,
+                                      tsri_bytes *out) {
+    const char *text = NULL;
+    TRY(tsri_base_json_text(json, what, key, &text));
+    if (!text || !*text)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is missing", what, key);
+    const tsr_status status = tsri_text_base64(text, strlen(text), out);
+    return status == TSR_E_FORMAT ? tsri_base_fail_within(status, "%s: \"%s\"", what, key) : status;
 }

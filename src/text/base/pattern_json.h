@@ -19,6 +19,8 @@ tsr_status tsri_text_pattern_from_json(const json_t *json, const char *what,
  * missing. */
 tsr_status tsri_text_character_from_json(const json_t *json, const char *what, const char *key,
                                          int32_t *out);
+/* Appends the bytes that a base64 text encodes; TSR_E_FORMAT where it is none. */
+tsr_status tsri_text_base64(const char *text, size_t n, tsri_bytes *out);
 /* Appends the bytes that the base64 text under `key` encodes; the key must be there. */
 tsr_status tsri_text_base64_from_json(const json_t *json, const char *what, const char *key,
                                       tsri_bytes *out);

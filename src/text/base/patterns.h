@@ -11,7 +11,8 @@
 typedef struct tsri_text_pattern tsri_text_pattern;
 
 extern const char tsri_text_pattern_gpt2[], tsri_text_pattern_llama3[], tsri_text_pattern_qwen2[],
-    tsri_text_pattern_character[];
+    tsri_text_pattern_cl100k[], tsri_text_pattern_o200k[], tsri_text_pattern_tekken[],
+    tsri_text_pattern_kimi[], tsri_text_pattern_character[];
 
 /* A scanner returns the end of the match that starts at text[at] (at < n); its matches together
  * cover any text. */
@@ -34,7 +35,7 @@ tsr_status tsri_text_pattern_cover(const tsri_text_pattern *p, const char *text,
 tsr_status tsri_text_pattern_replace(const tsri_text_pattern *p, const char *text, size_t n,
                                      const char *by, size_t by_size, uint64_t *steps,
                                      tsri_bytes *out, bool *at_start);
-/* "GPT-2", "Llama 3", "Qwen2", "literal" or "PCRE2". */
+/* "GPT-2", "Llama 3", ..., "literal" or "PCRE2". */
 const char *tsri_text_pattern_kind(const tsri_text_pattern *p);
 void tsri_text_pattern_destroy(tsri_text_pattern **p);
 

@@ -181,6 +181,17 @@ bool tsri_text_is_mark(int32_t c) {
     return k >= UTF8PROC_CATEGORY_MN && k <= UTF8PROC_CATEGORY_ME;
 }
 
+bool tsri_text_is_lower(int32_t c) {
+    return c < 0x80 ? c >= 'a' && c <= 'z' : utf8proc_category(c) == UTF8PROC_CATEGORY_LL;
+}
+
+bool tsri_text_is_upper(int32_t c) {
+    if (c < 0x80)
+        return c >= 'A' && c <= 'Z';
+    const utf8proc_category_t k = utf8proc_category(c);
+    return k == UTF8PROC_CATEGORY_LU || k == UTF8PROC_CATEGORY_LT;
+}
+
 size_t tsri_text_grapheme(const char *text, size_t n) {
     utf8proc_int32_t state = 0;
     int32_t c, next;

@@ -36,6 +36,9 @@ bool tsri_text_is_space(int32_t c);
 bool tsri_text_is_word(int32_t c);
 bool tsri_text_is_punctuation(int32_t c); /* \p{P} or an ASCII symbol */
 bool tsri_text_is_mark(int32_t c);
+/* \p{Ll}, and \p{Lu} or \p{Lt}; of a letter. */
+bool tsri_text_is_lower(int32_t c);
+bool tsri_text_is_upper(int32_t c);
 
 /* The length in bytes of the extended grapheme cluster that text (valid UTF-8, n >= 1) starts
  * with. */

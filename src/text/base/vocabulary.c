@@ -51,11 +51,24 @@ tsr_status tsri_text_vocabulary_reserve(tsri_text_vocabulary *v, size_t count) {
     return slots > v->slot_count ? set_slots(v, slots) : TSR_OK;
 }
 
+static tsr_status check_id(int64_t id) {
+    return id >= 0 && id < TSRI_TEXT_IDS_LIMIT
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_FORMAT, "vocabulary: id %lld is not in 0..%d", (long long)id,
+                                TSRI_TEXT_IDS_LIMIT - 1);
+}
+
+tsr_status tsri_text_vocabulary_skip(tsri_text_vocabulary *v, int64_t id) {
+    TRY(check_id(id));
+    TRY(tsri_base_grow(&v->entries, &v->capacity, (size_t)id + 1, sizeof *v->entries));
+    if ((size_t)id >= v->count)
+        v->count = (size_t)id + 1;
+    return TSR_OK;
+}
+
 tsr_status tsri_text_vocabulary_put(tsri_text_vocabulary *v, int64_t id, const char *piece,
                                     size_t n, bool again) {
-    if (id < 0 || id >= TSRI_TEXT_IDS_LIMIT)
-        return tsri_base_fail(TSR_E_FORMAT, "vocabulary: id %lld is not in 0..%d", (long long)id,
-                              TSRI_TEXT_IDS_LIMIT - 1);
+    TRY(check_id(id));
     if (n == 0 || n > TSRI_TEXT_PIECE_LIMIT)
         return tsri_base_fail(TSR_E_FORMAT,
                               "vocabulary: the piece of id %lld has %zu bytes; 1 to %d are allowed",

@@ -33,6 +33,8 @@ tsr_status tsri_text_vocabulary_reserve(tsri_text_vocabulary *v, size_t count);
  * with `again` the piece is found under its latest id. */
 tsr_status tsri_text_vocabulary_put(tsri_text_vocabulary *v, int64_t id, const char *piece,
                                     size_t n, bool again);
+/* Counts an id that has no piece, or one of 0 bytes, which no text has. */
+tsr_status tsri_text_vocabulary_skip(tsri_text_vocabulary *v, int64_t id);
 int32_t tsri_text_vocabulary_find(const tsri_text_vocabulary *v, const char *piece,
                                   size_t n); /* -1: none */
 /* Borrowed, not terminated; NULL for an id without a piece. */

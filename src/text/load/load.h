@@ -87,4 +87,27 @@ tsr_status tsri_text_from_list(const tsri_text_listed *listed, tsri_text_tokeniz
 tsr_status tsri_text_from_llama2c(const void *bytes, size_t n, int64_t V,
                                   tsri_text_tokenizer **out);
 
+/* A file of tiktoken, as OpenAI's encodings, Llama 3 and 4 (tokenizer.model), Qwen 1 (qwen.tiktoken) and
+ * Kimi K2 (tiktoken.model) have it: a line for each piece, its bytes in base64 and its id. How a text is
+ * cut, and the special tokens, follow from one of these. */
+typedef struct tsri_text_named_id {
+    int64_t id;
+    const char *text;
+} tsri_text_named_id;
+
+typedef struct tsri_text_tiktoken {
+    const char *model_type;             /* of a config.json; NULL: not known */
+    const char *file;                   /* its name without folders; NULL: not known */
+    const tsri_text_named_id *specials; /* in place of what the encoding has under these ids */
+    size_t special_count;
+} tsri_text_tiktoken;
+
+bool tsri_text_is_tiktoken(const char *text, size_t n); /* by its first line */
+tsr_status tsri_text_from_tiktoken(const char *text, size_t n, const tsri_text_tiktoken *options,
+                                   tsri_text_tokenizer **out);
+
+/* Mistral's tekken.json. It adds bos (<s>), as Mistral's models have it. */
+bool tsri_text_is_tekken(const char *text, size_t n); /* whether it has a list "vocab" */
+tsr_status tsri_text_from_tekken(const char *text, size_t n, tsri_text_tokenizer **out);
+
 #endif

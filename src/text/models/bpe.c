@@ -20,6 +20,7 @@ typedef struct bpe {
     merge *slots; /* open addressing by (left, right) */
     size_t slot_count, merge_count, rank;
     int32_t unknown, bytes[256];
+    int32_t first, end; /* the model's own ids; others of the vocabulary are added tokens */
     bool fuse_unknown, byte_fallback, ignore_merges;
     char *prefix, *suffix;
     size_t prefix_size, suffix_size;
@@ -63,6 +64,7 @@ tsr_status tsri_text_bpe_new(const tsri_text_bpe_options *options,
     bpe *m = NULL;
     TRY(tsri_base_new(1, sizeof *m, &m));
     m->unknown = options->unknown;
+    m->end = INT32_MAX;
     m->fuse_unknown = options->fuse_unknown;
     m->byte_fallback = options->byte_fallback;
     m->ignore_merges = options->ignore_merges;
@@ -85,6 +87,21 @@ tsr_status tsri_text_bpe_new(const tsri_text_bpe_options *options,
 
 static int shown(size_t n) {
     return (int)(n < 60 ? n : 60);
+}
+
+static int32_t own_id(const bpe *m, const tsri_text_vocabulary *vocabulary, const char *piece,
+                      size_t n) {
+    const int32_t id = tsri_text_vocabulary_find(vocabulary, piece, n);
+    return id >= m->first && id < m->end ? id : -1;
+}
+
+static tsr_status set_merge(bpe *m, merge next) {
+    if (2 * (m->merge_count + 1) > m->slot_count)
+        TRY(more_slots(m));
+    merge *slot = &m->slots[slot_of(m->slots, m->slot_count, next.left, next.right)];
+    m->merge_count += slot->id < 0;
+    *slot = next; /* of a pair that is given twice, the later rank counts */
+    return TSR_OK;
 }
 
 tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary, const char *a,
@@ -112,12 +129,33 @@ tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary
         return tsri_base_fail(TSR_E_FORMAT,
                               "merges: number %zu gives \"%.*s\", which is not in the vocabulary",
                               m->rank, shown(sum->size), sum->data);
-    if (2 * (m->merge_count + 1) > m->slot_count)
-        TRY(more_slots(m));
-    merge *slot = &m->slots[slot_of(m->slots, m->slot_count, left, right)];
-    m->merge_count += slot->id < 0;
-    *slot = (merge){left, right, id,
-                    (uint32_t)m->rank++}; /* of a pair that is given twice, the later rank counts */
+    return set_merge(m, (merge){left, right, id, (uint32_t)m->rank++});
+}
+
+/* Both parts of every cut of a piece that are pieces themselves. */
+static tsr_status add_cuts(bpe *m, const tsri_text_vocabulary *vocabulary, int32_t id) {
+    size_t n;
+    int32_t c;
+    const char *piece = tsri_text_vocabulary_piece(vocabulary, id, &n);
+    if (!piece)
+        return TSR_OK;
+    for (size_t at = tsri_text_utf8_next(piece, n, &c); at < n;
+         at += tsri_text_utf8_next(piece + at, n - at, &c)) {
+        const int32_t left = own_id(m, vocabulary, piece, at),
+                      right = left < 0 ? -1 : own_id(m, vocabulary, piece + at, n - at);
+        if (right >= 0)
+            TRY(set_merge(m, (merge){left, right, id, (uint32_t)(id - m->first)}));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_text_bpe_add_ranked(void *model, const tsri_text_vocabulary *vocabulary,
+                                    int32_t first, int32_t end) {
+    bpe *m = model;
+    m->first = first;
+    m->end = end;
+    for (int32_t id = first; id < end; id++)
+        TRY(add_cuts(m, vocabulary, id));
     return TSR_OK;
 }
 
@@ -198,7 +236,7 @@ static tsr_status character_id(const bpe *m, const tsri_text_vocabulary *vocabul
     const bool prefix = m->prefix && !first, suffix = m->suffix && last;
     if (!prefix && !suffix) {
         dressed->size = 0;
-        *id = tsri_text_vocabulary_find(vocabulary, text, n);
+        *id = own_id(m, vocabulary, text, n);
         return TSR_OK;
     }
     dressed->size = 0;
@@ -207,7 +245,7 @@ static tsr_status character_id(const bpe *m, const tsri_text_vocabulary *vocabul
     TRY(tsri_base_bytes_append(dressed, text, n));
     if (suffix)
         TRY(tsri_base_bytes_append(dressed, m->suffix, m->suffix_size));
-    *id = tsri_text_vocabulary_find(vocabulary, dressed->data, dressed->size);
+    *id = own_id(m, vocabulary, dressed->data, dressed->size);
     return TSR_OK;
 }
 
@@ -263,7 +301,7 @@ static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabula
                          tsri_text_work *work, const char *word, size_t n, tsri_text_ids *ids) {
     const bpe *m = model;
     const bool whole_first = m->ignore_merges && !work->dropout;
-    const int32_t whole = whole_first ? tsri_text_vocabulary_find(vocabulary, word, n) : -1;
+    const int32_t whole = whole_first ? own_id(m, vocabulary, word, n) : -1;
     if (whole >= 0)
         return tsri_text_emit(work, ids, whole, 0, n);
     tsri_bytes dressed = {0};

@@ -50,6 +50,11 @@ tsr_status tsri_text_bpe_new(const tsri_text_bpe_options *options,
 tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary, const char *a,
                              size_t na, const char *b, size_t nb);
 
+/* Instead of merges: two neighbours whose concatenation is a piece are merged, and the id of that piece
+ * is their rank. The model's own pieces are those with the ids first ... end - 1. */
+tsr_status tsri_text_bpe_add_ranked(void *model, const tsri_text_vocabulary *vocabulary,
+                                    int32_t first, int32_t end);
+
 /* A word is one piece, or `unknown`; with -1, a word that has no piece is an error. */
 tsr_status tsri_text_word_level_new(int32_t unknown, void **model);
 

@@ -31,8 +31,9 @@ static tsr_status put_piece(void *data, size_t number, const tsri_text_item *ite
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: the id of \"%.*s\" is %lld, far above the %zu pieces there are",
                               p->what, shown, item->text[0], (long long)item->integer, p->count);
-    return tsri_text_vocabulary_put(p->vocabulary, item->integer, item->text[0], item->size[0],
-                                    false);
+    return item->size[0] ? tsri_text_vocabulary_put(p->vocabulary, item->integer, item->text[0],
+                                                    item->size[0], false)
+                         : tsri_text_vocabulary_skip(p->vocabulary, item->integer);
 }
 
 tsr_status tsri_text_model_vocabulary(const tsri_text_model_file *file, const char *what,
