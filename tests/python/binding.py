@@ -105,6 +105,10 @@ def test_tokenizer_alone(folder):
         raises(t.ArgumentError, "", lambda: tokenizer.detokenize([10**6]))
         raises(ValueError, "whole numbers", lambda: tokenizer.detokenize([1.5]))
         raises(ValueError, "32 bits", lambda: tokenizer.detokenize([2**32 + 5]))
+        file = os.path.join(tokenizer.info.path, "tokenizer.json")
+        with t.Tokenizer(file) as alone:
+            assert alone.info.parameters == 0 and alone.info.kept == ""
+            assert list(alone.tokenize("Speak, speak.")) == list(tokenizer.tokenize("Speak, speak."))
 
 
 def test_translate_is_the_commands(folder):

@@ -77,7 +77,10 @@ double tsri_model_flops_per_seen(const tsri_model_stack *stack) {
 void tsri_model_measure(const tsri_model *model, tsri_model_measures *out) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
-    *out = (tsri_model_measures){.weight_bytes = tsri_model_weights_bytes(model->weights)};
+    *out = (tsri_model_measures){.kept = "", .compute = ""};
+    if (!model->weights) /* a tokenizer alone */
+        return;
+    out->weight_bytes = tsri_model_weights_bytes(model->weights);
     measure_keeping(model, out);
     for (uint32_t id = 0; id < model->weights->count; id++) {
         const tsri_model_weight *weight = tsri_model_weight_at(model->weights, id);
