@@ -100,6 +100,7 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
             : stack->positions == TSRI_POSITIONS_ALIBI      ? "ALiBi"
                                                             : "none",
             stack->relative_buckets ? "; a bias by distance"
+            : stack->conv_taps      ? "; disentangled attention, a convolution beside layer 0"
             : stack->distance_span  ? "; disentangled attention"
                                     : "");
 }

@@ -418,6 +418,28 @@ ODD_ENCODER(deberta_v2_apart, "deberta_v2-apart")
 ODD_ENCODER(gte, "gte")
 ODD_ENCODER(jina_embeddings_v3, "jina_embeddings_v3")
 
+/* What no other model has, so also on the device. */
+#define ON_BOTH(title, name)                              \
+    Test(golden_odd, title) {                             \
+        compare_encoder(name "-odd", "mlm", "reference"); \
+    }                                                     \
+    Test(golden_odd_device, title) {                      \
+        compare_encoder(name "-odd", "mlm", NULL);        \
+    }
+
+ON_BOTH(deberta_v2_conv, "deberta_v2-conv")
+ON_BOTH(deberta_v2_groups, "deberta_v2-groups")
+ON_BOTH(deberta_mlm, "deberta")
+ON_BOTH(deberta_own, "deberta-own") /* another head, and a table that nothing reads */
+
+Test(golden_odd, deberta_cls) {
+    compare_encoder("deberta-odd", "cls", "reference");
+}
+
+Test(golden_odd, deberta_tokens) {
+    compare_encoder("deberta-odd", "tokens", "reference");
+}
+
 Test(golden_odd, gte_new) { /* the names and the scaling of the first files */
     compare_encoder("gte-odd", "new", "reference");
 }

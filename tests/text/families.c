@@ -324,6 +324,45 @@ Test(families, byte_level_merges) {
     expect_refused(TSR_E_FORMAT, "not UTF-8");
 }
 
+/* Texts and pairs as the models were trained on them, and as transformers 4 made them; the mask takes the blank
+ * before it. */
+Test(families, byte_level_merges_of_deberta) {
+    static const char vocabulary[] =
+        "{\"[PAD]\":0,\"[CLS]\":1,\"[SEP]\":2,\"[UNK]\":3,\"a\":4,\"b\":5,\"ab\":6,"
+        "\"\xC4\xA0\":7,\"\xC4\xA0"
+        "a\":8,\"[MASK]\":9}";
+    static const int32_t segments[] = {0, 0, 0, 0, 1, 1, 1};
+    write_text("vocab.json", vocabulary);
+    write_text("merges.txt", "#version: 0.2\na b\n\xC4\xA0 a\n");
+    write_text("config.json", "{\"model_type\":\"deberta\"}");
+    tsri_text_tokenizer *t = open_folder();
+    tsri_text_ids ids = {0}, types = {0};
+    json_t *want = json_loads("[1, 6, 7, 6, 9, 2]", 0, NULL);
+    golden_encodes(t, "ab ab [MASK]", 12, TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, want);
+    json_decref(want);
+    cr_assert_eq(tsri_text_encode_pair(t, "ab a", 4, "b a", 3, TSRI_TEXT_ADD_SPECIAL, &ids, &types),
+                 TSR_OK);
+    want = json_loads("[1, 6, 8, 2, 5, 8, 2]", 0, NULL);
+    cr_assert_eq(ids.count, json_array_size(want));
+    for (size_t i = 0; i < ids.count; i++) {
+        cr_expect_eq(ids.data[i], json_integer_value(json_array_get(want, i)));
+        cr_expect_eq(types.data[i], segments[i]);
+    }
+    json_decref(want);
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_MASK), 9);
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_PAD), 0);
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_SEP), 2);
+    tsri_text_ids_clear(&ids);
+    tsri_text_ids_clear(&types);
+    tsri_text_tokenizer_destroy(&t);
+}
+
+Test(families, a_pickle_is_not_read) {
+    write_text("bpe_encoder.bin", "x");
+    write_text("config.json", "{\"model_type\":\"deberta\"}");
+    expect_refused(TSR_E_UNSUPPORTED, "bpe_encoder.bin is a pickle");
+}
+
 Test(families, files_that_do_not_fit) {
     write_model("spiece.model");
     expect_refused(TSR_E_UNSUPPORTED, "tokenizer_class");

@@ -286,7 +286,7 @@ static void check_distillation(const char *name, const char *device) {
     close_learning(&l);
 }
 
-#define FAMILY(TEST, name, folder, objective)                   \
+#define GRADIENTS(TEST, name, folder, objective)                \
     TEST(name##_gradients_on_the_reference) {                   \
         check_gradients(folder, "reference", objective, false); \
     }                                                           \
@@ -295,12 +295,14 @@ static void check_distillation(const char *name, const char *device) {
     }                                                           \
     TEST(name##_gradients_recomputed) {                         \
         check_gradients(folder, NULL, objective, true);         \
-    }                                                           \
-    TEST(name##_steps_on_the_reference) {                       \
-        check_steps(folder, "reference", objective);            \
-    }                                                           \
-    TEST(name##_steps) {                                        \
-        check_steps(folder, NULL, objective);                   \
+    }
+#define FAMILY(TEST, name, folder, objective)        \
+    GRADIENTS(TEST, name, folder, objective)         \
+    TEST(name##_steps_on_the_reference) {            \
+        check_steps(folder, "reference", objective); \
+    }                                                \
+    TEST(name##_steps) {                             \
+        check_steps(folder, NULL, objective);        \
     }
 #define OWN(title) Test(training, title)
 #define LARGER(title) LARGER_TEST(training, title, "golden/train-gpt2")
@@ -310,6 +312,8 @@ FAMILY(OWN, bert, "bert", TSRI_OBJECTIVE_MASKED)
 FAMILY(OWN, marian, "marian", TSRI_OBJECTIVE_TRANSLATE)
 FAMILY(OWN, deberta_v2, "deberta_v2", TSRI_OBJECTIVE_MASKED)
 FAMILY(OWN, gpt_oss, "gpt_oss", TSRI_OBJECTIVE_NEXT)
+GRADIENTS(OWN, deberta, "deberta", TSRI_OBJECTIVE_MASKED)
+GRADIENTS(OWN, deberta_v2_conv, "deberta_v2_conv", TSRI_OBJECTIVE_MASKED)
 FAMILY(LARGER, larger_gpt2, "train-gpt2", TSRI_OBJECTIVE_NEXT)
 FAMILY(LARGER, larger_bert, "train-bert-mlm", TSRI_OBJECTIVE_MASKED)
 FAMILY(LARGER, larger_marian, "train-marian", TSRI_OBJECTIVE_TRANSLATE)

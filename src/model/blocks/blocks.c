@@ -124,26 +124,30 @@ static tsri_value normed_heads_of(builder *b, int32_t layer, tsri_value qkv, int
 }
 
 /* Queries, keys and values, which the roles from QKV on have as one matrix, or as several; queries and
- * keys with norms if the model has them. Returns what the first of these matrices gives. */
-static tsri_value queries_keys_and_values(builder *b, int32_t layer, tsri_value out[3]) {
+ * keys with norms if the model has them. `sides` says where queries and keys are without norms. */
+static void queries_keys_and_values(builder *b, int32_t layer, tsri_value out[3],
+                                    tsri_model_sides *sides) {
     const tsri_model_stack *stack = b->stack;
     const int64_t heads[] = {stack->heads, stack->kv_heads, stack->kv_heads},
                   sizes[] = {stack->head_size, stack->head_size, stack->value_size};
-    tsri_value first = TSRI_GRAPH_NONE;
     tsri_model_stage(b, layer, "qkv");
     for (int i = 0, run = 0; i < 3; run++) {
         const uint32_t id = layer_weight(b, layer, (tsri_model_role)(TSRI_ROLE_QKV + 2 * run));
         const tsri_value y = tsri_model_linear(b, b->y, id, TSR_ACT_NONE, TSRI_GRAPH_NONE);
         const int64_t rows = tsri_model_weight_at(b->weights, id)->dims[0];
-        first = run ? first : y;
-        for (int64_t column = 0; column < rows; column += heads[i] * sizes[i], i++)
+        for (int64_t column = 0; column < rows; column += heads[i] * sizes[i], i++) {
+            if (i < 2) {
+                sides->product[i] = y;
+                sides->columns[i] = rows;
+                sides->first[i] = column;
+            }
             out[i] = stack->qk_norm == TSRI_QK_NORM_ROWS && i < 2
                          ? normed_heads_of(b, layer, y, column, i)
                          : heads_of(b, y, column, heads[i], sizes[i]);
+        }
     }
     for (int i = 0; stack->qk_norm == TSRI_QK_NORM_HEADS && i < 2; i++)
         out[i] = qk_norm(b, out[i], layer, i);
-    return first;
 }
 
 /* What a decoder layer keeps: the keys (part 0) and values (1) of its own attention, and those of
@@ -216,9 +220,10 @@ static tsri_value attention(builder *b, int32_t layer) {
                                        .compute = tsri_model_attention_products(b, products),
                                        .soft_cap = stack->score_cap};
     tsri_value own[3];
-    const tsri_value qk = queries_keys_and_values(b, layer, own),
-                     bias = stack->distance_span ? tsri_model_distance_scores(b, layer, qk)
-                                                 : TSRI_GRAPH_NONE;
+    tsri_model_sides sides;
+    queries_keys_and_values(b, layer, own, &sides);
+    const tsri_value bias =
+        stack->distance_span ? tsri_model_distance_scores(b, layer, &sides) : TSRI_GRAPH_NONE;
     tsri_value q = own[0], k = own[1], v = own[2];
     if (b->shape->learning)
         return tsri_model_own_attention(b, layer, q, k, v, bias, b->relative);
@@ -448,7 +453,10 @@ static void stack_of(builder *b, const tsri_model_stack *stack) {
     for (int32_t layer = 0; layer < stack->layers; layer++) {
         if (b->shape->hidden)
             tsri_graph_output(b->graph, TSRI_OUTPUT_HIDDEN + (uint32_t)layer, "hidden", b->x);
+        const tsri_value before = b->x;
         layer_of(b, layer);
+        if (layer == 0 && stack->conv_taps)
+            tsri_model_convolve(b, before);
     }
     tsri_model_scope(b, stack, stack->layers - 1, "head");
     if (b->shape->hidden)

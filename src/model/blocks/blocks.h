@@ -35,7 +35,9 @@ typedef enum tsri_model_input {
     TSRI_INPUT_OWN_BUCKETS, /* the same for the decoder of an encoder-decoder */
     TSRI_INPUT_DISTANCES, /* [rows] of disentangled attention: the rows of its table that are needed */
     TSRI_INPUT_PLACES,    /* [2 reach + 1] which of them each distance takes */
-    TSRI_INPUT_RATES,     /* f32 [4] the optimizer's */
+    TSRI_INPUT_TAPS,      /* [B * T * taps] of a convolution: the row of each token's taps */
+    TSRI_INPUT_TAP_MASK, /* f32 [B * T * taps, 1] 0 where that token is not in the sequence, else 1 */
+    TSRI_INPUT_RATES,    /* f32 [4] the optimizer's */
     TSRI_INPUT_DRAW_RATE, /* f32 [N] of a graph that draws: of the op `sample`, each row's rate */
     TSRI_INPUT_DRAW,      /* [N, 4] and its settings */
     TSRI_INPUT_ENCODED,   /* f32 [B, T, C] the encoder's output, of a graph of TSRI_SIDES_SOURCE */

@@ -84,11 +84,13 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
                                   [TSRI_INPUT_OWN_BUCKETS] = {"own_buckets", 1},
                                   [TSRI_INPUT_DISTANCES] = {"distances", 1},
                                   [TSRI_INPUT_PLACES] = {"places", 1},
+                                  [TSRI_INPUT_TAPS] = {"taps", 1},
+                                  [TSRI_INPUT_TAP_MASK] = {"tap_mask", 2},
                                   [TSRI_INPUT_DRAW_RATE] = {"draw_rate", 1},
                                   [TSRI_INPUT_DRAW] = {"draw", 2},
                                   [TSRI_INPUT_ENCODED] = {"encoded", 3}};
-    const bool is_float =
-        id == TSRI_INPUT_FREQUENCIES || id == TSRI_INPUT_DRAW_RATE || id == TSRI_INPUT_ENCODED;
+    const bool is_float = id == TSRI_INPUT_FREQUENCIES || id == TSRI_INPUT_DRAW_RATE ||
+                          id == TSRI_INPUT_ENCODED || id == TSRI_INPUT_TAP_MASK;
     tsr_dim dims[3] = {tsri_model_B(), b->T, tsri_tensor_const(b->spec->width)};
     id = side_input(b, id);
     if (id == TSRI_INPUT_ROWS || id == TSRI_INPUT_DRAW_RATE || id == TSRI_INPUT_DRAW)
@@ -107,6 +109,11 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
         dims[0] = tsri_tensor_const(tsri_model_builder_distances(b).rows);
     else if (id == TSRI_INPUT_PLACES)
         dims[0] = tsri_tensor_const(2 * (int64_t)tsri_model_builder_distances(b).reach + 1);
+    else if (id == TSRI_INPUT_TAPS || id == TSRI_INPUT_TAP_MASK) {
+        dims[0] = tsri_tensor_times(tsri_model_B(), b->T);
+        dims[0].factor *= b->stack->conv_taps;
+        dims[1] = tsri_tensor_const(1);
+    }
     return tsri_graph_leaf(b->graph, TSR_KIND_INPUT, id, inputs[id].name,
                            is_float ? TSR_F32 : TSR_I32, inputs[id].rank, dims);
 }

@@ -21,6 +21,13 @@ typedef struct tsri_model_builder {
     bool picked;          /* they hold only the wanted rows */
 } tsri_model_builder;
 
+/* Where a layer's queries (0) and keys (1) are: in products [.., columns], heads side by side from this column
+ * on. */
+typedef struct tsri_model_sides {
+    tsri_value product[2];
+    int64_t columns[2], first[2];
+} tsri_model_sides;
+
 tsr_dim tsri_model_B(void);
 tsr_dim tsri_model_T(void);
 
@@ -94,9 +101,13 @@ tsri_value tsri_model_source_attention(tsri_model_builder *b, int32_t layer, tsr
                                        tsri_value k, tsri_value v);
 
 /* distances.c: begins a stack with disentangled attention; what such attention adds to the scores of a
- * layer, from its queries and keys side by side, [B,T,2 H D]. */
+ * layer, from products [B,T,columns]. */
 void tsri_model_begin_distances(tsri_model_builder *b);
-tsri_value tsri_model_distance_scores(tsri_model_builder *b, int32_t layer, tsri_value qk);
+tsri_value tsri_model_distance_scores(tsri_model_builder *b, int32_t layer,
+                                      const tsri_model_sides *sides);
+/* convolution.c: adds to the stream, which the first layer gave, the convolution of `embedded`, and applies
+ * the norm. */
+void tsri_model_convolve(tsri_model_builder *b, tsri_value embedded);
 /* heads.c: what is computed from the last hidden states y. */
 /* The logits of a language model's rows; and the product with the vocabulary alone, which `activation`
  * is applied to. */

@@ -37,6 +37,7 @@ void tsri_model_encoder_destroy(tsri_model_encoder **encoder) {
     for (int i = 0; i < TSRI_MODEL_UNDER_WAY; i++)
         clear_run(e, &e->runs[i]);
     tsri_model_distance_inputs_clear(&e->distances);
+    tsri_model_tap_inputs_clear(&e->taps);
     void *const arrays[] = {e->order,   e->offset, e->ids, e->positions, e->types, e->rows,
                             e->outputs, e->state,  e};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)

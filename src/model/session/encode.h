@@ -5,6 +5,7 @@
 
 #include "model/session/chunk.h"
 #include "model/weights/tables.h"
+#include "model/weights/taps.h"
 
 enum { TSRI_MODEL_ENCODED_KINDS = 10 }; /* results other than hidden states and attention */
 
@@ -43,6 +44,7 @@ struct tsri_model_encoder {
     int32_t *ids, *positions, *types, *rows, *state;
     size_t order_room, offset_room, tokens_room[4], state_room;
     tsri_model_distance_inputs distances; /* of disentangled attention */
+    tsri_model_tap_inputs taps;           /* of a convolution over tokens */
     tsri_model_encoded_kind kinds[TSRI_MODEL_ENCODED_KINDS];
     tsri_run_binding *outputs;
     tsri_model_encode_run runs[TSRI_MODEL_UNDER_WAY]; /* they take turns */

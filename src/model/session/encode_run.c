@@ -148,7 +148,9 @@ static size_t bind_inputs(const tsri_session *session, const tsri_graph *graph, 
          .bytes = (size_t)e->distances.distances.rows * sizeof(int32_t)},
         {.id = TSRI_INPUT_PLACES,
          .data = e->distances.places,
-         .bytes = (2 * (size_t)e->distances.distances.reach + 1) * sizeof(int32_t)}};
+         .bytes = (2 * (size_t)e->distances.distances.reach + 1) * sizeof(int32_t)},
+        {.id = TSRI_INPUT_TAPS, .data = e->taps.rows, .bytes = e->taps.count * sizeof(int32_t)},
+        {.id = TSRI_INPUT_TAP_MASK, .data = e->taps.mask, .bytes = e->taps.count * sizeof(float)}};
     size_t n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (size_t v = 0; v < tsri_graph_value_count(graph); v++) {
@@ -238,6 +240,8 @@ tsr_status tsri_model_encode_start(tsri_session *session, const tsri_model_shape
     TRY(make_room(e, run));
     fill_inputs(e, run, session->slots);
     TRY(fill_distances(session, run->T));
+    TRY(tsri_model_tap_inputs_fill(&session->model->spec.encoder, run->len, run->B, run->T,
+                                   &e->taps));
     TRY(tsri_model_encode_bind(session, run, shape->encoded));
     TRY(tsri_model_encode_plan(session, shape, run->results, run->B, run->T, &graph, &plan));
     return execute(session, run, graph, plan, pass);

@@ -140,7 +140,14 @@ typedef struct tsri_model_stack {
     bool
         distance_apart; /* keys and queries of distances are made by matrices of their own, in place of
                             those of the tokens */
-    bool embed_norm;    /* a norm right after the embedding */
+    bool
+        keys_unbiased; /* with such a table, and `distance_apart`: keys, of tokens and of distances, have no
+                           biases, so queries, keys and values are matrices of their own */
+    /* A convolution of the embeddings over neighbouring tokens, an odd number of them, is added to what the
+     * first layer gives, before a norm; inputs and outputs are in this many groups. 0 taps: there is none */
+    int32_t conv_taps, conv_groups;
+    tsr_activation conv_activation;
+    bool embed_norm;     /* a norm right after the embedding */
     bool first_unnormed; /* the first layer's attention reads the stream without a norm */
     tsri_model_rope rope, local_rope;
     const uint8_t *rotations; /* [layers] tsri_model_rotation, owned by the spec's model; NULL:

@@ -213,7 +213,8 @@ static const char
                [TSRI_TEXT_PAD] = "[PAD]", [TSRI_TEXT_MASK] = "[MASK]", [TSRI_TEXT_CLS] = "[CLS]",
                [TSRI_TEXT_SEP] = "[SEP]"};
 
-static tsr_status set_roles(tsri_text_tokenizer *tokenizer, const char *const *names) {
+tsr_status tsri_model_set_usual_roles(tsri_text_tokenizer *tokenizer, bool bert) {
+    const char *const *names = bert ? bert_names : usual_names;
     for (int role = 0; role < TSRI_TEXT_ROLES; role++)
         TRY(tsri_text_set_role(tokenizer, (tsri_text_role)role,
                                tsri_text_id_of(tokenizer, names[role], strlen(names[role]))));
@@ -245,7 +246,7 @@ static tsr_status make(const list *l, const char *source, affixes around, const 
     if (status == TSR_OK)
         status = tsri_text_from_list(&listed, out);
     if (status == TSR_OK)
-        status = set_roles(*out, names);
+        status = tsri_model_set_usual_roles(*out, around == BERT);
     if (status == TSR_OK)
         status = set_affixes(*out, around);
     return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);

@@ -40,6 +40,9 @@ tsr_status tsri_model_add_languages(const tsri_model_place *place, tsri_text_tok
  * vocabulary. */
 tsr_status tsri_model_guess_languages(tsri_text_tokenizer *tokenizer);
 
+/* Gives the special tokens their roles by their usual names: <s>, <mask>, ..., or BERT's [CLS], [MASK], ... */
+tsr_status tsri_model_set_usual_roles(tsri_text_tokenizer *tokenizer, bool bert);
+
 /* Reads a SentencePiece model's file; messages have its path. */
 tsr_status tsri_model_read_sentencepiece(const char *path, tsri_text_tokenizer **out);
 

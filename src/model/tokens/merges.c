@@ -32,22 +32,48 @@ static json_t *lines_of(const tsri_bytes *bytes) {
 
 /* The special tokens that the vocabulary has under their usual names. */
 static json_t *specials_of(const json_t *vocabulary) {
-    static const char *const names[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"};
+    static const char *const names[] = {"<s>",    "<pad>",         "</s>",  "<unk>",
+                                        "<mask>", "<|endoftext|>", "[CLS]", "[PAD]",
+                                        "[SEP]",  "[UNK]",         "[MASK]"};
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const json_t *id = json_object_get(vocabulary, names[i]);
         if (json_is_integer(id))
-            tsri_base_json_append(
-                list, json_pack("{s:I, s:s, s:b, s:b}", "id", json_integer_value(id), "content",
-                                names[i], "special", 1, "lstrip", strcmp(names[i], "<mask>") == 0));
+            tsri_base_json_append(list,
+                                  json_pack("{s:I, s:s, s:b, s:b}", "id", json_integer_value(id),
+                                            "content", names[i], "special", 1, "lstrip",
+                                            strstr(names[i], "mask") || strstr(names[i], "MASK")));
     }
     return list;
 }
 
+/* The tokens around a text. */
+typedef struct frame {
+    const char *cls, *sep, *type;
+    bool bert;
+} frame;
+
+/* The first frame whose tokens the vocabulary has; NULL: it has none. DeBERTa's pairs are those that it was
+ * trained on; the class of transformers 5 puts [SEP] twice between two texts. */
+static const frame *frame_of(const json_t *vocabulary) {
+    static const frame frames[] = {{"<s>", "</s>", "RobertaProcessing", false}, /* RoBERTa, BART */
+                                   {"[CLS]", "[SEP]", "BertProcessing", true}}; /* DeBERTa */
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
+        if (json_is_integer(json_object_get(vocabulary, frames[i].cls)) &&
+            json_is_integer(json_object_get(vocabulary, frames[i].sep)))
+            return &frames[i];
+    return NULL;
+}
+
+static json_t *processor_of(const frame *f, const json_t *vocabulary) {
+    return json_pack("{s:s, s:[s,I], s:[s,I]}", "type", f->type, "cls", f->cls,
+                     json_integer_value(json_object_get(vocabulary, f->cls)), "sep", f->sep,
+                     json_integer_value(json_object_get(vocabulary, f->sep)));
+}
+
 static tsr_status make(const tsri_model_place *place, json_t *vocabulary, const tsri_bytes *merges,
                        tsri_text_tokenizer **out) {
-    const json_t *cls = json_object_get(vocabulary, "<s>"),
-                 *sep = json_object_get(vocabulary, "</s>");
+    const frame *around = frame_of(vocabulary);
     bool prefix = false;
     TRY(tsri_base_json_bool(place->config, place->config_path, "add_prefix_space", &prefix));
     json_t *json = json_pack("{s:{s:s, s:O, s:o}, s:o, s:{s:s, s:b}, s:{s:s}}", "model", "type",
@@ -57,15 +83,14 @@ static tsr_status make(const tsri_model_place *place, json_t *vocabulary, const 
     if (!json)
         return tsri_base_fail(TSR_E_FORMAT,
                               "merges.txt has a line that is not UTF-8, or memory ran out");
-    if (json_is_integer(cls) && json_is_integer(sep)) /* RoBERTa, BART */
-        tsri_base_json_put(json, "post_processor",
-                           json_pack("{s:s, s:[s,I], s:[s,I]}", "type", "RobertaProcessing", "cls",
-                                     "<s>", json_integer_value(cls), "sep", "</s>",
-                                     json_integer_value(sep)));
+    if (around)
+        tsri_base_json_put(json, "post_processor", processor_of(around, vocabulary));
     tsr_status status = tsri_base_json_made(json, "merges.txt");
     if (status == TSR_OK)
         status = tsri_text_from_json(json, out);
     json_decref(json);
+    if (status == TSR_OK && around)
+        status = tsri_model_set_usual_roles(*out, around->bert);
     if (status == TSR_OK)
         tsri_text_set_source(*out, "vocab.json and merges.txt");
     return status;

@@ -104,6 +104,17 @@ static tsr_status place_model(const tsri_model_place *p, const char *path,
     return set_affixes(p, *out);
 }
 
+/* DeBERTa's first tokenizer: a pickle of PyTorch, whose contents vocab.json and merges.txt have, too. */
+static tsr_status refuse_pickle(const tsri_model_place *p, const char *path,
+                                tsri_text_tokenizer **out) {
+    (void)p;
+    (void)out;
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "%s is a pickle, which is not read; put the model's vocab.json and "
+                          "merges.txt, or a tokenizer.json, beside it",
+                          path);
+}
+
 /* The first of these files that exists is the tokenizer. */
 static const struct {
     const char *file;
@@ -122,6 +133,7 @@ static const struct {
     {"spm.model", tsri_model_read_pieces},
     {"merges.txt", tsri_model_read_merges},
     {"vocab.txt", read_bert},
+    {"bpe_encoder.bin", refuse_pickle},
 };
 
 /* "model_max_length" may be a whole number, or 1e30 for no limit. */

@@ -172,13 +172,15 @@ static bool is_position(const tsri_model_spec *spec, uint32_t id) {
            id == tsri_model_stack_weight(&spec->encoder, TSRI_STACK_POSITION);
 }
 
-/* Tables of positions, matrices that multiply the state of a recurrent unit, and routers, which choose
- * between experts, are never kept in blocks. */
+/* Tables of positions, matrices that multiply the state of a recurrent unit, routers, which choose between
+ * experts, and convolutions are never kept in blocks. */
 static bool is_of_numbers(const tsri_model_spec *spec, uint32_t id) {
     const uint32_t role =
         id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
-    return is_position(spec, id) || role == TSRI_ROLE_FORWARD_STATE ||
-           role == TSRI_ROLE_BACKWARD_STATE || role == TSRI_ROLE_ROUTER;
+    return is_position(spec, id) ||
+           id == tsri_model_stack_weight(&spec->encoder, TSRI_STACK_CONV) ||
+           role == TSRI_ROLE_FORWARD_STATE || role == TSRI_ROLE_BACKWARD_STATE ||
+           role == TSRI_ROLE_ROUTER;
 }
 
 /* Beside layers of 4 bits the vocabulary's matrices have 8: an error in a token's embedding, or in
@@ -246,6 +248,11 @@ static tsr_status want(tsri_model_finder *finder, uint32_t id, const tsri_model_
                                      .rank = columns ? 2 : 1,
                                      .dims = {across ? columns : rows, across ? rows : columns},
                                      .across = across};
+    if (source->taps && columns) {
+        array.rank = 3;
+        array.dims[1] = columns / source->taps;
+        array.dims[2] = source->taps;
+    }
     char name[NAME];
     full_name(finder, source->pattern,
               end ? (size_t)(end - source->pattern) : strlen(source->pattern), f, name);
@@ -282,9 +289,12 @@ static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
         source->of ? finder->names->experts_inputs_first : finder->names->inputs_first;
     const bool across = array && columns && first && f->layer >= 0 && !lies_in_blocks(array);
     const int64_t each = source->of ? rows / source->of : rows,
-                  dims[3] = {source->of, across ? columns : each, across ? each : columns};
+                  matrix[3] = {source->of, across ? columns : each, across ? each : columns},
+                  taps[3] = {rows, source->taps ? columns / source->taps : 0, source->taps};
+    const bool tapped = source->taps && columns;
     const int more = source->of ? 1 : 0;
-    TRY(check_array(finder, array, name, (columns ? 2 : 1) + more, dims + 1 - more));
+    TRY(check_array(finder, array, name, tapped ? 3 : (columns ? 2 : 1) + more,
+                    tapped ? taps : matrix + 1 - more));
     weight->parts[weight->n_parts++] =
         (tsri_model_part){.array = array,
                           .rows = source->rows,

@@ -29,6 +29,7 @@ typedef struct tsri_model_source {
     int64_t
         of; /* > 0: the array is [of, stored / of, inputs], of so many experts; the pattern is the
                        whole name after the prefix */
+    int64_t taps; /* > 0: the array is [rows, columns / taps, taps] */
 } tsri_model_source;
 
 /* Uses these names from now on. */

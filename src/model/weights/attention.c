@@ -48,6 +48,28 @@ static tsr_status define_qk_norms(const place *p) {
     return TSR_OK;
 }
 
+/* Defines the matrices of disentangled attention whose keys have no biases: each by itself. */
+static tsr_status define_unbiased_keys(const place *p, const tsri_model_source qkv[3],
+                                       const tsri_model_source distances[2]) {
+    const tsri_model_names *names = p->finder->names;
+    const int64_t C = p->finder->weights->spec->width;
+    const struct {
+        tsri_model_role role;
+        const char *title, *bias_title, *bias;
+    } rows[] = {{TSRI_ROLE_QKV, "q", "q.bias", names->q_bias},
+                {TSRI_ROLE_QKV_SECOND, "k", NULL, NULL},
+                {TSRI_ROLE_QKV_THIRD, "v", "v.bias", names->v_bias}};
+    for (int i = 0; i < 3; i++) {
+        const tsri_model_source bias = {.pattern = rows[i].bias, .rows = qkv[i].rows};
+        TRY(tsri_model_define(p, rows[i].role, rows[i].title, &qkv[i], 1, C, false));
+        if (rows[i].bias)
+            TRY(tsri_model_find(p->finder, tsri_model_place_id(p, rows[i].role) + 1, p->number,
+                                rows[i].bias_title, "", &bias, 1, 0));
+    }
+    TRY(tsri_model_define(p, TSRI_ROLE_DISTANCE_QK, "distance_q", &distances[0], 1, C, true));
+    return tsri_model_define(p, TSRI_ROLE_DISTANCE_K, "distance_k", &distances[1], 1, C, false);
+}
+
 /* Defines what disentangled attention has: queries and keys without values, because the same matrices may
  * make those of distances. */
 static tsr_status define_disentangled(const place *p, const tsri_model_source qkv[3]) {
@@ -56,6 +78,8 @@ static tsr_status define_disentangled(const place *p, const tsri_model_source qk
     const int64_t C = p->finder->weights->spec->width;
     const tsri_model_source distances[2] = {{.pattern = names->distance_q, .rows = qkv[0].rows},
                                             {.pattern = names->distance_k, .rows = qkv[1].rows}};
+    if (stack->keys_unbiased)
+        return define_unbiased_keys(p, qkv, distances);
     TRY(tsri_model_define(p, TSRI_ROLE_QKV, "qk", qkv, 2, C, stack->qkv_bias));
     TRY(tsri_model_define(p, TSRI_ROLE_QKV_SECOND, "v", qkv + 2, 1, C, stack->qkv_bias));
     return stack->distance_apart ? tsri_model_define(p, TSRI_ROLE_DISTANCE_QK, "distance_qk",
@@ -85,7 +109,7 @@ tsr_status tsri_model_define_attention(const place *p) {
         first += (int)each;
     }
     if (stack->distance_span)
-        return define_disentangled(p, apart);
+        return define_disentangled(p, names->fused == TSRI_FUSED_GROUPS ? by_group : apart);
     const bool either = names->fused == TSRI_FUSED_NO && names->qkv &&
                         tsri_model_find_array(p->finder, names->qkv, p->number, ".weight");
     const tsri_model_fused fused = either ? TSRI_FUSED_QKV : names->fused;

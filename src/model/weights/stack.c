@@ -62,6 +62,22 @@ static tsr_status define_layer(const place *p) {
     return tsri_model_define_layer_norm(p, TSRI_ROLE_DOWN_NORM, "down_norm", names->down_norm);
 }
 
+/* Defines the convolution beside the first layer. */
+static tsr_status define_convolution(tsri_model_finder *finder, const tsri_model_stack *stack) {
+    const int64_t C = finder->weights->spec->width;
+    const tsri_model_source conv = {
+        .pattern = finder->names->conv, .rows = C, .taps = stack->conv_taps};
+    if (!stack->conv_taps)
+        return TSR_OK;
+    const uint32_t id = tsri_model_stack_weight(stack, TSRI_STACK_CONV);
+    TRY(tsri_model_find(finder, id, -1, "convolution", ".weight", &conv, 1,
+                        C / stack->conv_groups * stack->conv_taps));
+    TRY(tsri_model_find(finder, id + 1, -1, "convolution", ".bias", &conv, 1, 0));
+    return tsri_model_define_norm(finder, stack,
+                                  tsri_model_stack_weight(stack, TSRI_STACK_CONV_NORM), -1,
+                                  "convolution_norm", finder->names->conv_norm, C);
+}
+
 tsr_status tsri_model_define_stack(tsri_model_finder *finder, const tsri_model_stack *stack,
                                    const tsri_model_names *names) {
     const tsri_model_spec *spec = finder->weights->spec;
@@ -82,6 +98,7 @@ tsr_status tsri_model_define_stack(tsri_model_finder *finder, const tsri_model_s
                                    tsri_model_stack_weight(stack, TSRI_STACK_EMBED_NORM), -1,
                                    "embed_norm", names->embed_norm, width));
     TRY(tsri_model_define_distances(finder, stack));
+    TRY(define_convolution(finder, stack));
     for (int32_t i = 0; i < groups; i++)
         TRY(define_layer(&(place){
             .finder = finder, .stack = stack, .layer = i * (stack->layers / groups), .number = i}));

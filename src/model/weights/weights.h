@@ -47,6 +47,10 @@ typedef enum tsri_model_stack_role {
     TSRI_STACK_DISTANCES_BIAS,
     TSRI_STACK_DISTANCE_NORM,
     TSRI_STACK_DISTANCE_NORM_BIAS,
+    TSRI_STACK_CONV, /* [C, C / groups * taps]: the convolution beside the first layer, and its norm */
+    TSRI_STACK_CONV_BIAS,
+    TSRI_STACK_CONV_NORM,
+    TSRI_STACK_CONV_NORM_BIAS,
     TSRI_STACK_FINAL_NORM,
     TSRI_STACK_FINAL_NORM_BIAS,
     TSRI_STACK_FREQUENCIES,       /* computed, not read */
@@ -67,6 +71,8 @@ typedef enum tsri_model_role {
     TSRI_ROLE_QKV_THIRD_BIAS,
     TSRI_ROLE_DISTANCE_QK, /* queries and keys of distances, where matrices of their own make them */
     TSRI_ROLE_DISTANCE_QK_BIAS,
+    TSRI_ROLE_DISTANCE_K, /* where keys have no biases: those of distances; DISTANCE_QK has the queries */
+    TSRI_ROLE_DISTANCE_K_BIAS,
     TSRI_ROLE_Q_NORM,
     TSRI_ROLE_K_NORM,
     TSRI_ROLE_SINKS,
@@ -180,7 +186,7 @@ typedef struct tsri_model_wanted_array {
     char name[160];
     uint32_t id; /* the weight that reads it; for a bias by distance, EMBED's id */
     int rank;
-    int64_t dims[2]; /* dimensions as stored */
+    int64_t dims[3]; /* dimensions as stored */
     bool across;     /* [inputs, outputs] */
 } tsri_model_wanted_array;
 

@@ -42,7 +42,8 @@ static bool is_norm(uint32_t id) {
         return id == TSRI_WEIGHT_MASKED_NORM || id == TSRI_WEIGHT_LABEL_NORM;
     if (id < TSRI_WEIGHT_LAYERS) {
         const uint32_t role = (id - TSRI_WEIGHT_STACKS) % TSRI_WEIGHT_PER_STACK;
-        return role == TSRI_STACK_EMBED_NORM || role == TSRI_STACK_FINAL_NORM;
+        return role == TSRI_STACK_EMBED_NORM || role == TSRI_STACK_FINAL_NORM ||
+               role == TSRI_STACK_DISTANCE_NORM || role == TSRI_STACK_CONV_NORM;
     }
     const uint32_t role = (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
     return role == TSRI_ROLE_NORM1 || role == TSRI_ROLE_NORM2 || role == TSRI_ROLE_CROSS_NORM ||
@@ -114,7 +115,10 @@ static void draw(const tsri_model_spec *spec, uint64_t seed, const tsri_model_wa
 /* ---- the file of weights ---- */
 
 static int64_t elements_of(const tsri_model_wanted_array *array) {
-    return array->dims[0] * (array->rank == 2 ? array->dims[1] : 1);
+    int64_t elements = 1;
+    for (int i = 0; i < array->rank; i++)
+        elements *= array->dims[i];
+    return elements;
 }
 
 /* A file that is being written: drawn arrays, and those copied from `source`. */
@@ -163,7 +167,7 @@ static tsr_status write_all(writing *w, const char *path) {
             (tsri_io_entry){.name = array->name,
                             .dtype = w->stored && w->stored[i] ? w->stored[i]->dtype : TSR_F32,
                             .rank = array->rank,
-                            .dims = {array->dims[0], array->dims[1]},
+                            .dims = {array->dims[0], array->dims[1], array->dims[2]},
                             .data = array};
     }
     return tsri_io_save_each(path, w->entries, w->wanted->count, metadata, 1, write_array, w);

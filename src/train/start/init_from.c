@@ -25,6 +25,7 @@ static const char *const classes[][2] = {{"bert", "Bert"},
                                          {"albert", "Albert"},
                                          {"mpnet", "MPNet"},
                                          {"electra", "Electra"},
+                                         {"deberta", "Deberta"},
                                          {"deberta-v2", "DebertaV2"},
                                          {"modernbert", "ModernBert"},
                                          {"nomic_bert", "NomicBert"}};

@@ -200,6 +200,9 @@ static tsr_status begin_batch(tsri_training *t, const tsri_training_batch *batch
     bind(run, TSRI_INPUT_DISTANCES, t->in.distances.rows, t->in.distances.distances.rows);
     bind(run, TSRI_INPUT_PLACES, t->in.distances.places,
          2 * (int64_t)t->in.distances.distances.reach + 1);
+    TRY(tsri_model_tap_inputs_fill(&spec->encoder, batch->len, batch->B, batch->T, &t->in.taps));
+    bind(run, TSRI_INPUT_TAPS, t->in.taps.rows, (int64_t)t->in.taps.count);
+    bind(run, TSRI_INPUT_TAP_MASK, t->in.taps.mask, (int64_t)t->in.taps.count);
     return TSR_OK;
 }
 

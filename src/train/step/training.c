@@ -160,6 +160,7 @@ void tsri_training_destroy(tsri_training **training) {
     tsri_training_deal_clear(&t->deal);
     free(t->sets);
     tsri_model_distance_inputs_clear(&t->in.distances);
+    tsri_model_tap_inputs_clear(&t->in.taps);
     free(t->in.padded[0]);
     free(t->in.padded[1]);
     void *const owned[] = {

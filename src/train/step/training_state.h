@@ -4,6 +4,7 @@
 
 #include "model/model.h"
 #include "model/weights/tables.h"
+#include "model/weights/taps.h"
 #include "train/step/forward.h"
 #include "train/step/parameters.h"
 
@@ -51,6 +52,7 @@ typedef struct tsri_training_inputs { /* a batch as the graphs read it */
     int32_t *padded[2]; /* ids and targets, padded for a recurrent decoder */
     int32_t *buckets, *own_buckets;
     tsri_model_distance_inputs distances; /* of disentangled attention */
+    tsri_model_tap_inputs taps;           /* of a convolution over tokens */
     size_t positions_room, source_room, rows_room, targets_room, types_room, padded_room[2];
     float hard, soft, beta, rates[4];
     float

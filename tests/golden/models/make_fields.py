@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes fields.json: for each decoder family and each field of its official config, other values than that of the family's odd golden, and
+"""Makes fields.json: for each decoder family, and DeBERTa's encoders, and each field of its official config, other values than that of the family's odd golden, and
 what transformers does with them: "changes" (other logits with the same weights), "same", or "shape" (other arrays). Values that it
 refuses are left out.
 
@@ -16,13 +16,18 @@ import transformers as tr
 from safetensors.torch import load_file
 
 from make import HERE, Exact64
-from make_odd import DECODERS, EXPERTS, LATER
+from make_odd import CONVOLVED_ENCODERS, DECODERS, EXPERTS, FIRST_ENCODERS, LATER
 
+ENCODERS = {name: config for name, (config, _) in (CONVOLVED_ENCODERS | FIRST_ENCODERS).items() if name != "deberta-own"}
+MORE = ("conv_act", "conv_groups", "conv_kernel_size", "position_buckets", "norm_rel_ebd", "share_att_key", "talking_head")  # read without being declared
 ACTIVATIONS = ("relu", "silu", "gelu")
 UNSET = {"sliding_window": 3, "n_inner": 20, "num_ln_in_parallel_attn": 1, "clip_qkv": 0.5, "softmax_scale": 0.4, "no_rope_layers": [0, 1],
-         "use_bidirectional_attention": True, "num_kv_heads": 1, "ffn_hidden_size": 20, "logit_scale": 0.3, "head_dim": 6, "use_qk_norm": True}
+         "use_bidirectional_attention": True, "num_kv_heads": 1, "ffn_hidden_size": 20, "logit_scale": 0.3, "head_dim": 6, "use_qk_norm": True,
+         "conv_act": "relu", "conv_groups": 2, "conv_kernel_size": 3, "position_buckets": 8, "norm_rel_ebd": "layer_norm", "share_att_key": False,
+         "talking_head": True}
 SKIPPED = {f.name for f in dataclasses.fields(tr.PreTrainedConfig)} | {
-    "bos_token_id", "eos_token_id", "pad_token_id", "use_cache", "initializer_range", "init_device", "vocab_size"}
+    "bos_token_id", "eos_token_id", "pad_token_id", "use_cache", "initializer_range", "init_device", "vocab_size",
+    "legacy"}       # of an encoder; the file's arrays tell which head it has
 
 
 def others(key, value):
@@ -32,7 +37,7 @@ def others(key, value):
             for other in others(inner, value[inner]):
                 yield value | {inner: other}
     elif isinstance(value, list):
-        flipped = {"full_attention": "sliding_attention", "sliding_attention": "full_attention", 0: 1, 1: 0}
+        flipped = {"c2p": "p2p", "p2c": "p2p", "full_attention": "sliding_attention", "sliding_attention": "full_attention", 0: 1, 1: 0}
         if value:
             yield [flipped[value[0]]] + value[1:]
     elif isinstance(value, bool):
@@ -52,17 +57,18 @@ def others(key, value):
 
 
 def logits(config, state, ids):
+    kind, more = (tr.AutoModelForMaskedLM, {}) if type(config) in map(type, ENCODERS.values()) else (tr.AutoModelForCausalLM, {"use_cache": False})
     config._attn_implementation = config._experts_implementation = "eager"
     with Exact64(), torch.no_grad():
-        model = tr.AutoModelForCausalLM._model_mapping[type(config)](config).double().eval()
+        model = kind._model_mapping[type(config)](config).double().eval()
         try:
             found = model.load_state_dict(state, strict=False)
         except RuntimeError:
             return None
-        if found.unexpected_keys or set(found.missing_keys) - {"lm_head.weight"}:
+        if found.unexpected_keys or set(found.missing_keys) - {"lm_head.weight", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias"}:
             return None
         model.tie_weights()
-        return model(input_ids=ids, use_cache=False).logits
+        return model(input_ids=ids, **more).logits
 
 
 RENAMED = {"block_sparse_moe.gate.": "mlp.gate.", "block_sparse_moe.input_linear.weight": "block_sparse_moe.experts.gate_up_proj",
@@ -93,31 +99,31 @@ def together(state):
 
 
 def walk(name):
-    folder = HERE / f"{name}-odd"
+    folder = HERE / f"{name}-odd" / ("mlm" if name in ENCODERS else "")
     config = json.loads((folder / "config.json").read_text())
-    kind = type((DECODERS | LATER | EXPERTS)[name])
+    kind = type((DECODERS | LATER | EXPERTS | ENCODERS)[name])
     state = {k.replace("embed_out.", "lm_head."): v.double() for k, v in together(load_file(folder / "model.safetensors")).items()}
-    ids = torch.tensor(json.loads((folder / "cases.json").read_text())["cases"][0]["input_ids"])
+    ids = torch.tensor(json.loads((HERE / f"{name}-odd" / "cases.json").read_text())["cases"][0]["input_ids"])
     usual = logits(kind.from_dict(json.loads(json.dumps(config))), state, ids)
     assert usual is not None, name
     rows = []
-    for field in dataclasses.fields(kind):
-        if field.name in SKIPPED or "dropout" in field.name or "pdrop" in field.name or field.name.startswith("summary_"):
+    for key in [field.name for field in dataclasses.fields(kind)] + [key for key in MORE if name in ENCODERS]:
+        if key in SKIPPED or "dropout" in key or "pdrop" in key or key.startswith("summary_"):
             continue
-        value = config.get(field.name, getattr(kind(), field.name, None))
-        for other in others(field.name, value):
+        value = config.get(key, getattr(kind(), key, None))
+        for other in others(key, value):
             with contextlib.redirect_stderr(io.StringIO()):
                 try:
-                    got = logits(kind.from_dict(json.loads(json.dumps(config | {field.name: other}))), state, ids)
+                    got = logits(kind.from_dict(json.loads(json.dumps(config | {key: other}))), state, ids)
                 except Exception:
                     continue
             same = got is not None and torch.allclose(got, usual, rtol=0, atol=1e-12)
-            rows.append([field.name, other, "shape" if got is None else "same" if same else "changes"])
+            rows.append([key, other, "shape" if got is None else "same" if same else "changes"])
     return rows
 
 
 if __name__ == "__main__":
-    found = {name: walk(name) for name in DECODERS | LATER | EXPERTS if name != "gemma3"}     # its text_config is read as gemma3_text is
+    found = {name: walk(name) for name in DECODERS | LATER | EXPERTS | ENCODERS if name != "gemma3"}     # its text_config is read as gemma3_text is
     text = ",\n".join(f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for name, rows in found.items())
     (HERE / "fields.json").write_text("{\n" + text + "\n}\n")
     print({name: len(rows) for name, rows in found.items()})

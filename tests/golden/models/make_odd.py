@@ -154,6 +154,20 @@ MORE_ENCODERS = {
                                             norm_rel_ebd="layer_norm", position_biased_input=False, type_vocab_size=0),
                          {"mlm": tr.DebertaV2ForMaskedLM, "cls": tr.DebertaV2ForSequenceClassification}),
 }
+# A convolution beside the first layer; texts of two lengths that run together, so that its taps reach over the end of the shorter one.
+CONVOLVED = dict(BERT, relative_attention=True, share_att_key=True, pos_att_type="c2p|p2c", position_biased_input=False)
+CONVOLVED_ENCODERS = {
+    "deberta_v2-conv": (tr.DebertaV2Config(**CONVOLVED, conv_kernel_size=3, conv_act="gelu"), {"mlm": tr.DebertaV2ForMaskedLM}),
+    "deberta_v2-groups": (tr.DebertaV2Config(**CONVOLVED, conv_kernel_size=5, conv_groups=3), {"mlm": tr.DebertaV2ForMaskedLM}),
+}
+# DeBERTa's first version: with positions and segments in the embedding and the head of BERT; without them, with its own head and, as some
+# files have, a table of positions that nothing reads.
+FIRST = dict(BERT, relative_attention=True, pos_att_type="c2p|p2c")
+FIRST_ENCODERS = {
+    "deberta": (tr.DebertaConfig(**FIRST, max_relative_positions=5, type_vocab_size=3, pooler_hidden_act="tanh"),
+                {"mlm": tr.DebertaForMaskedLM, "cls": tr.DebertaForSequenceClassification, "tokens": tr.DebertaForTokenClassification}),
+    "deberta-own": (tr.DebertaConfig(**FIRST, position_biased_input=False, legacy=False), {"mlm": tr.DebertaForMaskedLM}),
+}
 T5 = dict(vocab_size=29, d_model=12, d_kv=5, d_ff=14, num_layers=1, num_decoder_layers=2, num_heads=2, layer_norm_epsilon=EPS, pad_token_id=0,
           eos_token_id=1, decoder_start_token_id=0)
 TRANSLATORS = {
@@ -239,11 +253,13 @@ def first_gte(folder, config, inner):
 
 
 def encoder(name, seed):
-    config, heads = (ENCODERS | LATER_ENCODERS | ROTARY_ENCODERS | MORE_ENCODERS)[name]
+    config, heads = (ENCODERS | LATER_ENCODERS | ROTARY_ENCODERS | MORE_ENCODERS | CONVOLVED_ENCODERS | FIRST_ENCODERS)[name]
     out, g, expected, inner = HERE / f"{name}-odd", torch.Generator().manual_seed(seed), {}, None
     inputs = {"input_ids": ids_of(g, 2, 11)}
     if getattr(config, "type_vocab_size", 1) > 1 and name not in ("mpnet", "distilbert"):
         inputs["token_type_ids"] = torch.randint(0, config.type_vocab_size, (2, 11), generator=g)
+    if name in CONVOLVED_ENCODERS | FIRST_ENCODERS:
+        inputs["attention_mask"] = (torch.arange(11) < torch.tensor([[11], [10]])).long()
     for head, kind in heads.items():
         model = made(kind, type(config).from_dict(config.to_dict()), seed)
         base = getattr(model, model.base_model_prefix)
@@ -254,6 +270,9 @@ def encoder(name, seed):
         write(model, out / head)
         if name in ("gte", "jina_embeddings_v3") and head == "cls":     # files have other names than models, which are read, too
             save_file({k: v.numpy() for k, v in model.state_dict().items()}, str(out / head / "model.safetensors"), metadata={"format": "pt"})
+        if name == "deberta-own":
+            unread = {"deberta.embeddings.position_embeddings.weight": torch.ones(24, 12)}
+            save_file({k: v.numpy() for k, v in (model.state_dict() | unread).items()}, str(out / head / "model.safetensors"), metadata={"format": "pt"})
         r = run(model, **inputs)
         expected[f"odd.{head}.logits"] = r.logits
         if head == next(iter(heads)):
@@ -278,6 +297,7 @@ def translator(name, seed):
 if __name__ == "__main__":
     for seed, (make, name) in enumerate([(decoder, n) for n in DECODERS] + [(encoder, n) for n in ENCODERS] + [(translator, n) for n in TRANSLATORS] +
                                         [(decoder, n) for n in LATER] + [(encoder, n) for n in LATER_ENCODERS] +
-                                        [(decoder, n) for n in EXPERTS] + [(encoder, n) for n in ROTARY_ENCODERS] + [(encoder, n) for n in MORE_ENCODERS]):
+                                        [(decoder, n) for n in EXPERTS] + [(encoder, n) for n in ROTARY_ENCODERS] + [(encoder, n) for n in MORE_ENCODERS] +
+                                        [(encoder, n) for n in CONVOLVED_ENCODERS] + [(encoder, n) for n in FIRST_ENCODERS]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
             make(name, 700 + seed)

@@ -5,7 +5,7 @@
 
 Needs: pip install torch transformers safetensors. Seeded; one thread. A folder holds init/ (a model that transformers saved), training.json
 (batches, settings, losses and norms), and the gradients of the first batch, the weights after the first step and after the last as
-safetensors, stored as float32; of GPT-2 also a step of distillation. Tied weights appear once. What transformers doesn't train (sinusoids, final_logits_bias) is left out.
+safetensors, stored as float32; of GPT-2 also a step of distillation; of some (SHORT) the gradients alone. Tied weights appear once. What transformers doesn't train (sinusoids, final_logits_bias) is left out.
 """
 import contextlib
 import json
@@ -17,7 +17,7 @@ import sys
 import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
-from transformers import (BertConfig, BertForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM, GPT2Config, GPT2LMHeadModel, GptOssConfig,
+from transformers import (BertConfig, BertForMaskedLM, BertForTokenClassification, DebertaConfig, DebertaForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM, GPT2Config, GPT2LMHeadModel, GptOssConfig,
                           GptOssForCausalLM, MarianConfig, MarianMTModel)
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -26,8 +26,10 @@ from make import Exact64
 HYPER = {"steps": 12, "peak_lr": 4e-3, "final_lr": 4e-4, "warmup_steps": 3, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1,
          "max_grad_norm": 0.75}
 B, T, S, V, C, H, L = 3, 9, 7, 41, 16, 2, 2
-KINDS = ("gpt2", "bert", "marian", "deberta_v2", "gpt_oss")
-DECODERS, MASKED = ("gpt2", "gpt_oss"), ("bert", "deberta_v2")
+KINDS = ("gpt2", "bert", "marian", "deberta_v2", "gpt_oss", "deberta", "deberta_v2_conv", "bert_tokens")
+SHORT = KINDS[5:]
+DECODERS, MASKED = ("gpt2", "gpt_oss"), ("bert", "deberta_v2", "deberta", "deberta_v2_conv")
+LABELS = 5
 
 
 def draw(rng, n, low=4):
@@ -45,6 +47,9 @@ def batch(kind, rng):
     if kind in DECODERS:
         targets = padded([row[1:] + [2] for row in rows], T, -100)
         return {"input_ids": padded(rows, T, 0), "attention_mask": mask, "targets": targets}
+    if kind == "bert_tokens":      # a label for some tokens: the first piece of each word
+        targets = padded([[rng.randrange(LABELS) if i == 1 or rng.random() < 0.6 else -100 for i in range(n)] for n in lengths], T, -100)
+        return {"input_ids": padded(rows, T, 0), "attention_mask": mask, "targets": targets}
     if kind in MASKED:
         targets = [[-100] * T for _ in rows]
         for row, want in zip(rows, targets):
@@ -61,6 +66,19 @@ def batch(kind, rng):
 
 def make_model(kind):
     torch.manual_seed(1 + KINDS.index(kind))
+    small = dict(vocab_size=V, hidden_size=C, num_hidden_layers=L, num_attention_heads=H, intermediate_size=2 * C, max_position_embeddings=T + 3,
+                 hidden_dropout_prob=0, attention_probs_dropout_prob=0, initializer_range=0.2)
+    distances = dict(relative_attention=True, pos_att_type=["p2c", "c2p"], position_biased_input=False, type_vocab_size=0)
+    if kind == "deberta":
+        model = DebertaForMaskedLM(DebertaConfig(**small, **distances))
+        for layer in model.deberta.encoder.layer:
+            layer.attention.self.q_bias.data.normal_(std=0.2)
+            layer.attention.self.v_bias.data.normal_(std=0.2)
+        return model
+    if kind == "deberta_v2_conv":
+        return DebertaV2ForMaskedLM(DebertaV2Config(**small, **distances, share_att_key=True, conv_kernel_size=3, conv_act="gelu", conv_groups=2))
+    if kind == "bert_tokens":
+        return BertForTokenClassification(BertConfig(**small, num_labels=LABELS))
     if kind == "gpt2":
         return GPT2LMHeadModel(GPT2Config(vocab_size=V, n_positions=T + 3, n_embd=C, n_layer=L, n_head=H, bos_token_id=1, eos_token_id=2,
                                           resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, initializer_range=0.2))
@@ -93,7 +111,7 @@ def loss_of(model, batch, smoothing):
     inputs = {key: torch.tensor(value) for key, value in batch.items() if key != "targets"}
     logits = model(**inputs).logits
     targets = torch.tensor(batch["targets"])
-    return F.cross_entropy(logits.reshape(-1, V), targets.reshape(-1), ignore_index=-100, label_smoothing=smoothing)
+    return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1), ignore_index=-100, label_smoothing=smoothing)
 
 
 def distil(model, batch, folder):
@@ -118,11 +136,11 @@ def names_of(model):
 
 def zero_gradients(kind, parameters):
     """Key biases: softmax does not see them."""
-    if kind not in ("gpt2", "bert", "marian"):
+    if kind not in ("gpt2", "bert", "marian", "bert_tokens"):
         return []   # scores that depend on positions see them
     if kind == "gpt2":
         return [{"tensor": n, "first": C, "count": C} for n in parameters if n.endswith("c_attn.bias")]
-    end = "key.bias" if kind == "bert" else "k_proj.bias"
+    end = "key.bias" if kind.startswith("bert") else "k_proj.bias"
     return [{"tensor": n, "first": 0, "count": C} for n in parameters if n.endswith(end)]
 
 
@@ -143,13 +161,13 @@ def make(kind):
     model = make_model(kind)
     model.save_pretrained(folder / "init")
     how = dict(attn_implementation="eager", experts_implementation="eager") if kind == "gpt_oss" else {}
-    exact = Exact64 if kind in ("deberta_v2", "gpt_oss") else contextlib.nullcontext
+    exact = Exact64 if "deberta" in kind or kind == "gpt_oss" else contextlib.nullcontext
     model = type(model).from_pretrained(folder / "init", **how).double().train()
     parameters = names_of(model)
     batches = [batch(kind, rng) for _ in range(2)]
     moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in parameters.items()}
     log, distilled = [], {"distill": distil(model, batches[0], folder)} if kind == "gpt2" else {}
-    for t in range(HYPER["steps"]):
+    for t in range(1 if kind in SHORT else HYPER["steps"]):
         model.zero_grad()
         with exact():
             loss = loss_of(model, batches[t % 2], smoothing)
@@ -168,9 +186,10 @@ def make(kind):
                 if p.dim() > 1 and not name.endswith("bias"):
                     p.mul_(1 - rate_at(t) * HYPER["weight_decay"])
                 p.sub_(rate_at(t) * (m / (1 - HYPER["beta1"] ** (t + 1))) / ((v / (1 - HYPER["beta2"] ** (t + 1))).sqrt() + HYPER["eps"]))
-        if t == 0:
+        if t == 0 and kind not in SHORT:
             save(parameters, folder / "step1.safetensors")
-    save(parameters, folder / "final.safetensors")
+    if kind not in SHORT:
+        save(parameters, folder / "final.safetensors")
     (folder / "training.json").write_text(json.dumps({
         "hyper": HYPER | {"label_smoothing": smoothing, "ignore_index": -100}, "zero_gradient": zero_gradients(kind, parameters),
         "one_step": {"batch": 0, "loss": log[0]["loss"], "grad_norm": log[0]["grad_norm"]}, **distilled, "train": log, "batches": batches}) + "\n")

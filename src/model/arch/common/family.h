@@ -22,6 +22,9 @@ typedef struct tsri_model_names {
     const char *embed, *position, *types, *embed_norm, *project, *relative, *final_norm;
     /* the table of disentangled attention, its norm, and a layer's own matrices for its rows */
     const char *distances, *distance_norm, *distance_q, *distance_k;
+    const char *q_bias,
+        *v_bias; /* where keys have no biases: by their full names without the prefix */
+    const char *conv, *conv_norm; /* the convolution beside the first layer, and its norm */
     const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
         *down;
     const char
