@@ -10,13 +10,14 @@ extern "C" {
 #endif
 
 typedef enum tsr_train_task {
-    /** What the model is made for: a decoder generates, an encoder with labels classifies, one
-     * without fills masks, all others translate. */
+    /** What the model is made for: a decoder generates, an encoder with labels classifies texts or
+     * words, one without fills masks, all others translate. */
     TSR_TRAIN_AUTO = 0,
     TSR_TRAIN_GENERATE = 1,
     TSR_TRAIN_FILL_MASK = 2,
     TSR_TRAIN_TRANSLATE = 3,
-    TSR_TRAIN_CLASSIFY = 4
+    TSR_TRAIN_CLASSIFY = 4,
+    TSR_TRAIN_CLASSIFY_TOKENS = 5 /**< a label for each word: entities, parts of speech */
 } tsr_train_task;
 
 /** What will be trained, as known before the first step. */
@@ -64,6 +65,9 @@ typedef struct tsr_train_event {
     /** The share of the time of the steps since the last logged one in which this rank exchanged
      * numbers with the others, or waited for them to do so: 0 to 1. NaN: there are no others. */
     double waiting;
+    /** TSR_TRAIN_EVALUATED: of labels of words in IOB2, the F1 of whole entities (seqeval's strict
+     * mode); NaN where there is none. */
+    double eval_f1;
 } tsr_train_event;
 
 typedef struct tsr_train_options {

@@ -233,6 +233,7 @@ TSR_TRAIN_GENERATE = 1
 TSR_TRAIN_FILL_MASK = 2
 TSR_TRAIN_TRANSLATE = 3
 TSR_TRAIN_CLASSIFY = 4
+TSR_TRAIN_CLASSIFY_TOKENS = 5
 TSR_TRAIN_NOTE = 0
 TSR_TRAIN_WARNING = 1
 TSR_TRAIN_PREPARING = 2
@@ -2041,6 +2042,7 @@ class tsr_train_event(Structure):
         ("text", c_char_p),
         ("plan", POINTER(tsr_train_plan)),
         ("waiting", c_double),
+        ("eval_f1", c_double),
     ]
 
 
@@ -3038,6 +3040,8 @@ class TrainEvent:
     best: TSR_TRAIN_EVALUATED: 1: better than all before
     waiting: The share of the time of the steps since the last logged one in which this rank exchanged numbers with the
         others, or waited for them to do so: 0 to 1. NaN: there are no others.
+    eval_f1: TSR_TRAIN_EVALUATED: of labels of words in IOB2, the F1 of whole entities (seqeval's strict mode); NaN
+        where there is none.
     """
 
     kind: str
@@ -3060,6 +3064,7 @@ class TrainEvent:
     text: str
     plan: Optional[TrainPlan]
     waiting: float
+    eval_f1: float
 
     @classmethod
     def _of(cls, s: tsr_train_event) -> "TrainEvent":
@@ -3084,6 +3089,7 @@ class TrainEvent:
             _text(s.text),
             TrainPlan._of(s.plan[0]) if s.plan else None,
             s.waiting,
+            s.eval_f1,
         )
 
 

@@ -14,7 +14,8 @@ from ._generate import Model
 from ._library import Path, bytes_at, check, encoded, field_type, guarded, lib, named, new, path_of, text_list
 from ._model import COMPUTES, DTYPES
 
-TASKS = {"generate": c.TSR_TRAIN_GENERATE, "fill_mask": c.TSR_TRAIN_FILL_MASK, "translate": c.TSR_TRAIN_TRANSLATE, "classify": c.TSR_TRAIN_CLASSIFY}
+TASKS = {"generate": c.TSR_TRAIN_GENERATE, "fill_mask": c.TSR_TRAIN_FILL_MASK, "translate": c.TSR_TRAIN_TRANSLATE, "classify": c.TSR_TRAIN_CLASSIFY,
+         "classify_tokens": c.TSR_TRAIN_CLASSIFY_TOKENS}
 AnyDevice = Optional[Union[Device, str, int]]
 
 
@@ -109,7 +110,7 @@ def train(recipe: Optional[str] = None, *, data: Sequence[Path], output: Path, m
     recipe: a name (`recipes()`) or a .json file; None: train `model` further
     data, validation: files: .jsonl, .tsv, .csv, else plain text (docs/training.md)
     output: the new folder; with `resume` the folder of the run that goes on
-    task: "generate", "fill_mask", "translate", "classify"; None: what the model is made for
+    task: "generate", "fill_mask", "translate", "classify", "classify_tokens"; None: what the model is made for
     callback: given each TrainEvent; True from it saves a checkpoint and stops (CancelledError)
     settings: values that override the recipe's, by the names in docs/training.md
     Ctrl-C saves a checkpoint, too: KeyboardInterrupt is raised after that.

@@ -64,7 +64,7 @@ static tsr_status check_call(const tsr_device *device, const tsr_train_options *
     if (!options->output && !options->dry_run)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "-o OUT is missing: give the folder for the new model");
-    if (options->task > TSR_TRAIN_CLASSIFY)
+    if (options->task > TSR_TRAIN_CLASSIFY_TOKENS)
         return tsri_base_fail(TSR_E_ARGUMENT, "tsr_train: task %u is unknown", options->task);
     return TSR_OK;
 }

@@ -26,11 +26,12 @@ struct tsr_training {
 };
 
 static tsri_training_objective objective_of(const tsri_model *model, uint32_t task) {
-    static const tsri_training_objective tasks[] = {[TSR_TRAIN_GENERATE] = TSRI_OBJECTIVE_NEXT,
-                                                    [TSR_TRAIN_FILL_MASK] = TSRI_OBJECTIVE_MASKED,
-                                                    [TSR_TRAIN_TRANSLATE] =
-                                                        TSRI_OBJECTIVE_TRANSLATE,
-                                                    [TSR_TRAIN_CLASSIFY] = TSRI_OBJECTIVE_CLASSIFY};
+    static const tsri_training_objective tasks[] = {
+        [TSR_TRAIN_GENERATE] = TSRI_OBJECTIVE_NEXT,
+        [TSR_TRAIN_FILL_MASK] = TSRI_OBJECTIVE_MASKED,
+        [TSR_TRAIN_TRANSLATE] = TSRI_OBJECTIVE_TRANSLATE,
+        [TSR_TRAIN_CLASSIFY] = TSRI_OBJECTIVE_CLASSIFY,
+        [TSR_TRAIN_CLASSIFY_TOKENS] = TSRI_OBJECTIVE_TOKENS};
     return task == TSR_TRAIN_AUTO ? tsri_training_objective_of(model) : tasks[task];
 }
 
@@ -85,7 +86,7 @@ tsr_status tsr_training_create(const char *model, tsr_device *device,
     TRY(NEED(device));
     TRY(tsri_base_adopt("tsr_training_options", options, &known, sizeof known));
     TRY(NEED_ARRAY(known.set, known.n_set));
-    if (known.task > TSR_TRAIN_CLASSIFY)
+    if (known.task > TSR_TRAIN_CLASSIFY_TOKENS)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "tsr_training_options.task is %u; a tsr_train_task is wanted",
                               known.task);

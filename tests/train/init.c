@@ -172,6 +172,7 @@ Test(recipe, families) {
         {"bert-mini", "tied=true", TSRI_OBJECTIVE_MASKED, "bert", "BertForMaskedLM"},
         {"bert-mini", "tied=true", TSRI_OBJECTIVE_CLASSIFY, "bert",
          "BertForSequenceClassification"},
+        {"bert-mini", "tied=true", TSRI_OBJECTIVE_TOKENS, "bert", "BertForTokenClassification"},
         {"bert-mini", "norm=pre", TSRI_OBJECTIVE_MASKED, "tessera", ""},
         {"bert-mini", "attention=causal", TSRI_OBJECTIVE_MASKED, "tessera", ""},
         {"transformer-base", "encoder_layers=1", TSRI_OBJECTIVE_TRANSLATE, "marian",
@@ -200,8 +201,9 @@ Test(recipe, families) {
                   "%s: %lld parameters, counted %llu", rows[i].sets, (long long)made.parameters,
                   (unsigned long long)figures.parameters);
         cr_expect(model->tokenizer && !model->tokenizer_why);
-        if (rows[i].objective == TSRI_OBJECTIVE_CLASSIFY)
-            cr_expect(model->spec.labels == 3 && !strcmp(model->spec.label_of[2], "perhaps"));
+        if (rows[i].objective >= TSRI_OBJECTIVE_CLASSIFY)
+            cr_expect(model->spec.label_tokens == (rows[i].objective == TSRI_OBJECTIVE_TOKENS) &&
+                      model->spec.labels == 3 && !strcmp(model->spec.label_of[2], "perhaps"));
         tsri_model_close(&model);
     }
 }

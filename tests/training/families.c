@@ -49,6 +49,8 @@ static void fill(subject *s, const tsri_training_options *options, int64_t label
             s->targets[b * T + t] = TSRI_TRAINING_IGNORE;
         if (options->objective == TSRI_OBJECTIVE_CLASSIFY)
             s->targets[b] = draw(s, 4, (uint64_t)b, (int32_t)labels);
+        for (int t = 0; options->objective == TSRI_OBJECTIVE_TOKENS && t < s->len[b]; t++)
+            s->targets[b * T + t] = draw(s, 5, (uint64_t)(b * T + t), (int32_t)labels);
     }
     s->batch =
         (tsri_training_batch){.B = B, .T = T, .ids = s->ids, .len = s->len, .targets = s->targets};
@@ -63,8 +65,9 @@ static tsri_training_objective objective_of(const tsri_model *model) {
     const tsri_model_spec *spec = &model->spec;
     return spec->decoder.layers
                ? spec->encoder.layers ? TSRI_OBJECTIVE_TRANSLATE : TSRI_OBJECTIVE_NEXT
-           : tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL) ? TSRI_OBJECTIVE_CLASSIFY
-                                                                     : TSRI_OBJECTIVE_MASKED;
+           : !tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL) ? TSRI_OBJECTIVE_MASKED
+           : spec->label_tokens                                       ? TSRI_OBJECTIVE_TOKENS
+                                                                      : TSRI_OBJECTIVE_CLASSIFY;
 }
 
 /* Opens a model; false: it has no head that learns from whole texts. */

@@ -71,6 +71,8 @@ static void show_evaluated(job *j, const tsr_train_event *e) {
             e->eval_loss);
     if (isfinite(e->eval_accuracy))
         fprintf(stderr, "  accuracy %.4f", e->eval_accuracy);
+    if (isfinite(e->eval_f1))
+        fprintf(stderr, "  F1 %.4f", e->eval_f1);
     fputs(e->best ? "  (the best so far)\n" : "\n", stderr);
     if (*e->text)
         fprintf(stderr, "  | ");
@@ -151,16 +153,18 @@ static int told(void *data, const tsr_train_event *e) {
 /* ---- the command ---- */
 
 static int read_task(const char *text, uint32_t *task) {
-    static const char *const names[] = {"auto", "generate", "fill-mask", "translate", "classify"};
+    static const char *const names[] = {"auto",      "generate", "fill-mask",
+                                        "translate", "classify", "classify-tokens"};
     for (uint32_t i = 0; text && i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], text)) {
             *task = i;
             return CLI_OK;
         }
-    return !text
-               ? CLI_OK
-               : tsri_cli_fail(CLI_USAGE,
-                               "--task %s: give generate, fill-mask, translate or classify", text);
+    return !text ? CLI_OK
+                 : tsri_cli_fail(CLI_USAGE,
+                                 "--task %s: give generate, fill-mask, translate, classify or "
+                                 "classify-tokens",
+                                 text);
 }
 
 static int add_set(job *j, const char *text) {
@@ -234,8 +238,8 @@ int tsri_cli_train(int argc, char **argv) {
         {"output", 'o', CLI_TEXT, &j.output, "OUT",
          "the new folder for the checkpoints, the log and the trained model", 0, 0, NULL},
         {"recipe", 0, CLI_TEXT, &j.recipe, "NAME|FILE",
-         "train from scratch by this recipe: char-gpt, gpt-small, bert-mini, transformer-base, "
-         "bahdanau or a file",
+         "train from scratch by this recipe: char-gpt, gpt-small, bert-mini, tagger-mini, "
+         "transformer-base, bahdanau or a file",
          0, 0, NULL},
         {"model", 'm', CLI_TEXT, &j.app.model_name, "FOLDER", "train this model further", 0, 0,
          NULL},
@@ -243,7 +247,7 @@ int tsri_cli_train(int argc, char **argv) {
          0, NULL},
         {"validation", 0, CLI_LIST, &j.validation, "FILE",
          "validate on this file (default: a share of DATA)", 0, 0, NULL},
-        {"task", 0, CLI_TEXT, &j.task, "generate|fill-mask|translate|classify",
+        {"task", 0, CLI_TEXT, &j.task, "generate|fill-mask|translate|classify|classify-tokens",
          "what to train for (default: the model's own task)", 0, 0, NULL},
         {"head-only", 0, CLI_FLAG, &j.head_only, NULL,
          "train only the layers above the last hidden state", 0, 0, NULL},

@@ -147,6 +147,20 @@ static void fill_pair(tsri_train_data *d, const tsri_train_entry *e, int32_t *al
     memcpy(ids + 1, target, ((size_t)d->len[b] - 1) * sizeof *ids);
 }
 
+/* Labels stand behind the ids, each as 1 + its number in the file, or 0. */
+static void fill_words(tsri_train_data *d, const tsri_train_place *p, int32_t *all, int32_t b,
+                       int32_t T) {
+    const tsri_train_entry *e = &p->entry;
+    const int32_t n = cut(d, all, e->n, d->options.block), *labels = all + e->n,
+                  labelled = (uint32_t)n < e->n ? n - 1 : n;
+    int32_t *ids = d->ids + (size_t)b * (size_t)T, *targets = d->targets + (ids - d->ids);
+    memcpy(ids, all, (size_t)n * sizeof *ids);
+    for (int32_t i = 0; i < labelled; i++)
+        if (labels[i])
+            targets[i] = d->corpus->label_of[p->file][labels[i] - 1];
+    d->len[b] = n;
+}
+
 /* Sizes of a batch of B places, found without reading their ids. */
 static void measure_batch(const tsri_train_data *d, const tsri_train_place *places, int32_t B,
                           int32_t *T, int32_t *S, size_t *longest) {
@@ -156,8 +170,7 @@ static void measure_batch(const tsri_train_data *d, const tsri_train_place *plac
     for (int32_t b = 0; b < B; b++) {
         const tsri_train_entry *e = &places[b].entry;
         const bool translate = o->objective == TSRI_OBJECTIVE_TRANSLATE;
-        const uint32_t t =
-            translate ? e->more : e->n + e->more - (o->objective == TSRI_OBJECTIVE_NEXT);
+        const uint32_t t = tsri_train_entry_tokens(o->objective, e);
         const int32_t most = translate ? o->target_block : o->block;
         const int32_t n = t < (uint32_t)most ? (int32_t)t : most,
                       s = e->n < (uint32_t)o->block ? (int32_t)e->n : o->block;
@@ -176,8 +189,12 @@ static tsr_status fill_example(tsri_train_data *d, const tsri_train_place *p, in
     const tsri_train_token_file *file = d->corpus->files[p->file];
     TRY(tsri_train_token_file_read(file, e->start, e->n,
                                    translate ? spec->source_vocab : spec->vocab, all));
-    TRY(tsri_train_token_file_read(file, e->start + e->n, e->more, spec->vocab, all + e->n));
-    if (translate) {
+    const bool words = d->options.objective == TSRI_OBJECTIVE_TOKENS;
+    TRY(tsri_train_token_file_read(file, e->start + e->n, e->more,
+                                   words ? (int32_t)file->n_labels + 1 : spec->vocab, all + e->n));
+    if (words) {
+        fill_words(d, p, all, b, T);
+    } else if (translate) {
         fill_pair(d, e, all, b, T, S);
     } else if (d->options.objective == TSRI_OBJECTIVE_NEXT) {
         fill_next(d, e, all, b, T);

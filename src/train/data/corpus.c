@@ -70,7 +70,7 @@ tsr_status tsri_train_data_texts(const tsri_train_data_options *o,
             status = tsri_train_records_next(records, &record);
             if (status != TSR_OK || !record.text.data)
                 break;
-            status = take_record(&record, wants != TSRI_WANTS_LABELS, take, take_data);
+            status = take_record(&record, wants < TSRI_WANTS_LABELS, take, take_data);
             if (status == TSR_E_FORMAT)
                 status = tsri_base_fail_within(status, "%s", o->paths[i]);
         }

@@ -31,7 +31,7 @@ static tsr_status check_block(const char *what, int32_t *block, int64_t context,
 
 static tsr_status check_options(tsri_train_data_options *o, const tsri_model *m) {
     const bool translate = o->objective == TSRI_OBJECTIVE_TRANSLATE,
-               classify = o->objective == TSRI_OBJECTIVE_CLASSIFY;
+               classify = o->objective >= TSRI_OBJECTIVE_CLASSIFY;
     if (!o->n_paths)
         return tsri_base_fail(TSR_E_ARGUMENT, "no file of data was given");
     if (!o->workspace)
@@ -105,7 +105,7 @@ static tsr_status measure_entry(tsri_train_data *d, const tsri_train_token_file 
                                 const tsri_train_entry *e) {
     const tsri_train_data_options *o = &d->options;
     const bool translate = o->objective == TSRI_OBJECTIVE_TRANSLATE;
-    const uint32_t whole = e->n + e->more - is_next(d);
+    const uint32_t whole = tsri_train_entry_tokens(o->objective, e);
     if (translate) {
         const int32_t S = at_most(e->n, o->block), T = at_most(e->more, o->target_block);
         d->S = S > d->S ? S : d->S;
@@ -221,7 +221,7 @@ static tsr_status measure_both(tsri_train_data *d) {
 
 static tsr_status find_labels(tsri_train_data *d) {
     tsri_train_corpus *corpora[2] = {d->corpus, d->held ? d->held->corpus : NULL};
-    if (d->options.objective != TSRI_OBJECTIVE_CLASSIFY)
+    if (d->options.objective < TSRI_OBJECTIVE_CLASSIFY)
         return TSR_OK;
     return tsri_train_corpus_labels(d->encoder.model, corpora,
                                     corpora[1] && corpora[1] != corpora[0] ? 2 : 1, &d->labels,

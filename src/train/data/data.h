@@ -14,10 +14,12 @@
  *   masked     cls, block - 2 tokens, sep          a text with the tokens around it
  *   translate  -                                   source and eos; start and target; target and eos
  *   classify   -                                   a text with the tokens around it, and its label
+ *   tokens     -                                   the tokens of words with those around a text; a word's
+ *                                                  first token has its label, the others have none
  *
  * A file's name tells its form: .jsonl and .json hold one object a line; .tsv and .tab hold source
  * TAB target (or text TAB label); .csv holds a header and the records of RFC 4180; any other file
- * is plain text. A plain text file is one text where texts are packed; else each line that is not
+ * is plain text. Of words with labels, .jsonl and .json hold lists, and any other file but .csv columns. A plain text file is one text where texts are packed; else each line that is not
  * blank is a text.
  *
  * An epoch takes every example once, in the order of a permutation drawn for it. The packed windows

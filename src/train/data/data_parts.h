@@ -19,6 +19,15 @@ typedef struct tsri_train_place {
     uint64_t order; /* before the pool was sorted */
 } tsri_train_place;
 
+/* The tokens that an example gives a sequence, before it is cut; a translation's are those of its target. */
+static inline uint32_t tsri_train_entry_tokens(tsri_training_objective objective,
+                                               const tsri_train_entry *e) {
+    return objective == TSRI_OBJECTIVE_TRANSLATE ? e->more
+           : objective == TSRI_OBJECTIVE_TOKENS  ? e->n
+           : objective == TSRI_OBJECTIVE_NEXT    ? e->n + e->more - 1
+                                                 : e->n + e->more;
+}
+
 struct tsri_train_data {
     tsri_train_data_options options;
     tsri_train_encoder encoder;

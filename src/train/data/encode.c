@@ -239,12 +239,42 @@ static tsr_status encode_translate(const tsri_train_encoder *e, const tsri_train
     return end_with_eos(e, second, target);
 }
 
+/* The tokens of each word; `numbers` has 1 + the number of the word at its first token, and 0 elsewhere. */
+static tsr_status encode_words(const tsri_train_encoder *e, const tsri_train_record *record,
+                               tsri_text_ids *ids, tsri_text_ids *numbers) {
+    const int32_t around[2] = {e->before, e->behind}, none_here = 0;
+    const size_t before = ids->count;
+    if (around[0] >= 0) {
+        TRY(tsri_text_ids_append(ids, &around[0], 1));
+        TRY(tsri_text_ids_append(numbers, &none_here, 1));
+    }
+    for (size_t i = 0; i < record->n_words; i++) {
+        const tsri_train_span word = record->words[i];
+        const size_t from = ids->count, blank = i > 0; /* words follow blanks in a text */
+        TRY(tsri_text_encode(e->model->tokenizer, word.data - blank, word.n + blank, 0, ids));
+        for (size_t k = from; k < ids->count; k++) {
+            const int32_t number = k == from ? (int32_t)i + 1 : 0;
+            TRY(tsri_text_ids_append(numbers, &number, 1));
+        }
+    }
+    if (ids->count == before + (around[0] >= 0))
+        return none("text");
+    if (around[1] < 0)
+        return TSR_OK;
+    TRY(tsri_text_ids_append(numbers, &none_here, 1));
+    return tsri_text_ids_append(ids, &around[1], 1);
+}
+
 tsr_status tsri_train_encode(const tsri_train_encoder *e, const tsri_train_record *record,
                              tsri_text_ids *first, tsri_text_ids *second) {
     const tsri_model_spec *spec = &e->model->spec;
     const tsri_text_tokenizer *t = e->model->tokenizer;
     const size_t from = first->count, target = second->count;
     const bool translate = e->objective == TSRI_OBJECTIVE_TRANSLATE;
+    if (e->wants == TSRI_WANTS_WORDS) {
+        TRY(encode_words(e, record, first, second));
+        return check_ids(first, from, spec->vocab);
+    }
     if (translate) {
         TRY(encode_translate(e, record, first, second));
     } else if (e->wants == TSRI_WANTS_PIECES) {

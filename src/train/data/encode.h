@@ -20,7 +20,8 @@ typedef struct tsri_train_encoder {
 /* TSR_E_STATE: there is no tokenizer, or it lacks a token that the objective needs. */
 tsr_status tsri_train_encoder_make(const tsri_model *model, const tsri_train_data_options *options,
                                    tsri_train_encoder *out);
-/* Appends the ids of a record: those of its text to `first`, those of a target to `second`. A text
+/* Appends the ids of a record: those of its text to `first`, those of a target to `second`; of words, `second` has
+ * for each token 1 + the number of the word that it begins, or 0. A text
  * of a stream gets no special tokens around it, and may have no ids. TSR_E_FORMAT: there are no
  * tokens, or an id is outside the model's vocabulary; the message does not name the file. */
 tsr_status tsri_train_encode(const tsri_train_encoder *encoder, const tsri_train_record *record,

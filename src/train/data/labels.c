@@ -74,16 +74,18 @@ static tsr_status scan(const char *path, const tsri_train_data_options *o,
                        tsri_train_label_set *set) {
     tsri_train_records *records = NULL;
     tsri_train_record record;
-    TRY(tsri_train_records_open(path, o, TSRI_WANTS_LABELS, &records));
+    TRY(tsri_train_records_open(path, o, tsri_train_wants_of(o), &records));
     tsr_status status;
     do {
         status = tsri_train_records_next(records, &record);
         if (status != TSR_OK || !record.text.data)
             break;
-        status = record.second.n
-                     ? tsri_train_label_set_add(set, record.second.data, record.second.n)
-                     : tsri_base_fail(TSR_E_FORMAT, "%s: line %" PRIu64 ": the label is empty",
-                                      path, record.line);
+        const tsri_train_span *labels = record.n_words ? record.labels : &record.second;
+        for (size_t i = 0; i < (record.n_words ? record.n_words : 1) && status == TSR_OK; i++)
+            status = labels[i].n
+                         ? tsri_train_label_set_add(set, labels[i].data, labels[i].n)
+                         : tsri_base_fail(TSR_E_FORMAT, "%s: line %" PRIu64 ": the label is empty",
+                                          path, record.line);
     } while (status == TSR_OK);
     tsri_train_records_close(&records);
     return status;

@@ -1,7 +1,6 @@
 /* train/data/records.c - reads the examples of text, JSONL, TSV and CSV files. */
-#include "train/data/records.h"
+#include "train/data/records_parts.h"
 
-#include "base/csv.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -12,60 +11,6 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MOST_DEPTH = 32 };
-
-/* The fields of JSONL and CSV to read. The first pair that the file has is taken; where it has
- * none, the message names the first pair. */
-typedef struct fields {
-    const char *text, *second; /* second NULL: none */
-} fields;
-
-typedef struct form {
-    const char *name;
-    const char *const *endings;
-    tsr_status (*begin)(tsri_train_records *records); /* may be NULL */
-    tsr_status (*next)(tsri_train_records *records, tsri_train_record *out);
-} form;
-
-/* A row of CSV. */
-typedef struct row {
-    tsri_csv csv;
-    tsri_bytes text; /* of the fields, joined */
-    size_t *ends;    /* where each ends */
-    size_t count, capacity;
-    uint64_t line; /* where the row begins */
-} row;
-
-struct tsri_train_records {
-    const form *form;
-    const char *path;
-    tsri_train_wants wants;
-    tsri_text_reader *reader;
-    fields fields[2];
-    int n_fields;
-    json_t *json; /* the line that was returned last */
-    char number[32];
-    row row;
-    int columns[2]; /* of the fields; -1: none */
-};
-
-static tsr_status refuse(const tsri_train_records *r, const char *what) {
-    return tsri_base_fail(TSR_E_FORMAT, "%s: line %" PRIu64 ": %s", r->path,
-                          tsri_text_reader_number(r->reader), what);
-}
-
-/* The next line that is not blank. */
-static tsr_status next_line(tsri_train_records *r, char **text, size_t *n) {
-    size_t blanks;
-    do {
-        TRY(tsri_text_reader_line(r->reader, text, n));
-        blanks = 0;
-        while (*text && blanks < *n && strchr(" \r\f\v", (*text)[blanks]) && (*text)[blanks])
-            blanks++;
-    } while (*text && blanks == *n);
-    return TSR_OK;
-}
-
 /* ---- plain text ---- */
 
 static tsr_status next_text(tsri_train_records *r, tsri_train_record *out) {
@@ -75,7 +20,7 @@ static tsr_status next_text(tsri_train_records *r, tsri_train_record *out) {
         TRY(tsri_text_reader_piece(r->reader, TSRI_TEXT_CUT_WORDS, &text, &n));
         *out = (tsri_train_record){.text = {n ? text : NULL, n}, .piece = true};
     } else {
-        TRY(next_line(r, &text, &n));
+        TRY(tsri_train_records_line(r, &text, &n));
         *out = (tsri_train_record){.text = {text, n}};
     }
     return TSR_OK;
@@ -86,15 +31,15 @@ static tsr_status next_text(tsri_train_records *r, tsri_train_record *out) {
 static tsr_status next_tsv(tsri_train_records *r, tsri_train_record *out) {
     char *text;
     size_t n;
-    TRY(next_line(r, &text, &n));
+    TRY(tsri_train_records_line(r, &text, &n));
     *out = (tsri_train_record){.text = {text, n}};
     const char *tab = text ? memchr(text, '\t', n) : NULL;
     if (!text || (!tab && r->wants < TSRI_WANTS_PAIRS))
         return TSR_OK;
     if (!tab)
-        return refuse(r, r->wants == TSRI_WANTS_PAIRS
-                             ? "it has no tab; source, a tab and target are needed"
-                             : "it has no tab; text, a tab and a label are needed");
+        return tsri_train_records_refuse(
+            r, r->wants == TSRI_WANTS_PAIRS ? "it has no tab; source, a tab and target are needed"
+                                            : "it has no tab; text, a tab and a label are needed");
     const size_t rest = n - (size_t)(tab + 1 - text);
     const char *end = memchr(tab + 1, '\t', rest);
     out->text.n = (size_t)(tab - text);
@@ -123,20 +68,10 @@ static tsr_status field_of(tsri_train_records *r, const char *name, bool label,
 }
 
 static tsr_status next_json(tsri_train_records *r, tsri_train_record *out) {
-    char *text, what[40];
-    size_t n;
-    TRY(next_line(r, &text, &n));
     *out = (tsri_train_record){0};
-    if (!text)
+    TRY(tsri_train_records_object(r));
+    if (!r->json)
         return TSR_OK;
-    snprintf(what, sizeof what, "line %" PRIu64, tsri_text_reader_number(r->reader));
-    json_decref(r->json);
-    r->json = NULL;
-    const tsr_status status = tsri_base_json_parse(text, n, MOST_DEPTH, what, &r->json);
-    if (status != TSR_OK)
-        return tsri_base_fail_within(status, "%s", r->path);
-    if (!json_is_object(r->json))
-        return refuse(r, "it is not a JSON object; each line must be one");
     for (int i = 0; i < r->n_fields; i++) {
         const fields *f = &r->fields[i];
         out->text = out->second = (tsri_train_span){NULL, 0};
@@ -276,14 +211,23 @@ static const form forms[] = {
     {"CSV", of_csv, begin_csv, next_csv},
     {"text", of_text, NULL, next_text},
 };
+static const form forms_of_words[] = {
+    {"JSONL", of_json, NULL, tsri_train_next_lists},
+    {"CSV", of_csv, tsri_train_refuse_csv, NULL},
+    {"columns", of_text, NULL, tsri_train_next_columns},
+};
 
 /* Plain text has neither targets nor labels: where they are needed, the file is read as TSV. */
 static const form *find_form(const char *path, tsri_train_wants wants) {
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < FORM_TEXT; i++)
-        for (const char *const *ending = forms[i].endings; *ending; ending++)
+    const form *all = wants == TSRI_WANTS_WORDS ? forms_of_words : forms;
+    size_t i = 0;
+    for (; all[i].endings != of_text; i++)
+        for (const char *const *ending = all[i].endings; dot && *ending; ending++)
             if (!strcasecmp(dot, *ending))
-                return &forms[i];
+                return &all[i];
+    if (wants == TSRI_WANTS_WORDS)
+        return &all[i];
     return &forms[wants >= TSRI_WANTS_PAIRS ? FORM_TSV : FORM_TEXT];
 }
 
@@ -297,9 +241,20 @@ tsri_train_wants tsri_train_wants_of(const tsri_train_data_options *o) {
         return TSRI_WANTS_PAIRS;
     case TSRI_OBJECTIVE_CLASSIFY:
         return TSRI_WANTS_LABELS;
+    case TSRI_OBJECTIVE_TOKENS:
+        return TSRI_WANTS_WORDS;
     default:
         return o->pack ? TSRI_WANTS_PIECES : TSRI_WANTS_TEXTS;
     }
+}
+
+/* Lists as data sets of Hugging Face have them. */
+static void choose_lists(tsri_train_records *r, const tsri_train_data_options *o) {
+    static const char *const labels[] = {"ner_tags", "tags", "labels"};
+    r->n_fields = o->label_field ? 1 : 3;
+    for (int i = 0; i < r->n_fields; i++)
+        r->fields[i] = (fields){o->text_field ? o->text_field : "tokens",
+                                o->label_field ? o->label_field : labels[i]};
 }
 
 static void choose_fields(tsri_train_records *r, const tsri_train_data_options *o) {
@@ -322,7 +277,7 @@ tsr_status tsri_train_records_open(const char *path, const tsri_train_data_optio
     r->path = path;
     r->wants = wants;
     r->form = find_form(path, wants);
-    choose_fields(r, options);
+    (wants == TSRI_WANTS_WORDS ? choose_lists : choose_fields)(r, options);
     tsr_status status = tsri_text_reader_open(path, &r->reader);
     if (status == TSR_OK && r->form->begin)
         status = r->form->begin(r);
@@ -352,6 +307,7 @@ void tsri_train_records_close(tsri_train_records **records) {
     tsri_text_reader_close(&r->reader);
     tsri_base_bytes_clear(&r->row.text);
     free(r->row.ends);
+    tsri_train_words_clear(&r->words);
     json_decref(r->json);
     free(r);
     *records = NULL;

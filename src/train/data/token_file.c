@@ -132,8 +132,7 @@ static tsr_status write_id(making *m, int32_t id) {
 }
 
 /* The label's number in this file. */
-static tsr_status number_label(making *m, const tsri_train_record *record, uint32_t *out) {
-    const tsri_train_span s = record->second;
+static tsr_status number_label(making *m, tsri_train_span s, uint64_t line, uint32_t *out) {
     if (!s.n)
         return tsri_base_fail(TSR_E_FORMAT, "the label is empty");
     for (size_t i = m->header.n_labels; i--;)
@@ -141,20 +140,33 @@ static tsr_status number_label(making *m, const tsri_train_record *record, uint3
             *out = (uint32_t)i;
             return TSR_OK;
         }
-    if (m->header.n_labels >= MOST_LABELS)
+    if (m->header.n_labels + 1 >= MOST_LABELS)
         return tsri_base_fail(TSR_E_FORMAT,
                               "there are more than %d different labels; is this the right column?",
-                              MOST_LABELS);
+                              MOST_LABELS - 1);
     const size_t i = (size_t)m->header.n_labels;
     TRY(tsri_base_grow(&m->labels, &m->label_room, i + 1, sizeof *m->labels));
     TRY(tsri_base_grow(&m->label_lines, &m->line_room, i + 1, sizeof *m->label_lines));
     m->labels[i] = tsri_base_copy_text(s.data, s.n);
     if (!m->labels[i])
         return TSR_E_HOST_MEMORY;
-    m->label_lines[i] = record->line;
+    m->label_lines[i] = line;
     m->header.label_bytes += sizeof(label_head) + strlen(m->labels[i]);
     *out = (uint32_t)i;
     m->header.n_labels++;
+    return TSR_OK;
+}
+
+/* Puts 1 + the numbers of labels in place of those of words. */
+static tsr_status number_words(making *m, const tsri_train_record *record) {
+    for (size_t i = 0; i < m->second.count; i++) {
+        const int32_t word = m->second.data[i];
+        uint32_t label;
+        if (!word)
+            continue;
+        TRY(number_label(m, record->labels[word - 1], record->line, &label));
+        m->second.data[i] = (int32_t)label + 1;
+    }
     return TSR_OK;
 }
 
@@ -164,7 +176,9 @@ static tsr_status add_example(making *m, const tsri_train_record *record) {
                               .more = (uint32_t)m->second.count,
                               .line = (uint32_t)record->line};
     if (m->o->encoder->wants == TSRI_WANTS_LABELS)
-        TRY(number_label(m, record, &entry.label));
+        TRY(number_label(m, record->second, record->line, &entry.label));
+    if (m->o->encoder->wants == TSRI_WANTS_WORDS)
+        TRY(number_words(m, record));
     TRY(write_ids(m, &m->first));
     TRY(write_ids(m, &m->second));
     m->header.n_examples++;

@@ -159,32 +159,32 @@ static const struct family {
     json_t *(*write)(const tsri_train_config *config);
     int kind, positions, norm, norm_type, gated, bias,
         grouped /* fewer key/value heads than heads */;
-    const char *class, *classifier; /* names of transformers' classes */
+    const char *class, *classifier, *tagger; /* names of transformers' classes */
 } families[] = {
     {"gpt2", gpt2, TSRI_KIND_DECODER, TSRI_POSITIONS_LEARNED, TSRI_NORM_PRE, TSR_NORM_LAYER, false,
-     true, false, "GPT2LMHeadModel", NULL},
+     true, false, "GPT2LMHeadModel", NULL, NULL},
     {"opt", opt, TSRI_KIND_DECODER, TSRI_POSITIONS_LEARNED, ANY, TSR_NORM_LAYER, false, ANY, false,
-     "OPTForCausalLM", NULL},
+     "OPTForCausalLM", NULL, NULL},
     {"llama", llama, TSRI_KIND_DECODER, TSRI_POSITIONS_ROTARY, TSRI_NORM_PRE, TSR_NORM_RMS, true,
-     ANY, ANY, "LlamaForCausalLM", NULL},
+     ANY, ANY, "LlamaForCausalLM", NULL, NULL},
     {"gpt_neox", gpt_neox, TSRI_KIND_DECODER, TSRI_POSITIONS_ROTARY, TSRI_NORM_PRE, TSR_NORM_LAYER,
-     false, true, false, "GPTNeoXForCausalLM", NULL},
+     false, true, false, "GPTNeoXForCausalLM", NULL, NULL},
     {"starcoder2", starcoder2, TSRI_KIND_DECODER, TSRI_POSITIONS_ROTARY, TSRI_NORM_PRE,
-     TSR_NORM_LAYER, false, ANY, ANY, "Starcoder2ForCausalLM", NULL},
+     TSR_NORM_LAYER, false, ANY, ANY, "Starcoder2ForCausalLM", NULL, NULL},
     {"bloom", bloom, TSRI_KIND_DECODER, TSRI_POSITIONS_ALIBI, TSRI_NORM_PRE, TSR_NORM_LAYER, false,
-     true, false, "BloomForCausalLM", NULL},
+     true, false, "BloomForCausalLM", NULL, NULL},
     {"bert", bert, TSRI_KIND_ENCODER, TSRI_POSITIONS_LEARNED, TSRI_NORM_POST, TSR_NORM_LAYER, false,
-     true, false, "BertForMaskedLM", "BertForSequenceClassification"},
+     true, false, "BertForMaskedLM", "BertForSequenceClassification", "BertForTokenClassification"},
     {"marian", bart, TSRI_KIND_ENCODER_DECODER, TSRI_POSITIONS_SINUSOIDAL, TSRI_NORM_POST,
-     TSR_NORM_LAYER, false, true, false, "MarianMTModel", NULL},
+     TSR_NORM_LAYER, false, true, false, "MarianMTModel", NULL, NULL},
     {"pegasus", bart, TSRI_KIND_ENCODER_DECODER, TSRI_POSITIONS_SINUSOIDAL, TSRI_NORM_PRE,
-     TSR_NORM_LAYER, false, true, false, "PegasusForConditionalGeneration", NULL},
+     TSR_NORM_LAYER, false, true, false, "PegasusForConditionalGeneration", NULL, NULL},
     {"bart", bart, TSRI_KIND_ENCODER_DECODER, TSRI_POSITIONS_LEARNED, TSRI_NORM_POST,
-     TSR_NORM_LAYER, false, true, false, "BartForConditionalGeneration", NULL},
+     TSR_NORM_LAYER, false, true, false, "BartForConditionalGeneration", NULL, NULL},
     {"mbart", bart, TSRI_KIND_ENCODER_DECODER, TSRI_POSITIONS_LEARNED, TSRI_NORM_PRE,
-     TSR_NORM_LAYER, false, true, false, "MBartForConditionalGeneration", NULL},
-    {"bahdanau", bahdanau, TSRI_KIND_RECURRENT, ANY, ANY, ANY, ANY, ANY, ANY, NULL, NULL},
-    {"tessera", tessera, ANY, ANY, ANY, ANY, ANY, ANY, ANY, NULL, NULL},
+     TSR_NORM_LAYER, false, true, false, "MBartForConditionalGeneration", NULL, NULL},
+    {"bahdanau", bahdanau, TSRI_KIND_RECURRENT, ANY, ANY, ANY, ANY, ANY, ANY, NULL, NULL, NULL},
+    {"tessera", tessera, ANY, ANY, ANY, ANY, ANY, ANY, ANY, NULL, NULL, NULL},
 };
 
 static bool same(int wanted, int given) {
@@ -220,11 +220,12 @@ static tsr_status check_objective(const architecture *m, tsri_training_objective
     static const char *const names[] = {[TSRI_OBJECTIVE_NEXT] = "generates",
                                         [TSRI_OBJECTIVE_MASKED] = "fills masks",
                                         [TSRI_OBJECTIVE_TRANSLATE] = "translates",
-                                        [TSRI_OBJECTIVE_CLASSIFY] = "classifies"};
+                                        [TSRI_OBJECTIVE_CLASSIFY] = "classifies",
+                                        [TSRI_OBJECTIVE_TOKENS] = "labels words"};
     static const char *const kinds[] = {"decoder", "encoder", "encoder-decoder", "recurrent"};
     const bool fits = m->kind == TSRI_KIND_DECODER   ? objective == TSRI_OBJECTIVE_NEXT
                       : m->kind == TSRI_KIND_ENCODER ? objective == TSRI_OBJECTIVE_MASKED ||
-                                                           objective == TSRI_OBJECTIVE_CLASSIFY
+                                                           objective >= TSRI_OBJECTIVE_CLASSIFY
                                                      : objective == TSRI_OBJECTIVE_TRANSLATE;
     if (fits)
         return TSR_OK;
@@ -283,11 +284,21 @@ tsr_status tsri_train_config_labels(json_t *object, const char *const *labels, s
 
 tsr_status tsri_train_config_json(const tsri_train_config *config, tsri_train_family *family,
                                   json_t **out) {
-    const bool classifies = config->objective == TSRI_OBJECTIVE_CLASSIFY;
+    const bool classifies = config->objective >= TSRI_OBJECTIVE_CLASSIFY,
+               tokens = config->objective == TSRI_OBJECTIVE_TOKENS;
     const struct family *f = find_family(config->model);
     *out = NULL;
     TRY(check_objective(config->model, config->objective));
-    *family = (tsri_train_family){.type = f->type, .class = classifies ? f->classifier : f->class};
+    if (tokens && !f->tagger)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "words are labelled by a model with BERT's layout alone: positions "
+                              "learned, norm post, norm_type layer, with biases, not gated; this "
+                              "recipe is of the family %s",
+                              f->type);
+    *family = (tsri_train_family){.type = f->type,
+                                  .class = tokens       ? f->tagger
+                                           : classifies ? f->classifier
+                                                        : f->class};
     json_t *object = f->write(config);
     set_common(object, config, f, family->class);
     tsr_status status = tsri_base_json_made(object, f->type);

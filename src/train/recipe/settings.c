@@ -89,7 +89,7 @@ static const tsri_train_key keys[] = {
     INT(eval_batches, "200", 0, MANY, 0, "the most batches of a validation; 0: all"),
     INT(early_stopping_patience, "0", 0, MANY, 0,
         "stops after this many validations without a better one; 0: never"),
-    WORD(metric_for_best_model, "loss|accuracy", "loss", 0,
+    WORD(metric_for_best_model, "loss|accuracy|f1", "loss", 0,
          "what decides which validation is the best"),
     BOOL(load_best_model_at_end, "false", 0,
          "the result is the best checkpoint, not the last; early stopping implies this"),
@@ -187,7 +187,9 @@ tsr_status tsri_train_settings_check(const tsri_train_settings *s,
         return refuse("warmup_steps and warmup_ratio: give only one of them");
     if (s->max_steps <= 0 && s->num_train_epochs <= 0)
         return refuse("max_steps or num_train_epochs must be above 0");
-    if (s->metric_for_best_model == TSRI_METRIC_ACCURACY && objective != TSRI_OBJECTIVE_CLASSIFY)
+    if (s->metric_for_best_model == TSRI_METRIC_F1 && objective != TSRI_OBJECTIVE_TOKENS)
+        return refuse("metric_for_best_model=f1: only classifiers of words have it; use loss");
+    if (s->metric_for_best_model == TSRI_METRIC_ACCURACY && objective < TSRI_OBJECTIVE_CLASSIFY)
         return refuse("metric_for_best_model=accuracy: only classifiers have it; use loss");
     if (s->nesterov && s->momentum <= 0)
         return refuse("nesterov=true needs momentum above 0");

@@ -67,7 +67,11 @@ typedef enum tsri_train_schedule {
     TSRI_SCHEDULE_INVERSE_SQRT
 } tsri_train_schedule;
 
-typedef enum tsri_train_metric { TSRI_METRIC_LOSS = 0, TSRI_METRIC_ACCURACY } tsri_train_metric;
+typedef enum tsri_train_metric {
+    TSRI_METRIC_LOSS = 0,
+    TSRI_METRIC_ACCURACY,
+    TSRI_METRIC_F1
+} tsri_train_metric;
 
 /* The table in settings.c says what each field means. */
 typedef struct tsri_train_settings {

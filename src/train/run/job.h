@@ -110,8 +110,12 @@ tsr_status tsri_train_gradients(tsri_train_job *job, tsri_training_loss *loss, i
                                 bool *done);
 /* The most sequences that are learned from at once. */
 int32_t tsri_train_rows(const tsri_train_job *job);
-/* The mean loss over the targets of the validation; a classifier's accuracy, else NAN. */
-tsr_status tsri_train_validate(tsri_train_job *job, double *loss, double *accuracy);
+/* What a validation measures: the mean loss over the targets; a classifier's accuracy, of texts or of words; of labels
+ * of words, the F1 of entities, where labels name any. NAN: there is none. */
+typedef struct tsri_train_measures {
+    double loss, accuracy, f1;
+} tsri_train_measures;
+tsr_status tsri_train_validate(tsri_train_job *job, tsri_train_measures *out);
 /* Appends a sample of what the model says; appends nothing where the model has no tokenizer. */
 tsr_status tsri_train_sample(tsri_train_job *job, tsri_bytes *text);
 

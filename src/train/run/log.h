@@ -2,7 +2,7 @@
  *
  *     {"step": 10, "loss": 2.5, "kl": 0.1, "lr": 0.001, "grad_norm": 0.7, "tokens": 7680,
  *      "tokens_per_second": 12345.6, "seconds": 0.62}
- *     {"step": 500, "eval_loss": 1.9, "eval_accuracy": 0.8, "sample": "..."}
+ *     {"step": 500, "eval_loss": 1.9, "eval_accuracy": 0.8, "eval_f1": 0.7, "sample": "..."}
  *
  *     {"step": 6, "dealt": [5, 3], "shard_seconds": [0.0201, 0.0334]}
  *

@@ -124,15 +124,22 @@ static bool due(const tsri_train_job *job, int64_t period) {
 
 static tsr_status validate(tsri_train_job *job) {
     tsri_train_position *at = &job->at;
-    double loss, accuracy;
+    tsri_train_measures m;
     tsri_bytes sample = {0};
-    tsr_status status = tsri_train_validate(job, &loss, &accuracy);
+    tsr_status status = tsri_train_validate(job, &m);
     if (status != TSR_OK || job->stop)
         return status;
-    const bool of_accuracy = job->settings.metric_for_best_model == TSRI_METRIC_ACCURACY;
-    const double value = of_accuracy ? accuracy : loss;
-    const bool best = isnan(at->best) || (of_accuracy ? value > at->best : value < at->best);
-    at->eval_loss = loss;
+    const int metric = job->settings.metric_for_best_model;
+    const double value = metric == TSRI_METRIC_F1         ? m.f1
+                         : metric == TSRI_METRIC_ACCURACY ? m.accuracy
+                                                          : m.loss;
+    if (metric == TSRI_METRIC_F1 && isnan(m.f1))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "metric_for_best_model=f1: no label begins an entity, "
+                              "as \"B-PER\" does; use accuracy or loss");
+    const bool best =
+        isnan(at->best) || (metric == TSRI_METRIC_LOSS ? value < at->best : value > at->best);
+    at->eval_loss = m.loss;
     at->eval_step = at->step;
     at->without_better = best ? 0 : at->without_better + 1;
     if (best) {
@@ -141,21 +148,24 @@ static tsr_status validate(tsri_train_job *job) {
     }
     status = tsri_train_is_first(job) ? tsri_train_sample(job, &sample) : TSR_OK;
     const char *text = sample.data ? sample.data : "";
-    if (status == TSR_OK && !isfinite(loss))
+    if (status == TSR_OK && !isfinite(m.loss))
         status = tsri_base_fail(TSR_E_STATE, "step %" PRId64 ": the loss of the validation is %g",
-                                at->step, loss);
+                                at->step, m.loss);
     if (status == TSR_OK && job->log) {
-        json_t *line = json_pack("{s:I,s:f,s:s}", "step", (json_int_t)at->step, "eval_loss", loss,
+        json_t *line = json_pack("{s:I,s:f,s:s}", "step", (json_int_t)at->step, "eval_loss", m.loss,
                                  "sample", text);
-        if (line && isfinite(accuracy))
-            tsri_base_json_put(line, "eval_accuracy", json_real(accuracy));
+        if (line && isfinite(m.accuracy))
+            tsri_base_json_put(line, "eval_accuracy", json_real(m.accuracy));
+        if (line && isfinite(m.f1))
+            tsri_base_json_put(line, "eval_f1", json_real(m.f1));
         status = tsri_train_log_write(job->log, line);
     }
     (void)tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_EVALUATED,
                                                  .step = (uint64_t)at->step,
                                                  .steps = (uint64_t)job->steps,
-                                                 .eval_loss = loss,
-                                                 .eval_accuracy = accuracy,
+                                                 .eval_loss = m.loss,
+                                                 .eval_accuracy = m.accuracy,
+                                                 .eval_f1 = m.f1,
                                                  .best = best,
                                                  .text = text});
     tsri_base_bytes_clear(&sample);

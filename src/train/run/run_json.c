@@ -11,13 +11,15 @@
 
 enum { RUN_BYTES = 16 << 20, DEPTH = 16, FORMAT = 1 };
 
-static const char *const tasks[] = {"", "generate", "fill-mask", "translate", "classify"};
+static const char *const tasks[] = {"",          "generate", "fill-mask",
+                                    "translate", "classify", "classify-tokens"};
 
 const char *tsri_train_task_name(tsri_training_objective objective) {
     static const tsr_train_task of[] = {[TSRI_OBJECTIVE_NEXT] = TSR_TRAIN_GENERATE,
                                         [TSRI_OBJECTIVE_MASKED] = TSR_TRAIN_FILL_MASK,
                                         [TSRI_OBJECTIVE_TRANSLATE] = TSR_TRAIN_TRANSLATE,
-                                        [TSRI_OBJECTIVE_CLASSIFY] = TSR_TRAIN_CLASSIFY};
+                                        [TSRI_OBJECTIVE_CLASSIFY] = TSR_TRAIN_CLASSIFY,
+                                        [TSRI_OBJECTIVE_TOKENS] = TSR_TRAIN_CLASSIFY_TOKENS};
     return tasks[of[objective]];
 }
 
@@ -120,7 +122,7 @@ static tsr_status new_run(tsri_train_job *job) {
     const tsr_status status = apply_sets(job, own);
     job->run = json_pack("{s:i,s:s,s:s,s:s,s:b,s:o,s:o,s:o}", "format", FORMAT, "recipe",
                          o->recipe ? o->recipe : "", "model", o->model ? o->model : "", "task",
-                         tasks[o->task <= TSR_TRAIN_CLASSIFY ? o->task : 0], "head_only",
+                         tasks[o->task < sizeof tasks / sizeof *tasks ? o->task : 0], "head_only",
                          (int)o->head_only, "data", list_of(o->data, o->n_data), "validation",
                          list_of(o->validation, o->n_validation), "architecture", own);
     if (status == TSR_OK && !job->run)
@@ -198,7 +200,7 @@ static tsr_status old_run(tsri_train_job *job, const char *path) {
                                   json_object_get(job->run, "settings"), path));
     TRY(must_be("--recipe", o->recipe, tsri_train_run_json_text(job, "recipe")));
     TRY(must_be("--model", o->model, tsri_train_run_json_text(job, "model")));
-    TRY(must_be("--task", tasks[o->task <= TSR_TRAIN_CLASSIFY ? o->task : 0],
+    TRY(must_be("--task", tasks[o->task < sizeof tasks / sizeof *tasks ? o->task : 0],
                 tsri_train_run_json_text(job, "task")));
     if (o->head_only && !head_only)
         return must_be("--head-only", "given", "all weights");

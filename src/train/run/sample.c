@@ -208,6 +208,40 @@ static tsr_status sample_label(sampling *s) {
     return tsri_base_bytes_printf(s->text, " -> %s (%.2f)", spec->label_of[best], 1 / sum);
 }
 
+/* ---- labels of words ---- */
+
+static tsr_status sample_word(const sampling *s, const int32_t *ids, int32_t n, const char *label) {
+    tsri_bytes word = {0};
+    tsr_status status = decode(s->source, ids, n, &word);
+    const char *text = word.data ? word.data : "";
+    if (status == TSR_OK) /* some tokenizers' words begin with a blank */
+        status = tsri_base_bytes_printf(s->text, "%s%s/%s", s->text->size ? " " : "",
+                                        text + (*text == ' '), label);
+    tsri_base_bytes_clear(&word);
+    return status;
+}
+
+/* The first text, each word with the label that the model gives it. */
+static tsr_status sample_words(sampling *s) {
+    const tsri_model_spec *spec = &s->model->spec;
+    tsri_training_batch all;
+    TRY(first_batch(s, &all));
+    const tsri_training_batch one = only(&all, 0);
+    const float *row = s->row;
+    TRY(tsri_training_logits(s->job->training, &one, NULL, s->row));
+    for (int32_t t = 0, end; t < one.len[0] && s->text->size < LONGEST; t = end) {
+        end = t + 1;
+        if (one.targets[t] == TSRI_TRAINING_IGNORE)
+            continue;
+        while (end < one.len[0] && one.targets[end] == TSRI_TRAINING_IGNORE &&
+               !tsri_text_is_special(s->source, one.ids[end]))
+            end++;
+        TRY(sample_word(s, one.ids + t, end - t, spec->label_of[argmax(row, spec->labels)]));
+        row += spec->labels;
+    }
+    return TSR_OK;
+}
+
 /* Cuts a text to about one line, at the end of a character. */
 static void cut(tsri_bytes *text) {
     if (text->size <= LONGEST)
@@ -224,10 +258,12 @@ tsr_status tsri_train_sample(tsri_train_job *job, tsri_bytes *text) {
                                                       [TSRI_OBJECTIVE_MASKED] = sample_masked,
                                                       [TSRI_OBJECTIVE_TRANSLATE] =
                                                           sample_translation,
-                                                      [TSRI_OBJECTIVE_CLASSIFY] = sample_label};
+                                                      [TSRI_OBJECTIVE_CLASSIFY] = sample_label,
+                                                      [TSRI_OBJECTIVE_TOKENS] = sample_words};
     const tsri_model *model = tsri_model_of(job->model);
     const tsri_model_spec *spec = &model->spec;
-    const bool classify = job->objective == TSRI_OBJECTIVE_CLASSIFY;
+    const bool classify = job->objective >= TSRI_OBJECTIVE_CLASSIFY;
+    const size_t rows = job->objective == TSRI_OBJECTIVE_TOKENS ? (size_t)job->plan.T : 1;
     if (!model->tokenizer || job->settings.sample_tokens == 0)
         return TSR_OK;
     sampling s = {.job = job,
@@ -236,8 +272,8 @@ tsr_status tsri_train_sample(tsri_train_job *job, tsri_bytes *text) {
                   .target = tsri_text_target(model->tokenizer),
                   .most = job->plan.T,
                   .text = text};
-    tsr_status status =
-        tsri_base_new((size_t)(classify ? spec->labels : spec->vocab), sizeof *s.row, &s.row);
+    tsr_status status = tsri_base_new(rows * (size_t)(classify ? spec->labels : spec->vocab),
+                                      sizeof *s.row, &s.row);
     if (status == TSR_OK)
         status = tsri_base_new((size_t)s.most, sizeof *s.ids, &s.ids);
     if (status == TSR_OK)

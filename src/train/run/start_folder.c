@@ -82,10 +82,10 @@ static tsr_status of_model(const char *name, tsri_training_objective *out) {
 
 tsr_status tsri_train_objective(tsri_train_job *job) {
     static const tsri_training_objective all[] = {TSRI_OBJECTIVE_NEXT, TSRI_OBJECTIVE_MASKED,
-                                                  TSRI_OBJECTIVE_TRANSLATE,
-                                                  TSRI_OBJECTIVE_CLASSIFY};
+                                                  TSRI_OBJECTIVE_TRANSLATE, TSRI_OBJECTIVE_CLASSIFY,
+                                                  TSRI_OBJECTIVE_TOKENS};
     const char *task = tsri_train_run_json_text(job, "task");
-    for (int i = 0; task && i < 4; i++)
+    for (size_t i = 0; task && i < sizeof all / sizeof *all; i++)
         if (!strcmp(task, tsri_train_task_name(all[i]))) {
             job->objective = all[i];
             return TSR_OK;
@@ -231,9 +231,10 @@ static tsr_status start_of_model(tsri_train_job *job, const found_labels *labels
     tsr_status status = tsri_model_open(path, &options, &model);
     if (status == TSR_OK)
         status = check_layout(model);
-    const bool own =
-        job->objective == TSRI_OBJECTIVE_MASKED ||
-        (job->objective == TSRI_OBJECTIVE_CLASSIFY && status == TSR_OK && !is_for(model, labels));
+    const bool own = job->objective == TSRI_OBJECTIVE_MASKED ||
+                     (job->objective >= TSRI_OBJECTIVE_CLASSIFY && status == TSR_OK &&
+                      (!is_for(model, labels) ||
+                       model->spec.label_tokens != (job->objective == TSRI_OBJECTIVE_TOKENS)));
     if (status == TSR_OK && !own) {
         free(job->start);
         job->start = path;
@@ -260,7 +261,7 @@ tsr_status tsri_train_start_folder(tsri_train_job *job) {
     if (tsri_base_is_folder(job->start))
         return TSR_OK;
     tsr_status status = TSR_OK;
-    if (job->objective == TSRI_OBJECTIVE_CLASSIFY)
+    if (job->objective >= TSRI_OBJECTIVE_CLASSIFY)
         status = scan_labels(job, &labels);
     if (status == TSR_OK)
         status = job->recipe ? make_folder(job, NULL, &labels) : start_of_model(job, &labels);

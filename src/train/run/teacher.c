@@ -21,7 +21,9 @@ struct tsri_train_teacher {
 
 /* Number of logits of a row. */
 static int64_t width_of(const tsri_model *model, tsri_training_objective objective) {
-    return objective == TSRI_OBJECTIVE_CLASSIFY ? model->spec.labels : model->spec.vocab;
+    return objective == TSRI_OBJECTIVE_CLASSIFY || objective == TSRI_OBJECTIVE_TOKENS
+               ? model->spec.labels
+               : model->spec.vocab;
 }
 
 static tsr_status open_session(tsri_train_teacher *t, int32_t B, int32_t T, int32_t S) {
@@ -57,7 +59,8 @@ tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const t
     }
     if (status == TSR_OK)
         status = tsri_base_new((size_t)B, sizeof *t->sequences, &t->sequences);
-    if (status == TSR_OK && objective == TSRI_OBJECTIVE_MASKED)
+    if (status == TSR_OK &&
+        (objective == TSRI_OBJECTIVE_MASKED || objective == TSRI_OBJECTIVE_TOKENS))
         status = tsri_base_new((size_t)B * (size_t)T, sizeof *t->listed, &t->listed);
     if (status == TSR_OK)
         status = open_session(t, B, T, S);
@@ -94,7 +97,8 @@ static int64_t list_targets(const tsri_training_batch *batch, int64_t *listed) {
 
 tsr_status tsri_train_teacher_run(tsri_train_teacher *t, tsri_training_batch *batch) {
     const bool labels = t->objective == TSRI_OBJECTIVE_CLASSIFY;
-    const bool masked = t->objective == TSRI_OBJECTIVE_MASKED;
+    const bool tokens = t->objective == TSRI_OBJECTIVE_TOKENS;
+    const bool masked = t->objective == TSRI_OBJECTIVE_MASKED || tokens;
     const int64_t listed = masked ? list_targets(batch, t->listed) : 0;
     const int64_t rows = labels ? batch->B : masked ? listed : (int64_t)batch->B * batch->T;
     TRY(tsri_base_grow(&t->logits, &t->room, (size_t)((rows ? rows : 1) * t->width),
@@ -105,8 +109,8 @@ tsr_status tsri_train_teacher_run(tsri_train_teacher *t, tsri_training_batch *ba
     const tsri_model_results results = {.rows = masked ? TSRI_ROWS_LISTED : TSRI_ROWS_ALL,
                                         .listed = t->listed,
                                         .n_listed = listed,
-                                        .logits = labels ? NULL : t->logits,
-                                        .labels = labels ? t->logits : NULL};
+                                        .logits = labels || tokens ? NULL : t->logits,
+                                        .labels = labels || tokens ? t->logits : NULL};
     const tsri_model_results none = {.rows = TSRI_ROWS_ALL};
     tsri_model_sequence *s = t->sequences;
     for (int32_t b = 0; batch->S && b < batch->B; b++)

@@ -202,6 +202,8 @@ uint32_t tsri_train_init_heads(const tsri_model_arch *arch, tsri_training_object
     const tsri_model_names *names = arch->encoder_names;
     if (objective == TSRI_OBJECTIVE_MASKED && names && names->masked_dense)
         return 1u << TSRI_WEIGHT_MASKED_DENSE;
+    if (objective == TSRI_OBJECTIVE_TOKENS && names && names->token_label)
+        return 1u << TSRI_WEIGHT_LABEL;
     if (objective != TSRI_OBJECTIVE_CLASSIFY || !names || !names->label)
         return 0;
     return 1u << TSRI_WEIGHT_LABEL |

@@ -195,7 +195,8 @@ tsr_status tsri_train_write_card(const char *folder, const char *origin,
         [TSRI_OBJECTIVE_NEXT] = "tessera generate -m FOLDER \"Once\"",
         [TSRI_OBJECTIVE_MASKED] = "tessera fill-mask -m FOLDER \"A [MASK].\"",
         [TSRI_OBJECTIVE_TRANSLATE] = "tessera translate -m FOLDER < lines.txt",
-        [TSRI_OBJECTIVE_CLASSIFY] = "tessera classify -m FOLDER < lines.txt"};
+        [TSRI_OBJECTIVE_CLASSIFY] = "tessera classify -m FOLDER < lines.txt",
+        [TSRI_OBJECTIVE_TOKENS] = "tessera classify -m FOLDER < lines.txt"};
     char text[2048];
     char *path = tsri_base_join(folder, "README.md");
     int n =

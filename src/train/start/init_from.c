@@ -44,10 +44,13 @@ typedef struct job {
 /* ---- the config ---- */
 
 static tsr_status set_class(job *j, tsri_train_made *made) {
-    const bool classifies = j->options->objective == TSRI_OBJECTIVE_CLASSIFY;
-    const bool masked = j->options->objective == TSRI_OBJECTIVE_MASKED;
+    static const char *const ends[] = {[TSRI_OBJECTIVE_MASKED] = "ForMaskedLM",
+                                       [TSRI_OBJECTIVE_CLASSIFY] = "ForSequenceClassification",
+                                       [TSRI_OBJECTIVE_TOKENS] = "ForTokenClassification"};
+    const tsri_training_objective objective = j->options->objective;
+    const bool labels = objective >= TSRI_OBJECTIVE_CLASSIFY;
     const json_t *given = json_array_get(json_object_get(j->config, "architectures"), 0);
-    if (!classifies && !masked) {
+    if (!ends[objective]) {
         snprintf(made->class, sizeof made->class, "%s",
                  given ? json_string_value(given) : "AutoModel");
         return TSR_OK;
@@ -55,13 +58,12 @@ static tsr_status set_class(job *j, tsri_train_made *made) {
     made->class[0] = 0;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (!strcmp(classes[i][0], j->model->arch->name))
-            snprintf(made->class, sizeof made->class, "%s%s", classes[i][1],
-                     classifies ? "ForSequenceClassification" : "ForMaskedLM");
+            snprintf(made->class, sizeof made->class, "%s%s", classes[i][1], ends[objective]);
     if (made->class[0]) {
         tsri_base_json_put(j->config, "architectures", json_pack("[s]", made->class));
         TRY(tsri_base_json_made(j->config, j->model->config_name));
     }
-    if (!classifies)
+    if (!labels)
         return TSR_OK;
     json_object_del(j->config, "num_labels");
     return tsri_train_config_labels(j->config, j->options->labels, j->options->n_labels);
@@ -165,16 +167,17 @@ static tsr_status take_all(job *j) {
 }
 
 static tsr_status choose_arrays(job *j) {
-    const bool head = j->options->objective == TSRI_OBJECTIVE_CLASSIFY ||
-                      j->options->objective == TSRI_OBJECTIVE_MASKED;
+    static const char *const does[] = {[TSRI_OBJECTIVE_MASKED] = "fills masks",
+                                       [TSRI_OBJECTIVE_CLASSIFY] = "classifies",
+                                       [TSRI_OBJECTIVE_TOKENS] = "labels tokens"};
+    const char *what = does[j->options->objective];
     j->wanted.heads = tsri_train_init_heads(j->arch, j->options->objective);
-    if (!head)
+    if (!what)
         return take_all(j);
     if (!j->wanted.heads || j->spec.decoder.layers)
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED, "%s: a %s model has no head that %s; encoders like BERT have one",
-            j->model->path, j->arch->name,
-            j->options->objective == TSRI_OBJECTIVE_CLASSIFY ? "classifies" : "fills masks");
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: a %s model has no head that %s; encoders like BERT have one",
+                              j->model->path, j->arch->name, what);
     TRY(tsri_model_weights_wanted(j->arch, &j->spec, &j->wanted));
     return match_arrays(j);
 }

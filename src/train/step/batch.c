@@ -14,8 +14,14 @@ static tsr_status fill_positions(int32_t **positions, size_t *room, int64_t B, i
     return TSR_OK;
 }
 
+/* Whether only some tokens have targets, and the head reads their rows alone. */
+static bool lists_rows(const tsri_training *t) {
+    return t->options.objective == TSRI_OBJECTIVE_MASKED ||
+           t->options.objective == TSRI_OBJECTIVE_TOKENS;
+}
+
 /* Lists the rows that have a target, and their targets. */
-static tsr_status list_masked(tsri_training *t, const tsri_training_batch *batch, int64_t *n) {
+static tsr_status list_rows(tsri_training *t, const tsri_training_batch *batch, int64_t *n) {
     const int64_t tokens = (int64_t)batch->B * batch->T;
     TRY(tsri_base_grow(&t->in.rows, &t->in.rows_room, (size_t)tokens, sizeof *t->in.rows));
     TRY(tsri_base_grow(&t->in.targets, &t->in.targets_room, (size_t)tokens, sizeof *t->in.targets));
@@ -33,7 +39,8 @@ static tsr_status list_masked(tsri_training *t, const tsri_training_batch *batch
         tsri_training_most_rows(batch->B, batch->T, tsri_training_keys(t, batch->T, 1));
     if (*n > most)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a batch has %" PRId64 " masked tokens; one of this size may have at "
+                              "a batch has %" PRId64
+                              " tokens with targets; one of this size may have at "
                               "most %" PRId64 ": use smaller batches",
                               *n, most);
     return TSR_OK;
@@ -65,7 +72,10 @@ static int64_t target_count(const tsri_training *t, const tsri_training_batch *b
 /* Number of outputs of the objective's head. */
 static int64_t head_outputs(const tsri_training *t) {
     const tsri_model_weight *label = tsri_model_weight_at(t->model->weights, TSRI_WEIGHT_LABEL);
-    return t->options.objective == TSRI_OBJECTIVE_CLASSIFY ? label->dims[0] : t->model->spec.vocab;
+    return t->options.objective == TSRI_OBJECTIVE_CLASSIFY ||
+                   t->options.objective == TSRI_OBJECTIVE_TOKENS
+               ? label->dims[0]
+               : t->model->spec.vocab;
 }
 
 static tsr_status check_batch(const tsri_training *t, const tsri_training_batch *batch) {
@@ -147,8 +157,8 @@ static tsr_status bind_targets(tsri_training *t, batch_run *run) {
     const tsri_training_batch *batch = &run->batch;
     const int32_t *targets = batch->targets;
     run->rows = target_count(t, batch);
-    if (t->options.objective == TSRI_OBJECTIVE_MASKED) {
-        TRY(list_masked(t, batch, &run->rows));
+    if (lists_rows(t)) {
+        TRY(list_rows(t, batch, &run->rows));
         run->sizes[4] = run->rows;
         bind(run, TSRI_INPUT_ROWS, t->in.rows, run->rows);
         targets = t->in.targets;
@@ -293,13 +303,14 @@ tsr_status tsri_training_evaluate(tsri_training *t, const tsri_training_batch *b
 tsr_status tsri_training_logits(tsri_training *t, const tsri_training_batch *batch,
                                 const int32_t *at, float *logits) {
     batch_run run;
-    const tsri_run_binding output = {.id = TSRI_OUTPUT_LOGITS,
-                                     .data = logits,
-                                     .bytes = (size_t)(batch->B * head_outputs(t)) * sizeof(float)};
+    int64_t rows = batch->B;
+    tsri_run_binding output = {.id = TSRI_OUTPUT_LOGITS, .data = logits};
     tsri_run_plan *plan = NULL;
     TRY(begin_batch(t, batch, &run));
     TRY(tsri_training_plan_of(t, run.set, TSRI_PASS_LOGITS, run.most, &plan));
-    if (t->options.objective != TSRI_OBJECTIVE_CLASSIFY) {
+    if (!at && t->options.objective == TSRI_OBJECTIVE_TOKENS) {
+        TRY(list_rows(t, batch, &rows));
+    } else if (t->options.objective != TSRI_OBJECTIVE_CLASSIFY) {
         TRY(tsri_base_grow(&t->in.rows, &t->in.rows_room, (size_t)batch->B, sizeof *t->in.rows));
         for (int32_t b = 0; b < batch->B; b++) {
             if (at[b] < 0 || at[b] >= batch->len[b])
@@ -308,8 +319,11 @@ tsr_status tsri_training_logits(tsri_training *t, const tsri_training_batch *bat
                                       at[b], batch->len[b]);
             t->in.rows[b] = b * run.batch.T + at[b];
         }
-        run.sizes[4] = batch->B;
-        bind(&run, TSRI_INPUT_ROWS, t->in.rows, batch->B);
     }
+    if (t->options.objective != TSRI_OBJECTIVE_CLASSIFY) {
+        run.sizes[4] = rows;
+        bind(&run, TSRI_INPUT_ROWS, t->in.rows, rows);
+    }
+    output.bytes = (size_t)(rows * head_outputs(t)) * sizeof(float);
     return tsri_run_execute(plan, run.sizes, run.inputs, run.n_inputs, &output, 1);
 }

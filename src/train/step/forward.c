@@ -133,7 +133,7 @@ static void objective_of(builder *b) {
     const bool logits_only = forward_of(b)->pass == TSRI_PASS_LOGITS;
     tsri_value rows = b->y;
     tsri_graph_scope(b->graph, b->stack->layers - 1, "head");
-    if (objective == TSRI_OBJECTIVE_CLASSIFY) {
+    if (objective == TSRI_OBJECTIVE_CLASSIFY || objective == TSRI_OBJECTIVE_TOKENS) {
         rows = tsri_model_labels_of(b);
     } else {
         if (logits_only || objective == TSRI_OBJECTIVE_MASKED)

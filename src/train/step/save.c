@@ -236,6 +236,7 @@ static tsr_status write_config(const saving *s, const char *path) {
     json_t *config = json_pack(
         "{s:s,s:s,s:i,s:f,s:f,s:s,s:b,s:o}", "peft_type", "LORA", "task_type",
         t->options.objective == TSRI_OBJECTIVE_CLASSIFY    ? "SEQ_CLS"
+        : t->options.objective == TSRI_OBJECTIVE_TOKENS    ? "TOKEN_CLS"
         : t->options.objective == TSRI_OBJECTIVE_TRANSLATE ? "SEQ_2_SEQ_LM"
                                                            : "CAUSAL_LM",
         "r", (int)t->options.lora_rank, "lora_alpha", (double)t->options.lora_alpha, "lora_dropout",

@@ -40,6 +40,11 @@ static tsr_status check_objective(const tsri_model *model, const tsri_training_o
                     ? NULL
                     : "an encoder with a masked LM head";
         break;
+    case TSRI_OBJECTIVE_TOKENS:
+        lacks = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL) && !decoder && spec->label_tokens
+                    ? NULL
+                    : "an encoder with a classifier that labels tokens";
+        break;
     case TSRI_OBJECTIVE_CLASSIFY:
         lacks = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL) && !decoder && !spec->label_tokens &&
                         spec->problem == TSRI_PROBLEM_SINGLE
@@ -109,8 +114,9 @@ tsri_training_objective tsri_training_objective_of(const tsri_model *model) {
         return TSRI_OBJECTIVE_NEXT;
     if (model->spec.decoder.layers)
         return TSRI_OBJECTIVE_TRANSLATE;
-    return tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL) ? TSRI_OBJECTIVE_CLASSIFY
-                                                                   : TSRI_OBJECTIVE_MASKED;
+    if (!tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL))
+        return TSRI_OBJECTIVE_MASKED;
+    return model->spec.label_tokens ? TSRI_OBJECTIVE_TOKENS : TSRI_OBJECTIVE_CLASSIFY;
 }
 
 tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
@@ -191,7 +197,9 @@ static tsr_status fit_plan(tsri_training *t, tsri_training_set *set, tsri_traini
                                          [TSRI_PASS_EVALUATE] = &set->evaluate,
                                          [TSRI_PASS_LOGITS] = &set->logits};
     tsri_training_plan *plan = plans[pass];
-    const bool listed = pass == TSRI_PASS_LOGITS || t->options.objective == TSRI_OBJECTIVE_MASKED;
+    const bool tokens = t->options.objective == TSRI_OBJECTIVE_TOKENS,
+               listed = pass == TSRI_PASS_LOGITS || tokens ||
+                        t->options.objective == TSRI_OBJECTIVE_MASKED;
     bool fits = plan->plan;
     for (int i = 0; i < 3; i++) {
         /* A sample grows token by token: make room at once for the longest text of the training. */
@@ -205,9 +213,10 @@ static tsr_status fit_plan(tsri_training *t, tsri_training_set *set, tsri_traini
     if (!fits) {
         plan->plan = NULL;
         TRY(tsri_training_prepare(t, plan, B, T, S,
-                                  !listed                    ? 1
-                                  : pass == TSRI_PASS_LOGITS ? B
-                                                             : tsri_training_most_rows(B, T, S),
+                                  !listed ? 1
+                                  : pass == TSRI_PASS_LOGITS && !tokens
+                                      ? B
+                                      : tsri_training_most_rows(B, T, S),
                                   ahead));
     }
     *out = plan->plan;

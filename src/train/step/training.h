@@ -22,7 +22,8 @@ typedef enum tsri_training_objective {
     TSRI_OBJECTIVE_MASKED,    /* an encoder with a masked LM head: the tokens that were masked */
     TSRI_OBJECTIVE_TRANSLATE, /* an encoder-decoder: the next token of the target, after the right
                                  ones (teacher forcing) */
-    TSRI_OBJECTIVE_CLASSIFY   /* an encoder with a classifier: one label for each sequence */
+    TSRI_OBJECTIVE_CLASSIFY,  /* an encoder with a classifier: one label for each sequence */
+    TSRI_OBJECTIVE_TOKENS     /* an encoder with a token classifier: the labels of some tokens */
 } tsri_training_objective;
 
 typedef enum tsri_training_learns {
@@ -163,7 +164,9 @@ tsr_status tsri_training_complete_values(tsri_training *training);
 /* The loss alone, without dropout and label smoothing. */
 tsr_status tsri_training_evaluate(tsri_training *training, const tsri_training_batch *batch,
                                   tsri_training_loss *out);
-/* The logits of one token of each sequence, at[b]: [B,V]; of a classifier: [B,labels]. */
+/* The logits of one token of each sequence, at[b]: [B,V]; of a classifier: [B,labels]. Where tokens are labelled,
+ * `at` may be NULL: the logits of all tokens that have targets, in their order: [targets,labels]; room for one row is
+ * needed. */
 tsr_status tsri_training_logits(tsri_training *training, const tsri_training_batch *batch,
                                 const int32_t *at, float *logits);
 

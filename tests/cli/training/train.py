@@ -110,6 +110,76 @@ def test_the_head_alone(folder):
     assert "happy" in run("classify", "-m", out, *REFERENCE, given="the sea is good\n").text
 
 
+WORDS = """-DOCSTART- O
+
+anna B-PER
+lives O
+in O
+paris B-LOC
+
+the O
+big O
+dog O
+sat O
+on O
+bob B-PER
+green I-PER
+
+london B-LOC
+is O
+small O
+
+"""
+
+
+TAGGER = [part for size in ("layers=1", "hidden_size=16", "heads=2", "ffn=32", "vocab_size=300", "dropout=0") for part in ("--set", size)]
+
+
+def test_labels_of_words(folder):
+    """Columns and lists teach the same; what was learned is what classify says; adapters learn, too."""
+    (folder / "words.conll").write_text(WORDS * 8)
+    texts = [[line.split() for line in text.splitlines()] for text in WORDS.split("\n\n")[1:] if text]
+    (folder / "words.jsonl").write_text("".join(json.dumps({"tokens": [w for w, _ in t], "ner_tags": [k for _, k in t]}) + "\n" for t in texts) * 8)
+    results = []
+    for name in ("words.conll", "words.jsonl"):
+        out = folder / f"{name}.out"
+        run("train", folder / name, "--recipe", "tagger-mini", "-o", out, *REFERENCE, "--task", "classify-tokens", *TAGGER, "--validation", folder / "words.conll",
+            "--set", "max_steps=40", "--set", "learning_rate=0.02", *every(20), "--set", "eval_steps=20")
+        config = json.loads((out / "config.json").read_text())
+        equal(config["architectures"], ["BertForTokenClassification"])
+        equal(config["id2label"], {"0": "B-LOC", "1": "B-PER", "2": "I-PER", "3": "O"})
+        told = [line for line in lines_of_log(out) if "eval_loss" in line]
+        equal([(line["eval_accuracy"], line["eval_f1"]) for line in told][-1], (1.0, 1.0), told)
+        equal(told[-1]["sample"], "london/B-LOC is/O small/O")
+        results.append((out / "model.safetensors").read_bytes())
+    assert results[0] == results[1], "lists and columns give other weights"
+    said = run("classify", "-m", out, *REFERENCE, given="the big dog sat on bob green\n").text.split("\n")[0].split("\t")
+    equal((said[0], said[1], said[3:]), ("bob green", "PER", ["19", "28"]))
+    more = folder / "more"
+    run("train", folder / "words.conll", "-m", out, "-o", more, *REFERENCE, "--set", "max_steps=2", "--set", "lora_rank=2", *every(0))
+    equal(json.loads((more / "adapter_config.json").read_text())["task_type"], "TOKEN_CLS")
+
+
+def test_a_new_head_for_labels_of_words(folder):
+    model = copy_model(GOLDEN.parent / "encoders" / "masked", folder / "masked")
+    (folder / "words.conll").write_text(WORDS * 4)
+    out = folder / "o"
+    run("train", folder / "words.conll", "-m", model, "-o", out, *REFERENCE, "--task", "classify-tokens", "--head-only", "--set", "max_steps=4", *every(2))
+    config = json.loads((out / "config.json").read_text())
+    equal((config["architectures"], config["id2label"]["2"]), (["BertForTokenClassification"], "I-PER"))
+    before, after = read_safetensors(model / "model.safetensors"), read_safetensors(out / "model.safetensors")
+    assert all(before[name] == after[name] for name in before if "encoder" in name), "what is below the head has changed"
+    refuse = run("train", folder / "words.conll", "-m", model, "-o", folder / "p", *REFERENCE, "--set", "metric_for_best_model=f1", code=None)
+    assert refuse.code == 2 and "only classifiers of words have it" in refuse.err, refuse
+
+
+def test_a_tagger_needs_the_layout_of_bert(folder):
+    (folder / "words.conll").write_text(WORDS * 4)
+    done = run("train", folder / "words.conll", "--recipe", "tagger-mini", "-o", folder / "o", *REFERENCE, "--task", "classify-tokens", *TAGGER, "--set", "norm=pre",
+               code=None)
+    assert done.code != 0 and "words are labelled by a model with BERT's layout alone" in done.err, done
+
+
 def test_killed_at_twenty_moments(folder):
     model, text = make(folder)
     steps, rng = 40, random.Random(7)
