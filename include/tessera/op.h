@@ -578,7 +578,23 @@ typedef enum tsr_op_id {
      * out    dsinks[B,T,H]
      */
     TSR_OP_ATTENTION_SINKS_GRAD = 61,
-    TSR_OP_COUNT = 62 /**< one more than the largest id of this header */
+    /**
+     * Which experts each row takes, and their factors. An expert's choice is its score plus its bias. Only
+     * the experts of the best `groups_used` of `groups` groups can be chosen, where a group is E / groups
+     * neighbours, and the best are those with the largest choice or, with `by_two`, with the largest sum of
+     * their two largest choices. The k experts with the largest choices are taken, largest first; equal ones,
+     * of groups too, by index; NaN counts as smallest. A factor is the expert's score, without the bias; with
+     * `shares` it is divided by (the sum of the k scores + 1e-20).
+     *
+     * attrs  tsr_choose_experts_attrs
+     * in     scores[R,E], bias?[E]
+     * out    factors[R,k] f32, experts[R,k] i32
+     * exact  choices, and sums of two of them, are rounded to f32 once; the k scores are added in the order
+     *        in which they are taken
+     * source DeepSeek-AI 2024, arXiv:2412.19437, section 2.1.2; with groups: arXiv:2405.04434
+     */
+    TSR_OP_CHOOSE_EXPERTS = 62,
+    TSR_OP_COUNT = 63 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -710,6 +726,15 @@ typedef struct tsr_topk_attrs {
     uint32_t k; /**< 1 .. V */
 } tsr_topk_attrs;
 
+typedef struct tsr_choose_experts_attrs {
+    uint32_t struct_size;
+    uint32_t k;           /**< 1 .. groups_used * E / groups */
+    uint32_t groups;      /**< divides E; 0 means 1 */
+    uint32_t groups_used; /**< 1 .. groups; 0 means all */
+    uint32_t by_two; /**< 1: a group counts as much as its two largest together (E / groups >= 2) */
+    uint32_t shares; /**< 1: factors are shares of their sum */
+} tsr_choose_experts_attrs;
+
 typedef struct tsr_gru_cell_attrs {
     uint32_t struct_size;
     uint32_t reverse; /**< 1: from step len[b] - 1 down to step 0 */
@@ -837,7 +862,8 @@ typedef struct tsr_no_attrs {
     X(TOPK_GRAD, topk_grad, tsr_no_attrs)                              \
     X(DISTANCE_SCORES, distance_scores, tsr_no_attrs)                  \
     X(DISTANCE_SCORES_GRAD, distance_scores_grad, tsr_no_attrs)        \
-    X(ATTENTION_SINKS_GRAD, attention_sinks_grad, tsr_attention_attrs)
+    X(ATTENTION_SINKS_GRAD, attention_sinks_grad, tsr_attention_attrs) \
+    X(CHOOSE_EXPERTS, choose_experts, tsr_choose_experts_attrs)
 
 /** The smallest and the largest value that each symbol takes in the runs of a plan, in the order B
  * T S U N. */

@@ -119,7 +119,8 @@ TSR_OP_TOPK_GRAD = 58
 TSR_OP_DISTANCE_SCORES = 59
 TSR_OP_DISTANCE_SCORES_GRAD = 60
 TSR_OP_ATTENTION_SINKS_GRAD = 61
-TSR_OP_COUNT = 62
+TSR_OP_CHOOSE_EXPERTS = 62
+TSR_OP_COUNT = 63
 TSR_ACT_NONE = 0
 TSR_ACT_RELU = 1
 TSR_ACT_GELU = 2
@@ -507,6 +508,18 @@ class tsr_topk_attrs(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
         ("k", c_uint32),
+    ]
+
+
+
+class tsr_choose_experts_attrs(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("k", c_uint32),
+        ("groups", c_uint32),
+        ("groups_used", c_uint32),
+        ("by_two", c_uint32),
+        ("shares", c_uint32),
     ]
 
 

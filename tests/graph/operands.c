@@ -71,6 +71,9 @@ static attributes attributes_of(const tsri_graph_op_row *row, bool exchanged) {
     case TSR_OP_CAST:
         all.cast.dtype = TSR_F16;
         break;
+    case TSR_OP_CHOOSE_EXPERTS:
+        all.choose_experts.k = 3;
+        break;
     case TSR_OP_TOPK:
         all.topk.k = 3;
         break;
