@@ -12,7 +12,7 @@
 /* The split patterns that a name in tokenizer.ggml.pre stands for, applied one after the other. */
 typedef struct pre_row {
     const char *name;
-    const char *patterns[4];
+    const char *patterns[6];
     bool ignore_merges;
 } pre_row;
 
@@ -27,6 +27,41 @@ static const char o200k[] =
     WORD("*", "+") WORD("+", "*") "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|"
                                   "\\s+(?!\\S)|\\s+";
 #undef WORD
+
+/* Of DeepSeek: letters that have cases, as far as Unicode had them then; Chinese, Japanese and Korean. */
+#define CASED                                                                                  \
+    "A-Za-z\\x{B5}\\x{C0}-\\x{D6}\\x{D8}-\\x{F6}\\x{F8}-\\x{1BA}\\x{1BC}-\\x{1BF}"             \
+    "\\x{1C4}-\\x{293}\\x{295}-\\x{2AF}\\x{370}-\\x{373}\\x{376}\\x{377}\\x{37B}-\\x{37D}"     \
+    "\\x{37F}\\x{386}\\x{388}-\\x{38A}\\x{38C}\\x{38E}-\\x{3A1}\\x{3A3}-\\x{3F5}"              \
+    "\\x{3F7}-\\x{481}\\x{48A}-\\x{52F}\\x{531}-\\x{556}\\x{10A0}-\\x{10C5}"                   \
+    "\\x{13A0}-\\x{13F5}\\x{13F8}-\\x{13FD}\\x{1C90}-\\x{1CBA}\\x{1CBD}-\\x{1CBF}"             \
+    "\\x{1D00}-\\x{1D2B}\\x{1D6B}-\\x{1D77}\\x{1D79}-\\x{1D9A}\\x{1E00}-\\x{1F15}"             \
+    "\\x{1F18}-\\x{1F1D}\\x{1F20}-\\x{1F45}\\x{1F48}-\\x{1F4D}\\x{1F50}-\\x{1F57}\\x{1F59}"    \
+    "\\x{1F5B}\\x{1F5D}\\x{1F5F}-\\x{1F7D}\\x{1F80}-\\x{1FB4}\\x{1FB6}-\\x{1FBC}\\x{1FBE}"     \
+    "\\x{1FC2}-\\x{1FC4}\\x{1FC6}-\\x{1FCC}\\x{1FD0}-\\x{1FD3}\\x{1FD6}-\\x{1FDB}"             \
+    "\\x{1FE0}-\\x{1FEC}\\x{1FF2}-\\x{1FF4}\\x{1FF6}-\\x{1FFC}\\x{2102}\\x{2107}"              \
+    "\\x{210A}-\\x{2113}\\x{2115}\\x{2119}-\\x{211D}\\x{2124}\\x{2126}\\x{2128}\\x{212A}-\\x{" \
+    "212D}"                                                                                    \
+    "\\x{212F}-\\x{2134}\\x{2139}\\x{213C}-\\x{213F}\\x{2145}-\\x{2149}\\x{214E}\\x{2183}"     \
+    "\\x{2184}\\x{2C00}-\\x{2C7B}\\x{2C7E}-\\x{2CE4}\\x{2CEB}-\\x{2CEE}\\x{2CF2}\\x{2CF3}"     \
+    "\\x{A640}-\\x{A66D}\\x{A680}-\\x{A69B}\\x{A722}-\\x{A76F}\\x{A771}-\\x{A787}"             \
+    "\\x{A78B}-\\x{A78E}\\x{AB70}-\\x{ABBF}\\x{FB00}-\\x{FB06}\\x{FB13}-\\x{FB17}"             \
+    "\\x{FF21}-\\x{FF3A}\\x{FF41}-\\x{FF5A}\\x{10400}-\\x{1044F}\\x{104B0}-\\x{104D3}"         \
+    "\\x{104D8}-\\x{104FB}\\x{10C80}-\\x{10CB2}\\x{10CC0}-\\x{10CF2}\\x{118A0}-\\x{118DF}"     \
+    "\\x{1E900}-\\x{1E943}"
+static const char line_ends[] = "[\\r\\n]", cased_words[] = "\\s?[" CASED "]+",
+                  marks[] = "\\s?[!-/:-~\\x{FF01}-\\x{FF0F}\\x{FF1A}-\\x{FF5E}\\x{2018}-\\x{201F}"
+                            "\\x{3000}-\\x{3002}]+",
+                  last_spaces[] = "\\s+$", words[] = "\\s?\\p{L}+", punctuation[] = "\\s?\\p{P}+",
+                  far_east[] = "[\\x{4E00}-\\x{9FA5}\\x{800}-\\x{4E00}\\x{AC00}-\\x{D7FF}]+",
+                  to_three_numbers[] = "\\p{N}{1,3}",
+                  chinese_and_kana[] =
+                      "[\\x{4E00}-\\x{9FA5}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}]+",
+                  deepseek_v3[] =
+                      "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|"
+                      "[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|"
+                      "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+#undef CASED
 
 static const pre_row pre_rows[] = {
     {"default", {default_marks, tsri_text_pattern_gpt2, numbers, three_digits}, false},
@@ -48,6 +83,9 @@ static const pre_row pre_rows[] = {
     {"deepseek-r1-qwen", {tsri_text_pattern_qwen2}, false},
     {"stablelm2", {tsri_text_pattern_qwen2}, false},
     {"gpt-4o", {o200k}, false},
+    {"deepseek-llm", {line_ends, cased_words, marks, last_spaces, far_east, numbers}, false},
+    {"deepseek-coder", {line_ends, words, punctuation, far_east, one_number}, false},
+    {"deepseek-v3", {to_three_numbers, chinese_and_kana, deepseek_v3}, false},
 };
 
 static tsr_status check_arrays(const tsri_text_gguf *g, bool scores, bool merges) {
