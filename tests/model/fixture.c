@@ -28,7 +28,7 @@ void fixture_few(const char *name) {
         "gpt2-tiny", "llama-tiny", "bert-tiny/pre", "t5-tiny", "bahdanau", "tessera-translate",
         /* more cases */
         "qwen2-window", "opt-post", "bloom", "gpt_neox", "gemma2", "gemma3_text", "olmo2",
-        "cohere2", "albert/mlm", "deberta_v2/mlm", "tessera-encoder/mlm", "m2m_100"};
+        "cohere2", "deepseek_v3", "albert/mlm", "deberta_v2/mlm", "tessera-encoder/mlm", "m2m_100"};
     const test_cases wanted = cases_wanted();
     const size_t n = wanted == TEST_SMOKE ? FEWEST : sizeof few / sizeof *few;
     bool chosen = wanted == TEST_ALL;

@@ -56,6 +56,8 @@ GOLDEN(qwen3_moe, "qwen3_moe")
 GOLDEN_REFERENCE(olmoe, "olmoe")
 GOLDEN(gpt_oss, "gpt_oss")
 GOLDEN(gpt_oss_mxfp4, "gpt_oss-mxfp4") /* blocks and scales */
+GOLDEN(deepseek_v2, "deepseek_v2")     /* queries without a latent vector */
+GOLDEN(deepseek_v3, "deepseek_v3")
 GOLDEN_REFERENCE(tessera_none, "tessera-none")
 GOLDEN_REFERENCE(tessera_sinusoidal, "tessera-sinusoidal")
 
@@ -74,6 +76,8 @@ GGUF(qwen3_moe, "qwen3_moe")
 GGUF(olmoe, "olmoe")
 GGUF(gpt_oss, "gpt_oss")
 GGUF(gpt_oss_mxfp4, "gpt_oss-mxfp4") /* blocks */
+GGUF(deepseek_v2, "deepseek_v2")     /* keys and values in one array */
+GGUF(deepseek_v3, "deepseek_v3")     /* in two */
 GGUF(granitemoe, "granitemoe-odd")
 GGUF(granitemoeshared, "granitemoeshared-odd")
 GGUF(olmo2, "olmo2-odd")
@@ -124,6 +128,8 @@ ODD(olmoe, "olmoe")
 ODD(gpt_oss, "gpt_oss")
 ODD(granitemoe, "granitemoe")
 ODD(granitemoeshared, "granitemoeshared")
+ODD(deepseek_v2, "deepseek_v2")
+ODD(deepseek_v3, "deepseek_v3")
 
 Test(golden_llama2c, llama) {
     compare_golden("llama", "model.bin", "reference");

@@ -133,6 +133,28 @@ Test(refused, configs) {
          "\"use_bidirectional_attention\" is true"},
         {"gemma", "hidden_activation", "\"relu\"", TSR_E_UNSUPPORTED,
          "\"hidden_act\" and \"hidden_activation\" name different activations"},
+        {"deepseek_v3", "scoring_func", "\"tanh\"", TSR_E_UNSUPPORTED,
+         "\"scoring_func\" is \"tanh\", which is not served; softmax and sigmoid are"},
+        {"deepseek_v3", "topk_method", "\"best\"", TSR_E_UNSUPPORTED,
+         "\"topk_method\" is \"best\", which is not served; greedy, group_limited_greedy and "
+         "noaux_tc are"},
+        {"deepseek_v3", "n_group", "5", TSR_E_FORMAT, "12 experts in 5 groups (n_group)"},
+        {"deepseek_v3", "n_group", "12", TSR_E_FORMAT, "of two experts at least"},
+        {"deepseek_v3", "topk_group", "0", TSR_E_FORMAT, "\"topk_group\""},
+        {"deepseek_v3", "num_experts_per_tok", "7", TSR_E_FORMAT, "have the 7 that a token takes"},
+        {"deepseek_v3", "num_key_value_heads", "2", TSR_E_UNSUPPORTED,
+         "latent attention has as many as num_attention_heads, 4"},
+        {"deepseek_v3", "kv_lora_rank", "11", TSR_E_FORMAT, "self_attn.kv_a_proj_with_mqa.weight"},
+        {"deepseek_v3", "qk_rope_head_dim", "3", TSR_E_FORMAT, "3 rotary dimensions"},
+        {"deepseek_v3", "mlp_bias", "true", TSR_E_UNSUPPORTED, "\"mlp_bias\" is true"},
+        {"deepseek_v3", "num_nextn_predict_layers", "17", TSR_E_FORMAT,
+         "\"num_nextn_predict_layers\""},
+        {"deepseek_v2", "norm_topk_prob", "true", TSR_E_UNSUPPORTED,
+         "\"norm_topk_prob\" is true, which is served with scoring_func sigmoid only"},
+        {"deepseek_v2", "num_local_experts", "9", TSR_E_FORMAT,
+         "\"n_routed_experts\" is 7, and another key says that a layer has 9 experts"},
+        {"deepseek_v2", "num_experts_per_tok", NULL, TSR_E_FORMAT,
+         "\"num_experts_per_tok\" is missing"},
         {"mpnet/mlm", "relative_attention_num_buckets", "48", TSR_E_UNSUPPORTED,
          "\"relative_attention_num_buckets\" is 48; only 32 is served"},
         {"mpnet/mlm", "relative_attention_num_buckets", "16", TSR_E_UNSUPPORTED,
@@ -207,6 +229,27 @@ Test(refused, neutral_keys_are_not) {
                   rows[i].value, tsr_error_last());
         tsri_model_close(&model);
     }
+}
+
+/* Layers behind those of the model, which guess further tokens, are left out, with a warning; not if the config
+ * says that there are none. */
+Test(refused, not_the_layers_that_guess_further_tokens) {
+    const tsri_model_options options = {0};
+    tsri_model *model = NULL;
+    json_t *config = NULL;
+    char path[128];
+    make_config("deepseek_v3", "num_hidden_layers", "2");
+    OK(tsri_model_open(folder, &options, &model));
+    cr_assert(model->weights->unserved);
+    cr_expect(strncmp(model->weights->unserved, "model.layers.2.", 15) == 0, "%s",
+              model->weights->unserved);
+    tsri_model_close(&model);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    OK(tsri_base_json_load(path, 1 << 20, 64, &config));
+    json_object_set_new(config, "num_nextn_predict_layers", json_integer(0));
+    cr_assert(json_dump_file(config, path, 0) == 0);
+    json_decref(config);
+    expect_refused(TSR_E_UNSUPPORTED, "is not part of a deepseek_v3 model", "a layer too many");
 }
 
 /* Both spellings of the rotary settings give the same spec. */

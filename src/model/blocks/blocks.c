@@ -219,11 +219,15 @@ static tsri_value attention(builder *b, int32_t layer) {
                                        .scale = stack->attention_scale,
                                        .compute = tsri_model_attention_products(b, products),
                                        .soft_cap = stack->score_cap};
-    tsri_value own[3];
-    tsri_model_sides sides;
-    queries_keys_and_values(b, layer, own, &sides);
-    const tsri_value bias =
-        stack->distance_span ? tsri_model_distance_scores(b, layer, &sides) : TSRI_GRAPH_NONE;
+    tsri_value own[3], bias = TSRI_GRAPH_NONE;
+    if (stack->kv_latent) {
+        tsri_model_latent_heads(b, layer, own);
+    } else {
+        tsri_model_sides sides;
+        queries_keys_and_values(b, layer, own, &sides);
+        if (stack->distance_span)
+            bias = tsri_model_distance_scores(b, layer, &sides);
+    }
     tsri_value q = own[0], k = own[1], v = own[2];
     if (b->shape->learning)
         return tsri_model_own_attention(b, layer, q, k, v, bias, b->relative);

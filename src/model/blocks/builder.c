@@ -228,9 +228,8 @@ tsri_value tsri_model_pick(tsri_model_builder *b, tsri_value x, int64_t columns)
     return tsri_graph_op1(b->graph, TSR_OP_GATHER, NULL, in, 2);
 }
 
-tsr_rope_attrs tsri_model_rotation_of(tsri_model_builder *b, int32_t layer,
-                                      tsri_value *frequencies) {
-    const tsri_model_rotation rotation = tsri_model_layer_rotation(b->stack, layer);
+static tsr_rope_attrs rope_of(tsri_model_builder *b, tsri_model_rotation rotation,
+                              tsri_value *frequencies) {
     const bool local = rotation == TSRI_ROTATION_LOCAL;
     const tsri_model_rope *rope = local ? &b->stack->local_rope : &b->stack->rope;
     const tsri_model_stack_role role =
@@ -247,9 +246,21 @@ tsr_rope_attrs tsri_model_rotation_of(tsri_model_builder *b, int32_t layer,
                             .magnitude = (float)rope->magnitude};
 }
 
+tsr_rope_attrs tsri_model_rotation_of(tsri_model_builder *b, int32_t layer,
+                                      tsri_value *frequencies) {
+    return rope_of(
+        b, b->stack->kv_latent ? TSRI_ROTATION_NONE : tsri_model_layer_rotation(b->stack, layer),
+        frequencies);
+}
+
 tsri_value tsri_model_rotated(tsri_model_builder *b, int32_t layer, tsri_value x) {
+    return b->stack->kv_latent ? x : tsri_model_rotated_part(b, layer, x);
+}
+
+tsri_value tsri_model_rotated_part(tsri_model_builder *b, int32_t layer, tsri_value x) {
     tsri_value frequencies;
-    const tsr_rope_attrs attrs = tsri_model_rotation_of(b, layer, &frequencies);
+    const tsr_rope_attrs attrs =
+        rope_of(b, tsri_model_layer_rotation(b->stack, layer), &frequencies);
     if (!attrs.rotary)
         return x;
     const tsri_value in[] = {x, tsri_model_input_of(b, TSRI_INPUT_POSITIONS), frequencies};

@@ -63,12 +63,14 @@ tsri_value tsri_model_lookup(tsri_model_builder *b, uint32_t table, tsri_model_i
 /* The wanted rows of [B,T,columns], as [N,columns]. */
 tsri_value tsri_model_pick(tsri_model_builder *b, tsri_value x, int64_t columns);
 
-/* How this layer rotates queries and keys, with the inverse frequencies; `frequencies` is NONE and
- * attrs->rotary 0 if it does not. */
+/* How this layer rotates queries and keys as a whole, with the inverse frequencies; `frequencies` is NONE and
+ * attrs->rotary 0 if it does not: also where their parts are rotated before. */
 tsr_rope_attrs tsri_model_rotation_of(tsri_model_builder *b, int32_t layer,
                                       tsri_value *frequencies);
-/* Queries or keys [B,T,heads,D], rotated by the run's positions if the layer rotates them. */
+/* Queries or keys [B,T,heads,D], rotated by the run's positions if the layer rotates them as a whole; and
+ * their part that the layer rotates. */
 tsri_value tsri_model_rotated(tsri_model_builder *b, int32_t layer, tsri_value x);
+tsri_value tsri_model_rotated_part(tsri_model_builder *b, int32_t layer, tsri_value x);
 /* x * alpha; x itself if alpha is 1. */
 tsri_value tsri_model_scaled(tsri_model_builder *b, tsri_value x, float alpha);
 
@@ -76,6 +78,9 @@ tsri_value tsri_model_scaled(tsri_model_builder *b, tsri_value x, float alpha);
  * gives, before its factor; NONE: there is none. */
 tsri_value tsri_model_experts(tsri_model_builder *b, int32_t layer, tsri_value x,
                               tsri_value shared);
+
+/* latent.c: queries [B,T,H,D], keys [B,T,H,D] and values [B,T,H,Dv] of latent attention, already rotated. */
+void tsri_model_latent_heads(tsri_model_builder *b, int32_t layer, tsri_value out[3]);
 
 /* recurrent.c: a recurrent stack, and what its decoder keeps of a source. */
 void tsri_model_recurrent_stack(tsri_model_builder *b);

@@ -24,7 +24,36 @@ static tsri_value routed(builder *b, tsri_value x, tsri_value w, tsri_value bias
     return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, (tsri_value[]){x, w, bias}, 3);
 }
 
-/* The experts of each row, [R,J] i32, and their factors, [R,1,J]. */
+/* The experts of each row, [R,J] i32, and their factors, [R,1,J], as the op choose_experts takes them. */
+static tsri_value choose(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
+                         tsri_value *experts) {
+    const tsri_model_stack *stack = b->stack;
+    const bool sigmoid = stack->experts_sigmoid;
+    const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax};
+    const tsr_choose_experts_attrs attrs = {.struct_size = sizeof attrs,
+                                            .k = (uint32_t)stack->experts_used,
+                                            .groups = (uint32_t)stack->expert_groups,
+                                            .groups_used = (uint32_t)stack->expert_groups_used,
+                                            .by_two = stack->groups_by_two,
+                                            .shares = stack->experts_normed};
+    const tsr_dim matrix[] = {rows, tsri_tensor_const(stack->experts)};
+    const uint32_t router = weight_of(b, layer, TSRI_ROLE_ROUTER);
+    tsri_value chosen[2]; /* factors, experts */
+    tsri_value scores = reshaped(b,
+                                 routed(b, x, tsri_model_weight_leaf(b, router),
+                                        tsri_model_weight_leaf(b, router + 1),
+                                        sigmoid ? TSR_ACT_SIGMOID : TSR_ACT_NONE),
+                                 rows, 1, stack->experts);
+    if (!sigmoid)
+        scores = tsri_graph_op1(b->graph, TSR_OP_SOFTMAX, &softmax, &scores, 1);
+    const tsri_value in[] = {tsri_graph_reshape(b->graph, scores, 2, matrix),
+                             tsri_model_weight_leaf(b, weight_of(b, layer, TSRI_ROLE_CHOICE_BIAS))};
+    tsri_graph_op(b->graph, TSR_OP_CHOOSE_EXPERTS, &attrs, in, 2, 0, chosen);
+    *experts = chosen[1];
+    return reshaped(b, chosen[0], rows, 1, stack->experts_used);
+}
+
+/* The same for every model with experts. */
 static tsri_value route(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
                         tsri_value *experts) {
     const tsri_model_stack *stack = b->stack;
@@ -32,7 +61,8 @@ static tsri_value route(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
     const tsr_topk_attrs attrs = {.struct_size = sizeof attrs, .k = (uint32_t)stack->experts_used};
     const tsr_dim matrix[] = {rows, tsri_tensor_const(stack->experts)};
     tsri_value chosen[3]; /* values, ids, log-sum-exp */
-    tsri_model_stage(b, layer, "router");
+    if (stack->experts_scored)
+        return choose(b, layer, x, rows, experts);
     const uint32_t router = weight_of(b, layer, TSRI_ROLE_ROUTER);
     tsri_value scores = routed(b, x, tsri_model_weight_leaf(b, router),
                                tsri_model_weight_leaf(b, router + 1), TSR_ACT_NONE);
@@ -112,7 +142,9 @@ tsri_value tsri_model_experts(builder *b, int32_t layer, tsri_value x, tsri_valu
         return TSRI_GRAPH_NONE;
     const tsr_dim rows = tsri_tensor_rows(&tsri_graph_value_at(b->graph, x)->tensor);
     tsri_value experts;
-    const tsri_value factors = route(b, layer, x, rows, &experts);
+    tsri_model_stage(b, layer, "router");
+    const tsri_value factors =
+        tsri_model_scaled(b, route(b, layer, x, rows, &experts), b->stack->experts_scale);
     tsri_model_stage(b, layer, "experts_up");
     const tsri_value inner = product(b, layer, reshaped(b, x, rows, 1, b->spec->width), experts,
                                      TSRI_ROLE_EXPERTS_UP, true);

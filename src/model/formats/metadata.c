@@ -121,7 +121,8 @@ static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, js
 /* Key and value width, rotary share, window, experts: numbers that a config gives differently, or
  * not at all. */
 static tsr_status copy_heads(const tsri_io_archive *archive, const char *name, json_t *config) {
-    int64_t width = 0, heads = 0, key = 0, value = 0, rotary = 0, window = 0, experts = 0;
+    int64_t width = 0, heads = 0, key = 0, value = 0, rotary = 0, window = 0, experts = 0,
+            latent = 0; /* then the family reads the widths */
     TRY(meta_int(archive, name, "embedding_length", &width));
     TRY(meta_int(archive, name, "attention.head_count", &heads));
     TRY(meta_int(archive, name, "attention.key_length", &key));
@@ -129,8 +130,9 @@ static tsr_status copy_heads(const tsri_io_archive *archive, const char *name, j
     TRY(meta_int(archive, name, "rope.dimension_count", &rotary));
     TRY(meta_int(archive, name, "attention.sliding_window", &window));
     TRY(meta_int(archive, name, "expert_count", &experts));
+    TRY(meta_int(archive, name, "attention.kv_lora_rank", &latent));
     const int64_t head = key ? key : heads ? width / heads : 0;
-    if (value && value != head)
+    if (value && value != head && !latent)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: %s.attention.value_length %" PRId64
                               " differs from the keys' %" PRId64 "; this is not served",

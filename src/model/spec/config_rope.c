@@ -31,9 +31,9 @@ static tsr_status read_yarn(const scope *scope, const tsri_model_config *config,
     bool truncate = true;
     TRY(tsri_base_json_bool(scope->object, scope->what, "truncate", &truncate));
     rope->untruncated = !truncate;
-    double mscale = 0, all = 0, magnitude = 0;
+    double mscale = 0, magnitude = 0;
     TRY(tsri_base_json_real(scope->object, scope->what, "mscale", 0, 1e6, &mscale));
-    TRY(tsri_base_json_real(scope->object, scope->what, "mscale_all_dim", 0, 1e6, &all));
+    const double all = rope->mscale_all;
     TRY(positive(scope, "attention_factor", false, &magnitude));
     if (magnitude == 0 && mscale != 0 && all != 0)
         magnitude = tsri_model_yarn_magnitude(rope->factor, mscale) /
@@ -71,6 +71,8 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
             "%s: rope type \"%s\" is not served; default, linear, dynamic, llama3 and yarn are",
             scope->what, type);
     TRY(positive(scope, "factor", rope->scaling != TSRI_SCALING_YARN, &rope->factor));
+    TRY(tsri_base_json_real(scope->object, scope->what, "mscale_all_dim", 0, 1e6,
+                            &rope->mscale_all));
     if (rope->scaling == TSRI_SCALING_LLAMA3) {
         TRY(positive(scope, "low_freq_factor", true, &rope->low_freq_factor));
         TRY(positive(scope, "high_freq_factor", true, &rope->high_freq_factor));

@@ -14,6 +14,7 @@ static void stack_defaults(tsri_model_stack *stack, tsri_model_side side) {
     stack->causal = side == TSRI_SIDE_DECODER;
     stack->final_norm = true;
     stack->branch_scale = 1;
+    stack->experts_scale = 1;
     stack->rope.magnitude = 1;
     stack->rope.share = 1;
     stack->rope.factor = 1;

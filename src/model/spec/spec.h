@@ -61,6 +61,7 @@ typedef struct tsri_model_rope {
     bool untruncated;           /* yarn: its ramp is not rounded to whole dimensions */
     double magnitude;           /* factor of the rotated vectors (yarn's attention factor); 1
                                    elsewhere */
+    double mscale_all;          /* mscale_all_dim; 0: the config has none */
     int64_t original_positions; /* positions before scaling */
     char factors[64]; /* name of an array whose elements divide the frequencies (GGUF), or "" */
 } tsri_model_rope;
@@ -104,14 +105,26 @@ typedef struct tsri_model_stack {
     int32_t groups; /* number of layers with weights of their own; 0: all of them; else layers /
                        groups consecutive layers share theirs (ALBERT) */
     int32_t heads, kv_heads, head_size, value_size;
-    int32_t ffn; /* inner width of a feed-forward part without experts */
+    /* Latent attention: a token's keys and values are made from one vector of kv_latent numbers after its norm,
+     * and the last rope.rotary elements of a key, which alone are rotated (so are those of a query), are the
+     * same for all heads. With q_latent, queries are made from such a vector, too. 0: there is none */
+    int32_t kv_latent, q_latent;
+    float latent_eps; /* of the norms of these vectors */
+    int32_t ffn;      /* inner width of a feed-forward part without experts */
     /* Layers that dense[] does not mark have this many experts: feed-forward parts of the inner width
      * expert_ffn, of which a token takes experts_used, those with the largest logits of the router. Its
      * softmax over all of them gives their factors or, with experts_normed, over those that are taken.
      * 0: no layer has experts */
     int32_t experts, experts_used, expert_ffn;
     bool experts_normed;
-    bool experts_bias; /* their matrices and the router's have biases */
+    /* With experts_scored the op choose_experts takes them: a score is a softmax over all of them or, with
+     * experts_sigmoid, the sigmoid of the logit; only those of the best groups are taken (expert_groups 0: there
+     * are none), which count as much as their best expert or, with groups_by_two, their two best; experts_chosen:
+     * the choice has a bias, which factors don't have */
+    bool experts_scored, experts_sigmoid, experts_chosen, groups_by_two;
+    int32_t expert_groups, expert_groups_used;
+    float experts_scale; /* of the factors */
+    bool experts_bias;   /* their matrices and the router's have biases */
     int32_t
         shared_ffn; /* inner width of an expert that every token takes besides; 0: there is none */
     bool shared_gated;    /* its factor is the sigmoid of a product with the token; else 1 */
@@ -161,8 +174,10 @@ typedef struct tsri_model_stack {
     float norm_offset; /* added to every norm weight when it is loaded: Gemma's 1 */
     tsri_model_norm_place place;
     bool final_norm;
-    bool parallel;              /* x + attention(norm1 x) + mlp(norm2 x) */
-    bool one_norm;              /* where parallel: both branches read norm1 x */
+    int32_t
+        unused_layers; /* that the files have behind those of the stack, which are not computed */
+    bool parallel;     /* x + attention(norm1 x) + mlp(norm2 x) */
+    bool one_norm;     /* where parallel: both branches read norm1 x */
     tsri_model_qk_norm qk_norm; /* RMS norms */
     float branch_scale;         /* factor of what a branch adds */
     tsr_activation activation;

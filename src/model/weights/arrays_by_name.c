@@ -216,7 +216,8 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
             continue;
         }
         if (stored != TSR_F16 && stored != TSR_BF16 &&
-            !(finder->weights->keeping.stored_blocks && tsri_tensor_is_kept_blocks(stored)))
+            !(finder->weights->keeping.stored_blocks && tsri_tensor_is_kept_blocks(stored) &&
+              !weight->parts[i].across)) /* blocks lie along what are outputs here */
             stored = widened(stored);
         dtype = dtype == TSR_DTYPE_NONE || dtype == stored ? stored : TSR_F32;
     }
@@ -287,7 +288,8 @@ static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
     const int64_t rows = source->stored ? source->stored : source->rows;
     const bool first =
         source->of ? finder->names->experts_inputs_first : finder->names->inputs_first;
-    const bool across = array && columns && first && f->layer >= 0 && !lies_in_blocks(array);
+    const bool across = array && columns && f->layer >= 0 &&
+                        (source->inputs_first || (first && !lies_in_blocks(array)));
     const int64_t each = source->of ? rows / source->of : rows,
                   matrix[3] = {source->of, across ? columns : each, across ? each : columns},
                   taps[3] = {rows, source->taps ? columns / source->taps : 0, source->taps};
@@ -368,16 +370,29 @@ static bool is_ignored(const tsri_model_names *names, const char *name) {
     return false;
 }
 
+/* Whether the array belongs to a layer behind those that are computed. */
+static bool is_behind(const tsri_model_finder *finder, const tsri_model_names *names,
+                      const char *name) {
+    const tsri_model_stack *stack = tsri_model_main_stack(finder->weights->spec);
+    char begin[NAME];
+    for (int32_t i = 0; names && names->layers && i < stack->unused_layers; i++) {
+        full_name(finder, names->layers, strlen(names->layers),
+                  &(filling){.layer = stack->layers + i, .suffix = ""}, begin);
+        if (strncmp(name, begin, strlen(begin)) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Whether the array belongs to a head, or to another part, that is not computed; the first such array is remembered. */
 static bool is_unserved(const tsri_model_finder *finder, const tsri_model_names *names,
                         const char *name) {
+    bool unserved = is_behind(finder, names, name);
     for (const char *const *begin = names ? names->unserved : NULL; begin && *begin; begin++)
-        if (strncmp(name, *begin, strlen(*begin)) == 0) {
-            if (!finder->weights->unserved)
-                finder->weights->unserved = name;
-            return true;
-        }
-    return false;
+        unserved |= strncmp(name, *begin, strlen(*begin)) == 0;
+    if (unserved && !finder->weights->unserved)
+        finder->weights->unserved = name;
+    return unserved;
 }
 
 tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_model_arch *arch,

@@ -26,6 +26,7 @@ typedef struct tsri_model_source {
     int64_t first, group, stride; /* group 0: the rows are contiguous */
     int64_t stored;               /* rows of the array; 0: as many as `rows` */
     int32_t expert;               /* the number that stands for "%e" in the pattern */
+    bool inputs_first;            /* its matrices are [inputs, outputs], whatever the family says */
     int64_t
         of; /* > 0: the array is [of, stored / of, inputs], of so many experts; the pattern is the
                        whole name after the prefix */

@@ -108,6 +108,8 @@ tsr_status tsri_model_define_attention(const place *p) {
                                           .stored = q + k + v};
         first += (int)each;
     }
+    if (stack->kv_latent)
+        return tsri_model_define_latent(p);
     if (stack->distance_span)
         return define_disentangled(p, names->fused == TSRI_FUSED_GROUPS ? by_group : apart);
     const bool either = names->fused == TSRI_FUSED_NO && names->qkv &&

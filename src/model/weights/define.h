@@ -36,6 +36,11 @@ tsr_status tsri_model_define_attention(const tsri_model_place *place);
 /* What attends to an encoder's output, with its norm. */
 tsr_status tsri_model_define_cross(const tsri_model_place *place);
 
+/* ---- latent.c ---- */
+
+/* What latent attention has in place of these, without the matrix behind it. */
+tsr_status tsri_model_define_latent(const tsri_model_place *place);
+
 /* ---- feed_forward.c ---- */
 
 /* A layer's feed-forward part: one, or a router and experts. */

@@ -82,9 +82,13 @@ static tsr_status define_experts(const place *p) {
     const int64_t C = p->finder->weights->spec->width, E = stack->experts;
     const bool all = tsri_model_find_array(p->finder, names->experts_down, p->number, "") != NULL;
     const tsri_model_source router = {.pattern = names->router, .rows = E},
+                            choice = {.pattern = names->choice_bias, .rows = E},
                             shared = {.pattern = names->shared_router, .rows = C};
     tsri_model_source *sources = NULL;
     TRY(tsri_model_define(p, TSRI_ROLE_ROUTER, "router", &router, 1, C, stack->experts_bias));
+    if (stack->experts_chosen)
+        TRY(tsri_model_find(p->finder, tsri_model_place_id(p, TSRI_ROLE_CHOICE_BIAS), p->number,
+                            "choice_bias", "", &choice, 1, 0));
     TRY(tsri_base_new(2 * (size_t)E, sizeof *sources, &sources));
     const int n = list_experts(p, all ? names->experts_gate_up : NULL,
                                all ? names->experts_gate : names->expert_gate,

@@ -52,6 +52,11 @@ bool tsri_model_weight_is_of_experts(uint32_t id) {
     return role >= TSRI_ROLE_ROUTER && role <= TSRI_ROLE_SHARED_ROUTER;
 }
 
+bool tsri_model_weight_is_choice_bias(uint32_t id) {
+    return id >= TSRI_WEIGHT_LAYERS &&
+           (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER == TSRI_ROLE_CHOICE_BIAS;
+}
+
 uint64_t tsri_model_weight_elements(const tsri_model_weight *weight) {
     return (uint64_t)weight->dims[0] * (weight->rank == 2 ? (uint64_t)weight->dims[1] : 1);
 }

@@ -70,19 +70,21 @@ static tsr_status read_across(const tsri_io_archive *archive, const tsri_io_arra
     const int64_t begin = column / across * inputs * across; /* of that matrix */
     column %= across;
     enum { LINES = 16 }; /* writes a cache line of each row at a time */
-    const size_t size = dtype == TSR_F32 ? 4 : 2, line = (size_t)n * size;
+    const int64_t block = tsri_tensor_dtype_info(array->dtype)->block, skip = column % block,
+                  whole = (skip + n + block - 1) / block * block; /* blocks are read whole */
+    const size_t size = dtype == TSR_F32 ? 4 : 2, line = (size_t)whole * size;
     char *lines = NULL;
-    tsr_status status = tsri_base_new((size_t)n, LINES * size, &lines);
+    tsr_status status = tsri_base_new((size_t)whole, LINES * size, &lines);
     for (int64_t first = 0; first < inputs && status == TSR_OK; first += LINES) {
         const int64_t count = inputs - first < LINES ? inputs - first : LINES;
         for (int64_t k = 0; k < count && status == TSR_OK; k++)
             status = tsri_io_read_as(archive, array, dtype,
-                                     (uint64_t)(begin + (first + k) * across + column), (size_t)n,
-                                     lines + (size_t)k * line);
+                                     (uint64_t)(begin + (first + k) * across + column - skip),
+                                     (size_t)whole, lines + (size_t)k * line);
         for (int64_t row = 0; row < n && status == TSR_OK; row++)
             for (int64_t k = 0; k < count; k++)
                 memcpy(out + (size_t)(row * inputs + first + k) * size,
-                       lines + (size_t)k * line + (size_t)row * size, size);
+                       lines + (size_t)k * line + (size_t)(skip + row) * size, size);
     }
     free(lines);
     return status;
@@ -146,7 +148,8 @@ static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_
     size_t bad = 0;
     if (dtype == TSR_GGML_Q8_0 && part->array->dtype == TSR_GGML_MXFP4 && !adapted)
         TRY(read_as_q8_0(weights, part, columns, row, n, out));
-    else if (tsri_tensor_is_kept_blocks(dtype) && (adapted || dtype != part->array->dtype))
+    else if (tsri_tensor_is_kept_blocks(dtype) &&
+             (adapted || part->across || dtype != part->array->dtype))
         TRY(quantize_rows(weights, part, columns, row, n, dtype, out));
     else
         TRY((adapted ? read_adapted : read_stored)(weights, part, columns, row, n, dtype, out));

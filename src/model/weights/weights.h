@@ -73,6 +73,16 @@ typedef enum tsri_model_role {
     TSRI_ROLE_DISTANCE_QK_BIAS,
     TSRI_ROLE_DISTANCE_K, /* where keys have no biases: those of distances; DISTANCE_QK has the queries */
     TSRI_ROLE_DISTANCE_K_BIAS,
+    TSRI_ROLE_Q_LATENT, /* of latent attention; QKV has its queries alone */
+    TSRI_ROLE_Q_LATENT_BIAS,
+    TSRI_ROLE_Q_LATENT_NORM,
+    TSRI_ROLE_KV_LATENT, /* the latent vector of keys and values, then the keys' shared part */
+    TSRI_ROLE_KV_LATENT_BIAS,
+    TSRI_ROLE_KV_LATENT_NORM,
+    TSRI_ROLE_KV_UP, /* by head: the key without the shared part, the value */
+    TSRI_ROLE_KV_UP_BIAS,
+    TSRI_ROLE_V_UP, /* where files have values apart: then keys are there, and values here */
+    TSRI_ROLE_V_UP_BIAS,
     TSRI_ROLE_Q_NORM,
     TSRI_ROLE_K_NORM,
     TSRI_ROLE_SINKS,
@@ -100,6 +110,7 @@ typedef enum tsri_model_role {
     TSRI_ROLE_EXPERTS_UP_BIAS,
     TSRI_ROLE_EXPERTS_DOWN,
     TSRI_ROLE_EXPERTS_DOWN_BIAS,
+    TSRI_ROLE_CHOICE_BIAS, /* added to scores where experts are compared */
     TSRI_ROLE_SHARED_ROUTER, /* a vector: the factor of the expert that every token takes, UP and DOWN */
     TSRI_ROLE_DOWN_NORM, /* of what the feed-forward part adds */
     TSRI_ROLE_DOWN_NORM_BIAS,
@@ -217,6 +228,8 @@ tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
                                       const tsri_model_weight *weight);
 /* Whether it is a router, or the matrices of all experts of a layer. */
 bool tsri_model_weight_is_of_experts(uint32_t id);
+/* Whether it is added to experts' scores where they are compared, so that it has no gradient. */
+bool tsri_model_weight_is_choice_bias(uint32_t id);
 /* The elements of a weight, and how many of them a token is multiplied with: of experts, those that it
  * takes. */
 uint64_t tsri_model_weight_elements(const tsri_model_weight *weight);

@@ -48,7 +48,8 @@ static bool is_norm(uint32_t id) {
     const uint32_t role = (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
     return role == TSRI_ROLE_NORM1 || role == TSRI_ROLE_NORM2 || role == TSRI_ROLE_CROSS_NORM ||
            role == TSRI_ROLE_Q_NORM || role == TSRI_ROLE_K_NORM || role == TSRI_ROLE_OUT_NORM ||
-           role == TSRI_ROLE_DOWN_NORM;
+           role == TSRI_ROLE_DOWN_NORM || role == TSRI_ROLE_Q_LATENT_NORM ||
+           role == TSRI_ROLE_KV_LATENT_NORM;
 }
 
 /* Whether it is the last matrix of a residual branch. */

@@ -28,7 +28,8 @@ int tsri_training_adapted_runs(const tsri_model_weights *weights, uint32_t id,
 bool tsri_training_weight_learns(const tsri_model_weights *weights,
                                  const tsri_training_options *options, uint32_t id) {
     const tsri_model_weight *w = tsri_model_weight_at(weights, id);
-    if (!w || !w->n_parts || (id == TSRI_WEIGHT_HEAD_BIAS && weights->spec->head_bias_fixed))
+    if (!w || !w->n_parts || (id == TSRI_WEIGHT_HEAD_BIAS && weights->spec->head_bias_fixed) ||
+        tsri_model_weight_is_choice_bias(id))
         return false;
     return options->learns == TSRI_LEARNS_ALL ||
            (options->learns == TSRI_LEARNS_HEAD && id >= TSRI_WEIGHT_HEAD &&

@@ -122,6 +122,17 @@ LATER = {
     "gpt_oss": lambda: tr.GptOssForCausalLM(tr.GptOssConfig(**TINY, **GPT_OSS)),
     "gpt_oss-mxfp4": lambda: tr.GptOssForCausalLM(tr.GptOssConfig(**dict(TINY, hidden_size=32, intermediate_size=64), **GPT_OSS)),
 }
+LATENT = dict(qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=5, kv_lora_rank=12, moe_intermediate_size=20)
+LATER |= {
+    "deepseek_v2": lambda: tr.DeepseekV2ForCausalLM(tr.DeepseekV2Config(
+        **dict(TINY, num_hidden_layers=3, num_key_value_heads=4), **LATENT, q_lora_rank=None, n_routed_experts=7, num_experts_per_tok=3,
+        n_shared_experts=2, first_k_dense_replace=1, topk_method="greedy", rope_parameters=dict(
+            rope_theta=5000.0, rope_type="yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0, mscale=0.707, mscale_all_dim=0.707,
+            original_max_position_embeddings=12))),
+    "deepseek_v3": lambda: tr.DeepseekV3ForCausalLM(tr.DeepseekV3Config(
+        **dict(TINY, num_hidden_layers=3, num_key_value_heads=4), **LATENT, q_lora_rank=10, n_routed_experts=12, num_experts_per_tok=3,
+        n_group=4, topk_group=2, n_shared_experts=1, first_k_dense_replace=1, rope_parameters=dict(rope_theta=5000.0, rope_type="default"))),
+}
 OLD = ["mistral-theta"]     # config.json as transformers 4 wrote it: rope_theta beside rope_scaling
 
 
@@ -133,6 +144,9 @@ def randomize(model, seed):
         for name, p in sorted(model.named_parameters()):
             z = torch.randn(p.shape, generator=g, dtype=torch.float64)
             p.copy_((0.2 * z if norms.get(name) == "bias" else one + 0.3 * z if name in norms else 0.25 * z).to(p.dtype))
+        for name, p in sorted(model.named_buffers()):
+            if name.endswith("e_score_correction_bias"):
+                p.copy_(0.25 * torch.randn(p.shape, generator=g, dtype=torch.float64).to(p.dtype))
 
 
 def greedy(model, prompt, cached):
@@ -165,7 +179,7 @@ HEADS = ("attn_q", "attn_k")
 GGUF = {  # golden folder -> architecture, {Hugging Face's name: GGUF's}
     "llama-tiny": "llama", "llama-llama3": "llama", "qwen3": "qwen3", "gemma": "gemma", "phi3": "phi3", "gpt2-tiny": "gpt2",
     "gpt_neox": "gptneox", "gemma2": "gemma2", "gemma3_text": "gemma3", "mixtral": "llama", "qwen2_moe": "qwen2moe", "qwen3_moe": "qwen3moe",
-    "olmoe": "olmoe", "gpt_oss": "gpt-oss", "gpt_oss-mxfp4": "gpt-oss",
+    "olmoe": "olmoe", "gpt_oss": "gpt-oss", "gpt_oss-mxfp4": "gpt-oss", "deepseek_v2": "deepseek2", "deepseek_v3": "deepseek2",
 }
 SANDWICH = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}
 OWN_PARTS = {   # by architecture, where the same name means another array, or is its own
@@ -177,6 +191,11 @@ OWN_PARTS = {   # by architecture, where the same name means another array, or i
                "self_attention.dense": "attn_output"},
     "mpt": {"norm_f": "output_norm", "norm_1": "attn_norm", "norm_2": "ffn_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
             "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down"},
+}
+OWN_PARTS["deepseek2"] = {
+    "self_attn.q_a_proj": "attn_q_a", "self_attn.q_a_layernorm": "attn_q_a_norm", "self_attn.q_b_proj": "attn_q_b", "mlp.gate": "ffn_gate_inp",
+    "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa", "self_attn.kv_a_layernorm": "attn_kv_a_norm", "self_attn.kv_b_proj": "attn_kv_b",
+    "mlp.shared_experts.gate_proj": "ffn_gate_shexp", "mlp.shared_experts.up_proj": "ffn_up_shexp", "mlp.shared_experts.down_proj": "ffn_down_shexp",
 }
 PAIRED = ("llama", "granite", "granitemoe", "smollm3")    # whose rows of queries and keys are stored in pairs
 PARTS = {
@@ -202,6 +221,14 @@ def gguf_tensors(arch, config, state):
             _, layer, short = short.split(".", 2)
             block = f"blk.{layer}."
         short, kind = short.rsplit(".", 1)
+        if kind == "e_score_correction_bias":
+            yield f"{block}exp_probs_b.bias", t.numpy()
+            continue
+        if short == "self_attn.kv_b_proj" and config.model_type == "deepseek_v3":    # as files since 2025 have it; V2's are as before
+            heads = t.reshape(config.num_attention_heads, -1, t.shape[-1])
+            yield f"{block}attn_k_b.weight", heads[:, :config.qk_nope_head_dim].transpose(1, 2).contiguous().numpy()
+            yield f"{block}attn_v_b.weight", heads[:, config.qk_nope_head_dim:].contiguous().numpy()
+            continue
         if kind == "sinks":
             yield f"{block}attn_sinks.weight", t.numpy()
             continue
@@ -288,9 +315,29 @@ def gguf_keys(arch, c):
                        ("expert_shared_feed_forward_length", "shared_intermediate_size")):
         if hasattr(c, field):
             keys[key] = getattr(c, field)
+    if arch == "deepseek2":
+        keys |= latent_keys(c)
     if arch in ("gptneox", "stablelm"):
         keys["use_parallel_residual"] = c.use_parallel_residual
     return {"general.architecture": arch} | {f"{arch}.{k}": v for k, v in keys.items()}
+
+
+def latent_keys(c):
+    """V3 as files since 2025 have it: with one key head for all queries; V2 as files before."""
+    since = c.model_type == "deepseek_v3"
+    key, value = c.qk_nope_head_dim + c.qk_rope_head_dim, c.v_head_dim
+    keys = {"attention.kv_lora_rank": c.kv_lora_rank, "rope.dimension_count": c.qk_rope_head_dim, "leading_dense_block_count": c.first_k_dense_replace,
+            "expert_count": c.n_routed_experts, "expert_shared_count": c.n_shared_experts, "expert_weights_scale": float(c.routed_scaling_factor),
+            "attention.key_length": c.kv_lora_rank + c.qk_rope_head_dim if since else key,
+            "attention.value_length": c.kv_lora_rank if since else value}
+    if since:
+        keys |= {"attention.head_count_kv": 1, "attention.key_length_mla": key, "attention.value_length_mla": value, "expert_gating_func": 2,
+                 "expert_weights_norm": c.norm_topk_prob, "expert_group_count": c.n_group, "expert_group_used_count": c.topk_group}
+    if c.q_lora_rank:
+        keys["attention.q_lora_rank"] = c.q_lora_rank
+    if c.rope_parameters.get("mscale_all_dim"):
+        keys["rope.scaling.yarn_log_multiplier"] = 0.1 * c.rope_parameters["mscale_all_dim"]
+    return keys
 
 
 def llama3_factors(exact):

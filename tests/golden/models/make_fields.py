@@ -16,7 +16,7 @@ import transformers as tr
 from safetensors.torch import load_file
 
 from make import HERE, Exact64
-from make_odd import CONVOLVED_ENCODERS, DECODERS, EXPERTS, FIRST_ENCODERS, LATER
+from make_odd import CONVOLVED_ENCODERS, DECODERS, EXPERTS, FIRST_ENCODERS, LATENT, LATER
 
 ENCODERS = {name: config for name, (config, _) in (CONVOLVED_ENCODERS | FIRST_ENCODERS).items() if name != "deberta-own"}
 MORE = ("conv_act", "conv_groups", "conv_kernel_size", "position_buckets", "norm_rel_ebd", "share_att_key", "talking_head")  # read without being declared
@@ -101,7 +101,7 @@ def together(state):
 def walk(name):
     folder = HERE / f"{name}-odd" / ("mlm" if name in ENCODERS else "")
     config = json.loads((folder / "config.json").read_text())
-    kind = type((DECODERS | LATER | EXPERTS | ENCODERS)[name])
+    kind = type((DECODERS | LATER | EXPERTS | LATENT | ENCODERS)[name])
     state = {k.replace("embed_out.", "lm_head."): v.double() for k, v in together(load_file(folder / "model.safetensors")).items()}
     ids = torch.tensor(json.loads((HERE / f"{name}-odd" / "cases.json").read_text())["cases"][0]["input_ids"])
     usual = logits(kind.from_dict(json.loads(json.dumps(config))), state, ids)
@@ -123,7 +123,7 @@ def walk(name):
 
 
 if __name__ == "__main__":
-    found = {name: walk(name) for name in DECODERS | LATER | EXPERTS | ENCODERS if name != "gemma3"}     # its text_config is read as gemma3_text is
+    found = {name: walk(name) for name in DECODERS | LATER | EXPERTS | LATENT | ENCODERS if name != "gemma3"}     # its text_config is read as gemma3_text is
     text = ",\n".join(f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for name, rows in found.items())
     (HERE / "fields.json").write_text("{\n" + text + "\n}\n")
     print({name: len(rows) for name, rows in found.items()})

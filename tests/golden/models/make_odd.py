@@ -106,6 +106,18 @@ EXPERTS = {
                                attention_bias=False, num_local_experts=5, num_experts_per_tok=3, swiglu_alpha=0.9, swiglu_limit=0.3, sliding_window=3,
                                layer_types=["full_attention", "sliding_attention"], rope_parameters=ROPE),
 }
+LATENT = {
+    "deepseek_v2": tr.DeepseekV2Config(**SMALL, num_key_value_heads=2, rms_norm_eps=EPS, hidden_act="relu", tie_word_embeddings=True,
+                                       attention_bias=True, mlp_bias=True, q_lora_rank=5, kv_lora_rank=8, qk_nope_head_dim=4, qk_rope_head_dim=6,
+                                       v_head_dim=3, moe_intermediate_size=10, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=2,
+                                       topk_method="group_limited_greedy", n_group=3, topk_group=2, routed_scaling_factor=1.7,
+                                       first_k_dense_replace=1, rope_parameters={k: v for k, v in YARN.items() if k != "attention_factor"} | dict(
+                                           mscale=1.3, mscale_all_dim=0.8)),
+    "deepseek_v3": tr.DeepseekV3Config(**SMALL, num_key_value_heads=2, rms_norm_eps=EPS, hidden_act="relu", attention_bias=True, q_lora_rank=None,
+                                       kv_lora_rank=7, qk_nope_head_dim=3, qk_rope_head_dim=4, v_head_dim=6, moe_intermediate_size=10,
+                                       n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=2, n_group=4, topk_group=3, norm_topk_prob=False,
+                                       routed_scaling_factor=1.7, first_k_dense_replace=1, rope_interleave=False, rope_parameters=ROPE),
+}
 GGUF = {    # the odd goldens that are also written as GGUF, which does not name activations: their architecture there
     "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "phi": "phi2", "falcon": "falcon",
     "granitemoe": "granitemoe", "granitemoeshared": "granitemoe",
@@ -214,7 +226,7 @@ def run(model, **inputs):
 
 def decoder(name, seed):
     out, g = HERE / f"{name}-odd", torch.Generator().manual_seed(seed)
-    config = (DECODERS | LATER | EXPERTS)[name]
+    config = (DECODERS | LATER | EXPERTS | LATENT)[name]
     config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
     model = made(tr.AutoModelForCausalLM.from_config(config).__class__, config, seed)
     write(model, out, OLD.get(name))
@@ -298,6 +310,7 @@ if __name__ == "__main__":
     for seed, (make, name) in enumerate([(decoder, n) for n in DECODERS] + [(encoder, n) for n in ENCODERS] + [(translator, n) for n in TRANSLATORS] +
                                         [(decoder, n) for n in LATER] + [(encoder, n) for n in LATER_ENCODERS] +
                                         [(decoder, n) for n in EXPERTS] + [(encoder, n) for n in ROTARY_ENCODERS] + [(encoder, n) for n in MORE_ENCODERS] +
-                                        [(encoder, n) for n in CONVOLVED_ENCODERS] + [(encoder, n) for n in FIRST_ENCODERS]):
+                                        [(encoder, n) for n in CONVOLVED_ENCODERS] + [(encoder, n) for n in FIRST_ENCODERS] +
+                                        [(decoder, n) for n in LATENT]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
             make(name, 700 + seed)

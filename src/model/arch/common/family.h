@@ -35,7 +35,14 @@ typedef struct tsri_model_names {
     const char *router, *expert_gate, *expert_up, *expert_down;
     const char *experts_gate, *experts_up, *experts_gate_up, *experts_down;
     const char *experts_gate_bias, *experts_up_bias, *experts_gate_up_bias, *experts_down_bias;
+    const char
+        *choice_bias;  /* [experts], added to scores where they are compared; by its full name */
     const char *sinks; /* [heads], by its full name without the prefix */
+    /* latent attention: what makes the latent vector of queries, its norm, and what makes queries from it; the
+     * same for keys and values, whose first array also makes the part of the key that heads share. In files that
+     * have them, keys and values apart, by their full names: [heads, inputs, outputs] and [heads, outputs,
+     * inputs] */
+    const char *q_latent, *q_latent_norm, *q_up, *kv_latent, *kv_latent_norm, *kv_up, *k_up, *v_up;
     const char *shared_gate, *shared_up, *shared_down, *shared_router;
     const char *out_norm, *down_norm; /* norms of what attention and the feed-forward part add */
     const char *cross_norm, *cross_q, *cross_k, *cross_v, *cross_kv, *cross_out;
@@ -49,6 +56,9 @@ typedef struct tsri_model_names {
     tsri_model_fused fused;
     bool inputs_first;         /* matrices are stored as [in, out], as in GPT-2 */
     bool experts_inputs_first; /* so are those of arrays of all experts, unless they are blocks */
+    const char *
+        layers; /* with %d: the beginning of the names of a layer's arrays, where files may have layers
+                           that are not computed */
     bool experts_alternate; /* of experts_gate_up, outputs 0, 2, 4 .. are gates, the others ups */
     const char *const
         *ignored; /* ends of names that may be in the file without being read; NULL at the end */
