@@ -118,8 +118,10 @@ tsr_status tsri_io_seal(tsri_io_archive *archive) {
 void tsri_io_clear(tsri_io_archive *archive) {
     for (size_t i = 0; i < archive->n_files; i++)
         tsri_base_file_close(&archive->files[i]);
-    for (size_t i = 0; i < archive->n_arrays; i++)
+    for (size_t i = 0; i < archive->n_arrays; i++) {
         free((char *)(uintptr_t)archive->arrays[i].name);
+        free(archive->arrays[i].made);
+    }
     tsri_io_drop_values(archive, 0);
     free(archive->files);
     free(archive->arrays);

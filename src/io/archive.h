@@ -31,8 +31,22 @@ typedef enum tsri_io_format {
 
 enum { TSRI_IO_MAX_RANK = 8 };
 
+typedef struct tsri_io_array tsri_io_array;
+typedef struct tsri_io_archive tsri_io_archive;
+
+/* How the rows of a matrix are made that the files hold in another form. One allocation, which may be
+ * larger than this: the archive owns it and frees it. */
+typedef struct tsri_io_made {
+    /* Writes n rows from row `first` on, as f32; or, if the array's dtype is a block type, as that. Any
+     * number of threads may call it. */
+    tsr_status (*rows)(const struct tsri_io_made *made, const tsri_io_archive *archive,
+                       const tsri_io_array *array, tsr_dtype to, int64_t first, int64_t n,
+                       void *out);
+    uint64_t stored; /* bytes of the files that the matrix is made from */
+} tsri_io_made;
+
 /* One array. dims are row-major, slowest first (GGUF's order is reversed when it is read). */
-typedef struct tsri_io_array {
+struct tsri_io_array {
     const char *name;
     const char *type_name; /* as the format calls it: "F32", "BF16", "q4_K" */
     tsr_dtype dtype;       /* TSR_DTYPE_NONE: a dtype that Tessera does not know and cannot read */
@@ -51,7 +65,11 @@ typedef struct tsri_io_array {
     bool split;
     size_t exponents_file;
     uint64_t exponents;
-} tsri_io_array;
+    /* Not NULL: a matrix [rows, columns] that is made when it is read. `bytes` are those of all its
+     * rows in the array's dtype; file and offset are those of one of the arrays that it is made from. */
+    tsri_io_made *made;
+    bool spare; /* it holds only zeros, and a model that does not read it is served without it */
+};
 
 /* Kinds of a metadata value: every integer width is INT (an unsigned one above INT64_MAX reads as
  * INT64_MAX), both float widths are REAL. */
@@ -65,7 +83,7 @@ typedef enum tsri_io_kind {
 
 typedef struct tsri_io_value tsri_io_value;
 
-typedef struct tsri_io_archive {
+struct tsri_io_archive {
     char *path;            /* as given to open */
     tsri_io_format format; /* SAFETENSORS, INDEX, GGUF, LLAMA2C, CTRANSLATE2 or RANDOM */
     tsri_file **files;
@@ -78,7 +96,7 @@ typedef struct tsri_io_archive {
     size_t files_room, arrays_room, values_room;
     /* 1: the model is large, so its pages are dropped from the system's cache once they are read */
     bool forget;
-} tsri_io_archive;
+};
 
 /* Tells the format of what is at `path`, by its content. TSR_E_IO where nothing can be read there;
  * for an unknown format it is TSR_OK, with UNKNOWN. */
@@ -127,6 +145,12 @@ tsr_status tsri_io_random(const char *name, const tsri_io_random_array *list, si
 
 /* Finds an array by its name; NULL where there is none. */
 const tsri_io_array *tsri_io_find(const tsri_io_archive *archive, const char *name);
+
+/* Gives an array another name (n bytes, copied) and removes the arrays whose `gone` (by array) is set, for
+ * readers of matrices that are made of several arrays. Pointers to arrays are no longer valid after
+ * tsri_io_remove; TSR_E_FORMAT where a name occurs twice then. */
+tsr_status tsri_io_rename(tsri_io_archive *archive, size_t index, const char *name, size_t n);
+tsr_status tsri_io_remove(tsri_io_archive *archive, const bool *gone);
 
 /* Reads n bytes of an array, as stored, from its byte `first` on, into the caller's memory. Where
  * the model is large for this machine, the system is told that these pages are not needed again.

@@ -78,6 +78,11 @@ tsr_status tsri_io_read_ctranslate2(tsri_io_archive *archive, const char *path);
 void tsri_io_random_read(const tsri_io_archive *archive, const tsri_io_array *array, uint64_t first,
                          size_t n, float *out);
 
+/* Bytes `first` to first + n - 1 of what the rows of an array that is made are in the dtype `to`: f32, f16,
+ * bf16, or the array's own. */
+tsr_status tsri_io_made_read(const tsri_io_archive *archive, const tsri_io_array *array,
+                             tsr_dtype to, uint64_t first, uint64_t n, void *out);
+
 /* Whether the first n bytes of a file can be the header of a llama2.c checkpoint ("ak42" of any
  * version, or seven plausible numbers). */
 bool tsri_io_is_llama2c(const unsigned char *head, size_t n);

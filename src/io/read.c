@@ -72,6 +72,8 @@ tsr_status tsri_io_read(const tsri_io_archive *archive, const tsri_io_array *arr
         tsri_io_random_read(archive, array, first, n, out);
         return TSR_OK;
     }
+    if (array->made)
+        return tsri_io_made_read(archive, array, array->dtype, first, n, out);
     if (array->split)
         return read_split(archive, array, first, n, out);
     const tsri_file *file = archive->files[array->file];
@@ -153,6 +155,9 @@ tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *
     if (!target || target->block > 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s can't be converted to dtype %d",
                               array->name, source->name, (int)to);
+    if (array->made)
+        return tsri_io_made_read(archive, array, to, first * (uint64_t)target->bytes,
+                                 n * (uint64_t)target->bytes, out);
     const size_t piece = n < PIECE ? n : PIECE;
     void *stored = NULL;
     TRY(tsri_base_new_aligned(piece / block * (size_t)source->bytes, &stored));
