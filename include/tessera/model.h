@@ -93,7 +93,8 @@ typedef struct tsr_model_info {
     uint32_t has_tokenizer;
     const char *path, *format; /**< "safetensors", "GGUF", "llama2.c" */
     const char *family;        /**< "llama" */
-    const char *stored;        /**< dtype of most bytes in the files */
+    const char
+        *stored; /**< dtype of most bytes in the files, or how they are quantised: "gptq 4 bits" */
     const char *tokenizer_why; /**< why the tokenizer can't be used, or "" */
     int64_t layers, width, heads, kv_heads, head_size, ffn, vocab, context;
     uint64_t parameters;

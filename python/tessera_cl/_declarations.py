@@ -2507,7 +2507,7 @@ class ModelInfo:
 
     path, format: "safetensors", "GGUF", "llama2.c"
     family: "llama"
-    stored: dtype of most bytes in the files
+    stored: dtype of most bytes in the files, or how they are quantised: "gptq 4 bits"
     tokenizer_why: why the tokenizer can't be used, or ""
     weight_bytes: in the storage dtype
     flops_per_token: of one token with no token before it

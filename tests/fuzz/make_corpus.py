@@ -89,6 +89,19 @@ def gguf():
             [("token_embd.weight", 0, 0, [8, 8])], bytes(256)))
 
 
+def coded(path):
+    """The config of a quantised model, and one of its matrices; the first rows of some are enough."""
+    data, kept, body = path.read_bytes(), {}, b""
+    (size,) = struct.unpack("<Q", data[:8])
+    for name, held in json.loads(data[8:8 + size]).items():
+        if "k_proj." in name or ".self.key.weight" in name:
+            begin, end = (8 + size + at for at in held["data_offsets"])
+            kept[name] = entry(held["dtype"], held["shape"], len(body), len(body) + end - begin)
+            body += data[begin:end]
+    config = json.loads((path.parent / "config.json").read_text())
+    put("coded", path.parent.name, {key: config[key] for key in ("dtype", "quantization_config")}, kept, body)
+
+
 def models():
     dims = struct.pack("<7i", 8, 16, 1, 2, 2, 320, 16)
     put("llama2c", "legacy", dims + bytes(4 * (320 * 8 + 8 + 3 * 64 + 64 + 8 + 3 * 128 + 8 + 2 * 32)))
@@ -113,6 +126,8 @@ def models():
     put("sentence", "all", golden("encoders/sentence/modules.json"), golden("encoders/sentence/1_Pooling/config.json"),
         golden("encoders/sentence/2_Dense/config.json"), golden("encoders/sentence/sentence_bert_config.json"),
         golden("encoders/sentence/config_sentence_transformers.json"))
+    for path in sorted(GOLDEN.glob("coded/*/model.safetensors")):
+        coded(path)
     put("adapter", "attention", {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "target_modules": ["c_attn"], "fan_in_fan_out": True,
                                  "rank_pattern": {"h.0": 2}, "alpha_pattern": {}, "use_rslora": True},
         {f"base_model.model.transformer.h.{i}.attn.c_attn.lora_{x}.weight": entry("F32", shape, 2048 * i + at, 2048 * i + at + size)

@@ -6,6 +6,7 @@
 #include "model/load/measure.h"
 #include "model/load/sentence.h"
 #include "model/model.h"
+#include "model/weights/coded.h"
 #include "task/generate/settings.h"
 #include "tessera/generate.h"
 #include "tessera/model.h"
@@ -112,10 +113,40 @@ static void adapter(const fuzz_part *parts, size_t n) {
     open_model("model", folders);
 }
 
+/* A config.json, and header and data of a safetensors file: the quantised matrices, and rows of them. */
+static void coded(const fuzz_part *parts, size_t n) {
+    enum { MOST = 1 << 16 };
+    static float row[MOST];
+    tsri_io_archive *archive = NULL;
+    json_t *config = NULL;
+    tsri_model_coded_summary summary;
+    char text[TSRI_CODED_TEXT];
+    fuzz_write_safetensors("model.safetensors", parts + 1, n - 1);
+    if (fuzz_is_ok(
+            tsri_base_json_parse(parts[0].data, parts[0].size, 16, "config.json", &config)) &&
+        fuzz_is_ok(tsri_io_open("model.safetensors", &archive)) &&
+        fuzz_is_ok(tsri_model_coded_adopt(config, "config.json", archive, &summary)) &&
+        summary.title) {
+        tsri_model_coded_tell(&summary, text);
+        for (size_t i = 0; i < archive->n_arrays; i++) {
+            const tsri_io_array *a = &archive->arrays[i];
+            const uint64_t columns = a->made ? (uint64_t)a->dims[1] : 0;
+            if (columns && columns <= MOST) {
+                (void)fuzz_is_ok(tsri_io_read_as(archive, a, TSR_F32, 0, (size_t)columns, row));
+                (void)fuzz_is_ok(tsri_io_read_as(archive, a, TSR_F32, a->elements - columns,
+                                                 (size_t)columns, row));
+            }
+        }
+    }
+    tsri_io_close(&archive);
+    json_decref(config);
+}
+
 const fuzz_target fuzz_model_targets[] = {
     {"config", begin_config, config, 1},
     {"settings", begin_settings, settings, 2},
     {"sentence", begin_sentence, sentence, 5},
     {"adapter", begin_adapter, adapter, 3},
+    {"coded", NULL, coded, 3},
     {0},
 };

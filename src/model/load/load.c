@@ -109,6 +109,16 @@ static tsr_status load_config(const char *folder, const char *path, json_t **out
     return tsri_base_json_made(*out, path);
 }
 
+/* Finds out how the weights are quantised. */
+static tsr_status read_quantized(tsri_model *model, json_t *json) {
+    const char *what = model->config_name;
+    TRY(tsri_model_quantized_adopt(json, what, model->archive, &model->quantized));
+    TRY(tsri_model_mxfp4_adopt(json, what, model->archive, &model->joined));
+    TRY(tsri_model_coded_adopt(json, what, model->archive, &model->coded));
+    model->joined = model->joined || model->coded.title;
+    return TSR_OK;
+}
+
 static tsr_status read_config(tsri_model *model, const char *folder) {
     const tsri_io_format format = model->archive->format;
     json_t *json = NULL;
@@ -137,11 +147,7 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
         if (status == TSR_OK)
             status = find_arch(json, model->config_name, &model->arch);
         if (status == TSR_OK)
-            status = tsri_model_quantized_adopt(json, model->config_name, model->archive,
-                                                &model->quantized);
-        if (status == TSR_OK)
-            status =
-                tsri_model_mxfp4_adopt(json, model->config_name, model->archive, &model->joined);
+            status = read_quantized(model, json);
     }
     if (status == TSR_OK)
         status = read_spec(model, folder, json);
@@ -231,7 +237,8 @@ static void settle_kv_dtype(tsri_model *model, const tsri_model_options *options
 /* Names the file's format and dtype, for people. */
 static void name_stored(tsri_model *model) {
     snprintf(model->stored, sizeof model->stored, "%s",
-             tsri_tensor_dtype_name(stored_dtype(model->archive)));
+             model->coded.title ? model->coded.type
+                                : tsri_tensor_dtype_name(stored_dtype(model->archive)));
     const tsri_io_format format = model->archive->format;
     snprintf(model->format, sizeof model->format, "%s",
              format == TSRI_IO_GGUF          ? "GGUF"
@@ -437,6 +444,11 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     if (status != TSR_OK)
         return status;
     model->run = run;
+    if (model->coded.title) {
+        char text[TSRI_CODED_TEXT];
+        tsri_model_coded_tell(&model->coded, text);
+        tsri_run_log(run, TSR_LOG_INFO, "%s: %s", model->path, text);
+    }
     if (model->weights->unserved)
         tsri_run_log(run, TSR_LOG_WARNING,
                      "%s: tensor \"%s\" belongs to a part that is not served; what is computed is "

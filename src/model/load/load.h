@@ -5,6 +5,7 @@
 
 #include "model/blocks/blocks.h"
 #include "model/spec/generation.h"
+#include "model/weights/coded.h"
 #include "tessera/model.h"
 #include "text/grammar/grammars.h"
 #include "text/tokenizer/tokenizer.h"
@@ -38,9 +39,10 @@ typedef struct tsri_model {
     char *tokenizer_why;            /* why the model has none, or NULL */
     tsri_text_grammars *grammars;   /* over the tokenizer; NULL: it has none */
     char format[32];                /* "safetensors", "GGUF", "llama2.c" */
-    char stored[16];                /* dtype of most of the stored bytes */
+    char stored[32];                /* dtype of most of the stored bytes, or how it is quantised */
     bool quantized;                 /* the folder holds blocks, which stay as they are */
-    bool joined;                    /* two arrays are read as one of mxfp4, and not written */
+    bool joined; /* matrices are made of several arrays when they are read, and not written */
+    tsri_model_coded_summary coded; /* those that another program has quantised */
     tsri_run_context *run;          /* borrowed; NULL: opened only for inspection */
     tsri_graph *graph;  /* the graph that the weights were stored for; the run context refers to
                            it */

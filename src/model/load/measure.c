@@ -55,8 +55,10 @@ static void measure_keeping(const tsri_model *model, tsri_model_measures *out) {
         most = kinds[i].bytes > kinds[most].bytes ? i : most;
     out->kept = tsri_tensor_dtype_name(kinds[most].dtype);
     out->compute = tsri_model_compute_name(kinds[most].compute);
-    for (size_t i = 0; i < model->archive->n_arrays; i++)
-        out->stored_bytes += model->archive->arrays[i].bytes;
+    for (size_t i = 0; i < model->archive->n_arrays; i++) {
+        const tsri_io_array *array = &model->archive->arrays[i];
+        out->stored_bytes += array->made ? array->made->stored : array->bytes;
+    }
 }
 
 /* Whether each token that goes through the stack is multiplied with the weight: keys and values of

@@ -268,10 +268,10 @@ static tsr_status want(tsri_model_finder *finder, uint32_t id, const tsri_model_
     return TSR_OK;
 }
 
-/* Blocks lie along inputs. */
+/* Blocks lie along inputs, and matrices that are made when they are read are [outputs, inputs]. */
 static bool lies_in_blocks(const tsri_io_array *array) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info(array->dtype);
-    return type && type->block > 1;
+    return array->made || (type && type->block > 1);
 }
 
 static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
@@ -405,8 +405,8 @@ tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_mo
         full_name(finder, all->head, strlen(all->head), &(filling){.suffix = ".weight"}, head);
     for (size_t i = 0; i < archive->n_arrays; i++) {
         const tsri_io_array *array = &archive->arrays[i];
-        if (!finder->used[i] && strcmp(array->name, head) != 0 && !is_ignored(names, array->name) &&
-            !is_ignored(arch->encoder_names, array->name) &&
+        if (!finder->used[i] && !array->spare && strcmp(array->name, head) != 0 &&
+            !is_ignored(names, array->name) && !is_ignored(arch->encoder_names, array->name) &&
             !is_unserved(finder, names, array->name) &&
             !is_unserved(finder, arch->encoder_names, array->name))
             return tsri_base_fail(TSR_E_UNSUPPORTED,

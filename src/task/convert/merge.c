@@ -95,8 +95,8 @@ static tsr_status write_weights(job *j) {
     if (j->model->joined)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s holds mxfp4, which is not written; give the model with matrices of "
-            "floats, or use the adapter with --lora",
+            "%s is quantised, and such matrices are not written; give the model with matrices "
+            "of floats, or use the adapter with --lora",
             j->model->path);
     tsri_io_entry *entries = NULL;
     TRY(tsri_base_new(archive->n_arrays + 1, sizeof *entries, &entries));

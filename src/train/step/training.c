@@ -55,7 +55,7 @@ static tsr_status check_objective(const tsri_model *model, const tsri_training_o
     if (!lacks && decoder && !tsri_model_has_output(w))
         lacks = "a model with an output matrix";
     if (!lacks && model->joined)
-        lacks = "a model whose matrices are floats, and mxfp4 is not written";
+        lacks = "a model whose matrices are floats; quantised ones are not written";
     if (lacks)
         return tsri_base_fail(TSR_E_STATE, "%s (%s) can't learn this: it is not %s", model->path,
                               spec->family, lacks);
