@@ -3,6 +3,7 @@
 tests/model/coded.c; here, what is said of them, --dtype and adapters, and that each damaged file or foreign format gets one sentence."""
 
 import json
+import random
 import struct
 
 from support.adapter import header, make_adapter
@@ -69,6 +70,34 @@ def test_adapters(folder):
     equal(dump(folder, CODED / "fp8-rows", "--lora", lora) == dump(folder, CODED / "fp8-rows"), False)
     refused(3, "is quantised, and such matrices are not written", "merge", CODED / "fp8-rows", "--lora", lora, "-o", folder / "merged")
     refused(3, "is quantised already", "quantize", CODED / "gptq-4", "-o", folder / "again")
+
+
+def test_latent_attention_and_experts(folder):
+    """DeepSeek V3 as it is published: e4m3 with a scale for each tile. The numbers are those of the model in floats."""
+    draw, tile = random.Random(3), 4
+    table = [(-1) ** (code >> 7) * ((code & 7) / 8 * 2.0 ** -6 if not code & 0x78 else (1 + (code & 7) / 8) * 2.0 ** ((code >> 3 & 15) - 7)) for code in range(256)]
+    coded, plain = (copy_model(GOLDEN / "deepseek_v3-odd", folder / name) for name in ("coded", "plain"))
+    matrices = {name: e["shape"] for name, e in header(plain / "model.safetensors")[0].items() if name.endswith("_proj.weight")}
+    equal(len(matrices), 36)
+    codes = {name: [draw.randrange(0x38) | draw.randrange(2) << 7 for _ in range(rows * columns)] for name, (rows, columns) in matrices.items()}
+    scales = {name: [struct.unpack("<f", struct.pack("<f", draw.uniform(0.2, 0.8)))[0] for _ in range(-(-rows // tile) * -(-columns // tile))]
+              for name, (rows, columns) in matrices.items()}
+
+    def write_codes(arrays):
+        for name, (rows, columns) in matrices.items():
+            arrays[name] = "F8_E4M3", [rows, columns], bytes(codes[name])
+            arrays[name + "_scale_inv"] = "F32", [-(-rows // tile), -(-columns // tile)], struct.pack(f"<{len(scales[name])}f", *scales[name])
+
+    def write_floats(arrays):
+        for name, (rows, columns) in matrices.items():
+            across = -(-columns // tile)
+            numbers = [table[code] * scales[name][i // columns // tile * across + i % columns // tile] for i, code in enumerate(codes[name])]
+            arrays[name] = "F32", [rows, columns], struct.pack(f"<{len(numbers)}f", *numbers)
+
+    rewrite(coded, write_codes)
+    rewrite(plain, write_floats)
+    change_json(coded / "config.json", quantization_config={"quant_method": "fp8", "weight_block_size": [tile, tile], "activation_scheme": "dynamic"})
+    equal(dump(folder, coded) == dump(folder, plain), True)
 
 
 def test_missing_and_misshapen_arrays(folder):
