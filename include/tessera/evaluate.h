@@ -146,6 +146,44 @@ TSR_API tsr_status tsr_evaluate_labels(const uint32_t *given, const uint32_t *wa
                                        uint32_t labels, tsr_label_score *each,
                                        tsr_label_scores *out);
 
+typedef struct tsr_evaluate_words_options {
+    uint32_t struct_size, reserved;
+    /** The lists of a JSONL file; NULL: "tokens", and "ner_tags", "tags" or "labels". */
+    const char *words_field, *labels_field;
+    /** Told how many texts are done; returns not 0 to cancel. May be NULL. */
+    int (*progress)(void *data, uint64_t texts);
+    void *progress_data;
+} tsr_evaluate_words_options;
+
+typedef struct tsr_word_scores {
+    uint32_t struct_size, reserved;
+    uint64_t texts, words, right; /**< words that were judged, and those with the right label */
+    uint64_t
+        left_out; /**< words that were not judged: behind what the model reads, or without tokens */
+    double accuracy; /**< right / words */
+    uint64_t entities_wanted, entities_given, entities_right;
+    double precision, recall, f1; /**< of entities; NaN where no label begins one */
+} tsr_word_scores;
+
+/**
+ * How often a classifier of words is right on texts whose words have labels. A word has the label of its first token. An
+ * entity is a word labelled "B-X" with the words labelled "I-X" right behind it; it is right if kind, first and last word
+ * are.
+ *
+ * path     a text file: a word a line, its label in the last column, a blank line behind each text; or .jsonl
+ *          (docs/training.md)
+ * options  may be NULL
+ * thread   one call at a time for a model
+ * error    TSR_E_STATE      the model has no classifier of words, or no tokenizer, or was opened without a device
+ *          TSR_E_FORMAT     the file, by line: no label, or one that the model does not have
+ *          TSR_E_IO         the file can't be read
+ *          TSR_E_CANCELLED  progress asked for it
+ * exact    tests/cli/training/train.py; entities: tests/train/words.c, against seqeval's strict mode with IOB2
+ */
+TSR_API tsr_status tsr_evaluate_words(tsr_model *model, const char *path,
+                                      const tsr_evaluate_words_options *options,
+                                      tsr_word_scores *out);
+
 #ifdef __cplusplus
 }
 #endif

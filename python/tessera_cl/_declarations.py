@@ -1640,6 +1640,37 @@ class tsr_label_scores(Structure):
 
 
 
+class tsr_evaluate_words_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("words_field", c_char_p),
+        ("labels_field", c_char_p),
+        ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64)),
+        ("progress_data", c_void_p),
+    ]
+
+
+
+class tsr_word_scores(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("texts", c_uint64),
+        ("words", c_uint64),
+        ("right", c_uint64),
+        ("left_out", c_uint64),
+        ("accuracy", c_double),
+        ("entities_wanted", c_uint64),
+        ("entities_given", c_uint64),
+        ("entities_right", c_uint64),
+        ("precision", c_double),
+        ("recall", c_double),
+        ("f1", c_double),
+    ]
+
+
+
 class tsr_filled(Structure):
     _fields_ = [
         ("id", c_int32),
@@ -2382,6 +2413,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_evaluate_chrf": (c_int, [POINTER(tsr_string), POINTER(tsr_string), c_size_t, POINTER(tsr_chrf)]),
     "tsr_chrf_signature": (c_char_p, []),
     "tsr_evaluate_labels": (c_int, [POINTER(c_uint32), POINTER(c_uint32), c_size_t, c_uint32, POINTER(tsr_label_score), POINTER(tsr_label_scores)]),
+    "tsr_evaluate_words": (c_int, [POINTER(tsr_model), c_char_p, POINTER(tsr_evaluate_words_options), POINTER(tsr_word_scores)]),
     "tsr_fill_mask": (c_int, [POINTER(tsr_model), POINTER(tsr_string), c_size_t, c_uint32, CFUNCTYPE(c_int, c_void_p, POINTER(tsr_fill)), c_void_p]),
     "tsr_grammar_check": (c_int, [c_char_p]),
     "tsr_json_schema_check": (c_int, [c_char_p]),

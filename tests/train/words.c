@@ -72,6 +72,30 @@ Test(words, the_first_piece_has_the_label) {
     tsr_model_close(&model);
 }
 
+/* Words by themselves give the tokens of the text that they make: what is labelled later is a text. */
+Test(words, are_tokenized_as_in_a_text) {
+    static const char *const models[] = {TAGGER, DECODER, TRANSLATOR};
+    static const char text[] = "the cats sat , bobs ? in 1597's mat",
+                      lines[] =
+                          "the O\ncats O\nsat O\n, O\nbobs B-PER\n? O\nin O\n1597's O\nmat O\n";
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        tsr_model *model = data_model(models[i]);
+        const tsri_text_tokenizer *t = tsri_model_of(model)->tokenizer;
+        const char *path = data_file("t.conll", lines, sizeof lines - 1);
+        tsri_train_data *data = open_words(model, &path, 0);
+        const tsri_training_batch b = data_batch(data, 0);
+        tsri_text_ids ids = {0};
+        cr_assert_eq(tsri_text_encode(t, text, sizeof text - 1, 0, &ids), TSR_OK);
+        const size_t before = ((size_t)b.len[0] - ids.count) / 2;
+        cr_assert_leq(before, 1, "%s: %d tokens, and %zu of the text", models[i], b.len[0],
+                      ids.count);
+        cr_expect_arr_eq(b.ids + before, ids.data, ids.count * sizeof *ids.data, "%s", models[i]);
+        tsri_text_ids_clear(&ids);
+        tsri_train_data_close(&data);
+        tsr_model_close(&model);
+    }
+}
+
 /* A text that is too long loses its end, and the token that closes it keeps no label. */
 Test(words, a_text_is_cut) {
     static const int32_t cut[] = {NO, B_PER, I_PER, NO, NO};

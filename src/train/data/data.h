@@ -122,6 +122,9 @@ tsr_status tsri_train_data_check(const tsri_train_data *data, const char *identi
 tsr_status tsri_train_labels_scan(const tsri_train_data_options *options, char ***labels,
                                   size_t *n);
 void tsri_train_labels_free(char ***labels, size_t n);
+/* The number of a label of n bytes among the model's; where these have default names, a label may be its number. -1: it
+ * is not one of them. */
+int32_t tsri_train_label_number(const tsri_model_spec *spec, const char *label, size_t n);
 /* Gives `take` every text of the files as it would be tokenized (source and target one after the
  * other; large texts in pieces): what a tokenizer is trained on. */
 tsr_status tsri_train_data_texts(const tsri_train_data_options *options,

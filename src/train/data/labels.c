@@ -123,16 +123,29 @@ static bool unnamed(const tsri_model_spec *spec) {
     return true;
 }
 
-static int32_t target_of(const tsri_model_spec *spec, const tsri_train_label_set *set,
-                         const char *label) {
+static int32_t number_of(const tsri_model_spec *spec, const char *label) {
     long long number;
-    for (size_t i = 0; i < set->n; i++)
-        if (!strcmp(set->items[i], label))
-            return (int32_t)i;
     return spec->labels && unnamed(spec) && is_whole_number(label, &number) && number >= 0 &&
                    number < spec->labels
                ? (int32_t)number
                : -1;
+}
+
+int32_t tsri_train_label_number(const tsri_model_spec *spec, const char *label, size_t n) {
+    char digits[24];
+    for (int32_t i = 0; i < spec->labels; i++)
+        if (strlen(spec->label_of[i]) == n && !memcmp(spec->label_of[i], label, n))
+            return i;
+    snprintf(digits, sizeof digits, "%.*s", n < sizeof digits ? (int)n : 0, label);
+    return number_of(spec, digits);
+}
+
+static int32_t target_of(const tsri_model_spec *spec, const tsri_train_label_set *set,
+                         const char *label) {
+    for (size_t i = 0; i < set->n; i++)
+        if (!strcmp(set->items[i], label))
+            return (int32_t)i;
+    return number_of(spec, label);
 }
 
 static tsr_status outside(const tsri_model *model, const tsri_train_token_file *file, size_t i) {

@@ -155,6 +155,16 @@ def test_labels_of_words(folder):
     assert results[0] == results[1], "lists and columns give other weights"
     said = run("classify", "-m", out, *REFERENCE, given="the big dog sat on bob green\n").text.split("\n")[0].split("\t")
     equal((said[0], said[1], said[3:]), ("bob green", "PER", ["19", "28"]))
+    for name in ("words.conll", "words.jsonl"):
+        scores = json.loads(run("evaluate", "-m", out, *REFERENCE, "--words", folder / name, "--json").text)
+        equal([scores[key] for key in ("texts", "words", "right", "left_out", "accuracy")], [24, 112, 112, 0, 1.0])
+        equal(scores["entities"], {"wanted": 32, "given": 32, "right": 32, "precision": 1.0, "recall": 1.0, "f1": 1.0})
+    (folder / "other.conll").write_text(WORDS.replace("paris B-LOC", "paris B-PER"))
+    equal(run("evaluate", "-m", out, *REFERENCE, "--words", folder / "other.conll").text,
+          "accuracy       0.9286, 13 of 14 words\nF1             0.7500, precision 0.7500, recall 0.7500; 4 entities, 4 given, 3 right\n")
+    (folder / "bad.conll").write_text("anna B-PER\n\nparis B-ORG\n")
+    bad = run("evaluate", "-m", out, *REFERENCE, "--words", folder / "bad.conll", code=None)
+    assert bad.code == 3 and "bad.conll: line 3: the label \"B-ORG\" is not one of the model's 4" in bad.err, bad
     more = folder / "more"
     run("train", folder / "words.conll", "-m", out, "-o", more, *REFERENCE, "--set", "max_steps=2", "--set", "lora_rank=2", *every(0))
     equal(json.loads((more / "adapter_config.json").read_text())["task_type"], "TOKEN_CLS")

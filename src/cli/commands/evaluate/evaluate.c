@@ -15,6 +15,7 @@ typedef struct kind {
 static int run(tsri_cli_evaluation *j) {
     const kind kinds[] = {{&j->perplexity, tsri_cli_evaluate_perplexity},
                           {&j->labelled, tsri_cli_evaluate_labels},
+                          {&j->words, tsri_cli_evaluate_words},
                           {&j->parallel, tsri_cli_evaluate_parallel},
                           {&j->hypotheses, tsri_cli_evaluate_hypotheses}};
     const kind *found = NULL;
@@ -26,8 +27,8 @@ static int run(tsri_cli_evaluation *j) {
         }
     if (n != 1)
         return tsri_cli_fail(CLI_USAGE,
-                             "evaluate needs %s--perplexity FILE, --labelled FILE, --parallel FILE "
-                             "or --hypotheses FILE; see tessera help evaluate",
+                             "evaluate needs %s--perplexity FILE, --labelled FILE, --words FILE, "
+                             "--parallel FILE or --hypotheses FILE; see tessera help evaluate",
                              n ? "only one of " : "");
     if (!j->hypotheses != !j->references)
         return tsri_cli_fail(CLI_USAGE, "--hypotheses and --references must be given together");
@@ -50,10 +51,15 @@ int tsri_cli_evaluate(int argc, char **argv) {
          "print a classifier's accuracy and F1 on this file: CSV or TSV with a header, or JSON "
          "Lines",
          0, 0, NULL},
+        {"words", 0, CLI_TEXT, &j.words, "FILE",
+         "print the accuracy of a model that labels words, and the F1 of entities: a word a line "
+         "with its label in the last column, or JSON Lines with lists",
+         0, 0, NULL},
         {"text-field", 0, CLI_TEXT, &j.text_field, "NAME",
-         "for --labelled: the field of the texts (default: text)", 0, 0, NULL},
+         "for --labelled and --words: the field of the texts (default: text; tokens)", 0, 0, NULL},
         {"label-field", 0, CLI_TEXT, &j.label_field, "NAME",
-         "for --labelled: the field of the labels (default: label)", 0, 0, NULL},
+         "for --labelled and --words: the field of the labels (default: label; ner_tags)", 0, 0,
+         NULL},
         {"parallel", 0, CLI_TEXT, &j.parallel, "FILE",
          "translate the sources in lines \"source<TAB>translation\", and print BLEU and chrF", 0, 0,
          NULL},
@@ -77,7 +83,7 @@ int tsri_cli_evaluate(int argc, char **argv) {
                                        tsri_cli_running_options(&j.app, true),
                                        NULL};
     int code = tsri_cli_parse(
-        argc, argv, "tessera evaluate --perplexity|--labelled|--parallel FILE [-m MODEL]",
+        argc, argv, "tessera evaluate --perplexity|--labelled|--words|--parallel FILE [-m MODEL]",
         "Scores a model. For perplexity, sliding windows score each token of a text once, after at "
         "least\nwindow - stride other tokens. BLEU and chrF agree with sacrebleu digit by digit "
         "(13a, exponential\nsmoothing; chrF2), and are printed with its signature.",
