@@ -12,7 +12,7 @@ import transformers as tr
 FAMILIES = """GPT2 Llama Mistral Qwen2 Qwen3 Gemma Phi3 GPTNeoX OPT Starcoder2 Bloom Bert Roberta XLMRoberta Camembert DistilBert Albert MPNet
 Electra Bart MBart Marian Pegasus M2M100 T5 Gemma3Text
 ModernBert NomicBert EuroBert Gte JinaEmbeddingsV3 Olmo2 Granite SmolLM3 Cohere Cohere2 StableLm Glm4 Phi Falcon GPTJ Mpt Helium Gemma2 Mixtral
-Qwen2Moe Qwen3Moe Olmoe GraniteMoe GraniteMoeShared GptOss DeepseekV2 DeepseekV3""".split()
+Qwen2Moe Qwen3Moe Olmoe GraniteMoe GraniteMoeShared GptOss DeepseekV2 DeepseekV3 Deberta""".split()
 KEYS = """hidden_act activation activation_function rms_norm_eps layer_norm_eps layer_norm_epsilon norm_epsilon tie_word_embeddings sliding_window
 use_sliding_window max_window_layers attention_bias use_bias mlp_bias rope_parameters scale_embedding scale_attn_weights use_parallel_residual
 do_layer_norm_before enable_bias feed_forward_proj relative_attention_num_buckets relative_attention_max_distance num_hidden_groups hidden_activation query_pre_attn_scalar attn_logit_softcapping
