@@ -66,7 +66,7 @@ typedef struct tsr_train_event {
      * numbers with the others, or waited for them to do so: 0 to 1. NaN: there are no others. */
     double waiting;
     /** TSR_TRAIN_EVALUATED: of labels of words in IOB2, the F1 of whole entities (seqeval's strict
-     * mode); NaN where there is none. */
+     * mode); NaN where labels name no entities. */
     double eval_f1;
 } tsr_train_event;
 

@@ -3086,7 +3086,7 @@ class TrainEvent:
     waiting: The share of the time of the steps since the last logged one in which this rank exchanged numbers with the
         others, or waited for them to do so: 0 to 1. NaN: there are no others.
     eval_f1: TSR_TRAIN_EVALUATED: of labels of words in IOB2, the F1 of whole entities (seqeval's strict mode); NaN
-        where there is none.
+        where labels name no entities.
     """
 
     kind: str

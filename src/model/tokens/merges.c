@@ -53,7 +53,7 @@ typedef struct frame {
     bool bert;
 } frame;
 
-/* The first frame whose tokens the vocabulary has; NULL: it has none. DeBERTa's pairs are those that it was
+/* The first frame whose tokens the vocabulary has; NULL: of no frame. DeBERTa's pairs are those that it was
  * trained on; the class of transformers 5 puts [SEP] twice between two texts. */
 static const frame *frame_of(const json_t *vocabulary) {
     static const frame frames[] = {{"<s>", "</s>", "RobertaProcessing", false}, /* RoBERTa, BART */

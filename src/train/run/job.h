@@ -111,7 +111,7 @@ tsr_status tsri_train_gradients(tsri_train_job *job, tsri_training_loss *loss, i
 /* The most sequences that are learned from at once. */
 int32_t tsri_train_rows(const tsri_train_job *job);
 /* What a validation measures: the mean loss over the targets; a classifier's accuracy, of texts or of words; of labels
- * of words, the F1 of entities, where labels name any. NAN: there is none. */
+ * of words, the F1 of entities, where labels name any. NAN: not of this model. */
 typedef struct tsri_train_measures {
     double loss, accuracy, f1;
 } tsri_train_measures;
