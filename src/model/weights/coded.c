@@ -32,6 +32,9 @@ typedef struct finding {
     size_t n, room;
 } finding;
 
+/* What folders of compressed-tensors before 0.6 call it, without a quant_method. */
+#define OLD_KEY "compression_config"
+
 /* Older folders of bitsandbytes have no quant_method. */
 static const char *method_of(const json_t *settings) {
     const json_t *method = json_object_get(settings, "quant_method");
@@ -162,13 +165,16 @@ static tsr_status adopt(finding *f, tsr_dtype wide, tsri_model_coded_summary *ou
 
 tsr_status tsri_model_coded_adopt(json_t *config, const char *what, tsri_io_archive *archive,
                                   tsri_model_coded_summary *out) {
-    const json_t *settings = json_object_get(config, TSRI_QUANTIZED_KEY);
+    const json_t *own = json_object_get(config, TSRI_QUANTIZED_KEY),
+                 *old = json_object_get(config, OLD_KEY);
+    const bool is_old = (!own || json_is_null(own)) && json_is_object(old);
+    const json_t *settings = is_old ? old : own;
     finding f = {.job = {.archive = archive, .what = what, .settings = settings}};
     tsr_dtype wide = TSR_F32;
     *out = (tsri_model_coded_summary){0};
     if (!settings || json_is_null(settings))
         return TSR_OK;
-    const char *method = method_of(settings);
+    const char *method = is_old ? tsri_model_coded_compressed.method : method_of(settings);
     for (size_t i = 0; i < FORMATS; i++)
         if (method && strcmp(formats[i]->method, method) == 0)
             f.format = formats[i];
@@ -184,7 +190,7 @@ tsr_status tsri_model_coded_adopt(json_t *config, const char *what, tsri_io_arch
     free(f.items);
     free(f.job.gone);
     if (status == TSR_OK)
-        json_object_del(config, TSRI_QUANTIZED_KEY);
+        json_object_del(config, is_old ? OLD_KEY : TSRI_QUANTIZED_KEY);
     return status;
 }
 

@@ -57,10 +57,13 @@ static tsr_status check_format(const tsri_model_coded_job *job) {
 
 /* Remembers how many rows and columns share a scale. */
 static tsr_status add_size(tsri_model_coded_job *job, int64_t rows, int64_t columns) {
+    for (int i = 0; i < job->n_sizes; i++)
+        if (job->sizes[i][0] == rows && job->sizes[i][1] == columns)
+            return TSR_OK;
     if (job->n_sizes == TSRI_CODED_SIZES)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: \"quantization_config\" has more than %d \"config_groups\"",
-                              job->what, TSRI_CODED_SIZES);
+                              "%s: \"config_groups\" has more than %d sizes of groups", job->what,
+                              TSRI_CODED_SIZES);
     job->sizes[job->n_sizes][0] = rows;
     job->sizes[job->n_sizes++][1] = columns;
     return TSR_OK;

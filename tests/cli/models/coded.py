@@ -54,6 +54,20 @@ def test_what_is_said(folder):
         equal(told.count(f"matrices of {stored} are read: {became}\n"), 1, told)
 
 
+def test_older_configs(folder):
+    """compressed-tensors had another key once; transformers once said torch_dtype."""
+    model = copy_model(CODED / "pack-4", folder / "old")
+    wanted = dump(folder, model)
+    config = json.loads((model / "config.json").read_text())
+    change_json(model / "config.json", quantization_config=None, compression_config=config["quantization_config"])
+    equal(dump(folder, model) == wanted, True)
+    model = copy_model(CODED / "fp8-tiles", folder / "older")
+    for dtype, stored in (("bfloat16", "bf16"), ("float16", "f16"), ("float32", "f32"), (None, "f32")):
+        change_json(model / "config.json", dtype=None, torch_dtype=dtype)
+        told = run("generate", *REFERENCE, "-m", model, "--ids", "3", "-n", "1").err
+        assert f": 7 as {stored}, rounded\n" in told, told
+
+
 def test_dtypes(folder):
     """Blocks hold the numbers themselves; --dtype rounds or quantises them as those of any model."""
     for name in ("gptq-4", "awq-4", "pack-4", "gptq-8"):
