@@ -88,6 +88,7 @@ static void compare_heads(const golden *g, const char *title, const batch *batch
         {"mlm", "mlm.logits", {.rows = TSRI_ROWS_ALL, .logits = &mark}, spec->vocab},
         {"cls", "cls.logits", {.labels = &mark}, labels},
         {"tokens", "tokens.logits", {.rows = TSRI_ROWS_ALL, .labels = &mark}, labels},
+        {"qa", "qa.logits", {.rows = TSRI_ROWS_ALL, .labels = &mark}, labels},
         {"pre", "mlm.logits", {.rows = TSRI_ROWS_ALL, .logits = &mark}, spec->vocab},
         {"pre", "next", {.next = &mark}, 2},
     };
@@ -376,6 +377,27 @@ ENCODER_REFERENCE(jina_gguf, "jina_embeddings_v3", "model.gguf")
 ENCODER_REFERENCE(gemma3_vectors, "gemma3-vectors", "vectors")
 ENCODER_REFERENCE(qwen3_vectors, "qwen3-vectors", "vectors")
 ENCODER(tessera_encoder, "tessera-encoder", "mlm")
+ENCODER_REFERENCE(t5_encoder, "t5-encoder", "vectors")
+ENCODER(umt5_encoder, "umt5-encoder", "vectors")
+ENCODER(jina_bert, "jina_bert", "base")
+ENCODER_REFERENCE(jina_bert_gguf, "jina_bert", "model.gguf")
+ENCODER_REFERENCE(bert_qa, "bert-qa", "qa")
+ENCODER_REFERENCE(roberta_qa, "roberta-qa", "qa")
+ENCODER_REFERENCE(distilbert_qa, "distilbert-qa", "qa")
+ENCODER_REFERENCE(electra_qa, "electra-qa", "qa")
+ENCODER_REFERENCE(albert_qa, "albert-qa", "qa")
+ENCODER_REFERENCE(xlm_roberta_qa, "xlm-roberta-qa", "qa")
+ENCODER_REFERENCE(camembert_qa, "camembert-qa", "qa")
+ENCODER_REFERENCE(deberta_v2_qa, "deberta_v2-qa", "qa")
+ENCODER_REFERENCE(mpnet_qa, "mpnet-qa", "qa")
+ENCODER_REFERENCE(modernbert_qa, "modernbert-qa", "qa")
+ENCODER_REFERENCE(jina_embeddings_v3_qa, "jina_embeddings_v3-qa", "qa")
+ENCODER_REFERENCE(qwen3_labels, "qwen3-labels", "cls")
+ENCODER_REFERENCE(qwen2_labels, "qwen2-labels", "cls")
+ENCODER_REFERENCE(llama_labels, "llama-labels", "cls")
+ENCODER_REFERENCE(mistral_labels, "mistral-labels", "cls")
+ENCODER_REFERENCE(gemma_labels, "gemma-labels", "cls")
+ENCODER_REFERENCE(gemma2_labels, "gemma2-labels", "cls")
 
 TRANSLATOR(bart, "bart")
 TRANSLATOR(marian, "marian")
@@ -390,6 +412,8 @@ TRANSLATOR_REFERENCE(pegasus, "pegasus")
 TRANSLATOR_REFERENCE(marian_apart, "marian-apart")
 TRANSLATOR(t5_tiny, "t5-tiny")
 TRANSLATOR(tessera_translate, "tessera-translate")
+TRANSLATOR_REFERENCE(mt5, "mt5")
+TRANSLATOR(umt5, "umt5")
 
 /* Everything that a config says has a value other than the default: a key that is not read gives
  * other numbers. */
@@ -440,6 +464,10 @@ Test(golden_odd, deberta_tokens) {
     compare_encoder("deberta-odd", "tokens", "reference");
 }
 
+Test(golden_odd, jina_bert) { /* three heads, ReGLU */
+    compare_encoder("jina_bert-odd", "base", "reference");
+}
+
 Test(golden_odd, gte_new) { /* the names and the scaling of the first files */
     compare_encoder("gte-odd", "new", "reference");
 }
@@ -471,6 +499,8 @@ ODD_TRANSLATOR(m2m_100, "m2m_100")
 ODD_TRANSLATOR(pegasus, "pegasus")
 ODD_TRANSLATOR(t5, "t5")
 ODD_TRANSLATOR(t5_gated, "t5-gated")
+ODD_TRANSLATOR(mt5, "mt5")
+ODD_TRANSLATOR(umt5, "umt5")
 
 /* The same weights as a bare base model. */
 #define BARE_TRANSLATOR(title, name)                        \

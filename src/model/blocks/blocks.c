@@ -220,6 +220,8 @@ static tsri_value attention(builder *b, int32_t layer) {
                                        .compute = tsri_model_attention_products(b, products),
                                        .soft_cap = stack->score_cap};
     tsri_value own[3], bias = TSRI_GRAPH_NONE;
+    if (stack->relative_by_layer)
+        b->relative = tsri_model_relative_bias(b, layer);
     if (stack->kv_latent) {
         tsri_model_latent_heads(b, layer, own);
     } else {
@@ -250,7 +252,7 @@ static tsri_value attention(builder *b, int32_t layer) {
                              keeps && b->shape->by_keys ? tsri_model_input_of(b, TSRI_INPUT_KEYS)
                                                         : TSRI_GRAPH_NONE,
                              bias,
-                             tsri_model_weight_leaf(b, stack_weight(b, TSRI_STACK_RELATIVE)),
+                             b->relative,
                              tsri_model_weight_leaf(b, layer_weight(b, layer, TSRI_ROLE_SINKS))};
     tsri_model_stage(b, layer, "attention");
     return attend(b, &attrs, in, 10, b->shape->attention, TSRI_OUTPUT_ATTENTION + (uint32_t)layer,
@@ -450,7 +452,7 @@ static void stack_of(builder *b, const tsri_model_stack *stack) {
         tsri_model_recurrent_stack(b);
         return;
     }
-    b->relative = b->shape->learning ? tsri_model_learned_relative(b) : TSRI_GRAPH_NONE;
+    b->relative = stack->relative_by_layer ? TSRI_GRAPH_NONE : tsri_model_relative_bias(b, -1);
     tsri_model_begin_distances(b);
     tsri_model_scope(b, stack, -1, "embed");
     embed(b);

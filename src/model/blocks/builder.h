@@ -13,8 +13,7 @@ typedef struct tsri_model_builder {
     const tsri_model_shape *shape;
     tsr_dim T;            /* tokens of a sequence of this stack */
     uint32_t sites;       /* places with dropout so far */
-    tsri_value relative;  /* bias by distance of the stack that is being built, in a training
-                            graph */
+    tsri_value relative;  /* bias by distance of the stack, or the layer, that is being built */
     tsri_value distances; /* the rows of disentangled attention's table, after their norm */
     tsri_value source;    /* the encoder's output, in a training graph */
     tsri_value x, y;      /* the residual stream, and what the next part reads: x after its norm */
@@ -92,8 +91,9 @@ tsri_value tsri_model_drop_inner(tsri_model_builder *b, tsri_value x);
 tsri_value tsri_model_parameter(tsri_model_builder *b, uint32_t id);
 
 /* learning.c: parts of a layer of a training graph. */
-/* The bias by distance, made from its buckets. */
-tsri_value tsri_model_learned_relative(tsri_model_builder *b);
+/* The bias by distance of this layer, or of all (-1); where it learns, made from its buckets. NONE: the
+ * stack has none. */
+tsri_value tsri_model_relative_bias(tsri_model_builder *b, int32_t layer);
 /* The inner states of the feed-forward part: its first product, activation and gate as separate
  * ops. */
 tsri_value tsri_model_inner(tsri_model_builder *b, tsri_value x, uint32_t up);

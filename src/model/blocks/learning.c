@@ -78,14 +78,19 @@ tsri_value tsri_model_source_attention(builder *b, int32_t layer, tsri_value q, 
     return attend(b, &attrs, in);
 }
 
-tsri_value tsri_model_learned_relative(builder *b) {
-    const uint32_t id = tsri_model_stack_weight(b->stack, TSRI_STACK_RELATIVE_TABLE);
-    const tsri_value table = tsri_model_parameter(b, id);
+tsri_value tsri_model_relative_bias(builder *b, int32_t layer) {
+    const uint32_t id = layer < 0
+                            ? tsri_model_stack_weight(b->stack, TSRI_STACK_RELATIVE)
+                            : tsri_model_layer_weight(b->spec, b->stack, layer, TSRI_ROLE_RELATIVE);
+    const tsri_value table = tsri_model_parameter(b, id + 1);
     if (table == TSRI_GRAPH_NONE)
-        return tsri_model_weight_leaf(b, tsri_model_stack_weight(b->stack, TSRI_STACK_RELATIVE));
+        return tsri_model_weight_leaf(b, id);
     const bool own = b->stack->side == TSRI_SIDE_DECODER && b->spec->encoder.layers;
     const tsr_embed_attrs attrs = {.struct_size = sizeof attrs};
-    tsri_graph_scope(b->graph, -1, "relative");
+    if (layer < 0)
+        tsri_graph_scope(b->graph, -1, "relative");
+    else
+        tsri_model_stage(b, layer, "relative");
     const tsri_value rows =
         tsri_graph_op1(b->graph, TSR_OP_EMBED, &attrs,
                        (tsri_value[]){table, tsri_model_input_of(b, own ? TSRI_INPUT_OWN_BUCKETS

@@ -46,10 +46,23 @@ static tsr_status find_arch(const json_t *config, const char *what, const tsri_m
 
 /* ---- the spec ---- */
 
+/* Of an encoder-decoder, a T5EncoderModel has the encoder, and a sentence-transformers folder uses it. */
+static tsr_status read_sides(const tsri_model_config *config, const tsri_model_arch *arch,
+                             const char *folder, tsri_model_spec *spec) {
+    bool alone = tsri_model_config_is_for(config, "EncoderModel");
+    if (!spec->decoder.layers || !arch->names->stack)
+        return TSR_OK;
+    if (!alone)
+        TRY(tsri_model_sentence_is(config->archive, folder, &alone));
+    if (alone)
+        tsri_model_spec_encode(spec);
+    return TSR_OK;
+}
+
 /* A decoder in a sentence-transformers folder was made for vectors: Qwen3-Embedding, E5-Mistral. So was
- * one in a GGUF file that names a pooling. With is_causal false, its tokens see both sides: GTE-Qwen2. */
-static tsr_status read_purpose(const tsri_model_config *config, const char *folder,
-                               tsri_model_spec *spec) {
+ * one in a GGUF file that names a pooling. One whose class is ...Classification labels texts. With is_causal false, its tokens see both sides: GTE-Qwen2. */
+static tsr_status read_purpose(const tsri_model_config *config, const tsri_model_arch *arch,
+                               const char *folder, tsri_model_spec *spec) {
     bool vectors = false, causal = true;
     if (spec->encoder.embeds_only) {
         TRY(tsri_model_sentence_is_table(folder, &vectors));
@@ -60,17 +73,25 @@ static tsr_status read_purpose(const tsri_model_config *config, const char *fold
                                         "StaticEmbedding",
                                         config->what);
     }
-    if (spec->encoder.layers || spec->decoder.recurrent)
+    if (spec->encoder.layers)
+        return read_sides(config, arch, folder, spec);
+    if (spec->decoder.recurrent)
         return TSR_OK;
+    spec->label_tokens = tsri_model_config_is_for(config, "ForTokenClassification");
+    const bool labels =
+        spec->label_tokens || tsri_model_config_is_for(config, "ForSequenceClassification");
     TRY(tsri_model_sentence_is(config->archive, folder, &vectors));
     TRY(tsri_model_config_bool(config, "is_causal", &causal));
-    if (!vectors && !causal)
+    if (vectors && config->archive->format != TSRI_IO_GGUF)
+        TRY(tsri_model_sentence_judges(folder, &spec->judged_yes, &spec->judged_no));
+    vectors = vectors && spec->judged_yes < 0;
+    if (!vectors && !labels && !causal)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "%s: \"is_causal\" is false, which is served where the model says that "
             "it gives vectors: by a modules.json, or by a GGUF file's pooling_type",
             config->what);
-    if (vectors)
+    if (vectors || labels)
         tsri_model_spec_encode(spec);
     spec->encoder.causal = causal;
     return TSR_OK;
@@ -86,8 +107,8 @@ static tsr_status read_spec(tsri_model *model, const char *folder, json_t *json)
     if (!json_is_object(json))
         return tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", model->config_name);
     TRY(model->arch->read(&config, spec));
+    TRY(read_purpose(&config, model->arch, folder, spec));
     TRY(tsri_model_config_labels(&config, spec));
-    TRY(read_purpose(&config, folder, spec));
     tsri_model_spec_finish(spec);
     if (spec->decoder.positions == TSRI_POSITIONS_ROTARY) {
         if (model->archive->format == TSRI_IO_LLAMA2C || (gguf && model->arch->gguf_interleaved))

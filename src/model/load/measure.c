@@ -16,11 +16,10 @@ static bool is_multiplied(const tsri_model_spec *spec, uint32_t id) {
     const tsri_model_stack *const stacks[] = {&spec->decoder, &spec->encoder};
     for (int i = 0; i < 2; i++)
         if (id == tsri_model_stack_weight(stacks[i], TSRI_STACK_POSITION) ||
-            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_EMBED) ||
-            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_RELATIVE) ||
-            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_RELATIVE_TABLE))
+            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_EMBED))
             return false;
-    return id != TSRI_WEIGHT_TYPES && (id != TSRI_WEIGHT_EMBED || spec->tied);
+    return !tsri_model_weight_is_relative(spec, id) && id != TSRI_WEIGHT_TYPES &&
+           (id != TSRI_WEIGHT_EMBED || spec->tied);
 }
 
 size_t tsri_model_tally_matrices(const tsri_model_weights *weights,
@@ -67,7 +66,7 @@ static bool is_read_by_token(const tsri_model_spec *spec, const tsri_model_stack
                              uint32_t id) {
     const uint32_t first = tsri_model_layer_weight(spec, stack, 0, 0),
                    count = (uint32_t)tsri_model_stack_groups(stack) * TSRI_WEIGHT_PER_LAYER;
-    return id >= first && id < first + count &&
+    return id >= first && id < first + count && !tsri_model_weight_is_relative(spec, id) &&
            (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER != TSRI_ROLE_CROSS_KV;
 }
 

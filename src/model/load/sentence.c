@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/system/paths.h"
+#include "base/text.h"
 #include "io/archive.h"
 
 #include <inttypes.h>
@@ -294,6 +295,52 @@ tsr_status tsri_model_sentence_is_table(const char *folder, bool *out) {
     TRY(find_folder(folder, &place));
     const tsr_status status = tsri_model_sentence_load(place, "modules.json", &json, &path);
     *out = status == TSR_OK && begins_with_table(json);
+    json_decref(json);
+    free(place);
+    free(path);
+    return status;
+}
+
+static tsr_status read_judge(const char *folder, const json_t *list, int32_t *yes, int32_t *no) {
+    static const char end[] = ".LogitScore";
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        const char *type = json_string_value(json_object_get(entry, "type")),
+                   *name = json_string_value(json_object_get(entry, "path"));
+        if (!type || !tsri_base_ends_with(type, end) || !name || !is_plain(name))
+            continue;
+        json_t *json = NULL;
+        int64_t ids[] = {-1, -1};
+        char *path = NULL, *inside = tsri_base_join(folder, name);
+        tsr_status status = inside ? tsri_model_sentence_load(inside, "config.json", &json, &path)
+                                   : TSR_E_HOST_MEMORY;
+        if (status == TSR_OK && json)
+            status = tsri_base_json_int(json, path, "true_token_id", 0, INT32_MAX, &ids[0]);
+        if (status == TSR_OK && json)
+            status = tsri_base_json_int(json, path, "false_token_id", 0, INT32_MAX, &ids[1]);
+        if (status == TSR_OK && ids[0] < 0)
+            status = tsri_base_fail(TSR_E_FORMAT,
+                                    "%s: the module LogitScore needs a config.json with "
+                                    "\"true_token_id\"",
+                                    inside);
+        *yes = (int32_t)ids[0];
+        *no = (int32_t)ids[1];
+        json_decref(json);
+        free(path);
+        free(inside);
+        return status;
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_model_sentence_judges(const char *folder, int32_t *yes, int32_t *no) {
+    json_t *json = NULL;
+    char *place = NULL, *path = NULL;
+    *yes = *no = -1;
+    TRY(find_folder(folder, &place));
+    tsr_status status = tsri_model_sentence_load(place, "modules.json", &json, &path);
+    if (status == TSR_OK)
+        status = read_judge(place, json, yes, no);
     json_decref(json);
     free(place);
     free(path);

@@ -72,6 +72,10 @@ tsr_status tsri_model_sentence_is(const tsri_io_archive *archive, const char *fo
 /* Whether the first module of that modules.json is StaticEmbedding, a table of vectors. */
 tsr_status tsri_model_sentence_is_table(const char *folder, bool *out);
 
+/* Of a language model whose modules.json says that it ranks documents (LogitScore): the tokens whose logits
+ * say that one answers a question, and that it doesn't; -1: none. */
+tsr_status tsri_model_sentence_judges(const char *folder, int32_t *yes, int32_t *no);
+
 /* The tsr_pool that an encoder's own vectors are to have, so that they need no other pooling; -1: there is
  * none. `skipped`: the tokens at the beginning of a text that are not pooled. */
 int tsri_model_sentence_device_pool(const tsri_model_sentence *sentence, size_t skipped);

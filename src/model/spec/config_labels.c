@@ -82,6 +82,12 @@ tsr_status tsri_model_config_labels(const tsri_model_config *config, tsri_model_
     if (json_object_size(table) > MOST_LABELS)
         return tsri_base_fail(TSR_E_FORMAT, "%s: \"id2label\" has %zu labels; at most %d are read",
                               config->what, json_object_size(table), MOST_LABELS);
+    if (tsri_model_config_is_for(config, "ForQuestionAnswering") ||
+        tsri_io_find(config->archive, "qa_outputs.weight")) {
+        spec->label_tokens = spec->label_spans = true;
+        spec->labels = 2;
+        return TSR_OK;
+    }
     spec->labels = (int32_t)json_object_size(table);
     if (spec->labels)
         TRY(read_labels(config, table, spec));

@@ -26,18 +26,9 @@ void tsri_model_spec_defaults(tsri_model_spec *spec) {
     spec->embed_scale = 1;
     spec->head_scale = 1;
     spec->label_pooling = TSR_POOL_FIRST;
-    spec->bos = spec->pad = spec->decoder_start = -1;
+    spec->bos = spec->pad = spec->decoder_start = spec->judged_yes = spec->judged_no = -1;
     stack_defaults(&spec->decoder, TSRI_SIDE_DECODER);
     stack_defaults(&spec->encoder, TSRI_SIDE_ENCODER);
-}
-
-void tsri_model_spec_encode(tsri_model_spec *spec) {
-    tsri_model_spec fresh;
-    tsri_model_spec_defaults(&fresh);
-    spec->encoder = spec->decoder;
-    spec->encoder.side = TSRI_SIDE_ENCODER;
-    spec->decoder = fresh.decoder;
-    spec->tied = true; /* a tied output matrix in the files is passed over */
 }
 
 static void clear_stack(tsri_model_stack *stack) {
@@ -45,6 +36,20 @@ static void clear_stack(tsri_model_stack *stack) {
     free((void *)stack->rotations);
     free((void *)stack->dense);
     stack->windowed = stack->rotations = stack->dense = NULL;
+}
+
+void tsri_model_spec_encode(tsri_model_spec *spec) {
+    tsri_model_spec fresh;
+    tsri_model_spec_defaults(&fresh);
+    if (spec->encoder.layers) {
+        clear_stack(&spec->decoder);
+    } else {
+        spec->encoder = spec->decoder;
+        spec->encoder.side = TSRI_SIDE_ENCODER;
+        spec->label_pooling = TSR_POOL_LAST;
+    }
+    spec->decoder = fresh.decoder;
+    spec->tied = true; /* a tied output matrix in the files is passed over */
 }
 
 void tsri_model_spec_clear(tsri_model_spec *spec) {
@@ -167,6 +172,8 @@ tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what) 
     TRY(check_token(spec, what, "bos_token_id", spec->bos));
     TRY(check_token(spec, what, "pad_token_id", spec->pad));
     TRY(check_token(spec, what, "decoder_start_token_id", spec->decoder_start));
+    TRY(check_token(spec, what, "true_token_id", spec->judged_yes));
+    TRY(check_token(spec, what, "false_token_id", spec->judged_no));
     for (int32_t i = 0; i < spec->n_eos; i++)
         TRY(check_token(spec, what, "eos_token_id", spec->eos[i]));
     if (spec->logit_cap != 0 && spec->head_bias)

@@ -143,6 +143,7 @@ typedef struct tsri_model_stack {
     tsri_model_sinusoid sinusoid;
     int32_t relative_buckets, relative_distance; /* of a bias by the distance of key and query; 0
                                                     buckets: no such bias */
+    bool relative_by_layer; /* each layer has a table of its own for it; else all share one */
     /* Disentangled attention: a score has, besides <q, k>, the products of q with the key of the distance
      * query - key and of k with the query of the distance. The layer's own matrices make both of a table's
      * row distance + span, 0 .. 2 span - 1, of which larger distances take the first and the last. With
@@ -219,14 +220,18 @@ typedef struct tsri_model_spec {
     tsr_activation masked_activation; /* else the activation of the head's dense layer */
     tsr_activation label_activation;  /* the activation of the classifier's dense layer */
     bool label_tokens;                /* the classifier labels every token, not the sequence */
-    tsr_pool label_pooling;           /* else, which row of the sequence it reads */
-    bool label_norm;                  /* it has a dense layer, followed by a norm */
-    bool label_late;                  /* its dense layer comes before the pooling */
+    bool label_spans;            /* where that means begin and end of the answer to a question */
+    tsr_pool label_pooling;      /* else, which row of the sequence it reads */
+    bool label_norm;             /* it has a dense layer, followed by a norm */
+    bool label_late;             /* its dense layer comes before the pooling */
     bool dense_bias, label_bias; /* the dense layers of heads have biases; the classifier's last
                                          layer has */
     tsri_model_problem problem;
     int32_t labels;        /* 0: the config names none */
     char *const *label_of; /* [labels] texts, owned by the model */
+    /* Of a language model that ranks documents: the tokens whose logits say that one answers the question,
+     * and that it doesn't; -1: nothing says it */
+    int32_t judged_yes, judged_no;
     int32_t decoder_start; /* the token that a translation begins with; -1: none */
     bool pad_fixed;        /* the embedding of `pad` gets no gradient when it is looked up */
     int32_t bos, pad, eos[TSRI_MODEL_MAX_EOS], n_eos; /* bos, pad: -1 if there is none */
@@ -234,8 +239,9 @@ typedef struct tsri_model_spec {
 
 void tsri_model_spec_defaults(tsri_model_spec *spec);
 
-/* Makes an encoder of a model that is a decoder alone: it reads whole texts, keeps no keys and values,
- * and its output matrix, if it has one, is not read. It stays causal if it was. */
+/* Makes an encoder of a model that has a decoder: it reads whole texts, keeps no keys and values, and its
+ * output matrix, if it has one, is not read. A decoder alone becomes the encoder, and stays causal if it
+ * was; the decoder of an encoder-decoder is left out. */
 void tsri_model_spec_encode(tsri_model_spec *spec);
 
 /* Frees what the spec owns. */

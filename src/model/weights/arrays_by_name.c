@@ -347,17 +347,17 @@ tsr_status tsri_model_find_computed(tsri_model_finder *finder, uint32_t id, cons
     return TSR_OK;
 }
 
-tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern, int64_t rows,
-                                  int64_t columns, float **out) {
+tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern, int32_t layer,
+                                  int64_t rows, int64_t columns, float **out) {
     char name[NAME];
     const int64_t dims[2] = {rows, columns};
     const tsri_model_source source = {.pattern = pattern, .rows = rows};
-    const filling wanted = {.layer = -1, .suffix = ".weight"}, found = {.suffix = ".weight"};
+    const filling filled = {.layer = layer, .suffix = ".weight"};
     if (finder->wanted) {
-        TRY(want(finder, TSRI_WEIGHT_EMBED, &source, &wanted, columns));
+        TRY(want(finder, TSRI_WEIGHT_EMBED, &source, &filled, columns));
         return tsri_base_new((size_t)(rows * (columns ? columns : 1)), sizeof(float), out);
     }
-    const tsri_io_array *array = find_first(finder, pattern, &found, finder->used, name);
+    const tsri_io_array *array = find_first(finder, pattern, &filled, finder->used, name);
     TRY(check_array(finder, array, name, columns ? 2 : 1, dims));
     TRY(tsri_base_new((size_t)array->elements, sizeof(float), out));
     return tsri_io_read_as(finder->weights->archive, array, TSR_F32, 0, array->elements, *out);
@@ -395,6 +395,17 @@ static bool is_unserved(const tsri_model_finder *finder, const tsri_model_names 
     return unserved;
 }
 
+/* Whether the array belongs to a decoder that is left out. */
+static bool is_left_out(const tsri_model_finder *finder, const tsri_model_arch *arch,
+                        const char *name) {
+    const tsri_model_names *names = arch->names;
+    char stack[NAME];
+    if (!names || !names->stack || finder->weights->spec->decoder.layers)
+        return false;
+    full_name(finder, names->stack, strlen(names->stack), &(filling){.suffix = ""}, stack);
+    return strncmp(name, stack, strlen(stack)) == 0;
+}
+
 tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_model_arch *arch,
                                   bool gguf) {
     const tsri_io_archive *archive = finder->weights->archive;
@@ -407,7 +418,7 @@ tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_mo
         const tsri_io_array *array = &archive->arrays[i];
         if (!finder->used[i] && !array->spare && strcmp(array->name, head) != 0 &&
             !is_ignored(names, array->name) && !is_ignored(arch->encoder_names, array->name) &&
-            !is_unserved(finder, names, array->name) &&
+            !is_left_out(finder, arch, array->name) && !is_unserved(finder, names, array->name) &&
             !is_unserved(finder, arch->encoder_names, array->name))
             return tsri_base_fail(TSR_E_UNSUPPORTED,
                                   "%s: tensor \"%s\" is not part of a %s model as %s describes it",

@@ -58,9 +58,9 @@ tsr_status tsri_model_find(tsri_model_finder *finder, uint32_t id, int32_t layer
 tsr_status tsri_model_find_computed(tsri_model_finder *finder, uint32_t id, const char *name,
                                     int64_t rows, int64_t columns, float **values);
 
-/* Reads a whole array of numbers as f32 into new memory. */
-tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern, int64_t rows,
-                                  int64_t columns, float **out);
+/* Reads a whole array of numbers, of a layer or of none (-1), as f32 into new memory. */
+tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern, int32_t layer,
+                                  int64_t rows, int64_t columns, float **out);
 
 /* Refuses an array that nothing reads: it may be a part that the spec does not know, and the answer
  * would be wrong without a message. */

@@ -73,7 +73,7 @@ typedef struct tsri_model_coded_job {
     int bits;               /* what the settings say; 0: nothing */
     int64_t group;          /* likewise; -1: a whole row */
     bool minus_one;         /* GPTQ: zero points are stored less 1 */
-    bool ordered, zeros;    /* the settings say that there are arrays of groups, and of zero points */
+    bool ordered, zeros; /* the settings say that there are arrays of groups, and of zero points */
     /* Rows and columns that share a scale, as the settings list them */
     int64_t sizes[TSRI_CODED_SIZES][2];
     int n_sizes;

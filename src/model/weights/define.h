@@ -51,7 +51,11 @@ tsr_status tsri_model_define_feed_forward(const tsri_model_place *place);
 /* The table of positions, of `width` columns, learned or computed; rotary positions have none. */
 tsr_status tsri_model_define_positions(tsri_model_finder *finder, const tsri_model_stack *stack,
                                        int64_t width);
-/* Biases by distance, and the table of disentangled attention. */
+/* The bias by distance of a layer, or of all (-1), as weight `id`, and the table that it is expanded from, as the
+ * next. */
+tsr_status tsri_model_define_relative(tsri_model_finder *finder, const tsri_model_stack *stack,
+                                      int32_t layer, uint32_t id);
+/* Biases by distance that all layers share, and the table of disentangled attention. */
 tsr_status tsri_model_define_distances(tsri_model_finder *finder, const tsri_model_stack *stack);
 /* The rotary frequencies, as a weight, divided by the file's factors if it has them. */
 tsr_status tsri_model_define_frequencies(tsri_model_finder *finder, const tsri_model_stack *stack);

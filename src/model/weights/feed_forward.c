@@ -20,7 +20,8 @@ static tsr_status define_dense_mlp(const place *p, int32_t ffn, const char *gate
     const tsri_model_source halves[2] = {
         {.pattern = names->up_gate, .rows = ffn, .first = ffn, .stored = 2 * (int64_t)ffn},
         {.pattern = names->up_gate, .rows = ffn, .stored = 2 * (int64_t)ffn}};
-    const bool apart = !names->gate_up,
+    const bool apart = !names->gate_up ||
+                       tsri_model_find_array(p->finder, gate_name, p->number, ".weight"),
                turned = tsri_model_find_array(p->finder, names->up_gate, p->number, ".weight");
     const tsri_model_source *sources = !stack->gated ? &gate_up[1]
                                        : turned      ? halves

@@ -33,13 +33,21 @@ static bool shares_dense(const tsri_model_names *names) {
            strcmp(names->label_dense, names->masked_dense) == 0;
 }
 
+/* The name of the matrix that labels. Span extraction has one name in nearly all families, and so has what
+ * labels in decoders. */
+static const char *label_name(const tsri_model_spec *spec, const tsri_model_names *names) {
+    const char *label = spec->label_tokens ? names->token_label : names->label;
+    if (spec->label_spans)
+        return names->span_label ? names->span_label : "/qa_outputs";
+    return label ? label : "/score";
+}
+
 static tsr_status define_classifier(tsri_model_finder *finder) {
     const tsri_model_spec *spec = finder->weights->spec;
     const tsri_model_names *names = finder->names;
     const int64_t C = spec->width;
-    TRY(tsri_model_define_dense(finder, TSRI_WEIGHT_LABEL, "label",
-                                spec->label_tokens ? names->token_label : names->label,
-                                spec->labels, C, false));
+    TRY(tsri_model_define_dense(finder, TSRI_WEIGHT_LABEL, "label", label_name(spec, names),
+                                spec->labels, C, spec->label_spans));
     if (shares_dense(names) && !tsri_model_weight_at(finder->weights, TSRI_WEIGHT_LABEL))
         return TSR_OK;
     TRY(tsri_model_define_dense(finder, TSRI_WEIGHT_LABEL_DENSE, "label_dense", names->label_dense,

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* The number of positions that a stack reads. */
@@ -15,35 +16,46 @@ static int64_t read_by(const tsri_model_spec *spec, const tsri_model_stack *stac
                                                                     : spec->max_positions;
 }
 
-/* Defines a bias by distance, expanded from its buckets or in proportion. */
-static tsr_status define_relative(tsri_model_finder *finder, const tsri_model_stack *stack) {
+/* Computes a bias by distance, expanded from its buckets or in proportion. */
+static tsr_status compute_relative(tsri_model_finder *finder, const tsri_model_stack *stack,
+                                   int32_t layer, int32_t furthest, float *values) {
+    const int32_t buckets = stack->relative_buckets;
+    float *table = NULL;
+    if (!buckets) {
+        tsri_model_alibi(furthest, stack->heads, values);
+        return TSR_OK;
+    }
+    tsr_status status = tsri_model_find_values(finder, finder->names->relative, layer, buckets,
+                                               stack->heads, &table);
+    if (status == TSR_OK)
+        status =
+            tsri_model_relative(table, buckets, furthest, stack->heads, !stack->causal, values);
+    free(table);
+    return status;
+}
+
+tsr_status tsri_model_define_relative(tsri_model_finder *finder, const tsri_model_stack *stack,
+                                      int32_t layer, uint32_t id) {
     const bool alibi = stack->positions == TSRI_POSITIONS_ALIBI;
     const int32_t buckets = stack->relative_buckets,
                   furthest = alibi ? (int32_t)read_by(finder->weights->spec, stack) - 1
                                    : stack->relative_distance;
-    float *table = NULL, *values = NULL;
-    tsr_status status = TSR_OK;
+    const tsri_model_source source = {.pattern = finder->names->relative, .rows = buckets};
+    float *values = NULL;
+    char name[64];
     if (!buckets && !alibi)
         return TSR_OK;
-    if (buckets)
-        status =
-            tsri_model_find_values(finder, finder->names->relative, buckets, stack->heads, &table);
-    if (status == TSR_OK)
-        status = tsri_model_find_computed(
-            finder, tsri_model_stack_weight(stack, TSRI_STACK_RELATIVE),
-            stack->side == TSRI_SIDE_ENCODER ? "encoder.relative" : "relative", stack->heads,
-            2 * (int64_t)furthest + 1, &values);
-    if (status == TSR_OK && alibi)
-        tsri_model_alibi(furthest, stack->heads, values);
-    else if (status == TSR_OK)
-        status =
-            tsri_model_relative(table, buckets, furthest, stack->heads, !stack->causal, values);
-    free(table);
-    if (status != TSR_OK || alibi)
-        return status;
-    const tsri_model_source source = {.pattern = finder->names->relative, .rows = buckets};
-    return tsri_model_find(finder, tsri_model_stack_weight(stack, TSRI_STACK_RELATIVE_TABLE), -1,
-                           "relative_table", ".weight", &source, 1, stack->heads);
+    if (layer >= 0)
+        snprintf(name, sizeof name, "%slayers.%" PRId32 ".relative", finder->side, layer);
+    else
+        snprintf(name, sizeof name, "%srelative",
+                 stack->side == TSRI_SIDE_ENCODER ? "encoder." : "");
+    TRY(tsri_model_find_computed(finder, id, name, stack->heads, 2 * (int64_t)furthest + 1,
+                                 &values));
+    TRY(compute_relative(finder, stack, layer, furthest, values));
+    return buckets ? tsri_model_find(finder, id + 1, layer, "relative_table", ".weight", &source, 1,
+                                     stack->heads)
+                   : TSR_OK;
 }
 
 /* Defines the table of disentangled attention, and its norm. */
@@ -85,7 +97,9 @@ tsr_status tsri_model_define_positions(tsri_model_finder *finder, const tsri_mod
 }
 
 tsr_status tsri_model_define_distances(tsri_model_finder *finder, const tsri_model_stack *stack) {
-    TRY(define_relative(finder, stack));
+    if (!stack->relative_by_layer)
+        TRY(tsri_model_define_relative(finder, stack, -1,
+                                       tsri_model_stack_weight(stack, TSRI_STACK_RELATIVE)));
     return define_disentangled(finder, stack);
 }
 
@@ -108,7 +122,7 @@ tsr_status tsri_model_define_frequencies(tsri_model_finder *finder, const tsri_m
     tsri_model_rope_frequencies(rope, weights->spec->max_positions, 0, frequencies);
     if (!rope->factors[0])
         return TSR_OK;
-    tsr_status status = tsri_model_find_values(finder, rope->factors, pairs, 0, &factors);
+    tsr_status status = tsri_model_find_values(finder, rope->factors, -1, pairs, 0, &factors);
     for (int64_t i = 0; status == TSR_OK && i < pairs; i++) {
         if (!(factors[i] > 0) || isinf(factors[i]))
             status = tsri_base_fail(

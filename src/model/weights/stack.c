@@ -49,6 +49,9 @@ static tsr_status define_layer(const place *p) {
     if (stack->place != TSRI_NORM_ADDED && !(stack->first_unnormed && p->layer == 0))
         TRY(tsri_model_define_layer_norm(p, TSRI_ROLE_NORM1, "norm1", names->norm1));
     TRY(tsri_model_define_attention(p));
+    if (stack->relative_by_layer)
+        TRY(tsri_model_define_relative(p->finder, stack, p->number,
+                                       tsri_model_place_id(p, TSRI_ROLE_RELATIVE)));
     TRY(tsri_model_define(p, TSRI_ROLE_OUT, "out", &out, 1,
                           (int64_t)stack->heads * stack->value_size, stack->out_bias));
     if (stack->cross)

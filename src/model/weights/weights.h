@@ -86,6 +86,8 @@ typedef enum tsri_model_role {
     TSRI_ROLE_Q_NORM,
     TSRI_ROLE_K_NORM,
     TSRI_ROLE_SINKS,
+    TSRI_ROLE_RELATIVE, /* a layer's own bias by distance, and its table: as TSRI_STACK_RELATIVE */
+    TSRI_ROLE_RELATIVE_TABLE,
     TSRI_ROLE_OUT,
     TSRI_ROLE_OUT_BIAS,
     TSRI_ROLE_OUT_NORM, /* of what attention adds to the stream */
@@ -226,6 +228,8 @@ bool tsri_model_has_masked(const tsri_model_weights *weights);
 /* How a linear op forms its products from this matrix. */
 tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
                                       const tsri_model_weight *weight);
+/* Whether it is a bias by distance, or the table of one. */
+bool tsri_model_weight_is_relative(const tsri_model_spec *spec, uint32_t id);
 /* Whether it is a router, or the matrices of all experts of a layer. */
 bool tsri_model_weight_is_of_experts(uint32_t id);
 /* Whether it is added to experts' scores where they are compared, so that it has no gradient. */

@@ -14,7 +14,8 @@ int tsri_training_adapted_runs(const tsri_model_weights *weights, uint32_t id,
                                tsri_training_adapted runs[TSRI_TRAINING_RUNS]) {
     const tsri_model_weight *w = tsri_model_weight_at(weights, id);
     int n = 0;
-    if (id < TSRI_WEIGHT_LAYERS || !w || w->rank != 2 || tsri_model_weight_is_of_experts(id))
+    if (id < TSRI_WEIGHT_LAYERS || !w || w->rank != 2 || tsri_model_weight_is_of_experts(id) ||
+        tsri_model_weight_is_relative(weights->spec, id))
         return 0;
     for (int i = 0; i < w->n_parts; i++) {
         const tsri_model_part *part = &w->parts[i];

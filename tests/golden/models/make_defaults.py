@@ -10,7 +10,7 @@ from pathlib import Path
 import transformers as tr
 
 FAMILIES = """GPT2 Llama Mistral Qwen2 Qwen3 Gemma Phi3 GPTNeoX OPT Starcoder2 Bloom Bert Roberta XLMRoberta Camembert DistilBert Albert MPNet
-Electra Bart MBart Marian Pegasus M2M100 T5 Gemma3Text
+Electra Bart MBart Marian Pegasus M2M100 T5 MT5 UMT5 Gemma3Text
 ModernBert NomicBert EuroBert Gte JinaEmbeddingsV3 Olmo2 Granite SmolLM3 Cohere Cohere2 StableLm Glm4 Phi Falcon GPTJ Mpt Helium Gemma2 Mixtral
 Qwen2Moe Qwen3Moe Olmoe GraniteMoe GraniteMoeShared GptOss DeepseekV2 DeepseekV3 Deberta""".split()
 KEYS = """hidden_act activation activation_function rms_norm_eps layer_norm_eps layer_norm_epsilon norm_epsilon tie_word_embeddings sliding_window

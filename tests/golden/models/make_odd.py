@@ -191,6 +191,10 @@ TRANSLATORS = {
     "t5": tr.T5Config(**T5, relative_attention_num_buckets=6, relative_attention_max_distance=5, feed_forward_proj="relu"),
     "t5-gated": tr.T5Config(**T5, feed_forward_proj="gated-silu", tie_word_embeddings=False),
 }
+MORE_TRANSLATORS = {
+    "mt5": tr.MT5Config(**T5, relative_attention_num_buckets=6, relative_attention_max_distance=5, feed_forward_proj="relu"),
+    "umt5": tr.UMT5Config(**T5, relative_attention_num_buckets=6, relative_attention_max_distance=5, feed_forward_proj="gated-silu"),
+}
 OLD = {"gpt_neox": {"partial_rotary_factor": "rotary_pct", "rope_theta": "rotary_emb_base"}}    # config.json as transformers 4 wrote it
 
 
@@ -295,7 +299,7 @@ def encoder(name, seed):
 
 
 def translator(name, seed):
-    config, out, g = TRANSLATORS[name], HERE / f"{name}-odd", torch.Generator().manual_seed(seed)
+    config, out, g = (TRANSLATORS | MORE_TRANSLATORS)[name], HERE / f"{name}-odd", torch.Generator().manual_seed(seed)
     model = made(tr.AutoModelForSeq2SeqLM.from_config(config).__class__, config, seed)
     write(model, out)
     ids = ids_of(g, 2, 9)
@@ -311,6 +315,7 @@ if __name__ == "__main__":
                                         [(decoder, n) for n in LATER] + [(encoder, n) for n in LATER_ENCODERS] +
                                         [(decoder, n) for n in EXPERTS] + [(encoder, n) for n in ROTARY_ENCODERS] + [(encoder, n) for n in MORE_ENCODERS] +
                                         [(encoder, n) for n in CONVOLVED_ENCODERS] + [(encoder, n) for n in FIRST_ENCODERS] +
-                                        [(decoder, n) for n in LATENT]):
+                                        [(decoder, n) for n in LATENT] +
+                                        [(translator, n) for n in MORE_TRANSLATORS]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
             make(name, 700 + seed)

@@ -97,11 +97,51 @@ TRANSLATORS = {
         vocab_size=61, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=1, num_heads=3, relative_attention_num_buckets=8,
         relative_attention_max_distance=12, feed_forward_proj="gated-gelu", pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)),
 }
+MT5 = dict(vocab_size=43, d_model=16, d_kv=6, d_ff=20, num_layers=3, num_decoder_layers=2, num_heads=4, relative_attention_num_buckets=8,
+           relative_attention_max_distance=20, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)
+MULTILINGUAL = {
+    "mt5": lambda: tr.MT5ForConditionalGeneration(tr.MT5Config(**MT5)),
+    "umt5": lambda: tr.UMT5ForConditionalGeneration(tr.UMT5Config(**MT5, tie_word_embeddings=False)),
+}
+# Encoders alone, of which the last lies in a sentence-transformers folder.
+ALONE = {
+    "t5-encoder": (tr.T5Config(**dict(MT5, num_layers=2)), {"vectors": tr.T5EncoderModel}),
+    "umt5-encoder": (tr.UMT5Config(**MT5), {"vectors": tr.UMT5EncoderModel}),
+}
+# Span extraction, and decoders that label texts.
+TINY = dict(vocab_size=43, hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=14, max_position_embeddings=32)
+FIVE = dict(pad_token_id=1, bos_token_id=0, eos_token_id=2)
+SPANS = {
+    "bert-qa": (tr.BertConfig(**TINY), {"qa": tr.BertForQuestionAnswering}),
+    "roberta-qa": (tr.RobertaConfig(**TINY, **FIVE, type_vocab_size=1), {"qa": tr.RobertaForQuestionAnswering}),
+    "distilbert-qa": (tr.DistilBertConfig(vocab_size=43, dim=12, n_layers=1, n_heads=2, hidden_dim=14, max_position_embeddings=32),
+                      {"qa": tr.DistilBertForQuestionAnswering}),
+    "electra-qa": (tr.ElectraConfig(**TINY, embedding_size=8), {"qa": tr.ElectraForQuestionAnswering}),
+    "albert-qa": (tr.AlbertConfig(**TINY, embedding_size=8), {"qa": tr.AlbertForQuestionAnswering}),
+    "xlm-roberta-qa": (tr.XLMRobertaConfig(**TINY, **FIVE, type_vocab_size=1), {"qa": tr.XLMRobertaForQuestionAnswering}),
+    "camembert-qa": (tr.CamembertConfig(**TINY, **FIVE, type_vocab_size=1), {"qa": tr.CamembertForQuestionAnswering}),
+    "deberta_v2-qa": (tr.DebertaV2Config(**TINY, relative_attention=True, share_att_key=True, pos_att_type=["p2c", "c2p"], position_buckets=8,
+                                         norm_rel_ebd="layer_norm", position_biased_input=False, legacy=False), {"qa": tr.DebertaV2ForQuestionAnswering}),
+    "mpnet-qa": (tr.MPNetConfig(**dict(TINY, max_position_embeddings=170), **FIVE), {"qa": tr.MPNetForQuestionAnswering}),
+    "modernbert-qa": (tr.ModernBertConfig(**TINY, **FIVE, local_attention=6, cls_token_id=0, sep_token_id=2), {"qa": tr.ModernBertForQuestionAnswering}),
+    "jina_embeddings_v3-qa": (tr.JinaEmbeddingsV3Config(**TINY, type_vocab_size=1), {"qa": tr.JinaEmbeddingsV3ForQuestionAnswering}),
+}
+GROUPED = dict(TINY, num_hidden_layers=2, num_key_value_heads=1, pad_token_id=0)
+RANKS = {
+    "qwen3-labels": (tr.Qwen3Config(**GROUPED, head_dim=8), {"cls": tr.Qwen3ForSequenceClassification}),
+    "qwen2-labels": (tr.Qwen2Config(**GROUPED), {"cls": tr.Qwen2ForSequenceClassification}),
+    "llama-labels": (tr.LlamaConfig(**GROUPED), {"cls": tr.LlamaForSequenceClassification}),
+    "mistral-labels": (tr.MistralConfig(**GROUPED, sliding_window=5), {"cls": tr.MistralForSequenceClassification}),
+    "gemma-labels": (tr.GemmaConfig(**GROUPED, head_dim=8), {"cls": tr.GemmaForSequenceClassification}),
+    "gemma2-labels": (tr.Gemma2Config(**GROUPED, head_dim=8, sliding_window=5, query_pre_attn_scalar=8), {"cls": tr.Gemma2ForSequenceClassification}),
+}
+ADDED = ALONE | SPANS | RANKS
 
 
 def exact_of(model):
     config = type(model.config).from_dict(model.config.to_dict())
     config._attn_implementation = config._experts_implementation = "eager"
+    config.dtype = torch.float64    # of parts that are made from it alone
     with Exact64():
         exact = type(model)(config).double().eval()
     exact.load_state_dict({k: v.double() if v.is_floating_point() else v for k, v in model.state_dict().items()})
@@ -198,7 +238,7 @@ def write_encoder_gguf(path, arch, config, arrays):
         writer.add_token_type_count(config.type_vocab_size)
     writer.add_causal_attention(False)
     writer.add_pooling_type(gguf.PoolingType.MEAN)
-    if arch != "bert":
+    if arch not in ("bert", "jina-bert-v2"):
         writer.add_rope_freq_base(1000.0 if arch == "nomic-bert" else config.rope_parameters["rope_theta"])
     for name, value in arrays.items():
         writer.add_tensor(names.get_name(name, try_suffixes=(".weight", ".bias")), value.astype(np.float32))
@@ -209,10 +249,10 @@ def write_encoder_gguf(path, arch, config, arrays):
 
 
 def encoder(name, seed):
-    config, heads = (ENCODERS | MORE_ENCODERS | LATER)[name]
+    config, heads = (ENCODERS | MORE_ENCODERS | LATER | ADDED)[name]
     out, expected, listing, inner = HERE / name, {}, {"cases": []}, None
     for head, kind in heads.items():
-        c = type(config).from_dict({**config.to_dict(), **(LABELS if head == "tokens" else dict(num_labels=3))})
+        c = type(config).from_dict({**config.to_dict(), **(LABELS if head == "tokens" else {} if head == "qa" else dict(num_labels=3))})
         c._attn_implementation = "eager"
         model = kind(c).eval()
         randomize(model, seed)
@@ -226,11 +266,13 @@ def encoder(name, seed):
             added, removed = OLD[name]
             config_json = json.loads((out / head / "config.json").read_text()) | added
             (out / head / "config.json").write_text(json.dumps({k: v for k, v in config_json.items() if k not in removed}, indent=2, sort_keys=True) + "\n")
-        if head == "vectors" and name == "qwen3-vectors":
+        if head == "vectors" and name in ("qwen3-vectors", "umt5-encoder"):
             sentence(out / head, config.hidden_size)
         exact = exact_of(model)
         g = torch.Generator().manual_seed(seed)
         for case, ids, mask in batches(g, config.vocab_size, 150 if name.startswith("mpnet") else 19):
+            if name in RANKS:       # padding is what follows the last token
+                ids = ids * mask
             inputs = dict(input_ids=ids, attention_mask=mask)
             if getattr(config, "type_vocab_size", 1) > 1 and not name.startswith("mpnet"):
                 inputs["token_type_ids"] = torch.randint(0, 2, ids.shape, generator=g)
@@ -241,6 +283,8 @@ def encoder(name, seed):
                 expected[f"{case}.base.pooled"] = r.pooler_output
             elif head == "pre":
                 expected[f"{case}.mlm.logits"], expected[f"{case}.next"] = r.prediction_logits * seen, r.seq_relationship_logits
+            elif head == "qa":
+                expected[f"{case}.qa.logits"] = torch.stack([r.start_logits, r.end_logits], -1) * seen
             elif head != "vectors":
                 expected[f"{case}.{head}.logits"] = r.logits * seen if head in ("mlm", "tokens") else r.logits
             if head != next(iter(heads)):
@@ -282,7 +326,7 @@ def greedy(model, prompt):
 
 
 def translator(name, seed):
-    model = (TRANSLATORS | SEARCHED)[name]().eval()
+    model = (TRANSLATORS | SEARCHED | MULTILINGUAL)[name]().eval()
     model.config._attn_implementation = model.config._experts_implementation = "eager"
     vocab, target = model.config.vocab_size, getattr(model.config, "decoder_vocab_size", None) or model.config.vocab_size
     for attempt in range(80):
@@ -329,6 +373,6 @@ def translator(name, seed):
 
 
 if __name__ == "__main__":
-    for seed, name in enumerate([*ENCODERS, *TRANSLATORS, *MORE_ENCODERS, *SEARCHED, *LATER]):
+    for seed, name in enumerate([*ENCODERS, *TRANSLATORS, *MORE_ENCODERS, *SEARCHED, *LATER, *MULTILINGUAL, *ADDED]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
-            (encoder if name in ENCODERS | MORE_ENCODERS | LATER else translator)(name, 300 + seed)
+            (encoder if name in ENCODERS | MORE_ENCODERS | LATER | ADDED else translator)(name, 300 + seed)

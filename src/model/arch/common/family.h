@@ -52,7 +52,7 @@ typedef struct tsri_model_names {
     /* heads: the output matrix, and its bias if that has another name; the heads of BERT and its
      * relatives */
     const char *head, *head_bias, *masked_dense, *masked_norm, *pooler, *next, *label_dense,
-        *label_norm, *label, *token_label;
+        *label_norm, *label, *token_label, *span_label;
     tsri_model_fused fused;
     bool inputs_first;         /* matrices are stored as [in, out], as in GPT-2 */
     bool experts_inputs_first; /* so are those of arrays of all experts, unless they are blocks */
@@ -60,6 +60,9 @@ typedef struct tsri_model_names {
         layers; /* with %d: the beginning of the names of a layer's arrays, where files may have layers
                            that are not computed */
     bool experts_alternate; /* of experts_gate_up, outputs 0, 2, 4 .. are gates, the others ups */
+    const char
+        *stack; /* of a decoder that is left out where a model is used for its encoder alone: the
+                          beginning of its arrays' names after the prefix; NULL: it is never left out */
     const char *const
         *ignored; /* ends of names that may be in the file without being read; NULL at the end */
     const char *const

@@ -54,6 +54,7 @@ const tsri_model_names tsri_model_names_gguf_encoder = {
     TSRI_MODEL_NAMES_QKV("blk.%d.attn_", "q", "k", "v"),
     .qkv = "blk.%d.attn_qkv",
     .out = "blk.%d.attn_output",
+    .gate_up = "blk.%d.ffn_up", /* in files without the next one */
     .gate = "blk.%d.ffn_gate",
     .up = "blk.%d.ffn_up",
     .down = "blk.%d.ffn_down",

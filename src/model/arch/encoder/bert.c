@@ -1,7 +1,12 @@
-/* model/arch/encoder/bert.c - BERT, and MiniLM, which has the same layout:
- * https://huggingface.co/docs/transformers/model_doc/bert */
+/* model/arch/encoder/bert.c - BERT, and MiniLM, which has the same layout; and the BERT of Jina Embeddings 2,
+ * which has ALiBi in place of positions, and a gate:
+ * https://huggingface.co/docs/transformers/model_doc/bert
+ * Günther et al. 2023, arXiv:2310.19923 */
 #include "model/arch/encoder/bert.h"
 #include "base/error.h"
+#include "base/json.h"
+
+#include <string.h>
 
 static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->encoder;
@@ -58,9 +63,38 @@ tsr_status tsri_model_arch_bert_rotary(const tsri_model_config *config, double t
     return tsri_model_config_rope(config, theta, spec->max_positions, &stack->rope);
 }
 
+/* Jina's names of feed-forward parts: those with a gate have activations of their own. */
+static tsr_status read_gate(const tsri_model_config *config, tsri_model_stack *stack) {
+    static const struct {
+        const char *name;
+        tsr_activation activation;
+    } gates[] = {{"geglu", TSR_ACT_GELU}, {"reglu", TSR_ACT_RELU}};
+    const char *type = "original";
+    TRY(tsri_base_json_text(config->root, config->what, "feed_forward_type", &type));
+    for (size_t i = 0; i < sizeof gates / sizeof *gates; i++)
+        if (!strcmp(type, gates[i].name)) {
+            stack->gated = stack->inner_unbiased = true;
+            stack->activation = gates[i].activation;
+        }
+    return stack->gated || !strcmp(type, "original")
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s: \"feed_forward_type\" is \"%s\"; original, geglu and reglu "
+                                "are served",
+                                config->what, type);
+}
+
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    const char *positions = "absolute";
     spec->token_types = 2;
-    return tsri_model_arch_bert_like(config, spec);
+    TRY(tsri_base_json_text(config->root, config->what, "position_embedding_type", &positions));
+    if (strcmp(positions, "alibi") != 0)
+        TRY(tsri_model_arch_bert_like(config, spec));
+    else
+        TRY(read_layout(config, NULL, spec));
+    if (!strcmp(positions, "alibi"))
+        spec->encoder.positions = TSRI_POSITIONS_ALIBI;
+    return read_gate(config, &spec->encoder);
 }
 
 const char *const tsri_model_names_position_ids[] = {"embeddings.position_ids", NULL};
@@ -68,6 +102,7 @@ const char *const tsri_model_names_position_ids[] = {"embeddings.position_ids", 
 static const tsri_model_names names = {
     .prefix = "bert.",
     TSRI_MODEL_NAMES_BERT,
+    .gate_up = "encoder.layer.%d.mlp.gated_layers",
     .pooler = "pooler.dense",
     .head = "/cls.predictions.decoder",
     .head_bias = "/cls.predictions|/cls.predictions.decoder",
@@ -83,4 +118,21 @@ const tsri_model_arch tsri_model_arch_bert = {
     .gguf_names = &tsri_model_names_gguf_encoder,
     .read = read,
     .complete_gguf = tsri_model_gguf_encoder,
+};
+
+/* What GGUF files of Jina Embeddings 2 do not say. */
+static tsr_status complete_jina(const tsri_io_archive *archive, json_t *config) {
+    tsri_base_json_put(config, "position_embedding_type", json_string("alibi"));
+    tsri_base_json_put(config, "feed_forward_type", json_string("geglu"));
+    return tsri_model_gguf_encoder(archive, config);
+}
+
+/* In Hugging Face's files its model_type is bert. */
+const tsri_model_arch tsri_model_arch_jina_bert_v2 = {
+    .name = "jina_bert_v2",
+    .gguf = "jina-bert-v2",
+    .encoder_names = &names,
+    .gguf_names = &tsri_model_names_gguf_encoder,
+    .read = read,
+    .complete_gguf = complete_jina,
 };

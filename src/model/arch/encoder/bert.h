@@ -5,7 +5,7 @@
 #include "model/arch/common/family.h"
 
 /* BERT's names of the arrays of a layer and of the embedding, which its relatives keep under their
- * own prefix. */
+ * own prefix; behind the |, those of a feed-forward part that has a gate (Jina Embeddings 2). */
 /* clang-format off */
 #define TSRI_MODEL_NAMES_BERT_EMBEDDING \
     .embed = "embeddings.word_embeddings", .position = "embeddings.position_embeddings", \
@@ -13,10 +13,11 @@
 #define TSRI_MODEL_NAMES_BERT \
     TSRI_MODEL_NAMES_BERT_EMBEDDING, .types = "embeddings.token_type_embeddings", \
     .norm1 = "encoder.layer.%d.attention.output.LayerNorm", \
-    .norm2 = "encoder.layer.%d.output.LayerNorm", \
+    .norm2 = "encoder.layer.%d.output.LayerNorm|encoder.layer.%d.mlp.layernorm", \
     TSRI_MODEL_NAMES_QKV("encoder.layer.%d.attention.self.", "query", "key", "value"), \
     .out = "encoder.layer.%d.attention.output.dense", \
-    .up = "encoder.layer.%d.intermediate.dense", .down = "encoder.layer.%d.output.dense"
+    .up = "encoder.layer.%d.intermediate.dense", \
+    .down = "encoder.layer.%d.output.dense|encoder.layer.%d.mlp.wo"
 
 /* Names of its relatives with rotary positions: transformers' or, behind the |, those of the models' first
  * files. */

@@ -29,7 +29,6 @@ static tsr_status read_window(const tsri_model_config *config, tsri_model_stack 
 }
 
 static tsr_status read_heads(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const unserved[] = {"ForQuestionAnswering", "ForMultipleChoice"};
     const char *pooling = "cls";
     spec->head_bias = true;
     spec->label_norm = spec->label_bias = true;
@@ -46,13 +45,13 @@ static tsr_status read_heads(const tsri_model_config *config, tsri_model_spec *s
             TSR_E_UNSUPPORTED,
             "%s: \"classifier_pooling\" is \"%s\", which is not served; cls and mean are",
             config->what, pooling);
-    for (size_t i = 0; i < sizeof unserved / sizeof *unserved; i++)
-        if (tsri_model_config_is_for(config, unserved[i]))
-            return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "%s: a ModernBert%s is not served; ForMaskedLM, "
-                                  "ForSequenceClassification and ForTokenClassification are",
-                                  config->what, unserved[i]);
-    return TSR_OK;
+    return !tsri_model_config_is_for(config, "ForMultipleChoice")
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s: a ModernBertForMultipleChoice is not served; ForMaskedLM, "
+                                "ForSequenceClassification, ForTokenClassification and "
+                                "ForQuestionAnswering are",
+                                config->what);
 }
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
@@ -95,6 +94,7 @@ static const tsri_model_names names = {
     .label_norm = "/head.norm",
     .label = "/classifier",
     .token_label = "/classifier",
+    .span_label = "/classifier",
     .fused = TSRI_FUSED_QKV,
 };
 

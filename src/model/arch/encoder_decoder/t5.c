@@ -1,6 +1,9 @@
 /* model/arch/encoder_decoder/t5.c - T5: RMS norms before the blocks, a bias by distance instead of
- * positions, no scaling of scores; from version 1.1 on gated, with a separate output matrix.
- * https://huggingface.co/docs/transformers/model_doc/t5 */
+ * positions, no scaling of scores; from version 1.1 on gated, with a separate output matrix. mT5 is
+ * version 1.1 for many languages; in umT5 each layer has a bias of its own.
+ * https://huggingface.co/docs/transformers/model_doc/t5
+ * https://huggingface.co/docs/transformers/model_doc/mt5
+ * https://huggingface.co/docs/transformers/model_doc/umt5 */
 #include "base/error.h"
 #include "model/arch/common/family.h"
 
@@ -10,8 +13,9 @@
 
 enum { READS = 1 << 16 }; /* no table limits the positions */
 
-static tsr_status read_feed_forward(const tsri_model_config *config, tsri_model_stack *stack) {
-    const char *kind = "relu";
+/* `kind`: where feed_forward_proj is missing. */
+static tsr_status read_feed_forward(const tsri_model_config *config, const char *kind,
+                                    tsri_model_stack *stack) {
     TRY(tsri_base_json_text(config->root, config->what, "feed_forward_proj", &kind));
     stack->gated = strncmp(kind, "gated-", 6) == 0;
     kind += stack->gated ? 6 : 0;
@@ -31,7 +35,8 @@ static tsr_status read_feed_forward(const tsri_model_config *config, tsri_model_
     return TSR_OK;
 }
 
-static tsr_status read_stack(const tsri_model_config *config, tsri_model_stack *stack) {
+static tsr_status read_stack(const tsri_model_config *config, const char *kind,
+                             tsri_model_stack *stack) {
     TRY(tsri_model_config_int(config, "num_heads", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
     TRY(tsri_model_config_int(config, "d_kv", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->head_size));
     TRY(tsri_model_config_int(config, "d_ff", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
@@ -53,10 +58,11 @@ static tsr_status read_stack(const tsri_model_config *config, tsri_model_stack *
     stack->norm_eps = 1e-6f;
     TRY(tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
     stack->attention_scale = 1;
-    return read_feed_forward(config, stack);
+    return read_feed_forward(config, kind, stack);
 }
 
-static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+static tsr_status read_with(const tsri_model_config *config, const char *kind,
+                            tsri_model_spec *spec) {
     static const char *const handled[] = {"is_encoder_decoder", NULL};
     bool scaled;
     TRY(tsri_model_config_refuse(config, handled));
@@ -64,7 +70,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     /* newer files use scale_decoder_outputs for what tie_word_embeddings used to say */
     scaled = spec->tied;
     TRY(tsri_model_config_bool(config, "scale_decoder_outputs", &scaled));
-    spec->tied = !tsri_io_find(config->archive, "lm_head.weight") || spec->tied;
+    /* of a file that has both, version 1.1's output matrix is its own */
+    spec->tied = !tsri_io_find(config->archive, "lm_head.weight") || scaled;
     TRY(tsri_model_config_int(config, "d_model", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
     TRY(tsri_model_config_int(config, "num_layers", true, 1, TSRI_MODEL_MAX_LAYERS,
                               &spec->encoder.layers));
@@ -76,19 +83,38 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     spec->max_positions = READS;
     if (scaled)
         spec->head_scale = (float)(1 / sqrt(spec->width));
-    TRY(read_stack(config, &spec->encoder));
-    TRY(read_stack(config, &spec->decoder));
+    TRY(read_stack(config, kind, &spec->encoder));
+    TRY(read_stack(config, kind, &spec->decoder));
     spec->decoder.cross = true;
+    return TSR_OK;
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    return read_with(config, "relu", spec);
+}
+
+/* Its output matrix is always its own, if the files have one, and reads what is not scaled. */
+static tsr_status read_mt5(const tsri_model_config *config, tsri_model_spec *spec) {
+    TRY(read_with(config, "gated-gelu", spec));
+    spec->tied = !tsri_io_find(config->archive, "lm_head.weight");
+    spec->head_scale = 1;
+    return TSR_OK;
+}
+
+static tsr_status read_umt5(const tsri_model_config *config, tsri_model_spec *spec) {
+    TRY(read_with(config, "gated-gelu", spec));
+    spec->encoder.relative_by_layer = spec->decoder.relative_by_layer = true;
     return TSR_OK;
 }
 
 /* old files store a bias of cross-attention, which is not used */
 static const char *const ignored[] = {"EncDecAttention.relative_attention_bias.weight", NULL};
-/* What both stacks have; `mlp` is the number of the feed-forward block in a layer. */
+/* What both stacks have; `mlp` is the number of the feed-forward block in a layer, `biased` of the layer
+ * that has the bias by distance. */
 /* clang-format off */
-#define STACK(side, mlp) \
+#define STACK(side, mlp, biased) \
     .prefix = "", .embed = "shared|encoder.embed_tokens|decoder.embed_tokens", \
-    .relative = side ".block.0.layer.0.SelfAttention.relative_attention_bias", \
+    .relative = side ".block." biased ".layer.0.SelfAttention.relative_attention_bias", \
     .final_norm = side ".final_layer_norm", \
     .norm1 = side ".block.%d.layer.0.layer_norm", \
     .norm2 = side ".block.%d.layer." mlp ".layer_norm", \
@@ -98,21 +124,34 @@ static const char *const ignored[] = {"EncDecAttention.relative_attention_bias.w
     .up = side ".block.%d.layer." mlp ".DenseReluDense.wi_1|" \
           side ".block.%d.layer." mlp ".DenseReluDense.wi", \
     .down = side ".block.%d.layer." mlp ".DenseReluDense.wo"
+
+#define DECODER(biased) \
+    STACK("decoder", "2", biased), .head = "/lm_head", .stack = "decoder.", \
+    .cross_norm = "decoder.block.%d.layer.1.layer_norm", .ignored = ignored, \
+    TSRI_MODEL_NAMES_CROSS("decoder.block.%d.layer.1.EncDecAttention.", "q", "k", "v", "o")
 /* clang-format on */
 
-static const tsri_model_names encoder_names = {STACK("encoder", "1")};
-
-static const tsri_model_names names = {
-    STACK("decoder", "2"),
-    .head = "/lm_head",
-    .cross_norm = "decoder.block.%d.layer.1.layer_norm",
-    TSRI_MODEL_NAMES_CROSS("decoder.block.%d.layer.1.EncDecAttention.", "q", "k", "v", "o"),
-    .ignored = ignored,
-};
+static const tsri_model_names encoder_names = {STACK("encoder", "1", "0")}, names = {DECODER("0")},
+                              by_layer_encoder_names = {STACK("encoder", "1", "%d")},
+                              by_layer_names = {DECODER("%d")};
 
 const tsri_model_arch tsri_model_arch_t5 = {
     .name = "t5",
     .names = &names,
     .encoder_names = &encoder_names,
     .read = read,
+};
+
+const tsri_model_arch tsri_model_arch_mt5 = {
+    .name = "mt5",
+    .names = &names,
+    .encoder_names = &encoder_names,
+    .read = read_mt5,
+};
+
+const tsri_model_arch tsri_model_arch_umt5 = {
+    .name = "umt5",
+    .names = &by_layer_names,
+    .encoder_names = &by_layer_encoder_names,
+    .read = read_umt5,
 };
