@@ -19,7 +19,9 @@ typedef enum tsr_classifier_kind {
     TSR_CLASSIFIER_REGRESSION = 2, /**< plain numbers */
     TSR_CLASSIFIER_TOKENS = 3,     /**< a label for each token: see tsr_classify_tokens */
     /** Whether the second text of a pair follows the first: "next" or "random". */
-    TSR_CLASSIFIER_NEXT = 4
+    TSR_CLASSIFIER_NEXT = 4,
+    TSR_CLASSIFIER_SPANS =
+        5 /**< begin and end of an answer, for each token: see tessera/answer.h */
 } tsr_classifier_kind;
 
 typedef struct tsr_classify_options {

@@ -2,6 +2,7 @@
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
 
+#include "tessera/answer.h"
 #include "tessera/attention.h"
 #include "tessera/backend.h"
 #include "tessera/bench.h"
@@ -20,6 +21,7 @@
 #include "tessera/op.h"
 #include "tessera/plot.h"
 #include "tessera/quantize.h"
+#include "tessera/rank.h"
 #include "tessera/ranks.h"
 #include "tessera/results.h"
 #include "tessera/run.h"

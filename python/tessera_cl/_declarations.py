@@ -172,6 +172,10 @@ TSR_MODEL_COMPUTE_F32 = 1
 TSR_MODEL_COMPUTE_F16 = 2
 TSR_MODEL_COMPUTE_INT8 = 3
 TSR_MODEL_COMPUTE_BF16 = 4
+TSR_ENCODE_ADD_SPECIAL = 1
+TSR_ENCODE_PARSE_SPECIAL = 2
+TSR_TOKENIZER_BPE = 0
+TSR_TOKENIZER_CHAR = 1
 TSR_ATTENTION_SELF = 0
 TSR_ATTENTION_CAUSAL = 1
 TSR_ATTENTION_CROSS = 2
@@ -200,15 +204,12 @@ TSR_BENCH_BOUND_LAUNCHES = 3
 TSR_BENCH_PERPLEXITY = 0
 TSR_BENCH_COSINE = 1
 TSR_BENCH_BLEU = 2
-TSR_ENCODE_ADD_SPECIAL = 1
-TSR_ENCODE_PARSE_SPECIAL = 2
-TSR_TOKENIZER_BPE = 0
-TSR_TOKENIZER_CHAR = 1
 TSR_CLASSIFIER_SINGLE = 0
 TSR_CLASSIFIER_MULTIPLE = 1
 TSR_CLASSIFIER_REGRESSION = 2
 TSR_CLASSIFIER_TOKENS = 3
 TSR_CLASSIFIER_NEXT = 4
+TSR_CLASSIFIER_SPANS = 5
 TSR_EARLY_HEURISTIC = 0
 TSR_EARLY_FIRST = 1
 TSR_EARLY_NEVER = 2
@@ -302,6 +303,10 @@ class tsr_model(Structure):
     pass
 
 
+class tsr_answerer(Structure):
+    pass
+
+
 class tsr_attention(Structure):
     pass
 
@@ -339,6 +344,10 @@ class tsr_graph(Structure):
 
 
 class tsr_plot(Structure):
+    pass
+
+
+class tsr_ranker(Structure):
     pass
 
 
@@ -1181,6 +1190,79 @@ class tsr_model_found(Structure):
 
 
 
+class tsr_string(Structure):
+    _fields_ = [
+        ("data", POINTER(c_char)),
+        ("size", c_size_t),
+    ]
+
+
+
+class tsr_tokenizer_training(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("type", c_uint32),
+        ("vocab_size", c_int64),
+        ("specials", POINTER(c_char_p)),
+        ("n_specials", c_size_t),
+        ("unknown", c_char_p),
+        ("begin", c_char_p),
+        ("end", c_char_p),
+        ("min_frequency", c_int64),
+        ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
+        ("progress_data", c_void_p),
+    ]
+
+
+
+class tsr_tokenizer_trained(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("vocab_size", c_int64),
+        ("merges", c_int64),
+        ("bytes", c_uint64),
+        ("words", c_uint64),
+        ("pruned", c_uint64),
+        ("nanoseconds", c_uint64),
+    ]
+
+
+
+class tsr_answerer_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("no_answer", c_uint32),
+        ("top_k", c_uint32),
+        ("longest", c_uint32),
+        ("window", c_int64),
+        ("stride", c_int64),
+        ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
+        ("progress_data", c_void_p),
+    ]
+
+
+
+class tsr_answer_span(Structure):
+    _fields_ = [
+        ("begin", c_size_t),
+        ("end", c_size_t),
+        ("score", c_float),
+    ]
+
+
+
+class tsr_answerer_stats(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("tokens", c_uint64),
+        ("windows", c_uint64),
+        ("cut", c_uint64),
+    ]
+
+
+
 class tsr_attention_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -1382,45 +1464,6 @@ class tsr_bench_file_options(Structure):
         ("build_type", c_char_p),
         ("line", CFUNCTYPE(None, c_void_p, c_char_p)),
         ("line_data", c_void_p),
-    ]
-
-
-
-class tsr_string(Structure):
-    _fields_ = [
-        ("data", POINTER(c_char)),
-        ("size", c_size_t),
-    ]
-
-
-
-class tsr_tokenizer_training(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("type", c_uint32),
-        ("vocab_size", c_int64),
-        ("specials", POINTER(c_char_p)),
-        ("n_specials", c_size_t),
-        ("unknown", c_char_p),
-        ("begin", c_char_p),
-        ("end", c_char_p),
-        ("min_frequency", c_int64),
-        ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
-        ("progress_data", c_void_p),
-    ]
-
-
-
-class tsr_tokenizer_trained(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("reserved", c_uint32),
-        ("vocab_size", c_int64),
-        ("merges", c_int64),
-        ("bytes", c_uint64),
-        ("words", c_uint64),
-        ("pruned", c_uint64),
-        ("nanoseconds", c_uint64),
     ]
 
 
@@ -1850,6 +1893,18 @@ class tsr_quantize_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
         ("dtype", c_uint32),
+        ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
+        ("progress_data", c_void_p),
+    ]
+
+
+
+class tsr_rank_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("max_tokens", c_int64),
+        ("instruction", c_char_p),
         ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
         ("progress_data", c_void_p),
     ]
@@ -2364,6 +2419,16 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_model_fingerprint": (c_int, [POINTER(tsr_model), POINTER(c_char)]),
     "tsr_model_bundled": (c_int, [CFUNCTYPE(None, c_void_p, c_char_p, c_char_p), c_void_p]),
     "tsr_model_list": (c_int, [CFUNCTYPE(None, c_void_p, POINTER(tsr_model_found)), c_void_p]),
+    "tsr_encode": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, c_uint32, POINTER(POINTER(c_int32)), POINTER(c_size_t)]),
+    "tsr_ids_free": (None, [POINTER(c_int32)]),
+    "tsr_decode": (c_int, [POINTER(tsr_model), POINTER(c_int32), c_size_t, c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
+    "tsr_token_bytes": (c_int, [POINTER(tsr_model), c_int32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
+    "tsr_text_free": (None, [POINTER(c_char)]),
+    "tsr_piece": (POINTER(c_char), [POINTER(tsr_model), c_int32, POINTER(c_size_t)]),
+    "tsr_tokenizer_train": (c_int, [POINTER(tsr_tokenizer_training), POINTER(c_char_p), c_size_t, c_char_p, POINTER(tsr_tokenizer_trained)]),
+    "tsr_answerer_create": (c_int, [POINTER(tsr_model), POINTER(tsr_answerer_options), POINTER(POINTER(tsr_answerer))]),
+    "tsr_answerer_destroy": (None, [POINTER(POINTER(tsr_answerer))]),
+    "tsr_answer_questions": (c_int, [POINTER(tsr_answerer), POINTER(tsr_string), POINTER(tsr_string), c_size_t, CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(tsr_answer_span), c_size_t), c_void_p, POINTER(tsr_answerer_stats)]),
     "tsr_attention_create": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_attention_options), POINTER(POINTER(tsr_attention))]),
     "tsr_attention_destroy": (None, [POINTER(POINTER(tsr_attention))]),
     "tsr_attention_map_count": (c_size_t, [POINTER(tsr_attention)]),
@@ -2384,13 +2449,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_bench_training_parameters": (c_int64, [POINTER(tsr_bench_training)]),
     "tsr_bundle_export": (c_int, [POINTER(tsr_model), c_char_p]),
     "tsr_bundle_build": (c_int, [POINTER(tsr_device), c_char_p, c_char_p]),
-    "tsr_encode": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, c_uint32, POINTER(POINTER(c_int32)), POINTER(c_size_t)]),
-    "tsr_ids_free": (None, [POINTER(c_int32)]),
-    "tsr_decode": (c_int, [POINTER(tsr_model), POINTER(c_int32), c_size_t, c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
-    "tsr_token_bytes": (c_int, [POINTER(tsr_model), c_int32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
-    "tsr_text_free": (None, [POINTER(c_char)]),
-    "tsr_piece": (POINTER(c_char), [POINTER(tsr_model), c_int32, POINTER(c_size_t)]),
-    "tsr_tokenizer_train": (c_int, [POINTER(tsr_tokenizer_training), POINTER(c_char_p), c_size_t, c_char_p, POINTER(tsr_tokenizer_trained)]),
     "tsr_classifier_create": (c_int, [POINTER(tsr_model), POINTER(tsr_classify_options), POINTER(POINTER(tsr_classifier))]),
     "tsr_classifier_destroy": (None, [POINTER(POINTER(tsr_classifier))]),
     "tsr_classifier_kind_of": (c_int, [POINTER(tsr_classifier)]),
@@ -2455,6 +2513,9 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_plot_add": (c_int, [POINTER(tsr_plot), c_char_p, c_char_p, POINTER(tsr_plot_log)]),
     "tsr_plot_write_page": (c_int, [POINTER(tsr_plot), c_char_p]),
     "tsr_quantize": (c_int, [c_char_p, c_char_p, POINTER(tsr_quantize_options)]),
+    "tsr_ranker_create": (c_int, [POINTER(tsr_model), POINTER(tsr_rank_options), POINTER(POINTER(tsr_ranker))]),
+    "tsr_ranker_destroy": (None, [POINTER(POINTER(tsr_ranker))]),
+    "tsr_rank": (c_int, [POINTER(tsr_ranker), tsr_string, POINTER(tsr_string), c_size_t, POINTER(c_float), POINTER(tsr_classify_stats)]),
     "tsr_results_open": (c_int, [c_char_p, POINTER(POINTER(tsr_results))]),
     "tsr_results_close": (None, [POINTER(POINTER(tsr_results))]),
     "tsr_results_report": (c_int, [POINTER(POINTER(tsr_results)), c_size_t, c_char_p, POINTER(POINTER(c_char)), POINTER(c_size_t)]),

@@ -1,4 +1,4 @@
-"""Texts as vectors and labels: Embedder, CrossEncoder, Classifier, FillMask."""
+"""Texts as vectors, labels and answers: Embedder, CrossEncoder, Classifier, Answerer, Ranker, FillMask."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Classifier(Base):
     """
 
     KINDS = {c.TSR_CLASSIFIER_SINGLE: "single", c.TSR_CLASSIFIER_MULTIPLE: "multiple", c.TSR_CLASSIFIER_REGRESSION: "regression",
-             c.TSR_CLASSIFIER_TOKENS: "tokens", c.TSR_CLASSIFIER_NEXT: "next"}
+             c.TSR_CLASSIFIER_TOKENS: "tokens", c.TSR_CLASSIFIER_NEXT: "next", c.TSR_CLASSIFIER_SPANS: "spans"}
 
     def __init__(self, name: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, next_sentence: bool = False,
                  max_tokens: int = 0, **options: Any) -> None:
@@ -267,6 +267,102 @@ class CrossEncoder(Classifier):
         if len(self.labels) != 1:
             raise ValueError(f"a ranking needs a model with one label; this one has {len(self.labels)}")
         found = self.predict([(query, document) for document in documents])
+        order = np.argsort(-found, kind="stable")[:top_k]
+        return [Ranked(int(i), float(found[i]), documents[i] if return_documents else None) for i in order]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer: a part of the text, `start` and `end` in its characters; an empty one says that the text has no answer."""
+
+    start: int
+    end: int
+    text: str
+    score: float
+
+
+class Answerer(Base):
+    """A model of class ...ForQuestionAnswering: it finds answers to questions in texts, as transformers' pipeline "question-answering".
+
+    top_k: answers to a question; longest: tokens of an answer; no_answer: a text may have none
+    window, stride: tokens of a long text that are read at once, and that neighbouring windows share; 0: 384 and 128, or what the model reads
+    """
+
+    def __init__(self, name: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, top_k: int = 1, longest: int = 15,
+                 no_answer: bool = False, window: int = 0, stride: int = 0, **options: Any) -> None:
+        super().__init__(name, device, dtype, **options)
+        self._part = _Part(c.tsr_answerer, self, "tsr_answerer_destroy", c.tsr_answerer_options)
+        settings = new(c.tsr_answerer_options, top_k=top_k, longest=longest, no_answer=no_answer, window=window, stride=stride,
+                       progress=self._part.callback)
+        try:
+            with self._running():
+                check(lib.tsr_answerer_create(self._open, ctypes.byref(settings), self._part._out))
+        except BaseException:
+            self.close()
+            raise
+        self._part._made()
+
+    def __call__(self, questions: Union[str, Sequence[str]], contexts: Union[str, Sequence[str]], *,
+                 progress: Optional[Progress] = None) -> Union[List[Answer], List[List[Answer]]]:
+        """The answers to a question in a text, best first; of lists of both, a list of those."""
+        asked, texts = ([one] if isinstance(one, str) else one for one in (questions, contexts))
+        if len(asked) != len(texts):
+            raise ValueError(f"there are {len(asked)} questions and {len(texts)} texts")
+        first, kept = strings(asked)
+        second, kept_too = strings(texts)
+        found: List[List[Answer]] = [[] for _ in asked]
+
+        def visit(_: Any, index: int, answers: Any, n: int) -> None:
+            data = encoded(texts[index])
+            for i in range(n):
+                a = answers[i]
+                start, end = (len(data[:byte].decode("utf-8", "surrogatepass")) for byte in (a.begin, a.end))  # in characters
+                found[index].append(Answer(start, end, texts[index][start:end], a.score))
+
+        with self._running():
+            self._part.told = progress
+            check(lib.tsr_answer_questions(self._part._open, first, second, len(asked), guarded(lib.tsr_answer_questions.argtypes[4], visit), None,
+                                           None))
+        del kept, kept_too
+        return found[0] if isinstance(questions, str) else found
+
+
+class Ranker(Base):
+    """A model that ranks texts: a cross-encoder, or a language model like Qwen3-Reranker and bge-reranker-v2-gemma, by the words that it has
+    learned.
+
+    instruction: what a Qwen3-Reranker should look for; None: what its makers say
+    max_tokens: question and text are cut to so many; 0: what the model reads, of a language model 8192 at most
+    """
+
+    def __init__(self, name: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, instruction: Optional[str] = None,
+                 max_tokens: int = 0, **options: Any) -> None:
+        super().__init__(name, device, dtype, **options)
+        self._part = _Part(c.tsr_ranker, self, "tsr_ranker_destroy", c.tsr_rank_options)
+        self._instruction = None if instruction is None else encoded(instruction)   # borrowed by the library
+        settings = new(c.tsr_rank_options, max_tokens=max_tokens, instruction=self._instruction, progress=self._part.callback)
+        try:
+            with self._running():
+                check(lib.tsr_ranker_create(self._open, ctypes.byref(settings), self._part._out))
+        except BaseException:
+            self.close()
+            raise
+        self._part._made()
+
+    def scores(self, query: str, documents: Sequence[str], *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
+        """How well each document answers the query, from 0 to 1: float32 [n]."""
+        found = np.empty(len(documents), np.float32)
+        question, kept_too = strings([query])
+        table, kept = strings(documents)
+        with self._running():
+            self._part.told = progress
+            check(lib.tsr_rank(self._part._open, question[0], table, len(documents), pointer(found, ctypes.c_float), None))
+        del kept, kept_too
+        return found
+
+    def rank(self, query: str, documents: Sequence[str], *, top_k: Optional[int] = None, return_documents: bool = False) -> List[Ranked]:
+        """The documents by their scores, best first."""
+        found = self.scores(query, documents)
         order = np.argsort(-found, kind="stable")[:top_k]
         return [Ranked(int(i), float(found[i]), documents[i] if return_documents else None) for i in order]
 

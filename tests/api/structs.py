@@ -25,7 +25,7 @@ HEADERS = [path for path in sorted(INCLUDE.glob("*.h")) if path.name not in ("op
 # What a parameter gets: by "function:parameter", else by its type and name, else by its type.
 VALUES = {
     "tsr_engine *": "engine", "tsr_device *": "device", "tsr_model *": "decoder", "tsr_graph *": "graph", "tsr_plot *": "plot",
-    "tsr_attention *": "attention", "tsr_chat *": "chat", "tsr_answer *": "answer", "tsr_part_fn": "take_part", "char *prompt": '"To be"', "tsr_classifier *": "classifier", "tsr_embedder *": "embedder",
+    "tsr_attention *": "attention", "tsr_chat *": "chat", "tsr_answer *": "answer", "tsr_part_fn": "take_part", "char *prompt": '"To be"', "tsr_classifier *": "classifier", "tsr_embedder *": "embedder", "tsr_answerer *": "answerer", "tsr_ranker *": "ranker",
     "tsr_vectors *": "vectors", "tsr_vectors_writer *": "writer", "tsr_vectors_writer **writer": "&writer", "tsr_session *": "session", "tsr_scheduler *": "scheduler", "tsr_scheduler_event_fn": "take_event", "uint32_t sequence": "0", "uint32_t from": "0", "uint32_t to": "1", "int64_t length": "0", "int32_t": "1",
     "tsr_ranks *": "NULL", "tsr_share *": "share", "tsr_share_next:block": "&(const void *){0}", "tsr_share_give:result": "ids", "char *list": '"a\\tb\\n"', "tsr_bench_training *": "training", "tsr_training *": "learner", "double": "0.5", "size_t i": "0", "void *": "NULL", "uint32_t": "1", "int64_t": "1", "uint64_t": "1", "size_t": "1",
     "char *text": '"To be"', "size_t size": "5", "tsr_string *": "strings", "size_t n": "2", "float *": "numbers", "uint32_t *": "labels",
@@ -38,7 +38,8 @@ VALUES = {
     "char *const *": "paths", "size_t n_paths": "1", "char *selector": '"reference"', "char *shapes": '"8,8,f32"', "char *grammar": '"root ::= [a-z]*"', "char *json_schema": '"{}"',
     "char *binary": "NULL", "char *hex": "&(char[65]){0}[0]", "int64_t context": "64", "int64_t tokens": "4",
     "tsr_generate:model": "translator", "tsr_generate_text:model": "translator", "tsr_translate:model": "translator", "tsr_translate_text:model": "translator", "tsr_translate_defaults:model": "translator",
-    "tsr_classifier_create:model": "encoder", "tsr_embedder_create:model": "encoder", "tsr_fill_mask:model": "encoder",
+    "tsr_classifier_create:model": "encoder", "tsr_embedder_create:model": "encoder", "tsr_fill_mask:model": "encoder", "tsr_answerer_create:model": "answering",
+    "tsr_ranker_create:model": "ranking", "tsr_string": "strings[0]",
     "tsr_explain_encoder:model": "encoder", "tsr_vectors_open:path": 'FOLDER "/vectors.npy"', "tsr_plot_add:path": 'FOLDER "/log.jsonl"',
     "tsr_classify:seconds": "NULL", "tsr_bench:model": "NULL", "tsr_merge:name": "NULL", "tsr_embed:vectors": "many", "tsr_training_array_read:data": "many", "tsr_training_array_write:data": "many", "tsr_training_gradient_read:data": "many",
     "tsr_classify:scores": "many", "tsr_session_prefill:logits": "many", "tsr_session_step:logits": "many", "tsr_session_prefill:n": "1", "tsr_session_step:n": "1", "tsr_session_greedy:n": "1",
@@ -179,7 +180,7 @@ class Program:
             case("none", "memset(room, 0x5A, sizeof room);" + size % "0", keeps % ("4", "0"))
 
     def text(self, folder):
-        return WORLD.replace("@FOLDER@", str(folder)).replace("@VISITORS@", "\n".join(self.visitors)).replace(
+        return WORLD.replace("@FOLDER@", str(folder)).replace("@GOLDEN@", str(SOURCE / "tests/golden")).replace("@VISITORS@", "\n".join(self.visitors)).replace(
             "@CASES@", "\n".join(self.cases)).replace("@N@", str(len(self.cases)))
 
 
@@ -191,9 +192,11 @@ WORLD = r"""
 #include <sys/wait.h>
 #include <unistd.h>
 #define FOLDER "@FOLDER@"
+#define GOLDEN "@GOLDEN@"
 enum { SILENT = 98, TOUCHED = 99 };
 static tsr_engine *engine; static tsr_device *device; static tsr_model *decoder, *encoder, *translator; static tsr_graph *graph;
 static tsr_plot *plot; static tsr_attention *attention; static tsr_chat *chat; static tsr_answer *answer; static tsr_classifier *classifier; static tsr_embedder *embedder;
+static tsr_model *answering, *ranking; static tsr_answerer *answerer; static tsr_ranker *ranker;
 static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_scheduler *scheduler; static tsr_share *share; static tsr_bench_training *training; static tsr_training *learner; static tsr_bench_file *results; static tsr_results *read_results; static const tsr_results *files_read[1];
 static tsr_value value;
 static const tsr_string strings[2] = {{"To be", 5}, {"or not", 6}};
@@ -232,6 +235,8 @@ int main(void) {
     const tsr_generate_options one = {.struct_size = sizeof one, .max_new_tokens = 1, .top_p = 1, .repeat_penalty = 1};
     const tsr_chat_options plainly = {.struct_size = sizeof plainly, .template_text = "{{ messages[0].content }}"};
     MUST(tsr_answer_create(decoder, "To be", 5, &answer)); MUST(tsr_chat_create(decoder, &plainly, &one, &chat)); MUST(tsr_classifier_create(encoder, NULL, &classifier));
+    MUST(tsr_model_open(GOLDEN "/answers/word_piece", device, NULL, &answering)); MUST(tsr_answerer_create(answering, NULL, &answerer));
+    MUST(tsr_model_open(GOLDEN "/ranks/qwen3", device, NULL, &ranking)); MUST(tsr_ranker_create(ranking, NULL, &ranker));
     MUST(tsr_embedder_create(encoder, NULL, &embedder)); MUST(tsr_vectors_create(FOLDER "/vectors.npy", 4, &writer));
     MUST(tsr_vectors_append(writer, numbers, 4)); MUST(tsr_vectors_commit(&writer)); MUST(tsr_vectors_open(FOLDER "/vectors.npy", &vectors));
     MUST(tsr_vectors_create(FOLDER "/more.npy", 4, &writer)); 

@@ -9,7 +9,7 @@ import signal
 import threading
 
 from support import binding  # noqa: F401  # pylint: disable=unused-import
-from support.command import ALL, DEVICE as TESTED, main, run
+from support.command import ALL, DEVICE as TESTED, SOURCE, main, run
 
 import numpy as np
 import tessera_cl as t
@@ -133,6 +133,26 @@ def test_labels_are_the_commands(folder):
             assert json.dumps(row).find(f'"{found[0].label}"') >= 0, (found, row)
         raises(ValueError, "second texts", lambda: model.scores(texts, ["a"]))
         raises(t.StateError, "", lambda: model.spans(texts))
+
+
+def test_answers_and_ranks_are_the_goldens(folder):
+    golden = SOURCE / "tests/golden"
+    wanted = json.loads((golden / "answers/expected.json").read_text())
+    questions, contexts, case = wanted["questions"], wanted["contexts"], wanted["models"]["unigram"][2]
+    with t.Answerer(golden / "answers/unigram", "reference", top_k=3, no_answer=True) as model:
+        for found, answers, context in zip(model(questions, contexts), case["answers"], contexts, strict=True):
+            assert [a.text for a in found] == [a["text"] for a in answers] and all(context[a.start:a.end] == a.text for a in found)
+            np.testing.assert_allclose([a.score for a in found], [a["score"] for a in answers], atol=2e-5)
+        assert model(questions[0], contexts[0]) == model(questions, contexts)[0]
+        raises(ValueError, "1 questions and 2 texts", lambda: model(questions[:1], contexts[:2]))
+    raises(t.StateError, "does not answer questions", lambda: t.Answerer("intents", "reference"))
+    wanted = json.loads((golden / "ranks/expected.json").read_text())
+    with t.Ranker(golden / "ranks/qwen3", "reference", instruction="cats", max_tokens=wanted["most"]) as model:
+        scores = model.scores(wanted["query"], wanted["texts"])
+        np.testing.assert_allclose(scores, wanted["told"], atol=2e-6)
+        ranked = model.rank(wanted["query"], wanted["texts"], top_k=2, return_documents=True)
+        assert [r.corpus_id for r in ranked] == list(np.argsort(-scores)[:2]) and ranked[0].text == wanted["texts"][ranked[0].corpus_id]
+    raises(t.StateError, "whose classifier has one", lambda: t.Ranker("intents", "reference"))
 
 
 def test_embed(folder):

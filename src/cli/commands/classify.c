@@ -182,6 +182,9 @@ static int open_classifier(job *j) {
         return code;
     j->kind = tsr_classifier_kind_of(j->classifier);
     j->labels = tsr_classifier_labels(j->classifier);
+    if (j->kind == TSR_CLASSIFIER_SPANS)
+        return tsri_cli_fail(CLI_FILE, "%s answers questions about a text: use tessera answer",
+                             j->app.model_name);
     j->top_k = j->top_k < j->labels ? j->top_k : j->labels;
     if (j->kind == TSR_CLASSIFIER_TOKENS && j->pair)
         return tsri_cli_fail(

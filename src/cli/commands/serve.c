@@ -45,6 +45,8 @@ int tsri_cli_serve(int argc, char **argv) {
         {"step-tokens", 0, CLI_INT, &o.step_tokens, "N",
          "tokens of prompts that are read between two tokens of the answers; default 512", 1, 1e9,
          NULL},
+        {"rank", 0, CLI_FLAG, &o.rank, NULL,
+         "language models rank documents (Qwen3-Reranker) instead of writing text", 0, 0, NULL},
         {"speculate", 0, CLI_INT, &o.speculate, "N",
          "guess up to N tokens of a step from the text of a request, which saves time where it "
          "repeats "

@@ -69,7 +69,8 @@ static int make_scheduler(const tsri_serve_server *s, tsri_serve_model *m, int64
     return code == CLI_OK ? warm_up(m->scheduler) : code;
 }
 
-/* A decoder writes; an encoder with a single label ranks; every other encoder gives vectors. */
+/* An encoder with a single label ranks, and so does a decoder where --rank says it; else a decoder writes,
+ * and an encoder gives vectors. */
 static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     const tsri_cli_list *adapters = &m->given.adapters;
     tsr_model_info info = {.struct_size = sizeof info};
@@ -79,14 +80,15 @@ static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     if (!*m->name)
         name_of(adapters->n ? adapters->items[adapters->n - 1] : info.path, m->name,
                 sizeof m->name);
-    m->use = strcmp(info.kind, "encoder") ? TSRI_SERVE_TEXT
-             : info.labels == 1           ? TSRI_SERVE_RANKS
-                                          : TSRI_SERVE_VECTORS;
+    const bool writes = strcmp(info.kind, "encoder") != 0;
+    m->use = info.labels == 1 || (writes && s->limits.rank) ? TSRI_SERVE_RANKS
+             : writes                                       ? TSRI_SERVE_TEXT
+                                                            : TSRI_SERVE_VECTORS;
     switch (m->use) {
     case TSRI_SERVE_TEXT:
         return make_scheduler(s, m, info.context);
     case TSRI_SERVE_RANKS:
-        return tsri_cli_status(tsr_classifier_create(m->model, NULL, &m->reranker));
+        return tsri_cli_status(tsr_ranker_create(m->model, NULL, &m->ranker));
     default:
         return tsri_cli_status(tsr_embedder_create(m->model, NULL, &m->embedder));
     }
@@ -169,7 +171,7 @@ void tsri_serve_close_models(tsri_serve_server *s) {
         tsri_serve_model *m = &s->models[i];
         tsr_scheduler_destroy(&m->scheduler);
         tsr_embedder_destroy(&m->embedder);
-        tsr_classifier_destroy(&m->reranker);
+        tsr_ranker_destroy(&m->ranker);
         tsri_serve_call_form_free(m->call_form);
         if (i)
             tsr_model_close(&m->model);

@@ -1,7 +1,6 @@
 /* cli/serve/rerank.c - documents by how well they answer a query, as Cohere's and Jina's interfaces have
- * it, by a cross-encoder. */
+ * it, by a model that ranks. */
 #include "cli/serve/texts.h"
-#include "cli/shared/relevance.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -67,7 +66,7 @@ static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
 static tsr_status run(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *scores) {
     tsr_classify_stats stats = {.struct_size = sizeof stats};
     const tsr_status status =
-        tsri_cli_relevance(w->model->reranker, ((wanted *)w)->query, texts, n, scores, &stats);
+        tsr_rank(w->model->ranker, ((wanted *)w)->query, texts, n, scores, &stats);
     w->tokens += stats.tokens;
     return status;
 }

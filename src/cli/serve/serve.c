@@ -170,6 +170,7 @@ int tsri_serve_run(const tsri_serve_options *o) {
                                                .header = o->header,
                                                .drain = o->drain,
                                                .step_tokens = o->step_tokens,
+                                               .rank = o->rank,
                                                .speculate = o->speculate < 0 ? 0
                                                             : o->speculate   ? (int32_t)o->speculate
                                                                              : -1}};

@@ -11,6 +11,7 @@ typedef struct tsri_serve_options {
         *template_file;
     int64_t port, slots, queue, connections, body, idle, header, drain, step_tokens;
     int64_t speculate; /* -1: not given */
+    bool rank;
     bool log;
 } tsri_serve_options;
 

@@ -26,6 +26,7 @@ typedef struct tsri_serve_limits {
     int64_t drain;                     /* seconds that running requests have after a signal */
     int64_t step_tokens;               /* tokens of prompts in a step */
     int32_t speculate;                 /* as tsr_generate_options.speculate */
+    bool rank;                         /* language models rank documents instead of writing */
 } tsri_serve_limits;
 
 /* Times that are kept as histograms. */
@@ -63,7 +64,7 @@ typedef struct tsri_serve_model {
     tsr_model *model;
     tsr_scheduler *scheduler;               /* of TSRI_SERVE_TEXT; else NULL */
     tsr_embedder *embedder;                 /* of TSRI_SERVE_VECTORS */
-    tsr_classifier *reranker;               /* of TSRI_SERVE_RANKS */
+    tsr_ranker *ranker;                     /* of TSRI_SERVE_RANKS */
     const char *template_text;              /* of chats; NULL: the model's own */
     bool chats;                             /* it writes, and has one of them */
     struct tsri_serve_call_form *call_form; /* own; NULL: not asked for yet */

@@ -44,6 +44,7 @@ static tsr_status choose_head(tsr_classifier *c) {
                    "...ForTokenClassification have one",
             m->path);
     c->kind = next                   ? TSR_CLASSIFIER_NEXT
+              : m->spec.label_spans  ? TSR_CLASSIFIER_SPANS
               : m->spec.label_tokens ? TSR_CLASSIFIER_TOKENS
                                      : kinds[m->spec.problem];
     c->labels = next ? 2 : m->spec.labels;
@@ -99,8 +100,10 @@ uint32_t tsr_classifier_labels(const tsr_classifier *classifier) {
 }
 
 const char *tsr_classifier_label(const tsr_classifier *classifier, uint32_t i) {
-    static const char *const next[] = {"next", "random"};
-    return classifier->kind == TSR_CLASSIFIER_NEXT ? next[i] : classifier->model->spec.label_of[i];
+    static const char *const next[] = {"next", "random"}, *const ends[] = {"begin", "end"};
+    return classifier->kind == TSR_CLASSIFIER_NEXT    ? next[i]
+           : classifier->kind == TSR_CLASSIFIER_SPANS ? ends[i]
+                                                      : classifier->model->spec.label_of[i];
 }
 
 /* ---- texts ---- */
@@ -143,9 +146,10 @@ tsr_status tsr_classify(tsr_classifier *c, const tsr_string *texts, const tsr_st
     TRY(NEED_ARRAY(texts, n));
     TRY(NEED_ARRAY(scores, n));
     TRY(tsri_base_check_out("tsr_classify_stats", stats));
-    if (c->kind == TSR_CLASSIFIER_TOKENS)
-        return tsri_base_fail(TSR_E_STATE, "%s labels tokens, not texts: use tsr_classify_tokens",
-                              c->model->path);
+    if (c->kind == TSR_CLASSIFIER_TOKENS || c->kind == TSR_CLASSIFIER_SPANS)
+        return tsri_base_fail(TSR_E_STATE, "%s labels tokens, not texts: use %s", c->model->path,
+                              c->kind == TSR_CLASSIFIER_SPANS ? "tsr_answer_questions"
+                                                              : "tsr_classify_tokens");
     if (c->kind == TSR_CLASSIFIER_NEXT && !seconds)
         return tsri_base_fail(TSR_E_STATE, "next-sentence prediction needs pairs of texts");
     tsri_task_passages_reset(&c->passages);

@@ -180,8 +180,8 @@ static void share(size_t most, size_t *a, size_t *b) {
     }
 }
 
-static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, const tsr_string *a,
-                           const tsr_string *b) {
+tsr_status tsri_task_passages_pair(const tsri_task_reader *r, tsri_task_passages *p,
+                                   const tsr_string *a, const tsr_string *b, tsri_task_pair *out) {
     tsri_text_ids *ids = &p->part[0], *types = &p->part[1];
     TRY(encode(r->tokenizer, a->data, a->size, 0, ids));
     const size_t na = ids->count;
@@ -190,33 +190,19 @@ static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, con
     ids->count = types->count = 0;
     TRY(tsri_text_encode_pair(r->tokenizer, a->data, a->size, b->data, b->size,
                               r->flags | TSRI_TEXT_PARSE_SPECIAL, ids, types));
-    size_t keep_a = na, keep_b = nb;
-    share((size_t)r->max_tokens - r->around_pair, &keep_a, &keep_b);
-    if (keep_a + keep_b < na + nb && ids->count != na + nb + r->around_pair)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "a pair of %zu and %zu tokens is longer than the %" PRId64
-                              " that the model reads, and the tokenizer's template does not allow "
-                              "to cut it",
-                              na, nb, r->max_tokens);
-    p->cut += keep_a + keep_b < na + nb;
-    const size_t begin_b = ids->count - (r->around - r->before) - nb, end_a = r->before + na;
-    for (int i = 0; i < 2; i++) {
-        const tsri_text_ids *from = &p->part[i];
-        tsri_text_ids *to = i ? &p->types : &p->ids;
-        TRY(append(to, from, 0, r->before + keep_a));
-        TRY(append(to, from, end_a, begin_b + keep_b - end_a));
-        TRY(append(to, from, begin_b + nb, from->count - begin_b - nb));
-    }
+    *out = (tsri_task_pair){.begin_a = r->before,
+                            .na = na,
+                            .begin_b = ids->count - (r->around - r->before) - nb,
+                            .nb = nb,
+                            .whole = ids->count != na + nb + r->around_pair};
     return TSR_OK;
 }
 
-tsr_status tsri_task_passages_add(const tsri_task_reader *r, tsri_task_passages *p,
-                                  const char *prefix, const tsr_string *a, const tsr_string *b) {
-    TRY(tsri_base_grow(&p->starts, &p->room, p->n + 2, sizeof *p->starts));
-    const tsr_status status = b ? add_pair(r, p, a, b) : add_single(r, p, prefix, a);
-    if (status != TSR_OK)
-        return tsri_base_fail_within(status, "text %zu", p->n + 1);
+tsr_status tsri_task_passages_close(const tsri_task_reader *r, tsri_task_passages *p) {
     static const int32_t zeros[64] = {0};
+    TRY(tsri_base_grow(&p->starts, &p->room, p->n + 2, sizeof *p->starts));
+    if (!p->n)
+        p->starts[0] = 0;
     while (p->types.count < p->ids.count) {
         const size_t left = p->ids.count - p->types.count;
         TRY(tsri_text_ids_append(&p->types, zeros, left < 64 ? left : 64));
@@ -225,6 +211,51 @@ tsr_status tsri_task_passages_add(const tsri_task_reader *r, tsri_task_passages 
         p->types.data[i] = 0;
     p->starts[++p->n] = p->ids.count;
     return TSR_OK;
+}
+
+static tsr_status append_part(const tsri_task_reader *r, tsri_task_passages *p,
+                              const tsri_task_pair *pair, size_t keep_a, size_t first_b,
+                              size_t keep_b) {
+    const size_t end_a = pair->begin_a + pair->na, begin_b = pair->begin_b;
+    if (pair->whole && keep_a + keep_b < pair->na + pair->nb)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "a pair of %zu and %zu tokens is longer than the %" PRId64
+                              " that are read at once, and the tokenizer's template does not "
+                              "allow to cut it",
+                              pair->na, pair->nb, r->max_tokens);
+    for (int i = 0; i < 2; i++) {
+        const tsri_text_ids *from = &p->part[i];
+        tsri_text_ids *to = i ? &p->types : &p->ids;
+        TRY(append(to, from, 0, pair->begin_a + keep_a));
+        TRY(append(to, from, end_a, begin_b - end_a));
+        TRY(append(to, from, begin_b + first_b, keep_b));
+        TRY(append(to, from, begin_b + pair->nb, from->count - begin_b - pair->nb));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_task_passages_add_part(const tsri_task_reader *r, tsri_task_passages *p,
+                                       const tsri_task_pair *pair, size_t keep_a, size_t first_b,
+                                       size_t keep_b) {
+    TRY(append_part(r, p, pair, keep_a, first_b, keep_b));
+    return tsri_task_passages_close(r, p);
+}
+
+static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, const tsr_string *a,
+                           const tsr_string *b) {
+    tsri_task_pair pair;
+    TRY(tsri_task_passages_pair(r, p, a, b, &pair));
+    size_t keep_a = pair.na, keep_b = pair.nb;
+    share((size_t)r->max_tokens - r->around_pair, &keep_a, &keep_b);
+    p->cut += keep_a + keep_b < pair.na + pair.nb;
+    return append_part(r, p, &pair, keep_a, 0, keep_b);
+}
+
+tsr_status tsri_task_passages_add(const tsri_task_reader *r, tsri_task_passages *p,
+                                  const char *prefix, const tsr_string *a, const tsr_string *b) {
+    const tsr_status status = b ? add_pair(r, p, a, b) : add_single(r, p, prefix, a);
+    return status == TSR_OK ? tsri_task_passages_close(r, p)
+                            : tsri_base_fail_within(status, "text %zu", p->n + 1);
 }
 
 void tsri_task_passages_reset(tsri_task_passages *p) {

@@ -38,6 +38,21 @@ typedef struct tsri_task_passages {
  * long loses its end; in a pair, the longer one does. */
 tsr_status tsri_task_passages_add(const tsri_task_reader *reader, tsri_task_passages *passages,
                                   const char *prefix, const tsr_string *a, const tsr_string *b);
+/* A pair of texts as the tokenizer puts it together, in the passages' scratch: `begin_a` and `begin_b` are
+ * where the na and nb tokens of each begin; whole: its template is not one that can be cut. */
+typedef struct tsri_task_pair {
+    size_t begin_a, na, begin_b, nb;
+    bool whole;
+} tsri_task_pair;
+tsr_status tsri_task_passages_pair(const tsri_task_reader *reader, tsri_task_passages *passages,
+                                   const tsr_string *a, const tsr_string *b, tsri_task_pair *out);
+/* Adds that pair with the first `keep_a` tokens of a, and those of b from `first_b` on, keep_b of them.
+ * TSR_E_UNSUPPORTED: less than the whole pair, which can't be cut. */
+tsr_status tsri_task_passages_add_part(const tsri_task_reader *reader, tsri_task_passages *passages,
+                                       const tsri_task_pair *pair, size_t keep_a, size_t first_b,
+                                       size_t keep_b);
+/* Ends a text whose ids were appended by hand. */
+tsr_status tsri_task_passages_close(const tsri_task_reader *reader, tsri_task_passages *passages);
 void tsri_task_passages_reset(tsri_task_passages *passages); /* keeps the memory */
 void tsri_task_passages_clear(tsri_task_passages *passages);
 

@@ -150,8 +150,9 @@ tsr_status tsr_classify_tokens(tsr_classifier *c, const tsr_string *texts, size_
     TRY(tsri_base_check_out("tsr_classify_stats", stats));
     labelling l = {.c = c};
     if (c->kind != TSR_CLASSIFIER_TOKENS)
-        return tsri_base_fail(TSR_E_STATE, "%s labels texts, not tokens: use tsr_classify",
-                              c->model->path);
+        return tsri_base_fail(
+            TSR_E_STATE, "%s does not name what is in a text: use %s", c->model->path,
+            c->kind == TSR_CLASSIFIER_SPANS ? "tsr_answer_questions" : "tsr_classify");
     tsri_task_passages_reset(&c->passages);
     c->n = n;
     const tsr_status status = label_all(&l, texts, n, visit, data);

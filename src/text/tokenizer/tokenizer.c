@@ -91,9 +91,18 @@ static tsr_status find_added(const tsri_text_tokenizer *t, bool special, const c
     return status;
 }
 
-/* The ids of one text, without the tokens around it. */
+/* Numbers the words of the ids that have none yet. */
+static tsr_status number_words(const tsri_text_ids *ids, int32_t word, tsri_text_ids *words) {
+    tsr_status status = TSR_OK;
+    while (status == TSR_OK && words && words->count < ids->count)
+        status = tsri_text_ids_append(words, &word, 1);
+    return status;
+}
+
+/* The ids of one text, without the tokens around it, and, if `words` is not NULL, the number of each
+ * id's word. Both are empty before. */
 static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t n, bool special,
-                         tsri_text_ids *ids) {
+                         tsri_text_ids *ids, tsri_text_ids *words) {
     if (n == 0)
         return TSR_OK;
     tsri_bytes repaired = {0};
@@ -119,6 +128,8 @@ static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t 
         status = piece.id >= 0 ? tsri_text_ids_append(ids, &piece.id, 1)
                                : t->row->encode(t->model, &t->vocabulary, &work,
                                                 splits.text.data + piece.start, piece.size, ids);
+        if (status == TSR_OK)
+            status = number_words(ids, (int32_t)i, words);
     }
     tsri_base_bytes_clear(&repaired);
     tsri_text_splits_clear(&splits);
@@ -132,9 +143,9 @@ static tsr_status encode(const tsri_text_tokenizer *t, const char *a, size_t na,
     const size_t before = ids->count, types_before = types ? types->count : 0;
     const bool special = flags & TSRI_TEXT_PARSE_SPECIAL;
     tsri_text_ids first = {0}, second = {0};
-    tsr_status status = ids_of(t, a, na, special, &first);
+    tsr_status status = ids_of(t, a, na, special, &first, NULL);
     if (status == TSR_OK && b)
-        status = ids_of(t, b, nb, special, &second);
+        status = ids_of(t, b, nb, special, &second, NULL);
     if (status == TSR_OK)
         status = tsri_text_post_apply(&t->post, &first, b ? &second : NULL,
                                       flags & TSRI_TEXT_ADD_SPECIAL, ids, types);
@@ -157,6 +168,19 @@ tsr_status tsri_text_encode_pair(const tsri_text_tokenizer *tokenizer, const cha
                                  const char *b, size_t nb, unsigned flags, tsri_text_ids *ids,
                                  tsri_text_ids *types) {
     return encode(tokenizer, a, na, b, nb, flags, ids, types);
+}
+
+tsr_status tsri_text_encode_words(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
+                                  unsigned flags, tsri_text_ids *ids, tsri_text_ids *words) {
+    tsri_text_ids own = {0}, numbers = {0};
+    tsr_status status = ids_of(tokenizer, text, n, flags & TSRI_TEXT_PARSE_SPECIAL, &own, &numbers);
+    if (status == TSR_OK)
+        status = tsri_text_ids_append(ids, own.data, own.count);
+    if (status == TSR_OK)
+        status = tsri_text_ids_append(words, numbers.data, numbers.count);
+    tsri_text_ids_clear(&own);
+    tsri_text_ids_clear(&numbers);
+    return status;
 }
 
 struct tsri_text_stream {

@@ -54,6 +54,11 @@ tsr_status tsri_text_encode_pair(const tsri_text_tokenizer *tokenizer, const cha
                                  const char *b, size_t nb, unsigned flags, tsri_text_ids *ids,
                                  tsri_text_ids *types);
 
+/* Appends the ids of a text, without tokens around it, and for each the number of the word that it
+ * belongs to: what the tokenizer cuts a text into before it looks for pieces. */
+tsr_status tsri_text_encode_words(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
+                                  unsigned flags, tsri_text_ids *ids, tsri_text_ids *words);
+
 /* Appends the ids of a text, without tokens around it. Where said[i] is not 0, byte i is somebody's
  * words: special tokens are found in the other bytes alone. Words are encoded together with the text
  * around them, as models learned it; only where that would give another special token, they are cut

@@ -52,7 +52,7 @@ def test_rerank(folder):
     equal(run(*asked, given="").out, b"")
     many = run(*asked, "-k", 3, given=joined(texts * 1000)).text.splitlines()
     equal([int(line.split("\t")[1]) - 1 for line in many], sorted(range(6000), key=lambda i: (-scores[i % len(texts)], i))[:3])
-    refused(3, "a classifier of 3 labels; rerank needs a cross-encoder", "rerank", *REFERENCE, "-m", CLASSIFY, "a", "b")
+    refused(3, "a classifier of 3 labels; ranking needs a cross-encoder", "rerank", *REFERENCE, "-m", CLASSIFY, "a", "b")
     refused(2, "needs -m MODEL", "rerank", *REFERENCE, "a", "b")
     refused(2, "needs a question", "rerank", *REFERENCE, "-m", ranker)
 

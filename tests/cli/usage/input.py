@@ -26,6 +26,7 @@ READS = {
     "cluster": [(("cluster", *REFERENCE, "-m", ENCODERS / "sentence", "-k", "1", "-"), "anna\n", None)],
     "classify": [(("classify", *REFERENCE, "-m", ENCODERS / "classify", *given), "anna\n", ("classify", *REFERENCE, "-m", ENCODERS / "classify", "anna"))
                  for given in (("-",), ("-f", "-"))],
+    "answer": [(("answer", *REFERENCE, "-m", SOURCE / "tests/golden/answers/byte_level", "who?", "-"), "anna lives\n", None)],
     "fill-mask": [(("fill-mask", *REFERENCE, "-m", ENCODERS / "masked", *given), "anna [MASK]\n",
                    ("fill-mask", *REFERENCE, "-m", ENCODERS / "masked", "anna [MASK]")) for given in (("-",), ("-f", "-"))],
     "tokenize": [(("tokenize", "-m", PLAY, "-"), "KING\n", ("tokenize", "-m", PLAY))],

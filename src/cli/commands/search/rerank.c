@@ -1,9 +1,8 @@
-/* cli/commands/search/rerank.c - tessera rerank: orders texts by how well they answer a question, by a
- * cross-encoder, which reads the question and a text together. */
+/* cli/commands/search/rerank.c - tessera rerank: orders texts by how well they answer a question, by a model
+ * that reads the question and a text together. */
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
-#include "cli/shared/relevance.h"
 #include "cli/shared/windows.h"
 
 #include <inttypes.h>
@@ -22,7 +21,8 @@ typedef struct job {
     tsri_cli_source source;
     int64_t k;
     tsr_string query;
-    tsr_classifier *classifier;
+    const char *instruction;
+    tsr_ranker *ranker;
     tsri_cli_windows windows; /* counts[0]: texts that were cut */
     float *scores;            /* [TSRI_CLI_WINDOW] */
     hit *hits;                /* [k] the best so far, best first */
@@ -57,8 +57,7 @@ static int rank_window(void *data) {
     job *j = data;
     const tsri_cli_window *w = &j->windows.window;
     tsr_classify_stats stats = {.struct_size = sizeof stats};
-    const tsr_status status =
-        tsri_cli_relevance(j->classifier, j->query, w->texts, w->n, j->scores, &stats);
+    const tsr_status status = tsr_rank(j->ranker, j->query, w->texts, w->n, j->scores, &stats);
     j->windows.counts[0] += stats.cut;
     int code = tsri_cli_windows_status(&j->windows, status);
     for (size_t i = 0; code == CLI_OK && i < w->n; i++)
@@ -100,16 +99,12 @@ static int open_ranker(job *j) {
     int code = tsri_cli_open_model(&j->app);
     if (code != CLI_OK)
         return code;
-    const tsr_classify_options options = {.struct_size = sizeof options,
-                                          .max_tokens = j->app.context,
-                                          .progress = show_progress,
-                                          .progress_data = j};
-    code = tsri_cli_status(tsr_classifier_create(j->app.model, &options, &j->classifier));
-    if (code == CLI_OK && !tsri_cli_gives_relevance(j->classifier))
-        code = tsri_cli_fail(CLI_FILE,
-                             "%s has a classifier of %" PRIu32
-                             " labels; rerank needs a cross-encoder, whose classifier has one",
-                             j->app.model_name, tsr_classifier_labels(j->classifier));
+    const tsr_rank_options options = {.struct_size = sizeof options,
+                                      .max_tokens = j->app.context,
+                                      .instruction = j->instruction,
+                                      .progress = show_progress,
+                                      .progress_data = j};
+    code = tsri_cli_status(tsr_ranker_create(j->app.model, &options, &j->ranker));
     j->scores = calloc(TSRI_CLI_WINDOW, sizeof *j->scores);
     j->hits = calloc((size_t)j->k + 1, sizeof *j->hits);
     if (code == CLI_OK && (!j->scores || !j->hits))
@@ -124,19 +119,22 @@ int tsri_cli_rerank(int argc, char **argv) {
         {"file", 'f', CLI_TEXT, &j.source.path, "FILE",
          "the texts, one a line; - is standard input, the default", 0, 0, NULL},
         {"top-k", 'k', CLI_INT, &j.k, "K", "show the K best texts (default: 10)", 1, 1 << 24, NULL},
+        {"instruction", 0, CLI_TEXT, &j.instruction, "TEXT",
+         "what a language model (Qwen3-Reranker) should look for in the texts", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
                                        tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera rerank -m MODEL QUESTION [TEXT... | -f FILE|-] [-k K]",
         "Orders texts by how well they answer a question, and prints \"score<TAB>line<TAB>text\", "
-        "the best first.\nThe model is a cross-encoder: it reads the question and a text together, "
-        "which takes longer than to\ncompare vectors (tessera search) and judges better. A score "
-        "is "
-        "between 0 and 1.",
+        "the best first.\nThe model is a cross-encoder, or a language model like Qwen3-Reranker or "
+        "bge-reranker-v2-gemma: it\nreads the question and a text together, which takes longer "
+        "than "
+        "to compare vectors (tessera search)\nand judges better. A score is between 0 and 1.",
         tables, &operands);
     if (code == CLI_OK && !j.app.model_name)
-        code = tsri_cli_fail(CLI_USAGE, "rerank needs -m MODEL, a cross-encoder");
+        code = tsri_cli_fail(CLI_USAGE,
+                             "rerank needs -m MODEL, a cross-encoder or another model that ranks");
     if (code == CLI_OK && !operands.n)
         code = tsri_cli_fail(CLI_USAGE, "rerank needs a question; see tessera help rerank");
     if (code == CLI_OK && !strcmp(operands.items[0], "-"))
@@ -157,7 +155,7 @@ int tsri_cli_rerank(int argc, char **argv) {
     for (size_t i = 0; i < j.n; i++)
         free(j.hits[i].text);
     tsri_cli_windows_clear(&j.windows);
-    tsr_classifier_destroy(&j.classifier);
+    tsr_ranker_destroy(&j.ranker);
     free(j.hits);
     free(j.scores);
     free(operands.items);
