@@ -594,7 +594,19 @@ typedef enum tsr_op_id {
      * source DeepSeek-AI 2024, arXiv:2412.19437, section 2.1.2; with groups: arXiv:2405.04434
      */
     TSR_OP_CHOOSE_EXPERTS = 62,
-    TSR_OP_COUNT = 63 /**< one more than the largest id of this header */
+    /**
+     * The gradient of choose_experts' scores where its factors are shares of their sum:
+     *
+     *     dscores[r,e] = (dfactors[r,i] - sum_j dfactors[r,j] factors[r,j]) / (sum_j scores[r,experts[r,j]] + 1e-20)
+     *
+     * where experts[r,i] = e, else 0. No expert occurs twice in a row. Without shares it is topk_grad.
+     *
+     * in     scores[R,E], experts[R,k] i32 (0 .. E-1), factors[R,k], dfactors[R,k]
+     * out    dscores[R,E]
+     * exact  sums run in the order of increasing j
+     */
+    TSR_OP_CHOOSE_EXPERTS_GRAD = 63,
+    TSR_OP_COUNT = 64 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -863,7 +875,8 @@ typedef struct tsr_no_attrs {
     X(DISTANCE_SCORES, distance_scores, tsr_no_attrs)                  \
     X(DISTANCE_SCORES_GRAD, distance_scores_grad, tsr_no_attrs)        \
     X(ATTENTION_SINKS_GRAD, attention_sinks_grad, tsr_attention_attrs) \
-    X(CHOOSE_EXPERTS, choose_experts, tsr_choose_experts_attrs)
+    X(CHOOSE_EXPERTS, choose_experts, tsr_choose_experts_attrs)        \
+    X(CHOOSE_EXPERTS_GRAD, choose_experts_grad, tsr_no_attrs)
 
 /** The smallest and the largest value that each symbol takes in the runs of a plan, in the order B
  * T S U N. */

@@ -129,6 +129,9 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
         windowed += tsri_model_layer_window(stack, i) != 0;
         expert_layers += tsri_model_layer_has_experts(stack, i);
     }
+    if (stack->kv_latent)
+        say(d, "latent attention", "keys and values of a token from %d numbers, queries from %d",
+            stack->kv_latent, stack->q_latent ? stack->q_latent : spec->width);
     say(d, "norm", "%s, %s the blocks, eps %g%s", stack->norm == TSR_NORM_RMS ? "rms" : "layer",
         places[stack->place], (double)stack->norm_eps,
         stack->qk_norm ? "; of queries and keys too" : "");

@@ -337,6 +337,12 @@
     IN(BIAS, bias, "E", F32, NUMBERS, OPTIONAL) \
     OUT(FACTORS, factors, "R k", F32, 0)        \
     OUT(EXPERTS, experts, "R k", I32, 0)
+#define TSRI_OPERANDS_choose_experts_grad(IN, OUT)     \
+    IN(SCORES, scores, "R E", F32, NUMBERS, 0)         \
+    IN(EXPERTS, experts, "R k", I32, INDEX_OF("E"), 0) \
+    IN(FACTORS, factors, "R k", F32, NUMBERS, 0)       \
+    IN(DFACTORS, dfactors, "R k", F32, NUMBERS, 0)     \
+    OUT(DSCORES, dscores, "R E", F32, 0)
 #define TSRI_OPERANDS_distance_scores(IN, OUT)         \
     IN(BY_QUERY, by_query, "B H T P", F32, NUMBERS, 0) \
     IN(BY_KEY, by_key, "B H S P", F32, NUMBERS, 0)     \

@@ -47,17 +47,32 @@ static tsri_value queries(builder *b, int32_t layer) {
     return joined(b, tsri_graph_slice(b->graph, q, 3, 0, own), rotated);
 }
 
+/* n copies of x side by side: what the gradient of an expanded view would have to add up. */
+static tsri_value repeated(builder *b, tsri_value x, int64_t n) {
+    enum { MOST = 4 }; /* operands of concat */
+    const int64_t parts = n < MOST ? n : MOST;
+    if (n == 1)
+        return x;
+    const tsri_value few = repeated(b, x, n / parts),
+                     more = n % parts ? repeated(b, x, n / parts + 1) : few;
+    tsri_value in[MOST];
+    for (int64_t i = 0; i < parts; i++)
+        in[i] = i < n % parts ? more : few;
+    return tsri_graph_op1(b->graph, TSR_OP_CONCAT, NULL, in, (uint32_t)parts);
+}
+
 /* The part of a key that all heads share, [B,T,H,R]. */
 static tsri_value shared(builder *b, int32_t layer, tsri_value latent) {
     const tsri_model_stack *stack = b->stack;
-    const tsr_dim dims[] = {tsri_model_B(), b->T, tsri_tensor_const(stack->rope.rotary)};
-    const tsri_value part =
-        tsri_graph_slice(b->graph, latent, 2, stack->kv_latent, stack->rope.rotary);
-    const tsri_value rotated = tsri_model_rotated_part(
-        b, layer, tsri_graph_split(b->graph, part, 2, 1, stack->rope.rotary));
-    const tsri_value all =
-        tsri_graph_expand(b->graph, tsri_graph_reshape(b->graph, rotated, 3, dims), 2,
-                          tsri_tensor_const(stack->heads));
+    const int64_t H = stack->heads, R = stack->rope.rotary;
+    const tsr_dim dims[] = {tsri_model_B(), b->T, tsri_tensor_const(R)};
+    const tsri_value part = tsri_graph_slice(b->graph, latent, 2, stack->kv_latent, R),
+                     rotated = tsri_model_rotated_part(b, layer,
+                                                       tsri_graph_split(b->graph, part, 2, 1, R)),
+                     one = tsri_graph_reshape(b->graph, rotated, 3, dims);
+    if (b->shape->learning)
+        return tsri_graph_split(b->graph, repeated(b, one, H), 2, H, R);
+    const tsri_value all = tsri_graph_expand(b->graph, one, 2, tsri_tensor_const(H));
     return tsri_graph_op1(b->graph, TSR_OP_COPY, NULL, &all, 1);
 }
 

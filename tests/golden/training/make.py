@@ -17,8 +17,9 @@ import sys
 import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
-from transformers import (BertConfig, BertForMaskedLM, BertForTokenClassification, DebertaConfig, DebertaForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM, GPT2Config, GPT2LMHeadModel, GptOssConfig,
-                          GptOssForCausalLM, MarianConfig, MarianMTModel)
+from transformers import (BertConfig, BertForMaskedLM, BertForTokenClassification, DebertaConfig, DebertaForMaskedLM, DebertaV2Config,
+                          DebertaV2ForMaskedLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM, GPT2Config,
+                          GPT2LMHeadModel, GptOssConfig, GptOssForCausalLM, MarianConfig, MarianMTModel)
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "models"))
@@ -26,9 +27,11 @@ from make import Exact64
 HYPER = {"steps": 12, "peak_lr": 4e-3, "final_lr": 4e-4, "warmup_steps": 3, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1,
          "max_grad_norm": 0.75}
 B, T, S, V, C, H, L = 3, 9, 7, 41, 16, 2, 2
-KINDS = ("gpt2", "bert", "marian", "deberta_v2", "gpt_oss", "deberta", "deberta_v2_conv", "bert_tokens")
-SHORT = KINDS[5:]
-DECODERS, MASKED = ("gpt2", "gpt_oss"), ("bert", "deberta_v2", "deberta", "deberta_v2_conv")
+EXPERTS = 6     # of DeepSeek: no other kind has as many
+SHORT = ("deberta", "deberta_v2_conv", "bert_tokens")
+KINDS = {"gpt2": 0, "bert": 1, "marian": 2, "deberta_v2": 3, "gpt_oss": 4, "deberta": 5, "deberta_v2_conv": 6, "bert_tokens": 7, "deepseek_v2": 5,
+         "deepseek_v3": 6}     # the seeds of their numbers
+DECODERS, MASKED = ("gpt2", "gpt_oss", "deepseek_v2", "deepseek_v3"), ("bert", "deberta_v2", "deberta", "deberta_v2_conv")
 LABELS = 5
 
 
@@ -65,7 +68,7 @@ def batch(kind, rng):
 
 
 def make_model(kind):
-    torch.manual_seed(1 + KINDS.index(kind))
+    torch.manual_seed(1 + KINDS[kind])
     small = dict(vocab_size=V, hidden_size=C, num_hidden_layers=L, num_attention_heads=H, intermediate_size=2 * C, max_position_embeddings=T + 3,
                  hidden_dropout_prob=0, attention_probs_dropout_prob=0, initializer_range=0.2)
     distances = dict(relative_attention=True, pos_att_type=["p2c", "c2p"], position_biased_input=False, type_vocab_size=0)
@@ -99,6 +102,17 @@ def make_model(kind):
                                                eos_token_id=2, rope_parameters=dict(rope_theta=100.0, rope_type="default")))
         for layer in model.model.layers:
             layer.self_attn.sinks.data.normal_()
+        return model
+    latent = dict(vocab_size=V, hidden_size=C, num_hidden_layers=L, num_attention_heads=H, num_key_value_heads=H, intermediate_size=C,
+                  max_position_embeddings=T + 3, qk_nope_head_dim=4, qk_rope_head_dim=4, v_head_dim=6, kv_lora_rank=8, q_lora_rank=6,
+                  moe_intermediate_size=8, n_routed_experts=EXPERTS, num_experts_per_tok=2, n_shared_experts=1, first_k_dense_replace=1,
+                  n_group=3, topk_group=2, routed_scaling_factor=1.5, initializer_range=0.2, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+                  rope_parameters=dict(rope_theta=100.0, rope_type="default"))
+    if kind == "deepseek_v2":
+        return DeepseekV2ForCausalLM(DeepseekV2Config(**latent, topk_method="group_limited_greedy"))
+    if kind == "deepseek_v3":
+        model = DeepseekV3ForCausalLM(DeepseekV3Config(**latent))
+        model.model.layers[1].mlp.gate.e_score_correction_bias.normal_(0, 0.2)
         return model
     return MarianMTModel(MarianConfig(vocab_size=V, decoder_vocab_size=V, d_model=C, encoder_layers=L, decoder_layers=L,
                                       encoder_attention_heads=H, decoder_attention_heads=H, encoder_ffn_dim=2 * C, decoder_ffn_dim=2 * C,
@@ -144,8 +158,18 @@ def zero_gradients(kind, parameters):
     return [{"tensor": n, "first": 0, "count": C} for n in parameters if n.endswith(end)]
 
 
+def stored(name, t):
+    """The arrays of a parameter as files have them: DeepSeek's of all experts are one for each."""
+    if name.endswith(".experts.gate_up_proj") and t.shape[0] == EXPERTS:
+        return {f"{name[:-12]}{e}.{part}_proj.weight": rows for e in range(EXPERTS) for part, rows in zip(("gate", "up"), t[e].chunk(2))}
+    if name.endswith(".experts.down_proj") and t.shape[0] == EXPERTS:
+        return {f"{name[:-9]}{e}.down_proj.weight": t[e] for e in range(EXPERTS)}
+    return {name: t}
+
+
 def save(parameters, path, of=lambda p: p.data):
-    save_file({name: of(p).detach().float().contiguous().clone() for name, p in parameters.items()}, path, {"format": "pt"})
+    arrays = {k: t for name, p in parameters.items() for k, t in stored(name, of(p)).items()}
+    save_file({name: t.detach().float().contiguous().clone() for name, t in arrays.items()}, path, {"format": "pt"})
 
 
 def rate_at(t):
@@ -156,12 +180,12 @@ def rate_at(t):
 
 
 def make(kind):
-    folder, rng = HERE / kind, random.Random(11 + KINDS.index(kind))
+    folder, rng = HERE / kind, random.Random(11 + KINDS[kind])
     smoothing = 0.1 if kind == "marian" else 0.0
     model = make_model(kind)
     model.save_pretrained(folder / "init")
-    how = dict(attn_implementation="eager", experts_implementation="eager") if kind == "gpt_oss" else {}
-    exact = Exact64 if "deberta" in kind or kind == "gpt_oss" else contextlib.nullcontext
+    how = dict(attn_implementation="eager", experts_implementation="eager") if kind in DECODERS[1:] else {}
+    exact = Exact64 if "deberta" in kind or kind in DECODERS[1:] else contextlib.nullcontext
     model = type(model).from_pretrained(folder / "init", **how).double().train()
     parameters = names_of(model)
     batches = [batch(kind, rng) for _ in range(2)]

@@ -46,16 +46,16 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 /* The choice itself has no gradient, so neither has the bias. */
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     tsri_graph *graph = tsri_graph_of(b);
-    const tsri_value in[] = {node->in[SCORES], node->out[EXPERTS], d_out[FACTORS]};
-    if (d_out[FACTORS] == TSRI_GRAPH_NONE)
+    const bool shares = ((const tsr_choose_experts_attrs *)node->attrs)->shares;
+    const tsri_value scores = node->in[SCORES], experts = node->out[EXPERTS], d = d_out[FACTORS];
+    if (d == TSRI_GRAPH_NONE)
         return;
-    if (((const tsr_choose_experts_attrs *)node->attrs)->shares) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "choose_experts: factors that are shares of their sum (a config's "
-                        "norm_topk_prob) have no gradient, so such a model can't be trained");
-        return;
-    }
-    tsri_graph_give(b, node->in[SCORES], tsri_graph_op1(graph, TSR_OP_TOPK_GRAD, NULL, in, 3));
+    tsri_graph_give(
+        b, scores,
+        shares
+            ? tsri_graph_op1(graph, TSR_OP_CHOOSE_EXPERTS_GRAD, NULL,
+                             (tsri_value[]){scores, experts, node->out[FACTORS], d}, 4)
+            : tsri_graph_op1(graph, TSR_OP_TOPK_GRAD, NULL, (tsri_value[]){scores, experts, d}, 3));
 }
 
 const tsri_graph_op_row tsri_graph_op_choose_experts = {.name = "choose_experts",
