@@ -305,6 +305,13 @@ def encoder(name, seed):
         write_encoder_gguf(out / "model.gguf", "eurobert", config, {"model." + k: v.numpy().copy() for k, v in inner.items()})
     if name == "jina_embeddings_v3":
         write_encoder_gguf(out / "model.gguf", "jina-bert-v3", config, first_jina(inner))
+    if name == "t5-encoder":    # the same encoder with a decoder, in a sentence-transformers folder
+        whole = tr.T5ForConditionalGeneration(tr.T5Config(**dict(MT5, num_layers=2)))
+        randomize(whole, seed)
+        whole.load_state_dict(inner, strict=False)
+        whole.save_pretrained(out / "whole")
+        (out / "whole/generation_config.json").unlink(missing_ok=True)
+        sentence(out / "whole", config.d_model)
     if name == "electra":   # the same inner weights under the head that tells replaced tokens
         disc = tr.ElectraForPreTraining(type(config).from_dict(config.to_dict()))
         randomize(disc, seed)
