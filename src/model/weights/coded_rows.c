@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BLOCK = TSRI_TENSOR_BLOCK };
 
@@ -61,10 +62,11 @@ tsr_status tsri_model_coded_rows(const tsri_io_made *made, const tsri_io_archive
             status = check_scales(m, archive, array->name, first + row, scales, count);
         if (status != TSR_OK)
             break;
-        if (to == TSR_F32)
+        if (to == TSR_F32) { /* `out` has any alignment */
             for (size_t i = 0; i < count; i++)
-                ((float *)(void *)to_bytes)[i] = codes[i] * scales[i];
-        else
+                codes[i] *= scales[i];
+            memcpy(to_bytes, codes, count * sizeof *codes);
+        } else
             make_blocks(to, codes, scales, count, (uint8_t *)to_bytes);
         tsri_tensor_bytes(to, count, &bytes);
         to_bytes += bytes;
