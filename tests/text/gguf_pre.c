@@ -1,0 +1,111 @@
+/* Each name of tokenizer.ggml.pre cuts texts as llama.cpp does (pre.json), and the vocabularies whose
+ * pieces are characters. */
+#include "golden.h"
+
+#include "base/error.h"
+#include "text/base/byte_level.h"
+#include "text/load/gguf_pre.h"
+#include "text/stages/pre_tokenize.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static void check_words(const char *name, const tsri_text_pre_tokenizer *cut, const json_t *line,
+                        const json_t *words) {
+    const char *text = json_string_value(line);
+    const size_t n = json_string_length(line);
+    tsri_text_splits splits = {0}, spare = {0};
+    tsri_text_allowance allowance = tsri_text_allowance_of(n);
+    cr_assert_eq(tsri_text_splits_add(&splits, text, n, -1, true), TSR_OK);
+    cr_assert_eq(tsri_text_pre_tokenizer_apply(cut, &allowance, &splits, &spare), TSR_OK, "%s",
+                 tsri_base_reported());
+    cr_expect_eq(splits.count, json_array_size(words), "%s cuts \"%s\" into %zu words, not %zu",
+                 name, text, splits.count, json_array_size(words));
+    for (size_t i = 0; i < splits.count && i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        tsri_bytes own = {0};
+        cr_assert_eq(tsri_text_characters_to_bytes(splits.text.data + splits.items[i].start,
+                                                   splits.items[i].size, &own),
+                     TSR_OK);
+        cr_expect(own.size == strlen(word) && !memcmp(own.data, word, own.size),
+                  "%s cuts \"%s\": word %zu is \"%.*s\", not \"%s\"", name, text, i, (int)own.size,
+                  own.data, word);
+        tsri_base_bytes_clear(&own);
+    }
+    tsri_text_splits_clear(&splits);
+    tsri_text_splits_clear(&spare);
+}
+
+static void check_name(const char *name, const json_t *lines, const json_t *words) {
+    const tsri_text_gguf_pre *pre = NULL;
+    tsri_text_pre_tokenizer *cut = NULL;
+    size_t count = 0;
+    cr_assert_eq(tsri_text_gguf_pre_of(name, &pre), TSR_OK, "%s", tsri_base_reported());
+    while (count < TSRI_TEXT_GGUF_PATTERNS && pre->patterns[count])
+        count++;
+    cr_assert_eq(tsri_text_pre_tokenizer_patterns(pre->patterns, count, &cut), TSR_OK, "%s: %s",
+                 name, tsri_base_reported());
+    for (size_t i = 0; i < json_array_size(lines); i++)
+        check_words(name, cut, json_array_get(lines, i), json_array_get(words, i));
+    tsri_text_pre_tokenizer_destroy(&cut);
+}
+
+Test(gguf_pre, every_name_cuts_as_llama_cpp) {
+    json_t *golden = golden_own_json("pre.json");
+    const json_t *rows = json_object_get(golden, "rows");
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i), *names = json_object_get(row, "names");
+        for (size_t k = 0; k < json_array_size(names); k++, count++)
+            check_name(json_string_value(json_array_get(names, k)),
+                       json_object_get(golden, "lines"), json_object_get(row, "words"));
+    }
+    cr_expect_eq(count, 89, "%zu names", count);
+    json_decref(golden);
+}
+
+Test(gguf_pre, other_names_are_refused) {
+    static const char *const names[] = {"whitespace", "", "gpt", "gpt-2 phi-2", "qwen", "2"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const tsri_text_gguf_pre *pre = NULL;
+        cr_expect_eq(tsri_text_gguf_pre_of(names[i], &pre), TSR_E_UNSUPPORTED, "%s", names[i]);
+        cr_expect_not_null(strstr(tsri_base_reported(), "tokenizer.ggml.pre"));
+    }
+}
+
+/* Gemma 4's: a space is U+2581, and a byte that no piece has is <0xHH>. */
+Test(gguf_pre, pieces_may_be_characters) {
+    static const tsri_text_piece tokens[] = {{"a", 1},
+                                             {"b", 1},
+                                             {"\xE2\x96\x81", 3},
+                                             {"ab", 2},
+                                             {"\xE2\x96\x81"
+                                              "ab",
+                                              5},
+                                             {"<0xC3>", 6},
+                                             {"<0xA9>", 6},
+                                             {"<bos>", 5}},
+                                 merges[] = {{"a b", 3}, {"\xE2\x96\x81 ab", 6}};
+    static const int32_t types[] = {1, 1, 1, 1, 1, 6, 6, 3}, wanted[] = {7, 3, 4, 5, 6};
+    tsri_text_gguf g = tsri_text_gguf_unstated;
+    tsri_text_tokenizer *t = NULL;
+    tsri_text_ids ids = {0};
+    tsri_bytes text = {0};
+    g.model = "gemma4";
+    g.tokens = tokens;
+    g.types = types;
+    g.token_count = g.type_count = sizeof tokens / sizeof *tokens;
+    g.merges = merges;
+    g.merge_count = 2;
+    g.bos = 7;
+    cr_assert_eq(tsri_text_from_gguf(&g, &t), TSR_OK, "%s", tsri_base_reported());
+    cr_assert_eq(tsri_text_encode(t, "ab ab\xC3\xA9", 7, TSRI_TEXT_ADD_SPECIAL, &ids), TSR_OK);
+    cr_assert_eq(ids.count, 5);
+    for (size_t i = 0; i < 5; i++)
+        cr_expect_eq(ids.data[i], wanted[i], "%zu: %d", i, ids.data[i]);
+    cr_assert_eq(tsri_text_decode(t, ids.data, ids.count, true, &text), TSR_OK);
+    cr_expect(text.size == 7 && !memcmp(text.data, "ab ab\xC3\xA9", 7));
+    tsri_text_ids_clear(&ids);
+    tsri_base_bytes_clear(&text);
+    tsri_text_tokenizer_destroy(&t);
+}
