@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int encode_line(tsri_cli_app *app, const char *line, size_t n, bool special) {
+static int encode_line(tsri_cli_app *app, const char *line, size_t n, uint32_t flags) {
     int32_t *ids;
     size_t count;
-    const uint32_t flags = TSR_ENCODE_PARSE_SPECIAL | (special ? TSR_ENCODE_ADD_SPECIAL : 0);
     const int code = tsri_cli_status(tsr_encode(app->model, line, n, flags, &ids, &count));
     if (code != CLI_OK)
         return code;
@@ -39,7 +38,7 @@ static int decode_line(tsri_cli_app *app, const char *line, bool special) {
 }
 
 /* A line that fails leaves an empty line in its place; the following lines are still read. */
-static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, bool special) {
+static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, uint32_t flags) {
     tsri_cli_line line;
     uint64_t failed = 0, number = 0;
     int code = CLI_OK;
@@ -50,8 +49,8 @@ static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, bool
             break;
         number = line.number;
         const int read = line.cut ? CLI_MISS
-                         : decode ? decode_line(app, line.text, special)
-                                  : encode_line(app, line.text, line.size, special);
+                         : decode ? decode_line(app, line.text, flags & TSR_ENCODE_ADD_SPECIAL)
+                                  : encode_line(app, line.text, line.size, flags);
         if (read == CLI_OK)
             continue;
         if (read == CLI_OTHER)
@@ -80,7 +79,7 @@ int tsri_cli_tokenize(int argc, char **argv) {
     tsri_cli_list operands = {0};
     tsri_cli_source source = {0};
     tsri_cli_lines *lines = NULL;
-    bool decode = false, plain = false;
+    bool decode = false, plain = false, unparsed = false;
     const tsri_cli_option own[] = {
         {"model", 'm', CLI_TEXT, &app.model_name, "MODEL",
          "the folder or file of a model or of a tokenizer, or the name of a bundled model", 0, 0,
@@ -88,6 +87,8 @@ int tsri_cli_tokenize(int argc, char **argv) {
         {"decode", 0, CLI_FLAG, &decode, NULL, "turn lines of ids into text", 0, 0, NULL},
         {"no-special", 0, CLI_FLAG, &plain, NULL,
          "add no special tokens around a text; with --decode, print none", 0, 0, NULL},
+        {"no-parse-special", 0, CLI_FLAG, &unparsed, NULL,
+         "the name of a special token in a text is text, not that token", 0, 0, NULL},
         {0}};
     const tsr_model_options options = {.struct_size = sizeof options, .tokenizer_only = 1};
     const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&source.encoding),
@@ -108,7 +109,9 @@ int tsri_cli_tokenize(int argc, char **argv) {
         code = tsri_cli_lines_open(&app, &source, &lines);
     }
     if (code == CLI_OK)
-        code = each_line(&app, lines, decode, !plain);
+        code = each_line(&app, lines, decode,
+                         (plain ? 0u : TSR_ENCODE_ADD_SPECIAL) |
+                             (unparsed ? 0u : TSR_ENCODE_PARSE_SPECIAL));
     tsri_cli_lines_close(&lines);
     free(operands.items);
     return tsri_cli_close(&app, code);

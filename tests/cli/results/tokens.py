@@ -22,6 +22,9 @@ def test_round_trip(folder):
 
 def test_special_tokens(_):
     equal(run("tokenize", given="<|endoftext|>\n").text, "0\n")
+    as_text = run("tokenize", "--no-parse-special", given="<|endoftext|>\n")
+    assert as_text.text.split() != ["0"] and len(as_text.text.split()) > 1
+    equal(run("tokenize", "--decode", given=as_text.out).text, "<|endoftext|>\n")
     equal(run("tokenize", "--decode", given="0 33\n").text, "<|endoftext|>A\n")
     equal(run("tokenize", "--decode", "--no-special", given="0 33\n").text, "A\n")
     equal(run("tokenize", "--decode", given="33,34 35\n").text, "ABC\n")
