@@ -58,7 +58,7 @@ FIELDS = {
     "tsr_training_batch": ".B = 1, .T = 3, .ids = ids, .targets = ids", "tsr_merge_options": ".n_lora = 1, .lora = paths", "tsr_bench_options": ".repeats = 1", "tsr_bench_suite_options": '.parts = "peaks"', "tsr_bench_row": '.test = "t", .unit = "s", .reason = ""', "tsr_tune_options": ".seconds = 0.1", "tsr_quantize_options": None,
 }
 # Calls that can't succeed on the reference device, or with these models; everything else is asked of them as well.
-UNABLE = {"tsr_tune_model", "tsr_tune_shapes", "tsr_merge", "tsr_fill_mask", "tsr_classify_tokens", "tsr_bundle_export", "tsr_bundle_build", "tsr_profile"}
+UNABLE = {"tsr_tune_model", "tsr_tune_shapes", "tsr_merge", "tsr_fill_mask", "tsr_classify_tokens", "tsr_evaluate_words", "tsr_bundle_export", "tsr_bundle_build", "tsr_profile"}
 # Without its options, or with the first alone, every op is verified, and the whole suite measured.
 TAKES_LONG = {(function, "options", kind) for function in ("tsr_verify", "tsr_bench_suite") for kind in ("NULL", "short", "first fields")}
 
