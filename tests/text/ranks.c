@@ -211,6 +211,10 @@ Test(ranks, bad_files_are_refused_with_the_place) {
          "{\"special_tokens\": [{\"rank\": 0, \"token_str\": \"a\"}, {\"rank\": 1, \"token_str\": "
          "\"a\"}], \"config\"",
          TSR_E_FORMAT, "\"a\" has two ids, 0 and 1"},
+        {"tekken", "tekken.json", "\"vocab\"", "\"lost\"", TSR_E_FORMAT, "one list \"vocab\""},
+        {"tekken", "tekken.json", "\"vocab\": [", "\"vocab\": 3, \"lost\": [", TSR_E_FORMAT,
+         "one list \"vocab\""},
+        {"tekken", "tekken.json", "{\"config\"", "\"config\"", TSR_E_FORMAT, "one list \"vocab\""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         expect_refused(bad[i].key, bad[i].name, bad[i].from, bad[i].to, bad[i].status,

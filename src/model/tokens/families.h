@@ -30,7 +30,8 @@ tsr_status tsri_model_read_marian(const tsri_model_place *place, const char *pat
                                   tsri_text_tokenizer **out);
 tsr_status tsri_model_read_merges(const tsri_model_place *place, const char *path,
                                   tsri_text_tokenizer **out);
-/* Reads tekken.json or a file of tiktoken; *out is NULL where the file is neither. */
+/* Reads a tekken.json, by its name or by what is in it, or a file of tiktoken; *out is NULL where the
+ * file is neither. */
 tsr_status tsri_model_read_ranks(const tsri_model_place *place, const char *path,
                                  tsri_text_tokenizer **out);
 /* Adds the languages that the family knows, whichever file the tokenizer came from. */

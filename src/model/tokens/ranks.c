@@ -34,13 +34,17 @@ static tsr_status read_names(const tsri_model_place *place, tsri_text_named_id *
     return TSR_OK;
 }
 
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static tsr_status read_tiktoken(const tsri_model_place *place, const char *path,
                                 const tsri_bytes *bytes, tsri_text_tokenizer **out) {
     tsri_text_named_id *names = NULL;
-    const char *slash = strrchr(path, '/');
     tsri_text_tiktoken options = {
         .model_type = json_string_value(json_object_get(place->model_config, "model_type")),
-        .file = slash ? slash + 1 : path};
+        .file = name_of(path)};
     tsr_status status = read_names(place, &names, &options.special_count);
     options.specials = names;
     if (status == TSR_OK)
@@ -57,7 +61,7 @@ tsr_status tsri_model_read_ranks(const tsri_model_place *place, const char *path
     tsr_status status = TSR_OK;
     if (tsri_text_is_tiktoken(bytes.data, bytes.size))
         status = read_tiktoken(place, path, &bytes, out);
-    else if (tsri_text_is_tekken(bytes.data, bytes.size))
+    else if (!strcmp(name_of(path), "tekken.json") || tsri_text_is_tekken(bytes.data, bytes.size))
         status = tsri_text_from_tekken(bytes.data, bytes.size, out);
     tsri_base_bytes_clear(&bytes);
     return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);

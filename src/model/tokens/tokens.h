@@ -6,14 +6,15 @@
 #include "model/spec/spec.h"
 #include "text/tokenizer/tokenizer.h"
 
-/* Reads the tokenizer of a folder: tokenizer.json, else other files: tekken.json, tokenizer.model
- * (SentencePiece's or tiktoken's), tiktoken.model, qwen.tiktoken and others of tiktoken, source.spm and target.spm with vocab.json, sentencepiece.bpe.model, spiece.model, spm.model, vocab.json with
- * merges.txt, vocab.txt. *out is NULL if there is none. */
+/* Reads the tokenizer of a folder: tokenizer.json, else tekken.json, tokenizer.model (SentencePiece's or
+ * tiktoken's), tiktoken.model, qwen.tiktoken, cl100k_base.tiktoken, o200k_base.tiktoken, source.spm and
+ * target.spm with vocab.json, sentencepiece.bpe.model, spiece.model, spm.model, merges.txt with vocab.json,
+ * vocab.txt. *out is NULL if there is none. */
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
                                        tsri_text_tokenizer **out);
-/* Reads the tokenizer of a path that need not have a model: a folder, a tokenizer.json or
- * tekken.json, a file of tiktoken (by its content), a SentencePiece .model or .spm (which adds no tokens of its own), or the vocabulary in a GGUF file.
- * *out is NULL if there is none. */
+/* Reads the tokenizer of a path that need not have a model: a folder, a tokenizer.json or tekken.json, a
+ * file of tiktoken (by its content), a SentencePiece .model or .spm (which adds no tokens of its own), or
+ * the vocabulary in a GGUF file. *out is NULL if there is none. */
 tsr_status tsri_model_tokenizer_at(const char *path, tsri_text_tokenizer **out);
 tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_tokenizer **out);
 /* Reads the tokenizer.bin beside the checkpoint. */

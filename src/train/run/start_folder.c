@@ -76,8 +76,13 @@ static tsr_status of_model(const char *name, tsri_training_objective *out) {
     tsr_model *model = NULL;
     TRY(tsr_model_open(name, NULL, &options, &model));
     *out = tsri_training_objective_of(tsri_model_of(model));
+    const bool answers = tsri_model_of(model)->spec.label_spans;
     tsr_model_close(&model);
-    return TSR_OK;
+    return answers ? tsri_base_fail(TSR_E_UNSUPPORTED,
+                                    "%s answers questions, which Tessera does not train; name what "
+                                    "it is to learn: --task classify, classify-tokens or fill-mask",
+                                    name)
+                   : TSR_OK;
 }
 
 tsr_status tsri_train_objective(tsri_train_job *job) {

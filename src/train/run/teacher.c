@@ -48,6 +48,12 @@ tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const t
     TRY(tsri_base_new(1, sizeof *t, &t));
     t->objective = objective;
     tsr_status status = tsr_model_open(name, device, &options, &t->model);
+    const char *lacks =
+        status == TSR_OK ? tsri_training_unfit(tsri_model_of(t->model), objective) : NULL;
+    if (lacks)
+        status = tsri_base_fail(TSR_E_ARGUMENT,
+                                "%s can't be the teacher of a model that learns this: it is not %s",
+                                tsri_model_of(t->model)->path, lacks);
     if (status == TSR_OK) {
         t->width = width_of(tsri_model_of(t->model), objective);
         if (t->width != wanted)

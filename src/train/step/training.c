@@ -22,37 +22,37 @@ tsr_status tsri_training_products(tsri_training *t, bool *faster) {
     return TSR_OK;
 }
 
-static tsr_status check_objective(const tsri_model *model, const tsri_training_options *options) {
+const char *tsri_training_unfit(const tsri_model *model, tsri_training_objective objective) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_weights *w = model->weights;
     const bool decoder = spec->decoder.layers, encoder = spec->encoder.layers;
-    const char *lacks = NULL;
-    switch (options->objective) {
+    const bool labels = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL) && !decoder;
+    switch (objective) {
     case TSRI_OBJECTIVE_NEXT:
-        lacks = decoder && !encoder ? NULL
-                                    : "a decoder without an encoder, which predicts the next token";
-        break;
+        return decoder && !encoder ? NULL
+                                   : "a decoder without an encoder, which predicts the next token";
     case TSRI_OBJECTIVE_TRANSLATE:
-        lacks = decoder && encoder ? NULL : "an encoder-decoder, which translates";
-        break;
+        return decoder && encoder ? NULL : "an encoder-decoder, which translates";
     case TSRI_OBJECTIVE_MASKED:
-        lacks = tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE) && !decoder
-                    ? NULL
-                    : "an encoder with a masked LM head";
-        break;
+        return tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE) && !decoder
+                   ? NULL
+                   : "an encoder with a masked LM head";
     case TSRI_OBJECTIVE_TOKENS:
-        lacks = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL) && !decoder && spec->label_tokens
-                    ? NULL
-                    : "an encoder with a classifier that labels tokens";
-        break;
+        return labels && spec->label_tokens && !spec->label_spans
+                   ? NULL
+                   : "an encoder with a classifier that labels tokens";
     case TSRI_OBJECTIVE_CLASSIFY:
-        lacks = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL) && !decoder && !spec->label_tokens &&
-                        spec->problem == TSRI_PROBLEM_SINGLE
-                    ? NULL
-                    : "an encoder with a classifier that gives a text one label";
-        break;
+        return labels && !spec->label_tokens && spec->problem == TSRI_PROBLEM_SINGLE
+                   ? NULL
+                   : "an encoder with a classifier that gives a text one label";
     }
-    if (!lacks && decoder && !tsri_model_has_output(w))
+    return NULL;
+}
+
+static tsr_status check_objective(const tsri_model *model, const tsri_training_options *options) {
+    const tsri_model_spec *spec = &model->spec;
+    const char *lacks = tsri_training_unfit(model, options->objective);
+    if (!lacks && spec->decoder.layers && !tsri_model_has_output(model->weights))
         lacks = "a model with an output matrix";
     if (!lacks && model->joined)
         lacks = "a model whose matrices are floats; quantised ones are not written";

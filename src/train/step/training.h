@@ -94,6 +94,9 @@ typedef struct tsri_training_memory {
 /* What a model is made for: a decoder generates, an encoder-decoder translates, an encoder
  * classifies where it has labels and else fills masks. */
 tsri_training_objective tsri_training_objective_of(const tsri_model *model);
+/* What a model of an objective is ("an encoder-decoder, which translates") where this one is not; else
+ * NULL. */
+const char *tsri_training_unfit(const tsri_model *model, tsri_training_objective objective);
 
 /* The model must have been opened without a device, so that its weights are not also kept there;
  * the device must be open. Both outlive the training.

@@ -63,4 +63,14 @@ def test_bad_input(folder):
     refused(3, "use tessera answer", "classify", *REFERENCE, *model, "a text")
 
 
+def test_other_commands_know_the_model(folder):
+    model = ("-m", ANSWERS / "word_piece")
+    (folder / "labelled.csv").write_text("text,label\na text,begin\n")
+    (folder / "words.jsonl").write_text('{"tokens": ["a", "text"], "tags": ["begin", "end"]}\n')
+    refused(2, "gives where an answer begins and ends; accuracy and F1 need", "evaluate", *REFERENCE, *model, "--labelled", folder / "labelled.csv")
+    refused(3, "answers questions: use tsr_answer_questions", "evaluate", *REFERENCE, *model, "--words", folder / "words.jsonl")
+    refused(3, "answers questions, which Tessera does not train", "train", *REFERENCE, *model, folder / "words.jsonl", "-o", folder / "out")
+    equal(json.loads(run("cache", "warm", *REFERENCE, *model, "--json").text)["commands"], ["answer"])
+
+
 main({name: test for name, test in globals().items() if name.startswith("test_")})

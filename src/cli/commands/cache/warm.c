@@ -36,6 +36,11 @@ static int ignore_fill(void *data, const tsr_fill *filled) {
     return 0;
 }
 
+static int ignore_answers(void *data, size_t question, const tsr_answer_span *answers, size_t n) {
+    (void)data, (void)question, (void)answers, (void)n;
+    return 0;
+}
+
 static int ignore_spans(void *data, size_t text, const tsr_span *spans, size_t n) {
     (void)data, (void)text, (void)spans, (void)n;
     return 0;
@@ -146,6 +151,16 @@ static tsr_status classify(tsr_model *model, const tsr_model_info *info, const t
     return status;
 }
 
+static tsr_status answer(tsr_model *model, const tsr_model_info *info, const texts *t) {
+    tsr_answerer *answerer = NULL;
+    tsr_status status = tsr_answerer_create(model, NULL, &answerer);
+    (void)info;
+    for (size_t n = 1; n <= 2 && status == TSR_OK; n++)
+        status = tsr_answer_questions(answerer, t->strings, t->strings, n, ignore_answers, NULL, NULL);
+    tsr_answerer_destroy(&answerer);
+    return status;
+}
+
 static tsr_status fill_mask(tsr_model *model, const tsr_model_info *info, const texts *t) {
     static const char masked[] = "The quick brown [MASK] jumps.";
     (void)info, (void)t;
@@ -180,7 +195,8 @@ static const struct {
             {NULL, generates, generate_greedily_after_one, false},
             {NULL, generates, generate_by_draws_after_one, false},
             {"translate", translates, translate, false},
-            {"classify", classifies, classify, false},
+            {"classify", classifies, classify, true},
+            {"answer", classifies, answer, true},
             {"embed", embeds, embed, false},
             {"fill-mask", embeds, fill_mask, true}};
 
