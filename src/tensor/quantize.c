@@ -141,21 +141,3 @@ void tsri_tensor_quantize(tsr_dtype type, const float *in, void *blocks, size_t 
     for (size_t i = 0; i < n; i += TSRI_TENSOR_BLOCK, out += bytes)
         (type == TSR_GGML_Q8_0 ? pack_q8_0 : pack_q4_0)(in + i, out);
 }
-
-void tsri_tensor_mxfp4_to_q8_0(const void *blocks, void *out, size_t n) {
-    enum { HALF = 128, LEAST = -24, NORMAL = -14, MOST = 15 }; /* codes are halves of the scale */
-    const uint8_t *from = blocks;
-    uint8_t *to = out;
-    for (size_t i = 0; i < n; i += TSRI_TENSOR_BLOCK, from += 17, to += 34) {
-        const int power = from[0] - HALF;
-        float x[TSRI_TENSOR_BLOCK];
-        tsri_tensor_unpack(TSR_GGML_MXFP4, from, x, TSRI_TENSOR_BLOCK);
-        if (power < LEAST || power > MOST) {
-            pack_q8_0(x, to);
-            continue;
-        }
-        store_half(to, (uint16_t)(power < NORMAL ? 1 << (power - LEAST) : (power + 15) << 10));
-        for (int k = 0; k < TSRI_TENSOR_BLOCK; k++)
-            to[2 + k] = (uint8_t)(int8_t)ldexpf(x[k], -power);
-    }
-}

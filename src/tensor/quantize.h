@@ -36,8 +36,4 @@ bool tsri_tensor_is_written_blocks(tsr_dtype dtype);
 /* Quantises n elements, a multiple of 32, to blocks of one of the two types. */
 void tsri_tensor_quantize(tsr_dtype type, const float *in, void *blocks, size_t n);
 
-/* Turns n elements in blocks of mxfp4 into blocks of q8_0 that hold the same numbers: whole multiples, up
- * to 12, of a power of two. A block whose power is not an f16 (from 2^-24 to 2^15) is quantised. */
-void tsri_tensor_mxfp4_to_q8_0(const void *blocks, void *out, size_t n);
-
 #endif

@@ -186,24 +186,3 @@ Test(quantize, any_dtype_goes_to_blocks_and_odd_numbers_of_them_are_refused) {
     }
     cr_assert_eq(tsri_tensor_convert(TSR_GGML_Q4_0, via, TSR_GGML_Q8_0, direct, 0), TSR_OK);
 }
-
-/* Blocks of mxfp4 with each exponent that an f16 has, and with one more to either side. */
-Test(quantize, mxfp4_becomes_q8_0_without_loss) {
-    unsigned char four[17], eight[34];
-    float x[N], y[N];
-    for (int exponent = 103; exponent <= 144; exponent++)
-        for (uint64_t b = 0; b < 50; b++) {
-            four[0] = (unsigned char)exponent;
-            for (uint64_t i = 0; i < 16; i++)
-                four[1 + i] = (unsigned char)(tsri_base_uniform(9, b, i) * 256);
-            tsri_tensor_unpack(TSR_GGML_MXFP4, four, x, N);
-            tsri_tensor_mxfp4_to_q8_0(four, eight, N);
-            tsri_tensor_unpack(TSR_GGML_Q8_0, eight, y, N);
-            const float step = scale_of(eight);
-            const bool exact = exponent >= 104 && exponent <= 143;
-            for (int i = 0; i < N; i++)
-                cr_assert(exact ? x[i] == y[i] : fabsf(x[i] - y[i]) <= step / 2,
-                          "exponent %d, element %d: %a, not %a", exponent, i, (double)y[i],
-                          (double)x[i]);
-        }
-}

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "tensor/dtype.h"
 #include "tensor/quantize.h"
+#include "tensor/transcode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -197,7 +198,25 @@ static tsr_dtype widened(tsr_dtype stored) {
     return stored == TSR_GGML_MXFP4 ? TSR_BF16 : TSR_F32;
 }
 
-/* The dtype to keep a matrix in: the requested one, else the stored one, if blocks can be kept. */
+/* The type of blocks in which numbers that are stored in this type can be kept without loss: the same, or
+ * one that holds them; NONE where there is no such type. */
+static tsr_dtype blocks_for(tsr_dtype stored) {
+    return tsri_tensor_is_kept_blocks(stored) ? stored : tsri_tensor_holder(stored);
+}
+
+/* The dtype that a part of a matrix is kept in as it is stored. Blocks lie along inputs; `across`, they lie
+ * along what are outputs here. */
+static tsr_dtype kept_part(const tsri_model_finder *finder, const tsri_model_part *part) {
+    const tsr_dtype stored = part->array->dtype;
+    if (stored == TSR_F16 || stored == TSR_BF16)
+        return stored;
+    if (!finder->weights->keeping.stored_blocks || part->across)
+        return widened(stored);
+    const tsr_dtype blocks = blocks_for(stored);
+    return blocks != TSR_DTYPE_NONE ? blocks : widened(stored);
+}
+
+/* The dtype to keep a matrix in: the requested one, else that of its parts. */
 static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
                       const tsri_model_weight *weight) {
     const tsr_dtype wanted = wanted_for(finder, id);
@@ -209,17 +228,15 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
     bool blank = false;
     tsr_dtype dtype = TSR_DTYPE_NONE;
     for (int i = 0; i < weight->n_parts; i++) {
-        tsr_dtype stored = weight->parts[i].array ? weight->parts[i].array->dtype : TSR_DTYPE_NONE;
-        if (stored ==
-            TSR_DTYPE_NONE) { /* rows of one number, which can't be turned into all types */
+        const tsri_io_array *array = weight->parts[i].array;
+        if (!array ||
+            array->dtype ==
+                TSR_DTYPE_NONE) { /* rows of one number, which can't be turned into all types */
             blank = true;
             continue;
         }
-        if (stored != TSR_F16 && stored != TSR_BF16 &&
-            !(finder->weights->keeping.stored_blocks && tsri_tensor_is_kept_blocks(stored) &&
-              !weight->parts[i].across)) /* blocks lie along what are outputs here */
-            stored = widened(stored);
-        dtype = dtype == TSR_DTYPE_NONE || dtype == stored ? stored : TSR_F32;
+        const tsr_dtype part = kept_part(finder, &weight->parts[i]);
+        dtype = dtype == TSR_DTYPE_NONE || dtype == part ? part : TSR_F32;
     }
     const bool stays =
         !tsri_tensor_is_kept_blocks(dtype) || (!is_of_numbers(finder->weights->spec, id) &&
@@ -233,7 +250,7 @@ bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_wei
                   weight->dtype == TSR_F32 && weight->n_parts > 1;
     for (int i = 0; i < weight->n_parts; i++)
         blocks = blocks && weight->parts[i].array &&
-                 tsri_tensor_is_kept_blocks(weight->parts[i].array->dtype);
+                 blocks_for(weight->parts[i].array->dtype) != TSR_DTYPE_NONE;
     return blocks;
 }
 

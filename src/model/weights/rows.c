@@ -7,6 +7,7 @@
 #include "tensor/blocks.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
+#include "tensor/transcode.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -126,16 +127,17 @@ static tsr_status read_adapted(const tsri_model_weights *weights, const tsri_mod
     return status;
 }
 
-/* Reads n rows of mxfp4 as q8_0, which holds the same numbers. */
-static tsr_status read_as_q8_0(const tsri_model_weights *weights, const tsri_model_part *part,
-                               int64_t columns, int64_t row, int64_t n, char *out) {
+/* Reads n rows of blocks as those of the type that holds the same numbers. */
+static tsr_status read_transcoded(const tsri_model_weights *weights, const tsri_model_part *part,
+                                  int64_t columns, int64_t row, int64_t n, char *out) {
+    const tsr_dtype stored = part->array->dtype;
     uint64_t bytes = 0;
     char *blocks = NULL;
-    tsri_tensor_bytes(TSR_GGML_MXFP4, (uint64_t)(n * columns), &bytes);
+    tsri_tensor_bytes(stored, (uint64_t)(n * columns), &bytes);
     TRY(tsri_base_new((size_t)bytes, 1, &blocks));
-    const tsr_status status = read_stored(weights, part, columns, row, n, TSR_GGML_MXFP4, blocks);
+    const tsr_status status = read_stored(weights, part, columns, row, n, stored, blocks);
     if (status == TSR_OK)
-        tsri_tensor_mxfp4_to_q8_0(blocks, out, (size_t)(n * columns));
+        tsri_tensor_transcode(stored, blocks, out, (size_t)(n * columns));
     free(blocks);
     return status;
 }
@@ -146,8 +148,8 @@ static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_
     const size_t count = (size_t)(n * columns);
     const bool adapted = tsri_model_adapters_add_to(weights->adapters, part->array);
     size_t bad = 0;
-    if (dtype == TSR_GGML_Q8_0 && part->array->dtype == TSR_GGML_MXFP4 && !adapted)
-        TRY(read_as_q8_0(weights, part, columns, row, n, out));
+    if (tsri_tensor_holder(part->array->dtype) == dtype && !adapted && !part->across)
+        TRY(read_transcoded(weights, part, columns, row, n, out));
     else if (tsri_tensor_is_kept_blocks(dtype) &&
              (adapted || part->across || dtype != part->array->dtype))
         TRY(quantize_rows(weights, part, columns, row, n, dtype, out));

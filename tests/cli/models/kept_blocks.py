@@ -13,23 +13,24 @@ from support.command import BUILD, DEVICE, GOLDEN, copy_model, environment, equa
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12", "--ids", "7")
 C, F, V, HEADS, KV, EXPERTS = 256, 512, 70, 4, 2, 12
 MXFP4 = GOLDEN / "gpt_oss-mxfp4"  # 5 experts of 64, which 32 inputs go to
-# ggml's number of a type, bytes of a block, where its halves lie, and their values
-TYPES = {"q4_K": (12, 144, (0, 2), (1.2e-4, 9e-4)), "q5_K": (13, 176, (0, 2), (6e-5, 9e-4)), "q6_K": (14, 210, (208,), (2e-5,))}
+# ggml's number of a type, numbers and bytes of a block, where its halves lie, and their values
+TYPES = {"q4_K": (12, 256, 144, (0, 2), (1.2e-4, 9e-4)), "q5_K": (13, 256, 176, (0, 2), (6e-5, 9e-4)), "q6_K": (14, 256, 210, (208,), (2e-5,)),
+         "q3_K": (11, 256, 110, (108,), (8e-4,)), "q5_0": (6, 32, 22, (0,), (6e-3,)), "iq4_nl": (20, 32, 18, (0,), (8e-4,))}
 FEW, MANY = {"attn_q": "q4_K", "attn_k": "q4_K", "attn_v": "q6_K"}, {"attn_q": "q4_K", "attn_k": "q5_K", "attn_v": "q6_K"}
 
 
 def blocks(kind, count, draw):
-    _, size, places, values = TYPES[kind]
-    out = bytearray(draw.randbytes(count * size))
-    for i in range(count):
+    _, numbers, size, places, values = TYPES[kind]
+    out = bytearray(draw.randbytes(count // numbers * size))
+    for i in range(count // numbers):
         for place, value in zip(places, values):
             struct.pack_into("<e", out, i * size + place, value)
     return bytes(out)
 
 
-def gguf(path, tied, blocks_in_layers=True, experts=0):
+def gguf(path, tied, blocks_in_layers=True, experts=0, instead=()):
     """A Llama of two layers with random blocks: the second has a type each for queries, keys and values. Or layers of f32. With experts, three of them for
-    each token."""
+    each token. `instead`: a type in place of another."""
     draw = random.Random(3)
     text = lambda s: struct.pack("<Q", len(s)) + s.encode()
     u32, f32 = (lambda v: struct.pack("<II", 4, v)), (lambda v: struct.pack("<If", 6, v))
@@ -53,9 +54,10 @@ def gguf(path, tied, blocks_in_layers=True, experts=0):
     head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(held)) + b"".join(text(k) + v for k, v in held.items())
     data, matrices = b"", 0
     for name, (kind, *shape) in shapes.items():
+        kind = dict(instead).get(kind, kind)
         head += text(f"{name}.weight") + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), TYPES[kind][0] if kind else 0, len(data))
         count = math.prod(shape)
-        held_bytes = blocks(kind, count // 256, draw) if kind else struct.pack(f"<{count}f", *[1 / len(shape) ** 5 + (i % 7 - 3) / 8 for i in range(count)])
+        held_bytes = blocks(kind, count, draw) if kind else struct.pack(f"<{count}f", *[1 / len(shape) ** 5 + (i % 7 - 3) / 8 for i in range(count)])
         matrices += len(held_bytes) if kind else 0
         data += held_bytes + bytes(-len(held_bytes) % 32)
     path.write_bytes(head + bytes(-len(head) % 32) + data)
@@ -98,6 +100,19 @@ def test_on_a_device(folder):
     wide, wanted = dump(folder, model, DEVICE, "--dtype", "f32", "--kv-dtype", "f32")
     equal(dump(folder, model, DEVICE, "--compute", "f32", "--kv-dtype", "f32")[0] == wide, True, "the bytes of the numbers in f32")
     assert 1e-4 < distance(dump(folder, model, DEVICE, "--kv-dtype", "f32")[1], wanted) < 0.05
+
+
+def test_types_that_another_holds(folder):
+    """q8_0 and q6_K hold the numbers of these, and every device has products for those."""
+    model, matrices = gguf(folder / "m.gguf", False, instead={"q4_K": "q3_K", "q5_K": "q5_0", "q6_K": "iq4_nl"})
+    told = json.loads(run("info", "--json", model).text)
+    equal(told["matrices kept as"], "q6_K (7), q8_0 (6)")
+    assert told["weight_bytes"] < 2 * matrices, (told["weight_bytes"], matrices)
+    for device in ("reference", *([DEVICE] if has_device() else ())):
+        wide, wanted = dump(folder, model, device, "--dtype", "f32", "--kv-dtype", "f32")
+        held, got = dump(folder, model, device, "--compute", "f32", "--kv-dtype", "f32")
+        assert held == wide if device != "reference" else distance(got, wanted) < 1e-6, device
+        assert 1e-4 < distance(dump(folder, model, device, "--kv-dtype", "f32")[1], wanted) < 0.05, device
 
 
 def test_mxfp4_in_memory(_):

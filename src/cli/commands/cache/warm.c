@@ -156,7 +156,8 @@ static tsr_status answer(tsr_model *model, const tsr_model_info *info, const tex
     tsr_status status = tsr_answerer_create(model, NULL, &answerer);
     (void)info;
     for (size_t n = 1; n <= 2 && status == TSR_OK; n++)
-        status = tsr_answer_questions(answerer, t->strings, t->strings, n, ignore_answers, NULL, NULL);
+        status =
+            tsr_answer_questions(answerer, t->strings, t->strings, n, ignore_answers, NULL, NULL);
     tsr_answerer_destroy(&answerer);
     return status;
 }

@@ -1,0 +1,104 @@
+/* tensor/transcode.c - one function for each block type that another can hold, for one block. */
+#include "tensor/transcode.h"
+
+#include "tensor/blocks.h"
+#include "tensor/dtype.h"
+#include "tensor/quantize.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { SMALL = TSRI_TENSOR_BLOCK, SUPER = 256, MOST = 22 /* bytes of a small block */ };
+
+static void store_half(uint8_t *p, unsigned h) {
+    p[0] = (uint8_t)(h & 0xff);
+    p[1] = (uint8_t)(h >> 8);
+}
+
+/* The integers of a block: its numbers, where its first bytes are a scale of 1. */
+static void store_integers(tsr_dtype type, const uint8_t *from, const uint8_t *one, size_t bytes,
+                           uint8_t *to) {
+    uint8_t block[MOST];
+    float x[SMALL];
+    memcpy(block, from, (size_t)tsri_tensor_dtype_info(type)->bytes);
+    memcpy(block, one, bytes);
+    tsri_tensor_unpack(type, block, x, SMALL);
+    for (int k = 0; k < SMALL; k++)
+        to[2 + k] = (uint8_t)(int8_t)x[k];
+}
+
+static void small_to_q8_0(tsr_dtype type, const uint8_t *from, uint8_t *to) {
+    static const uint8_t one[2] = {0x00, 0x3c};
+    memcpy(to, from, 2); /* the scale */
+    store_integers(type, from, one, 2, to);
+}
+
+static void mxfp4_to_q8_0(tsr_dtype type, const uint8_t *from, uint8_t *to) {
+    enum {
+        HALF = 128,
+        LEAST = -24,
+        NORMAL = -14,
+        LARGEST = 15
+    }; /* codes are halves of the scale */
+    static const uint8_t one[1] = {HALF};
+    const int power = from[0] - HALF;
+    float x[SMALL];
+    if (power < LEAST || power > LARGEST) {
+        tsri_tensor_unpack(type, from, x, SMALL);
+        tsri_tensor_quantize(TSR_GGML_Q8_0, x, to, SMALL);
+        return;
+    }
+    store_half(to, power < NORMAL ? 1u << (power - LEAST) : (unsigned)(power + 15) << 10);
+    store_integers(type, from, one, 1, to);
+}
+
+/* Both types are drawn in tensor/blocks.c. Row `row` of 32 elements is the pairs of bits 2 * row of half the
+ * pairs, and bit row of the high bits of that half. */
+static void q3_k_to_q6_k(tsr_dtype type, const uint8_t *from, uint8_t *to) {
+    const uint8_t *pairs = from + 32, *scales = from + 96;
+    (void)type;
+    memset(to, 0, 192);
+    for (int i = 0; i < SUPER; i++) {
+        const int half = i / 128, row = i % 128 / 32, l = i % 32;
+        const int high = from[l] >> (4 * half + row) & 1;
+        const int pair = pairs[32 * half + l] >> 2 * row & 3;
+        const int q = pair - (high ? 0 : 4) + 32;
+        to[64 * half + row % 2 * 32 + l] |= (uint8_t)((q & 15) << row / 2 * 4);
+        to[128 + 32 * half + l] |= (uint8_t)(q >> 4 << 2 * row);
+    }
+    for (int part = 0; part < 16; part++)
+        to[192 + part] = (uint8_t)(int8_t)(((scales[part % 8] >> part / 8 * 4 & 15) |
+                                            (scales[8 + part % 4] >> part / 4 * 2 & 3) << 4) -
+                                           32);
+    memcpy(to + 208, from + 108, 2);
+}
+
+static const struct {
+    tsr_dtype type, holder;
+    void (*transcode)(tsr_dtype type, const uint8_t *from, uint8_t *to);
+} types[] = {
+    {TSR_GGML_MXFP4, TSR_GGML_Q8_0, mxfp4_to_q8_0},
+    {TSR_GGML_Q5_0, TSR_GGML_Q8_0, small_to_q8_0},
+    {TSR_GGML_IQ4_NL, TSR_GGML_Q8_0, small_to_q8_0},
+    {TSR_GGML_Q3_K, TSR_GGML_Q6_K, q3_k_to_q6_k},
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+tsr_dtype tsri_tensor_holder(tsr_dtype type) {
+    size_t t = 0;
+    while (t < TYPES && types[t].type != type)
+        t++;
+    return t < TYPES ? types[t].holder : TSR_DTYPE_NONE;
+}
+
+void tsri_tensor_transcode(tsr_dtype type, const void *blocks, void *out, size_t n) {
+    const tsri_tensor_dtype *info = tsri_tensor_dtype_info(type);
+    const size_t bytes = (size_t)tsri_tensor_dtype_info(tsri_tensor_holder(type))->bytes;
+    const uint8_t *from = blocks;
+    uint8_t *to = out;
+    size_t t = 0;
+    while (types[t].type != type)
+        t++;
+    for (size_t i = 0; i < n; i += (size_t)info->block, from += info->bytes, to += bytes)
+        types[t].transcode(type, from, to);
+}
