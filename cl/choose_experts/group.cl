@@ -6,7 +6,7 @@
  *   adds    over choose_experts/plain: choices are read once, into local memory. An expert's place is the
  *           number of those that come before it, so the work-items don't wait for each other: E * E / GROUP
  *           comparisons in a row, 1,024 for 256 experts
- *   needs   a work-group of GROUP, 4 * (E + GROUPS + k) bytes of local memory
+ *   needs   a work-group of GROUP, 8 * (E + GROUPS) bytes of local memory
  *   avoids  a return before the barriers, which pocl 3.1 compiles wrongly even where all work-items of
  *           a work-group take it
  *   paid    GPUs: compiled, never run */
@@ -17,6 +17,7 @@ KERNEL(__global const float *scores, int scores0, __global const float *bias, in
        int factors0, __global int *experts, int experts0, __global const int *dims, int k, int scores_row)
 {
     __local float choices[E], worth[GROUPS], taken[E];
+    __local int used[GROUPS];
     const int lane = (int)get_local_id(0), r = (int)get_global_id(1);
     scores += scores0 + r * scores_row;
     bias += bias0;
@@ -24,7 +25,7 @@ KERNEL(__global const float *scores, int scores0, __global const float *bias, in
         choices[e] = CHOICE(e);
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    for (int g = lane; g < GROUPS; g += GROUP) {
+    for (int g = lane; USED < GROUPS && g < GROUPS; g += GROUP) {
         float first = choices[g * EACH], second = -INFINITY;
         for (int e = g * EACH + 1; e < (g + 1) * EACH; e++)
             TAKE_TWO(choices[e], first, second)
@@ -32,20 +33,20 @@ KERNEL(__global const float *scores, int scores0, __global const float *bias, in
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
+    for (int g = lane; g < GROUPS; g += GROUP) {
+        int better = 0;
+        for (int o = 0; USED < GROUPS && o < GROUPS; o++)
+            better += COMES_BEFORE(worth[o], o, worth[g], g);
+        used[g] = better < USED;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
     for (int e = lane; e < E; e += GROUP) {
         int before = 0; /* of the groups that are used */
-        bool used = true;
-        for (int g = 0; g < GROUPS; g++) {
-            int better = 0;
-            for (int o = 0; USED < GROUPS && o < GROUPS; o++)
-                better += COMES_BEFORE(worth[o], o, worth[g], g);
-            if (better < USED)
-                for (int o = g * EACH; o < (g + 1) * EACH; o++)
-                    before += COMES_BEFORE(choices[o], o, choices[e], e);
-            else
-                used = used && e / EACH != g;
-        }
-        if (used && before < k) {
+        for (int g = 0; g < GROUPS; g++)
+            for (int o = g * EACH; used[g] && o < (g + 1) * EACH; o++)
+                before += COMES_BEFORE(choices[o], o, choices[e], e);
+        if (used[e / EACH] && before < k) {
             experts[experts0 + r * k + before] = e;
             taken[before] = scores[e];
         }

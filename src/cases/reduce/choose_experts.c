@@ -2,7 +2,7 @@
 #include "cases/cases.h"
 
 /* Experts are integers, and factors are copied, so both are exact; shares: a sum of k positive numbers and a
- * division (2.5 ulp). Sixteen experts for each work-item of a GPU are the most. */
+ * division (2.5 ulp). */
 void tsri_cases_choose_experts(tsri_case_list *list) {
     static const struct {
         int64_t R, E;

@@ -1,5 +1,5 @@
 /* backends/reference/reduce/choose_experts.c - the op choose_experts. */
-#include "backends/reference/reference.h"
+#include "backends/reference/reduce/largest.h"
 
 #include <math.h>
 
@@ -11,16 +11,14 @@ typedef struct row {
     bool by_two;
 } row;
 
-/* An element of a list in order: larger values first, equal ones by index; NaN counts as smallest. */
+/* An element of a list in order (largest.h). */
 typedef struct place {
     float value;
     int64_t index;
 } place;
 
 static bool before(place a, place b) {
-    if (isnan(a.value) || isnan(b.value))
-        return isnan(a.value) == isnan(b.value) ? a.index < b.index : isnan(b.value);
-    return a.value != b.value ? a.value > b.value : a.index < b.index;
+    return tsri_reference_comes_before(a.value, a.index, b.value, b.index);
 }
 
 static double score_of(const row *x, int64_t e) {

@@ -1,10 +1,9 @@
-/* backends/reference/reduce/largest.c - the order in which argmax and topk take elements. */
+/* backends/reference/reduce/largest.c - the order in which argmax, topk and choose_experts take elements. */
 #include "backends/reference/reduce/largest.h"
 
 #include <math.h>
 
-/* A total order: larger values first, equal ones by index; NaN counts as smallest. */
-static bool before(double a, int64_t i, double b, int64_t j) {
+bool tsri_reference_comes_before(double a, int64_t i, double b, int64_t j) {
     if (isnan(a) || isnan(b))
         return isnan(a) == isnan(b) ? i < j : isnan(b);
     return a != b ? a > b : i < j;
@@ -17,9 +16,9 @@ int64_t tsri_reference_next_largest(const tsri_reference_view *x, int64_t at, do
     double best_value = 0;
     for (int64_t v = 0; v < V; v++) {
         const double here = tsri_reference_load(x, at + v * step);
-        if (index >= 0 && !before(value, index, here, v))
+        if (index >= 0 && !tsri_reference_comes_before(value, index, here, v))
             continue;
-        if (best < 0 || before(here, v, best_value, best)) {
+        if (best < 0 || tsri_reference_comes_before(here, v, best_value, best)) {
             best = v;
             best_value = here;
         }

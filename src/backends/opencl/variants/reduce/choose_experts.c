@@ -32,7 +32,7 @@ static bool fits_group(const tsri_opencl_variant *variant, const tsri_opencl_fac
     if (experts_of(op) > MOST_EXPERTS)
         return tsri_opencl_refuse(why, "made for up to 1024 experts");
     return fits_plain(variant, facts, op, why) &&
-           tsri_opencl_fits_group(facts, group, 4 * (2 * experts_of(op) + groups_of(op)), why);
+           tsri_opencl_fits_group(facts, group, 8 * (experts_of(op) + groups_of(op)), why);
 }
 
 static void define(const tsri_opencl_variant *variant, const tsr_op *op,
