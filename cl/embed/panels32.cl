@@ -3,7 +3,7 @@
  *   grid    (C, N), one work-item per element
  *   table   as panels32_blocks (weighted/panels32.clh), table0 0; ids, y as embed/plain
  *   needs   nothing beyond OpenCL C 1.1
- *   build   TABLE_DTYPE q8_0|q4_0|q4_K|q5_K|q6_K|mxfp4
+ *   build   TABLE_DTYPE of blocks
  *   paid    see embed/lanes */
 #define W_DTYPE TABLE_DTYPE
 #define HIDDEN 0u
@@ -25,7 +25,7 @@ __kernel void KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __g
     const uint4 head = HEAD(id, block);
     const float number = (float)NUMBER(id, block, i);
 #if MINIMA
-    y[y0 + n * y_row + c] = scale * fma(number, FACTOR(head, block, 0), -LEAST(head, block));
+    y[y0 + n * y_row + c] = scale * fma(number, FACTOR(head, block, i / (32 / SUMS)), -LEAST(head, block, i / (32 / SUMS)));
 #else
     y[y0 + n * y_row + c] = scale * (number * FACTOR(head, block, i / (32 / SUMS)));
 #endif

@@ -1,15 +1,16 @@
 /* weighted/quantise_rows.cl - quantises rows of x to 8-bit integers, for the int8 variants of linear
  * and glu_linear on GPUs; with NORM rows of z, the normed x (norm.clh).
  *
- *     q[r,k] and down[r,b], the factor of block b of row r, as quantise.clh says; MINIMA: and less[r,b]
+ *     q[r,k] and down[r,b], the factor of block b of row r, as quantise.clh says; and MINIMA times less[r,b]
  *
  *   grid    (ROW_GROUP, R) in work-groups of ROW_GROUP x 1: a row each
  *   x[r,k]  at x0 + r*x_row + k; K a multiple of 32; with NORM, rows begin at multiples of four
  *   packed  q[r, 4w .. 4w + 3] in the bytes of word r*ROW_WORDS(K, MINIMA) + w, the first in the lowest
- *           byte; down[r,b] in word K/4 + b of the row; less[r,b] in word K/4 + K/32 + b, K a multiple of 128
+ *           byte; down[r,b] in word K/4 + b of the row; less[r,b] in word K/4 + K/32 + b, that of a block's second
+ *           part in word K/4 + 2 * K/32 + b, K a multiple of 128
  *   needs   a work-group of ROW_GROUP; with NORM, 4 * ROW_GROUP bytes of local memory; nothing beyond
  *           OpenCL C 1.1
- *   build   NORM 0|1; MINIMA 0|1, whether the weight has minima
+ *   build   NORM 0|1; MINIMA 0|1|2, how many minima the weight has for a block
  *   tune    ROW_GROUP 64..256, a power of two; the bytes don't depend on it
  *   paid    its time is part of the figures of linear/tiled_int8 and glu_linear/tiled_int8, the
  *           variants that it precedes; it was not timed alone */
@@ -34,12 +35,11 @@ KERNEL(__global const float *x, int x0, __global uint *packed, __global const in
 #define FOUR(i) vload4(block * 8 + (i), x)
 #endif
     for (int block = lane; block < K / 32; block += GROUP) {
-        float down, less;
-        QUANTISE_BLOCK(FOUR, packed + block * 8, down, less)
+        float down, less[2];
+        QUANTISE_BLOCK(FOUR, packed + block * 8, down, less, MINIMA == 2 ? 2 : 1)
         packed[K / 4 + block] = as_uint(down);
-#if MINIMA
-        packed[K / 4 + K / 32 + block] = as_uint(less);
-#endif
+        for (int p = 0; p < MINIMA; p++)
+            packed[K / 4 + (1 + p) * (K / 32) + block] = as_uint(less[p]);
     }
 }
 #undef GROUP

@@ -39,7 +39,7 @@ typedef enum tsr_op_id {
      * out    y
      * shape  w: [N,K] where trans_w, else [K,N]
      * dtype  w, a weight: f32, f16, bf16 or, where trans_w is set and K is a multiple of their
-     *        size, blocks of Q8_0, Q4_0, Q4_K, Q5_K, Q6_K or MXFP4 along K
+     *        size, blocks along K: Q8_0, Q4_0, MXFP4 (of 32), Q2_K to Q6_K, IQ4_XS (of 256)
      */
     TSR_OP_LINEAR = 2,
     /**
@@ -134,8 +134,8 @@ typedef enum tsr_op_id {
      * attrs  tsr_embed_attrs
      * in     table[V,C], ids[..] i32
      * out    y[..,C] f32
-     * dtype  table, a weight: f32, f16, bf16 or, where C is a multiple of their size, blocks of
-     *        Q8_0, Q4_0, Q4_K, Q5_K, Q6_K or MXFP4
+     * dtype  table, a weight: f32, f16, bf16 or, where C is a multiple of their size, blocks as
+     *        of linear
      */
     TSR_OP_EMBED = 10,
     /**
@@ -639,10 +639,11 @@ typedef enum tsr_compute {
      * of a block is exact; it is multiplied by a / 127, whose last two bits are cleared, and
      * accumulated by an fma with the scale of the weight's block, in the order of increasing k; then
      * come bias, activation and residual. A block with a < 2^-120 counts as zeros; a row with an
-     * infinity or a NaN may give anything. Weights with a scale for 16 inputs (Q6_K) have two such sums
-     * for 32 inputs; those with minima (Q4_K, Q5_K) multiply their unsigned integers, and minus the sum
-     * of the q, times a / 127, follows by an fma with the minimum. The integers of MXFP4 are twice its
-     * 4-bit numbers, and its scale is half of the power of two that it stores. */
+     * infinity or a NaN may give anything. Weights with a scale for 16 inputs (Q6_K, Q3_K, Q2_K)
+     * have two such sums for 32 inputs; those with minima (Q4_K, Q5_K, Q2_K) multiply their unsigned
+     * integers, and after each sum minus that of its q, times a / 127, follows by an fma with the
+     * minimum. The integers of MXFP4 are twice its 4-bit numbers, and its scale is half of the power
+     * of two that it stores; those of IQ4_XS are the numbers that its codes stand for. */
     TSR_COMPUTE_INT8 = 2,
     /** x and the weight are rounded to bf16; their products are exact and are summed in f32 by
      * matrix units, or by a CPU's instructions for bf16, in an order of their own; then come bias,

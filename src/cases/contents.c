@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/system/system.h"
 #include "tensor/convert.h"
+#include "tensor/dtype.h"
 #include "tensor/quantize.h"
 #include "tensor/sample.h"
 
@@ -76,10 +77,18 @@ static double element(const tsri_case_operand *operand, int number, size_t i, si
 enum { F16_SIGN = 0x80 }; /* in the second byte of a little-endian f16 */
 
 /* A scale becomes positive and the minimum negative: for each number d q - m, |d| q + |m|, which bounds
- * what is added for it. */
-static void make_absolute_minima(unsigned char *block) {
-    block[1] &= (unsigned char)~F16_SIGN;
-    block[3] |= F16_SIGN;
+ * what is added for it. `halves`: where they lie in a block. */
+static void make_absolute_halves(unsigned char *halves) {
+    halves[1] &= (unsigned char)~F16_SIGN;
+    halves[3] |= F16_SIGN;
+}
+
+static void make_absolute_q4_k(unsigned char *block) {
+    make_absolute_halves(block);
+}
+
+static void make_absolute_q2_k(unsigned char *block) {
+    make_absolute_halves(block + 80);
 }
 
 /* The scale becomes positive, those of the parts negative, and the integers lie in -32 .. 0. */
@@ -98,6 +107,49 @@ static void make_absolute_q6_k(unsigned char *block) {
     block[209] &= (unsigned char)~F16_SIGN;
 }
 
+/* Likewise: the scales of the parts, less 32, lie in -32 .. 0, and the integers in -4 .. 0. */
+static void make_absolute_q3_k(unsigned char *block) {
+    unsigned char *thirds = block, *pairs = block + 32, *scales = block + 96;
+    for (int i = 0; i < 256; i++) {
+        unsigned char *pair = &pairs[i / 128 * 32 + i % 32], *third = &thirds[i % 32];
+        const int at = i % 128 / 32 * 2, bit = i / 32;
+        int q = (*pair >> at & 3) | (*third >> bit & 1) << 2;
+        q = q > 4 ? 8 - q : q;
+        *pair = (unsigned char)((*pair & ~(3 << at)) | (q & 3) << at);
+        *third = (unsigned char)((*third & ~(1 << bit)) | q >> 2 << bit);
+    }
+    for (int i = 0; i < 16; i++) {
+        unsigned char *low = &scales[i % 8], *high = &scales[8 + i % 4];
+        const int nibble = i / 8 * 4, at = i / 4 * 2;
+        int scale = (*low >> nibble & 15) | (*high >> at & 3) << 4;
+        scale = scale > 32 ? 64 - scale : scale;
+        *low = (unsigned char)((*low & ~(15 << nibble)) | (scale & 15) << nibble);
+        *high = (unsigned char)((*high & ~(3 << at)) | scale >> 4 << at);
+    }
+    block[109] &= (unsigned char)~F16_SIGN;
+}
+
+/* The codes of negative numbers become those of positive ones that are at least 1 / 1.25 of their sizes, the
+ * scales of the parts, less 32, lie in -32 .. 0, and the scale becomes negative and 1.25 times as large: so a
+ * number is at least the magnitude, which bounds it as well. The bits of the f16 are 0 but for its power of two. */
+static void make_absolute_iq4_xs(unsigned char *block) {
+    static const unsigned char positive[8] = {15, 15, 14, 13, 12, 11, 10, 9};
+    for (int i = 8; i < 136; i++) {
+        const int low = block[i] & 15, high = block[i] >> 4;
+        block[i] = (unsigned char)((low < 8 ? positive[low] : low) |
+                                   (high < 8 ? positive[high] : high) << 4);
+    }
+    for (int part = 0; part < 8; part++) {
+        unsigned char *low = &block[4 + part / 2], *high = &block[2 + part / 4];
+        const int nibble = part % 2 * 4, at = part % 4 * 2;
+        int scale = (*low >> nibble & 15) | (*high >> at & 3) << 4;
+        scale = scale > 32 ? 64 - scale : scale;
+        *low = (unsigned char)((*low & ~(15 << nibble)) | (scale & 15) << nibble);
+        *high = (unsigned char)((*high & ~(3 << at)) | scale >> 4 << at);
+    }
+    block[1] |= F16_SIGN | 1; /* the second bit behind the point */
+}
+
 /* The highest bit of a nibble is its sign. */
 static void make_absolute_mxfp4(unsigned char *block) {
     for (int i = 1; i < 17; i++)
@@ -108,13 +160,15 @@ static void make_absolute_mxfp4(unsigned char *block) {
  * the integers lie in -127 .. 0 or in -8 .. 0, where all magnitudes have a place. */
 static void make_absolute(tsr_dtype dtype, unsigned char *blocks, size_t count) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info(dtype);
-    void (*const make)(unsigned char *) = dtype == TSR_GGML_MXFP4  ? make_absolute_mxfp4
-                                          : dtype == TSR_GGML_Q6_K ? make_absolute_q6_k
-                                                                   : make_absolute_minima;
+    static void (*const makes[TSRI_TENSOR_DTYPES])(unsigned char *) = {
+        [TSR_GGML_Q4_K] = make_absolute_q4_k,  [TSR_GGML_Q5_K] = make_absolute_q4_k,
+        [TSR_GGML_Q6_K] = make_absolute_q6_k,  [TSR_GGML_Q2_K] = make_absolute_q2_k,
+        [TSR_GGML_Q3_K] = make_absolute_q3_k,  [TSR_GGML_IQ4_XS] = make_absolute_iq4_xs,
+        [TSR_GGML_MXFP4] = make_absolute_mxfp4};
     for (unsigned char *p = blocks; p < blocks + count / (size_t)type->block * (size_t)type->bytes;
          p += type->bytes) {
         if (!tsri_tensor_is_written_blocks(dtype)) {
-            make(p);
+            makes[dtype](p);
             continue;
         }
         p[1] |= F16_SIGN;

@@ -18,8 +18,7 @@ static tsr_status check_readable(const tsri_io_archive *archive, const tsri_io_a
     return tsri_base_fail(
         TSR_E_UNSUPPORTED, "%s: tensor \"%s\" is stored as %s, which is not read%s",
         archive->files[array->file]->path, array->name, array->type_name,
-        archive->format == TSRI_IO_GGUF ? "; f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_K, "
-                                          "q5_K and q6_K are: convert the model to one of them"
+        archive->format == TSRI_IO_GGUF ? "; convert the model to a type that is: q8_0, q4_K, f16"
                                         : "; convert the model to F32, F16 or BF16");
 }
 

@@ -14,6 +14,8 @@ typedef struct tsri_tensor_dtype {
     const char *name; /* "f32", "q4_K" */
     int bits;         /* of one element; 0 where that is not a whole number, as for block types */
     int block, bytes;
+    int part;     /* elements that share a scale; 0: not a type of blocks */
+    bool minimum; /* whether an element is a minimum less than its integer times the scale */
 } tsri_tensor_dtype;
 
 enum {

@@ -108,10 +108,13 @@ void tsri_tensor_sample_blocks(uint32_t stream, size_t first, size_t n, tsr_dtyp
         uint8_t highs[2]; /* the high bytes of f16; the low ones are 0. 0: there is no such scale */
         uint8_t exponent; /* the scale is the first byte: this one, or one less */
     } types[] = {
-        {TSR_GGML_Q4_K, {0, 2}, {0x10, 0x1c}, 0}, /* 2^-11 * 63 * 15, 2^-8 * 63 */
-        {TSR_GGML_Q5_K, {0, 2}, {0x0c, 0x1c}, 0}, /* 2^-12 * 63 * 31, 2^-8 * 63 */
-        {TSR_GGML_Q6_K, {208}, {0x0c}, 0},        /* 2^-12 * 128 * 32 */
-        {TSR_GGML_MXFP4, {0}, {0}, 124},          /* 2^(124 - 128) * 12 */
+        {TSR_GGML_Q4_K, {0, 2}, {0x10, 0x1c}, 0},   /* 2^-11 * 63 * 15, 2^-8 * 63 */
+        {TSR_GGML_Q5_K, {0, 2}, {0x0c, 0x1c}, 0},   /* 2^-12 * 63 * 31, 2^-8 * 63 */
+        {TSR_GGML_Q6_K, {208}, {0x0c}, 0},          /* 2^-12 * 128 * 32 */
+        {TSR_GGML_Q2_K, {80, 82}, {0x20, 0x28}, 0}, /* 2^-7 * 15 * 3, 2^-5 * 15 */
+        {TSR_GGML_Q3_K, {108}, {0x1c}, 0},          /* 2^-8 * 32 * 4 */
+        {TSR_GGML_IQ4_XS, {0}, {0x08}, 0},          /* 2^-13 * 32 * 127 */
+        {TSR_GGML_MXFP4, {0}, {0}, 124},            /* 2^(124 - 128) * 12 */
     };
     const tsri_tensor_dtype *info = tsri_tensor_dtype_info(dtype);
     uint8_t *block = out;

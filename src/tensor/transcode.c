@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { SMALL = TSRI_TENSOR_BLOCK, SUPER = 256, MOST = 22 /* bytes of a small block */ };
+enum { SMALL = TSRI_TENSOR_BLOCK, MOST = 22 /* bytes of a small block */ };
 
 static void store_half(uint8_t *p, unsigned h) {
     p[0] = (uint8_t)(h & 0xff);
@@ -52,27 +52,6 @@ static void mxfp4_to_q8_0(tsr_dtype type, const uint8_t *from, uint8_t *to) {
     store_integers(type, from, one, 1, to);
 }
 
-/* Both types are drawn in tensor/blocks.c. Row `row` of 32 elements is the pairs of bits 2 * row of half the
- * pairs, and bit row of the high bits of that half. */
-static void q3_k_to_q6_k(tsr_dtype type, const uint8_t *from, uint8_t *to) {
-    const uint8_t *pairs = from + 32, *scales = from + 96;
-    (void)type;
-    memset(to, 0, 192);
-    for (int i = 0; i < SUPER; i++) {
-        const int half = i / 128, row = i % 128 / 32, l = i % 32;
-        const int high = from[l] >> (4 * half + row) & 1;
-        const int pair = pairs[32 * half + l] >> 2 * row & 3;
-        const int q = pair - (high ? 0 : 4) + 32;
-        to[64 * half + row % 2 * 32 + l] |= (uint8_t)((q & 15) << row / 2 * 4);
-        to[128 + 32 * half + l] |= (uint8_t)(q >> 4 << 2 * row);
-    }
-    for (int part = 0; part < 16; part++)
-        to[192 + part] = (uint8_t)(int8_t)(((scales[part % 8] >> part / 8 * 4 & 15) |
-                                            (scales[8 + part % 4] >> part / 4 * 2 & 3) << 4) -
-                                           32);
-    memcpy(to + 208, from + 108, 2);
-}
-
 static const struct {
     tsr_dtype type, holder;
     void (*transcode)(tsr_dtype type, const uint8_t *from, uint8_t *to);
@@ -80,7 +59,6 @@ static const struct {
     {TSR_GGML_MXFP4, TSR_GGML_Q8_0, mxfp4_to_q8_0},
     {TSR_GGML_Q5_0, TSR_GGML_Q8_0, small_to_q8_0},
     {TSR_GGML_IQ4_NL, TSR_GGML_Q8_0, small_to_q8_0},
-    {TSR_GGML_Q3_K, TSR_GGML_Q6_K, q3_k_to_q6_k},
 };
 enum { TYPES = sizeof types / sizeof *types };
 

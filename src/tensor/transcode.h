@@ -1,7 +1,6 @@
 /* tensor/transcode.h - blocks of one type as blocks of another that hold the same numbers.
  *
  *     mxfp4, q5_0, iq4_nl   as q8_0: whole multiples, below 128, of one scale for 32 elements
- *     q3_K                  as q6_K: the same integers and scales, with more bits for each
  *
  * exact   tests/tensor/transcode.c: every number, bit for bit; of mxfp4 those of blocks whose scale is an
  *         f16 (from 2^-24 to 2^15), the others are quantised
@@ -14,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The type whose blocks hold what blocks of this type hold: q8_0, q6_K; NONE where there is no such type. */
+/* The type whose blocks hold what blocks of this type hold: q8_0; NONE where there is no such type. */
 tsr_dtype tsri_tensor_holder(tsr_dtype type);
 
 /* Turns n elements, whole blocks of both types, into blocks of tsri_tensor_holder(type). */

@@ -137,7 +137,11 @@ Test(graph, block_weights_are_taken_in_whole_rows_alone) {
         {TSR_OP_LINEAR, TSR_GGML_MXFP4, 10, 96, 1, TSR_COMPUTE_INT8, NULL},
         {TSR_OP_EMBED, TSR_GGML_MXFP4, 10, 96, 0, 0, NULL},
         {TSR_OP_LINEAR, TSR_GGML_MXFP4, 10, 48, 1, 0, "mxfp4 [10,48]; wanted blocks along K"},
-        {TSR_OP_LINEAR, TSR_GGML_Q2_K, 10, 256, 1, 0, "is q2_K [10,256]"}};
+        {TSR_OP_LINEAR, TSR_GGML_Q2_K, 10, 256, 1, TSR_COMPUTE_INT8, NULL},
+        {TSR_OP_GLU_LINEAR, TSR_GGML_Q3_K, 10, 512, 1, 0, NULL},
+        {TSR_OP_EMBED, TSR_GGML_IQ4_XS, 10, 256, 0, 0, NULL},
+        {TSR_OP_LINEAR, TSR_GGML_IQ4_XS, 10, 128, 1, 0, "iq4_xs [10,128]; wanted blocks along K"},
+        {TSR_OP_LINEAR, TSR_GGML_Q5_1, 10, 256, 1, 0, "is q5_1 [10,256]"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t k = rows[i].trans ? rows[i].columns : rows[i].rows;
         const tsr_linear_attrs linear = {

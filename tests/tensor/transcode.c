@@ -22,9 +22,7 @@ Test(transcode, holders_have_the_same_numbers) {
     static const struct {
         tsr_dtype type, holder;
         int scale; /* its place in a block */
-    } all[] = {{TSR_GGML_Q5_0, TSR_GGML_Q8_0, 0},
-               {TSR_GGML_IQ4_NL, TSR_GGML_Q8_0, 0},
-               {TSR_GGML_Q3_K, TSR_GGML_Q6_K, 108}};
+    } all[] = {{TSR_GGML_Q5_0, TSR_GGML_Q8_0, 0}, {TSR_GGML_IQ4_NL, TSR_GGML_Q8_0, 0}};
     unsigned char blocks[BYTES], held[BYTES];
     float x[N], y[N];
     size_t bad;

@@ -1,6 +1,9 @@
 /* cases/lookup/embed.c - the cases of embed. */
 #include "cases/cases.h"
 
+#include "tensor/dtype.h"
+#include "tensor/quantize.h"
+
 static tsri_case *add(tsri_case_list *list, int64_t T, int64_t V, int64_t C, tsr_dtype dtype,
                       float scale) {
     tsri_case *c = tsri_case_add(list, TSR_OP_EMBED, "B=2 T=%lld V=%lld C=%lld %s scale %g",
@@ -43,10 +46,11 @@ void tsri_cases_embed(tsri_case_list *list) {
         add(list, 9, 65, 64, blocks[d], 8.5f);
         add(list, 0, 64, 32, blocks[d], 0);
     }
-    for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++) {
-        add(list, 5, 131, 512, (tsr_dtype)dtype, 0);
-        add(list, 9, 65, 256, (tsr_dtype)dtype, 8.5f);
-    }
+    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
+        if (tsri_tensor_is_large_blocks((tsr_dtype)dtype)) {
+            add(list, 5, 131, 512, (tsr_dtype)dtype, 0);
+            add(list, 9, 65, 256, (tsr_dtype)dtype, 8.5f);
+        }
     add(list, 0, 16, 16, TSR_F32, 0);
     add_part(list, 131, 48, TSR_F32, 128);
     add_part(list, 64, 48, TSR_F16, 64);

@@ -2,6 +2,7 @@
  * fewer of them than experts and more, experts that none takes, rows that several share, dtypes,
  * orientations, widths around the panels; of blocks one row, two, up to eight, and more than a tile has. */
 #include "cases/cases.h"
+#include "tensor/dtype.h"
 #include "tensor/quantize.h"
 
 typedef struct shape {
@@ -62,14 +63,13 @@ static void int8(tsri_case *c, int64_t K, bool gated, bool activated) {
 static void add_blocks(tsri_case_list *list, bool gated) {
     static const shape shapes[] = {
         {3, 2, 0, 256, 64, 4}, {1, 3, 1, 512, 128, 5}, {21, 2, 0, 256, 33, 3}};
-    static const tsr_dtype dtypes[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_Q4_K,
-                                       TSR_GGML_Q5_K, TSR_GGML_Q6_K, TSR_GGML_MXFP4},
-                           small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
-    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+    static const tsr_dtype small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
+    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-            for (int eight = 0; eight < 2; eight++) {
+            for (int eight = 0; eight < 2 && tsri_tensor_is_kept_blocks((tsr_dtype)dtype);
+                 eight++) {
                 tsri_case *c =
-                    add(list, gated, shapes[i], dtypes[d], true,
+                    add(list, gated, shapes[i], (tsr_dtype)dtype, true,
                         gated ? TSR_ACT_SILU : TSR_ACT_NONE, i == 1, eight ? " int8" : "");
                 if (eight)
                     int8(c, shapes[i].K, gated, gated);

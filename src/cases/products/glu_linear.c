@@ -1,5 +1,6 @@
 /* cases/products/glu_linear.c - the cases of glu_linear. */
 #include "cases/norms/norm.h"
+#include "tensor/dtype.h"
 #include "tensor/quantize.h"
 
 /* Gate and up are sums g and u as in linear, with errors e_g and e_u. act(g) u is off by
@@ -270,7 +271,8 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
     add_blocks(list, TSR_GGML_MXFP4);
-    for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)
-        add_large_blocks(list, (tsr_dtype)dtype);
+    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
+        if (tsri_tensor_is_large_blocks((tsr_dtype)dtype))
+            add_large_blocks(list, (tsr_dtype)dtype);
     add_timed(list);
 }

@@ -1,6 +1,7 @@
 /* cases/products/linear.c - the cases of linear: M in every range of rows that backends distinguish
  * (1, 2-8, 9-63, from 64), K and N around their panels, dtypes, activations, fused epilogues. */
 #include "cases/norms/norm.h"
+#include "tensor/dtype.h"
 #include "tensor/quantize.h"
 
 #include <string.h>
@@ -361,7 +362,8 @@ void tsri_cases_linear(tsri_case_list *list) {
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
     add_blocks(list, TSR_GGML_MXFP4);
-    for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)
-        add_large_blocks(list, (tsr_dtype)dtype);
+    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
+        if (tsri_tensor_is_large_blocks((tsr_dtype)dtype))
+            add_large_blocks(list, (tsr_dtype)dtype);
     add_timed(list);
 }

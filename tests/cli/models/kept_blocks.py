@@ -15,7 +15,8 @@ C, F, V, HEADS, KV, EXPERTS = 256, 512, 70, 4, 2, 12
 MXFP4 = GOLDEN / "gpt_oss-mxfp4"  # 5 experts of 64, which 32 inputs go to
 # ggml's number of a type, numbers and bytes of a block, where its halves lie, and their values
 TYPES = {"q4_K": (12, 256, 144, (0, 2), (1.2e-4, 9e-4)), "q5_K": (13, 256, 176, (0, 2), (6e-5, 9e-4)), "q6_K": (14, 256, 210, (208,), (2e-5,)),
-         "q3_K": (11, 256, 110, (108,), (8e-4,)), "q5_0": (6, 32, 22, (0,), (6e-3,)), "iq4_nl": (20, 32, 18, (0,), (8e-4,))}
+         "q2_K": (10, 256, 84, (80, 82), (2e-3, 4e-3)), "q3_K": (11, 256, 110, (108,), (8e-4,)), "iq4_xs": (23, 256, 136, (0,), (3e-5,)),
+         "q5_0": (6, 32, 22, (0,), (6e-3,)), "iq4_nl": (20, 32, 18, (0,), (8e-4,))}
 FEW, MANY = {"attn_q": "q4_K", "attn_k": "q4_K", "attn_v": "q6_K"}, {"attn_q": "q4_K", "attn_k": "q5_K", "attn_v": "q6_K"}
 
 
@@ -102,17 +103,24 @@ def test_on_a_device(folder):
     assert 1e-4 < distance(dump(folder, model, DEVICE, "--kv-dtype", "f32")[1], wanted) < 0.05
 
 
-def test_types_that_another_holds(folder):
-    """q8_0 and q6_K hold the numbers of these, and every device has products for those."""
-    model, matrices = gguf(folder / "m.gguf", False, instead={"q4_K": "q3_K", "q5_K": "q5_0", "q6_K": "iq4_nl"})
-    told = json.loads(run("info", "--json", model).text)
-    equal(told["matrices kept as"], "q6_K (7), q8_0 (6)")
-    assert told["weight_bytes"] < 2 * matrices, (told["weight_bytes"], matrices)
-    for device in ("reference", *([DEVICE] if has_device() else ())):
-        wide, wanted = dump(folder, model, device, "--dtype", "f32", "--kv-dtype", "f32")
-        held, got = dump(folder, model, device, "--compute", "f32", "--kv-dtype", "f32")
-        assert held == wide if device != "reference" else distance(got, wanted) < 1e-6, device
-        assert 1e-4 < distance(dump(folder, model, device, "--kv-dtype", "f32")[1], wanted) < 0.05, device
+def test_other_types(folder):
+    """Those of Q2_K, Q3_K and IQ4_XS files are kept; q5_0 and iq4_nl become q8_0, which holds the same numbers."""
+    gpu = environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so", TSR_GPU_GROUP=256, TSR_GPU_DOT=1, TESSERA_TRUST_DRIVERS=1, TESSERA_CACHE=folder / "cache",
+                      POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
+    places = [("reference", None)] + ([(DEVICE, None)] if has_device() else []) + ([("pocl", gpu)] if has_device("pocl") else [])
+    for instead, kept, most in (({"q4_K": "q3_K", "q5_K": "q5_0", "q6_K": "iq4_nl"}, "q3_K (7), q8_0 (6)", 1.5),
+                                ({"q4_K": "q2_K", "q6_K": "iq4_xs"}, "q2_K (7), iq4_xs (5), q5_K (1)", 1.02)):
+        model, matrices = gguf(folder / "m.gguf", False, instead=instead)
+        told = json.loads(run("info", "--json", model).text)
+        equal(told["matrices kept as"], kept)
+        assert told["weight_bytes"] <= most * matrices + 5 * C * 4, (told["weight_bytes"], matrices)
+        for device, env in places:
+            wide, wanted = dump(folder, model, device, "--dtype", "f32", "--kv-dtype", "f32", env=env)
+            held, got = dump(folder, model, device, "--compute", "f32", "--kv-dtype", "f32", env=env)
+            assert held == wide if device != "reference" else distance(got, wanted) < 1e-6, device
+            assert 1e-4 < distance(dump(folder, model, device, "--kv-dtype", "f32", env=env)[1], wanted) < 0.05, device
+        told = run("explain", "-m", model, "-d", "pocl", env=gpu).text if places[-1][1] else "-> linear/int8_direct_dot:"
+        assert "-> linear/int8_direct_dot:" in told and "-> linear/plain" not in told, told
 
 
 def test_mxfp4_in_memory(_):

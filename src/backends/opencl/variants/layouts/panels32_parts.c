@@ -29,6 +29,9 @@ static const struct {
     {TSR_GGML_Q6_K,
      {{0, 2, {0, 1, 4, 5}, 2}, {128, 4, {0, 4}, 1}},
      {{192, 16, PARTS}, {208, 2, 1}}},
+    {TSR_GGML_Q2_K, {{16, 4, {0, 4}, 1}}, {{0, 16, PARTS}, {80, 4, 1}}},
+    {TSR_GGML_Q3_K, {{32, 4, {0, 4}, 1}, {0, 8, {0}, 1}}, {{96, 12, 1}, {108, 2, 1}}},
+    {TSR_GGML_IQ4_XS, {{0}}, {{8, 128, PARTS}, {0, 8, 1}}}, /* a part's nibbles lie as in q4_0 */
 };
 
 /* Exchanges number j of the bytes of word e with number e of those of word j, k numbers in a byte. Done twice,

@@ -101,6 +101,9 @@ static const struct {
     {TSR_GGML_Q4_K, {{16, 128, 4}, {4, 12, 1}, {0, 4, 2}}}, /* nibbles, scales, d and dmin */
     {TSR_GGML_Q5_K, {{16, 160, 4}, {4, 12, 1}, {0, 4, 2}}}, /* fifth bits and nibbles, likewise */
     {TSR_GGML_Q6_K, {{0, 192, 4}, {192, 16, 1}, {208, 2, 2}}}, /* nibbles and pairs, scales, d */
+    {TSR_GGML_Q2_K, {{16, 64, 4}, {0, 16, 1}, {80, 4, 2}}},    /* pairs, scales, d and dmin */
+    {TSR_GGML_Q3_K, {{0, 96, 4}, {96, 12, 1}, {108, 2, 2}}},   /* third bits and pairs, scales, d */
+    {TSR_GGML_IQ4_XS, {{8, 128, 4}, {2, 6, 1}, {0, 2, 2}}},    /* nibbles, scales, d */
 };
 
 static inline void move_plane(int64_t rows, size_t row_bytes, int bytes, size_t unit, bool back,

@@ -2,6 +2,7 @@
  * of blocks. */
 #include "backends/opencl/variants/shared/blocks.h"
 #include "backends/opencl/variants/shared/weighted.h"
+#include "tensor/dtype.h"
 #include "tensor/quantize.h"
 
 #include <string.h>
@@ -113,7 +114,7 @@ const tsri_opencl_stage tsri_opencl_stage_vnni_rows = {
 
 /* The bytes of all rows of x in the form of weighted/wide.clh. */
 static tsr_dim wide_bytes(const tsr_op *op) {
-    const int part = op->in[W]->dtype == TSR_GGML_Q6_K ? 16 : 32; /* inputs that share a scale */
+    const int part = tsri_tensor_dtype_info((tsr_dtype)op->in[W]->dtype)->part;
     tsr_dim bytes = tsri_tensor_rows(op->in[X]);
     bytes.factor *= tsri_opencl_weight_depth(op) / part * (part + 16);
     return bytes;
@@ -121,10 +122,9 @@ static tsr_dim wide_bytes(const tsr_op *op) {
 
 bool tsri_opencl_fits_wide(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                            const tsr_op *op, const char **why) {
-    const tsr_dtype dtype = (tsr_dtype)op->in[W]->dtype;
     (void)variant;
-    if (!tsri_tensor_is_kept_blocks(dtype) || tsri_tensor_is_small_blocks(dtype))
-        return tsri_opencl_refuse(why, "made for weights of q4_K, q5_K or q6_K blocks");
+    if (!tsri_tensor_is_large_blocks((tsr_dtype)op->in[W]->dtype))
+        return tsri_opencl_refuse(why, "made for weights of blocks of 256: q2_K to q6_K, iq4_xs");
     return fits_panels(facts, op, why);
 }
 

@@ -1,7 +1,7 @@
 /* backends/opencl/variants/shared/blocks.h - variants of linear and glu_linear for CPUs whose weights
  * are blocks in panels. Those of 32 inputs, q8_0, q4_0 and mxfp4: portable ones (blocks), and those with
- * AVX512-VNNI for int8 products (vnni). Those of 256, q4_K, q5_K and q6_K: wide and wide_vnni. Best first,
- * for variants/<kind>/<op>.c. */
+ * AVX512-VNNI for int8 products (vnni). Those of 256 inputs: wide and wide_vnni. Best first, for
+ * variants/<kind>/<op>.c. */
 #ifndef TSRI_OPENCL_VARIANTS_SHARED_BLOCKS_H
 #define TSRI_OPENCL_VARIANTS_SHARED_BLOCKS_H
 

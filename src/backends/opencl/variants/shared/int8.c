@@ -4,6 +4,7 @@
 #include "backends/opencl/variants/shared/group.h"
 #include "backends/opencl/variants/shared/normed.h"
 #include "backends/opencl/variants/shared/weighted.h"
+#include "tensor/dtype.h"
 #include "tensor/quantize.h"
 
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
@@ -18,13 +19,15 @@ bool tsri_opencl_fits_int8_products(const tsr_op *op, const char **why) {
     return true;
 }
 
-/* The scales of 32 inputs of an output, and the minima (BLOCK_PART and BLOCK_MINIMA of cl/). */
+/* The scales of 32 inputs of an output, and the minima (SUMS and MINIMA of weighted/panels32.clh). A weight that
+ * is not of blocks counts as one that has a scale. */
 static int sums_of(const tsr_op *op) {
-    return op->in[W]->dtype == TSR_GGML_Q6_K ? 2 : 1;
+    const int part = tsri_tensor_dtype_info((tsr_dtype)op->in[W]->dtype)->part;
+    return part ? 32 / part : 1;
 }
 
 static int minima_of(const tsr_op *op) {
-    return op->in[W]->dtype == TSR_GGML_Q4_K || op->in[W]->dtype == TSR_GGML_Q5_K;
+    return tsri_tensor_dtype_info((tsr_dtype)op->in[W]->dtype)->minimum ? sums_of(op) : 0;
 }
 
 bool tsri_opencl_fits_panels32(const tsr_op *op, const char **why) {
