@@ -20,9 +20,17 @@ const tsri_model_arch *tsri_model_arch_find(const char *model_type) {
     return NULL;
 }
 
+static bool is_one_of(const char *names, const char *name) {
+    const size_t n = strlen(name);
+    for (; names; names = strchr(names, '|') ? strchr(names, '|') + 1 : NULL)
+        if (!strncmp(names, name, n) && (!names[n] || names[n] == '|'))
+            return true;
+    return false;
+}
+
 const tsri_model_arch *tsri_model_arch_find_gguf(const char *architecture) {
     for (size_t i = 0; i < ARCHS; i++)
-        if (archs[i]->gguf && strcmp(archs[i]->gguf, architecture) == 0)
+        if (archs[i]->gguf && is_one_of(archs[i]->gguf, architecture))
             return archs[i];
     return NULL;
 }
@@ -32,8 +40,10 @@ void tsri_model_arch_list(bool gguf, char text[TSRI_MODEL_ARCH_LIST]) {
     text[0] = 0;
     for (size_t i = 0; i < ARCHS && n < TSRI_MODEL_ARCH_LIST; i++) {
         const char *name = gguf ? archs[i]->gguf : archs[i]->name;
-        if (name)
-            n += (size_t)snprintf(text + n, TSRI_MODEL_ARCH_LIST - n, "%s%s", n ? ", " : "", name);
+        for (; name && n < TSRI_MODEL_ARCH_LIST;
+             name = name[strcspn(name, "|")] ? strchr(name, '|') + 1 : NULL)
+            n += (size_t)snprintf(text + n, TSRI_MODEL_ARCH_LIST - n, "%s%.*s", n ? ", " : "",
+                                  (int)strcspn(name, "|"), name);
     }
 }
 

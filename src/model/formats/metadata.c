@@ -197,10 +197,9 @@ tsr_status tsri_model_gguf_config(const tsri_io_archive *archive, const tsri_mod
             "%s: \"general.architecture\" is missing; the file does not say which model it is",
             archive->path);
     *arch = tsri_model_arch_find_gguf(name);
-    int64_t experts = 0;
-    TRY(meta_int(archive, name, "expert_count", &experts));
-    if (*arch && experts && (*arch)->gguf_experts)
-        *arch = tsri_model_arch_find((*arch)->gguf_experts);
+    const char *family = *arch && (*arch)->gguf_family ? (*arch)->gguf_family(archive) : NULL;
+    if (family)
+        *arch = tsri_model_arch_find(family);
     if (!*arch) {
         char list[TSRI_MODEL_ARCH_LIST];
         tsri_model_arch_list(true, list);

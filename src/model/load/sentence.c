@@ -217,7 +217,8 @@ static tsr_status find_folder(const char *folder, char **out) {
 
 /* The pooling that a GGUF file names; -1: it names none. */
 static tsr_status read_pooling_type(const tsri_io_archive *archive, int *out) {
-    static const int kinds[] = {-1, TSRI_POOLING_MEAN, TSRI_POOLING_FIRST, TSRI_POOLING_LAST};
+    static const int kinds[] = {-1, TSRI_POOLING_MEAN, TSRI_POOLING_FIRST, TSRI_POOLING_LAST,
+                                -1 /* rank: a classifier's */};
     enum { KINDS = sizeof kinds / sizeof *kinds };
     const char *name = NULL;
     char key[128];
@@ -228,7 +229,7 @@ static tsr_status read_pooling_type(const tsri_io_archive *archive, int *out) {
     if (kind >= KINDS)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: \"%s\" is %" PRId64 ", which is not served; 1 (mean), 2 (first "
-                              "token) and 3 (last token) are",
+                              "token), 3 (last token) and 4 (rank: a classifier) are",
                               archive->path, key, kind);
     *out = kinds[kind];
     return TSR_OK;

@@ -1,4 +1,5 @@
 /* model/tokens/gguf.c - reads the vocabulary in a GGUF file's metadata. */
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/tokens/tokens.h"
@@ -64,7 +65,20 @@ static tsr_status read_specials(const tsri_io_archive *archive, tsri_text_gguf *
     TRY(tsri_io_meta_int(archive, "tokenizer.ggml.seperator_token_id", 0, UINT32_MAX, &gguf->sep));
     TRY(read_flag(archive, "tokenizer.ggml.add_bos_token", &gguf->add_bos));
     TRY(read_flag(archive, "tokenizer.ggml.add_eos_token", &gguf->add_eos));
+    TRY(read_flag(archive, "tokenizer.ggml.add_sep_token", &gguf->add_sep));
+    TRY(read_flag(archive, "tokenizer.ggml.remove_extra_whitespaces", &gguf->remove_extra_spaces));
     return read_flag(archive, "tokenizer.ggml.add_space_prefix", &gguf->add_space_prefix);
+}
+
+/* The bytes of SentencePiece's character map, as a list of numbers. */
+static tsr_status read_charsmap(const tsri_io_archive *archive, tsri_bytes *out) {
+    const tsri_io_value *list = NULL;
+    TRY(tsri_io_meta_list(archive, "tokenizer.ggml.precompiled_charsmap", TSRI_IO_INT, &list));
+    for (size_t i = 0; list && i < tsri_io_list_count(list); i++) {
+        const char byte = (char)(unsigned char)tsri_io_list_int(list, i);
+        TRY(tsri_base_bytes_append(out, &byte, 1));
+    }
+    return TSR_OK;
 }
 
 tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_tokenizer **out) {
@@ -72,6 +86,7 @@ tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_t
     tsri_text_piece *tokens = NULL, *merges = NULL;
     float *scores = NULL;
     int32_t *types = NULL;
+    tsri_bytes map = {0};
     *out = NULL;
     TRY(tsri_io_meta_text(archive, "tokenizer.ggml.model", &gguf.model, NULL));
     if (!gguf.model)
@@ -87,7 +102,11 @@ tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_t
         status = read_types(archive, &types, &gguf.type_count);
     if (status == TSR_OK)
         status = read_specials(archive, &gguf);
+    if (status == TSR_OK)
+        status = read_charsmap(archive, &map);
     if (status == TSR_OK) {
+        gguf.charsmap = map.data;
+        gguf.charsmap_size = map.size;
         gguf.tokens = tokens;
         gguf.merges = merges;
         gguf.scores = scores;
@@ -96,6 +115,7 @@ tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_t
         if (status != TSR_OK)
             tsri_base_fail_within(status, "%s", archive->path);
     }
+    tsri_base_bytes_clear(&map);
     free(tokens);
     free(merges);
     free(scores);

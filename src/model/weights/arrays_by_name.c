@@ -413,9 +413,8 @@ static bool is_unserved(const tsri_model_finder *finder, const tsri_model_names 
 }
 
 /* Whether the array belongs to a decoder that is left out. */
-static bool is_left_out(const tsri_model_finder *finder, const tsri_model_arch *arch,
+static bool is_left_out(const tsri_model_finder *finder, const tsri_model_names *names,
                         const char *name) {
-    const tsri_model_names *names = arch->names;
     char stack[NAME];
     if (!names || !names->stack || finder->weights->spec->decoder.layers)
         return false;
@@ -435,7 +434,7 @@ tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_mo
         const tsri_io_array *array = &archive->arrays[i];
         if (!finder->used[i] && !array->spare && strcmp(array->name, head) != 0 &&
             !is_ignored(names, array->name) && !is_ignored(arch->encoder_names, array->name) &&
-            !is_left_out(finder, arch, array->name) && !is_unserved(finder, names, array->name) &&
+            !is_left_out(finder, names, array->name) && !is_unserved(finder, names, array->name) &&
             !is_unserved(finder, arch->encoder_names, array->name))
             return tsri_base_fail(TSR_E_UNSUPPORTED,
                                   "%s: tensor \"%s\" is not part of a %s model as %s describes it",

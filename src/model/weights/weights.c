@@ -82,7 +82,7 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
         status = tsri_base_new(archive->n_arrays, sizeof *finder.used, &finder.used);
     if (status == TSR_OK)
         status = define_all(&finder, gguf ? arch->gguf_names : arch->names,
-                            gguf ? NULL : arch->encoder_names);
+                            gguf ? arch->gguf_encoder_names : arch->encoder_names);
     if (status == TSR_OK)
         status = tsri_model_find_unread(&finder, arch, gguf);
     if (status == TSR_OK)

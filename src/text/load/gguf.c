@@ -26,17 +26,24 @@ static tsr_status check_arrays(const tsri_text_gguf *g, bool scores, bool merges
     return TSR_OK;
 }
 
-static tsr_status set_roles(const tsri_text_gguf *g, bool add_bos, tsri_text_tokenizer *t) {
+/* What is added where the file does not say: as llama.cpp does. */
+static tsr_status set_roles(const tsri_text_gguf *g, bool add_bos, bool add_eos,
+                            tsri_text_tokenizer *t) {
     const int64_t ids[TSRI_TEXT_ROLES] = {g->bos,  g->eos, g->unknown, g->padding,
                                           g->mask, g->cls, g->sep};
     for (int role = 0; role < TSRI_TEXT_ROLES; role++)
         if (ids[role] >= 0)
             TRY(tsri_text_set_role(t, (tsri_text_role)role, ids[role]));
-    const bool bos = g->add_bos < 0 ? add_bos && g->bos >= 0 : g->add_bos;
-    return tsri_text_set_affixes(t, bos, g->add_eos > 0);
+    const bool bos = g->add_bos < 0 ? add_bos && g->bos >= 0 : g->add_bos,
+               eos = g->add_eos < 0 ? add_eos && g->eos >= 0 : g->add_eos;
+    TRY(tsri_text_set_affixes(t, bos, eos)); /* the tokens are there */
+    return tsri_text_post_joined(bos ? t->roles[TSRI_TEXT_BOS] : -1,
+                                 eos ? t->roles[TSRI_TEXT_EOS] : -1,
+                                 g->add_sep > 0 ? t->roles[TSRI_TEXT_SEP] : -1, &t->post);
 }
 
-static tsr_status load_llama(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
+static tsr_status load_scored(const tsri_text_gguf *g, bool unigram, tsri_text_charsmap **map,
+                              tsri_text_tokenizer *t) {
     tsri_text_scored *pieces = NULL;
     TRY(check_arrays(g, true, false));
     TRY(tsri_base_new(g->token_count, sizeof *pieces, &pieces));
@@ -46,14 +53,32 @@ static tsr_status load_llama(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
                                        type < 0 || type > 255 ? 0 : (uint8_t)type};
     }
     const tsri_text_scored_rules rules = {
-        .spaces = {.add_prefix = g->add_space_prefix != 0, .escape = true},
+        .spaces = {.add_prefix = g->add_space_prefix != 0,
+                   .remove_extra = g->remove_extra_spaces > 0,
+                   .escape = true},
         .space = "\xE2\x96\x81",
         .duplicates = true,
+        .unigram = unigram,
+        .map = map,
         .unknown = g->unknown >= 0 && g->unknown < TSRI_TEXT_IDS_LIMIT ? (int32_t)g->unknown : -1};
     const tsr_status status = tsri_text_load_scored(pieces, g->token_count, &rules, t);
     free(pieces);
+    return status;
+}
+
+static tsr_status load_llama(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
+    TRY(load_scored(g, false, NULL, t));
+    return set_roles(g, true, false, t);
+}
+
+static tsr_status load_t5(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
+    tsri_text_charsmap *map = NULL;
+    if (g->charsmap_size)
+        TRY(tsri_text_charsmap_new(g->charsmap, g->charsmap_size, &map));
+    const tsr_status status = load_scored(g, true, &map, t);
+    tsri_text_charsmap_destroy(&map);
     TRY(status);
-    return set_roles(g, true, t);
+    return set_roles(g, false, true, t);
 }
 
 static tsr_status load_tokens(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
@@ -130,7 +155,7 @@ static tsr_status load_bpe(const tsri_text_gguf *g, const char *name, tsri_text_
     TRY(load_tokens(g, t));
     TRY(load_merges(g, pre, t));
     TRY(pre->characters ? cut_characters(pre, t) : cut_bytes(pre, t));
-    return set_roles(g, pre->add_bos, t); /* Llama 3's files leave bos to be known */
+    return set_roles(g, pre->add_bos, false, t); /* Llama 3's files leave bos to be known */
 }
 
 static tsr_status load_gpt2(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
@@ -161,7 +186,7 @@ static tsr_status load_bert(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
     TRY(tsri_text_normalizer_bert(&rules, &t->normalizer));
     TRY(tsri_text_pre_tokenizer_bert(&t->pre_tokenizer));
     TRY(tsri_text_decoder_word_piece(options.first_prefix, true, true, &t->decoder));
-    TRY(set_roles(g, false, t));
+    TRY(set_roles(g, false, false, t));
     if (cls >= 0)
         TRY(tsri_text_set_role(t, TSRI_TEXT_CLS, cls));
     if (sep >= 0)
@@ -172,8 +197,11 @@ static tsr_status load_bert(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
 static const struct {
     const char *model;
     tsr_status (*load)(const tsri_text_gguf *gguf, tsri_text_tokenizer *t);
-} models[] = {
-    {"llama", load_llama}, {"gpt2", load_gpt2}, {"bert", load_bert}, {"gemma4", load_gemma4}};
+} models[] = {{"llama", load_llama},
+              {"t5", load_t5},
+              {"gpt2", load_gpt2},
+              {"bert", load_bert},
+              {"gemma4", load_gemma4}};
 
 static tsr_status load(const tsri_text_gguf *gguf, tsri_text_tokenizer *t) {
     const char *model = gguf->model ? gguf->model : "";
@@ -182,7 +210,8 @@ static tsr_status load(const tsri_text_gguf *gguf, tsri_text_tokenizer *t) {
             return models[i].load(gguf, t);
     return tsri_base_fail(
         TSR_E_UNSUPPORTED,
-        "tokenizer.ggml.model \"%s\" is not supported; llama, gpt2, gemma4 and bert are", model);
+        "tokenizer.ggml.model \"%s\" is not supported; llama, t5, gpt2, gemma4 and bert are",
+        model);
 }
 
 const tsri_text_gguf tsri_text_gguf_unstated = {.bos = -1,
@@ -194,7 +223,9 @@ const tsri_text_gguf tsri_text_gguf_unstated = {.bos = -1,
                                                 .sep = -1,
                                                 .add_bos = -1,
                                                 .add_eos = -1,
-                                                .add_space_prefix = -1};
+                                                .add_sep = -1,
+                                                .add_space_prefix = -1,
+                                                .remove_extra_spaces = -1};
 
 tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out) {
     *out = NULL;

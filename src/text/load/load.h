@@ -31,21 +31,26 @@ typedef struct tsri_text_piece {
 } tsri_text_piece;
 
 typedef struct tsri_text_gguf {
-    const char *model; /* "llama": SentencePiece BPE; "gpt2": byte-level BPE; "bert": WordPiece */
+    const char
+        *model; /* "llama": SentencePiece BPE; "t5": SentencePiece Unigram; "gpt2": byte-level
+                          BPE; "bert": WordPiece */
     const char
         *pre; /* which split patterns ("gpt-2", "llama-bpe", "qwen2", ...); NULL is "default" */
     const tsri_text_piece *tokens;
     size_t token_count;
-    const float *scores; /* NULL, or one for each token (needed by "llama") */
+    const float *scores; /* NULL, or one for each token (needed by "llama" and "t5") */
     size_t score_count;
     const int32_t *types; /* NULL, or one for each token: 1 normal 2 unknown 3 control 4
                              user-defined 5 unused 6 byte */
     size_t type_count;
     const tsri_text_piece *merges; /* "a b"; needed by "gpt2" */
     size_t merge_count;
-    int64_t bos, eos, unknown, padding;     /* -1: not given */
-    int64_t mask, cls, sep;                 /* -1: not given; then "bert" takes bos and eos */
-    int add_bos, add_eos, add_space_prefix; /* 0, 1, or -1: not given */
+    int64_t bos, eos, unknown, padding; /* -1: not given */
+    int64_t mask, cls, sep;             /* -1: not given; then "bert" takes bos and eos */
+    int add_bos, add_eos, add_sep, add_space_prefix,
+        remove_extra_spaces; /* 0, 1, or -1: not given */
+    const void *charsmap;    /* "t5": the precompiled character map; NULL: there is none */
+    size_t charsmap_size;
 } tsri_text_gguf;
 
 /* Of a file that states nothing: what -1 says above. */

@@ -180,6 +180,21 @@ tsr_status tsri_text_post_affixes(int32_t bos, int32_t eos, tsri_text_post *post
     return TSR_OK;
 }
 
+tsr_status tsri_text_post_joined(int32_t bos, int32_t eos, int32_t sep, tsri_text_post *post) {
+    const int32_t parts[2][3] = {{bos, TSRI_TEXT_SEQUENCE_A, eos},
+                                 {sep, TSRI_TEXT_SEQUENCE_B, eos}};
+    tsri_text_post_clear(post);
+    for (int text = 0; text < 2; text++)
+        for (int i = 0; i < 3; i++) {
+            if (parts[text][i] < 0 && i != 1)
+                continue;
+            TRY(add(&post->pair, parts[text][i], 0));
+            if (text == 0)
+                TRY(add(&post->single, parts[text][i], 0));
+        }
+    return TSR_OK;
+}
+
 static tsr_status append(const int32_t *data, size_t n, int32_t type, tsri_text_ids *ids,
                          tsri_text_ids *types) {
     TRY(tsri_text_ids_append(ids, data, n));

@@ -33,6 +33,8 @@ tsr_status tsri_text_post_bert(int32_t cls, int32_t sep, tsri_text_post *post);
 tsr_status tsri_text_post_roberta(int32_t cls, int32_t sep, tsri_text_post *post);
 /* bos (-1: none) before and eos (-1: none) after each text. Replaces the lists. */
 tsr_status tsri_text_post_affixes(int32_t bos, int32_t eos, tsri_text_post *post);
+/* llama.cpp's: bos A eos, and sep B eos behind it, all in segment 0; each -1: none. Replaces the lists. */
+tsr_status tsri_text_post_joined(int32_t bos, int32_t eos, int32_t sep, tsri_text_post *post);
 /* Appends the ids of the list around a and b (b is NULL for a single text), without the list's
  * tokens unless `special`. */
 tsr_status tsri_text_post_apply(const tsri_text_post *post, const tsri_text_ids *a,

@@ -9,6 +9,7 @@ import struct
 
 from support.adapter import header
 from support.command import BUILD, DEVICE, GOLDEN, copy_model, environment, equal, has_device, main, read_safetensors, refused, run, small_buffers
+from support.gguf import write_gguf
 
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12", "--ids", "7")
 C, F, V, HEADS, KV, EXPERTS = 256, 512, 70, 4, 2, 12
@@ -33,12 +34,9 @@ def gguf(path, tied, blocks_in_layers=True, experts=0, instead=()):
     """A Llama of two layers with random blocks: the second has a type each for queries, keys and values. Or layers of f32. With experts, three of them for
     each token. `instead`: a type in place of another."""
     draw = random.Random(3)
-    text = lambda s: struct.pack("<Q", len(s)) + s.encode()
-    u32, f32 = (lambda v: struct.pack("<II", 4, v)), (lambda v: struct.pack("<If", 6, v))
-    held = {"general.architecture": struct.pack("<I", 8) + text("llama"), "llama.context_length": u32(64), "llama.embedding_length": u32(C),
-            "llama.block_count": u32(2), "llama.feed_forward_length": u32(F), "llama.attention.head_count": u32(HEADS),
-            "llama.attention.head_count_kv": u32(KV), "llama.attention.layer_norm_rms_epsilon": f32(1e-5), "llama.vocab_size": u32(V),
-            **({"llama.expert_count": u32(experts), "llama.expert_used_count": u32(3)} if experts else {})}
+    meta = {"general.architecture": "llama", "llama.context_length": 64, "llama.embedding_length": C, "llama.block_count": 2, "llama.feed_forward_length": F,
+            "llama.attention.head_count": HEADS, "llama.attention.head_count_kv": KV, "llama.attention.layer_norm_rms_epsilon": 1e-5, "llama.vocab_size": V,
+            **({"llama.expert_count": experts, "llama.expert_used_count": 3} if experts else {})}
     shapes = {"token_embd": ("q6_K" if tied else "q4_K", V, C), "output_norm": (None, C)}
     if not tied:
         shapes["output"] = ("q6_K", V, C)
@@ -52,17 +50,13 @@ def gguf(path, tied, blocks_in_layers=True, experts=0, instead=()):
         for name, shape in rows.items():
             shapes[f"blk.{layer}.{name}"] = (kinds.get(name, "q6_K" if name.startswith("ffn_down") else "q4_K") if blocks_in_layers else None, *shape)
         shapes[f"blk.{layer}.attn_norm"] = shapes[f"blk.{layer}.ffn_norm"] = (None, C)
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(held)) + b"".join(text(k) + v for k, v in held.items())
-    data, matrices = b"", 0
+    arrays, matrices = {}, 0
     for name, (kind, *shape) in shapes.items():
-        kind = dict(instead).get(kind, kind)
-        head += text(f"{name}.weight") + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), TYPES[kind][0] if kind else 0, len(data))
-        count = math.prod(shape)
-        held_bytes = blocks(kind, count, draw) if kind else struct.pack(f"<{count}f", *[1 / len(shape) ** 5 + (i % 7 - 3) / 8 for i in range(count)])
-        matrices += len(held_bytes) if kind else 0
-        data += held_bytes + bytes(-len(held_bytes) % 32)
-    path.write_bytes(head + bytes(-len(head) % 32) + data)
-    return path, matrices
+        kind, count = dict(instead).get(kind, kind), math.prod(shape)
+        held = blocks(kind, count, draw) if kind else struct.pack(f"<{count}f", *[1 / len(shape) ** 5 + (i % 7 - 3) / 8 for i in range(count)])
+        matrices += len(held) if kind else 0
+        arrays[f"{name}.weight"] = shape, TYPES[kind][0] if kind else 0, held
+    return write_gguf(path, meta, arrays), matrices
 
 
 def dump(folder, model, device, *options, env=None):

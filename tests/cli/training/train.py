@@ -565,7 +565,9 @@ def distance_of_itself(folder, data, model, name, *more):
 def test_a_teacher(folder):
     model, text = make(folder)
     distance_of_itself(folder, text, model, "generate")
-    refused(2, "gives", *command(model, text, folder / "o", 1, "--set", f"distill_from={GOLDEN.parent / 'encoders' / 'classify'}"))
+    for teacher, why in ((GOLDEN / "llama-tiny", "logits, the model that learns"),
+                         (GOLDEN.parent / "encoders" / "classify", "it is not a decoder without an encoder")):
+        refused(2, why, *command(model, text, folder / "o", 1, "--set", f"distill_from={teacher}"))
     tiny = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "vocab_size=300", "--set", "max_steps=1", "--set", "sample_tokens=0")
     (folder / "pairs.tsv").write_text("das Haus\tthe house\nein Mann\ta man\ndas ist gut\tthis is good\n" * 5)
     for data, recipe in ((text, "bert-mini"), (folder / "pairs.tsv", "transformer-base")):

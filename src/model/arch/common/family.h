@@ -80,15 +80,16 @@ typedef struct tsri_model_names {
 
 typedef struct tsri_model_arch {
     const char *name; /* "llama": config.json's model_type */
-    const char *gguf; /* general.architecture, or NULL if it isn't read from GGUF */
+    const char
+        *gguf; /* general.architecture, several separated by |; NULL: it isn't read from GGUF */
     const tsri_model_names
         *names; /* names in Hugging Face's files: the decoder and what belongs to the whole model */
     const tsri_model_names *encoder_names; /* names of the encoder; in a model without a decoder,
                                               all names */
-    const tsri_model_names *gguf_names;
-    const char
-        *gguf_experts; /* the family that a GGUF file of this architecture is of if it has experts;
-                                 NULL: the same */
+    const tsri_model_names *gguf_names, *gguf_encoder_names;
+    /* The name of the family that a GGUF file of this architecture is of, where that is another one, or
+     * NULL; may be NULL: never */
+    const char *(*gguf_family)(const tsri_io_archive *archive);
     bool gguf_interleaved; /* GGUF files hold q and k rows in pairs (2i, 2i+1) */
     bool gguf_norm_added;  /* GGUF files hold norm weights with norm_offset already added */
     tsr_status (*read)(const tsri_model_config *config, tsri_model_spec *spec);
@@ -103,8 +104,11 @@ typedef struct tsri_model_arch {
 extern const tsri_model_names tsri_model_names_gguf, tsri_model_names_gguf_gate_up,
     tsri_model_names_gguf_fused, tsri_model_names_gguf_encoder;
 
-/* Adds what GGUF files of encoders say by themselves: how many segments there are. For complete_gguf. */
+/* Adds what GGUF files of encoders say by themselves: how many segments there are, and the labels of a
+ * classifier. For complete_gguf. */
 tsr_status tsri_model_gguf_encoder(const tsri_io_archive *archive, json_t *config);
+/* Adds the labels alone. */
+tsr_status tsri_model_gguf_labels(const tsri_io_archive *archive, json_t *config);
 
 /* What these have in common, without the names of the norms before a layer's parts. */
 /* clang-format off */

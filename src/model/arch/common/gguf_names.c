@@ -1,6 +1,9 @@
 /* model/arch/common/gguf_names.c - what llama.cpp's converter calls the arrays of a GGUF file. */
+#include "base/error.h"
 #include "base/json.h"
 #include "model/arch/common/family.h"
+
+#include <stdio.h>
 
 static const char *const ignored[] = {".attn_rot_embd.weight", NULL};
 
@@ -58,8 +61,36 @@ const tsri_model_names tsri_model_names_gguf_encoder = {
     .gate = "blk.%d.ffn_gate",
     .up = "blk.%d.ffn_up",
     .down = "blk.%d.ffn_down",
+    .label_dense = "cls",
+    .label = "cls.output",
     .unserved = rankers,
 };
+
+tsr_status tsri_model_gguf_labels(const tsri_io_archive *archive, json_t *config) {
+    const tsri_io_array *output = tsri_io_find(archive, "cls.output.weight");
+    const tsri_io_value *list = NULL;
+    const char *name = NULL;
+    char key[96];
+    TRY(tsri_io_meta_text(archive, "general.architecture", &name, NULL));
+    snprintf(key, sizeof key, "%.60s.classifier.output_labels", name);
+    TRY(tsri_io_meta_list(archive, key, TSRI_IO_TEXT, &list));
+    if (!output || output->rank != 2)
+        return TSR_OK;
+    if (!list) {
+        tsri_base_json_put(config, "num_labels", json_integer(output->dims[0]));
+        return TSR_OK;
+    }
+    json_t *labels = json_object();
+    tsri_base_json_put(config, "id2label", labels);
+    for (size_t i = 0; i < tsri_io_list_count(list); i++) {
+        char number[24];
+        size_t n;
+        const char *label = tsri_io_list_text(list, i, &n);
+        snprintf(number, sizeof number, "%zu", i);
+        tsri_base_json_put(labels, number, json_stringn(label, n));
+    }
+    return TSR_OK;
+}
 
 tsr_status tsri_model_gguf_encoder(const tsri_io_archive *archive, json_t *config) {
     const tsri_io_array *types = tsri_io_find(archive, "token_types.weight");
@@ -67,5 +98,5 @@ tsr_status tsri_model_gguf_encoder(const tsri_io_archive *archive, json_t *confi
     json_object_del(config, "mlp_bias");
     tsri_base_json_put(config, "type_vocab_size",
                        json_integer(types && types->rank == 2 ? (json_int_t)types->dims[0] : 0));
-    return TSR_OK;
+    return tsri_model_gguf_labels(archive, config);
 }

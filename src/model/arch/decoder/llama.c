@@ -69,10 +69,19 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return tsri_model_config_bool(config, "mlp_bias", &stack->mlp_bias);
 }
 
+/* Experts make it a Mixtral. */
+static const char *family_of(const tsri_io_archive *archive) {
+    int64_t experts = 0;
+    return tsri_io_meta_int(archive, "llama.expert_count", 0, INT32_MAX, &experts) == TSR_OK &&
+                   experts
+               ? "mixtral"
+               : NULL;
+}
+
 const tsri_model_arch tsri_model_arch_llama = {
     .name = "llama",
     .gguf = "llama",
-    .gguf_experts = "mixtral",
+    .gguf_family = family_of,
     .names = &tsri_model_names_llama,
     .gguf_names = &tsri_model_names_gguf,
     .gguf_interleaved = true,

@@ -98,8 +98,53 @@ static const tsri_model_names names = {
     .fused = TSRI_FUSED_QKV,
 };
 
+static const tsri_model_names gguf_names = {
+    .prefix = "",
+    .embed = "token_embd",
+    .embed_norm = "token_embd_norm",
+    .norm1 = "blk.%d.attn_norm",
+    .norm2 = "blk.%d.ffn_norm",
+    .qkv = "blk.%d.attn_qkv",
+    .out = "blk.%d.attn_output",
+    .gate_up = "blk.%d.ffn_up",
+    .down = "blk.%d.ffn_down",
+    .final_norm = "output_norm",
+    .masked_dense = "cls", /* which only a classifier has */
+    .label_dense = "cls",
+    .label_norm = "cls.norm",
+    .label = "cls.output",
+    .fused = TSRI_FUSED_QKV,
+};
+
+/* GGUF's window counts both sides, as local_attention does. A classifier reads the mean: llama.cpp does so for
+ * this family alone. */
+static tsr_status complete(const tsri_io_archive *archive, json_t *config) {
+    static const struct {
+        const char *field, *from;
+    } same[] = {{"local_attention", "sliding_window"},
+                {"global_attn_every_n_layers", "sliding_window_pattern"},
+                {"global_rope_theta", "rope_theta"},
+                {"local_rope_theta", "rope_local_base_freq"},
+                {"norm_eps", "layer_norm_epsilon"}};
+    const char *activation = NULL;
+    TRY(tsri_io_meta_text(archive, "modern-bert.hidden_activation", &activation, NULL));
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (json_object_get(config, same[i].from)) {
+            tsri_base_json_put(config, same[i].field,
+                               json_incref(json_object_get(config, same[i].from)));
+            json_object_del(config, same[i].from);
+        }
+    if (activation)
+        tsri_base_json_put(config, "hidden_activation", json_string(activation));
+    tsri_base_json_put(config, "classifier_pooling", json_string("mean"));
+    return tsri_model_gguf_labels(archive, config);
+}
+
 const tsri_model_arch tsri_model_arch_modernbert = {
     .name = "modernbert",
+    .gguf = "modern-bert",
     .encoder_names = &names,
+    .gguf_names = &gguf_names,
     .read = read,
+    .complete_gguf = complete,
 };

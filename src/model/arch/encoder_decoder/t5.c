@@ -5,10 +5,12 @@
  * https://huggingface.co/docs/transformers/model_doc/mt5
  * https://huggingface.co/docs/transformers/model_doc/umt5 */
 #include "base/error.h"
+#include "base/json.h"
 #include "model/arch/common/family.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { READS = 1 << 16 }; /* no table limits the positions */
@@ -61,6 +63,11 @@ static tsr_status read_stack(const tsri_model_config *config, const char *kind,
     return read_feed_forward(config, kind, stack);
 }
 
+/* Whether the output matrix is one of its own, by its name in Hugging Face's files or GGUF's. */
+static bool has_output(const tsri_io_archive *archive) {
+    return tsri_io_find(archive, "lm_head.weight") || tsri_io_find(archive, "output.weight");
+}
+
 static tsr_status read_with(const tsri_model_config *config, const char *kind,
                             tsri_model_spec *spec) {
     static const char *const handled[] = {"is_encoder_decoder", NULL};
@@ -71,7 +78,7 @@ static tsr_status read_with(const tsri_model_config *config, const char *kind,
     scaled = spec->tied;
     TRY(tsri_model_config_bool(config, "scale_decoder_outputs", &scaled));
     /* of a file that has both, version 1.1's output matrix is its own */
-    spec->tied = !tsri_io_find(config->archive, "lm_head.weight") || scaled;
+    spec->tied = !has_output(config->archive) || scaled;
     TRY(tsri_model_config_int(config, "d_model", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
     TRY(tsri_model_config_int(config, "num_layers", true, 1, TSRI_MODEL_MAX_LAYERS,
                               &spec->encoder.layers));
@@ -96,7 +103,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 /* Its output matrix is always its own, if the files have one, and reads what is not scaled. */
 static tsr_status read_mt5(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(read_with(config, "gated-gelu", spec));
-    spec->tied = !tsri_io_find(config->archive, "lm_head.weight");
+    spec->tied = !has_output(config->archive);
     spec->head_scale = 1;
     return TSR_OK;
 }
@@ -131,15 +138,79 @@ static const char *const ignored[] = {"EncDecAttention.relative_attention_bias.w
     TSRI_MODEL_NAMES_CROSS("decoder.block.%d.layer.1.EncDecAttention.", "q", "k", "v", "o")
 /* clang-format on */
 
+/* clang-format off */
+#define GGUF_STACK(side, biased) \
+    .prefix = "", .embed = "token_embd", .relative = side ".blk." biased ".attn_rel_b", \
+    .final_norm = side ".output_norm", .norm1 = side ".blk.%d.attn_norm", .norm2 = side ".blk.%d.ffn_norm", \
+    TSRI_MODEL_NAMES_QKV(side ".blk.%d.attn_", "q", "k", "v"), .out = side ".blk.%d.attn_o", \
+    .gate = side ".blk.%d.ffn_gate", .up = side ".blk.%d.ffn_up", .down = side ".blk.%d.ffn_down"
+
+#define GGUF_DECODER(biased) \
+    GGUF_STACK("dec", biased), .head = "/output", .stack = "dec.", .cross_norm = "dec.blk.%d.cross_attn_norm", \
+    .ignored = gguf_ignored, TSRI_MODEL_NAMES_CROSS("dec.blk.%d.cross_attn_", "q", "k", "v", "o")
+/* clang-format on */
+
+static const char *const gguf_ignored[] = {".cross_attn_rel_b.weight", NULL};
+
+static const tsri_model_names gguf_encoder_names = {GGUF_STACK("enc", "0")},
+                              gguf_names = {GGUF_DECODER("0")},
+                              gguf_by_layer_encoder_names = {GGUF_STACK("enc", "%d")},
+                              gguf_by_layer_names = {GGUF_DECODER("%d")};
+
+/* A bias in each layer makes it an umT5. */
+static const char *family_of(const tsri_io_archive *archive) {
+    return tsri_io_find(archive, "enc.blk.1.attn_rel_b.weight") ? "umt5" : NULL;
+}
+
+static tsr_status complete(const tsri_io_archive *archive, json_t *config) {
+    static const struct {
+        const char *field, *from;
+    } same[] = {{"d_model", "hidden_size"},           {"num_layers", "num_hidden_layers"},
+                {"num_heads", "num_attention_heads"}, {"d_kv", "head_dim"},
+                {"d_ff", "intermediate_size"},        {"layer_norm_epsilon", "rms_norm_eps"}};
+    static const struct {
+        const char *field, *key;
+    } own[] = {{"num_decoder_layers", "decoder_block_count"},
+               {"decoder_start_token_id", "decoder_start_token_id"},
+               {"relative_attention_num_buckets", "attention.relative_buckets_count"}};
+    const char *name = NULL;
+    TRY(tsri_io_meta_text(archive, "general.architecture", &name, NULL));
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (json_object_get(config, same[i].from))
+            tsri_base_json_put(config, same[i].field,
+                               json_incref(json_object_get(config, same[i].from)));
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        char key[96];
+        int64_t value = -1;
+        snprintf(key, sizeof key, "%s.%s", name, own[i].key);
+        TRY(tsri_io_meta_int(archive, key, 0, INT32_MAX, &value));
+        if (value >= 0)
+            tsri_base_json_put(config, own[i].field, json_integer(value));
+    }
+    if (!strcmp(name, "t5encoder"))
+        tsri_base_json_put(config, "architectures", json_pack("[s]", "T5EncoderModel"));
+    /* The first T5 alone, which has no gates, has one matrix for both, and scales what it reads. */
+    const bool gated = tsri_io_find(archive, "enc.blk.0.ffn_gate.weight") != NULL;
+    tsri_base_json_put(config, "feed_forward_proj", json_string(gated ? "gated-gelu" : "relu"));
+    tsri_base_json_put(config, "scale_decoder_outputs",
+                       json_boolean(!gated && !has_output(archive)));
+    return TSR_OK;
+}
+
 static const tsri_model_names encoder_names = {STACK("encoder", "1", "0")}, names = {DECODER("0")},
                               by_layer_encoder_names = {STACK("encoder", "1", "%d")},
                               by_layer_names = {DECODER("%d")};
 
 const tsri_model_arch tsri_model_arch_t5 = {
     .name = "t5",
+    .gguf = "t5|t5encoder",
     .names = &names,
     .encoder_names = &encoder_names,
+    .gguf_names = &gguf_names,
+    .gguf_encoder_names = &gguf_encoder_names,
+    .gguf_family = family_of,
     .read = read,
+    .complete_gguf = complete,
 };
 
 const tsri_model_arch tsri_model_arch_mt5 = {
@@ -153,5 +224,8 @@ const tsri_model_arch tsri_model_arch_umt5 = {
     .name = "umt5",
     .names = &by_layer_names,
     .encoder_names = &by_layer_encoder_names,
+    .gguf_names = &gguf_by_layer_names,
+    .gguf_encoder_names = &gguf_by_layer_encoder_names,
     .read = read_umt5,
+    .complete_gguf = complete,
 };

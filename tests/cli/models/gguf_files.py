@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Families whose GGUF files name and hold things in another way than Hugging Face's: a file made from a folder's arrays, with the names and the metadata
+that llama.cpp's converter gives them, computes the same bytes as the folder."""
+
+import json
+import math
+import re
+
+from support.adapter import write
+from support.command import GOLDEN, copy_model, equal, main, read_safetensors, run
+from support.gguf import floats, write_gguf
+
+T5 = {r"^(shared|(en|de)coder\.embed_tokens)\.": "token_embd.", r"^lm_head\.": "output.", r"^(en|de)coder\.": lambda m: m[1][:1] + ("nc" if m[1] == "en" else "ec") + ".",
+      r"\.block\.(\d+)\.": r".blk.\1.", "final_layer_norm": "output_norm", r"layer\.0\.SelfAttention\.relative_attention_bias": "attn_rel_b",
+      r"layer\.0\.SelfAttention\.": "attn_", r"layer\.0\.layer_norm": "attn_norm", r"^(dec.*)layer\.1\.layer_norm": r"\1cross_attn_norm",
+      r"layer\.1\.EncDecAttention\.": "cross_attn_", r"layer\.\d\.layer_norm": "ffn_norm", r"layer\.\d\.DenseReluDense\.wi_0": "ffn_gate",
+      r"layer\.\d\.DenseReluDense\.wi(_1)?\.": "ffn_up.", r"layer\.\d\.DenseReluDense\.wo": "ffn_down"}
+MODERN = {"^model.": "", r"embeddings\.tok_embeddings": "token_embd", r"embeddings\.norm": "token_embd_norm", r"layers\.(\d+)\.": r"blk.\1.", "mlp_norm": "ffn_norm",
+          r"attn\.Wqkv": "attn_qkv", r"attn\.Wo": "attn_output", r"mlp\.Wi": "ffn_up", r"mlp\.Wo": "ffn_down", "^final_norm": "output_norm",
+          r"^head\.dense": "cls", r"^head\.norm": "cls.norm", "^classifier": "cls.output"}
+BERT = {"^(bert|roberta).": "", r"embeddings\.word_embeddings": "token_embd", r"embeddings\.position_embeddings": "position_embd",
+        r"embeddings\.token_type_embeddings": "token_types", r"embeddings\.LayerNorm": "token_embd_norm", r"encoder\.layer\.(\d+)\.": r"blk.\1.",
+        r"attention\.self\.query": "attn_q", r"attention\.self\.key": "attn_k", r"attention\.self\.value": "attn_v",
+        r"attention\.output\.dense": "attn_output", r"attention\.output\.LayerNorm": "attn_output_norm", r"intermediate\.dense": "ffn_up",
+        r"output\.dense": "ffn_down", r"output\.LayerNorm": "layer_output_norm", r"^classifier\.dense": "cls", r"^classifier\.out_proj": "cls.output"}
+IDS = ("--ids", "5,6,7,8,9,10,11,12,13,14,15,16", "--ids", "9,4,17")
+
+
+def renamed(names, arrays, without=r"^$"):
+    out = {}
+    for name, (shape, values) in arrays.items():
+        if re.search(without, name):
+            continue
+        for pattern, new in names.items():
+            name = re.sub(pattern, new, name)
+        out.setdefault(name, floats(shape, values))
+    return out
+
+
+def folder_of(place, name, out, **settings):
+    """A copy of a golden model with other settings: its folder, its config and its arrays."""
+    model = copy_model(GOLDEN / place, out / name)
+    config = json.loads((model / "config.json").read_text()) | settings
+    (model / "config.json").write_text(json.dumps(config))
+    return model, config, read_safetensors(model / "model.safetensors")
+
+
+def same(folder, model, file, *more, head=True):
+    """The bytes of all that is computed; without the head, of hidden states alone."""
+    written = []
+    for path in model, file:
+        out = folder / "o.safetensors"
+        run("dump", "-d", "reference", "-q", "-m", path, *IDS, *more, "-o", out)
+        written.append({name: array for name, array in read_safetensors(out).items() if head or "hidden" in name})
+    assert written[0], "nothing is compared"
+    equal(written[0] == written[1], True, f"{model.name} and its GGUF file give other numbers: {list(written[0])}, {list(written[1])}")
+
+
+def t5(config, arch):
+    sizes = {"context_length": 512, "embedding_length": config["d_model"], "feed_forward_length": config["d_ff"], "block_count": config["num_layers"],
+             "attention.head_count": config["num_heads"], "attention.key_length": config["d_kv"], "attention.value_length": config["d_kv"],
+             "attention.layer_norm_epsilon": config["layer_norm_epsilon"], "attention.relative_buckets_count": config["relative_attention_num_buckets"],
+             "attention.layer_norm_rms_epsilon": config["layer_norm_epsilon"]}
+    if arch == "t5":
+        sizes |= {"decoder_block_count": config["num_decoder_layers"], "decoder_start_token_id": config["decoder_start_token_id"]}
+    return {"general.architecture": arch} | {f"{arch}.{key}": value for key, value in sizes.items()} | {
+        "tokenizer.ggml.eos_token_id": config["eos_token_id"], "tokenizer.ggml.padding_token_id": config["pad_token_id"]}
+
+
+def test_t5(folder):
+    """The converter does not write the largest distance, which is 128 in all published models. mT5 and T5 1.1 are one architecture there, and so is umT5."""
+    for name in ("t5", "t5-v1.1", "mt5", "umt5"):
+        model, config, arrays = folder_of(name, name, folder, relative_attention_max_distance=128)
+        file = write_gguf(folder / f"{name}.gguf", t5(config, "t5"), renamed(T5, arrays))
+        same(folder, model, file, "--decoder-ids", "0,6,3,8", "--decoder-ids", "0,2")
+        told = run("info", file).text
+        equal("umt5" in told, name == "umt5", told)
+
+
+def test_t5_encoder(folder):
+    """The encoder of a whole file, as the architecture t5encoder."""
+    model, config, arrays = folder_of("t5", "encoder", folder, relative_attention_max_distance=128, architectures=["T5EncoderModel"])
+    file = write_gguf(folder / "encoder.gguf", t5(config, "t5encoder"), renamed(T5, arrays, "^decoder.block|^decoder.final"))
+    same(folder, model, file)
+
+
+def encoder(config, arch, **more):
+    sizes = {"context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
+             "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"], "attention.causal": False, **more}
+    return {"general.architecture": arch} | {f"{arch}.{key}": value for key, value in sizes.items()}
+
+
+def test_modernbert(folder):
+    """For vectors, and with a classifier, which reads the mean."""
+    model, config, arrays = folder_of("modernbert/cls", "cls", folder)
+    labels = list(config["id2label"].values())
+    shared = {"attention.layer_norm_epsilon": config["norm_eps"], "attention.sliding_window": config["local_attention"],
+              "attention.sliding_window_pattern": config["global_attn_every_n_layers"], "rope.freq_base": config["global_rope_theta"],
+              "rope.freq_base_swa": config["local_rope_theta"], "hidden_activation": config["hidden_activation"], "rope.scaling.type": "none"}
+    file = write_gguf(folder / "cls.gguf", encoder(config, "modern-bert", **shared, **{"pooling_type": 4, "classifier.output_labels": labels}),
+                      renamed(MODERN, arrays))
+    same(folder, model, file)
+    file = write_gguf(folder / "vectors.gguf", encoder(config, "modern-bert", **shared, pooling_type=1), renamed(MODERN, arrays, "^(head|classifier)"))
+    same(folder, model, file, head=False)
+
+
+def bert(config, arrays, **more):
+    """The metadata of the architecture bert, and the arrays, whose positions begin behind the padding's where the family is RoBERTa's."""
+    offset, width = 1 + config["pad_token_id"], config["hidden_size"]
+    name = "roberta.embeddings.position_embeddings.weight"
+    (rows, _), values = arrays[name]
+    cut = arrays | {name: ((rows - offset, width), values[offset * width:])}
+    return encoder(config | {"max_position_embeddings": config["max_position_embeddings"] - offset}, "bert",
+                   **{"attention.layer_norm_epsilon": config["layer_norm_eps"], "pooling_type": 4, **more}), renamed(BERT, cut, "position_ids|qa_outputs")
+
+
+def test_a_classifier_of_bert(folder):
+    """bge-reranker-v2-m3 and others: a dense layer with tanh, and a matrix of one output or more."""
+    model, config, arrays = folder_of("roberta/cls", "cls", folder)
+    file = write_gguf(folder / "cls.gguf", *bert(config, arrays, **{"classifier.output_labels": list(config["id2label"].values())}))
+    same(folder, model, file)
+
+
+def test_a_reranker(folder):
+    """With its vocabulary, of SentencePiece's Unigram, and the tokens between a question and a text."""
+    model, config, arrays = folder_of("../answers/unigram", "xlm", folder, architectures=["XLMRobertaForSequenceClassification"], id2label={"0": "LABEL_0"},
+                                      label2id={"LABEL_0": 0})
+    width = config["hidden_size"]
+    drawn = lambda *shape: (shape, [((i * 37 + len(shape)) % 19 - 9) / 10 for i in range(math.prod(shape))])
+    arrays = {name: array for name, array in arrays.items() if "qa_outputs" not in name} | {
+        "classifier.dense.weight": drawn(width, width), "classifier.dense.bias": drawn(width), "classifier.out_proj.weight": drawn(1, width),
+        "classifier.out_proj.bias": drawn(1)}
+    write(model / "model.safetensors", arrays)
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    pieces, special = tokenizer["model"]["vocab"], {token["id"] for token in tokenizer["added_tokens"]}
+    meta, held = bert(config, arrays, **{"classifier.output_labels": ["LABEL_0"]})
+    meta |= {"tokenizer.ggml.model": "t5", "tokenizer.ggml.pre": "default", "tokenizer.ggml.tokens": [piece for piece, _ in pieces],
+             "tokenizer.ggml.scores": [float(score) for _, score in pieces],
+             "tokenizer.ggml.token_type": [2 if i == 3 else 3 if i in special else 1 for i in range(len(pieces))],
+             "tokenizer.ggml.bos_token_id": 0, "tokenizer.ggml.eos_token_id": 2, "tokenizer.ggml.unknown_token_id": 3, "tokenizer.ggml.padding_token_id": 1,
+             "tokenizer.ggml.seperator_token_id": 2, "tokenizer.ggml.add_bos_token": True, "tokenizer.ggml.add_eos_token": True,
+             "tokenizer.ggml.add_sep_token": True, "tokenizer.ggml.add_space_prefix": True, "tokenizer.ggml.remove_extra_whitespaces": False}
+    file = write_gguf(folder / "xlm.gguf", meta, held)
+    texts = "the sea\na poem about the sea\nno\n\nwhere is it, and why\n"
+    (folder / "texts").write_text(texts)
+    for command in (("tokenize", folder / "texts"), ("rerank", "-d", "reference", "-q", "--json", "what is the sea", "-f", folder / "texts")):
+        equal(run(*command, "-m", file).text, run(*command, "-m", model).text, command[0])
+    without = write_gguf(folder / "without.gguf", meta | {"tokenizer.ggml.add_sep_token": False}, held)
+    assert run(*command, "-m", without).text != run(*command, "-m", model).text, "the separator makes no difference"
+
+
+main(globals())
