@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes fields.json: for each golden model that transformers opens, and each field of its config, other values than the golden's, and
-what transformers does with them: "changes" (other numbers with the same weights), "same", or "shape" (other arrays). Values that it
-refuses are left out.
+what transformers does with them: "changes" (other numbers with the same arrays), "same", or "shape" (it needs other arrays); "with arrays
+left over" where it does not read all. Values that it refuses are left out.
 
-    python3 make_fields.py [FOLDER...]   (needs torch, transformers, safetensors, numpy, gguf; make_odd.py must have run)
+    python3 make_fields.py [FOLDER...]   (needs torch, transformers, safetensors, numpy; the goldens must have been made)
 
 A row is [field, value, what, place, numbers]: of "changes", the sequence and the token where they differ most, and every STEP-th number
 of that token, which are logits, labels or, of a model without a head, the hidden state. The case is the first of cases.json.
@@ -84,7 +84,7 @@ def others(key, value):
 
 
 def inputs_of(folder):
-    """The first case, and the classes' names of what it is for."""
+    """Those of the first case."""
     home = HERE / folder if (HERE / folder / "cases.json").exists() else (HERE / folder).parent
     case = json.loads((home / "cases.json").read_text())["cases"][0]
     return {k: torch.tensor(v) for k, v in case.items() if k != "name"}
