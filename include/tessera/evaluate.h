@@ -1,5 +1,5 @@
 /* tessera/evaluate.h - how good a model is: how well it predicts a text, how close its translations
- * are to a reference, how often it finds the right label. */
+ * are to a reference, how often it finds the right label or the right answer. */
 #ifndef TESSERA_EVALUATE_H
 #define TESSERA_EVALUATE_H
 
@@ -183,6 +183,44 @@ typedef struct tsr_word_scores {
 TSR_API tsr_status tsr_evaluate_words(tsr_model *model, const char *path,
                                       const tsr_evaluate_words_options *options,
                                       tsr_word_scores *out);
+
+/* ---- answers ---- */
+
+typedef struct tsr_answer_score {
+    uint32_t exact, reserved; /**< exact: 1 where the answer is one of the right ones */
+    double f1;                /**< of its words, 0 to 1 */
+} tsr_answer_score;
+
+typedef struct tsr_answer_scores {
+    uint32_t struct_size, reserved;
+    uint64_t questions, answerable;               /**< answerable: those that have a right answer */
+    uint64_t exact;                               /**< questions that got exactly a right answer */
+    double exact_match, f1;                       /**< means over all questions, 0 to 100 */
+    double answerable_exact_match, answerable_f1; /**< over those; NaN where there are none */
+    double unanswerable_exact_match; /**< over the others, whose F1 is the same; NaN where there are
+                                        none */
+} tsr_answer_scores;
+
+/**
+ * Exact match and F1 of answers to questions, as SQuAD's evaluation computes them. Answers are compared
+ * in lower case, without ASCII punctuation, without the articles a, an and the, and with one blank
+ * between words. F1 is that of the words which an answer shares with a right one, as often as both have
+ * them. Of several right answers the best one counts; a question without any wants the empty answer.
+ *
+ * shape   given: [n], an answer to each question, n >= 1; empty: the text has no answer
+ *         wanted: the right answers, those of a question behind those of the one before; counts: [n],
+ *         how many each question has, 0 or more
+ *         each: [n], a result; may be NULL
+ * thread  any
+ * error   TSR_E_ARGUMENT  n is 0
+ *         TSR_E_FORMAT    an answer is not UTF-8: the sentence says which
+ * exact   tests/cli/results/squad.py, against the evaluation of SQuAD 2.0; it gives the numbers of 1.1
+ *         where every question has an answer with a word that is no article. A final sigma counts as a sigma
+ * source  Rajpurkar et al. 2016, arXiv:1606.05250; Rajpurkar et al. 2018, arXiv:1806.03822
+ */
+TSR_API tsr_status tsr_evaluate_answers(const tsr_string *given, const tsr_string *wanted,
+                                        const uint32_t *counts, size_t n, tsr_answer_score *each,
+                                        tsr_answer_scores *out);
 
 #ifdef __cplusplus
 }

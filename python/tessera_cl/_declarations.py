@@ -1715,6 +1715,31 @@ class tsr_word_scores(Structure):
 
 
 
+class tsr_answer_score(Structure):
+    _fields_ = [
+        ("exact", c_uint32),
+        ("reserved", c_uint32),
+        ("f1", c_double),
+    ]
+
+
+
+class tsr_answer_scores(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("questions", c_uint64),
+        ("answerable", c_uint64),
+        ("exact", c_uint64),
+        ("exact_match", c_double),
+        ("f1", c_double),
+        ("answerable_exact_match", c_double),
+        ("answerable_f1", c_double),
+        ("unanswerable_exact_match", c_double),
+    ]
+
+
+
 class tsr_filled(Structure):
     _fields_ = [
         ("id", c_int32),
@@ -2473,6 +2498,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_chrf_signature": (c_char_p, []),
     "tsr_evaluate_labels": (c_int, [POINTER(c_uint32), POINTER(c_uint32), c_size_t, c_uint32, POINTER(tsr_label_score), POINTER(tsr_label_scores)]),
     "tsr_evaluate_words": (c_int, [POINTER(tsr_model), c_char_p, POINTER(tsr_evaluate_words_options), POINTER(tsr_word_scores)]),
+    "tsr_evaluate_answers": (c_int, [POINTER(tsr_string), POINTER(tsr_string), POINTER(c_uint32), c_size_t, POINTER(tsr_answer_score), POINTER(tsr_answer_scores)]),
     "tsr_fill_mask": (c_int, [POINTER(tsr_model), POINTER(tsr_string), c_size_t, c_uint32, CFUNCTYPE(c_int, c_void_p, POINTER(tsr_fill)), c_void_p]),
     "tsr_grammar_check": (c_int, [c_char_p]),
     "tsr_json_schema_check": (c_int, [c_char_p]),

@@ -31,7 +31,7 @@ VALUES = {
     "char *text": '"To be"', "size_t size": "5", "tsr_string *": "strings", "size_t n": "2", "float *": "numbers", "uint32_t *": "labels",
     "int32_t *": "ids", "char **": "&(char *){0}", "char **name": "&(const char *){0}", "int32_t **": "&(int32_t *){0}", "size_t *": "&(size_t){0}", "double *": "&(double){0}",
     "uint64_t *": "&(uint64_t){0}", "char *folder": "fresh()", "char *path": "fresh()", "char *out": "fresh()", "char *name": '"shakespeare"',
-    "char *model": '"shakespeare"', "char *json_path": 'FOLDER "/dump.json"', "tsr_hit *": "hits", "tsr_label_score *": "scores",
+    "char *model": '"shakespeare"', "char *json_path": 'FOLDER "/dump.json"', "tsr_hit *": "hits", "tsr_label_score *": "scores", "tsr_answer_score *": "answer_scores",
     "tsr_value": "value", "size_t index": "0", "uint32_t labels": "2", "uint32_t width": "4", "uint32_t C": "4", "uint64_t N": "4",
     "uint32_t layer": "0", "uint64_t first": "0", "int64_t past": "0", "uint32_t flags": "0", "uint32_t k": "1", "uint32_t compute": "0", "uint32_t attention": "0",
     "tsr_generated_fn": "take_generated", "tsr_translated_fn": "take_translated", "tsr_line_fn": "next_line", "int64_t *": "dims",
@@ -202,7 +202,7 @@ static tsr_value value;
 static const tsr_string strings[2] = {{"To be", 5}, {"or not", 6}};
 static float numbers[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, many[1 << 20];
 static uint32_t labels[16] = {0, 1, 1}; static int32_t ids[16] = {1, 2, 3}; static int64_t dims[8] = {2, 2}, long_ids[2] = {1, 2};
-static tsr_hit hits[16]; static tsr_label_score scores[16];
+static tsr_hit hits[16]; static tsr_label_score scores[16]; static tsr_answer_score answer_scores[16];
 static const tsr_prompt start = {.struct_size = sizeof start, .n_ids = 1, .ids = ids};
 static const char *const paths[] = {FOLDER "/text.txt"};
 static int take_generated(void *data, const tsr_generated *g) { return 0; }

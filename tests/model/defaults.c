@@ -77,37 +77,3 @@ Test(defaults, of_missing_keys) {
     cr_assert(checked > 90, "%d", checked);
     json_decref(root);
 }
-
-/* A value of a config's field that changes what transformers computes (tests/golden/models/fields.json)
- * gives another spec, or is refused. */
-static void check_field(const char *family, const json_t *row) {
-    static layers usual, other;
-    tsri_model_spec before, after;
-    json_t *config = example(family), *value = json_array_get(row, 1);
-    const char *key = json_string_value(json_array_get(row, 0));
-    OK(read_spec(config, &before, &usual));
-    json_object_set(config, key, value);
-    const bool read = read_spec(config, &after, &other) == TSR_OK;
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    cr_expect(!read || memcmp(&usual, &other, sizeof other) ||
-                  memcmp(&before, &after, sizeof after),
-              "%s with \"%s\": %s is computed like %s-odd", family, key, text, family);
-    free(text);
-    json_decref(config);
-}
-
-Test(defaults, no_field_is_overlooked) {
-    json_t *root = json_load_file(GOLDEN "fields.json", 0, NULL), *rows, *row;
-    const char *family;
-    size_t i;
-    int checked = 0;
-    cr_assert(root);
-    json_object_foreach(root, family, rows) json_array_foreach(rows, i, row) {
-        if (strcmp(json_string_value(json_array_get(row, 2)), "same") == 0)
-            continue;
-        check_field(family, row);
-        checked++;
-    }
-    cr_assert(checked > 150, "%d", checked);
-    json_decref(root);
-}

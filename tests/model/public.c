@@ -1,4 +1,6 @@
 /* The public model: opened on a device or only for inspection, described, explained, cancelled. */
+#include "base/json.h"
+#include "support/folder.h"
 #include "tessera/run.h"
 #include "tessera/tokenizer.h"
 
@@ -6,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 
@@ -195,4 +198,33 @@ Test(public_model, unserved_head) {
     cr_assert(w.n == 1 && strstr(w.last, "electra/disc: tensor \"discriminator_predictions.") &&
                   strstr(w.last, "a part that is not served"),
               "%d: %s", w.n, w.last);
+}
+
+/* Of a file that has both, the output matrix is its own, whatever the config says. */
+Test(public_model, untied) {
+    warnings w = {.n = 0};
+    const tsr_engine_options options = {
+        .struct_size = sizeof options, .log = take_warning, .log_data = &w};
+    static const char of[] = TESSERA_SOURCE_DIR "/tests/golden/models/gpt2-odd";
+    char folder[64], path[1024], from[1024];
+    tsr_model *model = NULL;
+    json_t *config;
+    close_device();
+    folder_make(folder);
+    snprintf(path, sizeof path, "%s/config.json", of);
+    config = json_load_file(path, 0, NULL);
+    cr_assert(config && json_object_set_new(config, "tie_word_embeddings", json_true()) == 0);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    cr_assert(json_dump_file(config, path, 0) == 0);
+    snprintf(from, sizeof from, "%s/model.safetensors", of);
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    cr_assert(symlink(from, path) == 0);
+    OK(tsr_engine_create(&options, &engine));
+    OK(tsr_device_open(engine, "reference", NULL, &device));
+    OK(tsr_model_open(folder, device, NULL, &model));
+    tsr_model_close(&model);
+    cr_assert(w.n == 1 && strstr(w.last, "tensor \"lm_head.weight\" holds other numbers"), "%d: %s",
+              w.n, w.last);
+    json_decref(config);
+    folder_drop(folder);
 }

@@ -470,6 +470,12 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
         tsri_model_coded_tell(&model->coded, text);
         tsri_run_log(run, TSR_LOG_INFO, "%s: %s", model->path, text);
     }
+    if (model->weights->untied)
+        tsri_run_log(
+            run, TSR_LOG_WARNING,
+            "%s: \"tie_word_embeddings\" says that the output matrix is the embedding, but "
+            "tensor \"%s\" holds other numbers; these are used",
+            model->path, model->weights->untied);
     if (model->weights->unserved)
         tsri_run_log(run, TSR_LOG_WARNING,
                      "%s: tensor \"%s\" belongs to a part that is not served; what is computed is "

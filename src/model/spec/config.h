@@ -55,7 +55,7 @@ tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spe
  * "ForTokenClassification". */
 bool tsri_model_config_is_for(const tsri_model_config *config, const char *end);
 
-/* id2label (or num_labels) and problem_type: the names and the meaning of a classifier's outputs.
+/* id2label, num_labels (which takes precedence) and problem_type: the names and the meaning of a classifier's outputs.
  * New memory in the spec. Without a problem type, one label means regression, and several mean that
  * one of them holds. */
 tsr_status tsri_model_config_labels(const tsri_model_config *config, tsri_model_spec *spec);

@@ -88,10 +88,11 @@ tsr_status tsri_model_config_labels(const tsri_model_config *config, tsri_model_
         spec->labels = 2;
         return TSR_OK;
     }
-    spec->labels = (int32_t)json_object_size(table);
-    if (spec->labels)
+    const int32_t named = (int32_t)json_object_size(table);
+    spec->labels = named;
+    TRY(tsri_model_config_int(config, "num_labels", false, 1, MOST_LABELS, &spec->labels));
+    /* as in transformers, names of another number of labels are not read */
+    if (named && named == spec->labels)
         TRY(read_labels(config, table, spec));
-    else
-        TRY(tsri_model_config_int(config, "num_labels", false, 1, MOST_LABELS, &spec->labels));
     return read_problem(config, spec);
 }

@@ -159,10 +159,6 @@ tsr_status tsri_model_config_two_ropes(const tsri_model_config *config, double t
                             &stack->rope.theta));
     TRY(tsri_base_json_real(config->root, config->what, "rope_local_base_freq", 1e-9, 1e12,
                             &stack->local_rope.theta));
-    TRY(read_set(config, json_object_get(config->root, "rope_scaling"), "rope_scaling",
-                 max_positions, &stack->rope));
-    if (!parameters || json_is_null(parameters))
-        return TSR_OK;
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)parameters, key, value) {
@@ -174,5 +170,7 @@ tsr_status tsri_model_config_two_ropes(const tsri_model_config *config, double t
                                   config->what, both, key, kinds[0], kinds[1]);
         TRY(read_set(config, value, key, max_positions, ropes[i]));
     }
-    return TSR_OK;
+    /* the older spelling takes precedence, as in transformers */
+    return read_set(config, json_object_get(config->root, "rope_scaling"), "rope_scaling",
+                    max_positions, &stack->rope);
 }

@@ -14,6 +14,7 @@ typedef struct tsri_model_finder {
     const char *config_name;
     float norm_offset;
     bool *used;                /* by array */
+    bool *untie;               /* the spec's `tied`; NULL: it stays as it is */
     tsri_model_wanted *wanted; /* not NULL: nothing is searched for; the arrays that would be are
                                   listed here */
 } tsri_model_finder;

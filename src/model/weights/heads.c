@@ -2,7 +2,9 @@
 #include "model/weights/define.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NEVER -1e30f /* the logit of a row that is not a token */
@@ -91,6 +93,46 @@ static bool is_bare(const tsri_model_finder *finder) {
            !tsri_model_find_array(finder, names->head, 0, ".weight");
 }
 
+/* Whether two arrays hold the same numbers, as stored. */
+static tsr_status compare(const tsri_io_archive *archive, const tsri_io_array *a,
+                          const tsri_io_array *b, bool *same) {
+    enum { PART = 1 << 18 };
+    char *parts = NULL;
+    *same = a->dtype == b->dtype && a->bytes == b->bytes;
+    TRY(tsri_base_new(2, PART, &parts));
+    tsr_status status = TSR_OK;
+    for (uint64_t at = 0; *same && at < a->bytes && status == TSR_OK; at += PART) {
+        const size_t n = a->bytes - at < PART ? (size_t)(a->bytes - at) : PART;
+        status = tsri_io_read(archive, a, at, n, parts);
+        if (status == TSR_OK)
+            status = tsri_io_read(archive, b, at, n, parts + PART);
+        *same = status != TSR_OK || !memcmp(parts, parts + PART, n);
+    }
+    free(parts);
+    return status;
+}
+
+/* An output matrix that the config calls the embedding, but whose numbers are others, is one of its own: so
+ * transformers 5 reads such files, whose config is wrong. Where both are the same, it is passed over. */
+static tsr_status untie(tsri_model_finder *finder) {
+    const tsri_model_names *names = finder->names;
+    tsri_model_weights *weights = finder->weights;
+    const tsri_io_array *head, *embed;
+    bool same = true;
+    if (!weights->spec->tied || !finder->untie || !names->head)
+        return TSR_OK;
+    head = tsri_model_find_array(finder, names->head, 0, ".weight");
+    embed = tsri_model_find_array(finder, names->embed, 0, ".weight");
+    if (!head || !embed || head == embed)
+        return TSR_OK;
+    TRY(compare(weights->archive, head, embed, &same));
+    if (!same) {
+        *finder->untie = false;
+        weights->untied = head->name;
+    }
+    return TSR_OK;
+}
+
 tsr_status tsri_model_define_output(tsri_model_finder *finder) {
     const tsri_model_spec *spec = finder->weights->spec;
     const tsri_model_names *names = finder->names;
@@ -107,6 +149,7 @@ tsr_status tsri_model_define_output(tsri_model_finder *finder) {
     const int n = spec->blank_start ? 2 : 1;
     if (!spec->decoder.layers && !masked)
         return TSR_OK;
+    TRY(untie(finder));
     if (is_bare(finder))
         return TSR_OK;
     if (!spec->tied)

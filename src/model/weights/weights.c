@@ -62,14 +62,14 @@ static bool has_few_blocks(const tsri_model_weights *weights) {
 }
 
 tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_model_arch *arch,
-                                     const tsri_model_spec *spec, const char *config_name,
+                                     tsri_model_spec *spec, const char *config_name,
                                      const tsri_model_keeping *keeping, tsri_model_weights **out) {
     const bool gguf = archive->format == TSRI_IO_GGUF;
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
     const int32_t groups =
         tsri_model_stack_groups(&spec->decoder) + tsri_model_stack_groups(&spec->encoder);
     tsri_model_weights *weights = NULL;
-    tsri_model_finder finder = {.config_name = config_name};
+    tsri_model_finder finder = {.config_name = config_name, .untie = &spec->tied};
     finder.norm_offset = gguf && arch->gguf_norm_added ? 0 : stack->norm_offset;
     TRY(tsri_base_new(1, sizeof *weights, &weights));
     finder.weights = weights;

@@ -185,12 +185,15 @@ typedef struct tsri_model_weights {
     tsri_model_weight *items;      /* by id; weights that the model lacks have no name */
     uint32_t count;
     const char *unserved; /* the name of an array of a head that is not computed, or NULL */
+    const char *untied;   /* the name of an output matrix that the config says is the embedding, but
+                             whose numbers are others; or NULL */
 } tsri_model_weights;
 
 /* Finds every array that the spec needs and checks its shape; arrays that no weight reads are
- * refused. */
+ * refused. spec->tied becomes false where the files have an output matrix of other numbers than the
+ * embedding's. */
 tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_model_arch *arch,
-                                     const tsri_model_spec *spec, const char *config_name,
+                                     tsri_model_spec *spec, const char *config_name,
                                      const tsri_model_keeping *keeping, tsri_model_weights **out);
 void tsri_model_weights_destroy(tsri_model_weights **weights);
 

@@ -1,5 +1,5 @@
-/* cli/commands/evaluate/evaluate.c - tessera evaluate: scores a model on a text, on labelled texts
- * or on translations.
+/* cli/commands/evaluate/evaluate.c - tessera evaluate: scores a model on a text, on labelled texts,
+ * on questions or on translations.
  */
 #include "cli/commands/evaluate/evaluate.h"
 #include "cli/base/json.h"
@@ -16,6 +16,7 @@ static int run(tsri_cli_evaluation *j) {
     const kind kinds[] = {{&j->perplexity, tsri_cli_evaluate_perplexity},
                           {&j->labelled, tsri_cli_evaluate_labels},
                           {&j->words, tsri_cli_evaluate_words},
+                          {&j->answers, tsri_cli_evaluate_answers},
                           {&j->parallel, tsri_cli_evaluate_parallel},
                           {&j->hypotheses, tsri_cli_evaluate_hypotheses}};
     const kind *found = NULL;
@@ -26,10 +27,11 @@ static int run(tsri_cli_evaluation *j) {
             n++;
         }
     if (n != 1)
-        return tsri_cli_fail(CLI_USAGE,
-                             "evaluate needs %s--perplexity FILE, --labelled FILE, --words FILE, "
-                             "--parallel FILE or --hypotheses FILE; see tessera help evaluate",
-                             n ? "only one of " : "");
+        return tsri_cli_fail(
+            CLI_USAGE,
+            "evaluate needs %s--perplexity FILE, --labelled FILE, --words FILE, "
+            "--answers FILE, --parallel FILE or --hypotheses FILE; see tessera help evaluate",
+            n ? "only one of " : "");
     if (!j->hypotheses != !j->references)
         return tsri_cli_fail(CLI_USAGE, "--hypotheses and --references must be given together");
     return found->run(j);
@@ -60,6 +62,12 @@ int tsri_cli_evaluate(int argc, char **argv) {
         {"label-field", 0, CLI_TEXT, &j.label_field, "NAME",
          "for --labelled and --words: the field of the labels (default: label; ner_tags)", 0, 0,
          NULL},
+        {"answers", 0, CLI_TEXT, &j.answers, "FILE",
+         "print exact match and F1 of a model that answers questions, as SQuAD's evaluation does: "
+         "JSON Lines with \"question\", \"context\" and \"answers\", or SQuAD's JSON",
+         0, 0, NULL},
+        {"longest", 0, CLI_INT, &j.longest, "N",
+         "for --answers: answers of at most N tokens (default: 15)", 1, 1 << 16, NULL},
         {"parallel", 0, CLI_TEXT, &j.parallel, "FILE",
          "translate the sources in lines \"source<TAB>translation\", and print BLEU and chrF", 0, 0,
          NULL},
@@ -83,7 +91,8 @@ int tsri_cli_evaluate(int argc, char **argv) {
                                        tsri_cli_running_options(&j.app, true),
                                        NULL};
     int code = tsri_cli_parse(
-        argc, argv, "tessera evaluate --perplexity|--labelled|--words|--parallel FILE [-m MODEL]",
+        argc, argv,
+        "tessera evaluate --perplexity|--labelled|--words|--answers|--parallel FILE [-m MODEL]",
         "Scores a model. For perplexity, sliding windows score each token of a text once, after at "
         "least\nwindow - stride other tokens. BLEU and chrF agree with sacrebleu digit by digit "
         "(13a, exponential\nsmoothing; chrF2), and are printed with its signature.",

@@ -6,9 +6,11 @@
 
 typedef struct tsri_cli_evaluation {
     tsri_cli_app app;
-    const char *perplexity, *labelled, *words, *parallel, *hypotheses, *references; /* files */
+    const char *perplexity, *labelled, *words, *answers, *parallel, *hypotheses,
+        *references;                      /* files */
     int64_t window, stride;               /* of perplexity */
     const char *text_field, *label_field; /* of labelled and words */
+    int64_t longest;                      /* of answers */
     const char *metrics, *from, *to;      /* of translations */
     const char *encoding;                 /* of the files */
     int64_t batch;
@@ -19,6 +21,7 @@ typedef struct tsri_cli_evaluation {
 int tsri_cli_evaluate_perplexity(tsri_cli_evaluation *job);
 int tsri_cli_evaluate_labels(tsri_cli_evaluation *job);
 int tsri_cli_evaluate_words(tsri_cli_evaluation *job);
+int tsri_cli_evaluate_answers(tsri_cli_evaluation *job);
 int tsri_cli_evaluate_parallel(tsri_cli_evaluation *job);   /* translates, then scores */
 int tsri_cli_evaluate_hypotheses(tsri_cli_evaluation *job); /* without a model */
 

@@ -35,6 +35,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
                                           "rope_local_base_freq",
                                           "query_pre_attn_scalar",
                                           "final_logit_softcapping",
+                                          "attn_logit_softcapping", /* read, and not used */
                                           "use_bidirectional_attention",
                                           NULL};
     tsri_model_stack *stack = &spec->decoder;

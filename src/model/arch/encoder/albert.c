@@ -14,6 +14,12 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->groups = 1;
     TRY(tsri_model_config_int(config, "num_hidden_groups", false, 1, TSRI_MODEL_MAX_LAYERS,
                               &stack->groups));
+    if (stack->layers % stack->groups)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"num_hidden_groups\" is %" PRId32
+                              ", which does not divide \"num_hidden_layers\" %" PRId32
+                              "; only equal groups are served",
+                              config->what, stack->groups, stack->layers);
     TRY(tsri_model_config_int(config, "inner_group_num", false, 1, TSRI_MODEL_MAX_LAYERS, &inner));
     if (inner != 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED,

@@ -89,13 +89,17 @@ tsr_status tsri_model_arch_deberta_like(const tsri_model_config *config, tsri_mo
     TRY(tsri_model_arch_bert_like(config, spec));
     if (!json_object_get(config->root, "layer_norm_eps"))
         stack->norm_eps = 1e-7f;
+    /* the output matrix of its own head is the embedding, whatever the config says */
+    if (tsri_io_find(config->archive, "lm_predictions.lm_head.dense.weight"))
+        spec->tied = true;
     TRY(check_attention(config));
     TRY(read_distances(config, spec, stack));
     TRY(tsri_model_config_bool(config, "position_biased_input", &learned));
     stack->positions = learned ? TSRI_POSITIONS_LEARNED : TSRI_POSITIONS_NONE;
     stack->attention_scale = (float)(1 / sqrt(3.0 * stack->head_size));
     TRY(check_same(config, "embedding_size", spec->width));
-    TRY(check_same(config, "pooler_hidden_size", spec->width));
+    if (tsri_model_config_is_for(config, "ForSequenceClassification"))
+        TRY(check_same(config, "pooler_hidden_size", spec->width));
     return tsri_model_config_activation(config, "pooler_hidden_act", "gelu",
                                         &spec->label_activation);
 }

@@ -8,6 +8,12 @@
 
 static const float eps = 1e-5f; /* if the key is missing */
 
+/* Only labels of texts are pooled. */
+static bool is_pooled(const tsri_model_config *config) {
+    return !json_array_size(json_object_get(config->root, "architectures")) ||
+           tsri_model_config_is_for(config, "ForSequenceClassification");
+}
+
 static tsr_status read_heads(const tsri_model_config *config, tsri_model_spec *spec) {
     const char *pooling = "late";
     spec->dense_bias = spec->label_bias = true;
@@ -17,7 +23,7 @@ static tsr_status read_heads(const tsri_model_config *config, tsri_model_spec *s
     spec->label_late = strcmp(pooling, "late") == 0;
     spec->label_pooling =
         spec->label_late || strcmp(pooling, "mean") == 0 ? TSR_POOL_MEAN : TSR_POOL_FIRST;
-    if (spec->label_pooling == TSR_POOL_FIRST && strcmp(pooling, "bos") != 0)
+    if (spec->label_pooling == TSR_POOL_FIRST && strcmp(pooling, "bos") != 0 && is_pooled(config))
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "%s: \"classifier_pooling\" is \"%s\", which is not served; bos, mean "

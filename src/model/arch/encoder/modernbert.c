@@ -11,7 +11,8 @@
  * no window. */
 enum { LOCAL = 128, PERIOD = 3 };
 
-static tsr_status read_window(const tsri_model_config *config, tsri_model_stack *stack) {
+static tsr_status read_window(const tsri_model_config *config, const tsri_model_spec *spec,
+                              tsri_model_stack *stack) {
     double global_theta = 160000, local_theta = 10000;
     int32_t local = LOCAL, period = PERIOD;
     TRY(tsri_model_config_int(config, "local_attention", false, 0, TSRI_MODEL_MAX_POSITIONS,
@@ -25,7 +26,8 @@ static tsr_status read_window(const tsri_model_config *config, tsri_model_stack 
                             &global_theta));
     TRY(tsri_base_json_real(config->root, config->what, "local_rope_theta", 1e-9, 1e12,
                             &local_theta));
-    return tsri_model_config_two_ropes(config, global_theta, local_theta, 0, stack);
+    return tsri_model_config_two_ropes(config, global_theta, local_theta, spec->max_positions,
+                                       stack);
 }
 
 static tsr_status read_heads(const tsri_model_config *config, tsri_model_spec *spec) {
@@ -38,6 +40,11 @@ static tsr_status read_heads(const tsri_model_config *config, tsri_model_spec *s
     TRY(tsri_model_config_activation(config, "classifier_activation", "gelu",
                                      &spec->label_activation));
     spec->masked_activation = spec->label_activation;
+    if (!spec->dense_bias && tsri_io_find(config->archive, "head.dense.bias"))
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"classifier_bias\" is false, but the files have the tensor "
+                              "\"head.dense.bias\"",
+                              config->what);
     TRY(tsri_base_json_text(config->root, config->what, "classifier_pooling", &pooling));
     spec->label_pooling = strcmp(pooling, "mean") == 0 ? TSR_POOL_MEAN : TSR_POOL_FIRST;
     if (spec->label_pooling == TSR_POOL_FIRST && strcmp(pooling, "cls") != 0)
@@ -72,7 +79,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->positions = TSRI_POSITIONS_ROTARY;
     stack->embed_norm = stack->first_unnormed = stack->gated = true;
     spec->pad_fixed = true;
-    TRY(read_window(config, stack));
+    TRY(read_window(config, spec, stack));
     return read_heads(config, spec);
 }
 

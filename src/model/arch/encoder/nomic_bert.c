@@ -29,15 +29,22 @@ static const tsri_model_neutral fixed[] = {{"prenorm", TSRI_NEUTRAL_FALSE},
                                            {"rotary_emb_scale_base", TSRI_NEUTRAL_NULL},
                                            {"rotary_scaling_factor", TSRI_NEUTRAL_NULL}};
 
-/* "swiglu" and "geglu" name a gate and its activation together. */
-static void rename_activation(json_t *root) {
+/* "swiglu" and "geglu" name a gate and its activation together; with others there is no gate. */
+static tsr_status rename_activation(const char *what, json_t *root) {
     static const char *const gated[][2] = {{"swiglu", "silu"}, {"geglu", "gelu"}};
-    const char *name = json_string_value(json_object_get(root, "activation_function"));
+    const char *name = NULL;
+    TRY(tsri_base_json_text(root, what, "activation_function", &name));
     for (size_t i = 0; name && i < 2; i++)
-        if (strcmp(name, gated[i][0]) == 0)
-            name = gated[i][1];
-    if (name)
-        tsri_base_json_put(root, "hidden_act", json_string(name));
+        if (strcmp(name, gated[i][0]) == 0) {
+            tsri_base_json_put(root, "hidden_act", json_string(gated[i][1]));
+            return TSR_OK;
+        }
+    return !name ? TSR_OK
+                 : tsri_base_fail(
+                       TSR_E_UNSUPPORTED,
+                       "%s: \"activation_function\" is \"%s\", which is not served; swiglu "
+                       "and geglu are",
+                       what, name);
 }
 
 static tsr_status read_now(const tsri_model_config *config, tsri_model_spec *spec) {
@@ -78,8 +85,11 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
         if (value && !json_object_get(root, renamed[i][1]))
             tsri_base_json_put(root, renamed[i][1], json_incref(value));
     }
-    rename_activation(root);
     tsr_status status = tsri_base_json_made(root, config->what);
+    if (status == TSR_OK)
+        status = rename_activation(config->what, root);
+    if (status == TSR_OK)
+        status = tsri_base_json_made(root, config->what);
     if (status == TSR_OK)
         status = read_now(&now, spec);
     json_decref(root);

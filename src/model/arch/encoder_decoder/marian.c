@@ -8,6 +8,12 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     bool shared = true;
     TRY(tsri_model_arch_bart_like(config, spec));
     TRY(tsri_model_config_bool(config, "share_encoder_decoder_embeddings", &shared));
+    if (!shared && tsri_io_find(config->archive, "model.shared.weight"))
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: \"share_encoder_decoder_embeddings\" is false, but the files have "
+            "one table for both sides, \"model.shared.weight\"",
+            config->what);
     if (!shared) {
         spec->source_embed = true;
         spec->source_vocab = spec->vocab;

@@ -15,6 +15,15 @@
 
 enum { READS = 1 << 16 }; /* no table limits the positions */
 
+/* What transformers has made of feed_forward_proj, and writes into files, too; there it takes precedence. */
+static tsr_status read_made(const tsri_model_config *config, tsri_model_stack *stack) {
+    const json_t *activation = json_object_get(config->root, "dense_act_fn");
+    TRY(tsri_model_config_bool(config, "is_gated_act", &stack->gated));
+    return !activation || json_is_null(activation)
+               ? TSR_OK
+               : tsri_model_config_activation(config, "dense_act_fn", NULL, &stack->activation);
+}
+
 /* `kind`: where feed_forward_proj is missing. */
 static tsr_status read_feed_forward(const tsri_model_config *config, const char *kind,
                                     tsri_model_stack *stack) {
@@ -34,7 +43,7 @@ static tsr_status read_feed_forward(const tsri_model_config *config, const char 
                               "%s: \"feed_forward_proj\" is \"%s%s\"; relu, gelu, gelu_new, silu "
                               "and their gated- forms are served",
                               config->what, stack->gated ? "gated-" : "", kind);
-    return TSR_OK;
+    return read_made(config, stack);
 }
 
 static tsr_status read_stack(const tsri_model_config *config, const char *kind,
