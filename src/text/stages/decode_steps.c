@@ -197,7 +197,8 @@ static tsr_status load_metaspace(const json_t *json, tsri_text_decode_step *s) {
     if (scheme)
         s->strip_one = strcmp(scheme, "never") != 0;
     char bytes[4];
-    return tsri_text_pattern_new(bytes, tsri_text_utf8_put(s->character, bytes), true, &s->pattern);
+    return tsri_text_pattern_new(bytes, tsri_text_utf8_put(s->character, bytes), TSRI_TEXT_LITERAL,
+                                 &s->pattern);
 }
 
 static tsr_status push_metaspace(tsri_text_decoding *d, size_t k, const char *text, size_t n,
@@ -241,7 +242,9 @@ static tsr_status push_word_piece(tsri_text_decoding *d, size_t k, const char *t
 static tsr_status load_bpe(const json_t *json, tsri_text_decode_step *s) {
     const char *suffix = "</w>";
     TRY(tsri_base_json_text(json, "decoder BPEDecoder", "suffix", &suffix));
-    return tsri_text_pattern_new(suffix, strlen(suffix), true, &s->pattern);
+    if (!*suffix)
+        return tsri_base_fail(TSR_E_FORMAT, "decoder BPEDecoder: \"suffix\" is empty");
+    return tsri_text_pattern_new(suffix, strlen(suffix), TSRI_TEXT_LITERAL, &s->pattern);
 }
 
 /* The suffix becomes a space, but nothing at the end: the last piece is held until another one

@@ -213,6 +213,11 @@ static tsr_status decode_id(tsri_text_stream *stream, int32_t id, tsri_bytes *ou
     const char *piece = tsri_text_vocabulary_piece(&t->vocabulary, id, &n);
     if (!piece)
         return TSR_OK;
+    const tsri_bytes *form = tsri_text_added_form_of(&t->added, id);
+    if (form) {
+        piece = form->size ? form->data : "";
+        n = form->size;
+    }
     const tsri_text_piece_type type = t->types && (size_t)id < t->type_count
                                           ? (tsri_text_piece_type)t->types[id]
                                           : TSRI_TEXT_NORMAL;
