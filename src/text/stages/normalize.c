@@ -80,7 +80,7 @@ static tsr_status strip_accents(const step *s, const char *text, size_t n, tsri_
     for (size_t i = 0; i < n;) {
         int32_t c;
         const size_t size = tsri_text_utf8_next(text + i, n - i, &c);
-        if (!tsri_text_is_mark(c))
+        if (!tsri_text_is_accent(c))
             TRY(tsri_base_bytes_append(out, text + i, size));
         else if (i == 0)
             t->moved = true;

@@ -25,7 +25,7 @@ TEXTS = [
     "\u4f60\u597d\uff0c\u4e16\u754c\uff01 \u3005\u3006\u3007", "\u30c6\u30b9\u30c8\u3042\u3044\u30fc\uff76", "\ud55c\uad6d \u1100\u1161", "\u0130I\u0131i \u01c5",
     "def f(x):\n\treturn x**2  # c\n\n\n  y", "\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f44d\U0001f3fd \U0001f1e9\U0001f1ea \u2764\ufe0f", "a\u0000b\u0007\u001b\u007f\u0085\u009f",
     "e\u0301\u0316 \u212b A\u030a", "l1\r\nl2\rl3\n\n l4 \r\n", "a\u00a0b\u2003c\u3000d\u200be\ufefff\u202fg\u2028h\u180ei", " lead", "trail ", "x" * 120, "\u00bd\u2167\u2461\u00b2 \u24d0\U0001d7dc",
-    "\uff21\uff42 \u33ab \u210c", "I'm WE'LL it'S \u017f'\u017f don't", "... --- !? \u00ab\u201cq\u201d\u00bb $+<=>^`|~", "a_b-c.d/e\\f@g#h%i&j*k(l)m[n]o{p}", "<s>a<tok> b</s>[CLS]</w>##ing \u2581d",
+    "\uff21\uff42 \u33ab \u210c \u32ff \U00010799 \U0001fbf3 a\u0898 b\u1cf2 a\u1dea\ua82c", "I'm WE'LL it'S \u017f'\u017f don't", "... --- !? \u00ab\u201cq\u201d\u00bb $+<=>^`|~", "a_b-c.d/e\\f@g#h%i&j*k(l)m[n]o{p}", "<s>a<tok> b</s>[CLS]</w>##ing \u2581d",
     "\ufffd\ue000\U0010ffff", "aA1XMLHttp camelCase 0x1F", "1234567890 1,234.56", "\u0301a\u200d\u200c\u00ad", "pLa {x} a{1 ]b ^c- aab abab foo\u0301 foo AaBbCc k\u212a",
 ]
 ADDED = ["a<tok>b <tok> c", "<tok><tok>", "x <tok>  y", "atok tok toktok tok.", "\u00c9a e\u0301a \u00c9a", "  <tok>  ", "<s><tok></s>", "tok\u0301 tok_ tok1", "\u65e5tok\u672c",
