@@ -83,7 +83,9 @@ tsr_status tsr_decode(const tsr_model *model, const int32_t *ids, size_t n, uint
     tsri_bytes bytes = {0};
     TRY(tokenizer_of(model, &tokenizer));
     TRY(check_ids(model, ids, n));
-    return give(tsri_text_decode(tokenizer, ids, n, skip_special != 0, &bytes), &bytes, text, size);
+    return give(
+        tsri_text_decode(tokenizer, ids, n, skip_special ? TSRI_TEXT_SKIP_SPECIAL : 0, &bytes),
+        &bytes, text, size);
 }
 
 tsr_status tsr_token_bytes(const tsr_model *model, int32_t id, char **bytes, size_t *size) {

@@ -60,13 +60,17 @@ static const bad_json bad_files[] = {
          "\"Isolated\"}"),
      TSR_E_FORMAT, "regular expression \"(a\""},
     {BPE(AB, "[]",
-         ",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[a&&b]\"},\"behavior\":"
+         ",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?~a)\"},\"behavior\":"
          "\"Isolated\"}"),
-     TSR_E_UNSUPPORTED, "intersections"},
-    {BPE(AB, "[]",
-         ",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\"},\"behavior\":"
-         "\"Isolated\"}"),
-     TSR_E_FORMAT, "0 bytes"},
+     TSR_E_UNSUPPORTED, "this kind of group, at byte 2"},
+    {BPE(AB, "[]", ",\"decoder\":{\"type\":\"BPEDecoder\",\"suffix\":\"\"}"), TSR_E_FORMAT,
+     "decoder BPEDecoder: \"suffix\" is empty"},
+    {BPE(AB, "[]", ",\"normalizer\":{\"type\":\"Prepend\",\"prepend\":\"\"}"), TSR_E_UNSUPPORTED,
+     "normalizer Prepend: an empty \"prepend\""},
+    {BPE(AB, "[]", ",\"pre_tokenizer\":{\"type\":\"FixedLength\",\"length\":0}"), TSR_E_FORMAT,
+     "pre_tokenizer FixedLength: \"length\" is 0"},
+    {BPE(AB, "[]", ",\"pre_tokenizer\":{\"type\":\"CharDelimiterSplit\"}"), TSR_E_FORMAT,
+     "pre_tokenizer CharDelimiterSplit: \"delimiter\" is missing"},
     {BPE(AB, "[]",
          ",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":\"a\",\"behavior\":\"Isolated\"}"),
      TSR_E_FORMAT, "\"pattern\" must be"},

@@ -182,3 +182,30 @@ Test(text, unigram_without_an_unknown_token) {
     tsri_text_ids_clear(&ids);
     tsri_text_tokenizer_destroy(&t);
 }
+
+static tsri_bytes unhex(const char *hex) {
+    tsri_bytes bytes = {0};
+    for (size_t i = 0; hex[i] && hex[i + 1]; i += 2) {
+        const char pair[3] = {hex[i], hex[i + 1], 0};
+        const char byte = (char)strtol(pair, NULL, 16);
+        cr_assert_eq(tsri_base_bytes_append(&bytes, &byte, 1), TSR_OK);
+    }
+    return bytes;
+}
+
+Test(encoders, cuts_of_the_same_score_but_for_rounding) {
+    json_t *cases = golden_own_json("ties.json");
+    cr_assert_eq(json_array_size(cases), 160);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *one = json_array_get(cases, i), *text = json_object_get(one, "text");
+        tsri_bytes model = unhex(json_string_value(json_object_get(one, "model")));
+        tsri_text_tokenizer *t = NULL;
+        cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK, "%s",
+                     tsri_base_reported());
+        golden_encodes(t, json_string_value(text), json_string_length(text), 0,
+                       json_object_get(one, "ids"));
+        tsri_text_tokenizer_destroy(&t);
+        tsri_base_bytes_clear(&model);
+    }
+    json_decref(cases);
+}

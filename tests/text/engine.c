@@ -73,20 +73,22 @@ static size_t random_text(uint64_t *state, char *text, size_t most) {
     return n;
 }
 
-Test(text, scanners_match_what_pcre2_matches) {
-    const char *const patterns[] = {tsri_text_pattern_gpt2,  tsri_text_pattern_llama3,
-                                    tsri_text_pattern_qwen2, tsri_text_pattern_cl100k,
-                                    tsri_text_pattern_o200k, tsri_text_pattern_tekken};
+/* A pattern of a tokenizer.json is written for Oniguruma, where cl100k's means something else. */
+static void compare_scanners(tsri_text_syntax syntax) {
+    const char *const patterns[] = {tsri_text_pattern_gpt2,   tsri_text_pattern_llama3,
+                                    tsri_text_pattern_qwen2,  tsri_text_pattern_o200k,
+                                    tsri_text_pattern_tekken, tsri_text_pattern_cl100k};
     uint64_t state = 7;
-    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
+    const size_t count = sizeof patterns / sizeof *patterns - (syntax == TSRI_TEXT_ONIGURUMA);
+    for (size_t k = 0; k < count; k++) {
         tsri_text_pattern *by_hand = NULL, *by_pcre2 = NULL;
         char other[600];
         const int size =
             /* its text is no longer a known one */
             snprintf(other, sizeof other, "%s|Q{9}", patterns[k]);
-        cr_assert_eq(tsri_text_pattern_new(patterns[k], strlen(patterns[k]), false, &by_hand),
+        cr_assert_eq(tsri_text_pattern_new(patterns[k], strlen(patterns[k]), syntax, &by_hand),
                      TSR_OK);
-        cr_assert_eq(tsri_text_pattern_new(other, (size_t)size, false, &by_pcre2), TSR_OK);
+        cr_assert_eq(tsri_text_pattern_new(other, (size_t)size, syntax, &by_pcre2), TSR_OK);
         cr_assert_str_eq(tsri_text_pattern_kind(by_pcre2), "PCRE2");
         cr_assert_str_neq(tsri_text_pattern_kind(by_hand), "PCRE2");
         for (int round = 0; round < 20000; round++) {
@@ -108,6 +110,11 @@ Test(text, scanners_match_what_pcre2_matches) {
         tsri_text_pattern_destroy(&by_hand);
         tsri_text_pattern_destroy(&by_pcre2);
     }
+}
+
+Test(text, scanners_match_what_pcre2_matches) {
+    compare_scanners(TSRI_TEXT_PCRE2);
+    compare_scanners(TSRI_TEXT_ONIGURUMA);
 }
 
 static tsri_text_tokenizer *own_tokenizer(const char *name) {
@@ -268,7 +275,7 @@ Test(text, the_five_behaviors) {
                                          "the|-|final|--|countdown"};
     static const char text[] = "the-final--countdown";
     tsri_text_pattern *dash = NULL;
-    cr_assert_eq(tsri_text_pattern_new("-", 1, true, &dash), TSR_OK);
+    cr_assert_eq(tsri_text_pattern_new("-", 1, TSRI_TEXT_LITERAL, &dash), TSR_OK);
     for (int behavior = TSRI_TEXT_REMOVED; behavior <= TSRI_TEXT_CONTIGUOUS; behavior++) {
         uint64_t steps = 100;
         tsri_text_ranges cover = {0};

@@ -96,6 +96,10 @@ const tsri_model_family *tsri_model_family_of(const tsri_model_place *place) {
     return NULL;
 }
 
+bool tsri_model_family_in_python(const tsri_model_family *family) {
+    return family && (family->listed || family->rule == TSRI_TEXT_CODE_OF_TARGET);
+}
+
 /* ---- lists of pieces ---- */
 
 typedef struct list {

@@ -21,6 +21,8 @@ typedef struct tsri_model_place {
 /* The family, by tokenizer_config.json's tokenizer_class, else by config.json's model_type; NULL:
  * none. */
 const tsri_model_family *tsri_model_family_of(const tsri_model_place *place);
+/* Whether transformers has the family's tokenizer in Python, not from the tokenizers library. */
+bool tsri_model_family_in_python(const tsri_model_family *family);
 
 /* Read a file by the family of its place: spiece.model, spm.model or sentencepiece.bpe.model; source.spm with
  * target.spm and vocab.json; vocab.json with merges.txt. */

@@ -143,6 +143,20 @@ static void set_max_length(const tsri_model_place *p, tsri_text_tokenizer *token
         tsri_text_set_max_length(tokenizer, json_integer_value(length));
 }
 
+/* Texts are cleaned where transformers 5 does so: where the field asks for it, but not those of
+ * byte-pair encoding from the tokenizers library, unless a second field insists. */
+static tsr_status set_clean_up(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
+    static const char key[] = "clean_up_tokenization_spaces",
+                      for_bpe[] = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_"
+                                  "corrupt_output";
+    bool asked = false, insists = false;
+    TRY(tsri_base_json_bool(p->config, p->config_path, key, &asked));
+    TRY(tsri_base_json_bool(p->config, p->config_path, for_bpe, &insists));
+    insists |= tsri_model_family_in_python(p->family);
+    tsri_text_set_clean_up(tokenizer, asked && (insists || !tsri_text_is_bpe(tokenizer)));
+    return TSR_OK;
+}
+
 static tsr_status read_source(const tsri_model_place *p, tsri_text_tokenizer **out) {
     for (size_t i = 0; i < sizeof sources / sizeof *sources && !*out; i++) {
         char *path = tsri_base_join(p->folder, sources[i].file);
@@ -155,6 +169,7 @@ static tsr_status read_source(const tsri_model_place *p, tsri_text_tokenizer **o
     if (!*out)
         return TSR_OK;
     set_max_length(p, *out);
+    TRY(set_clean_up(p, *out));
     TRY(set_roles(p, *out));
     return tsri_model_add_languages(p, *out);
 }

@@ -148,10 +148,12 @@ tsr_status tsri_task_check_vocabulary(const tsri_text_ids *ids, int32_t vocab) {
 tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *model,
                                     const tsr_generate_options *options) {
     if (model->tokenizer) {
-        TRY(tsri_text_stream_new(tsri_text_target(model->tokenizer), true, &s->stream));
+        TRY(tsri_text_stream_new(tsri_text_target(model->tokenizer), TSRI_TEXT_SKIP_SPECIAL,
+                                 &s->stream));
         /* The text of a token may depend on those before it. */
         for (size_t i = 0; i < s->ids.count; i++)
             TRY(tsri_text_stream_push(s->stream, s->ids.data[i], &s->held));
+        tsri_text_stream_part(s->stream);
         tsri_base_bytes_clear(&s->held);
     }
     if (tsri_task_changes_logits(options)) {

@@ -14,7 +14,8 @@ tsr_status tsri_task_scoring_begin(const tsri_model *model, const tsr_generate_o
                                    tsr_generated_fn give, tsri_task_scoring *out) {
     out->give = give;
     if (model->tokenizer)
-        TRY(tsri_text_stream_new(tsri_text_target(model->tokenizer), true, &out->stream));
+        TRY(tsri_text_stream_new(tsri_text_target(model->tokenizer),
+                                 TSRI_TEXT_SKIP_SPECIAL | TSRI_TEXT_UNCLEANED, &out->stream));
     return tsri_base_new(options->logprobs, sizeof *out->candidates, &out->candidates);
 }
 

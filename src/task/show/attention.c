@@ -203,7 +203,8 @@ static tsr_status describe(looking *l) {
         if (i && l->target.count)
             status = tsri_base_bytes_append(&about, " \xe2\x86\x92 ", 5);
         if (status == TSR_OK)
-            status = tsri_text_decode(tokenizers[i], texts[i]->data, texts[i]->count, true, &about);
+            status = tsri_text_decode(tokenizers[i], texts[i]->data, texts[i]->count,
+                                      TSRI_TEXT_SKIP_SPECIAL | TSRI_TEXT_UNCLEANED, &about);
     }
     if (status == TSR_OK)
         status = tsri_base_bytes_append(&about, "", 0);

@@ -19,7 +19,8 @@ static tsr_status silent_text(const tsri_text_tokenizer *tokenizer, int32_t id, 
     const char *piece = tsri_text_piece_of(tokenizer, id, &n);
     json_t *valid = piece && n ? json_stringn(piece, n) : NULL;
     snprintf(number, sizeof number, "#%" PRId32, id);
-    const tsr_status status = special ? TSR_OK : tsri_text_decode(tokenizer, &id, 1, false, &alone);
+    const tsr_status status =
+        special ? TSR_OK : tsri_text_decode(tokenizer, &id, 1, TSRI_TEXT_UNCLEANED, &alone);
     if (alone.data && strstr(alone.data, "\xef\xbf\xbd")) /* U+FFFD */
         *out = tsri_base_copy_text("\xe2\x80\xa6", 3);
     else
@@ -58,7 +59,7 @@ tsr_status tsri_task_tokens_name(const tsri_text_tokenizer *tokenizer, const tsr
     tsri_text_stream *stream;
     TRY(tsri_base_new(ids->count, sizeof *side->tokens, &side->tokens));
     side->n = (int64_t)ids->count;
-    TRY(tsri_text_stream_new(tokenizer, false, &stream));
+    TRY(tsri_text_stream_new(tokenizer, TSRI_TEXT_UNCLEANED, &stream));
     const tsr_status status = name_each(tokenizer, stream, ids, side);
     tsri_text_stream_destroy(&stream);
     return status;

@@ -107,7 +107,7 @@ static tsr_status fold_pieces(aligner *a, const int32_t *ids, size_t n, bool *ma
     a->piece.bytes.size = 0;
     tsr_status status = TSR_OK;
     if (!a->marked) {
-        status = tsri_text_decode(a->tokenizer, ids, n, false, &decoded);
+        status = tsri_text_decode(a->tokenizer, ids, n, TSRI_TEXT_UNCLEANED, &decoded);
         piece = decoded.data;
         size = decoded.size;
     } else if (*marked) {

@@ -55,5 +55,6 @@ tsr_status tsri_task_encode_source(const tsri_task_translation *t, const char *t
 
 tsr_status tsri_task_decode_target(const tsri_task_translation *t, const int32_t *ids, size_t n,
                                    tsri_bytes *out) {
-    return tsri_text_decode(tsri_text_target(t->model->tokenizer), ids, n, true, out);
+    return tsri_text_decode(tsri_text_target(t->model->tokenizer), ids, n, TSRI_TEXT_SKIP_SPECIAL,
+                            out);
 }

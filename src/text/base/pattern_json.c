@@ -35,7 +35,10 @@ tsr_status tsri_text_pattern_from_json(const json_t *json, const char *what,
         return tsri_base_fail(
             TSR_E_FORMAT, "%s: \"pattern\" must be {\"String\": text} or {\"Regex\": text}", what);
     const char *text = literal ? literal : regex;
-    return tsri_text_pattern_new(text, strlen(text), literal != NULL, out);
+    /* The library makes a regular expression of a literal, too. */
+    const bool empty = !*text;
+    return tsri_text_pattern_new(text, strlen(text),
+                                 literal && !empty ? TSRI_TEXT_LITERAL : TSRI_TEXT_ONIGURUMA, out);
 }
 
 tsr_status tsri_text_character_from_json(const json_t *json, const char *what, const char *key,

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/base/oniguruma.h"
 #include "text/base/unicode.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -26,23 +27,24 @@ struct tsri_text_pattern {
     pcre2_match_context *limits;
 };
 
-static tsr_status compile(const char *pattern, size_t n, tsri_text_pattern *p) {
-    /* Oniguruma, for which these files are written, reads && in a class as an intersection; PCRE2
-     * reads it as two characters. */
-    const char *both = memmem(pattern, n, "&&", 2);
-    if (both && memchr(pattern, '[', (size_t)(both - pattern)))
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "regular expression \"%.*s\": class intersections (&&) are not supported",
-            (int)(n < 200 ? n : 200), pattern);
+/* `shown`: the pattern as its file has it; NULL: this one. */
+static tsr_status compile(const char *pattern, size_t n, const char *shown, tsri_text_pattern *p) {
     int code = 0;
     PCRE2_SIZE offset = 0;
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    if (!context)
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for a regular expression");
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     p->code = pcre2_compile((PCRE2_SPTR)pattern, n,
                             PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT,
-                            &code, &offset, NULL);
+                            &code, &offset, context);
+    pcre2_compile_context_free(context);
     if (!p->code) {
         PCRE2_UCHAR why[160];
         pcre2_get_error_message(code, why, sizeof why);
+        if (shown)
+            return tsri_base_fail(TSR_E_FORMAT, "regular expression \"%.200s\": %s", shown,
+                                  (const char *)why);
         return tsri_base_fail(TSR_E_FORMAT, "regular expression \"%.*s\": %s, at byte %zu",
                               (int)(n < 200 ? n : 200), pattern, (const char *)why, (size_t)offset);
     }
@@ -54,28 +56,42 @@ static tsr_status compile(const char *pattern, size_t n, tsri_text_pattern *p) {
     return TSR_OK;
 }
 
-tsr_status tsri_text_pattern_new(const char *pattern, size_t n, bool literal,
+static tsr_status compile_oniguruma(const char *pattern, size_t n, tsri_text_pattern *p) {
+    tsri_bytes written = {0};
+    tsr_status status = tsri_text_oniguruma(pattern, n, &written);
+    if (status == TSR_OK)
+        status = compile(written.data, written.size, pattern, p);
+    tsri_base_bytes_clear(&written);
+    return status;
+}
+
+static tsr_status take_literal(const char *pattern, size_t n, tsri_text_pattern *p) {
+    p->kind = "literal";
+    p->literal_size = n;
+    p->literal = tsri_base_copy_text(pattern, n);
+    return p->literal ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+static tsr_status take_regex(const char *pattern, size_t n, tsri_text_syntax syntax,
+                             tsri_text_pattern *p) {
+    p->scanner = tsri_text_scanner_of(pattern, n, syntax, &p->kind);
+    if (p->scanner)
+        return TSR_OK;
+    p->kind = "PCRE2";
+    return syntax == TSRI_TEXT_ONIGURUMA ? compile_oniguruma(pattern, n, p)
+                                         : compile(pattern, n, NULL, p);
+}
+
+tsr_status tsri_text_pattern_new(const char *pattern, size_t n, tsri_text_syntax syntax,
                                  tsri_text_pattern **out) {
     *out = NULL;
-    if (n == 0 || n > PATTERN_LIMIT)
+    if ((n == 0 && syntax != TSRI_TEXT_ONIGURUMA) || n > PATTERN_LIMIT)
         return tsri_base_fail(TSR_E_FORMAT, "a pattern has %zu bytes; 1 to %d are allowed", n,
                               PATTERN_LIMIT);
     tsri_text_pattern *p = NULL;
     TRY(tsri_base_new(1, sizeof *p, &p));
-    tsr_status status = TSR_OK;
-    if (literal) {
-        p->kind = "literal";
-        p->literal_size = n;
-        p->literal = tsri_base_copy_text(pattern, n);
-        if (!p->literal)
-            status = TSR_E_HOST_MEMORY;
-    } else {
-        p->scanner = tsri_text_scanner_of(pattern, n, &p->kind);
-        if (!p->scanner) {
-            p->kind = "PCRE2";
-            status = compile(pattern, n, p);
-        }
-    }
+    const tsr_status status = syntax == TSRI_TEXT_LITERAL ? take_literal(pattern, n, p)
+                                                          : take_regex(pattern, n, syntax, p);
     if (status != TSR_OK)
         tsri_text_pattern_destroy(&p);
     *out = p;

@@ -17,14 +17,21 @@ extern const char tsri_text_pattern_gpt2[], tsri_text_pattern_llama3[], tsri_tex
 /* A scanner returns the end of the match that starts at text[at] (at < n); its matches together
  * cover any text. */
 typedef size_t (*tsri_text_scanner)(const char *text, size_t n, size_t at);
+/* How a pattern is read: as it stands, as PCRE2 reads it, or as Oniguruma does, for which the regular
+ * expressions of a tokenizer.json are written. */
+typedef enum tsri_text_syntax {
+    TSRI_TEXT_LITERAL,
+    TSRI_TEXT_PCRE2,
+    TSRI_TEXT_ONIGURUMA
+} tsri_text_syntax;
 /* The scanner of a known regular expression, which is recognised by its exact text, or NULL; *name
  * is "GPT-2" and so on. */
-tsri_text_scanner tsri_text_scanner_of(const char *regex, size_t n, const char **name);
+tsri_text_scanner tsri_text_scanner_of(const char *regex, size_t n, tsri_text_syntax syntax,
+                                       const char **name);
 
-/* With `literal` the pattern is found as it stands; without, it is a regular expression.
- * TSR_E_FORMAT: it does not compile; TSR_E_UNSUPPORTED: it has a construct whose meaning differs
- * between regular expression libraries. */
-tsr_status tsri_text_pattern_new(const char *pattern, size_t n, bool literal,
+/* TSR_E_FORMAT: it does not compile; TSR_E_UNSUPPORTED: it has a part of Oniguruma's that has no
+ * equal in PCRE2. Only Oniguruma's may be empty: it matches between all characters. */
+tsr_status tsri_text_pattern_new(const char *pattern, size_t n, tsri_text_syntax syntax,
                                  tsri_text_pattern **out);
 /* Appends the cover of text (valid UTF-8). A regular expression takes its steps (an item tried, a
  * character passed) from *steps; TSR_E_FORMAT when no steps are left. thread: any number at

@@ -269,7 +269,8 @@ static size_t tekken(const char *text, size_t n, size_t at) {
     return o200k_like(text, n, at, 1, false);
 }
 
-tsri_text_scanner tsri_text_scanner_of(const char *regex, size_t n, const char **name) {
+tsri_text_scanner tsri_text_scanner_of(const char *regex, size_t n, tsri_text_syntax syntax,
+                                       const char **name) {
     const struct {
         const char *regex, *name;
         tsri_text_scanner scanner;
@@ -281,6 +282,9 @@ tsri_text_scanner tsri_text_scanner_of(const char *regex, size_t n, const char *
                  {tsri_text_pattern_tekken, "Tekken", tekken},
                  {tsri_text_pattern_character, "characters", character}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        /* Oniguruma takes all digits at once by "{1,3}+". */
+        if (syntax == TSRI_TEXT_ONIGURUMA && known[i].scanner == cl100k)
+            continue;
         if (strlen(known[i].regex) == n && memcmp(known[i].regex, regex, n) == 0) {
             *name = known[i].name;
             return known[i].scanner;

@@ -181,6 +181,28 @@ bool tsri_text_is_mark(int32_t c) {
     return k >= UTF8PROC_CATEGORY_MN && k <= UTF8PROC_CATEGORY_ME;
 }
 
+/* The library takes marks from Unicode 9, and these for other characters; found by trying every
+ * character on tokenizers 0.23.3. */
+bool tsri_text_is_accent(int32_t c) {
+    static const struct {
+        int32_t first, last;
+    } later[] = {{0x7FD, 0x7FD},     {0x898, 0x8D3},     {0x9FE, 0x9FE},     {0xAFA, 0xAFF},
+                 {0xB55, 0xB55},     {0xC04, 0xC3C},     {0xCF3, 0xD00},     {0xD3B, 0xD3C},
+                 {0xD81, 0xD81},     {0xEBA, 0xEBA},     {0xECE, 0xECE},     {0x1715, 0x1715},
+                 {0x180F, 0x180F},   {0x1ABF, 0x1ACE},   {0x1CF7, 0x1CF7},   {0x1DF6, 0x1DFA},
+                 {0xA82C, 0xA82C},   {0xA8FF, 0xA8FF},   {0x10D24, 0x10F85}, {0x11070, 0x11074},
+                 {0x110C2, 0x110C2}, {0x11145, 0x11146}, {0x111C9, 0x111C9}, {0x111CE, 0x111CF},
+                 {0x11241, 0x11241}, {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x1182C, 0x11A99},
+                 {0x11D31, 0x13455}, {0x16F4F, 0x16F4F}, {0x16F7F, 0x16F87}, {0x16FE4, 0x16FF1},
+                 {0x1CF00, 0x1CF46}, {0x1E08F, 0x1E4EF}};
+    if (c == 0x1CF2 || c == 0x1CF3) /* marks only then */
+        return true;
+    for (size_t i = 0; c >= later[0].first && i < sizeof later / sizeof *later; i++)
+        if (c >= later[i].first && c <= later[i].last)
+            return false;
+    return tsri_text_is_mark(c);
+}
+
 bool tsri_text_is_lower(int32_t c) {
     return c < 0x80 ? c >= 'a' && c <= 'z' : utf8proc_category(c) == UTF8PROC_CATEGORY_LL;
 }
@@ -207,8 +229,10 @@ size_t tsri_text_grapheme(const char *text, size_t n) {
     return end;
 }
 
+/* 0 for a mark that the library doesn't know: it stays where it is. */
 static int combining_class(int32_t c) {
-    return utf8proc_get_property(c)->combining_class;
+    const int k = utf8proc_get_property(c)->combining_class;
+    return k && !tsri_text_is_accent(c) ? 0 : k;
 }
 
 /* Sorts a run of marks by combining class: stable, by counting, because utf8proc's own exchange
@@ -224,6 +248,19 @@ static void order_marks(int32_t *marks, size_t n, int32_t *scratch) {
     memcpy(marks, scratch, n * sizeof *marks);
 }
 
+/* The tokenizers library normalizes by Unicode 9: compatibility decompositions that were added later
+ * are not in it. */
+static bool is_compatible_later(int32_t c) {
+    static const struct {
+        int32_t first, last;
+    } later[] = {{0x32FF, 0x32FF},   {0xA7F1, 0xA7F4},   {0xAB69, 0xAB69},   {0x10781, 0x107BA},
+                 {0x1CCD6, 0x1CCF9}, {0x1E030, 0x1E06D}, {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9}};
+    for (size_t i = 0; c >= later[0].first && i < sizeof later / sizeof *later; i++)
+        if (c >= later[i].first && c <= later[i].last)
+            return true;
+    return false;
+}
+
 static tsr_status decompose(const char *text, size_t n, utf8proc_option_t options, int32_t **out,
                             size_t *count) {
     enum { MOST = 32 }; /* the longest decomposition of one character is 18 */
@@ -234,8 +271,10 @@ static tsr_status decompose(const char *text, size_t n, utf8proc_option_t option
         int32_t c;
         i += tsri_text_utf8_next(text + i, n - i, &c);
         const tsr_status status = tsri_base_grow(&points, &capacity, used + MOST, sizeof *points);
+        const utf8proc_option_t of =
+            is_compatible_later(c) ? options & ~(unsigned)UTF8PROC_COMPAT : options;
         const utf8proc_ssize_t got =
-            status == TSR_OK ? utf8proc_decompose_char(c, points + used, MOST, options, &last_class)
+            status == TSR_OK ? utf8proc_decompose_char(c, points + used, MOST, of, &last_class)
                              : -1;
         if (got < 0 || got > MOST) {
             free(points);

@@ -36,6 +36,8 @@ bool tsri_text_is_space(int32_t c);
 bool tsri_text_is_word(int32_t c);
 bool tsri_text_is_punctuation(int32_t c); /* \p{P} or an ASCII symbol */
 bool tsri_text_is_mark(int32_t c);
+/* A mark for the normalizer StripAccents of the tokenizers library, which has Unicode 9. */
+bool tsri_text_is_accent(int32_t c);
 /* \p{Ll}, and \p{Lu} or \p{Lt}; of a letter. */
 bool tsri_text_is_lower(int32_t c);
 bool tsri_text_is_upper(int32_t c);

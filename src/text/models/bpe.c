@@ -171,6 +171,8 @@ static tsr_status add_item(void *data, size_t number, const tsri_text_item *item
     if (item->text[1])
         return tsri_text_bpe_add(to->model, to->vocabulary, text, n, item->text[1], item->size[1]);
     const char *space = memchr(text, ' ', n);
+    if (n >= 8 && memcmp(text, "#version", 8) == 0) /* the first line of a merges.txt */
+        return TSR_OK;
     if (item->number || !space || memchr(space + 1, ' ', n - (size_t)(space + 1 - text)))
         return tsri_base_fail(TSR_E_FORMAT, "merges: number %zu is \"%.*s\"; two pieces are needed",
                               number, item->number ? 0 : shown(n), text);

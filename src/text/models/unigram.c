@@ -27,7 +27,7 @@ typedef struct unigram {
     bool *user;     /* by id: user-defined, taken wherever it occurs; NULL: none */
     size_t count;
     int32_t unknown; /* -1: none */
-    double unknown_score, best_score;
+    double unknown_score;
     bool single; /* sums round to float, as SentencePiece's do */
     bool byte_fallback;
     int32_t bytes[256];
@@ -127,7 +127,7 @@ static tsr_status load(const tsri_text_model_file *file, tsri_text_vocabulary *v
 tsr_status tsri_text_unigram_new(const tsri_text_sentencepiece *options,
                                  const tsri_text_vocabulary *vocabulary, void **model) {
     unigram *m = NULL;
-    float worst = FLT_MAX, best = FLT_MIN;
+    float worst = FLT_MAX;
     TRY(new_model(options->count, options->unknown, &m));
     tsr_status status = TSR_OK;
     m->single = true;
@@ -140,17 +140,14 @@ tsr_status tsri_text_unigram_new(const tsri_text_sentencepiece *options,
         const uint8_t type = options->types[i];
         m->scores[i] = options->scores[i];
         m->user[i] = type == TSRI_TEXT_USER_DEFINED;
-        if (type == TSRI_TEXT_NORMAL) {
+        if (type == TSRI_TEXT_NORMAL)
             worst = options->scores[i] < worst ? options->scores[i] : worst;
-            best = options->scores[i] > best ? options->scores[i] : best;
-        }
         size_t n;
         const char *piece = tsri_text_vocabulary_piece(vocabulary, (int64_t)i, &n);
         if (piece && (type == TSRI_TEXT_NORMAL || m->user[i])) /* unused ones are never chosen */
             status = tsri_text_matcher_add(&m->pieces, piece, n, (int32_t)i);
     }
     m->unknown_score = worst - (float)unknown_penalty;
-    m->best_score = best;
     if (status != TSR_OK)
         destroy(m);
     else
@@ -164,10 +161,10 @@ static double round_sum(const unigram *m, double sum) {
     return m->single ? (double)(float)sum : sum;
 }
 
-/* A user-defined piece of n bytes outweighs any other cut. */
+/* A user-defined piece of n bytes outweighs any other cut; by how much decides which cuts beside it
+ * are equal after rounding, and is what SentencePiece 0.2.3 gives it, found by trial. */
 static double score_of(const unigram *m, int32_t id, size_t n) {
-    return m->user[id] ? round_sum(m, (double)((float)n * (float)m->best_score) - 0.1)
-                       : m->scores[id];
+    return m->user[id] ? 0.1 * (double)(n - 1) : m->scores[id];
 }
 
 static void offer(const unigram *m, tsri_text_best *to, double sum, size_t start, int32_t id) {

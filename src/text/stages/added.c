@@ -6,6 +6,26 @@
 #include "text/base/unicode.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Keeps a token's normalized form if it is not the content; takes the text. */
+static tsr_status keep_form(tsri_text_added *added, int32_t id, const char *content, size_t n,
+                            tsri_bytes *text) {
+    if (text->size == n && (!n || !memcmp(text->data, content, n)))
+        return TSR_OK;
+    TRY(tsri_base_grow(&added->forms, &added->form_capacity, added->form_count + 1,
+                       sizeof *added->forms));
+    added->forms[added->form_count++] = (tsri_text_added_form){id, *text};
+    *text = (tsri_bytes){0};
+    return TSR_OK;
+}
+
+const tsri_bytes *tsri_text_added_form_of(const tsri_text_added *added, int32_t id) {
+    for (size_t i = 0; i < added->form_count; i++)
+        if (added->forms[i].id == id)
+            return &added->forms[i].text;
+    return NULL;
+}
 
 tsr_status tsri_text_added_put(tsri_text_added *added, const tsri_text_added_token *token,
                                const char *content, size_t n,
@@ -23,6 +43,8 @@ tsr_status tsri_text_added_put(tsri_text_added *added, const tsri_text_added_tok
     if (status == TSR_OK && text.size) /* a normalized text can't contain a token that
                                           normalization empties */
         status = tsri_text_matcher_add(&added->normalized, text.data, text.size, index);
+    if (status == TSR_OK)
+        status = keep_form(added, token->id, content, n, &text);
     tsri_base_bytes_clear(&text);
     return status;
 }
@@ -95,6 +117,9 @@ tsr_status tsri_text_added_split(const tsri_text_added *added, bool normalized, 
 }
 
 void tsri_text_added_clear(tsri_text_added *added) {
+    for (size_t i = 0; i < added->form_count; i++)
+        tsri_base_bytes_clear(&added->forms[i].text);
+    free(added->forms);
     free(added->tokens);
     tsri_text_matcher_clear(&added->raw);
     tsri_text_matcher_clear(&added->normalized);

@@ -15,10 +15,18 @@ typedef struct tsri_text_added_token {
     bool normalized;     /* searched in the normalized text, else in the original text */
 } tsri_text_added_token;
 
+/* What the normalizer makes of a normalized token, where that is another text. */
+typedef struct tsri_text_added_form {
+    int32_t id;
+    tsri_bytes text;
+} tsri_text_added_form;
+
 /* All zero is an empty set of tokens. */
 typedef struct tsri_text_added {
     tsri_text_added_token *tokens;
     size_t count, capacity;
+    tsri_text_added_form *forms;
+    size_t form_count, form_capacity;
     tsri_text_matcher raw, normalized;
 } tsri_text_added;
 
@@ -31,6 +39,9 @@ tsr_status tsri_text_added_put(tsri_text_added *added, const tsri_text_added_tok
  * the same place the longest. */
 tsr_status tsri_text_added_split(const tsri_text_added *added, bool normalized, bool special,
                                  const char *text, size_t n, bool first, tsri_text_splits *out);
+/* What a decoder is given for a token: its normalized form, which the decoder turns back; NULL: the
+ * token's piece. */
+const tsri_bytes *tsri_text_added_form_of(const tsri_text_added *added, int32_t id);
 void tsri_text_added_clear(tsri_text_added *added);
 
 #endif

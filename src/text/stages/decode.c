@@ -104,7 +104,8 @@ tsr_status tsri_text_decoder_sentencepiece(const char *space, bool strip_one, bo
     TRY(make_single(&tsri_text_decode_sentencepiece, space, out, &s));
     s->strip_one = strip_one;
     s->strip_all = strip_all;
-    const tsr_status status = tsri_text_pattern_new(space, s->content_size, true, &s->pattern);
+    const tsr_status status =
+        tsri_text_pattern_new(space, s->content_size, TSRI_TEXT_LITERAL, &s->pattern);
     if (status != TSR_OK)
         tsri_text_decoder_destroy(out);
     return status;

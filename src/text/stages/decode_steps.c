@@ -7,6 +7,7 @@
 #include "text/base/byte_level.h"
 #include "text/base/pattern_json.h"
 #include "text/base/unicode.h"
+#include "text/stages/clean_up.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +197,8 @@ static tsr_status load_metaspace(const json_t *json, tsri_text_decode_step *s) {
     if (scheme)
         s->strip_one = strcmp(scheme, "never") != 0;
     char bytes[4];
-    return tsri_text_pattern_new(bytes, tsri_text_utf8_put(s->character, bytes), true, &s->pattern);
+    return tsri_text_pattern_new(bytes, tsri_text_utf8_put(s->character, bytes), TSRI_TEXT_LITERAL,
+                                 &s->pattern);
 }
 
 static tsr_status push_metaspace(tsri_text_decoding *d, size_t k, const char *text, size_t n,
@@ -218,29 +220,6 @@ static tsr_status load_word_piece(const json_t *json, tsri_text_decode_step *s) 
     return s->content ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
-/* Removes spaces that are not written in English, one rule after the other over the whole piece. */
-static void clean_up(char *text, size_t *n) {
-    static const char *const rules[][2] = {
-        {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
-        {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
-        {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
-    };
-    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
-        const size_t from = strlen(rules[k][0]), to = strlen(rules[k][1]);
-        size_t kept = 0;
-        for (size_t i = 0; i < *n;) {
-            if (*n - i < from || memcmp(text + i, rules[k][0], from) != 0) {
-                text[kept++] = text[i++];
-                continue;
-            }
-            memcpy(text + kept, rules[k][1], to); /* never longer than what it replaces */
-            kept += to;
-            i += from;
-        }
-        *n = kept;
-    }
-}
-
 static tsr_status push_word_piece(tsri_text_decoding *d, size_t k, const char *text, size_t n,
                                   tsri_text_piece_type type) {
     const tsri_text_decode_step *s = &d->decoder->stages[k];
@@ -254,7 +233,7 @@ static tsr_status push_word_piece(tsri_text_decoding *d, size_t k, const char *t
     st->started = true;
     TRY(tsri_base_bytes_append(&st->held, text + skip, n - skip));
     if (s->cleanup)
-        clean_up(st->held.data, &st->held.size);
+        tsri_text_clean_up(st->held.data, &st->held.size, true);
     const size_t size = st->held.size;
     st->held.size = 0; /* nothing is held any longer */
     return tsri_text_decode_pass(d, k + 1, st->held.data ? st->held.data : "", size, type);
@@ -263,7 +242,9 @@ static tsr_status push_word_piece(tsri_text_decoding *d, size_t k, const char *t
 static tsr_status load_bpe(const json_t *json, tsri_text_decode_step *s) {
     const char *suffix = "</w>";
     TRY(tsri_base_json_text(json, "decoder BPEDecoder", "suffix", &suffix));
-    return tsri_text_pattern_new(suffix, strlen(suffix), true, &s->pattern);
+    if (!*suffix)
+        return tsri_base_fail(TSR_E_FORMAT, "decoder BPEDecoder: \"suffix\" is empty");
+    return tsri_text_pattern_new(suffix, strlen(suffix), TSRI_TEXT_LITERAL, &s->pattern);
 }
 
 /* The suffix becomes a space, but nothing at the end: the last piece is held until another one

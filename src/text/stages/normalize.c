@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/base/byte_level.h"
 #include "text/base/pattern_json.h"
 #include "text/base/patterns.h"
 #include "text/base/unicode.h"
@@ -68,13 +69,18 @@ static tsr_status lowercase(const step *s, const char *text, size_t n, tsri_byte
     return tsri_text_lowercase(text, n, out);
 }
 
+static tsr_status byte_level(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
+    (void)s, (void)t;
+    return tsri_text_bytes_to_characters(text, n, out);
+}
+
 static tsr_status strip_accents(const step *s, const char *text, size_t n, tsri_bytes *out,
                                 tally *t) {
     (void)s;
     for (size_t i = 0; i < n;) {
         int32_t c;
         const size_t size = tsri_text_utf8_next(text + i, n - i, &c);
-        if (!tsri_text_is_mark(c))
+        if (!tsri_text_is_accent(c))
             TRY(tsri_base_bytes_append(out, text + i, size));
         else if (i == 0)
             t->moved = true;
@@ -119,7 +125,13 @@ static tsr_status load_content(const json_t *json, const char *what, const char 
 }
 
 static tsr_status load_prepend(const json_t *json, step *s) {
-    return load_content(json, "normalizer Prepend", "prepend", s);
+    static const char what[] = "normalizer Prepend";
+    TRY(load_content(json, what, "prepend", s));
+    return s->content_size ? TSR_OK
+                           : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                            "%s: an empty \"prepend\" is not supported; leave the "
+                                            "normalizer out",
+                                            what);
 }
 
 static tsr_status prepend(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
@@ -277,6 +289,7 @@ static const step_row rows[] = {
     {"NFKC", NULL, nfkc},
     {"NFKD", NULL, nfkd},
     {"Lowercase", NULL, lowercase},
+    {"ByteLevel", NULL, byte_level},
     {"StripAccents", NULL, strip_accents},
     {"Strip", load_strip, strip},
     {"BertNormalizer", load_bert, bert},

@@ -80,6 +80,7 @@ static tsr_status add_template(const json_t *json, const char *key,
 
 static tsr_status load_template(const json_t *json, const tsri_text_vocabulary *vocabulary,
                                 tsri_text_post *post) {
+    post->given = true;
     TRY(add_template(json, "single", vocabulary, &post->single));
     TRY(add_template(json, "pair", vocabulary, &post->pair));
     for (size_t i = 0; i < post->single.count; i++)
@@ -103,6 +104,7 @@ static tsr_status token_of(const json_t *json, const char *what, const char *key
 /* [CLS] A [SEP], and B [SEP] in segment 1; RoBERTa: <s> A </s> </s> B </s>, all in segment 0. */
 static tsr_status add_bert(int32_t cls, int32_t sep, bool roberta, tsri_text_post *post) {
     tsri_text_post_list *const lists[] = {&post->single, &post->pair};
+    post->given = true;
     for (size_t i = 0; i < 2; i++) {
         TRY(add(lists[i], cls, 0));
         TRY(add(lists[i], TSRI_TEXT_SEQUENCE_A, 0));
@@ -145,7 +147,7 @@ static tsr_status load_one(const json_t *json, const tsri_text_vocabulary *vocab
             TRY(load_one(json_array_get(list, i), vocabulary, post));
         return TSR_OK;
     }
-    if (post->single.count || post->pair.count)
+    if (post->given)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "post_processor Sequence: a second step that adds tokens, \"%s\", is not supported",
@@ -168,6 +170,7 @@ tsr_status tsri_text_post_load(const json_t *json, const tsri_text_vocabulary *v
 
 tsr_status tsri_text_post_affixes(int32_t bos, int32_t eos, tsri_text_post *post) {
     tsri_text_post_clear(post);
+    post->given = true;
     const int32_t sequences[] = {TSRI_TEXT_SEQUENCE_A, TSRI_TEXT_SEQUENCE_A, TSRI_TEXT_SEQUENCE_B};
     for (int32_t i = 0; i < 3; i++) {
         tsri_text_post_list *list = i == 0 ? &post->single : &post->pair;
@@ -207,7 +210,7 @@ tsr_status tsri_text_post_apply(const tsri_text_post *post, const tsri_text_ids 
                                 const tsri_text_ids *b, bool special, tsri_text_ids *ids,
                                 tsri_text_ids *types) {
     const tsri_text_post_list *list = b ? &post->pair : &post->single;
-    if (list->count == 0) {
+    if (!post->given) {
         TRY(append(a->data, a->count, 0, ids, types));
         return b ? append(b->data, b->count, 1, ids, types) : TSR_OK;
     }

@@ -19,9 +19,11 @@ typedef struct tsri_text_post_list {
     size_t count, capacity;
 } tsri_text_post_list;
 
-/* With empty lists nothing is added, and a pair is A then B, in segments 0 and 1. */
+/* Without a template nothing is added, and a pair is A then B, in segments 0 and 1. An empty template
+ * leaves nothing of a text. */
 typedef struct tsri_text_post {
     tsri_text_post_list single, pair;
+    bool given; /* a template */
 } tsri_text_post;
 
 /* json is the "post_processor" of a tokenizer.json; NULL and null leave *post empty. */

@@ -40,6 +40,7 @@ struct step {
     bool split;          /* Metaspace; ByteLevel's use_regex */
     char replacement[4]; /* Metaspace */
     size_t replacement_size;
+    int64_t length; /* FixedLength: characters of a word */
 };
 
 struct tsri_text_pre_tokenizer {
@@ -54,7 +55,7 @@ static tsr_status load_byte_level(const json_t *json, step *s) {
     TRY(tsri_base_json_bool(json, "pre_tokenizer ByteLevel", "use_regex", &s->split));
     s->prefix = add_prefix ? ALWAYS : NEVER;
     return s->split ? tsri_text_pattern_new(tsri_text_pattern_gpt2, strlen(tsri_text_pattern_gpt2),
-                                            false, &s->pattern)
+                                            TSRI_TEXT_PCRE2, &s->pattern)
                     : TSR_OK;
 }
 
@@ -230,7 +231,8 @@ static tsr_status load_metaspace(const json_t *json, step *s) {
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: \"prepend_scheme\" is \"%s\"; always, first and never are known",
                               what, scheme);
-    return tsri_text_pattern_new(s->replacement, s->replacement_size, true, &s->pattern);
+    return tsri_text_pattern_new(s->replacement, s->replacement_size, TSRI_TEXT_LITERAL,
+                                 &s->pattern);
 }
 
 static tsr_status metaspace(const step *s, const char *text, size_t n, bool first, scratch *with,
@@ -255,8 +257,40 @@ static tsr_status metaspace(const step *s, const char *text, size_t n, bool firs
     return status;
 }
 
+static tsr_status load_delimiter(const json_t *json, step *s) {
+    static const char what[] = "pre_tokenizer CharDelimiterSplit";
+    int32_t delimiter = -1;
+    char bytes[4];
+    TRY(tsri_text_character_from_json(json, what, "delimiter", &delimiter));
+    if (delimiter < 0)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"delimiter\" is missing", what);
+    s->behavior = TSRI_TEXT_REMOVED;
+    return tsri_text_pattern_new(bytes, tsri_text_utf8_put(delimiter, bytes), TSRI_TEXT_LITERAL,
+                                 &s->pattern);
+}
+
+static tsr_status load_fixed_length(const json_t *json, step *s) {
+    s->length = 5;
+    return tsri_base_json_int(json, "pre_tokenizer FixedLength", "length", 1, INT32_MAX,
+                              &s->length);
+}
+
+static tsr_status fixed_length(const step *s, const char *text, size_t n, bool first, scratch *with,
+                               tsri_text_splits *out) {
+    (void)with;
+    for (size_t start = 0, end = 0; start < n; start = end) {
+        int32_t c;
+        for (int64_t i = 0; i < s->length && end < n; i++)
+            end += tsri_text_utf8_next(text + end, n - end, &c);
+        TRY(tsri_text_splits_add(out, text + start, end - start, -1, first && start == 0));
+    }
+    return TSR_OK;
+}
+
 static const step_row rows[] = {
     {"ByteLevel", load_byte_level, byte_level},
+    {"CharDelimiterSplit", load_delimiter, split},
+    {"FixedLength", load_fixed_length, fixed_length},
     {"Split", load_split, split},
     {"BertPreTokenizer", NULL, bert},
     {"Whitespace", NULL, whitespace},
@@ -323,7 +357,8 @@ tsr_status tsri_text_pre_tokenizer_patterns(const char *const *patterns, size_t 
         if (status != TSR_OK)
             break;
         s->behavior = TSRI_TEXT_ISOLATED;
-        status = tsri_text_pattern_new(patterns[i], strlen(patterns[i]), false, &s->pattern);
+        status =
+            tsri_text_pattern_new(patterns[i], strlen(patterns[i]), TSRI_TEXT_PCRE2, &s->pattern);
     }
     if (status == TSR_OK)
         status = add_step(p, row_of("ByteLevel"), &s);
@@ -351,7 +386,8 @@ tsr_status tsri_text_pre_tokenizer_bert(tsri_text_pre_tokenizer **out) {
 
 tsr_status tsri_text_pre_tokenizer_spaces(tsri_text_pre_tokenizer **out) {
     TRY(one_step("Split", out));
-    const tsr_status status = tsri_text_pattern_new(" ", 1, true, &(*out)->steps[0].pattern);
+    const tsr_status status =
+        tsri_text_pattern_new(" ", 1, TSRI_TEXT_LITERAL, &(*out)->steps[0].pattern);
     if (status != TSR_OK)
         tsri_text_pre_tokenizer_destroy(out);
     return status;

@@ -19,6 +19,8 @@ tsr_status tsri_text_describe(const tsri_text_tokenizer *t, tsri_bytes *out) {
     }
     TRY(tsri_base_bytes_printf(out, "decoder: "));
     TRY(tsri_text_decoder_describe(t->decoder, out));
+    if (t->clean_up)
+        TRY(tsri_base_bytes_printf(out, ", without spaces before punctuation"));
     if (t->languages.count || t->languages.pair_count) {
         TRY(tsri_base_bytes_printf(out, "\nlanguages: "));
         TRY(tsri_text_languages_list(t, out));

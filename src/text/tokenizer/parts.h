@@ -44,6 +44,7 @@ struct tsri_text_tokenizer {
     void *model;
     tsri_text_post post;
     tsri_text_decoder *decoder;
+    bool clean_up;  /* texts of ids lose the spaces that stages/clean_up.h removes */
     uint8_t *types; /* by id; NULL: all normal */
     size_t type_count;
     bool *special; /* by id */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "text/base/byte_level.h"
 #include "text/base/unicode.h"
+#include "text/stages/clean_up.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,17 +186,20 @@ tsr_status tsri_text_encode_words(const tsri_text_tokenizer *tokenizer, const ch
 
 struct tsri_text_stream {
     const tsri_text_tokenizer *tokenizer;
-    bool skip_special;
+    bool skip_special, clean_up;
     tsri_text_decoding *decoding;
+    tsri_bytes decoded; /* what is to be cleaned */
+    tsri_text_cleaning cleaning;
 };
 
-tsr_status tsri_text_stream_new(const tsri_text_tokenizer *tokenizer, bool skip_special,
+tsr_status tsri_text_stream_new(const tsri_text_tokenizer *tokenizer, unsigned flags,
                                 tsri_text_stream **out) {
     *out = NULL;
     tsri_text_stream *stream = NULL;
     TRY(tsri_base_new(1, sizeof *stream, &stream));
     stream->tokenizer = tokenizer;
-    stream->skip_special = skip_special;
+    stream->skip_special = flags & TSRI_TEXT_SKIP_SPECIAL;
+    stream->clean_up = tokenizer->clean_up && !(flags & TSRI_TEXT_UNCLEANED);
     const tsr_status status = tsri_text_decoding_new(tokenizer->decoder, &stream->decoding);
     if (status != TSR_OK)
         tsri_text_stream_destroy(&stream);
@@ -203,12 +207,17 @@ tsr_status tsri_text_stream_new(const tsri_text_tokenizer *tokenizer, bool skip_
     return status;
 }
 
-tsr_status tsri_text_stream_push(tsri_text_stream *stream, int32_t id, tsri_bytes *out) {
+static tsr_status decode_id(tsri_text_stream *stream, int32_t id, tsri_bytes *out) {
     const tsri_text_tokenizer *t = stream->tokenizer;
     size_t n;
     const char *piece = tsri_text_vocabulary_piece(&t->vocabulary, id, &n);
     if (!piece)
         return TSR_OK;
+    const tsri_bytes *form = tsri_text_added_form_of(&t->added, id);
+    if (form) {
+        piece = form->size ? form->data : "";
+        n = form->size;
+    }
     const tsri_text_piece_type type = t->types && (size_t)id < t->type_count
                                           ? (tsri_text_piece_type)t->types[id]
                                           : TSRI_TEXT_NORMAL;
@@ -219,22 +228,46 @@ tsr_status tsri_text_stream_push(tsri_text_stream *stream, int32_t id, tsri_byte
                : TSR_OK;
 }
 
+/* Cleans what was decoded since the last call. */
+static tsr_status clean(tsri_text_stream *stream, tsri_bytes *out) {
+    const size_t n = stream->decoded.size;
+    stream->decoded.size = 0;
+    return n ? tsri_text_cleaning_push(&stream->cleaning, stream->decoded.data, n, out) : TSR_OK;
+}
+
+tsr_status tsri_text_stream_push(tsri_text_stream *stream, int32_t id, tsri_bytes *out) {
+    if (!stream->clean_up)
+        return decode_id(stream, id, out);
+    TRY(decode_id(stream, id, &stream->decoded));
+    return clean(stream, out);
+}
+
 tsr_status tsri_text_stream_finish(tsri_text_stream *stream, tsri_bytes *out) {
-    return tsri_text_decoding_finish(stream->decoding, out);
+    if (!stream->clean_up)
+        return tsri_text_decoding_finish(stream->decoding, out);
+    TRY(tsri_text_decoding_finish(stream->decoding, &stream->decoded));
+    TRY(clean(stream, out));
+    return tsri_text_cleaning_finish(&stream->cleaning, out);
+}
+
+void tsri_text_stream_part(tsri_text_stream *stream) {
+    tsri_text_cleaning_drop(&stream->cleaning);
 }
 
 void tsri_text_stream_destroy(tsri_text_stream **stream) {
     if (!*stream)
         return;
     tsri_text_decoding_destroy(&(*stream)->decoding);
+    tsri_base_bytes_clear(&(*stream)->decoded);
+    tsri_text_cleaning_clear(&(*stream)->cleaning);
     free(*stream);
     *stream = NULL;
 }
 
 tsr_status tsri_text_decode(const tsri_text_tokenizer *tokenizer, const int32_t *ids, size_t n,
-                            bool skip_special, tsri_bytes *out) {
+                            unsigned flags, tsri_bytes *out) {
     tsri_text_stream *stream = NULL;
-    TRY(tsri_text_stream_new(tokenizer, skip_special, &stream));
+    TRY(tsri_text_stream_new(tokenizer, flags, &stream));
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < n && status == TSR_OK; i++)
         status = tsri_text_stream_push(stream, ids[i], out);
@@ -248,9 +281,9 @@ tsr_status tsri_text_decode(const tsri_text_tokenizer *tokenizer, const int32_t 
 static tsr_status second_of_two(const tsri_text_tokenizer *t, int32_t id, tsri_bytes *out) {
     const int32_t ids[] = {id, id};
     tsri_bytes one = {0}, both = {0};
-    tsr_status status = tsri_text_decode(t, ids, 1, false, &one);
+    tsr_status status = tsri_text_decode(t, ids, 1, TSRI_TEXT_UNCLEANED, &one);
     if (status == TSR_OK)
-        status = tsri_text_decode(t, ids, 2, false, &both);
+        status = tsri_text_decode(t, ids, 2, TSRI_TEXT_UNCLEANED, &both);
     const bool longer = both.size > one.size && !memcmp(both.data, one.data, one.size);
     if (status == TSR_OK)
         status = longer ? tsri_base_bytes_append(out, both.data + one.size, both.size - one.size)
@@ -346,6 +379,16 @@ void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length) {
 
 static bool merges(const tsri_text_tokenizer *t) {
     return (t->cutter ? t->cutter : t)->row->merges;
+}
+
+void tsri_text_set_clean_up(tsri_text_tokenizer *tokenizer, bool clean_up) {
+    tokenizer->clean_up = clean_up;
+    if (tokenizer->target)
+        tokenizer->target->clean_up = clean_up;
+}
+
+bool tsri_text_is_bpe(const tsri_text_tokenizer *tokenizer) {
+    return merges(tokenizer);
 }
 
 tsr_status tsri_text_set_dropout(tsri_text_tokenizer *t, tsri_text_dropout *dropout) {

@@ -66,18 +66,27 @@ tsr_status tsri_text_encode_words(const tsri_text_tokenizer *tokenizer, const ch
 tsr_status tsri_text_encode_marked(const tsri_text_tokenizer *tokenizer, const char *text,
                                    const char *said, size_t n, tsri_text_ids *ids);
 
-/* Appends the text of ids, on request without special tokens. */
+enum {
+    TSRI_TEXT_SKIP_SPECIAL = 1, /* special tokens add no text */
+    TSRI_TEXT_UNCLEANED = 2 /* as without tsri_text_set_clean_up: what the ids say of a text that
+                                   they were made of */
+};
+
+/* Appends the text of ids. */
 tsr_status tsri_text_decode(const tsri_text_tokenizer *tokenizer, const int32_t *ids, size_t n,
-                            bool skip_special, tsri_bytes *out);
+                            unsigned flags, tsri_bytes *out);
 
 /* The same, id by id: the output of all pushes and of finish together is what decode gives, and
  * each call appends whole characters only. The tokenizer must outlive the stream. */
-tsr_status tsri_text_stream_new(const tsri_text_tokenizer *tokenizer, bool skip_special,
+tsr_status tsri_text_stream_new(const tsri_text_tokenizer *tokenizer, unsigned flags,
                                 tsri_text_stream **out);
 tsr_status tsri_text_stream_push(tsri_text_stream *stream, int32_t id, tsri_bytes *out);
 tsr_status tsri_text_stream_finish(tsri_text_stream *stream,
                                    tsri_bytes *out); /* appends what was held back; then the
                                                         stream is as new */
+/* What follows is cleaned as a text of its own: what cleaning holds back of the ids so far, which
+ * may be a blank, is dropped. */
+void tsri_text_stream_part(tsri_text_stream *stream);
 void tsri_text_stream_destroy(tsri_text_stream **stream);
 
 /* Appends what a token stands for behind another one, also a part of a character. */
@@ -114,6 +123,12 @@ bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer);
  * better length (sentence_bert_config.json's max_seq_length, the positions that a model has). */
 int64_t tsri_text_max_length(const tsri_text_tokenizer *tokenizer);
 void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length); /* set-up */
+
+/* Set-up: whether the texts of ids, and those of a target side, are cleaned of spaces before
+ * punctuation, as clean_up_tokenization_spaces of tokenizer_config.json asks for it. */
+void tsri_text_set_clean_up(tsri_text_tokenizer *tokenizer, bool clean_up);
+/* Whether it is byte-pair encoding, whatever file it comes from. */
+bool tsri_text_is_bpe(const tsri_text_tokenizer *tokenizer);
 
 /* Set-up: encoding draws random numbers from `dropout`, which is borrowed, so only one thread may
  * encode; NULL ends this. It applies to a target side too. TSR_E_UNSUPPORTED: not byte-pair

@@ -92,8 +92,8 @@ static tsr_status add_bytes(tsri_text_trainer *t) {
 
 static tsr_status begin_bpe(tsri_text_trainer *t) {
     const char *name;
-    t->scanner =
-        tsri_text_scanner_of(tsri_text_pattern_gpt2, strlen(tsri_text_pattern_gpt2), &name);
+    t->scanner = tsri_text_scanner_of(tsri_text_pattern_gpt2, strlen(tsri_text_pattern_gpt2),
+                                      TSRI_TEXT_PCRE2, &name);
     t->words.most = MOST_WORDS;
     TRY(add_bytes(t));
     if (t->vocab_size < (int64_t)t->pieces.count)

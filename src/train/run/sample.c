@@ -53,7 +53,7 @@ static bool ends(const tsri_model_spec *spec, int32_t id) {
 
 static tsr_status decode(const tsri_text_tokenizer *tokenizer, const int32_t *ids, int32_t n,
                          tsri_bytes *text) {
-    return tsri_text_decode(tokenizer, ids, (size_t)n, true, text);
+    return tsri_text_decode(tokenizer, ids, (size_t)n, TSRI_TEXT_SKIP_SPECIAL, text);
 }
 
 /* The first batch of the validation, or where there is none, of the training. */
