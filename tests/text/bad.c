@@ -333,8 +333,8 @@ Test(text, bad_gguf_vocabularies_are_refused) {
                           absent = {"a c", 3}, broken = {"\xff", 1};
     const float infinite[3] = {0, INFINITY, 0};
     const int32_t kinds[3] = {1, 99, 1}, bytes[3] = {1, 6, 1};
-    tsri_text_gguf g = gguf_of("t5");
-    expect_gguf(&g, TSR_E_UNSUPPORTED, "model \"t5\"");
+    tsri_text_gguf g = gguf_of("rwkv");
+    expect_gguf(&g, TSR_E_UNSUPPORTED, "model \"rwkv\"");
     g.model = NULL;
     expect_gguf(&g, TSR_E_UNSUPPORTED, "model \"\"");
     for (int llama = 0; llama < 2; llama++) {

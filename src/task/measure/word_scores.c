@@ -169,11 +169,10 @@ tsr_status tsr_evaluate_words(tsr_model *model, const char *path,
     judging j = {.path = path, .options = &known, .scores = {.struct_size = sizeof j.scores}};
     tsr_status status = tsr_classifier_create(model, NULL, &j.c);
     if (status == TSR_OK && j.c->kind != TSR_CLASSIFIER_TOKENS)
-        status = tsri_base_fail(TSR_E_STATE, "%s %s: use %s", j.c->model->path,
-                                j.c->kind == TSR_CLASSIFIER_SPANS ? "answers questions"
-                                                                  : "labels texts, not words",
-                                j.c->kind == TSR_CLASSIFIER_SPANS ? "tsr_answer_questions"
-                                                                  : "tsr_evaluate_labels");
+        status = tsri_base_fail(
+            TSR_E_STATE, "%s %s: use %s", j.c->model->path,
+            j.c->kind == TSR_CLASSIFIER_SPANS ? "answers questions" : "labels texts, not words",
+            j.c->kind == TSR_CLASSIFIER_SPANS ? "tsr_answer_questions" : "tsr_evaluate_labels");
     if (status == TSR_OK)
         status = tsri_train_encoder_make(j.c->model, &data, &j.encoder);
     if (status == TSR_OK) {

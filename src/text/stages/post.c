@@ -187,6 +187,7 @@ tsr_status tsri_text_post_joined(int32_t bos, int32_t eos, int32_t sep, tsri_tex
     const int32_t parts[2][3] = {{bos, TSRI_TEXT_SEQUENCE_A, eos},
                                  {sep, TSRI_TEXT_SEQUENCE_B, eos}};
     tsri_text_post_clear(post);
+    post->given = true;
     for (int text = 0; text < 2; text++)
         for (int i = 0; i < 3; i++) {
             if (parts[text][i] < 0 && i != 1)

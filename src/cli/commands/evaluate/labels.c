@@ -61,8 +61,8 @@ static int read_file(work *w) {
 
 static int open_classifier(work *w) {
     static const char *const kinds[] = {"one label a text", "any number of labels a text",
-                                        "a number a text", "a label a word", "next or random",
-                                        "where an answer begins and ends"};
+                                        "a number a text",  "a label a word",
+                                        "next or random",   "where an answer begins and ends"};
     tsri_cli_app *app = &w->job->app;
     const tsr_classify_options options = {.struct_size = sizeof options,
                                           .max_tokens = app->context,
