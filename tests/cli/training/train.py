@@ -565,7 +565,7 @@ def distance_of_itself(folder, data, model, name, *more):
 def test_a_teacher(folder):
     model, text = make(folder)
     distance_of_itself(folder, text, model, "generate")
-    for teacher, why in ((GOLDEN / "llama-tiny", "logits, the model that learns"),
+    for teacher, why in ((GOLDEN / "mistral", "logits, the model that learns"),
                          (GOLDEN.parent / "encoders" / "classify", "it is not a decoder without an encoder")):
         refused(2, why, *command(model, text, folder / "o", 1, "--set", f"distill_from={teacher}"))
     tiny = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "vocab_size=300", "--set", "max_steps=1", "--set", "sample_tokens=0")
