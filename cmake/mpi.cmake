@@ -9,7 +9,7 @@ else()
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/${transport_folder})
   target_include_directories(tessera_mpi PRIVATE src include)
   # MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array without room.
-  target_compile_options(tessera_mpi PRIVATE -Wno-stringop-overflow)
+  target_compile_options(tessera_mpi PRIVATE $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
   target_link_libraries(tessera_mpi PRIVATE tessera_options MPI::MPI_C Threads::Threads)
   install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${transport_folder})
 endif()

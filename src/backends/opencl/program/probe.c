@@ -109,16 +109,22 @@ static const struct {
     const char *(*refused)(
         void); /* asks the system before the trial; NULL: there is nothing to ask */
 } table[TSRI_OPENCL_PROBES] = {
-    [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false, NULL},
-    [TSRI_OPENCL_PROBE_BF16] = {"probe/bf16.cl", bf16_missing, false, NULL},
-    [TSRI_OPENCL_PROBE_AMX] = {"probe/amx.cl", amx_missing, false, NULL, false, amx_refused},
-    [TSRI_OPENCL_PROBE_DOT] = {"probe/dot.cl", dot_missing, true, NULL},
-    [TSRI_OPENCL_PROBE_MMA] = {"probe/mma.cl", unit_missing, true, "*NVIDIA*", true},
-    [TSRI_OPENCL_PROBE_MFMA] = {"probe/mfma.cl", unit_missing, true, "A*M*D*"},
-    [TSRI_OPENCL_PROBE_WMMA11] = {"probe/wmma11.cl", unit_missing, true, "A*M*D*"},
-    [TSRI_OPENCL_PROBE_WMMA12] = {"probe/wmma12.cl", unit_missing, true, "A*M*D*"},
-    [TSRI_OPENCL_PROBE_DPAS8] = {"probe/dpas8.cl", unit_missing, true, "*Intel*"},
-    [TSRI_OPENCL_PROBE_DPAS16] = {"probe/dpas16.cl", unit_missing, true, "*Intel*"},
+/* clang-format off */
+#define UNIT(name, whose) \
+    .file = "probe/" name ".cl", .missing = unit_missing, .newest_c = true, .vendor = whose
+    /* clang-format on */
+    [TSRI_OPENCL_PROBE_VNNI] = {.file = "probe/vnni.cl", .missing = vnni_missing},
+    [TSRI_OPENCL_PROBE_BF16] = {.file = "probe/bf16.cl", .missing = bf16_missing},
+    [TSRI_OPENCL_PROBE_AMX] = {.file = "probe/amx.cl",
+                               .missing = amx_missing,
+                               .refused = amx_refused},
+    [TSRI_OPENCL_PROBE_DOT] = {.file = "probe/dot.cl", .missing = dot_missing, .newest_c = true},
+    [TSRI_OPENCL_PROBE_MMA] = {UNIT("mma", "*NVIDIA*"), .has_plain = true},
+    [TSRI_OPENCL_PROBE_MFMA] = {UNIT("mfma", "A*M*D*")},
+    [TSRI_OPENCL_PROBE_WMMA11] = {UNIT("wmma11", "A*M*D*")},
+    [TSRI_OPENCL_PROBE_WMMA12] = {UNIT("wmma12", "A*M*D*")},
+    [TSRI_OPENCL_PROBE_DPAS8] = {UNIT("dpas8", "*Intel*")},
+    [TSRI_OPENCL_PROBE_DPAS16] = {UNIT("dpas16", "*Intel*")},
 };
 
 /* Puts the helper's answer into `line`; false where it gave none, and `line` says why. */
