@@ -11,7 +11,7 @@ ENTRY KERNEL(PLACE __global const float *by_query, int by_query0, __global const
              int B_set, int T, int T_set, int S, int S_set, int H, int P, int R, int qb, int qb_set, int qh,
              int qh_set, int qt, int qt_set, int kb, int kb_set, int kh, int kh_set, int ks, int ks_set)
 {
-    const int s = ITEM(0), t = ITEM(1), bh = ITEM(2), b = bh / H, h = bh % H;
+    const int s = ITEM(0), t = ITEM(1), bh = ITEM(2), b = bh / H, h = REST(bh, H);
     if (s >= SIZE(S) || t >= SIZE(T) || b >= SIZE(B))
         return;
     const int d = min(max(s - t, -R), R), p = min(max(place[place0 + d + R], 0), P - 1);
