@@ -14,10 +14,6 @@ uint32_t tsri_model_state_count(const tsri_model_spec *spec) {
     return (uint32_t)spec->decoder.layers * (spec->decoder.cross ? 4 : 2);
 }
 
-static uint32_t layer_weight(const builder *b, int32_t layer, tsri_model_role role) {
-    return tsri_model_layer_weight(b->spec, b->stack, layer, role);
-}
-
 static uint32_t stack_weight(const builder *b, tsri_model_stack_role role) {
     return tsri_model_stack_weight(b->stack, role);
 }
@@ -38,8 +34,8 @@ static void enter(builder *b, int32_t layer, tsri_value addend) {
         addend = tsri_model_drop(b, addend);
     const bool normed = last ? b->stack->final_norm
                              : norms_read(b->stack) && !(b->stack->first_unnormed && layer == 0);
-    const uint32_t id =
-        last ? stack_weight(b, TSRI_STACK_FINAL_NORM) : layer_weight(b, layer, TSRI_ROLE_NORM1);
+    const uint32_t id = last ? stack_weight(b, TSRI_STACK_FINAL_NORM)
+                             : tsri_model_builder_weight(b, layer, TSRI_ROLE_NORM1);
     if (last)
         tsri_model_scope(b, b->stack, layer - 1, "final_norm");
     else
@@ -111,7 +107,8 @@ static tsri_value qk_norm(builder *b, tsri_value x, int32_t layer, int i) {
     tsri_model_stage(b, layer, "qk_norm");
     const tsr_norm_attrs attrs = {
         .struct_size = sizeof attrs, .norm = TSR_NORM_RMS, .eps = b->stack->norm_eps};
-    const tsri_value in[] = {x, tsri_model_weight_leaf(b, layer_weight(b, layer, role))};
+    const tsri_value in[] = {x,
+                             tsri_model_weight_leaf(b, tsri_model_builder_weight(b, layer, role))};
     return tsri_graph_op1(b->graph, TSR_OP_RMS_NORM, &attrs, in, 2);
 }
 
@@ -132,7 +129,8 @@ static void queries_keys_and_values(builder *b, int32_t layer, tsri_value out[3]
                   sizes[] = {stack->head_size, stack->head_size, stack->value_size};
     tsri_model_stage(b, layer, "qkv");
     for (int i = 0, run = 0; i < 3; run++) {
-        const uint32_t id = layer_weight(b, layer, (tsri_model_role)(TSRI_ROLE_QKV + 2 * run));
+        const uint32_t id =
+            tsri_model_builder_weight(b, layer, (tsri_model_role)(TSRI_ROLE_QKV + 2 * run));
         const tsri_value y = tsri_model_linear(b, b->y, id, TSR_ACT_NONE, TSRI_GRAPH_NONE);
         const int64_t rows = tsri_model_weight_at(b->weights, id)->dims[0];
         for (int64_t column = 0; column < rows; column += heads[i] * sizes[i], i++) {
@@ -212,7 +210,7 @@ static tsri_value attention(builder *b, int32_t layer) {
     static const uint32_t by_key[] = {0, 2, 1, 3};
     const tsri_model_stack *stack = b->stack;
     const bool keeps = stack->side == TSRI_SIDE_DECODER;
-    const uint32_t products = layer_weight(b, layer, TSRI_ROLE_QKV);
+    const uint32_t products = tsri_model_builder_weight(b, layer, TSRI_ROLE_QKV);
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
                                        .causal = stack->causal,
                                        .window = (uint32_t)tsri_model_layer_window(stack, layer),
@@ -243,17 +241,17 @@ static tsri_value attention(builder *b, int32_t layer) {
         q = tsri_model_rotated(b, layer, q);
         k = tsri_model_rotated(b, layer, k);
     }
-    const tsri_value in[] = {q,
-                             k,
-                             v,
-                             keeps ? tsri_model_input_of(b, TSRI_INPUT_PAST) : TSRI_GRAPH_NONE,
-                             tsri_model_input_of(b, TSRI_INPUT_LEN),
-                             keeps ? tsri_model_input_of(b, TSRI_INPUT_SLOT) : TSRI_GRAPH_NONE,
-                             keeps && b->shape->by_keys ? tsri_model_input_of(b, TSRI_INPUT_KEYS)
-                                                        : TSRI_GRAPH_NONE,
-                             bias,
-                             b->relative,
-                             tsri_model_weight_leaf(b, layer_weight(b, layer, TSRI_ROLE_SINKS))};
+    const tsri_value in[] = {
+        q,
+        k,
+        v,
+        keeps ? tsri_model_input_of(b, TSRI_INPUT_PAST) : TSRI_GRAPH_NONE,
+        tsri_model_input_of(b, TSRI_INPUT_LEN),
+        keeps ? tsri_model_input_of(b, TSRI_INPUT_SLOT) : TSRI_GRAPH_NONE,
+        keeps && b->shape->by_keys ? tsri_model_input_of(b, TSRI_INPUT_KEYS) : TSRI_GRAPH_NONE,
+        bias,
+        b->relative,
+        tsri_model_weight_leaf(b, tsri_model_builder_weight(b, layer, TSRI_ROLE_SINKS))};
     tsri_model_stage(b, layer, "attention");
     return attend(b, &attrs, in, 10, b->shape->attention, TSRI_OUTPUT_ATTENTION + (uint32_t)layer,
                   "attn");
@@ -263,7 +261,7 @@ static tsri_value attention(builder *b, int32_t layer) {
 static tsri_value cross_attention(builder *b, int32_t layer) {
     static const uint32_t by_key[] = {0, 2, 1, 3};
     const tsri_model_stack *stack = b->stack;
-    const uint32_t products = layer_weight(b, layer, TSRI_ROLE_CROSS_Q);
+    const uint32_t products = tsri_model_builder_weight(b, layer, TSRI_ROLE_CROSS_Q);
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
                                        .scale = stack->attention_scale,
                                        .compute = tsri_model_attention_products(b, products)};
@@ -274,7 +272,7 @@ static tsri_value cross_attention(builder *b, int32_t layer) {
         const int64_t G = stack->kv_heads, D = stack->head_size;
         tsri_model_stage(b, layer, "cross_kv");
         const tsri_value kv =
-            tsri_model_linear(b, b->source, layer_weight(b, layer, TSRI_ROLE_CROSS_KV),
+            tsri_model_linear(b, b->source, tsri_model_builder_weight(b, layer, TSRI_ROLE_CROSS_KV),
                               TSR_ACT_NONE, TSRI_GRAPH_NONE);
         return tsri_model_source_attention(b, layer, q, heads_of(b, kv, 0, G, D),
                                            heads_of(b, kv, G * D, G, stack->value_size));
@@ -291,7 +289,7 @@ static tsri_value cross_attention(builder *b, int32_t layer) {
 
 /* A feed-forward part without experts, or the expert that every token takes. */
 static tsri_value dense_mlp(builder *b, int32_t layer, tsri_value x) {
-    const uint32_t up = layer_weight(b, layer, TSRI_ROLE_UP);
+    const uint32_t up = tsri_model_builder_weight(b, layer, TSRI_ROLE_UP);
     tsri_value inner;
     tsri_model_stage(b, layer, "up");
     if (b->shape->learning) {
@@ -311,8 +309,8 @@ static tsri_value dense_mlp(builder *b, int32_t layer, tsri_value x) {
         inner = tsri_model_linear(b, x, up, b->stack->activation, TSRI_GRAPH_NONE);
     }
     tsri_model_stage(b, layer, "down");
-    return tsri_model_linear(b, inner, layer_weight(b, layer, TSRI_ROLE_DOWN), TSR_ACT_NONE,
-                             TSRI_GRAPH_NONE);
+    return tsri_model_linear(b, inner, tsri_model_builder_weight(b, layer, TSRI_ROLE_DOWN),
+                             TSR_ACT_NONE, TSRI_GRAPH_NONE);
 }
 
 static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
@@ -342,7 +340,7 @@ static tsri_value added(builder *b, int32_t layer, tsri_value branch, tsri_model
                         const char *name) {
     if (norms_added(b->stack)) {
         tsri_model_stage(b, layer, name);
-        branch = tsri_model_norm(b, branch, layer_weight(b, layer, role));
+        branch = tsri_model_norm(b, branch, tsri_model_builder_weight(b, layer, role));
     }
     return tsri_model_scaled(b, branch, b->stack->branch_scale);
 }
@@ -356,7 +354,7 @@ static void join(builder *b, int32_t layer, tsri_value branch, tsri_model_role r
         b->x = b->y = sum(b, b->x, tsri_model_drop(b, branch));
         return;
     }
-    tsri_model_add_norm(b, tsri_model_drop(b, branch), layer_weight(b, layer, role));
+    tsri_model_add_norm(b, tsri_model_drop(b, branch), tsri_model_builder_weight(b, layer, role));
     if (b->stack->place == TSRI_NORM_POST)
         b->x = b->y;
 }
@@ -365,7 +363,8 @@ static void join(builder *b, int32_t layer, tsri_value branch, tsri_model_role r
 static tsri_value out_of(builder *b, int32_t layer, tsri_value a, tsri_model_role role,
                          const char *name, tsri_value residual) {
     tsri_model_stage(b, layer, name);
-    return tsri_model_linear(b, a, layer_weight(b, layer, role), TSR_ACT_NONE, residual);
+    return tsri_model_linear(b, a, tsri_model_builder_weight(b, layer, role), TSR_ACT_NONE,
+                             residual);
 }
 
 /* The rest of a layer whose branches read the same stream; a is what attention gave. */
@@ -373,7 +372,7 @@ static void parallel(builder *b, int32_t layer, tsri_value a) {
     tsri_value y = b->y;
     if (!b->stack->one_norm) {
         tsri_model_stage(b, layer, "norm2");
-        y = tsri_model_norm(b, b->x, layer_weight(b, layer, TSRI_ROLE_NORM2));
+        y = tsri_model_norm(b, b->x, tsri_model_builder_weight(b, layer, TSRI_ROLE_NORM2));
     }
     if (b->shape->learning)
         b->x = sum(b, b->x,

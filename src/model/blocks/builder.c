@@ -118,6 +118,11 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
                            is_float ? TSR_F32 : TSR_I32, inputs[id].rank, dims);
 }
 
+uint32_t tsri_model_builder_weight(const tsri_model_builder *b, int32_t layer,
+                                   tsri_model_role role) {
+    return tsri_model_layer_weight(b->spec, b->stack, layer, role);
+}
+
 bool tsri_model_builder_has(const tsri_model_builder *b, uint32_t id) {
     return tsri_model_weight_at(b->weights, id) != NULL;
 }

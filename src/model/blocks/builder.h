@@ -43,6 +43,9 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id);
 tsri_model_distances tsri_model_builder_distances(const tsri_model_builder *b);
 /* The leaf of a weight; NONE if the model lacks it, such as a missing bias. */
 tsri_value tsri_model_weight_leaf(tsri_model_builder *b, uint32_t id);
+/* The id of a layer's weight of the stack that is being built. */
+uint32_t tsri_model_builder_weight(const tsri_model_builder *b, int32_t layer,
+                                   tsri_model_role role);
 /* Whether the model has the weight. */
 bool tsri_model_builder_has(const tsri_model_builder *b, uint32_t id);
 

@@ -6,10 +6,6 @@
 
 typedef tsri_model_builder builder;
 
-static uint32_t weight_of(const builder *b, int32_t layer, tsri_model_role role) {
-    return tsri_model_layer_weight(b->spec, b->stack, layer, role);
-}
-
 static tsri_value reshaped(builder *b, tsri_value x, tsr_dim rows, int64_t middle,
                            int64_t columns) {
     const tsr_dim dims[] = {rows, tsri_tensor_const(middle), tsri_tensor_const(columns)};
@@ -24,58 +20,49 @@ static tsri_value routed(builder *b, tsri_value x, tsri_value w, tsri_value bias
     return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, (tsri_value[]){x, w, bias}, 3);
 }
 
-/* The experts of each row, [R,J] i32, and their factors, [R,1,J], as the op choose_experts takes them. */
-static tsri_value choose(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
-                         tsri_value *experts) {
+/* The experts of each row by its scores [R,E], as the op choose_experts takes them: the factors [R,J], and the
+ * experts [R,J] i32. */
+static void choose(builder *b, int32_t layer, tsri_value scores, tsri_value chosen[2]) {
     const tsri_model_stack *stack = b->stack;
-    const bool sigmoid = stack->experts_sigmoid;
-    const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax};
     const tsr_choose_experts_attrs attrs = {.struct_size = sizeof attrs,
                                             .k = (uint32_t)stack->experts_used,
                                             .groups = (uint32_t)stack->expert_groups,
                                             .groups_used = (uint32_t)stack->expert_groups_used,
-                                            .by_two = stack->groups_by_two,
+                                            .by_two = stack->experts_biased,
                                             .shares = stack->experts_normed};
+    const tsri_value in[] = {
+        scores,
+        tsri_model_weight_leaf(b, tsri_model_builder_weight(b, layer, TSRI_ROLE_CHOICE_BIAS))};
+    tsri_graph_op(b->graph, TSR_OP_CHOOSE_EXPERTS, &attrs, in, 2, 0, chosen);
+}
+
+/* The experts of each row, [R,J] i32, and their factors, [R,1,J]. */
+static tsri_value route(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
+                        tsri_value *experts) {
+    const tsri_model_stack *stack = b->stack;
+    const bool scored = stack->experts_scored, sigmoid = scored && stack->experts_sigmoid,
+               late = !scored && stack->experts_normed; /* the softmax, after the choice */
+    const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax};
+    const tsr_topk_attrs attrs = {.struct_size = sizeof attrs, .k = (uint32_t)stack->experts_used};
     const tsr_dim matrix[] = {rows, tsri_tensor_const(stack->experts)};
-    const uint32_t router = weight_of(b, layer, TSRI_ROLE_ROUTER);
-    tsri_value chosen[2]; /* factors, experts */
+    const uint32_t router = tsri_model_builder_weight(b, layer, TSRI_ROLE_ROUTER);
+    tsri_value chosen[3]; /* values, ids, and of topk the log-sum-exp */
     tsri_value scores = reshaped(b,
                                  routed(b, x, tsri_model_weight_leaf(b, router),
                                         tsri_model_weight_leaf(b, router + 1),
                                         sigmoid ? TSR_ACT_SIGMOID : TSR_ACT_NONE),
                                  rows, 1, stack->experts);
-    if (!sigmoid)
-        scores = tsri_graph_op1(b->graph, TSR_OP_SOFTMAX, &softmax, &scores, 1);
-    const tsri_value in[] = {tsri_graph_reshape(b->graph, scores, 2, matrix),
-                             tsri_model_weight_leaf(b, weight_of(b, layer, TSRI_ROLE_CHOICE_BIAS))};
-    tsri_graph_op(b->graph, TSR_OP_CHOOSE_EXPERTS, &attrs, in, 2, 0, chosen);
-    *experts = chosen[1];
-    return reshaped(b, chosen[0], rows, 1, stack->experts_used);
-}
-
-/* The same for every model with experts. */
-static tsri_value route(builder *b, int32_t layer, tsri_value x, tsr_dim rows,
-                        tsri_value *experts) {
-    const tsri_model_stack *stack = b->stack;
-    const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax};
-    const tsr_topk_attrs attrs = {.struct_size = sizeof attrs, .k = (uint32_t)stack->experts_used};
-    const tsr_dim matrix[] = {rows, tsri_tensor_const(stack->experts)};
-    tsri_value chosen[3]; /* values, ids, log-sum-exp */
-    if (stack->experts_scored)
-        return choose(b, layer, x, rows, experts);
-    const uint32_t router = weight_of(b, layer, TSRI_ROLE_ROUTER);
-    tsri_value scores = routed(b, x, tsri_model_weight_leaf(b, router),
-                               tsri_model_weight_leaf(b, router + 1), TSR_ACT_NONE);
-    scores = reshaped(b, scores, rows, 1, stack->experts);
-    if (!stack->experts_normed)
+    if (!sigmoid && !late)
         scores = tsri_graph_op1(b->graph, TSR_OP_SOFTMAX, &softmax, &scores, 1);
     scores = tsri_graph_reshape(b->graph, scores, 2, matrix);
-    tsri_graph_op(b->graph, TSR_OP_TOPK, &attrs, &scores, 1, 0, chosen);
+    if (scored)
+        choose(b, layer, scores, chosen);
+    else
+        tsri_graph_op(b->graph, TSR_OP_TOPK, &attrs, &scores, 1, 0, chosen);
     *experts = chosen[1];
     /* A softmax of the chosen ones' logits is that of all of them, divided by their sum. */
     const tsri_value factors = reshaped(b, chosen[0], rows, 1, stack->experts_used);
-    return stack->experts_normed ? tsri_graph_op1(b->graph, TSR_OP_SOFTMAX, &softmax, &factors, 1)
-                                 : factors;
+    return late ? tsri_graph_op1(b->graph, TSR_OP_SOFTMAX, &softmax, &factors, 1) : factors;
 }
 
 /* The biases of all experts, [E,N]; NONE: there are none. */
@@ -91,7 +78,7 @@ static tsri_value biases(builder *b, uint32_t id) {
 /* The products of x [R,1|J,K] with the experts' matrix `role`, [R,J,N]. */
 static tsri_value product(builder *b, int32_t layer, tsri_value x, tsri_value experts,
                           tsri_model_role role, bool gated) {
-    const uint32_t id = weight_of(b, layer, role);
+    const uint32_t id = tsri_model_builder_weight(b, layer, role);
     const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
     const int64_t E = b->stack->experts;
     const tsr_linear_attrs plain = {
@@ -128,7 +115,7 @@ static tsri_value with_shared(builder *b, int32_t layer, tsri_value x, tsr_dim r
         tsri_model_stage(b, layer, "shared_router");
         const tsr_dim one_row[] = {tsri_tensor_const(1), tsri_tensor_const(C)};
         const tsri_value vector =
-            tsri_model_weight_leaf(b, weight_of(b, layer, TSRI_ROLE_SHARED_ROUTER));
+            tsri_model_weight_leaf(b, tsri_model_builder_weight(b, layer, TSRI_ROLE_SHARED_ROUTER));
         const tsri_value factor = routed(b, x, tsri_graph_reshape(b->graph, vector, 2, one_row),
                                          TSRI_GRAPH_NONE, TSR_ACT_SIGMOID);
         shared = summed(b, reshaped(b, factor, rows, 1, 1), reshaped(b, shared, rows, 1, C), x);

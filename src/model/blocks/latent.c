@@ -11,19 +11,17 @@
 
 typedef tsri_model_builder builder;
 
-static uint32_t weight_of(const builder *b, int32_t layer, tsri_model_role role) {
-    return tsri_model_layer_weight(b->spec, b->stack, layer, role);
-}
-
 static tsri_value normed(builder *b, int32_t layer, tsri_value x, tsri_model_role role) {
     const tsr_norm_attrs attrs = {
         .struct_size = sizeof attrs, .norm = TSR_NORM_RMS, .eps = b->stack->latent_eps};
-    const tsri_value in[] = {x, tsri_model_weight_leaf(b, weight_of(b, layer, role))};
+    const tsri_value in[] = {x,
+                             tsri_model_weight_leaf(b, tsri_model_builder_weight(b, layer, role))};
     return tsri_graph_op1(b->graph, TSR_OP_RMS_NORM, &attrs, in, 2);
 }
 
 static tsri_value product(builder *b, int32_t layer, tsri_value x, tsri_model_role role) {
-    return tsri_model_linear(b, x, weight_of(b, layer, role), TSR_ACT_NONE, TSRI_GRAPH_NONE);
+    return tsri_model_linear(b, x, tsri_model_builder_weight(b, layer, role), TSR_ACT_NONE,
+                             TSRI_GRAPH_NONE);
 }
 
 static tsri_value joined(builder *b, tsri_value own, tsri_value rotated) {
@@ -80,7 +78,8 @@ void tsri_model_latent_heads(builder *b, int32_t layer, tsri_value out[3]) {
     const tsri_model_stack *stack = b->stack;
     const int64_t H = stack->heads, own = stack->head_size - stack->rope.rotary,
                   Dv = stack->value_size;
-    const bool apart = tsri_model_builder_has(b, weight_of(b, layer, TSRI_ROLE_V_UP));
+    const bool apart =
+        tsri_model_builder_has(b, tsri_model_builder_weight(b, layer, TSRI_ROLE_V_UP));
     out[0] = queries(b, layer);
     tsri_model_stage(b, layer, "kv_latent");
     const tsri_value latent = product(b, layer, b->y, TSRI_ROLE_KV_LATENT),

@@ -55,8 +55,7 @@ tsri_value tsri_model_own_attention(builder *b, int32_t layer, tsri_value q, tsr
         TSRI_GRAPH_NONE,
         bias,
         relative,
-        tsri_model_weight_leaf(b,
-                               tsri_model_layer_weight(b->spec, b->stack, layer, TSRI_ROLE_SINKS))};
+        tsri_model_weight_leaf(b, tsri_model_builder_weight(b, layer, TSRI_ROLE_SINKS))};
     return attend(b, &attrs, in);
 }
 
@@ -79,9 +78,8 @@ tsri_value tsri_model_source_attention(builder *b, int32_t layer, tsri_value q, 
 }
 
 tsri_value tsri_model_relative_bias(builder *b, int32_t layer) {
-    const uint32_t id = layer < 0
-                            ? tsri_model_stack_weight(b->stack, TSRI_STACK_RELATIVE)
-                            : tsri_model_layer_weight(b->spec, b->stack, layer, TSRI_ROLE_RELATIVE);
+    const uint32_t id = layer < 0 ? tsri_model_stack_weight(b->stack, TSRI_STACK_RELATIVE)
+                                  : tsri_model_builder_weight(b, layer, TSRI_ROLE_RELATIVE);
     const tsri_value table = tsri_model_parameter(b, id + 1);
     if (table == TSRI_GRAPH_NONE)
         return tsri_model_weight_leaf(b, id);

@@ -67,7 +67,7 @@ static bool is_read_by_token(const tsri_model_spec *spec, const tsri_model_stack
     const uint32_t first = tsri_model_layer_weight(spec, stack, 0, 0),
                    count = (uint32_t)tsri_model_stack_groups(stack) * TSRI_WEIGHT_PER_LAYER;
     return id >= first && id < first + count && !tsri_model_weight_is_relative(spec, id) &&
-           (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER != TSRI_ROLE_CROSS_KV;
+           tsri_model_weight_role(id) != TSRI_ROLE_CROSS_KV;
 }
 
 double tsri_model_flops_per_seen(const tsri_model_stack *stack) {

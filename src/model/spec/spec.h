@@ -119,9 +119,9 @@ typedef struct tsri_model_stack {
     bool experts_normed;
     /* With experts_scored the op choose_experts takes them: a score is a softmax over all of them or, with
      * experts_sigmoid, the sigmoid of the logit; only those of the best groups are taken (expert_groups 0: there
-     * are none), which count as much as their best expert or, with groups_by_two, their two best; experts_chosen:
-     * the choice has a bias, which factors don't have */
-    bool experts_scored, experts_sigmoid, experts_chosen, groups_by_two;
+     * are none), which count as much as their best expert. With experts_biased the choice has a bias, which factors
+     * don't have, and a group counts as much as its two best experts */
+    bool experts_scored, experts_sigmoid, experts_biased;
     int32_t expert_groups, expert_groups_used;
     float experts_scale; /* of the factors */
     bool experts_bias;   /* their matrices and the router's have biases */

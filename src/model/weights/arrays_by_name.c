@@ -176,8 +176,7 @@ static bool is_position(const tsri_model_spec *spec, uint32_t id) {
 /* Tables of positions, matrices that multiply the state of a recurrent unit, routers, which choose between
  * experts, and convolutions are never kept in blocks. */
 static bool is_of_numbers(const tsri_model_spec *spec, uint32_t id) {
-    const uint32_t role =
-        id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
+    const tsri_model_role role = tsri_model_weight_role(id);
     return is_position(spec, id) ||
            id == tsri_model_stack_weight(&spec->encoder, TSRI_STACK_CONV) ||
            role == TSRI_ROLE_FORWARD_STATE || role == TSRI_ROLE_BACKWARD_STATE ||

@@ -87,7 +87,7 @@ static tsr_status define_experts(const place *p) {
                             shared = {.pattern = names->shared_router, .rows = C};
     tsri_model_source *sources = NULL;
     TRY(tsri_model_define(p, TSRI_ROLE_ROUTER, "router", &router, 1, C, stack->experts_bias));
-    if (stack->experts_chosen)
+    if (stack->experts_biased)
         TRY(tsri_model_find(p->finder, tsri_model_place_id(p, TSRI_ROLE_CHOICE_BIAS), p->number,
                             "choice_bias", "", &choice, 1, 0));
     TRY(tsri_base_new(2 * (size_t)E, sizeof *sources, &sources));

@@ -25,10 +25,8 @@ static tsr_status define_latent(const place *p, tsri_model_role role, const char
 static tsr_status define_keys_and_values(const place *p, const tsri_model_source *key,
                                          const tsri_model_source *value) {
     const int64_t latent = p->stack->kv_latent;
-    TRY(tsri_model_find(p->finder, tsri_model_place_id(p, TSRI_ROLE_KV_UP), p->number, "k_up",
-                        ".weight", key, 1, latent));
-    return tsri_model_find(p->finder, tsri_model_place_id(p, TSRI_ROLE_V_UP), p->number, "v_up",
-                           ".weight", value, 1, latent);
+    TRY(tsri_model_define(p, TSRI_ROLE_KV_UP, "k_up", key, 1, latent, false));
+    return tsri_model_define(p, TSRI_ROLE_V_UP, "v_up", value, 1, latent, false);
 }
 
 tsr_status tsri_model_define_latent(const place *p) {

@@ -46,13 +46,14 @@ tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
                                               : TSR_COMPUTE_F32;
 }
 
-/* That of a layer's weight; 0 for others. */
-static uint32_t role_of(uint32_t id) {
-    return id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
+tsri_model_role tsri_model_weight_role(uint32_t id) {
+    return id < TSRI_WEIGHT_LAYERS
+               ? TSRI_WEIGHT_PER_LAYER
+               : (tsri_model_role)((id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER);
 }
 
 bool tsri_model_weight_is_relative(const tsri_model_spec *spec, uint32_t id) {
-    const uint32_t role = role_of(id);
+    const tsri_model_role role = tsri_model_weight_role(id);
     return role == TSRI_ROLE_RELATIVE || role == TSRI_ROLE_RELATIVE_TABLE ||
            id == tsri_model_stack_weight(&spec->decoder, TSRI_STACK_RELATIVE) ||
            id == tsri_model_stack_weight(&spec->decoder, TSRI_STACK_RELATIVE_TABLE) ||
@@ -61,13 +62,12 @@ bool tsri_model_weight_is_relative(const tsri_model_spec *spec, uint32_t id) {
 }
 
 bool tsri_model_weight_is_of_experts(uint32_t id) {
-    const uint32_t role = role_of(id);
+    const tsri_model_role role = tsri_model_weight_role(id);
     return role >= TSRI_ROLE_ROUTER && role <= TSRI_ROLE_SHARED_ROUTER;
 }
 
 bool tsri_model_weight_is_choice_bias(uint32_t id) {
-    return id >= TSRI_WEIGHT_LAYERS &&
-           (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER == TSRI_ROLE_CHOICE_BIAS;
+    return tsri_model_weight_role(id) == TSRI_ROLE_CHOICE_BIAS;
 }
 
 uint64_t tsri_model_weight_elements(const tsri_model_weight *weight) {
@@ -78,7 +78,7 @@ uint64_t tsri_model_weight_elements(const tsri_model_weight *weight) {
 double tsri_model_weight_active(const tsri_model_weights *weights, uint32_t id) {
     const tsri_model_stack *stack = tsri_model_main_stack(weights->spec);
     const double elements = (double)tsri_model_weight_elements(&weights->items[id]);
-    const uint32_t role = role_of(id);
+    const tsri_model_role role = tsri_model_weight_role(id);
     return role >= TSRI_ROLE_EXPERTS_UP && role <= TSRI_ROLE_EXPERTS_DOWN_BIAS
                ? elements * stack->experts_used / stack->experts
                : elements;

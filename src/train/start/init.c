@@ -45,7 +45,7 @@ static bool is_norm(uint32_t id) {
         return role == TSRI_STACK_EMBED_NORM || role == TSRI_STACK_FINAL_NORM ||
                role == TSRI_STACK_DISTANCE_NORM || role == TSRI_STACK_CONV_NORM;
     }
-    const uint32_t role = (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
+    const tsri_model_role role = tsri_model_weight_role(id);
     return role == TSRI_ROLE_NORM1 || role == TSRI_ROLE_NORM2 || role == TSRI_ROLE_CROSS_NORM ||
            role == TSRI_ROLE_Q_NORM || role == TSRI_ROLE_K_NORM || role == TSRI_ROLE_OUT_NORM ||
            role == TSRI_ROLE_DOWN_NORM || role == TSRI_ROLE_Q_LATENT_NORM ||
@@ -54,8 +54,7 @@ static bool is_norm(uint32_t id) {
 
 /* Whether it is the last matrix of a residual branch. */
 static bool ends_branch(uint32_t id) {
-    const uint32_t role =
-        id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
+    const tsri_model_role role = tsri_model_weight_role(id);
     return role == TSRI_ROLE_OUT || role == TSRI_ROLE_CROSS_OUT || role == TSRI_ROLE_DOWN;
 }
 
@@ -68,8 +67,7 @@ static drawing drawing_of(const tsri_model_spec *spec, const tsri_model_wanted_a
                           double *size) {
     const struct rule *rule = rule_of(spec->family);
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
-    const bool score = rule->recurrent && array->id >= TSRI_WEIGHT_LAYERS &&
-                       (array->id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER == TSRI_ROLE_SCORE;
+    const bool score = rule->recurrent && tsri_model_weight_role(array->id) == TSRI_ROLE_SCORE;
     *size = 0.02;
     if (array->rank == 1 && !score)
         return is_norm(array->id) ? ONES : ZEROS;

@@ -130,7 +130,7 @@ static tsr_status read_groups(const tsri_model_config *config, const family *of,
     TRY(tsri_model_config_int(config, "n_group", false, 1, MOST_EXPERTS, &groups));
     TRY(tsri_model_config_int(config, "topk_group", false, 1, MOST_EXPERTS, &used));
     const int32_t each = groups ? stack->experts / groups : 0;
-    if (each * groups != stack->experts || each < (stack->groups_by_two ? 2 : 1) || used < 1 ||
+    if (each * groups != stack->experts || each < (stack->experts_biased ? 2 : 1) || used < 1 ||
         used > groups || (int64_t)used * each < stack->experts_used)
         return tsri_base_fail(
             TSR_E_FORMAT,
@@ -138,7 +138,7 @@ static tsr_status read_groups(const tsri_model_config *config, const family *of,
             " (topk_group) have the %" PRId32
             " that a token takes; groups must be of one size%s, and hold that many",
             config->what, stack->experts, groups, used, stack->experts_used,
-            stack->groups_by_two ? ", of two experts at least" : "");
+            stack->experts_biased ? ", of two experts at least" : "");
     stack->expert_groups = groups;
     stack->expert_groups_used = used;
     return TSR_OK;
@@ -171,7 +171,7 @@ static tsr_status read_router(const tsri_model_config *config, const family *of,
     TRY(read_choice(config, "topk_method", methods, 3, of->method, &method));
     stack->experts_sigmoid = scoring == 1;
     stack->experts_scored = stack->experts_sigmoid || method != GREEDY;
-    stack->experts_chosen = stack->groups_by_two = method == BIASED;
+    stack->experts_biased = method == BIASED;
     stack->experts_normed = of->normed;
     stack->experts_scale = of->scale;
     TRY(tsri_model_config_bool(config, "norm_topk_prob", &stack->experts_normed));
