@@ -124,12 +124,10 @@ static tsr_status take_ids(const int32_t *given, uint32_t n, int32_t vocab, tsri
 static tsr_status take_messages(const tsri_task_template *template, const tsr_prompt *prompt,
                                 tsri_text_ids *ids) {
     const size_t size = prompt->messages_size ? prompt->messages_size : strlen(prompt->messages);
-    json_t *messages = NULL;
     tsri_bytes text = {0};
-    TRY(tsri_task_messages_read(prompt->messages, size, &messages));
-    const tsr_status status = tsri_task_template_encode(template, messages, &text, ids);
+    const tsr_status status =
+        tsri_task_template_encode_json(template, prompt->messages, size, &text, ids);
     tsri_base_bytes_clear(&text);
-    json_decref(messages);
     return status;
 }
 

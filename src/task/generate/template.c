@@ -100,6 +100,15 @@ tsr_status tsri_task_template_encode(const tsri_task_template *t, json_t *messag
     return status;
 }
 
+tsr_status tsri_task_template_encode_json(const tsri_task_template *t, const char *messages,
+                                          size_t n, tsri_bytes *text, tsri_text_ids *ids) {
+    json_t *list = NULL;
+    TRY(tsri_task_messages_read(messages, n, &list));
+    const tsr_status status = tsri_task_template_encode(t, list, text, ids);
+    json_decref(list);
+    return status;
+}
+
 /* ---- the end of an answer ---- */
 
 /* Whether the first token of what the template writes behind an answer is a special one. */

@@ -47,6 +47,9 @@ tsr_status tsri_task_template_render(const tsri_task_template *template, json_t 
  * error  TSR_E_ARGUMENT  the template refuses the conversation, in its own words */
 tsr_status tsri_task_template_encode(const tsri_task_template *template, json_t *messages,
                                      tsri_bytes *text, tsri_text_ids *ids);
+/* The same for messages as JSON text (tsr_prompt.messages). */
+tsr_status tsri_task_template_encode_json(const tsri_task_template *template, const char *messages,
+                                          size_t n, tsri_bytes *text, tsri_text_ids *ids);
 
 /* The ids of a prompt for a decoder, which the context and the options leave room for. template: for the
  * prompt's text; NULL: it stays as it is. */

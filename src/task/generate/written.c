@@ -15,16 +15,6 @@ struct tsr_chat_prompt {
     uint32_t n_ends;
 };
 
-static tsr_status write_messages(const tsri_task_template *template, const char *messages,
-                                 tsr_chat_prompt *prompt) {
-    json_t *list = NULL;
-    TRY(tsri_task_messages_read(messages, strlen(messages), &list));
-    const tsr_status status =
-        tsri_task_template_encode(template, list, &prompt->text, &prompt->ids);
-    json_decref(list);
-    return status;
-}
-
 tsr_status tsr_chat_prompt_create(const tsr_model *model, const tsr_chat_options *chat,
                                   const char *messages, tsr_chat_prompt **out) {
     tsri_task_template *template = NULL;
@@ -36,7 +26,8 @@ tsr_status tsr_chat_prompt_create(const tsr_model *model, const tsr_chat_options
     TRY(tsri_task_template_create(tsri_model_of(model), chat, &template));
     tsr_status status = tsri_base_new(1, sizeof *prompt, &prompt);
     if (status == TSR_OK)
-        status = write_messages(template, messages, prompt);
+        status = tsri_task_template_encode_json(template, messages, strlen(messages), &prompt->text,
+                                                &prompt->ids);
     if (status == TSR_OK) {
         const int32_t *ends = tsri_task_template_ends(template, &prompt->n_ends);
         memcpy(prompt->ends, ends, prompt->n_ends * sizeof *ends);

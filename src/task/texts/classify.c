@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/structs.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +51,8 @@ static tsr_status choose_head(tsr_classifier *c) {
 }
 
 static tsr_status begin(tsr_classifier *c) {
-    const int64_t reads = c->model->spec.source_context, most = c->options.max_tokens;
-    if (most < 0 || most > reads)
-        return tsri_base_fail(
-            TSR_E_ARGUMENT, "texts of at most %" PRId64 " tokens were asked for; %s reads %" PRId64,
-            most, c->model->path, reads);
+    const int64_t most = c->options.max_tokens;
+    TRY(tsri_task_check_tokens(c->model, most, c->model->spec.source_context));
     TRY(tsri_task_reader_begin(c->model, "classifying", most, &c->reader));
     TRY(choose_head(c));
     return tsri_session_create(c->model, 1, 0, &c->session);

@@ -64,6 +64,24 @@ static tsr_status config_length(const char *folder, int64_t *most) {
     return status;
 }
 
+tsr_status tsri_task_need_tokenizer(const tsri_model *model, const char *job) {
+    return model->tokenizer
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_STATE,
+                                "%s has no tokenizer that can be used%s%s: %s needs one",
+                                model->path, model->tokenizer_why ? ": " : "",
+                                model->tokenizer_why ? model->tokenizer_why : "", job);
+}
+
+tsr_status tsri_task_check_tokens(const tsri_model *model, int64_t asked, int64_t reads) {
+    return asked >= 0 && asked <= reads
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_ARGUMENT,
+                                "texts of at most %" PRId64
+                                " tokens were asked for; %s reads %" PRId64,
+                                asked, model->path, reads);
+}
+
 tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int64_t max_tokens,
                                   tsri_task_reader *out) {
     const tsri_model_spec *spec = &model->spec;
@@ -78,10 +96,7 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
             "encoder (BERT, ModernBERT, ...), or a decoder with a modules.json (Qwen3-Embedding)",
             model->path, spec->family, job);
     TRY(tsri_model_need_device(model));
-    if (!out->tokenizer)
-        return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that can be used%s%s: %s needs one",
-                              model->path, model->tokenizer_why ? ": " : "",
-                              model->tokenizer_why ? model->tokenizer_why : "", job);
+    TRY(tsri_task_need_tokenizer(model, job));
     if (max_tokens)
         out->max_tokens = max_tokens;
     else

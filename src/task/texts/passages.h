@@ -18,6 +18,11 @@ typedef struct tsri_task_reader {
     bool lower_case, trim; /* what is done to a text first */
 } tsri_task_reader;
 
+/* TSR_E_STATE: the model has no tokenizer; `job` names the task in the message. */
+tsr_status tsri_task_need_tokenizer(const tsri_model *model, const char *job);
+/* TSR_E_ARGUMENT: texts of so many tokens were asked for, and the model does not read as many. */
+tsr_status tsri_task_check_tokens(const tsri_model *model, int64_t asked, int64_t reads);
+
 /* TSR_E_STATE: the model has no tokenizer or no device, or is not an encoder alone; `job` names the
  * task in the message. max_tokens 0: as many as the model reads and tokenizer_config.json allows.
  */

@@ -68,13 +68,8 @@ static tsr_status begin_words(tsr_ranker *r) {
     const int64_t reads = m->spec.decoder.layers ? m->spec.context : m->spec.source_context,
                   asked = r->options.max_tokens;
     TRY(tsri_model_need_device(m));
-    if (!m->tokenizer)
-        return tsri_base_fail(TSR_E_STATE,
-                              "%s has no tokenizer that can be used: ranking needs one", m->path);
-    if (asked < 0 || asked > reads)
-        return tsri_base_fail(
-            TSR_E_ARGUMENT, "texts of at most %" PRId64 " tokens were asked for; %s reads %" PRId64,
-            asked, m->path, reads);
+    TRY(tsri_task_need_tokenizer(m, "ranking"));
+    TRY(tsri_task_check_tokens(m, asked, reads));
     r->reader = (tsri_task_reader){.tokenizer = m->tokenizer,
                                    .max_tokens = asked          ? asked
                                                  : reads < MOST ? reads
