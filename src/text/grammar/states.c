@@ -54,12 +54,17 @@ static uint64_t hash_of_set(const tsri_text_place *places, size_t n) {
     return hash;
 }
 
+/* The places of a state; NULL, which nothing is added to, where it has none. */
+static const tsri_text_place *places_of(const tsri_text_states *s, int32_t id) {
+    return s->states[id].n ? s->places + s->states[id].places : NULL;
+}
+
 /* ---- tables ---- */
 
 static uint64_t hash_of_id(const tsri_text_states *s, const table *t, int32_t id) {
     if (t == &s->by_stack)
         return hash_of_pair(s->stacks[id].node, s->stacks[id].below);
-    return hash_of_set(s->places + s->states[id].places, (size_t)s->states[id].n);
+    return hash_of_set(places_of(s, id), (size_t)s->states[id].n);
 }
 
 static void put(const tsri_text_states *s, const table *t, int32_t id) {
@@ -346,12 +351,12 @@ tsri_text_state *tsri_text_states_at(tsri_text_states *states, int32_t state) {
 }
 
 const tsri_text_place *tsri_text_states_places(const tsri_text_states *states, int32_t state) {
-    return states->places + states->states[state].places;
+    return places_of(states, state);
 }
 
 int32_t tsri_text_states_base(const tsri_text_states *s, int32_t state) {
     const tsri_text_state *k = &s->states[state];
-    const tsri_text_place *places = s->places + k->places;
+    const tsri_text_place *places = places_of(s, state);
     int32_t base = k->ends || !k->n ? TSRI_TEXT_NO_STACK : places[0].stack;
     for (int32_t i = 1; i < k->n && base != TSRI_TEXT_NO_STACK; i++)
         for (int32_t other = places[i].stack; other != base;) {
