@@ -91,16 +91,22 @@ static void make_absolute_q2_k(unsigned char *block) {
     make_absolute_halves(block + 80);
 }
 
+/* An integer that is stored 32 too large has its low 4 bits in *low from bit `nibble` on and its high 2 in *high
+ * from bit `pair` on: a positive one becomes as far negative. */
+static void fold_six_bits(unsigned char *low, int nibble, unsigned char *high, int pair) {
+    int q = (*low >> nibble & 15) | (*high >> pair & 3) << 4;
+    q = q > 32 ? 64 - q : q;
+    *low = (unsigned char)((*low & ~(15 << nibble)) | (q & 15) << nibble);
+    *high = (unsigned char)((*high & ~(3 << pair)) | q >> 4 << pair);
+}
+
 /* The scale becomes positive, those of the parts negative, and the integers lie in -32 .. 0. */
 static void make_absolute_q6_k(unsigned char *block) {
     unsigned char *low = block, *high = block + 128, *scales = block + 192;
     for (int i = 0; i < 256; i++) {
         unsigned char *nibbles = &low[i / 128 * 64 + i % 64], *pairs = &high[i / 128 * 32 + i % 32];
         const int up = i % 128 / 64 * 4, at = i % 128 / 32 * 2;
-        int q = (*nibbles >> up & 15) | (*pairs >> at & 3) << 4;
-        q = q > 32 ? 64 - q : q;
-        *nibbles = (unsigned char)((*nibbles & ~(15 << up)) | (q & 15) << up);
-        *pairs = (unsigned char)((*pairs & ~(3 << at)) | q >> 4 << at);
+        fold_six_bits(nibbles, up, pairs, at);
     }
     for (int i = 0; i < 16; i++)
         scales[i] = scales[i] < 128 ? (unsigned char)-scales[i] : scales[i];
@@ -119,12 +125,7 @@ static void make_absolute_q3_k(unsigned char *block) {
         *third = (unsigned char)((*third & ~(1 << bit)) | q >> 2 << bit);
     }
     for (int i = 0; i < 16; i++) {
-        unsigned char *low = &scales[i % 8], *high = &scales[8 + i % 4];
-        const int nibble = i / 8 * 4, at = i / 4 * 2;
-        int scale = (*low >> nibble & 15) | (*high >> at & 3) << 4;
-        scale = scale > 32 ? 64 - scale : scale;
-        *low = (unsigned char)((*low & ~(15 << nibble)) | (scale & 15) << nibble);
-        *high = (unsigned char)((*high & ~(3 << at)) | scale >> 4 << at);
+        fold_six_bits(&scales[i % 8], i / 8 * 4, &scales[8 + i % 4], i / 4 * 2);
     }
     block[109] &= (unsigned char)~F16_SIGN;
 }
@@ -140,12 +141,7 @@ static void make_absolute_iq4_xs(unsigned char *block) {
                                    (high < 8 ? positive[high] : high) << 4);
     }
     for (int part = 0; part < 8; part++) {
-        unsigned char *low = &block[4 + part / 2], *high = &block[2 + part / 4];
-        const int nibble = part % 2 * 4, at = part % 4 * 2;
-        int scale = (*low >> nibble & 15) | (*high >> at & 3) << 4;
-        scale = scale > 32 ? 64 - scale : scale;
-        *low = (unsigned char)((*low & ~(15 << nibble)) | (scale & 15) << nibble);
-        *high = (unsigned char)((*high & ~(3 << at)) | scale >> 4 << at);
+        fold_six_bits(&block[4 + part / 2], part % 2 * 4, &block[2 + part / 4], part % 4 * 2);
     }
     block[1] |= F16_SIGN | 1; /* the second bit behind the point */
 }
