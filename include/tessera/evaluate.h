@@ -215,7 +215,7 @@ typedef struct tsr_answer_scores {
  * error   TSR_E_ARGUMENT  n is 0
  *         TSR_E_FORMAT    an answer is not UTF-8: the sentence says which
  * exact   tests/cli/results/squad.py, against the evaluation of SQuAD 2.0; it gives the numbers of 1.1
- *         where every question has an answer with a word that is no article. A final sigma counts as a sigma
+ *         where every question has an answer with a word that is not an article. A final sigma counts as a sigma
  * source  Rajpurkar et al. 2016, arXiv:1606.05250; Rajpurkar et al. 2018, arXiv:1806.03822
  */
 TSR_API tsr_status tsr_evaluate_answers(const tsr_string *given, const tsr_string *wanted,

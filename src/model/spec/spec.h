@@ -118,9 +118,9 @@ typedef struct tsri_model_stack {
     int32_t experts, experts_used, expert_ffn;
     bool experts_normed;
     /* With experts_scored the op choose_experts takes them: a score is a softmax over all of them or, with
-     * experts_sigmoid, the sigmoid of the logit; only those of the best groups are taken (expert_groups 0: there
-     * are none), which count as much as their best expert. With experts_biased the choice has a bias, which factors
-     * don't have, and a group counts as much as its two best experts */
+     * experts_sigmoid, the sigmoid of the logit; only those of the best groups are taken (expert_groups 0: the experts
+     * have no groups), which count as much as their best expert. With experts_biased the choice has a bias, which
+     * factors don't have, and a group counts as much as its two best experts */
     bool experts_scored, experts_sigmoid, experts_biased;
     int32_t expert_groups, expert_groups_used;
     float experts_scale; /* of the factors */

@@ -13,7 +13,7 @@
 #include "tessera/status.h"
 
 /* Appends the pattern for PCRE2 with PCRE2_UTF, PCRE2_UCP and \n alone as the end of a line.
- * TSR_E_UNSUPPORTED: a part has no equal; TSR_E_FORMAT: it is no pattern of Oniguruma. */
+ * TSR_E_UNSUPPORTED: a part has no equal; TSR_E_FORMAT: it is not a pattern of Oniguruma. */
 tsr_status tsri_text_oniguruma(const char *pattern, size_t n, tsri_bytes *out);
 
 #endif
