@@ -48,7 +48,7 @@
  * order of memory. */
 #define ROWS_A_STEP (HEAD < 16 ? 0 : (15 + HEAD / 16) / (HEAD / 16 + (HEAD < 16)))
 #define FETCH(dtype, size, from)                                      \
-    _Pragma("unroll") for (int line = 0; line < (size); line += 64 / (int)sizeof(ELEMENT(dtype))) \
+    _Pragma("unroll") for (int line = 0; line < DISTANCE(dtype, size); line += 64 / (int)sizeof(ELEMENT(dtype))) \
         TSR_PREFETCH_L2((from) + line);
 
 #define DOWN(x) tsr_exp2_down_float16((float16)(x)).s0
@@ -131,7 +131,7 @@ ENTRY_OF_ONE KERNEL(PLACE
             for (; d + 16 <= HEAD; d += 16) {
 #pragma unroll
                 for (int j = 0; j < 16; j++)
-                    r[j] = LOOSE16(K_DTYPE, key[j] + d);
+                    r[j] = LOOSE16(K_DTYPE, key[j], d);
 #if AHEAD > 0
 #pragma unroll
                 for (int j = 0; j < ROWS_A_STEP; j++) {
@@ -205,15 +205,15 @@ ENTRY_OF_ONE KERNEL(PLACE
                     for (int w = 0; w < WIDE; w++)
                         part[i][w] = sum[i][d / 16 + w] * shrink[i];
                 for (int j = skipped; j < n; j++) {
-                    __global const ELEMENT(V_DTYPE) *value = v + HOME(block + j) * v_slot + (block + j) * v_step + d;
+                    __global const ELEMENT(V_DTYPE) *value = v + HOME(block + j) * v_slot + (block + j) * v_step;
 #if AHEAD > 0
                     const int s = block + j + AHEAD;
                     if (s < end)
-                        FETCH(V_DTYPE, 16 * WIDE, v + HOME(s) * v_slot + s * v_step + d)
+                        FETCH(V_DTYPE, 16 * WIDE, v + HOME(s) * v_slot + s * v_step + DISTANCE(V_DTYPE, d))
 #endif
 #pragma unroll
                     for (int w = 0; w < WIDE; w++) {
-                        const float16 right = LOOSE16(V_DTYPE, value + w * 16);
+                        const float16 right = LOOSE16(V_DTYPE, value, d + w * 16);
 #pragma unroll
                         for (int i = 0; i < HEADS; i++)
                             part[i][w] = fma(right, (float16)(share[i][j]), part[i][w]);
@@ -229,7 +229,7 @@ ENTRY_OF_ONE KERNEL(PLACE
             for (int i = 0; i < HEADS; i++) {
                 float part = ((float *)sum[i])[d] * shrink[i];
                 for (int j = skipped; j < n; j++)
-                    part = fma(LOAD(V_DTYPE, v, HOME(block + j) * v_slot + (block + j) * v_step + d), share[i][j], part);
+                    part = fma(LOAD(V_DTYPE, v + HOME(block + j) * v_slot + (block + j) * v_step, d), share[i][j], part);
                 ((float *)sum[i])[d] = part;
             }
     }

@@ -37,12 +37,12 @@
 /* Copies n keys or values, from number `block` on, to `rows` as rows of `size` floats. */
 #define COPY_ROWS(dtype, size, from, slot_stride, step)                                     \
     for (int i = 0; i < n; i++) {                                                           \
-        const int place = HOME(block + i) * (slot_stride) + (block + i) * (step);           \
+        __global const ELEMENT(dtype) *row = (from) + HOME(block + i) * (slot_stride) + (block + i) * (step); \
         int d = 0;                                                                          \
         for (; d + 16 <= (size); d += 16)                                                   \
-            *(tsr_loose_private16 *)(rows + i * (size) + d) = LOOSE16(dtype, (from) + place + d); \
+            *(tsr_loose_private16 *)(rows + i * (size) + d) = LOOSE16(dtype, row, d);       \
         for (; d < (size); d++)                                                             \
-            rows[i * (size) + d] = LOAD(dtype, from, place + d);                            \
+            rows[i * (size) + d] = LOAD(dtype, row, d);                                     \
     }
 #ifndef LOOSE_PRIVATE16 /* a program may include this file several times */
 #define LOOSE_PRIVATE16
@@ -90,7 +90,7 @@ ENTRY_OF_ONE KERNEL(PLACE
             float16 r[16];
 #pragma unroll
             for (int j = 0; j < 16; j++)
-                r[j] = LOOSE16(TSR_DTYPE_F32, q + min(i * 16 + j, here_many - 1) * q_step + d);
+                r[j] = LOOSE16(TSR_DTYPE_F32, q + min(i * 16 + j, here_many - 1) * q_step, d);
             tsr_turn16(r);
 #pragma unroll
             for (int j = 0; j < 16; j++)

@@ -1,11 +1,11 @@
 /* kv_append/plain.cl - state[slot[b], g, past[b]+t, d] = x[b,t,g,d] where past[b]+t < min(len[b],
  * capacity).
  *
- *   grid    (G*D, T, B), one work-item per element
+ *   grid    (G*D, T, B), one work-item per element, or per block of 32 of them where the state has blocks
  *   x       x[b,t,g,d] at x0 + b*xb + t*xt + g*xg + d; state[j,g,s,d] at state0 + j*sj + g*sg +
  *           s*ss + d
  *   needs   nothing beyond OpenCL C 1.1
- *   build   STATE_DTYPE (rounds to nearest even); HAS_SLOT (else slot[b] is b)
+ *   build   STATE_DTYPE (keep.clh); HAS_SLOT (else slot[b] is b)
  *   paid    the baseline. 2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of
  *           tessera verify --bench; ratio: how many times as fast as plain. It has no other
  *           variant.
@@ -14,6 +14,7 @@
  *           variant           us     GB/s   ratio        us     GB/s   ratio
  *           B=1 T=512 state [1,12,1024,64] a prompt
  *           plain          774.3      4.1    1.00     428.4      7.3    1.00 */
+#include "kv_append/keep.clh"
 
 ENTRY KERNEL(PLACE __global ELEMENT(STATE_DTYPE) *state, int state0, __global const float *x, int x0,
              __global const int *past, int past0, __global const int *len, int len0, __global const int *slot,
@@ -21,7 +22,7 @@ ENTRY KERNEL(PLACE __global ELEMENT(STATE_DTYPE) *state, int state0, __global co
              int capacity_set, int xb, int xb_set, int xt, int xt_set, int xg, int xg_set, int sj, int sj_set, int sg,
              int sg_set, int ss, int ss_set)
 {
-    const int i = ITEM(0), t = ITEM(1), b = ITEM(2);
+    const int i = ITEM(0) * BLOCK_NUMBERS(STATE_DTYPE), t = ITEM(1), b = ITEM(2);
     if (i >= G * D || t >= SIZE(T) || b >= SIZE(B))
         return;
     const int s = past[past0 + b] + t;
@@ -33,6 +34,6 @@ ENTRY KERNEL(PLACE __global ELEMENT(STATE_DTYPE) *state, int state0, __global co
     const int j = b;
 #endif
     const int g = i / D, d = i - g * D;
-    const float v = x[x0 + b * SIZE(xb) + t * SIZE(xt) + g * SIZE(xg) + d];
-    STORE(STATE_DTYPE, state, state0 + j * SIZE(sj) + g * SIZE(sg) + s * SIZE(ss) + d, v);
+    const int to = state0 + j * SIZE(sj) + g * SIZE(sg) + s * SIZE(ss) + d;
+    KEEP(STATE_DTYPE, state, to, x + x0 + b * SIZE(xb) + t * SIZE(xt) + g * SIZE(xg) + d);
 }

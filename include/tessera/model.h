@@ -41,9 +41,10 @@ typedef struct tsr_model_options {
      * tokenizer.model, a tekken.json, a file of tiktoken, a folder with one of them, or the vocabulary of a GGUF file. Such a model
      * can only encode and decode, and is opened without a device. */
     uint32_t tokenizer_only;
-    /** Storage dtype of keys and values: TSR_F32, TSR_F16; 0: TSR_F32 with weights in f32 (as `dtype`
-     * asks, else as the file has them) or where those of one context need at most 64 MiB in f32,
-     * else TSR_F16. */
+    /** Storage dtype of keys and values: TSR_F32, TSR_F16, or TSR_GGML_Q8_0 where the sizes of a head's
+     * keys and values are multiples of 32 (each number is within half a step: the largest of its
+     * block of 32, over 254); 0: TSR_F32 with weights in f32 (as `dtype` asks, else as the file has
+     * them) or where those of one context need at most 64 MiB in f32, else TSR_F16. */
     uint32_t kv_dtype;
     uint32_t compute; /**< tsr_model_compute */
     /** Folders of LoRA adapters as PEFT writes them, which are added to the weights while these are
@@ -105,7 +106,7 @@ typedef struct tsr_model_info {
     int32_t bos, pad;            /**< token ids; -1: none */
     uint32_t n_eos;
     const int32_t *eos;
-    const char *kv_dtype;  /**< storage dtype of keys and values: "f32" or "f16" */
+    const char *kv_dtype;  /**< storage dtype of keys and values: "f32", "f16" or "q8_0" */
     const char *kept;      /**< storage dtype of most bytes of matrices */
     const char *compute;   /**< compute dtype of their products: "f32", "f16", "bf16", "int8" */
     uint64_t stored_bytes; /**< of all arrays in the files */

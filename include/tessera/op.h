@@ -79,6 +79,7 @@ typedef enum tsr_op_id {
      *        bias?[1|B,H,T,S] f32, relative?[H,2R+1] f32, sinks?[H] f32 (finite numbers)
      * out    y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials, of the sink's too; without
      *        sinks, -inf where no key is visible)
+     * dtype  k, v: f32, f16, bf16, or q8_0 in whole blocks along D, which is multiplied as F32
      */
     TSR_OP_ATTENTION = 4,
     /**
@@ -142,9 +143,10 @@ typedef enum tsr_op_id {
      * state[slot[b], :, past[b]+t, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity). The keys
      * of one head are adjacent.
      *
-     * in     state[slots,G,capacity,D] (f32, f16 or bf16; rounds to nearest even), x[B,T,G,D],
-     *        past[B], len[B], slot?[B] (b where missing)
+     * in     state[slots,G,capacity,D], x[B,T,G,D], past[B], len[B], slot?[B] (b where missing)
      * out    none: writes in[0]
+     * dtype  state: f32, f16 or bf16, which round to nearest even; q8_0, where D is a multiple of
+     *        32: the scale of a block is its largest magnitude over 127, as f16
      */
     TSR_OP_KV_APPEND = 11,
     /**
@@ -157,7 +159,7 @@ typedef enum tsr_op_id {
     TSR_OP_ADD = 12,
     TSR_OP_MUL = 13,       /**< y = a * b, otherwise as add */
     TSR_OP_SCALE = 14,     /**< y = alpha x. attrs tsr_scale_attrs, in x, out y */
-    TSR_OP_CAST = 15,      /**< converts x to the dtype of y. attrs tsr_cast_attrs, in x, out y */
+    TSR_OP_CAST = 15,      /**< x, also q8_0, as y's dtype. attrs tsr_cast_attrs, in x, out y */
     TSR_OP_COPY = 16,      /**< copies x, of any strides, to contiguous y. in x, out y */
     TSR_OP_GATHER = 17,    /**< y[i,:] = x[index[i],:]. in x[R,C], index[N] i32, out y[N,C] */
     TSR_OP_RELU = 18,      /**< y = max(x, 0). in x, out y; so do the next five */
@@ -192,6 +194,7 @@ typedef enum tsr_op_id {
      * in     keys[slots,G,capacity,D], values[slots,G,capacity,Dv], k[B,T,G,D], v[B,T,G,Dv],
      *        past[B], len[B], slot?[B], q?[B,T,H,D], positions?[B,T] i32, inv_freq?[rotary/2] f32
      * out    y?[B,T,H,D]; writes in[0] and in[1]
+     * dtype  keys, values: as the state of kv_append
      */
     TSR_OP_QKV_APPEND = 26,
     /**

@@ -2633,7 +2633,7 @@ class ModelInfo:
     flops_per_token: of one token with no token before it
     flops_per_past_token: what attention adds for each earlier token
     bos, pad: token ids; -1: none
-    kv_dtype: storage dtype of keys and values: "f32" or "f16"
+    kv_dtype: storage dtype of keys and values: "f32", "f16" or "q8_0"
     kept: storage dtype of most bytes of matrices
     compute: compute dtype of their products: "f32", "f16", "bf16", "int8"
     stored_bytes: of all arrays in the files

@@ -18,7 +18,7 @@ from ._device import Device, opened
 from ._library import (Handle, Path, bytes_at, check, encoded, guarded, ids_of, lib, named, new, path_of, pointer, progress_callback, text, text_list)
 
 DTYPES = {"f32": c.TSR_F32, "f16": c.TSR_F16, "bf16": c.TSR_BF16, "q8": c.TSR_GGML_Q8_0, "q4": c.TSR_GGML_Q4_0}
-KV_DTYPES = {"f32": c.TSR_F32, "f16": c.TSR_F16}
+KV_DTYPES = {"f32": c.TSR_F32, "f16": c.TSR_F16, "q8": c.TSR_GGML_Q8_0}
 COMPUTES = {"auto": c.TSR_MODEL_COMPUTE_AUTO, "f32": c.TSR_MODEL_COMPUTE_F32, "f16": c.TSR_MODEL_COMPUTE_F16, "int8": c.TSR_MODEL_COMPUTE_INT8,
             "bf16": c.TSR_MODEL_COMPUTE_BF16}
 Ids = Union[Sequence[int], NDArray[Any]]
@@ -161,7 +161,7 @@ class Base(Handle):
     device: as `Device` takes it, or an open Device, which is then shared; None: TESSERA_DEVICE, else the default
     dtype: how matrices are stored: "f32", "f16", "bf16", "q8", "q4"; None: as in the file
     compute: how their products are formed: "auto", "f32", "f16", "bf16", "int8"
-    kv_dtype: how keys and values are stored: "f32", "f16"; None: as the library chooses
+    kv_dtype: how keys and values are stored: "f32", "f16", "q8"; None: as the library chooses
     context: tokens of a sequence to plan memory for; 0: what the model reads
     lora: folders of LoRA adapters, which are added to the weights
     progress: told (bytes stored on the device, all bytes); True from it cancels

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "graph/ops.h"
+#include "tensor/quantize.h"
 
 /* Operand i as the op reads it: a leaf, or a view of one. */
 static tsri_value operand_value(tsri_graph *graph, const tsri_case *c, uint32_t i, uint32_t id) {
@@ -31,6 +32,15 @@ static tsri_value operand_value(tsri_graph *graph, const tsri_case *c, uint32_t 
     return x;
 }
 
+/* A state as an output: as it is, or blocks as the numbers that they hold. */
+static tsri_value read_state(tsri_graph *graph, tsri_value state) {
+    const tsr_cast_attrs to_f32 = {.struct_size = sizeof to_f32, .dtype = TSR_F32};
+    const bool blocks =
+        tsri_tensor_is_kept_blocks((tsr_dtype)tsri_graph_value_at(graph, state)->tensor.dtype);
+    return blocks ? tsri_graph_op1(graph, TSR_OP_CAST, &to_f32, &state, 1)
+                  : tsri_graph_op1(graph, TSR_OP_COPY, NULL, &state, 1);
+}
+
 void tsri_case_append(tsri_graph *graph, const tsri_case *c, const tsri_case_attrs *attrs,
                       uint32_t first_id) {
     static const char *const names[TSRI_CASE_MAX_OUT] = {"out0", "out1", "out2", "out3"};
@@ -45,7 +55,7 @@ void tsri_case_append(tsri_graph *graph, const tsri_case *c, const tsri_case_att
         tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want, &made);
         for (uint32_t i = 0; i < c->n_in; i++)
             if (tsri_tensor_input_is(c->op, i, TSRI_TENSOR_WRITTEN) && in[i] != TSRI_GRAPH_NONE)
-                results[n++] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, &in[i], 1);
+                results[n++] = read_state(graph, in[i]);
         results[n] = made;
     } else {
         tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want,

@@ -39,9 +39,9 @@ typedef struct tsri_run_kv_state {
     uint32_t id;
     size_t device;
     tsr_dtype dtype;
-    int64_t dim[4];
+    int64_t dim[4]; /* of blocks, the last one counts blocks */
     tsr_buf *buf;
-    uint64_t item, bytes; /* of one element, and of all */
+    uint64_t item, bytes; /* of one element or block, and of all */
 } tsri_run_kv_state;
 
 typedef struct tsri_run_slot { /* an open device and what the context has on it */

@@ -70,7 +70,9 @@ static tsr_status check_size(const tsri_run_context *context, const tsri_run_kv_
                           (unsigned long long)(wanted->bytes >> 20), facts->platform, facts->name,
                           (unsigned long long)(most >> 20),
                           (long long)(share * (double)wanted->dim[2]),
-                          wanted->dtype == TSR_F32 ? ", or take halves (--kv-dtype f16)" : "");
+                          wanted->dtype == TSR_F32   ? ", or take halves (--kv-dtype f16)"
+                          : wanted->dtype == TSR_F16 ? ", or take bytes (--kv-dtype q8)"
+                                                     : "");
 }
 
 static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old,
@@ -116,12 +118,12 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
             continue;
         tsri_run_kv_state wanted = {
             .id = v->id, .dim = {1, 1, 1, 1}, .dtype = (tsr_dtype)v->tensor.dtype};
-        wanted.item = (uint64_t)tsri_tensor_dtype_info(wanted.dtype)->bytes;
-        wanted.bytes = wanted.item;
+        const tsri_tensor_dtype *type = tsri_tensor_dtype_info(wanted.dtype);
+        wanted.item = wanted.bytes = (uint64_t)type->bytes;
         if (v->tensor.rank > 4)
             return tsri_base_fail(TSR_E_INTERNAL, "state %s has more than 4 dimensions", v->name);
         for (uint32_t d = 0; d < v->tensor.rank; d++) {
-            wanted.dim[d] = v->tensor.dim[d].factor;
+            wanted.dim[d] = v->tensor.dim[d].factor / (d == v->tensor.rank - 1 ? type->block : 1);
             wanted.bytes *= (uint64_t)wanted.dim[d];
         }
         wanted.bytes = (wanted.bytes + 3) / 4 * 4; /* states are filled in words of 4 bytes */

@@ -65,6 +65,41 @@ Test(public_model, looked_at) {
     cr_expect(model == NULL);
 }
 
+/* Blocks of q8 lie within one head; an encoder keeps no keys, so it has nothing to refuse. */
+Test(public_model, keys_and_values_as_bytes) {
+    static const struct {
+        const char *name;
+        uint32_t dtype;
+        tsr_status wanted;
+        const char *why;
+    } rows[] = {
+        {"models/shakespeare", TSR_GGML_Q8_0, TSR_OK, ""},
+        {"tests/golden/models/bert", TSR_GGML_Q8_0, TSR_OK, ""},
+        {"tests/golden/models/llama-tiny", TSR_GGML_Q8_0, TSR_E_UNSUPPORTED,
+         "llama-tiny: keys of 6 numbers and values of 6 can't be kept as q8"},
+        {"tests/golden/models/bahdanau", TSR_GGML_Q8_0, TSR_E_UNSUPPORTED, "can't be kept as q8"},
+        {"models/shakespeare", TSR_GGML_Q4_0, TSR_E_ARGUMENT, "as f32, f16 or q8"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tsr_model_options options = {.struct_size = sizeof options,
+                                           .kv_dtype = rows[i].dtype};
+        tsr_model_info info = {.struct_size = sizeof info};
+        tsr_model *model = NULL;
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", TESSERA_SOURCE_DIR, rows[i].name);
+        const tsr_status status = tsr_model_open(path, NULL, &options, &model);
+        cr_expect(status == rows[i].wanted &&
+                      (status == TSR_OK || strstr(tsr_error_last(), rows[i].why)),
+                  "%s: %d, %s", rows[i].name, (int)status, tsr_error_last());
+        if (i == 0 && status == TSR_OK) {
+            OK(tsr_model_info_get(model, &info));
+            cr_expect(info.kv_bytes_per_token == 6 * 6 * 2 * 34 &&
+                      strcmp(info.kv_dtype, "q8_0") == 0);
+        }
+        tsr_model_close(&model);
+    }
+}
+
 static void keep_positions(void *data, const char *name, const char *value) {
     if (strcmp(name, "positions") == 0)
         snprintf(data, 128, "%s", value);

@@ -236,6 +236,72 @@ Test(session, keys_and_values_as_halves_device) {
     halves(NULL);
 }
 
+/* Keys and values kept in blocks of 32 bytes with one scale are each off by half a step at most, the
+ * largest of its block over 254. The bytes are the same alone, by steps, while the states grow (at 32
+ * tokens) and behind a copied beginning. */
+static void bytes(const char *selector) {
+    enum { WORDS = 1024, LAYERS = 6, HEADS = 6, ALL = 40, KEPT = 35 };
+    static float single[ALL * WORDS], whole[ALL * WORDS], some[ALL * WORDS],
+        attention[LAYERS][HEADS * ALL * ALL];
+    static const uint32_t dtypes[] = {TSR_F32, TSR_GGML_Q8_0};
+    int32_t ids[ALL];
+    const tsri_model_sequence all = {.ids = ids, .n = ALL};
+    tsri_session *session = NULL;
+    float *to[LAYERS];
+    char path[1024];
+    double largest = 0, difference = 0;
+    snprintf(path, sizeof path, "%s/models/shakespeare", TESSERA_SOURCE_DIR);
+    for (int i = 0; i < ALL; i++)
+        ids[i] = (int32_t)(tsri_base_uniform(5, 0, (uint64_t)i) * WORDS);
+    for (int i = 0; i < LAYERS; i++)
+        to[i] = attention[i];
+    for (int i = 0; i < 2; i++) {
+        const tsri_model_options options = {.kv_dtype = dtypes[i]};
+        fixture_device(&fix, selector);
+        fixture_model(&fix, path, &options);
+        run_all(1, &all, 1, i ? whole : single);
+        if (i == 0)
+            fixture_close(&fix);
+    }
+    for (int i = 0; i < ALL * WORDS; i++) {
+        largest = fmax(largest, fabs((double)single[i]));
+        difference = fmax(difference, fabs((double)single[i] - (double)whole[i]));
+    }
+    cr_expect(difference > 1e-4 * largest && difference < 0.03 * largest,
+              "logits up to %g differ by %g", largest, difference);
+    OK(tsri_session_create(fix.model, 2, 0, &session));
+    for (int64_t t = 0; t < ALL; t++) {
+        const tsri_model_results results = {.logits = some + t * WORDS};
+        const tsri_model_sequence step = {.ids = ids + t, .n = 1, .past = t};
+        OK(tsri_session_forward(session, &step, 1, &results));
+    }
+    cr_expect(memcmp(whole, some, sizeof some) == 0, "token by token gives other logits");
+    const tsri_model_sequence rest = {.ids = ids + KEPT, .n = ALL - KEPT, .past = KEPT, .slot = 1};
+    const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = some},
+                             weights = {.rows = TSRI_ROWS_ALL, .attention = to};
+    OK(tsri_session_copy(session, 0, 1, KEPT));
+    OK(tsri_session_forward(session, &rest, 1, &results));
+    cr_expect(memcmp(whole + KEPT * WORDS, some, (ALL - KEPT) * WORDS * sizeof *some) == 0,
+              "a copied beginning gives other logits");
+    OK(tsri_session_forward(session, &all, 1, &weights));
+    for (int row = 0; row < HEADS * ALL; row++) {
+        double sum = 0;
+        for (int s = 0; s < ALL; s++)
+            sum += (double)attention[LAYERS - 1][row * ALL + s];
+        cr_expect(fabs(sum - 1) < 1e-5, "row %d of the probabilities has the sum %g", row, sum);
+    }
+    tsri_session_destroy(&session);
+    fixture_close(&fix);
+}
+
+Test(session, keys_and_values_as_bytes_reference) {
+    bytes("reference");
+}
+
+Test(session, keys_and_values_as_bytes_device) {
+    bytes(NULL);
+}
+
 /* Results that are collected from chunks: hidden states and probabilities of two sequences, at once
  * and in chunks of 6. */
 Test(session, pieces_of_everything) {

@@ -19,6 +19,7 @@ static const struct {
     {TSR_OP_EXPERT_LINEAR, tsri_reference_expert_linear_scratch},
     {TSR_OP_EXPERT_GLU_LINEAR, tsri_reference_expert_linear_scratch},
     {TSR_OP_ATTENTION, tsri_reference_attention_scratch},
+    {TSR_OP_QKV_APPEND, tsri_reference_qkv_append_scratch},
     {TSR_OP_GRU_CELL, tsri_reference_gru_cell_scratch},
     {TSR_OP_ADDITIVE_ATTENTION, tsri_reference_additive_attention_scratch},
     {TSR_OP_ATTENTION_GRAD, tsri_reference_attention_grad_scratch},

@@ -60,6 +60,11 @@ int64_t tsri_reference_load_int(const tsri_reference_view *view, int64_t at);
 void tsri_reference_store(const tsri_reference_view *view, int64_t at, double value);
 void tsri_reference_store_int(const tsri_reference_view *view, int64_t at, int64_t value);
 
+/* Stores n elements of `from` as adjacent ones of `to`: keys or values. Where `to` has blocks, n and
+ * to_at are whole ones of them. */
+void tsri_reference_keep(const tsri_reference_view *from, int64_t from_at,
+                         const tsri_reference_view *to, int64_t to_at, int64_t n);
+
 /* sum_i a[a_at + i a_step] b[b_at + i b_step], i upwards */
 double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_step,
                           const tsri_reference_view *b, int64_t b_at, int64_t b_step, int64_t n);
@@ -96,6 +101,7 @@ TSR_OP_LIST(X)
 int64_t tsri_reference_linear_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_expert_linear_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_attention_scratch(const tsr_op *op, const int64_t *sizes);
+int64_t tsri_reference_qkv_append_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_gru_cell_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_additive_attention_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_attention_grad_scratch(const tsr_op *op, const int64_t *sizes);

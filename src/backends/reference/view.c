@@ -114,7 +114,7 @@ void tsri_reference_store(const tsri_reference_view *view, int64_t at, double va
         ((float *)view->data)[at] = rounded;
     else if (view->dtype == TSR_F64)
         ((double *)view->data)[at] = value;
-    else /* never a block type: refused when the plan is made */
+    else /* never a block type: only keys and values are written as blocks, by tsri_reference_keep */
         (void)tsri_tensor_convert((tsr_dtype)view->dtype, view->data + at * bytes, TSR_F32,
                                   &rounded, 1);
 }
@@ -122,6 +122,23 @@ void tsri_reference_store(const tsri_reference_view *view, int64_t at, double va
 void tsri_reference_store_int(const tsri_reference_view *view, int64_t at, int64_t value) {
     const int bytes = tsri_tensor_dtype_info((tsr_dtype)view->dtype)->bytes;
     (void)tsri_tensor_convert((tsr_dtype)view->dtype, view->data + at * bytes, TSR_I64, &value, 1);
+}
+
+void tsri_reference_keep(const tsri_reference_view *from, int64_t from_at,
+                         const tsri_reference_view *to, int64_t to_at, int64_t n) {
+    const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)to->dtype);
+    const int64_t step = tsri_reference_step(from);
+    float block[TSRI_TENSOR_BLOCK];
+    for (int64_t i = 0; i < n; i += type->block) {
+        if (type->block == 1) {
+            tsri_reference_store(to, to_at + i, tsri_reference_load(from, from_at + i * step));
+            continue;
+        }
+        for (int64_t k = 0; k < type->block; k++)
+            block[k] = (float)tsri_reference_load(from, from_at + (i + k) * step);
+        tsri_tensor_quantize((tsr_dtype)to->dtype, block,
+                             to->data + (to_at + i) / type->block * type->bytes, TSRI_TENSOR_BLOCK);
+    }
 }
 
 double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_step,

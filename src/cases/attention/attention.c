@@ -389,6 +389,47 @@ static void add_chunks(tsri_case_list *list) {
     }
 }
 
+/* Keys and values in blocks of q8_0, of which a product reads the numbers that they hold: few queries
+ * and many, one chunk and several, slots, sources, a window; heads of 1 to 8 blocks. */
+static void add_blocks(tsri_case_list *list) {
+    static const struct {
+        form form;
+        int with;
+        int64_t most; /* keys that the plan is for; 0: S */
+    } rows[] = {
+        {{3, 2, 20, 4, 2, 32, 32, 1, 0, 3, 3, {7, 0, 17}, {9, 2, 19}, ""}, PLAIN, 0},
+        {{2, 40, 67, 6, 2, 64, 32, 1, 0, 2, 2, {27, 3}, {67, 43}, ""}, LSE, 0},
+        {{2, 9, 33, 2, 1, 96, 96, 1, 0, 2, 2, {24, 0}, {33, 9}, ""}, PLAIN, 0},
+        {{1, 1, 1000, 8, 1, 64, 64, 1, 0, 1, 1, {999}, {1000}, ""}, PLAIN, 0},
+        {{2, 2, 530, 8, 1, 128, 128, 1, 0, 2, 2, {528, 509}, {530, 511}, ""}, PLAIN, 0},
+        {{2, 9, 600, 4, 4, 32, 64, 1, 0, 2, 2, {591, 250}, {600, 259}, ""}, SOURCES, 0},
+        {{2, 1, 300, 2, 1, 256, 256, 1, 0, 2, 2, {299, 256}, {300, 257}, ""}, PLAIN, 0},
+        {{1, 70, 600, 4, 2, 32, 32, 1, 260, 1, 1, {530}, {600}, " window 260"}, LSE, 0},
+        {{2, 33, 40, 4, 2, 32, 32, 0, 0, 0, 2, {0}, {40, 7}, " padded"}, PLAIN, 0},
+        {{2, 2, 97, 8, 1, 64, 64, 1, 0, 2, 2, {95, 30}, {97, 32}, " of 600"}, PLAIN, 600},
+        {{1, 0, 8, 2, 2, 32, 32, 1, 0, 1, 1, {0}, {8}, " no queries"}, PLAIN, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        form f = rows[i].form;
+        char what[64];
+        snprintf(what, sizeof what, " q8_0%s", f.what);
+        f.what = what;
+        tsri_case *c = add(list, &f);
+        /* in slots [G, capacity, D]; every second case [capacity, G, D] */
+        for (int k = 1; k < 3; k++) {
+            c->in[k].kind = TSR_KIND_STATE;
+            c->in[k].dtype = TSR_GGML_Q8_0;
+            c->in[k].view = i % 2 ? TSRI_CASE_PACKED : TSRI_CASE_SWAPPED;
+            c->in[k].dim[0] = TSRI_CASE_K(3);
+            c->in[k].dim[1] = TSRI_CASE_K(f.S);
+        }
+        c->most[2] = rows[i].most;
+        if (rows[i].with != SOURCES)
+            tsri_case_ints(c, 5, TSRI_CASE_B, (int)f.B, (const int32_t[]){2, 0, 1});
+        add_operand(c, rows[i].with, &f);
+    }
+}
+
 /* A plan for several chunks, run with one: 1 key, some, all of a chunk, one more; a row that sees none. */
 static void add_one_chunk(tsri_case_list *list) {
     static const form forms[] = {
@@ -502,9 +543,9 @@ static void add_timed(tsri_case_list *list) {
          {1024, 701, 301, 21},
          " tokens"},
     };
-    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_GGML_Q8_0};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        for (int d = 0; d < (forms[i].causal ? 2 : 1); d++) {
+        for (int d = 0; d < (forms[i].causal ? 3 : 1); d++) {
             form f = forms[i];
             char what[64];
             snprintf(what, sizeof what, "%s %s", f.what, tsri_tensor_dtype_name(dtypes[d]));
@@ -566,6 +607,7 @@ void tsri_cases_attention(tsri_case_list *list) {
     add_ends(list);
     add_models(list);
     add_chunks(list);
+    add_blocks(list);
     add_one_chunk(list);
     add_narrow(list);
     add_soft_caps(list);

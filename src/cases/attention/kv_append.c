@@ -38,6 +38,24 @@ void tsri_cases_kv_append(tsri_case_list *list) {
                 i ? " bf16" : " f16");
         c->in[0].dtype = i ? TSR_BF16 : TSR_F16;
     }
+    static const int64_t sizes[] = {32, 96};
+    for (int i = 0; i < 2; i++) { /* x holds the integers that its blocks are quantised to */
+        c = add(list, 2, 5, 2, 11, 3, sizes[i], (const int32_t[]){0, 4}, (const int32_t[]){5, 9},
+                " q8_0");
+        c->in[0].dtype = TSR_GGML_Q8_0;
+        c->in[1].fill = TSRI_CASE_STEPS;
+        c->bound[0].relative = 0x1p-10;
+        tsri_case_reason(c, "2^-10 |x|: a scale is rounded to f16, its quotient on a device may be "
+                            "off by 3 ulp; the integers are the same");
+    }
+    c = add(list, 1, 3, 1, 3, 1, 32, (const int32_t[]){0}, (const int32_t[]){3},
+            " q8_0, subnormal scales");
+    c->in[0].dtype = TSR_GGML_Q8_0;
+    c->in[1].low = -1.4 * 127 * 0x1p-24, c->in[1].high = 1.4 * 127 * 0x1p-24;
+    c->bound[0].absolute = 0x1p-23;
+    tsri_case_reason(
+        c, "2^-23, a step: a scale of 1.4 * 2^-24 is rounded up to 2 * 2^-24, because with "
+           "2^-24 the largest numbers would be cut off");
     c = add(list, 2, 3, 2, 8, 2, 12, (const int32_t[]){0, 4}, (const int32_t[]){3, 7},
             " x from wider rows");
     c->in[1].view = TSRI_CASE_SLICED;

@@ -94,6 +94,23 @@ void tsri_cases_qkv_append(tsri_case_list *list) {
         c->in[0].dtype = c->in[1].dtype = i ? TSR_BF16 : TSR_F16;
         c->bound[0].absolute += i ? 0x1p-8 : 0x1p-11; /* may round to the other neighbour */
     }
+    /* A rotated key is at most sqrt 2, so a step of its block at most that over 127; a
+     * number near the middle of two may become either. Values hold the integers. */
+    static const form blocks[] = {
+        {2, 5, 2, 12, 4, 2, 64, 32, 64, 0, {0, 4}, {5, 9}, " q8_0"},
+        {1, 1, 3, 40, 6, 3, 96, 64, 40, 1, {39}, {40}, " q8_0, part of the head"},
+        {2, 3, 2, 8, 0, 2, 32, 128, 0, 0, {1, 5}, {4, 8}, " q8_0, no rotation"},
+    };
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        tsri_case *c = add(list, &blocks[i]);
+        c->in[0].dtype = c->in[1].dtype = TSR_GGML_Q8_0;
+        c->in[3].fill = TSRI_CASE_STEPS;
+        c->bound[0].relative = c->bound[1].relative = 0x1p-10;
+        c->bound[0].absolute += 1.42 / 127;
+        tsri_case_reason(
+            c, "values 2^-10: their scales are rounded to f16, and their integers are the "
+               "same; keys up to sqrt 2, of which a step more or less is 1/127");
+    }
     static const form models[] = {
         {1, 1, 1, 1024, 32, 4, 64, 64, 64, 0, {1023}, {1024}, " a token"},
         {1, 512, 1, 1024, 32, 4, 64, 64, 64, 0, {0}, {512}, " a prompt"},

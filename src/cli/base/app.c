@@ -44,8 +44,9 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          0, 0, NULL},
         {"dtype", 0, CLI_TEXT, &app->dtype_name, "f32|f16|bf16|q8|q4",
          "how weights are stored on the device (default: as in the file)", 0, 0, NULL},
-        {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "f32|f16",
-         "how keys and values are stored; f16 needs half the memory (default: f32 with weights in "
+        {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "f32|f16|q8",
+         "how keys and values are stored; f16 needs half the memory, q8 a quarter (default: f32 "
+         "with weights in "
          "f32 or where those of one context need at most 64 MiB, else f16)",
          0, 0, NULL},
         {"compute", 0, CLI_TEXT, &app->compute_name, "f32|f16|bf16|int8|auto",
@@ -390,7 +391,8 @@ int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
         {"f16", TSR_MODEL_COMPUTE_F16},   {"int8", TSR_MODEL_COMPUTE_INT8},
         {"bf16", TSR_MODEL_COMPUTE_BF16}, {NULL, 0}};
     static const word kv_dtypes[] = {
-        {"f32", TSR_F32}, {"float32", TSR_F32}, {"f16", TSR_F16}, {"float16", TSR_F16}, {NULL, 0}};
+        {"f32", TSR_F32},      {"float32", TSR_F32},    {"f16", TSR_F16}, {"float16", TSR_F16},
+        {"q8", TSR_GGML_Q8_0}, {"q8_0", TSR_GGML_Q8_0}, {NULL, 0}};
     *options = (tsr_model_options){.struct_size = sizeof *options,
                                    .context = app->context,
                                    .lora = app->loras.items,
@@ -400,7 +402,8 @@ int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
     int code =
         word_of("dtype", app->dtype_name, dtypes, "f32, f16, bf16, q8 or q4", &options->dtype);
     if (code == CLI_OK)
-        code = word_of("kv-dtype", app->kv_dtype_name, kv_dtypes, "f32 or f16", &options->kv_dtype);
+        code = word_of("kv-dtype", app->kv_dtype_name, kv_dtypes, "f32, f16 or q8",
+                       &options->kv_dtype);
     if (code == CLI_OK)
         code = word_of("compute", app->compute_name, computes, "auto, f32, f16, bf16 or int8",
                        &options->compute);

@@ -27,6 +27,15 @@ bool tsri_graph_is_float(const tsr_tensor *tensor) {
            tensor->dtype == TSR_BF16;
 }
 
+bool tsri_graph_is_kv(const tsr_tensor *tensor) {
+    if (tsri_graph_is_float(tensor))
+        return true;
+    const tsr_dim last = tsri_tensor_columns(tensor);
+    return tensor->dtype == TSR_GGML_Q8_0 && tensor->rank > 0 && !last.symbols &&
+           last.factor % TSRI_TENSOR_BLOCK == 0 &&
+           tsri_tensor_is_one(tensor->stride[tensor->rank - 1]);
+}
+
 bool tsri_graph_is_blocks(const tsr_tensor *tensor) {
     return tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype) && tensor->rank == 2 &&
            !tensor->dim[1].symbols &&

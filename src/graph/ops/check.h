@@ -14,6 +14,8 @@ tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor 
  * Missing operands pass. */
 bool tsri_graph_is_f32(const tsr_tensor *tensor);
 bool tsri_graph_is_float(const tsr_tensor *tensor);
+/* Whether it has a dtype of keys and values: a float, or q8_0 in whole blocks along its last dimension. */
+bool tsri_graph_is_kv(const tsr_tensor *tensor);
 /* Whether it is a matrix of whole blocks along its last dimension, of a type that weights stay in. */
 bool tsri_graph_is_blocks(const tsr_tensor *tensor);
 /* Checks the weight of a linear op, [N,K] (trans) or [K,N] with x's K, and its compute dtype; *n

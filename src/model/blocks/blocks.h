@@ -82,7 +82,7 @@ typedef struct tsri_model_shape {
     int64_t capacity, source_capacity;
     uint32_t first_state;
     int32_t top_k;                                 /* 0: none */
-    tsr_dtype kv_dtype;                            /* dtype of the states: f32 or f16 */
+    tsr_dtype kv_dtype;                            /* dtype of the states: f32, f16 or q8_0 */
     bool logits, argmax, hidden, attention, cross; /* attention, cross: their probabilities */
     bool drawn;                                    /* one of the top_k largest is drawn */
     bool by_keys;                                  /* TSRI_INPUT_KEYS says where each key lies */

@@ -17,6 +17,7 @@
 #include "model/weights/quantized.h"
 #include "run/context.h"
 #include "tensor/dtype.h"
+#include "tensor/quantize.h"
 #include "tensor/shape.h"
 #include "text/tokenizer/languages.h"
 
@@ -239,9 +240,10 @@ static tsr_dtype stored_dtype(const tsri_io_archive *archive) {
 
 /* Chooses the dtype of keys and values: f16 where the weights have fewer bits than f32 and all of a
  * context in f32 would be more than FEW_BYTES, which is read faster from caches than it is widened.
- * What f16 costs: docs/performance.md. */
-static void settle_kv_dtype(tsri_model *model, const tsri_model_options *options) {
+ * What f16 and q8 cost: docs/performance.md. */
+static tsr_status settle_kv_dtype(tsri_model *model, const tsri_model_options *options) {
     enum { FEW_BYTES = 64 << 20 };
+    const tsri_model_stack *stack = &model->spec.decoder;
     const tsr_dtype weights =
         options->dtype != TSR_DTYPE_NONE ? options->dtype : stored_dtype(model->archive);
     const int64_t context = options->context ? options->context : model->spec.context;
@@ -249,10 +251,19 @@ static void settle_kv_dtype(tsri_model *model, const tsri_model_options *options
     model->kv_dtype = TSR_F32;
     tsri_model_measure(model, &measures);
     const bool many = (double)measures.kv_bytes_per_token * (double)context > FEW_BYTES;
+    if (options->kv_dtype == TSR_GGML_Q8_0 && stack->layers &&
+        (stack->recurrent || stack->head_size % TSRI_TENSOR_BLOCK ||
+         stack->value_size % TSRI_TENSOR_BLOCK))
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: keys of %d numbers and values of %d can't be kept as q8, whose blocks have %d of "
+            "one head: take f16",
+            model->path, stack->head_size, stack->value_size, TSRI_TENSOR_BLOCK);
     if (options->kv_dtype != TSR_DTYPE_NONE)
         model->kv_dtype = options->kv_dtype;
     else if (many && weights != TSR_F32 && weights != TSR_F64)
         model->kv_dtype = TSR_F16;
+    return TSR_OK;
 }
 
 /* Names the file's format and dtype, for people. */
@@ -350,10 +361,11 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                                           &model->weights->adapters);
     if (status == TSR_OK)
         status = read_tokenizer(model, folder);
-    if (status == TSR_OK) {
+    if (status == TSR_OK)
+        status = settle_kv_dtype(model, options);
+    if (status == TSR_OK)
         name_stored(model);
-        settle_kv_dtype(model, options);
-    } else
+    else
         tsri_model_close(&model);
     free(folder);
     *out = model;

@@ -24,7 +24,7 @@ typedef struct tsri_model_options {
     bool tokenizer_only;           /* if no model can be opened, its tokenizer alone will do */
     int32_t slots;      /* the memory check counts keys and values of this many sequences (0: 1) */
     int64_t context;    /* of this many tokens each (0: what the model reads, at most 2048) */
-    tsr_dtype kv_dtype; /* of keys and values: f32, f16, or NONE: as tsr_model_options says */
+    tsr_dtype kv_dtype; /* of keys and values: f32, f16, q8_0, or NONE: as tsr_model_options says */
 } tsri_model_options;
 
 typedef struct tsri_model {

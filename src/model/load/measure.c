@@ -97,9 +97,10 @@ void tsri_model_measure(const tsri_model *model, tsri_model_measures *out) {
     if (stack->side == TSRI_SIDE_ENCODER)
         return;
     out->flops_per_token += 2.0 * spec->vocab * tsri_model_head_width(spec);
+    const tsri_tensor_dtype *kept = tsri_tensor_dtype_info(model->kv_dtype);
     out->kv_bytes_per_token = stack->recurrent
                                   ? (uint64_t)stack->recurrent * sizeof(float)
                                   : (uint64_t)stack->layers * (uint64_t)stack->kv_heads *
-                                        (uint64_t)(stack->head_size + stack->value_size) *
-                                        (uint64_t)tsri_tensor_dtype_info(model->kv_dtype)->bytes;
+                                        (uint64_t)(stack->head_size + stack->value_size) /
+                                        (uint64_t)kept->block * (uint64_t)kept->bytes;
 }

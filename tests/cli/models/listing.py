@@ -20,7 +20,7 @@ def test_bundled_models(_):
 def test_keys_and_values_are_halves_where_they_are_many(_):
     """Of 12 layers, 12 heads of 64 and a context of 2048 they would be 144 MiB in f32."""
     for bytes_each, *options in ((4,), (2, "--dtype", "q8"), (2, "--dtype", "f16"), (4, "--dtype", "q8", "-c", "512"), (4, "--dtype", "q8", "--kv-dtype", "f32"),
-                                 (2, "--kv-dtype", "f16")):
+                                 (2, "--kv-dtype", "f16"), (34 / 32, "--kv-dtype", "q8")):
         told = json.loads(run("info", "--json", "shape:llama-110m", *options).text)
         equal(told["kv_bytes_per_token"], 12 * 2 * told["kv_heads"] * 64 * bytes_each, options)
 

@@ -10,8 +10,10 @@
 #include "backends/opencl/program/program.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "tensor/blocks.h"
 #include "tensor/convert.h"
 #include "tensor/operands.h"
+#include "tensor/quantize.h"
 #include "tensor/sample.h"
 #include "tensor/shape.h"
 
@@ -167,7 +169,13 @@ static tsr_status read_results(test *t) {
 /* --- the comparison --- */
 
 static double value_at(const tsr_tensor *tensor, const void *data, size_t i) {
+    const size_t size = (size_t)tsri_tensor_dtype_info(TSR_GGML_Q8_0)->bytes;
+    float block[TSRI_TENSOR_BLOCK];
     switch (tensor->dtype) {
+    case TSR_GGML_Q8_0: /* keys and values; no other blocks are written */
+        tsri_tensor_unpack(TSR_GGML_Q8_0, (const char *)data + i / TSRI_TENSOR_BLOCK * size, block,
+                           TSRI_TENSOR_BLOCK);
+        return block[i % TSRI_TENSOR_BLOCK];
     case TSR_F16:
         return (double)tsri_tensor_f16_to_f32(((const uint16_t *)data)[i]);
     case TSR_BF16:
@@ -202,8 +210,9 @@ static double allowed(const tsr_op *op, uint32_t dtype, double largest) {
     const uint32_t products = products_of(op);
     const double unit = dtype == TSR_I32                                    ? 0
                         : dtype == TSR_BF16 || products == TSR_COMPUTE_BF16 ? 8e-3
-                        : dtype == TSR_F16 || products == TSR_COMPUTE_F16   ? 1e-3
-                                                                            : 2e-5;
+                        : dtype == TSR_F16 || dtype == TSR_GGML_Q8_0 || products == TSR_COMPUTE_F16
+                            ? 1e-3
+                            : 2e-5;
     const double least = op->id == TSR_OP_ATTENTION ? 0.2 : 1;
     return unit * (largest > least ? largest : least);
 }

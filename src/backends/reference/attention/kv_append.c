@@ -1,5 +1,5 @@
 /* backends/reference/attention/kv_append.c - the op kv_append: keys or values into a cache. */
-#include "backends/reference/lookup/rows.h"
+#include "backends/reference/reference.h"
 
 tsr_status tsri_reference_kv_append(const tsri_reference_call *call) {
     const tsri_reference_view state = tsri_reference_in(call, 0), x = tsri_reference_in(call, 1),
@@ -16,10 +16,10 @@ tsr_status tsri_reference_kv_append(const tsri_reference_call *call) {
             if (before < 0)
                 return tsri_reference_check_index(call->op, "position", before, state.dim[2]);
             for (int64_t g = 0; g < x.dim[2]; g++)
-                tsri_reference_copy_row(
-                    &x, b * x.stride[0] + t * x.stride[1] + g * x.stride[2], &state,
-                    j * state.stride[0] + g * state.stride[1] + (before + t) * state.stride[2],
-                    x.dim[3], 1);
+                tsri_reference_keep(&x, b * x.stride[0] + t * x.stride[1] + g * x.stride[2], &state,
+                                    j * state.stride[0] + g * state.stride[1] +
+                                        (before + t) * state.stride[2],
+                                    x.dim[3]);
         }
     }
     return TSR_OK;

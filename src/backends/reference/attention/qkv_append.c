@@ -8,7 +8,13 @@ typedef struct append {
     const tsri_reference_call *call;
     tsri_reference_view keys, values, k, v, past, len, slot, q, positions, inv_freq, y;
     tsr_rope_attrs attrs;
+    float *row; /* a rotated key */
 } append;
+
+int64_t tsri_reference_qkv_append_scratch(const tsr_op *op, const int64_t *sizes) {
+    (void)sizes;
+    return op->in[2]->dim[3].factor;
+}
 
 /* Writes head h of x at a token, rotated where the op rotates, into `to` at to_at. */
 static void place(const append *a, const tsri_reference_view *x, int64_t b, int64_t t, int64_t h,
@@ -17,12 +23,13 @@ static void place(const append *a, const tsri_reference_view *x, int64_t b, int6
     if (rotates) {
         const int64_t position = tsri_reference_load_int(
             &a->positions, b * a->positions.stride[0] + t * a->positions.stride[1]);
-        tsri_reference_rotate(&a->attrs, &a->inv_freq, position, x, x_at, to, to_at);
+        const tsri_reference_view row = {
+            .data = (char *)a->row, .dtype = TSR_F32, .rank = 1, .dim = {x->dim[3]}, .stride = {1}};
+        tsri_reference_rotate(&a->attrs, &a->inv_freq, position, x, x_at, &row, 0);
+        tsri_reference_keep(&row, 0, to, to_at, x->dim[3]);
         return;
     }
-    for (int64_t d = 0; d < x->dim[3]; d++)
-        tsri_reference_store(to, to_at + d * to->stride[3],
-                             tsri_reference_load(x, x_at + d * x->stride[3]));
+    tsri_reference_keep(x, x_at, to, to_at, x->dim[3]);
 }
 
 static tsr_status one_token(const append *a, int64_t b, int64_t t) {
@@ -60,7 +67,8 @@ tsr_status tsri_reference_qkv_append(const tsri_reference_call *call) {
                 .q = tsri_reference_in(call, 7),
                 .positions = tsri_reference_in(call, 8),
                 .inv_freq = tsri_reference_in(call, 9),
-                .y = tsri_reference_out(call, 0)};
+                .y = tsri_reference_out(call, 0),
+                .row = (float *)call->scratch};
     tsri_reference_attrs(call->op, &a.attrs, sizeof a.attrs);
     tsr_status status = TSR_OK;
     for (int64_t b = 0; b < a.k.dim[0]; b++)

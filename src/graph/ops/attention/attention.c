@@ -22,16 +22,19 @@ static tsr_status infer(tsri_graph_signature *s) {
                               (double)cap);
     if (!tsri_graph_is_f32(q) || q->rank != 4)
         return tsri_graph_refuse("attention", "q", q, "f32 [B,T,H,D]");
-    if (!tsri_graph_is_float(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))
-        return tsri_graph_refuse("attention", "k", k, "f32, f16 or bf16 [J,S,G,D] with q's D");
+    if (!tsri_graph_is_kv(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))
+        return tsri_graph_refuse("attention", "k", k,
+                                 "f32, f16, bf16 or, where D is a multiple of 32, q8_0 "
+                                 "[J,S,G,D] with q's D");
     if (k->dim[2].symbols || k->dim[2].factor < 1 || q->dim[2].symbols ||
         q->dim[2].factor % k->dim[2].factor)
         return tsri_graph_refuse("attention", "k", k,
                                  "a number of key heads that divides the query heads");
-    if (!tsri_graph_is_float(v) || v->rank != 4 || !tsri_tensor_same_dim(v->dim[0], k->dim[0]) ||
+    if (!tsri_graph_is_kv(v) || v->rank != 4 || !tsri_tensor_same_dim(v->dim[0], k->dim[0]) ||
         !tsri_tensor_same_dim(v->dim[1], k->dim[1]) || !tsri_tensor_same_dim(v->dim[2], k->dim[2]))
         return tsri_graph_refuse("attention", "v", v,
-                                 "f32, f16 or bf16 [J,S,G,Dv] with k's J, S and G");
+                                 "f32, f16, bf16 or, where Dv is a multiple of 32, q8_0 "
+                                 "[J,S,G,Dv] with k's J, S and G");
     for (uint32_t i = PAST; i <= SLOT; i++)
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), q->dim[0]))
             return tsri_graph_refuse("attention", tsri_graph_input_name(TSR_OP_ATTENTION, i),
@@ -99,6 +102,14 @@ static tsri_value per_query_head(tsri_graph *graph, tsri_value x, tsri_value slo
     return tsri_graph_expand(graph, heads, 2, tsri_tensor_const(R));
 }
 
+/* Keys or values that are kept in blocks become f32: products of two activations read floats. */
+static tsri_value unpacked(tsri_graph *graph, tsri_value x) {
+    const tsr_cast_attrs attrs = {.struct_size = sizeof attrs, .dtype = TSR_F32};
+    if (x == TSRI_GRAPH_NONE || tsri_graph_is_float(&tsri_graph_value_at(graph, x)->tensor))
+        return x;
+    return tsri_graph_op1(graph, TSR_OP_CAST, &attrs, &x, 1);
+}
+
 void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *attrs,
                                 const tsri_value *in, uint32_t n_in, tsri_value *probabilities,
                                 tsri_value *y) {
@@ -115,8 +126,8 @@ void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *at
     if (tsri_graph_status(graph) != TSR_OK)
         return;
     const tsr_dim T = tsri_graph_value_at(graph, all[Q])->tensor.dim[1];
-    all[K] = tsri_graph_as_keys(graph, all[K], 1, T);
-    all[V] = tsri_graph_as_keys(graph, all[V], 1, T);
+    all[K] = unpacked(graph, tsri_graph_as_keys(graph, all[K], 1, T));
+    all[V] = unpacked(graph, tsri_graph_as_keys(graph, all[V], 1, T));
     if (tsri_graph_status(graph) != TSR_OK)
         return;
     const tsr_tensor q = tsri_graph_value_at(graph, all[Q])->tensor,

@@ -5,9 +5,10 @@ TSRI_OPERANDS(kv_append);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *state = s->in[STATE], *x = s->in[X];
-    if (state->rank != 4 || !tsri_graph_is_float(state))
+    if (state->rank != 4 || !tsri_graph_is_kv(state))
         return tsri_graph_refuse("kv_append", "the state", state,
-                                 "f32, f16 or bf16 [slots,G,capacity,D]");
+                                 "f32, f16, bf16 or, where D is a multiple of 32, q8_0 "
+                                 "[slots,G,capacity,D]");
     if (x->rank != 4 || !tsri_graph_is_f32(x) || !tsri_tensor_same_dim(x->dim[2], state->dim[1]) ||
         !tsri_tensor_same_dim(x->dim[3], state->dim[3]))
         return tsri_graph_refuse("kv_append", "x", x, "f32 [B,T,G,D] with the state's G and D");

@@ -5,9 +5,10 @@
 TSRI_OPERANDS(qkv_append);
 
 static tsr_status check_state(const tsr_tensor *state, const tsr_tensor *x, const char *names[2]) {
-    if (state->rank != 4 || !tsri_graph_is_float(state))
+    if (state->rank != 4 || !tsri_graph_is_kv(state))
         return tsri_graph_refuse("qkv_append", names[0], state,
-                                 "f32, f16 or bf16 [slots,G,capacity,D]");
+                                 "f32, f16, bf16 or, where D is a multiple of 32, q8_0 "
+                                 "[slots,G,capacity,D]");
     if (x->rank != 4 || !tsri_graph_is_f32(x) || !tsri_tensor_same_dim(x->dim[2], state->dim[1]) ||
         !tsri_tensor_same_dim(x->dim[3], state->dim[3]))
         return tsri_graph_refuse("qkv_append", names[1], x,

@@ -36,9 +36,8 @@ static bool fits_bf16(const tsri_opencl_variant *variant, const tsri_opencl_fact
     const tsr_attention_attrs *attrs = op->attrs;
     if (attrs->compute != TSR_COMPUTE_BF16)
         return tsri_opencl_refuse(why, "its products are of bf16; this op asks for others");
-    if (tsri_opencl_out(op, LSE))
-        return tsri_opencl_refuse(
-            why, "a gradient wants the log-sum-exp, and computes its scores again in f32");
+    if (!tsri_opencl_fits_narrow_products(op, why))
+        return false;
     return fits_flash(variant, facts, op, why);
 }
 

@@ -15,11 +15,13 @@ enum {
 /* What every variant needs; the constants of its operands; the arguments of cl/attention/operands.clh. */
 bool tsri_opencl_fits_attention(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                 const tsr_op *op, const char **why);
+/* What the variants with products of f16 or bf16 need besides. */
+bool tsri_opencl_fits_narrow_products(const tsr_op *op, const char **why);
 void tsri_opencl_define_attention(const tsri_opencl_variant *variant, const tsr_op *op,
                                   tsri_opencl_defines *defines);
 void tsri_opencl_bind_attention(const tsr_op *op, tsri_opencl_launch *launch);
 
-/* The elements of 16 bytes, if every key or value begins at a multiple of them; else 1. */
+/* The elements of 16 bytes, if every key or value begins at a multiple of them; else 1. Of q8_0, 4. */
 int tsri_opencl_key_unit(const tsr_tensor *x);
 /* The most rows that a key head has: queries of the query heads that share it. */
 int64_t tsri_opencl_rows_of_key(const tsr_op *op);

@@ -16,8 +16,8 @@ bool tsri_opencl_fits_attention(const tsri_opencl_variant *variant, const tsri_o
             return false;
     if (!tsri_opencl_is_f32(q) || !tsri_opencl_is_f32(y) || (bias && !tsri_opencl_is_f32(bias)))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
-    if (!tsri_opencl_is_float(k) || !tsri_opencl_is_float(v))
-        return tsri_opencl_refuse(why, "keys and values are taken as f32, f16 or bf16 only");
+    if (!tsri_opencl_is_kv(k) || !tsri_opencl_is_kv(v))
+        return tsri_opencl_refuse(why, "keys and values are taken as f32, f16, bf16 or q8_0 only");
     if (source &&
         (!tsri_tensor_is_packed(source) || !tsri_tensor_same_dim(source->dim[1], k->dim[1])))
         return tsri_opencl_refuse(why, "source is not an array of one slot a key");
@@ -26,8 +26,16 @@ bool tsri_opencl_fits_attention(const tsri_opencl_variant *variant, const tsri_o
            tsri_opencl_fits_index(op, why);
 }
 
+bool tsri_opencl_fits_narrow_products(const tsr_op *op, const char **why) {
+    if (tsri_opencl_out(op, LSE))
+        return tsri_opencl_refuse(
+            why, "a gradient wants the log-sum-exp, and computes its scores again in f32");
+    return (tsri_opencl_is_float(op->in[K]) && tsri_opencl_is_float(op->in[V])) ||
+           tsri_opencl_refuse(why, "keys and values are taken as f32, f16 or bf16 only");
+}
+
 int tsri_opencl_key_unit(const tsr_tensor *x) {
-    const int unit = tsri_opencl_is_f32(x) ? 4 : 8;
+    const int unit = x->dtype == TSR_F16 || x->dtype == TSR_BF16 ? 8 : 4;
     bool whole = x->offset % unit == 0 && x->dim[3].factor % unit == 0;
     for (int i = 0; i < 3; i++)
         whole = whole && x->stride[i].factor % unit == 0;

@@ -72,10 +72,8 @@ bool tsri_opencl_fits_attention_units(const tsri_opencl_variant *variant,
     const tsr_attention_attrs *attrs = op->attrs;
     if (attrs->compute != TSR_COMPUTE_F16 && attrs->compute != TSR_COMPUTE_BF16)
         return tsri_opencl_refuse(why, "its products are of f16 or bf16; this op asks for others");
-    if (tsri_opencl_out(op, LSE))
-        return tsri_opencl_refuse(
-            why, "a gradient wants the log-sum-exp, and computes its scores again in f32");
-    if (!tsri_opencl_fits_attention(variant, facts, op, why))
+    if (!tsri_opencl_fits_narrow_products(op, why) ||
+        !tsri_opencl_fits_attention(variant, facts, op, why))
         return false;
     if (op->in[Q]->dim[3].factor > MOST_HEAD || op->in[V]->dim[3].factor > MOST_HEAD)
         return tsri_opencl_refuse(why, "a head is larger than 128");

@@ -2,6 +2,8 @@
  * in a state. */
 #include "backends/opencl/variants/shared/heads.h"
 
+#include "tensor/dtype.h"
+
 TSRI_OPERANDS(kv_append);
 
 static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -10,8 +12,8 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
     const tsr_tensor *state = op->in[STATE], *x = op->in[X];
     if (!tsri_opencl_is_f32(x))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
-    if (!tsri_opencl_is_float(state))
-        return tsri_opencl_refuse(why, "the state is kept as f32, f16 or bf16 only");
+    if (!tsri_opencl_is_kv(state))
+        return tsri_opencl_refuse(why, "the state is kept as f32, f16, bf16 or q8_0 only");
     if (!tsri_opencl_last_contiguous(state))
         return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
     return tsri_opencl_fits_heads(x, why) && tsri_opencl_fits_index(op, why);
@@ -38,7 +40,8 @@ static void bind_plain(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_arg_dim(launch, "capacity", state->dim[2]);
     tsri_opencl_arg_leading_strides(launch, "x", "btg", x);
     tsri_opencl_arg_leading_strides(launch, "s", "jgs", state);
-    tsri_opencl_grid(launch, 0, tsri_tensor_times(x->dim[2], x->dim[3]), 1);
+    tsri_opencl_grid(launch, 0, tsri_tensor_times(x->dim[2], x->dim[3]),
+                     tsri_tensor_dtype_info((tsr_dtype)state->dtype)->block);
     tsri_opencl_grid(launch, 1, x->dim[1], 1);
     tsri_opencl_grid(launch, 2, x->dim[0], 1);
 }

@@ -13,9 +13,9 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
     for (int i = 0; i < 6; i++) {
         if (!heads[i])
             continue;
-        if (i < 2 ? !tsri_opencl_is_float(heads[i]) : !tsri_opencl_is_f32(heads[i]))
+        if (i < 2 ? !tsri_opencl_is_kv(heads[i]) : !tsri_opencl_is_f32(heads[i]))
             return tsri_opencl_refuse(
-                why, "activations are taken as f32 only, states as f32, f16 or bf16");
+                why, "activations are taken as f32 only, states as f32, f16, bf16 or q8_0");
         if (!tsri_opencl_last_contiguous(heads[i]))
             return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
         if (!tsri_opencl_is_constant(heads[i]->dim[3]) ||

@@ -60,7 +60,8 @@ bool tsri_opencl_fits_unary(const tsri_opencl_variant *variant, const tsri_openc
                             const tsr_op *op, const char **why) {
     (void)variant, (void)facts;
     const tsr_tensor *x = op->in[0], *y = op->out[0];
-    if (!is_known(x) || !is_known(y))
+    const bool unpacks = op->id == TSR_OP_CAST && tsri_opencl_is_kv(x);
+    if ((!is_known(x) && !unpacks) || !is_known(y))
         return tsri_opencl_refuse(why, "operands are taken as f32, f16, bf16 or i32 only");
     if (op->id != TSR_OP_COPY && op->id != TSR_OP_CAST &&
         !(tsri_opencl_is_float(x) && tsri_opencl_is_float(y)))

@@ -23,6 +23,10 @@ bool tsri_opencl_is_f32(const tsr_tensor *tensor) {
     return tensor->dtype == TSR_F32;
 }
 
+bool tsri_opencl_is_kv(const tsr_tensor *tensor) {
+    return tsri_opencl_is_float(tensor) || tensor->dtype == TSR_GGML_Q8_0;
+}
+
 bool tsri_opencl_is_constant(tsr_dim dim) {
     return dim.symbols == 0;
 }

@@ -21,6 +21,8 @@ const tsr_tensor *tsri_opencl_out(const tsr_op *op, uint32_t i);
 
 bool tsri_opencl_is_float(const tsr_tensor *tensor); /* f32, f16 or bf16 */
 bool tsri_opencl_is_f32(const tsr_tensor *tensor);
+bool tsri_opencl_is_kv(
+    const tsr_tensor *tensor);             /* a float, or q8_0, as keys and values are kept */
 bool tsri_opencl_is_constant(tsr_dim dim); /* the same in every run */
 bool tsri_opencl_last_contiguous(const tsr_tensor *tensor);
 int64_t tsri_opencl_highest(const tsr_op *op, tsr_dim dim); /* at the plan's largest sizes */
