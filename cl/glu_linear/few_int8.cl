@@ -3,7 +3,7 @@
  *   grid    (F/32 * 32 * SPLIT) in work-groups of 32 * SPLIT; a work-item has a gate and its up
  *   x       as linear/few_int8; w, y as glu_linear/tiled_int8, w as panels32_blocks
  *   adds, order, needs, build, tune as linear/few_int8
- *   claims  loads 128; dot
+ *   claims  loads 128 unless W_DTYPE Q2_K Q3_K; dot
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
 #include "weighted/few_x.clh"
 #include "matmul/dot.clh"

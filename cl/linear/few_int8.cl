@@ -4,8 +4,8 @@
  *   grid    (N/32 * 32 * SPLIT) in work-groups of 32 * SPLIT (matmul/few_int8.clh)
  *   x       DIRECT: as linear/plain, rows of multiples of four; else in scratch, as quantise_rows.cl left it
  *   w       as panels32_blocks (panels32.clh); y, residual as linear/tiled
- *   adds    over linear/tiled_int8: each work-item reads 16 bytes at once, beside its neighbours', and asks
- *           for several blocks before it uses the first
+ *   adds    over linear/tiled_int8: each work-item reads 16 bytes at once (of q2_K 8, of q3_K 8 and 4:
+ *           all that a block of 32 inputs has), beside its neighbours', and asks for several blocks before it uses the first
  *   order   as linear/plain: the same bytes, in any batch
  *   needs   a work-group of 32 * SPLIT and local memory as matmul/few_int8.clh says: where STEPS is above 1 at
  *           most 16 KiB, q4_K and q5_K 24, q6_K 32; DIRECT up to 20 more; DOT: a compiler with dot products of bytes, which probe/dot.cl tries
@@ -14,7 +14,7 @@
  *           for a row of x; NORM 0|1
  *   tune    SPLIT 1..8 parts of a work-group; DEPTH 1..8 blocks that are asked for at once;
  *           SUB as linear/tiled
- *   claims  loads 128; dot
+ *   claims  loads 128 unless W_DTYPE Q2_K Q3_K; dot
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
 #include "weighted/few_x.clh"
 #include "matmul/dot.clh"

@@ -49,7 +49,8 @@ def llama(folder, shape=SHAPES["110m"], layers=1, head_norms=False, experts=0):
     return folder
 
 
-TYPES = {"f32": (0, 1, 4), "q4_K": (12, 256, 144), "q5_K": (13, 256, 176), "q6_K": (14, 256, 210)}  # ggml's number, elements and bytes of a block
+# ggml's number of a type, and the elements and bytes of its blocks
+TYPES = {"f32": (0, 1, 4), "q2_K": (10, 256, 84), "q3_K": (11, 256, 110), "q4_K": (12, 256, 144), "q5_K": (13, 256, 176), "q6_K": (14, 256, 210), "iq4_xs": (23, 256, 136)}
 
 
 def k_quants(path, shape=SHAPES["110m"], layers=(("q4_K", "q6_K"), ("q5_K", "q5_K"))):
