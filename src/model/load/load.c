@@ -238,6 +238,17 @@ static tsr_dtype stored_dtype(const tsri_io_archive *archive) {
     return most;
 }
 
+static tsr_status open_adapters(tsri_model *model, const tsri_model_options *options) {
+    tsri_model_wanted names = {0};
+    if (options->n_lora && model->archive->format == TSRI_IO_GGUF)
+        TRY(tsri_model_weights_wanted(model->arch, &model->spec, &names));
+    const tsr_status status =
+        tsri_model_adapters_open(options->lora, options->n_lora, model->arch, model->weights,
+                                 &names, &model->weights->adapters);
+    free(names.items);
+    return status;
+}
+
 /* Chooses the dtype of keys and values: f16 where the weights have fewer bits than f32 and all of a
  * context in f32 would be more than FEW_BYTES, which is read faster from caches than it is widened.
  * What f16 and q8 cost: docs/performance.md. */
@@ -357,8 +368,7 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                                 "made from (tessera merge), or open that one with --dtype",
                                 path);
     if (status == TSR_OK)
-        status = tsri_model_adapters_open(options->lora, options->n_lora, model->weights,
-                                          &model->weights->adapters);
+        status = open_adapters(model, options);
     if (status == TSR_OK)
         status = read_tokenizer(model, folder);
     if (status == TSR_OK)

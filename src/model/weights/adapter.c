@@ -1,5 +1,4 @@
-/* model/weights/adapter.c - reads LoRA adapters, finds the matrices that they belong to, and
- * adds them to rows. */
+/* model/weights/adapter.c - reads LoRA adapters, and adds them to rows. */
 #include "model/weights/adapter.h"
 
 #include "base/error.h"
@@ -7,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "model/weights/adapter_config.h"
+#include "model/weights/adapter_place.h"
 #include "model/weights/weights.h"
 
 #include <inttypes.h>
@@ -34,68 +34,18 @@ struct tsri_model_adapters {
     size_t n_archives;
 };
 
-/* ---- which array of the model ---- */
-
 /* "base_model.model.<module>.lora_A.weight" */
 static const char prefix[] = "base_model.model.", of_A[] = ".lora_A.weight",
                   of_B[] = ".lora_B.weight";
 
-/* Whether one name is the other, or its last parts: files of a bare base model leave out the first
- * parts. */
-static bool same_module(const char *a, const char *b) {
-    const size_t n = strlen(a), m = strlen(b);
-    const char *longer = n > m ? a : b, *shorter = n > m ? b : a;
-    const size_t more = n > m ? n - m : m - n;
-    return !strcmp(longer + more, shorter) && (!more || longer[more - 1] == '.');
-}
-
-/* The part of a weight that reads this array; NULL: none. *weight becomes that weight. */
-static const tsri_model_part *part_of(const tsri_model_weights *weights, const tsri_io_array *array,
-                                      const tsri_model_weight **weight) {
-    for (uint32_t id = 0; id < weights->count; id++) {
-        *weight = tsri_model_weight_at(weights, id);
-        for (int i = 0; *weight && i < (*weight)->n_parts; i++)
-            if ((*weight)->parts[i].array == array)
-                return &(*weight)->parts[i];
-    }
-    return NULL;
-}
-
-/* Finds the model's array of this name, or one where either name is the end of the other; and its
- * part and weight. */
-static tsr_status find_array(const tsri_model_weights *weights, const char *path, const char *given,
-                             const char *name, const tsri_model_part **part,
-                             const tsri_model_weight **weight) {
-    const tsri_io_archive *archive = weights->archive;
-    const tsri_io_array *found = tsri_io_find(archive, name);
-    for (size_t i = 0; !found && i < archive->n_arrays; i++) {
-        if (!same_module(archive->arrays[i].name, name))
-            continue;
-        for (size_t k = i + 1; k < archive->n_arrays; k++)
-            if (same_module(archive->arrays[k].name, name))
-                return tsri_base_fail(
-                    TSR_E_FORMAT, "%s: tensor \"%s\" may belong to \"%s\" and to \"%s\" of %s",
-                    path, given, archive->arrays[i].name, archive->arrays[k].name, archive->path);
-        found = &archive->arrays[i];
-    }
-    *part = found ? part_of(weights, found, weight) : NULL;
-    if (*part)
-        return TSR_OK;
-    return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: tensor \"%s\" belongs to \"%s\", which %s %s; the adapter was made "
-                          "for another model",
-                          path, given, name, archive->path,
-                          found ? "has only to compute something else from it" : "does not have");
-}
-
-/* ---- one array of an adapter's file ---- */
-
 typedef struct reading {
     tsri_model_adapters *all;
-    const tsri_model_weights *weights;
+    tsri_model_adapter_search search;
     const tsri_io_archive *archive;
     tsri_model_adapter_config config;
 } reading;
+
+/* ---- one array of an adapter's file ---- */
 
 static tsr_status add(tsri_model_adapters *all, const adapter *item) {
     TRY(tsri_base_grow(&all->items, &all->room, all->n + 1, sizeof *all->items));
@@ -143,11 +93,26 @@ static tsr_status check_pair(const reading *r, const tsri_io_array *a, const tsr
     return refuse_shape(r, a, wanted);
 }
 
+/* Moves the rows of B, of `rank` numbers, to where the model's file has them. */
+static tsr_status pair_rows(const tsri_model_adapter_place *at, const adapter *item) {
+    const size_t bytes = (size_t)(item->outputs * item->rank) * sizeof(float);
+    const int64_t D = at->paired, half = D / 2;
+    float *old = NULL;
+    if (!D)
+        return TSR_OK;
+    TRY(tsri_base_new((size_t)(item->outputs * item->rank) + 1, sizeof *old, &old));
+    memcpy(old, item->b, bytes);
+    for (int64_t n = 0; n < item->outputs; n++)
+        memcpy(item->b + n * item->rank, old + (n / D * D + n % 2 * half + n % D / 2) * item->rank,
+               (size_t)item->rank * sizeof(float));
+    free(old);
+    return TSR_OK;
+}
+
 static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
     const size_t n = strlen(a->name) - strlen(of_A) - strlen(prefix);
     const char *module = a->name + strlen(prefix);
-    const tsri_model_part *part;
-    const tsri_model_weight *weight;
+    tsri_model_adapter_place at;
     char name[NAME], other[NAME];
     snprintf(name, sizeof name, "%.*s.weight", (int)n, module);
     snprintf(other, sizeof other, "%s%.*s%s", prefix, (int)n, module, of_B);
@@ -155,15 +120,15 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
     if (!b)
         return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is there without \"%s\"",
                               r->archive->path, a->name, other);
-    TRY(find_array(r->weights, r->archive->path, a->name, name, &part, &weight));
-    const int64_t *dims = part->array->dims;
-    if (part->array->rank != 2 || weight->rank != 2)
+    TRY(tsri_model_adapter_find(&r->search, a->name, name, &at));
+    const tsri_io_array *array = at.part->array;
+    if (array->rank != 2 || at.weight->rank != 2)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" belongs to \"%s\", which is not a matrix",
-                              r->archive->path, a->name, part->array->name);
-    adapter item = {.array = part->array,
-                    .outputs = dims[part->across ? 1 : 0],
-                    .inputs = dims[part->across ? 0 : 1]};
+                              r->archive->path, a->name, array->name);
+    adapter item = {.array = array,
+                    .outputs = array->dims[at.part->across ? 1 : 0],
+                    .inputs = array->dims[at.part->across ? 0 : 1]};
     TRY(check_pair(r, a, b, &item));
     item.rank = a->dims[0];
     const double root = r->config.by_root ? sqrt((double)item.rank) : (double)item.rank;
@@ -171,6 +136,8 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
     tsr_status status = read_matrix(r, a, &item.a);
     if (status == TSR_OK)
         status = read_matrix(r, b, &item.b);
+    if (status == TSR_OK)
+        status = pair_rows(&at, &item);
     if (status == TSR_OK)
         status = add(r->all, &item);
     if (status != TSR_OK)
@@ -181,24 +148,30 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
 /* Reads an array that is not LoRA's: it replaces the model's array of that name. */
 static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
     const char *name = array->name + strlen(prefix);
-    const tsri_model_part *part;
-    const tsri_model_weight *weight;
+    tsri_model_adapter_place at;
     if (strstr(name, ".lora_"))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: tensor \"%s\" is of a kind that is not served; LoRA adapters "
                               "have lora_A.weight and lora_B.weight",
                               r->archive->path, array->name);
-    TRY(find_array(r->weights, r->archive->path, array->name, name, &part, &weight));
-    bool same = array->rank == part->array->rank;
+    TRY(tsri_model_adapter_find(&r->search, array->name, name, &at));
+    if (r->search.names->count &&
+        (at.paired || (r->search.arch->gguf_norm_added && array->rank == 1)))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: tensor \"%s\" replaces one that %s holds in another form; use "
+                              "the adapter with the model's safetensors",
+                              r->archive->path, array->name, r->search.weights->archive->path);
+    const tsri_io_array *old = at.part->array;
+    bool same = array->rank == old->rank;
     for (int i = 0; i < array->rank && same; i++)
-        same = array->dims[i] == part->array->dims[i];
+        same = array->dims[i] == old->dims[i];
     if (!same)
         return refuse_shape(r, array, "the model's tensor has another shape");
     if (array->dtype != TSR_F32 && array->dtype != TSR_F16 && array->dtype != TSR_BF16)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: tensor \"%s\" is stored as %s; f32, f16 or bf16 is needed",
                               r->archive->path, array->name, array->type_name);
-    const adapter item = {.array = part->array, .replacement = array, .archive = r->archive};
+    const adapter item = {.array = old, .replacement = array, .archive = r->archive};
     return add(r->all, &item);
 }
 
@@ -233,6 +206,7 @@ static tsr_status read_folder(reading *r, const char *folder) {
     free(path);
     TRY(status);
     r->archive = r->all->archives[r->all->n_archives++];
+    r->search.path = r->archive->path;
     if (!r->archive->n_arrays)
         return tsri_base_fail(TSR_E_FORMAT, "%s: the file holds no tensor", r->archive->path);
     for (size_t i = 0; i < r->archive->n_arrays; i++)
@@ -241,17 +215,18 @@ static tsr_status read_folder(reading *r, const char *folder) {
 }
 
 tsr_status tsri_model_adapters_open(const char *const *folders, size_t n,
-                                    const tsri_model_weights *weights, tsri_model_adapters **out) {
+                                    const tsri_model_arch *arch, const tsri_model_weights *weights,
+                                    const tsri_model_wanted *names, tsri_model_adapters **out) {
     tsri_model_adapters *all = NULL;
+    reading r = {.search = {.arch = arch, .weights = weights, .names = names}};
     *out = NULL;
     if (!n)
         return TSR_OK;
     TRY(tsri_base_new(1, sizeof *all, &all));
+    r.all = all;
     tsr_status status = tsri_base_new(n, sizeof(tsri_io_archive *), &all->archives);
-    for (size_t i = 0; i < n && status == TSR_OK; i++) {
-        reading r = {.all = all, .weights = weights};
+    for (size_t i = 0; i < n && status == TSR_OK; i++)
         status = read_folder(&r, folders[i]);
-    }
     if (status != TSR_OK)
         tsri_model_adapters_destroy(&all);
     *out = all;

@@ -264,7 +264,8 @@ static tsr_status want(tsri_model_finder *finder, uint32_t id, const tsri_model_
     tsri_model_wanted_array array = {.id = id,
                                      .rank = columns ? 2 : 1,
                                      .dims = {across ? columns : rows, across ? rows : columns},
-                                     .across = across};
+                                     .across = across,
+                                     .grouped = source->group && source->group != source->rows};
     if (source->taps && columns) {
         array.rank = 3;
         array.dims[1] = columns / source->taps;

@@ -204,6 +204,7 @@ typedef struct tsri_model_wanted_array {
     int rank;
     int64_t dims[3]; /* dimensions as stored */
     bool across;     /* [inputs, outputs] */
+    bool grouped; /* a weight's rows are groups of its rows that don't lie one behind the other */
 } tsri_model_wanted_array;
 
 typedef struct tsri_model_wanted {

@@ -65,6 +65,42 @@ def test_logits_are_those_of_merged_weights(folder):
         assert max(abs(a - b) for a, b in zip(got, base)) > 1e-2 * max(map(abs, base)), "the adapter changes too little to be tested"
 
 
+def test_a_gguf_file_takes_the_same_adapters(folder):
+    """Its arrays have other names, and Llama's queries and keys other rows. What it has in another form is refused."""
+    more = {"llama-tiny": ["model.layers.1.self_attn.k_proj", "model.layers.1.self_attn.q_proj", "model.layers.0.mlp.gate_proj", "lm_head"], "gpt2-tiny": [],
+            "phi3": ["model.layers.0.self_attn.qkv_proj", "model.layers.1.mlp.gate_up_proj", "model.layers.1.self_attn.o_proj"],
+            "gemma": ["model.layers.1.self_attn.q_proj", "model.layers.0.self_attn.k_proj", "model.layers.0.mlp.up_proj"],
+            "qwen3": ["model.layers.1.self_attn.q_proj", "model.layers.0.self_attn.v_proj"]}
+    for name, modules in more.items():
+        model = GOLDEN / name
+        names, across = MODELS.get(name, ([], False))
+        lora, _ = make_adapter(folder / f"{name}.gguf.lora", model, names + modules, across)
+        wanted, base = logits(folder, model, "--lora", lora), logits(folder, model / "model.gguf")
+        near(logits(folder, model / "model.gguf", "--lora", lora), wanted, name)
+        assert max(abs(a - b) for a, b in zip(wanted, base)) > 1e-2 * max(map(abs, base)), f"{name}: the adapter changes too little to be tested"
+    neox = GOLDEN / "gpt_neox"
+    for i, module in enumerate(MODELS["gpt_neox"][0]):  # of each head: its query, its key, its value; in the GGUF file all queries come first
+        lora, _ = make_adapter(folder / f"neox{i}", neox, [module], False)
+        if "query_key_value" in module:
+            refused(3, f'belongs to "{module}.weight", which {neox}/model.gguf lacks or holds in another form', "dump", *REFERENCE, "-m", neox / "model.gguf", *IDS,
+                    "--lora", lora, "-o", folder / "o.safetensors")
+        else:
+            near(logits(folder, neox / "model.gguf", "--lora", lora), logits(folder, neox, "--lora", lora), module)
+
+
+def test_what_a_gguf_file_holds_in_another_form_is_not_replaced(folder):
+    """Norms of Gemma, to which 1 is added there, and the rows of Llama's queries."""
+    for name, array in (("gemma", "model.norm.weight"), ("llama-tiny", "model.layers.0.self_attn.q_proj.weight")):
+        model = GOLDEN / name
+        lora, _ = make_adapter(folder / name, model, ["model.layers.0.mlp.up_proj"], False)
+        held = read(lora / "adapter_model.safetensors")
+        held[f"base_model.model.{array}"] = read(model / "model.safetensors")[array]
+        write(lora / "adapter_model.safetensors", held)
+        logits(folder, model, "--lora", lora)
+        refused(3, f'tensor "base_model.model.{array}" replaces one that {model}/model.gguf holds in another form', "dump", *REFERENCE, "-m", model / "model.gguf",
+                *IDS, "--lora", lora, "-o", folder / "o.safetensors")
+
+
 def test_several_add_up_and_rslora_scales_by_the_root(folder):
     model = GOLDEN / "gpt2-tiny"
     one, first = adapter(folder / "one", model)
@@ -94,6 +130,7 @@ def test_arrays_that_were_trained_whole(folder):
     arrays["model.norm.weight"] = held["base_model.model.model.norm.weight"]
     write(wanted / "model.safetensors", arrays)
     near(logits(folder, model, "--lora", lora), logits(folder, wanted), "a norm of the adapter's")
+    near(logits(folder, model / "model.gguf", "--lora", lora), logits(folder, wanted), "a norm of the adapter's, for a GGUF file")
     run("merge", model, "--lora", lora, "-o", folder / "out")
     equal(read(folder / "out" / "model.safetensors")["model.norm.weight"], arrays["model.norm.weight"])
 

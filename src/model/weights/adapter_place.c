@@ -1,0 +1,102 @@
+/* model/weights/adapter_place.c - finds the array of a model that an array of an adapter belongs to. */
+#include "model/weights/adapter_place.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+/* Whether one name is the other, or its last parts: files of a bare base model leave out the first
+ * parts. */
+static bool same_module(const char *a, const char *b) {
+    const size_t n = strlen(a), m = strlen(b);
+    const char *longer = n > m ? a : b, *shorter = n > m ? b : a;
+    const size_t more = n > m ? n - m : m - n;
+    return !strcmp(longer + more, shorter) && (!more || longer[more - 1] == '.');
+}
+
+/* The part of a weight that reads this array; NULL: none. *weight becomes that weight. */
+static const tsri_model_part *part_of(const tsri_model_weights *weights, const tsri_io_array *array,
+                                      const tsri_model_weight **weight) {
+    for (uint32_t id = 0; id < weights->count; id++) {
+        *weight = tsri_model_weight_at(weights, id);
+        for (int i = 0; *weight && i < (*weight)->n_parts; i++)
+            if ((*weight)->parts[i].array == array)
+                return &(*weight)->parts[i];
+    }
+    return NULL;
+}
+
+/* The number of an array among those that a weight is made from, and how many there are. */
+static size_t number_of(const tsri_model_wanted *names, const tsri_model_wanted_array *array,
+                        size_t *many) {
+    size_t number = 0;
+    *many = 0;
+    for (size_t i = 0; i < names->count; i++) {
+        number += names->items[i].id == array->id && &names->items[i] < array;
+        *many += names->items[i].id == array->id;
+    }
+    return number;
+}
+
+/* Finds what a GGUF file has for an array of Hugging Face's: the same of the arrays that a weight is
+ * made from. Some families' matrices are others there, of other rows. */
+static void find_in_gguf(const tsri_model_adapter_search *r, const char *name,
+                         tsri_model_adapter_place *out) {
+    const tsri_model_wanted_array *array = NULL;
+    size_t many, n = 0;
+    for (size_t i = 0; i < r->names->count && !array; i++)
+        array = same_module(r->names->items[i].name, name) ? &r->names->items[i] : NULL;
+    out->weight = array ? tsri_model_weight_at(r->weights, array->id) : NULL;
+    if (!out->weight)
+        return;
+    const size_t number = number_of(r->names, array, &many);
+    for (int i = 0; i < out->weight->n_parts; i++) {
+        const tsri_model_part *part = &out->weight->parts[i];
+        bool again = !part->array;
+        for (int k = 0; k < i; k++)
+            again |= out->weight->parts[k].array == part->array;
+        if (!again && n++ == number && array->grouped == (part->group != part->rows))
+            out->part = part;
+    }
+    const tsri_model_role role = tsri_model_weight_role(array->id);
+    if (n != many)
+        out->part = NULL;
+    if (r->arch->gguf_interleaved && number < 2 &&
+        (role == TSRI_ROLE_QKV || role == TSRI_ROLE_QKV_BIAS))
+        out->paired = r->weights->spec->decoder.head_size;
+}
+
+tsr_status tsri_model_adapter_find(const tsri_model_adapter_search *r, const char *given,
+                                   const char *name, tsri_model_adapter_place *out) {
+    const tsri_io_archive *archive = r->weights->archive;
+    const char *path = r->path;
+    *out = (tsri_model_adapter_place){0};
+    if (r->names->count) {
+        find_in_gguf(r, name, out);
+        return out->part ? TSR_OK
+                         : tsri_base_fail(TSR_E_FORMAT,
+                                          "%s: tensor \"%s\" belongs to \"%s\", which %s lacks or "
+                                          "holds in another form; use the adapter with the "
+                                          "model's safetensors",
+                                          path, given, name, archive->path);
+    }
+    const tsri_io_array *found = tsri_io_find(archive, name);
+    for (size_t i = 0; !found && i < archive->n_arrays; i++) {
+        if (!same_module(archive->arrays[i].name, name))
+            continue;
+        for (size_t k = i + 1; k < archive->n_arrays; k++)
+            if (same_module(archive->arrays[k].name, name))
+                return tsri_base_fail(
+                    TSR_E_FORMAT, "%s: tensor \"%s\" may belong to \"%s\" and to \"%s\" of %s",
+                    path, given, archive->arrays[i].name, archive->arrays[k].name, archive->path);
+        found = &archive->arrays[i];
+    }
+    out->part = found ? part_of(r->weights, found, &out->weight) : NULL;
+    if (out->part)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "%s: tensor \"%s\" belongs to \"%s\", which %s %s; the adapter was made "
+                          "for another model",
+                          path, given, name, archive->path,
+                          found ? "has only to compute something else from it" : "does not have");
+}
