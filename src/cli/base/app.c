@@ -101,11 +101,15 @@ const tsri_cli_option *tsri_cli_split_options(tsri_cli_app *app) {
 }
 
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app) {
-    static tsri_cli_option rows[3];
+    static tsri_cli_option rows[4];
     const tsri_cli_option all[] = {
         {"quiet", 'q', CLI_FLAG, &app->quiet, NULL, "print only results and errors", 0, 0, NULL},
         {"verbose", 'v', CLI_FLAG, &app->verbose, NULL, "print more about what is done", 0, 0,
          NULL},
+        {"progress", 0, CLI_WORD, &app->progress, "auto|plain|none",
+         "how far long work has come, on standard error: a line that is drawn again if that is a "
+         "terminal (auto), lines as in a log (plain), or nothing",
+         0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;

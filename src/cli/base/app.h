@@ -14,7 +14,7 @@
 struct tsri_cli_app {
     /* options that commands have in common */
     const char *model_name, *device_name, *kernels, *bundle, *dtype_name, *kv_dtype_name,
-        *compute_name, *profile;
+        *compute_name, *profile, *progress;
     tsri_cli_list backends, loras;
     const char *transport;                             /* of commands that work with other ranks */
     int64_t threads, context, deadline, device_memory; /* device_memory: in MiB */
@@ -33,6 +33,8 @@ struct tsri_cli_app {
     bool stopped;      /* stdout can take no more: the command stops */
     bool write_failed; /* writing failed, and not because the reader closed stdout */
     bool progress_shown;
+    uint64_t
+        progress_told; /* when the last line of progress was printed, in nanoseconds; 0: none */
     bool input_taken;  /* standard input is already read by an option or operand */
     uint64_t told[32]; /* hashes of the last warnings printed */
     size_t n_told;
@@ -48,7 +50,7 @@ tsri_cli_model_options(tsri_cli_app *app); /* -m --dtype --kv-dtype --compute -c
 const tsri_cli_option *tsri_cli_rank_options(tsri_cli_app *app); /* --transport --deadline */
 /* These and --split-layers, of commands that can run a model that the ranks share. */
 const tsri_cli_option *tsri_cli_split_options(tsri_cli_app *app);
-const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v */
+const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v --progress */
 const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
 /* All of these, of a command that runs a model; --json only where `json` is true. */
 const tsri_cli_option *tsri_cli_running_options(tsri_cli_app *app, bool json);

@@ -85,6 +85,22 @@ static bool is_no_file(const tsri_cli_option *o, const char *text) {
     return file && text && !strcmp(text, "-") && !strstr(o->help, "standard input");
 }
 
+static int take_word(const tsri_cli_option *o, const char *name, const char *text) {
+    const char *at = o->value, *comma = "";
+    char words[128] = "";
+    size_t n = 0;
+    for (char word[CLI_NAME_ROOM]; tsri_cli_next_name(&at, word);
+         comma = strchr(at, '|') ? ", " : " or ") {
+        if (!strcmp(word, text)) {
+            *(const char **)o->out = text;
+            return CLI_OK;
+        }
+        n += n < sizeof words ? (size_t)snprintf(words + n, sizeof words - n, "%s%s", comma, word)
+                              : 0;
+    }
+    return tsri_cli_fail(CLI_USAGE, "%s%s %s: give %s", dashes(name), name, text, words);
+}
+
 static int take(const tsri_cli_option *o, const char *name, const char *text) {
     char *end;
     if (is_no_file(o, text))
@@ -100,6 +116,8 @@ static int take(const tsri_cli_option *o, const char *name, const char *text) {
     case CLI_TEXT:
         *(const char **)o->out = text;
         return CLI_OK;
+    case CLI_WORD:
+        return take_word(o, name, text);
     case CLI_MAYBE:
         *(const char **)o->out = text ? text : "";
         return CLI_OK;

@@ -24,6 +24,7 @@ typedef enum tsri_cli_kind {
     CLI_SEED, /* uint64_t; sets *given */
     CLI_REAL, /* float */
     CLI_TEXT, /* const char * */
+    CLI_WORD, /* const char *: one of the words in `value`, "auto|plain|none" */
     CLI_LIST, /* tsri_cli_list: may be given several times */
     CLI_MAYBE /* const char *: --name gives "", --name=VALUE gives VALUE */
 } tsri_cli_kind;

@@ -1,6 +1,8 @@
 /* cli/base/progress.c - draws the line that shows how far a long job has come. */
 #include "cli/base/progress.h"
 
+#include "cli/base/shown.h"
+
 #include <inttypes.h>
 
 enum { EVERY_NS = 200000000 };
@@ -10,19 +12,20 @@ int tsri_cli_progress_show(tsri_cli_progress *p, uint64_t done, double share) {
     if (!p->begun)
         p->begun = p->shown = now;
     p->done = done;
-    if (now - p->shown < EVERY_NS || p->app->quiet || !tsri_cli_is_terminal(2))
+    if (now - p->shown < EVERY_NS || tsri_cli_shown_as(p->app) == CLI_SHOWN_NOT)
         return tsri_cli_signal();
     const double seconds = (double)(now - p->begun) * 1e-9;
+    char far[16] = "", left[48] = "", text[192];
     p->shown = now;
-    fprintf(stderr, "\r\033[K%s", p->doing);
     if (share >= 0)
-        fprintf(stderr, " %3d%%", (int)(100 * share));
-    fprintf(stderr, "  %" PRIu64 " %s, %.0f a second", done, p->unit, (double)done / seconds);
+        snprintf(far, sizeof far, " %3d%%", (int)(100 * share));
     if (share > 0.001) {
-        const uint64_t left = (uint64_t)(seconds * (1 - share) / share + 0.5);
-        fprintf(stderr, ", %" PRIu64 ":%02d left", left / 60, (int)(left % 60));
+        const uint64_t rest = (uint64_t)(seconds * (1 - share) / share + 0.5);
+        snprintf(left, sizeof left, ", %" PRIu64 ":%02d left", rest / 60, (int)(rest % 60));
     }
-    p->app->progress_shown = true;
+    snprintf(text, sizeof text, "%s%s  %" PRIu64 " %s, %.0f a second%s", p->doing, far, done,
+             p->unit, (double)done / seconds, left);
+    tsri_cli_show(p->app, text);
     return tsri_cli_signal();
 }
 

@@ -12,8 +12,8 @@ typedef struct tsri_cli_progress {
     uint64_t begun, shown, done; /* the first two in nanoseconds; done: as of the last call */
 } tsri_cli_progress;
 
-/* `share` is the part of the work that is done, 0 to 1; below 0 where that is not known. The line
- * is drawn a few times a second on a terminal, unless --quiet is given. Returns what callbacks
+/* `share` is the part of the work that is done, 0 to 1; below 0 where that is not known. Shown
+ * as --progress says, on a terminal a few times a second. Returns what callbacks
  * return: a signal's number, or 0. */
 int tsri_cli_progress_show(tsri_cli_progress *progress, uint64_t done, double share);
 /* Clears the line. With `tell`, prints "1000 lines in 1.25 s, 800 a second". */

@@ -58,6 +58,8 @@ static const synonym options[] = {
     {"load-in-8bit", "dtype", "--dtype q8"},
     {"load-in-4bit", "dtype", "--dtype q4"},
     {"compute-type", "compute", NULL},
+    {"no-progress", "progress", "--progress none"},
+    {"disable-tqdm", "progress", "--progress none"},
     {"model-path", "model", NULL},
     {"model-name-or-path", "model", NULL},
     {"model-name", "model", NULL},

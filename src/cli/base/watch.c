@@ -3,6 +3,7 @@
 #include "cli/base/watch.h"
 #include "base/system/files.h"
 #include "base/system/system.h"
+#include "cli/base/shown.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,8 +40,7 @@ void tsri_cli_watch_signal(void) {
 static void draw(void) {
     const uint64_t took = now_ms() - watch.since;
     char far[64] = "", text[sizeof watch.shown];
-    if (!watch.app || !watch.active || took < QUIET_MS || watch.app->quiet ||
-        !tsri_cli_is_terminal(2))
+    if (!watch.app || !watch.active || took < QUIET_MS)
         return;
     if (watch.bytes)
         snprintf(far, sizeof far, " %3d%%  %" PRIu64 " of %" PRIu64 " MiB",
@@ -53,8 +53,7 @@ static void draw(void) {
     if (watch.app->progress_shown && !strcmp(text, watch.shown))
         return;
     memcpy(watch.shown, text, sizeof text);
-    fprintf(stderr, "\r\033[K%s", text);
-    watch.app->progress_shown = true;
+    tsri_cli_show(watch.app, text);
 }
 
 void tsri_cli_watch_clear(tsri_cli_app *app) {

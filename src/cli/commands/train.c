@@ -2,6 +2,7 @@
  * existing model further. */
 #include "cli/base/app.h"
 #include "cli/base/help.h"
+#include "cli/base/shown.h"
 #include "cli/base/watch.h"
 #include "cli/commands/commands.h"
 
@@ -37,19 +38,22 @@ static void clear_line(job *j) {
 }
 
 static void show_preparing(job *j, const tsr_train_event *e) {
-    if (!tsri_cli_is_terminal(2) || !time_to_show(j))
+    char text[96];
+    if (!time_to_show(j))
         return;
-    fprintf(stderr, "\r\033[Kreading %3d%%  %" PRIu64 " of %" PRIu64 " MiB",
-            e->total ? (int)(e->done * 100 / e->total) : 100, e->done >> 20, e->total >> 20);
-    j->app.progress_shown = true;
+    snprintf(text, sizeof text, "reading %3d%%  %" PRIu64 " of %" PRIu64 " MiB",
+             e->total ? (int)(e->done * 100 / e->total) : 100, e->done >> 20, e->total >> 20);
+    tsri_cli_show(&j->app, text);
 }
 
-/* On a terminal, one line that is rewritten; elsewhere a line for each line of the log. */
+/* On a terminal, one line that is rewritten; elsewhere, and with --progress plain, a line for each line
+ * of the log. */
 static void show_step(job *j, const tsr_train_event *e) {
-    const bool terminal = tsri_cli_is_terminal(2);
+    const bool terminal = tsri_cli_shown_as(&j->app) == CLI_SHOWN_LINE;
     const uint64_t left = e->seconds_left > 0 ? (uint64_t)(e->seconds_left + 0.5) : 0;
     char kl[32] = "", waiting[32] = "";
-    if (terminal ? !time_to_show(j) && e->step < e->steps : !e->logged)
+    if (tsri_cli_shown_never(&j->app) ||
+        (terminal ? !time_to_show(j) && e->step < e->steps : !e->logged))
         return;
     if (isfinite(e->kl))
         snprintf(kl, sizeof kl, "  kl %.4f", e->kl);

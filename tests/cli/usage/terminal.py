@@ -2,9 +2,10 @@
 
 import os
 import pty
+import re
 import subprocess
 
-from support.command import COMMAND, PLAY, environment, equal, main, run
+from support.command import COMMAND, PLAY, environment, equal, main, refused, run
 
 STEERS = "\x1b[31m\u009b31m\u202e\u2066\x07"
 
@@ -52,6 +53,22 @@ def test_what_people_write_is_shown_as_it_is(folder):
     ids = run("tokenize", "-m", PLAY, given=text).text
     shown = on_terminal("tokenize", "-m", PLAY, "--decode", "--no-special", given=ids)
     assert text.strip() in shown, shown
+
+
+def test_progress(folder):
+    """A line that is drawn again on a terminal, lines in a log, or nothing; the results are the same."""
+    (folder / "text").write_text("First Citizen:\nBefore we proceed any further, hear me speak.\n")
+    arguments = ("evaluate", "-d", "reference", "-m", PLAY, "--window", 16, "--stride", 8, "--perplexity", folder / "text")
+    drawn, line = "\r\x1b[Kscoring", r"tessera: scoring +\d+%  \d+ of \d+ tokens\n"
+    shown = {form: (on_terminal(*arguments, "--progress", form), run(*arguments, "--progress", form)) for form in ("auto", "plain", "none")}
+    for form, (terminal, piped) in shown.items():
+        equal(drawn in terminal, form == "auto", f"--progress {form} on a terminal: {terminal!r}")
+        equal(len(re.findall(line.replace("\\n", "\\r\\n"), terminal)), int(form == "plain"), f"--progress {form} on a terminal: {terminal!r}")
+        equal(len(re.findall(line, piped.err)), int(form == "plain"), f"--progress {form} in a pipe: {piped.err!r}")
+        equal(steering(piped.err), [], form)
+        equal(re.sub("time .*", "", piped.text), re.sub("time .*", "", shown["auto"][1].text), form)
+    assert "scoring" not in run(*arguments, "--progress", "plain", "-q").err, "--quiet shows nothing"
+    refused(2, "--progress often: give auto, plain or none", *arguments, "--progress", "often")
 
 
 main(globals())

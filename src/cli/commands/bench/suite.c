@@ -2,6 +2,7 @@
  * all. */
 #include "cli/commands/bench/suite.h"
 #include "base/system/system.h"
+#include "cli/base/shown.h"
 #include "cli/base/watch.h"
 #include "cli/commands/bench/format.h"
 #include "cli/commands/bench/peer.h"
@@ -45,21 +46,23 @@ static void print_left(const job *j, uint32_t done, uint32_t rows, char out[48])
     snprintf(out, 48, ", about %" PRIu64 ":%02" PRIu64 " left", left / 60, left % 60);
 }
 
-/* Told before every run. On a terminal a line is drawn again; in a log each row has a line, with -v. */
+/* Told before every run. On a terminal a line is drawn again; in a log each row has a line, with -v or
+ * --progress plain. */
 static int tell(void *data, const char *what, uint32_t done, uint32_t rows) {
     job *j = data;
-    const bool terminal = tsri_cli_is_terminal(2), other = strcmp(what, j->told) != 0;
+    const tsri_cli_shown form = tsri_cli_shown_as(&j->app);
+    const bool terminal = form == CLI_SHOWN_LINE, other = strcmp(what, j->told) != 0;
     const uint64_t now = tsri_cli_now_ns();
     char left[48];
     print_left(j, done, rows, left);
-    if (j->app.quiet)
+    if (tsri_cli_shown_never(&j->app))
         return tsri_cli_signal();
     if (terminal && (other || now - j->drawn > DRAW_MS * UINT64_C(1000000))) {
         tsri_cli_clear_progress(&j->app);
         fprintf(stderr, "\r\033[K%u of %u rows: %s%s", done, rows, what, left);
         j->app.progress_shown = true;
         j->drawn = now;
-    } else if (!terminal && other && j->app.verbose)
+    } else if (!terminal && other && (j->app.verbose || form == CLI_SHOWN_LINES))
         tsri_cli_note(&j->app, "%u of %u rows: %s%s", done, rows, what, left);
     snprintf(j->told, sizeof j->told, "%s", what);
     return tsri_cli_signal();

@@ -1,6 +1,7 @@
 /* cli/commands/evaluate/perplexity.c - tessera evaluate --perplexity: measures how well a model
  * predicts a text. */
 #include "cli/base/json.h"
+#include "cli/base/shown.h"
 #include "cli/commands/evaluate/evaluate.h"
 #include "cli/reading/input.h"
 
@@ -8,12 +9,13 @@
 
 static int show_progress(void *data, uint64_t done, uint64_t total) {
     tsri_cli_evaluation *j = data;
-    if (!j->app.quiet && !j->app.json && tsri_cli_is_terminal(2)) {
-        fprintf(stderr, "\r\033[K");
-        if (done < total)
-            fprintf(stderr, "scoring %3d%%  %llu of %llu tokens", (int)(done * 100 / total),
-                    (unsigned long long)done, (unsigned long long)total);
-    }
+    char text[96];
+    snprintf(text, sizeof text, "scoring %3d%%  %llu of %llu tokens", (int)(done * 100 / total),
+             (unsigned long long)done, (unsigned long long)total);
+    if (done < total)
+        tsri_cli_show(&j->app, text);
+    else
+        tsri_cli_clear_progress(&j->app);
     return tsri_cli_signal();
 }
 

@@ -1,5 +1,6 @@
 /* cli/commands/evaluate/words.c - tessera evaluate --words: measures how often a classifier of words is right. */
 #include "cli/base/json.h"
+#include "cli/base/shown.h"
 #include "cli/commands/evaluate/evaluate.h"
 #include "cli/reading/input.h"
 
@@ -8,9 +9,9 @@
 
 static int show_progress(void *data, uint64_t texts) {
     tsri_cli_evaluation *j = data;
-    if (!j->app.quiet && !j->app.json && tsri_cli_is_terminal(2))
-        fprintf(stderr, "\r\033[Kclassifying  %llu texts", (unsigned long long)texts);
-    j->app.progress_shown = true;
+    char text[64];
+    snprintf(text, sizeof text, "classifying  %llu texts", (unsigned long long)texts);
+    tsri_cli_show(&j->app, text);
     return tsri_cli_signal();
 }
 
