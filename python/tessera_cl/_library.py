@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import pathlib
 import signal
@@ -40,6 +41,12 @@ lib = _load()
 
 # ---- callbacks and errors ----
 
+# signal.signal makes an enum member of each handler that it looks at, which takes ten times as long as the rest.
+try:
+    _signals: Any = importlib.import_module("_signal")
+except ImportError:
+    _signals = signal
+
 _raised = threading.local()
 
 
@@ -60,15 +67,15 @@ class Running:
 
     def __enter__(self) -> None:
         self._lock.acquire()
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if threading.current_thread() is threading.main_thread() and _signals.getsignal(signal.SIGINT) is signal.default_int_handler:
             Running.stop = False
             self._replaced = True
-            signal.signal(signal.SIGINT, Running._caught)
+            _signals.signal(signal.SIGINT, Running._caught)
 
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         try:
             if self._replaced:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                _signals.signal(signal.SIGINT, signal.default_int_handler)
         finally:
             self._lock.release()
         if self._replaced and Running.stop:
@@ -144,10 +151,16 @@ def text_list(values: Sequence[bytes]) -> Any:
     return (ctypes.c_char_p * max(len(values), 1))(*values)
 
 
+_CHARACTERS = ctypes.POINTER(ctypes.c_char)
+
+
 def strings(texts: Sequence[str]) -> Tuple[Any, object]:
     """(a `const tsr_string *` of the texts, what must live as long as it)."""
     if isinstance(texts, str) or not all(isinstance(t, str) for t in texts):
         raise TypeError("a list of str is expected")
+    if len(texts) == 1:
+        whole = encoded(texts[0])
+        return ctypes.pointer(c.tsr_string(ctypes.cast(ctypes.c_char_p(whole), _CHARACTERS), len(whole))), whole
     parts = [encoded(t) for t in texts]
     sizes = np.fromiter(map(len, parts), np.uintp, len(parts))
     whole = b"".join(parts)
@@ -174,7 +187,7 @@ def ids_of(ids: Union[Sequence[int], NDArray[Any]]) -> NDArray[np.int32]:
         array = array.astype(np.int32)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"token ids are a list of whole numbers; an array {list(array.shape)} of {array.dtype} was given")
-    if array.size and (array.min() < -2**31 or array.max() >= 2**31):
+    if array.dtype != np.int32 and array.size and (array.min() < -2**31 or array.max() >= 2**31):
         raise ValueError(f"token ids have 32 bits; one of them is {max(array.max(), -array.min())}")
     return np.ascontiguousarray(array, np.int32)
 

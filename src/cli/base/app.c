@@ -271,7 +271,7 @@ static char *device_of(const char *names, uint32_t turn) {
 static bool is_own(const tsri_cli_option *o) {
     static const char *const own[] = {"device",    "device-memory", "backend", "threads",
                                       "profile",   "quiet",         "verbose", "output",
-                                      "transport", "deadline"};
+                                      "transport", "deadline",      "progress"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (!strcmp(o->names, own[i]))
             return true;
