@@ -35,5 +35,5 @@ ENTRY KERNEL(PLACE __global ELEMENT(STATE_DTYPE) *state, int state0, __global co
 #endif
     const int g = i / D, d = i - g * D;
     const int to = state0 + j * SIZE(sj) + g * SIZE(sg) + s * SIZE(ss) + d;
-    KEEP(STATE_DTYPE, state, to, x + x0 + b * SIZE(xb) + t * SIZE(xt) + g * SIZE(xg) + d);
+    KEEP_KV(STATE_DTYPE, state, to, x + x0 + b * SIZE(xb) + t * SIZE(xt) + g * SIZE(xg) + d);
 }

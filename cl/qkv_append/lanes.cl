@@ -24,7 +24,7 @@ typedef char16 __attribute__((aligned(2))) tsr_free_char16;
             (p)[(i) + lane] = tsr_bf16(((const float *)&all)[lane]); \
     }
 /* A row of floats in private memory, which becomes one of keys or values. */
-#define OWN_ROW 0
+#define PRIVATE_FLOATS 0
 #define TSR_PUT16_0(p, i, x) (*(tsr_own_float16 *)((p) + (i)) = (x))
 #define TSR_STORE_0(p, i, v) ((p)[i] = (v))
 
@@ -80,7 +80,7 @@ void tsr_keep_lanes_q8_0(__global uchar *block, const float *x)
 #define KEEP_BLOCKS(dtype, to, size, write)                     \
     {                                                           \
         float row[size];                                        \
-        write(OWN_ROW, row)                                     \
+        write(PRIVATE_FLOATS, row)                                     \
         for (int d = 0; d < (size); d += 32)                    \
             tsr_keep_lanes_q8_0((to) + DISTANCE(dtype, d), row + d); \
     }

@@ -65,7 +65,7 @@ ENTRY KERNEL(PLACE
     if (head >= H + G) {
         const int g = head - H - G, d = i * BLOCK_NUMBERS(VALUES_DTYPE);
         if (kept && d < VALUE)
-            KEEP(VALUES_DTYPE, values, VALUES_AT(HOME(b), g, s) + d, v + V_AT(b, t, g) + d);
+            KEEP_KV(VALUES_DTYPE, values, VALUES_AT(HOME(b), g, s) + d, v + V_AT(b, t, g) + d);
         return;
     }
 #if BLOCK_NUMBERS(KEYS_DTYPE) > 1

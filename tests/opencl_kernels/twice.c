@@ -339,7 +339,7 @@ Test(opencl_kernels, variants_for_gpus_are_chosen_on_gpus_alone) {
                               variant ? variant->name : "none");
                     continue;
                 }
-                cr_assert_not_null(variant);
+                cr_assert(variant, "op %d, %s, device %zu: no variant", op, name, f);
                 cr_expect(f < 2 || !variant->gpu, "op %d, %s, device %zu: %s", op, name, f,
                           variant->name);
                 cr_expect(f < 2 || facts[f].cpu || variant->plain, "op %d, %s, device %zu: %s", op,

@@ -427,6 +427,8 @@ static void add_blocks(tsri_case_list *list) {
         if (rows[i].with != SOURCES)
             tsri_case_ints(c, 5, TSRI_CASE_B, (int)f.B, (const int32_t[]){2, 0, 1});
         add_operand(c, rows[i].with, &f);
+        if (rows[i].with == SOURCES) /* one for each key of a state */
+            c->in[6].dim[1] = TSRI_CASE_K(f.S);
     }
 }
 
