@@ -47,8 +47,8 @@ static tsr_status check_options(const tsr_model_options *options) {
     if (options->kv_dtype != TSR_DTYPE_NONE && options->kv_dtype != TSR_F32 &&
         options->kv_dtype != TSR_F16 && options->kv_dtype != TSR_GGML_Q8_0)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "keys and values can be kept as f32, f16 or q8; dtype %u is none of "
-                              "them",
+                              "keys and values can be kept as f32, f16 or q8; dtype %u is not "
+                              "one of them",
                               options->kv_dtype);
     if (options->compute > TSR_MODEL_COMPUTE_BF16)
         return tsri_base_fail(TSR_E_ARGUMENT,

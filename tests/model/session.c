@@ -99,16 +99,33 @@ Test(session, a_batch_gives_what_each_gives_alone_device) {
     in_company(NULL);
 }
 
+/* The logits of n tokens in a session's slot 0, one token a run. */
+static void run_steps(tsri_session *session, const int32_t *ids, int64_t n, int64_t words,
+                      float *logits) {
+    for (int64_t t = 0; t < n; t++) {
+        const tsri_model_results results = {.logits = logits + t * words};
+        const tsri_model_sequence step = {.ids = ids + t, .n = 1, .past = t};
+        OK(tsri_session_forward(session, &step, 1, &results));
+    }
+}
+
+/* By how much n numbers differ from others at most; *largest is the largest of these. */
+static double distance(const float *a, const float *b, int n, double *largest) {
+    double difference = 0;
+    *largest = 0;
+    for (int i = 0; i < n; i++) {
+        *largest = fmax(*largest, fabs((double)b[i]));
+        difference = fmax(difference, fabs((double)b[i] - (double)a[i]));
+    }
+    return difference;
+}
+
 /* One token a run gives the same bytes as the whole text in one run. */
 static void expect_same_by_steps(const int32_t *ids, const float *whole) {
     static float steps[LENGTH * V];
     tsri_session *session = NULL;
     OK(tsri_session_create(fix.model, 1, 0, &session));
-    for (int64_t t = 0; t < LENGTH; t++) {
-        const tsri_model_results results = {.logits = steps + t * V};
-        const tsri_model_sequence step = {.ids = ids + t, .n = 1, .past = t};
-        OK(tsri_session_forward(session, &step, 1, &results));
-    }
+    run_steps(session, ids, LENGTH, V, steps);
     cr_expect(memcmp(whole, steps, sizeof steps) == 0, "token by token gives other logits");
     tsri_session_destroy(&session);
 }
@@ -209,7 +226,7 @@ static void halves(const char *selector) {
     int32_t ids[LENGTH];
     const tsri_model_sequence sequence = {.ids = ids, .n = LENGTH};
     char path[1024];
-    double largest = 0, difference = 0;
+    double largest;
     some_ids(ids, LENGTH, 3);
     open_model("llama-tiny", selector);
     run_all(1, &sequence, 1, single);
@@ -218,10 +235,7 @@ static void halves(const char *selector) {
     fixture_device(&fix, selector);
     fixture_model(&fix, path, &options);
     run_all(1, &sequence, 1, whole);
-    for (int i = 0; i < LENGTH * V; i++) {
-        largest = fmax(largest, fabs((double)single[i]));
-        difference = fmax(difference, fabs((double)single[i] - (double)whole[i]));
-    }
+    const double difference = distance(whole, single, LENGTH * V, &largest);
     cr_expect(difference > 0 && difference <= 8 * 0x1p-11 * largest, "logits up to %g differ by %g",
               largest, difference);
     expect_same_by_steps(ids, whole);
@@ -249,7 +263,7 @@ static void bytes(const char *selector) {
     tsri_session *session = NULL;
     float *to[LAYERS];
     char path[1024];
-    double largest = 0, difference = 0;
+    double largest;
     snprintf(path, sizeof path, "%s/models/shakespeare", TESSERA_SOURCE_DIR);
     for (int i = 0; i < ALL; i++)
         ids[i] = (int32_t)(tsri_base_uniform(5, 0, (uint64_t)i) * WORDS);
@@ -263,18 +277,11 @@ static void bytes(const char *selector) {
         if (i == 0)
             fixture_close(&fix);
     }
-    for (int i = 0; i < ALL * WORDS; i++) {
-        largest = fmax(largest, fabs((double)single[i]));
-        difference = fmax(difference, fabs((double)single[i] - (double)whole[i]));
-    }
+    const double difference = distance(whole, single, ALL * WORDS, &largest);
     cr_expect(difference > 1e-4 * largest && difference < 0.03 * largest,
               "logits up to %g differ by %g", largest, difference);
     OK(tsri_session_create(fix.model, 2, 0, &session));
-    for (int64_t t = 0; t < ALL; t++) {
-        const tsri_model_results results = {.logits = some + t * WORDS};
-        const tsri_model_sequence step = {.ids = ids + t, .n = 1, .past = t};
-        OK(tsri_session_forward(session, &step, 1, &results));
-    }
+    run_steps(session, ids, ALL, WORDS, some);
     cr_expect(memcmp(whole, some, sizeof some) == 0, "token by token gives other logits");
     const tsri_model_sequence rest = {.ids = ids + KEPT, .n = ALL - KEPT, .past = KEPT, .slot = 1};
     const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = some},

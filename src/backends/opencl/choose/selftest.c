@@ -169,10 +169,11 @@ static tsr_status read_results(test *t) {
 /* --- the comparison --- */
 
 static double value_at(const tsr_tensor *tensor, const void *data, size_t i) {
-    const size_t size = (size_t)tsri_tensor_dtype_info(TSR_GGML_Q8_0)->bytes;
     float block[TSRI_TENSOR_BLOCK];
+    size_t size;
     switch (tensor->dtype) {
     case TSR_GGML_Q8_0: /* keys and values; no other blocks are written */
+        size = (size_t)tsri_tensor_dtype_info(TSR_GGML_Q8_0)->bytes;
         tsri_tensor_unpack(TSR_GGML_Q8_0, (const char *)data + i / TSRI_TENSOR_BLOCK * size, block,
                            TSRI_TENSOR_BLOCK);
         return block[i % TSRI_TENSOR_BLOCK];
