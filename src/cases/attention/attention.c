@@ -57,6 +57,15 @@ static tsri_case *add(tsri_case_list *list, const form *f) {
     return c;
 }
 
+/* The same, with the word of its kind before what the form says. */
+static tsri_case *add_as(tsri_case_list *list, const char *kind, const form *given) {
+    form f = *given;
+    char what[64];
+    snprintf(what, sizeof what, " %s%s", kind, f.what);
+    f.what = what;
+    return add(list, &f);
+}
+
 /* Distances within the reach and beyond it on either side, for all lengths around a tile of queries
  * or keys. */
 static void add_relative(tsri_case_list *list) {
@@ -322,11 +331,8 @@ static void add_sinks(tsri_case_list *list) {
          TSR_COMPUTE_BF16},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        form f = rows[i].form;
-        char what[64];
-        snprintf(what, sizeof what, " sinks%s", f.what);
-        f.what = what;
-        tsri_case *c = add(list, &f);
+        const form f = rows[i].form;
+        tsri_case *c = add_as(list, "sinks", &f);
         const double score = sqrt((double)f.D);
         const bool half = rows[i].compute == TSR_COMPUTE_F16;
         tsri_case_operand *sinks = tsri_case_in(c, 9, i % 2 ? TSR_KIND_INPUT : TSR_KIND_WEIGHT,
@@ -375,11 +381,8 @@ static void add_chunks(tsri_case_list *list) {
         {{1, 2, 520, 4, 2, 16, 16, 1, 0, 1, 1, {518}, {520}, " relative"}, RELATIVE, TSR_F32},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        form f = rows[i].form;
-        char what[64];
-        snprintf(what, sizeof what, " chunks%s", f.what);
-        f.what = what;
-        tsri_case *c = add(list, &f);
+        const form f = rows[i].form;
+        tsri_case *c = add_as(list, "chunks", &f);
         c->in[1].dtype = c->in[2].dtype = rows[i].dtype;
         add_operand(c, rows[i].with, &f);
         if (rows[i].with == MASK)
@@ -410,11 +413,8 @@ static void add_blocks(tsri_case_list *list) {
         {{1, 0, 8, 2, 2, 32, 32, 1, 0, 1, 1, {0}, {8}, " no queries"}, PLAIN, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        form f = rows[i].form;
-        char what[64];
-        snprintf(what, sizeof what, " q8_0%s", f.what);
-        f.what = what;
-        tsri_case *c = add(list, &f);
+        const form f = rows[i].form;
+        tsri_case *c = add_as(list, "q8_0", &f);
         /* in slots [G, capacity, D]; every second case [capacity, G, D] */
         for (int k = 1; k < 3; k++) {
             c->in[k].kind = TSR_KIND_STATE;
@@ -478,14 +478,11 @@ static void add_narrow(tsri_case_list *list) {
     static const tsr_dtype dtypes[] = {TSR_F16, TSR_F32, TSR_BF16};
     for (size_t n = 0; n < 2 * sizeof rows / sizeof *rows; n++) { /* f16: every second one */
         const size_t i = n / 2;
-        form f = rows[i].form;
+        const form f = rows[i].form;
         const bool half = n % 2 == 0;
-        char what[64];
         if (half && i % 2)
             continue;
-        snprintf(what, sizeof what, " %s%s", half ? "f16" : "bf16", f.what);
-        f.what = what;
-        tsri_case *c = add(list, &f);
+        tsri_case *c = add_as(list, half ? "f16" : "bf16", &f);
         c->attrs.attention.scale = 0x1p-3f;
         for (int k = 0; k < 3; k++) {
             c->in[k].fill = TSRI_CASE_INTEGER;
