@@ -183,8 +183,10 @@ static const char *why_compute(const tsri_model_keeping *keeping, char *text, si
                  keeping->slow_int8);
         return text;
     }
-    if (compute == TSR_MODEL_COMPUTE_AUTO && keeping->few_blocks)
-        return "auto: f32, because most numbers of the matrices are floats";
+    if (compute == TSR_MODEL_COMPUTE_AUTO && keeping->float_blocks) {
+        snprintf(text, size, "auto: f32, because %s", keeping->float_blocks);
+        return text;
+    }
     return compute == TSR_MODEL_COMPUTE_AUTO
                ? "auto: int8 for blocks, which with q8 raised a model's perplexity by 0.34 % "
                  "(docs/performance.md); bf16 for weights in bf16 where every device is faster "

@@ -114,6 +114,7 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
     TRY(check_options(&known));
     tsri_model_options inner = {.dtype = (tsr_dtype)known.dtype,
                                 .compute = (tsr_model_compute)known.compute,
+                                .float_blocks = tsri_model_float_blocks(name),
                                 .context = known.context,
                                 .kv_dtype = (tsr_dtype)known.kv_dtype,
                                 .lora = known.lora,

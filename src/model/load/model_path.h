@@ -10,6 +10,9 @@
  * New memory. For a name that looks like a repository (org/name) the message says how to download
  * it. NULL: the default model. */
 tsr_status tsri_model_locate(const char *name, char **path);
+/* Why blocks of the model of this name are multiplied as floats, unless something else is asked for; NULL:
+ * they aren't. Of static storage. */
+const char *tsri_model_float_blocks(const char *name);
 /* share/tessera/NAME beside the library's folder; new memory, NULL if the library's folder is not
  * known. */
 char *tsri_model_share_folder(const char *name);

@@ -37,7 +37,7 @@ tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
     if (tsri_tensor_is_kept_blocks(weight->dtype) &&
         (wanted == TSR_MODEL_COMPUTE_INT8 ||
          (wanted == TSR_MODEL_COMPUTE_AUTO && !weights->keeping.slow_int8 &&
-          !weights->keeping.few_blocks)))
+          !weights->keeping.float_blocks)))
         return TSR_COMPUTE_INT8;
     if (wanted == TSR_MODEL_COMPUTE_AUTO && weight->dtype == TSR_BF16 && weights->keeping.fast_bf16)
         return TSR_COMPUTE_BF16;

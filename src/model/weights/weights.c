@@ -87,8 +87,10 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
         status = tsri_model_find_unread(&finder, arch, gguf);
     if (status == TSR_OK)
         status = check_compute(weights, config_name);
-    weights->keeping.few_blocks =
-        keeping->dtype == TSR_DTYPE_NONE && status == TSR_OK && has_few_blocks(weights);
+    if (status == TSR_OK && has_few_blocks(weights))
+        weights->keeping.float_blocks = "most numbers of the matrices are floats";
+    if (keeping->dtype != TSR_DTYPE_NONE)
+        weights->keeping.float_blocks = NULL;
     free(finder.used);
     if (status != TSR_OK)
         tsri_model_weights_destroy(&weights);

@@ -170,9 +170,9 @@ typedef struct tsri_model_keeping {
     /* With AUTO, the name (borrowed) of a device that forms int8 products more slowly than those of
      * floats, so all are of f32; NULL: there is none, or no device was asked yet */
     const char *slow_int8;
-    /* With NONE: there are blocks, but most numbers of the matrices are floats. Then AUTO is f32 for
-     * blocks, too: int8 would cost accuracy and save little. */
-    bool few_blocks;
+    /* With NONE: why AUTO is f32 for blocks, too. So it is where most numbers of the matrices are floats:
+     * int8 would cost accuracy and save little. NULL: it isn't. */
+    const char *float_blocks;
     bool fast_bf16; /* with AUTO: every device forms products of bf16 faster than those of f32 */
     bool stored_blocks; /* with NONE, blocks of types that can be kept stay as they are */
 } tsri_model_keeping;
