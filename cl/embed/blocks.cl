@@ -2,13 +2,13 @@
  * of 64 rows.
  *
  *   grid    (C/32, N), one work-item per block
- *   table   in panels, as weighted/vnni.clh says; blocks of 256 as weighted/wide.clh says: there a
+ *   table   in panels, as weighted/vnni.clh says; wide blocks as weighted/wide.clh says: there a
  *           block of 64 rows is made wide for one of them, which the few rows of a run bear
  *   y[n,c]  at y0 + n*y_row + c
  *   ids     contiguous; an id below the whole table reads its first row, one past it the last; rows
  *           of y whose ids are not among the V from `first` on are left as they are
  *   needs   nothing beyond OpenCL C 1.1
- *   build   TABLE_DTYPE
+ *   build   TABLE_DTYPE; WIDE
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain.
  *
@@ -21,8 +21,7 @@
  *           B=2 T=128 V=32000 C=768 q4_0 scale 1
  *           plain          355.4      4.4    1.00     433.7      3.6    1.00
  *           blocks         124.8     12.6    2.85     185.8      8.5    2.33 */
-#define LARGE (BLOCK_NUMBERS(TABLE_DTYPE) == 256)
-#if LARGE
+#if WIDE
 #include "weighted/wide.clh"
 #else
 #include "weighted/panels64.clh"
@@ -39,9 +38,10 @@ ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *
     const int id = min(max(ids[ids0 + n], 0), whole - 1) - first, lane = id & 63;
     if (id < 0 || id >= V)
         return;
-#if LARGE
+#if WIDE
     uchar wide[WIDE_BLOCK(TABLE_DTYPE)] __attribute__((aligned(64)));
-    WIDEN(TABLE_DTYPE, table + ((id >> 6) * (C / 256) + block / 8) * WIDE_PANEL_BLOCK(TABLE_DTYPE), block % 8, wide);
+    WIDEN(TABLE_DTYPE, table + (id >> 6) * WIDE_PANEL(TABLE_DTYPE, C) + block / PARTS_OF_BLOCK(TABLE_DTYPE) * WIDE_PANEL_BLOCK(TABLE_DTYPE),
+          block % PARTS_OF_BLOCK(TABLE_DTYPE), wide);
     for (int c = 0; c < 32; c++) {
         const int of = c / BLOCK_PART(TABLE_DTYPE), k = c - of * BLOCK_PART(TABLE_DTYPE);
         const uchar *part = wide + of * WIDE_PART(TABLE_DTYPE);
@@ -64,5 +64,4 @@ ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *
 #endif
 }
 
-#undef LARGE
 #undef GROUPS

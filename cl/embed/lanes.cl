@@ -20,8 +20,15 @@ ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(TABLE_DTYPE) *table, int table0
 #if BLOCK_NUMBERS(TABLE_DTYPE) == 32
     for (int c = 0; c < C; c += 32) {
         const float step = BLOCK_SCALE(TABLE_DTYPE, table, from + c);
+#if BLOCK_MINIMA(TABLE_DTYPE)
+        const float least = BLOCK_MINIMUM(TABLE_DTYPE, table, from + c);
+#endif
         for (int i = 0; i < 32; i++)
+#if BLOCK_MINIMA(TABLE_DTYPE)
+            y[c + i] = scale * fma((float)WHOLE(TABLE_DTYPE, table, from + c + i), step, -least);
+#else
             y[c + i] = scale * ((float)WHOLE(TABLE_DTYPE, table, from + c + i) * step);
+#endif
     }
 #else
     for (int c = 0; c < C; c++)

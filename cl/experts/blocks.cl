@@ -3,7 +3,7 @@
  *   grid    (N/64, E or pairs), work-groups of one work-item: all pairs of an expert by 64 outputs, as
  *           experts/packed
  *   x, y    as experts/plain
- *   w       of each expert in panels as weighted/vnni.clh says or, with WIDE (blocks of 256),
+ *   w       of each expert in panels as weighted/vnni.clh says or, with WIDE,
  *           weighted/wide.clh; its outputs (gates) are a multiple of 64
  *   adds    over experts/plain: panels and float16 lanes; a part of a weight is read from memory once
  *           for MR pairs, and an expert that no row takes is not read
@@ -17,7 +17,7 @@
 #define MR 3
 #endif
 #include "weighted/wide_float.clh"
-#define PANEL_BYTES(K) ((size_t)(K) / 256 * WIDE_PANEL_BLOCK(W_DTYPE))
+#define PANEL_BYTES(K) ((size_t)WIDE_PANEL(W_DTYPE, K))
 #else
 #include "weighted/blocks.clh"
 #define PANEL_BYTES(K) ((size_t)(K) / 32 * SMALL_BLOCK(W_DTYPE))

@@ -1,5 +1,5 @@
 /* glu_linear/wide.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up) on CPUs, from a weight of
- * blocks of 256 inputs in panels.
+ * wide blocks in panels.
  *
  *   grid    (R/MR, F/64), work-groups of one work-item: MR rows by one panel of gates and one of the
  *           others, over all of K
@@ -27,7 +27,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     const int all = SIZE(R), m = ITEM(0) * MR, panel = ITEM(1), rows = min(all - m, MR);
     if (rows <= 0 || panel * 64 >= F)
         return;
-    const size_t panel_bytes = (size_t)(K / 256) * WIDE_PANEL_BLOCK(W_DTYPE);
+    const size_t panel_bytes = WIDE_PANEL(W_DTYPE, K);
 #if VNNI
     float sum[2][MR][64] __attribute__((aligned(64)));
     for (int part = 0; part < 2; part++)

@@ -1,5 +1,5 @@
 /* linear/few_float.cl - linear/tiled for up to 8 rows of x, as in decoding, and weights of f32, f16, bf16
- * or blocks of 256: what counts is how fast the weight is read.
+ * or wide blocks: what counts is how fast the weight is read.
  *
  *   grid    (N/OUTPUTS * OUTPUTS * PARTS) in work-groups of OUTPUTS * PARTS (matmul/few_float.clh)
  *   x       as linear/plain, rows that begin at multiples of four
@@ -8,7 +8,7 @@
  *           that under way while the products of the step before are added
  *   order   as linear/plain, ascending k: the same bytes, in any batch
  *   needs   a work-group of OUTPUTS * PARTS and KIB KiB of local memory
- *   build   W_DTYPE f32|f16|bf16 or of blocks of 256, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; ROWS 1|2|4|8, as many
+ *   build   W_DTYPE f32|f16|bf16 or of wide blocks, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; ROWS 1|2|4|8, as many
  *           as x has at most; STEPS: DEPTH, or as many as KIB KiB of local memory allow; NORM 0|1
  *   tune    OUTPUTS rows of the weight and PARTS work-items for each; DEPTH pieces that each reads at once;
  *           KIB

@@ -1,5 +1,5 @@
 /* linear/wide.cl - y[r,n] = act(sum_k x[r,k] w[k,n] + bias[n]) + residual[r,n] on CPUs, from a weight of
- * blocks of 256 inputs in panels, whose numbers are made wide once for all rows of a work-item.
+ * wide blocks in panels, whose numbers are made wide once for all rows of a work-item.
  *
  *   grid    (R/MR, N/64), work-groups of one work-item: MR rows by one panel of 64 outputs, over
  *           all of K. Dimension 0 walks the rows, so that consecutive work-groups share a panel in the
@@ -34,7 +34,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     const int all = SIZE(R), m = ITEM(0) * MR, panel = ITEM(1), rows = min(all - m, MR);
     if (rows <= 0 || panel * 64 >= N)
         return;
-    __global const uchar *right = w + (size_t)panel * (K / 256) * WIDE_PANEL_BLOCK(W_DTYPE);
+    __global const uchar *right = w + (size_t)panel * WIDE_PANEL(W_DTYPE, K);
 #if VNNI
     float sum[MR][64] __attribute__((aligned(64)));
     LOCAL_NAME(tile)(scratch + (size_t)m * WIDE_ROW_BYTES(W_DTYPE, K), right, K, rows, sum);

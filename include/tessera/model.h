@@ -28,9 +28,8 @@ typedef struct tsr_model_options {
     uint32_t struct_size;
     /** Storage dtype of matrices: TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0 (each number is within
      * half a step: the largest of its block of 32, over 254) or TSR_GGML_Q4_0 (the scale with the
-     * least squared error); 0: as in the file. Blocks of Q8_0, Q4_0, MXFP4, Q2_K to Q6_K and IQ4_XS
-     * then stay as they are, except on devices without products for them and with adapters; Q5_0 and
-     * IQ4_NL become Q8_0, which holds the same numbers; others become the f32 that they stand for. */
+     * least squared error); 0: as in the file. Blocks then stay as they are, except on devices
+     * without products for them and with adapters: there they become the f32 that they stand for. */
     uint32_t dtype;
     int64_t context; /**< tokens of a sequence to plan memory for; 0: what the model reads */
     /** Told how many bytes are stored on the device, and how many there are; returns not 0 to

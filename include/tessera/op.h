@@ -39,7 +39,8 @@ typedef enum tsr_op_id {
      * out    y
      * shape  w: [N,K] where trans_w, else [K,N]
      * dtype  w, a weight: f32, f16, bf16 or, where trans_w is set and K is a multiple of their
-     *        size, blocks along K: Q8_0, Q4_0, MXFP4 (of 32), Q2_K to Q6_K, IQ4_XS (of 256)
+     *        size, blocks along K: Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL, MXFP4 (of 32), Q2_K to
+     *        Q6_K, IQ4_XS (of 256)
      */
     TSR_OP_LINEAR = 2,
     /**
@@ -643,10 +644,11 @@ typedef enum tsr_compute {
      * accumulated by an fma with the scale of the weight's block, in the order of increasing k; then
      * come bias, activation and residual. A block with a < 2^-120 counts as zeros; a row with an
      * infinity or a NaN may give anything. Weights with a scale for 16 inputs (Q6_K, Q3_K, Q2_K)
-     * have two such sums for 32 inputs; those with minima (Q4_K, Q5_K, Q2_K) multiply their unsigned
+     * have two such sums for 32 inputs; those with minima (Q4_K, Q5_K, Q2_K, Q4_1, Q5_1) multiply their unsigned
      * integers, and after each sum minus that of its q, times a / 127, follows by an fma with the
-     * minimum. The integers of MXFP4 are twice its 4-bit numbers, and its scale is half of the power
-     * of two that it stores; those of IQ4_XS are the numbers that its codes stand for. */
+     * minimum; that of Q4_1 and Q5_1 is minus the number that they add. The integers of MXFP4 are
+     * twice its 4-bit numbers, and its scale is half of the power of two that it stores; those of
+     * IQ4_NL and IQ4_XS are the numbers that their codes stand for. */
     TSR_COMPUTE_INT8 = 2,
     /** x and the weight are rounded to bf16; their products are exact and are summed in f32 by
      * matrix units, or by a CPU's instructions for bf16, in an order of their own; then come bias,

@@ -83,6 +83,25 @@ static void make_absolute_halves(unsigned char *halves) {
     halves[3] |= F16_SIGN;
 }
 
+/* Both of d q + m become positive. */
+static void make_absolute_q4_1(unsigned char *block) {
+    block[1] &= (unsigned char)~F16_SIGN;
+    block[3] &= (unsigned char)~F16_SIGN;
+}
+
+/* The scale becomes negative, and the integers lie in -16 .. 0. */
+static void make_absolute_q5_0(unsigned char *block) {
+    unsigned char *fifths = block + 2, *nibbles = block + 6;
+    for (int i = 0; i < 32; i++) {
+        const int shift = i / 16 * 4, bit = i % 8;
+        int q = (nibbles[i % 16] >> shift & 15) | (fifths[i / 8] >> bit & 1) << 4;
+        q = q > 16 ? 32 - q : q;
+        nibbles[i % 16] = (unsigned char)((nibbles[i % 16] & ~(15 << shift)) | (q & 15) << shift);
+        fifths[i / 8] = (unsigned char)((fifths[i / 8] & ~(1 << bit)) | q >> 4 << bit);
+    }
+    block[1] |= F16_SIGN;
+}
+
 static void make_absolute_q4_k(unsigned char *block) {
     make_absolute_halves(block);
 }
@@ -130,20 +149,31 @@ static void make_absolute_q3_k(unsigned char *block) {
     block[109] &= (unsigned char)~F16_SIGN;
 }
 
-/* The codes of negative numbers become those of positive ones that are at least 1 / 1.25 of their sizes, the
- * scales of the parts, less 32, lie in -32 .. 0, and the scale becomes negative and 1.25 times as large: so a
- * number is at least the magnitude, which bounds it as well. The bits of the f16 are 0 but for its power of two. */
-static void make_absolute_iq4_xs(unsigned char *block) {
+/* The codes of negative numbers become those of positive ones that are at least 1 / 1.25 of their sizes; the
+ * scale, of which only the power of two has bits that are not 0, becomes 1.25 times as large: so a number is at
+ * least the magnitude, which bounds it as well. */
+static void make_positive_codes(unsigned char *nibbles, int n, unsigned char *scale) {
     static const unsigned char positive[8] = {15, 15, 14, 13, 12, 11, 10, 9};
-    for (int i = 8; i < 136; i++) {
-        const int low = block[i] & 15, high = block[i] >> 4;
-        block[i] = (unsigned char)((low < 8 ? positive[low] : low) |
-                                   (high < 8 ? positive[high] : high) << 4);
+    for (int i = 0; i < n; i++) {
+        const int low = nibbles[i] & 15, high = nibbles[i] >> 4;
+        nibbles[i] = (unsigned char)((low < 8 ? positive[low] : low) |
+                                     (high < 8 ? positive[high] : high) << 4);
     }
+    scale[1] |= 1; /* the second bit behind the point */
+}
+
+static void make_absolute_iq4_nl(unsigned char *block) {
+    make_positive_codes(block + 2, 16, block);
+    block[1] &= (unsigned char)~F16_SIGN;
+}
+
+/* The scales of the parts, less 32, lie in -32 .. 0, and that of the block becomes negative. */
+static void make_absolute_iq4_xs(unsigned char *block) {
+    make_positive_codes(block + 8, 128, block);
     for (int part = 0; part < 8; part++) {
         fold_six_bits(&block[4 + part / 2], part % 2 * 4, &block[2 + part / 4], part % 4 * 2);
     }
-    block[1] |= F16_SIGN | 1; /* the second bit behind the point */
+    block[1] |= F16_SIGN;
 }
 
 /* The highest bit of a nibble is its sign. */
@@ -157,6 +187,8 @@ static void make_absolute_mxfp4(unsigned char *block) {
 static void make_absolute(tsr_dtype dtype, unsigned char *blocks, size_t count) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info(dtype);
     static void (*const makes[TSRI_TENSOR_DTYPES])(unsigned char *) = {
+        [TSR_GGML_Q4_1] = make_absolute_q4_1,  [TSR_GGML_Q5_0] = make_absolute_q5_0,
+        [TSR_GGML_Q5_1] = make_absolute_q4_1,  [TSR_GGML_IQ4_NL] = make_absolute_iq4_nl,
         [TSR_GGML_Q4_K] = make_absolute_q4_k,  [TSR_GGML_Q5_K] = make_absolute_q4_k,
         [TSR_GGML_Q6_K] = make_absolute_q6_k,  [TSR_GGML_Q2_K] = make_absolute_q2_k,
         [TSR_GGML_Q3_K] = make_absolute_q3_k,  [TSR_GGML_IQ4_XS] = make_absolute_iq4_xs,

@@ -130,13 +130,13 @@ bool tsri_tensor_is_small_blocks(tsr_dtype dtype) {
     return tsri_tensor_is_written_blocks(dtype) || dtype == TSR_GGML_MXFP4;
 }
 
-bool tsri_tensor_is_large_blocks(tsr_dtype dtype) {
+bool tsri_tensor_is_kept_blocks(tsr_dtype dtype) {
     const tsri_tensor_dtype *info = tsri_tensor_dtype_info(dtype);
-    return info && info->block == TSRI_TENSOR_LARGEST_BLOCK;
+    return info && info->part > 0;
 }
 
-bool tsri_tensor_is_kept_blocks(tsr_dtype dtype) {
-    return tsri_tensor_is_small_blocks(dtype) || tsri_tensor_is_large_blocks(dtype);
+bool tsri_tensor_is_wide_blocks(tsr_dtype dtype) {
+    return tsri_tensor_is_kept_blocks(dtype) && !tsri_tensor_is_small_blocks(dtype);
 }
 
 void tsri_tensor_quantize(tsr_dtype type, const float *in, void *blocks, size_t n) {

@@ -23,15 +23,16 @@
 /* Elements of a block; also the inputs of a product that share a scale where it is computed in int8. */
 enum { TSRI_TENSOR_BLOCK = 32 };
 
-/* Whether weights can stay in blocks of this type: small or large ones, as below. */
+/* Whether weights can stay in blocks of this type: small or wide ones, as below. */
 bool tsri_tensor_is_kept_blocks(tsr_dtype dtype);
 
 /* Whether these are such blocks of TSRI_TENSOR_BLOCK elements, which have one scale and nothing else beside
  * their elements: q8_0, q4_0 and mxfp4. */
 bool tsri_tensor_is_small_blocks(tsr_dtype dtype);
 
-/* Whether these are blocks of 256 elements: q2_K, q3_K, q4_K, q5_K, q6_K and iq4_xs. */
-bool tsri_tensor_is_large_blocks(tsr_dtype dtype);
+/* Whether these are all others, which kernels make wide (cl/weighted/wide.clh): q4_1, q5_0, q5_1 and iq4_nl of
+ * 32 elements; q2_K to q6_K and iq4_xs of 256. */
+bool tsri_tensor_is_wide_blocks(tsr_dtype dtype);
 
 /* Whether numbers can be turned into blocks of this type: q8_0 and q4_0. */
 bool tsri_tensor_is_written_blocks(tsr_dtype dtype);

@@ -108,6 +108,10 @@ void tsri_tensor_sample_blocks(uint32_t stream, size_t first, size_t n, tsr_dtyp
         uint8_t highs[2]; /* the high bytes of f16; the low ones are 0. 0: there is no such scale */
         uint8_t exponent; /* the scale is the first byte: this one, or one less */
     } types[] = {
+        {TSR_GGML_Q4_1, {0, 2}, {0x28, 0x34}, 0},   /* 2^-5 * 15, 2^-2 */
+        {TSR_GGML_Q5_0, {0}, {0x28}, 0},            /* 2^-5 * 16 */
+        {TSR_GGML_Q5_1, {0, 2}, {0x24, 0x34}, 0},   /* 2^-6 * 31, 2^-2 */
+        {TSR_GGML_IQ4_NL, {0}, {0x1c}, 0},          /* 2^-8 * 127 */
         {TSR_GGML_Q4_K, {0, 2}, {0x10, 0x1c}, 0},   /* 2^-11 * 63 * 15, 2^-8 * 63 */
         {TSR_GGML_Q5_K, {0, 2}, {0x0c, 0x1c}, 0},   /* 2^-12 * 63 * 31, 2^-8 * 63 */
         {TSR_GGML_Q6_K, {208}, {0x0c}, 0},          /* 2^-12 * 128 * 32 */

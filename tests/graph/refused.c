@@ -126,7 +126,8 @@ Test(graph, block_weights_are_taken_in_whole_rows_alone) {
         {TSR_OP_LINEAR, TSR_GGML_Q8_0, 10, 48, 1, 0, "q8_0 [10,48]; wanted blocks along K"},
         {TSR_OP_LINEAR, TSR_GGML_Q8_0, 64, 32, 0, 0, "wanted blocks along K"},
         {TSR_OP_GLU_LINEAR, TSR_GGML_Q4_0, 64, 32, 0, 0, "glu_linear: the weight is q4_0"},
-        {TSR_OP_LINEAR, TSR_GGML_Q5_0, 10, 64, 1, 0, "is q5_0 [10,64]"},
+        {TSR_OP_LINEAR, TSR_GGML_Q5_0, 10, 64, 1, TSR_COMPUTE_INT8, NULL},
+        {TSR_OP_LINEAR, TSR_I8, 10, 64, 1, 0, "is i8 [10,64]"},
         {TSR_OP_LINEAR, TSR_F32, 10, 64, 1, TSR_COMPUTE_INT8, "weight of int8 products is f32"},
         {TSR_OP_LINEAR, TSR_F32, 10, 64, 1, 4, "compute 4 is not known"},
         {TSR_OP_EMBED, TSR_GGML_Q8_0, 10, 40, 0, 0, "embed: the table is q8_0 [10,40]"},
@@ -141,7 +142,8 @@ Test(graph, block_weights_are_taken_in_whole_rows_alone) {
         {TSR_OP_GLU_LINEAR, TSR_GGML_Q3_K, 10, 512, 1, 0, NULL},
         {TSR_OP_EMBED, TSR_GGML_IQ4_XS, 10, 256, 0, 0, NULL},
         {TSR_OP_LINEAR, TSR_GGML_IQ4_XS, 10, 128, 1, 0, "iq4_xs [10,128]; wanted blocks along K"},
-        {TSR_OP_LINEAR, TSR_GGML_Q5_1, 10, 256, 1, 0, "is q5_1 [10,256]"}};
+        {TSR_OP_LINEAR, TSR_GGML_Q5_1, 10, 96, 1, TSR_COMPUTE_INT8, NULL},
+        {TSR_OP_LINEAR, TSR_GGML_Q4_1, 10, 48, 1, 0, "q4_1 [10,48]; wanted blocks along K"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t k = rows[i].trans ? rows[i].columns : rows[i].rows;
         const tsr_linear_attrs linear = {

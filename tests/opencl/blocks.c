@@ -211,8 +211,12 @@ static void compare_all(int threads) {
         {3, 4096, 130}, {4, 96, 65},  {5, 32, 64},    {6, 128, 63},  {7, 96, 129},
         {8, 64, 65},    {9, 352, 64}, {10, 96, 128},  {25, 64, 65},  {63, 128, 130},
         {64, 96, 64},   {65, 64, 63}, {3, 4096, 1030}}; /* the last weight is packed by several threads */
-    static const int64_t large[][3] = {
-        {1, 512, 65}, {2, 256, 64}, {3, 768, 130}, {4, 256, 63}, {29, 256, 64}};
+    static const int64_t wide[][3] = {                  /* 32 inputs more where blocks are of 32 */
+                                      {1, 512, 65},
+                                      {2, 256, 64},
+                                      {3, 768, 130},
+                                      {4, 256, 63},
+                                      {29, 256, 64}};
     static const tsr_dtype small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
     char text[16];
     rig r;
@@ -229,15 +233,16 @@ static void compare_all(int threads) {
                                            .N = shapes[i][2],
                                            .dtype = small[d],
                                            .compute = whole ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32});
-    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-        for (int dtype = TSR_GGML_Q4_K; dtype <= TSR_GGML_Q6_K; dtype++)
-            for (int whole = 0; whole < 2; whole++)
-                compared +=
-                    compare(&r, &(product){.M = large[i][0],
-                                           .K = large[i][1],
-                                           .N = large[i][2],
-                                           .dtype = (tsr_dtype)dtype,
-                                           .compute = whole ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32});
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
+            for (int whole = 0; whole < 2 && tsri_tensor_is_wide_blocks((tsr_dtype)dtype); whole++)
+                compared += compare(
+                    &r, &(product){.M = wide[i][0],
+                                   .K = wide[i][1] +
+                                        tsri_tensor_dtype_info((tsr_dtype)dtype)->block % 256,
+                                   .N = wide[i][2],
+                                   .dtype = (tsr_dtype)dtype,
+                                   .compute = whole ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32});
     cr_expect(!compared || compared >= 68, "only %d comparisons on a CPU", compared);
     rig_end(&r);
 }

@@ -46,11 +46,14 @@ Test(opencl_kernels, layouts_keep_nothing_of_old_memory) {
     static const struct {
         uint32_t dtype;
         size_t block, bytes; /* numbers of a block, and its bytes */
-    } dtypes[] = {
-        {TSR_F32, 1, 4},           {TSR_F16, 1, 2},           {TSR_BF16, 1, 2},
-        {TSR_GGML_Q8_0, 32, 34},   {TSR_GGML_Q4_0, 32, 18},   {TSR_GGML_Q4_K, 256, 144},
-        {TSR_GGML_Q5_K, 256, 176}, {TSR_GGML_Q6_K, 256, 210}, {TSR_GGML_MXFP4, 32, 17},
-        {TSR_GGML_Q2_K, 256, 84},  {TSR_GGML_Q3_K, 256, 110}, {TSR_GGML_IQ4_XS, 256, 136}};
+    } dtypes[] = {{TSR_F32, 1, 4},           {TSR_F16, 1, 2},
+                  {TSR_BF16, 1, 2},          {TSR_GGML_Q8_0, 32, 34},
+                  {TSR_GGML_Q4_0, 32, 18},   {TSR_GGML_Q4_K, 256, 144},
+                  {TSR_GGML_Q5_K, 256, 176}, {TSR_GGML_Q6_K, 256, 210},
+                  {TSR_GGML_MXFP4, 32, 17},  {TSR_GGML_Q4_1, 32, 20},
+                  {TSR_GGML_Q5_0, 32, 22},   {TSR_GGML_Q5_1, 32, 24},
+                  {TSR_GGML_IQ4_NL, 32, 18}, {TSR_GGML_Q2_K, 256, 84},
+                  {TSR_GGML_Q3_K, 256, 110}, {TSR_GGML_IQ4_XS, 256, 136}};
     static const size_t widths[] = {96, 97}; /* the second one for numbers alone */
     int seen = 0;
     for (uint32_t id = 1; tsri_opencl_layout_by_id(id) || id < 8; id++) {

@@ -24,22 +24,10 @@ void tsri_opencl_define_text(tsri_opencl_defines *defines, const char *name, con
 
 void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
                               const tsr_tensor *tensor) {
-    char full[64];
+    char full[64], value[16];
     snprintf(full, sizeof full, "%s_DTYPE", name);
-    append(defines, full,
-           tensor->dtype == TSR_F16           ? "TSR_DTYPE_F16"
-           : tensor->dtype == TSR_BF16        ? "TSR_DTYPE_BF16"
-           : tensor->dtype == TSR_I32         ? "TSR_DTYPE_I32"
-           : tensor->dtype == TSR_GGML_Q8_0   ? "TSR_DTYPE_Q8_0"
-           : tensor->dtype == TSR_GGML_Q4_0   ? "TSR_DTYPE_Q4_0"
-           : tensor->dtype == TSR_GGML_Q4_K   ? "TSR_DTYPE_Q4_K"
-           : tensor->dtype == TSR_GGML_Q5_K   ? "TSR_DTYPE_Q5_K"
-           : tensor->dtype == TSR_GGML_Q6_K   ? "TSR_DTYPE_Q6_K"
-           : tensor->dtype == TSR_GGML_Q2_K   ? "TSR_DTYPE_Q2_K"
-           : tensor->dtype == TSR_GGML_Q3_K   ? "TSR_DTYPE_Q3_K"
-           : tensor->dtype == TSR_GGML_IQ4_XS ? "TSR_DTYPE_IQ4_XS"
-           : tensor->dtype == TSR_GGML_MXFP4  ? "TSR_DTYPE_MXFP4"
-                                              : "TSR_DTYPE_F32");
+    snprintf(value, sizeof value, "%u", tensor->dtype);
+    append(defines, full, value);
 }
 
 int tsri_opencl_define_value(const tsri_opencl_defines *defines, const char *name) {

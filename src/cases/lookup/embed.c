@@ -39,18 +39,20 @@ void tsri_cases_embed(tsri_case_list *list) {
         add(list, 1, 7, 1, dtypes[d], 0);
         add(list, 9, 65, 63, dtypes[d], 8.5f);
     }
-    static const tsr_dtype blocks[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
-    for (size_t d = 0; d < sizeof blocks / sizeof *blocks; d++) {
-        add(list, 5, 131, 96, blocks[d], 0);
-        add(list, 1, 7, 32, blocks[d], 0);
-        add(list, 9, 65, 64, blocks[d], 8.5f);
-        add(list, 0, 64, 32, blocks[d], 0);
-    }
-    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
-        if (tsri_tensor_is_large_blocks((tsr_dtype)dtype)) {
-            add(list, 5, 131, 512, (tsr_dtype)dtype, 0);
-            add(list, 9, 65, 256, (tsr_dtype)dtype, 8.5f);
+    for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++) {
+        const tsr_dtype type = (tsr_dtype)dtype;
+        if (!tsri_tensor_is_kept_blocks(type))
+            continue;
+        if (tsri_tensor_dtype_info(type)->block == TSRI_TENSOR_BLOCK) {
+            add(list, 5, 131, 96, type, 0);
+            add(list, 1, 7, 32, type, 0);
+            add(list, 9, 65, 64, type, 8.5f);
+            add(list, 0, 64, 32, type, 0);
+        } else {
+            add(list, 5, 131, 512, type, 0);
+            add(list, 9, 65, 256, type, 8.5f);
         }
+    }
     add(list, 0, 16, 16, TSR_F32, 0);
     add_part(list, 131, 48, TSR_F32, 128);
     add_part(list, 64, 48, TSR_F16, 64);

@@ -63,7 +63,10 @@ static void int8(tsri_case *c, int64_t K, bool gated, bool activated) {
 static void add_blocks(tsri_case_list *list, bool gated) {
     static const shape shapes[] = {
         {3, 2, 0, 256, 64, 4}, {1, 3, 1, 512, 128, 5}, {21, 2, 0, 256, 33, 3}};
-    static const tsr_dtype small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
+    static const tsr_dtype of_32[3][4] = {
+        {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_Q8_0, TSR_GGML_Q4_0},
+        {TSR_GGML_MXFP4, TSR_GGML_MXFP4, TSR_GGML_MXFP4, TSR_GGML_MXFP4},
+        {TSR_GGML_Q4_1, TSR_GGML_Q5_0, TSR_GGML_Q5_1, TSR_GGML_IQ4_NL}};
     for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             for (int eight = 0; eight < 2 && tsri_tensor_is_kept_blocks((tsr_dtype)dtype);
@@ -80,8 +83,8 @@ static void add_blocks(tsri_case_list *list, bool gated) {
         {7, 2, 1, 32, 31, 2},  {8, 3, 0, 96, 70, 20},  {9, 1, 0, 32, 17, 4},
         {63, 2, 0, 64, 32, 5}, {64, 2, 1, 64, 65, 10}, {90, 3, 0, 32, 96, 2}};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
-        for (int mxfp4 = 0; mxfp4 < 2; mxfp4++)
-            int8(add(list, gated, bytes[i], small[mxfp4 ? 2 : i % 2], true,
+        for (int kind = 0; kind < 3; kind++)
+            int8(add(list, gated, bytes[i], of_32[kind][i % 4], true,
                      i == 3 ? TSR_ACT_GELU : TSR_ACT_NONE, i % 3 == 0, " int8"),
                  bytes[i].K, gated, i == 3);
 }

@@ -60,14 +60,14 @@ static void add_norms(tsri_case_list *list) {
     static const int64_t shapes[][3] = {{1, 4, 5},     {1, 64, 40},  {2, 128, 33}, {3, 96, 64},
                                         {8, 1032, 20}, {1, 2080, 8}, {9, 132, 65}, {70, 64, 31}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16},
-                           small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
+                           blocks[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4, TSR_GGML_Q5_1};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int64_t T = shapes[i][0], K = shapes[i][1], F = shapes[i][2];
         for (size_t d = 0; d < 3; d++)
             norm(add(list, T, K, F, dtypes[d], true, TSR_ACT_SILU, i % 2, " norm"), K);
-        for (size_t d = 0; d < 3 && K % 32 == 0; d++)
+        for (size_t d = 0; d < sizeof blocks / sizeof *blocks && K % 32 == 0; d++)
             for (int eight = 0; eight < 2; eight++) {
-                tsri_case *c = add(list, T, K, F, small[d], true, TSR_ACT_SILU, i % 2,
+                tsri_case *c = add(list, T, K, F, blocks[d], true, TSR_ACT_SILU, i % 2,
                                    eight ? " int8, norm" : " norm");
                 if (eight)
                     int8(c, K);
@@ -268,11 +268,10 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
     add_narrow(list, TSR_COMPUTE_F16);
     add_narrow(list, TSR_COMPUTE_BF16);
     add_edges(list);
-    add_blocks(list, TSR_GGML_Q8_0);
-    add_blocks(list, TSR_GGML_Q4_0);
-    add_blocks(list, TSR_GGML_MXFP4);
     for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
-        if (tsri_tensor_is_large_blocks((tsr_dtype)dtype))
-            add_large_blocks(list, (tsr_dtype)dtype);
+        if (tsri_tensor_is_kept_blocks((tsr_dtype)dtype))
+            (tsri_tensor_dtype_info((tsr_dtype)dtype)->block == TSRI_TENSOR_BLOCK
+                 ? add_blocks
+                 : add_large_blocks)(list, (tsr_dtype)dtype);
     add_timed(list);
 }

@@ -53,8 +53,8 @@ static tsri_case *add(tsri_case_list *list, shape s, tsr_dtype dtype, bool trans
     return c;
 }
 
-/* So many sums of whole numbers are scaled and added up for one output: a block of 32 has one; types of
- * 256 have 16 scales, or 8 scales and 8 minima. */
+/* So many sums of whole numbers are scaled and added up for one output: a small block of 32 has one; 256
+ * inputs of other types have up to 16 scales, or 8 scales and 8 minima. */
 static int64_t scaled_sums(const tsri_case *c, int64_t K) {
     return K / (tsri_tensor_is_small_blocks(c->in[1].dtype) ? 32 : 16);
 }
@@ -175,15 +175,15 @@ static void add_norms(tsri_case_list *list) {
                                    {1, 3, 96, 100}, {1, 8, 1032, 67}, {1, 1, 2080, 48},
                                    {1, 9, 132, 33}, {2, 35, 64, 129}, {1, 130, 160, 66}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16},
-                           small[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4};
+                           blocks[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4, TSR_GGML_Q5_1};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const uint32_t activation = i % 4 == 3 ? TSR_ACT_GELU : TSR_ACT_NONE;
         for (size_t d = 0; d < 3; d++)
             norm(add(list, shapes[i], dtypes[d], true, activation, i % 2, i % 3 == 1, " norm"),
                  shapes[i].K);
-        for (size_t d = 0; d < 3 && shapes[i].K % 32 == 0; d++)
+        for (size_t d = 0; d < sizeof blocks / sizeof *blocks && shapes[i].K % 32 == 0; d++)
             for (int eight = 0; eight < 2; eight++) {
-                tsri_case *c = add(list, shapes[i], small[d], true, activation, i % 2, i % 3 == 1,
+                tsri_case *c = add(list, shapes[i], blocks[d], true, activation, i % 2, i % 3 == 1,
                                    eight ? " int8, norm" : " norm");
                 if (eight)
                     int8(c, shapes[i].K, activation != TSR_ACT_NONE);
@@ -206,7 +206,7 @@ static void add_norms(tsri_case_list *list) {
 }
 
 /* Fills w and x with integers that blocks (and int8 x) hold exactly with a scale of 1. Blocks that are not made
- * from numbers have theirs: those of mxfp4 are multiples of 2^-5 below 1. */
+ * from numbers have theirs: multiples of 2^-9, below 1. */
 static void whole(tsri_case *c, tsr_dtype dtype) {
     static const int32_t q8[] = {127, -3, 0, 64, -127, 5, 99, -1, 17},
                          q4[] = {-8, 7, 3, -1, 0, 5, -6};
@@ -218,7 +218,8 @@ static void whole(tsri_case *c, tsr_dtype dtype) {
     c->in[1].n_list = wide ? sizeof q8 / sizeof *q8 : sizeof q4 / sizeof *q4;
     memcpy(c->in[1].list, wide ? q8 : q4, wide ? sizeof q8 : sizeof q4);
     c->bound[0] = (tsri_case_bound){0};
-    tsri_case_reason(c, "exact: sums of integers (for mxfp4, of 32nds) below 2^24 are");
+    tsri_case_reason(c, "exact: sums of integers below 2^24 are (of mxfp4, q4_1, q5_0, q5_1 and "
+                        "iq4_nl: of 512ths)");
 }
 
 /* Weights in blocks: K of 1, 2, 3 and many blocks, M and N as elsewhere; float and int8
@@ -359,11 +360,10 @@ void tsri_cases_linear(tsri_case_list *list) {
     add_narrow(list, TSR_COMPUTE_F16);
     add_narrow(list, TSR_COMPUTE_BF16);
     add_edges(list);
-    add_blocks(list, TSR_GGML_Q8_0);
-    add_blocks(list, TSR_GGML_Q4_0);
-    add_blocks(list, TSR_GGML_MXFP4);
     for (int dtype = TSR_GGML_Q4_0; dtype < TSRI_TENSOR_DTYPES; dtype++)
-        if (tsri_tensor_is_large_blocks((tsr_dtype)dtype))
-            add_large_blocks(list, (tsr_dtype)dtype);
+        if (tsri_tensor_is_kept_blocks((tsr_dtype)dtype))
+            (tsri_tensor_dtype_info((tsr_dtype)dtype)->block == TSRI_TENSOR_BLOCK
+                 ? add_blocks
+                 : add_large_blocks)(list, (tsr_dtype)dtype);
     add_timed(list);
 }

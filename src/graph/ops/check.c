@@ -57,7 +57,7 @@ tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const ts
                               compute);
     if (compute == TSR_COMPUTE_INT8 && !blocks)
         return tsri_graph_refuse(op, "the weight of int8 products", w,
-                                 "blocks: q8_0, q4_0, mxfp4, q2_K to q6_K or iq4_xs");
+                                 "blocks: q8_0, q4_K, mxfp4 ...");
     *n = w->dim[trans ? 0 : 1];
     return TSR_OK;
 }

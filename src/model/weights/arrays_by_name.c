@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "tensor/dtype.h"
 #include "tensor/quantize.h"
-#include "tensor/transcode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -197,22 +196,13 @@ static tsr_dtype widened(tsr_dtype stored) {
     return stored == TSR_GGML_MXFP4 ? TSR_BF16 : TSR_F32;
 }
 
-/* The type of blocks in which numbers that are stored in this type can be kept without loss: the same, or
- * one that holds them; NONE where there is no such type. */
-static tsr_dtype blocks_for(tsr_dtype stored) {
-    return tsri_tensor_is_kept_blocks(stored) ? stored : tsri_tensor_holder(stored);
-}
-
 /* The dtype that a part of a matrix is kept in as it is stored. Blocks lie along inputs; `across`, they lie
  * along what are outputs here. */
 static tsr_dtype kept_part(const tsri_model_finder *finder, const tsri_model_part *part) {
     const tsr_dtype stored = part->array->dtype;
-    if (stored == TSR_F16 || stored == TSR_BF16)
-        return stored;
-    if (!finder->weights->keeping.stored_blocks || part->across)
-        return widened(stored);
-    const tsr_dtype blocks = blocks_for(stored);
-    return blocks != TSR_DTYPE_NONE ? blocks : widened(stored);
+    const bool blocks = tsri_tensor_is_kept_blocks(stored) &&
+                        finder->weights->keeping.stored_blocks && !part->across;
+    return stored == TSR_F16 || stored == TSR_BF16 || blocks ? stored : widened(stored);
 }
 
 /* The dtype to keep a matrix in: the requested one, else that of its parts. */
@@ -249,7 +239,7 @@ bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_wei
                   weight->dtype == TSR_F32 && weight->n_parts > 1;
     for (int i = 0; i < weight->n_parts; i++)
         blocks = blocks && weight->parts[i].array &&
-                 blocks_for(weight->parts[i].array->dtype) != TSR_DTYPE_NONE;
+                 tsri_tensor_is_kept_blocks(weight->parts[i].array->dtype);
     return blocks;
 }
 

@@ -27,17 +27,29 @@ void tsri_opencl_define_int(tsri_opencl_defines *defines, const char *name, int 
 
 void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
                               const tsr_tensor *tensor) {
-    static const char *const names[] = {
-        [TSR_F32] = "TSR_DTYPE_F32",         [TSR_F16] = "TSR_DTYPE_F16",
-        [TSR_BF16] = "TSR_DTYPE_BF16",       [TSR_F64] = "TSR_DTYPE_F64",
-        [TSR_I32] = "TSR_DTYPE_I32",         [TSR_I64] = "TSR_DTYPE_I64",
-        [TSR_I16] = "TSR_DTYPE_I16",         [TSR_I8] = "TSR_DTYPE_I8",
-        [TSR_U8] = "TSR_DTYPE_U8",           [TSR_BOOL] = "TSR_DTYPE_BOOL",
-        [TSR_GGML_Q4_0] = "TSR_DTYPE_Q4_0",  [TSR_GGML_Q8_0] = "TSR_DTYPE_Q8_0",
-        [TSR_GGML_Q4_K] = "TSR_DTYPE_Q4_K",  [TSR_GGML_Q5_K] = "TSR_DTYPE_Q5_K",
-        [TSR_GGML_Q6_K] = "TSR_DTYPE_Q6_K",  [TSR_GGML_Q2_K] = "TSR_DTYPE_Q2_K",
-        [TSR_GGML_Q3_K] = "TSR_DTYPE_Q3_K",  [TSR_GGML_IQ4_XS] = "TSR_DTYPE_IQ4_XS",
-        [TSR_GGML_MXFP4] = "TSR_DTYPE_MXFP4"};
+    static const char *const names[] = {[TSR_F32] = "TSR_DTYPE_F32",
+                                        [TSR_F16] = "TSR_DTYPE_F16",
+                                        [TSR_BF16] = "TSR_DTYPE_BF16",
+                                        [TSR_F64] = "TSR_DTYPE_F64",
+                                        [TSR_I32] = "TSR_DTYPE_I32",
+                                        [TSR_I64] = "TSR_DTYPE_I64",
+                                        [TSR_I16] = "TSR_DTYPE_I16",
+                                        [TSR_I8] = "TSR_DTYPE_I8",
+                                        [TSR_U8] = "TSR_DTYPE_U8",
+                                        [TSR_BOOL] = "TSR_DTYPE_BOOL",
+                                        [TSR_GGML_Q4_0] = "TSR_DTYPE_Q4_0",
+                                        [TSR_GGML_Q4_1] = "TSR_DTYPE_Q4_1",
+                                        [TSR_GGML_Q5_0] = "TSR_DTYPE_Q5_0",
+                                        [TSR_GGML_Q5_1] = "TSR_DTYPE_Q5_1",
+                                        [TSR_GGML_Q8_0] = "TSR_DTYPE_Q8_0",
+                                        [TSR_GGML_Q4_K] = "TSR_DTYPE_Q4_K",
+                                        [TSR_GGML_Q5_K] = "TSR_DTYPE_Q5_K",
+                                        [TSR_GGML_Q6_K] = "TSR_DTYPE_Q6_K",
+                                        [TSR_GGML_Q2_K] = "TSR_DTYPE_Q2_K",
+                                        [TSR_GGML_Q3_K] = "TSR_DTYPE_Q3_K",
+                                        [TSR_GGML_IQ4_NL] = "TSR_DTYPE_IQ4_NL",
+                                        [TSR_GGML_IQ4_XS] = "TSR_DTYPE_IQ4_XS",
+                                        [TSR_GGML_MXFP4] = "TSR_DTYPE_MXFP4"};
     char constant[64];
     const char *value = tensor->dtype < sizeof names / sizeof *names ? names[tensor->dtype] : NULL;
     snprintf(constant, sizeof constant, "%s_DTYPE", name);

@@ -8,10 +8,9 @@ TSRI_OPERANDS(embed);
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *table = s->in[TABLE], *ids = s->in[IDS];
     if ((!tsri_graph_is_float(table) && !tsri_graph_is_blocks(table)) || table->rank != 2)
-        return tsri_graph_refuse(
-            "embed", "the table", table,
-            "f32, f16 or bf16 [V,C], or blocks (q8_0, q4_0, mxfp4, q2_K to q6_K, iq4_xs) with C a "
-            "multiple of their size");
+        return tsri_graph_refuse("embed", "the table", table,
+                                 "f32, f16 or bf16 [V,C], or blocks (q8_0, q4_K, mxfp4 ...) with C "
+                                 "a multiple of their size");
     if (ids->dtype != TSR_I32 || ids->rank < 1 || ids->rank >= TSR_MAX_RANK)
         return tsri_graph_refuse("embed", "ids", ids, "i32");
     s->out[Y].dtype = TSR_F32;

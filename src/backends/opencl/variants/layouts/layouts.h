@@ -15,8 +15,8 @@ extern const tsri_opencl_layout tsri_opencl_layout_panels64_bf16;
 /* The same for q8_0, q4_0 and mxfp4 (panels_blocks.c). For each panel and each block of 32 inputs: first
  * the numbers of 64 outputs, four inputs of an output side by side; then their 64 scales. q8_0: [8][64][4]
  * bytes, q + 128. q4_0: [4][64][4] bytes, inputs 0 to 15 in the low nibbles, 16 to 31 in the high ones,
- * q + 8. The scales of both are f16. mxfp4: its nibbles likewise, and a byte for a scale. Those of
- * blocks of 256: their bytes in planes, as cl/weighted/wide.clh draws them. */
+ * q + 8. The scales of both are f16. mxfp4: its nibbles likewise, and a byte for a scale. Wide
+ * blocks: their bytes in planes, as cl/weighted/wide.clh draws them. */
 extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
 /* The same for GPUs: panels of 32 outputs. A work-item reads 16 bytes at once, and 32 of them lie in a
  * row. q8_0: [2][32][16] bytes, inputs 0 to 15 of 32 outputs and then 16 to 31, signed. q4_0 and mxfp4:
@@ -29,9 +29,14 @@ extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
  *     iq4_xs  [32][8] the first 8 bytes of the block: d, scales
  * Without nibbles:
  *     q2_K  [8][32][8] pairs as of q6_K; [8][32][2] both scales with their minima; [32][4] d, dmin
- *     q3_K  [8][32][8] pairs, [8][32][4] third bits as the fifth of q5_K; [32][12] scales; [32][2] d */
+ *     q3_K  [8][32][8] pairs, [8][32][4] third bits as the fifth of q5_K; [32][12] scales; [32][2] d
+ * Others of 32: [32][16] bytes, as q4_0; then
+ *     q4_1    [32][4] d, m
+ *     q5_0    [32][4] the fifth bits as of q5_K; [32][2] d
+ *     q5_1    [32][4] the fifth bits likewise; [32][4] d, m
+ *     iq4_nl  [32][2] d */
 extern const tsri_opencl_layout tsri_opencl_layout_panels32_blocks;
-/* Moves a block of 256 of up to 32 outputs, whose rows lie row_bytes apart, into its panel, or back
+/* Moves a wide block of up to 32 outputs, whose rows lie row_bytes apart, into its panel, or back
  * (panels32_parts.c). */
 void tsri_opencl_layout_move_parts(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
                                    unsigned char *plain, unsigned char *panel);

@@ -1,5 +1,5 @@
 /* backends/opencl/variants/layouts/panels_blocks.c - the layouts of weights in blocks: panels of 64
- * outputs for CPUs, of 32 for GPUs, by blocks of 32 inputs (q8_0, q4_0, mxfp4) or 256. */
+ * outputs for CPUs, of 32 for GPUs, by small blocks (q8_0, q4_0, mxfp4) or wide ones. */
 #include "backends/opencl/variants/layouts/layouts.h"
 #include "tensor/dtype.h"
 #include "tensor/quantize.h"
@@ -7,18 +7,18 @@
 #include <string.h>
 
 /* Outputs of a panel; words of an output that lie together, before those of the next; what turns
- * q8_0's signed bytes into those of the panel and back; what moves a block of 256 of `rows` outputs. */
+ * q8_0's signed bytes into those of the panel and back; what moves a wide block of `rows` outputs. */
 typedef struct form {
     int64_t lanes;
     int together;
     uint32_t flip;
-    void (*move_large)(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
-                       unsigned char *plain, unsigned char *panel);
+    void (*move_wide)(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
+                      unsigned char *plain, unsigned char *panel);
 } form;
 
-static void move_large_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
-                             unsigned char *plain, unsigned char *panel);
-static const form for_cpus = {64, 1, 0x80808080u, move_large_block},
+static void move_wide_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
+                            unsigned char *plain, unsigned char *panel);
+static const form for_cpus = {64, 1, 0x80808080u, move_wide_block},
                   for_gpus = {32, 4, 0, tsri_opencl_layout_move_parts};
 
 /* A panel has the bytes of its outputs' blocks, in another order. */
@@ -28,7 +28,7 @@ static uint64_t bytes_of(const form *f, int64_t rows, int64_t columns, uint32_t 
            (uint64_t)(columns / type->block) * (uint64_t)type->bytes;
 }
 
-/* --- blocks of 32 --- A plain block is a scale and then words of numbers: 8 whose bytes are the inputs in
+/* --- small blocks --- A plain block is a scale and then words of numbers: 8 whose bytes are the inputs in
  * order (q8_0), or 4 whose low nibbles are the first 16 inputs (q4_0, mxfp4). */
 
 /* Moves one block of `rows` outputs. Four bytes of a plain block are four inputs, which are side by
@@ -85,7 +85,7 @@ static inline void move_small_rows(const form *f, uint32_t dtype, int64_t column
         move_rows(f, 4, 1, columns, count, back, plain, panels);
 }
 
-/* --- blocks of 256 for CPUs --- */
+/* --- wide blocks for CPUs --- */
 
 /* So many bytes of a block, from `first` on, in units that lie side by side in the panel: [bytes] become
  * [bytes / unit][lanes][unit]. */
@@ -97,13 +97,17 @@ enum { PLANES = 3, LANES = 64 };
 static const struct {
     tsr_dtype dtype;
     plane planes[PLANES]; /* in the order of the panel; together the whole block */
-} large_types[] = {
+} wide_types[] = {
     {TSR_GGML_Q4_K, {{16, 128, 4}, {4, 12, 1}, {0, 4, 2}}}, /* nibbles, scales, d and dmin */
     {TSR_GGML_Q5_K, {{16, 160, 4}, {4, 12, 1}, {0, 4, 2}}}, /* fifth bits and nibbles, likewise */
     {TSR_GGML_Q6_K, {{0, 192, 4}, {192, 16, 1}, {208, 2, 2}}}, /* nibbles and pairs, scales, d */
     {TSR_GGML_Q2_K, {{16, 64, 4}, {0, 16, 1}, {80, 4, 2}}},    /* pairs, scales, d and dmin */
     {TSR_GGML_Q3_K, {{0, 96, 4}, {96, 12, 1}, {108, 2, 2}}},   /* third bits and pairs, scales, d */
     {TSR_GGML_IQ4_XS, {{8, 128, 4}, {2, 6, 1}, {0, 2, 2}}},    /* nibbles, scales, d */
+    {TSR_GGML_Q4_1, {{4, 16, 4}, {0, 4, 2}}},                  /* nibbles, d and m */
+    {TSR_GGML_Q5_0, {{2, 20, 4}, {0, 2, 2}}},                  /* fifth bits and nibbles, d */
+    {TSR_GGML_Q5_1, {{4, 20, 4}, {0, 4, 2}}},                  /* fifth bits and nibbles, d and m */
+    {TSR_GGML_IQ4_NL, {{2, 16, 4}, {0, 2, 2}}},                /* nibbles, d */
 };
 
 static inline void move_plane(int64_t rows, size_t row_bytes, int bytes, size_t unit, bool back,
@@ -116,12 +120,12 @@ static inline void move_plane(int64_t rows, size_t row_bytes, int bytes, size_t 
         }
 }
 
-static void move_large_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
-                             unsigned char *plain, unsigned char *panel) {
+static void move_wide_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
+                            unsigned char *plain, unsigned char *panel) {
     size_t t = 0;
-    while (large_types[t].dtype != (tsr_dtype)dtype)
+    while (wide_types[t].dtype != (tsr_dtype)dtype)
         t++;
-    for (const plane *p = large_types[t].planes; p < large_types[t].planes + PLANES; p++) {
+    for (const plane *p = wide_types[t].planes; p < wide_types[t].planes + PLANES; p++) {
         unsigned char *at = plain + p->first;
         if (p->unit == 4)
             move_plane(rows, row_bytes, p->bytes, 4, back, at, panel);
@@ -133,14 +137,14 @@ static void move_large_block(uint32_t dtype, int64_t rows, size_t row_bytes, boo
     }
 }
 
-static void move_large_rows(const form *f, uint32_t dtype, int64_t columns, int64_t count,
-                            bool back, unsigned char *plain, unsigned char *panels) {
+static void move_wide_rows(const form *f, uint32_t dtype, int64_t columns, int64_t count, bool back,
+                           unsigned char *plain, unsigned char *panels) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info((tsr_dtype)dtype);
     const size_t row_bytes = (size_t)(columns / type->block * type->bytes);
     for (int64_t row = 0; row < count; row += f->lanes)
         for (int64_t b = 0; b < columns / type->block; b++) {
-            f->move_large(dtype, count - row < f->lanes ? count - row : f->lanes, row_bytes, back,
-                          plain + (size_t)row * row_bytes + (size_t)(b * type->bytes), panels);
+            f->move_wide(dtype, count - row < f->lanes ? count - row : f->lanes, row_bytes, back,
+                         plain + (size_t)row * row_bytes + (size_t)(b * type->bytes), panels);
             panels += (size_t)(f->lanes * type->bytes);
         }
 }
@@ -163,14 +167,14 @@ static void move_large_rows(const form *f, uint32_t dtype, int64_t columns, int6
         if (tsri_tensor_is_small_blocks((tsr_dtype)dtype))                                    \
             move_small_rows(&f, dtype, columns, count, false, (unsigned char *)plain, out);   \
         else                                                                                  \
-            move_large_rows(&f, dtype, columns, count, false, (unsigned char *)plain, out);   \
+            move_wide_rows(&f, dtype, columns, count, false, (unsigned char *)plain, out);    \
     }                                                                                         \
     static void f##_load(int64_t columns, uint32_t dtype, int64_t count, const void *stored,  \
                          void *plain) {                                                       \
         if (tsri_tensor_is_small_blocks((tsr_dtype)dtype))                                    \
             move_small_rows(&f, dtype, columns, count, true, plain, (unsigned char *)stored); \
         else                                                                                  \
-            move_large_rows(&f, dtype, columns, count, true, plain, (unsigned char *)stored); \
+            move_wide_rows(&f, dtype, columns, count, true, plain, (unsigned char *)stored);  \
     }
 FUNCTIONS(for_cpus)
 FUNCTIONS(for_gpus)

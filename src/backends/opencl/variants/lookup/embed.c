@@ -27,7 +27,7 @@ static bool fits_panels(const tsri_opencl_variant *variant, const tsri_opencl_fa
     if (blocks != (variant->layout == &tsri_opencl_layout_panels64_blocks))
         return tsri_opencl_refuse(why, blocks ? "reads panels of numbers; these are of blocks"
                                               : "reads panels of blocks; these are of numbers");
-    if (blocks && !tsri_tensor_is_small_blocks((tsr_dtype)op->in[TABLE]->dtype) && !facts->vector16)
+    if (tsri_tensor_is_wide_blocks((tsr_dtype)op->in[TABLE]->dtype) && !facts->vector16)
         return tsri_opencl_refuse(why, "the device's compiler does not cope with float16");
     return fits_plain(variant, facts, op, why);
 }
@@ -68,6 +68,8 @@ static void define_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
                           tsri_opencl_defines *defines) {
     (void)variant;
     tsri_opencl_define_operand(defines, "TABLE", op->in[TABLE]);
+    tsri_opencl_define_int(defines, "WIDE",
+                           tsri_tensor_is_wide_blocks((tsr_dtype)op->in[TABLE]->dtype));
 }
 
 static void bind_table(const tsr_op *op, tsri_opencl_launch *launch, int columns) {

@@ -58,7 +58,7 @@ static bool fits_packed(const tsri_opencl_variant *variant, const tsri_opencl_fa
 }
 
 static bool is_wide(const tsr_op *op) {
-    return !tsri_tensor_is_small_blocks((tsr_dtype)op->in[W]->dtype);
+    return tsri_tensor_is_wide_blocks((tsr_dtype)op->in[W]->dtype);
 }
 
 static bool fits_blocks(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,

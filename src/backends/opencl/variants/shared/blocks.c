@@ -110,7 +110,7 @@ static void bind_rows(const tsri_opencl_variant *variant, const tsr_op *op,
 const tsri_opencl_stage tsri_opencl_stage_vnni_rows = {
     .name = "vnni_rows", .file = "weighted/vnni_rows.cl", .define = define_rows, .bind = bind_rows};
 
-/* --- blocks of 256 inputs --- */
+/* --- blocks that are made wide --- */
 
 /* The bytes of all rows of x in the form of weighted/wide.clh. */
 static tsr_dim wide_bytes(const tsr_op *op) {
@@ -123,8 +123,9 @@ static tsr_dim wide_bytes(const tsr_op *op) {
 bool tsri_opencl_fits_wide(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                            const tsr_op *op, const char **why) {
     (void)variant;
-    if (!tsri_tensor_is_large_blocks((tsr_dtype)op->in[W]->dtype))
-        return tsri_opencl_refuse(why, "made for weights of blocks of 256: q2_K to q6_K, iq4_xs");
+    if (!tsri_tensor_is_wide_blocks((tsr_dtype)op->in[W]->dtype))
+        return tsri_opencl_refuse(
+            why, "made for weights of blocks other than q8_0, q4_0 and mxfp4: q4_K, q5_1 ...");
     return fits_panels(facts, op, why);
 }
 

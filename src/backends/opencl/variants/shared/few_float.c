@@ -1,5 +1,5 @@
 /* backends/opencl/variants/shared/few_float.c - linear and glu_linear for GPUs, for a few rows of x and
- * weights of f32, f16, bf16 or blocks of 256. */
+ * weights of f32, f16, bf16 or wide blocks. */
 #include "backends/opencl/variants/shared/group.h"
 #include "backends/opencl/variants/shared/normed.h"
 #include "backends/opencl/variants/shared/weighted.h"
@@ -43,7 +43,7 @@ bool tsri_opencl_fits_few_float(const tsri_opencl_variant *variant, const tsri_o
         !tsri_opencl_fits_norm_group(op, outputs * parts, why))
         return false;
     if (tsri_tensor_is_small_blocks((tsr_dtype)w->dtype))
-        return tsri_opencl_refuse(why, "reads weights of floats or of blocks of 256");
+        return tsri_opencl_refuse(why, "reads no weights of q8_0, q4_0 or mxfp4 blocks");
     if (depth % each(op) || w->offset % (tsri_opencl_is_float(w) ? each(op) : INT64_MAX))
         return tsri_opencl_refuse(why, "reads 16 bytes of w at once; its rows begin elsewhere");
     if (!tsri_opencl_by_fours(x, depth, tsri_opencl_row_stride(x)))
