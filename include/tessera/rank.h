@@ -30,7 +30,8 @@ typedef struct tsr_rank_options {
  *   Qwen3-Reranker and bge-reranker-v2-gemma have learned (families qwen3 and gemma). Its score is
  *   the probability of "yes", of "yes" and "no" alone.
  *
- * A classifier of family qwen3 or gemma reads the same words.
+ * A classifier of family qwen3 or gemma reads the same words. It has one label, or two that are named
+ * as the answers: so GGUF files have Qwen3-Reranker.
  *
  * options may be NULL; instruction is borrowed for the ranker's life
  * owner   the caller destroys *out, before the model is closed

@@ -25,7 +25,7 @@ struct tsr_ranker {
     tsri_session *session;
     tsri_task_reader reader; /* where there are words */
     tsri_task_passages passages;
-    int32_t yes, no; /* -1: the logit of yes counts alone */
+    int32_t yes, no; /* of the logits, or of the labels; no -1: that of yes counts alone */
     tsr_string *questions;
     float *raw, *scores;
     size_t questions_room, raw_room, n;
@@ -49,7 +49,8 @@ static tsr_status begin_classifier(tsr_ranker *r) {
         return TSR_OK;
     return tsri_base_fail(TSR_E_STATE,
                           "%s has a classifier of %" PRIu32
-                          " labels; ranking needs a cross-encoder, whose classifier has one",
+                          " labels; ranking needs a cross-encoder, whose classifier has one "
+                          "label, or labels named yes and no in a language model",
                           r->model->path, tsr_classifier_labels(r->classifier));
 }
 
@@ -74,7 +75,7 @@ static tsr_status begin_words(tsr_ranker *r) {
                                    .max_tokens = asked          ? asked
                                                  : reads < MOST ? reads
                                                                 : MOST};
-    if (m->spec.encoder.layers)
+    if (m->spec.encoder.layers) /* a classifier, whose labels are known */
         return tsri_session_create(r->model, 1, 0, &r->session);
     r->yes = m->spec.judged_yes;
     r->no = m->spec.judged_no;
@@ -85,13 +86,31 @@ static tsr_status begin_words(tsr_ranker *r) {
     return tsri_session_create(r->model, TOGETHER, r->reader.max_tokens, &r->session);
 }
 
-static tsr_status begin(tsr_ranker *r) {
+/* Whether a classifier judges a text: by one label, or by two that are named as the words' answers. */
+static bool finds_labels(tsr_ranker *r) {
     const tsri_model_spec *spec = &r->model->spec;
     const tsri_model_weight *label = tsri_model_weight_at(r->model->weights, TSRI_WEIGHT_LABEL);
+    if (!label || spec->label_tokens)
+        return false;
+    r->yes = r->no = -1;
+    for (int32_t i = 0; i < spec->labels && spec->label_of; i++)
+        if (!strcmp(spec->label_of[i], r->words->yes))
+            r->yes = i;
+        else if (r->words->no && !strcmp(spec->label_of[i], r->words->no))
+            r->no = i;
+    if (label->dims[0] == 2)
+        return r->yes >= 0 && r->no >= 0;
+    r->yes = 0;
+    r->no = -1;
+    return label->dims[0] == 1;
+}
+
+static tsr_status begin(tsr_ranker *r) {
+    const tsri_model_spec *spec = &r->model->spec;
     const bool writes =
         spec->decoder.layers && !spec->encoder.layers && tsri_model_has_output(r->model->weights);
     r->words = tsri_task_ranking_words_of(spec->family);
-    if (r->words && (writes || (label && label->dims[0] == 1 && !spec->label_tokens)))
+    if (r->words && (writes || finds_labels(r)))
         return begin_words(r);
     r->words = NULL;
     if (spec->decoder.layers)
@@ -156,7 +175,8 @@ static tsr_status rank_by_classifier(tsr_ranker *r, tsr_string question, const t
     return TSR_OK;
 }
 
-static tsr_status keep_score(tsr_ranker *r, size_t text, double number) {
+static tsr_status keep_score(tsr_ranker *r, size_t text, const float *answers) {
+    const double number = (double)answers[r->yes] - (r->no < 0 ? 0 : (double)answers[r->no]);
     if (!isfinite(number))
         return tsri_base_fail(TSR_E_DEVICE,
                               "the score of text %zu of %zu is not finite: the weights are "
@@ -176,11 +196,8 @@ static tsr_status judge(tsr_ranker *r, const tsri_model_sequence *sequences, con
     for (int32_t i = 0; i < n; i++)
         few[i] = (tsri_model_sequence){.ids = sequences[i].ids, .n = sequences[i].n, .slot = i};
     TRY(tsri_session_forward(r->session, few, n, &results));
-    for (int32_t i = 0; i < n; i++) {
-        const float *logits = r->raw + (size_t)i * V;
-        TRY(keep_score(r, which[i],
-                       (double)logits[r->yes] - (r->no < 0 ? 0 : (double)logits[r->no])));
-    }
+    for (int32_t i = 0; i < n; i++)
+        TRY(keep_score(r, which[i], r->raw + (size_t)i * V));
     return TSR_OK;
 }
 
@@ -191,11 +208,12 @@ static tsr_status run(void *data, const tsri_model_sequence *sequences, const si
         TRY(judge(r, sequences + i, which + i, n - i < TOGETHER ? n - i : TOGETHER));
     if (r->model->spec.decoder.layers)
         return TSR_OK;
-    TRY(tsri_base_grow(&r->raw, &r->raw_room, (size_t)n, sizeof *r->raw));
+    const size_t labels = (size_t)r->model->spec.labels;
+    TRY(tsri_base_grow(&r->raw, &r->raw_room, (size_t)n * labels, sizeof *r->raw));
     const tsri_model_results results = {.labels = r->raw};
     TRY(tsri_session_encode(r->session, sequences, n, &results));
     for (int32_t i = 0; i < n; i++)
-        TRY(keep_score(r, which[i], (double)r->raw[i]));
+        TRY(keep_score(r, which[i], r->raw + (size_t)i * labels));
     return TSR_OK;
 }
 

@@ -2,9 +2,11 @@
 """tessera rerank by language models: compares scores with those of the official code (tests/golden/ranks)."""
 
 import json
+import re
 import shutil
 
-from support.command import GOLDEN, equal, main, refused, run
+from support.command import GOLDEN, equal, main, read_safetensors, refused, run
+from support.gguf import floats, write_gguf
 from support.server import Server
 
 RANKS = GOLDEN.parent / "ranks"
@@ -48,9 +50,51 @@ def test_tokens_that_a_folder_names(folder):
     refused(3, 'needs a config.json with "true_token_id"', "rerank", *REFERENCE, "-m", folder / "judge", "q", "text")
 
 
+NAMES = {"^model.embed_tokens": "token_embd", "^model.norm": "output_norm", r"^model.layers.(\d+).": r"blk.\1.", "input_layernorm": "attn_norm",
+         "post_attention_layernorm": "ffn_norm", r"self_attn.([qkv])_": r"attn_\1_", "self_attn.o_proj": "attn_output", "mlp.": "ffn_", "_proj": "", "^lm_head": "output"}
+
+
+def gguf(path, labels, rows, without=()):
+    """Of the language model: llama.cpp's converter leaves out the matrix of its answers, but for the rows of `labels`, which are a classifier."""
+    config, tokenizer = (json.loads((RANKS / "qwen3" / name).read_text()) for name in ("config.json", "tokenizer.json"))
+    arrays, vocabulary = read_safetensors(RANKS / "qwen3/model.safetensors"), tokenizer["model"]["vocab"]
+    held = {}
+    for name, (shape, values) in arrays.items():
+        for pattern, new in NAMES.items():
+            name = re.sub(pattern, new, name)
+        held[name] = floats(shape, values)
+    width = config["hidden_size"]
+    if rows:
+        head = arrays["lm_head.weight"][1]
+        held["cls.output.weight"] = floats((len(rows), width), sum((head[vocabulary[row] * width:(vocabulary[row] + 1) * width] for row in rows), ()))
+        del held["output.weight"]
+    sizes = {"context_length": config["max_position_embeddings"], "embedding_length": width, "feed_forward_length": config["intermediate_size"],
+             "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"],
+             "attention.head_count_kv": config["num_key_value_heads"], "attention.key_length": config["head_dim"], "attention.value_length": config["head_dim"],
+             "attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "rope.freq_base": config["rope_parameters"]["rope_theta"]}
+    if rows:
+        sizes |= {"pooling_type": 4, "classifier.output_labels": labels}
+    pieces = sorted(vocabulary, key=vocabulary.get)
+    special = {token["id"] for token in tokenizer["added_tokens"]}
+    merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in tokenizer["model"]["merges"]]
+    return write_gguf(path, {"general.architecture": "qwen3"} | {f"qwen3.{key}": value for key, value in sizes.items()} | {
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "gpt-2", "tokenizer.ggml.tokens": pieces, "tokenizer.ggml.merges": merges,
+        "tokenizer.ggml.token_type": [3 if i in special else 1 for i in range(len(pieces))], "tokenizer.ggml.bos_token_id": 0,
+        "tokenizer.ggml.eos_token_id": 3, "tokenizer.ggml.padding_token_id": 1, "tokenizer.ggml.add_bos_token": False}, held)
+
+
+def test_gguf(folder):
+    """As a language model, and as a classifier of the two words that it answers with."""
+    check(scores(gguf(folder / "writes.gguf", [], [])), "qwen3")
+    for words in (["yes", "no"], ["no", "yes"]):
+        check(scores(gguf(folder / "judges.gguf", words, words)), "qwen3")
+    refused(3, "labels named yes and no in a language model", "rerank", *REFERENCE, "-m",
+            gguf(folder / "other.gguf", ["yes", "maybe"], ["yes", "no"]), "q", "text")
+
+
 def test_what_is_refused(folder):
     refused(3, "which does not rank texts", "rerank", *REFERENCE, "-m", GOLDEN.parents[2] / "models/shakespeare", "q", "text")
-    refused(3, "ranking needs a cross-encoder, whose classifier has one", "rerank", *REFERENCE, "-m", GOLDEN.parent / "encoders/classify", "q", "text")
+    refused(3, "ranking needs a cross-encoder, whose classifier has one label", "rerank", *REFERENCE, "-m", GOLDEN.parent / "encoders/classify", "q", "text")
     refused(2, "the words around them are", "rerank", *REFERENCE, "-m", RANKS / "qwen3", "--context", "20", "q", "text")
     refused(2, "reads no instruction", "rerank", *REFERENCE, "-m", RANKS / "gemma", "--instruction", "x", "q", "text")
 

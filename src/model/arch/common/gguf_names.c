@@ -27,6 +27,7 @@ const tsri_model_names tsri_model_names_gguf = {
     .shared_up = "blk.%d.ffn_up_shexp",
     .shared_down = "blk.%d.ffn_down_shexp",
     .shared_router = "blk.%d.ffn_gate_inp_shexp",
+    .label = "cls.output",
     .ignored = ignored,
 };
 

@@ -1,6 +1,8 @@
 /* model/arch/decoder/qwen3.c - Qwen3: Qwen2 with RMS norms on each query and key head instead of
  * biases. */
 #include "base/error.h"
+#include "base/json.h"
+#include "model/arch/common/family.h"
 #include "model/arch/decoder/llama.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
@@ -21,10 +23,20 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return tsri_model_config_window(config, false, stack);
 }
 
+/* llama.cpp's converter turns Qwen3-Reranker into a classifier of two labels: the rows of its output matrix for
+ * the words "yes" and "no". */
+static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
+    if (!tsri_io_find(archive, "cls.output.weight"))
+        return TSR_OK;
+    tsri_base_json_put(config, "architectures", json_pack("[s]", "Qwen3ForSequenceClassification"));
+    return tsri_model_gguf_labels(archive, config);
+}
+
 const tsri_model_arch tsri_model_arch_qwen3 = {
     .name = "qwen3",
     .gguf = "qwen3",
     .names = &tsri_model_names_llama,
     .gguf_names = &tsri_model_names_gguf,
     .read = read,
+    .complete_gguf = complete_gguf,
 };
