@@ -145,7 +145,7 @@ int tsri_cli_attention(int argc, char **argv) {
          NULL},
         {"max-new-tokens", 'n', CLI_INT, &j.options.max_new_tokens, "N",
          "generate a target of at most N tokens (default: 256)", 1, 1 << 20, NULL},
-        {"format", 0, CLI_TEXT, &j.format, "html|text",
+        {"format", 0, CLI_WORD, &j.format, "html|text",
          "an HTML page, or tables of the mean over layers and heads (default: html)", 0, 0, NULL},
         {"output", 'o', CLI_TEXT, &j.path, "FILE.html", "the page to write", 0, 0, NULL},
         {0}};
@@ -159,9 +159,8 @@ int tsri_cli_attention(int argc, char **argv) {
                               tables, &j.operands);
     tsri_cli_watch_output(j.path);
     const bool page = !strcmp(j.format, "html");
-    if (code == CLI_OK && (j.operands.n > 1 || (!page && strcmp(j.format, "text"))))
-        code = tsri_cli_fail(CLI_USAGE, "attention takes one text, and html or text as --format; "
-                                        "see tessera help attention");
+    if (code == CLI_OK && j.operands.n > 1)
+        code = tsri_cli_fail(CLI_USAGE, "attention takes one text; see tessera help attention");
     if (code == CLI_OK && page == !j.path)
         code =
             tsri_cli_fail(CLI_USAGE, page ? "attention writes an HTML page: give -o FILE.html, or "

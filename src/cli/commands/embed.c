@@ -203,14 +203,9 @@ static int choose_format(job *j) {
     for (int f = 0; f < FORMATS && j->path; f++)
         if (tsri_base_ends_with(j->path, formats[f].ending))
             j->format = (format)f;
-    for (int f = 0; f <= FORMATS && j->format_name; f++) {
-        if (f == FORMATS)
-            return tsri_cli_fail(CLI_USAGE, "--format %s: give npy, jsonl or text", j->format_name);
-        if (!strcmp(j->format_name, formats[f].name)) {
+    for (int f = 0; f < FORMATS && j->format_name; f++)
+        if (!strcmp(j->format_name, formats[f].name))
             j->format = (format)f;
-            break;
-        }
-    }
     if (j->format == FORMAT_NPY && !j->path)
         return tsri_cli_fail(CLI_USAGE, "--format npy needs -o FILE: the number of rows is written "
                                         "at the beginning of the file but known only at the end");
@@ -253,7 +248,7 @@ int tsri_cli_embed(int argc, char **argv) {
     const tsri_cli_option own[] = {
         {"output", 'o', CLI_TEXT, &j.path, "FILE",
          "write the vectors to this file (default: to standard output)", 0, 0, NULL},
-        {"format", 0, CLI_TEXT, &j.format_name, "npy|jsonl|text",
+        {"format", 0, CLI_WORD, &j.format_name, "npy|jsonl|text",
          "the format of the vectors (default: by FILE's extension, else npy; jsonl on standard "
          "output)",
          0, 0, NULL},

@@ -25,8 +25,6 @@ static int check(training *t) {
         return tsri_cli_fail(CLI_USAGE, "no text file was given; see tessera help tokenizer");
     if (!t->out)
         return tsri_cli_fail(CLI_USAGE, "the output file is missing; give -o tokenizer.json");
-    if (t->type && strcmp(t->type, "bpe") && strcmp(t->type, "char"))
-        return tsri_cli_fail(CLI_USAGE, "--type %s: give bpe or char", t->type);
     t->options.type = t->type && !strcmp(t->type, "char") ? TSR_TOKENIZER_CHAR : TSR_TOKENIZER_BPE;
     t->options.specials = t->specials.items;
     t->options.n_specials = t->specials.n;
@@ -59,7 +57,7 @@ static int run_train(int argc, char **argv) {
     training t = {.options = {.struct_size = sizeof t.options, .progress = progress}};
     t.options.progress_data = &t;
     const tsri_cli_option own[] = {
-        {"type", 0, CLI_TEXT, &t.type, "bpe|char",
+        {"type", 0, CLI_WORD, &t.type, "bpe|char",
          "bpe: byte-level byte-pair encoding; char: one token per character (default: bpe)", 0, 0,
          NULL},
         {"vocab-size", 0, CLI_INT, &t.options.vocab_size, "N",

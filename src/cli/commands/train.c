@@ -156,19 +156,14 @@ static int told(void *data, const tsr_train_event *e) {
 
 /* ---- the command ---- */
 
-static int read_task(const char *text, uint32_t *task) {
+/* The number of a word of --task. */
+static uint32_t task_of(const char *word) {
     static const char *const names[] = {"auto",      "generate", "fill-mask",
                                         "translate", "classify", "classify-tokens"};
-    for (uint32_t i = 0; text && i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i], text)) {
-            *task = i;
-            return CLI_OK;
-        }
-    return !text ? CLI_OK
-                 : tsri_cli_fail(CLI_USAGE,
-                                 "--task %s: give generate, fill-mask, translate, classify or "
-                                 "classify-tokens",
-                                 text);
+    uint32_t task = 0;
+    while (word && strcmp(names[task], word))
+        task++;
+    return task;
 }
 
 static int add_set(job *j, const char *text) {
@@ -197,10 +192,11 @@ static int train(job *j, const tsri_cli_list *data) {
                                  .progress_data = j,
                                  .profile = j->app.profile ? tsri_cli_profiled : NULL,
                                  .profile_data = &j->app,
-                                 .ranks = j->app.ranks};
+                                 .ranks = j->app.ranks,
+                                 .task = task_of(j->task)};
     tsr_train_result result = {.struct_size = sizeof result};
-    int code = read_task(j->task, &options.task);
-    if (code == CLI_OK && j->checkpointing)
+    int code = CLI_OK;
+    if (j->checkpointing)
         code = add_set(j, "gradient_checkpointing=true");
     options.set = j->set.items;
     options.n_set = j->set.n;
@@ -251,8 +247,8 @@ int tsri_cli_train(int argc, char **argv) {
          0, NULL},
         {"validation", 0, CLI_LIST, &j.validation, "FILE",
          "validate on this file (default: a share of DATA)", 0, 0, NULL},
-        {"task", 0, CLI_TEXT, &j.task, "generate|fill-mask|translate|classify|classify-tokens",
-         "what to train for (default: the model's own task)", 0, 0, NULL},
+        {"task", 0, CLI_WORD, &j.task, "auto|generate|fill-mask|translate|classify|classify-tokens",
+         "what to train for (default: auto, the model's own task)", 0, 0, NULL},
         {"head-only", 0, CLI_FLAG, &j.head_only, NULL,
          "train only the layers above the last hidden state", 0, 0, NULL},
         {"gradient-checkpointing", 0, CLI_FLAG, &j.checkpointing, NULL,

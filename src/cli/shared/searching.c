@@ -16,7 +16,7 @@ const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
         {"length-penalty", 0, CLI_REAL, &s->length_penalty, "A",
          "a result's score is the sum of its log-probabilities / length^A", -1e6, 1e6,
          &s->has_length_penalty},
-        {"early-stopping", 0, CLI_TEXT, &s->early_stopping, "true|false|never",
+        {"early-stopping", 0, CLI_WORD, &s->early_stopping, "true|false|never",
          "stop after K results: at once (true), when no beam scores better now (false), or when "
          "none can (never)",
          0, 0, NULL},
@@ -35,16 +35,11 @@ const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
     return rows;
 }
 
-static int early_stopping(const char *name, uint32_t *out) {
-    static const char *const names[] = {
-        [TSR_EARLY_HEURISTIC] = "false", [TSR_EARLY_FIRST] = "true", [TSR_EARLY_NEVER] = "never"};
-    for (uint32_t i = 0; name && i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i], name)) {
-            *out = i;
-            return CLI_OK;
-        }
-    return name ? tsri_cli_fail(CLI_USAGE, "--early-stopping %s: give true, false or never", name)
-                : CLI_OK;
+static void set_early_stopping(const char *word, uint32_t *out) {
+    if (word)
+        *out = !strcmp(word, "true")    ? TSR_EARLY_FIRST
+               : !strcmp(word, "never") ? TSR_EARLY_NEVER
+                                        : TSR_EARLY_HEURISTIC;
 }
 
 int tsri_cli_searching_apply(tsri_cli_searching *s, tsr_generate_options *o) {
@@ -64,8 +59,9 @@ int tsri_cli_searching_apply(tsri_cli_searching *s, tsr_generate_options *o) {
     if (o->n_best > (o->num_beams > 1 ? o->num_beams : 1))
         return tsri_cli_fail(CLI_USAGE, "--n-best %u: there are only %u beams; raise --num-beams",
                              o->n_best, o->num_beams ? o->num_beams : 1);
-    int code = early_stopping(s->early_stopping, &o->early_stopping);
-    if (code == CLI_OK && s->suppress) {
+    int code = CLI_OK;
+    set_early_stopping(s->early_stopping, &o->early_stopping);
+    if (s->suppress) {
         code = tsri_cli_parse_ids("--suppress ", s->suppress, &s->suppressed, &n);
         o->suppress = s->suppressed;
         o->n_suppress = (uint32_t)n;

@@ -252,7 +252,7 @@ def test_a_wrong_clock(_):
 
 
 def test_refused(_):
-    for code, fragment, *arguments in ((2, 'the class "huge": give smoke, laptop or full', "--class", "huge"), (2, 'no part "heads": give some of', "--parts", "peaks,heads"),
+    for code, fragment, *arguments in ((2, "--class huge: give smoke, laptop or full", "--class", "huge"), (2, 'no part "heads": give some of', "--parts", "peaks,heads"),
                                        (2, "--format xml: give md", "--format", "xml"), (2, "takes no operands", "x"), (4, 'device "nosuch" fits none', "--device", "nosuch")):
         refused(code, fragment, "bench", "suite", "-q", *(() if "--device" in arguments else REFERENCE), *arguments, lines=None)
 

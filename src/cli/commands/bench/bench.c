@@ -173,7 +173,7 @@ static int bench(int argc, char **argv) {
         {"repeat", 'r', CLI_INT, &j.repeats, "N",
          "measure N runs, and print their median (default: 5)", 1, 1000, NULL},
         {"peaks", 0, CLI_FLAG, &j.peaks_alone, NULL, "measure only the device's peaks", 0, 0, NULL},
-        {"format", 0, CLI_TEXT, &j.format_name, "md|csv|json|jsonl",
+        {"format", 0, CLI_WORD, &j.format_name, "md|csv|json|jsonl",
          "print the results as a Markdown table, CSV, JSON or JSON Lines (default: md)", 0, 0,
          NULL},
         {"output", 'o', CLI_TEXT, &j.path, "FILE",

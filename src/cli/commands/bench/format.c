@@ -156,8 +156,6 @@ int tsri_cli_bench_begin(tsri_cli_app *app, const char *format, const char *path
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (!strcmp(formats[i].name, format))
             out->format = &formats[i];
-    if (!out->format)
-        return tsri_cli_fail(CLI_USAGE, "--format %s: give md, csv, json or jsonl", format);
     all.commit = tsri_cli_built.commit;
     all.compiler = tsri_cli_built.compiler;
     all.flags = tsri_cli_built.flags;

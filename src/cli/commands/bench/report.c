@@ -47,7 +47,7 @@ int tsri_cli_bench_report(int argc, char **argv) {
     tsri_cli_list paths = {0};
     const char *format = NULL, *path = NULL;
     const tsri_cli_option own[] = {
-        {"format", 0, CLI_TEXT, &format, "html|md|csv|junit|llama-bench|badge",
+        {"format", 0, CLI_WORD, &format, "html|md|csv|junit|llama-bench|badge",
          "a page for a browser, tables, a line for each row, test cases, llama-bench's fields, or "
          "a "
          "badge (default: html where -o FILE ends in .html, else md)",

@@ -124,7 +124,7 @@ static int run(job *j) {
 int tsri_cli_bench_suite(int argc, char **argv) {
     job j = {.class_name = "smoke", .format_name = "md"};
     const tsri_cli_option own[] = {
-        {"class", 0, CLI_TEXT, &j.class_name, "smoke|laptop|full",
+        {"class", 0, CLI_WORD, &j.class_name, "smoke|laptop|full",
          "how much is measured: 2 minutes on 2 cores, 15 minutes, or everything (default: smoke)",
          0, 0, NULL},
         {"parts", 0, CLI_TEXT, &j.parts, "LIST",
@@ -140,7 +140,7 @@ int tsri_cli_bench_suite(int argc, char **argv) {
          0, 0, NULL},
         {"output", 'o', CLI_TEXT, &j.path, "FILE",
          "write the results to this JSON file, too (docs/benchmark.md)", 0, 0, NULL},
-        {"format", 0, CLI_TEXT, &j.format_name, "md|csv|json|jsonl",
+        {"format", 0, CLI_WORD, &j.format_name, "md|csv|json|jsonl",
          "print the results as a Markdown table, CSV, JSON or JSON Lines (default: md)", 0, 0,
          NULL},
         {0}};
