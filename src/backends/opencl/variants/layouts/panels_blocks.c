@@ -88,12 +88,13 @@ static inline void move_small_rows(const form *f, uint32_t dtype, int64_t column
 /* --- wide blocks for CPUs --- */
 
 /* So many bytes of a block, from `first` on, in units that lie side by side in the panel: [bytes] become
- * [bytes / unit][lanes][unit]. */
+ * [bytes / unit][lanes][unit]. A word whose unit is MASKS has a bit of each input: four bits of an output, and
+ * then the same four of the next one, so that 16 outputs are a mask of 64 bits; [4] becomes [8][lanes / 16][8]. */
 typedef struct plane {
     int first, bytes, unit;
 } plane;
 
-enum { PLANES = 3, LANES = 64 };
+enum { PLANES = 3, LANES = 64, MASKS = 0 };
 static const struct {
     tsr_dtype dtype;
     plane planes[PLANES]; /* in the order of the panel; together the whole block */
@@ -105,8 +106,8 @@ static const struct {
     {TSR_GGML_Q3_K, {{0, 96, 4}, {96, 12, 1}, {108, 2, 2}}},   /* third bits and pairs, scales, d */
     {TSR_GGML_IQ4_XS, {{8, 128, 4}, {2, 6, 1}, {0, 2, 2}}},    /* nibbles, scales, d */
     {TSR_GGML_Q4_1, {{4, 16, 4}, {0, 4, 2}}},                  /* nibbles, d and m */
-    {TSR_GGML_Q5_0, {{2, 20, 4}, {0, 2, 2}}},                  /* fifth bits and nibbles, d */
-    {TSR_GGML_Q5_1, {{4, 20, 4}, {0, 4, 2}}},                  /* fifth bits and nibbles, d and m */
+    {TSR_GGML_Q5_0, {{2, 4, MASKS}, {6, 16, 4}, {0, 2, 2}}},   /* fifth bits, nibbles, d */
+    {TSR_GGML_Q5_1, {{4, 4, MASKS}, {8, 16, 4}, {0, 4, 2}}},   /* the same, and m */
     {TSR_GGML_IQ4_NL, {{2, 16, 4}, {0, 2, 2}}},                /* nibbles, d */
 };
 
@@ -120,6 +121,26 @@ static inline void move_plane(int64_t rows, size_t row_bytes, int bytes, size_t 
         }
 }
 
+static void move_masks(int64_t rows, size_t row_bytes, bool back, unsigned char *plain,
+                       unsigned char *panel) {
+    for (int64_t row = 0; row < rows; row++) {
+        uint32_t word = 0;
+        unsigned char *stored = plain + (size_t)row * row_bytes;
+        if (!back)
+            memcpy(&word, stored, sizeof word);
+        for (int four = 0; four < 8; four++) {
+            unsigned char *two = panel + (four * (LANES / 16) + row / 16) * 8 + row % 16 / 2;
+            const int shift = (int)(row % 2) * 4;
+            if (back)
+                word |= (uint32_t)(*two >> shift & 15) << 4 * four;
+            else
+                *two = (unsigned char)((shift ? *two : 0) | (word >> 4 * four & 15) << shift);
+        }
+        if (back)
+            memcpy(stored, &word, sizeof word);
+    }
+}
+
 static void move_wide_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
                             unsigned char *plain, unsigned char *panel) {
     size_t t = 0;
@@ -127,7 +148,9 @@ static void move_wide_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool
         t++;
     for (const plane *p = wide_types[t].planes; p < wide_types[t].planes + PLANES; p++) {
         unsigned char *at = plain + p->first;
-        if (p->unit == 4)
+        if (p->unit == MASKS && p->bytes)
+            move_masks(rows, row_bytes, back, at, panel);
+        else if (p->unit == 4)
             move_plane(rows, row_bytes, p->bytes, 4, back, at, panel);
         else if (p->unit == 2)
             move_plane(rows, row_bytes, p->bytes, 2, back, at, panel);
