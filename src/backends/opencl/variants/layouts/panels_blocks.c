@@ -88,19 +88,21 @@ static inline void move_small_rows(const form *f, uint32_t dtype, int64_t column
 /* --- wide blocks for CPUs --- */
 
 /* So many bytes of a block, from `first` on, in units that lie side by side in the panel: [bytes] become
- * [bytes / unit][lanes][unit]. A word whose unit is MASKS has a bit of each input: four bits of an output, and
- * then the same four of the next one, so that 16 outputs are a mask of 64 bits; [4] becomes [8][lanes / 16][8]. */
+ * [bytes / unit][lanes][unit]. MASKS are of words with a bit of each input: the bits of four inputs of an output, then
+ * those of the next output, so that 16 outputs are a mask of 64 bits. A single word has four inputs in four neighbouring
+ * bits, and [4] becomes [8][lanes / 16][8]. Of 8 words, bit p of a word's bytes is that of four inputs of part p, and
+ * [32] becomes [8 parts][8][lanes / 16][8]. */
 typedef struct plane {
     int first, bytes, unit;
 } plane;
 
-enum { PLANES = 3, LANES = 64, MASKS = 0 };
+enum { PLANES = 4, LANES = 64, MASKS = 0 };
 static const struct {
     tsr_dtype dtype;
     plane planes[PLANES]; /* in the order of the panel; together the whole block */
 } wide_types[] = {
     {TSR_GGML_Q4_K, {{16, 128, 4}, {4, 12, 1}, {0, 4, 2}}}, /* nibbles, scales, d and dmin */
-    {TSR_GGML_Q5_K, {{16, 160, 4}, {4, 12, 1}, {0, 4, 2}}}, /* fifth bits and nibbles, likewise */
+    {TSR_GGML_Q5_K, {{16, 32, MASKS}, {48, 128, 4}, {4, 12, 1}, {0, 4, 2}}}, /* and fifth bits */
     {TSR_GGML_Q6_K, {{0, 192, 4}, {192, 16, 1}, {208, 2, 2}}}, /* nibbles and pairs, scales, d */
     {TSR_GGML_Q2_K, {{16, 64, 4}, {0, 16, 1}, {80, 4, 2}}},    /* pairs, scales, d and dmin */
     {TSR_GGML_Q3_K, {{0, 96, 4}, {96, 12, 1}, {108, 2, 2}}},   /* third bits and pairs, scales, d */
@@ -121,24 +123,37 @@ static inline void move_plane(int64_t rows, size_t row_bytes, int bytes, size_t 
         }
 }
 
-static void move_masks(int64_t rows, size_t row_bytes, bool back, unsigned char *plain,
+/* Four bits of a word, number n of 8, in the lowest bits; and back. */
+static uint32_t four_of(uint32_t word, int n, bool single) {
+    return single ? word >> 4 * n & 15 : (word >> n & 0x01010101u) * 0x10204080u >> 28;
+}
+
+static uint32_t four_in(uint32_t bits, int n, bool single) {
+    return single ? bits << 4 * n : (bits * 0x00204081u & 0x01010101u) << n;
+}
+
+static void move_masks(int64_t rows, size_t row_bytes, int bytes, bool back, unsigned char *plain,
                        unsigned char *panel) {
-    for (int64_t row = 0; row < rows; row++) {
-        uint32_t word = 0;
-        unsigned char *stored = plain + (size_t)row * row_bytes;
-        if (!back)
-            memcpy(&word, stored, sizeof word);
-        for (int four = 0; four < 8; four++) {
-            unsigned char *two = panel + (four * (LANES / 16) + row / 16) * 8 + row % 16 / 2;
-            const int shift = (int)(row % 2) * 4;
+    const int words = bytes / 4;
+    for (int w = 0; w < words; w++)
+        for (int64_t row = 0; row < rows; row++) {
+            uint32_t word = 0;
+            unsigned char *stored = plain + (size_t)row * row_bytes + 4 * w;
+            if (!back)
+                memcpy(&word, stored, sizeof word);
+            for (int n = 0; n < 8; n++) {
+                unsigned char *two =
+                    panel + ((n * words + w) * (LANES / 16) + row / 16) * 8 + row % 16 / 2;
+                const int shift = (int)(row % 2) * 4;
+                if (back)
+                    word |= four_in(*two >> shift & 15, n, words == 1);
+                else
+                    *two =
+                        (unsigned char)((shift ? *two : 0) | four_of(word, n, words == 1) << shift);
+            }
             if (back)
-                word |= (uint32_t)(*two >> shift & 15) << 4 * four;
-            else
-                *two = (unsigned char)((shift ? *two : 0) | (word >> 4 * four & 15) << shift);
+                memcpy(stored, &word, sizeof word);
         }
-        if (back)
-            memcpy(stored, &word, sizeof word);
-    }
 }
 
 static void move_wide_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
@@ -149,7 +164,7 @@ static void move_wide_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool
     for (const plane *p = wide_types[t].planes; p < wide_types[t].planes + PLANES; p++) {
         unsigned char *at = plain + p->first;
         if (p->unit == MASKS && p->bytes)
-            move_masks(rows, row_bytes, back, at, panel);
+            move_masks(rows, row_bytes, p->bytes, back, at, panel);
         else if (p->unit == 4)
             move_plane(rows, row_bytes, p->bytes, 4, back, at, panel);
         else if (p->unit == 2)
