@@ -638,17 +638,17 @@ typedef enum tsr_compute {
      * what the K additions in f32 round. Where one of these is above 65504, the result may be an
      * infinity or a NaN. A device with neither computes as F32, which is within the same bound. */
     TSR_COMPUTE_F16 = 1,
-    /** For weights of blocks only. Each block of 32 inputs of a row of x
-     * becomes 8-bit integers, q = rint(x * (127 / a)) with a = max |x| of the block. The integer sum
-     * of a block is exact; it is multiplied by a / 127, whose last two bits are cleared, and
-     * accumulated by an fma with the scale of the weight's block, in the order of increasing k; then
-     * come bias, activation and residual. A block with a < 2^-120 counts as zeros; a row with an
-     * infinity or a NaN may give anything. Weights with a scale for 16 inputs (Q6_K, Q3_K, Q2_K)
-     * have two such sums for 32 inputs; those with minima (Q4_K, Q5_K, Q2_K, Q4_1, Q5_1) multiply their unsigned
-     * integers, and after each sum minus that of its q, times a / 127, follows by an fma with the
-     * minimum; that of Q4_1 and Q5_1 is minus the number that they add. The integers of MXFP4 are
-     * twice its 4-bit numbers, and its scale is half of the power of two that it stores; those of
-     * IQ4_NL and IQ4_XS are the numbers that their codes stand for. */
+    /** For weights of blocks only. Each block of 32 inputs of a row of x becomes 8-bit integers, q =
+     * rint(x * (127 / a)) with a = max |x| of the block. The integer sum of a block is exact; it is
+     * multiplied by a / 127, whose last two bits are cleared, and accumulated by an fma with the
+     * scale of the weight's block, in the order of increasing k; then come bias, activation and
+     * residual. A block with a < 2^-120 counts as zeros; a row with an infinity or a NaN may give
+     * anything. Weights with a scale for 16 inputs (Q6_K, Q3_K, Q2_K) have two such sums for 32
+     * inputs; those with minima (Q4_K, Q5_K, Q2_K, Q4_1, Q5_1) multiply their unsigned integers,
+     * and after each sum minus that of its q, times a / 127, follows by an fma with the minimum;
+     * that of Q4_1 and Q5_1 is minus the number that they add. The integers of MXFP4 are twice its
+     * 4-bit numbers, and its scale is half of the power of two that it stores; those of IQ4_NL and
+     * IQ4_XS are the numbers that their codes stand for. */
     TSR_COMPUTE_INT8 = 2,
     /** x and the weight are rounded to bf16; their products are exact and are summed in f32 by
      * matrix units, or by a CPU's instructions for bf16, in an order of their own; then come bias,
