@@ -132,28 +132,34 @@ static uint32_t four_in(uint32_t bits, int n, bool single) {
     return single ? bits << 4 * n : (bits * 0x00204081u & 0x01010101u) << n;
 }
 
-static void move_masks(int64_t rows, size_t row_bytes, int bytes, bool back, unsigned char *plain,
-                       unsigned char *panel) {
+/* Sixteen outputs at a time. */
+static inline void move_masks(int64_t rows, size_t row_bytes, int bytes, bool back,
+                              unsigned char *plain, unsigned char *panel) {
+    enum { FOURS = 8, TOGETHER = 16 };
     const int words = bytes / 4;
-    for (int w = 0; w < words; w++)
-        for (int64_t row = 0; row < rows; row++) {
+    for (int i = 0; i < words * (LANES / TOGETHER); i++) {
+        const int w = i / (LANES / TOGETHER), first = i % (LANES / TOGETHER) * TOGETHER;
+        if (first >= rows)
+            continue; /* its masks are 0 */
+        unsigned char *packed = panel + i * 8, *stored = plain + (size_t)first * row_bytes + 4 * w;
+        uint64_t masks[FOURS] = {0};
+        for (int n = 0; n < FOURS && back; n++)
+            memcpy(&masks[n], packed + n * words * LANES / 2, 8);
+        for (int row = 0; row < TOGETHER && first + row < rows; row++, stored += row_bytes) {
             uint32_t word = 0;
-            unsigned char *stored = plain + (size_t)row * row_bytes + 4 * w;
             if (!back)
                 memcpy(&word, stored, sizeof word);
-            for (int n = 0; n < 8; n++) {
-                unsigned char *two =
-                    panel + ((n * words + w) * (LANES / 16) + row / 16) * 8 + row % 16 / 2;
-                const int shift = (int)(row % 2) * 4;
+            for (int n = 0; n < FOURS; n++)
                 if (back)
-                    word |= four_in(*two >> shift & 15, n, words == 1);
+                    word |= four_in((uint32_t)(masks[n] >> 4 * row) & 15, n, words == 1);
                 else
-                    *two =
-                        (unsigned char)((shift ? *two : 0) | four_of(word, n, words == 1) << shift);
-            }
+                    masks[n] |= (uint64_t)four_of(word, n, words == 1) << 4 * row;
             if (back)
                 memcpy(stored, &word, sizeof word);
         }
+        for (int n = 0; n < FOURS && !back; n++)
+            memcpy(packed + n * words * LANES / 2, &masks[n], 8);
+    }
 }
 
 static void move_wide_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,
@@ -163,8 +169,10 @@ static void move_wide_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool
         t++;
     for (const plane *p = wide_types[t].planes; p < wide_types[t].planes + PLANES; p++) {
         unsigned char *at = plain + p->first;
-        if (p->unit == MASKS && p->bytes)
-            move_masks(rows, row_bytes, p->bytes, back, at, panel);
+        if (p->unit == MASKS && p->bytes == 4)
+            move_masks(rows, row_bytes, 4, back, at, panel);
+        else if (p->unit == MASKS && p->bytes)
+            move_masks(rows, row_bytes, 32, back, at, panel);
         else if (p->unit == 4)
             move_plane(rows, row_bytes, p->bytes, 4, back, at, panel);
         else if (p->unit == 2)
