@@ -50,7 +50,7 @@ def llama(folder, shape=SHAPES["110m"], layers=1, head_norms=False, experts=0):
 
 
 # ggml's number of a type, and the elements and bytes of its blocks
-TYPES = {"f32": (0, 1, 4), "q2_K": (10, 256, 84), "q3_K": (11, 256, 110), "q4_K": (12, 256, 144), "q5_K": (13, 256, 176), "q6_K": (14, 256, 210), "iq4_xs": (23, 256, 136)}
+TYPES = {"f32": (0, 1, 4), "q4_1": (3, 32, 20), "q5_0": (6, 32, 22), "q5_1": (7, 32, 24), "iq4_nl": (20, 32, 18), "q2_K": (10, 256, 84), "q3_K": (11, 256, 110), "q4_K": (12, 256, 144), "q5_K": (13, 256, 176), "q6_K": (14, 256, 210), "iq4_xs": (23, 256, 136)}
 
 
 def k_quants(path, shape=SHAPES["110m"], layers=(("q4_K", "q6_K"), ("q5_K", "q5_K"))):
