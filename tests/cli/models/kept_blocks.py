@@ -245,4 +245,16 @@ def test_few_blocks(folder):
     equal(dump(folder, model, "reference")[0] == dump(folder, model, "reference", "--compute", "f32")[0], True, "the bytes of --compute f32")
 
 
+def test_the_model_of_chat(folder):
+    """Blocks of the model that chat uses are multiplied as floats, unless something else is asked for."""
+    place = folder / "SmolLM2-135M-Instruct"
+    place.mkdir()
+    model, _ = gguf(place / "m.gguf", True)
+    products = lambda *words: json.loads(run("info", "--json", "-m", *words).text)["products"]
+    equal(products(place).partition(" of ")[0], "f32")
+    assert "auto: f32, because its answers are then those of transformers" in products(place), products(place)
+    for words in ((place, "--compute", "int8"), (place, "--dtype", "q8"), (model,)):
+        equal(products(*words).partition(" of ")[0], "int8", words)
+
+
 main(globals())
