@@ -298,6 +298,11 @@ int tsri_cli_verify(int argc, char **argv) {
         code = check_op(j.op);
     if (code == CLI_OK && j.variants && (!j.op || j.bench))
         code = tsri_cli_fail(CLI_USAGE, "--variant needs --op, and can't be combined with --bench");
+    if (code == CLI_OK && j.app.kernels)
+        code = tsri_cli_fail(CLI_USAGE,
+                             "--kernels %s: verify runs each kernel variant by itself; "
+                             "choose some with --op and --variant",
+                             j.app.kernels);
     j.app.measure = j.bench;
     j.results = j.app.json ? json_array() : NULL;
     if (code == CLI_OK)

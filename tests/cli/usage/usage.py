@@ -42,6 +42,10 @@ def test_chat_without_a_model(_):
     refused(3, "tools/get-smollm2", "chat", "-d", "reference", given="hello\n")
 
 
+def test_kernels_that_verify_would_not_take(_):
+    refused(2, "--kernels linear=plain: verify runs each kernel variant by itself", "verify", "-d", "reference", "--kernels", "linear=plain")
+
+
 def test_context_that_cannot_be_raised(_):
     long = "to be or not " * 300
     told = refused(2, "the model reads 512: shorten it", "generate", "-d", "reference", "-m", PLAY, "-n", "1", long)
