@@ -2,6 +2,7 @@
  * constants. */
 #include "backends/opencl/bind/defines.h"
 #include "base/error.h"
+#include "tensor/dtype.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,33 +28,15 @@ void tsri_opencl_define_int(tsri_opencl_defines *defines, const char *name, int 
 
 void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
                               const tsr_tensor *tensor) {
-    static const char *const names[] = {[TSR_F32] = "TSR_DTYPE_F32",
-                                        [TSR_F16] = "TSR_DTYPE_F16",
-                                        [TSR_BF16] = "TSR_DTYPE_BF16",
-                                        [TSR_F64] = "TSR_DTYPE_F64",
-                                        [TSR_I32] = "TSR_DTYPE_I32",
-                                        [TSR_I64] = "TSR_DTYPE_I64",
-                                        [TSR_I16] = "TSR_DTYPE_I16",
-                                        [TSR_I8] = "TSR_DTYPE_I8",
-                                        [TSR_U8] = "TSR_DTYPE_U8",
-                                        [TSR_BOOL] = "TSR_DTYPE_BOOL",
-                                        [TSR_GGML_Q4_0] = "TSR_DTYPE_Q4_0",
-                                        [TSR_GGML_Q4_1] = "TSR_DTYPE_Q4_1",
-                                        [TSR_GGML_Q5_0] = "TSR_DTYPE_Q5_0",
-                                        [TSR_GGML_Q5_1] = "TSR_DTYPE_Q5_1",
-                                        [TSR_GGML_Q8_0] = "TSR_DTYPE_Q8_0",
-                                        [TSR_GGML_Q4_K] = "TSR_DTYPE_Q4_K",
-                                        [TSR_GGML_Q5_K] = "TSR_DTYPE_Q5_K",
-                                        [TSR_GGML_Q6_K] = "TSR_DTYPE_Q6_K",
-                                        [TSR_GGML_Q2_K] = "TSR_DTYPE_Q2_K",
-                                        [TSR_GGML_Q3_K] = "TSR_DTYPE_Q3_K",
-                                        [TSR_GGML_IQ4_NL] = "TSR_DTYPE_IQ4_NL",
-                                        [TSR_GGML_IQ4_XS] = "TSR_DTYPE_IQ4_XS",
-                                        [TSR_GGML_MXFP4] = "TSR_DTYPE_MXFP4"};
-    char constant[64];
-    const char *value = tensor->dtype < sizeof names / sizeof *names ? names[tensor->dtype] : NULL;
+    const tsri_tensor_dtype *info = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype);
+    char constant[64], value[32] = "0";
+    if (info) /* "q4_K" is TSR_DTYPE_Q4_K */
+        snprintf(value, sizeof value, "TSR_DTYPE_%s", info->name);
+    for (char *c = value; *c; c++)
+        if (*c >= 'a' && *c <= 'z')
+            *c = (char)(*c - 'a' + 'A');
     snprintf(constant, sizeof constant, "%s_DTYPE", name);
-    tsri_opencl_define_text(defines, constant, value ? value : "0");
+    tsri_opencl_define_text(defines, constant, value);
 }
 
 void tsri_opencl_defines_clear(tsri_opencl_defines *defines) {

@@ -36,6 +36,16 @@ extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
  *     q5_1    [32][4] the fifth bits likewise; [32][4] d, m
  *     iq4_nl  [32][2] d */
 extern const tsri_opencl_layout tsri_opencl_layout_panels32_blocks;
+/* Four bits of a word, number n of 8, as the lowest bits; and lowest bits as those of a word: bits 4n .. 4n + 3
+ * where they are neighbours, else bit n of each byte. */
+static inline uint32_t tsri_opencl_layout_four_of(uint32_t word, int n, bool neighbours) {
+    return neighbours ? word >> 4 * n & 15 : (word >> n & 0x01010101u) * 0x10204080u >> 28;
+}
+
+static inline uint32_t tsri_opencl_layout_four_in(uint32_t bits, int n, bool neighbours) {
+    return neighbours ? bits << 4 * n : (bits * 0x00204081u & 0x01010101u) << n;
+}
+
 /* Moves a wide block of up to 32 outputs, whose rows lie row_bytes apart, into its panel, or back
  * (panels32_parts.c). */
 void tsri_opencl_layout_move_parts(uint32_t dtype, int64_t rows, size_t row_bytes, bool back,

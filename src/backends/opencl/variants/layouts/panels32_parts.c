@@ -80,8 +80,7 @@ static void move_turned(bool back, unsigned char *plain, unsigned char *panel) {
     uint32_t word, other = 0;
     memcpy(&word, back ? panel : plain, sizeof word);
     for (int w = 0; w < 8; w++)
-        other |= back ? (word >> w & 0x01010101u) * 0x10204080u >> 28 << 4 * w
-                      : ((word >> 4 * w & 15) * 0x00204081u & 0x01010101u) << w;
+        other |= tsri_opencl_layout_four_in(tsri_opencl_layout_four_of(word, w, !back), w, back);
     memcpy(back ? plain : panel, &other, sizeof other);
 }
 

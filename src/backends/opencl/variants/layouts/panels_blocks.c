@@ -96,7 +96,7 @@ typedef struct plane {
     int first, bytes, unit;
 } plane;
 
-enum { PLANES = 4, LANES = 64, MASKS = 0 };
+enum { PLANES = 4, LANES = 64, MASKS = -1 };
 static const struct {
     tsr_dtype dtype;
     plane planes[PLANES]; /* in the order of the panel; together the whole block */
@@ -123,15 +123,6 @@ static inline void move_plane(int64_t rows, size_t row_bytes, int bytes, size_t 
         }
 }
 
-/* Four bits of a word, number n of 8, in the lowest bits; and back. */
-static uint32_t four_of(uint32_t word, int n, bool single) {
-    return single ? word >> 4 * n & 15 : (word >> n & 0x01010101u) * 0x10204080u >> 28;
-}
-
-static uint32_t four_in(uint32_t bits, int n, bool single) {
-    return single ? bits << 4 * n : (bits * 0x00204081u & 0x01010101u) << n;
-}
-
 /* Sixteen outputs at a time. */
 static inline void move_masks(int64_t rows, size_t row_bytes, int bytes, bool back,
                               unsigned char *plain, unsigned char *panel) {
@@ -151,9 +142,11 @@ static inline void move_masks(int64_t rows, size_t row_bytes, int bytes, bool ba
                 memcpy(&word, stored, sizeof word);
             for (int n = 0; n < FOURS; n++)
                 if (back)
-                    word |= four_in((uint32_t)(masks[n] >> 4 * row) & 15, n, words == 1);
+                    word |= tsri_opencl_layout_four_in((uint32_t)(masks[n] >> 4 * row) & 15, n,
+                                                       words == 1);
                 else
-                    masks[n] |= (uint64_t)four_of(word, n, words == 1) << 4 * row;
+                    masks[n] |= (uint64_t)tsri_opencl_layout_four_of(word, n, words == 1)
+                                << 4 * row;
             if (back)
                 memcpy(stored, &word, sizeof word);
         }
@@ -171,7 +164,7 @@ static void move_wide_block(uint32_t dtype, int64_t rows, size_t row_bytes, bool
         unsigned char *at = plain + p->first;
         if (p->unit == MASKS && p->bytes == 4)
             move_masks(rows, row_bytes, 4, back, at, panel);
-        else if (p->unit == MASKS && p->bytes)
+        else if (p->unit == MASKS)
             move_masks(rows, row_bytes, 32, back, at, panel);
         else if (p->unit == 4)
             move_plane(rows, row_bytes, p->bytes, 4, back, at, panel);
