@@ -12,8 +12,8 @@ static void (*fail)(const char *, long, int, bool);
 static long (*alive)(void);
 static rig r;
 
-static void begin_with(const char *value) {
-    setenv("OPENCL_LAYERS", COUNT_LAYER, 1);
+static void begin_with(const char *layers, const char *value) {
+    setenv("OPENCL_LAYERS", layers, 1);
     setenv("TESSERA_CHAIN", "0", 1);
     rig_begin(&r, "commands", value);
     void *layer = dlopen(COUNT_LAYER, RTLD_NOW | RTLD_NOLOAD);
@@ -24,11 +24,15 @@ static void begin_with(const char *value) {
     cr_assert(calls && fail && alive);
 }
 
-static void begin(void) {
-    begin_with("2");
+static void begin_below(const char *layers) {
+    begin_with(layers, "2");
     rig_open(&r, "Portable Computing Language", false);
     if (!calls("clGetExtensionFunctionAddressForPlatform"))
         cr_skip_test("the driver has no command buffers");
+}
+
+static void begin(void) {
+    begin_below(COUNT_LAYER);
 }
 
 static void end(void) {
@@ -61,6 +65,26 @@ Test(opencl_commands, equal_runs_are_recorded) {
     cr_expect_eq(calls("clCreateCommandBufferKHR"), 1);
     cr_expect_eq(calls("clEnqueueCommandBufferKHR"), 5);
     rig_linear_free(&r, &linear);
+}
+
+/* A run that took too long is launched by itself, as the next ones are until one is short enough: what
+ * kept it waiting may have been another process. */
+Test(opencl_commands_slow, one_long_run_does_not_end_recording) {
+    rig_linear linear;
+    begin_below(SLOW_LAYER ":" COUNT_LAYER);
+    make(&linear, NULL);
+    run(&linear);
+    setenv("TSR_SLOW_NS", "1000000", 1);
+    run(&linear);
+    run(&linear);
+    cr_expect_eq(calls("clCreateCommandBufferKHR"), 0);
+    setenv("TSR_SLOW_NS", "0", 1);
+    run(&linear);
+    run(&linear);
+    cr_expect_eq(calls("clCreateCommandBufferKHR"), 1);
+    cr_expect_eq(calls("clEnqueueCommandBufferKHR"), 1);
+    rig_linear_free(&r, &linear);
+    end();
 }
 
 static void start(rig_linear *linear) {
@@ -151,7 +175,7 @@ Test(opencl_commands, a_recording_that_loses_the_device_is_a_sentence) {
 
 Test(opencl_commands_not_asked_for, a_cpu_gets_single_launches) {
     rig_linear linear;
-    begin_with("1");
+    begin_with(COUNT_LAYER, "1");
     rig_open(&r, "Portable Computing Language", false);
     make(&linear, NULL);
     for (int i = 0; i < 4; i++)

@@ -97,7 +97,7 @@ def test_a_report_in_a_file(folder):
     path = write(folder / "a.json")
     run(*REPORT, path, "--format", "csv", "-o", folder / "a.csv")
     equal((folder / "a.csv").read_bytes(), run(*REPORT, path, "--format", "csv").out)
-    refused(2, 'the format "xls"', *REPORT, path, "--format", "xls")
+    refused(2, "--format xls: give html, md, csv, junit, llama-bench or badge", *REPORT, path, "--format", "xls")
     refused(3, "No such file", *REPORT, folder / "none.json")
 
 

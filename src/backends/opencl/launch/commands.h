@@ -4,9 +4,10 @@
  * A driver takes 2 to 10 us for each launch that it is given, and a decoder has some 150 of them a
  * token. From one token to the next nothing changes but the table of sizes, which lies in a buffer,
  * and now and then a grid. So the second run with the same grids is timed, and if it is short enough
- * for a display's watchdog, it is recorded; the recording serves until a grid changes. A run may start while
- * the one before is under way: where the device allows that only for different command buffers, there are
- * two, in turn. */
+ * for a display's watchdog, it is recorded; the recording serves until a grid changes. Another process may
+ * have kept a run waiting, so one that took too long is followed by further timed ones, each after twice as
+ * many runs as the one before. A run may start while the one before is under way: where the device allows
+ * that only for different command buffers, there are two, in turn. */
 #ifndef TSRI_OPENCL_LAUNCH_COMMANDS_H
 #define TSRI_OPENCL_LAUNCH_COMMANDS_H
 

@@ -37,6 +37,7 @@ typedef struct tsri_opencl_recording {
     tsri_opencl_groups *groups; /* of the run before and of this one; NULL: nothing is recorded */
     bool known;                 /* there was a run before, and it had no launch in pieces */
     uint64_t ns;                /* how long a run with these groups took; 0: not measured */
+    uint32_t rest, pause; /* runs until the next one is timed; as they were after the last one */
     /* NULL: not recorded. The second is recorded where a run starts while the first is under way, and the
      * device allows each only once */
     cl_command_buffer_khr buffers[TSRI_OPENCL_RECORDINGS];
