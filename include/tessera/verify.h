@@ -58,8 +58,8 @@ typedef struct tsr_verify_options {
     uint32_t first; /**< the number of the first of those cases, modulo `every` */
     /** Of levels 1 and 2: "the largest case" is the largest of up to so many operations; 0: 2^24. */
     double most_flops;
-    /** Only these kernel variants of `op`, "mma,mma_few"; one that runs no case is then an ERROR. NULL:
-     * all, and the decomposition. */
+    /** Only these kernel variants of `op`, "mma,mma_few"; one that runs no case is then an ERROR. A variant
+     * may have values for its tunables, "mma:SM=1:SN=2,mma_few". NULL: all, and the decomposition. */
     const char *variants;
 } tsr_verify_options;
 
@@ -86,7 +86,7 @@ typedef struct tsr_verify_summary {
  * thread  that of the device
  * error   TSR_E_ARGUMENT   no op has the name options->op, or level is above 2, or bench_seconds or
  *                          most_flops is below 0 or not a number, or variants are given without an
- *                          op or with bench_seconds
+ *                          op or with bench_seconds, or one of them is given twice
  *         TSR_E_STATE      bench_seconds is set, and the device was opened without profile
  *         TSR_E_CANCELLED  `result` asked for it
  * exact   each bound is derived beside its case, in src/cases/<kind>/<op>.c

@@ -103,7 +103,7 @@ static tsr_status give_times(const job *j, const char *variant, const figures *f
 static tsr_status bench_variant(job *j, const char *variant, bool plain) {
     char kernels[TSRI_VERIFY_FORCED];
     figures f = {0};
-    tsri_verify_force(j->op->name, variant, kernels);
+    tsri_verify_force(j->op->name, variant, "", kernels);
     const tsr_status status = time_variant(j->bench, j->c, &j->values, kernels, &f);
     if (status == TSR_OK) {
         j->plain = plain ? f.best : j->plain;

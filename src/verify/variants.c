@@ -61,8 +61,10 @@ tsr_status tsri_verify_ask(const tsri_backend_device *device, const tsri_case *c
     return status;
 }
 
-void tsri_verify_force(const char *op, const char *variant, char text[TSRI_VERIFY_FORCED]) {
+void tsri_verify_force(const char *op, const char *variant, const char *tunables,
+                       char text[TSRI_VERIFY_FORCED]) {
     const size_t n = strlen(op);
     const bool own = strncmp(variant, op, n) == 0 && variant[n] == '/';
-    snprintf(text, TSRI_VERIFY_FORCED, "%s=%s", op, own ? variant + n + 1 : variant);
+    snprintf(text, TSRI_VERIFY_FORCED, "%s=%s%.*s", op, own ? variant + n + 1 : variant,
+             (int)strcspn(tunables, ","), tunables);
 }

@@ -27,7 +27,7 @@ typedef struct session {
     int (*result)(void *data, const tsr_verify_result *result);
     void *data;
     tsr_verify_summary *summary;
-    const char *variants; /* only these, "mma,mma_few"; NULL: all */
+    const char *variants; /* only these, "mma:SM=1,mma_few"; NULL: all */
     const tsri_graph_op_row *op;
     const tsri_case *c;
     tsri_verify_variants known; /* the kernel variants of the op, as they are for the case */
@@ -56,12 +56,23 @@ static tsr_status give(session *s, tsr_verify_status status, const char *variant
 
 /* ---- which kernel variants ---- */
 
-/* Whether a comma-separated list has the name of n bytes. */
-static bool has_name(const char *list, const char *name, size_t n) {
-    for (const char *at = list; *at; at += at[strcspn(at, ",")] ? strcspn(at, ",") + 1 : strlen(at))
-        if (strcspn(at, ",") == n && !strncmp(at, name, n))
-            return true;
-    return false;
+/* Where the name of the entry at `at` ends, in a list such as "mma:SM=1:SN=2,mma_few". */
+static const char *name_end(const char *at) {
+    return at + strcspn(at, ":,");
+}
+
+/* The entry after the one at `at`, or the end of the list. */
+static const char *next_entry(const char *at) {
+    at += strcspn(at, ",");
+    return at + (*at == ',');
+}
+
+/* The entry of a list whose name is these n bytes; NULL: it has none. */
+static const char *find_entry(const char *list, const char *name, size_t n) {
+    for (; *list; list = next_entry(list))
+        if ((size_t)(name_end(list) - list) == n && !strncmp(list, name, n))
+            return list;
+    return NULL;
 }
 
 /* "mma" of "linear/mma"; the whole name if it does not begin with the op's. */
@@ -71,9 +82,19 @@ static const char *own_name(const session *s, size_t variant) {
     return !strncmp(name, s->op->name, n) && name[n] == '/' ? name + n + 1 : name;
 }
 
-static bool is_wanted(const session *s, size_t variant) {
+static const char *entry_of(const session *s, size_t variant) {
     const char *own = own_name(s, variant);
-    return !s->variants || has_name(s->variants, own, strlen(own));
+    return s->variants ? find_entry(s->variants, own, strlen(own)) : NULL;
+}
+
+static bool is_wanted(const session *s, size_t variant) {
+    return !s->variants || entry_of(s, variant);
+}
+
+/* Writes what forces a variant, with the tunables that its entry has. */
+static void force(const session *s, size_t variant, char text[TSRI_VERIFY_FORCED]) {
+    const char *entry = entry_of(s, variant);
+    tsri_verify_force(s->op->name, s->known.list[variant].name, entry ? name_end(entry) : "", text);
 }
 
 /* ---- one case ---- */
@@ -146,7 +167,7 @@ static tsr_status check_rows(session *s, const answers *known, const wanted *wan
         char kernels[TSRI_VERIFY_FORCED];
         if (!s->known.list[i].here || !s->known.list[i].fits || !want->variants[i])
             continue;
-        tsri_verify_force(s->op->name, s->known.list[i].name, kernels);
+        force(s, i, kernels);
         const tsri_verify_place place = {.set = s->set, .device = s->device, .kernels = kernels};
         TRY(check_row(s, known, &place, &s->known.list[i]));
     }
@@ -302,7 +323,7 @@ static tsr_status build_ahead(session *s, const tsri_case *cases, const wanted *
             if (place.decomposed ? want[i].decomposed : want[i].variants[r])
                 list[count++] = &cases[i];
         if (!place.decomposed) {
-            tsri_verify_force(s->op->name, s->known.list[r].name, kernels);
+            force(s, r, kernels);
             place.kernels = kernels;
         }
         if (count && tsri_verify_build_ahead(list, count, &place) == TSR_E_CANCELLED)
@@ -331,16 +352,14 @@ static tsr_status give_skipped(session *s) {
 /* A variant that was asked for and that the device does not have is an error. */
 static tsr_status give_missing(session *s) {
     tsr_status status = TSR_OK;
-    for (const char *at = s->variants; at && *at && status == TSR_OK;) {
-        const size_t n = strcspn(at, ",");
+    for (const char *at = s->variants; at && *at && status == TSR_OK; at = next_entry(at)) {
         char name[96];
         bool has = false;
-        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        snprintf(name, sizeof name, "%.*s", (int)(name_end(at) - at), at);
         for (size_t i = 0; i < s->known.n; i++)
             has |= !strcmp(own_name(s, i), name);
         if (!has)
             status = give(s, TSR_VERIFY_ERROR, name, NULL, "the device has no such kernel variant");
-        at += n + (at[n] == ',');
     }
     return status;
 }
@@ -381,6 +400,20 @@ const char *tsr_verify_op_name(size_t index) {
 
 /* ---- the call ---- */
 
+static tsr_status check_variants(const char *list) {
+    enum { MOST = 128 };
+    for (const char *at = list; *at; at = next_entry(at)) {
+        const int n = (int)(name_end(at) - at);
+        if (strcspn(at, ",") > MOST)
+            return tsri_base_fail(
+                TSR_E_ARGUMENT, "verify: variants: what is given for %.*s is longer than %d bytes",
+                n < MOST ? n : MOST, at, MOST);
+        if (find_entry(next_entry(at), at, (size_t)n))
+            return tsri_base_fail(TSR_E_ARGUMENT, "verify: variants: %.*s is given twice", n, at);
+    }
+    return TSR_OK;
+}
+
 static tsr_status check_options(const tsr_device *device, const tsr_verify_options *given) {
     if (given->level > 2)
         return tsri_base_fail(TSR_E_ARGUMENT, "verify: level %u is not 0, 1 or 2", given->level);
@@ -395,6 +428,8 @@ static tsr_status check_options(const tsr_device *device, const tsr_verify_optio
                               "the device was opened without profile, so it measures no launch");
     if (given->variants && (!given->op || given->bench_seconds > 0))
         return tsri_base_fail(TSR_E_ARGUMENT, "verify: variants need an op, and no bench_seconds");
+    if (given->variants)
+        TRY(check_variants(given->variants));
     if (given->op && !tsri_graph_op_named(given->op))
         return tsri_base_fail(TSR_E_ARGUMENT, "no op is called \"%s\"", given->op);
     return TSR_OK;

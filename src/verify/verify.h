@@ -13,7 +13,7 @@
 
 /* ---- variants.c ---- */
 
-enum { TSRI_VERIFY_MAX_VARIANTS = 128, TSRI_VERIFY_FORCED = 160 };
+enum { TSRI_VERIFY_MAX_VARIANTS = 128, TSRI_VERIFY_FORCED = 320 };
 
 typedef struct tsri_verify_variant {
     char name[96]; /* "linear/packed" */
@@ -40,8 +40,10 @@ typedef struct tsri_verify_variants {
  * begins as {0}, and grows from case to case of the same op. */
 tsr_status tsri_verify_ask(const tsri_backend_device *device, const tsri_case *c,
                            tsri_verify_variants *seen, bool *any);
-/* Writes "linear=packed" for "linear/packed"; the whole name if it does not begin with the op's. */
-void tsri_verify_force(const char *op, const char *variant, char text[TSRI_VERIFY_FORCED]);
+/* Writes "linear=packed:MR=4" for "linear/packed" and ":MR=4"; the whole name if it does not begin with the
+ * op's. `tunables` end at a comma; "": the device's own. */
+void tsri_verify_force(const char *op, const char *variant, const char *tunables,
+                       char text[TSRI_VERIFY_FORCED]);
 
 /* ---- run.c ---- */
 

@@ -72,7 +72,7 @@ static void check(tsri_verify_place *place, const char *variant, int64_t k) {
         wanted[r] = drawn < 0 ? (int32_t)drawn : ids[drawn];
     }
     if (variant)
-        tsri_verify_force("sample", variant, kernels);
+        tsri_verify_force("sample", variant, "", kernels);
     place->kernels = variant ? kernels : NULL;
     cr_assert_eq(tsri_verify_run(c, &c->attrs, place, &values), TSR_OK, "%s", tsr_error_last());
     for (int64_t r = 0; r < ROWS; r++)

@@ -13,7 +13,7 @@
 tsr_status run_variant(const tsri_case *c, tsri_verify_place place, const char *op,
                        const char *variant, tsri_case_values *values) {
     char kernels[TSRI_VERIFY_FORCED];
-    tsri_verify_force(op, variant, kernels);
+    tsri_verify_force(op, variant, "", kernels);
     place.kernels = kernels;
     tsr_status status = tsri_case_values_fill(c, false, values);
     if (status == TSR_OK)
@@ -73,7 +73,7 @@ size_t pick_cases(const tsri_case_list *list, const fitting *found, size_t most,
 void build_ahead(tsri_verify_place place, const char *op, const char *variant,
                  const tsri_case *const *cases, size_t n) {
     char kernels[TSRI_VERIFY_FORCED];
-    tsri_verify_force(op, variant, kernels);
+    tsri_verify_force(op, variant, "", kernels);
     place.kernels = kernels;
     (void)tsri_verify_build_ahead(cases, n, &place);
 }

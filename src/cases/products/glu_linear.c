@@ -57,8 +57,9 @@ static void norm(tsri_case *c, int64_t K) {
 }
 
 static void add_norms(tsri_case_list *list) {
-    static const int64_t shapes[][3] = {{1, 4, 5},     {1, 64, 40},  {2, 128, 33}, {3, 96, 64},
-                                        {8, 1032, 20}, {1, 2080, 8}, {9, 132, 65}, {70, 64, 31}};
+    static const int64_t shapes[][3] = {{1, 4, 5},    {1, 64, 40},   {2, 128, 33},
+                                        {3, 96, 64},  {8, 1032, 20}, {1, 2080, 8},
+                                        {9, 132, 65}, {70, 64, 31},  {17, 32, 3}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16},
                            blocks[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0, TSR_GGML_MXFP4, TSR_GGML_Q5_1};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -78,9 +79,10 @@ static void add_norms(tsri_case_list *list) {
 
 /* As in linear.c. */
 static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
-    static const int64_t shapes[][3] = {
-        {3, 32, 40},  {1, 32, 1},    {1, 64, 64},  {8, 96, 33}, {9, 64, 65},    {64, 96, 128},
-        {67, 32, 31}, {1, 2048, 64}, {5, 160, 64}, {0, 32, 8},  {1, 1088, 192}, {5, 1088, 192}};
+    static const int64_t shapes[][3] = {{3, 32, 40},  {1, 32, 1},    {1, 64, 64},    {8, 96, 33},
+                                        {9, 64, 65},  {64, 96, 128}, {67, 32, 31},   {1, 2048, 64},
+                                        {5, 160, 64}, {0, 32, 8},    {1, 1088, 192}, {5, 1088, 192},
+                                        {17, 32, 3}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int eight = 0; eight < 2; eight++) {
             const int64_t K = shapes[i][1];
@@ -93,8 +95,8 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
 }
 
 static void add_large_blocks(tsri_case_list *list, tsr_dtype dtype) {
-    static const int64_t shapes[][3] = {{1, 256, 64},  {3, 512, 33},  {7, 256, 128},
-                                        {27, 768, 64}, {52, 256, 65}, {1, 512, 192}};
+    static const int64_t shapes[][3] = {{1, 256, 64},  {3, 512, 33},  {7, 256, 128}, {27, 768, 64},
+                                        {52, 256, 65}, {1, 512, 192}, {17, 256, 3}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int eight = 0; eight < 2; eight++) {
             tsri_case *c = add(list, shapes[i][0], shapes[i][1], shapes[i][2], dtype, true,

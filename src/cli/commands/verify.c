@@ -264,9 +264,10 @@ int tsri_cli_verify(int argc, char **argv) {
     j.app.no_self_test = true; /* a wrong variant must be reported as a miss, not refused */
     const tsri_cli_option own[] = {
         {"op", 0, CLI_TEXT, &j.op, "OP", "verify only this op", 0, 0, NULL},
-        {"variant", 0, CLI_TEXT, &j.variants, "NAME[,NAME]..",
-         "with --op: verify only these kernel variants, and fail where one of them can't be run", 0,
-         0, NULL},
+        {"variant", 0, CLI_TEXT, &j.variants, "NAME[:TUNABLE=N]..[,NAME]..",
+         "with --op: verify only these kernel variants, with these values of their tunables, and "
+         "fail where one of them can't be run",
+         0, 0, NULL},
         {"smoke", 0, CLI_FLAG, &j.smoke, NULL,
          "run only one case for each kernel variant that the device would choose", 0, 0, NULL},
         {"most-flops", 0, CLI_INT, &j.most_flops, "N",

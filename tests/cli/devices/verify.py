@@ -67,8 +67,30 @@ def test_variants_by_name(_):
         equal([(r["variant"], r["status"], r["message"]) for r in told], [("linear/mma", "error", "needs the matrix unit of a GPU")])
         lines = run("verify", "--smoke", "-d", DEVICE, "--op", "linear", "--variant", "mma", code=1).text.splitlines()
         assert re.match("linear +linear/mma +error: needs the matrix unit of a GPU$", lines[0]) and len(lines) == 2, lines
+    refused(2, "mma is given twice", "verify", "-d", "reference", "--op", "linear", "--variant", "mma:SM=1,plain,mma")
+    refused(2, "what is given for mma is longer than 128 bytes", "verify", "-d", "reference", "--op", "linear", "--variant", "plain,mma:" + 130 * "S")
     for options in ((), ("--op", "linear", "--bench")):
         refused(2, "--variant needs --op, and can't be combined with --bench", "verify", "-d", "reference", "--variant", "plain", *options)
+
+
+def test_variants_with_values_of_tunables(folder):
+    """A value reaches the kernel, and one that it does not take is an error of each case."""
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    env = environment(TESSERA_CACHE=folder / "cache")
+    asked = ("verify", "--smoke", "--json", "-d", DEVICE, "--op", "linear", "--variant")
+
+    def built():
+        return len(list((folder / "cache").rglob("*.bin")))
+    told, counts = [], []
+    for variants in ("packed:MR=3,plain", "packed:MR=3", "packed:MR=2"):
+        told.append(json.loads(run(*asked, variants, env=env).text))
+        counts.append(built())
+    equal({(r["variant"], r["status"]) for r in told[0]}, {("linear/packed", "ok"), ("linear/plain", "ok")})
+    assert counts[0] == counts[1] < counts[2], counts
+    told = json.loads(run(*asked, "packed:MR=3:XY=1", env=env, code=1).text)
+    assert told and all(r["status"] == "error" and "linear/packed has no tunable XY; it has MR" in r["message"] for r in told), told
 
 
 def test_no_such_op(_):
