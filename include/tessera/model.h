@@ -29,7 +29,7 @@ typedef struct tsr_model_options {
     /** Storage dtype of matrices: TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0 (each number is within
      * half a step: the largest of its block of 32, over 254) or TSR_GGML_Q4_0 (the scale with the
      * least squared error); 0: as in the file. Blocks then stay as they are, except on devices
-     * without products for them and with adapters: there they become the f32 that they stand for. */
+     * without products for them: there they become the f32 that they stand for. */
     uint32_t dtype;
     int64_t context; /**< tokens of a sequence to plan memory for; 0: what the model reads */
     /** Told how many bytes are stored on the device, and how many there are; returns not 0 to
@@ -47,7 +47,8 @@ typedef struct tsr_model_options {
     uint32_t kv_dtype;
     uint32_t compute; /**< tsr_model_compute */
     /** Folders of LoRA adapters as PEFT writes them, which are added to the weights while these are
-     * read: W + alpha / r * B A (alpha / sqrt(r) with use_rslora). All are added. */
+     * read: W + alpha / r * B A (alpha / sqrt(r) with use_rslora). All are added. Matrices that stay in the
+     * blocks of their file stay as they are, and x A' B' is added to products with them. */
     uint32_t n_lora;
     const char *const *lora;
     /** Ranks that share the model's layers: each opens the model with the same options and holds only

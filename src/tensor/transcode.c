@@ -62,6 +62,10 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
+tsr_dtype tsri_tensor_exact_floats(tsr_dtype type) {
+    return type == TSR_GGML_MXFP4 ? TSR_BF16 : TSR_F32;
+}
+
 tsr_dtype tsri_tensor_holder(tsr_dtype type) {
     size_t t = 0;
     while (t < TYPES && types[t].type != type)

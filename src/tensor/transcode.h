@@ -16,6 +16,9 @@
 /* The type whose blocks hold what blocks of this type hold: q8_0; NONE where there is no such type. */
 tsr_dtype tsri_tensor_holder(tsr_dtype type);
 
+/* The dtype of floats that holds the numbers of blocks exactly: f32, because no half-precision dtype has the
+ * digits of scale times integer; for mxfp4, whose scales are powers of two, bf16 does. */
+tsr_dtype tsri_tensor_exact_floats(tsr_dtype type);
 /* Turns n elements, whole blocks of both types, into blocks of tsri_tensor_holder(type). */
 void tsri_tensor_transcode(tsr_dtype type, const void *blocks, void *out, size_t n);
 

@@ -292,7 +292,7 @@ static tsri_value dense_mlp(builder *b, int32_t layer, tsri_value x) {
     const uint32_t up = tsri_model_builder_weight(b, layer, TSRI_ROLE_UP);
     tsri_value inner;
     tsri_model_stage(b, layer, "up");
-    if (b->shape->learning) {
+    if (b->shape->learning || tsri_model_builder_has_beside(b, up)) {
         inner = tsri_model_inner(b, x, up);
     } else if (b->stack->gated) {
         const tsr_glu_linear_attrs attrs = {.struct_size = sizeof attrs,

@@ -2,6 +2,7 @@
  * layers, norms, look-ups. */
 #include "model/blocks/builder.h"
 
+#include "model/weights/beside.h"
 #include "tensor/shape.h"
 
 #include <inttypes.h>
@@ -163,11 +164,30 @@ uint32_t tsri_model_attention_products(const tsri_model_builder *b, uint32_t id)
     return compute == TSR_COMPUTE_INT8 ? TSR_COMPUTE_F32 : compute;
 }
 
-/* A training graph has activations as separate ops, so that the backward pass can read what they
- * were applied to, and adapters beside the products. */
-static tsri_value learned_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
-                                 tsr_activation activation, tsri_value residual) {
-    const tsri_value addend = b->shape->learning->addend(b, x, id);
+bool tsri_model_builder_has_beside(const tsri_model_builder *b, uint32_t id) {
+    uint32_t ids[2];
+    return tsri_model_beside_ids(b->weights, id, ids);
+}
+
+/* What adapters add to a product beside its weight, (x A') B' + residual; the residual where they add
+ * nothing. */
+static tsri_value beside(tsri_model_builder *b, tsri_value x, uint32_t id, tsri_value residual) {
+    const tsr_linear_attrs attrs = {
+        .struct_size = sizeof attrs, .trans_w = 1, .compute = TSR_COMPUTE_F32};
+    uint32_t ids[2];
+    if (!tsri_model_beside_ids(b->weights, id, ids))
+        return residual;
+    const tsri_value low[] = {x, tsri_model_weight_leaf(b, ids[0])};
+    const tsri_value in[] = {tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, low, 2),
+                             tsri_model_weight_leaf(b, ids[1]), TSRI_GRAPH_NONE, residual};
+    return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 4);
+}
+
+/* act(x w + bias + addend) + residual, with the activation as an op of its own: in a training graph the
+ * backward pass reads what it was applied to. */
+static tsri_value linear_by_steps(tsri_model_builder *b, tsri_value x, uint32_t id,
+                                  tsr_activation activation, tsri_value addend,
+                                  tsri_value residual) {
     const tsr_linear_attrs attrs = {
         .struct_size = sizeof attrs, .trans_w = 1, .compute = tsri_model_products(b, id)};
     const bool both = residual != TSRI_GRAPH_NONE && addend != TSRI_GRAPH_NONE;
@@ -184,13 +204,16 @@ static tsri_value learned_linear(tsri_model_builder *b, tsri_value x, uint32_t i
 tsri_value tsri_model_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
                              tsr_activation activation, tsri_value residual) {
     if (b->shape->learning)
-        return learned_linear(b, x, id, activation, residual);
+        return linear_by_steps(b, x, id, activation, b->shape->learning->addend(b, x, id),
+                               residual);
+    if (activation != TSR_ACT_NONE && tsri_model_builder_has_beside(b, id))
+        return linear_by_steps(b, x, id, activation, beside(b, x, id, TSRI_GRAPH_NONE), residual);
     const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
                                     .trans_w = 1,
                                     .activation = activation,
                                     .compute = tsri_model_products(b, id)};
     const tsri_value in[] = {x, tsri_model_weight_leaf(b, id), tsri_model_weight_leaf(b, id + 1),
-                             residual};
+                             beside(b, x, id, residual)};
     return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 4);
 }
 

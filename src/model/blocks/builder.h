@@ -48,12 +48,14 @@ uint32_t tsri_model_builder_weight(const tsri_model_builder *b, int32_t layer,
                                    tsri_model_role role);
 /* Whether the model has the weight. */
 bool tsri_model_builder_has(const tsri_model_builder *b, uint32_t id);
+/* Whether adapters add something to products with the weight, beside it (model/weights/beside.h). */
+bool tsri_model_builder_has_beside(const tsri_model_builder *b, uint32_t id);
 
 /* The tsr_compute of products with this weight. */
 uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id);
 /* That of attention whose queries are such products: floats of any kind, not int8. */
 uint32_t tsri_model_attention_products(const tsri_model_builder *b, uint32_t id);
-/* act(x w + bias) + residual; the bias is weight id + 1. */
+/* act(x w + bias) + residual, with what adapters add to x w; the bias is weight id + 1. */
 tsri_value tsri_model_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
                              tsr_activation activation, tsri_value residual);
 tsri_value tsri_model_norm(tsri_model_builder *b, tsri_value x, uint32_t id);
@@ -98,7 +100,7 @@ tsri_value tsri_model_parameter(tsri_model_builder *b, uint32_t id);
  * stack has none. */
 tsri_value tsri_model_relative_bias(tsri_model_builder *b, int32_t layer);
 /* The inner states of the feed-forward part: its first product, activation and gate as separate
- * ops. */
+ * ops; also of a graph that does not learn, where adapters add to the product. */
 tsri_value tsri_model_inner(tsri_model_builder *b, tsri_value x, uint32_t up);
 /* Attention among a stack's own tokens, or to the source's tokens. `bias`, [B,H,T,S], is added to scores, and
  * learns; or NONE. */

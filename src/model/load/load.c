@@ -13,6 +13,7 @@
 #include "model/load/sentence.h"
 #include "model/load/shapes.h"
 #include "model/tokens/tokens.h"
+#include "model/weights/beside.h"
 #include "model/weights/mxfp4.h"
 #include "model/weights/quantized.h"
 #include "run/context.h"
@@ -246,6 +247,9 @@ static tsr_status open_adapters(tsri_model *model, const tsri_model_options *opt
         tsri_model_adapters_open(options->lora, options->n_lora, model->arch, model->weights,
                                  &names, &model->weights->adapters);
     free(names.items);
+    if (status == TSR_OK && options->n_lora && model->weights->keeping.stored_blocks &&
+        options->dtype == TSR_DTYPE_NONE)
+        return tsri_model_beside_define(model->weights);
     return status;
 }
 
@@ -357,17 +361,10 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
     const tsri_model_keeping keeping = {.dtype = options->dtype,
                                         .compute = options->compute,
                                         .float_blocks = options->float_blocks,
-                                        /* adapters are added to numbers */
-                                        .stored_blocks =
-                                            model->quantized || (has_blocks && !options->n_lora)};
+                                        .stored_blocks = model->quantized || has_blocks};
     if (status == TSR_OK)
         status = tsri_model_weights_create(model->archive, model->arch, &model->spec,
                                            model->config_name, &keeping, &model->weights);
-    if (status == TSR_OK && options->n_lora && model->quantized)
-        status = tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "%s holds blocks already; add the adapter to the model that it was "
-                                "made from (tessera merge), or open that one with --dtype",
-                                path);
     if (status == TSR_OK)
         status = open_adapters(model, options);
     if (status == TSR_OK)

@@ -12,8 +12,11 @@ const char *tsri_model_compute_name(tsr_compute compute) {
 }
 
 /* Whether linear ops read the weight: tables are only looked up. */
-static bool is_multiplied(const tsri_model_spec *spec, uint32_t id) {
+static bool is_multiplied(const tsri_model_weights *weights, uint32_t id) {
+    const tsri_model_spec *spec = weights->spec;
     const tsri_model_stack *const stacks[] = {&spec->decoder, &spec->encoder};
+    if (weights->own && id >= weights->own)
+        return true;
     for (int i = 0; i < 2; i++)
         if (id == tsri_model_stack_weight(stacks[i], TSRI_STACK_POSITION) ||
             id == tsri_model_stack_weight(stacks[i], TSRI_STACK_EMBED))
@@ -41,7 +44,7 @@ size_t tsri_model_tally_matrices(const tsri_model_weights *weights,
         tsri_tensor_bytes(w->dtype, (uint64_t)w->dims[0] * (uint64_t)w->dims[1], &bytes);
         kinds[i].bytes += bytes;
         kinds[i].matrices++;
-        kinds[i].multiplied += is_multiplied(weights->spec, id);
+        kinds[i].multiplied += is_multiplied(weights, id);
     }
     return n;
 }

@@ -249,18 +249,43 @@ void tsri_model_adapters_destroy(tsri_model_adapters **adapters) {
 
 /* ---- rows ---- */
 
-bool tsri_model_adapters_change(const tsri_model_adapters *adapters, const tsri_io_array *array) {
+bool tsri_model_adapters_replace(const tsri_model_adapters *adapters, const tsri_io_array *array) {
     for (size_t i = 0; adapters && i < adapters->n; i++)
-        if (adapters->items[i].array == array)
+        if (adapters->items[i].array == array && adapters->items[i].replacement)
             return true;
     return false;
 }
 
 bool tsri_model_adapters_add_to(const tsri_model_adapters *adapters, const tsri_io_array *array) {
-    for (size_t i = 0; adapters && i < adapters->n; i++)
-        if (adapters->items[i].array == array && adapters->items[i].a)
-            return true;
+    tsri_model_low_rank first;
+    return tsri_model_adapters_low_rank(adapters, array, 0, &first);
+}
+
+bool tsri_model_adapters_change(const tsri_model_adapters *adapters, const tsri_io_array *array) {
+    return tsri_model_adapters_replace(adapters, array) ||
+           tsri_model_adapters_add_to(adapters, array);
+}
+
+bool tsri_model_adapters_low_rank(const tsri_model_adapters *adapters, const tsri_io_array *array,
+                                  size_t number, tsri_model_low_rank *out) {
+    for (size_t i = 0; adapters && i < adapters->n; i++) {
+        const adapter *item = &adapters->items[i];
+        if (item->array != array || !item->a || number--)
+            continue;
+        *out = (tsri_model_low_rank){item->rank, item->scale, item->a, item->b};
+        return true;
+    }
     return false;
+}
+
+void tsri_model_adapters_forget(tsri_model_adapters *adapters, const tsri_io_array *array) {
+    for (size_t i = 0; adapters && i < adapters->n; i++) {
+        adapter *item = &adapters->items[i];
+        if (item->array != array)
+            continue;
+        free(item->a), free(item->b);
+        item->a = item->b = NULL;
+    }
 }
 
 /* Adds row `output` of scale * B A to `row`. */

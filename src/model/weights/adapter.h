@@ -34,12 +34,28 @@ void tsri_model_adapters_destroy(tsri_model_adapters **adapters);
 /* Here and below, `adapters` NULL means no adapters. */
 
 bool tsri_model_adapters_change(const tsri_model_adapters *adapters, const tsri_io_array *array);
+/* Whether an adapter replaces it. */
+bool tsri_model_adapters_replace(const tsri_model_adapters *adapters, const tsri_io_array *array);
 /* Whether something is added to the array's numbers, which are then read as f32 first. */
 bool tsri_model_adapters_add_to(const tsri_model_adapters *adapters, const tsri_io_array *array);
 /* Adds it to rows first .. first + n - 1 of the matrix [outputs, inputs] or, with inputs_first, of
  * [inputs, outputs]. */
 void tsri_model_adapters_add(const tsri_model_adapters *adapters, const tsri_io_array *array,
                              bool inputs_first, int64_t first, int64_t n, float *rows);
+
+/* What one adapter adds to a matrix [outputs, inputs]: scale * B A, with A [rank, inputs] and B [outputs,
+ * rank], which the adapters own. */
+typedef struct tsri_model_low_rank {
+    int64_t rank;
+    float scale;
+    const float *a, *b;
+} tsri_model_low_rank;
+
+/* Number i of what is added to an array; false past the last. */
+bool tsri_model_adapters_low_rank(const tsri_model_adapters *adapters, const tsri_io_array *array,
+                                  size_t i, tsri_model_low_rank *out);
+/* From now on nothing is added to the array. */
+void tsri_model_adapters_forget(tsri_model_adapters *adapters, const tsri_io_array *array);
 
 /* The array that replaces this one, and its file in *archive; the array itself if nothing replaces
  * it. */

@@ -38,6 +38,12 @@ static size_t number_of(const tsri_model_wanted *names, const tsri_model_wanted_
     return number;
 }
 
+/* The weights that a model has in place of one: queries, keys and values may be several. */
+static uint32_t ids_in_place_of(uint32_t id) {
+    const tsri_model_role role = tsri_model_weight_role(id);
+    return role == TSRI_ROLE_QKV || role == TSRI_ROLE_QKV_BIAS ? 3 : 1;
+}
+
 /* Finds what a GGUF file has for an array of Hugging Face's: the same of the arrays that a weight is
  * made from. Some families' matrices are others there, of other rows. */
 static void find_in_gguf(const tsri_model_adapter_search *r, const char *name,
@@ -46,17 +52,21 @@ static void find_in_gguf(const tsri_model_adapter_search *r, const char *name,
     size_t many, n = 0;
     for (size_t i = 0; i < r->names->count && !array; i++)
         array = same_module(r->names->items[i].name, name) ? &r->names->items[i] : NULL;
-    out->weight = array ? tsri_model_weight_at(r->weights, array->id) : NULL;
-    if (!out->weight)
+    if (!array)
         return;
     const size_t number = number_of(r->names, array, &many);
-    for (int i = 0; i < out->weight->n_parts; i++) {
-        const tsri_model_part *part = &out->weight->parts[i];
-        bool again = !part->array;
-        for (int k = 0; k < i; k++)
-            again |= out->weight->parts[k].array == part->array;
-        if (!again && n++ == number && array->grouped == (part->group != part->rows))
+    for (uint32_t place = 0; place < ids_in_place_of(array->id); place++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(r->weights, array->id + 2 * place);
+        for (int i = 0; weight && i < weight->n_parts; i++) {
+            const tsri_model_part *part = &weight->parts[i];
+            bool again = !part->array;
+            for (int k = 0; k < i; k++)
+                again |= weight->parts[k].array == part->array;
+            if (again || n++ != number || array->grouped != (part->group != part->rows))
+                continue;
+            out->weight = weight;
             out->part = part;
+        }
     }
     const tsri_model_role role = tsri_model_weight_role(array->id);
     if (n != many)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "tensor/dtype.h"
 #include "tensor/quantize.h"
+#include "tensor/transcode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -190,19 +191,14 @@ static tsr_dtype wanted_for(const tsri_model_finder *finder, uint32_t id) {
     return vocabulary && wanted == TSR_GGML_Q4_0 ? TSR_GGML_Q8_0 : wanted;
 }
 
-/* The dtype that holds the numbers of blocks exactly: f32, because no half-precision dtype has the digits of
- * scale times integer; for mxfp4, whose scales are powers of two, bf16 does. */
-static tsr_dtype widened(tsr_dtype stored) {
-    return stored == TSR_GGML_MXFP4 ? TSR_BF16 : TSR_F32;
-}
-
 /* The dtype that a part of a matrix is kept in as it is stored. Blocks lie along inputs; `across`, they lie
  * along what are outputs here. */
 static tsr_dtype kept_part(const tsri_model_finder *finder, const tsri_model_part *part) {
     const tsr_dtype stored = part->array->dtype;
     const bool blocks = tsri_tensor_is_kept_blocks(stored) &&
                         finder->weights->keeping.stored_blocks && !part->across;
-    return stored == TSR_F16 || stored == TSR_BF16 || blocks ? stored : widened(stored);
+    return stored == TSR_F16 || stored == TSR_BF16 || blocks ? stored
+                                                             : tsri_tensor_exact_floats(stored);
 }
 
 /* The dtype to keep a matrix in: the requested one, else that of its parts. */
@@ -230,7 +226,7 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
     const bool stays =
         !tsri_tensor_is_kept_blocks(dtype) || (!is_of_numbers(finder->weights->spec, id) &&
                                                (!blank || tsri_tensor_is_written_blocks(dtype)));
-    return stays ? dtype : widened(dtype);
+    return stays ? dtype : tsri_tensor_exact_floats(dtype);
 }
 
 bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_weight *weight) {

@@ -223,8 +223,7 @@ tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_mo
     while (count > 0) {
         const int64_t within = first % part->group;
         const int64_t run = count < part->group - within ? count : part->group - within;
-        const int64_t row = part->first + first / part->group * part->stride + within;
-        TRY(read_rows(weights, part, columns, row, run, dtype, out));
+        TRY(read_rows(weights, part, columns, tsri_model_part_row(part, first), run, dtype, out));
         out += (uint64_t)run * row_bytes;
         first += run;
         count -= run;

@@ -142,6 +142,11 @@ typedef struct tsri_model_part {
     int64_t across;
 } tsri_model_part;
 
+/* The row of the array that is row i of the part. */
+static inline int64_t tsri_model_part_row(const tsri_model_part *part, int64_t i) {
+    return part->first + i / part->group * part->stride + i % part->group;
+}
+
 /* Where element k of a row, counted as in an array without `across`, lies in the part's array. */
 static inline int64_t tsri_model_part_element(const tsri_model_part *part, int64_t columns,
                                               int64_t row, int64_t k) {
@@ -184,6 +189,7 @@ typedef struct tsri_model_weights {
     tsri_model_adapters *adapters; /* added as rows are read; NULL: nothing */
     tsri_model_weight *items;      /* by id; weights that the model lacks have no name */
     uint32_t count;
+    uint32_t own; /* ids from here on are of matrices of adapters (beside.h); 0: there are none */
     const char *unserved; /* the name of an array of a head that is not computed, or NULL */
     const char *untied;   /* the name of an output matrix that the config says is the embedding, but
                              whose numbers are others; or NULL */

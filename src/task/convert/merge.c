@@ -92,6 +92,12 @@ static tsr_status write_entry(void *data, const tsri_io_entry *entry, tsri_io_sa
 
 static tsr_status write_weights(job *j) {
     const tsri_io_archive *archive = j->model->archive;
+    if (j->model->quantized)
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s holds blocks already; merge the adapter into the model that it was "
+            "made from, or use it with --lora",
+            j->model->path);
     if (j->model->joined)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,

@@ -7,7 +7,7 @@ import math
 import random
 import struct
 
-from support.adapter import header
+from support.adapter import header, write_adapter
 from support.command import BUILD, DEVICE, GOLDEN, copy_model, environment, equal, has_device, main, read_safetensors, refused, run, small_buffers
 from support.gguf import write_gguf
 
@@ -96,6 +96,36 @@ def test_on_a_device(folder):
     wide, wanted = dump(folder, model, DEVICE, "--dtype", "f32", "--kv-dtype", "f32")
     equal(dump(folder, model, DEVICE, "--compute", "f32", "--kv-dtype", "f32")[0] == wide, True, "the bytes of the numbers in f32")
     assert 1e-4 < distance(dump(folder, model, DEVICE, "--kv-dtype", "f32")[1], wanted) < 0.05
+
+
+def adapters(folder):
+    """Two for a Llama of gguf's shapes: of all layers' matrices, and of some."""
+    q, kv = (C, C), (C // HEADS * KV, C)
+    shapes = {"self_attn.q_proj": q, "self_attn.k_proj": kv, "self_attn.v_proj": kv, "self_attn.o_proj": q, "mlp.gate_proj": (F, C), "mlp.up_proj": (F, C),
+              "mlp.down_proj": (C, F)}
+    return [write_adapter(folder / name, {f"model.layers.{layer}.{module}": shapes[module] for layer in range(2) for module in modules}, size=size, **settings)[0]
+            for name, modules, size, settings in (("all", shapes, 0.05, {}),
+                                                  ("some", ["self_attn.v_proj", "mlp.gate_proj"], 0.1, {"rank": 5, "seed": 2, "use_rslora": True}))]
+
+
+def test_adapters(folder):
+    """They are added beside the products, so matrices stay in blocks; the logits are those of numbers to which they are added."""
+    every, some = adapters(folder)
+    for tied in (True, False):
+        model, _ = gguf(folder / "m.gguf", tied)
+        told, alone = (json.loads(run("info", "--json", model, *options).text) for options in (("--lora", every, "--lora", some), ()))
+        kv = C // HEADS * KV
+        ranks = [(6, C, C + kv), (3, C, C), (3, C, kv)] + 2 * [(8, C, kv), (3, C, C), (11, C, 2 * F), (3, F, C)]  # R, inputs, outputs
+        equal(told["weight_bytes"], alone["weight_bytes"] + sum(4 * rank * (inputs + outputs) for rank, inputs, outputs in ranks))
+        assert told["matrices kept as"].startswith(alone["matrices kept as"]), (told["matrices kept as"], alone["matrices kept as"])
+        for device in ["reference"] + [DEVICE] * has_device():
+            base = dump(folder, model, device, "--compute", "f32", "--kv-dtype", "f32")[1]
+            for chosen in ((every,), (some,), (every, some)):
+                lora = [word for folder_of in chosen for word in ("--lora", folder_of)]
+                wanted = dump(folder, model, device, "--dtype", "f32", "--kv-dtype", "f32", *lora)[1]
+                got = dump(folder, model, device, "--compute", "f32", "--kv-dtype", "f32", *lora)[1]
+                assert distance(got, wanted) < 1e-5 < 1e-2 < distance(got, base), (device, chosen, distance(got, wanted), distance(got, base))
+                assert 1e-4 < distance(dump(folder, model, device, "--kv-dtype", "f32", *lora)[1], wanted) < 0.05
 
 
 def test_other_types(folder):

@@ -41,20 +41,25 @@ def array_of(arrays, module):
     return module + ".weight" if module + ".weight" in arrays else module.split(".", 1)[1] + ".weight"
 
 
-def make_adapter(folder, model, modules, across, rank=3, seed=1, alpha=6, **settings):
+def make_adapter(folder, model, modules, across, **settings):
     """Makes a folder for these modules, whose arrays are [inputs, outputs] where `across` (Conv1D); returns it and {module: (A, B)}."""
+    entries, _ = header(model / "model.safetensors")
+    shapes = {module: entries[array_of(entries, module)]["shape"] for module in modules}
+    return write_adapter(folder, {module: shape[::-1] if across else shape for module, shape in shapes.items()}, fan_in_fan_out=across, **settings)
+
+
+def write_adapter(folder, shapes, rank=3, seed=1, alpha=6, size=0.3, **settings):
+    """The same for modules of shapes (outputs, inputs)."""
     folder.mkdir()
-    (entries, _), chance, made, held = header(model / "model.safetensors"), random.Random(seed), {}, {}
-    for module in modules:
-        shape = entries[array_of(entries, module)]["shape"]
-        outputs, inputs = shape[::-1] if across else shape
-        a, b = ([chance.uniform(-0.3, 0.3) for _ in range(n)] for n in (rank * inputs, outputs * rank))
+    chance, made, held = random.Random(seed), {}, {}
+    for module, (outputs, inputs) in shapes.items():
+        a, b = ([chance.uniform(-size, size) for _ in range(n)] for n in (rank * inputs, outputs * rank))
         made[module] = a, b
         held[f"base_model.model.{module}.lora_A.weight"] = [rank, inputs], a
         held[f"base_model.model.{module}.lora_B.weight"] = [outputs, rank], b
     write(folder / "adapter_model.safetensors", held)
     config = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": rank, "lora_alpha": alpha, "lora_dropout": 0.0, "bias": "none",
-              "fan_in_fan_out": across, "target_modules": sorted({name.split(".")[-1] for name in made}), "use_dora": False,
+              "fan_in_fan_out": False, "target_modules": sorted({name.split(".")[-1] for name in made}), "use_dora": False,
               "use_rslora": False, "alpha_pattern": {}, "rank_pattern": {}, "modules_to_save": None, "init_lora_weights": True, **settings}
     (folder / "adapter_config.json").write_text(json.dumps(config))
     return folder, made

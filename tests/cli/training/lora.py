@@ -5,10 +5,11 @@ to the model, are refused."""
 import json
 import math
 import os
+import re
 import shutil
 import sys
 
-from support.adapter import array_of, make_adapter, read, write
+from support.adapter import array_of, header, make_adapter, read, write, write_adapter
 from support.command import GOLDEN, PLAY, copy_model, equal, main, refused, run
 
 REFERENCE = ("-d", "reference")
@@ -168,7 +169,32 @@ def test_merge_refuses_and_leaves_nothing(folder):
     refused(3, "make a folder beside it", "merge", model, "--lora", lora, "-o", folder / "none" / "x")
     equal(sorted(path.name for path in folder.iterdir()), ["lora", "taken"])
     run("quantize", PLAY, "-o", folder / "q8")
+    lora, _ = make_adapter(folder / "play", PLAY, ["transformer.h.0.mlp.c_fc"], True)
     refused(3, "holds blocks already", "merge", folder / "q8", "--lora", lora, "-o", folder / "x")
+
+
+def test_beside_blocks(folder):
+    """A folder that tessera quantize wrote stays in blocks, and gives what its numbers give with the adapters added to them; one that replaces a
+    matrix turns this one into floats. The output matrix, too, which has no place for a product beside it."""
+    run("quantize", PLAY, "-o", folder / "q8")
+    kept = lambda *options: json.loads(run("info", "--json", folder / "q8", *options).text)
+    modules = [f"transformer.h.{layer}.{module}" for layer, module in ((0, "attn.c_attn"), (0, "attn.c_proj"), (1, "mlp.c_fc"), (2, "mlp.c_proj"))]
+    shape = lambda module: header(PLAY / "model.safetensors")[0][f"transformer.{module}.weight"]["shape"]
+    one, _ = make_adapter(folder / "one", PLAY, modules, True, size=0.05)
+    held = read(one / "adapter_model.safetensors")
+    inputs, outputs = shape("h.1.attn.c_attn")
+    held["base_model.model.transformer.h.1.attn.c_attn.weight"] = [outputs, inputs], [(i * 7 % 13 - 6) / 100 for i in range(outputs * inputs)]
+    shutil.copytree(one, folder / "two")
+    write(folder / "two" / "adapter_model.safetensors", held)
+    three, _ = write_adapter(folder / "three", {"transformer.wte": shape("wte"), "transformer.h.0.attn.c_attn": shape("h.0.attn.c_attn")[::-1]}, size=0.05)
+    base = logits(folder, folder / "q8", "--compute", "f32")
+    blocks = int(re.match(r"q8_0 \((\d+)\)", kept()["matrices kept as"])[1])
+    for lora, floats in ((one, 0), (folder / "two", 1), (three, 1)):
+        told = kept("--lora", lora)["matrices kept as"]
+        assert f"q8_0 ({blocks - floats})" in told, told
+        got = logits(folder, folder / "q8", "--lora", lora, "--compute", "f32")
+        near(got, logits(folder, folder / "q8", "--lora", lora, "--dtype", "f32"), lora.name)
+        assert max(abs(a - b) for a, b in zip(got, base)) > 1e-2 * max(map(abs, base)), "the adapter changes too little to be tested"
 
 
 def test_what_does_not_fit_is_refused(folder):
