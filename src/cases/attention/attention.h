@@ -17,4 +17,14 @@ typedef struct tsri_case_attention_form {
 tsri_case *tsri_case_attention(tsri_case_list *list, uint32_t op, int past, float scale,
                                const tsri_case_attention_form *form);
 
+/* Adds a case of attention with its bound; `kind` is a word before what the form says. */
+tsri_case *tsri_case_attention_add(tsri_case_list *list, const tsri_case_attention_form *form);
+tsri_case *tsri_case_attention_add_as(tsri_case_list *list, const char *kind,
+                                      const tsri_case_attention_form *form);
+/* Sets the bound of a case with S keys, heads of D elements and scores up to `score`. */
+void tsri_case_attention_bound(tsri_case *c, int64_t S, int64_t D, double score);
+
+/* attention_with.c */
+void tsri_cases_attention_with(tsri_case_list *list);
+
 #endif
