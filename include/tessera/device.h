@@ -106,7 +106,10 @@ typedef struct tsr_device_open_options {
      * is not set, kernels are built. TSR_E_UNSUPPORTED on a backend without bundles. */
     const char *bundle;
     uint32_t record; /**< 1: kernels are chosen for a bundle, not built; runs give nothing */
-    uint32_t reserved;
+    /** Where the selector is a type, a backend or the default, and there are several usable devices of the
+     * chosen one's driver and type: number `turn` of them, best first, from 0; after the last, the first again.
+     * For several processes on one machine. */
+    uint32_t turn;
     uint64_t memory; /**< the bytes that a model may need on each device; 0: what it has */
 } tsr_device_open_options;
 

@@ -1007,7 +1007,7 @@ class tsr_device_open_options(Structure):
         ("kernels", c_char_p),
         ("bundle", c_char_p),
         ("record", c_uint32),
-        ("reserved", c_uint32),
+        ("turn", c_uint32),
         ("memory", c_uint64),
     ]
 

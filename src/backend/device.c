@@ -22,6 +22,7 @@ struct tsr_device {
     tsri_backend_opened_device opened;
     tsr_device_options options;
     uint64_t memory; /* of each device, for a model; 0: what it has */
+    uint32_t turn;
     char *kernels, *bundle;
     tsri_bytes description;
 };
@@ -146,7 +147,7 @@ static tsr_status add_each(tsr_device *device, const char *selector) {
             return TSR_E_HOST_MEMORY;
         size_t entry;
         tsr_status status =
-            n ? tsri_backend_select(device->opened.set, one, &entry)
+            n ? tsri_backend_select(device->opened.set, one, device->turn, &entry)
               : tsri_base_fail(TSR_E_ARGUMENT,
                                "device \"%s\": give a device on both sides of each comma",
                                selector);
@@ -162,7 +163,8 @@ static tsr_status add_each(tsr_device *device, const char *selector) {
 
 static tsr_status add_default(tsr_device *device) {
     const tsr_engine *engine = device->engine;
-    const size_t entry = tsri_backend_default(engine->set);
+    size_t entry;
+    TRY(tsri_backend_select(engine->set, NULL, device->turn, &entry));
     if (entry == tsri_backend_count(engine->set) - 1 && engine->log)
         engine->log(
             engine->log_data, TSR_LOG_WARNING,
@@ -180,6 +182,7 @@ tsr_status tsr_device_open(tsr_engine *engine, const char *selector,
     TRY(tsri_base_new(1, sizeof *device, &device));
     device->engine = engine;
     device->memory = given.memory;
+    device->turn = given.turn;
     device->options = (tsr_device_options){.struct_size = sizeof device->options,
                                            .threads = given.threads,
                                            .profile = given.profile,

@@ -24,6 +24,27 @@ size_t tsri_backend_default(const tsri_backend_set *set) {
     return best;
 }
 
+/* Whether a device is usable and of the same driver and type as another one. */
+static bool is_like(const tsri_backend_set *set, size_t i, size_t other) {
+    const tsr_facts *facts = &tsri_backend_at(set, i)->facts,
+                    *like = &tsri_backend_at(set, other)->facts;
+    return facts->usable && facts->type == like->type &&
+           strcmp(facts->platform, like->platform) == 0;
+}
+
+/* Of the devices that are like the best one, the one whose turn it is; after the last, the first again. */
+static size_t in_turn(const tsri_backend_set *set, size_t best, uint32_t turn) {
+    const size_t n = tsri_backend_count(set);
+    uint32_t alike = 0;
+    for (size_t i = 0; i < n; i++)
+        alike += is_like(set, i, best);
+    turn = alike ? turn % alike : 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_like(set, i, best) && !turn--)
+            return i;
+    return best;
+}
+
 /* Why a device can't be used, without the words that the sentence already has. */
 static const char *why_not(const tsri_backend_entry *entry) {
     static const char said[] = "not usable: ";
@@ -96,9 +117,9 @@ static tsr_status by_index(const tsri_backend_set *set, const char *selector, si
     return take(set, selector, index, device);
 }
 
-/* The best-scored usable device of a type (where type >= 0) or of a backend. */
+/* The best-scored usable device of a type (where type >= 0) or of a backend, or another one like it. */
 static tsr_status best_of(const tsri_backend_set *set, const char *selector, int type,
-                          size_t *device) {
+                          uint32_t turn, size_t *device) {
     long best = NO_DEVICE, unusable = NO_DEVICE;
     for (size_t i = 0; i < tsri_backend_count(set); i++) {
         const tsri_backend_entry *entry = tsri_backend_at(set, i);
@@ -113,7 +134,8 @@ static tsr_status best_of(const tsri_backend_set *set, const char *selector, int
     }
     if (best == NO_DEVICE && unusable == NO_DEVICE)
         return refuse(set, selector, "is not available; these devices are", NULL);
-    return take(set, selector, (size_t)(best == NO_DEVICE ? unusable : best), device);
+    return take(set, selector,
+                best == NO_DEVICE ? (size_t)unusable : in_turn(set, (size_t)best, turn), device);
 }
 
 static tsr_status by_name(const tsri_backend_set *set, const char *selector, size_t *device) {
@@ -150,7 +172,8 @@ static tsr_status by_name(const tsri_backend_set *set, const char *selector, siz
     return status;
 }
 
-static tsr_status select_named(const tsri_backend_set *set, const char *selector, size_t *device) {
+static tsr_status select_named(const tsri_backend_set *set, const char *selector, uint32_t turn,
+                               size_t *device) {
     static const struct {
         const char *name;
         tsr_device_type type;
@@ -160,22 +183,23 @@ static tsr_status select_named(const tsri_backend_set *set, const char *selector
         return by_index(set, selector, device);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcasecmp(selector, types[i].name) == 0)
-            return best_of(set, selector, (int)types[i].type, device);
+            return best_of(set, selector, (int)types[i].type, turn, device);
     for (size_t i = 0; i < tsri_backend_count(set); i++)
         if (strcmp(tsri_backend_at(set, i)->backend->name, selector) == 0)
-            return best_of(set, selector, -1, device);
+            return best_of(set, selector, -1, turn, device);
     return by_name(set, selector, device);
 }
 
-tsr_status tsri_backend_select(const tsri_backend_set *set, const char *selector, size_t *device) {
+tsr_status tsri_backend_select(const tsri_backend_set *set, const char *selector, uint32_t turn,
+                               size_t *device) {
     if (selector && *selector)
-        return select_named(set, selector, device);
+        return select_named(set, selector, turn, device);
     const char *chosen = getenv("TESSERA_DEVICE");
     if (!chosen || !*chosen) {
-        *device = tsri_backend_default(set);
+        *device = in_turn(set, tsri_backend_default(set), turn);
         return TSR_OK;
     }
-    const tsr_status status = select_named(set, chosen, device);
+    const tsr_status status = select_named(set, chosen, turn, device);
     return status == TSR_OK ? status : tsri_base_fail_within(status, "TESSERA_DEVICE");
 }
 

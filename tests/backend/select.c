@@ -92,6 +92,32 @@ Test(select, a_selector_names_one_device) {
     }
 }
 
+/* Processes that share a machine take turns with the devices of the best one's driver and type. */
+Test(select, a_kind_of_device_has_turns) {
+    static const struct {
+        const char *selector;
+        const char *devices[4];
+    } table[] = {
+        {NULL, {"Small GPU Ti", "Small GPU", "Small GPU Ti", "Small GPU"}},
+        {"gpu", {"Small GPU Ti", "Small GPU", "Small GPU Ti", "Small GPU"}},
+        {"fake", {"Small GPU Ti", "Small GPU", "Small GPU Ti", "Small GPU"}},
+        {"cpu",
+         {"Plain CPU", "Plain CPU", "Plain CPU", "Plain CPU"}}, /* pocl's are another driver's */
+        {"Small GPU Ti", {"Small GPU Ti", "Small GPU Ti", "Small GPU Ti", "Small GPU Ti"}},
+        {"1", {"Small GPU", "Small GPU", "Small GPU", "Small GPU"}},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (uint32_t turn = 0; turn < 4; turn++) {
+            const tsr_device_open_options options = {.struct_size = sizeof options, .turn = turn};
+            tsr_device *device = NULL;
+            cr_assert_eq(tsr_device_open(engine, table[i].selector, &options, &device), TSR_OK,
+                         "%s", tsr_error_last());
+            cr_expect_str_eq(tsri_backend_opened(device)->devices[0]->facts.name,
+                             table[i].devices[turn], "%s, turn %u", table[i].selector, turn);
+            tsr_device_close(&device);
+        }
+}
+
 Test(select, what_fits_none_or_two_is_an_error_that_lists_them) {
     static const struct {
         const char *selector, *fragment, *absent;

@@ -50,7 +50,7 @@ void fixture_device(fixture *fixture, const char *selector) {
     size_t device = 0;
     *fixture = (struct fixture){0};
     OK(tsri_backend_set_open(&options, &fixture->set));
-    OK(tsri_backend_select(fixture->set, selector, &device));
+    OK(tsri_backend_select(fixture->set, selector, 0, &device));
     if (!selector &&
         strcmp(tsri_backend_at(fixture->set, device)->backend->name, "reference") == 0) {
         tsri_backend_set_close(&fixture->set);

@@ -69,7 +69,7 @@ static tsr_status load(const kind *kinds, size_t n, int *on) {
     tsri_graph *g = layers();
     said[0] = 0;
     cr_assert_eq(tsri_backend_set_open(&none, &set), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_backend_select(set, "reference", &index), TSR_OK);
+    cr_assert_eq(tsri_backend_select(set, "reference", 0, &index), TSR_OK);
     for (size_t i = 0; i < n; i++) {
         cr_assert_eq(tsri_backend_device_open(set, index, NULL, &devices[i]), TSR_OK);
         devices[i]->facts.type = kinds[i].type;

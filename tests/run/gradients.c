@@ -53,7 +53,7 @@ Test(gradients, of_columns_that_are_read_twice) {
     size_t index;
     tsri_graph *g = halves();
     OK(tsri_backend_set_open(&none, &set));
-    OK(tsri_backend_select(set, "reference", &index));
+    OK(tsri_backend_select(set, "reference", 0, &index));
     OK(tsri_backend_device_open(set, index, NULL, &device));
     OK(tsri_run_create(&(tsri_run_options){.devices = &device, .n_devices = 1, .set = set},
                        &context));

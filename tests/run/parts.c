@@ -106,7 +106,7 @@ static void compute(const char *name, uint64_t most, results *out) {
     for (int i = 0; i < ROWS * EACH; i++)
         ids[i] = i * 7 % 12 % EXPERTS; /* in no order; some rows name one twice */
     cr_assert_eq(tsri_backend_set_open(&none, &set), TSR_OK, "%s", tsr_error_last());
-    if (tsri_backend_select(set, name, &index) != TSR_OK)
+    if (tsri_backend_select(set, name, 0, &index) != TSR_OK)
         cr_skip_test("%s", tsr_error_last());
     cr_assert_eq(tsri_backend_device_open(set, index, NULL, &device), TSR_OK);
     if (most)

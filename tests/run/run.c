@@ -69,7 +69,7 @@ static void open_rig(rig *r, const char *first, const char *second) {
     cr_assert_eq(tsri_backend_set_open(&none, &r->set), TSR_OK, "%s", tsr_error_last());
     for (size_t i = 0; i < r->n; i++) {
         size_t index;
-        if (tsri_backend_select(r->set, names[i], &index) != TSR_OK)
+        if (tsri_backend_select(r->set, names[i], 0, &index) != TSR_OK)
             cr_skip_test("%s", tsr_error_last());
         cr_assert_eq(tsri_backend_device_open(r->set, index, NULL, &r->devices[i]), TSR_OK, "%s",
                      tsr_error_last());

@@ -91,7 +91,7 @@ Test(draws, are_those_of_the_host) {
     tsri_verify_place place = {0};
     size_t number = 0;
     cr_assert_eq(tsri_backend_set_open(&options, &place.set), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_backend_select(place.set, NULL, &number), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_backend_select(place.set, NULL, 0, &number), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_backend_device_open(place.set, number, &device_options, &place.device),
                  TSR_OK, "%s", tsr_error_last());
     const bool opencl = !strcmp(tsri_backend_at(place.set, number)->backend->name, "opencl");

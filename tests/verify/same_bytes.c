@@ -50,7 +50,7 @@ bool open_selected(tsri_verify_place *place, uint32_t threads) {
         .struct_size = sizeof device_options, .no_self_test = 1, .threads = threads};
     size_t number = 0;
     cr_assert_eq(tsri_backend_set_open(&options, &place->set), TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_backend_select(place->set, NULL, &number), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_backend_select(place->set, NULL, 0, &number), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_backend_device_open(place->set, number, &device_options, &place->device),
                  TSR_OK, "%s", tsr_error_last());
     return strcmp(tsri_backend_at(place->set, number)->backend->name, "opencl") == 0;

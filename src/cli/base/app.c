@@ -245,6 +245,7 @@ int tsri_cli_open_device(tsri_cli_app *app) {
                                              .kernels = app->kernels,
                                              .bundle = app->bundle,
                                              .record = app->record,
+                                             .turn = app->turn,
                                              .memory = (uint64_t)app->device_memory << 20};
     const int code = create_engine(app, chosen);
     if (code != CLI_OK || app->device)
@@ -257,12 +258,14 @@ int tsri_cli_open_device(tsri_cli_app *app) {
     return CLI_OK;
 }
 
-/* The name in "A,B" whose turn it is. */
-static char *device_of(const char *names, uint32_t turn) {
-    uint32_t n = 1;
+/* The name in "A,B" whose turn it is; *turn becomes how often it had one before. */
+static char *device_of(const char *names, uint32_t *turn) {
+    uint32_t n = 1, at;
     for (const char *c = names; *c; c++)
         n += *c == ',';
-    for (turn %= n; turn > 0; turn--)
+    at = *turn % n;
+    *turn /= n;
+    for (; at > 0; at--)
         names = strchr(names, ',') + 1;
     return strndup(names, strcspn(names, ","));
 }
@@ -352,8 +355,9 @@ int tsri_cli_open_ranks(tsri_cli_app *app, const tsri_cli_option *const *tables)
     app->rank = info.rank;
     app->n_ranks = info.size;
     app->quiet |= info.rank > 0;
+    app->turn = info.size > 1 ? info.local_rank : 0;
     if (info.size > 1 && app->device_name)
-        app->device_name = app->own_device = device_of(app->device_name, info.local_rank);
+        app->device_name = app->own_device = device_of(app->device_name, &app->turn);
     return app->ranks && tables ? compare_options(app, tables) : CLI_OK;
 }
 

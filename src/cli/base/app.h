@@ -25,7 +25,8 @@ struct tsri_cli_app {
     tsr_model *model;
     char *own_device; /* the device of this rank, of those that were named */
     tsr_ranks *ranks; /* NULL: this process is alone */
-    uint32_t rank, n_ranks;
+    uint32_t rank, n_ranks,
+        turn;                 /* turn: among ranks of this host that were given the same device */
     tsri_cli_bytes *captured; /* not NULL: output is kept there, for rank 0 */
     bool no_self_test;
     bool measure;      /* launches are timed, because the command itself needs the times */

@@ -121,10 +121,27 @@ int64_t tsri_train_settings_shards(const tsri_train_settings *s) {
     return s->shards ? s->shards : n;
 }
 
+static int64_t most_shards(const tsri_train_settings *s) {
+    return s->gradient_accumulation_steps * s->per_device_train_batch_size;
+}
+
 /* A shard is one or more batches, or a part of one. */
+static bool shards_fit(const tsri_train_settings *s, int64_t n) {
+    const int64_t batches = s->gradient_accumulation_steps;
+    return batches % n == 0 || n % batches == 0;
+}
+
+int64_t tsri_train_settings_shards_for(const tsri_train_settings *s, int64_t ranks) {
+    int64_t n = ranks > DEFAULT_SHARDS ? ranks : DEFAULT_SHARDS;
+    if (ranks & (ranks - 1) || ranks > TSRI_TRAIN_MOST_SHARDS)
+        return 0;
+    while (n >= ranks && (n > most_shards(s) || !shards_fit(s, n)))
+        n /= 2;
+    return n < ranks ? 0 : n;
+}
+
 static tsr_status check_shards(const tsri_train_settings *s) {
-    const int64_t n = s->shards, batches = s->gradient_accumulation_steps,
-                  most = batches * s->per_device_train_batch_size;
+    const int64_t n = s->shards, batches = s->gradient_accumulation_steps, most = most_shards(s);
     if (n & (n - 1))
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "shards=%" PRId64 ": give a power of two (1, 2, 4, ... %d)", n,
@@ -134,7 +151,7 @@ static tsr_status check_shards(const tsri_train_settings *s) {
                               "shards=%" PRId64 " is above the %" PRId64
                               " sequences of an update; give at most as many",
                               n, most);
-    if (n && batches % n && n % batches)
+    if (n && !shards_fit(s, n))
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "shards=%" PRId64 " does not fit gradient_accumulation_steps=%" PRId64
                               ": one of them must be a multiple of the other",

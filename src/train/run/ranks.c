@@ -29,6 +29,7 @@ tsr_status tsri_train_ranks_check(const tsri_train_job *job) {
                   n = tsri_ranks_size(job->ranks);
     const bool balance = job->options->balance;
     tsri_bytes serve = {0};
+    char other[64] = "";
     if (balance ? n <= shards : shards % n == 0)
         return TSR_OK;
     if (balance)
@@ -39,12 +40,17 @@ tsr_status tsri_train_ranks_check(const tsri_train_job *job) {
                               n, shards);
     for (int64_t i = 2; i <= shards; i *= 2)
         TRY(tsri_base_bytes_printf(&serve, i == 2 ? "1, %" PRId64 : ", %" PRId64, i));
-    const tsr_status status = tsri_base_fail(
-        TSR_E_ARGUMENT,
-        "%" PRId64 " ranks: this run has shards=%" PRId64
-        ", which numbers of ranks divide that serve: %s; start as many, or give other "
-        "shards (--set shards=N), or deal them by speed (--balance)",
-        n, shards, serve.size ? serve.data : "1");
+    const int64_t fitting = tsri_train_settings_shards_for(&job->settings, n);
+    if (fitting)
+        snprintf(other, sizeof other,
+                 "give --set shards=%" PRId64 " to all runs that should give the same bytes",
+                 fitting);
+    const tsr_status status =
+        tsri_base_fail(TSR_E_ARGUMENT,
+                       "%" PRId64 " ranks: this run has shards=%" PRId64
+                       ", which numbers of ranks divide that serve: %s; start as many, or %s",
+                       n, shards, serve.size ? serve.data : "1",
+                       fitting ? other : "deal more shards by speed (--set shards=N --balance)");
     tsri_base_bytes_clear(&serve);
     return status;
 }

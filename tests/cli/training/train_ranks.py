@@ -135,6 +135,10 @@ def test_what_the_ranks_do_not_agree_on_is_named(folder):
     out = folder / "out"
     said = own_lines(ranks(3, COMMAND, *command(model, text, out, 2, *EIGHT), code=2).err)
     assert said and all("3 ranks: this run has shards=8, which numbers of ranks divide that serve: 1, 2, 4, 8" in line for line in said), said
+    whole = command(model, text, out, 2)  # one batch of 4 sequences an update, which shards may cut
+    for n, told in ((2, "give --set shards=4 to all runs that should give the same bytes"), (3, "--balance"), (8, "deal more shards by speed")):
+        said = own_lines(ranks(n, COMMAND, *whole, code=2).err)
+        assert said and all("this run has shards=1, which numbers of ranks divide that serve: 1; start as many, or " in line and told in line for line in said), said
     first = command(model, text, out, 2, *EIGHT)
     for other, what in ((command(model, text, out, 2, *EIGHT, "--set", "seed=7"), "seed differs: rank 0 on {0} has 42, rank 1 on {0} has 7"),
                         (command(model, text, folder / "b", 2, *EIGHT), f"the folder -o differs: rank 0 on {{0}} has {out}, "
