@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Loads a large tokenizer.json with Tessera and with Hugging Face's tokenizers, in turn, and compares the ids that they give.
+"""Loads a large tokenizer.json with Tessera and with Hugging Face's tokenizers, in turn, encodes lines of text, and compares the ids that they give.
 
     bench/tokenizer.py [--peers PYTHON] [--rounds N] [--tessera FILE] [--model FOLDER]...
 
 Without --model, two are made up: a Unigram of 250,000 pieces with scores of 16 digits, as XLM-R has them, and a BPE of 128,000 pieces. The time
 is that of a process which loads the tokenizer and encodes one word, less that of the same process without a tokenizer (`tessera help`,
-`import tokenizers`). --peers: a Python that has tokenizers. Prints JSON lines: seconds of both, and peer / Tessera.
+`import tokenizers`). Lines are encoded one by one on one thread: for tokenizers the calls of `encode` alone are timed, for Tessera a process less
+one that encodes one word, with reading the file and printing the ids in it. --text: lines to encode in place of words that are made up. --peers: a
+Python that has tokenizers. Prints JSON lines: seconds of both, and peer / Tessera.
 """
 
 import argparse
@@ -20,8 +22,15 @@ import time
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzäöüéèàñçабвгдежзийклмнопрстуфхцчшщъыьэюя的一是不了人我在有他这中大来上国"
 TOKEN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-PEER = "import sys, tokenizers\nt = tokenizers.Tokenizer.from_file(sys.argv[1] + '/tokenizer.json')\n" \
-       "for line in open(sys.argv[2], encoding='utf-8', newline='\\n'):\n    print(*t.encode(line.rstrip('\\n')).ids)"
+PEER = """import sys, time, tokenizers
+t = tokenizers.Tokenizer.from_file(sys.argv[1] + "/tokenizer.json")
+lines = [line.rstrip("\\n") for line in open(sys.argv[2], encoding="utf-8", newline="\\n")]
+begun = time.perf_counter()
+ids = [t.encode(line).ids for line in lines]
+print(time.perf_counter() - begun)
+for line in ids:
+    print(*line)
+"""
 
 
 def parts(model, pre, decoder, added):
@@ -73,15 +82,21 @@ def timed(command):
 def measure(folder, options, word, text):
     engines = {"tessera": ((options.tessera, "tokenize", "-m", folder), (options.tessera, "help")),
                "tokenizers": ((options.peers, "-c", PEER, folder), (options.peers, "-c", "import tokenizers"))}
-    ids = [timed((*load, text))[1] for load, _ in engines.values()]
+    ids = [timed((*load, text))[1][name == "tokenizers":] for name, (load, _) in engines.items()]
     different = sum(a != b for a, b in zip(*ids)) + abs(len(ids[0]) - len(ids[1]))
-    seconds = {name: [] for name in engines}
+    loads, encodes = ({name: [] for name in engines} for _ in range(2))
     for _ in range(options.rounds):
         for name, (load, nothing) in engines.items():
-            seconds[name].append(timed((*load, word))[0] - timed(nothing)[0])
-    median = {name: statistics.median(all) for name, all in seconds.items()}
-    result = {"tokenizer": folder.name, "lines_that_differ": different, **{name: round(value, 3) for name, value in median.items()}}
-    print(json.dumps(result if different else result | {"ratio": round(median["tokenizers"] / median["tessera"], 2)}), flush=True)
+            alone, (all_of, told) = timed((*load, word))[0], timed((*load, text))
+            loads[name].append(alone - timed(nothing)[0])
+            encodes[name].append(float(told[0]) if name == "tokenizers" else all_of - alone)
+    result = {"tokenizer": folder.name, "lines_that_differ": different, "megabytes": round(text.stat().st_size / 1e6, 2)}
+    for what, seconds in (("load", loads), ("encode", encodes)):
+        median = {name: statistics.median(all) for name, all in seconds.items()}
+        result[what] = {name: round(value, 3) for name, value in median.items()}
+        if not different:
+            result[what]["ratio"] = round(median["tokenizers"] / median["tessera"], 2)
+    print(json.dumps(result), flush=True)
     return different == 0
 
 
@@ -90,18 +105,19 @@ def main():
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
     parser.add_argument("--rounds", type=int, default=7, metavar="N")
     parser.add_argument("--tessera", default=pathlib.Path(__file__).resolve().parents[1] / "build" / "release" / "bin" / "tessera", metavar="FILE")
+    parser.add_argument("--text", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--model", action="append", type=pathlib.Path, metavar="FOLDER")
     options = parser.parse_args()
     chance = random.Random(1)
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
         (place / "word").write_text("hello\n")
-        (place / "text").write_text("\n".join(lines(chance)) + "\n", encoding="utf-8")
+        (place / "text").write_text("\n".join(20 * lines(chance)) + "\n", encoding="utf-8")
         folders = options.model or [place / "unigram-250k", place / "bpe-128k"]
         for folder, make in zip(folders, () if options.model else (unigram, bpe)):
             folder.mkdir()
             (folder / "tokenizer.json").write_text(json.dumps(make(chance), ensure_ascii=False), encoding="utf-8")
-        same = [measure(folder, options, place / "word", place / "text") for folder in folders]
+        same = [measure(folder, options, place / "word", options.text or place / "text") for folder in folders]
     sys.exit(0 if all(same) else 1)
 
 

@@ -225,6 +225,21 @@ def test_a_rank_that_is_stopped_or_killed_ends_the_run(folder):
         goes_on(place, out, other)
 
 
+def test_a_rank_that_loses_its_device_ends_the_run(folder):
+    """Exit code 4 of the rank itself, 5 of the others, whichever mpirun gives; the run goes on from its last checkpoint."""
+    model, text = make(folder)
+    out = folder / "out"
+    arguments = command(model, text, out, 30, *EIGHT, *every(1), "--deadline", "60", device=("-d", DEVICE, "-q"))
+    loses = ("env", f"OPENCL_LAYERS={BUILD / 'tests' / 'count_layer.so'}", "COUNT_LAYER_IN=tessera", "COUNT_LAYER_FAULT=clEnqueueNDRangeKernel 1500 -5 after")
+    done = ranks(1, COMMAND, *arguments, ":", "-n", "1", *loses, COMMAND, *arguments, code=None)
+    assert done.code in (4, 5) and "CL_OUT_OF_RESOURCES" in done.err, done
+    equal(pids_of(out), {}, "a process was left behind")
+    last = int(checkpoints(out)[-1].name[11:])
+    assert 0 < last < 30, last
+    ranks(4, COMMAND, *command(model, text, out, last + 1, *EIGHT, *every(1), "--resume", device=("-d", DEVICE, "-q")))
+    equal(int(checkpoints(out)[-1].name[11:]), last + 1)
+
+
 def until_a_checkpoint_is_written(process, out):
     while not any(path.exists() for path in out.glob("checkpoint-*.tmp/state.safetensors")):
         assert process.poll() is None, process.communicate()
