@@ -96,7 +96,7 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
 
 static void add_large_blocks(tsri_case_list *list, tsr_dtype dtype) {
     static const int64_t shapes[][3] = {{1, 256, 64},  {3, 512, 33},  {7, 256, 128}, {27, 768, 64},
-                                        {52, 256, 65}, {1, 512, 192}, {17, 256, 3}};
+                                        {52, 256, 65}, {1, 512, 192}, {17, 256, 3},  {9, 256, 3}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int eight = 0; eight < 2; eight++) {
             tsri_case *c = add(list, shapes[i][0], shapes[i][1], shapes[i][2], dtype, true,

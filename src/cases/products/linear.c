@@ -94,6 +94,11 @@ static void narrow(tsri_case *c, tsr_compute compute, int64_t K, bool activated)
                                 : "; 9e-5 + 20 u for gelu");
 }
 
+/* For every dtype: a few rows, many, and the fewest of variants for many. A simulator of GPUs is slow, and takes the
+ * smallest. */
+enum { MANY = 3 };
+static const shape few_and_many[MANY] = {{1, 5, 96, 100}, {1, 70, 96, 100}, {1, 17, 32, 5}};
+
 /* Products in f16 and bf16: M, N and K around tiles and groups of 8; each dtype and orientation;
  * integers, which both hold exactly. */
 static void add_narrow(tsri_case_list *list, tsr_compute compute) {
@@ -109,13 +114,12 @@ static void add_narrow(tsri_case_list *list, tsr_compute compute) {
         tsri_case *c = add(list, shapes[i], TSR_F32, true, activation, i % 2, i % 3 == 1, what);
         narrow(c, compute, shapes[i].K, activation != TSR_ACT_NONE);
     }
-    for (int m = 0; m < 2; m++)
+    for (int m = 0; m < MANY; m++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
             for (int trans = tsri_tensor_is_kept_blocks(dtypes[d]); trans < 2; trans++)
-                narrow(add(list, (shape){1, m ? 70 : 5, 96, 100}, dtypes[d], trans, TSR_ACT_NONE,
-                           d == 1, d == 2,
+                narrow(add(list, few_and_many[m], dtypes[d], trans, TSR_ACT_NONE, d == 1, d == 2,
                            compute == TSR_COMPUTE_F16 ? " f16 lattice" : " bf16 lattice"),
-                       compute, 96, false);
+                       compute, few_and_many[m].K, false);
     for (int m = 0; m < 3 && compute == TSR_COMPUTE_BF16; m++) {
         static const int64_t rows[] = {1, 5, 70};
         narrow(add(list, (shape){1, rows[m], 96, 100}, TSR_BF16, true, TSR_ACT_GELU, true, m == 1,
@@ -190,8 +194,8 @@ static void add_norms(tsri_case_list *list) {
                 norm(c, shapes[i].K);
             }
     }
-    for (int m = 0; m < 2; m++) {
-        const shape s = {1, m ? 70 : 5, 96, 100};
+    for (int m = 0; m < MANY; m++) {
+        const shape s = few_and_many[m];
         tsri_case *c = add(list, s, TSR_F16, true, TSR_ACT_NONE, false, true, " f16, norm");
         narrow(c, TSR_COMPUTE_F16, s.K, false);
         norm(c, s.K);
@@ -223,7 +227,7 @@ static void whole(tsri_case *c, tsr_dtype dtype) {
 }
 
 /* Weights in blocks: K of 1, 2, 3 and many blocks, M and N as elsewhere; float and int8
- * products. 17 rows are the fewest of variants for many, and a simulator of GPUs is slow. */
+ * products. 17 rows as in few_and_many. */
 static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
     static const shape shapes[] = {
         {1, 3, 32, 48},  {1, 1, 32, 1},    {1, 1, 64, 64},   {2, 1, 96, 65},    {1, 8, 32, 63},
@@ -258,9 +262,10 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
 /* Blocks of 256: K of 1, 2 and 3 of them; rows of x one, two, three and more, and more than a work-item
  * takes; rows that the kernel itself norms and quantises, and those of a stage. */
 static void add_large_blocks(tsri_case_list *list, tsr_dtype dtype) {
-    static const shape shapes[] = {
-        {1, 1, 256, 1},   {1, 1, 512, 65}, {1, 2, 256, 64},  {1, 3, 768, 70},  {1, 4, 256, 63},
-        {1, 9, 512, 130}, {2, 1, 256, 16}, {5, 5, 256, 129}, {1, 50, 256, 64}, {1, 17, 256, 5}};
+    static const shape shapes[] = {{1, 1, 256, 1},  {1, 1, 512, 65},  {1, 2, 256, 64},
+                                   {1, 3, 768, 70}, {1, 4, 256, 63},  {1, 9, 512, 130},
+                                   {2, 1, 256, 16}, {5, 5, 256, 129}, {1, 50, 256, 64},
+                                   {1, 17, 256, 5}, {1, 9, 256, 5}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int eight = 0; eight < 2; eight++) {
             const uint32_t activation = i % 5 == 4 ? TSR_ACT_SILU : TSR_ACT_NONE;
