@@ -1,19 +1,21 @@
-/* io/ctranslate2.c - reads CTranslate2's model.bin, binary versions 2 to 6.
+/* io/ctranslate2.c - reads CTranslate2's model.bin, binary versions 1 to 6.
  *
- *   file      version u32, spec text, revision u32, count u32, variables; from version 3 on also
- *             count u32, aliases: alias text, name text
+ *   file      version u32; from version 2 on spec text, revision u32; count u32, variables; from
+ *             version 3 on also count u32, aliases: alias text, name text
  *   text      length u16 with its NUL, bytes, NUL
  *   variable  name text, rank u8, dims u32 each, then
- *             version 2, 3: bytes of an item u8 (4 f32, 2 i16, 1 i8), items u32, data
+ *             version 1 to 3: bytes of an item u8 (4 f32, 2 i16, 1 i8), items u32, data
  *             version 4 on: type u8, bytes u32, data
  *   weights   i8 and i16 come with NAME_scale, f32, one number or one for each row: the weight is
  *             data / scale
+ *   names     in revision 1 of an encoder-decoder, as all files of version 1 are, OpenNMT-tf's
  *
  * source  github.com/OpenNMT/CTranslate2: python/ctranslate2/specs/model_spec.py,
- *         src/models/model.cc
+ *         src/models/model.cc, src/models/transformer.cc (map_v1_variable_name)
  */
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/ctranslate2_names.h"
 #include "io/cursor.h"
 #include "io/format.h"
 #include "tensor/convert.h"
@@ -24,8 +26,9 @@
 #include <string.h>
 
 enum {
-    LOWEST_VERSION = 2,
+    LOWEST_VERSION = 1,
     HIGHEST_VERSION = 6,
+    SPECS_SINCE = 2,
     ALIASES_SINCE = 3,
     TYPES_SINCE = 4,
     MAX_TEXT = 65535,
@@ -50,7 +53,9 @@ typedef struct reader {
     tsri_io_archive *archive, aliases;
     tsri_io_cursor cursor;
     char *text, *other; /* MAX_TEXT + 1 bytes each */
+    tsri_bytes name;    /* of a variable, in today's words */
     uint32_t version;
+    bool old_names; /* the file has those of OpenNMT-tf */
 } reader;
 
 /* ---- what the file says ---- */
@@ -88,8 +93,13 @@ static tsr_status take_head(reader *r, uint32_t *revision) {
                               "; versions %d to %d are read: convert the model again; a file of "
                               "another format must not have this name",
                               path, r->version, LOWEST_VERSION, HIGHEST_VERSION);
-    TRY(take_text(r, r->text, "the name of its specification"));
-    TRY(tsri_io_take(&r->cursor, revision, sizeof *revision, "its revision"));
+    strcpy(r->text, TSRI_IO_CTRANSLATE2_FIRST_SPEC);
+    *revision = 1;
+    if (r->version >= SPECS_SINCE) {
+        TRY(take_text(r, r->text, "the name of its specification"));
+        TRY(tsri_io_take(&r->cursor, revision, sizeof *revision, "its revision"));
+    }
+    r->old_names = tsri_io_ctranslate2_has_old_names(r->text, *revision);
     const uint32_t version = r->version;
     TRY(tsri_io_add_text(r->archive, "spec", r->text, strlen(r->text)));
     TRY(tsri_io_add_number(r->archive, "binary_version", TSRI_IO_ITEM_U32, &version));
@@ -124,13 +134,26 @@ static tsr_status take_type(reader *r, const char *what, tsri_io_array *array) {
     return TSR_OK;
 }
 
+static tsr_status take_name(reader *r) {
+    TRY(take_text(r, r->text, "the name of a variable"));
+    r->name.size = 0;
+    TRY(tsri_base_bytes_printf(&r->name, "%s", r->text));
+    if (r->old_names)
+        TRY(tsri_io_ctranslate2_rename(&r->name));
+    return r->name.size ? TSR_OK
+                        : tsri_base_fail(TSR_E_FORMAT,
+                                         "%s: the name \"%s\" before byte %" PRIu64
+                                         " is no variable of a Transformer; the file is damaged",
+                                         r->cursor.file->path, r->text, r->cursor.at);
+}
+
 static tsr_status take_variable(reader *r) {
     char what[400];
     unsigned char rank = 0;
     uint32_t dims[TSRI_IO_MAX_RANK] = {0};
     tsri_io_array array = {0};
-    TRY(take_text(r, r->text, "the name of a variable"));
-    snprintf(what, sizeof what, "variable \"%.300s\"", r->text);
+    TRY(take_name(r));
+    snprintf(what, sizeof what, "variable \"%.300s\"", r->name.data);
     TRY(tsri_io_take(&r->cursor, &rank, sizeof rank, what));
     if (rank > TSRI_IO_MAX_RANK)
         return tsri_base_fail(TSR_E_FORMAT, "%s: %s has %d dims; at most %d are read",
@@ -143,7 +166,7 @@ static tsr_status take_variable(reader *r) {
     TRY(take_type(r, what, &array));
     array.offset = r->cursor.at;
     TRY(tsri_io_pass(&r->cursor, array.bytes, what));
-    return tsri_io_add_array(r->archive, &array, r->text, strlen(r->text));
+    return tsri_io_add_array(r->archive, &array, r->name.data, r->name.size);
 }
 
 /* Finds the array "name_scale", or NULL. The archive is sealed. */
@@ -338,19 +361,30 @@ tsr_status tsri_io_read_ctranslate2(tsri_io_archive *archive, const char *path) 
         status = read_all(&r);
     free(r.text);
     free(r.other);
+    tsri_base_bytes_clear(&r.name);
     tsri_io_clear(&r.aliases);
     tsri_io_cursor_end(&r.cursor);
     return status;
 }
 
-bool tsri_io_is_ctranslate2(const unsigned char *head, size_t n) {
-    if (n < 8 || head[0] == 0 || head[1] || head[2] || head[3] || head[5])
+/* Whether n bytes begin with a text that is a name: letters, digits and a few signs. What follows
+ * the n bytes isn't looked at. */
+static bool begins_with_name(const unsigned char *bytes, size_t n) {
+    if (n < 3 || bytes[0] < 2 || bytes[1])
         return false;
-    for (size_t i = 6; i < n && i < 6u + head[4]; i++) {
-        const bool letter =
-            (head[i] >= 'A' && head[i] <= 'Z') || (head[i] >= 'a' && head[i] <= 'z');
-        if (!letter && (i == 6 || (head[i] != 0 && (head[i] < '0' || head[i] > '9'))))
+    for (size_t i = 0; i < n - 2 && i < bytes[0]; i++) {
+        const unsigned char c = bytes[2 + i];
+        const bool last = i + 1u == bytes[0],
+                   letter = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        if (last ? c != 0 : !letter && (i == 0 || !strchr("0123456789_/:", c) || !c))
             return false;
     }
-    return head[4] > 1;
+    return true;
+}
+
+bool tsri_io_is_ctranslate2(const unsigned char *head, size_t n) {
+    if (n < 8 || head[0] == 0 || head[1] || head[2] || head[3])
+        return false;
+    /* In version 1 the number of variables follows the version, and then a variable's name. */
+    return head[0] == 1 ? begins_with_name(head + 8, n - 8) : begins_with_name(head + 4, n - 4);
 }

@@ -1,4 +1,4 @@
-/* CTranslate2's model.bin: versions 2 to 6, types, scales, and files that are cut off or changed. */
+/* CTranslate2's model.bin: versions 1 to 6, types, scales, and files that are cut off or changed. */
 #include "io/forge.h"
 
 #include "base/error.h"
@@ -115,6 +115,95 @@ Test(ctranslate2, weights_are_divided_by_their_scale_and_scalars_are_metadata) {
     tsri_base_bytes_clear(&file);
 }
 
+/* Version 1 has no head, and in revision 1 of an encoder-decoder variables had OpenNMT-tf's names. */
+Test(ctranslate2, the_first_version_and_the_first_names) {
+    static const struct {
+        const char *then, *now;
+    } names[] = {
+        {"transformer/encoder/w_embs:0", "encoder.embeddings_0.weight"},
+        {"transformer/decoder/w_embs:0", "decoder.embeddings.weight"},
+        {"transformer/decoder/dense/kernel:0", "decoder.projection.weight"},
+        {"transformer/decoder/dense/bias:0", "decoder.projection.bias"},
+        {"transformer/encoder/LayerNorm/gamma:0", "encoder.layer_norm.weight"},
+        {"transformer/encoder/layer_10/multi_head/conv1d/kernel:0",
+         "encoder.layer_10.self_attention.linear_0.weight"},
+        {"transformer/encoder/layer_1/multi_head/LayerNorm/beta:0",
+         "encoder.layer_1.self_attention.layer_norm.bias"},
+        {"transformer/decoder/layer_1/masked_multi_head/conv1d_1/bias:0",
+         "decoder.layer_1.self_attention.linear_1.bias"},
+        {"transformer/decoder/layer_1/multi_head/conv1d_2/kernel:0",
+         "decoder.layer_1.attention.linear_2.weight"},
+        {"encoder/layer_0/ffn/linear_1/weight", "encoder.layer_0.ffn.linear_1.weight"}};
+    enum { NAMES = sizeof names / sizeof *names };
+    static const struct {
+        const char *spec; /* NULL: version 1 */
+        const char *stored;
+        bool renamed;
+    } kinds[] = {{NULL, "TransformerBase", true},
+                 {"TransformerBase", "TransformerBase", true},
+                 {"TransformerBig", "TransformerBig", true},
+                 {"TransformerSpec", "TransformerSpec", true},
+                 {"TransformerDecoderSpec", "TransformerDecoderSpec", false}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        tsri_bytes file = {0};
+        tsri_io_archive *a = NULL;
+        tsri_io_format format;
+        const char *spec = NULL;
+        int64_t revision = 0;
+        forge_u32(&file, kinds[k].spec ? 2 : 1);
+        if (kinds[k].spec) {
+            text(&file, kinds[k].spec);
+            forge_u32(&file, 1);
+        }
+        forge_u32(&file, NAMES);
+        for (size_t i = 0; i < NAMES; i++) {
+            text(&file, names[i].then);
+            forge_put(&file, "\1\2\0\0\0\4", 6);
+            forge_u32(&file, 2);
+            forge_put(&file, gamma_of, sizeof gamma_of);
+        }
+        forge_file("model.bin", file.data, file.size);
+        cr_assert_eq(tsri_io_detect("model.bin", &format), TSR_OK);
+        cr_expect_eq(format, TSRI_IO_CTRANSLATE2);
+        cr_assert_eq(tsri_io_open("model.bin", &a), TSR_OK, "%s", tsri_base_reported());
+        cr_expect_eq(a->n_arrays, NAMES);
+        for (size_t i = 0; i < NAMES && kinds[k].renamed; i++)
+            expect_floats(a, names[i].now, 1, 2, gamma_of);
+        cr_expect_eq(tsri_io_find(a, names[0].now) != NULL, kinds[k].renamed);
+        cr_expect(tsri_io_meta_text(a, "spec", &spec, NULL) == TSR_OK &&
+                  strcmp(spec, kinds[k].stored) == 0);
+        cr_expect(tsri_io_meta_int(a, "revision", 0, 9, &revision) == TSR_OK && revision == 1);
+        tsri_io_close(&a);
+        if (!kinds[k].spec) {
+            forge_cut("model.bin", &file);
+            forge_change("model.bin", &file, 200);
+        }
+        tsri_base_bytes_clear(&file);
+    }
+}
+
+/* Names that become one, and one of which nothing is left. */
+Test(ctranslate2, bad_old_names_are_refused) {
+    static const struct {
+        const char *names[2], *fragment;
+    } rows[] = {{{"transformer/encoder/w_embs:0", "encoder/embeddings/weight"}, "occurs twice"},
+                {{"transformer/:0", "encoder/w_embs"}, "the name \"transformer/:0\" before byte"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_bytes file = {0};
+        forge_u32(&file, 1);
+        forge_u32(&file, 2);
+        for (size_t n = 0; n < 2; n++) {
+            text(&file, rows[i].names[n]);
+            forge_put(&file, "\1\2\0\0\0\4", 6);
+            forge_u32(&file, 2);
+            forge_put(&file, gamma_of, sizeof gamma_of);
+        }
+        forge_file("model.bin", file.data, file.size);
+        forge_refused("model.bin", TSR_E_FORMAT, rows[i].fragment, rows[i].fragment);
+        tsri_base_bytes_clear(&file);
+    }
+}
+
 /* Versions 2 and 3 give the bytes of an item instead of its type, and version 2 has no aliases. */
 Test(ctranslate2, old_versions_tell_types_by_their_size) {
     for (uint32_t version = 2; version <= 3; version++) {
@@ -170,8 +259,7 @@ Test(ctranslate2, each_bad_file_has_its_sentence) {
         uint32_t bytes;
         const char *name, *alias, *after;
     } rows[] = {
-        {"binary version 7; versions 2 to 6", 7, 1, 0, 0, 8, "a", NULL, NULL},
-        {"binary version 1; versions 2 to 6", 1, 1, 0, 0, 8, "a", NULL, NULL},
+        {"binary version 7; versions 1 to 6", 7, 1, 0, 0, 8, "a", NULL, NULL},
         {"its number of variables is 4294967295;", 6, UINT32_MAX, 0, 0, 8, "a", NULL, NULL},
         {"its number of aliases is 9;", 6, 1, 9, 0, 8, "a", NULL, NULL},
         {"has type 6, which CTranslate2 does not define", 6, 1, 0, 6, 8, "a", NULL, NULL},
@@ -200,8 +288,7 @@ Test(ctranslate2, each_bad_file_has_its_sentence) {
             forge_put(&file, rows[i].after, 2);
         forge_file("model.bin", file.data, file.size);
         forge_refused("model.bin",
-                      rows[i].version == 7 || rows[i].version == 1 ? TSR_E_UNSUPPORTED
-                                                                   : TSR_E_FORMAT,
+                      rows[i].version == 7 ? TSR_E_UNSUPPORTED : TSR_E_FORMAT,
                       rows[i].fragment, rows[i].fragment);
         tsri_base_bytes_clear(&file);
     }

@@ -177,6 +177,14 @@ Test(ctranslate2, float32_device) {
     translates("opennmt", NULL);
 }
 
+Test(ctranslate2, version_1_reference) {
+    translates("first", "reference");
+}
+
+Test(ctranslate2, version_1_device) {
+    translates("first", NULL);
+}
+
 Test(ctranslate2, int8_reference) {
     translates("marian", "reference");
 }

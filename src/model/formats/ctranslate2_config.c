@@ -344,10 +344,10 @@ static tsr_status make(maker *m, const tsri_model_ctranslate2_settings *settings
     static const struct {
         const char *name;
         bool decoder, encoder;
-        int64_t lowest, highest; /* revisions that are read; revision 1 had other names of arrays */
-    } specs[] = {{"TransformerSpec", true, true, 2, 7},
-                 {"TransformerBase", true, true, 2, 7},
-                 {"TransformerBig", true, true, 2, 7},
+        int64_t lowest, highest; /* revisions that are read */
+    } specs[] = {{"TransformerSpec", true, true, 1, 7},
+                 {"TransformerBase", true, true, 1, 7},
+                 {"TransformerBig", true, true, 1, 7},
                  {"TransformerDecoderSpec", true, false, 1, 8},
                  {"TransformerEncoderSpec", false, true, 1, 1}};
     const char *spec = "";

@@ -125,8 +125,8 @@ def test_variables(folder):
 def test_kinds_and_revisions(folder):
     model = copied(folder, "bart", "m")
     spec, revision, variables, aliases = read(model / "model.bin")
-    for other, number_of, fragment in (("WhisperSpec", 3, 'kind "WhisperSpec" is not served'), (spec, 8, "revision 8 of TransformerSpec is not read; 2 to 7"),
-                                       (spec, 1, "revision 1 of TransformerSpec is not read"), ("TransformerDecoderSpec", 8, "not part of a ctranslate2 model")):
+    for other, number_of, fragment in (("WhisperSpec", 3, 'kind "WhisperSpec" is not served'), (spec, 8, "revision 8 of TransformerSpec is not read; 1 to 7"),
+                                       (spec, 0, "revision 0 of TransformerSpec is not read"), ("TransformerDecoderSpec", 8, "not part of a ctranslate2 model")):
         write(model / "model.bin", other, number_of, variables, aliases)
         info(model, fragment)
 
@@ -137,8 +137,8 @@ def test_cut_off(folder):
     for size in [0, 1, 3, 4, 5, 21, *range(30, len(whole), 1499), len(whole) - 1]:
         (model / "model.bin").write_bytes(whole[:size])
         info(model, "model.bin")
-    (model / "model.bin").write_bytes(b"\x01" + whole[1:])
-    info(model, "binary version 1; versions 2 to 6 are read")
+    (model / "model.bin").write_bytes(b"\x07" + whole[1:])
+    info(model, "binary version 7; versions 1 to 6 are read")
     (model / "model.bin").unlink()
     info(model, "has no weights")
 
