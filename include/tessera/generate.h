@@ -149,7 +149,10 @@ TSR_API tsr_status tsr_json_schema_check(const char *json_schema);
 /**
  * Fills options from the model's settings: generation_config.json or, where a folder has none, the
  * same keys of config.json. Without settings: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no
- * penalty, to the end of the context, seed 0. The log gets a warning about each setting that a
+ * penalty, to the end of the context, seed 0; for an encoder-decoder temperature 0 and 256 tokens. A
+ * CTranslate2 folder is searched as CTranslate2 does by default: early_stopping is TSR_EARLY_FIRST,
+ * min_new_tokens of an encoder-decoder 1, and log-probabilities are those of the tokens that are
+ * allowed (renormalize_logits). The log gets a warning about each setting that a
  * search ignores, once for each model.
  *
  * options  its struct_size is set before the call

@@ -185,9 +185,8 @@ int tsri_cli_translate(int argc, char **argv) {
         {"batch-size", 0, CLI_INT, &j.batch, "N", "translate N sentences at once (default: 32)", 1,
          4096, NULL},
         {"max-new-tokens|max-length", 'n', CLI_INT, &j.most, "N",
-         "at most N tokens per translation (default: the model's number, or twice the source plus "
-         "64)",
-         1, 1 << 30, &j.has_most},
+         "at most N tokens per translation (default: the model's number, or 256)", 1, 1 << 30,
+         &j.has_most},
         {"repeat-penalty|repetition-penalty", 0, CLI_REAL, &j.repeat_penalty, "R",
          "above 1: avoid tokens that the translation already has", 1e-3, 1e3,
          &j.has_repeat_penalty},

@@ -9,7 +9,9 @@ const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
     static tsri_cli_option rows[9];
     const tsri_cli_option all[] = {
         {"num-beams|beam-size", 0, CLI_INT, &s->num_beams, "K",
-         "beam search with K beams; 1: no beam search", 1, 1024, &s->has_num_beams},
+         "beam search with K beams; 1: no beam search (default: what the model's files say, else 4 to "
+         "translate, else 1)",
+         1, 1024, &s->has_num_beams},
         {"n-best", 0, CLI_INT, &s->n_best, "N",
          "print the N best results of each search with their scores (at most one per beam)", 1,
          1024, &s->has_n_best},
@@ -18,7 +20,8 @@ const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
          &s->has_length_penalty},
         {"early-stopping", 0, CLI_WORD, &s->early_stopping, "true|false|never",
          "stop after K results: at once (true), when no beam scores better now (false), or when "
-         "none can (never)",
+         "none can (never) (default: what the model's files say, else false, or true for "
+         "CTranslate2 folders, as CTranslate2 does)",
          0, 0, NULL},
         {"coverage-penalty", 0, CLI_REAL, &s->coverage_penalty, "B",
          "lower the score of translations that leave out parts of the source", 0, 1e6,
@@ -27,7 +30,9 @@ const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
          "repeat no sequence of N tokens; 0: any may be repeated", 0, 1 << 30,
          &s->has_no_repeat_ngram},
         {"min-new-tokens|min-length", 0, CLI_INT, &s->min_new_tokens, "N",
-         "generate at least N tokens", 0, 1 << 30, &s->has_min_new_tokens},
+         "generate at least N tokens (default: what the model's files say, else 0, or 1 for "
+         "CTranslate2 folders that translate)",
+         0, 1 << 30, &s->has_min_new_tokens},
         {"suppress", 0, CLI_TEXT, &s->suppress, "1,2,3", "ids of tokens that are never generated",
          0, 0, NULL},
         {0}};

@@ -144,12 +144,21 @@ static tsr_status begin(lane *l, const tsri_task_text *text) {
     return tsri_task_beam_begin(l->beam, text->prompt, text->n_prompt, text->most, text->n_source);
 }
 
+/* Whether a lane reads its prompt: in steps of their own, and so does a prompt of one token after which
+ * whole rows are needed, so that the other lanes need none. */
+static bool is_fresh(const lane *l, const tsri_task_token_rules *rules) {
+    return l->fed == 0 &&
+           (tsri_task_beam_at(l->beam, 0)->n > 1 ||
+            (rules->repetition_penalty == 1 && !tsri_task_beam_wanted(l->beam)));
+}
+
 static tsr_status want(tsri_task_beams *s, group *g, int32_t n, bool fresh,
                        tsri_model_results *results);
 
 /* Tells the devices which step follows when the sources of n texts have been encoded. */
 static tsr_status announce(tsri_task_beams *s, group *g, int32_t n) {
     int64_t longest = 1, source = 1;
+    bool fresh = false;
     tsri_model_results results;
     if (s->cross) /* its results are made when the sequences of a step are known */
         return TSR_OK;
@@ -159,8 +168,9 @@ static tsr_status announce(tsri_task_beams *s, group *g, int32_t n) {
             continue;
         longest = l->text->n_prompt > longest ? l->text->n_prompt : longest;
         source = l->text->n_source > source ? l->text->n_source : source;
+        fresh = fresh || is_fresh(l, s->options.rules);
     }
-    TRY(want(s, g, n, longest > 1, &results));
+    TRY(want(s, g, n, fresh, &results));
     return tsri_session_announce(s->session, n, longest, source, s->options.rules->beams > 1,
                                  &results);
 }
@@ -234,10 +244,6 @@ static bool is_busy(const tsri_task_beams *s) {
 
 /* ---- a step ---- */
 
-static bool is_fresh(const lane *l) {
-    return l->fed == 0 && tsri_task_beam_at(l->beam, 0)->n > 1;
-}
-
 /* Collects the beams of the group's lanes that read a prompt, or of those that read a token; returns
  * how many there are. */
 static int32_t gather(tsri_task_beams *s, group *g, bool fresh) {
@@ -246,7 +252,7 @@ static int32_t gather(tsri_task_beams *s, group *g, bool fresh) {
     for (int32_t i = g->first; i < s->options.texts; i += s->n_groups) {
         lane *l = &s->lanes[i];
         const int32_t live = live_beams(l);
-        if (!live || is_fresh(l) != fresh)
+        if (!live || is_fresh(l, s->options.rules) != fresh)
             continue;
         for (int32_t k = 0; k < live; k++) {
             const tsri_task_hypothesis *h = tsri_task_beam_at(l->beam, k);
@@ -267,7 +273,7 @@ static int32_t candidates(const tsri_task_beams *s, const group *g, bool fresh) 
     int32_t most = 0, size = 1;
     for (int32_t i = g->first; i < s->options.texts; i += s->n_groups) {
         const lane *l = &s->lanes[i];
-        if (!live_beams(l) || is_fresh(l) != fresh)
+        if (!live_beams(l) || is_fresh(l, s->options.rules) != fresh)
             continue;
         const int32_t wanted = tsri_task_beam_wanted(l->beam);
         if (!wanted)

@@ -17,22 +17,23 @@
 enum { MOST_NEW = 256 }; /* for an encoder-decoder whose files state no length */
 
 /* max_length and min_length count the prompt, which in an encoder-decoder is its start token. Where
- * max_new_tokens or min_new_tokens is given, even as 0, it takes precedence. */
+ * max_new_tokens or min_new_tokens is given, even as 0, it takes precedence. What is not given stays. */
 static tsr_status apply_lengths(const json_t *config, const char *path, bool start,
                                 tsr_generate_options *o) {
-    int64_t n = -1, most = 0, least = -1, length = 0;
+    int64_t n = -1, most = 0, least = -1, length = -1;
     TRY(tsri_base_json_int(config, path, "max_new_tokens", 0, INT32_MAX, &n));
     TRY(tsri_base_json_int(config, path, "max_length", 1, INT32_MAX, &most));
     TRY(tsri_base_json_int(config, path, "min_new_tokens", 0, INT32_MAX, &least));
     TRY(tsri_base_json_int(config, path, "min_length", 0, INT32_MAX, &length));
     if (start && n < 0)
         n = most > 1 ? most - 1 : MOST_NEW;
-    if (start && least < 0 && length > 1)
-        least = length - 1;
+    if (start && least < 0 && length >= 0)
+        least = length > 1 ? length - 1 : 0;
     o->max_new_tokens = n;
-    o->min_new_tokens = least > 0 ? least : 0;
+    if (least >= 0)
+        o->min_new_tokens = least;
     o->max_length = start ? 0 : most;
-    o->min_length = start || least >= 0 ? 0 : length;
+    o->min_length = start || least >= 0 || length < 0 ? 0 : length;
     return TSR_OK;
 }
 
@@ -48,7 +49,7 @@ static tsr_status apply_beams(const json_t *config, const char *path, tsr_genera
     else if (stop && !json_is_null(stop) && !json_is_boolean(stop))
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: \"early_stopping\" is neither true, false nor \"never\"", path);
-    else
+    else if (json_is_boolean(stop))
         o->early_stopping = json_is_true(stop) ? TSR_EARLY_FIRST : TSR_EARLY_HEURISTIC;
     o->num_beams = (uint32_t)beams;
     o->no_repeat_ngram = (uint32_t)ngram;
@@ -80,6 +81,7 @@ static tsr_status apply_config(const json_t *config, const char *path, bool star
 tsr_status tsri_task_defaults(const tsri_model *m, tsr_generate_options *options) {
     const bool start = m->spec.encoder.layers && m->spec.decoder.layers;
     const tsri_model_generation *g = &m->generation;
+    const tsri_task_manner *manner = tsri_task_manner_of(m);
     *options = (tsr_generate_options){.struct_size = sizeof *options,
                                       .max_new_tokens = start ? MOST_NEW : -1,
                                       .temperature = start ? 0 : 0.8f,
@@ -88,7 +90,9 @@ tsr_status tsri_task_defaults(const tsri_model *m, tsr_generate_options *options
                                       .min_p = 0.05f,
                                       .repeat_penalty = 1,
                                       .num_beams = 1,
-                                      .length_penalty = 1};
+                                      .early_stopping = manner->stopping,
+                                      .length_penalty = 1,
+                                      .min_new_tokens = start ? manner->least : 0};
     return g->settings ? apply_config(g->settings, g->path, start, options) : TSR_OK;
 }
 

@@ -7,6 +7,20 @@
 
 #include <stdlib.h>
 
+/* CTranslate2: include/ctranslate2/translation.h, generation.h; src/decoding.cc (BeamSearch::search
+ * ends with as many results as beams, and bans tokens before the softmax). */
+static const tsri_task_manner manners[] = {
+    {TSRI_IO_CTRANSLATE2, TSR_EARLY_FIRST, .least = 1, .renormalize = true},
+    {TSRI_IO_UNKNOWN, TSR_EARLY_HEURISTIC, .least = 0, .renormalize = false}, /* transformers */
+};
+
+const tsri_task_manner *tsri_task_manner_of(const tsri_model *model) {
+    const tsri_task_manner *m = manners;
+    while (m->format != TSRI_IO_UNKNOWN && m->format != model->archive->format)
+        m++;
+    return m;
+}
+
 typedef struct source { /* where lists of ids come from, for messages */
     const json_t *config;
     const char *path;
@@ -152,6 +166,7 @@ tsr_status tsri_task_token_rules_create(tsri_model *model, const tsr_generate_op
                                    .no_repeat_ngram = o->no_repeat_ngram,
                                    .least = o->min_new_tokens,
                                    .least_length = o->min_new_tokens ? 0 : o->min_length,
+                                   .renormalize = tsri_task_manner_of(model)->renormalize,
                                    .forced_first = -1,
                                    .forced_last = -1};
     const tsr_status status = fill(model, o, ends, n_ends, out);

@@ -29,6 +29,17 @@ const tsri_task_setting *tsri_task_settings(size_t *n);
 /* Warns, once for a model, of each setting that is ignored, with key, value and file. */
 void tsri_task_settings_tell(tsri_model *model);
 
+/* How a kind of files is searched where neither they nor the options say: as the program searches that
+ * such files are made for. */
+typedef struct tsri_task_manner {
+    tsri_io_format format;
+    tsr_early_stopping stopping;
+    int64_t least;    /* min_new_tokens of an encoder-decoder */
+    bool renormalize; /* token_rules.h */
+} tsri_task_manner;
+
+const tsri_task_manner *tsri_task_manner_of(const tsri_model *model);
+
 /* Makes the rules, which borrow nothing and are freed by tsri_task_token_rules_clear. `options` has
  * been checked. ends: end tokens besides the model's own.
  * error  TSR_E_FORMAT  a list of ids in the settings has a wrong form, or an id outside the

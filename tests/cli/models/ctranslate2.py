@@ -26,11 +26,49 @@ def test_a_published_model(_):
         assert abs(float(line.split("\t")[-1]) - score) <= 1e-4, line
 
 
+def searched(model, name, *options):
+    """The hypotheses of each text of a folder's beams.json, as this command finds them and as they should be: the words that aren't special, and score."""
+    golden = json.loads((MODELS / name / "beams.json").read_text())
+    n = golden["num_beams"]
+    lines = run("translate", "-q", "-m", model, "--n-best", n, "-n", golden["max_new_tokens"], *options,
+                given="".join(case["source"] + "\n" for case in golden["cases"])).text.splitlines()
+
+    def plain(text, score):
+        return " ".join(word for word in text.split() if word not in ("<s>", "</s>", "<pad>")), float(score)
+
+    found = [plain(*line.rsplit("\t", 1)) for line in lines]
+    return [found[i:i + n] for i in range(0, len(found), n)], [[plain(h["text"], h["score"]) for h in case["hypotheses"]] for case in golden["cases"]]
+
+
+def test_a_search_takes_the_defaults_of_ctranslate2(folder):
+    """It ends with as many results as beams, the first token is no end token, and probabilities are those of the tokens that may come; what the
+    options or generation_config.json say takes precedence. Four beams are the default of translate."""
+    hugging_face = "--early-stopping", "false", "--min-new-tokens", 0
+    for name in "opennmt", "t5":
+        for device in "reference", DEVICE:
+            if device != DEVICE or has_device():
+                got, wanted = searched(MODELS / name, name, "-d", device, *(("--batch-size", 5) if device == DEVICE else ()))
+                for g, w in zip(got, wanted, strict=True):
+                    equal([text for text, _ in g], [text for text, _ in w], f"{name}, {device}")
+                    assert all(abs(a - b) <= 1e-4 for (_, a), (_, b) in zip(g, w)), f"{name}, {device}: {g}, not {w}"
+        other, wanted = searched(MODELS / name, name, "-d", "reference", *hugging_face)
+        assert sum(g[0][0] != w[0][0] for g, w in zip(other, wanted)) > 3, "the cases tell no defaults from others"
+        told = shutil.copytree(MODELS / name, folder / name)
+        words = json.loads(next(path for path in (told / "shared_vocabulary.json", told / "target_vocabulary.json") if path.is_file()).read_text())
+        start = {"decoder_start_token_id": words.index(json.loads((told / "config.json").read_text())["decoder_start_token"])}
+        (told / "generation_config.json").write_text(json.dumps({"early_stopping": False, "min_length": 0, **start}))
+        equal(searched(told, name, "-d", "reference")[0], other, name)
+        (told / "generation_config.json").write_text(json.dumps({"num_beams": 4, "length_penalty": 1.0, **start}))
+        equal([[text for text, _ in g] for g in searched(told, name, "-d", "reference")[0]], [[text for text, _ in w] for w in wanted], name)
+    for command in "translate", "generate":
+        assert "CTranslate2" in run(command, "--help").text.split("--early-stopping")[1].split("--coverage-penalty")[0], command
+
+
 def test_each_kind(_):
     def told(command, name, given):
         return run(command, "-q", "-d", "reference", "-m", MODELS / name, *(("-n", 4, "--temp", 0) if command == "generate" else ()), given=given).text
 
-    for name in "opennmt", "marian", "t5", "bart":
+    for name in "first", "opennmt", "marian", "t5", "bart":
         equal(len(told("translate", name, "w1 w2\n\nw3\n").splitlines()), 3, name)
     equal(told("generate", "gpt2", "w1 w2"), " <unk> w11 <unk> w11\n")
     assert len(told("embed", "bert", "w1 w2\nw3\n")) > 0

@@ -2,14 +2,18 @@
 """Makes the tiny CTranslate2 folders of this place: random seeded weights of models of transformers through CTranslate2's own
 converters, each in another precision, and what CTranslate2 itself computes with them in float32.
 
-    python3 make.py [NAME...]       (needs ctranslate2, torch, transformers, numpy)
+    python3 make.py [--keep] [NAME...]       (needs ctranslate2, torch, transformers, numpy)
+
+--keep: keeps the models, and computes the results anew.
 
 Each folder has model.bin, config.json and its vocabularies as the converter writes them, and cases.json: for an encoder-decoder
 `source` and `target` (ids; the target without the start token, with its end) and the `log_probs` of each of its tokens; `greedy`, at
-most 12 ids. For a decoder `ids` and `logits` of each token; for an encoder `ids`, `hidden` (after the last layer) and `pooled`.
+most 12 ids. beams.json: texts, and what a beam search with CTranslate2's defaults finds: the hypotheses, best first, with their scores; only
+texts of which a hypothesis ends before the greatest length, and no two are a near tie. For a decoder `ids` and `logits` of each token; for an encoder `ids`, `hidden` (after the last layer) and `pooled`.
 """
 import json
 import shutil
+import struct
 import sys
 from pathlib import Path
 
@@ -21,6 +25,7 @@ from ctranslate2.converters import transformers as loaders
 
 HERE = Path(__file__).parent
 STEPS = 12
+BEAMS, LONGEST, SEARCHED = 4, 16, 24
 torch.set_num_threads(1)
 WORDS = 40
 SIDE = dict(d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=24,
@@ -74,6 +79,15 @@ def opennmt():
     return spec
 
 
+def first():
+    """As the first releases wrote it: eight heads, pre-norm, positions computed, two vocabularies; text files for both, and no config."""
+    config = tr.M2M100Config(**{**SIDE, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 8, "decoder_attention_heads": 8})
+    spec = convert(tr.M2M100ForConditionalGeneration(config), Tokenizer(WORDS))
+    for side in spec.encoder, spec.decoder:
+        side.position_encodings.encodings = ctranslate2.specs.model_spec.OPTIONAL
+    return spec
+
+
 def marian():
     """Post-norm, swish, stored sinusoids, a start of zeros."""
     config = tr.MarianConfig(**{**SIDE, "pad_token_id": WORDS - 1, "eos_token_id": 1, "decoder_start_token_id": WORDS - 1},
@@ -110,11 +124,37 @@ def gpt2():
     return convert(tr.GPT2LMHeadModel(config), Tokenizer(WORDS))
 
 
-MODELS = {"opennmt": (opennmt, None), "marian": (marian, "int8"), "t5": (t5, "int16"), "bart": (bart, "float16"), "bert": (bert, "int8"),
+def save_version_1(spec, folder):
+    """Binary version 1: the variables under OpenNMT-tf's names, and neither settings, aliases nor types."""
+    variables, found = {}, spec.variables()
+    for name, value in found.items():
+        side, *rest = name.split("/")
+        old = "/".join(rest)
+        for today, then in (("embeddings_0/weight", "w_embs"), ("embeddings/weight", "w_embs"), ("projection", "dense"),
+                            ("self_attention", "multi_head" if side == "encoder" else "masked_multi_head"), ("/attention", "/multi_head"),
+                            ("layer_norm", "LayerNorm"), ("linear_0", "conv1d"), ("linear_", "conv1d_"), ("weight", "kernel")):
+            old = old.replace(today, then)
+        value = (found[value] if isinstance(value, str) else value).numpy()
+        if value.ndim:
+            variables[f"transformer/{side}/{old}:0"] = value
+    with open(folder / "model.bin", "wb") as file:
+        file.write(struct.pack("<II", 1, len(variables)))
+        for name, value in variables.items():
+            file.write(struct.pack("<H", len(name) + 1) + name.encode() + b"\0" + bytes([value.ndim]))
+            file.write(struct.pack(f"<{value.ndim}I", *value.shape) + struct.pack("<BI", value.itemsize, value.size) + value.tobytes())
+    for name in "source", "target":
+        (folder / f"{name}_vocabulary.txt").write_text("".join(f"{word}\n" for word in Tokenizer(WORDS).words))
+
+
+MODELS = {"first": (first, None), "opennmt": (opennmt, None), "marian": (marian, "int8"), "t5": (t5, "int16"), "bart": (bart, "float16"), "bert": (bert, "int8"),
           "gpt2": (gpt2, "bfloat16")}
+
+SEARCHES = "opennmt", "t5"  # end tokens are likely in these
 
 
 def words_of(folder, name):
+    if (folder / f"{name}_vocabulary.txt").is_file():
+        return (folder / f"{name}_vocabulary.txt").read_text().split()
     path = folder / f"{name}_vocabulary.json"
     return json.loads((path if path.is_file() else folder / "shared_vocabulary.json").read_text())
 
@@ -122,7 +162,8 @@ def words_of(folder, name):
 def translation_cases(folder):
     source_words, target_words = words_of(folder, "source"), words_of(folder, "target")
     translator = ctranslate2.Translator(str(folder), compute_type="float32", inter_threads=1, intra_threads=1)
-    ends = bool(json.loads((folder / "config.json").read_text())["add_source_eos"])
+    settings = folder / "config.json"
+    ends = settings.is_file() and bool(json.loads(settings.read_text())["add_source_eos"])
     cases = []
     for seed, n, m in (0, 1, 3), (1, 6, 5), (2, 9, 8):
         generator = np.random.default_rng(seed)
@@ -135,6 +176,20 @@ def translation_cases(folder):
         cases.append({"source": [int(i) for i in source] + [source_words.index("</s>")] * ends, "target": [int(i) for i in target] + [end],
                       "log_probs": scored.log_probs, "greedy": [target_words.index(t) for t in best.hypotheses[0]]})
     return cases
+
+
+def beam_cases(folder):
+    """Translator.translate_batch with its own defaults but for the number of beams and the greatest length."""
+    translator = ctranslate2.Translator(str(folder), compute_type="float32", inter_threads=1, intra_threads=1)
+    generator = np.random.default_rng(5)
+    cases = []
+    while len(cases) < SEARCHED:
+        source = [f"w{i}" for i in generator.integers(0, 24, generator.integers(1, 10))]
+        found = translator.translate_batch([source], beam_size=BEAMS, max_decoding_length=LONGEST, num_hypotheses=BEAMS, return_scores=True)[0]
+        if min(map(len, found.hypotheses)) < LONGEST and min(-np.diff(found.scores)) > 1e-3:
+            cases.append({"source": " ".join(source), "hypotheses": [{"text": " ".join(words), "score": score}
+                                                                     for words, score in zip(found.hypotheses, found.scores)]})
+    return {"num_beams": BEAMS, "max_new_tokens": LONGEST, "cases": cases}
 
 
 def encoder_cases(folder):
@@ -157,20 +212,34 @@ def decoder_cases(folder):
     return cases
 
 
-def main(names):
-    for name in names or MODELS:
-        make, precision = MODELS[name]
-        folder = HERE / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        spec = make()
-        spec.validate()
-        spec.optimize(quantization=precision)
+def write(path, results):
+    rounded = json.loads(json.dumps(results), parse_float=lambda text: round(float(text), 6))
+    path.write_text(json.dumps(rounded) + "\n")
+
+
+def make(name, folder):
+    spec, precision = MODELS[name][0](), MODELS[name][1]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    spec.validate()
+    spec.optimize(quantization=precision)
+    if name == "first":
+        save_version_1(spec, folder)
+    else:
         spec.save(str(folder))
+
+
+def main(names):
+    keep = "--keep" in names
+    for name in [n for n in names if n != "--keep"] or MODELS:
+        folder = HERE / name
+        if not keep:
+            make(name, folder)
         cases = encoder_cases if name == "bert" else decoder_cases if name == "gpt2" else translation_cases
-        rounded = json.loads(json.dumps(cases(folder)), parse_float=lambda text: round(float(text), 6))
-        (folder / "cases.json").write_text(json.dumps(rounded) + "\n")
-        print(name, precision, sum(f.stat().st_size for f in folder.iterdir()), "bytes")
+        write(folder / "cases.json", cases(folder))
+        if name in SEARCHES:
+            write(folder / "beams.json", beam_cases(folder))
+        print(name, sum(f.stat().st_size for f in folder.iterdir()), "bytes")
 
 
 if __name__ == "__main__":
