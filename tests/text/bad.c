@@ -239,13 +239,50 @@ Test(text, llama2c_survives_any_changed_byte) {
     with_llama2c(expect_survival);
 }
 
+/* SentencePiece reads unk_surface up to a 0 byte; one that isn't UTF-8 would give a text that isn't. */
+Test(text, odd_surfaces_of_unknown_pieces) {
+    tsri_bytes file = golden_own("unknown_word.model"), text = {0};
+    tsri_text_tokenizer *t = NULL;
+    char *at = file.data;
+    while (at + 4 < file.data + file.size && memcmp(at, "?\xC3\xA9 ", 4))
+        at++;
+    cr_assert_eq(*at, '?');
+    *at = (char)0xFF;
+    expect_refusal(tsri_text_from_sentencepiece(file.data, file.size, &t), TSR_E_FORMAT,
+                   "unk_surface is not UTF-8", t);
+    *at = 0;
+    cr_assert_eq(tsri_text_from_sentencepiece(file.data, file.size, &t), TSR_OK);
+    cr_assert_eq(tsri_text_decode(t, (const int32_t[]){0, 0}, 2, true, &text), TSR_OK);
+    cr_expect(text.size == 6 && !memcmp(text.data, "\xE2\x96\x81\xE2\x96\x81", 6), "\"%.*s\"",
+              (int)text.size, text.data);
+    tsri_text_tokenizer_destroy(&t);
+    tsri_base_bytes_clear(&text);
+    tsri_base_bytes_clear(&file);
+}
+
+static void with_characters(void (*check)(tsri_bytes *file, int64_t V)) {
+    tsri_bytes file = golden_own("characters.bin");
+    check(&file, 22);
+    tsri_base_bytes_clear(&file);
+}
+
+Test(text, llama2c_characters_cut_at_every_byte) {
+    with_characters(expect_every_cut_refused);
+}
+
+Test(text, llama2c_characters_survive_any_changed_byte) {
+    with_characters(expect_survival);
+}
+
 Test(text, bad_llama2c_sizes_are_refused) {
     tsri_bytes file = golden_own("small.bin");
     tsri_text_tokenizer *t = NULL;
     expect_refusal(tsri_text_from_llama2c(file.data, file.size, 319, &t), TSR_E_FORMAT,
                    "follow the last of 319 pieces", t);
     expect_refusal(tsri_text_from_llama2c(file.data, file.size, 258, &t), TSR_E_FORMAT,
-                   "258 pieces", t);
+                   "258 pieces ends within the 256 bytes", t);
+    expect_refusal(tsri_text_from_llama2c(file.data, file.size, 3, &t), TSR_E_FORMAT,
+                   "a vocabulary of 3 pieces; a tokenizer.bin has 4", t);
     expect_refusal(tsri_text_from_llama2c(file.data, file.size, INT64_MAX, &t), TSR_E_FORMAT,
                    "pieces", t);
     expect_refusal(tsri_text_from_llama2c(file.data, file.size, 400, &t), TSR_E_FORMAT,

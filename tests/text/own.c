@@ -6,6 +6,7 @@
 #include "text/load/load.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ALL = TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL };
@@ -91,6 +92,54 @@ Test(text, llama2c_tokenizer_equals_the_programs_search) {
     tsri_text_tokenizer_destroy(&t);
     tsri_base_bytes_clear(&file);
     json_decref(expected);
+}
+
+static void unknown_cases(const tsri_text_tokenizer *t, const json_t *golden, const char *name,
+                          unsigned flags) {
+    const json_t *lines = json_object_get(golden, "lines"), *want = json_object_get(golden, name),
+                 *odd = json_object_get(want, "odd"), *line, *ids;
+    size_t i;
+    cr_assert_gt(json_array_size(lines), 5);
+    json_array_foreach(lines, i, line) {
+        ids = json_array_get(json_object_get(want, "ids"), i);
+        golden_encodes(t, json_string_value(line), json_string_length(line), flags, ids);
+        golden_decodes(t, ids, true, json_array_get(json_object_get(want, "decoded"), i));
+    }
+    json_array_foreach(odd, i, ids)
+        golden_decodes(t, ids, true, json_array_get(json_object_get(want, "odd_decoded"), i));
+}
+
+/* Models without bytes, each with an unk_surface of its own. */
+Test(text, an_unknown_piece_becomes_the_models_surface) {
+    static const char *const names[] = {"llama2c", "none", "word"};
+    json_t *golden = golden_own_json("unknown.json");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char file[64];
+        tsri_text_tokenizer *t = NULL;
+        snprintf(file, sizeof file, "unknown_%s.model", names[i]);
+        tsri_bytes model = golden_own(file);
+        cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK, "%s",
+                     tsri_base_reported());
+        unknown_cases(t, golden, names[i], 0);
+        tsri_text_tokenizer_destroy(&t);
+        tsri_base_bytes_clear(&model);
+    }
+    json_decref(golden);
+}
+
+Test(text, llama2c_vocabulary_of_characters) {
+    json_t *golden = golden_own_json("unknown.json");
+    tsri_bytes file = golden_own("characters.bin");
+    tsri_text_tokenizer *t = NULL;
+    const int64_t V = json_integer_value(
+        json_object_get(json_object_get(golden, "characters"), "vocabulary"));
+    cr_assert_eq(tsri_text_from_llama2c(file.data, file.size, V, &t), TSR_OK, "%s",
+                 tsri_base_reported());
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_UNK), 0);
+    unknown_cases(t, golden, "characters", TSRI_TEXT_ADD_SPECIAL);
+    tsri_text_tokenizer_destroy(&t);
+    tsri_base_bytes_clear(&file);
+    json_decref(golden);
 }
 
 /* The bytes of a text's tokens, one behind the other; sentencepiece puts a space before a text. */

@@ -71,7 +71,8 @@ tsr_status tsri_text_load_scored(const tsri_text_scored *pieces, size_t count,
                                              rules->map ? rules->map : &none, &t->normalizer);
     if (status == TSR_OK)
         status = tsri_text_decoder_sentencepiece(rules->space, rules->spaces.add_prefix,
-                                                 rules->spaces.remove_extra, &t->decoder);
+                                                 rules->spaces.remove_extra, rules->surface,
+                                                 &t->decoder);
 out:
     free(scores);
     return status;

@@ -15,6 +15,7 @@ typedef struct tsri_text_scored {
 typedef struct tsri_text_scored_rules {
     tsri_text_space_rules spaces;
     const char *space;        /* what stands for a space in pieces */
+    const char *surface;      /* what an unknown piece is decoded to; NULL: SentencePiece's own */
     bool whole_in_model;      /* user-defined pieces are found by the model; else as added tokens */
     bool duplicates;          /* a piece may have several ids; the last is found */
     bool unigram;             /* the most probable pieces; else merges by score */

@@ -2,6 +2,7 @@
  * source  sentencepiece_model.proto; the fields used are named where they are read */
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/base/unicode.h"
 #include "text/load/load.h"
 #include "text/load/pieces.h"
 
@@ -29,6 +30,7 @@ typedef struct content {
     bool byte_fallback;
     tsri_text_space_rules spaces;
     reader map;
+    tsri_bytes surface; /* unk_surface; no data: not given */
     const char *names[TSRI_TEXT_ROLES]; /* of bos, eos, unk, pad */
     size_t name_sizes[TSRI_TEXT_ROLES];
 } content;
@@ -111,6 +113,15 @@ static tsr_status read_piece(reader r, content *c) {
     return TSR_OK;
 }
 
+/* What an unknown piece is decoded to; SentencePiece reads it up to a 0 byte. */
+static tsr_status read_surface(reader r, tsri_bytes *out) {
+    const size_t n = (size_t)(r.end - r.at);
+    if (!tsri_text_utf8_valid((const char *)r.at, n))
+        return tsri_base_fail(TSR_E_FORMAT, "trainer_spec: unk_surface is not UTF-8");
+    out->size = 0;
+    return tsri_base_bytes_append(out, r.at, n);
+}
+
 static tsr_status read_trainer(reader r, content *c) {
     c->trainer = true;
     while (r.at < r.end) {
@@ -122,11 +133,9 @@ static tsr_status read_trainer(reader r, content *c) {
             c->spaces.suffix = f.value != 0;
         else if (f.number == 35 && f.wire == VARINT)
             c->byte_fallback = f.value != 0;
-        else if (f.number == 44 && f.wire == BYTES) {
-            if (f.bytes.end - f.bytes.at != 5 || memcmp(f.bytes.at, " \xE2\x81\x87 ", 5) != 0)
-                return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                      "trainer_spec: a custom unk_surface is not supported");
-        } else if (f.number >= 45 && f.number <= 48 &&
+        else if (f.number == 44 && f.wire == BYTES)
+            TRY(read_surface(f.bytes, &c->surface));
+        else if (f.number >= 45 && f.number <= 48 &&
                    f.wire == BYTES) { /* unk_piece, bos_, eos_, pad_ */
             static const tsri_text_role roles[] = {TSRI_TEXT_UNK, TSRI_TEXT_BOS, TSRI_TEXT_EOS,
                                                    TSRI_TEXT_PAD};
@@ -199,6 +208,7 @@ static tsr_status fill(const content *c, tsri_text_charsmap **map, tsri_text_tok
                                           .map = map,
                                           .spaces = c->spaces,
                                           .space = c->spaces.escape ? "\xE2\x96\x81" : " ",
+                                          .surface = c->surface.data,
                                           .whole_in_model = true,
                                           .unknown = -1};
     size_t bytes = 0;
@@ -238,6 +248,7 @@ tsr_status tsri_text_from_sentencepiece(const void *bytes, size_t n, tsri_text_t
     if (status != TSR_OK)
         tsri_text_tokenizer_destroy(out);
     tsri_text_charsmap_destroy(&map);
+    tsri_base_bytes_clear(&c.surface);
     free(c.pieces);
     return status;
 }

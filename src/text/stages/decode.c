@@ -99,13 +99,17 @@ tsr_status tsri_text_decoder_word_piece(const char *prefix, bool first, bool cle
 }
 
 tsr_status tsri_text_decoder_sentencepiece(const char *space, bool strip_one, bool strip_all,
-                                           tsri_text_decoder **out) {
+                                           const char *unknown, tsri_text_decoder **out) {
     tsri_text_decode_step *s;
+    if (!unknown)
+        unknown = " \xE2\x81\x87 ";
     TRY(make_single(&tsri_text_decode_sentencepiece, space, out, &s));
     s->strip_one = strip_one;
     s->strip_all = strip_all;
+    s->unknown = tsri_base_copy_text(unknown, strlen(unknown));
     const tsr_status status =
-        tsri_text_pattern_new(space, s->content_size, TSRI_TEXT_LITERAL, &s->pattern);
+        s->unknown ? tsri_text_pattern_new(space, s->content_size, TSRI_TEXT_LITERAL, &s->pattern)
+                   : TSR_E_HOST_MEMORY;
     if (status != TSR_OK)
         tsri_text_decoder_destroy(out);
     return status;
@@ -134,6 +138,7 @@ void tsri_text_decoder_destroy(tsri_text_decoder **decoder) {
     for (size_t k = 0; k < (*decoder)->count; k++) {
         tsri_text_pattern_destroy(&(*decoder)->stages[k].pattern);
         free((*decoder)->stages[k].content);
+        free((*decoder)->stages[k].unknown);
     }
     free((*decoder)->stages);
     free(*decoder);

@@ -21,9 +21,10 @@ tsr_status tsri_text_decoder_word_piece(const char *prefix, bool first, bool cle
                                         tsri_text_decoder **out);
 /* SentencePiece's rules. `space` is what stands for a space in pieces (U+2581 or ' '). One leading
  * space is removed if the normalizer adds one (strip_one), all leading ones if it removes extra
- * spaces (strip_all). */
+ * spaces (strip_all). An unknown piece becomes `unknown`; NULL: U+2047 between spaces, the default
+ * there. */
 tsr_status tsri_text_decoder_sentencepiece(const char *space, bool strip_one, bool strip_all,
-                                           tsri_text_decoder **out);
+                                           const char *unknown, tsri_text_decoder **out);
 /* Whether pieces that are left out must still be pushed, as empty ones: they end runs of bytes. */
 bool tsri_text_decoder_wants_all(const tsri_text_decoder *decoder);
 /* Whether one of its steps has this type. */

@@ -304,8 +304,8 @@ static tsr_status push_sentencepiece(tsri_text_decoding *d, size_t k, const char
         return tsri_text_decode_pass(d, k + 1, text, n, type);
     }
     if (type == TSRI_TEXT_UNKNOWN) {
-        st->any = true;
-        return tsri_text_decode_pass(d, k + 1, " \xE2\x81\x87 ", 5, type);
+        st->any |= *s->unknown != 0;
+        return tsri_text_decode_pass(d, k + 1, s->unknown, strlen(s->unknown), type);
     }
     if (!st->started && (s->strip_one || s->strip_all) && n >= s->content_size &&
         memcmp(text, s->content, s->content_size) == 0) {

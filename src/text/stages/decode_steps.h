@@ -28,6 +28,7 @@ struct tsri_text_decode_step {
         *pattern;  /* Replace; BPEDecoder's suffix; a space in SentencePiece's pieces */
     char *content; /* Replace; WordPiece's prefix */
     size_t content_size;
+    char *unknown;             /* SentencePiece: what an unknown piece becomes */
     int32_t character;         /* Strip, Metaspace */
     int64_t start, stop;       /* Strip */
     bool strip_one, strip_all; /* SentencePiece; Metaspace: strip_one */
