@@ -230,12 +230,16 @@ tsr_status tsr_model_describe(const tsr_model *model,
     TRY(NEED(line));
     const tsri_model *inner = tsri_model_of(model);
     const describer d = {.line = line, .data = data};
+    if (inner->family_by)
+        say(&d, "model_type", "missing; told by %s", inner->family_by);
     describe_parts(&d, inner);
     if (!describe_other(&d, &inner->spec)) {
         describe_positions(&d, &inner->spec);
         describe_blocks(&d, &inner->spec, tsri_model_has_output(inner->weights));
     }
     describe_matrices(&d, inner->weights);
+    if (inner->weights->left_out.size)
+        say(&d, "left out", "%s", inner->weights->left_out.data);
     if (inner->spec.decoder.layers)
         say(&d, "keys and values kept as", "%s", tsri_tensor_dtype_name(inner->kv_dtype));
     if (!inner->tokenizer)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,17 +21,56 @@ const tsri_model_arch *tsri_model_arch_find(const char *model_type) {
     return NULL;
 }
 
-static bool is_one_of(const char *names, const char *name) {
-    const size_t n = strlen(name);
+const tsri_model_arch *tsri_model_arch_at(size_t i) {
+    return i < ARCHS ? archs[i] : NULL;
+}
+
+static bool is_one_of(const char *names, const char *name, size_t n) {
     for (; names; names = strchr(names, '|') ? strchr(names, '|') + 1 : NULL)
         if (!strncmp(names, name, n) && (!names[n] || names[n] == '|'))
             return true;
     return false;
 }
 
+/* How much of a class's name stands before what says its task: "GPT2" of "GPT2LMHeadModel". */
+static size_t without_task(const char *class) {
+    static const char *const ends[] = {"WithLMHeadModel", "LMHeadModel", "DoubleHeadsModel",
+                                       "MTModel",         "EncoderModel", "Model"};
+    for (size_t n = 1; class[n]; n++) {
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+            if (strcmp(class + n, ends[i]) == 0)
+                return n;
+        if (strncmp(class + n, "For", 3) == 0 && isupper((unsigned char)class[n + 3]))
+            return n;
+    }
+    return strlen(class);
+}
+
+/* Whether a name with neither underscores nor hyphens, in any case, is that of a class. */
+static bool is_named(const char *name, const char *class, size_t n) {
+    size_t at = 0;
+    for (; *name; name++)
+        if (isalnum((unsigned char)*name) &&
+            (at == n || tolower((unsigned char)class[at++]) != *name))
+            return false;
+    return at == n;
+}
+
+const tsri_model_arch *tsri_model_arch_find_class(const char *class) {
+    const size_t whole = strlen(class), n = without_task(class);
+    for (size_t i = 0; i < ARCHS; i++)
+        if (archs[i]->classes && (is_one_of(archs[i]->classes, class, whole) ||
+                                  is_one_of(archs[i]->classes, class, n)))
+            return archs[i];
+    for (size_t i = 0; i < ARCHS; i++)
+        if (n < whole && is_named(archs[i]->name, class, n))
+            return archs[i];
+    return NULL;
+}
+
 const tsri_model_arch *tsri_model_arch_find_gguf(const char *architecture) {
     for (size_t i = 0; i < ARCHS; i++)
-        if (archs[i]->gguf && is_one_of(archs[i]->gguf, architecture))
+        if (archs[i]->gguf && is_one_of(archs[i]->gguf, architecture, strlen(architecture)))
             return archs[i];
     return NULL;
 }

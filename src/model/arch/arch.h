@@ -7,6 +7,10 @@
 
 /* The architecture of this name, or NULL if there is none. */
 const tsri_model_arch *tsri_model_arch_find(const char *model_type);
+/* That of a class of transformers: "BertForMaskedLM", "XLMRobertaModel". */
+const tsri_model_arch *tsri_model_arch_find_class(const char *class);
+/* Number i of the table; NULL behind its end. */
+const tsri_model_arch *tsri_model_arch_at(size_t i);
 const tsri_model_arch *tsri_model_arch_find_gguf(const char *architecture);
 /* "gpt2, llama, ..." for messages: the names in config.json, or those in GGUF. The room grows with the
  * table; names are shorter than 23 characters, and a comma and a blank follow each. */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "model/formats/ctranslate2.h"
 #include "model/formats/metadata.h"
+#include "model/load/family.h"
 #include "model/load/measure.h"
 #include "model/load/product.h"
 #include "model/load/sentence.h"
@@ -28,23 +29,6 @@
 #include <string.h>
 
 enum { CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
-
-static tsr_status find_arch(const json_t *config, const char *what, const tsri_model_arch **out) {
-    const char *type = NULL;
-    TRY(tsri_base_json_text(config, what, "model_type", &type));
-    if (!type)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "%s: \"model_type\" is missing; it says which architecture the model has",
-            what);
-    *out = tsri_model_arch_find(type);
-    if (*out)
-        return TSR_OK;
-    char list[TSRI_MODEL_ARCH_LIST];
-    tsri_model_arch_list(false, list);
-    return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "%s: \"model_type\" is \"%s\", which is not served; these are: %s", what,
-                          type, list);
-}
 
 /* ---- the spec ---- */
 
@@ -106,8 +90,6 @@ static tsr_status read_spec(tsri_model *model, const char *folder, json_t *json)
     tsri_model_spec *spec = &model->spec;
     tsri_model_spec_defaults(spec);
     snprintf(spec->family, sizeof spec->family, "%s", model->arch->name);
-    if (!json_is_object(json))
-        return tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", model->config_name);
     TRY(model->arch->read(&config, spec));
     TRY(read_purpose(&config, model->arch, folder, spec));
     TRY(tsri_model_config_labels(&config, spec));
@@ -162,13 +144,15 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
         status =
             model->config_name ? tsri_model_shape_config(model->path, &json) : TSR_E_HOST_MEMORY;
         if (status == TSR_OK)
-            status = find_arch(json, model->config_name, &model->arch);
+            status = tsri_model_family_find(json, model->config_name, model->archive, &model->arch,
+                                            &model->family_by);
     } else {
         model->config_name = tsri_base_join(folder, "config.json");
         status =
             model->config_name ? load_config(folder, model->config_name, &json) : TSR_E_HOST_MEMORY;
         if (status == TSR_OK)
-            status = find_arch(json, model->config_name, &model->arch);
+            status = tsri_model_family_find(json, model->config_name, model->archive, &model->arch,
+                                            &model->family_by);
         if (status == TSR_OK)
             status = read_quantized(model, json);
     }
@@ -237,6 +221,14 @@ static tsr_dtype stored_dtype(const tsri_io_archive *archive) {
         if (bytes[dtype] > bytes[most])
             most = (tsr_dtype)dtype;
     return most;
+}
+
+/* Configs of classifiers with two labels used to name none. */
+static tsr_status count_labels(tsri_model *model) {
+    const tsri_model_weight *label = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL);
+    return label && !model->spec.labels
+               ? tsri_model_spec_number_labels(&model->spec, (int32_t)label->dims[0])
+               : TSR_OK;
 }
 
 static tsr_status open_adapters(tsri_model *model, const tsri_model_options *options) {
@@ -365,6 +357,8 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
     if (status == TSR_OK)
         status = tsri_model_weights_create(model->archive, model->arch, &model->spec,
                                            model->config_name, &keeping, &model->weights);
+    if (status == TSR_OK)
+        status = count_labels(model);
     if (status == TSR_OK)
         status = open_adapters(model, options);
     if (status == TSR_OK)
@@ -496,11 +490,15 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
             "%s: \"tie_word_embeddings\" says that the output matrix is the embedding, but "
             "tensor \"%s\" holds other numbers; these are used",
             model->path, model->weights->untied);
-    if (model->weights->unserved)
+    if (model->family_by)
         tsri_run_log(run, TSR_LOG_WARNING,
-                     "%s: tensor \"%s\" belongs to a part that is not served; what is computed is "
-                     "computed without it",
-                     model->path, model->weights->unserved);
+                     "%s: \"model_type\" is missing; by %s it is a model of the family %s",
+                     model->config_name, model->family_by, model->arch->name);
+    if (model->weights->left_out.size)
+        tsri_run_log(run, TSR_LOG_WARNING,
+                     "%s: no part that is served reads the tensors of %s; what is computed is "
+                     "computed without them",
+                     model->path, model->weights->left_out.data);
     return TSR_OK;
 }
 

@@ -32,6 +32,7 @@ typedef struct tsri_model {
     char *path;        /* the folder or file that was read, with links not followed */
     char *config_name; /* the file that messages about the config name */
     const tsri_model_arch *arch;
+    const char *family_by; /* what told the family, where config.json has no model_type; else NULL */
     tsri_model_spec spec;
     tsri_model_generation generation;
     tsri_io_archive *archive;

@@ -59,6 +59,8 @@ bool tsri_model_config_is_for(const tsri_model_config *config, const char *end);
  * New memory in the spec. Without a problem type, one label means regression, and several mean that
  * one of them holds. */
 tsr_status tsri_model_config_labels(const tsri_model_config *config, tsri_model_spec *spec);
+/* n labels without names: LABEL_0, LABEL_1, .., as in transformers. New memory in the spec. */
+tsr_status tsri_model_spec_number_labels(tsri_model_spec *spec, int32_t n);
 
 /* Refuses any value but the one that is served, and names both. */
 tsr_status tsri_model_config_only(const tsri_model_config *config, const char *key,

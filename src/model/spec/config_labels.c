@@ -71,6 +71,23 @@ static tsr_status read_labels(const tsri_model_config *config, const json_t *tab
     return TSR_OK;
 }
 
+tsr_status tsri_model_spec_number_labels(tsri_model_spec *spec, int32_t n) {
+    char **texts = NULL;
+    TRY(tsri_base_new((size_t)n, sizeof *texts, &texts));
+    spec->label_of = texts;
+    spec->labels = n;
+    for (int32_t i = 0; i < n; i++) {
+        char text[24];
+        snprintf(text, sizeof text, "LABEL_%" PRId32, i);
+        texts[i] = tsri_base_copy_text(text, strlen(text));
+        if (!texts[i])
+            return TSR_E_HOST_MEMORY;
+    }
+    if (n == 1 && spec->problem == TSRI_PROBLEM_SINGLE)
+        spec->problem = TSRI_PROBLEM_MULTIPLE;
+    return TSR_OK;
+}
+
 tsr_status tsri_model_config_labels(const tsri_model_config *config, tsri_model_spec *spec) {
     const json_t *table = json_object_get(config->root, "id2label");
     if (!spec->encoder.layers || spec->decoder.layers)
@@ -92,7 +109,8 @@ tsr_status tsri_model_config_labels(const tsri_model_config *config, tsri_model_
     spec->labels = named;
     TRY(tsri_model_config_int(config, "num_labels", false, 1, MOST_LABELS, &spec->labels));
     /* as in transformers, names of another number of labels are not read */
-    if (named && named == spec->labels)
-        TRY(read_labels(config, table, spec));
+    if (spec->labels)
+        TRY(named == spec->labels ? read_labels(config, table, spec)
+                                  : tsri_model_spec_number_labels(spec, spec->labels));
     return read_problem(config, spec);
 }

@@ -185,6 +185,9 @@ tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec
         status = tsri_base_json_load(p.config_path, MOST, DEPTH, &p.config);
     if (status == TSR_OK && tsri_base_is_file(model))
         status = tsri_base_json_load(model, MOST, DEPTH, &p.model_config);
+    if (status == TSR_OK && json_is_object(p.model_config) && spec && *spec->family &&
+        !json_is_string(json_object_get(p.model_config, "model_type")))
+        tsri_base_json_put(p.model_config, "model_type", json_string(spec->family));
     p.family = tsri_model_family_of(&p);
     if (status == TSR_OK)
         status = read_source(&p, out);

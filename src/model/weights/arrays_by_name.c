@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "tensor/dtype.h"
 #include "tensor/quantize.h"
 #include "tensor/transcode.h"
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 256 };
+enum { NAME = TSRI_MODEL_ARRAY_NAME };
 
 static const char *file_of(const tsri_io_archive *archive, const tsri_io_array *array) {
     return archive->files[array->file]->path;
@@ -41,6 +40,11 @@ static void full_name(const tsri_model_finder *finder, const char *pattern, size
             out[n++] = *pattern;
     }
     snprintf(n < NAME ? out + n : out + NAME - 1, n < NAME ? NAME - n : 1, "%s", tail);
+}
+
+void tsri_model_find_begin(const tsri_model_finder *finder, const char *pattern, int32_t layer,
+                           const char *suffix, char out[TSRI_MODEL_ARRAY_NAME]) {
+    full_name(finder, pattern, strlen(pattern), &(filling){.layer = layer, .suffix = suffix}, out);
 }
 
 /* In old checkpoints the arrays of norms are called gamma and beta. */
@@ -364,68 +368,4 @@ tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern
     TRY(check_array(finder, array, name, columns ? 2 : 1, dims));
     TRY(tsri_base_new((size_t)array->elements, sizeof(float), out));
     return tsri_io_read_as(finder->weights->archive, array, TSR_F32, 0, array->elements, *out);
-}
-
-static bool is_ignored(const tsri_model_names *names, const char *name) {
-    for (const char *const *end = names ? names->ignored : NULL; end && *end; end++)
-        if (tsri_base_ends_with(name, *end))
-            return true;
-    return false;
-}
-
-/* Whether the array belongs to a layer behind those that are computed. */
-static bool is_behind(const tsri_model_finder *finder, const tsri_model_names *names,
-                      const char *name) {
-    const tsri_model_stack *stack = tsri_model_main_stack(finder->weights->spec);
-    char begin[NAME];
-    for (int32_t i = 0; names && names->layers && i < stack->unused_layers; i++) {
-        full_name(finder, names->layers, strlen(names->layers),
-                  &(filling){.layer = stack->layers + i, .suffix = ""}, begin);
-        if (strncmp(name, begin, strlen(begin)) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Whether the array belongs to a head, or to another part, that is not computed; the first such array is remembered. */
-static bool is_unserved(const tsri_model_finder *finder, const tsri_model_names *names,
-                        const char *name) {
-    bool unserved = is_behind(finder, names, name);
-    for (const char *const *begin = names ? names->unserved : NULL; begin && *begin; begin++)
-        unserved |= strncmp(name, *begin, strlen(*begin)) == 0;
-    if (unserved && !finder->weights->unserved)
-        finder->weights->unserved = name;
-    return unserved;
-}
-
-/* Whether the array belongs to a decoder that is left out. */
-static bool is_left_out(const tsri_model_finder *finder, const tsri_model_names *names,
-                        const char *name) {
-    char stack[NAME];
-    if (!names || !names->stack || finder->weights->spec->decoder.layers)
-        return false;
-    full_name(finder, names->stack, strlen(names->stack), &(filling){.suffix = ""}, stack);
-    return strncmp(name, stack, strlen(stack)) == 0;
-}
-
-tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_model_arch *arch,
-                                  bool gguf) {
-    const tsri_io_archive *archive = finder->weights->archive;
-    const tsri_model_names *names = gguf ? arch->gguf_names : arch->names;
-    const tsri_model_names *all = names ? names : arch->encoder_names;
-    char head[NAME] = "";
-    if (all->head && finder->weights->spec->tied)
-        full_name(finder, all->head, strlen(all->head), &(filling){.suffix = ".weight"}, head);
-    for (size_t i = 0; i < archive->n_arrays; i++) {
-        const tsri_io_array *array = &archive->arrays[i];
-        if (!finder->used[i] && !array->spare && strcmp(array->name, head) != 0 &&
-            !is_ignored(names, array->name) && !is_ignored(arch->encoder_names, array->name) &&
-            !is_left_out(finder, names, array->name) && !is_unserved(finder, names, array->name) &&
-            !is_unserved(finder, arch->encoder_names, array->name))
-            return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "%s: tensor \"%s\" is not part of a %s model as %s describes it",
-                                  file_of(archive, array), array->name,
-                                  finder->weights->spec->family, finder->config_name);
-    }
-    return TSR_OK;
 }

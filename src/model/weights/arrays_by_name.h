@@ -41,6 +41,11 @@ void tsri_model_find_by(tsri_model_finder *finder, const tsri_model_names *names
 const tsri_io_array *tsri_model_find_array(const tsri_model_finder *finder, const char *pattern,
                                            int32_t layer, const char *suffix);
 
+/* The name of the first alternative, with its prefix: it begins the names of what is under it. */
+enum { TSRI_MODEL_ARRAY_NAME = 256 };
+void tsri_model_find_begin(const tsri_model_finder *finder, const char *pattern, int32_t layer,
+                           const char *suffix, char out[TSRI_MODEL_ARRAY_NAME]);
+
 /* Whether all parts of a weight are blocks that could stay as they are, if they were of one type. */
 bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_weight *weight);
 
@@ -63,9 +68,11 @@ tsr_status tsri_model_find_computed(tsri_model_finder *finder, uint32_t id, cons
 tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern, int32_t layer,
                                   int64_t rows, int64_t columns, float **out);
 
+/* ---- unread.c ---- */
+
 /* Refuses an array that nothing reads: it may be a part that the spec does not know, and the answer
- * would be wrong without a message. */
-tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_model_arch *arch,
-                                  bool gguf);
+ * would be wrong without a message. Heads that no part of the family reads, outside of the model's own
+ * arrays, are left out and listed in weights->left_out. */
+tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_model_arch *arch);
 
 #endif

@@ -84,7 +84,7 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
         status = define_all(&finder, gguf ? arch->gguf_names : arch->names,
                             gguf ? arch->gguf_encoder_names : arch->encoder_names);
     if (status == TSR_OK)
-        status = tsri_model_find_unread(&finder, arch, gguf);
+        status = tsri_model_find_unread(&finder, arch);
     if (status == TSR_OK)
         status = check_compute(weights, config_name);
     if (status == TSR_OK && has_few_blocks(weights))
@@ -124,6 +124,7 @@ void tsri_model_weights_destroy(tsri_model_weights **weights) {
         free((*weights)->items[i].parts);
     }
     tsri_model_adapters_destroy(&(*weights)->adapters);
+    tsri_base_bytes_clear(&(*weights)->left_out);
     free((*weights)->items);
     free(*weights);
     *weights = NULL;

@@ -4,10 +4,9 @@
 import json
 import math
 import shutil
-import struct
 import subprocess
 
-from support.command import SOURCE, change_json, environment, equal, main, refused, run
+from support.command import SOURCE, change_json, environment, equal, main, refused, run, write_safetensors
 from support.encoders import EXPECTED, LINES, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, vectors, written
 
 
@@ -19,16 +18,6 @@ def test_the_model_in_a_folder_of_its_own(folder):
         (model / name).rename(inner / name)
     change_json_list(model / "modules.json", lambda modules: modules[0].update(path="0_Transformer"))
     close(vectors(run("embed", "-m", model, *REFERENCE, given=LINES[3]).text)[0], EXPECTED["sentence"]["vectors"][3])
-
-
-def write_safetensors(path, arrays):
-    header, body = {}, b""
-    for name, (shape, values) in arrays.items():
-        data = struct.pack(f"<{len(values)}f", *values)
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
-        body += data
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
 
 
 def with_modules(folder, golden):

@@ -128,6 +128,17 @@ def read_safetensors(path):
     return arrays
 
 
+def write_safetensors(path, arrays):
+    """Writes {name: (shape, values)} as f32 arrays."""
+    header, body = {}, b""
+    for name, (shape, values) in arrays.items():
+        data = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
 def larger(name):
     """Marks a test that needs this external data. Where the data are missing, the test does not exist: no package that one could install has them."""
     return lambda test: test if (SHARED / name).exists() else None

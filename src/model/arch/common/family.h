@@ -80,6 +80,9 @@ typedef struct tsri_model_names {
 
 typedef struct tsri_model_arch {
     const char *name; /* "llama": config.json's model_type */
+    /* Classes of models in "architectures", or their beginnings up to "ForCausalLM" and the like, that are not the
+     * name without its underscores; several separated by |, or NULL */
+    const char *classes;
     const char
         *gguf; /* general.architecture, several separated by |; NULL: it isn't read from GGUF */
     const tsri_model_names

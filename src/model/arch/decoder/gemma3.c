@@ -101,6 +101,7 @@ static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) 
 
 const tsri_model_arch tsri_model_arch_gemma3_text = {
     .name = "gemma3_text",
+    .classes = "Gemma3ForCausalLM",
     .gguf = "gemma3",
     .names = &tsri_model_names_gemma2,
     .gguf_names = &tsri_model_names_gguf,

@@ -29,6 +29,7 @@ static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) 
 
 const tsri_model_arch tsri_model_arch_stablelm = {
     .name = "stablelm",
+    .classes = "StableLMEpoch",
     .gguf = "stablelm",
     .names = &tsri_model_names_llama,
     .gguf_names = &tsri_model_names_gguf,

@@ -113,6 +113,7 @@ static const tsri_model_names names = {
 
 const tsri_model_arch tsri_model_arch_bert = {
     .name = "bert",
+    .classes = "JinaBert",
     .gguf = "bert",
     .encoder_names = &names,
     .gguf_names = &tsri_model_names_gguf_encoder,

@@ -26,6 +26,7 @@ static const tsri_model_names names = {
 
 const tsri_model_arch tsri_model_arch_jina_embeddings_v3 = {
     .name = "jina_embeddings_v3",
+    .classes = "XLMRobertaLoRA",
     .gguf = "jina-bert-v3",
     .encoder_names = &names,
     .gguf_names = &tsri_model_names_gguf_encoder,

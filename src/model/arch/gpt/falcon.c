@@ -97,6 +97,7 @@ static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) 
 
 const tsri_model_arch tsri_model_arch_falcon = {
     .name = "falcon",
+    .classes = "RW",
     .gguf = "falcon",
     .names = &names,
     .gguf_names = &gguf_names,
