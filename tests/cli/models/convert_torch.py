@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -176,6 +177,32 @@ def refusals():
     assert not os.path.exists("none") and not any(name.endswith(".tmp") for name in os.listdir("."))
 
 
+def old_configs():
+    """A model_type that is missing is added where something tells it; else a warning says that it is missing. Nothing else changes."""
+    known = set()
+    for path in (SOURCE / "src/model/arch").rglob("*.c"):
+        known.update(re.findall(r'\.name = "([^"]+)"', path.read_text()))
+    assert set(tool.TYPES.values()) <= known and set(tool.PREFIXES) <= known
+    bert, other = "bert.embeddings.word_embeddings.weight", "roberta.embeddings.word_embeddings.weight"
+    cases = (("c1", {"architectures": ["XLMRobertaForMaskedLM"], "x": [1.5, "ö"]}, other, "xlm-roberta", 'by its architectures it is "xlm-roberta"'),
+             ("c2", {"architectures": [3, "T5WithLMHeadModel"]}, "shared.weight", "t5", '"t5", which is added'),
+             ("c3", {"model_type": ""}, bert, "bert", 'by the names of its tensors it is "bert"'),
+             ("c4", {"architectures": ["MyBertModel"]}, bert, None, 'has no "model_type", and neither'),
+             ("c5", {"architectures": ["BertGenerationEncoder"]}, bert, None, 'has no "model_type", and neither'),
+             ("c6", {}, other, None, 'has no "model_type", and neither'),
+             ("c7", {"model_type": "mine", "num_labels": 3, "id2label": {"0": "a"}}, bert, "mine", '"num_labels" 3, and 1 names in "id2label"'))
+    for name, config, tensor, wanted, said in cases:
+        path = folder(name)
+        (path / "config.json").write_text(json.dumps(config))
+        torch.save({tensor: torch.ones(2, 3)}, path / "pytorch_model.bin")
+        code, told = run(name, name + "-out")
+        assert code == 0 and said in told and told.count("model_type") <= 2 and told.count("config.json") == 1, told
+        got = json.loads(pathlib.Path(name + "-out/config.json").read_text())
+        assert got.get("model_type") == wanted and {**got, "model_type": 0} == {**config, "model_type": 0}, got
+        if wanted == config.get("model_type"):
+            assert pathlib.Path(name + "-out/config.json").read_bytes() == (path / "config.json").read_bytes()
+
+
 with tempfile.TemporaryDirectory() as temporary:
     os.chdir(temporary)
     as_a_command()
@@ -184,4 +211,5 @@ with tempfile.TemporaryDirectory() as temporary:
     modules()
     shards()
     refusals()
+    old_configs()
     os.chdir("/")
