@@ -21,12 +21,21 @@ typedef struct tsr_embed_options {
      * May be NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
+    /** How a text's vector is made of its tokens': "mean", "cls" (or "first"), "last", "max",
+     * "sqrt-mean", "weighted-mean"; it replaces the pooling that the model's files name. NULL: as they
+     * say or, where they say nothing, "mean"; of a bare decoder (LlamaModel) "last". */
+    const char *pooling;
+    /** The text that is put before each text, such as E5's "query: ", in place of one of the model's prompts;
+     * NULL: `prompt` says it. */
+    const char *prompt_text;
 } tsr_embed_options;
 
 /**
  * Prepares a model for embedding. A sentence-transformers folder is followed in everything that its
  * files say: pooling, dense layers, normalisation, maximum length, lower case, prompts. The vector
- * of any other encoder is the mean of its last hidden states, not normalised.
+ * of any other encoder is the mean of its last hidden states, not normalised; that of a bare decoder
+ * (its class is LlamaModel, Qwen3Model, ...), opened with tsr_model_options.vectors, is the last
+ * hidden state of its last token, not normalised.
  *
  * options may be NULL
  * owner   the caller destroys *out, before the model is closed
@@ -37,7 +46,10 @@ typedef struct tsr_embed_options {
  *                            field
  *         TSR_E_UNSUPPORTED  a module or a way of pooling that is not supported
  *         TSR_E_ARGUMENT     max_tokens is above what the model reads; the model has no such prompt
- *                            (the sentence lists those that it has)
+ *                            (the sentence lists those that it has); there is no such pooling, or it
+ *                            doesn't fit the dense layers behind it; both `prompt` and
+ *                            `prompt_text` are given; of a decoder that is not a bare
+ *                            one, nothing says the pooling
  */
 TSR_API tsr_status tsr_embedder_create(tsr_model *model, const tsr_embed_options *options,
                                        tsr_embedder **out);
@@ -49,7 +61,7 @@ typedef struct tsr_embedder_info {
     uint32_t width;       /**< of a vector */
     uint32_t layers;      /**< of the encoder */
     uint32_t normalized;  /**< 1: vectors have length 1 */
-    uint32_t has_modules; /**< 1: a sentence-transformers folder; 0: mean pooling was assumed */
+    uint32_t has_modules; /**< 1: a sentence-transformers folder; 0: no file says the pooling */
     uint32_t model_width; /**< of the hidden states */
     int64_t max_tokens;
     const char *pooling; /**< "mean", "first", "max", "last", "sqrt-mean", "weighted-mean"; several

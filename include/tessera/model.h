@@ -61,6 +61,10 @@ typedef struct tsr_model_options {
      * neither change; each gives the bytes that it gives alone. Borrowed: it is closed after this model. NULL:
      * all weights are this model's own. */
     const tsr_model *base;
+    /** 1: it is opened for vectors (tsr_embedder_create): a decoder is read as an encoder, which reads whole texts
+     * and does not write, also where its files don't say that it is one; of a T5, the encoder alone. */
+    uint32_t vectors;
+    uint32_t reserved;
 } tsr_model_options;
 
 /**

@@ -1121,6 +1121,8 @@ class tsr_model_options(Structure):
         ("lora", POINTER(c_char_p)),
         ("ranks", POINTER(tsr_ranks)),
         ("base", POINTER(tsr_model)),
+        ("vectors", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1555,6 +1557,8 @@ class tsr_embed_options(Structure):
         ("prompt", c_char_p),
         ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
         ("progress_data", c_void_p),
+        ("pooling", c_char_p),
+        ("prompt_text", c_char_p),
     ]
 
 
@@ -2832,7 +2836,7 @@ class EmbedderInfo:
     width: of a vector
     layers: of the encoder
     normalized: 1: vectors have length 1
-    has_modules: 1: a sentence-transformers folder; 0: mean pooling was assumed
+    has_modules: 1: a sentence-transformers folder; 0: no file says the pooling
     model_width: of the hidden states
     pooling: "mean", "first", "max", "last", "sqrt-mean", "weighted-mean"; several with ", " between
     prompt: the text that is put before each text; or ""

@@ -172,6 +172,7 @@ class Base(Handle):
 
     _destroy = "tsr_model_close"
     _tokenizer_only = False
+    _vectors = False  # opened for vectors: a decoder is read as an encoder
 
     def __init__(self, name: Optional[Path] = None, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
                  compute: str = "auto", kv_dtype: Optional[str] = None, context: int = 0, lora: Sequence[Path] = (),
@@ -179,7 +180,8 @@ class Base(Handle):
         adapters = text_list([path_of(p) for p in lora])
         options = new(c.tsr_model_options, dtype=named("dtype", dtype, DTYPES), kv_dtype=named("kv_dtype", kv_dtype, KV_DTYPES),
                       compute=named("compute", compute, COMPUTES), context=context, n_lora=len(lora), lora=adapters,
-                      progress=progress_callback(c.tsr_model_options, progress), tokenizer_only=self._tokenizer_only)
+                      progress=progress_callback(c.tsr_model_options, progress), tokenizer_only=self._tokenizer_only,
+                      vectors=self._vectors)
         self._device: Optional[Device] = None
         self._owned = False
         if not self._tokenizer_only:

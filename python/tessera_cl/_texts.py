@@ -50,34 +50,41 @@ def _folder_json(model: Base, name: str) -> Dict[str, Any]:
 
 
 class Embedder(Base):
-    """Texts as vectors, by a sentence-transformers folder or any other encoder (the mean of its last hidden states, not normalised).
+    """Texts as vectors, by a sentence-transformers folder, any other encoder (the mean of its last hidden states, not normalised) or a bare
+    decoder such as LlamaModel (the last hidden state of the last token, not normalised).
 
     name, device, dtype and the others: as for Model; the default is all-MiniLM-L6-v2, which tessera-get-minilm unpacks
     max_tokens: longer texts are cut; 0: as the model's files say
+    pooling: "mean", "cls", "last", "max", "sqrt-mean", "weighted-mean", in place of what the files say; None: as they do
     """
 
+    _vectors = True
+
     def __init__(self, name: Path = "all-MiniLM-L6-v2", device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
-                 max_tokens: int = 0, **options: Any) -> None:
+                 max_tokens: int = 0, pooling: Optional[str] = None, **options: Any) -> None:
         super().__init__(name, device, dtype, **options)
         self._max_tokens = max_tokens
-        self._parts: Dict[Optional[str], _Part] = {}
+        self._pooling = pooling
+        self._parts: Dict[Tuple[Optional[str], Optional[str]], _Part] = {}
         try:
-            self.embedding: EmbedderInfo = self._embedding(self._part(None))
+            self.embedding: EmbedderInfo = self._embedding(self._part(None, None))
         except BaseException:
             self.close()
             raise
         self.similarity_fn_name: str = _folder_json(self, "config_sentence_transformers.json").get("similarity_fn_name") or "cosine"
 
-    def _part(self, prompt: Optional[str]) -> _Part:
-        """The library's embedder with this prompt, by its name."""
-        if prompt not in self._parts:
+    def _part(self, name: Optional[str], prompt: Optional[str]) -> _Part:
+        """The library's embedder with this prompt, by its name or as a text."""
+        key = (name, prompt)
+        if key not in self._parts:
             part = _Part(c.tsr_embedder, self, "tsr_embedder_destroy", c.tsr_embed_options)
-            options = new(c.tsr_embed_options, max_tokens=self._max_tokens, prompt=None if prompt is None else encoded(prompt), progress=part.callback)
+            options = new(c.tsr_embed_options, max_tokens=self._max_tokens, progress=part.callback,
+                          **{field: encoded(value) for field, value in (("prompt", name), ("prompt_text", prompt), ("pooling", self._pooling)) if value is not None})
             with self._running():
                 check(lib.tsr_embedder_create(self._open, ctypes.byref(options), part._out))
             part._made()
-            self._parts[prompt] = part
-        return self._parts[prompt]
+            self._parts[key] = part
+        return self._parts[key]
 
     def _embedding(self, part: _Part) -> EmbedderInfo:
         info = new(c.tsr_embedder_info)
@@ -92,17 +99,18 @@ class Embedder(Base):
         """How many numbers a vector has."""
         return self.embedding.width
 
-    def encode(self, sentences: Union[str, Sequence[str]], *, prompt_name: Optional[str] = None, batch_size: int = 32, show_progress_bar: bool = False,
+    def encode(self, sentences: Union[str, Sequence[str]], *, prompt_name: Optional[str] = None, prompt: Optional[str] = None, batch_size: int = 32, show_progress_bar: bool = False,
                normalize_embeddings: bool = False, convert_to_numpy: bool = True, progress: Optional[Progress] = None) -> NDArray[np.float32]:
         """The vectors of texts, float32 [n, width]; of one text [width]. Each is what it would be alone.
 
         prompt_name: one of the model's prompts, which is put before each text; "": no prompt; None: the model's default
+        prompt: the text that is put before each, such as E5's "query: ", in place of one of the model's
         batch_size: taken for the sake of sentence-transformers' programs: the library chooses its own batches, and no vector depends on them
         normalize_embeddings: vectors have length 1, if the model doesn't make them so anyway
         convert_to_numpy: must be True
         progress: told (texts done, all texts); True from it cancels
 
-        Raises ArgumentError: the model has no such prompt; DeviceError: a vector is not finite.
+        Raises ArgumentError: the model has no such prompt, or both are given; DeviceError: a vector is not finite.
         """
         if not convert_to_numpy:
             raise ValueError("convert_to_numpy=False: vectors are NumPy arrays; torch.from_numpy takes them without a copy")
@@ -110,7 +118,7 @@ class Embedder(Base):
             raise ValueError(f"batch_size={batch_size}: it is at least 1")
         texts = [sentences] if isinstance(sentences, str) else sentences
         with self._running():
-            part = self._part(prompt_name)
+            part = self._part(prompt_name, prompt)
             vectors = np.empty((len(texts), self.embedding.width), np.float32)
             table, kept = strings(texts)
             part.told = progress or (_bar("encode") if show_progress_bar else None)

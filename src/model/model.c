@@ -59,6 +59,9 @@ static tsr_status check_options(const tsr_model_options *options) {
         if (!options->lora || !options->lora[i])
             return tsri_base_fail(TSR_E_ARGUMENT, "adapter %u of %u has no name", i,
                                   options->n_lora);
+    if (options->vectors > 1)
+        return tsri_base_fail(TSR_E_ARGUMENT, "vectors is %u; it is 1 for a model of vectors, else 0",
+                              options->vectors);
     if (options->context < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a context of %lld tokens was asked for; it must be positive",
@@ -120,7 +123,8 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
                                 .lora = known.lora,
                                 .n_lora = known.n_lora,
                                 .base = known.base ? known.base->model : NULL,
-                                .tokenizer_only = known.tokenizer_only && !device};
+                                .tokenizer_only = known.tokenizer_only && !device,
+                                .vectors = known.vectors};
     if (known.progress) {
         inner.progress = tell_progress;
         inner.progress_data = &known;

@@ -369,3 +369,36 @@ Test(refused, names) {
         free(path);
     }
 }
+
+/* Opened for vectors, decoders are encoders, whatever stands behind their layers; an encoder-decoder is one where its
+ * encoder can stand alone. */
+Test(refused, not_decoders_that_are_opened_for_vectors) {
+    static const struct {
+        const char *name;
+        bool encoder, last, unsaid;
+    } rows[] = {{"llama-tiny", true, false, true},    {"llama-tiny/bare", true, true, false},
+                {"gpt2-tiny/bare", true, true, false}, {"phi-odd", true, false, true},
+                {"gptj-odd", true, false, true},      {"mixtral", true, false, true},
+                {"deepseek_v3", true, false, true},   {"gpt_oss", true, false, true},
+                {"gemma2", true, false, true},        {"mpt-odd", true, false, true},
+                {"opt", true, false, true},           {"qwen3-vectors/vectors", true, false, false},
+                {"llama-labels/cls", true, false, false},
+                {"t5-tiny", true, false, true},       {"t5-encoder/vectors", true, false, false},
+                {"bert/base", true, false, false},    {"bart", false, false, false}};
+    const tsri_model_options options = {.vectors = true};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char path[1100];
+        tsri_model *model = NULL;
+        snprintf(path, sizeof path, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, rows[i].name);
+        cr_expect(tsri_model_open(path, &options, &model) == TSR_OK, "%s: %s", rows[i].name,
+                  tsr_error_last());
+        if (!model)
+            continue;
+        const tsri_model_spec *spec = &model->spec;
+        cr_expect((spec->encoder.layers && !spec->decoder.layers) == rows[i].encoder, "%s",
+                  rows[i].name);
+        cr_expect(spec->pools_last == rows[i].last && spec->pools_unsaid == rows[i].unsaid,
+                  "%s: %d, %d", rows[i].name, spec->pools_last, spec->pools_unsaid);
+        tsri_model_close(&model);
+    }
+}

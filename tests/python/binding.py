@@ -173,9 +173,18 @@ def test_embed(folder):
         assert told[-1] == (3, 3), told
         raises(t.CancelledError, "", lambda: model.encode(texts, progress=lambda done, total: True))
         raises(t.ArgumentError, "", lambda: model.encode(texts, prompt_name="nonsense"))
+        assert (model.encode("is my card?", prompt="where ") == model.encode("where is my card?")).all()
+        raises(t.ArgumentError, "give one of them", lambda: model.encode(texts, prompt="a", prompt_name="b"))
         raises(ZeroDivisionError, "", lambda: model.encode(texts, progress=lambda done, total: 1 // 0))
         raises(TypeError, "list of str", lambda: model.encode([1]))
         assert (model.encode(texts) == vectors).all()
+    with t.Embedder("shakespeare", DEVICE, pooling="last") as model:
+        assert model.embedding.pooling == "last" and model.info.kind == "encoder"
+        vector, states = model.encode("KING"), model.dump([model.tokenize("KING")])
+        last = states[max((n for n in states if n.startswith("hidden.")), key=lambda n: int(n.split(".")[1]))][0]
+        np.testing.assert_allclose(vector, last[-1], atol=1e-5)
+    raises(t.ArgumentError, "choose a pooling", lambda: t.Embedder("shakespeare", DEVICE))
+    raises(t.ArgumentError, 'no pooling "median"', lambda: t.Embedder("intents", DEVICE, pooling="median"))
 
 
 def test_errors_are_exceptions(folder):

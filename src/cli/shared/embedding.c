@@ -7,11 +7,19 @@
 #include <string.h>
 
 const tsri_cli_option *tsri_cli_embedding_options(tsri_cli_embedding *e) {
-    static tsri_cli_option rows[2];
+    static tsri_cli_option rows[4];
     const tsri_cli_option all[] = {
         {"prompt", 0, CLI_TEXT, &e->prompt, "NAME",
          "put the prompt of this name, from the model's files, before each text; \"\" for none", 0,
          0, NULL},
+        {"prompt-text", 0, CLI_TEXT, &e->prompt_text, "TEXT",
+         "put TEXT before each text, such as E5's \"query: \"; for models whose files list no "
+         "prompts",
+         0, 0, NULL},
+        {"pooling", 0, CLI_WORD, &e->pooling, "mean|cls|last|max|sqrt-mean|weighted-mean",
+         "how a text's vector is made of its tokens' (default: as the model's files say, else mean; "
+         "of a bare decoder, such as LlamaModel, last)",
+         0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -26,6 +34,8 @@ int tsri_cli_embedding_begin(tsri_cli_embedding *e) {
     const tsr_embed_options options = {.struct_size = sizeof options,
                                        .max_tokens = e->app->context,
                                        .prompt = e->prompt,
+                                       .prompt_text = e->prompt_text,
+                                       .pooling = e->pooling,
                                        .progress = show_progress,
                                        .progress_data = e};
     e->info.struct_size = sizeof e->info;
@@ -35,8 +45,21 @@ int tsri_cli_embedding_begin(tsri_cli_embedding *e) {
     return code == CLI_OK ? tsri_cli_status(tsr_embedder_info_get(e->embedder, &e->info)) : code;
 }
 
+/* What a vector is, where no file says it and one pooling is taken. */
+static const char *pooled_as(const char *pooling) {
+    static const char *const words[][2] = {
+        {"mean", "the mean of the last hidden states"},
+        {"first", "the last hidden state of the first token"},
+        {"last", "the last hidden state of the last token"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i][0], pooling))
+            return words[i][1];
+    return "pooled from the last hidden states";
+}
+
 int tsri_cli_embedding_open(tsri_cli_embedding *e) {
     tsri_cli_app *app = e->app;
+    app->vectors = true;
     if (!app->model_name)
         app->model_name = "all-MiniLM-L6-v2";
     int code = tsri_cli_open_model(app);
@@ -44,9 +67,8 @@ int tsri_cli_embedding_open(tsri_cli_embedding *e) {
         code = tsri_cli_embedding_begin(e);
     if (code == CLI_OK && !e->info.has_modules)
         tsri_cli_note(app,
-                      "%s has no modules.json: each vector is the mean of the last hidden states, "
-                      "and is not normalised",
-                      app->model_name);
+                      "%s has no modules.json: each vector is %s, and is not normalised",
+                      app->model_name, pooled_as(e->info.pooling));
     return code;
 }
 

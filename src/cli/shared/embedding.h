@@ -7,14 +7,15 @@
 
 typedef struct tsri_cli_embedding {
     tsri_cli_app *app;
-    const char *prompt; /* as in tsr_embed_options */
+    const char *prompt, *prompt_text, *pooling; /* as in tsr_embed_options */
     tsr_embedder *embedder;
     tsr_embedder_info info;
     tsri_cli_windows windows;
     float *rows; /* of the current window */
 } tsri_cli_embedding;
 
-const tsri_cli_option *tsri_cli_embedding_options(tsri_cli_embedding *e); /* --prompt */
+const tsri_cli_option *
+tsri_cli_embedding_options(tsri_cli_embedding *e); /* --prompt --prompt-text --pooling */
 
 /* Opens the model (without -m, the one of tools/get-minilm), and notes where it is not a
  * sentence-transformers folder. Each returns an exit code, and prints what went wrong. */

@@ -32,23 +32,26 @@ enum { CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
 
 /* ---- the spec ---- */
 
-/* Of an encoder-decoder, a T5EncoderModel has the encoder, and a sentence-transformers folder uses it. */
+/* Of an encoder-decoder, a T5EncoderModel has the encoder, and a sentence-transformers folder uses it; so does
+ * who `asked` for vectors. */
 static tsr_status read_sides(const tsri_model_config *config, const tsri_model_arch *arch,
-                             const char *folder, tsri_model_spec *spec) {
+                             const char *folder, bool asked, tsri_model_spec *spec) {
     bool alone = tsri_model_config_is_for(config, "EncoderModel");
     if (!spec->decoder.layers || !arch->names->stack)
         return TSR_OK;
     if (!alone)
         TRY(tsri_model_sentence_is(config->archive, folder, &alone));
-    if (alone)
+    spec->pools_unsaid = asked && !alone;
+    if (alone || asked)
         tsri_model_spec_encode(spec);
     return TSR_OK;
 }
 
 /* A decoder in a sentence-transformers folder was made for vectors: Qwen3-Embedding, E5-Mistral. So was
- * one in a GGUF file that names a pooling. One whose class is ...Classification labels texts. With is_causal false, its tokens see both sides: GTE-Qwen2. */
+ * one in a GGUF file that names a pooling. One whose class is ...Classification labels texts. Any other becomes an encoder where vectors are `asked` for. With is_causal false, its tokens see both
+ * sides: GTE-Qwen2. */
 static tsr_status read_purpose(const tsri_model_config *config, const tsri_model_arch *arch,
-                               const char *folder, tsri_model_spec *spec) {
+                               const char *folder, bool asked, tsri_model_spec *spec) {
     bool vectors = false, causal = true;
     if (spec->encoder.embeds_only) {
         TRY(tsri_model_sentence_is_table(folder, &vectors));
@@ -60,7 +63,7 @@ static tsr_status read_purpose(const tsri_model_config *config, const tsri_model
                                         config->what);
     }
     if (spec->encoder.layers)
-        return read_sides(config, arch, folder, spec);
+        return read_sides(config, arch, folder, asked, spec);
     if (spec->decoder.recurrent)
         return TSR_OK;
     spec->label_tokens = tsri_model_config_is_for(config, "ForTokenClassification");
@@ -71,19 +74,22 @@ static tsr_status read_purpose(const tsri_model_config *config, const tsri_model
     if (vectors && config->archive->format != TSRI_IO_GGUF)
         TRY(tsri_model_sentence_judges(folder, &spec->judged_yes, &spec->judged_no));
     vectors = vectors && spec->judged_yes < 0;
-    if (!vectors && !labels && !causal)
+    asked = asked && !vectors && !labels;
+    if (!vectors && !labels && !asked && !causal)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "%s: \"is_causal\" is false, which is served where the model says that "
             "it gives vectors: by a modules.json, or by a GGUF file's pooling_type",
             config->what);
-    if (vectors || labels)
+    if (vectors || labels || asked)
         tsri_model_spec_encode(spec);
+    spec->pools_last = asked && tsri_model_config_is_bare(config);
+    spec->pools_unsaid = asked && !spec->pools_last;
     spec->encoder.causal = causal;
     return TSR_OK;
 }
 
-static tsr_status read_spec(tsri_model *model, const char *folder, json_t *json) {
+static tsr_status read_spec(tsri_model *model, const char *folder, bool vectors, json_t *json) {
     const tsri_model_config config = {
         .root = json, .what = model->config_name, .archive = model->archive};
     const bool gguf = model->archive->format == TSRI_IO_GGUF;
@@ -91,7 +97,7 @@ static tsr_status read_spec(tsri_model *model, const char *folder, json_t *json)
     tsri_model_spec_defaults(spec);
     snprintf(spec->family, sizeof spec->family, "%s", model->arch->name);
     TRY(model->arch->read(&config, spec));
-    TRY(read_purpose(&config, model->arch, folder, spec));
+    TRY(read_purpose(&config, model->arch, folder, vectors, spec));
     TRY(tsri_model_config_labels(&config, spec));
     tsri_model_spec_finish(spec);
     if (spec->decoder.positions == TSRI_POSITIONS_ROTARY) {
@@ -124,7 +130,7 @@ static tsr_status read_quantized(tsri_model *model, json_t *json) {
     return TSR_OK;
 }
 
-static tsr_status read_config(tsri_model *model, const char *folder) {
+static tsr_status read_config(tsri_model *model, const char *folder, bool vectors) {
     const tsri_io_format format = model->archive->format;
     json_t *json = NULL;
     tsr_status status;
@@ -157,7 +163,7 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
             status = read_quantized(model, json);
     }
     if (status == TSR_OK)
-        status = read_spec(model, folder, json);
+        status = read_spec(model, folder, vectors, json);
     const bool ours = format == TSRI_IO_SAFETENSORS || format == TSRI_IO_INDEX;
     if (status == TSR_OK && (ours || format == TSRI_IO_CTRANSLATE2))
         status = tsri_model_generation_read(folder, ours ? json : NULL, model->config_name,
@@ -347,7 +353,7 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                  : tsri_model_is_shape(path) ? tsri_model_shape_open(path, &model->archive)
                                              : tsri_io_open(path, &model->archive);
     if (status == TSR_OK)
-        status = read_config(model, folder);
+        status = read_config(model, folder, options->vectors);
     const bool has_blocks =
         model->joined || (model->archive && model->archive->format == TSRI_IO_GGUF);
     const tsri_model_keeping keeping = {.dtype = options->dtype,
@@ -409,7 +415,8 @@ static bool is_shared(void *data, uint32_t id) {
     const tsri_model_weight *own = tsri_model_weight_at(s->weights, id),
                             *other = tsri_model_weight_at(base->weights, id);
     const tsri_model_keeping *keeping = &s->weights->keeping, *like = &base->weights->keeping;
-    return is_unchanged(s->weights, own) && is_unchanged(base->weights, other) &&
+    return base->spec.decoder.layers == s->weights->spec->decoder.layers && /* or one is of vectors */
+           is_unchanged(s->weights, own) && is_unchanged(base->weights, other) &&
            own->dtype == other->dtype && keeping->dtype == like->dtype &&
            keeping->stored_blocks == like->stored_blocks;
 }

@@ -26,6 +26,7 @@ typedef struct tsri_model_options {
     int32_t slots;      /* the memory check counts keys and values of this many sequences (0: 1) */
     int64_t context;    /* of this many tokens each (0: what the model reads, at most 2048) */
     tsr_dtype kv_dtype; /* of keys and values: f32, f16, q8_0, or NONE: as tsr_model_options says */
+    bool vectors; /* a decoder is read as an encoder, and of a T5 the encoder alone */
 } tsri_model_options;
 
 typedef struct tsri_model {

@@ -83,6 +83,10 @@ int tsri_model_sentence_device_pool(const tsri_model_sentence *sentence, size_t 
  * out is [n_poolings, width]. */
 void tsri_model_sentence_pool(const tsri_model_sentence *sentence, const float *rows,
                               size_t skipped, size_t n, int32_t width, float *out);
+/* Pools by this name in place of what the files say; hidden states are `width` wide.
+ *
+ * error   TSR_E_ARGUMENT  there is no such pooling, or the steps need what several of them give */
+tsr_status tsri_model_sentence_pool_by(tsri_model_sentence *sentence, const char *name, int32_t width);
 const char *tsri_model_pooling_name(tsri_model_pooling kind);
 
 /* Applies the steps to pooled rows [n, width]; out is [n, sentence->width]. */

@@ -27,6 +27,28 @@ int tsri_model_sentence_device_pool(const tsri_model_sentence *s, size_t skipped
     return s->n_poolings == 1 && !skipped ? kinds[s->poolings[0]].device : -1;
 }
 
+tsr_status tsri_model_sentence_pool_by(tsri_model_sentence *s, const char *name, int32_t width) {
+    int kind = strcmp(name, "cls") == 0 ? TSRI_POOLING_FIRST : 0;
+    while (kind < TSRI_POOLINGS && strcmp(name, "cls") != 0 && strcmp(name, kinds[kind].name) != 0)
+        kind++;
+    if (kind == TSRI_POOLINGS)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "there is no pooling \"%s\"; mean, cls, last, max, sqrt-mean and "
+                              "weighted-mean are there",
+                              name);
+    for (int i = 0; i < s->n_steps && s->n_poolings > 1; i++)
+        if (s->steps[i].kind != TSRI_STEP_NORMALIZE)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "the model pools in %d ways side by side, and layers behind them "
+                                  "need all of these: the pooling %s can't replace them",
+                                  s->n_poolings, name);
+    if (s->n_poolings > 1)
+        s->width = width;
+    s->poolings[0] = (tsri_model_pooling)kind;
+    s->n_poolings = 1;
+    return TSR_OK;
+}
+
 /* ---- pooling ---- */
 
 static double weight_of(tsri_model_pooling kind, size_t t) {

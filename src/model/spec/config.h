@@ -54,6 +54,8 @@ tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spe
 /* Whether "architectures" has a class whose name ends in `end`, such as
  * "ForTokenClassification". */
 bool tsri_model_config_is_for(const tsri_model_config *config, const char *end);
+/* Whether it has one without a head, such as "LlamaModel". */
+bool tsri_model_config_is_bare(const tsri_model_config *config);
 
 /* id2label, num_labels (which takes precedence) and problem_type: the names and the meaning of a classifier's outputs.
  * New memory in the spec. Without a problem type, one label means regression, and several mean that

@@ -21,6 +21,13 @@ bool tsri_model_config_is_for(const tsri_model_config *config, const char *end) 
     return false;
 }
 
+bool tsri_model_config_is_bare(const tsri_model_config *config) {
+    return tsri_model_config_is_for(config, "Model") &&
+           !tsri_model_config_is_for(config, "HeadModel") &&
+           !tsri_model_config_is_for(config, "HeadsModel") &&
+           !tsri_model_config_is_for(config, "MTModel");
+}
+
 tsr_status tsri_model_config_only(const tsri_model_config *config, const char *key,
                                   const char *served) {
     const char *text = served;

@@ -232,6 +232,9 @@ typedef struct tsri_model_spec {
     /* Of a language model that ranks documents: the tokens whose logits say that one answers the question,
      * and that it doesn't; -1: nothing says it */
     int32_t judged_yes, judged_no;
+    /* Of an encoder that is one because that was asked for: its class is that of a bare decoder, whose vectors
+     * are those of last tokens; or nothing says how vectors are made */
+    bool pools_last, pools_unsaid;
     int32_t decoder_start; /* the token that a translation begins with; -1: none */
     bool pad_fixed;        /* the embedding of `pad` gets no gradient when it is looked up */
     int32_t bos, pad, eos[TSRI_MODEL_MAX_EOS], n_eos; /* bos, pad: -1 if there is none */

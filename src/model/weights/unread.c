@@ -140,12 +140,15 @@ tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_mo
     const tsri_model_names *names =
         archive->format == TSRI_IO_GGUF ? arch->gguf_names : arch->names;
     const tsri_model_names *all = names ? names : arch->encoder_names;
-    char head[TSRI_MODEL_ARRAY_NAME] = "";
+    char head[TSRI_MODEL_ARRAY_NAME] = "", bias[TSRI_MODEL_ARRAY_NAME] = "";
     if (all->head && finder->weights->spec->tied)
         tsri_model_find_begin(finder, all->head, 0, ".weight", head);
+    if (all->head && names && !finder->weights->spec->decoder.layers) /* read as an encoder */
+        tsri_model_find_begin(finder, all->head, 0, ".bias", bias);
     for (size_t i = 0; i < archive->n_arrays; i++)
         if (!finder->used[i] && !archive->arrays[i].spare &&
-            strcmp(archive->arrays[i].name, head) != 0)
+            strcmp(archive->arrays[i].name, head) != 0 &&
+            strcmp(archive->arrays[i].name, bias) != 0)
             TRY(check(finder, arch, names, &archive->arrays[i]));
     return TSR_OK;
 }

@@ -21,6 +21,7 @@ struct tsr_embedder {
     tsri_task_reader reader;
     tsri_task_passages passages;
     const char *prompt;
+    char *own_prompt; /* one that is not the model's */
     size_t skipped; /* tokens of the prompt, and those before it, that are not pooled */
     tsri_bytes prompt_names, poolings;
     tsr_embed_options options;
@@ -33,6 +34,13 @@ struct tsr_embedder {
 
 /* ---- beginning ---- */
 
+static tsr_status copy_prompt(tsr_embedder *e) {
+    const char *text = e->options.prompt_text;
+    e->own_prompt = tsri_base_copy_text(text, strlen(text));
+    e->prompt = e->own_prompt ? e->own_prompt : "";
+    return e->own_prompt ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
 static tsr_status choose_prompt(tsr_embedder *e) {
     const tsri_model_sentence *s = &e->sentence;
     const char *asked = e->options.prompt ? e->options.prompt : s->default_prompt;
@@ -40,6 +48,13 @@ static tsr_status choose_prompt(tsr_embedder *e) {
         TRY(tsri_base_bytes_printf(&e->prompt_names, i ? ", %s" : "%s", s->prompts[i].name));
     TRY(tsri_base_bytes_append(&e->prompt_names, "", 0));
     e->prompt = "";
+    if (e->options.prompt_text && e->options.prompt)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the prompt \"%s\" by its name and \"%s\" as a text were asked for: "
+                              "give one of them",
+                              e->options.prompt, e->options.prompt_text);
+    if (e->options.prompt_text)
+        return copy_prompt(e);
     if (!asked || !*asked)
         return TSR_OK;
     size_t i = 0;
@@ -71,6 +86,21 @@ static tsr_status measure_prompt(tsr_embedder *e) {
     return status;
 }
 
+static tsr_status choose_pooling(tsr_embedder *e) {
+    const tsri_model_spec *spec = &e->model->spec;
+    tsri_model_sentence *s = &e->sentence;
+    if (e->options.pooling)
+        return tsri_model_sentence_pool_by(s, e->options.pooling, spec->width);
+    if (!s->found && spec->pools_unsaid)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s (%s) was not made for vectors, and no file says how one is made "
+                              "of its hidden states: choose a pooling (--pooling last, mean, ...)",
+                              e->model->path, spec->family);
+    if (!s->found && spec->pools_last)
+        s->poolings[0] = TSRI_POOLING_LAST;
+    return TSR_OK;
+}
+
 static tsr_status name_poolings(tsr_embedder *e) {
     const tsri_model_sentence *s = &e->sentence;
     for (int i = 0; i < s->n_poolings; i++)
@@ -97,6 +127,7 @@ static tsr_status begin(tsr_embedder *e) {
         e->reader.max_tokens = e->options.max_tokens;
     e->reader.trim = e->sentence.found && !spec->encoder.embeds_only;
     e->reader.lower_case = e->sentence.lower_case;
+    TRY(choose_pooling(e));
     TRY(choose_prompt(e));
     TRY(measure_prompt(e));
     TRY(name_poolings(e));
@@ -130,6 +161,7 @@ void tsr_embedder_destroy(tsr_embedder **embedder) {
     tsri_task_passages_clear(&e->passages);
     tsri_base_bytes_clear(&e->prompt_names);
     tsri_base_bytes_clear(&e->poolings);
+    free(e->own_prompt);
     free(e->states);
     free(e->pooled);
     free(e);

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from support import words
-from support.command import COMMAND, GOLDEN, change_json, environment, equal, main, read_safetensors, refused, run
+from support.command import COMMAND, GOLDEN, change_json, environment, equal, main, read_safetensors, refused, run, write_safetensors
 from support.encoders import CLASSIFY, EXPECTED, LINES, REFERENCE, SENTENCE, TOKENS, WITH, change_json_list, close, copy_model_deep, embedded, joined, npy, vectors, written
 
 
@@ -245,9 +245,90 @@ def test_a_decoder_that_gives_vectors(folder):
     assert max(abs(a - b / length) for a, b in zip(got, wanted)) < 1e-5, (got, wanted)
     assert "(encoder)" in run("info", model).text
     (model / "modules.json").unlink()
-    refused(3, "a decoder with a modules.json", "embed", "-m", model, *REFERENCE, given="w4\n")
-    change_json(model / "config.json", is_causal=False)
+    bare_decoder(model, " ".join(f"w{i}" for i in ids[:-1]) + "\n", [hidden[(rows + i) * width:(rows + i + 1) * width] for i in range(rows)])
+
+
+def pooled(rows, kind):
+    """The pooling of this name, computed here."""
+    columns = list(zip(*rows))
+    weights = [i + 1 if kind == "weighted-mean" else 1 for i in range(len(rows))]
+    divisor = math.sqrt(len(rows)) if kind == "sqrt-mean" else sum(weights)
+    return {"cls": rows[0], "last": rows[-1], "max": [max(c) for c in columns]}.get(kind) or \
+        [sum(w * x for w, x in zip(weights, c)) / divisor for c in columns]
+
+
+POOLINGS = ("mean", "cls", "last", "max", "sqrt-mean", "weighted-mean")
+
+
+def bare_decoder(model, line, states):
+    """A Qwen3Model without modules.json: its last token's state, as transformers computed it, or what is asked for."""
+    held = json.loads((model / "config.json").read_text())
+    equal(held["architectures"], ["Qwen3Model"])
+    told = run("embed", "-m", model, "-d", "reference", given=line)
+    assert "has no modules.json: each vector is the last hidden state of the last token, and is not normalised" in told.err, told.err
+    most = max(abs(x) for row in states for x in row)
+    for kind in (None, *POOLINGS):
+        got = vectors(run("embed", "-m", model, *REFERENCE, *(["--pooling", kind] if kind else []), given=line).text)[0]
+        wanted = pooled(states, kind or "last")
+        assert max(abs(a - b) for a, b in zip(got, wanted, strict=True)) < 1e-5 * most, (kind, got, wanted)
+    assert "(decoder)" in run("info", model).text, "what isn't asked for vectors is what it was"
+    refused(3, "without an output matrix", "generate", "-m", model, *REFERENCE, "--ids", "4", "-n", "1")
+    change_json(model / "config.json", architectures=["Qwen3ForCausalLM"])
+    refused(2, "no file says how one is made of its hidden states: choose a pooling", "embed", "-m", model, *REFERENCE, given=line)
+    got = vectors(run("embed", "-m", model, *REFERENCE, "--pooling", "last", given=line).text)[0]
+    assert max(abs(a - b) for a, b in zip(got, states[-1], strict=True)) < 1e-5 * most
+    change_json(model / "config.json", architectures=["Qwen3Model"], is_causal=False)
     refused(3, '"is_causal" is false', "info", model)
+    both_sides = vectors(run("embed", "-m", model, *REFERENCE, "--pooling", "cls", given=line).text)[0]
+    assert max(abs(a - b) for a, b in zip(both_sides, states[0], strict=True)) > 1e-2 * most, "the first token sees those behind it"
+
+
+def test_poolings_that_are_asked_for(folder):
+    """They replace those of the files; what comes behind them stays."""
+    line = "anna lives in london"
+    for model in (CLASSIFY, SENTENCE):
+        told = json.loads(run("embed", "-m", model, *REFERENCE, "--tokens", given=line).text)["vectors"]
+        steps = model == SENTENCE     # a dense layer and a norm
+        for kind in POOLINGS:
+            got = vectors(run("embed", "-m", model, *REFERENCE, "--pooling", kind, given=line).text)[0]
+            if not steps:
+                close(got, pooled(told, kind), kind)
+        if steps:
+            close(vectors(run("embed", "-m", model, *REFERENCE, "--pooling", "mean", given=line).text)[0],
+                  vectors(run("embed", "-m", model, *REFERENCE, given=line).text)[0])
+    model = copy_model_deep(SENTENCE, folder / "m")
+    modules = json.loads((model / "modules.json").read_text())
+    (model / "1_Pooling/config.json").write_text(json.dumps({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}))
+    (model / "modules.json").write_text(json.dumps([*modules[:2], modules[-1]]))
+    told = json.loads(run("embed", "-m", model, *REFERENCE, "--tokens", given=line).text)["vectors"]
+    got = vectors(run("embed", "-m", model, *REFERENCE, "--pooling", "last", given=line).text)[0]
+    length = math.sqrt(sum(x * x for x in told[-1]))
+    close(got, [x / length for x in told[-1]], "one in place of two")
+    dense = json.loads((model / "2_Dense/config.json").read_text())
+    (model / "modules.json").write_text(json.dumps(modules))
+    change_json(model / "2_Dense/config.json", in_features=2 * dense["in_features"])
+    weights = read_safetensors(model / "2_Dense/model.safetensors")
+    wide = {name: ([shape[0], 2 * shape[1]], values * 2) if len(shape) == 2 else (shape, values) for name, (shape, values) in weights.items()}
+    write_safetensors(model / "2_Dense/model.safetensors", wide)
+    run("embed", "-m", model, *REFERENCE, given=line)
+    refused(2, "the model pools in 2 ways side by side", "embed", "-m", model, *REFERENCE, "--pooling", "mean", given=line)
+    refused(2, "median", "embed", *WITH, "--pooling", "median", given=line)
+    refused(3, "needs an encoder", "embed", "-m", GOLDEN / "bart", *REFERENCE, "--pooling", "mean", given=line)
+
+
+def test_prompts_as_texts(folder):
+    """What is put before each text, where the files list no prompt: E5's "query: "."""
+    asked = ("embed", "-m", CLASSIFY, *REFERENCE)
+    equal(run(*asked, "--prompt-text", "the cat ", given="lives in paris").text, run(*asked, given="the cat lives in paris").text)
+    equal(run(*asked, "--prompt-text", "", given="lives").text, run(*asked, given="lives").text)
+    prompts = json.loads((SENTENCE / "config_sentence_transformers.json").read_text())["prompts"]
+    name, text = next((name, text) for name, text in prompts.items() if text)
+    equal(run("embed", *WITH, "--prompt-text", text, given="paris").text, run("embed", *WITH, "--prompt", name, given="paris").text)
+    refused(2, "give one of them", "embed", *WITH, "--prompt-text", text, "--prompt", name, given="paris")
+    run("embed", "-q", *WITH, "-o", folder / "v.npy", given="paris\nanna\n")
+    (folder / "lines.txt").write_text("paris\nanna\n")
+    told = run("search", "paris", *WITH, "--index", folder / "v.npy", "--lines", folder / "lines.txt", "--prompt-text", "")
+    assert told.text.splitlines()[0].endswith("paris"), told.text
 
 
 main(globals())

@@ -145,7 +145,7 @@ def test_damaged_folders(folder):
     model = copy_model_deep(SENTENCE, folder / "v")
     change_json_list(model / "tokenizer.json", lambda t: t["model"]["vocab"].update(zebra=300))
     refused(3, "gives rows for fewer", "embed", "-m", model, *REFERENCE, given="a\na zebra\n")
-    refused(3, "needs an encoder", "embed", "-m", "shakespeare", *REFERENCE, given="a")
+    refused(2, "was not made for vectors", "embed", "-m", "shakespeare", *REFERENCE, given="a")
 
 
 def test_without_a_model(folder):

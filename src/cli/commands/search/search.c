@@ -37,7 +37,7 @@ static int open_all(job *j) {
     int code = tsri_cli_status(tsr_vectors_open(j->index_path, &j->index));
     if (code == CLI_OK)
         code = tsri_cli_embedding_open(&j->embedding);
-    if (code != CLI_OK || j->embedding.prompt)
+    if (code != CLI_OK || j->embedding.prompt || j->embedding.prompt_text)
         return code;
     choose_prompt(j);
     if (!j->embedding.prompt)
