@@ -78,7 +78,8 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
                                            [TSRI_SCALING_DYNAMIC] = ", dynamic scaling",
                                            [TSRI_SCALING_LLAMA3] = ", llama3 scaling",
                                            [TSRI_SCALING_YARN] = ", yarn scaling",
-                                           [TSRI_SCALING_NTK] = ", ntk scaling"};
+                                           [TSRI_SCALING_NTK] = ", ntk scaling",
+                                           [TSRI_SCALING_LONGROPE] = ", longrope scaling"};
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
     const tsri_model_rope *rope = &stack->rope;
     int32_t with[TSRI_ROTATION_LOCAL + 1] = {0};
@@ -88,6 +89,9 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
         say(d, "positions", "rotary: %d of %d dimensions, theta %g%s%s", rope->rotary,
             stack->head_size, rope->theta, scalings[rope->scaling],
             rope->interleaved ? ", interleaved" : "");
+    if (rope->scaling == TSRI_SCALING_LONGROPE)
+        say(d, "long factors", "in sessions of a context above %lld",
+            (long long)rope->original_positions);
     if (with[TSRI_ROTATION_LOCAL])
         say(d, "local positions", "theta %g%s in %d of %d layers", stack->local_rope.theta,
             scalings[stack->local_rope.scaling], with[TSRI_ROTATION_LOCAL], stack->layers);

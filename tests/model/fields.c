@@ -76,7 +76,7 @@ static tsr_status run(golden *g) {
     for (int32_t b = 0; b < g->batch.B; b++)
         if (source && spec->encoder.positions_of_tokens)
             g->batch.sequences[b].positions = NULL;
-    tsr_status status = tsri_session_create(g->fixture.model, batch->B, 0, &session);
+    tsr_status status = tsri_session_create(g->fixture.model, batch->B, batch->T, &session);
     if (status == TSR_OK && source)
         status =
             tsri_session_encode(session, g->batch.sequences, g->batch.B, target ? &none : &results);

@@ -91,7 +91,8 @@ static void compare_case(tsri_model *model, const tsri_io_archive *archive, cons
         hidden[i] = calloc((size_t)(batch.tokens * spec->width), sizeof **hidden);
     for (int32_t i = 0; i < L; i++)
         attention[i] = calloc((size_t)(batch.B * H * batch.T * batch.T), sizeof **attention);
-    OK(tsri_session_create(model, batch.B, 0, &session));
+    /* transformers chooses longrope's factors by the length of the text */
+    OK(tsri_session_create(model, batch.B, batch.T, &session));
     const bool writes = tsri_model_has_output(model->weights);
     tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = writes ? logits : NULL};
     snprintf(name, sizeof name, "%s.logits", title);

@@ -87,6 +87,7 @@ GGUF(stablelm, "stablelm-odd")
 GGUF(glm4, "glm4-odd")
 GGUF(phi, "phi-odd")
 GGUF(falcon, "falcon-odd")
+GGUF(phi3_longrope, "phi3-longrope-odd")
 
 /* Everything that a config says has a value other than the default: a key that is not read gives
  * other numbers. */
@@ -101,6 +102,8 @@ ODD(qwen2, "qwen2")
 ODD(qwen3, "qwen3")
 ODD(mistral, "mistral")
 ODD(phi3, "phi3")
+ODD(phi3_longrope, "phi3-longrope") /* a share of each head */
+ODD(llama_longrope, "llama-longrope")
 ODD(gemma, "gemma")
 ODD(gemma2, "gemma2")
 ODD(gemma3_text, "gemma3_text")

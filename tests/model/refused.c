@@ -7,6 +7,7 @@
 #include "support/folder.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,8 +97,8 @@ Test(refused, configs) {
         {"llama-tiny", "eos_token_id", "\"</s>\"", TSR_E_FORMAT, "\"eos_token_id\""},
         {"llama-tiny", "hidden_act", "\"xielu\"", TSR_E_UNSUPPORTED,
          "\"hidden_act\" is \"xielu\", which is not served"},
-        {"llama-tiny", "rope_scaling", "{\"type\": \"su\", \"factor\": 2}", TSR_E_UNSUPPORTED,
-         "rope type \"su\" is not served"},
+        {"llama-tiny", "rope_scaling", "{\"type\": \"spiral\", \"factor\": 2}", TSR_E_UNSUPPORTED,
+         "rope type \"spiral\" is not served; default, linear, dynamic, llama3, yarn and longrope"},
         {"llama-tiny", "rope_scaling", "{\"type\": \"linear\"}", TSR_E_FORMAT,
          "\"factor\" is missing"},
         {"llama-tiny", "rope_scaling", "[1]", TSR_E_FORMAT, "\"rope_scaling\" must be an object"},
@@ -126,8 +127,33 @@ Test(refused, configs) {
         {"opt", "word_embed_proj_dim", "12", TSR_E_UNSUPPORTED,
          "word_embed_proj_dim 12 differs from hidden_size 24"},
         {"phi3", "rope_scaling",
-         "{\"type\": \"longrope\", \"long_factor\": [1], \"short_factor\": [1]}", TSR_E_UNSUPPORTED,
-         "rope type \"longrope\""},
+         "{\"type\": \"longrope\", \"long_factor\": [1], \"short_factor\": [1]}", TSR_E_FORMAT,
+         "\"short_factor\" has 1 numbers; 6 rotary dimensions of a head need 3"},
+        {"phi3-longrope-odd", "rope_scaling",
+         "{\"type\": \"longrope\", \"long_factor\": [1, 2, 3, 4], \"short_factor\": [1, 2, 3]}",
+         TSR_E_FORMAT, "\"long_factor\" has 4 numbers; 6 rotary dimensions of a head need 3"},
+        {"phi3-longrope-odd", "rope_scaling",
+         "{\"type\": \"longrope\", \"short_factor\": [1, 2, 3]}", TSR_E_FORMAT,
+         "\"rope_scaling\": \"long_factor\" is missing"},
+        {"phi3-longrope-odd", "rope_scaling",
+         "{\"type\": \"longrope\", \"long_factor\": [1, 2, 3], \"short_factor\": 3}", TSR_E_FORMAT,
+         "\"short_factor\" must be a list of numbers"},
+        {"phi3-longrope-odd", "rope_scaling",
+         "{\"type\": \"longrope\", \"long_factor\": [1, 2, 3], \"short_factor\": [1, \"2\", 3]}",
+         TSR_E_FORMAT, "\"short_factor\" must have positive numbers only; number 2 of it is not"},
+        {"phi3-longrope-odd", "rope_scaling",
+         "{\"type\": \"longrope\", \"long_factor\": [1, 2, 1e39], \"short_factor\": [1, 2, 3]}",
+         TSR_E_FORMAT, "\"long_factor\" must have positive numbers only; number 3 of it is not"},
+        {"phi3-longrope-odd", "original_max_position_embeddings", NULL, TSR_E_FORMAT,
+         "\"original_max_position_embeddings\" is missing, there and in the config; longrope"},
+        {"phi3-longrope-odd", "original_max_position_embeddings", "1", TSR_E_FORMAT,
+         "\"original_max_position_embeddings\" is 1; it must be from 2"},
+        {"phi3-longrope-odd", "architectures", "[\"Phi3ForSequenceClassification\"]",
+         TSR_E_UNSUPPORTED, "longrope is not served in an encoder"},
+        {"gemma3_text", "rope_parameters",
+         "{\"full_attention\": {\"rope_type\": \"longrope\", \"long_factor\": [1, 2, 3], "
+         "\"short_factor\": [1, 2, 3], \"original_max_position_embeddings\": 8}}",
+         TSR_E_UNSUPPORTED, "dynamic scaling and longrope are not served where layers have"},
         {"llama-tiny", "rope_parameters",
          "{\"full_attention\": {\"rope_theta\": 1e6, \"rope_type\": \"default\"}}",
          TSR_E_UNSUPPORTED, "\"rope_parameters\" has parameters for each kind of layer"},
@@ -326,6 +352,50 @@ Test(refused, both_spellings_are_one) {
 }
 
 /* A NaN in a weight is found when its rows are read; the message has its name and place. */
+/* By its old name, and with the original length among the factors or beside them, which takes
+ * precedence. */
+Test(refused, longrope_in_all_spellings_is_one) {
+#define FACTORS "\"short_factor\": [1.1, 0.8, 1.6], \"long_factor\": [1.3, 2.7, 5.5]"
+    static const struct {
+        const char *key, *scaling, *original;
+    } rows[] = {
+        {"rope_scaling",
+         "{\"type\": \"su\", " FACTORS ", \"original_max_position_embeddings\": 8}", NULL},
+        {"rope_scaling",
+         "{\"rope_type\": \"su\", " FACTORS ", \"original_max_position_embeddings\": 11}", "8"},
+        {"rope_parameters",
+         "{\"rope_type\": \"longrope\", \"attention_factor\": null, " FACTORS "}", "8"}};
+#undef FACTORS
+    const tsri_model_options options = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_model *model = NULL;
+        char path[128];
+        json_t *config = NULL;
+        make_config("phi3-longrope-odd", "rope_scaling", NULL);
+        snprintf(path, sizeof path, "%s/config.json", folder);
+        OK(tsri_base_json_load(path, 1 << 20, 64, &config));
+        json_object_set_new(config, rows[i].key, json_loads(rows[i].scaling, 0, NULL));
+        json_object_set_new(
+            config, "original_max_position_embeddings",
+            rows[i].original ? json_loads(rows[i].original, JSON_DECODE_ANY, NULL) : json_null());
+        cr_assert(json_dump_file(config, path, 0) == 0);
+        OK(tsri_model_open(folder, &options, &model));
+        const tsri_model_rope *rope = &model->spec.decoder.rope;
+        static const float factors[][3] = {{1.1f, 0.8f, 1.6f}, {1.3f, 2.7f, 5.5f}};
+        for (int64_t length = 8; length <= 9; length++) {
+            float got[3];
+            tsri_model_rope_frequencies(rope, 48, length, got);
+            for (int pair = 0; pair < 3; pair++)
+                cr_expect(got[pair] == (float)(pow(300, -pair / 3.0) / factors[length - 8][pair]),
+                          "row %zu, length %d, pair %d: %.9g", i, (int)length, pair,
+                          (double)got[pair]);
+        }
+        cr_expect(rope->magnitude == sqrt(1 + log(6) / log(8)) && model->spec.context == 48);
+        tsri_model_close(&model);
+        json_decref(config);
+    }
+}
+
 Test(refused, not_a_number) {
     const tsri_model_options options = {0};
     tsri_model *model = NULL;

@@ -265,7 +265,7 @@ static tsr_rope_attrs rope_of(tsri_model_builder *b, tsri_model_rotation rotatio
     *frequencies = TSRI_GRAPH_NONE;
     if (rotation == TSRI_ROTATION_NONE)
         return (tsr_rope_attrs){.struct_size = sizeof(tsr_rope_attrs)};
-    *frequencies = rope->scaling == TSRI_SCALING_DYNAMIC
+    *frequencies = tsri_model_rope_is_given(rope)
                        ? tsri_model_input_of(b, TSRI_INPUT_FREQUENCIES)
                        : tsri_model_weight_leaf(b, tsri_model_stack_weight(b->stack, role));
     return (tsr_rope_attrs){.struct_size = sizeof(tsr_rope_attrs),

@@ -3,9 +3,12 @@
 #include "model/formats/metadata.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef enum kind { INTEGER, REAL, FLAG } kind;
@@ -86,6 +89,77 @@ static tsr_status meta_real(const tsri_io_archive *archive, const char *name, co
     return tsri_io_meta_real(archive, key, 0, 1e12, out);
 }
 
+/* New JSON: the numbers of an array that divide the frequencies. */
+static tsr_status list_factors(const tsri_io_archive *archive, const tsri_io_array *array,
+                               json_t **out) {
+    float *factors = NULL;
+    if (array->rank != 1 || array->elements > TSRI_MODEL_MAX_ROTARY / 2)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: tensor \"%s\" must be a vector of at most %d numbers",
+                              archive->path, array->name, TSRI_MODEL_MAX_ROTARY / 2);
+    TRY(tsri_base_new((size_t)array->elements, sizeof *factors, &factors));
+    tsr_status status = tsri_io_read_as(archive, array, TSR_F32, 0, array->elements, factors);
+    *out = json_array();
+    for (uint64_t i = 0; status == TSR_OK && i < array->elements; i++) {
+        if (!(factors[i] > 0) || isinf(factors[i]))
+            status = tsri_base_fail(
+                TSR_E_FORMAT, "%s: tensor \"%s\"[%" PRIu64 "] is %g; a positive number is needed",
+                archive->path, array->name, i, (double)factors[i]);
+        else
+            tsri_base_json_append(*out, json_real((double)factors[i]));
+    }
+    free(factors);
+    if (status != TSR_OK)
+        json_decref(*out);
+    return status;
+}
+
+/* What of a file with two arrays of factors may be something else than longrope. */
+static tsr_status check_longrope(const tsri_io_archive *archive, const char *name, const char *type,
+                                 double factor, int64_t original) {
+    const char *const *names = tsri_model_rope_factors_gguf;
+    for (int i = 0; i < 2; i++)
+        if (!tsri_io_find(archive, names[i]))
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: tensor \"%s\" is missing; the file has \"%s\", and "
+                                  "longrope needs both",
+                                  archive->path, names[i], names[1 - i]);
+    if (tsri_io_find(archive, "rope_freqs.weight"))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: tensor \"rope_freqs.weight\" beside \"%s\" is not served",
+                              archive->path, names[0]);
+    if ((type && strcmp(type, "none") != 0 && strcmp(type, "longrope") != 0) ||
+        (factor > 0 && factor != 1))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: %s.rope.scaling.type \"%s\" with the factor %g beside the "
+                              "tensor \"%s\" is not served; only longrope without a factor is",
+                              archive->path, name, type ? type : "none", factor, names[0]);
+    if (!original)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"%s.rope.scaling.original_context_length\" is missing; the "
+                              "tensor \"%s\" is for contexts of at most so many tokens",
+                              archive->path, name, names[0]);
+    return TSR_OK;
+}
+
+/* Two arrays of factors mean longrope, whether or not the metadata says so. */
+static tsr_status copy_longrope(const tsri_io_archive *archive, double attention, int64_t original,
+                                json_t *config) {
+    static const char *const keys[] = {"short_factor", "long_factor"};
+    const char *const *names = tsri_model_rope_factors_gguf;
+    json_t *scaling = json_object();
+    tsri_base_json_put(config, "rope_scaling", scaling);
+    set(scaling, "type", NULL, json_string("longrope"));
+    set(scaling, "original_max_position_embeddings", NULL, json_integer(original));
+    set(scaling, "attention_factor", NULL, json_real(attention > 0 ? attention : 1));
+    for (int i = 0; i < 2; i++) {
+        json_t *factors = NULL;
+        TRY(list_factors(archive, tsri_io_find(archive, names[i]), &factors));
+        set(scaling, keys[i], NULL, factors);
+    }
+    return TSR_OK;
+}
+
 /* GGUF's attention factor multiplies yarn's own magnitude; a config's attention factor replaces
  * it. */
 static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, json_t *config) {
@@ -99,6 +173,11 @@ static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, js
     TRY(meta_real(archive, name, "rope.scaling.attn_factor", &attention));
     TRY(meta_real(archive, name, "rope.scale_linear", &linear));
     TRY(meta_int(archive, name, "rope.scaling.original_context_length", &original));
+    if (tsri_io_find(archive, tsri_model_rope_factors_gguf[0]) ||
+        tsri_io_find(archive, tsri_model_rope_factors_gguf[1])) {
+        TRY(check_longrope(archive, name, type, factor > 0 ? factor : linear, original));
+        return copy_longrope(archive, attention, original, config);
+    }
     if (!type && linear > 0 && linear != 1) {
         type = "linear";
         factor = linear;

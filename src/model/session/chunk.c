@@ -303,7 +303,7 @@ static size_t bind_inputs(tsri_session *session, int64_t B, int64_t T, int64_t N
     if (stack->positions != TSRI_POSITIONS_NONE)
         inputs[n++] = (tsri_run_binding){
             .id = TSRI_INPUT_POSITIONS, .data = session->positions, .bytes = tokens};
-    if (stack->positions == TSRI_POSITIONS_ROTARY && stack->rope.scaling == TSRI_SCALING_DYNAMIC)
+    if (stack->positions == TSRI_POSITIONS_ROTARY && tsri_model_rope_is_given(&stack->rope))
         inputs[n++] = (tsri_run_binding){.id = TSRI_INPUT_FREQUENCIES,
                                          .data = session->frequencies,
                                          .bytes = (size_t)stack->rope.rotary / 2 * sizeof(float)};

@@ -32,6 +32,14 @@ static tsr_status check_sizes(const tsri_model *model, const tsri_session_sizes 
     return TSR_OK;
 }
 
+/* With longrope the context says which frequencies all sequences have, whatever their lengths. */
+static void set_context_frequencies(tsri_session *session) {
+    const tsri_model_spec *spec = &session->model->spec;
+    if (spec->decoder.rope.scaling == TSRI_SCALING_LONGROPE)
+        tsri_model_rope_frequencies(&spec->decoder.rope, spec->max_positions, session->context,
+                                    session->frequencies);
+}
+
 /* Allocates what a session of this many sequences needs from the start. */
 static tsr_status make_arrays(tsri_session *session, const tsri_session_sizes *sizes) {
     const tsri_model_spec *spec = &session->model->spec;
@@ -82,6 +90,7 @@ static tsri_session *take_parked(tsri_model *model, const tsri_session_sizes *si
         return NULL;
     }
     set_contexts(session, sizes);
+    set_context_frequencies(session);
     if (session->encoded)
         memset(session->encoded, 0, (size_t)session->plans.sources * sizeof *session->encoded);
     return session;
@@ -108,6 +117,8 @@ tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes
                                (uint32_t)session->number);
         status = make_arrays(session, sizes);
     }
+    if (status == TSR_OK)
+        set_context_frequencies(session);
     if (status != TSR_OK) {
         destroy(session);
         session = NULL;

@@ -3,7 +3,10 @@
 #include "model/spec/config.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,8 +48,70 @@ static tsr_status read_yarn(const scope *scope, const tsri_model_config *config,
     return TSR_OK;
 }
 
+/* New memory: a list of as many positive numbers as the rotation has pairs of dimensions. */
+static tsr_status read_factors(const scope *scope, const char *key, int32_t rotary,
+                               const float **out) {
+    const json_t *list = json_object_get(scope->object, key);
+    float *factors = NULL;
+    size_t i;
+    json_t *value;
+    if (!list || json_is_null(list))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is missing", scope->what, key);
+    if (!json_is_array(list))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" must be a list of numbers", scope->what,
+                              key);
+    if (json_array_size(list) != (size_t)(rotary / 2))
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"%s\" has %zu numbers; %" PRId32
+                              " rotary dimensions of a head need %" PRId32,
+                              scope->what, key, json_array_size(list), rotary, rotary / 2);
+    TRY(tsri_base_new(json_array_size(list), sizeof *factors, &factors));
+    *out = factors;
+    json_array_foreach(list, i, value) {
+        factors[i] = (float)json_number_value(value); /* not a number: 0 */
+        if (!(factors[i] > 0) || isinf(factors[i]))
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: \"%s\" must have positive numbers only; number %zu of it "
+                                  "is not one",
+                                  scope->what, key, i + 1);
+    }
+    return TSR_OK;
+}
+
+static tsr_status read_longrope(const scope *scope, const tsri_model_config *config,
+                                int64_t max_positions, int32_t rotary, tsri_model_rope *rope) {
+    static const char original[] = "original_max_position_embeddings";
+    double magnitude = 0;
+    rope->original_positions = 0;
+    TRY(tsri_base_json_int(scope->object, scope->what, original, 2, TSRI_MODEL_MAX_POSITIONS,
+                           &rope->original_positions));
+    /* the config's own takes precedence, as in transformers */
+    TRY(tsri_model_config_long(config, original, false, 2, TSRI_MODEL_MAX_POSITIONS,
+                               &rope->original_positions));
+    if (!rope->original_positions)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"%s\" is missing, there and in the config; longrope compares "
+                              "lengths with it",
+                              scope->what, original);
+    rope->factor = (double)max_positions / (double)rope->original_positions;
+    TRY(positive(scope, "factor", false, &rope->factor));
+    TRY(positive(scope, "attention_factor", false, &magnitude));
+    if (magnitude == 0 && rope->factor > 1)
+        magnitude = sqrt(1 + log(rope->factor) / log((double)rope->original_positions));
+    rope->magnitude = magnitude != 0 ? magnitude : 1;
+    TRY(read_factors(scope, "short_factor", rotary, &rope->short_factors));
+    return read_factors(scope, "long_factor", rotary, &rope->long_factors);
+}
+
+/* `rotary`: the dimensions that are rotated after the share that the config names. */
 static tsr_status read_scaling(const scope *scope, const tsri_model_config *config,
-                               int64_t max_positions, tsri_model_rope *rope) {
+                               int64_t max_positions, int32_t rotary, tsri_model_rope *rope) {
+    static const struct {
+        const char *name;
+        tsri_model_scaling scaling;
+    } types[] = {{"linear", TSRI_SCALING_LINEAR}, {"dynamic", TSRI_SCALING_DYNAMIC},
+                 {"llama3", TSRI_SCALING_LLAMA3}, {"yarn", TSRI_SCALING_YARN},
+                 {"su", TSRI_SCALING_LONGROPE},   {"longrope", TSRI_SCALING_LONGROPE}};
     const char *type = NULL;
     TRY(tsri_base_json_text(scope->object, scope->what, "type", &type));
     TRY(tsri_base_json_text(scope->object, scope->what, "rope_type", &type));
@@ -57,19 +122,16 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
                                TSRI_MODEL_MAX_POSITIONS, &rope->original_positions));
     TRY(tsri_base_json_int(scope->object, scope->what, "original_max_position_embeddings", 1,
                            TSRI_MODEL_MAX_POSITIONS, &rope->original_positions));
-    if (strcmp(type, "linear") == 0)
-        rope->scaling = TSRI_SCALING_LINEAR;
-    else if (strcmp(type, "dynamic") == 0)
-        rope->scaling = TSRI_SCALING_DYNAMIC;
-    else if (strcmp(type, "llama3") == 0)
-        rope->scaling = TSRI_SCALING_LLAMA3;
-    else if (strcmp(type, "yarn") == 0)
-        rope->scaling = TSRI_SCALING_YARN;
-    else
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s: rope type \"%s\" is not served; default, linear, dynamic, llama3 and yarn are",
-            scope->what, type);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i].name) == 0)
+            rope->scaling = types[i].scaling;
+    if (rope->scaling == TSRI_SCALING_NONE)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: rope type \"%s\" is not served; default, linear, dynamic, "
+                              "llama3, yarn and longrope are",
+                              scope->what, type);
+    if (rope->scaling == TSRI_SCALING_LONGROPE)
+        return read_longrope(scope, config, max_positions, rotary, rope);
     TRY(positive(scope, "factor", rope->scaling != TSRI_SCALING_YARN, &rope->factor));
     TRY(tsri_base_json_real(scope->object, scope->what, "mscale_all_dim", 0, 1e6,
                             &rope->mscale_all));
@@ -116,7 +178,7 @@ tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
         TRY(refuse_nested(&scope));
         TRY(tsri_base_json_real(object, scope.what, "rope_theta", 1e-9, 1e12, &rope->theta));
         TRY(tsri_base_json_real(object, scope.what, "partial_rotary_factor", 0, 1, &share));
-        TRY(read_scaling(&scope, config, max_positions, rope));
+        TRY(read_scaling(&scope, config, max_positions, (int32_t)(rope->rotary * share), rope));
         if (json_object_size(object)) /* the older spelling takes precedence, as in transformers */
             break;
     }
@@ -136,12 +198,12 @@ static tsr_status read_set(const tsri_model_config *config, const json_t *object
         return tsri_base_fail(TSR_E_FORMAT, "%s must be an object", scope.what);
     TRY(tsri_base_json_real(object, scope.what, "rope_theta", 1e-9, 1e12, &rope->theta));
     TRY(tsri_base_json_real(object, scope.what, "partial_rotary_factor", 0, 1, &share));
-    TRY(read_scaling(&scope, config, max_positions, rope));
-    if (share == 1 && rope->scaling != TSRI_SCALING_DYNAMIC)
+    TRY(read_scaling(&scope, config, max_positions, rope->rotary, rope));
+    if (share == 1 && !tsri_model_rope_is_given(rope))
         return TSR_OK;
     return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "%s: a partial rotation and dynamic scaling are not served where layers "
-                          "have rotary parameters of their own",
+                          "%s: a partial rotation, dynamic scaling and longrope are not served where "
+                          "layers have rotary parameters of their own",
                           scope.what);
 }
 

@@ -2,12 +2,16 @@
  * double until they are stored.
  *
  * source  Su et al. 2021, arXiv:2104.09864; dynamic and yarn: Peng et al. 2023, arXiv:2309.00071;
- *         llama3: Llama 3.1's reference code; ntk: https://kexue.fm/archives/9706 */
+ *         llama3: Llama 3.1's reference code; ntk: https://kexue.fm/archives/9706;
+ *         longrope: Ding et al. 2024, arXiv:2402.13753 */
 #include "model/spec/spec.h"
 
 #include <math.h>
 
 static const double TWO_PI = 6.283185307179586476925286766559;
+
+const char *const tsri_model_rope_factors_gguf[2] = {"rope_factors_short.weight",
+                                                     "rope_factors_long.weight"};
 
 double tsri_model_yarn_magnitude(double factor, double mscale) {
     return factor <= 1 ? 1 : 0.1 * mscale * log(factor) + 1;
@@ -47,6 +51,10 @@ static double yarn(const tsri_model_rope *rope, double frequency, int32_t pair) 
     return frequency / rope->factor * ramp + frequency * (1 - ramp);
 }
 
+bool tsri_model_rope_is_given(const tsri_model_rope *rope) {
+    return rope->scaling == TSRI_SCALING_DYNAMIC || rope->scaling == TSRI_SCALING_LONGROPE;
+}
+
 void tsri_model_rope_frequencies(const tsri_model_rope *rope, int64_t max_positions, int64_t length,
                                  float *out) {
     double theta = rope->theta;
@@ -55,6 +63,8 @@ void tsri_model_rope_frequencies(const tsri_model_rope *rope, int64_t max_positi
                      rope->rotary / (rope->rotary - 2.0));
     if (rope->scaling == TSRI_SCALING_NTK)
         theta *= rope->factor;
+    const float *factors =
+        length > rope->original_positions ? rope->long_factors : rope->short_factors;
     for (int32_t pair = 0; pair < rope->rotary / 2; pair++) {
         double frequency = pow(theta, -2.0 * pair / rope->rotary);
         if (rope->scaling == TSRI_SCALING_LINEAR)
@@ -65,6 +75,8 @@ void tsri_model_rope_frequencies(const tsri_model_rope *rope, int64_t max_positi
             frequency = yarn(rope, frequency, pair);
         else if (rope->scaling == TSRI_SCALING_NTK)
             frequency /= pow(rope->factor, 2.0 / rope->rotary);
+        else if (rope->scaling == TSRI_SCALING_LONGROPE)
+            frequency /= factors[pair];
         out[pair] = (float)frequency;
     }
 }

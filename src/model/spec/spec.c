@@ -31,11 +31,19 @@ void tsri_model_spec_defaults(tsri_model_spec *spec) {
     stack_defaults(&spec->encoder, TSRI_SIDE_ENCODER);
 }
 
+static void clear_rope(tsri_model_rope *rope) {
+    free((void *)rope->short_factors);
+    free((void *)rope->long_factors);
+    rope->short_factors = rope->long_factors = NULL;
+}
+
 static void clear_stack(tsri_model_stack *stack) {
     free((void *)stack->windowed);
     free((void *)stack->rotations);
     free((void *)stack->dense);
     stack->windowed = stack->rotations = stack->dense = NULL;
+    clear_rope(&stack->rope);
+    clear_rope(&stack->local_rope);
 }
 
 void tsri_model_spec_encode(tsri_model_spec *spec) {
@@ -146,9 +154,11 @@ static tsr_status check_stack(const tsri_model_spec *spec, const tsri_model_stac
         TRY(check_rope(stack, &stack->rope, what));
     if (has_rotation(stack, TSRI_ROTATION_LOCAL))
         TRY(check_rope(stack, &stack->local_rope, what));
-    if (stack->side == TSRI_SIDE_ENCODER && stack->rope.scaling == TSRI_SCALING_DYNAMIC)
+    if (stack->side == TSRI_SIDE_ENCODER && tsri_model_rope_is_given(&stack->rope))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: dynamic rope scaling is not served in an encoder", what);
+                              "%s: %s is not served in an encoder", what,
+                              stack->rope.scaling == TSRI_SCALING_DYNAMIC ? "dynamic rope scaling"
+                                                                          : "longrope");
     if (stack->positions == TSRI_POSITIONS_SINUSOIDAL && spec->width < 4)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: sinusoidal positions need a hidden size of at least 4; it is "
@@ -193,7 +203,7 @@ void tsri_model_spec_finish(tsri_model_spec *spec) {
     double context = (double)spec->max_positions;
     if (rope->scaling == TSRI_SCALING_LINEAR || rope->scaling == TSRI_SCALING_DYNAMIC)
         context *= fmax(rope->factor, 1);
-    else if (rope->scaling == TSRI_SCALING_YARN)
+    else if (rope->scaling == TSRI_SCALING_YARN || rope->scaling == TSRI_SCALING_LONGROPE)
         context = fmax(context, (double)rope->original_positions * rope->factor);
     spec->context = (int64_t)fmin(context, TSRI_MODEL_MAX_POSITIONS);
     finish_stack(&spec->decoder);

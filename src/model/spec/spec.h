@@ -47,7 +47,9 @@ typedef enum tsri_model_scaling {
                              frequencies */
     TSRI_SCALING_LLAMA3,
     TSRI_SCALING_YARN,
-    TSRI_SCALING_NTK /* fixed: the same for every length */
+    TSRI_SCALING_NTK,     /* fixed: the same for every length */
+    TSRI_SCALING_LONGROPE /* two sets of factors: the context that a session is opened with chooses
+                             one, for all its sequences */
 } tsri_model_scaling;
 
 typedef struct tsri_model_rope {
@@ -56,13 +58,16 @@ typedef struct tsri_model_rope {
     int32_t rotary; /* rotated dimensions of a head; even */
     bool interleaved;
     tsri_model_scaling scaling;
-    double factor, low_freq_factor, high_freq_factor; /* linear, dynamic, llama3, yarn */
+    double factor, low_freq_factor, high_freq_factor; /* linear, dynamic, llama3, yarn, longrope */
     double beta_fast, beta_slow;                      /* yarn */
     bool untruncated;           /* yarn: its ramp is not rounded to whole dimensions */
-    double magnitude;           /* factor of the rotated vectors (yarn's attention factor); 1
-                                   elsewhere */
+    double magnitude;           /* factor of the rotated vectors (the attention factor of yarn and
+                                   longrope); 1 elsewhere */
     double mscale_all;          /* mscale_all_dim; 0: the config has none */
     int64_t original_positions; /* positions before scaling */
+    /* longrope: [rotary / 2] each, what divides the frequencies in a context of at most
+     * original_positions, and in a longer one; owned by the spec's model. NULL elsewhere */
+    const float *short_factors, *long_factors;
     char factors[64]; /* name of an array whose elements divide the frequencies (GGUF), or "" */
 } tsri_model_rope;
 
@@ -279,10 +284,17 @@ int32_t tsri_model_layer_window(const tsri_model_stack *stack, int32_t layer);
 /* How this layer rotates queries and keys; NONE also where positions are not rotary. */
 tsri_model_rotation tsri_model_layer_rotation(const tsri_model_stack *stack, int32_t layer);
 
-/* The inverse frequency of each rotated pair, rope->rotary / 2 of them, for a sequence of `length`
- * positions in all (only dynamic scaling reads `length`). */
+/* Whether a run is given the frequencies of this rotation, in place of weights: they depend on a
+ * length. */
+bool tsri_model_rope_is_given(const tsri_model_rope *rope);
+
+/* The inverse frequency of each rotated pair, rope->rotary / 2 of them. Only two kinds of scaling
+ * read `length`: with dynamic scaling it is that of the sequence, with longrope the context. */
 void tsri_model_rope_frequencies(const tsri_model_rope *rope, int64_t max_positions, int64_t length,
                                  float *out);
+
+/* The arrays of a GGUF file that are short_factors and long_factors. */
+extern const char *const tsri_model_rope_factors_gguf[2];
 
 /* The magnitude that yarn uses if the config names none. */
 double tsri_model_yarn_magnitude(double factor, double mscale);

@@ -116,13 +116,20 @@ static tsr_status list(tsri_bytes *all, const char *part, size_t n) {
                : tsri_base_bytes_printf(all, "%s", all->size ? more : "...");
 }
 
+/* Whether the config was made from the array. */
+static bool is_of_config(const tsri_io_archive *archive, const char *name) {
+    return archive->format == TSRI_IO_GGUF &&
+           (strcmp(name, tsri_model_rope_factors_gguf[0]) == 0 ||
+            strcmp(name, tsri_model_rope_factors_gguf[1]) == 0);
+}
+
 static tsr_status check(const tsri_model_finder *finder, const tsri_model_arch *arch,
                         const tsri_model_names *names, const tsri_io_array *array) {
     const tsri_io_archive *archive = finder->weights->archive;
     const char *name = array->name;
     size_t part = layer_behind(finder, names, name);
     if (is_ignored(names, name) || is_ignored(arch->encoder_names, name) ||
-        is_of_decoder(finder, names, name))
+        is_of_decoder(finder, names, name) || is_of_config(archive, name))
         return TSR_OK;
     part = part ? part : layer_behind(finder, arch->encoder_names, name);
     part = part ? part : part_unserved(names, name);

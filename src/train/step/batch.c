@@ -139,7 +139,7 @@ static tsr_status bind_tokens(tsri_training *t, batch_run *run) {
         bind(run, TSRI_INPUT_TYPES, types, B * T);
     }
     const tsri_model_stack *stack = tsri_model_main_stack(&t->model->spec);
-    if (stack->positions == TSRI_POSITIONS_ROTARY && stack->rope.scaling == TSRI_SCALING_DYNAMIC) {
+    if (stack->positions == TSRI_POSITIONS_ROTARY && tsri_model_rope_is_given(&stack->rope)) {
         tsri_model_rope_frequencies(&stack->rope, t->model->spec.max_positions, T,
                                     t->in.frequencies);
         bind(run, TSRI_INPUT_FREQUENCIES, t->in.frequencies, stack->rope.rotary / 2);

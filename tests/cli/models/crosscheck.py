@@ -98,7 +98,7 @@ def same_outputs(path, model, inputs, folder):
         assert error.max() <= bound, f"{path} {name}: error {error.max():.2e}, allowed {bound:.2e}"
 
 
-def same_ids(path, model, prompt, count):
+def same_ids(path, model, prompt, count, *more):
     """Greedy ids with a cache, up to the token at which the best two logits are too close to distinguish."""
     model.generation_config.update(eos_token_id=None, pad_token_id=0)
     with torch.no_grad():
@@ -106,7 +106,7 @@ def same_ids(path, model, prompt, count):
     best = torch.cat(out.scores).topk(2).values
     close = (best[:, 0] - best[:, 1] < 1e-3).tolist() + [True]
     wanted = out.sequences[0].tolist()[len(prompt):]
-    got = run("generate", "-q", "-m", path, "-d", ON, "--compute", "f32", "--ids", ",".join(map(str, prompt)), "--print-ids", "--temp", 0, "-n", count, "--ignore-eos")
+    got = run("generate", "-q", "-m", path, "-d", ON, "--compute", "f32", "--ids", ",".join(map(str, prompt)), "--print-ids", "--temp", 0, "-n", count, "--ignore-eos", *more)
     sure = close.index(True)
     equal([int(word) for word in got.text.split()][:sure], wanted[:sure], path)
 
@@ -158,6 +158,16 @@ def test_rope_scaling_in_both_spellings(folder):
 
 def test_dynamic_rope_past_its_threshold(folder):
     check(folder, "dynamic", "Llama", {**GROUPED, **rope("dynamic", factor=4.0)}, 100, count=70)
+
+
+def test_longrope_on_both_sides_of_the_original_length(folder):
+    """transformers chooses the factors by the length of a text, generate by the context."""
+    scaling = {"short_factor": [1 + i / 10 for i in range(6)], "long_factor": [1.5 + i for i in range(6)], "original_max_position_embeddings": 16}
+    model = check(folder, "phi3", "Phi3", {**GROUPED, "original_max_position_embeddings": 16, **rope("longrope", partial_rotary_factor=0.75, **scaling)}, 40,
+                  count=40)
+    for length in 17, 16, 9:
+        same_outputs(folder / "phi3", model, {"input_ids": ids(2, length)}, folder)
+    same_ids(folder / "phi3", model, ids(1, 6)[0], 10, "-c", 16)
 
 
 def test_windows_and_rotary_shares(folder):

@@ -7,7 +7,7 @@ import math
 import re
 
 from support.adapter import write
-from support.command import GOLDEN, copy_model, equal, main, read_safetensors, run
+from support.command import GOLDEN, copy_model, equal, main, read_safetensors, refused, run
 from support.gguf import floats, write_gguf
 
 T5 = {r"^(shared|(en|de)coder\.embed_tokens)\.": "token_embd.", r"^lm_head\.": "output.", r"^(en|de)coder\.": lambda m: m[1][:1] + ("nc" if m[1] == "en" else "ec") + ".",
@@ -45,12 +45,12 @@ def folder_of(place, name, out, **settings):
     return model, config, read_safetensors(model / "model.safetensors")
 
 
-def same(folder, model, file, *more, head=True):
+def same(folder, model, file, *more, head=True, ids=IDS):
     """The bytes of all that is computed; without the head, of hidden states alone."""
     written = []
     for path in model, file:
         out = folder / "o.safetensors"
-        run("dump", "-d", "reference", "-q", "-m", path, *IDS, *more, "-o", out)
+        run("dump", "-d", "reference", "-q", "-m", path, *ids, *more, "-o", out)
         written.append({name: array for name, array in read_safetensors(out).items() if head or "hidden" in name})
     assert written[0], "nothing is compared"
     equal(written[0] == written[1], True, f"{model.name} and its GGUF file give other numbers: {list(written[0])}, {list(written[1])}")
@@ -147,6 +147,54 @@ def test_a_reranker(folder):
         equal(run(*command, "-m", file).text, run(*command, "-m", model).text, command[0])
     without = write_gguf(folder / "without.gguf", meta | {"tokenizer.ggml.add_sep_token": False}, held)
     assert run(*command, "-m", without).text != run(*command, "-m", model).text, "the separator makes no difference"
+
+
+PHI3 = {"^model.": "", "embed_tokens": "token_embd", "^norm": "output_norm", "lm_head": "output", r"layers\.(\d+)\.": r"blk.\1.", "input_layernorm": "attn_norm",
+        "post_attention_layernorm": "ffn_norm", r"self_attn\.qkv_proj": "attn_qkv", r"self_attn\.o_proj": "attn_output", r"mlp\.gate_up_proj": "ffn_up",
+        r"mlp\.down_proj": "ffn_down"}
+
+
+def phi3(config, arrays, **more):
+    """Without rope.scaling.attn_factor, as llama.cpp then has it: 1."""
+    sizes = {"context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
+             "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"],
+             "attention.head_count_kv": config["num_key_value_heads"], "attention.layer_norm_rms_epsilon": config["rms_norm_eps"],
+             "rope.freq_base": config["rope_theta"], "rope.dimension_count": 6, "rope.scaling.original_context_length": 8} | more
+    factors = {f"rope_factors_{kind}.weight": floats((3,), config["rope_scaling"][f"{kind}_factor"]) for kind in ("short", "long")}
+    return {"general.architecture": "phi3"} | {f"phi3.{key}": value for key, value in sizes.items() if value is not None}, renamed(PHI3, arrays) | factors
+
+
+def test_longrope(folder):
+    """Texts on both sides of the original length; what a file lacks or has wrongly is told."""
+    model, config, arrays = folder_of("phi3-longrope-odd", "phi3", folder)
+    file = folder / "m.gguf"
+    for factor in None, 1.25:
+        config["rope_scaling"]["attention_factor"] = factor or 1.0
+        (model / "config.json").write_text(json.dumps(config))
+        write_gguf(file, *phi3(config, arrays, **{"rope.scaling.attn_factor": factor}))
+        for ids in "5,6,7,8", "5,6,7,8,9,10,11,12", "5,6,7,8,9,10,11,12,13", "5,6,7,8,9,10,11,12,13,14,15,16":
+            same(folder, model, file, ids=("--ids", ids))
+    equal("longrope scaling" in run("info", file).text, True, run("info", file).text)
+    meta, held = phi3(config, arrays)
+    long, short = "rope_factors_long.weight", "rope_factors_short.weight"
+    cases = [({}, {long: None}, f'm.gguf: tensor "{long}" is missing; the file has "{short}", and longrope needs both'),
+             ({}, {short: None}, f'tensor "{short}" is missing'),
+             ({"original_context_length": None}, {}, '"phi3.rope.scaling.original_context_length" is missing'),
+             ({"original_context_length": 1}, {}, '"original_max_position_embeddings" is 1; it must be from 2'),
+             ({"type": "yarn"}, {}, 'phi3.rope.scaling.type "yarn"'), ({"factor": 6.0}, {}, "with the factor 6 beside"),
+             ({}, {"rope_freqs.weight": floats((3,), [1, 2, 3])}, 'tensor "rope_freqs.weight" beside'),
+             ({}, {long: floats((2,), [1, 2])}, '"long_factor" has 2 numbers; 6 rotary dimensions of a head need 3'),
+             ({}, {long: floats((1, 3), [1, 2, 3])}, f'tensor "{long}" must be a vector'),
+             ({}, {short: floats((513,), [1] * 513)}, f'tensor "{short}" must be a vector of at most 512 numbers'),
+             ({}, {short: floats((3,), [1, -2, 3])}, f'tensor "{short}"[1] is -2; a positive number is needed'),
+             ({}, {short: floats((3,), [1, 2, math.nan])}, f'tensor "{short}"[2] is nan; a positive')]
+    for settings, others, fragment in cases:
+        told = meta | {f"phi3.rope.scaling.{key}": value for key, value in settings.items()}
+        write_gguf(file, {key: value for key, value in told.items() if value is not None},
+                   {name: array for name, array in (held | others).items() if array is not None})
+        refused(3, fragment, "info", file)
+    write_gguf(file, meta | {"phi3.rope.scaling.type": "longrope", "phi3.rope.scaling.factor": 1.0}, held)
+    run("info", file)
 
 
 main(globals())

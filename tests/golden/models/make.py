@@ -11,6 +11,7 @@ greedy step has at least 1e-3 between its best two logits, so that ids can be ex
 model as model.gguf, in float32, with what that format changes: names, the order of rows, Gemma's norms; one as llama2.c's model.bin.
 """
 import json
+import math
 import struct
 import sys
 from pathlib import Path
@@ -305,6 +306,9 @@ def gguf_keys(arch, c):
         if rope["rope_type"] == "yarn":
             keys |= {"rope.scaling.type": "yarn", "rope.scaling.factor": rope["factor"],
                      "rope.scaling.original_context_length": rope["original_max_position_embeddings"]}
+        if rope["rope_type"] == "longrope":    # files name no type: the arrays of factors say it
+            keys |= {"rope.scaling.original_context_length": rope["original_max_position_embeddings"],
+                     "rope.scaling.attn_factor": attention_factor(c)}
         if "sliding_attention" in c.rope_parameters:
             keys["rope.freq_base_swa"] = float(c.rope_parameters["sliding_attention"]["rope_theta"])
     experts = getattr(c, "num_local_experts", None) or getattr(c, "num_experts", None)
@@ -320,6 +324,15 @@ def gguf_keys(arch, c):
     if arch in ("gptneox", "stablelm"):
         keys["use_parallel_residual"] = c.use_parallel_residual
     return {"general.architecture": arch} | {f"{arch}.{k}": v for k, v in keys.items()}
+
+
+def attention_factor(c):
+    original = c.rope_parameters["original_max_position_embeddings"]
+    return math.sqrt(1 + math.log(c.max_position_embeddings / original) / math.log(original))
+
+
+def rope_factors(rope):
+    return {f"rope_factors_{kind}.weight": np.array(rope[f"{kind}_factor"]) for kind in ("long", "short")}
 
 
 def latent_keys(c):

@@ -65,7 +65,7 @@ def others(key, value):
     elif isinstance(value, list):
         flipped = {"c2p": "p2p", "p2c": "p2p", "full_attention": "sliding_attention", "sliding_attention": "full_attention", 0: 1, 1: 0}
         if value:
-            yield [flipped[value[0]]] + value[1:]
+            yield [2 * value[0] if isinstance(value[0], float) else flipped[value[0]]] + value[1:]
     elif isinstance(value, bool):
         yield not value
     elif isinstance(value, int):

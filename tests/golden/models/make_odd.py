@@ -12,7 +12,7 @@ import torch
 import transformers as tr
 from safetensors.numpy import save_file
 
-from make import HERE, Exact64, randomize, write_gguf
+from make import GAP, HERE, Exact64, greedy, list_generated, randomize, rope_factors, write_gguf
 from make_source import exact_of, save
 
 EPS = 0.06
@@ -121,6 +121,15 @@ LATENT = {
 GGUF = {    # the odd goldens that are also written as GGUF, which does not name activations: their architecture there
     "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "phi": "phi2", "falcon": "falcon",
     "granitemoe": "granitemoe", "granitemoeshared": "granitemoe",
+}
+LONGROPE = {    # texts of up to 8 tokens have the short factors, longer ones the long
+    "phi3-longrope": tr.Phi3Config(**dict(SMALL, hidden_size=16, max_position_embeddings=48), num_key_value_heads=1, rms_norm_eps=EPS,
+                                   original_max_position_embeddings=8, rope_parameters=dict(
+                                       rope_theta=300.0, rope_type="longrope", partial_rotary_factor=0.75, original_max_position_embeddings=8,
+                                       short_factor=[1.1, 0.8, 1.6], long_factor=[1.3, 2.7, 5.5])),
+    "llama-longrope": tr.LlamaConfig(**dict(SMALL, max_position_embeddings=48), num_key_value_heads=1, head_dim=4, rms_norm_eps=EPS, rope_parameters=dict(
+        rope_theta=300.0, rope_type="longrope", factor=5.0, attention_factor=1.4, original_max_position_embeddings=8,
+        short_factor=[1.2, 0.7], long_factor=[1.4, 3])),
 }
 BERT = dict(SMALL, layer_norm_eps=EPS, hidden_act="relu", num_labels=3)
 ENCODERS = {
@@ -242,6 +251,40 @@ def decoder(name, seed):
     save(out, expected, {"cases": [{"name": "odd", "input_ids": ids.tolist()}], "generate": []})
 
 
+def lengths(name, seed):
+    """Texts on both sides of the length that chooses the factors; a text that goes on is longer from its first token."""
+    out, g, config = HERE / f"{name}-odd", torch.Generator().manual_seed(seed), LONGROPE[name]
+    config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
+    prompts = [ids_of(g, 1, n) for n in (9, 14)]
+    for attempt in range(50):
+        model = made(tr.AutoModelForCausalLM.from_config(config).__class__, config, seed + 1000 * attempt)
+        runs = [greedy(exact_of(model), p, True) for p in prompts]
+        if min(r[1] for r in runs) > GAP:
+            break
+    else:
+        raise SystemExit(f"{name}: no seed gives clear greedy steps")
+    model.save_pretrained(out)
+    (out / "generation_config.json").unlink(missing_ok=True)
+    if name.startswith("phi3"):     # as Phi-4-mini was published
+        told = json.loads((out / "config.json").read_text())
+        rope = told.pop("rope_parameters")
+        told |= {"rope_theta": rope["rope_theta"], "partial_rotary_factor": rope["partial_rotary_factor"],
+                 "rope_scaling": {"type": "longrope", **{key: rope[key] for key in ("short_factor", "long_factor")}}}
+        (out / "config.json").write_text(json.dumps(told, indent=2, sort_keys=True) + "\n")
+        again = type(model).from_pretrained(out, dtype=torch.float32).config.rope_parameters
+        assert {k: v for k, v in again.items() if k != "type"} == model.config.rope_parameters, again
+    expected, listing = {}, {"cases": [], "generate": []}
+    for case, length in ("odd", 11), ("most", 8), ("more", 9), ("short", 5):
+        ids = ids_of(g, 2, length)
+        r = run(model, input_ids=ids, use_cache=False)
+        expected |= {f"{case}.logits": r.logits, **{f"{case}.hidden.{i}": h for i, h in enumerate(r.hidden_states)}}
+        listing["cases"].append({"name": case, "input_ids": ids.tolist()})
+    list_generated(prompts, runs, None, expected, listing)
+    if name.startswith("phi3"):
+        write_gguf(out / "model.gguf", "phi3", model, more=rope_factors(model.config.rope_parameters))
+    save(out, expected, listing)
+
+
 def first_gte(folder, config, inner):
     """The same inner weights as the family's first files have them."""
     names = {"layers.": "encoder.layer.", "self_attn.o_proj": "attention.o_proj", "post_attention_layernorm": "attn_ln", "post_mlp_layernorm": "mlp_ln"}
@@ -316,6 +359,6 @@ if __name__ == "__main__":
                                         [(decoder, n) for n in EXPERTS] + [(encoder, n) for n in ROTARY_ENCODERS] + [(encoder, n) for n in MORE_ENCODERS] +
                                         [(encoder, n) for n in CONVOLVED_ENCODERS] + [(encoder, n) for n in FIRST_ENCODERS] +
                                         [(decoder, n) for n in LATENT] +
-                                        [(translator, n) for n in MORE_TRANSLATORS]):
+                                        [(translator, n) for n in MORE_TRANSLATORS] + [(lengths, n) for n in LONGROPE]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
             make(name, 700 + seed)
