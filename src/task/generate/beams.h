@@ -18,7 +18,9 @@ typedef struct tsri_task_text {
 typedef struct tsri_task_beams_options {
     const tsri_task_token_rules *rules; /* borrowed for the life of the search */
     int32_t texts;                      /* searched at once; >= 1 */
-    int64_t context, source_context;    /* tokens of the longest text; 0: the model's context */
+    /* At least the tokens of the longest text; 0: the model's context. With longrope the context also
+     * chooses the factors, so it must not depend on the texts */
+    int64_t context, source_context;
     bool scores; /* false: greedy search gives only the tokens, and so reads less */
 } tsri_task_beams_options;
 

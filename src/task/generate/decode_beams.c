@@ -70,12 +70,12 @@ static tsr_status found(void *data, const tsri_task_text *text, const tsri_task_
 }
 
 static tsri_task_beams_options sizes(const run *r, const tsri_task_token_rules *rules) {
-    tsri_task_beams_options o = {
-        .rules = rules, .texts = r->n < TEXTS ? (int32_t)r->n : TEXTS, .scores = true};
+    tsri_task_beams_options o = {.rules = rules,
+                                 .texts = r->n < TEXTS ? (int32_t)r->n : TEXTS,
+                                 .context = r->decoding->context,
+                                 .scores = true};
     for (uint32_t i = 0; i < r->n; i++) {
         const tsri_task_text *text = &r->texts[i];
-        const int64_t most = text->n_prompt + (text->most > 0 ? text->most : 0);
-        o.context = most > o.context ? most : o.context;
         o.source_context = text->n_source > o.source_context ? text->n_source : o.source_context;
     }
     return o;
