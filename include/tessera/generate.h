@@ -69,7 +69,9 @@ typedef struct tsr_generate_options {
     uint32_t struct_size;
     uint32_t ignore_eos;    /**< 1: end tokens do not stop the generation */
     int64_t max_new_tokens; /**< -1: to the end of the context; 0: no tokens */
-    int64_t context;   /**< the most tokens of prompt and continuation; 0: what the model reads */
+    /** The most tokens of prompt and continuation; 0: what the model reads. In a model with longrope it
+     * also chooses the rotary factors: the long ones above the original length. */
+    int64_t context;
     float temperature; /**< 0: always the likeliest token. >= 0 */
     int32_t top_k;     /**< keep the k likeliest; 0: all */
     float top_p;       /**< keep the likeliest that together reach p; 1: all. (0, 1] */

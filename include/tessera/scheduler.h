@@ -16,7 +16,8 @@ typedef struct tsr_scheduler_options {
     uint32_t struct_size;
     uint32_t slots; /**< requests that run at the same time; 0: 8. Others wait */
     /** Tokens of a request at most, prompt and continuation; 0: what the model reads. Keys and values
-     * of slots x context tokens are set aside. */
+     * of slots x context tokens are set aside. In a model with longrope it also chooses the rotary
+     * factors, for all requests: the long ones above the original length. */
     int64_t context;
     /** Tokens of prompts that a step takes in at most, so that a long prompt does not keep the others
      * waiting; 0: 512. */

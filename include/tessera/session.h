@@ -14,7 +14,9 @@ typedef struct tsr_session tsr_session;
 typedef struct tsr_session_options {
     uint32_t struct_size;
     uint32_t sequences; /**< 0: 1 */
-    int64_t context;    /**< tokens of a sequence at most; 0: what the model reads */
+    /** Tokens of a sequence at most; 0: what the model reads. In a model with longrope it also chooses
+     * the rotary factors: the long ones above the original length. */
+    int64_t context;
     int64_t reserve; /**< memory for so many tokens a sequence is made at once; beyond, it grows */
 } tsr_session_options;
 

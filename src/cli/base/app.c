@@ -54,8 +54,9 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          "perplexity as measured",
          0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
-         "the most tokens a sequence may have (default: as many as the model can read)", 1, 1 << 30,
-         NULL},
+         "the most tokens a sequence may have (default: as many as the model can read); longrope's "
+         "factors go by it",
+         1, 1 << 30, NULL},
         {"lora", 0, CLI_LIST, &app->loras, "FOLDER",
          "add this LoRA adapter (in PEFT's layout) to the weights; may be given several times", 0,
          0, NULL},
