@@ -58,6 +58,10 @@ int tsri_cli_serve(int argc, char **argv) {
          NULL},
         {"api-key-file", 0, CLI_TEXT, &o.key_file, "FILE",
          "want one of this file's keys, one a line", 0, 0, NULL},
+        {"cors-origin", 0, CLI_LIST, &o.origins, "ORIGIN",
+         "let pages of this origin, as https://app.example.org, use the server from a browser; * "
+         "for all; may be given several times; default: none but the server's own page",
+         0, 0, NULL},
         {"tls-cert", 0, CLI_TEXT, &o.certificate_file, "FILE",
          "speak HTTPS with this certificate (PEM)", 0, 0, NULL},
         {"tls-key", 0, CLI_TEXT, &o.certificate_key_file, "FILE", "the certificate's key (PEM)", 0,
@@ -94,5 +98,6 @@ int tsri_cli_serve(int argc, char **argv) {
         code = tsri_serve_run(&o);
     free(operands.items);
     free(o.models.items);
+    free(o.origins.items);
     return tsri_cli_close(&app, code);
 }

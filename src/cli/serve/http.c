@@ -4,6 +4,7 @@
 #include "cli/serve/server.h"
 
 #include "cli/serve/metrics.h"
+#include "cli/serve/origins.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -159,10 +160,12 @@ static enum MHD_Result respond(tsri_serve_exchange *x) {
     if (!r)
         return MHD_NO;
     const char *type = x->route && x->status == 200 ? x->route->type : NULL;
-    MHD_add_response_header(r, "Content-Type",
-                            x->stream ? "text/event-stream"
-                            : type    ? type
-                                      : "application/json");
+    if (x->status != 204)
+        MHD_add_response_header(r, "Content-Type",
+                                x->stream ? "text/event-stream"
+                                : type    ? type
+                                          : "application/json");
+    tsri_serve_put_origin(x, r);
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
     if (type) /* a page may run its own script, and ask this server alone */
         MHD_add_response_header(r, "Content-Security-Policy",
@@ -199,10 +202,19 @@ static bool allowed(const tsri_serve_server *s, struct MHD_Connection *connectio
     return found;
 }
 
+static void preflight(tsri_serve_exchange *x) {
+    tsri_serve_answer_text(x, 204, "", 0);
+}
+
 static bool route(tsri_serve_exchange *x, const char *method, const char *path,
                   tsri_serve_failure *f) {
+    static const tsri_serve_route of_preflight = {"OPTIONS", "*", preflight, false, true, NULL};
     const tsri_serve_server *s = x->server;
     bool known;
+    if (tsri_serve_is_preflight(x, method)) {
+        x->route = &of_preflight;
+        return tsri_serve_origin_allowed(x, f);
+    }
     x->route = tsri_serve_find_route(method, path, &known);
     if (!x->route && known)
         return tsri_serve_fail(f, 405, NULL, "%s is not served for %s", method, path);

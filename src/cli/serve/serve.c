@@ -4,6 +4,7 @@
 #include "cli/base/watch.h"
 #include "cli/reading/input.h"
 #include "cli/serve/models.h"
+#include "cli/serve/origins.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -58,7 +59,9 @@ static int read_keys(const tsri_serve_options *o, run *r) {
 
 static int begin(const tsri_serve_options *o, run *r) {
     tsri_serve_server *s = &r->server;
-    int code = read_keys(o, r);
+    int code = tsri_serve_origins_check(&o->origins);
+    if (code == CLI_OK)
+        code = read_keys(o, r);
     if (code == CLI_OK && !o->certificate_file != !o->certificate_key_file)
         code = tsri_cli_fail(CLI_USAGE, "--tls-cert and --tls-key belong together: give both");
     if (code == CLI_OK && o->certificate_file)
@@ -161,6 +164,7 @@ int tsri_serve_run(const tsri_serve_options *o) {
     if (!r)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
     r->server = (tsri_serve_server){.app = o->app,
+                                    .origins = &o->origins,
                                     .log = o->log,
                                     .limits = {.slots = o->slots,
                                                .queue = o->queue,

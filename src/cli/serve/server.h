@@ -116,6 +116,7 @@ struct tsri_serve_server {
     tsri_serve_limits limits;
     char **keys; /* one is wanted in each request; n_keys 0: none */
     size_t n_keys;
+    const tsri_cli_list *origins; /* whose pages may use the server (origins.h) */
     bool log;
     struct MHD_Daemon *daemon;
     struct tsri_serve_connection *connections;
