@@ -78,7 +78,13 @@ int tsri_cli_serve(int argc, char **argv) {
         {"drain", 0, CLI_INT, &o.drain, "S",
          "after SIGTERM, running requests have so many seconds; default 30", 0, 3600, NULL},
         {"log-requests", 0, CLI_FLAG, &o.log, NULL,
-         "a line on stderr for each request, without its text", 0, 0, NULL},
+         "write a line on stderr for each request when it is complete, without its text: status, "
+         "model, tokens, times, whether the client left",
+         0, 0, NULL},
+        {"log-format", 0, CLI_WORD, &o.log_format, "text|json",
+         "the same lines as text (the default) or as JSON", 0, 0, NULL},
+        {"log-prompts", 0, CLI_FLAG, &o.log_prompts, NULL,
+         "the same lines with what users wrote, and with errors that may quote it", 0, 0, NULL},
         {0}};
     /* The first of the models' options is -m, which is our own here. */
     const tsri_cli_option *tables[] = {own, tsri_cli_model_options(&app) + 1,

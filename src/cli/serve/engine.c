@@ -23,9 +23,8 @@ void tsri_serve_give_back(tsri_serve_exchange *x) {
     tsri_serve_server *s = x->server;
     pthread_mutex_lock(&s->lock);
     x->job = NULL;
-    x->engine_done = true;
-    tsri_serve_release(x);
     pthread_mutex_unlock(&s->lock);
+    tsri_serve_release(x, &x->engine_done);
 }
 
 /* Ends a job, with whatever of it still runs. Its exchange has its answer, or needs none. */
@@ -48,20 +47,13 @@ static void end_job(tsri_serve_job *job) {
         json_decref(c->logprobs);
         json_decref(c->calls);
     }
+    job->x->record.prompt_tokens = job->prompt_tokens;
+    job->x->record.cached_tokens = job->cached_tokens;
+    job->x->record.new_tokens = job->new_tokens;
     tsri_serve_give_back(job->x);
     tsri_serve_ask_clear(&job->ask);
     free(job->choices);
     free(job);
-}
-
-static void log_job(const tsri_serve_job *job, const char *how) {
-    const tsri_serve_exchange *x = job->x;
-    if (x->server->log)
-        tsri_cli_note(x->server->app,
-                      "%s %s: %" PRIu64 " tokens read (%" PRIu64 " were there), %" PRIu64
-                      " written in %.3f s",
-                      x->route->path, how, job->prompt_tokens, job->cached_tokens, job->new_tokens,
-                      (double)(tsri_cli_now_ns() - x->began_ns) / 1e9);
 }
 
 /* What has been answered is counted: a client may ask for the metrics next. */
@@ -74,13 +66,7 @@ static void count(tsri_serve_server *s, tsri_serve_model *m) {
 }
 
 static void fail_job(tsri_serve_job *job, const tsri_serve_failure *f) {
-    if (job->x->stream) {
-        tsri_serve_event(job->x, tsri_serve_failure_json(f));
-        tsri_serve_end(job->x);
-    } else {
-        tsri_serve_answer_failure(job->x, f);
-    }
-    log_job(job, f->message);
+    tsri_serve_answer_failure(job->x, f);
     end_job(job);
 }
 
@@ -92,7 +78,6 @@ static void finish_job(tsri_serve_job *job) {
     } else {
         tsri_serve_answer(job->x, 200, tsri_serve_whole(job));
     }
-    log_job(job, "ok");
     end_job(job);
 }
 
@@ -101,7 +86,9 @@ static void finish_job(tsri_serve_job *job) {
 static void observe(tsri_serve_choice *c, bool ends) {
     tsri_serve_server *s = c->job->x->server;
     tsri_serve_metrics *metrics = &c->job->x->model->metrics;
+    tsri_serve_record *record = &c->job->x->record;
     const uint64_t now = tsri_cli_now_ns();
+    record->first_ns = record->first_ns ? record->first_ns : now;
     pthread_mutex_lock(&s->lock);
     if (c->last_ns)
         tsri_serve_observe(metrics, TSRI_SERVE_BETWEEN_TOKENS, now - c->last_ns);
@@ -442,12 +429,11 @@ static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_fai
 }
 
 static bool begin_job(tsri_serve_job *job, const json_t *body, bool chat, tsri_serve_failure *f) {
-    tsri_serve_server *s = job->x->server;
-    tsri_serve_model *m = tsri_serve_choose(s, body, TSRI_SERVE_TEXT, f);
+    tsri_serve_model *m = tsri_serve_choose(job->x, body, TSRI_SERVE_TEXT, f);
     if (!m || !tsri_serve_ask_read(m, body, chat, &job->ask, f))
         return false;
-    job->x->model = m;
-    snprintf(job->id, sizeof job->id, "%s-%" PRIu64, chat ? "chatcmpl" : "cmpl", ++s->numbers);
+    snprintf(job->id, sizeof job->id, "%s-%" PRIu64, chat ? "chatcmpl" : "cmpl",
+             ++job->x->server->numbers);
     job->created = (int64_t)time(NULL);
     return chat ? add_messages(job, body, f) : add_prompts(job, body, f);
 }
@@ -544,10 +530,8 @@ static void drop_gone(tsri_serve_server *s) {
         pthread_mutex_lock(&s->lock);
         const bool gone = job->x->gone;
         pthread_mutex_unlock(&s->lock);
-        if (gone) {
-            log_job(job, "the client left");
+        if (gone)
             end_job(job);
-        }
     }
 }
 

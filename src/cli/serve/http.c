@@ -3,6 +3,7 @@
  * socket is polled. */
 #include "cli/serve/server.h"
 
+#include "cli/serve/log.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/origins.h"
 
@@ -24,28 +25,6 @@ typedef struct tsri_serve_connection {
     uint64_t began_ns;
     bool heard; /* the headers of its first request are complete */
 } tsri_serve_connection;
-
-bool tsri_serve_fail(tsri_serve_failure *f, unsigned status, const char *param, const char *format,
-                     ...) {
-    va_list args;
-    va_start(args, format);
-    f->status = status;
-    f->param = param;
-    vsnprintf(f->message, sizeof f->message, format, args);
-    va_end(args);
-    tsr_plain_text(f->message, strlen(f->message));
-    return false;
-}
-
-bool tsri_serve_fail_status(tsri_serve_failure *f, tsr_status status) {
-    const bool input =
-        status == TSR_E_ARGUMENT || status == TSR_E_FORMAT || status == TSR_E_UNSUPPORTED;
-    return tsri_serve_fail(f,
-                           input                         ? 400
-                           : status == TSR_E_HOST_MEMORY ? 503
-                                                         : 500,
-                           NULL, "%s", tsr_error_last());
-}
 
 /* ---- answers ---- */
 
@@ -79,17 +58,14 @@ void tsri_serve_answer(tsri_serve_exchange *x, unsigned status, json_t *json) {
     free(text);
 }
 
-json_t *tsri_serve_failure_json(const tsri_serve_failure *f) {
-    const char *type = f->status == 401   ? "authentication_error"
-                       : f->status == 404 ? "not_found_error"
-                       : f->status < 500  ? "invalid_request_error"
-                                          : "server_error";
-    return json_pack("{s:{s:s,s:s,s:s?,s:n}}", "error", "message", f->message, "type", type,
-                     "param", f->param, "code");
-}
-
 void tsri_serve_answer_failure(tsri_serve_exchange *x, const tsri_serve_failure *f) {
-    tsri_serve_answer(x, f->status, tsri_serve_failure_json(f));
+    tsri_serve_log_failure(x, f);
+    if (!x->stream) {
+        tsri_serve_answer(x, f->status, tsri_serve_failure_json(f));
+        return;
+    }
+    tsri_serve_event(x, tsri_serve_failure_json(f));
+    tsri_serve_end(x);
 }
 
 static void put_event(tsri_serve_exchange *x, const char *text, bool last) {
@@ -115,14 +91,21 @@ void tsri_serve_end(tsri_serve_exchange *x) {
     put_event(x, "[DONE]", true);
 }
 
-void tsri_serve_release(tsri_serve_exchange *x) {
-    tsri_serve_exchange **at = &x->server->exchanges;
-    if (!x->http_done || !x->engine_done)
-        return;
-    while (*at && *at != x)
+void tsri_serve_release(tsri_serve_exchange *x, bool *done) {
+    tsri_serve_server *s = x->server;
+    pthread_mutex_lock(&s->lock);
+    *done = true;
+    const bool last = x->http_done && x->engine_done;
+    tsri_serve_exchange **at = &s->exchanges;
+    while (last && *at && *at != x)
         at = &(*at)->next;
-    if (*at)
+    if (last && *at)
         *at = x->next;
+    pthread_mutex_unlock(&s->lock);
+    if (!last)
+        return;
+    tsri_serve_log_write(x);
+    tsri_serve_log_clear(x);
     tsri_serve_clear(&x->body);
     tsri_serve_clear(&x->out);
     free(x);
@@ -179,6 +162,7 @@ static enum MHD_Result respond(tsri_serve_exchange *x) {
         MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
     if (x->too_large) /* the rest of the body is not read */
         MHD_add_response_header(r, "Connection", "close");
+    x->record.status = x->status;
     const enum MHD_Result result = MHD_queue_response(x->connection, x->status, r);
     MHD_destroy_response(r);
     return result;
@@ -292,8 +276,11 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
     (void)version;
     if (!x) {
         *own = x = make_exchange(data, connection);
-        if (!x || !announces_too_much(x))
-            return x ? MHD_YES : MHD_NO;
+        if (!x)
+            return MHD_NO;
+        tsri_serve_log_begin(x, method, url);
+        if (!announces_too_much(x))
+            return MHD_YES;
         x->too_large = true; /* answered before the body is read; then the connection ends */
         begin(x, method, url);
         pthread_mutex_lock(&x->server->lock);
@@ -336,10 +323,10 @@ static void on_completed(void *data, struct MHD_Connection *connection, void **o
     pthread_mutex_lock(&s->lock);
     if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         x->gone = true;
-    x->http_done = true;
-    tsri_serve_release(x);
+    x->record.left = x->gone && !s->stopping && !x->too_large;
     pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
+    tsri_serve_release(x, &x->http_done);
 }
 
 static void on_connection(void *data, struct MHD_Connection *connection, void **own,

@@ -204,8 +204,8 @@ static tsri_serve_model *first_for(tsri_serve_server *s, tsri_serve_use use,
     return NULL;
 }
 
-tsri_serve_model *tsri_serve_choose(tsri_serve_server *s, const json_t *body, tsri_serve_use use,
-                                    tsri_serve_failure *f) {
+static tsri_serve_model *choose(tsri_serve_server *s, const json_t *body, tsri_serve_use use,
+                                tsri_serve_failure *f) {
     const json_t *value = json_object_get(body, "model");
     const char *name = json_string_value(value);
     if (!value || json_is_null(value))
@@ -228,4 +228,14 @@ tsri_serve_model *tsri_serve_choose(tsri_serve_server *s, const json_t *body, ts
     else
         tsri_serve_fail(f, 400, "model", "model: the name of a model is wanted");
     return NULL;
+}
+
+tsri_serve_model *tsri_serve_choose(tsri_serve_exchange *x, const json_t *body, tsri_serve_use use,
+                                    tsri_serve_failure *f) {
+    tsri_serve_model *m = choose(x->server, body, use, f);
+    if (m) {
+        x->model = m;
+        x->record.model = m->name;
+    }
+    return m;
 }

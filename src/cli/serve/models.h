@@ -11,8 +11,8 @@ int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, con
                            const char *template_text);
 void tsri_serve_close_models(tsri_serve_server *s);
 
-/* The model that "model" names; where it is missing, the first for this use. NULL: *f says why. */
-tsri_serve_model *tsri_serve_choose(tsri_serve_server *s, const json_t *body, tsri_serve_use use,
+/* The model that "model" names, where it is missing, the first for this use: it is x->model then. NULL: *f says why. */
+tsri_serve_model *tsri_serve_choose(tsri_serve_exchange *x, const json_t *body, tsri_serve_use use,
                                     tsri_serve_failure *f);
 
 #endif

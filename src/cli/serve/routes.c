@@ -1,5 +1,6 @@
 /* cli/serve/routes.c - the addresses that are served, and those among them that need no device. */
 #include "cli/serve/fields.h"
+#include "cli/serve/log.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/models.h"
 #include "cli/serve/page.h"
@@ -44,8 +45,10 @@ json_t *tsri_serve_body(tsri_serve_exchange *x) {
     json_t *body = json_loadb(x->body.data ? x->body.data : "", x->body.size,
                               JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     tsri_serve_clear(&x->body);
-    if (json_is_object(body))
+    if (json_is_object(body)) {
+        tsri_serve_log_body(x, body);
         return body;
+    }
     if (body)
         tsri_serve_fail(&f, 400, NULL, "the body is not a JSON object");
     else
@@ -102,13 +105,13 @@ static bool take_flag(const json_t *body, const char *key, bool *out, tsri_serve
     return true;
 }
 
-static bool encode(tsri_serve_server *s, const json_t *body, json_t *tokens,
+static bool encode(tsri_serve_exchange *x, const json_t *body, json_t *tokens,
                    tsri_serve_failure *f) {
     const json_t *text = json_object_get(body, "content");
     bool add = false, parse = true;
     int32_t *ids = NULL;
     size_t n = 0;
-    const tsri_serve_model *m = tsri_serve_choose(s, body, TSRI_SERVE_ANYTHING, f);
+    const tsri_serve_model *m = tsri_serve_choose(x, body, TSRI_SERVE_ANYTHING, f);
     if (!m)
         return false;
     if (!json_is_string(text))
@@ -130,7 +133,7 @@ static bool encode(tsri_serve_server *s, const json_t *body, json_t *tokens,
 static void tokenize(tsri_serve_exchange *x) {
     tsri_serve_failure f;
     json_t *body = tsri_serve_body(x), *tokens = json_array();
-    if (body && encode(x->server, body, tokens, &f))
+    if (body && encode(x, body, tokens, &f))
         tsri_serve_answer(x, 200, json_pack("{s:O}", "tokens", tokens));
     else if (body)
         tsri_serve_answer_failure(x, &f);
@@ -138,10 +141,10 @@ static void tokenize(tsri_serve_exchange *x) {
     json_decref(body);
 }
 
-static bool decode(tsri_serve_server *s, const json_t *body, char **text, tsri_serve_failure *f) {
+static bool decode(tsri_serve_exchange *x, const json_t *body, char **text, tsri_serve_failure *f) {
     int32_t *ids;
     size_t n;
-    const tsri_serve_model *m = tsri_serve_choose(s, body, TSRI_SERVE_ANYTHING, f);
+    const tsri_serve_model *m = tsri_serve_choose(x, body, TSRI_SERVE_ANYTHING, f);
     if (!m)
         return false;
     if (!tsri_serve_ids(json_object_get(body, "tokens"), "tokens", "a list of token ids", &ids, &n,
@@ -156,7 +159,7 @@ static void detokenize(tsri_serve_exchange *x) {
     tsri_serve_failure f;
     json_t *body = tsri_serve_body(x);
     char *text = NULL;
-    if (body && decode(x->server, body, &text, &f))
+    if (body && decode(x, body, &text, &f))
         tsri_serve_answer(x, 200, json_pack("{s:s}", "content", text));
     else if (body)
         tsri_serve_answer_failure(x, &f);

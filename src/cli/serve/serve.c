@@ -165,7 +165,9 @@ int tsri_serve_run(const tsri_serve_options *o) {
         return tsri_cli_fail(CLI_OTHER, "out of memory");
     r->server = (tsri_serve_server){.app = o->app,
                                     .origins = &o->origins,
-                                    .log = o->log,
+                                    .log = {.on = o->log || o->log_prompts || o->log_format,
+                                            .json = o->log_format && !strcmp(o->log_format, "json"),
+                                            .prompts = o->log_prompts},
                                     .limits = {.slots = o->slots,
                                                .queue = o->queue,
                                                .connections = o->connections,

@@ -13,7 +13,8 @@ typedef struct tsri_serve_options {
     int64_t port, slots, queue, connections, body, idle, header, drain, step_tokens;
     int64_t speculate; /* -1: not given */
     bool rank;
-    bool log;
+    bool log, log_prompts;
+    const char *log_format; /* "text" or "json"; NULL: text */
 } tsri_serve_options;
 
 /* Opens the models, too. Returns an exit code, and prints what went wrong. */

@@ -76,6 +76,23 @@ typedef struct tsri_serve_server tsri_serve_server;
 typedef struct tsri_serve_job tsri_serve_job;
 typedef struct tsri_serve_texts tsri_serve_texts;
 
+typedef struct tsri_serve_log {
+    bool on, json;
+    bool prompts; /* lines have what users wrote */
+} tsri_serve_log;
+
+/* What the log tells of a request (log.h). Written by the thread that has the request. */
+typedef struct tsri_serve_record {
+    char method[24], path[256]; /* as in the request, cut */
+    unsigned status;            /* that was sent; 0: none was */
+    const char *model;          /* NULL: none was chosen */
+    uint64_t prompt_tokens, cached_tokens, new_tokens;
+    uint64_t first_ns; /* when the first token came; 0: none did */
+    bool left;         /* the client hung up before its answer was complete */
+    json_t *texts;     /* own: the fields that a user wrote; NULL: they are not logged */
+    char *error;       /* own; NULL: none */
+} tsri_serve_record;
+
 /* A request and its answer. `lock` of the server guards what is below it. */
 typedef struct tsri_serve_exchange {
     tsri_serve_server *server;
@@ -88,6 +105,7 @@ typedef struct tsri_serve_exchange {
     uint64_t began_ns;
     tsri_serve_job *job;     /* the engine's */
     tsri_serve_model *model; /* that answers it; until it is known, the first */
+    tsri_serve_record record;
     /* guarded */
     struct tsri_serve_exchange *next,
         *waiting; /* of all exchanges; of those the engine has not seen */
@@ -117,7 +135,7 @@ struct tsri_serve_server {
     char **keys; /* one is wanted in each request; n_keys 0: none */
     size_t n_keys;
     const tsri_cli_list *origins; /* whose pages may use the server (origins.h) */
-    bool log;
+    tsri_serve_log log;
     struct MHD_Daemon *daemon;
     struct tsri_serve_connection *connections;
     pthread_mutex_t lock;
@@ -143,13 +161,15 @@ tsri_serve_fail(tsri_serve_failure *f, unsigned status, const char *param, const
 /* The same from a failed call of the library. */
 bool tsri_serve_fail_status(tsri_serve_failure *f, tsr_status status);
 
+json_t *tsri_serve_failure_json(const tsri_serve_failure *f);
+
 /* ---- http.c: answers. Each may be called from any thread. ---- */
 
 /* Answers with the whole of `json`, which it releases. */
 void tsri_serve_answer(tsri_serve_exchange *x, unsigned status, json_t *json);
 void tsri_serve_answer_text(tsri_serve_exchange *x, unsigned status, const char *text, size_t n);
+/* Within a stream it is the last event. */
 void tsri_serve_answer_failure(tsri_serve_exchange *x, const tsri_serve_failure *f);
-json_t *tsri_serve_failure_json(const tsri_serve_failure *f);
 /* Streams: an event each, and the end. */
 void tsri_serve_event(tsri_serve_exchange *x, json_t *json);
 void tsri_serve_end(tsri_serve_exchange *x);
@@ -162,8 +182,8 @@ void tsri_serve_http_end(tsri_serve_server *s);
 /* Notes the clients that have left while their exchanges were suspended, and ends connections that take
  * too long over their headers. */
 void tsri_serve_http_look(tsri_serve_server *s);
-/* Frees an exchange that neither thread needs any more. Call it with the lock held. */
-void tsri_serve_release(tsri_serve_exchange *x);
+/* Sets *done, x->http_done or x->engine_done. When both are set, nobody needs the exchange any more: it is logged and freed. */
+void tsri_serve_release(tsri_serve_exchange *x, bool *done);
 
 /* ---- engine.c ---- */
 

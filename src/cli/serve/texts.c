@@ -1,7 +1,6 @@
 /* cli/serve/texts.c - runs requests for a result of each of many texts, a piece at a time. */
 #include "cli/serve/texts.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +24,9 @@ static void take_out(tsri_serve_texts *w) {
 }
 
 /* Its exchange has its answer, or needs none. */
-static void end(tsri_serve_texts *w, const char *how) {
+static void end(tsri_serve_texts *w) {
     tsri_serve_exchange *x = w->x;
-    if (x->server->log)
-        tsri_cli_note(x->server->app, "%s %s: %zu texts of %" PRIu64 " tokens in %.3f s",
-                      x->route->path, how, w->done, w->tokens,
-                      (double)(tsri_cli_now_ns() - x->began_ns) / 1e9);
+    x->record.prompt_tokens = w->tokens;
     json_decref(w->body);
     free(w->numbers);
     free(w);
@@ -39,7 +35,7 @@ static void end(tsri_serve_texts *w, const char *how) {
 
 static void fail(tsri_serve_texts *w, const tsri_serve_failure *f) {
     tsri_serve_answer_failure(w->x, f);
-    end(w, f->message);
+    end(w);
 }
 
 /* ---- from a request to its answer ---- */
@@ -51,10 +47,9 @@ static int by_size(const void *a, const void *b) {
 }
 
 static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
-    w->model = tsri_serve_choose(w->x->server, w->body, w->kind->use, f);
+    w->model = tsri_serve_choose(w->x, w->body, w->kind->use, f);
     if (!w->model || !w->kind->begin(w, f))
         return false;
-    w->x->model = w->model;
     for (size_t i = 0; i < w->n; i++)
         w->order[i] = (tsri_serve_length){w->texts[i].size + w->beside, i};
     qsort(w->order, w->n, sizeof *w->order, by_size);
@@ -128,7 +123,7 @@ void tsri_serve_texts_step(tsri_serve_server *s, bool small) {
         append(w);
     } else {
         tsri_serve_answer(w->x, 200, w->kind->answer(w));
-        end(w, "ok");
+        end(w);
     }
 }
 
@@ -142,7 +137,11 @@ void tsri_serve_texts_drop(tsri_serve_server *s, bool all) {
         if (!gone && !all)
             continue;
         take_out(w);
-        tsri_serve_fail(&f, 503, NULL, gone ? "the client left" : "the server ends");
+        if (gone) {
+            end(w);
+            continue;
+        }
+        tsri_serve_fail(&f, 503, NULL, "the server ends");
         fail(w, &f);
     }
 }

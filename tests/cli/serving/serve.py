@@ -10,26 +10,17 @@ import os
 import socket
 import struct
 import threading
-import time
 
 from support.adapter import make_adapter
 from support.command import GOLDEN, PLAY, equal, main, refused, run
 from support.ranker import cross_encoder
-from support.server import ENCODER, REFERENCE, TEMPLATE, Server, skip_without_server, value
+from support.server import ENCODER, REFERENCE, TEMPLATE, Server, skip_without_server, until, value
 
 ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
 
 
 def generated(prompt, n, *options):
     return run("generate", *REFERENCE, "-m", PLAY, "-n", n, *options, prompt).text[:-1]
-
-
-def until(true, what):
-    for _ in range(600):
-        if true():
-            return
-        time.sleep(0.02)
-    raise AssertionError(what)
 
 
 def test_completions_and_chat(folder):

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""tessera serve towards its clients: pages of other origins."""
+"""tessera serve towards its clients: pages of other origins; what is logged of requests."""
 
 import http.client
 import json
+import re
+import socket
 
 from support.command import PLAY, equal, main, refused
-from support.server import REFERENCE, Server, skip_without_server
+from support.server import ENCODER, REFERENCE, Server, skip_without_server, until
 
 ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
 
@@ -13,7 +15,7 @@ ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
 def answered(server, method, path, body=None, **headers):
     """(status, headers, bytes)"""
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
-    connection.request(method, path, json.dumps(body) if body is not None else None, {name.replace("_", "-"): text for name, text in headers.items()})
+    connection.request(method, path, body if isinstance(body, (bytes, type(None))) else json.dumps(body), {name.replace("_", "-"): text for name, text in headers.items()})
     answer = connection.getresponse()
     got = answer.read()
     connection.close()
@@ -66,6 +68,91 @@ def test_any_page_or_none(_):
         equal(of_cors(answered(server, "GET", "/health", Origin="https://a.example.org")[1]), {})
     for wrong in ("", "app.example.org", "https://", "https://app.example.org/", "https://app.example.org/chat", "https://a.org,https://b.org", "https://*.a.org", "null"):
         refused(2, f"--cors-origin {wrong}: give an origin", "serve", *REFERENCE, "-m", PLAY, "--cors-origin", wrong)
+
+
+SECRET = "Beware the ides of March, the soothsayer bids you beware them, and the ides of all months that follow it, until he is heard"
+
+
+def log_something(*options):
+    """What a server wrote of a few requests, which are LOGGED. A request's line may come after the next one's answer."""
+    with Server("-m", ENCODER, "--api-key", "alpha", *options) as server:
+        key = {"Authorization": "Bearer alpha"}
+        ask = lambda status, method, path, body=None, **headers: equal(answered(server, method, path, body, **(headers or key))[0], status, path)
+        ask(200, "POST", "/v1/completions", ASKED | {"prompt": SECRET})
+        ask(200, "POST", "/v1/completions", ASKED | {"prompt": SECRET, "stream": True, "max_tokens": 4, "ignore_eos": True})
+        ask(400, "POST", "/v1/completions", ASKED | {"prompt": SECRET, SECRET: 1})
+        ask(400, "POST", "/v1/completions", b'{"prompt": Beware')
+        ask(400, "POST", "/v1/completions", ASKED | {"prompt": SECRET, "grammar": SECRET})
+        ask(404, "POST", "/v1/completions", ASKED | {"model": "other", "prompt": SECRET})
+        ask(200, "POST", "/v1/embeddings", {"input": [SECRET, "x"]})
+        ask(200, "POST", "/tokenize", {"content": SECRET, "model": "sentence"})
+        ask(400, "POST", "/detokenize", {"tokens": SECRET})
+        ask(401, "POST", "/v1/completions", {"prompt": SECRET}, Authorization="Bearer " + SECRET)
+        ask(404, "GET", "/a%20b%22%0a%1b%c3%a9?x=" + SECRET.replace(" ", "+"))
+        ask(405, "OPTIONS", "/v1/models", Origin="https://a.example.org")
+        ask(200, "GET", "/health", X="y")
+        body = json.dumps(ASKED | {"max_tokens": 400, "ignore_eos": True, "prompt": SECRET, "stream": True}).encode()
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alpha\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        until(lambda: server.metric("num_requests_running", **key) == 0, "its place is free")
+    return server.err
+
+
+COMPLETIONS = ("POST", "/v1/completions")
+LOGGED = [(*COMPLETIONS, 200, "shakespeare", 8), (*COMPLETIONS, 200, "shakespeare", 4), (*COMPLETIONS, 400, "shakespeare", 0), (*COMPLETIONS, 400, "", 0),
+          (*COMPLETIONS, 400, "shakespeare", 0), (*COMPLETIONS, 404, "", 0), ("POST", "/v1/embeddings", 200, "sentence", 0), ("POST", "/tokenize", 200, "sentence", 0),
+          ("POST", "/detokenize", 400, "shakespeare", 0), (*COMPLETIONS, 401, "", 0), ("GET", "/a%20b%22%0A%1B%C3%A9", 404, "", 0), ("OPTIONS", "/v1/models", 405, "", 0),
+          ("GET", "/health", 200, "", 0)]
+FIELDS = ["time", "method", "path", "status", "model", "prompt_tokens", "cached_tokens", "completion_tokens", "first_token_seconds", "seconds", "client_left"]
+
+
+def test_each_request_is_a_line_of_json(_):
+    told = log_something("--log-requests", "--log-format", "json")
+    lines = [json.loads(line) for line in told.splitlines()]
+    left = [line for line in lines if line["client_left"]]
+    lines = [line for line in lines if line["path"] != "/metrics" and not line["client_left"]]
+    equal(sorted((line["method"], line["path"], line["status"], line["model"] or "", line["completion_tokens"]) for line in lines), sorted(LOGGED))
+    assert not [word for word in ("Beware", "soothsayer", "months") if word in told], told
+    for line in lines + left:
+        equal(list(line), FIELDS)
+        assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"]), line
+        equal((line["prompt_tokens"] > 0, line["first_token_seconds"] is not None), (line["path"] in ("/v1/completions", "/v1/embeddings") and line["status"] == 200,
+                                                                                     line["completion_tokens"] > 0), line)
+        assert 0 <= (line["first_token_seconds"] or 0) <= line["seconds"] < 600, line
+    equal([line["cached_tokens"] > 0 for line in lines if line["path"] == "/v1/completions" and line["status"] == 200], [False, True], "the same prompt comes again")
+    equal([(line["path"], line["status"], line["model"], 1 <= line["completion_tokens"] < 400) for line in left], [("/v1/completions", 200, "shakespeare", True)])
+
+
+def test_each_request_is_a_line_of_text(_):
+    told = log_something("--log-requests")
+    assert not [word for word in ("Beware", "soothsayer", "months") if word in told], told
+    got = []
+    for line in told.splitlines():
+        found = re.fullmatch(r'tessera: \S+Z (\S+) (\S+) (\d+)((?: [a-z_]+=\S+)*)', line)
+        assert found, line
+        values = dict(pair.split("=") for pair in found[4].split())
+        assert "seconds" in values and values.get("client_left", "true") == "true", line
+        if found[2] != "/metrics":
+            got.append((found[1], found[2], int(found[3]), values.get("model", "").strip('"'), -1 if "client_left" in values else int(values.get("completion_tokens", "0"))))
+    equal(sorted(got), sorted([*LOGGED, (*COMPLETIONS, 200, "shakespeare", -1)]))
+    equal(log_something(), "")
+
+
+def test_prompts_are_logged_where_it_is_asked_for(_):
+    told = log_something("--log-prompts", "--log-format", "json")
+    lines = [json.loads(line) for line in told.splitlines()]
+    of = lambda path, status: [{name: value for name, value in line.items() if name not in FIELDS} for line in lines if (line["path"], line["status"]) == (path, status)]
+    equal(of("/v1/completions", 200), [{"prompt": SECRET}] * 3)
+    equal(of("/v1/completions", 400)[:2], [{"error": f'the field "{SECRET}" is not served', "prompt": SECRET}, {"error": "the body is not JSON: line 1, column 17: invalid token near 'Beware'"}])
+    equal(sorted(of("/v1/completions", 400)[2]), ["error", "prompt"])
+    equal((of("/v1/embeddings", 200), of("/tokenize", 200), of("/detokenize", 400)[0]["tokens"]), ([{"input": [SECRET, "x"]}], [{"content": SECRET}], SECRET))
+    equal(log_something("--log-prompts").count(f'prompt="{SECRET}"'), 6)
+    with Server("--log-prompts") as server:
+        answered(server, "POST", "/tokenize", {"content": "a\n\u202eb\u0000\u0085\x1b[2J"})
+    equal(len(server.err.splitlines()), 1)
+    assert not set(server.err) & set("\u202e\0\u0085\x1b"), server.err
+    refused(2, "--log-format xml: give text or json", "serve", *REFERENCE, "-m", PLAY, "--log-format", "xml")
 
 
 skip_without_server()

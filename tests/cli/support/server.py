@@ -4,6 +4,7 @@ import http.client
 import json
 import signal
 import subprocess
+import time
 
 from support.command import COMMAND, PLAY, SOURCE, environment, equal, run, skip
 
@@ -74,6 +75,14 @@ class Server:
 
 def value(metrics, name, model=""):
     return next(float(line.split()[-1]) for line in metrics.splitlines() if line.startswith(f'tessera_{name}{{model_name="{model}'))
+
+
+def until(true, what):
+    for _ in range(600):
+        if true():
+            return
+        time.sleep(0.02)
+    raise AssertionError(what)
 
 
 def skip_without_server():
