@@ -1,11 +1,13 @@
 /* cli/serve/embeddings.c - vectors of texts, as lists of numbers or in base64. */
 #include "cli/serve/texts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct wanted {
     tsri_serve_texts all;
+    size_t dimensions; /* of what is given of each vector: its first ones, at most all.width */
     bool base64;
 } wanted;
 
@@ -26,6 +28,18 @@ static bool take_texts(const json_t *input, tsri_serve_texts *w, tsri_serve_fail
     return true;
 }
 
+static bool take_dimensions(const json_t *given, uint32_t width, size_t *out,
+                            tsri_serve_failure *f) {
+    const bool any = given && !json_is_null(given);
+    const json_int_t n = json_integer_value(given);
+    *out = any ? (size_t)n : width;
+    return !any || (n >= 1 && n <= width) ||
+           tsri_serve_fail(f, 400, "dimensions",
+                           "dimensions: the model's vectors have %u numbers: a whole number from 1 "
+                           "to %u is wanted",
+                           width, width);
+}
+
 static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
     static const char *const known[] = {"model", "input", "encoding_format", "dimensions", "user"};
     const json_t *format = json_object_get(w->body, "encoding_format"),
@@ -40,11 +54,8 @@ static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
     if (!name || (strcmp(name, "float") && strcmp(name, "base64")))
         return tsri_serve_fail(f, 400, "encoding_format",
                                "encoding_format: \"float\" or \"base64\" is wanted");
-    if (dimensions && !json_is_null(dimensions) && json_integer_value(dimensions) != info.width)
-        return tsri_serve_fail(f, 400, "dimensions",
-                               "dimensions: the model's vectors have %u numbers, "
-                               "and are not cut",
-                               info.width);
+    if (!take_dimensions(dimensions, info.width, &((wanted *)w)->dimensions, f))
+        return false;
     ((wanted *)w)->base64 = !strcmp(name, "base64");
     w->width = info.width;
     return take_texts(json_object_get(w->body, "input"), w, f);
@@ -83,15 +94,27 @@ static tsr_status run(tsri_serve_texts *w, const tsr_string *texts, size_t n, fl
     return status;
 }
 
+/* The first n numbers as a vector of length 1, which is what models are trained for whose vectors may be cut
+ * (Kusupati et al. 2022, arXiv:2205.13147). */
+static void cut(float *vector, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)vector[i] * (double)vector[i];
+    for (size_t i = 0; i < n && sum > 0; i++)
+        vector[i] = (float)((double)vector[i] / sqrt(sum));
+}
+
 static json_t *answer(tsri_serve_texts *w) {
     tsri_serve_server *s = w->x->server;
+    const size_t n = ((wanted *)w)->dimensions;
     json_t *data = json_array();
     for (size_t i = 0; i < w->n; i++) {
-        const float *own = w->numbers + i * w->width;
+        float *own = w->numbers + i * w->width;
+        if (n < w->width)
+            cut(own, n);
         json_array_append_new(
-            data,
-            json_pack("{s:s,s:I,s:o}", "object", "embedding", "index", (json_int_t)i, "embedding",
-                      ((wanted *)w)->base64 ? base64(own, w->width) : numbers(own, w->width)));
+            data, json_pack("{s:s,s:I,s:o}", "object", "embedding", "index", (json_int_t)i,
+                            "embedding", ((wanted *)w)->base64 ? base64(own, n) : numbers(own, n)));
     }
     pthread_mutex_lock(&s->lock);
     w->model->metrics.embedded += w->n;

@@ -137,6 +137,21 @@ def vectors(server):
     data = base64.b64decode(packed)
     wanted = got["data"][0]["embedding"]
     equal(data, struct.pack(f"<{len(wanted)}f", *wanted))
+    shorter_vectors(server, texts, [one["embedding"] for one in got["data"]])
+
+
+def shorter_vectors(server, texts, whole):
+    """The first numbers of each vector, with length 1 again."""
+    width = len(whole[0])
+    for n in (1, 3, width - 1, width, None):
+        wanted = [[number / math.hypot(*vector[:n]) for number in vector[:n]] if n in range(1, width) else vector for vector in whole]
+        got = [one["embedding"] for one in server.fine("/v1/embeddings", {"input": texts, "dimensions": n})["data"]]
+        equal([len(vector) for vector in got], [n or width] * len(texts))
+        assert max(abs(a - b) for one, other in zip(got, wanted) for a, b in zip(one, other)) <= (1e-6 if n in range(1, width) else 0), (n, got, wanted)
+        packed = server.fine("/v1/embeddings", {"input": texts, "dimensions": n, "encoding_format": "base64"})["data"]
+        equal([base64.b64decode(one["embedding"]) for one in packed], [struct.pack(f"<{len(vector)}f", *vector) for vector in got])
+    for wrong in (0, -1, width + 1, 1 << 40, 2.0, True, "3", [3]):
+        server.wrong(400, f"a whole number from 1 to {width} is wanted", "/v1/embeddings", {"input": "x", "dimensions": wrong}, "dimensions")
 
 
 def tokens(server):
@@ -183,7 +198,6 @@ def refusals(server):
     server.wrong(400, "content", "/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages")
     server.wrong(404, "/v1/nothing is not served", "/v1/nothing")
     server.wrong(405, "GET is not served", path)
-    server.wrong(400, "dimensions", "/v1/embeddings", {"input": "x", "dimensions": 3}, "dimensions")
 
 
 def test_several_models(folder):
