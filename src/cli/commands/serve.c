@@ -68,6 +68,14 @@ int tsri_cli_serve(int argc, char **argv) {
          0, NULL},
         {"max-body", 0, CLI_INT, &o.body, "MIB", "the largest body of a request; default 8", 1,
          1024, NULL},
+        {"max-prompt-tokens", 0, CLI_INT, &o.prompt_tokens, "N",
+         "refuse requests for text with a longer prompt; default: what a context holds (-c)", 1,
+         1e9, NULL},
+        {"max-new-tokens", 0, CLI_INT, &o.new_tokens, "N",
+         "write at most N tokens for a request, those of all its answers together: requests that "
+         "ask for more are refused, those that name no number get their share of it; default: what "
+         "a context holds",
+         1, 1e9, NULL},
         {"max-connections", 0, CLI_INT, &o.connections, "N",
          "open connections at most; default 1024", 1, 65536, NULL},
         {"idle-timeout", 0, CLI_INT, &o.idle, "S",

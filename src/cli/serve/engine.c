@@ -1,9 +1,11 @@
 /* cli/serve/engine.c - the thread that owns the device: takes the requests that have come, lets the
  * scheduler do a step, and gives each token to whom it belongs. */
 #include "cli/serve/answers.h"
+#include "cli/serve/bounds.h"
 #include "cli/serve/call_form.h"
 #include "cli/serve/calls.h"
 #include "cli/serve/marks.h"
+#include "cli/serve/messages.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/models.h"
 #include "cli/serve/parts.h"
@@ -292,6 +294,8 @@ static bool echo_text(const tsri_serve_model *m, const tsr_prompt *prompt, tsri_
 static bool add(tsri_serve_job *job, uint32_t prompt_number, const start *start,
                 tsri_serve_failure *f) {
     const uint32_t each = (uint32_t)job->ask.best_of;
+    if (!tsri_serve_bound_prompt(job, prompt_number, &start->prompt, f))
+        return false;
     for (uint32_t i = 0; i < each; i++) {
         tsri_serve_choice *c = &job->choices[prompt_number * each + i];
         *c = (tsri_serve_choice){.job = job, .index = (uint32_t)(c - job->choices)};
@@ -302,13 +306,16 @@ static bool add(tsri_serve_job *job, uint32_t prompt_number, const start *start,
     return true;
 }
 
-static bool make_choices(tsri_serve_job *job, size_t prompts, tsri_serve_failure *f) {
+static bool make_choices(tsri_serve_job *job, const json_t *body, size_t prompts,
+                         tsri_serve_failure *f) {
     const size_t n = prompts * (size_t)job->ask.best_of;
     if (!n || n > MOST_CHOICES)
         return tsri_serve_fail(f, 400, "n",
                                "%zu prompts with %d answers each: from 1 to %d answers "
                                "are written for a request",
                                prompts, (int)job->ask.best_of, MOST_CHOICES);
+    if (!tsri_serve_bound_answers(job, body, n, f))
+        return false;
     job->choices = calloc(n, sizeof *job->choices);
     job->n = job->left = (uint32_t)n;
     return job->choices || tsri_serve_fail(f, 503, NULL, "out of memory");
@@ -342,60 +349,11 @@ static bool add_prompts(tsri_serve_job *job, const json_t *body, tsri_serve_fail
     const size_t n = several ? json_array_size(prompt) : 1;
     if (!prompt || (json_is_array(prompt) && !first))
         return tsri_serve_fail(f, 400, "prompt", "prompt: a text is wanted");
-    if (!make_choices(job, n, f))
+    if (!make_choices(job, body, n, f))
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (!add_prompt(job, i, several ? json_array_get(prompt, i) : prompt, f))
             return false;
-    return true;
-}
-
-/* The content of a message as one text: parts of the type "text" are joined. */
-static json_t *content_text(const json_t *content, tsri_serve_failure *f) {
-    tsri_serve_buffer all = {0};
-    json_t *text = NULL;
-    bool fine = json_is_array(content);
-    for (size_t i = 0; i < json_array_size(content) && fine; i++) {
-        const json_t *part = json_array_get(content, i), *words = json_object_get(part, "text");
-        const char *type = json_string_value(json_object_get(part, "type"));
-        fine = type && !strcmp(type, "text") && json_is_string(words);
-        if (fine)
-            tsri_serve_put(&all, json_string_value(words), json_string_length(words));
-    }
-    if (fine && !all.lost)
-        text = json_stringn(all.data ? all.data : "", all.size);
-    else
-        tsri_serve_fail(f, 400, "messages",
-                        "messages: the content of a message is a text, or a list "
-                        "of parts of the type \"text\"");
-    tsri_serve_clear(&all);
-    return text;
-}
-
-static bool plain_messages(tsri_serve_model *m, json_t *messages, tsri_serve_failure *f) {
-    size_t i;
-    json_t *message;
-    if (!json_array_size(messages))
-        return tsri_serve_fail(f, 400, "messages",
-                               "messages: a list of at least one message is wanted");
-    json_array_foreach(messages, i, message) {
-        const char *role = json_string_value(json_object_get(message, "role"));
-        if (!role)
-            return tsri_serve_fail(f, 400, "messages", "messages: message %zu has no \"role\"",
-                                   i + 1);
-        tsri_serve_calls_read(m, message);
-        const json_t *content = json_object_get(message, "content");
-        if (json_is_null(content) && json_object_get(message, "tool_calls"))
-            continue;
-        if (!strcmp(role, "developer"))
-            json_object_set_new(message, "role", json_string("system"));
-        if (json_is_string(content))
-            continue;
-        json_t *text = content_text(content, f);
-        if (!text)
-            return false;
-        json_object_set_new(message, "content", text);
-    }
     return true;
 }
 
@@ -411,7 +369,7 @@ static bool add_written(tsri_serve_job *job, const tsr_chat_prompt *written,
 static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_failure *f) {
     const tsri_serve_model *m = job->x->model;
     json_t *messages = json_object_get(body, "messages");
-    if (!plain_messages(job->x->model, messages, f) || !make_choices(job, 1, f))
+    if (!tsri_serve_plain_messages(job->x->model, messages, f) || !make_choices(job, body, 1, f))
         return false;
     const tsr_chat_options chat = {.struct_size = sizeof chat,
                                    .template_text = m->template_text,

@@ -176,6 +176,8 @@ int tsri_serve_run(const tsri_serve_options *o) {
                                                .header = o->header,
                                                .drain = o->drain,
                                                .step_tokens = o->step_tokens,
+                                               .prompt_tokens = o->prompt_tokens,
+                                               .new_tokens = o->new_tokens,
                                                .rank = o->rank,
                                                .speculate = o->speculate < 0 ? 0
                                                             : o->speculate   ? (int32_t)o->speculate

@@ -11,7 +11,8 @@ typedef struct tsri_serve_options {
     const char *host, *alias, *key, *key_file, *certificate_file, *certificate_key_file,
         *template_file;
     int64_t port, slots, queue, connections, body, idle, header, drain, step_tokens;
-    int64_t speculate; /* -1: not given */
+    int64_t prompt_tokens, new_tokens; /* 0: not given */
+    int64_t speculate;                 /* -1: not given */
     bool rank;
     bool log, log_prompts;
     const char *log_format; /* "text" or "json"; NULL: text */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera serve towards its clients: pages of other origins; what is logged of requests."""
+"""tessera serve towards its clients: pages of other origins; what is logged of requests; bounds of tokens."""
 
 import http.client
 import json
@@ -7,7 +7,7 @@ import re
 import socket
 
 from support.command import PLAY, equal, main, refused
-from support.server import ENCODER, REFERENCE, Server, skip_without_server, until
+from support.server import ENCODER, REFERENCE, TEMPLATE, Server, skip_without_server, until
 
 ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
 
@@ -153,6 +153,41 @@ def test_prompts_are_logged_where_it_is_asked_for(_):
     equal(len(server.err.splitlines()), 1)
     assert not set(server.err) & set("\u202e\0\u0085\x1b"), server.err
     refused(2, "--log-format xml: give text or json", "serve", *REFERENCE, "-m", PLAY, "--log-format", "xml")
+
+
+def test_bounds_of_tokens(folder):
+    text, path, chat = "ROMEO:\nWhat light through yonder window", "/v1/completions", "/v1/chat/completions"
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE)
+    with Server("--chat-template", template) as server:
+        n = server.fine(path, ASKED | {"prompt": text})["usage"]["prompt_tokens"]
+        messages = [{"role": "user", "content": "Hark!"}]
+        written = server.fine(chat, {"messages": messages, "max_tokens": 1})["usage"]["prompt_tokens"]
+    with Server("--max-prompt-tokens", n) as server:
+        ids = server.fine("/tokenize", {"content": text})["tokens"]
+        for prompt in (text, ids, [text, ids], "", "a\0" * (n // 2)):
+            server.fine(path, ASKED | {"prompt": prompt, "echo": True})
+        for prompt, many in ((text + "?!", n + 2), (ids + ids[:1], n + 1)):
+            server.wrong(400, f"prompt 1 has {many} tokens, but this server reads at most {n} (--max-prompt-tokens)", path, ASKED | {"prompt": prompt}, "prompt")
+        server.wrong(400, "prompt 2 has", path, ASKED | {"prompt": [text, text + "?!"], "stream": True}, "prompt")
+        equal(server.metric("num_requests_running"), 0)
+    with Server("--chat-template", template, "--max-prompt-tokens", written) as server:
+        server.fine(chat, {"messages": messages, "max_tokens": 1})
+        server.wrong(400, f"has {written + 4} tokens, but this server reads at most {written}", chat, {"messages": [{"role": "user", "content": "Hark!!!!!"}]}, "messages")
+    with Server("--chat-template", template, "--max-new-tokens", 12) as server:
+        free = {"ignore_eos": True, "temperature": 0}
+        used = lambda where, body: server.fine(where, free | body)["usage"]["completion_tokens"]
+        named = {"prompt": text}
+        equal([used(path, named | more) for more in ({"max_tokens": 12}, {"max_tokens": 4, "n": 3}, {}, {"max_tokens": None}, {"n": 5}, {"best_of": 12})], [12, 12, 12, 12, 10, 12])
+        equal([used(chat, {"messages": messages} | more) for more in ({}, {"n": 2}, {"max_completion_tokens": 12})], [12, 12, 12])
+        equal(server.fine(chat, free | {"messages": messages})["choices"][0]["finish_reason"], "length")
+        for field, where, body in (("max_tokens", path, named), ("max_completion_tokens", chat, {"messages": messages})):
+            server.wrong(400, "up to 13 tokens for each of 1 answers are asked for, but this server writes at most 12", where, body | {field: 13}, field)
+        server.wrong(400, "up to 3 tokens for each of 6 answers", path, {"prompt": [text, text], "n": 3, "max_tokens": 3}, "max_tokens")
+        server.wrong(400, "13 answers are asked for, but this server writes at most 12 tokens", path, named | {"n": 13}, "n")
+        equal(used(path, named | {"n": 13, "max_tokens": 0}), 0)
+    for name in ("--max-prompt-tokens", "--max-new-tokens"):
+        refused(2, f"{name} 0: give a whole number from 1", "serve", *REFERENCE, "-m", PLAY, name, "0")
 
 
 skip_without_server()
