@@ -11,7 +11,7 @@ bool tsri_serve_fail(tsri_serve_failure *f, unsigned status, const char *param, 
     f->param = param;
     vsnprintf(f->message, sizeof f->message, format, args);
     va_end(args);
-    tsr_plain_text(f->message, strlen(f->message));
+    f->message[tsr_plain_text(f->message, strlen(f->message))] = 0;
     return false;
 }
 

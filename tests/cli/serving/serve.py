@@ -297,6 +297,8 @@ def hostile(server):
     server.wrong(400, "not JSON", "/v1/completions", b'{"prompt":' + b"[" * 10000 + b"]" * 10000 + b"}")
     server.wrong(400, "not JSON", "/v1/completions", b'{"prompt":"\xff"}')
     server.wrong(400, "not JSON", "/v1/completions", b'{"prompt":"x","prompt":"y"}')
+    server.wrong(400, "not JSON", "/v1/completions", '{"prompt": \u202e]}'.encode())
+    server.wrong(400, "the field \"???", "/v1/completions", ASKED | {"\u202e" * 600 + "x": 1}, "\u202e" * 600 + "x")
     server.wrong(400, "not a JSON object", "/v1/completions", b"[]")
     server.wrong(400, "not JSON", "/v1/completions", b"")
     server.fine("/v1/completions", ASKED | {"prompt": "a\x00b"})
