@@ -29,6 +29,9 @@ static const fuzz_target *const tables[] = {
 #ifdef FUZZ_OPENCL
     fuzz_opencl_targets,
 #endif
+#ifdef FUZZ_SERVE
+    fuzz_serve_targets,
+#endif
 };
 
 static char folder[64];

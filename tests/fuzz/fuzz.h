@@ -56,6 +56,6 @@ void fuzz_write_safetensors(const char *path, const fuzz_part *parts, size_t n);
 
 /* Each list is in its own file. */
 extern const fuzz_target fuzz_io_targets[], fuzz_text_targets[], fuzz_model_targets[],
-    fuzz_train_targets[], fuzz_results_targets[], fuzz_opencl_targets[];
+    fuzz_train_targets[], fuzz_results_targets[], fuzz_opencl_targets[], fuzz_serve_targets[];
 
 #endif

@@ -229,6 +229,30 @@ def training():
                           "# a comment\nPl*\tDev?ce\tother\tlinear/packed\trows=64-\tMR=2\n")
 
 
+def requests():
+    """Bodies for tessera serve, and answers of a model in a form of calls."""
+    weather = {"type": "function", "function": {"name": "weather", "description": "x", "parameters": {
+        "type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}}}
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Ulm\"}"}}
+    messages = [{"role": "developer", "content": "Be."}, {"role": "user", "content": [{"type": "text", "text": "Rain"}, {"type": "text", "text": "?"}]},
+                {"role": "assistant", "content": None, "tool_calls": [call], "reasoning_content": "so"}, {"role": "tool", "tool_call_id": "c1", "content": "no"}]
+    put("request", "completion", {
+        "model": "shakespeare", "prompt": [1, 2, 3], "max_tokens": 8, "temperature": 0.5, "top_p": 0.9, "top_k": 5, "min_p": 0.1, "repetition_penalty": 1.1,
+        "presence_penalty": -1, "frequency_penalty": 0.5, "logit_bias": {"3": -100, "5": 1.5}, "min_tokens": 1, "ignore_eos": True, "n": 2, "best_of": 3, "echo": False,
+        "stop": ["a", "\n"], "seed": -7, "logprobs": 3, "suffix": "", "user": "me", "stream": False, "stream_options": None})
+    put("request", "grammar", {"prompt": ["a", "b"], "stream": True, "stream_options": {"include_usage": True}, "stop": "x", "grammar": 'root ::= "a" [0-9]{1,3} | <[1]>'})
+    put("request", "schema", {"messages": messages[:2], "max_completion_tokens": 5, "logprobs": True, "top_logprobs": 2, "metadata": {"a": "b"}, "response_format": {
+        "type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": weather["function"]["parameters"]}}})
+    put("request", "object", {"messages": messages[1:2], "response_format": {"type": "json_object"}, "store": False, "tools": [], "tool_choice": "none"})
+    put("request", "calls", {"messages": messages, "tools": [weather], "tool_choice": "auto", "parallel_tool_calls": True},
+        'Well.\n<tool_call>\n{"name": "weather", "arguments": {"city": "Ulm", "days": 2}}\n</tool_call>\n<tool_call>\n{"name": "weather", "arguments": {"ci')
+    put("request", "must_call", {"messages": messages[1:2], "tools": [weather, {"type": "function", "function": {"name": "none"}}], "tool_choice": "required"},
+        ' {"name": "none", "parameters": {"a": [1, "}"]}}')
+    put("request", "one_call", {"messages": messages[1:2], "tools": [weather], "tool_choice": {"type": "function", "function": {"name": "weather"}}},
+        '{"name": "weather", "arguments": {"city": "\u00e4"}}')
+    put("request", "either", {"messages": messages[1:2], "tools": [weather], "response_format": {"type": "json_schema", "json_schema": {"schema": {}}}}, '{"name": "weat')
+
+
 def results():
     sys.path.insert(0, str(HERE.parent / "cli"))
     from support.results import job, model, peaks, results as whole, row
@@ -244,4 +268,5 @@ models()
 tokenizers()
 grammars()
 training()
+requests()
 results()

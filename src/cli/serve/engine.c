@@ -4,10 +4,10 @@
 #include "cli/serve/bounds.h"
 #include "cli/serve/call_form.h"
 #include "cli/serve/calls.h"
+#include "cli/serve/choose.h"
 #include "cli/serve/marks.h"
 #include "cli/serve/messages.h"
 #include "cli/serve/metrics.h"
-#include "cli/serve/models.h"
 #include "cli/serve/parts.h"
 #include "cli/serve/texts.h"
 

@@ -355,6 +355,20 @@ bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,
     return true;
 }
 
+json_t *tsri_serve_parse(const char *text, size_t n, tsri_serve_failure *f) {
+    json_error_t error;
+    json_t *body = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    if (json_is_object(body))
+        return body;
+    if (body)
+        tsri_serve_fail(f, 400, NULL, "the body is not a JSON object");
+    else
+        tsri_serve_fail(f, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
+                        error.column, error.text);
+    json_decref(body);
+    return NULL;
+}
+
 bool tsri_serve_ids(const json_t *list, const char *param, const char *wanted, int32_t **ids,
                     size_t *n, tsri_serve_failure *f) {
     bool fine = json_is_array(list);

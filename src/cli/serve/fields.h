@@ -28,6 +28,8 @@ typedef struct tsri_serve_ask {
     int64_t best_of;                   /* so many are written, and the n likeliest given; n: all */
 } tsri_serve_ask;
 
+/* Parses a body, which must be an object. NULL: *f says why. */
+json_t *tsri_serve_parse(const char *text, size_t n, tsri_serve_failure *f);
 /* Reads all fields of `body` but the prompt. What it fills borrows from the body and the model. The caller clears *ask, after a
  * failure, too. False: *f says why. */
 bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,

@@ -1,4 +1,4 @@
-/* cli/serve/models.c - opens the models of a server, and finds the one that a request names. */
+/* cli/serve/models.c - opens the models of a server. */
 #include "cli/serve/models.h"
 #include "cli/serve/call_form.h"
 
@@ -180,62 +180,4 @@ void tsri_serve_close_models(tsri_serve_server *s) {
     free(s->models);
     s->models = NULL;
     s->n_models = 0;
-}
-
-/* ---- the model of a request ---- */
-
-static const char *const does[] = {[TSRI_SERVE_ANYTHING] = "",
-                                   [TSRI_SERVE_TEXT] = "writes text",
-                                   [TSRI_SERVE_VECTORS] = "gives vectors",
-                                   [TSRI_SERVE_RANKS] = "ranks documents"};
-
-static bool serves(const tsri_serve_model *m, tsri_serve_use use) {
-    return use == TSRI_SERVE_ANYTHING || m->use == use;
-}
-
-static tsri_serve_model *first_for(tsri_serve_server *s, tsri_serve_use use,
-                                   tsri_serve_failure *f) {
-    for (size_t i = 0; i < s->n_models; i++)
-        if (serves(&s->models[i], use))
-            return &s->models[i];
-    tsri_serve_fail(f, 404, "model",
-                    "no model here %s (\"%s\" %s): start the server with one that does, too (-m)",
-                    does[use], s->models->name, does[s->models->use]);
-    return NULL;
-}
-
-static tsri_serve_model *choose(tsri_serve_server *s, const json_t *body, tsri_serve_use use,
-                                tsri_serve_failure *f) {
-    const json_t *value = json_object_get(body, "model");
-    const char *name = json_string_value(value);
-    if (!value || json_is_null(value))
-        return first_for(s, use, f);
-    for (size_t i = 0; name && i < s->n_models; i++) {
-        tsri_serve_model *m = &s->models[i];
-        if (strcmp(m->name, name))
-            continue;
-        if (serves(m, use))
-            return m;
-        tsri_serve_fail(f, 404, "model", "the model \"%s\" %s; one that %s is wanted here", name,
-                        does[m->use], does[use]);
-        return NULL;
-    }
-    if (name)
-        tsri_serve_fail(f, 404, "model",
-                        "the model \"%.200s\" is not served here: GET /v1/models lists those that "
-                        "are, \"%s\" is the first",
-                        name, s->models->name);
-    else
-        tsri_serve_fail(f, 400, "model", "model: the name of a model is wanted");
-    return NULL;
-}
-
-tsri_serve_model *tsri_serve_choose(tsri_serve_exchange *x, const json_t *body, tsri_serve_use use,
-                                    tsri_serve_failure *f) {
-    tsri_serve_model *m = choose(x->server, body, use, f);
-    if (m) {
-        x->model = m;
-        x->record.model = m->name;
-    }
-    return m;
 }

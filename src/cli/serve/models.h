@@ -1,4 +1,4 @@
-/* cli/serve/models.h - the models of a server: opened in order, and found by name. */
+/* cli/serve/models.h - the models of a server, opened in order. */
 #ifndef TESSERA_CLI_SERVE_MODELS_H
 #define TESSERA_CLI_SERVE_MODELS_H
 
@@ -10,9 +10,5 @@
 int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, const char *first_name,
                            const char *template_text);
 void tsri_serve_close_models(tsri_serve_server *s);
-
-/* The model that "model" names, where it is missing, the first for this use: it is x->model then. NULL: *f says why. */
-tsri_serve_model *tsri_serve_choose(tsri_serve_exchange *x, const json_t *body, tsri_serve_use use,
-                                    tsri_serve_failure *f);
 
 #endif

@@ -1,8 +1,8 @@
 /* cli/serve/routes.c - the addresses that are served, and those among them that need no device. */
+#include "cli/serve/choose.h"
 #include "cli/serve/fields.h"
 #include "cli/serve/log.h"
 #include "cli/serve/metrics.h"
-#include "cli/serve/models.h"
 #include "cli/serve/page.h"
 
 #include <stdlib.h>
@@ -40,23 +40,14 @@ const tsri_serve_route *tsri_serve_find_route(const char *method, const char *pa
 }
 
 json_t *tsri_serve_body(tsri_serve_exchange *x) {
-    json_error_t error;
     tsri_serve_failure f;
-    json_t *body = json_loadb(x->body.data ? x->body.data : "", x->body.size,
-                              JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    json_t *body = tsri_serve_parse(x->body.data ? x->body.data : "", x->body.size, &f);
     tsri_serve_clear(&x->body);
-    if (json_is_object(body)) {
-        tsri_serve_log_body(x, body);
-        return body;
-    }
     if (body)
-        tsri_serve_fail(&f, 400, NULL, "the body is not a JSON object");
+        tsri_serve_log_body(x, body);
     else
-        tsri_serve_fail(&f, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
-                        error.column, error.text);
-    json_decref(body);
-    tsri_serve_answer_failure(x, &f);
-    return NULL;
+        tsri_serve_answer_failure(x, &f);
+    return body;
 }
 
 static void page(tsri_serve_exchange *x) {

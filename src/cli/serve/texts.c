@@ -1,5 +1,6 @@
 /* cli/serve/texts.c - runs requests for a result of each of many texts, a piece at a time. */
 #include "cli/serve/texts.h"
+#include "cli/serve/choose.h"
 
 #include <stdlib.h>
 #include <string.h>

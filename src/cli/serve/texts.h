@@ -4,7 +4,6 @@
 #define TESSERA_CLI_SERVE_TEXTS_H
 
 #include "cli/serve/fields.h"
-#include "cli/serve/models.h"
 
 enum { TSRI_SERVE_TEXTS = 2048 };
 

@@ -1,0 +1,11 @@
+/* cli/serve/choose.h - the model of a request. */
+#ifndef TESSERA_CLI_SERVE_CHOOSE_H
+#define TESSERA_CLI_SERVE_CHOOSE_H
+
+#include "cli/serve/server.h"
+
+/* The model that "model" names, where it is missing, the first for this use: it is x->model then. NULL: *f says why. */
+tsri_serve_model *tsri_serve_choose(tsri_serve_exchange *x, const json_t *body, tsri_serve_use use,
+                                    tsri_serve_failure *f);
+
+#endif
