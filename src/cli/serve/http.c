@@ -408,12 +408,19 @@ int tsri_serve_http_begin(tsri_serve_server *s, const char *host, uint16_t port,
     struct addrinfo *found = NULL;
     char number[8];
     snprintf(number, sizeof number, "%u", port);
+    if (cert && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return tsri_cli_fail(CLI_OTHER,
+                             "--tls-cert: the libmicrohttpd of this system has no TLS: leave it "
+                             "out, and let another server (nginx, Caddy) speak HTTPS");
     const int error = getaddrinfo(host, number, &hints, &found);
     if (error)
         return tsri_cli_fail(CLI_USAGE, "--host %s: %s", host, gai_strerror(error));
     errno = 0;
     const int code = start(s, found, cert, key);
     freeaddrinfo(found);
+    if (code != CLI_OK && cert && !errno) /* it listened */
+        return tsri_cli_fail(CLI_FILE, "--tls-cert, --tls-key: they are not a certificate and its "
+                                       "key, both in PEM and without a password");
     if (code != CLI_OK)
         return tsri_cli_fail(CLI_OTHER,
                              "%s, port %u: can't listen there%s%s; choose another port (--port)",

@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
-"""tessera serve towards its clients: pages of other origins; what is logged of requests; bounds of tokens."""
+"""tessera serve towards its clients: pages of other origins; what is logged of requests; bounds of tokens; clients that send too
+slowly; HTTPS."""
 
+import contextlib
 import http.client
 import json
 import re
+import shutil
 import socket
+import ssl
+import subprocess
+import threading
+import time
 
-from support.command import PLAY, equal, main, refused
-from support.server import ENCODER, REFERENCE, TEMPLATE, Server, skip_without_server, until
+from support.command import PLAY, equal, main, refused, run, slowness
+from support.server import ENCODER, REFERENCE, TEMPLATE, Server, skip_without_server, until, value
 
 ASKED = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
 
@@ -188,6 +195,129 @@ def test_bounds_of_tokens(folder):
         equal(used(path, named | {"n": 13, "max_tokens": 0}), 0)
     for name in ("--max-prompt-tokens", "--max-new-tokens"):
         refused(2, f"{name} 0: give a whole number from 1", "serve", *REFERENCE, "-m", PLAY, name, "0")
+
+
+REQUEST = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+
+
+def ends_after(connection, begun):
+    """The seconds until the server ends this connection, without an answer."""
+    connection.settimeout(30 * slowness())
+    with contextlib.suppress(ConnectionError):
+        equal(connection.recv(100), b"")
+    return time.monotonic() - begun
+
+
+def dripped(server, parts, pause):
+    """Sends bytes one after the other until the server ends the connection, which must be after about a second."""
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        begun, most = time.monotonic(), 30 * slowness()
+        with contextlib.suppress(ConnectionError):
+            for byte in parts:
+                assert time.monotonic() < begun + most, "the connection does not end"
+                connection.sendall(byte)
+                connection.settimeout(pause)
+                with contextlib.suppress(TimeoutError):
+                    equal(connection.recv(100), b"", "it is not answered")
+                    break
+        return time.monotonic() - begun
+
+
+def test_clients_that_send_too_slowly(_):
+    with Server("--header-timeout", "1", "--idle-timeout", "300", "--max-connections", "8") as server:
+        ended, whole, most = [], server.fine("/v1/completions", ASKED), 20 * slowness()
+        slow = [b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Slow: " + b"a" * 100000, b"GET " + b"/a" * 50000, b"\r\n" * 50000]
+        threads = [threading.Thread(target=lambda sent=sent: ended.append(dripped(server, (sent[i:i + 1] for i in range(len(sent))), 0.05))) for sent in slow]
+        for thread in threads:
+            thread.start()
+        with socket.create_connection(("127.0.0.1", server.port)) as silent, socket.create_connection(("127.0.0.1", server.port)) as halves:
+            begun = time.monotonic()
+            halves.sendall(REQUEST[:30])
+            while len(ended) < len(slow) and time.monotonic() < begun + most:
+                equal(server.fine("/v1/completions", ASKED)["choices"], whole["choices"], "others are served meanwhile")
+            for thread in threads:
+                thread.join()
+            ended += [ends_after(silent, begun), ends_after(halves, begun)]
+        assert len(ended) == 5 and all(0.9 < seconds < most for seconds in ended), ended
+        body = json.dumps(ASKED).encode()  # a slow body is no slow header, and a client that has been heard may be silent
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(REQUEST % len(body))
+            for i in range(len(body)):
+                connection.sendall(body[i:i + 1])
+                time.sleep(2.5 / len(body))
+            for _ in range(2):
+                got = http.client.HTTPResponse(connection)
+                got.begin()
+                equal((got.status, json.load(got)["choices"]), (200, whole["choices"]))
+                time.sleep(2.5)
+                connection.sendall(REQUEST % len(body) + body)
+        full = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(8)]  # all that may be open
+        until(lambda: answers(server), "it is served when they were ended")
+        for connection in full:
+            connection.close()
+
+
+def answers(server):
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        return server.ask("/health")[0] == 200
+    return False
+
+
+def certificate(folder, name):
+    """(certificate, key) of 127.0.0.1, signed by itself."""
+    files = folder / f"{name}.pem", folder / f"{name}.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                    "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
+    return files
+
+
+def test_https(folder):
+    if not shutil.which("openssl"):
+        print("SKIP: openssl is missing, which makes a certificate (apt-get install openssl)")
+        return
+    (cert, key), (_, other) = certificate(folder, "one"), certificate(folder, "two")
+    tls = lambda *files: ("serve", *REFERENCE, "-m", PLAY, "--port", "0", "--tls-cert", files[0], "--tls-key", files[1])
+    if "has no TLS" in run(*tls(cert, other), code=None).err:
+        print("SKIP: this libmicrohttpd has no TLS")
+        return
+    for files in ((cert, other), (key, cert), (other, key)):
+        refused(3, "--tls-cert, --tls-key: they are not a certificate and its key", *tls(*files))
+    with Server() as server:
+        whole = server.fine("/v1/completions", ASKED)["choices"]
+    trusting = ssl.create_default_context(cafile=cert)
+    with Server("--tls-cert", cert, "--tls-key", key, "--header-timeout", "1", "--api-key", "alpha") as server:
+        def ask(path, body=None):
+            connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=trusting)
+            connection.request("POST" if body else "GET", path, json.dumps(body) if body else None, {"Authorization": "Bearer alpha"})
+            answer = connection.getresponse()
+            got = answer.read().decode()
+            connection.close()
+            equal(answer.status, 200, got)
+            return got
+        equal(json.loads(ask("/v1/completions", ASKED))["choices"], whole)
+        events = [json.loads(line[6:]) for line in ask("/v1/completions", ASKED | {"stream": True}).split("\n\n") if line.startswith("data: {")]
+        equal("".join(event["choices"][0]["text"] for event in events), whole[0]["text"])
+        for untrusting in (ssl.create_default_context(), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)):
+            with socket.create_connection(("127.0.0.1", server.port)) as plain:
+                try:
+                    untrusting.wrap_socket(plain, server_hostname="127.0.0.1")
+                    raise AssertionError("nobody has signed it")
+                except ssl.SSLError as error:
+                    assert "self" in str(error), error
+        with socket.create_connection(("127.0.0.1", server.port)) as plain:  # no HTTP without TLS
+            plain.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                assert not plain.recv(100).startswith(b"HTTP"), "it is answered"
+        with socket.create_connection(("127.0.0.1", server.port)) as silent:
+            begun = time.monotonic()
+            silent.sendall(b"\x16\x03\x01")  # the begin of a handshake
+            assert 0.9 < ends_after(silent, begun) < 20 * slowness()
+        with trusting.wrap_socket(socket.create_connection(("127.0.0.1", server.port)), server_hostname="127.0.0.1") as leaving:
+            body = json.dumps(ASKED | {"max_tokens": 400, "ignore_eos": True, "stream": True}).encode()
+            leaving.sendall((REQUEST % len(body)).replace(b"Host: x", b"Host: x\r\nAuthorization: Bearer alpha") + body)
+            assert leaving.recv(100).startswith(b"HTTP/1.1 200")
+        until(lambda: value(ask("/metrics"), "num_requests_running") == 0, "its place is free")
+        assert value(ask("/metrics"), "generation_tokens_total") < 2 + 16 + 400
 
 
 skip_without_server()

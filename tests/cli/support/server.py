@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import signal
 import subprocess
 import time
@@ -25,7 +26,7 @@ class Server:
     def __enter__(self):
         self.process = subprocess.Popen([COMMAND, *map(str, self.arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), **self.how)
         line = self.process.stdout.readline().decode()
-        assert " served at http://127.0.0.1:" in line, (line, self.process.stderr.read() if self.process.poll() is not None else "")
+        assert re.search(" served at https?://127.0.0.1:", line), (line, self.process.stderr.read() if self.process.poll() is not None else "")
         self.port, self.ended = int(line.rsplit(":", 1)[1]), False
         return self
 
