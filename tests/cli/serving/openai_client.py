@@ -76,6 +76,8 @@ def vectors(client):
     plain = [row.embedding for row in client.embeddings.create(model="sentence", input=texts, encoding_format="float").data]
     for one, other in zip(got, plain):
         assert max(abs(a - b) for a, b in zip(one, other)) < 1e-6 and abs(math.hypot(*one) - 1) < 1e-5
+    for one, other in zip([row.embedding for row in client.embeddings.create(model="sentence", input=texts, dimensions=4).data], plain):
+        assert max(abs(a - b / math.hypot(*other[:4])) for a, b in zip(one, other[:4], strict=True)) < 1e-6
 
 
 def structured(client):
