@@ -60,7 +60,8 @@ static tsr_status check_options(const tsr_model_options *options) {
             return tsri_base_fail(TSR_E_ARGUMENT, "adapter %u of %u has no name", i,
                                   options->n_lora);
     if (options->vectors > 1)
-        return tsri_base_fail(TSR_E_ARGUMENT, "vectors is %u; it is 1 for a model of vectors, else 0",
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "vectors is %u; it is 1 for a model of vectors, else 0",
                               options->vectors);
     if (options->context < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,

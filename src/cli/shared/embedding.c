@@ -17,7 +17,8 @@ const tsri_cli_option *tsri_cli_embedding_options(tsri_cli_embedding *e) {
          "prompts",
          0, 0, NULL},
         {"pooling", 0, CLI_WORD, &e->pooling, "mean|cls|last|max|sqrt-mean|weighted-mean",
-         "how a text's vector is made of its tokens' (default: as the model's files say, else mean; "
+         "how a text's vector is made of its tokens' (default: as the model's files say, else "
+         "mean; "
          "of a bare decoder, such as LlamaModel, last)",
          0, 0, NULL},
         {0}};
@@ -47,10 +48,9 @@ int tsri_cli_embedding_begin(tsri_cli_embedding *e) {
 
 /* What a vector is, where no file says it and one pooling is taken. */
 static const char *pooled_as(const char *pooling) {
-    static const char *const words[][2] = {
-        {"mean", "the mean of the last hidden states"},
-        {"first", "the last hidden state of the first token"},
-        {"last", "the last hidden state of the last token"}};
+    static const char *const words[][2] = {{"mean", "the mean of the last hidden states"},
+                                           {"first", "the last hidden state of the first token"},
+                                           {"last", "the last hidden state of the last token"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(words[i][0], pooling))
             return words[i][1];
@@ -66,8 +66,7 @@ int tsri_cli_embedding_open(tsri_cli_embedding *e) {
     if (code == CLI_OK)
         code = tsri_cli_embedding_begin(e);
     if (code == CLI_OK && !e->info.has_modules)
-        tsri_cli_note(app,
-                      "%s has no modules.json: each vector is %s, and is not normalised",
+        tsri_cli_note(app, "%s has no modules.json: each vector is %s, and is not normalised",
                       app->model_name, pooled_as(e->info.pooling));
     return code;
 }

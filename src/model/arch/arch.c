@@ -34,7 +34,7 @@ static bool is_one_of(const char *names, const char *name, size_t n) {
 
 /* How much of a class's name stands before what says its task: "GPT2" of "GPT2LMHeadModel". */
 static size_t without_task(const char *class) {
-    static const char *const ends[] = {"WithLMHeadModel", "LMHeadModel", "DoubleHeadsModel",
+    static const char *const ends[] = {"WithLMHeadModel", "LMHeadModel",  "DoubleHeadsModel",
                                        "MTModel",         "EncoderModel", "Model"};
     for (size_t n = 1; class[n]; n++) {
         for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -59,8 +59,8 @@ static bool is_named(const char *name, const char *class, size_t n) {
 const tsri_model_arch *tsri_model_arch_find_class(const char *class) {
     const size_t whole = strlen(class), n = without_task(class);
     for (size_t i = 0; i < ARCHS; i++)
-        if (archs[i]->classes && (is_one_of(archs[i]->classes, class, whole) ||
-                                  is_one_of(archs[i]->classes, class, n)))
+        if (archs[i]->classes &&
+            (is_one_of(archs[i]->classes, class, whole) || is_one_of(archs[i]->classes, class, n)))
             return archs[i];
     for (size_t i = 0; i < ARCHS; i++)
         if (n < whole && is_named(archs[i]->name, class, n))

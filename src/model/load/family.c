@@ -107,9 +107,9 @@ tsr_status tsri_model_family_find(json_t *config, const char *what, const tsri_i
         if (*out)
             return TSR_OK;
         tsri_model_arch_list(false, list);
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s: \"model_type\" is \"%s\", which is not served; these are: %s", what, type, list);
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"model_type\" is \"%s\", which is not served; these are: %s",
+                              what, type, list);
     }
     *out = by_classes(config, &class);
     *how = *out ? "its architectures" : "the names of its tensors";

@@ -26,14 +26,15 @@ typedef struct tsri_model_options {
     int32_t slots;      /* the memory check counts keys and values of this many sequences (0: 1) */
     int64_t context;    /* of this many tokens each (0: what the model reads, at most 2048) */
     tsr_dtype kv_dtype; /* of keys and values: f32, f16, q8_0, or NONE: as tsr_model_options says */
-    bool vectors; /* a decoder is read as an encoder, and of a T5 the encoder alone */
+    bool vectors;       /* a decoder is read as an encoder, and of a T5 the encoder alone */
 } tsri_model_options;
 
 typedef struct tsri_model {
     char *path;        /* the folder or file that was read, with links not followed */
     char *config_name; /* the file that messages about the config name */
     const tsri_model_arch *arch;
-    const char *family_by; /* what told the family, where config.json has no model_type; else NULL */
+    const char
+        *family_by; /* what told the family, where config.json has no model_type; else NULL */
     tsri_model_spec spec;
     tsri_model_generation generation;
     tsri_io_archive *archive;

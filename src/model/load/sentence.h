@@ -86,7 +86,8 @@ void tsri_model_sentence_pool(const tsri_model_sentence *sentence, const float *
 /* Pools by this name in place of what the files say; hidden states are `width` wide.
  *
  * error   TSR_E_ARGUMENT  there is no such pooling, or the steps need what several of them give */
-tsr_status tsri_model_sentence_pool_by(tsri_model_sentence *sentence, const char *name, int32_t width);
+tsr_status tsri_model_sentence_pool_by(tsri_model_sentence *sentence, const char *name,
+                                       int32_t width);
 const char *tsri_model_pooling_name(tsri_model_pooling kind);
 
 /* Applies the steps to pooled rows [n, width]; out is [n, sentence->width]. */

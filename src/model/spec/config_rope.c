@@ -201,10 +201,11 @@ static tsr_status read_set(const tsri_model_config *config, const json_t *object
     TRY(read_scaling(&scope, config, max_positions, rope->rotary, rope));
     if (share == 1 && !tsri_model_rope_is_given(rope))
         return TSR_OK;
-    return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "%s: a partial rotation, dynamic scaling and longrope are not served where "
-                          "layers have rotary parameters of their own",
-                          scope.what);
+    return tsri_base_fail(
+        TSR_E_UNSUPPORTED,
+        "%s: a partial rotation, dynamic scaling and longrope are not served where "
+        "layers have rotary parameters of their own",
+        scope.what);
 }
 
 tsr_status tsri_model_config_two_ropes(const tsri_model_config *config, double theta,

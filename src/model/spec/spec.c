@@ -155,8 +155,7 @@ static tsr_status check_stack(const tsri_model_spec *spec, const tsri_model_stac
     if (has_rotation(stack, TSRI_ROTATION_LOCAL))
         TRY(check_rope(stack, &stack->local_rope, what));
     if (stack->side == TSRI_SIDE_ENCODER && tsri_model_rope_is_given(&stack->rope))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: %s is not served in an encoder", what,
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: %s is not served in an encoder", what,
                               stack->rope.scaling == TSRI_SCALING_DYNAMIC ? "dynamic rope scaling"
                                                                           : "longrope");
     if (stack->positions == TSRI_POSITIONS_SINUSOIDAL && spec->width < 4)

@@ -118,9 +118,8 @@ static tsr_status list(tsri_bytes *all, const char *part, size_t n) {
 
 /* Whether the config was made from the array. */
 static bool is_of_config(const tsri_io_archive *archive, const char *name) {
-    return archive->format == TSRI_IO_GGUF &&
-           (strcmp(name, tsri_model_rope_factors_gguf[0]) == 0 ||
-            strcmp(name, tsri_model_rope_factors_gguf[1]) == 0);
+    return archive->format == TSRI_IO_GGUF && (strcmp(name, tsri_model_rope_factors_gguf[0]) == 0 ||
+                                               strcmp(name, tsri_model_rope_factors_gguf[1]) == 0);
 }
 
 static tsr_status check(const tsri_model_finder *finder, const tsri_model_arch *arch,

@@ -191,9 +191,10 @@ typedef struct tsri_model_weights {
     tsri_model_weight *items;      /* by id; weights that the model lacks have no name */
     uint32_t count;
     uint32_t own; /* ids from here on are of matrices of adapters (beside.h); 0: there are none */
-    tsri_bytes left_out;  /* "sop_classifier, my_head": the parts of the files that are not computed; or
+    tsri_bytes
+        left_out; /* "sop_classifier, my_head": the parts of the files that are not computed; or
                              empty */
-    const char *untied;   /* the name of an output matrix that the config says is the embedding, but
+    const char *untied; /* the name of an output matrix that the config says is the embedding, but
                              whose numbers are others; or NULL */
 } tsri_model_weights;
 

@@ -147,9 +147,8 @@ static tsr_status begin(lane *l, const tsri_task_text *text) {
 /* Whether a lane reads its prompt: in steps of their own, and so does a prompt of one token after which
  * whole rows are needed, so that the other lanes need none. */
 static bool is_fresh(const lane *l, const tsri_task_token_rules *rules) {
-    return l->fed == 0 &&
-           (tsri_task_beam_at(l->beam, 0)->n > 1 ||
-            (rules->repetition_penalty == 1 && !tsri_task_beam_wanted(l->beam)));
+    return l->fed == 0 && (tsri_task_beam_at(l->beam, 0)->n > 1 ||
+                           (rules->repetition_penalty == 1 && !tsri_task_beam_wanted(l->beam)));
 }
 
 static tsr_status want(tsri_task_beams *s, group *g, int32_t n, bool fresh,

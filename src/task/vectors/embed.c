@@ -22,7 +22,7 @@ struct tsr_embedder {
     tsri_task_passages passages;
     const char *prompt;
     char *own_prompt; /* one that is not the model's */
-    size_t skipped; /* tokens of the prompt, and those before it, that are not pooled */
+    size_t skipped;   /* tokens of the prompt, and those before it, that are not pooled */
     tsri_bytes prompt_names, poolings;
     tsr_embed_options options;
     float *states, *pooled; /* of a run: the last hidden states, and what is made of them before the

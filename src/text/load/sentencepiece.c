@@ -30,7 +30,7 @@ typedef struct content {
     bool byte_fallback;
     tsri_text_space_rules spaces;
     reader map;
-    tsri_bytes surface; /* unk_surface; no data: not given */
+    tsri_bytes surface;                 /* unk_surface; no data: not given */
     const char *names[TSRI_TEXT_ROLES]; /* of bos, eos, unk, pad */
     size_t name_sizes[TSRI_TEXT_ROLES];
 } content;
@@ -136,7 +136,7 @@ static tsr_status read_trainer(reader r, content *c) {
         else if (f.number == 44 && f.wire == BYTES)
             TRY(read_surface(f.bytes, &c->surface));
         else if (f.number >= 45 && f.number <= 48 &&
-                   f.wire == BYTES) { /* unk_piece, bos_, eos_, pad_ */
+                 f.wire == BYTES) { /* unk_piece, bos_, eos_, pad_ */
             static const tsri_text_role roles[] = {TSRI_TEXT_UNK, TSRI_TEXT_BOS, TSRI_TEXT_EOS,
                                                    TSRI_TEXT_PAD};
             c->names[roles[f.number - 45]] = (const char *)f.bytes.at;
