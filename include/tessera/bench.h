@@ -115,8 +115,10 @@ typedef struct tsr_bench_row {
     /** Of one run: a multiply-add counts as two; bytes are those of weights and of keys and values,
      * each read once in a step. */
     double flops, bytes;
-    /** The rate that a model of the device expects: the time of the roofline and, for each launch of
-     * the plan, the peak "launch batched"; 0: not known. */
+    /** The rate that a model of the device expects, from its peaks: each launch takes the time of its
+     * bytes, of its multiply-adds, or on GPUs of its longest sum in order, whichever is longest, and the
+     * peak "launch batched". bench/gpu_model predicts by the same rules without a device, and by more of
+     * them. 0: not known. */
     double predicted;
     uint32_t bound_by; /**< tsr_bench_bound: what takes the most of the predicted time */
     uint32_t n_kernels;
@@ -138,6 +140,9 @@ typedef struct tsr_bench_row {
     /** What happened, where status is not OK, or what else is to be known; else "". */
     const char *reason;
     double p99; /**< as p90, of 99 in 100 */
+    /** What `predicted` is made of, by tsr_bench_bound: seconds of one run in launches that memory
+     * holds back, in those that arithmetic does, and for the launches themselves; 0: not known. */
+    double predicted_seconds[4];
 } tsr_bench_row;
 
 typedef struct tsr_bench_options {

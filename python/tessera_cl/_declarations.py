@@ -1398,6 +1398,7 @@ class tsr_bench_row(Structure):
         ("peer", c_char_p),
         ("reason", c_char_p),
         ("p99", c_double),
+        ("predicted_seconds", c_double * 4),
     ]
 
 

@@ -50,6 +50,9 @@ bool tsri_graph_op_decomposes(const tsr_op *op);
 size_t tsri_graph_op_count(void);
 const tsri_graph_op_row *tsri_graph_op_at(size_t i);
 
+/* Of a tensor at the sizes of a run; 0 for NULL. */
+double tsri_graph_tensor_bytes(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]);
+
 #define TSRI_GRAPH_ROW(id, name, attributes) extern const tsri_graph_op_row tsri_graph_op_##name;
 TSR_OP_LIST(TSRI_GRAPH_ROW)
 #undef TSRI_GRAPH_ROW

@@ -18,6 +18,7 @@ tsr_status tsri_run_peak(const tsr_device *device, uint32_t peak, uint32_t repea
 typedef struct tsri_run_peaks {
     double fma_f32, fma_f16, fma_bf16, dot_int8, read;
     double launch; /* seconds for a launch among many */
+    double term;   /* seconds for a multiply-add that waits for the one before it; 0: not counted */
 } tsri_run_peaks;
 
 /* Measures a peak and keeps the best of `repeats` (at most TSRI_RUN_PEAK_REPEATS) values in *best;

@@ -180,6 +180,18 @@ typedef struct tsri_run_work {
 } tsri_run_work;
 void tsri_run_work_of(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                       tsri_run_work *out);
+
+/* The same of one op. */
+typedef struct tsri_run_op_work {
+    uint32_t op, compute;  /* tsr_op_id, tsr_compute */
+    double flops;          /* 0 for attention */
+    uint64_t weight_bytes; /* as above */
+    double other_bytes;    /* that it reads and writes besides; of attention, no keys and values */
+    double terms; /* how many products of floats each result is the sum of, in order; 0: none */
+} tsri_run_op_work;
+typedef void tsri_run_op_visitor(void *data, const tsri_run_op_work *work);
+void tsri_run_each_op(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                      tsri_run_op_visitor *visit, void *data);
 /* The tsr_compute of an op's products. */
 uint32_t tsri_run_compute_of(const tsri_graph_node *node);
 

@@ -99,6 +99,52 @@ Test(bench, the_best_of_each_peak_counts) {
               best.dot_int8 == 5 && best.read == 21);
 }
 
+/* ---- the model of a device ---- */
+
+/* The longest of memory, products and chain counts, and to the account of what it is. */
+Test(bench, a_launch_takes_the_longest_of_its_times) {
+    const tsri_run_peaks peaks = {.fma_f32 = 100, .dot_int8 = 400, .read = 10, .term = 0.5};
+    static const struct {
+        double f32, int8, bytes, terms, memory, arithmetic;
+    } cases[] = {{0, 0, 0, 0, 0, 0},      {100, 0, 20, 0, 2, 0},  {300, 0, 20, 0, 0, 3},
+                 {300, 400, 20, 0, 0, 4}, {100, 0, 20, 9, 0, 4.5}, {100, 0, 60, 9, 6, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tsri_task_least least = {
+            .flops = {[TSR_COMPUTE_F32] = cases[i].f32, [TSR_COMPUTE_INT8] = cases[i].int8},
+            .bytes = cases[i].bytes,
+            .terms = cases[i].terms};
+        double seconds[TSRI_TASK_BENCH_BOUNDS] = {0, 1, 1, 1};
+        tsri_task_bench_predict(&peaks, &least, 3, seconds);
+        cr_expect(seconds[TSR_BENCH_BOUND_MEMORY] == 1 + 3 * cases[i].memory &&
+                      seconds[TSR_BENCH_BOUND_ARITHMETIC] == 1 + 3 * cases[i].arithmetic &&
+                      seconds[TSR_BENCH_BOUND_LAUNCHES] == 1,
+                  "case %zu: %g %g", i, seconds[1], seconds[2]);
+    }
+}
+
+/* Without a peak there is no prediction. */
+Test(bench, what_is_predicted_adds_up) {
+    tsri_run_peaks peaks = {.fma_f32 = 100, .read = 10, .launch = 0.5};
+    tsri_task_amounts amounts = {.flops = {[TSR_COMPUTE_F32] = 300},
+                                 .bytes = 20,
+                                 .launches = 3,
+                                 .seconds = {[TSR_BENCH_BOUND_MEMORY] = 1,
+                                             [TSR_BENCH_BOUND_ARITHMETIC] = 2.5,
+                                             [TSR_BENCH_BOUND_LAUNCHES] = 1.5}};
+    tsr_bench_row row = {.unit = "tokens/s", .median = 4}, none = row;
+    tsri_task_bench_share(&peaks, &amounts, 20, &row);
+    cr_expect(row.predicted == 4 && row.roofline == 3.0 / 5 && row.launches == 3 &&
+                  row.bound_by == TSR_BENCH_BOUND_ARITHMETIC && row.predicted_seconds[1] == 1 &&
+                  row.predicted_seconds[2] == 2.5 && row.predicted_seconds[3] == 1.5,
+              "%g %g", row.predicted, row.roofline);
+    amounts.seconds[TSR_BENCH_BOUND_LAUNCHES] = 3;
+    tsri_task_bench_share(&peaks, &amounts, 20, &row);
+    cr_expect_eq(row.bound_by, TSR_BENCH_BOUND_LAUNCHES);
+    peaks.launch = 0;
+    tsri_task_bench_share(&peaks, &amounts, 20, &none);
+    cr_expect(none.predicted == 0 && none.predicted_seconds[1] == 0 && none.roofline > 0);
+}
+
 /* ---- steady times ---- */
 
 Test(bench, a_trend_is_not_steady) {

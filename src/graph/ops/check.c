@@ -162,7 +162,7 @@ double tsri_graph_seen_pairs(const tsr_attention_attrs *attrs, const tsr_tensor 
     return seen * tsri_graph_elements(q, sizes) / (double)q->dim[3].factor;
 }
 
-static double bytes_of(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]) {
+double tsri_graph_tensor_bytes(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]) {
     const tsri_tensor_dtype *type =
         tensor ? tsri_tensor_dtype_info((tsr_dtype)tensor->dtype) : NULL;
     return type ? tsri_graph_elements(tensor, sizes) * type->bytes / type->block : 0;
@@ -171,9 +171,9 @@ static double bytes_of(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS
 double tsri_graph_bytes(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     double all = 0;
     for (uint32_t i = 0; i < op->n_in; i++)
-        all += bytes_of(op->in[i], sizes);
+        all += tsri_graph_tensor_bytes(op->in[i], sizes);
     for (uint32_t i = 0; i < op->n_out; i++)
-        all += bytes_of(op->out[i], sizes);
+        all += tsri_graph_tensor_bytes(op->out[i], sizes);
     return all;
 }
 

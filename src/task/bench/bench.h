@@ -135,15 +135,37 @@ void tsri_task_bench_doubt(const tsri_task_bench *b, tsri_task_draft *draft);
 tsr_status tsri_task_bench_finish(const tsri_task_bench *b, tsri_task_draft *draft,
                                   tsr_status status, const char *note);
 
+/* ---- predict.c ---- */
+
+enum { TSRI_TASK_BENCH_BOUNDS = 4 }; /* the values of tsr_bench_bound */
+
+/* What a launch must do at least. */
+typedef struct tsri_task_least {
+    double flops[TSRI_RUN_COMPUTES], bytes;
+    double terms; /* as in tsri_run_op_work */
+} tsri_task_least;
+/* Adds the time of `times` such launches, without their cost, to that of what bounds them. */
+void tsri_task_bench_predict(const tsri_run_peaks *peaks, const tsri_task_least *least,
+                             double times, double seconds[TSRI_TASK_BENCH_BOUNDS]);
+/* tsri_run_peaks.term of a device. */
+double tsri_task_bench_term(const tsr_device *device);
+
 /* ---- work.c ---- */
+
+/* What a run computes and reads, all together, and its time by the model. */
+typedef struct tsri_task_amounts {
+    double flops[TSRI_RUN_COMPUTES], bytes; /* bytes of weights, keys and values; of an op, of all */
+    uint64_t launches;
+    double seconds[TSRI_TASK_BENCH_BOUNDS];
+} tsri_task_amounts;
 
 /* Fills in what a run of the job computes and reads at least, and the row's share of the roofline; its
  * median is set already. `requests`: how many a run answers, 0 if the job is not of requests. */
 tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks,
                                 const tsri_task_job *job, int64_t requests, tsr_bench_row *row);
-/* Sets the share, the predicted rate and what holds the row back, from `flops` by tsr_compute, and
- * the row's bytes and launches; `work` is what a run counts in the row's unit. */
-void tsri_task_bench_share(const tsri_run_peaks *peaks, const double flops[TSRI_RUN_COMPUTES],
+/* Sets the row's amounts, its share, the predicted rate and what holds it back; its median is set
+ * already. `work` is what a run counts in the row's unit. */
+void tsri_task_bench_share(const tsri_run_peaks *peaks, const tsri_task_amounts *amounts,
                            double work, tsr_bench_row *row);
 /* Lists the kernel variants of the plan for `tokens` tokens. */
 tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, tsri_task_draft *draft);

@@ -322,8 +322,19 @@ static void put_figures(const tsr_bench_row *r, json_t *row) {
     tsri_base_json_put(row, "warmup", json_integer(r->warmup));
 }
 
+static const char *const bounds[] = {NULL, "memory", "arithmetic", "launches"};
+
+/* What the prediction is made of; JSON's null where there is none. */
+static json_t *predicted_json(const tsr_bench_row *r) {
+    if (r->predicted <= 0)
+        return json_null();
+    json_t *parts = json_object();
+    for (size_t i = 1; i < sizeof bounds / sizeof *bounds; i++)
+        tsri_base_json_put(parts, bounds[i], json_real(r->predicted_seconds[i]));
+    return parts;
+}
+
 static void put_work(const tsr_bench_row *r, json_t *row) {
-    static const char *const bounds[] = {NULL, "memory", "arithmetic", "launches"};
     tsri_base_json_put(row, "tokens", whole(r->tokens > 0, (uint64_t)r->tokens));
     tsri_base_json_put(row, "depth", whole(r->batch > 0, (uint64_t)r->depth));
     tsri_base_json_put(row, "batch", whole(r->batch > 0, (uint64_t)r->batch));
@@ -334,6 +345,7 @@ static void put_work(const tsr_bench_row *r, json_t *row) {
     tsri_base_json_put(row, "roofline", positive(r->roofline));
     tsri_base_json_put(row, "bound_by", NAME(bounds, r->bound_by));
     tsri_base_json_put(row, "predicted", positive(r->predicted));
+    tsri_base_json_put(row, "predicted_seconds", predicted_json(r));
     tsri_base_json_put(row, "launches", whole(r->launches > 0, r->launches));
 }
 

@@ -232,7 +232,7 @@ static tsr_status judge(const char *op, const char *kernel, tsri_task_draft *dra
 static tsr_status measure(tsri_task_bench *b, const places *at, const shape *s, const tsri_case *c,
                           tsri_task_draft *draft) {
     tsri_verify_variants *known = NULL;
-    double flops[TSRI_RUN_COMPUTES] = {0};
+    tsri_task_least least = {0};
     bool any = false;
     TRY(tsri_base_new(1, sizeof *known, &known));
     tsr_status status = tsri_verify_ask(at->device->devices[0], c, known, &any);
@@ -241,7 +241,8 @@ static tsr_status measure(tsri_task_bench *b, const places *at, const shape *s, 
         status = tsri_base_fail(TSR_E_UNSUPPORTED, "the device has no kernel for it");
     row->flops = known->cost.flops;
     row->bytes = known->cost.bytes;
-    flops[known->compute] = row->flops;
+    least.flops[known->compute] = row->flops;
+    least.bytes = row->bytes;
     const double work = strcmp(row->unit, "B/s") ? row->flops : row->bytes;
     if (status == TSR_OK)
         status = time_case(b, at, s, c, work, draft);
@@ -254,8 +255,12 @@ static tsr_status measure(tsri_task_bench *b, const places *at, const shape *s, 
         peaks.read = b->cached;
         draft->held_by = TSR_BENCH_BOUND_ARITHMETIC;
     }
-    if (status == TSR_OK && row->status == TSR_BENCH_OK)
-        tsri_task_bench_share(&peaks, flops, work, row);
+    if (status == TSR_OK && row->status == TSR_BENCH_OK) {
+        tsri_task_amounts amounts = {.bytes = least.bytes};
+        memcpy(amounts.flops, least.flops, sizeof amounts.flops);
+        tsri_task_bench_predict(&peaks, &least, 1, amounts.seconds);
+        tsri_task_bench_share(&peaks, &amounts, work, row);
+    }
     free(known);
     return status;
 }

@@ -144,6 +144,7 @@ tsr_status tsri_task_bench_peaks(tsri_task_bench *b) {
         TRY(tsri_task_bench_tell(b->sink, peaks[i].test));
         TRY(measure(b, i));
     }
+    b->now.term = tsri_task_bench_term(b->device);
     b->best = b->now;
     forget_host_peak();
     return TSR_OK;

@@ -79,6 +79,7 @@ void tsri_task_draft_void(tsri_task_draft *draft, uint32_t status, const char *r
     snprintf(draft->reason, sizeof draft->reason, "%s", reason);
     row->median = row->lowest = row->highest = row->p90 = row->p99 = row->roofline =
         row->predicted = 0;
+    memset(row->predicted_seconds, 0, sizeof row->predicted_seconds);
     row->first_token = row->per_token = 0;
     row->outliers = row->noisy = 0;
     draft->samples.n = 0;

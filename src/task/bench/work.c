@@ -10,8 +10,10 @@
 
 /* What the run of a row computes and reads, step by step. */
 typedef struct amounts {
-    double flops[TSRI_RUN_COMPUTES], bytes;
-    uint64_t launches;
+    const tsri_run_peaks *peaks;
+    tsri_task_amounts sums;
+    tsri_task_least attention; /* of the whole run */
+    double times;              /* how often the plan runs whose ops are being added */
 } amounts;
 
 /* The number of earlier tokens that each token of a sequence sees, summed over the tokens. */
@@ -19,23 +21,40 @@ static double pairs(double first, double n) {
     return n * first + n * (n - 1) / 2;
 }
 
+static void add_op(void *data, const tsri_run_op_work *op) {
+    amounts *all = data;
+    tsri_task_least least = {.bytes = (double)op->weight_bytes + op->other_bytes,
+                             .terms = op->terms};
+    all->sums.flops[op->compute] += op->flops * all->times;
+    all->sums.bytes += (double)op->weight_bytes * all->times;
+    least.flops[op->compute] = op->flops;
+    if (op->op == TSR_OP_ATTENTION)
+        all->attention.bytes += op->other_bytes * all->times;
+    else
+        tsri_task_bench_predict(all->peaks, &least, all->times, all->sums.seconds);
+}
+
 /* Adds `times` runs of the plan. */
 static tsr_status add(amounts *all, const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                       int64_t times) {
-    tsri_run_work work;
     uint64_t launches = 0;
     TRY(tsri_run_launches(plan, &launches));
-    tsri_run_work_of(plan, sizes, &work);
-    for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
-        all->flops[i] += work.flops[i] * (double)times;
-    all->bytes += (double)work.weight_bytes * (double)times;
-    all->launches += launches * (uint64_t)times;
+    all->times = (double)times;
+    tsri_run_each_op(plan, sizes, add_op, all);
+    all->sums.launches += launches * (uint64_t)times;
     return TSR_OK;
 }
 
 /* Adds attention, which is not in a plan's work: each of `seen` tokens by one that sees it. */
 static void see(amounts *all, double per_token, double seen) {
-    all->flops[TSR_COMPUTE_F32] += per_token * seen;
+    all->sums.flops[TSR_COMPUTE_F32] += per_token * seen;
+    all->attention.flops[TSR_COMPUTE_F32] += per_token * seen;
+}
+
+/* Adds the keys and values of so many tokens. */
+static void read_kv(amounts *all, const tsri_model_measures *figures, double tokens) {
+    all->sums.bytes += (double)figures->kv_bytes_per_token * tokens;
+    all->attention.bytes += (double)figures->kv_bytes_per_token * tokens;
 }
 
 static tsr_status add_vectors(const tsri_model *m, tsri_session *session, const tsri_task_job *job,
@@ -58,7 +77,7 @@ static tsr_status add_prompt(const tsri_model *m, tsri_session *session, int64_t
     TRY(add(all, plan, sizes, 1));
     tsri_model_measure(m, &figures);
     see(all, figures.flops_per_past_token, (double)B * pairs((double)past, (double)tokens));
-    all->bytes += (double)figures.kv_bytes_per_token * (double)(B * (past + tokens));
+    read_kv(all, &figures, (double)(B * (past + tokens)));
     return TSR_OK;
 }
 
@@ -73,7 +92,7 @@ static tsr_status add_steps(const tsri_model *m, tsri_session *session, int64_t 
     TRY(add(all, plan, sizes, steps));
     tsri_model_measure(m, &figures);
     see(all, figures.flops_per_past_token, seen);
-    all->bytes += (double)figures.kv_bytes_per_token * seen;
+    read_kv(all, &figures, seen);
     return TSR_OK;
 }
 
@@ -108,7 +127,7 @@ static tsr_status add_translation(const tsri_model *m, tsri_session *session,
     see(all, tsri_model_flops_per_seen(&m->spec.encoder), (double)(B * S * S));
     see(all, figures.flops_per_past_token,
         (double)rows * seen + (double)((rows * (job->tokens - 1) + B) * S));
-    all->bytes += (double)figures.kv_bytes_per_token * (double)B * (seen + steps * (double)S);
+    read_kv(all, &figures, (double)B * (seen + steps * (double)S));
     return TSR_OK;
 }
 
@@ -131,38 +150,44 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks,
                                 const tsri_task_job *job, int64_t requests, tsr_bench_row *row) {
     tsri_model *m = tsri_model_of(model);
     tsri_session *session = NULL;
-    amounts all = {0};
+    amounts all = {.peaks = peaks};
     TRY(tsri_session_create(m, 1, 0, &session));
     const tsr_status status = add_job(m, session, job, requests, &all);
     tsri_session_destroy(&session);
     TRY(status);
-    row->flops = 0;
-    for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
-        row->flops += all.flops[i];
-    row->bytes = all.bytes;
-    row->launches = all.launches;
+    tsri_task_bench_predict(peaks, &all.attention, 1, all.sums.seconds);
+    all.sums.seconds[TSR_BENCH_BOUND_LAUNCHES] = (double)all.sums.launches * peaks->launch;
     const int64_t texts = requests ? requests : job->batch;
-    tsri_task_bench_share(peaks, all.flops,
+    tsri_task_bench_share(peaks, &all.sums,
                           (double)(job->kind == TSR_BENCH_EMBED ? texts : texts * job->tokens),
                           row);
     return TSR_OK;
 }
 
-void tsri_task_bench_share(const tsri_run_peaks *peaks, const double flops[TSRI_RUN_COMPUTES],
+void tsri_task_bench_share(const tsri_run_peaks *peaks, const tsri_task_amounts *amounts,
                            double work, tsr_bench_row *row) {
     const bool seconds = !strcmp(row->unit, "s");
-    const double least = tsri_run_least_seconds(peaks, flops, row->bytes),
-                 reading = peaks->read > 0 ? row->bytes / peaks->read : 0,
-                 launching = (double)row->launches * peaks->launch,
+    const double least = tsri_run_least_seconds(peaks, amounts->flops, amounts->bytes),
                  took = seconds ? row->median : work / row->median;
+    double all = 0, most = 0;
+    row->flops = 0;
+    for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
+        row->flops += amounts->flops[i];
+    row->bytes = amounts->bytes;
+    row->launches = amounts->launches;
     if (least <= 0)
         return;
     row->roofline = least / took;
-    row->bound_by = launching > least  ? TSR_BENCH_BOUND_LAUNCHES
-                    : reading >= least ? TSR_BENCH_BOUND_MEMORY
-                                       : TSR_BENCH_BOUND_ARITHMETIC;
-    if (peaks->launch > 0)
-        row->predicted = seconds ? least + launching : work / (least + launching);
+    for (uint32_t i = 0; i < TSRI_TASK_BENCH_BOUNDS; i++) {
+        const double part = amounts->seconds[i];
+        all += part;
+        row->bound_by = part > most ? i : row->bound_by;
+        most = part > most ? part : most;
+    }
+    if (peaks->launch > 0) {
+        row->predicted = seconds ? all : work / all;
+        memcpy(row->predicted_seconds, amounts->seconds, sizeof amounts->seconds);
+    }
 }
 
 uint64_t tsri_task_bench_device_bytes(const tsr_model *model) {

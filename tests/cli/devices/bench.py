@@ -2,10 +2,14 @@
 """tessera bench: results of every kind in every format; a wrong kernel gets no rate."""
 
 import csv
+import dataclasses
+import importlib.machinery
+import importlib.util
 import io
 import json
 import re
 import shutil
+import sys
 
 from support.command import DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, refused, run
 from support.schema import SCHEMA, check, results, sealed
@@ -14,6 +18,10 @@ PEAKS = ["fma f32", "fma f16", "fma bf16", "dot int8", "matrix f16", "matrix bf1
          "enqueue call", "copy to device", "copy from device", "compile", "event clock"]
 SMALL = ("--shape", "tiny", "-p", "24", "-n", "3", "-r", "2", "-d", "0", "-q")
 REFERENCE = ("--device", "reference")
+
+
+def close(got, want, share=1e-6):
+    assert abs(got - want) <= share * abs(want), (got, want)
 
 
 def check_figures(r, device):
@@ -32,8 +40,23 @@ def check_figures(r, device):
     assert 0 <= r["gate"]["error"] <= r["gate"]["bound"] and r["bytes"] > 0 and r["flops"] > 0 and r["memory"]["device"] > 0, r
     assert {"linear", "attention"} <= {k["op"] for k in r["kernels"]}, r
     assert (r["roofline"] is None) == (r["predicted"] is None) == (r["bound_by"] is None) == (device == "reference"), r
+    equal(r["predicted_seconds"] is None, r["predicted"] is None, r)
     if r["predicted"] is not None:  # launches cost something beside the time of the roofline
         assert 0 < r["predicted"] < r["median"] / r["roofline"] and r["peaks"]["before"]["read"] > 0, r
+        parts, work = r["predicted_seconds"], r["tokens"] * r["batch"]
+        close(work / sum(parts.values()), r["predicted"])
+        equal(parts[r["bound_by"]], max(parts.values()), r)
+        # launch by launch, never less than the roofline of all together
+        assert parts["memory"] + parts["arithmetic"] >= r["roofline"] * work / r["median"] * (1 - 1e-6), r
+
+
+def gpu_model():
+    """bench/gpu_model as a module."""
+    loader = importlib.machinery.SourceFileLoader("gpu_model", str(SOURCE / "bench/gpu_model"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_model", loader))
+    sys.modules["gpu_model"], sys.dont_write_bytecode = module, True
+    loader.exec_module(module)
+    return module
 
 
 def check_rows(rows, device, tests):
@@ -150,8 +173,35 @@ def test_on_the_device(_):
         return
     told = results(run("bench", *SMALL, "--device", DEVICE, "--json").out)
     check_rows(told["rows"], DEVICE, ["pp24", "tg3"])
+    (launch,) = [r["lowest"] for r in told["rows"] if r["test"] == "launch batched"]
+    for r in told["rows"][len(PEAKS):]:
+        close(r["predicted_seconds"]["launches"], r["launches"] * launch)
     status = {r["test"]: r["status"] for r in told["rows"]}
     assert status["fma f32"] == status["read"] == status["launch batched"] == "ok", told
+
+
+def test_the_prediction_is_that_of_gpu_model(_):
+    """bench/gpu_model describes the ops of a Llama on its own. With the peaks of the file for a card's figures, and with nothing to wait for, they take as long
+    as the benchmark says of the same model, but for norms, which it counts apart on a processor."""
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    reckoned = gpu_model()
+    told = results(run("bench", "--shape", "llama-15m", "-p", "24", "-n", "3", "-d", "0,40", "-r", "1", "--kv-dtype", "f32", "-q", "--device", DEVICE, "--json").out)
+    shape, best = dataclasses.replace(reckoned.SHAPES["110m"], layers=6, width=288, feed_forward=768, heads=6, kv_heads=6), {"fma_f32": 0, "read": 0}
+    for peak, test in (("fma_f32", "fma f32"), ("read", "read")):
+        best[peak] = next(r["highest"] for r in told["rows"] if r["test"] == test)
+    rows = told["rows"][len(PEAKS):]
+    equal([r["test"] for r in rows], ["pp24", "pp24@40", "tg3", "tg3@40"])
+    for r in rows:
+        for peak in best:  # the best so far
+            best[peak] = max(best[peak], *(r["peaks"][when][peak] for when in ("before", "after")))
+        card = reckoned.Card("gfx1100", best["read"] / 1e9, best["fma_f32"] / 1e12, 0, 0, 0, 1, 1e12, 1e-9, 0)
+        runs = [(24, r["depth"] + 24)] if r["kind"] == "prompt" else [(1, r["depth"] + i + 1) for i in range(3)]
+        all_of, kernel = {"layer": 5, "last": 1, "ends": 1}, reckoned.Kernel(waves=4)
+        want = sum(all_of[place] * reckoned.seconds(card, reckoned.Launch("", 1, 1), work, kernel)[0]
+                   for tokens, keys in runs for place, work in reckoned.works(shape, "f32", tokens, keys))
+        close(r["predicted_seconds"]["memory"] + r["predicted_seconds"]["arithmetic"], want, 0.03)
 
 
 def test_a_wrong_kernel_has_no_rate(folder):

@@ -112,9 +112,15 @@ def test_edited_files_are_refused(folder):
     path.write_bytes(good)
     run(*REPORT, path)
     old = results()
-    for one in old["rows"]:  # files of older suites have no p99
+    for one in old["rows"]:  # files of older suites have no p99, and not what a prediction is made of
         del one["p99"]
+        assert "predicted_seconds" not in one
     run(*REPORT, write(path, old))
+    newer = results()
+    for one in newer["rows"]:
+        one["predicted_seconds"] = {"memory": 0.5, "arithmetic": 0, "launches": 1e-3} if one["predicted"] else None
+    run(*REPORT, write(path, newer))
+    run("bench", "compare", write(folder / "old.json", old), path)
 
 
 def test_hostile_files_are_refused(folder):
@@ -133,6 +139,7 @@ def test_hostile_files_are_refused(folder):
         (lambda t: t["rows"][0].update(samples=[-1]), "a larger number"),
         (lambda t: t["rows"][0].update(unit="bananas"), "rows[0].unit is"),
         (lambda t: t["rows"][0].update(extra=1), "no member of this name"),
+        (lambda t: t["rows"][0].update(predicted_seconds={"memory": 1}), "predicted_seconds"),
         (lambda t: t["rows"][0].pop("median"), 'one with "median"'),
         (lambda t: t["rows"][0].update(device=1), "device that the file does not have"),
         (lambda t: t["rows"][4].update(model=10**15), "model that the file does not have"),

@@ -37,6 +37,19 @@ static void print_value(double value, const char *unit, char out[48]) {
         snprintf(out, 48, "%.1f %s", value, unit);
 }
 
+/* The predicted rate, and what takes the most of its time: "1045.2 (memory 83 %)". */
+static void print_predicted(const tsr_bench_row *r, char out[80]) {
+    static const char *const bounds[] = {"", "memory", "arithmetic", "launches"};
+    char rate[48];
+    double all = 0;
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        all += r->predicted_seconds[i];
+    print_value(r->predicted, r->unit, rate);
+    if (all > 0 && r->bound_by < sizeof bounds / sizeof *bounds)
+        snprintf(out, 80, "%s (%s %.0f %%)", rate, bounds[r->bound_by],
+                 100 * r->predicted_seconds[r->bound_by] / all);
+}
+
 static void md_device(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s) {
     const tsr_facts *f = &s->device->facts;
     tsri_cli_print(w->app, "tessera %s, %s / %s (driver %s, %u compute units, %s threads)\n",
@@ -55,7 +68,7 @@ static void md_device(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s)
 static void md_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
                    const tsr_bench_row *r) {
     char median[48] = "-", lowest[48] = "-", highest[48] = "-", share[24] = "", memory[48] = "",
-         gate[48] = "", batch[24] = "", predicted[48] = "";
+         gate[48] = "", batch[24] = "", predicted[80] = "";
     const char *const class_name = r->storage ? r->storage : r->model ? r->model->kept : "";
     (void)s;
     if (r->n_samples) {
@@ -66,7 +79,7 @@ static void md_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
     if (r->roofline > 0)
         snprintf(share, sizeof share, "%.0f %%", r->roofline * 100);
     if (r->predicted > 0)
-        print_value(r->predicted, r->unit, predicted);
+        print_predicted(r, predicted);
     if (r->host_bytes || r->device_bytes)
         snprintf(memory, sizeof memory, "%.0f / %.0f", (double)r->host_bytes / (1 << 20),
                  (double)r->device_bytes / (1 << 20));
