@@ -79,17 +79,16 @@ void tsri_run_each_op(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS
         tsri_graph_op_store store;
         const tsr_op *op = tsri_graph_as_op(graph, node, &store);
         const tsri_graph_cost cost = row->cost ? row->cost(op, sizes) : (tsri_graph_cost){0};
-        visit(data,
-              &(tsri_run_op_work){
-                  .op = node->id,
-                  .compute = tsri_run_compute_of(node),
-                  .flops = node->id == TSR_OP_ATTENTION ? 0 : cost.flops,
-                  .weight_bytes =
-                      reads_rows(node) ? 0
-                                       : (uint64_t)((double)weights_read(plan, i, node) *
-                                                    share_read(op, sizes)),
-                  .other_bytes = other_bytes(node, op, cost.bytes, sizes),
-                  .terms = terms_of(node, op)});
+        visit(data, &(tsri_run_op_work){.op = node->id,
+                                        .compute = tsri_run_compute_of(node),
+                                        .flops = node->id == TSR_OP_ATTENTION ? 0 : cost.flops,
+                                        .weight_bytes =
+                                            reads_rows(node)
+                                                ? 0
+                                                : (uint64_t)((double)weights_read(plan, i, node) *
+                                                             share_read(op, sizes)),
+                                        .other_bytes = other_bytes(node, op, cost.bytes, sizes),
+                                        .terms = terms_of(node, op)});
     }
 }
 

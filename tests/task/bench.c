@@ -106,7 +106,7 @@ Test(bench, a_launch_takes_the_longest_of_its_times) {
     const tsri_run_peaks peaks = {.fma_f32 = 100, .dot_int8 = 400, .read = 10, .term = 0.5};
     static const struct {
         double f32, int8, bytes, terms, memory, arithmetic;
-    } cases[] = {{0, 0, 0, 0, 0, 0},      {100, 0, 20, 0, 2, 0},  {300, 0, 20, 0, 0, 3},
+    } cases[] = {{0, 0, 0, 0, 0, 0},      {100, 0, 20, 0, 2, 0},   {300, 0, 20, 0, 0, 3},
                  {300, 400, 20, 0, 0, 4}, {100, 0, 20, 9, 0, 4.5}, {100, 0, 60, 9, 6, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tsri_task_least least = {

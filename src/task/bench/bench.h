@@ -154,7 +154,8 @@ double tsri_task_bench_term(const tsr_device *device);
 
 /* What a run computes and reads, all together, and its time by the model. */
 typedef struct tsri_task_amounts {
-    double flops[TSRI_RUN_COMPUTES], bytes; /* bytes of weights, keys and values; of an op, of all */
+    double flops[TSRI_RUN_COMPUTES],
+        bytes; /* bytes of weights, keys and values; of an op, of all */
     uint64_t launches;
     double seconds[TSRI_TASK_BENCH_BOUNDS];
 } tsri_task_amounts;
