@@ -240,13 +240,34 @@ def test_kernels_keep_within_the_limits(folder):
         run("kernels", "export", model, "--dtype", "q4", "-o", out, "-d", "Portable", "-q", env=looking_like(path))
         chosen = [k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"]]
         assert {"linear", "attention", "argmax", "topk", "sample"} <= {name.partition("/")[0] for name in chosen}, chosen
+        plain = {"linear/plain", "attention/plain"}
+        if path.name == "no_local":
+            assert plain <= set(chosen), chosen
+            continue
         assert "attention/split" in chosen, (path, "a token of a long context is not exported", chosen)
-        assert not {"linear/plain", "attention/plain", "linear/packed", "attention/flash"} & set(chosen), (path, chosen)
+        assert not {*plain, "linear/packed", "attention/flash"} & set(chosen), (path, chosen)
         for section in re.split(r"(?m)^(?=#define INSTANCE )", (out / "program.cl").read_text())[1:]:
             constants = dict(re.findall(r"^#define (\w+) ([\w ()*/+]+)$", section, re.M))
             for sizes in re.findall(r"reqd_work_group_size\(([^)]*)\)", section):
                 items = math.prod(value(size, constants) for size in sizes.split(","))
                 assert items <= int(said["work_group"]), (path, section.split()[2], items)
+
+
+def test_without_local_memory(folder):
+    """No kernel that wants some is tried, for whatever weights, keys and values, in training either; and the tokens are those of another device."""
+    path = next(path for path in PROFILES if path.name == "no_local")
+    if not pocl(path):
+        skip("pocl is not here")
+    for kept in (("--dtype", "f32"), ("--dtype", "f16", "--kv-dtype", "q8"), ("--dtype", "q4", "--compute", "int8")):
+        tokens = [run("generate", "-m", "shakespeare", *kept, "-p", "ROMEO:", "-n", "12", "--temp", "0", "-d", device, env=env)
+                  for device, env in (("Portable", looking_like(path) | {"TESSERA_CACHE": str(folder / "cache")}), ("reference", environment()))]
+        equal(tokens[0].text, tokens[1].text, kept)
+        assert "another variant" not in tokens[0].err, tokens[0].err
+    run("kernels", "export", "shakespeare", "--dtype", "f32", "--train", "-o", folder / "train", "-d", "Portable", "-q", env=looking_like(path))
+    source = re.sub(r"(?s)/\*.*?\*/", "", (folder / "train/program.cl").read_text())
+    assert "cross_entropy_plain" in source and not re.search(r"\b__local\b", source), "a kernel for training has local memory"
+    told = run("verify", "-d", "Portable", "--smoke", "--op", "matmul", env=looking_like(path) | {"TESSERA_CACHE": str(folder / "cache")}).text
+    assert ", 0 missed, 0 failed to run" in told and "bytes of local memory; the device has 256 and 0" in told, told
 
 
 def token_launches(path, model, kept, prompt, log):
@@ -266,7 +287,7 @@ def test_a_layer_of_a_token_is_seven_launches(folder):
     shape = Shape(2, 256, 512, 8, 2, vocabulary=128)
     models = [llama(folder / f"llama-{layers}", shape, layers) for layers in (2, 3)]
     mixed = [k_quants(folder / f"llama-{layers}.gguf", shape, (("q4_K", "q6_K"),) * layers) for layers in (2, 3)]
-    for path in (path for path in PROFILES if ALL or path.name == "sm_90"):
+    for path in (path for path in PROFILES if (ALL and path.name != "no_local") or path.name == "sm_90"):
         if not pocl(path):
             skip("pocl is not here")
         for dtype, kept, pair in (("f16", ("--dtype", "f16"), models), ("q4", ("--dtype", "q4"), models), ("q4_K_M", (), mixed)):

@@ -49,7 +49,8 @@ static bool is_installed(const char **why) {
 
 enum {
     LEADING = TSR_MAX_RANK - 2,
-    SMALLEST_GROUP = 64 /* that CLBlast's parameters for unknown devices have */
+    SMALLEST_GROUP = 64,    /* that CLBlast's parameters for unknown devices have */
+    LOCAL_MEMORY = 32 << 10 /* what OpenCL promises, and CLBlast's parameters count on */
 };
 
 /* A matrix whose rows are contiguous and a constant step apart. */
@@ -91,7 +92,7 @@ bool tsri_opencl_clblast_fits(const tsri_opencl_variant *variant, const tsri_ope
                               const tsr_op *op, const char **why) {
     if (!facts->common.compiler)
         return tsri_opencl_refuse(why, "the device has no compiler");
-    if (!tsri_opencl_fits_group(facts, SMALLEST_GROUP, 0, why))
+    if (!tsri_opencl_fits_group(facts, SMALLEST_GROUP, LOCAL_MEMORY, why))
         return false;
     return (variant->op == TSR_OP_MATMUL ? fits_matmul(op, why) : fits_linear(op, why)) &&
            is_installed(why);
