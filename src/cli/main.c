@@ -36,7 +36,7 @@ static const struct {
     {"TESSERA_PROBE_SECONDS",
      "how many seconds the helper may compute, or make no progress (30; 120 to build kernels)"},
     {"TESSERA_TRUST_DRIVERS", "1: load drivers without trying them out in the helper first"},
-    {"POCL_KERNEL_CACHE", "pocl's: 0: it keeps no kernels, so the helper builds none ahead"},
+    {"POCL_KERNEL_CACHE", "pocl's: 0: it caches no kernels, and then none are built ahead of their use"},
     {"POCL_DEVICES", "pocl's: which devices it offers; pocl's other variables work as well"},
     {"POCL_CACHE_DIR", "pocl's: the folder of its own cache (default: in Tessera's cache)"},
     {"OMPI_COMM_WORLD_SIZE", "mpirun's: above 1, this process is one of several ranks"},

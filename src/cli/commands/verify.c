@@ -269,7 +269,9 @@ int tsri_cli_verify(int argc, char **argv) {
          "fail where one of them can't be run",
          0, 0, NULL},
         {"smoke", 0, CLI_FLAG, &j.smoke, NULL,
-         "run only one case for each kernel variant that the device would choose", 0, 0, NULL},
+         "run only a few cases of each kernel variant: a large one, and, where the device would "
+         "choose the variant, one for each type of weights and one for each edge",
+         0, 0, NULL},
         {"most-flops", 0, CLI_INT, &j.most_flops, "N",
          "with --smoke: the largest case of up to N operations, for simulators (default: 16777216)",
          1, INT64_C(1) << 50, &j.has_most_flops},
