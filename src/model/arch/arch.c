@@ -36,7 +36,7 @@ static bool is_one_of(const char *names, const char *name, size_t n) {
 static size_t without_task(const char *class) {
     static const char *const ends[] = {"WithLMHeadModel", "LMHeadModel",  "DoubleHeadsModel",
                                        "MTModel",         "EncoderModel", "Model"};
-    for (size_t n = 1; class[n]; n++) {
+    for (size_t n = 1; *class && class[n]; n++) {
         for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
             if (strcmp(class + n, ends[i]) == 0)
                 return n;
