@@ -48,21 +48,30 @@ Test(text, tokenizer_json_parts_equal_the_library) {
     json_decref(chars);
 }
 
+/* The lines, and what the golden has of them under a name; `odd`: ids that no line gives. */
+static void lines_of(const tsri_text_tokenizer *t, const json_t *golden, const char *name,
+                     unsigned flags) {
+    const json_t *lines = json_object_get(golden, "lines"), *want = json_object_get(golden, name),
+                 *odd = json_object_get(want, "odd"), *line, *ids;
+    size_t i;
+    cr_assert_gt(json_array_size(lines), 5);
+    json_array_foreach(lines, i, line) {
+        ids = json_array_get(json_object_get(want, "ids"), i);
+        golden_encodes(t, json_string_value(line), json_string_length(line), flags, ids);
+        golden_decodes(t, ids, true, json_array_get(json_object_get(want, "decoded"), i));
+    }
+    json_array_foreach(odd, i, ids)
+        golden_decodes(t, ids, true, json_array_get(json_object_get(want, "odd_decoded"), i));
+}
+
 Test(text, sentencepiece_model_equals_the_library) {
     json_t *expected = golden_own_json("expected.json");
     tsri_bytes model = golden_own("small.model");
     tsri_text_tokenizer *t = NULL;
     cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK, "%s",
                  tsri_base_reported());
-    const json_t *lines = json_object_get(expected, "lines"),
-                 *spm = json_object_get(expected, "sentencepiece");
-    for (size_t i = 0; i < json_array_size(lines); i++) {
-        const json_t *line = json_array_get(lines, i),
-                     *ids = json_array_get(json_object_get(spm, "ids"), i);
-        golden_encodes(t, json_string_value(line), json_string_length(line), 0, ids);
-        golden_decodes(t, ids, true, json_array_get(json_object_get(spm, "decoded"), i));
-    }
-    golden_broken(t, json_object_get(spm, "broken"));
+    lines_of(t, expected, "sentencepiece", 0);
+    golden_broken(t, json_object_get(json_object_get(expected, "sentencepiece"), "broken"));
     cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_BOS), 1);
     cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_EOS), 2);
     cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_UNK), 0);
@@ -94,21 +103,6 @@ Test(text, llama2c_tokenizer_equals_the_programs_search) {
     json_decref(expected);
 }
 
-static void unknown_cases(const tsri_text_tokenizer *t, const json_t *golden, const char *name,
-                          unsigned flags) {
-    const json_t *lines = json_object_get(golden, "lines"), *want = json_object_get(golden, name),
-                 *odd = json_object_get(want, "odd"), *line, *ids;
-    size_t i;
-    cr_assert_gt(json_array_size(lines), 5);
-    json_array_foreach(lines, i, line) {
-        ids = json_array_get(json_object_get(want, "ids"), i);
-        golden_encodes(t, json_string_value(line), json_string_length(line), flags, ids);
-        golden_decodes(t, ids, true, json_array_get(json_object_get(want, "decoded"), i));
-    }
-    json_array_foreach(odd, i, ids)
-        golden_decodes(t, ids, true, json_array_get(json_object_get(want, "odd_decoded"), i));
-}
-
 /* Models without bytes, each with an unk_surface of its own. */
 Test(text, an_unknown_piece_becomes_the_models_surface) {
     static const char *const names[] = {"llama2c", "none", "word"};
@@ -120,7 +114,7 @@ Test(text, an_unknown_piece_becomes_the_models_surface) {
         tsri_bytes model = golden_own(file);
         cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK, "%s",
                      tsri_base_reported());
-        unknown_cases(t, golden, names[i], 0);
+        lines_of(t, golden, names[i], 0);
         tsri_text_tokenizer_destroy(&t);
         tsri_base_bytes_clear(&model);
     }
@@ -136,7 +130,7 @@ Test(text, llama2c_vocabulary_of_characters) {
     cr_assert_eq(tsri_text_from_llama2c(file.data, file.size, V, &t), TSR_OK, "%s",
                  tsri_base_reported());
     cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_UNK), 0);
-    unknown_cases(t, golden, "characters", TSRI_TEXT_ADD_SPECIAL);
+    lines_of(t, golden, "characters", TSRI_TEXT_ADD_SPECIAL);
     tsri_text_tokenizer_destroy(&t);
     tsri_base_bytes_clear(&file);
     json_decref(golden);

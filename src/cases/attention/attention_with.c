@@ -40,6 +40,15 @@ static void add_operand(tsri_case *c, int with, const form *f) {
     }
 }
 
+/* Any numbers whose products are in f16 or bf16: queries, keys, values and exponentials are rounded, and each
+ * score is off by 2.01 of that; half may count small ones as 0. */
+static void add_rounding(tsri_case *c, tsr_compute compute, double score) {
+    const bool half = compute == TSR_COMPUTE_F16;
+    c->attrs.attention.compute = compute;
+    c->bound[0].terms += 2.02 * (half ? 0x1p-11 : 0x1p-8) * (1 + 2 * score);
+    c->bound[0].absolute += half ? 0x1p-14 * (2 + 4 * score) : 0;
+}
+
 /* Scores of up to about 5 with caps around them, by all forms: few and many queries and keys, several
  * chunks, key heads, slots, a bias after the cap, f16 products. tanh is off by 4 u and is multiplied by
  * the cap; the quotient before it adds 2 u of a score, and no score grows: 8 u more of each. */
@@ -82,14 +91,12 @@ static void add_soft_caps(tsri_case_list *list) {
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
         const form *f = &narrow[i];
         const bool half = !strstr(f->what, "bf16");
-        const double r = half ? 0x1p-11 : 0x1p-8, score = sqrt((double)f->D);
+        const double score = sqrt((double)f->D);
         tsri_case *c = tsri_case_attention_add(list, f);
         tsri_case_attention_bound(c, f->S, f->D + 4, score);
         add_operand(c, f->S > 256 ? SLOTS : PLAIN, f);
         c->attrs.attention.soft_cap = 2;
-        c->attrs.attention.compute = half ? TSR_COMPUTE_F16 : TSR_COMPUTE_BF16;
-        c->bound[0].terms += 2.02 * r * (1 + 2 * score);
-        c->bound[0].absolute += half ? 0x1p-14 * (2 + 4 * score) : 0;
+        add_rounding(c, half ? TSR_COMPUTE_F16 : TSR_COMPUTE_BF16, score);
     }
 }
 
@@ -119,17 +126,14 @@ static void add_sinks(tsri_case_list *list) {
         const form f = rows[i].form;
         tsri_case *c = tsri_case_attention_add_as(list, "sinks", &f);
         const double score = sqrt((double)f.D);
-        const bool half = rows[i].compute == TSR_COMPUTE_F16;
         tsri_case_operand *sinks = tsri_case_in(c, 9, i % 2 ? TSR_KIND_INPUT : TSR_KIND_WEIGHT,
                                                 TSR_F32, 1, TSRI_CASE_K(f.H));
         sinks->low = -3, sinks->high = 3;
         add_operand(c, rows[i].with, &f);
         tsri_case_attention_bound(c, f.S + 2, f.D + 2, score > 3 ? score : 3);
-        c->attrs.attention.compute = c->term_attrs.attention.compute = rows[i].compute;
-        if (rows[i].compute) {
-            c->bound[0].terms += 2.02 * (half ? 0x1p-11 : 0x1p-8) * (1 + 2 * score);
-            c->bound[0].absolute += half ? 0x1p-14 * (2 + 4 * score) : 0;
-        }
+        c->term_attrs.attention.compute = rows[i].compute;
+        if (rows[i].compute)
+            add_rounding(c, rows[i].compute, score);
     }
 }
 
@@ -270,15 +274,12 @@ static void add_narrow(tsri_case_list *list) {
                                 "2^-8: exponentials are rounded; D = %lld, S = %lld",
                          (long long)f.D, (long long)f.S);
     }
-    /* Any numbers: queries and keys are rounded, too, and each score is off by 2.01 of that. */
     for (int i = 0; i < 2; i++) {
         form f = {2, 40, 67, 6, 2, 64, 64, 1, 0, 2, 2, {27, 3}, {67, 43}, ""};
-        const double r = i ? 0x1p-8 : 0x1p-11, score = sqrt((double)f.D);
+        const double score = sqrt((double)f.D);
         f.what = i ? " bf16, any numbers" : " f16, any numbers";
         tsri_case *c = tsri_case_attention_add(list, &f);
-        c->attrs.attention.compute = i ? TSR_COMPUTE_BF16 : TSR_COMPUTE_F16;
-        c->bound[0].terms += 2.02 * r * (1 + 2 * score);
-        c->bound[0].absolute += i ? 0 : 0x1p-14 * (2 + 4 * score);
+        add_rounding(c, i ? TSR_COMPUTE_BF16 : TSR_COMPUTE_F16, score);
         tsri_case_reason(c,
                          "2.02 r (1 + 2 max|score|) + what f32 rounds, r = %s: q, k, v and the "
                          "exponentials are rounded%s",

@@ -415,11 +415,11 @@ static bool is_shared(void *data, uint32_t id) {
     const tsri_model_weight *own = tsri_model_weight_at(s->weights, id),
                             *other = tsri_model_weight_at(base->weights, id);
     const tsri_model_keeping *keeping = &s->weights->keeping, *like = &base->weights->keeping;
-    return base->spec.decoder.layers ==
-               s->weights->spec->decoder.layers && /* or one is of vectors */
-           is_unchanged(s->weights, own) &&
-           is_unchanged(base->weights, other) && own->dtype == other->dtype &&
-           keeping->dtype == like->dtype && keeping->stored_blocks == like->stored_blocks;
+    if (base->spec.decoder.layers != s->weights->spec->decoder.layers) /* one is of vectors */
+        return false;
+    return is_unchanged(s->weights, own) && is_unchanged(base->weights, other) &&
+           own->dtype == other->dtype && keeping->dtype == like->dtype &&
+           keeping->stored_blocks == like->stored_blocks;
 }
 
 /* The shape of a graph with every use of the weights. `shared`: by ranks that share the layers. */

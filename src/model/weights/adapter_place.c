@@ -19,9 +19,9 @@ static const tsri_model_part *part_of(const tsri_model_weights *weights, const t
                                       const tsri_model_weight **weight) {
     for (uint32_t id = 0; id < weights->count; id++) {
         *weight = tsri_model_weight_at(weights, id);
-        for (int i = 0; *weight && i < (*weight)->n_parts; i++)
-            if ((*weight)->parts[i].array == array)
-                return &(*weight)->parts[i];
+        const tsri_model_part *part = *weight ? tsri_model_weight_part(*weight, array) : NULL;
+        if (part)
+            return part;
     }
     return NULL;
 }

@@ -21,13 +21,6 @@ static bool can_have_beside(uint32_t id) {
            id == TSRI_WEIGHT_LABEL;
 }
 
-static bool reads(const tsri_model_weight *weight, const tsri_io_array *array) {
-    for (int i = 0; i < weight->n_parts; i++)
-        if (weight->parts[i].array == array)
-            return true;
-    return false;
-}
-
 static bool is_of_blocks(const tsri_model_weight *weight) {
     return weight->rank == 2 && tsri_tensor_is_kept_blocks(weight->dtype);
 }
@@ -36,7 +29,7 @@ static bool is_of_blocks(const tsri_model_weight *weight) {
 static bool is_added_to_elsewhere(const tsri_model_weights *weights, const tsri_io_array *array) {
     for (uint32_t id = 0; id < weights->count; id++) {
         const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
-        if (weight && !is_of_blocks(weight) && reads(weight, array))
+        if (weight && !is_of_blocks(weight) && tsri_model_weight_part(weight, array))
             return true;
     }
     return false;
@@ -49,8 +42,7 @@ static bool must_become_floats(const tsri_model_weights *weights, uint32_t id) {
     for (int i = 0; i < weight->n_parts; i++) {
         const tsri_io_array *array = weight->parts[i].array;
         if (tsri_model_adapters_change(weights->adapters, array) &&
-            (!can_have_beside(id) || !tsri_model_adapters_add_to(weights->adapters, array) ||
-             tsri_model_adapters_replace(weights->adapters, array) ||
+            (!can_have_beside(id) || tsri_model_adapters_replace(weights->adapters, array) ||
              is_added_to_elsewhere(weights, array)))
             return true;
     }

@@ -21,6 +21,14 @@ const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights,
     return id < weights->count && weights->items[id].name[0] ? &weights->items[id] : NULL;
 }
 
+const tsri_model_part *tsri_model_weight_part(const tsri_model_weight *weight,
+                                              const tsri_io_array *array) {
+    for (int i = 0; i < weight->n_parts; i++)
+        if (weight->parts[i].array == array)
+            return &weight->parts[i];
+    return NULL;
+}
+
 bool tsri_model_has_output(const tsri_model_weights *weights) {
     return tsri_model_weight_at(weights, TSRI_WEIGHT_HEAD) ||
            (weights->spec->tied &&

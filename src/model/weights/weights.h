@@ -234,6 +234,9 @@ uint32_t tsri_model_layer_weight(const tsri_model_spec *spec, const tsri_model_s
                                  int32_t layer, tsri_model_role role);
 /* The role of a layer's weight; TSRI_WEIGHT_PER_LAYER for one that is not a layer's. */
 tsri_model_role tsri_model_weight_role(uint32_t id);
+/* The part of a weight that reads this array; NULL: none does. */
+const tsri_model_part *tsri_model_weight_part(const tsri_model_weight *weight,
+                                              const tsri_io_array *array);
 /* The weight, or NULL if the model has none. */
 const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights, uint32_t id);
 /* Whether the model has an output matrix, which gives logits. */

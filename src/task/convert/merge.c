@@ -23,9 +23,9 @@ typedef tsri_task_conversion job;
 static bool inputs_first(const tsri_model_weights *weights, const tsri_io_array *array) {
     for (uint32_t id = 0; id < weights->count; id++) {
         const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
-        for (int i = 0; weight && i < weight->n_parts; i++)
-            if (weight->parts[i].array == array)
-                return weight->parts[i].across > 0;
+        const tsri_model_part *part = weight ? tsri_model_weight_part(weight, array) : NULL;
+        if (part)
+            return part->across > 0;
     }
     return false;
 }

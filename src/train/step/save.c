@@ -45,20 +45,13 @@ static void place_rows(const tsri_model_part *part, int64_t columns, const float
     }
 }
 
-static bool reads(const tsri_model_weight *w, const tsri_io_array *array) {
-    for (int i = 0; i < w->n_parts; i++)
-        if (w->parts[i].array == array)
-            return true;
-    return false;
-}
-
 /* The weight that learns and is made from this array, and its parameter; NULL: there is none. */
 static const tsri_model_weight *learned_from(const tsri_training *t, const tsri_io_array *array,
                                              size_t *from, const tsri_training_parameter **out) {
     for (; *from < t->n_parameters; ++*from) {
         const tsri_training_parameter *p = &t->parameters[*from];
         const tsri_model_weight *w = tsri_model_weight_at(t->model->weights, p->number);
-        if (p->number >= t->model->weights->count || !reads(w, array))
+        if (p->number >= t->model->weights->count || !tsri_model_weight_part(w, array))
             continue;
         *out = p;
         ++*from;
@@ -150,7 +143,7 @@ static bool is_stale_copy(const tsri_training *t, const tsri_io_array *array) {
     bool read = false;
     for (uint32_t id = 0; id < t->model->weights->count && !read; id++) {
         const tsri_model_weight *w = tsri_model_weight_at(t->model->weights, id);
-        read = w && reads(w, array);
+        read = w && tsri_model_weight_part(w, array);
     }
     const size_t n = strlen(array->name);
     for (size_t i = 0; i < sizeof ends / sizeof *ends && !read && t->model->spec.tied; i++)
