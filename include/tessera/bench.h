@@ -50,6 +50,9 @@ typedef enum tsr_bench_bound {
     TSR_BENCH_BOUND_LAUNCHES = 3
 } tsr_bench_bound;
 
+/** "memory", "arithmetic" or "launches". "" for any other number. */
+TSR_API const char *tsr_bench_bound_name(uint32_t bound);
+
 /** The machine beside a row, before and after its samples. NaN: not measured. */
 typedef struct tsr_bench_conditions {
     double clock[2];       /**< Hz, the fastest core or the card */

@@ -2467,6 +2467,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_attention_write_page": (c_int, [POINTER(tsr_attention), c_char_p]),
     "tsr_bench_status_name": (c_char_p, [c_uint32]),
     "tsr_bench_kind_name": (c_char_p, [c_uint32]),
+    "tsr_bench_bound_name": (c_char_p, [c_uint32]),
     "tsr_bench": (c_int, [POINTER(tsr_engine), POINTER(tsr_device), c_char_p, POINTER(tsr_model_options), POINTER(tsr_bench_options), CFUNCTYPE(c_int, c_void_p, POINTER(tsr_bench_row)), c_void_p, POINTER(tsr_bench_summary)]),
     "tsr_bench_suite": (c_int, [POINTER(tsr_engine), POINTER(tsr_device), POINTER(tsr_bench_suite_options), CFUNCTYPE(c_int, c_void_p, POINTER(tsr_bench_row)), c_void_p, POINTER(tsr_bench_summary)]),
     "tsr_bench_file_create": (c_int, [POINTER(tsr_bench_file_options), POINTER(POINTER(tsr_bench_file))]),

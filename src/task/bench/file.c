@@ -322,15 +322,13 @@ static void put_figures(const tsr_bench_row *r, json_t *row) {
     tsri_base_json_put(row, "warmup", json_integer(r->warmup));
 }
 
-static const char *const bounds[] = {NULL, "memory", "arithmetic", "launches"};
-
 /* What the prediction is made of; JSON's null where there is none. */
 static json_t *predicted_json(const tsr_bench_row *r) {
     if (r->predicted <= 0)
         return json_null();
     json_t *parts = json_object();
-    for (size_t i = 1; i < sizeof bounds / sizeof *bounds; i++)
-        tsri_base_json_put(parts, bounds[i], json_real(r->predicted_seconds[i]));
+    for (uint32_t i = TSR_BENCH_BOUND_MEMORY; i <= TSR_BENCH_BOUND_LAUNCHES; i++)
+        tsri_base_json_put(parts, tsr_bench_bound_name(i), json_real(r->predicted_seconds[i]));
     return parts;
 }
 
@@ -343,7 +341,7 @@ static void put_work(const tsr_bench_row *r, json_t *row) {
     tsri_base_json_put(row, "flops", positive(r->flops));
     tsri_base_json_put(row, "bytes", positive(r->bytes));
     tsri_base_json_put(row, "roofline", positive(r->roofline));
-    tsri_base_json_put(row, "bound_by", NAME(bounds, r->bound_by));
+    tsri_base_json_put(row, "bound_by", text_or_null(tsr_bench_bound_name(r->bound_by)));
     tsri_base_json_put(row, "predicted", positive(r->predicted));
     tsri_base_json_put(row, "predicted_seconds", predicted_json(r));
     tsri_base_json_put(row, "launches", whole(r->launches > 0, r->launches));
@@ -362,6 +360,11 @@ const char *tsr_bench_status_name(uint32_t status) {
     static const char *const names[] = {"ok", "unsupported", "failed-accuracy", "error",
                                         "throttled"};
     return status < sizeof names / sizeof *names ? names[status] : "";
+}
+
+const char *tsr_bench_bound_name(uint32_t bound) {
+    static const char *const names[] = {"", "memory", "arithmetic", "launches"};
+    return bound < sizeof names / sizeof *names ? names[bound] : "";
 }
 
 const char *tsr_bench_kind_name(uint32_t kind) {

@@ -39,14 +39,14 @@ static void print_value(double value, const char *unit, char out[48]) {
 
 /* The predicted rate, and what takes the most of its time: "1045.2 (memory 83 %)". */
 static void print_predicted(const tsr_bench_row *r, char out[80]) {
-    static const char *const bounds[] = {"", "memory", "arithmetic", "launches"};
+    const char *bound = tsr_bench_bound_name(r->bound_by);
     char rate[48];
     double all = 0;
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+    for (uint32_t i = TSR_BENCH_BOUND_MEMORY; i <= TSR_BENCH_BOUND_LAUNCHES; i++)
         all += r->predicted_seconds[i];
     print_value(r->predicted, r->unit, rate);
-    if (all > 0 && r->bound_by < sizeof bounds / sizeof *bounds)
-        snprintf(out, 80, "%s (%s %.0f %%)", rate, bounds[r->bound_by],
+    if (all > 0 && *bound)
+        snprintf(out, 80, "%s (%s %.0f %%)", rate, bound,
                  100 * r->predicted_seconds[r->bound_by] / all);
 }
 
