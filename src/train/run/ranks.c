@@ -50,7 +50,9 @@ tsr_status tsri_train_ranks_check(const tsri_train_job *job) {
                        "%" PRId64 " ranks: this run has shards=%" PRId64
                        ", which numbers of ranks divide that serve: %s; start as many, or %s",
                        n, shards, serve.size ? serve.data : "1",
-                       fitting ? other : "deal more shards by speed (--set shards=N --balance)");
+                       fitting       ? other
+                       : n <= shards ? "deal the shards by speed (--balance)"
+                                     : "deal more shards by speed (--set shards=N --balance)");
     tsri_base_bytes_clear(&serve);
     return status;
 }
