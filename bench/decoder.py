@@ -1,31 +1,67 @@
 #!/usr/bin/env python3
-"""Measures decoders with random weights, Tessera and its peers in turn: prefill of 512 tokens, decoding after 64 and 512 tokens, the time
-from start to first token, and memory.
+"""Measures decoders with random weights, Tessera and its peers in turn: prefill of 512 tokens, decoding after 64 and 512 tokens (of a Q4_K_M file
+after 64 and 2048), the time from start to first token and what of it loading took, and memory.
 
     bench/decoder.py --models FOLDER [--peers PYTHON] [--group llama-f32,..] [--rounds 5] [--steps 32] [--device D] [--build build/release]
 
-bench/models.py makes FOLDER; tools/peers installs PYTHON. A group is a model with a dtype for its weights, and the peers that offer it;
+bench/models.py FOLDER makes the models, and bench/models.py FOLDER 1b that of 1b-q4_K_M; tools/peers installs PYTHON. A group is a model with a dtype for its weights, and the peers that offer it;
 --group list names the groups. Of llama.cpp's two ways to run attention, the faster counts. Prints one JSON line per test: both medians,
 their ratio (above 1: Tessera is faster), and the share of the peaks that were measured at the start. Where logits differ by more than the
 group's bound, in units of their deviation, no ratio is printed, and the exit code is 1.
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
+import subprocess
 import sys
+import typing
 
 from duel import ROOT, WORKERS, distance, fail, machine, median, peaks, say, start
 
 IDS = list(range(5, 21))
 
 
-def tessera(o, model, *options):
-    return [o.peers, WORKERS / "tessera.py", o.build / "lib" / "libtessera.so", o.device, o.models / model, *options]
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    width: int
+    layers: int
+    ffn: int
+    vocab: int
+    kv_width: int
+    matrices: int = 3  # of the feed-forward part
+
+    @property
+    def layer_weights(self):
+        return 2 * self.width * (self.width + self.kv_width) + self.matrices * self.width * self.ffn
+
+    @property
+    def weights(self):
+        """Those that a step reads: the layers' matrices, and the head's."""
+        return self.layers * self.layer_weights + self.width * self.vocab
 
 
-def llama(o, kind, flash):
-    return [o.peers, WORKERS / "llamacpp.py", o.models / f"llama-110m-{kind}.gguf", f"flash={flash}"]
+SHAPES = {"llama-110m": Shape(768, 12, 2048, 32000, 768), "gpt2-124m": Shape(768, 12, 3072, 50257, 768, 2),
+          "llama-1b-q4_k_m.gguf": Shape(2048, 22, 5632, 32000, 256)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    model: str  # in the folder of models: what Tessera runs, and whose logits are right
+    per_weight: float  # bytes
+    bound: float  # of the logits' distance
+    options: tuple  # of Tessera's worker
+    peers: typing.Callable
+    depths: tuple = (64, 512)
+    ours: str = ""  # another file of the same model, for Tessera
+
+    def context(self):
+        return max(1024, 2 * self.depths[-1])
+
+
+def tessera(o, group):
+    return [o.peers, WORKERS / "tessera.py", o.build / "lib" / "libtessera.so", o.device, o.models / (group.ours or group.model), f"context={group.context()}", *group.options]
 
 
 def torch(o, model, dtype):
@@ -36,64 +72,62 @@ def ct2(o, model, dtype):
     return [o.peers, WORKERS / "ct2.py", o.models / f"{model}-ct2", f"dtype={dtype}"]
 
 
-def llamas(o, kind):
-    return {f"llama.cpp {kind} flash on": llama(o, kind, 1), f"llama.cpp {kind} flash off": llama(o, kind, 0)}
+def llamas(o, kind, model="llama-110m", context=1024):
+    path = o.models / f"{model}-{kind}.gguf"
+    return {f"llama.cpp {kind} flash {name}": [o.peers, WORKERS / "llamacpp.py", path, f"flash={flash}", f"context={context}"] for flash, name in ((1, "on"), (0, "off"))}
 
 
-# name: (stored bytes a weight, bound of the logits' distance, Tessera, peers)
 GROUPS = {
-    "llama-f32": (4, 0.02, lambda o: tessera(o, "llama-110m", "dtype=f32"),
-                  lambda o: {**llamas(o, "f32"), "torch f32": torch(o, "llama-110m", "f32"), "ct2 f32": ct2(o, "llama-110m", "float32")}),
-    "llama-f16": (2, 0.02, lambda o: tessera(o, "llama-110m", "dtype=f16"), lambda o: llamas(o, "f16")),
-    "llama-bf16": (2, 0.05, lambda o: tessera(o, "llama-110m", "dtype=bf16"),
-                   lambda o: {**llamas(o, "bf16"), "torch bf16": torch(o, "llama-110m", "bf16")}),
-    "llama-q8": (34 / 32, 0.12, lambda o: tessera(o, "llama-110m", "dtype=q8"),
-                 lambda o: {**llamas(o, "q8_0"), "torch int8": torch(o, "llama-110m", "int8"), "ct2 int8": ct2(o, "llama-110m", "int8")}),
-    "llama-q4": (18 / 32, 0.6, lambda o: tessera(o, "llama-110m-q4_0.gguf", "dtype=q4"), lambda o: llamas(o, "q4_0")),
-    "gpt2-f32": (4, 0.02, lambda o: tessera(o, "gpt2-124m", "dtype=f32"),
-                 lambda o: {"torch f32": torch(o, "gpt2-124m", "f32"), "ct2 f32": ct2(o, "gpt2-124m", "float32")}),
-    "gpt2-q8": (34 / 32, 0.12, lambda o: tessera(o, "gpt2-124m", "dtype=q8"),
-                lambda o: {"torch int8": torch(o, "gpt2-124m", "int8"), "ct2 int8": ct2(o, "gpt2-124m", "int8")}),
+    "llama-f32": Group("llama-110m", 4, 0.02, ("dtype=f32",),
+                       lambda o: {**llamas(o, "f32"), "torch f32": torch(o, "llama-110m", "f32"), "ct2 f32": ct2(o, "llama-110m", "float32")}),
+    "llama-f16": Group("llama-110m", 2, 0.02, ("dtype=f16",), lambda o: llamas(o, "f16")),
+    "llama-bf16": Group("llama-110m", 2, 0.05, ("dtype=bf16",), lambda o: {**llamas(o, "bf16"), "torch bf16": torch(o, "llama-110m", "bf16")}),
+    "llama-q8": Group("llama-110m", 34 / 32, 0.12, ("dtype=q8",),
+                      lambda o: {**llamas(o, "q8_0"), "torch int8": torch(o, "llama-110m", "int8"), "ct2 int8": ct2(o, "llama-110m", "int8")}),
+    "llama-q4": Group("llama-110m", 18 / 32, 0.6, ("dtype=q4",), lambda o: llamas(o, "q4_0"), ours="llama-110m-q4_0.gguf"),
+    "gpt2-f32": Group("gpt2-124m", 4, 0.02, ("dtype=f32",), lambda o: {"torch f32": torch(o, "gpt2-124m", "f32"), "ct2 f32": ct2(o, "gpt2-124m", "float32")}),
+    "gpt2-q8": Group("gpt2-124m", 34 / 32, 0.12, ("dtype=q8",), lambda o: {"torch int8": torch(o, "gpt2-124m", "int8"), "ct2 int8": ct2(o, "gpt2-124m", "int8")}),
+    # 0.62: of q4_K and q6_K as they are mixed. Products are of int8 here as there, so logits are off as those of q8 are
+    "1b-q4_K_M": Group("llama-1b-q4_k_m.gguf", 0.62, 0.12, ("kv=f16",), lambda o: llamas(o, "q4_k_m", "llama-1b", 4096), (64, 2048)),
 }
-TESTS = {"prefill 512": {"do": "prefill", "n": 512}, "decode at 64": {"do": "decode", "context": 64}, "decode at 512": {"do": "decode", "context": 512}}
+
+
+def tests_of(group):
+    return {"prefill 512": {"do": "prefill", "n": 512}, **{f"decode at {depth}": {"do": "decode", "context": depth} for depth in group.depths}}
 
 
 def expected(o, model):
-    """Logits of IDS by PyTorch in double; computed once, and kept beside the model."""
-    path = o.models / f"{model}-logits.json"
+    """Logits of IDS by PyTorch in double, from a GGUF file by its dequantised weights in single precision; computed once, and kept beside the model."""
+    path = o.models / f"{model.removesuffix('.gguf')}-logits.json"
     if not path.exists():
-        import subprocess
-        made = subprocess.run([o.peers, "-c", "import json, sys, torch\nfrom transformers import AutoModelForCausalLM as A\n"
-                               "m = A.from_pretrained(sys.argv[1], dtype=torch.float64).eval()\n"
-                               "print(json.dumps(m(torch.tensor([json.loads(sys.argv[2])])).logits[0, -1].tolist()))",
+        made = subprocess.run([o.peers, "-c", "import json, pathlib, sys, torch\nfrom transformers import AutoModelForCausalLM as A\np = pathlib.Path(sys.argv[1])\n"
+                               "m = A.from_pretrained(p.parent, gguf_file=p.name, dtype=torch.float32) if p.suffix else A.from_pretrained(p, dtype=torch.float64)\n"
+                               "print(json.dumps(m.eval()(torch.tensor([json.loads(sys.argv[2])])).logits[0, -1].tolist()))",
                                o.models / model, json.dumps(IDS)], stdout=subprocess.PIPE, check=True)
         path.write_bytes(made.stdout)
     return json.loads(path.read_text())
 
 
-def work(model, test, tokens_at):
-    """The operations of a test (a multiply-add counts as two), and the weights that a step reads: the layers' matrices, and the head for one row."""
-    width, ffn, vocab, gated = (768, 2048, 32000, 3) if model == "llama-110m" else (768, 3072, 50257, 2)
-    layers = 12 * (4 * width * width + gated * width * ffn)
+def work(shape, test, tokens_at):
+    """The operations of a test: a multiply-add counts as two."""
     n = 512 if test.startswith("prefill") else 1
     past = n * (n - 1) / 2 if n > 1 else tokens_at
-    return 2 * (layers * n + width * vocab) + 12 * 4 * width * past, layers + width * vocab
+    return 2 * (shape.layers * shape.layer_weights * n + shape.width * shape.vocab) + shape.layers * 4 * shape.width * past
 
 
 def compare(o, group, ours, rivals, top):
-    per_weight, bound, *_ = GROUPS[group]
-    model = "llama-110m" if group.startswith("llama") else "gpt2-124m"
+    bound, shape = GROUPS[group].bound, SHAPES[GROUPS[group].model]
     right = True
     for worker in (ours, *rivals):
         if max(worker.errors.values()) > bound:
             right = right and worker is not ours
             say(group=group, engine=worker.engine, status="failed-accuracy", distance=worker.errors["logits"], bound=bound)
     able = [w for w in rivals if max(w.errors.values()) <= bound]
-    for test in TESTS:
+    for test in tests_of(GROUPS[group]):
         mine = median(ours.times[test])
         tokens = 512 if test.startswith("prefill") else 1
-        flops, weights = work(model, test, int(test.split()[-1]) + o.steps / 2)
-        least = max(flops / top["gflops"] if test.startswith("prefill") else 0, weights * per_weight / top["gbytes"]) * 1e-9
+        flops = work(shape, test, int(test.split()[-1]) + o.steps / 2)
+        least = max(flops / top["gflops"] if test.startswith("prefill") else 0, shape.weights * GROUPS[group].per_weight / top["gbytes"]) * 1e-9
         line = {"schema": 1, "group": group, "test": test, "tessera": round(tokens / mine, 1), "unit": "tokens/s",
                 "roofline": round(least / mine, 3), "distance": round(ours.errors["logits"], 5), "spread": spread(ours.times[test])}
         if able:
@@ -103,7 +137,7 @@ def compare(o, group, ours, rivals, top):
             if right:
                 line["ratio"] = round(median(best.times[test]) / mine, 3)
         say(**line)
-    say(group=group, first_token_s={w.engine: round(w.first_token, 2) for w in (ours, *rivals)},
+    say(group=group, first_token_s={w.engine: round(w.first_token, 2) for w in (ours, *rivals)}, load_s={w.engine: round(w.load, 2) for w in (ours, *rivals)},
         peak_mib={w.engine: w.ask(do="memory")["bytes"] >> 20 for w in (ours, *rivals)})
     return right
 
@@ -113,20 +147,20 @@ def spread(times):
 
 
 def duel(o, group, top):
-    _, _, mine, theirs = GROUPS[group]
-    ours = start("Tessera", mine(o))
-    rivals = [w for w in (start(name, command) for name, command in theirs(o).items()) if w]
+    tests = tests_of(GROUPS[group])
+    ours = start("Tessera", tessera(o, GROUPS[group]))
+    rivals = [w for w in (start(name, command) for name, command in GROUPS[group].peers(o).items()) if w]
     if not ours:
         for w in rivals:
             w.close()
         return False
-    wanted = expected(o, "llama-110m" if group.startswith("llama") else "gpt2-124m")
+    wanted = expected(o, GROUPS[group].model)
     for worker in (ours, *rivals):
         worker.errors["logits"] = distance(worker.logits(IDS), wanted)
-        for test in TESTS.values():  # warms up: kernels are built, memory is touched
+        for test in tests.values():  # warms up: kernels are built, memory is touched
             worker.ask(**test, **({"steps": 2} if test["do"] == "decode" else {}))
     for _ in range(o.rounds):
-        for test, request in TESTS.items():
+        for test, request in tests.items():
             for worker in (ours, *rivals):
                 worker.time(test, **request, **({"steps": o.steps} if request["do"] == "decode" else {}))
     right = compare(o, group, ours, rivals, top)

@@ -32,7 +32,8 @@ class Worker:
         if not first:
             raise RuntimeError(f"{name}: {self.process.stderr.read().strip().splitlines()[-1:]}")
         self.first_token = time.perf_counter() - begun
-        self.engine = json.loads(first)["engine"]
+        said = json.loads(first)
+        self.engine, self.load = said["engine"], said.get("load")
         self.errors = {}
 
     def ask(self, **request):

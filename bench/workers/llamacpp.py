@@ -70,7 +70,8 @@ class LlamaCpp:
 
     def prefill(self, ids):
         lib.llama_memory_clear(lib.llama_get_memory(self.context), True)
-        return self.run(ids)
+        self.read(ids)
+        return ids[-1]
 
     def step(self, token, _):
         return self.run([7 + token % 30000])  # its logits are computed, but not their argmax

@@ -5,7 +5,8 @@
     {"do": "decode", "context": 64, "steps": 32}  seconds per token of greedy decoding after a prompt of `context` tokens
     {"do": "memory"}                              largest resident set of the process, bytes
 
-A worker begins by making one token from a prompt of one token, and reports {"first": true}, so that its starter can measure how long that took.
+A worker begins by making one token from a prompt of one token, and reports {"first": true}, so that its starter can measure how long that took;
+"load" is the seconds of it until the engine had its weights.
 """
 
 import json
@@ -54,9 +55,11 @@ def answer(make, begin, actions):
     """Makes the engine from the command line's arguments, runs `begin(engine)`, reports what that gives, and answers requests."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # an engine's own output must not be taken for an answer
+    begun = time.perf_counter()
     engine = make(sys.argv[1:])
+    load = time.perf_counter() - begun
     said = begin(engine)
-    print(json.dumps({"first": True, "engine": engine.name, **said}), file=answers)
+    print(json.dumps({"first": True, "engine": engine.name, "load": load, **said}), file=answers)
     for line in sys.stdin:
         request = json.loads(line)
         try:
