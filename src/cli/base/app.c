@@ -54,8 +54,8 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          "files, and costs 0.34 % more perplexity as measured",
          0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
-         "the most tokens a sequence may have (default: as many as the model can read); longrope's "
-         "factors go by it",
+         "the most tokens a sequence may have (default: as many as the model can read); it selects "
+         "longrope's factors",
          1, 1 << 30, NULL},
         {"lora", 0, CLI_LIST, &app->loras, "FOLDER",
          "add this LoRA adapter (in PEFT's layout) to the weights; may be given several times", 0,
@@ -108,8 +108,8 @@ const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app) {
         {"verbose", 'v', CLI_FLAG, &app->verbose, NULL, "print more about what is done", 0, 0,
          NULL},
         {"progress", 0, CLI_WORD, &app->progress, "auto|plain|none",
-         "how far long work has come, on standard error: a line that is drawn again if that is a "
-         "terminal (auto), lines as in a log (plain), or nothing",
+         "how to show progress on standard error: auto: one line, redrawn, if that is a terminal; "
+         "plain: lines as in a log; none: nothing",
          0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);

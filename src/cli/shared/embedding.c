@@ -17,8 +17,8 @@ const tsri_cli_option *tsri_cli_embedding_options(tsri_cli_embedding *e) {
          "prompts",
          0, 0, NULL},
         {"pooling", 0, CLI_WORD, &e->pooling, "mean|cls|last|max|sqrt-mean|weighted-mean",
-         "how a text's vector is made of its tokens' (default: as the model's files say, else "
-         "mean; of a bare decoder, such as LlamaModel, last)",
+         "how the vectors of a text's tokens become one (default: as the model's files say, else "
+         "mean; for a bare decoder, such as LlamaModel, last)",
          0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
