@@ -15,7 +15,8 @@ typedef struct tsr_embed_options {
     uint32_t struct_size, reserved;
     int64_t max_tokens; /**< a longer text is cut; 0: as the model's files say */
     /** The name of one of the model's prompts (config_sentence_transformers.json), which is put
-     * before each text; "": no prompt; NULL: the model's default, where it has one. */
+     * before each text; "": no prompt; NULL: the instruction of the task that the model was opened with
+     * (tsr_model_options.task), else the model's default, where it has one. */
     const char *prompt;
     /** Told how many of the call's texts are done, and how many there are; returns not 0 to cancel.
      * May be NULL. */
@@ -68,6 +69,8 @@ typedef struct tsr_embedder_info {
                                    with ", " between */
     const char *prompt;  /**< the text that is put before each text; or "" */
     const char *prompt_names; /**< all that the model has: "a, b"; or "" */
+    const char *task;         /**< whose adapter the model was opened with; or "" */
+    const char *tasks;        /**< all that the model has adapters for: "a, b"; or "" */
 } tsr_embedder_info;
 /**
  * Tells what an embedder gives.

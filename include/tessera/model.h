@@ -65,6 +65,10 @@ typedef struct tsr_model_options {
      * and does not write, also where its files don't say that it is one; of a T5, the encoder alone. */
     uint32_t vectors;
     uint32_t reserved;
+    /** Of a model whose own files have LoRA adapters by task (jina-embeddings-v3): the task whose adapter is added
+     * to the weights, as those of `lora` are; "": none; NULL: the one that its sentence-transformers folder names
+     * (default_task), else none. */
+    const char *task;
 } tsr_model_options;
 
 /**
@@ -84,7 +88,8 @@ typedef struct tsr_model_options {
  *                              sentence names it; org/name that is not a path
  *         TSR_E_DEVICE_MEMORY, TSR_E_HOST_MEMORY  the model does not fit: the sentence gives the
  *                              sizes
- *         TSR_E_ARGUMENT       more ranks than layers; a base that is another model or on another device
+ *         TSR_E_ARGUMENT       more ranks than layers; a base that is another model or on another device; the files
+ *                              have no adapter for the task
  *         TSR_E_PEER           a rank is gone
  *         TSR_E_CANCELLED      progress asked for it
  */

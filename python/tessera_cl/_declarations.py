@@ -1123,6 +1123,7 @@ class tsr_model_options(Structure):
         ("base", POINTER(tsr_model)),
         ("vectors", c_uint32),
         ("reserved", c_uint32),
+        ("task", c_char_p),
     ]
 
 
@@ -1576,6 +1577,8 @@ class tsr_embedder_info(Structure):
         ("pooling", c_char_p),
         ("prompt", c_char_p),
         ("prompt_names", c_char_p),
+        ("task", c_char_p),
+        ("tasks", c_char_p),
     ]
 
 
@@ -2843,6 +2846,8 @@ class EmbedderInfo:
     pooling: "mean", "first", "max", "last", "sqrt-mean", "weighted-mean"; several with ", " between
     prompt: the text that is put before each text; or ""
     prompt_names: all that the model has: "a, b"; or ""
+    task: whose adapter the model was opened with; or ""
+    tasks: all that the model has adapters for: "a, b"; or ""
     """
 
     width: int
@@ -2854,6 +2859,8 @@ class EmbedderInfo:
     pooling: str
     prompt: str
     prompt_names: str
+    task: str
+    tasks: str
 
     @classmethod
     def _of(cls, s: tsr_embedder_info) -> "EmbedderInfo":
@@ -2867,6 +2874,8 @@ class EmbedderInfo:
             _text(s.pooling),
             _text(s.prompt),
             _text(s.prompt_names),
+            _text(s.task),
+            _text(s.tasks),
         )
 
 

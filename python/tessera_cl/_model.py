@@ -164,6 +164,7 @@ class Base(Handle):
     kv_dtype: how keys and values are stored: "f32", "f16", "q8"; None: as the library chooses
     context: tokens of a sequence to plan memory for; 0: what the model reads
     lora: folders of LoRA adapters, which are added to the weights
+    task: of a model whose own files have LoRA adapters by task (jina-embeddings-v3), the one to take; "": none; None: the files' own, else none
     progress: told (bytes stored on the device, all bytes); True from it cancels
 
     Raises FileError: there is no such path; FormatError: a file breaks its format; UnsupportedError: an architecture, dtype or setting
@@ -176,12 +177,12 @@ class Base(Handle):
 
     def __init__(self, name: Optional[Path] = None, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
                  compute: str = "auto", kv_dtype: Optional[str] = None, context: int = 0, lora: Sequence[Path] = (),
-                 progress: Optional[Callable[[int, int], Any]] = None) -> None:
+                 task: Optional[str] = None, progress: Optional[Callable[[int, int], Any]] = None) -> None:
         adapters = text_list([path_of(p) for p in lora])
         options = new(c.tsr_model_options, dtype=named("dtype", dtype, DTYPES), kv_dtype=named("kv_dtype", kv_dtype, KV_DTYPES),
                       compute=named("compute", compute, COMPUTES), context=context, n_lora=len(lora), lora=adapters,
                       progress=progress_callback(c.tsr_model_options, progress), tokenizer_only=self._tokenizer_only,
-                      vectors=self._vectors)
+                      vectors=self._vectors, **({} if task is None else {"task": encoded(task)}))
         self._device: Optional[Device] = None
         self._owned = False
         if not self._tokenizer_only:

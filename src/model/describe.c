@@ -242,6 +242,12 @@ tsr_status tsr_model_describe(const tsr_model *model,
         describe_blocks(&d, &inner->spec, tsri_model_has_output(inner->weights));
     }
     describe_matrices(&d, inner->weights);
+    if (inner->tasks.n) {
+        tsri_bytes tasks = {0};
+        TRY(tsri_model_tasks_list(&inner->tasks, &tasks));
+        say(&d, "adapters by task", "%s", tasks.data);
+        tsri_base_bytes_clear(&tasks);
+    }
     if (inner->weights->left_out.size)
         say(&d, "left out", "%s", inner->weights->left_out.data);
     if (inner->spec.decoder.layers)

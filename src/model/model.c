@@ -125,7 +125,8 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
                                 .n_lora = known.n_lora,
                                 .base = known.base ? known.base->model : NULL,
                                 .tokenizer_only = known.tokenizer_only && !device,
-                                .vectors = known.vectors};
+                                .vectors = known.vectors,
+                                .task = known.task};
     if (known.progress) {
         inner.progress = tell_progress;
         inner.progress_data = &known;

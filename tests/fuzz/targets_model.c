@@ -94,7 +94,8 @@ static void sentence(const fuzz_part *parts, size_t n) {
     fuzz_write_part("2_Dense/config.json", parts, n, 2);
     fuzz_write_part("sentence_bert_config.json", parts, n, 3);
     fuzz_write_part("config_sentence_transformers.json", parts, n, 4);
-    if (fuzz_is_ok(tsri_model_sentence_read(&files, ".", 16, 64, &read)) && read.width <= 4096)
+    if (fuzz_is_ok(tsri_model_sentence_read(&files, ".", true, 16, 64, &read)) &&
+        read.width <= 4096)
         (void)fuzz_is_ok(tsri_model_sentence_finish(&read, rows, 3, 16, out));
     tsri_model_sentence_clear(&read);
 }

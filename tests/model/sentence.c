@@ -22,7 +22,7 @@ Test(sentence, dense_layers_of_a_gguf_file) {
     tsri_model_sentence s;
     float first[INNER * WIDTH], second[OUT * INNER], rows[2 * WIDTH], got[2 * OUT];
     cr_assert_eq(tsri_io_open(path, &archive), TSR_OK, "%s", tsri_base_reported());
-    cr_assert_eq(tsri_model_sentence_read(archive, path, WIDTH, 48, &s), TSR_OK, "%s",
+    cr_assert_eq(tsri_model_sentence_read(archive, path, false, WIDTH, 48, &s), TSR_OK, "%s",
                  tsri_base_reported());
     cr_assert(s.found && s.width == OUT && s.n_steps == 3);
     cr_expect(tsri_model_sentence_device_pool(&s, 0) == TSR_POOL_MEAN);

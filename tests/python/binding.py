@@ -183,6 +183,12 @@ def test_embed(folder):
         vector, states = model.encode("KING"), model.dump([model.tokenize("KING")])
         last = states[max((n for n in states if n.startswith("hidden.")), key=lambda n: int(n.split(".")[1]))][0]
         np.testing.assert_allclose(vector, last[-1], atol=1e-5)
+    golden = SOURCE / "tests" / "golden" / "models" / "jina_tasks"
+    wanted = json.loads((golden / "expected.json").read_text())
+    with t.Embedder(golden / "model", "reference", task="separation") as model:
+        np.testing.assert_allclose(model.encode(wanted["lines"]), wanted["encode"]["separation"], atol=2e-6)
+        assert model.embedding.task == "separation" and model.embedding.tasks.split(", ") == list(wanted["encode"]), model.embedding
+    raises(t.ArgumentError, "has no adapter for the task", lambda: t.Embedder(golden / "model", "reference", task="x"))
     raises(t.ArgumentError, "choose a pooling", lambda: t.Embedder("shakespeare", DEVICE))
     raises(t.ArgumentError, 'no pooling "median"', lambda: t.Embedder("intents", DEVICE, pooling="median"))
 

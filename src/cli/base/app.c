@@ -407,6 +407,7 @@ int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
                                    .lora = app->loras.items,
                                    .n_lora = (uint32_t)app->loras.n,
                                    .vectors = app->vectors,
+                                   .task = app->task,
                                    .progress = show_progress,
                                    .progress_data = app};
     int code =

@@ -7,8 +7,13 @@
 #include <string.h>
 
 const tsri_cli_option *tsri_cli_embedding_options(tsri_cli_embedding *e) {
-    static tsri_cli_option rows[4];
+    static tsri_cli_option rows[5];
     const tsri_cli_option all[] = {
+        {"task", 0, CLI_TEXT, &e->app->task, "NAME",
+         "of a model that has adapters by task (jina-embeddings-v3), take this one, with its "
+         "instruction before each text; \"\" for none (default: the model's default_task, else "
+         "none)",
+         0, 0, NULL},
         {"prompt", 0, CLI_TEXT, &e->prompt, "NAME",
          "put the prompt of this name, from the model's files, before each text; \"\" for none", 0,
          0, NULL},
@@ -64,6 +69,9 @@ int tsri_cli_embedding_open(tsri_cli_embedding *e) {
     int code = tsri_cli_open_model(app);
     if (code == CLI_OK)
         code = tsri_cli_embedding_begin(e);
+    if (code == CLI_OK && *e->info.tasks && !*e->info.task && !app->task)
+        tsri_cli_note(app, "%s has adapters for the tasks %s; none is taken: --task NAME takes one",
+                      app->model_name, e->info.tasks);
     if (code == CLI_OK && !e->info.has_modules)
         tsri_cli_note(app, "%s has no modules.json: each vector is %s, and is not normalised",
                       app->model_name, pooled_as(e->info.pooling));

@@ -15,7 +15,7 @@ typedef struct tsri_cli_embedding {
 } tsri_cli_embedding;
 
 const tsri_cli_option *
-tsri_cli_embedding_options(tsri_cli_embedding *e); /* --prompt --prompt-text --pooling */
+tsri_cli_embedding_options(tsri_cli_embedding *e); /* --task --prompt --prompt-text --pooling */
 
 /* Opens the model (without -m, the one of tools/get-minilm), and notes where it is not a
  * sentence-transformers folder. Each returns an exit code, and prints what went wrong. */

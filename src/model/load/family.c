@@ -23,6 +23,14 @@ static const tsri_model_arch *by_classes(const json_t *config, const char **firs
     return arch;
 }
 
+/* The family, or the one that its models with rotary positions are of. */
+static const tsri_model_arch *by_positions(const tsri_model_arch *arch, const json_t *config) {
+    const char *positions = json_string_value(json_object_get(config, "position_embedding_type"));
+    return arch && arch->rotary && positions && !strcmp(positions, "rotary")
+               ? tsri_model_arch_find(arch->rotary)
+               : arch;
+}
+
 /* Families of one layout and one way to read it: which of them it is changes nothing that is computed. */
 static bool are_one(const tsri_model_arch *a, const tsri_model_arch *b) {
     return a->read == b->read && a->names == b->names && a->encoder_names == b->encoder_names;
@@ -103,7 +111,7 @@ tsr_status tsri_model_family_find(json_t *config, const char *what, const tsri_i
         return tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", what);
     TRY(tsri_base_json_text(config, what, "model_type", &type));
     if (type && *type) {
-        *out = tsri_model_arch_find(type);
+        *out = by_positions(tsri_model_arch_find(type), config);
         if (*out)
             return TSR_OK;
         tsri_model_arch_list(false, list);
@@ -111,7 +119,7 @@ tsr_status tsri_model_family_find(json_t *config, const char *what, const tsri_i
                               "%s: \"model_type\" is \"%s\", which is not served; these are: %s",
                               what, type, list);
     }
-    *out = by_classes(config, &class);
+    *out = by_positions(by_classes(config, &class), config);
     *how = *out ? "its architectures" : "the names of its tensors";
     if (!*out && class)
         return tsri_base_fail(TSR_E_UNSUPPORTED,

@@ -130,7 +130,26 @@ static tsr_status read_quantized(tsri_model *model, json_t *json) {
     return TSR_OK;
 }
 
-static tsr_status read_config(tsri_model *model, const char *folder, bool vectors) {
+/* Finds the adapters by task, and chooses one: that which is asked for, else the files' own. */
+static tsr_status read_tasks(tsri_model *model, const json_t *json, const char *folder,
+                             const char *asked) {
+    char *own = NULL;
+    if (model->arch->by_task)
+        TRY(tsri_model_tasks_adopt(json, model->config_name, model->archive, &model->tasks));
+    if (!asked && model->tasks.n)
+        TRY(tsri_model_sentence_task(folder, &own));
+    const char *name = asked ? asked : own;
+    const tsr_status status = name && *name
+                                  ? tsri_model_tasks_choose(&model->tasks, model->path, name,
+                                                            asked ? TSR_E_ARGUMENT : TSR_E_FORMAT)
+                                  : TSR_OK;
+    model->task_asked = asked != NULL;
+    free(own);
+    return status;
+}
+
+static tsr_status read_config(tsri_model *model, const char *folder,
+                              const tsri_model_options *options) {
     const tsri_io_format format = model->archive->format;
     json_t *json = NULL;
     tsr_status status;
@@ -163,7 +182,9 @@ static tsr_status read_config(tsri_model *model, const char *folder, bool vector
             status = read_quantized(model, json);
     }
     if (status == TSR_OK)
-        status = read_spec(model, folder, vectors, json);
+        status = read_tasks(model, json, folder, options->task);
+    if (status == TSR_OK)
+        status = read_spec(model, folder, options->vectors, json);
     const bool ours = format == TSRI_IO_SAFETENSORS || format == TSRI_IO_INDEX;
     if (status == TSR_OK && (ours || format == TSRI_IO_CTRANSLATE2))
         status = tsri_model_generation_read(folder, ours ? json : NULL, model->config_name,
@@ -243,7 +264,7 @@ static tsr_status open_adapters(tsri_model *model, const tsri_model_options *opt
         TRY(tsri_model_weights_wanted(model->arch, &model->spec, &names));
     const tsr_status status =
         tsri_model_adapters_open(options->lora, options->n_lora, model->arch, model->weights,
-                                 &names, &model->weights->adapters);
+                                 &names, &model->tasks, &model->weights->adapters);
     free(names.items);
     if (status == TSR_OK && options->n_lora && model->weights->keeping.stored_blocks &&
         options->dtype == TSR_DTYPE_NONE)
@@ -345,6 +366,7 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                              tsri_model **out) {
     tsri_model *model = NULL;
     TRY(tsri_base_new(1, sizeof *model, &model));
+    model->tasks.chosen = -1;
     char *folder = NULL;
     tsr_status status = tsri_base_folder_of(path, &folder);
     model->path = tsri_base_copy_text(path, strlen(path));
@@ -353,7 +375,7 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                  : tsri_model_is_shape(path) ? tsri_model_shape_open(path, &model->archive)
                                              : tsri_io_open(path, &model->archive);
     if (status == TSR_OK)
-        status = read_config(model, folder, options->vectors);
+        status = read_config(model, folder, options);
     const bool has_blocks =
         model->joined || (model->archive && model->archive->format == TSRI_IO_GGUF);
     const tsri_model_keeping keeping = {.dtype = options->dtype,
@@ -510,6 +532,15 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     return TSR_OK;
 }
 
+tsr_status tsri_model_need_no_tasks(const tsri_model *model) {
+    return !model->tasks.n
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s has adapters by task in its files, which the new folder would "
+                                "lack; use it as it is, with --dtype and --task",
+                                model->path);
+}
+
 tsr_status tsri_model_need_device(const tsri_model *model) {
     return model->run ? TSR_OK
                       : tsri_base_fail(TSR_E_STATE, "%s was opened without a device", model->path);
@@ -526,6 +557,7 @@ void tsri_model_close(tsri_model **model) {
     tsri_graph_destroy(&m->graph);
     tsri_model_weights_destroy(&m->weights);
     tsri_io_close(&m->archive);
+    tsri_model_tasks_clear(&m->tasks);
     tsri_text_grammars_destroy(&m->grammars);
     tsri_text_tokenizer_destroy(&m->tokenizer);
     tsri_model_spec_clear(&m->spec);

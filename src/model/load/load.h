@@ -6,6 +6,7 @@
 #include "model/blocks/blocks.h"
 #include "model/spec/generation.h"
 #include "model/weights/coded.h"
+#include "model/weights/tasks.h"
 #include "tessera/model.h"
 #include "text/grammar/grammars.h"
 #include "text/tokenizer/tokenizer.h"
@@ -27,6 +28,8 @@ typedef struct tsri_model_options {
     int64_t context;    /* of this many tokens each (0: what the model reads, at most 2048) */
     tsr_dtype kv_dtype; /* of keys and values: f32, f16, q8_0, or NONE: as tsr_model_options says */
     bool vectors;       /* a decoder is read as an encoder, and of a T5 the encoder alone */
+    const char *
+        task; /* of the adapters by task in the files: this one's; "": none; NULL: that of the files, or none */
 } tsri_model_options;
 
 typedef struct tsri_model {
@@ -47,6 +50,8 @@ typedef struct tsri_model {
     bool quantized;                 /* the folder holds blocks, which stay as they are */
     bool joined; /* matrices are made of several arrays when they are read, and not written */
     tsri_model_coded_summary coded; /* those that another program has quantised */
+    tsri_model_tasks tasks;         /* adapters by task in its files */
+    bool task_asked;                /* the chosen one is not only the files' own choice */
     tsri_run_context *run;          /* borrowed; NULL: opened only for inspection */
     tsri_graph *graph;  /* the graph that the weights were stored for; the run context refers to
                            it */
@@ -70,5 +75,7 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
 void tsri_model_close(tsri_model **model);
 /* TSR_E_STATE where the model was opened only for inspection. */
 tsr_status tsri_model_need_device(const tsri_model *model);
+/* For who writes another model's folder from this one's: TSR_E_UNSUPPORTED where adapters by task would be lost. */
+tsr_status tsri_model_need_no_tasks(const tsri_model *model);
 
 #endif

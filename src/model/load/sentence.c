@@ -35,10 +35,12 @@ static const struct module {
                {"Normalize", 2, TSRI_MODEL_MAX_STEPS + 1, true, tsri_model_sentence_normalize},
                {"Dropout", 2, TSRI_MODEL_MAX_STEPS + 1, false, no_step}}; /* for training only */
 
-/* "sentence_transformers.models.Pooling" and later spellings; a module with code of its own is not
- * found. */
-static const struct module *module_of(const char *type) {
+/* "sentence_transformers.models.Pooling" and later spellings. Of modules with code of their own, one is found, in families
+ * that are `by_task`: a Transformer that takes a task. */
+static const struct module *module_of(const char *type, bool by_task) {
     const char *dot = type ? strrchr(type, '.') : NULL;
+    if (by_task && type && !strcmp(type, "custom_st.Transformer"))
+        return modules;
     if (!dot || strncmp(type, "sentence_transformers.", 22) != 0)
         return NULL;
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
@@ -53,7 +55,7 @@ static bool is_plain(const char *name) {
 
 /* Reads module `number` of the list; where its first one stands for two, the others are at the next place. */
 static tsr_status read_module(const char *folder, const char *path, int number, int place,
-                              const json_t *entry, tsri_model_sentence *s) {
+                              bool by_task, const json_t *entry, tsri_model_sentence *s) {
     const char *type = NULL, *name = NULL;
     if (!json_is_object(entry))
         return tsri_base_fail(TSR_E_FORMAT, "%s: module %d is not an object", path, number);
@@ -63,7 +65,7 @@ static tsr_status read_module(const char *folder, const char *path, int number, 
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: module %d needs a \"type\", and a \"path\" in this folder", path,
                               number);
-    const struct module *module = module_of(type);
+    const struct module *module = module_of(type, by_task);
     if (!module)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: module \"%s\" is not served; Transformer, StaticEmbedding, "
@@ -87,11 +89,11 @@ static tsr_status read_module(const char *folder, const char *path, int number, 
 /* Whether the first of a list of modules is a table. */
 static bool begins_with_table(const json_t *list) {
     const struct module *first =
-        module_of(json_string_value(json_object_get(json_array_get(list, 0), "type")));
+        module_of(json_string_value(json_object_get(json_array_get(list, 0), "type")), false);
     return first && first->type == table_module;
 }
 
-static tsr_status read_modules(const char *folder, tsri_model_sentence *s) {
+static tsr_status read_modules(const char *folder, bool by_task, tsri_model_sentence *s) {
     json_t *json = NULL;
     char *path = NULL;
     tsr_status status = tsri_model_sentence_load(folder, "modules.json", &json, &path);
@@ -107,7 +109,8 @@ static tsr_status read_modules(const char *folder, tsri_model_sentence *s) {
         status = place > TSRI_MODEL_MAX_STEPS + 1
                      ? tsri_base_fail(TSR_E_UNSUPPORTED, "%s has %zu modules; %zu are served", path,
                                       n, TSRI_MODEL_MAX_STEPS + 2 - merged)
-                     : read_module(folder, path, (int)i, (int)place, json_array_get(json, i), s);
+                     : read_module(folder, path, (int)i, (int)place, by_task,
+                                   json_array_get(json, i), s);
     }
     json_decref(json);
     free(path);
@@ -116,21 +119,45 @@ static tsr_status read_modules(const char *folder, tsri_model_sentence *s) {
 
 /* ---- the text ---- */
 
-static tsr_status read_length(const char *folder, int64_t context, tsri_model_sentence *s) {
+/* Loads what the folder says of its Transformer, an object under one of several names; *out is NULL if it has none. */
+static tsr_status load_transformer(const char *folder, json_t **out, char **path) {
     static const char *const names[] = {
         "sentence_bert_config.json",       "sentence_roberta_config.json",
         "sentence_distilbert_config.json", "sentence_camembert_config.json",
         "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
         "sentence_xlnet_config.json"};
+    tsr_status status = TSR_OK;
+    *out = NULL;
+    *path = NULL;
+    for (size_t i = 0; status == TSR_OK && !*out && i < sizeof names / sizeof *names; i++) {
+        free(*path);
+        status = tsri_model_sentence_load(folder, names[i], out, path);
+    }
+    return status == TSR_OK && *out && !json_is_object(*out)
+               ? tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", *path)
+               : status;
+}
+
+tsr_status tsri_model_sentence_task(const char *folder, char **out) {
     json_t *json = NULL;
     char *path = NULL;
-    tsr_status status = TSR_OK;
-    for (size_t i = 0; status == TSR_OK && !json && i < sizeof names / sizeof *names; i++) {
-        free(path);
-        status = tsri_model_sentence_load(folder, names[i], &json, &path);
-    }
-    if (status == TSR_OK && json && !json_is_object(json))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", path);
+    const char *name = NULL;
+    *out = NULL;
+    tsr_status status = load_transformer(folder, &json, &path);
+    if (status == TSR_OK && json)
+        status =
+            tsri_base_json_text(json_object_get(json, "model_args"), path, "default_task", &name);
+    if (status == TSR_OK && name && *name && !(*out = tsri_base_copy_text(name, strlen(name))))
+        status = TSR_E_HOST_MEMORY;
+    json_decref(json);
+    free(path);
+    return status;
+}
+
+static tsr_status read_length(const char *folder, int64_t context, tsri_model_sentence *s) {
+    json_t *json = NULL;
+    char *path = NULL;
+    tsr_status status = load_transformer(folder, &json, &path);
     if (status == TSR_OK && json)
         status = tsri_base_json_int(json, path, "max_seq_length", 1, INT32_MAX, &s->max_tokens);
     if (status == TSR_OK && json)
@@ -249,10 +276,11 @@ static tsr_status read_gguf(const tsri_io_archive *archive, tsri_model_sentence 
     return TSR_OK;
 }
 
-static tsr_status read_folder(const char *folder, int64_t context, tsri_model_sentence *out) {
+static tsr_status read_folder(const char *folder, bool by_task, int64_t context,
+                              tsri_model_sentence *out) {
     char *place = NULL;
     TRY(find_folder(folder, &place));
-    tsr_status status = read_modules(place, out);
+    tsr_status status = read_modules(place, by_task, out);
     if (status == TSR_OK)
         status = read_length(folder, context, out);
     if (status == TSR_OK)
@@ -261,12 +289,12 @@ static tsr_status read_folder(const char *folder, int64_t context, tsri_model_se
     return status;
 }
 
-tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *path, int32_t width,
-                                    int64_t context, tsri_model_sentence *out) {
+tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *path, bool by_task,
+                                    int32_t width, int64_t context, tsri_model_sentence *out) {
     *out = (tsri_model_sentence){
         .poolings = {TSRI_POOLING_MEAN}, .n_poolings = 1, .pool_prompt = true, .width = width};
     return archive->format == TSRI_IO_GGUF ? read_gguf(archive, out)
-           : tsri_base_is_folder(path)     ? read_folder(path, context, out)
+           : tsri_base_is_folder(path)     ? read_folder(path, by_task, context, out)
                                            : TSR_OK;
 }
 

@@ -56,13 +56,14 @@ typedef struct tsri_model_sentence {
 } tsri_model_sentence;
 
 /* Reads what a model at `path` says of its vectors: in files of its folder, or in a GGUF file. Its hidden
- * states are `width` wide, and it reads `context` tokens. Where it says nothing, `found` stays false.
+ * states are `width` wide, and it reads `context` tokens. Where it says nothing, `found` stays false. `by_task`: of its
+ * family (tsri_model_arch).
  *
  * owner   the caller: tsri_model_sentence_clear, also after an error
  * error   TSR_E_FORMAT       a file breaks its rules: the file and the field are named
  *         TSR_E_UNSUPPORTED  a module or setting that is not served */
-tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *path, int32_t width,
-                                    int64_t context, tsri_model_sentence *out);
+tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *path, bool by_task,
+                                    int32_t width, int64_t context, tsri_model_sentence *out);
 void tsri_model_sentence_clear(tsri_model_sentence *sentence);
 
 /* Whether the model says that it was made for vectors: a modules.json is in its folder, or in the folder
@@ -75,6 +76,10 @@ tsr_status tsri_model_sentence_is_table(const char *folder, bool *out);
 /* Of a language model whose modules.json says that it ranks documents (LogitScore): the tokens whose logits
  * say that one answers a question, and that it doesn't; -1: none. */
 tsr_status tsri_model_sentence_judges(const char *folder, int32_t *yes, int32_t *no);
+
+/* The task whose adapter a sentence-transformers folder takes where none is asked for (default_task); new memory, or NULL:
+ * none. */
+tsr_status tsri_model_sentence_task(const char *folder, char **out);
 
 /* The tsr_pool that an encoder's own vectors are to have, so that they need no other pooling; -1: there is
  * none. `skipped`: the tokens at the beginning of a text that are not pooled. */

@@ -63,14 +63,16 @@ static tsr_status refuse_shape(const reading *r, const tsri_io_array *array, con
                           array->name, has, wanted);
 }
 
-static tsr_status read_matrix(const reading *r, const tsri_io_array *array, float **out) {
-    TRY(tsri_base_new((size_t)array->elements + 1, sizeof **out, out));
-    TRY(tsri_io_read_as(r->archive, array, TSR_F32, 0, (size_t)array->elements, *out));
-    for (uint64_t i = 0; i < array->elements; i++)
+/* Reads n elements from element `first` on. */
+static tsr_status read_matrix(const reading *r, const tsri_io_array *array, uint64_t first,
+                              uint64_t n, float **out) {
+    TRY(tsri_base_new((size_t)n + 1, sizeof **out, out));
+    TRY(tsri_io_read_as(r->archive, array, TSR_F32, first, (size_t)n, *out));
+    for (uint64_t i = 0; i < n; i++)
         if (!isfinite((*out)[i]))
             return tsri_base_fail(
                 TSR_E_FORMAT, "%s: tensor \"%s\" holds a NaN or an infinity at element %" PRIu64,
-                r->archive->path, array->name, i);
+                r->archive->path, array->name, first + i);
     return TSR_OK;
 }
 
@@ -133,9 +135,9 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
     item.rank = a->dims[0];
     const double root = r->config.by_root ? sqrt((double)item.rank) : (double)item.rank;
     item.scale = (float)(r->config.alpha / root);
-    tsr_status status = read_matrix(r, a, &item.a);
+    tsr_status status = read_matrix(r, a, 0, a->elements, &item.a);
     if (status == TSR_OK)
-        status = read_matrix(r, b, &item.b);
+        status = read_matrix(r, b, 0, b->elements, &item.b);
     if (status == TSR_OK)
         status = pair_rows(&at, &item);
     if (status == TSR_OK)
@@ -214,17 +216,56 @@ static tsr_status read_folder(reading *r, const char *folder) {
     return TSR_OK;
 }
 
+/* ---- the adapter of a task ---- */
+
+/* What the chosen task's adapter adds to one matrix. Of an embedding it is A B, so these change places. */
+static tsr_status read_task_pair(reading *r, const tsri_model_tasks *tasks,
+                                 const tsri_model_task_pair *pair) {
+    const tsri_io_array *matrix = tsri_io_find(r->archive, pair->matrix);
+    const tsri_io_array *stored[] = {&pair->a, &pair->b};
+    if (!matrix)
+        return tsri_base_fail(TSR_E_INTERNAL, "tensor \"%s\" is gone", pair->matrix);
+    float *read[2] = {0};
+    tsr_status status = TSR_OK;
+    for (int i = 0; i < 2 && status == TSR_OK; i++) {
+        const uint64_t n = stored[i]->elements / tasks->n;
+        status = read_matrix(r, stored[i], n * (uint64_t)tasks->chosen, n, &read[i]);
+    }
+    const adapter item = {.array = matrix,
+                          .outputs = matrix->dims[0],
+                          .inputs = matrix->dims[1],
+                          .rank = tasks->rank,
+                          .scale = tasks->scale,
+                          .a = read[pair->embedding],
+                          .b = read[!pair->embedding]};
+    if (status == TSR_OK)
+        status = add(r->all, &item);
+    if (status != TSR_OK)
+        free(read[0]), free(read[1]);
+    return status;
+}
+
+static tsr_status read_task(reading *r, const tsri_model_tasks *tasks) {
+    r->archive = r->search.weights->archive;
+    for (size_t i = 0; i < tasks->n_pairs && tasks->chosen >= 0; i++)
+        TRY(read_task_pair(r, tasks, &tasks->pairs[i]));
+    return TSR_OK;
+}
+
 tsr_status tsri_model_adapters_open(const char *const *folders, size_t n,
                                     const tsri_model_arch *arch, const tsri_model_weights *weights,
-                                    const tsri_model_wanted *names, tsri_model_adapters **out) {
+                                    const tsri_model_wanted *names, const tsri_model_tasks *tasks,
+                                    tsri_model_adapters **out) {
     tsri_model_adapters *all = NULL;
     reading r = {.search = {.arch = arch, .weights = weights, .names = names}};
     *out = NULL;
-    if (!n)
+    if (!n && tasks->chosen < 0)
         return TSR_OK;
     TRY(tsri_base_new(1, sizeof *all, &all));
     r.all = all;
     tsr_status status = tsri_base_new(n, sizeof(tsri_io_archive *), &all->archives);
+    if (status == TSR_OK)
+        status = read_task(&r, tasks);
     for (size_t i = 0; i < n && status == TSR_OK; i++)
         status = read_folder(&r, folders[i]);
     if (status != TSR_OK)

@@ -10,15 +10,16 @@
 #define TSRI_MODEL_WEIGHTS_ADAPTER_H
 
 #include "io/archive.h"
+#include "model/weights/tasks.h"
 
 typedef struct tsri_model_adapters tsri_model_adapters;
 struct tsri_model_arch;
 struct tsri_model_wanted;
 struct tsri_model_weights;
 
-/* Reads the folders in order, and finds the model's array that each of their arrays belongs to. For a
- * GGUF file it is the one in whose place the family's other files, whose arrays are `names`, have one of
- * that name; for others `names` is empty.
+/* Takes the adapter of the chosen task, if there is one, and reads the folders in order: finds the model's array that
+ * each of their arrays belongs to. For a GGUF file it is the one in whose place the family's other files, whose arrays
+ * are `names`, have one of that name; for others `names` is empty.
  *
  * error   TSR_E_IO           a folder lacks a file
  *         TSR_E_FORMAT       a file breaks its format, or has an array that the model doesn't have
@@ -28,7 +29,7 @@ tsr_status tsri_model_adapters_open(const char *const *folders, size_t n,
                                     const struct tsri_model_arch *arch,
                                     const struct tsri_model_weights *weights,
                                     const struct tsri_model_wanted *names,
-                                    tsri_model_adapters **out);
+                                    const tsri_model_tasks *tasks, tsri_model_adapters **out);
 void tsri_model_adapters_destroy(tsri_model_adapters **adapters);
 
 /* Here and below, `adapters` NULL means no adapters. */

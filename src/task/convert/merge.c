@@ -98,6 +98,7 @@ static tsr_status write_weights(job *j) {
             "%s holds blocks already; merge the adapter into the model that it was "
             "made from, or use it with --lora",
             j->model->path);
+    TRY(tsri_model_need_no_tasks(j->model));
     if (j->model->joined)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,

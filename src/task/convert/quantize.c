@@ -181,6 +181,7 @@ static tsr_status open_source(job *j, const char *name) {
              "is, with --dtype %s",
              tsri_model_quantized_name(j->dtype));
     TRY(tsri_task_conversion_open(&j->conversion, name, &options, only));
+    TRY(tsri_model_need_no_tasks(j->conversion.model));
     if (j->conversion.model->quantized || j->conversion.model->joined)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s is quantised already; give the model that it was made from",

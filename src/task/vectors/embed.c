@@ -23,7 +23,7 @@ struct tsr_embedder {
     const char *prompt;
     char *own_prompt; /* one that is not the model's */
     size_t skipped;   /* tokens of the prompt, and those before it, that are not pooled */
-    tsri_bytes prompt_names, poolings;
+    tsri_bytes prompt_names, poolings, tasks;
     tsr_embed_options options;
     float *states, *pooled; /* of a run: the last hidden states, and what is made of them before the
                                final steps */
@@ -41,9 +41,17 @@ static tsr_status copy_prompt(tsr_embedder *e) {
     return e->own_prompt ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
+/* A task that was asked for has its instruction before each text, as the code beside such models puts it there. */
+static const char *instruction_of(const tsri_model *model) {
+    return model->task_asked && model->tasks.chosen >= 0
+               ? model->tasks.items[model->tasks.chosen].instruction
+               : NULL;
+}
+
 static tsr_status choose_prompt(tsr_embedder *e) {
     const tsri_model_sentence *s = &e->sentence;
-    const char *asked = e->options.prompt ? e->options.prompt : s->default_prompt;
+    const char *asked = e->options.prompt ? e->options.prompt : s->default_prompt,
+               *instruction = instruction_of(e->model);
     for (size_t i = 0; i < s->n_prompts; i++)
         TRY(tsri_base_bytes_printf(&e->prompt_names, i ? ", %s" : "%s", s->prompts[i].name));
     TRY(tsri_base_bytes_append(&e->prompt_names, "", 0));
@@ -55,6 +63,10 @@ static tsr_status choose_prompt(tsr_embedder *e) {
                               e->options.prompt, e->options.prompt_text);
     if (e->options.prompt_text)
         return copy_prompt(e);
+    if (instruction && !e->options.prompt) {
+        e->prompt = instruction;
+        return TSR_OK;
+    }
     if (!asked || !*asked)
         return TSR_OK;
     size_t i = 0;
@@ -112,8 +124,9 @@ static tsr_status name_poolings(tsr_embedder *e) {
 static tsr_status begin(tsr_embedder *e) {
     const tsri_model_spec *spec = &e->model->spec;
     TRY(tsri_task_reader_begin(e->model, "embedding", 0, &e->reader));
-    TRY(tsri_model_sentence_read(e->model->archive, e->model->path, spec->width,
-                                 spec->source_context, &e->sentence));
+    TRY(tsri_model_sentence_read(e->model->archive, e->model->path, e->model->arch->by_task,
+                                 spec->width, spec->source_context, &e->sentence));
+    TRY(tsri_model_tasks_list(&e->model->tasks, &e->tasks));
     if (e->sentence.max_tokens)
         e->reader.max_tokens = e->sentence.max_tokens;
     if (e->options.max_tokens < 0 || e->options.max_tokens > spec->source_context ||
@@ -161,6 +174,7 @@ void tsr_embedder_destroy(tsr_embedder **embedder) {
     tsri_task_passages_clear(&e->passages);
     tsri_base_bytes_clear(&e->prompt_names);
     tsri_base_bytes_clear(&e->poolings);
+    tsri_base_bytes_clear(&e->tasks);
     free(e->own_prompt);
     free(e->states);
     free(e->pooled);
@@ -173,17 +187,20 @@ tsr_status tsr_embedder_info_get(const tsr_embedder *e, tsr_embedder_info *out) 
     TRY(NEED(out));
     TRY(tsri_base_check_out("tsr_embedder_info", out));
     const tsri_model_sentence *s = &e->sentence;
-    const tsr_embedder_info info = {.struct_size = sizeof info,
-                                    .width = (uint32_t)s->width,
-                                    .layers = (uint32_t)e->model->spec.encoder.layers,
-                                    .normalized = s->n_steps > 0 && s->steps[s->n_steps - 1].kind ==
-                                                                        TSRI_STEP_NORMALIZE,
-                                    .has_modules = s->found,
-                                    .model_width = (uint32_t)e->model->spec.width,
-                                    .max_tokens = e->reader.max_tokens,
-                                    .pooling = e->poolings.data,
-                                    .prompt = e->prompt,
-                                    .prompt_names = e->prompt_names.data};
+    const tsri_model_tasks *tasks = &e->model->tasks;
+    const tsr_embedder_info info = {
+        .struct_size = sizeof info,
+        .width = (uint32_t)s->width,
+        .layers = (uint32_t)e->model->spec.encoder.layers,
+        .normalized = s->n_steps > 0 && s->steps[s->n_steps - 1].kind == TSRI_STEP_NORMALIZE,
+        .has_modules = s->found,
+        .model_width = (uint32_t)e->model->spec.width,
+        .max_tokens = e->reader.max_tokens,
+        .pooling = e->poolings.data,
+        .prompt = e->prompt,
+        .prompt_names = e->prompt_names.data,
+        .task = tasks->chosen < 0 ? "" : tasks->items[tasks->chosen].name,
+        .tasks = e->tasks.data};
     tsri_base_give(&info, sizeof info, out);
     return TSR_OK;
 }

@@ -218,6 +218,7 @@ static tsr_status check_layout(const tsri_model *model) {
                               "%s is %s; training needs a folder with config.json and safetensors, "
                               "because its result is one",
                               model->path, model->format);
+    TRY(tsri_model_need_no_tasks(model));
     if (model->quantized || model->joined)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s is quantised, and can't learn; give the model that it was made "

@@ -76,6 +76,7 @@ static tsr_status make_config(job *j, tsri_train_made *made) {
                               "%s is a %s model; only folders in Hugging Face's layout can learn "
                               "(config.json, model.safetensors)",
                               j->model->path, j->model->format);
+    TRY(tsri_model_need_no_tasks(j->model));
     if (j->model->quantized || j->model->joined)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s has quantised weights, which can't learn; give the model that it "

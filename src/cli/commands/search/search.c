@@ -37,7 +37,8 @@ static int open_all(job *j) {
     int code = tsri_cli_status(tsr_vectors_open(j->index_path, &j->index));
     if (code == CLI_OK)
         code = tsri_cli_embedding_open(&j->embedding);
-    if (code != CLI_OK || j->embedding.prompt || j->embedding.prompt_text)
+    if (code != CLI_OK || j->embedding.prompt || j->embedding.prompt_text ||
+        (j->app.task && *j->app.task))
         return code;
     choose_prompt(j);
     if (!j->embedding.prompt)

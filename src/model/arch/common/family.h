@@ -93,6 +93,11 @@ typedef struct tsri_model_arch {
     /* The name of the family that a GGUF file of this architecture is of, where that is another one, or
      * NULL; may be NULL: never */
     const char *(*gguf_family)(const tsri_io_archive *archive);
+    /* The family of configs of this name whose position_embedding_type is "rotary"; NULL: there is none */
+    const char *rotary;
+    /* The family's files may have LoRA adapters by task (weights/tasks.h); in modules.json, custom_st.Transformer then
+     * stands for Transformer: the class of the code beside the files, which takes a task. */
+    bool by_task;
     bool gguf_interleaved; /* GGUF files hold q and k rows in pairs (2i, 2i+1) */
     bool gguf_norm_added;  /* GGUF files hold norm weights with norm_offset already added */
     tsr_status (*read)(const tsri_model_config *config, tsri_model_spec *spec);

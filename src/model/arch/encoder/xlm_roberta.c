@@ -6,4 +6,5 @@ const tsri_model_arch tsri_model_arch_xlm_roberta = {
     .name = "xlm-roberta",
     .encoder_names = &tsri_model_names_roberta,
     .read = tsri_model_arch_roberta_like,
+    .rotary = "jina_embeddings_v3",
 };
