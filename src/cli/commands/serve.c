@@ -21,12 +21,12 @@ int tsri_cli_serve(int argc, char **argv) {
                             .speculate = -1};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
-        {"model", 'm', CLI_LIST, &o.models, "[NAME=]MODEL[+ADAPTER]..",
+        {"model", 'm', CLI_LIST, &o.models, "[NAME=]MODEL[+ADAPTER]..[+task:TASK]",
          "a folder (Hugging Face or CTranslate2), a .gguf or llama2.c .bin file, or a name, as in "
          "every command; may be given several times: each model does what it is made for (text, "
          "vectors, ranks), and a request chooses one by its name. +ADAPTER adds this LoRA "
-         "adapter (a folder in PEFT's layout) to the model's weights; the name is then the "
-         "adapter's",
+         "adapter (a folder in PEFT's layout) to the model's weights, +task:TASK the one that the "
+         "model's own files have for this task; the name is then the adapter's or the task's",
          0, 0, NULL},
         {"host", 0, CLI_TEXT, &o.host, "ADDRESS",
          "listen there; default 127.0.0.1, this machine alone", 0, 0, NULL},
@@ -99,7 +99,7 @@ int tsri_cli_serve(int argc, char **argv) {
                                        tsri_cli_device_options(&app), tsri_cli_common_options(&app),
                                        NULL};
     int code = tsri_cli_parse(
-        argc, argv, "tessera serve [-m [NAME=]MODEL[+ADAPTER]..].. [options]",
+        argc, argv, "tessera serve [-m [NAME=]MODEL[+ADAPTER]..[+task:TASK]].. [options]",
         "Serves models over HTTP, with OpenAI's interface: chat, completions, embeddings, and "
         "documents ranked by a cross-encoder. "
         "Requests that come at the same time share the device, and each gets the bytes that it "

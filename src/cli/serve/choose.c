@@ -49,9 +49,33 @@ static tsri_serve_model *choose(tsri_serve_server *s, const json_t *body, tsri_s
     return NULL;
 }
 
+/* The model of the same files as m that was opened for the task that the request names; m where it names none. */
+static tsri_serve_model *for_task(tsri_serve_server *s, tsri_serve_model *m, const json_t *body,
+                                  tsri_serve_failure *f) {
+    const json_t *value = json_object_get(body, "task");
+    const char *task = json_string_value(value), *path = m->given.model;
+    if (!value || json_is_null(value))
+        return m;
+    for (size_t i = 0; task && path && i < s->n_models; i++) {
+        const tsri_serve_given *given = &s->models[i].given;
+        if (given->task && !strcmp(given->task, task) && !strcmp(given->model, path))
+            return &s->models[i];
+    }
+    if (task)
+        tsri_serve_fail(f, 400, "task",
+                        "task: the model \"%s\" is not served here with its adapter for "
+                        "\"%.200s\": start the server with -m MODEL+task:%.200s, too",
+                        m->name, task, task);
+    else
+        tsri_serve_fail(f, 400, "task", "task: the name of a task is wanted");
+    return NULL;
+}
+
 tsri_serve_model *tsri_serve_choose(tsri_serve_exchange *x, const json_t *body, tsri_serve_use use,
                                     tsri_serve_failure *f) {
     tsri_serve_model *m = choose(x->server, body, use, f);
+    if (m && use == TSRI_SERVE_VECTORS)
+        m = for_task(x->server, m, body, f);
     if (m) {
         x->model = m;
         x->record.model = m->name;

@@ -41,7 +41,8 @@ static bool take_dimensions(const json_t *given, uint32_t width, size_t *out,
 }
 
 static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
-    static const char *const known[] = {"model", "input", "encoding_format", "dimensions", "user"};
+    static const char *const known[] = {"model",      "input", "encoding_format",
+                                        "dimensions", "task",  "user"};
     const json_t *format = json_object_get(w->body, "encoding_format"),
                  *dimensions = json_object_get(w->body, "dimensions");
     tsr_embedder_info info = {.struct_size = sizeof info};

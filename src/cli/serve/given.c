@@ -9,12 +9,29 @@ static bool exists(const char *path) {
     return !access(path, F_OK);
 }
 
+static const char by_task[] = "task:";
+
+static bool is_task(const char *text) {
+    return !strncmp(text, by_task, sizeof by_task - 1);
+}
+
 /* The last + behind which an adapter is; NULL: there is none. A folder's own name may have a +. */
 static char *last_plus(char *text) {
     for (char *end = text + strlen(text); end > text; end--)
-        if (end[-1] == '+' && exists(end))
+        if (end[-1] == '+' && (is_task(end) || exists(end)))
             return end - 1;
     return NULL;
+}
+
+/* Takes what stands behind a +: a folder, or a task. */
+static int take(const char *text, tsri_serve_given *out) {
+    if (!is_task(text))
+        return tsri_cli_append(&out->adapters, text);
+    if (out->task)
+        return tsri_cli_fail(CLI_USAGE, "-m: %s%s and %s: a model has one task", by_task, out->task,
+                             text);
+    out->task = text + sizeof by_task - 1;
+    return CLI_OK;
 }
 
 /* Cuts adapters off the end of `text` until a model is left; the last is cut first. */
@@ -25,7 +42,7 @@ static int cut_adapters(char *text, tsri_serve_given *out) {
             return tsri_cli_fail(CLI_FILE, "-m %s: \"%s\": there is no such adapter", text,
                                  strrchr(text, '+') + 1);
         *plus = 0;
-        const int code = tsri_cli_append(&out->adapters, plus + 1);
+        const int code = take(plus + 1, out);
         if (code != CLI_OK)
             return code;
     }

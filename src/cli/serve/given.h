@@ -1,4 +1,4 @@
-/* cli/serve/given.h - what -m of tessera serve names: [NAME=]MODEL[+ADAPTER].. */
+/* cli/serve/given.h - what -m of tessera serve names: [NAME=]MODEL[+ADAPTER]..[+task:TASK] */
 #ifndef TESSERA_CLI_SERVE_GIVEN_H
 #define TESSERA_CLI_SERVE_GIVEN_H
 
@@ -9,6 +9,7 @@ typedef struct tsri_serve_given {
     const char *name;       /* NULL: not given */
     const char *model;      /* NULL: the command's own */
     tsri_cli_list adapters; /* folders, in the order that they are given */
+    const char *task;       /* of the model's own adapters by task; NULL: not given */
 } tsri_serve_given;
 
 /* Reads one, or NULL. A path that exists is taken as it is, whatever = and + it has. Returns an exit code, and

@@ -77,6 +77,8 @@ static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     const int code = tsri_cli_status(tsr_model_info_get(m->model, &info));
     if (code != CLI_OK)
         return code;
+    if (!*m->name && m->given.task)
+        snprintf(m->name, sizeof m->name, "%s", m->given.task);
     if (!*m->name)
         name_of(adapters->n ? adapters->items[adapters->n - 1] : info.path, m->name,
                 sizeof m->name);
@@ -107,6 +109,7 @@ static bool has_template(const tsr_model *model) {
 static int open_first(tsri_serve_server *s, tsri_serve_model *m) {
     int code = CLI_OK;
     s->app->model_name = m->given.model;
+    s->app->task = m->given.task;
     for (size_t i = 0; i < m->given.adapters.n && code == CLI_OK; i++)
         code = tsri_cli_append(&s->app->loras, m->given.adapters.items[i]);
     if (code == CLI_OK)
@@ -129,6 +132,7 @@ static int open_further(tsri_serve_server *s, tsri_serve_model *m) {
     if (code != CLI_OK)
         return code;
     options.context = 0;
+    options.task = m->given.task;
     options.lora = m->given.adapters.items;
     options.n_lora = (uint32_t)m->given.adapters.n;
     options.base = base_of(s, m);

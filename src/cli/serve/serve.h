@@ -6,7 +6,7 @@
 
 typedef struct tsri_serve_options {
     tsri_cli_app *app;
-    tsri_cli_list models; /* each [NAME=]MODEL[+ADAPTER].. */
+    tsri_cli_list models; /* each [NAME=]MODEL[+ADAPTER]..[+task:TASK] */
     tsri_cli_list origins;
     const char *host, *alias, *key, *key_file, *certificate_file, *certificate_key_file,
         *template_file;
