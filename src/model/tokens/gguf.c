@@ -67,6 +67,8 @@ static tsr_status read_specials(const tsri_io_archive *archive, tsri_text_gguf *
     TRY(read_flag(archive, "tokenizer.ggml.add_eos_token", &gguf->add_eos));
     TRY(read_flag(archive, "tokenizer.ggml.add_sep_token", &gguf->add_sep));
     TRY(read_flag(archive, "tokenizer.ggml.remove_extra_whitespaces", &gguf->remove_extra_spaces));
+    TRY(read_flag(archive, "tokenizer.ggml.normalizer.lowercase", &gguf->lowercase));
+    TRY(read_flag(archive, "tokenizer.ggml.normalizer.strip_accents", &gguf->strip_accents));
     return read_flag(archive, "tokenizer.ggml.add_space_prefix", &gguf->add_space_prefix);
 }
 

@@ -100,8 +100,9 @@ static tsr_status load_tokens(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
 
 static tsr_status load_merges(const tsri_text_gguf *g, const tsri_text_gguf_pre *pre,
                               tsri_text_tokenizer *t) {
-    const tsri_text_bpe_options options = {
-        .unknown = -1, .ignore_merges = pre->ignore_merges, .byte_fallback = pre->characters};
+    const tsri_text_bpe_options options = {.unknown = -1,
+                                           .ignore_merges = pre->ignore_merges,
+                                           .byte_fallback = pre->characters || pre->words};
     t->row = &tsri_text_bpe;
     TRY(tsri_text_bpe_new(&options, &t->vocabulary, &t->model));
     for (size_t i = 0; i < g->merge_count; i++) {
@@ -140,6 +141,22 @@ static tsr_status cut_characters(const tsri_text_gguf_pre *pre, tsri_text_tokeni
     return status;
 }
 
+/* Words between white space, in small letters where the file says so. */
+static tsr_status cut_words(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
+    json_t *parts = json_pack("{s:{s:s},s:{s:s},s:{s:s,s:[{s:s},{s:s}]}}", "normalizer", "type",
+                              "Lowercase", "cut", "type", "WhitespaceSplit", "decoder", "type",
+                              "Sequence", "decoders", "type", "ByteFallback", "type", "Fuse");
+    tsr_status status = tsri_base_json_made(parts, "tokenizer.ggml");
+    if (status == TSR_OK && g->lowercase > 0)
+        status = tsri_text_normalizer_load(json_object_get(parts, "normalizer"), &t->normalizer);
+    if (status == TSR_OK)
+        status = tsri_text_pre_tokenizer_load(json_object_get(parts, "cut"), &t->pre_tokenizer);
+    if (status == TSR_OK)
+        status = tsri_text_decoder_load(json_object_get(parts, "decoder"), &t->decoder);
+    json_decref(parts);
+    return status;
+}
+
 static tsr_status cut_bytes(const tsri_text_gguf_pre *pre, tsri_text_tokenizer *t) {
     size_t count = 0;
     while (count < TSRI_TEXT_GGUF_PATTERNS && pre->patterns[count])
@@ -150,12 +167,16 @@ static tsr_status cut_bytes(const tsri_text_gguf_pre *pre, tsri_text_tokenizer *
 
 static tsr_status load_bpe(const tsri_text_gguf *g, const char *name, tsri_text_tokenizer *t) {
     const tsri_text_gguf_pre *pre;
+    tsri_text_gguf own = *g;
     TRY(tsri_text_gguf_pre_of(name, &pre));
     TRY(check_arrays(g, false, true));
     TRY(load_tokens(g, t));
     TRY(load_merges(g, pre, t));
-    TRY(pre->characters ? cut_characters(pre, t) : cut_bytes(pre, t));
-    return set_roles(g, pre->add_bos, false, t); /* Llama 3's files leave bos to be known */
+    TRY(pre->words        ? cut_words(g, t)
+        : pre->characters ? cut_characters(pre, t)
+                          : cut_bytes(pre, t));
+    own.add_sep = g->add_sep < 0 ? pre->add_sep : g->add_sep;
+    return set_roles(&own, pre->add_bos, false, t); /* Llama 3's files leave bos to be known */
 }
 
 static tsr_status load_gpt2(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
@@ -166,10 +187,24 @@ static tsr_status load_gemma4(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
     return load_bpe(g, "gemma4", t);
 }
 
-/* "▁" stands before pieces that begin a word; control pieces are written as they are. llama.cpp
- * lowercases every text. */
+static tsr_status load_whitespace(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
+    if (g->pre && strcmp(g->pre, "whitespace") != 0)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "tokenizer.ggml.pre \"%.60s\" is not supported with "
+                              "tokenizer.ggml.model \"whitespace\"; whitespace is",
+                              g->pre);
+    return load_bpe(g, "whitespace", t);
+}
+
+/* "▁" stands before pieces that begin a word; control pieces are written as they are. Where the file does not say
+ * otherwise, texts are lowercased and lose their accents, as llama.cpp does it. */
 static tsr_status load_bert(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
-    static const tsri_text_bert_rules rules = {true, true, true, true};
+    const bool lowercase = g->lowercase != 0;
+    const tsri_text_bert_rules rules = {.clean = true,
+                                        .chinese = true,
+                                        .lowercase = lowercase,
+                                        .strip_accents =
+                                            g->strip_accents < 0 ? lowercase : g->strip_accents};
     const int64_t cls = g->cls < 0 ? g->bos : g->cls, sep = g->sep < 0 ? g->eos : g->sep;
     const tsri_text_word_piece_options options = {
         .unknown = g->unknown < TSRI_TEXT_IDS_LIMIT ? (int32_t)g->unknown : -1,
@@ -197,21 +232,19 @@ static tsr_status load_bert(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
 static const struct {
     const char *model;
     tsr_status (*load)(const tsri_text_gguf *gguf, tsri_text_tokenizer *t);
-} models[] = {{"llama", load_llama},
-              {"t5", load_t5},
-              {"gpt2", load_gpt2},
-              {"bert", load_bert},
-              {"gemma4", load_gemma4}};
+} models[] = {{"llama", load_llama}, {"t5", load_t5},         {"gpt2", load_gpt2},
+              {"bert", load_bert},   {"gemma4", load_gemma4}, {"whitespace", load_whitespace}};
 
 static tsr_status load(const tsri_text_gguf *gguf, tsri_text_tokenizer *t) {
     const char *model = gguf->model ? gguf->model : "";
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (strcmp(models[i].model, model) == 0)
             return models[i].load(gguf, t);
-    return tsri_base_fail(
-        TSR_E_UNSUPPORTED,
-        "tokenizer.ggml.model \"%s\" is not supported; llama, t5, gpt2, gemma4 and bert are",
-        model);
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "tokenizer.ggml.model \"%s\" is not supported; llama, t5, gpt2, gemma4, "
+                          "whitespace and bert "
+                          "are",
+                          model);
 }
 
 const tsri_text_gguf tsri_text_gguf_unstated = {.bos = -1,
@@ -225,7 +258,9 @@ const tsri_text_gguf tsri_text_gguf_unstated = {.bos = -1,
                                                 .add_eos = -1,
                                                 .add_sep = -1,
                                                 .add_space_prefix = -1,
-                                                .remove_extra_spaces = -1};
+                                                .remove_extra_spaces = -1,
+                                                .lowercase = -1,
+                                                .strip_accents = -1};
 
 tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out) {
     *out = NULL;

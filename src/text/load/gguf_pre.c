@@ -84,9 +84,10 @@ static const tsri_text_gguf_pre rows[] = {
     {.names = "default",
      .patterns = {"[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, NUMBERS, "[0-9][0-9][0-9]"}},
     {.names =
-         "gpt-2 phi-2 mpt olmo jais jina-es jina-de jina-v1-en jina-v2-es jina-v2-de jina-v2-code "
-         "roberta-bpe modern-bert gigachat a.x-4.0 mellum exaone4 trillion granite-docling",
+         "gpt-2 phi-2 mpt olmo jais jina-es jina-de jina-v2-es jina-v2-de modern-bert gigachat "
+         "a.x-4.0 mellum exaone4 trillion granite-docling",
      .patterns = {GPT2}},
+    {.names = "jina-v1-en jina-v2-code roberta-bpe", .patterns = {GPT2}, .add_sep = true},
     {.names = "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",
      .patterns = {NUMBER, GPT2}},
     {.names = "falcon", .patterns = {"[\\p{P}\\$\\+<=>\\^~\\|`]+", GPT2, "[0-9][0-9][0-9]"}},
@@ -154,6 +155,7 @@ static const tsri_text_gguf_pre rows[] = {
      .characters = true,
      .add_bos = true},
     {.names = "sarvam-moe", .patterns = {BETWEEN_LINES}, .characters = true},
+    {.names = "whitespace", .patterns = {"\\S+"}, .words = true},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

@@ -33,7 +33,7 @@ typedef struct tsri_text_piece {
 typedef struct tsri_text_gguf {
     const char
         *model; /* "llama": SentencePiece BPE; "t5": SentencePiece Unigram; "gpt2": byte-level
-                          BPE; "bert": WordPiece */
+                          BPE; "whitespace": BPE of words; "bert": WordPiece */
     const char
         *pre; /* which split patterns ("gpt-2", "llama-bpe", "qwen2", ...); NULL is "default" */
     const tsri_text_piece *tokens;
@@ -47,9 +47,9 @@ typedef struct tsri_text_gguf {
     size_t merge_count;
     int64_t bos, eos, unknown, padding; /* -1: not given */
     int64_t mask, cls, sep;             /* -1: not given; then "bert" takes bos and eos */
-    int add_bos, add_eos, add_sep, add_space_prefix,
-        remove_extra_spaces; /* 0, 1, or -1: not given */
-    const void *charsmap;    /* "t5": the precompiled character map; NULL: there is none */
+    int add_bos, add_eos, add_sep, add_space_prefix, remove_extra_spaces, lowercase,
+        strip_accents;    /* 0, 1, or -1: not given */
+    const void *charsmap; /* "t5": the precompiled character map; NULL: there is none */
     size_t charsmap_size;
 } tsri_text_gguf;
 

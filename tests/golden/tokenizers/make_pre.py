@@ -5,8 +5,8 @@
 
 The names and their patterns are read from src/llama-vocab.cpp, and its own functions (src/unicode.cpp) cut the lines. The lines have none
 of what its engine takes otherwise than the models' tokenizers do: capitals within words, marks, capitals and numbers outside ASCII, U+017F
-as an s, spaces above U+2000. Two names are left out: "whitespace", which Tessera refuses, and "kimi-k2", whose words llama.cpp does not end
-where capitals begin (ranks.json has its pattern).
+as an s, spaces above U+2000. Two names are left out: "whitespace", which llama.cpp cuts before it asks a pattern (tests/text/gguf_pre.c), and
+"kimi-k2", whose words llama.cpp does not end where capitals begin (ranks.json has its pattern).
 """
 import json
 import pathlib
