@@ -278,6 +278,7 @@ Test(refused, not_a_class_of_a_family) {
                 {"XLMRobertaXLModel", NULL},
                 {"LLaMAForCausalLM", "llama"},
                 {"LlamaModel", "llama"},
+                {"MiniCPMForCausalLM", "minicpm"},
                 {"GPT2LMHeadModel", "gpt2"},
                 {"GPT2DoubleHeadsModel", "gpt2"},
                 {"T5WithLMHeadModel", "t5"},

@@ -173,6 +173,8 @@ static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, js
     TRY(meta_real(archive, name, "rope.scaling.attn_factor", &attention));
     TRY(meta_real(archive, name, "rope.scale_linear", &linear));
     TRY(meta_int(archive, name, "rope.scaling.original_context_length", &original));
+    if (!original && !strcmp(name, "minicpm")) /* its converter leaves it out */
+        TRY(meta_int(archive, name, "context_length", &original));
     if (tsri_io_find(archive, tsri_model_rope_factors_gguf[0]) ||
         tsri_io_find(archive, tsri_model_rope_factors_gguf[1])) {
         TRY(check_longrope(archive, name, type, factor > 0 ? factor : linear, original));

@@ -7,7 +7,7 @@ import math
 import re
 
 from support.adapter import write
-from support.command import GOLDEN, copy_model, equal, main, read_safetensors, refused, run
+from support.command import GOLDEN, change_json, copy_model, equal, main, read_safetensors, refused, run
 from support.gguf import floats, write_gguf
 
 T5 = {r"^(shared|(en|de)coder\.embed_tokens)\.": "token_embd.", r"^lm_head\.": "output.", r"^(en|de)coder\.": lambda m: m[1][:1] + ("nc" if m[1] == "en" else "ec") + ".",
@@ -195,6 +195,34 @@ def test_longrope(folder):
         refused(3, fragment, "info", file)
     write_gguf(file, meta | {"phi3.rope.scaling.type": "longrope", "phi3.rope.scaling.factor": 1.0}, held)
     run("info", file)
+
+
+def logits(folder, model):
+    run("dump", "-d", "reference", "-q", "-m", model, *IDS[:2], "-o", folder / "l.safetensors")
+    return read_safetensors(folder / "l.safetensors")["logits"][1]
+
+
+def test_minicpm_without_its_factors(folder):
+    """Its first GGUF files lack them: they are MiniCPM 2B's. A config that lacks them has 1 for each."""
+    model, data = copy_model(GOLDEN / "minicpm", folder / "m"), (GOLDEN / "minicpm/model.gguf").read_bytes()
+    for key in b"minicpm.embedding_scale", b"minicpm.residual_scale", b"minicpm.logit_scale":
+        equal(data.count(key), 1, key)
+        data = data.replace(key, key[:-1] + b"_")
+    (folder / "old.gguf").write_bytes(data)
+    asked = {"2B": (12, 1.4, 256), "ones": (1, 1, 1), "none": (None, None, None), "other": (12, 1.4, 255)}
+    got = {}
+    for name, values in asked.items():
+        held = dict(zip(("scale_emb", "scale_depth", "dim_model_base"), values))
+        original = json.loads((GOLDEN / "minicpm/config.json").read_text())
+        (model / "config.json").write_text(json.dumps({key: value for key, value in (original | held).items() if value is not None}))
+        got[name] = logits(folder, model)
+    old, most = logits(folder, folder / "old.gguf"), max(map(abs, got["2B"]))
+    assert max(abs(a - b) for a, b in zip(old, got["2B"], strict=True)) < 1e-5 * most < max(abs(a - b) for a, b in zip(old, got["other"], strict=True))
+    equal(got["none"], got["ones"])
+    change_json(model / "config.json", sparse_config={"kernel_size": 32})
+    refused(3, '"sparse_config"', "info", model)
+    change_json(model / "config.json", sparse_config=None, num_experts=8)
+    refused(3, '"num_experts"', "info", model)
 
 
 main(globals())
