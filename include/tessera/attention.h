@@ -3,7 +3,7 @@
 #ifndef TESSERA_ATTENTION_H
 #define TESSERA_ATTENTION_H
 
-#include "tessera/model.h"
+#include "tessera/generate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,20 +24,35 @@ typedef struct tsr_attention_options {
     /** From 0; layers 0: all from the first on. A stack that ends earlier gives fewer. */
     int32_t first_layer, layers;
     int32_t first_head, heads; /**< likewise */
+    /** Not NULL: what a model of one stack reads in place of the text, which is not read then. */
+    const int32_t *ids;
+    size_t n_ids;
+    /** Not NULL, and no ids: a conversation, as in tsr_prompt, that ends with a 0 byte. The chat template
+     * writes the whole of it, with its last answer; the text is not read then. */
+    const char *messages;
+    const tsr_chat_options *chat; /**< of `messages`; NULL: the model's own template */
+    /** A text or target of more tokens is refused before the model runs; 0: as many as it reads. The
+     * shares of all layers and heads are in memory at the same time: T x S floats for each head. */
+    int64_t most_tokens;
 } tsr_attention_options;
 
 /**
  * Runs a text through a model and keeps the attention probabilities. The names of special tokens in
  * the text count as these tokens.
  *
+ * text    may be NULL where the options have ids or messages
  * options may be NULL
  * owner   the caller destroys *out; it stays valid after the model is closed
  * thread  one call at a time for a model
  * error   TSR_E_ARGUMENT     the text is empty; no stack has these layers or heads; a target is
- *                            given for a model that is not an encoder-decoder; the text is longer
- *                            than the model reads (the sentence gives both numbers)
- *         TSR_E_FORMAT       the tokenizer gives an id that the model's vocabulary does not have
- *         TSR_E_UNSUPPORTED  the model's files name no token that a target begins with
+ *                            given for a model that is not an encoder-decoder, or ids or messages
+ *                            for one that is; an id is outside the vocabulary; the text is longer
+ *                            than the model reads, or than most_tokens (the sentence gives both
+ *                            numbers); the template refuses the messages
+ *         TSR_E_FORMAT       the tokenizer gives an id that the model's vocabulary does not have;
+ *                            the messages are not JSON
+ *         TSR_E_UNSUPPORTED  the model's files name no token that a target begins with; the model
+ *                            has no attention, or, for messages, no chat template
  *         TSR_E_STATE        the model has no tokenizer, or was opened without a device
  */
 TSR_API tsr_status tsr_attention_create(tsr_model *model, const char *text, size_t size,
@@ -93,6 +108,22 @@ TSR_API tsr_status tsr_attention_map_get(const tsr_attention *attention, size_t 
  *         TSR_E_IO        the file cannot be written; nothing is left behind
  */
 TSR_API tsr_status tsr_attention_write_page(const tsr_attention *attention, const char *path);
+/**
+ * What the page's script draws, as JSON: an object with
+ *
+ *     model, version, about       texts: the last part of the model's path; Tessera's version; the text
+ *     tokens                      an object: "text", or "source" and "target", as lists of {"text"}; with
+ *                                 "made": 1 for special tokens
+ *     maps                        a list of {"name", "kind", "queries", "keys", "layers", "heads",
+ *                                 "weights"}; "kind" is "self", "causal" or "cross", the next two name
+ *                                 lists of `tokens`, then two lists of numbers, and the shares, packed
+ *
+ * units   *size: bytes, without the 0 byte that ends the text; may be NULL
+ * owner   the caller: tsr_text_free(*text)
+ * thread  any number of threads at once
+ * error   TSR_E_ARGUMENT  it would be larger than 5 MB: the sentence says how many layers fit
+ */
+TSR_API tsr_status tsr_attention_json(const tsr_attention *attention, char **text, size_t *size);
 
 #ifdef __cplusplus
 }

@@ -177,6 +177,17 @@ TSR_ENCODE_ADD_SPECIAL = 1
 TSR_ENCODE_PARSE_SPECIAL = 2
 TSR_TOKENIZER_BPE = 0
 TSR_TOKENIZER_CHAR = 1
+TSR_EARLY_HEURISTIC = 0
+TSR_EARLY_FIRST = 1
+TSR_EARLY_NEVER = 2
+TSR_PART_TEXT = 0
+TSR_PART_REASONING = 1
+TSR_PART_CALL = 2
+TSR_FINISH_NONE = 0
+TSR_FINISH_END = 1
+TSR_FINISH_STOP = 2
+TSR_FINISH_LENGTH = 3
+TSR_FINISH_CONTEXT = 4
 TSR_ATTENTION_SELF = 0
 TSR_ATTENTION_CAUSAL = 1
 TSR_ATTENTION_CROSS = 2
@@ -211,17 +222,6 @@ TSR_CLASSIFIER_REGRESSION = 2
 TSR_CLASSIFIER_TOKENS = 3
 TSR_CLASSIFIER_NEXT = 4
 TSR_CLASSIFIER_SPANS = 5
-TSR_EARLY_HEURISTIC = 0
-TSR_EARLY_FIRST = 1
-TSR_EARLY_NEVER = 2
-TSR_PART_TEXT = 0
-TSR_PART_REASONING = 1
-TSR_PART_CALL = 2
-TSR_FINISH_NONE = 0
-TSR_FINISH_END = 1
-TSR_FINISH_STOP = 2
-TSR_FINISH_LENGTH = 3
-TSR_FINISH_CONTEXT = 4
 TSR_VALUE_NONE = -1
 TSR_VERDICT_SAME = 0
 TSR_VERDICT_FASTER = 1
@@ -308,6 +308,18 @@ class tsr_answerer(Structure):
     pass
 
 
+class tsr_chat(Structure):
+    pass
+
+
+class tsr_chat_prompt(Structure):
+    pass
+
+
+class tsr_answer(Structure):
+    pass
+
+
 class tsr_attention(Structure):
     pass
 
@@ -325,18 +337,6 @@ class tsr_classifier(Structure):
 
 
 class tsr_embedder(Structure):
-    pass
-
-
-class tsr_chat(Structure):
-    pass
-
-
-class tsr_chat_prompt(Structure):
-    pass
-
-
-class tsr_answer(Structure):
     pass
 
 
@@ -1267,6 +1267,139 @@ class tsr_answerer_stats(Structure):
 
 
 
+class tsr_part(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_uint32),
+        ("text", POINTER(c_char)),
+        ("text_size", c_size_t),
+        ("function", c_char_p),
+    ]
+
+
+tsr_transport_get_fn = CFUNCTYPE(POINTER(tsr_transport), c_uint32)
+
+tsr_part_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_part))
+
+
+class tsr_chat_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("template_text", c_char_p),
+        ("system", c_char_p),
+        ("tools", c_char_p),
+        ("part", tsr_part_fn),
+        ("part_data", c_void_p),
+    ]
+
+
+
+class tsr_logit_bias(Structure):
+    _fields_ = [
+        ("id", c_int32),
+        ("bias", c_float),
+    ]
+
+
+
+class tsr_generate_options(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("ignore_eos", c_uint32),
+        ("max_new_tokens", c_int64),
+        ("context", c_int64),
+        ("temperature", c_float),
+        ("top_k", c_int32),
+        ("top_p", c_float),
+        ("min_p", c_float),
+        ("repeat_penalty", c_float),
+        ("logprobs", c_uint32),
+        ("seed", c_uint64),
+        ("stop", POINTER(c_char_p)),
+        ("n_stop", c_uint32),
+        ("return_logprob", c_uint32),
+        ("num_beams", c_uint32),
+        ("n_best", c_uint32),
+        ("early_stopping", c_uint32),
+        ("length_penalty", c_float),
+        ("coverage_penalty", c_float),
+        ("no_repeat_ngram", c_uint32),
+        ("min_new_tokens", c_int64),
+        ("suppress", POINTER(c_int32)),
+        ("n_suppress", c_uint32),
+        ("n_logit_bias", c_uint32),
+        ("max_length", c_int64),
+        ("min_length", c_int64),
+        ("chat", POINTER(tsr_chat_options)),
+        ("presence_penalty", c_float),
+        ("frequency_penalty", c_float),
+        ("logit_bias", POINTER(tsr_logit_bias)),
+        ("grammar", c_char_p),
+        ("json_schema", c_char_p),
+        ("speculate", c_int32),
+        ("reserved", c_uint32),
+    ]
+
+
+
+class tsr_prompt(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("n_ids", c_uint32),
+        ("ids", POINTER(c_int32)),
+        ("text", POINTER(c_char)),
+        ("text_size", c_size_t),
+        ("target_ids", POINTER(c_int32)),
+        ("n_target_ids", c_uint32),
+        ("reserved", c_uint32),
+        ("messages", POINTER(c_char)),
+        ("messages_size", c_size_t),
+    ]
+
+
+
+class tsr_candidate(Structure):
+    _fields_ = [
+        ("id", c_int32),
+        ("logprob", c_float),
+    ]
+
+
+
+class tsr_generated(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("prompt", c_uint32),
+        ("id", c_int32),
+        ("finish", c_uint32),
+        ("logprob", c_float),
+        ("n_candidates", c_uint32),
+        ("candidates", POINTER(tsr_candidate)),
+        ("text", POINTER(c_char)),
+        ("text_size", c_size_t),
+        ("hypothesis", c_uint32),
+        ("score", c_float),
+    ]
+
+
+
+class tsr_generate_stats(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("prompt_tokens", c_uint64),
+        ("new_tokens", c_uint64),
+        ("prefill_ns", c_uint64),
+        ("decode_ns", c_uint64),
+        ("first_token_ns", c_uint64),
+        ("decode_tokens", c_uint64),
+        ("drafted_tokens", c_uint64),
+        ("accepted_tokens", c_uint64),
+    ]
+
+
+
 class tsr_attention_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -1280,6 +1413,11 @@ class tsr_attention_options(Structure):
         ("layers", c_int32),
         ("first_head", c_int32),
         ("heads", c_int32),
+        ("ids", POINTER(c_int32)),
+        ("n_ids", c_size_t),
+        ("messages", c_char_p),
+        ("chat", POINTER(tsr_chat_options)),
+        ("most_tokens", c_int64),
     ]
 
 
@@ -1764,139 +1902,6 @@ class tsr_fill(Structure):
         ("mask", c_size_t),
         ("masks", c_size_t),
         ("candidates", POINTER(tsr_filled)),
-    ]
-
-
-
-class tsr_part(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("kind", c_uint32),
-        ("text", POINTER(c_char)),
-        ("text_size", c_size_t),
-        ("function", c_char_p),
-    ]
-
-
-tsr_transport_get_fn = CFUNCTYPE(POINTER(tsr_transport), c_uint32)
-
-tsr_part_fn = CFUNCTYPE(c_int, c_void_p, POINTER(tsr_part))
-
-
-class tsr_chat_options(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("reserved", c_uint32),
-        ("template_text", c_char_p),
-        ("system", c_char_p),
-        ("tools", c_char_p),
-        ("part", tsr_part_fn),
-        ("part_data", c_void_p),
-    ]
-
-
-
-class tsr_logit_bias(Structure):
-    _fields_ = [
-        ("id", c_int32),
-        ("bias", c_float),
-    ]
-
-
-
-class tsr_generate_options(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("ignore_eos", c_uint32),
-        ("max_new_tokens", c_int64),
-        ("context", c_int64),
-        ("temperature", c_float),
-        ("top_k", c_int32),
-        ("top_p", c_float),
-        ("min_p", c_float),
-        ("repeat_penalty", c_float),
-        ("logprobs", c_uint32),
-        ("seed", c_uint64),
-        ("stop", POINTER(c_char_p)),
-        ("n_stop", c_uint32),
-        ("return_logprob", c_uint32),
-        ("num_beams", c_uint32),
-        ("n_best", c_uint32),
-        ("early_stopping", c_uint32),
-        ("length_penalty", c_float),
-        ("coverage_penalty", c_float),
-        ("no_repeat_ngram", c_uint32),
-        ("min_new_tokens", c_int64),
-        ("suppress", POINTER(c_int32)),
-        ("n_suppress", c_uint32),
-        ("n_logit_bias", c_uint32),
-        ("max_length", c_int64),
-        ("min_length", c_int64),
-        ("chat", POINTER(tsr_chat_options)),
-        ("presence_penalty", c_float),
-        ("frequency_penalty", c_float),
-        ("logit_bias", POINTER(tsr_logit_bias)),
-        ("grammar", c_char_p),
-        ("json_schema", c_char_p),
-        ("speculate", c_int32),
-        ("reserved", c_uint32),
-    ]
-
-
-
-class tsr_prompt(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("n_ids", c_uint32),
-        ("ids", POINTER(c_int32)),
-        ("text", POINTER(c_char)),
-        ("text_size", c_size_t),
-        ("target_ids", POINTER(c_int32)),
-        ("n_target_ids", c_uint32),
-        ("reserved", c_uint32),
-        ("messages", POINTER(c_char)),
-        ("messages_size", c_size_t),
-    ]
-
-
-
-class tsr_candidate(Structure):
-    _fields_ = [
-        ("id", c_int32),
-        ("logprob", c_float),
-    ]
-
-
-
-class tsr_generated(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("prompt", c_uint32),
-        ("id", c_int32),
-        ("finish", c_uint32),
-        ("logprob", c_float),
-        ("n_candidates", c_uint32),
-        ("candidates", POINTER(tsr_candidate)),
-        ("text", POINTER(c_char)),
-        ("text_size", c_size_t),
-        ("hypothesis", c_uint32),
-        ("score", c_float),
-    ]
-
-
-
-class tsr_generate_stats(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("reserved", c_uint32),
-        ("prompt_tokens", c_uint64),
-        ("new_tokens", c_uint64),
-        ("prefill_ns", c_uint64),
-        ("decode_ns", c_uint64),
-        ("first_token_ns", c_uint64),
-        ("decode_tokens", c_uint64),
-        ("drafted_tokens", c_uint64),
-        ("accepted_tokens", c_uint64),
     ]
 
 
@@ -2463,11 +2468,31 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_answerer_create": (c_int, [POINTER(tsr_model), POINTER(tsr_answerer_options), POINTER(POINTER(tsr_answerer))]),
     "tsr_answerer_destroy": (None, [POINTER(POINTER(tsr_answerer))]),
     "tsr_answer_questions": (c_int, [POINTER(tsr_answerer), POINTER(tsr_string), POINTER(tsr_string), c_size_t, CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(tsr_answer_span), c_size_t), c_void_p, POINTER(tsr_answerer_stats)]),
+    "tsr_grammar_check": (c_int, [c_char_p]),
+    "tsr_json_schema_check": (c_int, [c_char_p]),
+    "tsr_generate_defaults": (c_int, [POINTER(tsr_model), POINTER(tsr_generate_options)]),
+    "tsr_generate": (c_int, [POINTER(tsr_model), POINTER(POINTER(tsr_prompt)), c_uint32, POINTER(tsr_generate_options), tsr_generated_fn, c_void_p, POINTER(tsr_generate_stats)]),
+    "tsr_generate_text": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_generate_options), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
+    "tsr_chat_template_of": (c_int, [POINTER(tsr_model), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
+    "tsr_chat_render": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), c_char_p, c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
+    "tsr_chat_prompt_create": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), c_char_p, POINTER(POINTER(tsr_chat_prompt))]),
+    "tsr_chat_prompt_destroy": (None, [POINTER(POINTER(tsr_chat_prompt))]),
+    "tsr_chat_prompt_text": (POINTER(c_char), [POINTER(tsr_chat_prompt), POINTER(c_size_t)]),
+    "tsr_chat_prompt_ids": (POINTER(c_int32), [POINTER(tsr_chat_prompt), POINTER(c_uint32)]),
+    "tsr_chat_prompt_ends": (POINTER(c_int32), [POINTER(tsr_chat_prompt), POINTER(c_uint32)]),
+    "tsr_answer_create": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(POINTER(tsr_answer))]),
+    "tsr_answer_has_channels": (c_uint32, [POINTER(tsr_answer)]),
+    "tsr_answer_take": (c_int, [POINTER(tsr_answer), POINTER(tsr_generated), tsr_part_fn, c_void_p]),
+    "tsr_answer_destroy": (None, [POINTER(POINTER(tsr_answer))]),
+    "tsr_chat_create": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), POINTER(tsr_generate_options), POINTER(POINTER(tsr_chat))]),
+    "tsr_chat_destroy": (None, [POINTER(POINTER(tsr_chat))]),
+    "tsr_chat_say": (c_int, [POINTER(tsr_chat), c_char_p, c_size_t, tsr_generated_fn, c_void_p, POINTER(tsr_generate_stats)]),
     "tsr_attention_create": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_attention_options), POINTER(POINTER(tsr_attention))]),
     "tsr_attention_destroy": (None, [POINTER(POINTER(tsr_attention))]),
     "tsr_attention_map_count": (c_size_t, [POINTER(tsr_attention)]),
     "tsr_attention_map_get": (c_int, [POINTER(tsr_attention), c_size_t, POINTER(tsr_attention_map)]),
     "tsr_attention_write_page": (c_int, [POINTER(tsr_attention), c_char_p]),
+    "tsr_attention_json": (c_int, [POINTER(tsr_attention), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_bench_status_name": (c_char_p, [c_uint32]),
     "tsr_bench_kind_name": (c_char_p, [c_uint32]),
     "tsr_bench_bound_name": (c_char_p, [c_uint32]),
@@ -2509,25 +2534,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_evaluate_words": (c_int, [POINTER(tsr_model), c_char_p, POINTER(tsr_evaluate_words_options), POINTER(tsr_word_scores)]),
     "tsr_evaluate_answers": (c_int, [POINTER(tsr_string), POINTER(tsr_string), POINTER(c_uint32), c_size_t, POINTER(tsr_answer_score), POINTER(tsr_answer_scores)]),
     "tsr_fill_mask": (c_int, [POINTER(tsr_model), POINTER(tsr_string), c_size_t, c_uint32, CFUNCTYPE(c_int, c_void_p, POINTER(tsr_fill)), c_void_p]),
-    "tsr_grammar_check": (c_int, [c_char_p]),
-    "tsr_json_schema_check": (c_int, [c_char_p]),
-    "tsr_generate_defaults": (c_int, [POINTER(tsr_model), POINTER(tsr_generate_options)]),
-    "tsr_generate": (c_int, [POINTER(tsr_model), POINTER(POINTER(tsr_prompt)), c_uint32, POINTER(tsr_generate_options), tsr_generated_fn, c_void_p, POINTER(tsr_generate_stats)]),
-    "tsr_generate_text": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(tsr_generate_options), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
-    "tsr_chat_template_of": (c_int, [POINTER(tsr_model), POINTER(POINTER(c_char)), POINTER(c_size_t)]),
-    "tsr_chat_render": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), c_char_p, c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
-    "tsr_chat_prompt_create": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), c_char_p, POINTER(POINTER(tsr_chat_prompt))]),
-    "tsr_chat_prompt_destroy": (None, [POINTER(POINTER(tsr_chat_prompt))]),
-    "tsr_chat_prompt_text": (POINTER(c_char), [POINTER(tsr_chat_prompt), POINTER(c_size_t)]),
-    "tsr_chat_prompt_ids": (POINTER(c_int32), [POINTER(tsr_chat_prompt), POINTER(c_uint32)]),
-    "tsr_chat_prompt_ends": (POINTER(c_int32), [POINTER(tsr_chat_prompt), POINTER(c_uint32)]),
-    "tsr_answer_create": (c_int, [POINTER(tsr_model), c_char_p, c_size_t, POINTER(POINTER(tsr_answer))]),
-    "tsr_answer_has_channels": (c_uint32, [POINTER(tsr_answer)]),
-    "tsr_answer_take": (c_int, [POINTER(tsr_answer), POINTER(tsr_generated), tsr_part_fn, c_void_p]),
-    "tsr_answer_destroy": (None, [POINTER(POINTER(tsr_answer))]),
-    "tsr_chat_create": (c_int, [POINTER(tsr_model), POINTER(tsr_chat_options), POINTER(tsr_generate_options), POINTER(POINTER(tsr_chat))]),
-    "tsr_chat_destroy": (None, [POINTER(POINTER(tsr_chat))]),
-    "tsr_chat_say": (c_int, [POINTER(tsr_chat), c_char_p, c_size_t, tsr_generated_fn, c_void_p, POINTER(tsr_generate_stats)]),
     "tsr_graph_create": (c_int, [POINTER(tsr_device), POINTER(POINTER(tsr_graph))]),
     "tsr_graph_destroy": (None, [POINTER(POINTER(tsr_graph))]),
     "tsr_graph_status": (c_int, [POINTER(tsr_graph)]),

@@ -46,7 +46,7 @@ VALUES = {
     "tsr_session_create:model": "translator", "tsr_session_encode:session": "writing",
     "tsr_evaluate_perplexity:size": "5", "tsr_bench_file *": "results", "tsr_bench_file_text:text": "&(char *){0}",
     "tsr_results *": "read_results", "const tsr_results *const *": "files_read", "tsr_results *const *": "files_read", "size_t count": "1", "size_t n_before": "1", "size_t n_after": "1", "char *format": '"md"',
-    "tsr_results_open:path": 'FOLDER "/run.json"', "tsr_results_report:text": "&(char *){0}", "tsr_chat_render:text": "&(char *){0}",
+    "tsr_results_open:path": 'FOLDER "/run.json"', "tsr_results_report:text": "&(char *){0}", "tsr_chat_render:text": "&(char *){0}", "tsr_attention_json:text": "&(char *){0}",
     "char *messages": r'"[{\"role\": \"user\", \"content\": \"a\"}]"',
 }
 # What the structs that are read hold beside their size, so that the call does its work.

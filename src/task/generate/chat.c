@@ -249,7 +249,8 @@ static tsr_status decode(tsr_chat *chat, listening *l, tsr_generate_stats *count
 static tsr_status answer(tsr_chat *chat, listening *l, tsr_generate_stats *counted) {
     tsri_text_ids ids = {0};
     tsri_bytes text = {0};
-    tsr_status status = tsri_task_template_encode(chat->template, chat->messages, &text, &ids);
+    tsr_status status =
+        tsri_task_template_encode(chat->template, chat->messages, true, &text, &ids);
     if (status == TSR_OK) /* what the answer follows says how it begins */
         status =
             tsri_task_answer_create(chat->model, text.size ? text.data : "", text.size, &l->answer);

@@ -130,7 +130,7 @@ static tsr_status take_messages(const tsri_task_template *template, const tsr_pr
     const size_t size = prompt->messages_size ? prompt->messages_size : strlen(prompt->messages);
     tsri_bytes text = {0};
     const tsr_status status =
-        tsri_task_template_encode_json(template, prompt->messages, size, &text, ids);
+        tsri_task_template_encode_json(template, prompt->messages, size, true, &text, ids);
     tsri_base_bytes_clear(&text);
     return status;
 }
@@ -158,7 +158,7 @@ static tsr_status take_text(const tsri_model *model, const tsri_task_template *t
     if (status == TSR_OK)
         status = tsri_task_messages_add(messages, "user", text, size);
     if (status == TSR_OK)
-        status = tsri_task_template_encode(template, messages, &written, ids);
+        status = tsri_task_template_encode(template, messages, true, &written, ids);
     tsri_base_bytes_clear(&written);
     json_decref(messages);
     return status;

@@ -75,13 +75,13 @@ tsr_status tsri_task_template_render(const tsri_task_template *t, json_t *messag
     return status;
 }
 
-tsr_status tsri_task_template_encode(const tsri_task_template *t, json_t *messages,
+tsr_status tsri_task_template_encode(const tsri_task_template *t, json_t *messages, bool answer,
                                      tsri_bytes *text, tsri_text_ids *ids) {
     const tsri_text_tokenizer *tokenizer = t->model->tokenizer;
     const int32_t bos = tsri_text_role_id(tokenizer, TSRI_TEXT_BOS);
     tsri_bytes said = {0};
     tsri_text_ids found = {0};
-    tsr_status status = tsri_task_template_render(t, messages, true, text, &said);
+    tsr_status status = tsri_task_template_render(t, messages, answer, text, &said);
     if (status == TSR_OK && text->size)
         status = tsri_text_encode_marked(tokenizer, text->data, said.data, text->size, &found);
     if (status == TSR_OK && bos >= 0 && tsri_text_adds_bos(tokenizer) &&
@@ -101,10 +101,11 @@ tsr_status tsri_task_template_encode(const tsri_task_template *t, json_t *messag
 }
 
 tsr_status tsri_task_template_encode_json(const tsri_task_template *t, const char *messages,
-                                          size_t n, tsri_bytes *text, tsri_text_ids *ids) {
+                                          size_t n, bool answer, tsri_bytes *text,
+                                          tsri_text_ids *ids) {
     json_t *list = NULL;
     TRY(tsri_task_messages_read(messages, n, &list));
-    const tsr_status status = tsri_task_template_encode(t, list, text, ids);
+    const tsr_status status = tsri_task_template_encode(t, list, answer, text, ids);
     json_decref(list);
     return status;
 }

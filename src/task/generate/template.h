@@ -40,16 +40,18 @@ tsr_status tsri_task_messages_read(const char *text, size_t n, json_t **messages
 tsr_status tsri_task_template_render(const tsri_task_template *template, json_t *messages,
                                      bool answer, tsri_bytes *text, tsri_bytes *said);
 
-/* Appends the text of a conversation up to where the next answer begins, and its ids. They have one
- * beginning-of-sequence token, also where both the template and the tokenizer put one.
+/* Appends the text of a conversation, and its ids. They have one beginning-of-sequence token, also where
+ * both the template and the tokenizer put one.
  *
- * text   empty before the call
- * error  TSR_E_ARGUMENT  the template refuses the conversation, in its own words */
+ * answer: up to where the next answer begins; else it ends with the last message
+ * text    empty before the call
+ * error   TSR_E_ARGUMENT  the template refuses the conversation, in its own words */
 tsr_status tsri_task_template_encode(const tsri_task_template *template, json_t *messages,
-                                     tsri_bytes *text, tsri_text_ids *ids);
+                                     bool answer, tsri_bytes *text, tsri_text_ids *ids);
 /* The same for messages as JSON text (tsr_prompt.messages). */
 tsr_status tsri_task_template_encode_json(const tsri_task_template *template, const char *messages,
-                                          size_t n, tsri_bytes *text, tsri_text_ids *ids);
+                                          size_t n, bool answer, tsri_bytes *text,
+                                          tsri_text_ids *ids);
 
 /* The ids of a prompt for a decoder, which the context and the options leave room for. template: for the
  * prompt's text; NULL: it stays as it is. */

@@ -26,8 +26,8 @@ tsr_status tsr_chat_prompt_create(const tsr_model *model, const tsr_chat_options
     TRY(tsri_task_template_create(tsri_model_of(model), chat, &template));
     tsr_status status = tsri_base_new(1, sizeof *prompt, &prompt);
     if (status == TSR_OK)
-        status = tsri_task_template_encode_json(template, messages, strlen(messages), &prompt->text,
-                                                &prompt->ids);
+        status = tsri_task_template_encode_json(template, messages, strlen(messages), true,
+                                                &prompt->text, &prompt->ids);
     if (status == TSR_OK) {
         const int32_t *ends = tsri_task_template_ends(template, &prompt->n_ends);
         memcpy(prompt->ends, ends, prompt->n_ends * sizeof *ends);

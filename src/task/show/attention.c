@@ -59,12 +59,18 @@ static tsr_status make_map(looking *l, tsr_attention_kind kind, const tsri_task_
     return TSR_OK;
 }
 
-static tsr_status check_length(const char *what, size_t n, int64_t most) {
-    return (int64_t)n <= most ? TSR_OK
-                              : tsri_base_fail(TSR_E_ARGUMENT,
-                                               "the %s has %zu tokens, but the model reads %" PRId64
-                                               ": shorten it",
-                                               what, n, most);
+static tsr_status check_length(const looking *l, const char *what, size_t n, int64_t reads) {
+    const int64_t most = l->options.most_tokens;
+    if ((int64_t)n > reads)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the %s has %zu tokens, but the model reads %" PRId64 ": shorten it",
+                              what, n, reads);
+    if (most && (int64_t)n > most)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the %s has %zu tokens, but the attention of at most %" PRId64
+                              " is asked for: shorten it",
+                              what, n, most);
+    return TSR_OK;
 }
 
 static tsr_status run_translator(looking *l, tsri_session *session) {
@@ -107,10 +113,10 @@ static tsr_status run(looking *l) {
     tsri_session *session;
     sides[0].name = both ? "source" : "text";
     sides[1].name = "target";
-    TRY(check_length("text", l->source.count,
+    TRY(check_length(l, "text", l->source.count,
                      spec->encoder.layers ? spec->source_context : spec->context));
     if (both)
-        TRY(check_length("target", l->target.count, spec->context));
+        TRY(check_length(l, "target", l->target.count, spec->context));
     TRY(tsri_task_tokens_name(l->model->tokenizer, &l->source, &sides[0]));
     TRY(tsri_task_tokens_name(tsri_text_target(l->model->tokenizer), &l->target, &sides[1]));
     TRY(tsri_session_create_sized(l->model, &sizes, &session));
@@ -186,6 +192,11 @@ static tsr_status check_options(const looking *l) {
             "a target or a language was given, but %s (%s) reads only one text: only a "
             "model with an encoder and a decoder has a target",
             l->model->path, l->model->spec.family);
+    if ((o->ids || o->messages) && is_translator(l->model))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "token ids or messages were given, but %s (%s) has an encoder and a "
+                              "decoder: give it a text",
+                              l->model->path, l->model->spec.family);
     return TSR_OK;
 }
 
@@ -223,6 +234,9 @@ static tsr_status look(looking *l, const char *text, size_t size) {
     for (size_t i = 0; i < l->out->n_maps; i++)
         cut(&l->out->maps[i], l->out->weights[i], &l->options);
     drop_empty(l->out);
+    if (!l->out->n_maps)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s (%s) has no attention to show", l->model->path,
+                              l->model->spec.family);
     return describe(l);
 }
 
@@ -231,9 +245,10 @@ tsr_status tsr_attention_create(tsr_model *model, const char *text, size_t size,
     TRY(NEED(out));
     *out = NULL;
     TRY(NEED(model));
-    TRY(NEED(text));
     looking l = {.opened = model, .model = tsri_model_of(model)};
     TRY(tsri_base_adopt("tsr_attention_options", options, &l.options, sizeof l.options));
+    if (!l.options.ids && !l.options.messages)
+        TRY(NEED(text));
     TRY(tsri_model_need_device(l.model));
     if (!l.model->tokenizer)
         return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that can be used%s%s",

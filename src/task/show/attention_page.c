@@ -68,40 +68,40 @@ static tsr_status make_json(const tsr_attention *a, json_t *maps, char **out) {
     return *out ? TSR_OK : tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the page's numbers");
 }
 
-/* Fails with the number of layers that would fit, by their share of the page. */
-static tsr_status too_large(const tsr_attention *a, size_t size) {
-    const double fixed = (double)tsri_task_html_page_find("show/attention.html")->size;
+/* Fails with the number of layers that would fit, by their share of the size without what is `fixed`.
+ * layers_by, heads_by: how they are asked for. */
+static tsr_status too_large(const tsr_attention *a, const char *what, size_t size, double fixed,
+                            const char *layers_by, const char *heads_by) {
     int32_t layers = 0;
     for (size_t i = 0; i < a->n_maps; i++)
         layers = a->maps[i].layers > layers ? a->maps[i].layers : layers;
     const double fit = (MOST_BYTES - fixed) / ((double)size - fixed) * layers;
     if (fit >= 1)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the page would have %.1f MB; at most %.0f MB are allowed: ask for "
-                              "%d of its %" PRId32 " layers (--layers A-B)",
-                              (double)size / 1e6, MOST_BYTES / 1e6, (int)fit, layers);
+                              "%s would have %.1f MB; at most %.0f MB are allowed: ask for "
+                              "%d of its %" PRId32 " layers%s",
+                              what, (double)size / 1e6, MOST_BYTES / 1e6, (int)fit, layers,
+                              layers_by);
     return tsri_base_fail(TSR_E_ARGUMENT,
-                          "the page would have %.1f MB; at most %.0f MB are allowed: ask for one "
-                          "layer and some heads (--layers A --heads A-B), or give a shorter text",
-                          (double)size / 1e6, MOST_BYTES / 1e6);
+                          "%s would have %.1f MB; at most %.0f MB are allowed: ask for one "
+                          "layer and some heads%s, or give a shorter text",
+                          what, (double)size / 1e6, MOST_BYTES / 1e6, heads_by);
 }
 
 static tsr_status write_page(const tsr_attention *a, const char *json, const char *path) {
+    const tsri_task_html_page *page = tsri_task_html_page_find("show/attention.html");
     tsri_bytes text = {0};
-    tsr_status status =
-        tsri_task_html_page_append(tsri_task_html_page_find("show/attention.html"), json, &text);
+    tsr_status status = tsri_task_html_page_append(page, json, &text);
     if (status == TSR_OK && text.size > MOST_BYTES)
-        status = too_large(a, text.size);
+        status = too_large(a, "the page", text.size, (double)page->size, " (--layers A-B)",
+                           " (--layers A --heads A-B)");
     if (status == TSR_OK)
         status = tsri_base_write_whole(path, text.data, text.size);
     tsri_base_bytes_clear(&text);
     return status;
 }
 
-tsr_status tsr_attention_write_page(const tsr_attention *attention, const char *path) {
-    TRY(NEED(attention));
-    TRY(NEED(path));
-    char *json = NULL;
+static tsr_status all_json(const tsr_attention *attention, char **out) {
     json_t *maps = json_array();
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < attention->n_maps && status == TSR_OK; i++) {
@@ -111,10 +111,35 @@ tsr_status tsr_attention_write_page(const tsr_attention *attention, const char *
             tsri_base_json_append(maps, map);
     }
     if (status == TSR_OK)
-        status = make_json(attention, maps, &json);
+        status = make_json(attention, maps, out);
+    json_decref(maps);
+    return status;
+}
+
+tsr_status tsr_attention_write_page(const tsr_attention *attention, const char *path) {
+    TRY(NEED(attention));
+    TRY(NEED(path));
+    char *json = NULL;
+    tsr_status status = all_json(attention, &json);
     if (status == TSR_OK)
         status = write_page(attention, json, path);
     free(json);
-    json_decref(maps);
     return status;
+}
+
+tsr_status tsr_attention_json(const tsr_attention *attention, char **text, size_t *size) {
+    TRY(NEED(attention));
+    TRY(NEED(text));
+    char *json = NULL;
+    *text = NULL;
+    TRY(all_json(attention, &json));
+    const size_t n = strlen(json);
+    if (n > MOST_BYTES) {
+        free(json);
+        return too_large(attention, "the attention", n, 0, "", "");
+    }
+    *text = json;
+    if (size)
+        *size = n;
+    return TSR_OK;
 }

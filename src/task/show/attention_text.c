@@ -4,9 +4,13 @@
 #include "task/generate/beams.h"
 #include "task/generate/decode.h"
 #include "task/generate/settings.h"
+#include "task/generate/template.h"
 #include "task/show/attention.h"
 #include "tessera/translate.h"
 #include "text/tokenizer/languages.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 enum { DEFAULT_TARGET = 256 };
 
@@ -103,12 +107,50 @@ static tsr_status make_target(const tsr_model *opened, const tsr_attention_optio
     return tsri_task_check_vocabulary(target, spec->vocab);
 }
 
+/* ---- the text ---- */
+
+static tsr_status read_ids(const tsr_attention_options *options, int32_t vocab,
+                           tsri_text_ids *source) {
+    for (size_t i = 0; i < options->n_ids; i++)
+        if (options->ids[i] < 0 || options->ids[i] >= vocab)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "token id %" PRId32
+                                  " is outside the vocabulary, which has %" PRId32 " tokens",
+                                  options->ids[i], vocab);
+    return tsri_text_ids_append(source, options->ids, options->n_ids);
+}
+
+static tsr_status write_messages(const tsri_model *model, const tsr_attention_options *options,
+                                 tsri_text_ids *source) {
+    tsri_task_template *template = NULL;
+    tsri_bytes text = {0};
+    TRY(tsri_task_template_create(model, options->chat, &template));
+    const tsr_status status = tsri_task_template_encode_json(
+        template, options->messages, strlen(options->messages), false, &text, source);
+    tsri_base_bytes_clear(&text);
+    tsri_task_template_destroy(&template);
+    return status;
+}
+
+/* What a model of one stack reads. */
+static tsr_status read_one(const tsri_model *model, const char *text, size_t size,
+                           const tsr_attention_options *options, int32_t vocab,
+                           tsri_text_ids *source) {
+    if (options->ids)
+        return read_ids(options, vocab, source);
+    if (options->messages)
+        return write_messages(model, options, source);
+    return tsri_text_encode(model->tokenizer, text, size,
+                            TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, source);
+}
+
 tsr_status tsri_task_attention_read(const tsr_model *opened, const char *text, size_t size,
                                     const tsr_attention_options *options, tsri_text_ids *source,
                                     tsri_text_ids *target) {
     const tsri_model *model = tsri_model_of(opened);
     const tsri_model_spec *spec = &model->spec;
     const bool both = spec->encoder.layers && spec->decoder.layers;
+    const int32_t vocab = spec->encoder.layers ? spec->source_vocab : spec->vocab;
     tsri_text_direction direction;
     if (both) {
         TRY(tsri_text_direction_of(model->tokenizer, options->source_language,
@@ -116,11 +158,9 @@ tsr_status tsri_task_attention_read(const tsr_model *opened, const char *text, s
         TRY(tsri_text_encode_source(model->tokenizer, text, size, &direction,
                                     TSRI_TEXT_PARSE_SPECIAL, source));
     } else
-        TRY(tsri_text_encode(model->tokenizer, text, size,
-                             TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, source));
+        TRY(read_one(model, text, size, options, vocab, source));
     if (!source->count)
         return tsri_base_fail(TSR_E_ARGUMENT, "the text is empty; it must have at least one token");
-    TRY(tsri_task_check_vocabulary(source,
-                                   spec->encoder.layers ? spec->source_vocab : spec->vocab));
+    TRY(tsri_task_check_vocabulary(source, vocab));
     return both ? make_target(opened, options, &direction, source, target) : TSR_OK;
 }
