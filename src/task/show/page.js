@@ -1,8 +1,3 @@
-/* What the scripts of all pages begin with: the page's data, elements by id, and new elements. */
+/* What the scripts of pages with data begin with. */
 const data = JSON.parse(document.getElementById("data").textContent);
-const at = id => document.getElementById(id);
-const make = (name, properties, ...children) => {
-  const element = Object.assign(document.createElement(name), properties);
-  element.append(...children);
-  return element;
-};
+@page_elements.js@
