@@ -1,6 +1,7 @@
 /* cli/serve/engine.c - the thread that owns the device: takes the requests that have come, lets the
  * scheduler do a step, and gives each token to whom it belongs. */
 #include "cli/serve/answers.h"
+#include "cli/serve/attention.h"
 #include "cli/serve/bounds.h"
 #include "cli/serve/call_form.h"
 #include "cli/serve/calls.h"
@@ -458,7 +459,7 @@ static bool wait_for_work(tsri_serve_server *s) {
     struct timespec until;
     const bool busy = s->texts || any_runs(s);
     pthread_mutex_lock(&s->lock);
-    if (!s->first_waiting && !s->stopping && !busy) {
+    if (!s->first_waiting && !s->stopping && !busy && !tsri_serve_attention_waits(s)) {
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec++;
         pthread_cond_timedwait(&s->wake, &s->lock, &until);
@@ -509,11 +510,14 @@ void *tsri_serve_engine(void *server) {
         take_requests(s);
         step(s);
         tsri_serve_texts_step(s, any_runs(s));
+        tsri_serve_attention_step(s);
         tsri_serve_http_look(s);
         drop_gone(s);
         tsri_serve_texts_drop(s, false);
+        tsri_serve_attention_drop(s, false);
     }
     tsri_serve_texts_drop(s, true);
+    tsri_serve_attention_drop(s, true);
     while (s->jobs) {
         tsri_serve_failure f;
         tsri_serve_fail(&f, 503, NULL, "the server ends");
@@ -521,6 +525,7 @@ void *tsri_serve_engine(void *server) {
     }
     take_requests(s);
     tsri_serve_texts_drop(s, true);
+    tsri_serve_attention_drop(s, true);
     while (s->jobs)
         end_job(s->jobs);
     return NULL;

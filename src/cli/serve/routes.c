@@ -18,6 +18,7 @@ static const tsri_serve_route routes[] = {
     {"POST", "/v1/rerank", tsri_serve_rerank, true, false, NULL},
     {"POST", "/v2/rerank", tsri_serve_rerank, true, false, NULL},
     {"POST", "/rerank", tsri_serve_rerank, true, false, NULL},
+    {"POST", "/attention", tsri_serve_attention, true, false, NULL},
     {"POST", "/tokenize", tokenize, false, false, NULL},
     {"POST", "/detokenize", detokenize, false, false, NULL},
     {"GET", "/v1/models", models, false, false, NULL},

@@ -76,6 +76,7 @@ typedef struct tsri_serve_model {
 typedef struct tsri_serve_server tsri_serve_server;
 typedef struct tsri_serve_job tsri_serve_job;
 typedef struct tsri_serve_texts tsri_serve_texts;
+typedef struct tsri_serve_look tsri_serve_look;
 
 typedef struct tsri_serve_log {
     bool on, json;
@@ -143,9 +144,11 @@ struct tsri_serve_server {
     pthread_cond_t wake; /* of the engine */
     tsri_serve_exchange *exchanges, *first_waiting, *last_waiting;
     size_t n_waiting;
-    tsri_serve_job *jobs;    /* the engine's: requests for text */
-    tsri_serve_texts *texts; /* the engine's: requests for vectors and ranks, the oldest first */
-    uint64_t numbers;        /* of answers, for their ids */
+    tsri_serve_job *jobs;     /* the engine's: requests for text */
+    tsri_serve_texts *texts;  /* the engine's: requests for vectors and ranks, the oldest first */
+    tsri_serve_look *looks;   /* the engine's: requests for attention, the oldest first */
+    tsri_serve_look *packing; /* the engine's: the one whose numbers a thread packs, or NULL */
+    uint64_t numbers;         /* of answers, for their ids */
     bool draining, stopping;
 };
 
@@ -192,7 +195,7 @@ void tsri_serve_release(tsri_serve_exchange *x, bool *done);
 void tsri_serve_give_back(tsri_serve_exchange *x);
 void *tsri_serve_engine(void *server);
 tsri_serve_handler tsri_serve_completions, tsri_serve_chat, tsri_serve_embeddings,
-    tsri_serve_rerank;
+    tsri_serve_rerank, tsri_serve_attention;
 
 /* ---- routes.c ---- */
 

@@ -1,0 +1,261 @@
+/* cli/serve/attention.c - POST /attention: which tokens of a text the model attends to, as the page draws it. */
+#include "cli/serve/attention.h"
+
+#include "cli/serve/choose.h"
+#include "cli/serve/fields.h"
+#include "cli/serve/messages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_TOKENS = 512,     /* of a text: a piece of a prompt is as long */
+    MOST_SHARES = 64 << 20 /* of all layers and heads; 256 MiB */
+};
+
+struct tsri_serve_look {
+    tsri_serve_look *next;
+    tsri_serve_exchange *x;
+    json_t *body;
+    int32_t *ids;
+    char *messages;
+    const char *text; /* of the body */
+    size_t text_size;
+    tsri_serve_model *model;
+    tsr_chat_options chat;
+    tsr_attention_options options; /* points into this */
+    /* while its numbers are packed */
+    tsr_attention *found;
+    pthread_t thread;
+    bool packed; /* the server's lock guards it */
+};
+
+/* ---- the list ---- */
+
+static void append(tsri_serve_look *w) {
+    tsri_serve_look **at = &w->x->server->looks;
+    while (*at)
+        at = &(*at)->next;
+    *at = w;
+    w->next = NULL;
+}
+
+static void take_out(tsri_serve_look *w) {
+    tsri_serve_look **at = &w->x->server->looks;
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+}
+
+/* Its exchange has its answer, or needs none. */
+static void end(tsri_serve_look *w) {
+    tsri_serve_exchange *x = w->x;
+    tsr_attention_destroy(&w->found);
+    json_decref(w->body);
+    free(w->ids);
+    free(w->messages);
+    free(w);
+    tsri_serve_give_back(x);
+}
+
+static void fail(tsri_serve_look *w, const tsri_serve_failure *f) {
+    tsri_serve_answer_failure(w->x, f);
+    end(w);
+}
+
+/* ---- the fields ---- */
+
+static json_t *given(const json_t *body, const char *key) {
+    json_t *value = json_object_get(body, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+/* [2, 5] is four of them, counted from 0. */
+static bool take_range(const json_t *body, const char *key, int32_t *first, int32_t *count,
+                       tsri_serve_failure *f) {
+    const json_t *value = given(body, key), *from = json_array_get(value, 0),
+                 *to = json_array_get(value, 1);
+    const json_int_t a = json_integer_value(from), b = json_integer_value(to);
+    if (!value)
+        return true;
+    if (json_array_size(value) != 2 || !json_is_integer(from) || !json_is_integer(to) || a < 0 ||
+        b < a || b >= INT32_MAX)
+        return tsri_serve_fail(
+            f, 400, key, "%s: a list of the first and the last one is wanted, counted from 0", key);
+    *first = (int32_t)a;
+    *count = (int32_t)(b - a + 1);
+    return true;
+}
+
+static bool take_messages(tsri_serve_look *w, json_t *messages, tsri_serve_failure *f) {
+    if (w->model->use != TSRI_SERVE_TEXT || !w->model->chats)
+        return tsri_serve_fail(f, 400, "messages",
+                               "messages: the model \"%s\" has no chat template: give \"content\"",
+                               w->model->name);
+    if (!tsri_serve_plain_messages(w->model, messages, f))
+        return false;
+    w->messages = json_dumps(messages, JSON_COMPACT);
+    w->chat =
+        (tsr_chat_options){.struct_size = sizeof w->chat, .template_text = w->model->template_text};
+    w->options.messages = w->messages;
+    w->options.chat = &w->chat;
+    return w->messages || tsri_serve_fail(f, 503, NULL, "out of memory");
+}
+
+static bool take_text(tsri_serve_look *w, tsri_serve_failure *f) {
+    json_t *content = given(w->body, "content"), *tokens = given(w->body, "tokens"),
+           *messages = given(w->body, "messages");
+    if (!content + !tokens + !messages != 2)
+        return tsri_serve_fail(f, 400, "content",
+                               "one of content, tokens and messages is wanted, and no other of "
+                               "them");
+    if (messages)
+        return take_messages(w, messages, f);
+    if (tokens) {
+        int32_t *ids;
+        if (!tsri_serve_ids(tokens, "tokens", "a list of token ids", &ids, &w->options.n_ids, f))
+            return false;
+        w->options.ids = w->ids = ids;
+        return true;
+    }
+    if (!json_is_string(content))
+        return tsri_serve_fail(f, 400, "content", "content: a text is wanted");
+    w->text = json_string_value(content);
+    w->text_size = json_string_length(content);
+    return true;
+}
+
+/* The shares of all layers and heads have to fit into memory. */
+static bool bound_tokens(tsri_serve_look *w, tsri_serve_failure *f) {
+    const int64_t bound = w->x->server->limits.prompt_tokens;
+    tsr_model_info info = {.struct_size = sizeof info};
+    const tsr_status status = tsr_model_info_get(w->model->model, &info);
+    if (status != TSR_OK)
+        return tsri_serve_fail_status(f, status);
+    int64_t most = bound && bound < MOST_TOKENS ? bound : MOST_TOKENS;
+    while (most > 1 && most * most * info.layers * info.heads > MOST_SHARES)
+        most--;
+    w->options.most_tokens = most;
+    return true;
+}
+
+static bool read_body(tsri_serve_look *w, tsri_serve_failure *f) {
+    static const char *const known[] = {"model",  "content", "tokens", "messages",
+                                        "layers", "heads",   "user"};
+    tsr_attention_options *o = &w->options;
+    o->struct_size = sizeof *o;
+    w->model = tsri_serve_choose(w->x, w->body, TSRI_SERVE_ANYTHING, f);
+    return w->model && tsri_serve_only(w->body, known, sizeof known / sizeof *known, f) &&
+           take_range(w->body, "layers", &o->first_layer, &o->layers, f) &&
+           take_range(w->body, "heads", &o->first_head, &o->heads, f) && take_text(w, f) &&
+           bound_tokens(w, f);
+}
+
+void tsri_serve_attention(tsri_serve_exchange *x) {
+    tsri_serve_failure f = {.status = 503, .message = "out of memory"};
+    json_t *body = tsri_serve_body(x);
+    tsri_serve_look *w = body ? calloc(1, sizeof *w) : NULL;
+    if (!w) {
+        if (body)
+            tsri_serve_answer_failure(x, &f);
+        json_decref(body);
+        tsri_serve_give_back(x);
+        return;
+    }
+    w->x = x;
+    w->body = body;
+    if (read_body(w, &f))
+        append(w);
+    else
+        fail(w, &f);
+}
+
+/* ---- from a request to its answer ---- */
+
+/* In a thread of its own. Only its last lines touch what the engine reads. */
+static void *pack(void *data) {
+    tsri_serve_look *w = data;
+    tsri_serve_server *s = w->x->server;
+    tsri_serve_failure f;
+    char *text = NULL;
+    size_t n = 0;
+    const tsr_status status = tsr_attention_json(w->found, &text, &n);
+    if (status == TSR_OK) {
+        tsri_serve_answer_text(w->x, 200, text, n);
+    } else {
+        tsri_serve_fail_status(&f, status);
+        tsri_serve_answer_failure(w->x, &f);
+    }
+    tsr_text_free(text);
+    pthread_mutex_lock(&s->lock);
+    w->packed = true;
+    pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+static void run(tsri_serve_look *w) {
+    tsri_serve_failure f;
+    tsr_attention_map map = {.struct_size = sizeof map};
+    const tsr_status status =
+        tsr_attention_create(w->model->model, w->text, w->text_size, &w->options, &w->found);
+    if (status != TSR_OK) {
+        tsri_serve_fail_status(&f, status);
+        fail(w, &f);
+        return;
+    }
+    if (tsr_attention_map_get(w->found, 0, &map) == TSR_OK)
+        w->x->record.prompt_tokens = (uint64_t)map.T;
+    if (!pthread_create(&w->thread, NULL, pack, w)) {
+        w->x->server->packing = w;
+        return;
+    }
+    tsri_serve_fail(&f, 503, NULL, "a thread can't be started");
+    fail(w, &f);
+}
+
+bool tsri_serve_attention_waits(const tsri_serve_server *s) {
+    return s->packing ? s->packing->packed : s->looks != NULL;
+}
+
+static void end_packed(tsri_serve_server *s) {
+    pthread_join(s->packing->thread, NULL);
+    end(s->packing);
+    s->packing = NULL;
+}
+
+void tsri_serve_attention_step(tsri_serve_server *s) {
+    pthread_mutex_lock(&s->lock);
+    const bool waits = tsri_serve_attention_waits(s);
+    pthread_mutex_unlock(&s->lock);
+    if (!waits)
+        return;
+    if (s->packing)
+        end_packed(s);
+    tsri_serve_look *w = s->looks;
+    if (!w)
+        return;
+    take_out(w);
+    run(w);
+}
+
+void tsri_serve_attention_drop(tsri_serve_server *s, bool all) {
+    tsri_serve_failure f;
+    for (tsri_serve_look *w = s->looks, *next; w; w = next) {
+        next = w->next;
+        pthread_mutex_lock(&s->lock);
+        const bool gone = w->x->gone;
+        pthread_mutex_unlock(&s->lock);
+        if (!gone && !all)
+            continue;
+        take_out(w);
+        if (gone) {
+            end(w);
+            continue;
+        }
+        tsri_serve_fail(&f, 503, NULL, "the server ends");
+        fail(w, &f);
+    }
+    if (all && s->packing)
+        end_packed(s);
+}
