@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The page at "/" of tessera serve in a browser: it chats, stops, continues a text, shows the probabilities of tokens, and asks its own server alone."""
+"""The page at "/" of tessera serve in a browser: it chats, stops, continues a text, shows the probabilities of tokens and the attention
+of an answer, and asks its own server alone."""
 
 import atexit
 import json
@@ -9,6 +10,7 @@ import time
 from support.browser import Browser, needed
 from support.command import PLAY, SOURCE, equal, main, run
 from support.server import Server
+from support.shares import unpack
 
 needed()
 BROWSER = Browser()
@@ -129,6 +131,74 @@ def test_it_continues_a_text_and_stops(_):
         BROWSER.value("document.getElementById('stop').click()")
         done(2)
         assert "stopped" in BROWSER.value("document.querySelectorAll('.turn.assistant .meta')[1].textContent")
+        fits(server)
+
+
+def look(answer):
+    BROWSER.value(f"document.querySelectorAll('.turn.assistant button.look')[{answer}].click()")
+    until("!document.querySelector('.drawing').hidden || !!document.querySelector('#progress.bad')")
+
+
+def drawn():
+    """[pressed, label] of each word."""
+    return BROWSER.value("[...document.querySelectorAll('#words .word')].map(word => [word.getAttribute('aria-pressed'), word.getAttribute('aria-label')])")
+
+
+def percent(x):
+    return f"{round(100 * x)}%" if x >= 0.01 else "<1%" if x > 0 else "0%"
+
+
+def labels(told, layer, head, word):
+    """What the words of a causal map are called where one of them is chosen."""
+    (m,), tokens = told["maps"], [token["text"] for token in told["tokens"]["text"]]
+    T = len(tokens)
+    row = unpack(m["weights"], len(m["layers"]) * len(m["heads"]), T, T, True)[layer * len(m["heads"]) + head][word * T:word * T + T]
+    said = [re.sub(r"^ +", "", text.replace("\n", "\u23ce")) or "\u2423" for text in tokens]
+    return [["true" if i == word else "false", f"{said[i]}, {percent(row[i])}" if i <= word else said[i]] for i in range(T)]
+
+
+def test_the_attention_of_an_answer(folder):
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE)
+    with Server("--chat-template", template) as server:
+        for width, dark in ((1200, False), (420, True)):
+            show(server, width=width, dark=dark)
+            put(temperature=0, max_tokens=4, system="Be brief.")
+            for i, text in enumerate(("Who are you?", "And then?")):
+                send(text)
+                done(i + 1)
+            first, _ = answers()
+            equal(BROWSER.value("document.getElementById('attention').hidden"), True)
+            look(0)
+            asked = {"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who are you?"}, {"role": "assistant", "content": first}]}
+            told = server.fine("/attention", asked)
+            assert first.strip()[:10] in BROWSER.value("document.activeElement.textContent"), first
+            equal([label.split(", ")[0] for _, label in drawn()], [label.split(", ")[0] for _, label in labels(told, 0, 0, 0)])
+            BROWSER.value("document.querySelector('[data-place=\"2/3\"]').click()")
+            equal(drawn(), labels(told, 2, 3, len(drawn()) - 1))
+            BROWSER.value("document.querySelectorAll('#words .word')[4].click()")
+            equal(drawn(), labels(told, 2, 3, 4))
+            equal(BROWSER.value("document.querySelectorAll('.drawing canvas').length"), 1 + 36)
+            inked = "(() => { const c = document.getElementById('map'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; return new Set(d).size; })()"
+            assert BROWSER.value(inked) > 20, "the map is empty"
+            put(layers="1-1")
+            BROWSER.value("document.getElementById('layers').dispatchEvent(new Event('change'))")
+            until("!document.querySelector('.drawing').hidden && document.querySelectorAll('.drawing canvas').length === 7")
+            equal(BROWSER.value("[...document.querySelectorAll('.grid th[scope=row]')].map(e => e.textContent)"), ["layer 1"])
+            fits(server)
+            put(layers="7")
+            look(1)
+            assert "layers 0 to 5" in BROWSER.value("document.getElementById('progress').textContent")
+            BROWSER.value("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}))")
+            equal(BROWSER.value("document.getElementById('attention').hidden"), True)
+    with Server() as server:
+        show(server)
+        put(temperature=0, max_tokens=3)
+        send("ROMEO:\n")
+        done(1)
+        look(0)
+        BROWSER.value("document.querySelector('[data-place=\"0/5\"]').click()")
+        equal(drawn(), labels(server.fine("/attention", {"content": "ROMEO:\n" + answers()[0]}), 0, 5, len(drawn()) - 1))
         fits(server)
 
 
