@@ -40,7 +40,7 @@
  *   order   as order.clh says
  *   needs   nothing beyond OpenCL C 1.1
  *   build   K_DTYPE, V_DTYPE; HEAD, VALUE sizes of a key and a value; CAUSAL, WINDOW; HAS_PAST,
- *           HAS_LEN, HAS_SLOT, HAS_SOURCE, HAS_BIAS, HAS_RELATIVE, HAS_SINKS, HAS_SOFT_CAP, HAS_LSE
+ *           HAS_LEN, HAS_SLOT, HAS_SOURCE, HAS_PAGES with PAGE, HAS_BIAS, HAS_RELATIVE, HAS_SINKS, HAS_SOFT_CAP, HAS_LSE
  *   paid    the first line of the ladder
  *   source  Milakov, Gimelshein 2018, arXiv:1805.02867 */
 #include "attention/order.clh"

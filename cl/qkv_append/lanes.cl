@@ -117,8 +117,8 @@ ENTRY_OF_ONE KERNEL(PLACE
         return;
     for (int g = 0; g < G; g++) {
         __global const float *from = k + K_AT(b, t, g), *value = v + V_AT(b, t, g);
-        __global ELEMENT(KEYS_DTYPE) *to = keys + DISTANCE(KEYS_DTYPE, KEYS_AT(HOME(b), g, s));
-        __global ELEMENT(VALUES_DTYPE) *to_value = values + DISTANCE(VALUES_DTYPE, VALUES_AT(HOME(b), g, s));
+        __global ELEMENT(KEYS_DTYPE) *to = keys + DISTANCE(KEYS_DTYPE, KEYS_AT(b, g, s));
+        __global ELEMENT(VALUES_DTYPE) *to_value = values + DISTANCE(VALUES_DTYPE, VALUES_AT(b, g, s));
         KEEP_HEAD(KEYS_DTYPE, to, HEAD, ROTATED_KEY)
         KEEP_HEAD(VALUES_DTYPE, to_value, VALUE, COPIED_VALUE)
     }

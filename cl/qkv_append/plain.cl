@@ -1,12 +1,13 @@
 /* qkv_append/plain.cl - y = rope(q); keys[slot[b], g, past[b]+t, :] = rope(k), values[slot[b], g,
- * past[b]+t, :] = v where past[b]+t < min(len[b], capacity).
+ * past[b]+t, :] = v where past[b]+t < min(len[b], capacity). With pages: at [pages[b, s/PAGE], g,
+ * s%PAGE, :], s = past[b]+t.
  *
  *   grid    (max(HEAD, VALUE), H + 2 G (2 G without ROPE), B*T), one work-item each: a pair or an
  *           element of a head of q, k or v; a block of 32 elements of k or v where its state has blocks
  *   pairs   (p, p + ROTARY/2), or (2p, 2p+1) where INTERLEAVED, rotated by positions[b,t] *
  *           inv_freq[p], times `magnitude`
  *   needs   nothing beyond OpenCL C 1.1; sin and cos of large angles
- *   build   KEYS_DTYPE, VALUES_DTYPE (kv_append/keep.clh); HAS_SLOT; ROPE (else q, y and the
+ *   build   KEYS_DTYPE, VALUES_DTYPE (kv_append/keep.clh); HAS_SLOT; HAS_PAGES, PAGE; ROPE (else q, y and the
  *           operands of the rotation are missing), INTERLEAVED, ROTARY; H, G, HEAD, VALUE
  *   paid    the baseline. 2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of
  *           tessera verify --bench; ratio: how many times as fast as plain.
@@ -65,7 +66,7 @@ ENTRY KERNEL(PLACE
     if (head >= H + G) {
         const int g = head - H - G, d = i * BLOCK_NUMBERS(VALUES_DTYPE);
         if (kept && d < VALUE)
-            KEEP_KV(VALUES_DTYPE, values, VALUES_AT(HOME(b), g, s) + d, v + V_AT(b, t, g) + d);
+            KEEP_KV(VALUES_DTYPE, values, VALUES_AT(b, g, s) + d, v + V_AT(b, t, g) + d);
         return;
     }
 #if BLOCK_NUMBERS(KEYS_DTYPE) > 1
@@ -74,7 +75,7 @@ ENTRY KERNEL(PLACE
         if (!kept || first >= HEAD)
             return;
         __global const float *x = k + K_AT(b, t, g);
-        __global ELEMENT(KEYS_DTYPE) *block = keys + DISTANCE(KEYS_DTYPE, KEYS_AT(HOME(b), g, s) + first);
+        __global ELEMENT(KEYS_DTYPE) *block = keys + DISTANCE(KEYS_DTYPE, KEYS_AT(b, g, s) + first);
         int most = 0;
         for (int d = first; d < first + BLOCK_NUMBERS(KEYS_DTYPE); d++)
             most = max(most, as_int(NUMBER_OF_KEY(x, d)) & 0x7fffffff);
@@ -111,8 +112,8 @@ ENTRY KERNEL(PLACE
 #endif
 #if BLOCK_NUMBERS(KEYS_DTYPE) == 1
     if (kept) {
-        STORE(KEYS_DTYPE, keys, KEYS_AT(HOME(b), g, s) + left, u);
-        STORE(KEYS_DTYPE, keys, KEYS_AT(HOME(b), g, s) + right, w);
+        STORE(KEYS_DTYPE, keys, KEYS_AT(b, g, s) + left, u);
+        STORE(KEYS_DTYPE, keys, KEYS_AT(b, g, s) + right, w);
     }
 #endif
 }

@@ -59,8 +59,10 @@ typedef enum tsr_op_id {
      *
      *     scale <q[b,t,h,:], k[j,s,g,:]> + bias + relative[h, clamp(s - (past[b] + t), -R, R) + R]
      *
-     * and g = h / (H / G); j = source[b,s] where given, else slot[b], else b. With a soft cap c, the
-     * first term x = scale <q, k> is c tanh(x / c). With sinks, the sum that the softmax of query head h
+     * and g = h / (H / G); j = source[b,s] where given, else slot[b], else b. With pages, in place of both,
+     * keys and values lie in pages of S keys: key s of a sequence is key s % S of page j = pages[b,s / S],
+     * and a sequence has up to `pages` S keys, which is S below and in bias. With a soft cap c, the first
+     * term x = scale <q, k> is c tanh(x / c). With sinks, the sum that the softmax of query head h
      * divides by has exp(sinks[h]) besides, as if there were one more key, whose value is 0.
      *
      * Key s is visible to query t of sequence b where s < len[b] (S without len) and, where causal,
@@ -77,7 +79,8 @@ typedef enum tsr_op_id {
      *
      * attrs  tsr_attention_attrs
      * in     q[B,T,H,D], k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B], slot?[B], source?[B,S],
-     *        bias?[1|B,H,T,S] f32, relative?[H,2R+1] f32, sinks?[H] f32 (finite numbers)
+     *        bias?[1|B,H,T,S] f32, relative?[H,2R+1] f32, sinks?[H] f32 (finite numbers),
+     *        pages?[B,pages] i32
      * out    y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials, of the sink's too; without
      *        sinks, -inf where no key is visible)
      * dtype  k, v: f32, f16, bf16, or q8_0 in whole blocks along D, which is multiplied as F32
@@ -142,9 +145,11 @@ typedef enum tsr_op_id {
     TSR_OP_EMBED = 10,
     /**
      * state[slot[b], :, past[b]+t, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity). The keys
-     * of one head are adjacent.
+     * of one head are adjacent. With pages, in place of slot, a sequence has `pages` times as many
+     * positions: position s is row s % capacity of slot pages[b,s / capacity].
      *
-     * in     state[slots,G,capacity,D], x[B,T,G,D], past[B], len[B], slot?[B] (b where missing)
+     * in     state[slots,G,capacity,D], x[B,T,G,D], past[B], len[B], slot?[B] (b where missing),
+     *        pages?[B,pages] i32
      * out    none: writes in[0]
      * dtype  state: f32, f16 or bf16, which round to nearest even; q8_0, where D is a multiple of
      *        32: the scale of a block is its largest magnitude over 127, as f16
@@ -193,7 +198,8 @@ typedef enum tsr_op_id {
      *
      * attrs  tsr_rope_attrs
      * in     keys[slots,G,capacity,D], values[slots,G,capacity,Dv], k[B,T,G,D], v[B,T,G,Dv],
-     *        past[B], len[B], slot?[B], q?[B,T,H,D], positions?[B,T] i32, inv_freq?[rotary/2] f32
+     *        past[B], len[B], slot?[B], q?[B,T,H,D], positions?[B,T] i32, inv_freq?[rotary/2] f32,
+     *        pages?[B,pages] i32
      * out    y?[B,T,H,D]; writes in[0] and in[1]
      * dtype  keys, values: as the state of kv_append
      */

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 
 enum {
-    TSRI_CASE_MAX_IN = 10,
+    TSRI_CASE_MAX_IN = 11,
     TSRI_CASE_MAX_OUT = 4,
     TSRI_CASE_MAX_LIST = 16,
     TSRI_CASE_MARGIN = 3 /* elements on either side of a sliced operand */

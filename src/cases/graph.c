@@ -7,8 +7,8 @@
 
 /* Operand i as the op reads it: a leaf, or a view of one. */
 static tsri_value operand_value(tsri_graph *graph, const tsri_case *c, uint32_t i, uint32_t id) {
-    static const char *const names[TSRI_CASE_MAX_IN] = {"in0", "in1", "in2", "in3", "in4",
-                                                        "in5", "in6", "in7", "in8", "in9"};
+    static const char *const names[TSRI_CASE_MAX_IN] = {"in0", "in1", "in2", "in3", "in4", "in5",
+                                                        "in6", "in7", "in8", "in9", "in10"};
     const tsri_case_operand *operand = &c->in[i];
     if (!operand->present)
         return TSRI_GRAPH_NONE;

@@ -17,7 +17,7 @@
 
 typedef struct tsri_graph tsri_graph;
 typedef int32_t tsri_value;
-enum { TSRI_GRAPH_NONE = -1, TSRI_GRAPH_MAX_OPERANDS = 10 };
+enum { TSRI_GRAPH_NONE = -1, TSRI_GRAPH_MAX_OPERANDS = 11 };
 
 tsr_status tsri_graph_create(tsri_graph **out);
 void tsri_graph_destroy(tsri_graph **graph);

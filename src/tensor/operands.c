@@ -159,3 +159,7 @@ tsr_dim tsri_tensor_size(const tsr_op *op, const char *word) {
     }
     return tsri_tensor_const(1);
 }
+
+tsr_dim tsri_tensor_positions(const tsr_op *op, const char *word) {
+    return tsri_tensor_times(tsri_tensor_size(op, word), tsri_tensor_size(op, "pages"));
+}

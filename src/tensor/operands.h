@@ -58,6 +58,7 @@
     IN(BIAS, bias, "1|B H T S", F32, NUMBERS, OPTIONAL)      \
     IN(RELATIVE, relative, "H 2R+1", F32, NUMBERS, OPTIONAL) \
     IN(SINKS, sinks, "H", F32, NUMBERS, OPTIONAL)            \
+    IN(PAGES, pages, "B pages", I32, SLOT_OF("J"), OPTIONAL) \
     OUT(Y, y, "B T H Dv", F32, 0)                            \
     OUT(LSE, lse, "B H T", F32, ON_REQUEST)
 #define TSRI_OPERANDS_add_norm(IN, OUT)                       \
@@ -98,7 +99,8 @@
     IN(X, x, "B T G D", F32, NUMBERS, 0)                             \
     IN(PAST, past, "B", I32, PAST_OF("capacity"), 0)                 \
     IN(LEN, len, "B", I32, LENGTH_OF("capacity"), 0)                 \
-    IN(SLOT, slot, "B", I32, SLOT_OF("slots"), OPTIONAL)
+    IN(SLOT, slot, "B", I32, SLOT_OF("slots"), OPTIONAL)             \
+    IN(PAGES, pages, "B pages", I32, SLOT_OF("slots"), OPTIONAL)
 #define TSRI_OPERANDS_add TSRI_OPERANDS_binary
 #define TSRI_OPERANDS_mul TSRI_OPERANDS_binary
 #define TSRI_OPERANDS_scale TSRI_OPERANDS_unary
@@ -143,6 +145,7 @@
     IN(Q, q, "B T H D", F32, NUMBERS, OPTIONAL)                         \
     IN(POSITIONS, positions, "B T", I32, POSITION, OPTIONAL)            \
     IN(INV_FREQ, inv_freq, "rotary/2", F32, NUMBERS, OPTIONAL)          \
+    IN(PAGES, pages, "B pages", I32, SLOT_OF("slots"), OPTIONAL)        \
     OUT(Y, y, "B T H D", F32, ON_REQUEST)
 #define TSRI_OPERANDS_gru_cell(IN, OUT)              \
     IN(GATES_X, gates_x, "B T 3E", F32, NUMBERS, 0)  \
@@ -434,5 +437,8 @@ int tsri_tensor_axis(const tsr_op *op, uint32_t place, const char *word);
 /* The size that a word names in the first operand that has it; 1 where none has. ".." names the
  * product of the leading dimensions. */
 tsr_dim tsri_tensor_size(const tsr_op *op, const char *word);
+/* The positions that a sequence may have, where `word` names those that lie one after the other: the same
+ * number, or where the op has pages, that of all pages of a sequence. */
+tsr_dim tsri_tensor_positions(const tsr_op *op, const char *word);
 
 #endif

@@ -91,8 +91,11 @@ static counts counts_of(const tsr_op *op, const int64_t *sizes, const tsri_tenso
                         bool level) {
     const tsri_tensor_operands *operands = tsri_tensor_operands_of(op->id);
     counts c = {.role = (tsri_tensor_role)facts->role, .level = level};
+    const bool counts_positions = c.role == TSRI_TENSOR_PAST || c.role == TSRI_TENSOR_LENGTH;
     if (facts->of)
-        c.all = tsri_tensor_value(tsri_tensor_size(op, facts->of), sizes);
+        c.all = tsri_tensor_value(counts_positions ? tsri_tensor_positions(op, facts->of)
+                                                   : tsri_tensor_size(op, facts->of),
+                                  sizes);
     c.own = tsri_tensor_value(tsri_tensor_size(op, "T"), sizes);
     for (uint32_t i = 0; i < operands->n_in; i++)
         c.follows |= operands->in[i].role == TSRI_TENSOR_PAST;

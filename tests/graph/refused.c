@@ -202,3 +202,21 @@ Test(graph, a_norm_of_a_product_is_refused_for_what_it_is) {
         tsri_graph_destroy(&g);
     }
 }
+
+/* Pages are of each sequence. */
+Test(graph, pages_of_no_sequence_are_refused) {
+    const tsr_dim state[] = {n(9), n(2), n(32), n(8)}, x[] = {n(2), n(3), n(2), n(8)};
+    tsri_graph *g;
+    tsri_graph_create(&g);
+    const tsri_value in[] = {tsri_graph_leaf(g, TSR_KIND_STATE, 0, "state", TSR_F32, 4, state),
+                             input(g, 1, 4, x),
+                             tsri_graph_leaf(g, TSR_KIND_INPUT, 2, "past", TSR_I32, 1, x),
+                             tsri_graph_leaf(g, TSR_KIND_INPUT, 3, "len", TSR_I32, 1, x),
+                             TSRI_GRAPH_NONE,
+                             tsri_graph_leaf(g, TSR_KIND_INPUT, 5, "pages", TSR_I32, 1, x)};
+    tsri_graph_op(g, TSR_OP_KV_APPEND, NULL, in, 6, 0, NULL);
+    cr_expect(tsri_graph_status(g) == TSR_E_ARGUMENT);
+    cr_expect(strstr(tsr_error_last(), "kv_append: pages is i32 [2]; wanted i32 [B,pages]"), "%s",
+              tsr_error_last());
+    tsri_graph_destroy(&g);
+}

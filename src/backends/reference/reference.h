@@ -79,6 +79,10 @@ void tsri_reference_visible(const tsri_reference_view *past, const tsri_referenc
                             bool causal, int64_t window, int64_t b, int64_t t, int64_t keys,
                             int64_t *first, int64_t *end);
 
+/* The slot or page of `rows` rows that has position s of sequence b: b itself where neither is given. */
+int64_t tsri_reference_home(const tsri_reference_view *slot, const tsri_reference_view *pages,
+                            int64_t rows, int64_t b, int64_t s);
+
 /* The term that the distance from query t of sequence b to key s adds to a score of head h:
  * relative[h, clamp(s - (past[b] + t), -R, R) + R]; 0 where `relative` is missing. */
 double tsri_reference_relative(const tsri_reference_view *relative, const tsri_reference_view *past,

@@ -187,6 +187,13 @@ void tsri_reference_visible(const tsri_reference_view *past, const tsri_referenc
         *end = position + window;
 }
 
+int64_t tsri_reference_home(const tsri_reference_view *slot, const tsri_reference_view *pages,
+                            int64_t rows, int64_t b, int64_t s) {
+    if (pages->data)
+        return tsri_reference_load_int(pages, b * pages->stride[0] + s / rows * pages->stride[1]);
+    return slot->data ? tsri_reference_load_int(slot, b * slot->stride[0]) : b;
+}
+
 double tsri_reference_relative(const tsri_reference_view *relative, const tsri_reference_view *past,
                                int64_t b, int64_t t, int64_t h, int64_t s) {
     if (!relative->data)

@@ -25,6 +25,9 @@ tsri_case *tsri_case_attention_add_as(tsri_case_list *list, const char *kind,
 void tsri_case_attention_bound(tsri_case *c, int64_t S, int64_t D, double score);
 
 /* attention_with.c */
+enum { TSRI_CASE_PAGES = 17 };
+/* Describes an operand as `pages` pages of each of B sequences, at most TSRI_CASE_MAX_LIST in all. */
+void tsri_case_pages(tsri_case *c, int operand, int64_t B, int64_t pages);
 void tsri_cases_attention_with(tsri_case_list *list);
 
 #endif

@@ -287,10 +287,104 @@ static void add_narrow(tsri_case_list *list) {
     }
 }
 
+/* The pages of all sequences, in no order, out of 17. */
+void tsri_case_pages(tsri_case *c, int operand, int64_t B, int64_t pages) {
+    tsri_case_operand *x =
+        tsri_case_in(c, operand, TSR_KIND_INPUT, TSR_I32, 2, TSRI_CASE_B, TSRI_CASE_K(pages));
+    x->fill = TSRI_CASE_LIST;
+    x->n_list = (int)(B * pages);
+    for (int i = 0; i < x->n_list; i++)
+        x->list[i] = (i * 7 + 3) % TSRI_CASE_PAGES;
+}
+
+/* Keys and values in pages [G,page,D]: lengths of whole pages, one fewer and one more, few queries and many
+ * on both sides of a border, several chunks, a window that begins in a later page, a page that two sequences
+ * share. */
+static void add_pages(tsri_case_list *list) {
+    static const struct {
+        form form;
+        int64_t page;
+        tsr_dtype dtype;
+        int with;
+        tsr_compute compute;
+    } rows[] = {
+        {{2, 1, 96, 4, 2, 16, 16, 1, 0, 2, 2, {30, 31}, {31, 32}, ""}, 32, TSR_F32, PLAIN, 0},
+        {{2, 1, 96, 8, 1, 64, 64, 1, 0, 2, 2, {32, 95}, {33, 96}, ""}, 32, TSR_F16, PLAIN, 0},
+        {{2, 3, 96, 4, 2, 32, 64, 1, 0, 2, 2, {30, 63}, {33, 66}, ""}, 32, TSR_GGML_Q8_0, PLAIN, 0},
+        {{2, 40, 96, 6, 2, 36, 20, 1, 0, 2, 2, {0, 50}, {40, 90}, ""}, 32, TSR_F32, LSE, 0},
+        {{2, 70, 128, 4, 2, 48, 32, 1, 40, 2, 2, {45, 11}, {115, 81}, " window 40"},
+         64,
+         TSR_F16,
+         PLAIN,
+         0},
+        {{1, 1, 320, 8, 1, 64, 64, 1, 0, 1, 1, {319}, {320}, " chunks"}, 32, TSR_F32, PLAIN, 0},
+        {{2, 2, 384, 8, 2, 64, 64, 1, 0, 2, 2, {380, 255}, {382, 257}, " chunks"},
+         64,
+         TSR_GGML_Q8_0,
+         PLAIN,
+         0},
+        {{2, 9, 512, 4, 4, 32, 64, 1, 0, 2, 2, {500, 250}, {509, 259}, " chunks"},
+         256,
+         TSR_F16,
+         PLAIN,
+         0},
+        {{1, 70, 384, 4, 2, 32, 32, 1, 260, 1, 1, {300}, {370}, " window 260"},
+         64,
+         TSR_GGML_Q8_0,
+         LSE,
+         0},
+        {{2, 1, 512, 8, 1, 5, 7, 1, 100, 2, 2, {500, 30}, {501, 31}, " window 100, odd"},
+         64,
+         TSR_F32,
+         LSE,
+         0},
+        {{2, 5, 96, 4, 2, 16, 16, 1, 0, 2, 2, {60, 27}, {65, 32}, " relative"},
+         32,
+         TSR_F32,
+         RELATIVE,
+         0},
+        {{2, 2, 96, 8, 2, 64, 64, 1, 0, 2, 2, {62, 30}, {64, 32}, " f16"},
+         32,
+         TSR_F16,
+         PLAIN,
+         TSR_COMPUTE_F16},
+        {{2, 40, 96, 6, 2, 64, 64, 1, 0, 2, 2, {50, 3}, {90, 43}, " bf16"},
+         32,
+         TSR_F32,
+         PLAIN,
+         TSR_COMPUTE_BF16},
+        {{2, 3, 320, 4, 1, 32, 64, 1, 0, 2, 2, {317, 253}, {320, 256}, " bf16 chunks"},
+         64,
+         TSR_F32,
+         PLAIN,
+         TSR_COMPUTE_BF16},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const form f = rows[i].form;
+        tsri_case *c = tsri_case_attention_add_as(list, "pages", &f);
+        for (int k = 1; k < 3; k++) {
+            c->in[k].kind = TSR_KIND_STATE;
+            c->in[k].dtype = rows[i].dtype;
+            c->in[k].view = TSRI_CASE_SWAPPED;
+            c->in[k].dim[0] = TSRI_CASE_K(TSRI_CASE_PAGES);
+            c->in[k].dim[1] = TSRI_CASE_K(rows[i].page);
+        }
+        add_operand(c, rows[i].with, &f);
+        tsri_case_pages(c, 10, f.B, f.S / rows[i].page);
+        if (i % 2 && f.B > 1) /* the first page of both sequences */
+            c->in[10].list[f.S / rows[i].page] = c->in[10].list[0];
+        if (rows[i].with == RELATIVE)
+            tsri_case_attention_bound(c, f.S, f.D, sqrt((double)f.D) + 1);
+        if (rows[i].compute)
+            add_rounding(c, rows[i].compute, sqrt((double)f.D));
+    }
+}
+
 void tsri_cases_attention_with(tsri_case_list *list) {
     add_chunks(list);
     add_blocks(list);
     add_narrow(list);
     add_soft_caps(list);
     add_sinks(list);
+    add_pages(list);
 }

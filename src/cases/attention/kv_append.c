@@ -1,6 +1,6 @@
 /* cases/attention/kv_append.c - the cases of kv_append. The whole state is compared: rows that must
  * not be written still hold what they held. */
-#include "cases/cases.h"
+#include "cases/attention/attention.h"
 
 static tsri_case *add(tsri_case_list *list, int64_t B, int64_t T, int64_t slots, int64_t capacity,
                       int64_t G, int64_t D, const int32_t *past, const int32_t *len,
@@ -59,6 +59,18 @@ void tsri_cases_kv_append(tsri_case_list *list) {
     c = add(list, 2, 3, 2, 8, 2, 12, (const int32_t[]){0, 4}, (const int32_t[]){3, 7},
             " x from wider rows");
     c->in[1].view = TSRI_CASE_SLICED;
+    /* Both sides of a page's border; past the last page, with a sequence that is not written to */
+    static const int32_t past[][2] = {{30, 63}, {94, 0}}, len[][2] = {{35, 66}, {99, 0}};
+    for (int i = 0; i < 4; i++) {
+        c = add(list, 2, 5, TSRI_CASE_PAGES, 32, 3, 32, past[i % 2], len[i % 2],
+                i < 2 ? " pages" : " pages, q8_0");
+        tsri_case_pages(c, 5, 2, 3);
+        if (i < 2)
+            continue;
+        c->in[0].dtype = TSR_GGML_Q8_0;
+        c->in[1].fill = TSRI_CASE_STEPS;
+        c->bound[0].relative = 0x1p-10;
+    }
     add(list, 1, 512, 1, 1024, 12, 64, (const int32_t[]){0}, (const int32_t[]){512}, " a prompt")
         ->timed = true;
 }

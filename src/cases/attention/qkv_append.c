@@ -1,6 +1,6 @@
 /* cases/attention/qkv_append.c - the cases of qkv_append. Both whole states are compared, and the
  * queries. */
-#include "cases/cases.h"
+#include "cases/attention/attention.h"
 
 typedef struct form {
     int64_t B, T, slots, capacity, H, G, D, Dv;
@@ -110,6 +110,19 @@ void tsri_cases_qkv_append(tsri_case_list *list) {
         tsri_case_reason(
             c, "values 2^-10: their scales are rounded to f16, and their integers are the "
                "same; keys up to sqrt 2, of which a step more or less is 1/127");
+    }
+    static const form pages[] = {
+        {2, 5, TSRI_CASE_PAGES, 32, 4, 2, 32, 64, 32, 0, {30, 63}, {35, 66}, " pages"},
+        {2, 40, TSRI_CASE_PAGES, 64, 0, 2, 32, 32, 0, 0, {60, 0}, {100, 38}, " pages"},
+        {2, 3, TSRI_CASE_PAGES, 32, 4, 1, 64, 32, 64, 1, {94, 31}, {97, 34}, " past the pages"},
+    };
+    for (size_t i = 0; i < 2 * sizeof pages / sizeof *pages; i++) {
+        tsri_case *c = add(list, &pages[i / 2]);
+        tsri_case_pages(c, 10, 2, 3);
+        if (i % 2 == 0)
+            continue;
+        c->in[0].dtype = c->in[1].dtype = TSR_F16;
+        c->bound[0].absolute += 0x1p-11;
     }
     static const form models[] = {
         {1, 1, 1, 1024, 32, 4, 64, 64, 64, 0, {1023}, {1024}, " a token"},

@@ -85,6 +85,11 @@ bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n) {
                        tsri_tensor_same_dim(tensor->dim[0], n));
 }
 
+bool tsri_graph_is_pages(const tsr_tensor *tensor, tsr_dim B) {
+    return !tensor || (tensor->dtype == TSR_I32 && tensor->rank == 2 &&
+                       tsri_tensor_same_dim(tensor->dim[0], B));
+}
+
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n) {
     return !tensor || (tensor->dtype == TSR_F32 && tensor->rank == 1 &&
                        tsri_tensor_same_dim(tensor->dim[0], n));

@@ -33,6 +33,8 @@ tsr_status tsri_graph_check_gates(const char *op, const tsr_activation_attrs *fo
 /* The attributes of the glu that follows the products of glu_linear or expert_glu_linear. */
 tsr_activation_attrs tsri_graph_gates_of(const tsr_glu_linear_attrs *attrs);
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
+/* Whether they are the pages of B sequences: i32 [B,pages]. */
+bool tsri_graph_is_pages(const tsr_tensor *tensor, tsr_dim B);
 /* Whether it is a table that positions add to the scores of H heads: f32 [H,2R+1]. */
 bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H);
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n); /* f32 [n] */

@@ -6,6 +6,8 @@
 #include "tensor/quantize.h"
 #include "tensor/shape.h"
 
+#include <string.h>
+
 /* The multiply-adds that a trial grows to, and the most that one may have; the most elements of an
  * operand. The reference takes about a nanosecond for a multiply-add. */
 static const int64_t fair_work = INT64_C(1) << 21, most_work = INT64_C(1) << 27,
@@ -113,8 +115,10 @@ static int64_t largest(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     return most;
 }
 
+/* Of keys, those of all pages of a sequence. */
 static int64_t size_of(const tsr_op *op, const char *word, const int64_t sizes[TSR_SYMBOLS]) {
-    return tsri_tensor_value(tsri_tensor_size(op, word), sizes);
+    return tsri_tensor_value(
+        strcmp(word, "S") ? tsri_tensor_size(op, word) : tsri_tensor_positions(op, word), sizes);
 }
 
 /* The multiply-adds of an op, or the number of them that takes the reference as long. */
@@ -174,14 +178,30 @@ static void shrink_axis(tsri_opencl_trial *t, const axis *x, int64_t n) {
         shrink(t, x->twice, n == own ? own : 2 * n);
 }
 
+/* Keeps pages as long as they are: a sequence has as many as `positions` need, out of one more than all
+ * sequences of a trial have; in place of what is shrunk otherwise. */
+static bool shrink_pages(tsri_opencl_trial *t, const char *slots, const char *rows,
+                         int64_t positions) {
+    const tsr_op *op = &t->operation.op;
+    const tsr_dim S = tsri_tensor_size(op, rows);
+    if (tsri_tensor_axis(op, op->n_in - 1, "pages") < 0 || S.symbols || S.factor < 1)
+        return false;
+    shrink(t, "pages", positions / S.factor + (positions % S.factor != 0));
+    shrink(t, slots, 2 * tsri_tensor_size(op, "pages").factor + 1);
+    return true;
+}
+
 /* Keeps one key head, with the query heads that share it. */
 static void shrink_attention(tsri_opencl_trial *t, int64_t keys, int64_t heads) {
     const tsr_dim H = tsri_tensor_size(&t->operation.op, "H"),
                   G = tsri_tensor_size(&t->operation.op, "G");
     const int64_t shared = !H.symbols && !G.symbols && G.factor ? H.factor / G.factor : 1,
                   D = tsri_tensor_size(&t->operation.op, "D").factor;
-    shrink(t, "J", 2);
-    shrink(t, "S", lesser(keys, most_elements / 4 / (D ? D : 1)));
+    keys = lesser(keys, most_elements / 4 / (D ? D : 1));
+    if (!shrink_pages(t, "J", "S", keys)) {
+        shrink(t, "J", 2);
+        shrink(t, "S", keys);
+    }
     shrink(t, "G", heads);
     shrink(t, "H", heads == own ? own : heads * shared);
 }
@@ -230,6 +250,8 @@ static void shrink_op(tsri_opencl_trial *t, int along, int attempt) {
         break;
     case TSR_OP_KV_APPEND:
     case TSR_OP_QKV_APPEND: /* a state holds many sequences and positions */
+        if (shrink_pages(t, "slots", "capacity", 2048))
+            break;
         shrink(t, "slots", 3);
         shrink(t, "capacity", 2048);
         break;

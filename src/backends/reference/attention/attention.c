@@ -5,32 +5,33 @@
  *         (grouped queries) */
 #include "backends/reference/reference.h"
 
+#include "tensor/operands.h"
 #include "tensor/shape.h"
 
 #include <math.h>
 
 typedef struct attention {
-    tsri_reference_view q, k, v, past, len, slot, source, bias, relative, sinks, y, lse;
+    tsri_reference_view q, k, v, past, len, slot, source, bias, relative, sinks, pages, y, lse;
     tsr_attention_attrs attrs;
     const tsr_op *op;
     double *p; /* [S] */
 } attention;
 
 int64_t tsri_reference_attention_scratch(const tsr_op *op, const int64_t *sizes) {
-    return tsri_tensor_value(op->in[1]->dim[1], sizes);
+    return tsri_tensor_value(tsri_tensor_positions(op, "S"), sizes);
 }
 
-/* The sequence of k and v that has key s of sequence b. */
+/* The sequence or page of k and v that has key s of sequence b. */
 static int64_t home(const attention *a, int64_t b, int64_t s) {
     if (a->source.data)
         return tsri_reference_load_int(&a->source,
                                        b * a->source.stride[0] + s * a->source.stride[1]);
-    return a->slot.data ? tsri_reference_load_int(&a->slot, b * a->slot.stride[0]) : b;
+    return tsri_reference_home(&a->slot, &a->pages, a->k.dim[1], b, s);
 }
 
 static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h) {
-    const int64_t S = a->k.dim[1], g = h / (a->q.dim[2] / a->k.dim[2]), D = a->q.dim[3],
-                  Dv = a->v.dim[3];
+    const int64_t run = a->k.dim[1], S = a->pages.data ? run * a->pages.dim[1] : run,
+                  g = h / (a->q.dim[2] / a->k.dim[2]), D = a->q.dim[3], Dv = a->v.dim[3];
     int64_t first, end;
     tsri_reference_visible(&a->past, &a->len, a->attrs.causal, a->attrs.window, b, t, S, &first,
                            &end);
@@ -42,7 +43,7 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
         if (j < 0 || j >= a->k.dim[0])
             return tsri_reference_check_index(a->op, "the sequence of keys", j, a->k.dim[0]);
         const int64_t q_at = b * a->q.stride[0] + t * a->q.stride[1] + h * a->q.stride[2];
-        const int64_t k_at = j * a->k.stride[0] + s * a->k.stride[1] + g * a->k.stride[2];
+        const int64_t k_at = j * a->k.stride[0] + s % run * a->k.stride[1] + g * a->k.stride[2];
         a->p[s] = a->attrs.scale *
                   tsri_reference_dot(&a->q, q_at, a->q.stride[3], &a->k, k_at, a->k.stride[3], D);
         if (a->attrs.soft_cap > 0)
@@ -66,10 +67,10 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
         double value = 0;
         for (int64_t s = first; s < end && sum > 0; s++)
             if (a->p[s] > 0) /* values of masked keys may be anything, even NaN */
-                value +=
-                    a->p[s] / sum *
-                    tsri_reference_load(&a->v, home(a, b, s) * a->v.stride[0] + s * a->v.stride[1] +
-                                                   g * a->v.stride[2] + d * a->v.stride[3]);
+                value += a->p[s] / sum *
+                         tsri_reference_load(&a->v, home(a, b, s) * a->v.stride[0] +
+                                                        s % run * a->v.stride[1] +
+                                                        g * a->v.stride[2] + d * a->v.stride[3]);
         tsri_reference_store(&a->y,
                              b * a->y.stride[0] + t * a->y.stride[1] + h * a->y.stride[2] +
                                  d * a->y.stride[3],
@@ -93,6 +94,7 @@ tsr_status tsri_reference_attention(const tsri_reference_call *call) {
                    .bias = tsri_reference_in(call, 7),
                    .relative = tsri_reference_in(call, 8),
                    .sinks = tsri_reference_in(call, 9),
+                   .pages = tsri_reference_in(call, 10),
                    .y = tsri_reference_out(call, 0),
                    .lse = tsri_reference_out(call, 1),
                    .op = call->op,

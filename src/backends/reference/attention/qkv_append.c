@@ -6,7 +6,7 @@
 
 typedef struct append {
     const tsri_reference_call *call;
-    tsri_reference_view keys, values, k, v, past, len, slot, q, positions, inv_freq, y;
+    tsri_reference_view keys, values, k, v, past, len, slot, q, positions, inv_freq, pages, y;
     tsr_rope_attrs attrs;
     float *row; /* a rotated key */
 } append;
@@ -37,20 +37,21 @@ static tsr_status one_token(const append *a, int64_t b, int64_t t) {
     for (int64_t h = 0; rotates && h < a->q.dim[2]; h++)
         place(a, &a->q, b, t, h, &a->y,
               b * a->y.stride[0] + t * a->y.stride[1] + h * a->y.stride[2], true);
-    const int64_t j = a->slot.data ? tsri_reference_load_int(&a->slot, b * a->slot.stride[0]) : b;
     const int64_t s = tsri_reference_load_int(&a->past, b * a->past.stride[0]) + t;
     const int64_t length = tsri_reference_load_int(&a->len, b * a->len.stride[0]);
-    if (s >= length || s >= a->keys.dim[2])
+    const int64_t rows = a->keys.dim[2], capacity = a->pages.data ? rows * a->pages.dim[1] : rows;
+    if (s >= length || s >= capacity)
         return TSR_OK;
+    if (s < 0)
+        return tsri_reference_check_index(a->call->op, "position", s, capacity);
+    const int64_t j = tsri_reference_home(&a->slot, &a->pages, rows, b, s), row = s % rows;
     if (j < 0 || j >= a->keys.dim[0])
         return tsri_reference_check_index(a->call->op, "slot", j, a->keys.dim[0]);
-    if (s < 0)
-        return tsri_reference_check_index(a->call->op, "position", s, a->keys.dim[2]);
     for (int64_t g = 0; g < a->k.dim[2]; g++) {
         place(a, &a->k, b, t, g, &a->keys,
-              j * a->keys.stride[0] + g * a->keys.stride[1] + s * a->keys.stride[2], rotates);
+              j * a->keys.stride[0] + g * a->keys.stride[1] + row * a->keys.stride[2], rotates);
         place(a, &a->v, b, t, g, &a->values,
-              j * a->values.stride[0] + g * a->values.stride[1] + s * a->values.stride[2], false);
+              j * a->values.stride[0] + g * a->values.stride[1] + row * a->values.stride[2], false);
     }
     return TSR_OK;
 }
@@ -67,6 +68,7 @@ tsr_status tsri_reference_qkv_append(const tsri_reference_call *call) {
                 .q = tsri_reference_in(call, 7),
                 .positions = tsri_reference_in(call, 8),
                 .inv_freq = tsri_reference_in(call, 9),
+                .pages = tsri_reference_in(call, 10),
                 .y = tsri_reference_out(call, 0),
                 .row = (float *)call->scratch};
     tsri_reference_attrs(call->op, &a.attrs, sizeof a.attrs);

@@ -42,6 +42,8 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (source && (source->dtype != TSR_I32 || source->rank != 2 ||
                    !tsri_tensor_same_dim(source->dim[0], q->dim[0])))
         return tsri_graph_refuse("attention", "source", source, "i32 [B,S]");
+    if (!tsri_graph_is_pages(tsri_graph_operand(s, PAGES), q->dim[0]))
+        return tsri_graph_refuse("attention", "pages", s->in[PAGES], "i32 [B,pages]");
     if (bias && (!tsri_graph_is_f32(bias) || bias->rank != 4))
         return tsri_graph_refuse("attention", "bias", bias, "f32 [1 or B,H,T,S]");
     if (!tsri_graph_is_relative(relative, q->dim[2]))
@@ -113,14 +115,14 @@ static tsri_value unpacked(tsri_graph *graph, tsri_value x) {
 void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *attrs,
                                 const tsri_value *in, uint32_t n_in, tsri_value *probabilities,
                                 tsri_value *y) {
-    tsri_value all[SINKS + 1];
-    for (uint32_t i = 0; i <= SINKS; i++)
+    tsri_value all[PAGES + 1];
+    for (uint32_t i = 0; i <= PAGES; i++)
         all[i] = i < n_in ? in[i] : TSRI_GRAPH_NONE;
     *probabilities = *y = TSRI_GRAPH_NONE;
-    if (all[SOURCE] != TSRI_GRAPH_NONE) {
-        tsri_graph_fail(
-            graph, TSR_E_UNSUPPORTED,
-            "attention: keys that are chosen by `source` can't be split into simpler ops");
+    if (all[SOURCE] != TSRI_GRAPH_NONE || all[PAGES] != TSRI_GRAPH_NONE) {
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "attention: keys that are chosen by `%s` can't be split into simpler ops",
+                        all[SOURCE] != TSRI_GRAPH_NONE ? "source" : "pages");
         return;
     }
     if (tsri_graph_status(graph) != TSR_OK)
@@ -171,18 +173,21 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
     tsri_graph_attention_steps(graph, node->attrs, in, node->n_in, &probabilities, &out[0]);
 }
 
-/* Simpler ops can compute neither keys by source nor the log of a masked sum. */
+/* Simpler ops can compute neither keys by source or pages nor the log of a masked sum. */
 static bool decomposes(const tsr_op *op) {
-    const bool lse = op->n_out > 1 && op->out[LSE], source = op->n_in > SOURCE && op->in[SOURCE];
-    return !lse && !source;
+    const bool lse = op->n_out > 1 && op->out[LSE], source = op->n_in > SOURCE && op->in[SOURCE],
+               pages = op->n_in > PAGES && op->in[PAGES];
+    return !lse && !source && !pages;
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
-    const double S = (double)tsri_tensor_value(k->dim[1], sizes);
+    tsr_tensor keys = *k;
+    keys.dim[1] = tsri_tensor_positions(op, "S");
+    const double S = (double)tsri_tensor_value(keys.dim[1], sizes);
     const double B = (double)tsri_tensor_value(q->dim[0], sizes), G = (double)k->dim[2].factor;
     return (tsri_graph_cost){
-        .flops = 2 * tsri_graph_seen_pairs(op->attrs, q, k, sizes) *
+        .flops = 2 * tsri_graph_seen_pairs(op->attrs, q, &keys, sizes) *
                  (double)(q->dim[3].factor + v->dim[3].factor),
         .bytes = 4 * (tsri_graph_elements(q, sizes) + tsri_graph_elements(op->out[Y], sizes) +
                       B * S * G * (double)(k->dim[3].factor + v->dim[3].factor))};
@@ -201,14 +206,15 @@ static void learn_sinks(tsri_graph_backward *b, const tsri_graph_node *node, con
 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     tsri_graph *graph = tsri_graph_of(b);
-    tsri_value all[SINKS + 1], d[4];
-    for (uint32_t i = 0; i <= SINKS; i++)
+    tsri_value all[PAGES + 1], d[4];
+    for (uint32_t i = 0; i <= PAGES; i++)
         all[i] = i < node->n_in ? node->in[i] : TSRI_GRAPH_NONE;
     if (node->out[LSE] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
-        all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS])) {
+        all[SOURCE] != TSRI_GRAPH_NONE || all[PAGES] != TSRI_GRAPH_NONE ||
+        tsri_graph_wants(b, all[BIAS])) {
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
                         "attention has a gradient only where lse is an output, the keys are those "
-                        "of this run (no slot, no source), and the bias is not trained");
+                        "of this run (no slot, source or pages), and the bias is not trained");
         return;
     }
     const bool learns = tsri_graph_wants(b, all[RELATIVE]);

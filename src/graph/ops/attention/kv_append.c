@@ -16,6 +16,8 @@ static tsr_status infer(tsri_graph_signature *s) {
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), x->dim[0]))
             return tsri_graph_refuse("kv_append", tsri_graph_input_name(TSR_OP_KV_APPEND, i),
                                      s->in[i], "i32 [B]");
+    if (!tsri_graph_is_pages(tsri_graph_operand(s, PAGES), x->dim[0]))
+        return tsri_graph_refuse("kv_append", "pages", s->in[PAGES], "i32 [B,pages]");
     return TSR_OK;
 }
 

@@ -58,6 +58,8 @@ static tsr_status infer(tsri_graph_signature *s) {
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), k->dim[0]))
             return tsri_graph_refuse("qkv_append", tsri_graph_input_name(TSR_OP_QKV_APPEND, i),
                                      s->in[i], "i32 [B]");
+    if (!tsri_graph_is_pages(tsri_graph_operand(s, PAGES), k->dim[0]))
+        return tsri_graph_refuse("qkv_append", "pages", s->in[PAGES], "i32 [B,pages]");
     if (tsri_graph_operand(s, Q))
         return check_rope(s);
     tsri_graph_shape_like(&s->out[Y], TSR_F32, k, k->dim[3]); /* not made */
@@ -66,8 +68,8 @@ static tsr_status infer(tsri_graph_signature *s) {
 
 static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
                       tsri_value *out) {
-    tsri_value all[INV_FREQ + 1];
-    for (uint32_t i = 0; i <= INV_FREQ; i++)
+    tsri_value all[PAGES + 1];
+    for (uint32_t i = 0; i <= PAGES; i++)
         all[i] = i < node->n_in ? in[i] : TSRI_GRAPH_NONE;
     tsri_value k = all[K];
     if (all[Q] != TSRI_GRAPH_NONE) {
@@ -76,10 +78,12 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
         out[0] = tsri_graph_op1(graph, TSR_OP_ROPE, node->attrs, queries, 3);
         k = tsri_graph_op1(graph, TSR_OP_ROPE, node->attrs, keys, 3);
     }
-    const tsri_value to_keys[] = {all[KEYS], k, all[PAST], all[LEN], all[SLOT]},
-                     to_values[] = {all[VALUES], all[V], all[PAST], all[LEN], all[SLOT]};
-    tsri_graph_op(graph, TSR_OP_KV_APPEND, NULL, to_keys, 5, 0, NULL);
-    tsri_graph_op(graph, TSR_OP_KV_APPEND, NULL, to_values, 5, 0, NULL);
+    const tsri_value to_keys[] = {all[KEYS], k, all[PAST], all[LEN], all[SLOT], all[PAGES]},
+                     to_values[] = {all[VALUES], all[V],    all[PAST],
+                                    all[LEN],    all[SLOT], all[PAGES]};
+    const uint32_t n = all[PAGES] == TSRI_GRAPH_NONE ? 5 : 6;
+    tsri_graph_op(graph, TSR_OP_KV_APPEND, NULL, to_keys, n, 0, NULL);
+    tsri_graph_op(graph, TSR_OP_KV_APPEND, NULL, to_values, n, 0, NULL);
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {

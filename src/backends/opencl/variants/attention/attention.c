@@ -203,12 +203,12 @@ static void define_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
 
 /* The grid where each work-item takes `queries` queries of `heads` query heads. */
 static void bind_grid(const tsr_op *op, tsri_opencl_launch *launch, int queries, int heads) {
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
+    const tsr_tensor *q = op->in[Q], *v = op->in[V];
     const int64_t a_key = (q->dim[3].factor + v->dim[3].factor) * queries * heads;
     tsri_opencl_grid(launch, 0, q->dim[1], queries);
     tsri_opencl_grid(launch, 1, q->dim[2], heads);
     tsri_opencl_grid(launch, 2, q->dim[0], 1);
-    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(a_key)));
+    tsri_opencl_work(launch, tsri_tensor_times(tsri_opencl_keys_of(op), tsri_tensor_const(a_key)));
 }
 
 static void bind_plain(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -262,7 +262,7 @@ static void bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
     const tsr_dim all =
         tsri_tensor_times(q->dim[1], tsri_tensor_const(items * tsri_opencl_heads_of_key(q, k)));
     tsri_opencl_grid(launch, 0, all, rows);
-    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(a_key)));
+    tsri_opencl_work(launch, tsri_tensor_times(tsri_opencl_keys_of(op), tsri_tensor_const(a_key)));
 }
 
 static void bind_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -272,8 +272,8 @@ static void bind_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
     int64_t a_key;
     const int rows = bind_tile(op, launch, CHUNK, &items, &a_key);
     tsri_opencl_arg_chunks(op, launch, rows);
-    tsri_opencl_grid(launch, 0, tsri_tensor_times(op->in[K]->dim[1], tsri_tensor_const(items)),
-                     CHUNK);
+    tsri_opencl_grid(launch, 0,
+                     tsri_tensor_times(tsri_opencl_keys_of(op), tsri_tensor_const(items)), CHUNK);
     tsri_opencl_work(launch, tsri_tensor_const(CHUNK * a_key));
 }
 
@@ -284,7 +284,7 @@ static void bind_one_chunk(const tsri_opencl_variant *variant, const tsr_op *op,
     int64_t a_key;
     bind_tile(op, launch, CHUNK, &items, &a_key);
     tsri_opencl_grid(launch, 0, tsri_tensor_const(items), 1);
-    tsri_opencl_work(launch, tsri_tensor_times(op->in[K]->dim[1], tsri_tensor_const(a_key)));
+    tsri_opencl_work(launch, tsri_tensor_times(tsri_opencl_keys_of(op), tsri_tensor_const(a_key)));
 }
 
 static void bind_split(const tsri_opencl_variant *variant, const tsr_op *op,

@@ -25,6 +25,8 @@ void tsri_opencl_bind_attention(const tsr_op *op, tsri_opencl_launch *launch);
 int tsri_opencl_key_unit(const tsr_tensor *x);
 /* The most rows that a key head has: queries of the query heads that share it. */
 int64_t tsri_opencl_rows_of_key(const tsr_op *op);
+/* The keys that a sequence may have. */
+tsr_dim tsri_opencl_keys_of(const tsr_op *op);
 /* The most chunks that a sequence has. */
 int64_t tsri_opencl_chunks_of(const tsr_op *op);
 

@@ -5,6 +5,24 @@
 TSRI_OPERANDS(attention);
 enum { CHUNK = TSRI_OPENCL_CHUNK }; /* keys */
 
+/* place.clh finds keys by whole pages, counted from the keys that lie one after the other: so a page of all
+ * heads is a number of them, the same for keys and values. */
+static bool fits_pages(const tsr_op *op, const char **why) {
+    const tsr_tensor *k = op->in[K], *v = op->in[V];
+    int64_t pages[2];
+    if (!tsri_opencl_fits_pages(op->in[PAGES], k->dim[1], why))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const tsr_tensor *x = i ? v : k;
+        const int64_t page = x->dim[1].factor * x->stride[1].factor;
+        if (x->stride[0].symbols || x->stride[1].symbols || page < 1 || x->stride[0].factor % page)
+            return tsri_opencl_refuse(why, "the keys of a head do not lie in pages");
+        pages[i] = x->stride[0].factor / page;
+    }
+    return pages[0] == pages[1] ||
+           tsri_opencl_refuse(why, "keys and values do not lie in the same pages");
+}
+
 bool tsri_opencl_fits_attention(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                                 const tsr_op *op, const char **why) {
     (void)variant, (void)facts;
@@ -21,6 +39,8 @@ bool tsri_opencl_fits_attention(const tsri_opencl_variant *variant, const tsri_o
     if (source &&
         (!tsri_tensor_is_packed(source) || !tsri_tensor_same_dim(source->dim[1], k->dim[1])))
         return tsri_opencl_refuse(why, "source is not an array of one slot a key");
+    if (tsri_opencl_in(op, PAGES) && !fits_pages(op, why))
+        return false;
     return tsri_opencl_fits_score_vectors(tsri_opencl_in(op, RELATIVE), tsri_opencl_in(op, SINKS),
                                           why) &&
            tsri_opencl_fits_index(op, why);
@@ -47,8 +67,12 @@ int64_t tsri_opencl_rows_of_key(const tsr_op *op) {
            tsri_opencl_heads_of_key(op->in[Q], op->in[K]);
 }
 
+tsr_dim tsri_opencl_keys_of(const tsr_op *op) {
+    return tsri_tensor_positions(op, "S");
+}
+
 int64_t tsri_opencl_chunks_of(const tsr_op *op) {
-    return (tsri_opencl_highest(op, op->in[K]->dim[1]) + CHUNK - 1) / CHUNK;
+    return (tsri_opencl_highest(op, tsri_opencl_keys_of(op)) + CHUNK - 1) / CHUNK;
 }
 
 /* The numbers that chunks.cl leaves of a sequence. */
@@ -77,6 +101,7 @@ void tsri_opencl_define_attention(const tsri_opencl_variant *variant, const tsr_
                             tsri_opencl_in(op, LEN));
     tsri_opencl_define_int(defines, "HAS_SLOT", tsri_opencl_in(op, SLOT) != NULL);
     tsri_opencl_define_int(defines, "HAS_SOURCE", tsri_opencl_in(op, SOURCE) != NULL);
+    tsri_opencl_define_pages(defines, tsri_opencl_in(op, PAGES), op->in[K]->dim[1]);
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
     tsri_opencl_define_int(defines, "HAS_SINKS", tsri_opencl_in(op, SINKS) != NULL);
@@ -86,19 +111,23 @@ void tsri_opencl_define_attention(const tsri_opencl_variant *variant, const tsr_
 
 void tsri_opencl_bind_attention(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_attention_attrs *attrs = op->attrs;
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[Y];
+    const tsr_tensor *q = op->in[Q], *v = op->in[V], *y = op->out[Y];
+    tsr_tensor k = *op->in[K];
+    k.dim[1] = tsri_opencl_keys_of(op);
     tsri_opencl_arg_given(launch, op, Q, BIAS);
-    tsri_opencl_arg_score_addends(launch, q, k, tsri_opencl_in(op, BIAS),
+    tsri_opencl_arg_score_addends(launch, q, &k, tsri_opencl_in(op, BIAS),
                                   tsri_opencl_in(op, RELATIVE));
     if (tsri_opencl_in(op, SINKS))
         tsri_opencl_arg_tensor(launch, "sinks", op->in[SINKS]);
+    if (tsri_opencl_in(op, PAGES))
+        tsri_opencl_arg_tensor(launch, "pages", op->in[PAGES]);
     if (tsri_opencl_out(op, LSE))
         tsri_opencl_arg_tensor(launch, "lse", op->out[LSE]);
     tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_head_sizes(launch, q, k, v, y);
+    tsri_opencl_arg_head_sizes(launch, q, &k, v, y);
     tsri_opencl_arg_int(launch, "H", q->dim[2].factor);
-    tsri_opencl_arg_int(launch, "group", tsri_opencl_heads_of_key(q, k));
+    tsri_opencl_arg_int(launch, "group", tsri_opencl_heads_of_key(q, &k));
     tsri_opencl_arg_scale(launch, attrs);
 }
 

@@ -150,7 +150,7 @@ void tsri_opencl_bind_attention_units(const tsri_opencl_variant *variant, const 
     const int64_t a_query = t.items * tsri_opencl_heads_of_key(op->in[Q], op->in[K]);
     tsri_opencl_bind_attention(op, launch);
     bind_groups(op, launch, &t, tsri_tensor_times(op->in[Q]->dim[1], tsri_tensor_const(a_query)),
-                t.queries, op->in[K]->dim[1]);
+                t.queries, tsri_opencl_keys_of(op));
 }
 
 static void bind_stage(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -158,7 +158,8 @@ static void bind_stage(const tsri_opencl_variant *variant, const tsr_op *op,
     const tile t = few_rows(variant, op);
     tsri_opencl_bind_attention(op, launch);
     tsri_opencl_arg_chunks(op, launch, t.queries);
-    bind_groups(op, launch, &t, tsri_tensor_times(op->in[K]->dim[1], tsri_tensor_const(t.items)),
+    bind_groups(op, launch, &t,
+                tsri_tensor_times(tsri_opencl_keys_of(op), tsri_tensor_const(t.items)),
                 TSRI_OPENCL_CHUNK, tsri_tensor_const(TSRI_OPENCL_CHUNK));
 }
 

@@ -16,7 +16,9 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
         return tsri_opencl_refuse(why, "the state is kept as f32, f16, bf16 or q8_0 only");
     if (!tsri_opencl_last_contiguous(state))
         return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
-    return tsri_opencl_fits_heads(x, why) && tsri_opencl_fits_index(op, why);
+    const tsr_tensor *pages = tsri_opencl_in(op, PAGES);
+    return (!pages || tsri_opencl_fits_pages(pages, state->dim[2], why)) &&
+           tsri_opencl_fits_heads(x, why) && tsri_opencl_fits_index(op, why);
 }
 
 static void define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -24,6 +26,7 @@ static void define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
     (void)variant;
     tsri_opencl_define_operand(defines, "STATE", op->in[STATE]);
     tsri_opencl_define_int(defines, "HAS_SLOT", tsri_opencl_in(op, SLOT) != NULL);
+    tsri_opencl_define_pages(defines, tsri_opencl_in(op, PAGES), op->in[STATE]->dim[2]);
 }
 
 static void bind_plain(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -37,7 +40,7 @@ static void bind_plain(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_arg_dim(launch, "T", x->dim[1]);
     tsri_opencl_arg_int(launch, "G", x->dim[2].factor);
     tsri_opencl_arg_int(launch, "D", x->dim[3].factor);
-    tsri_opencl_arg_dim(launch, "capacity", state->dim[2]);
+    tsri_opencl_arg_dim(launch, "capacity", tsri_tensor_positions(op, "capacity"));
     tsri_opencl_arg_leading_strides(launch, "x", "btg", x);
     tsri_opencl_arg_leading_strides(launch, "s", "jgs", state);
     tsri_opencl_grid(launch, 0, tsri_tensor_times(x->dim[2], x->dim[3]),

@@ -1,6 +1,6 @@
 /* backends/opencl/variants/attention/qkv_append.c - qkv_append: rotates queries and keys, and appends
  * keys and values to their states. */
-#include "backends/opencl/variants/shared/common.h"
+#include "backends/opencl/variants/shared/heads.h"
 
 TSRI_OPERANDS(qkv_append);
 enum { LARGEST_HEAD = 512 }; /* a work-item keeps cosines and sines in private memory */
@@ -25,7 +25,9 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
     const tsr_tensor *inv_freq = tsri_opencl_in(op, INV_FREQ);
     if (inv_freq && (!tsri_opencl_is_f32(inv_freq) || !tsri_tensor_is_packed(inv_freq)))
         return tsri_opencl_refuse(why, "inverse frequencies are taken as packed f32 only");
-    return tsri_opencl_fits_index(op, why);
+    const tsr_tensor *pages = tsri_opencl_in(op, PAGES);
+    return (!pages || tsri_opencl_fits_pages(pages, op->in[KEYS]->dim[2], why)) &&
+           tsri_opencl_fits_index(op, why);
 }
 
 static bool fits_lanes(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -45,6 +47,7 @@ static void define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_define_operand(defines, "KEYS", op->in[KEYS]);
     tsri_opencl_define_operand(defines, "VALUES", op->in[VALUES]);
     tsri_opencl_define_int(defines, "HAS_SLOT", tsri_opencl_in(op, SLOT) != NULL);
+    tsri_opencl_define_pages(defines, tsri_opencl_in(op, PAGES), op->in[KEYS]->dim[2]);
     tsri_opencl_define_int(defines, "ROPE", q != NULL);
     tsri_opencl_define_int(defines, "INTERLEAVED", attrs->interleaved != 0);
     tsri_opencl_define_int(defines, "ROTARY", (int)attrs->rotary);
@@ -59,12 +62,13 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_rope_attrs *attrs = op->attrs;
     const tsr_tensor *keys = op->in[KEYS], *values = op->in[VALUES], *k = op->in[K], *v = op->in[V];
     const tsr_tensor *q = tsri_opencl_in(op, Q);
+    const tsr_dim capacity = tsri_tensor_positions(op, "capacity");
     const tsr_dim sizes[] = {
-        k->dim[0],       k->dim[1],       keys->dim[2],      k->stride[0],      k->stride[1],
+        k->dim[0],       k->dim[1],       capacity,          k->stride[0],      k->stride[1],
         k->stride[2],    v->stride[0],    v->stride[1],      v->stride[2],      keys->stride[0],
         keys->stride[1], keys->stride[2], values->stride[0], values->stride[1], values->stride[2],
     };
-    tsri_opencl_arg_given(launch, op, KEYS, INV_FREQ);
+    tsri_opencl_arg_given(launch, op, KEYS, PAGES);
     if (q) {
         const tsr_tensor *y = op->out[Y], *positions = op->in[POSITIONS];
         const tsr_dim strides[] = {q->stride[0],         q->stride[1],        q->stride[2],

@@ -1,7 +1,7 @@
 /* backends/opencl/variants/shared/heads.c - what the variants of ops on heads share. */
 #include "backends/opencl/variants/shared/heads.h"
 
-enum { LARGEST_HEAD = 512, LARGEST_FLASH = 256 };
+enum { LARGEST_HEAD = 512, LARGEST_FLASH = 256, TILE_ROWS = 32 };
 
 bool tsri_opencl_fits_heads(const tsr_tensor *x, const char **why) {
     if (x->rank != 4 || !tsri_opencl_last_contiguous(x))
@@ -37,6 +37,20 @@ void tsri_opencl_define_mask(tsri_opencl_defines *defines, uint32_t causal, uint
     tsri_opencl_define_int(defines, "WINDOW", window > INT32_MAX / 2 ? 0 : (int)window);
     tsri_opencl_define_int(defines, "HAS_PAST", past != NULL);
     tsri_opencl_define_int(defines, "HAS_LEN", len != NULL);
+}
+
+bool tsri_opencl_fits_pages(const tsr_tensor *pages, tsr_dim rows, const char **why) {
+    if (!tsri_tensor_is_packed(pages) || !tsri_opencl_is_constant(pages->dim[1]))
+        return tsri_opencl_refuse(why,
+                                  "pages are not a packed array of a constant number a sequence");
+    return (tsri_opencl_is_constant(rows) && rows.factor > 0 && rows.factor % TILE_ROWS == 0) ||
+           tsri_opencl_refuse(why, "a page is not a constant number of tiles of 32 positions");
+}
+
+void tsri_opencl_define_pages(tsri_opencl_defines *defines, const tsr_tensor *pages, tsr_dim rows) {
+    tsri_opencl_define_int(defines, "HAS_PAGES", pages != NULL);
+    if (pages)
+        tsri_opencl_define_int(defines, "PAGE", (int)rows.factor);
 }
 
 int64_t tsri_opencl_heads_of_key(const tsr_tensor *q, const tsr_tensor *k) {

@@ -19,6 +19,10 @@ bool tsri_opencl_fits_score_vectors(const tsr_tensor *relative, const tsr_tensor
 /* Defines CAUSAL and WINDOW, and HAS_PAST and HAS_LEN for operands that may be missing. */
 void tsri_opencl_define_mask(tsri_opencl_defines *defines, uint32_t causal, uint32_t window,
                              const tsr_tensor *past, const tsr_tensor *len);
+/* Whether `pages` is an array that kernels read: each page a constant number of whole tiles of 32 rows. */
+bool tsri_opencl_fits_pages(const tsr_tensor *pages, tsr_dim rows, const char **why);
+/* Defines HAS_PAGES, and with pages PAGE, their rows. */
+void tsri_opencl_define_pages(tsri_opencl_defines *defines, const tsr_tensor *pages, tsr_dim rows);
 /* The query heads of a key head. */
 int64_t tsri_opencl_heads_of_key(const tsr_tensor *q, const tsr_tensor *k);
 
