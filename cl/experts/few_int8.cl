@@ -15,7 +15,7 @@
  *           memory allows; DIRECT 0|1, X_WORDS words of local memory for a row of x; FIRST_EXPERT as experts/plain
  *   tune    SPLIT 1..8 parts of a work-group; DEPTH 1..8 blocks that are asked for at once;
  *           SUB as linear/tiled
- *   claims  loads 128 unless W_DTYPE Q2_K Q3_K; dot
+ *   claims  waves 2; loads 128 unless W_DTYPE Q2_K Q3_K; dot
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
 #include "weighted/few_x.clh"
 #include "matmul/dot.clh"

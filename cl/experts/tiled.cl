@@ -1,106 +1,84 @@
 /* experts/tiled.cl - the products of experts/plain by work-groups that share local memory.
  *
- *   grid    (N/64 or, with GATED, N/32; E or pairs) work-groups of 64: all pairs of an expert by 64 sums,
- *           64 outputs or 32 gates and their ups; ROWS = 4 * TM pairs at a time. Of those sums a
- *           work-item has TM pairs by 4, 16 apart
- *   x, w, y as experts/plain. Rows of x, and those of the weight where TRANS_W, are read 16 inputs at a
- *           time by neighbouring work-items, and each element once for a tile
+ *   grid    (N/(GN*TN) or, with GATED, N/(GN*TN/2); E or pairs) work-groups of GN x GM (matmul/tile.clh): all pairs
+ *           of an expert, GM*TM at a time, by GN*TN sums; with GATED the first half of these are gates
+ *   x, w, y as experts/plain. Both operands are read along the axis that is contiguous
  *   pairs   experts/pair_list.clh
- *   order   as experts/plain: the same bytes
- *   needs   a work-group of 64, 4 * (16 * (65 + ROWS + 1) + ROWS + 66) bytes of local memory (TM 4: 6 KiB),
- *           and its atomics on int, which OpenCL C 1.1 has
- *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, GATED; ACT; BY_PAIR, FIRST_EXPERT as experts/pair_list.clh
- *   tune    TM 1..8
- *   claims  waves 3 */
-#ifndef TM
-#define TM 4
+ *   adds    over experts/plain: each element is read from global memory once for all rows of a tile
+ *   order   as experts/plain: the same bytes, whatever experts other rows take
+ *   needs   a work-group of GN*GM, and local memory as matmul/tile.clh and experts/pair_list.clh say and 4 * GM*TM
+ *           bytes: 64 work-items and 8 KiB (tiled), 10 KiB (tiled_64), 12 KiB (tiled_few)
+ *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, GATED; ACT; BY_PAIR, FIRST_EXPERT as experts/pair_list.clh;
+ *           FOUR_X, FOUR_W as linear/tiled
+ *   tune    as linear/tiled; with GATED, TN is a multiple of 2*VW. tiled_64, where an expert has more than 32 pairs
+ *           in the mean: 64 x 64. tiled: 4, 16, 8, 4, 16, 1, 1, 32 x 64. tiled_few, where it has one or two: 4, 16, 1,
+ *           2, 64, 1, 1, so that each work-item asks for 32 words of the weight at a time
+ *   paid    GPUs: compiled, never run (docs/gpu.md) */
+#define WIDTH (GN * TN / (GATED + 1)) /* outputs of a work-group */
+#if GATED && TN % (2 * VW)
+#error "TN is a multiple of 2*VW: as many gates as ups in a work-item"
 #endif
-#define BK 16
-#define ROWS (4 * TM)
-#define WIDTH (GATED ? 32 : 64) /* outputs of a work-group */
-#define GROUP 64
+#define A_ALONG_K 1
+#define B_ALONG_K TRANS_W
+#define RUN_A (FOUR_X ? 4 : 1)
+#define RUN_B (FOUR_W ? 4 : 1)
+#define X_INSIDE(m, k) ((m) < taken && (k) < depth)
+#define W_INSIDE(n, k) (first_n + ((n) < WIDTH ? (n) : (n) - WIDTH) < N && (k) < depth)
+#define W_OUTPUT(n) (first_n + ((n) < WIDTH ? (n) : N + (n) - WIDTH))
+#if TRANS_W
+#define W_INDEX(n, k) (w0 + W_OUTPUT(n) * depth + (k))
+#else
+#define W_INDEX(n, k) (w0 + (k) * outputs + W_OUTPUT(n))
+#endif
+#if FOUR_X
+#define FETCH_A(to, m, k) FETCH4(TSR_DTYPE_F32, to, X_INSIDE(m, k), x, row_of[m] + (k))
+#else
+#define FETCH_A(to, m, k) (to)[0] = X_INSIDE(m, k) ? x[row_of[m] + (k)] : 0.0f
+#endif
+#if FOUR_W
+#define FETCH_B(to, n, k) FETCH4(W_DTYPE, to, W_INSIDE(n, k), w, W_INDEX(n, k))
+#else
+#define FETCH_B(to, n, k) (to)[0] = W_INSIDE(n, k) ? LOAD(W_DTYPE, w, W_INDEX(n, k)) : 0.0f
+#endif
+#define ROWS TILE_M
 #define HAS_RESIDUAL 0
+#include "matmul/tile_type.clh"
 
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) SUB_SIZE void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0, __global const int *experts,
        int experts0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0,
-       __global const int *dims, int P, int P_set, int E, int N, int K, int share, int x_row, int y_row)
+       __global const int *dims, int P, int P_set, int E, int N, int depth, int share, int x_row, int y_row)
 {
-    __local float left[BK][ROWS + 1], right[BK][65];
-    const int pairs = SIZE(P), self = (int)get_local_id(0), first_n = (int)get_global_id(0) / 64 * WIDTH,
-              item = (int)get_global_id(1), outputs = N * (GATED + 1);
-    /* Unsigned: for a signed quotient beside its remainder, LLVM writes `freeze`, which Oclgrind can't run. */
-    const int column = (uint)self % 16, top = (uint)self / 16 * TM;
+    __local int row_of[GM * TM]; /* where the rows of a tile begin in x */
+    const int pairs = SIZE(P), item = (int)get_global_id(1) / GM, first_n = (int)get_global_id(0) / GN * WIDTH,
+              outputs = N * (GATED + 1);
     experts += experts0;
+#include "matmul/tile.clh"
+    const int self = lane;
 #include "experts/pair_list.clh"
+    w0 += own_e * outputs * depth;
     bias0 += own_e * outputs;
-
     for (;;) {
         int have;
         NEXT_PAIRS(have)
         if (have == 0)
             break;
-
-        float sum[TM][4]; /* in registers: the loops over it are unrolled */
-#pragma unroll
-        for (int r = 0; r < TM; r++)
-#pragma unroll
-            for (int c = 0; c < 4; c++)
-                sum[r][c] = 0.0f;
-        for (int k = 0; k < K; k += BK) {
-            for (uint i = self; i < ROWS * BK; i += 64) {
-                const int row = i / BK, at = k + i % BK;
-                left[i % BK][row] = row < have && at < K ? x[x0 + PAIR(row) / share * x_row + at] : 0.0f;
-            }
-            for (uint i = self; i < 64 * BK; i += 64) {
-#if TRANS_W
-                const uint c = i / BK, j = i % BK;
-#else
-                const uint c = i % 64, j = i / 64;
-#endif
-                const int out = first_n + c % WIDTH, o = c / WIDTH * N + out;
-                const bool inside = out < N && k + j < K;
-#if TRANS_W
-                const int place = w0 + (own_e * outputs + o) * K + k + j;
-#else
-                const int place = w0 + (own_e * K + k + j) * outputs + o;
-#endif
-                right[j][c] = inside ? LOAD(W_DTYPE, w, place) : 0.0f;
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            const int end = min(BK, K - k);
-            for (int j = 0; j < end; j++)
-#pragma unroll
-                for (int r = 0; r < TM; r++)
-#pragma unroll
-                    for (int c = 0; c < 4; c++)
-                        sum[r][c] = fma(left[j][top + r], right[j][column + 16 * c], sum[r][c]);
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-
-#pragma unroll
-        for (int r = 0; r < TM; r++)
-#pragma unroll
-            for (int c = 0; c < WIDTH / 16; c++) {
-                const int n = first_n + column + 16 * c;
-                if (top + r < have && n < N) {
-                    const int m = PAIR(top + r);
-#if GATED
-                    float gate = sum[r][c], up = sum[r][2 + c];
-#else
-                    float v = sum[r][c];
-#endif
-#include "experts/finish_one.clh"
-                }
-            }
+        const int taken = min(have, ROWS);
+        for (int i = lane; i < taken; i += GROUP)
+            row_of[i] = x0 + PAIR(i) / share * x_row;
+        barrier(CLK_LOCAL_MEM_FENCE);
+#include "matmul/tile_sums.clh"
+#include "experts/tiled_finish.clh"
         DROP_PAIRS(have)
     }
 }
 
 #include "experts/pair_list_end.clh"
-#undef TM
-#undef BK
-#undef ROWS
+#include "matmul/tile_end.clh"
 #undef WIDTH
-#undef GROUP
+#undef X_INSIDE
+#undef W_INSIDE
+#undef W_OUTPUT
+#undef W_INDEX
+#undef ROWS
 #undef HAS_RESIDUAL

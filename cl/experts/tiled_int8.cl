@@ -52,21 +52,7 @@ KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __glo
             row_of[i] = PAIR(i) / share;
         barrier(CLK_LOCAL_MEM_FENCE);
 #include "matmul/tile_int8_sums.clh"
-#pragma unroll
-        for (int r = 0; r < TM; r++)
-#pragma unroll
-            for (int c = 0; c < TN / (GATED + 1); c++) {
-                const int n = first_n + OWN_COLUMN(c);
-                if (OWN_ROW(r) < have && n < N) {
-                    const int m = PAIR(OWN_ROW(r));
-#if GATED
-                    float gate = SUM(r, c), up = SUM(r, c + TN / 2);
-#else
-                    float v = SUM(r, c);
-#endif
-#include "experts/finish_one.clh"
-                }
-            }
+#include "experts/tiled_finish.clh"
         DROP_PAIRS(have)
     }
 }

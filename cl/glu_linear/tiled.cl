@@ -13,7 +13,7 @@
  *           64 work-items and 7 KiB (tiled) or 9 KiB (tiled_64), 256 and 17 KiB (tiled_128)
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT; FOUR_X, FOUR_W, HALF as linear/tiled
  *   tune    as linear/tiled, TN a multiple of 2*VW
- *   claims  loads 128
+ *   claims  waves 2; loads 128
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain. Meant for GPUs, where it was not
  *           measured.
@@ -74,6 +74,7 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
     const int tile_f = (int)get_global_id(0) / GN * TILE_F, tile_m = (int)get_global_id(1) / GM * (GM * TM);
     x += x0;
 #include "matmul/tile.clh"
+#include "matmul/tile_sums.clh"
 #include "glu_linear/tiled_finish.clh"
 }
 

@@ -25,7 +25,7 @@
  *           rows where few_float does not fit: 4, 16, 2, 1, 64, 1, 1: each of 64 work-items loads 16
  *           words of weights at once,
  *           and each sum is still formed by one of them
- *   claims  loads 128
+ *   claims  waves 2; loads 128
  *   paid    GFLOP/s of 512x768x768 on 2 AVX-512 cores, f32:
  *
  *           GM, GN, TM, TN, BK, VW     Intel's runtime   pocl 3.1 (runs barriers as loops)
@@ -85,6 +85,7 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
     const int tile_n = (int)get_global_id(0) / GN * (GN * TN), tile_m = (int)get_global_id(1) / GM * (GM * TM);
     x += x0;
 #include "matmul/tile.clh"
+#include "matmul/tile_sums.clh"
 #include "linear/tiled_finish.clh"
 }
 

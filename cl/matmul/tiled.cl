@@ -66,6 +66,7 @@ KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYP
     const int matrix = (int)get_global_id(2);
 #include "matmul/place.clh"
 #include "matmul/tile.clh"
+#include "matmul/tile_sums.clh"
 
 #include "matmul/keep.clh"
 #pragma unroll

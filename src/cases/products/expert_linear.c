@@ -134,6 +134,12 @@ static void add_all(tsri_case_list *list, bool gated) {
             for (int many = 0; many < 2; many++)
                 add(list, gated, (shape){many ? 40 : 2, 2, many, 44, 128, 6}, dtypes[d], trans,
                     activation, d == 1, " lattice");
+    /* more than 32 pairs of an expert in the mean, and of some more than 64 */
+    static const tsr_dtype many[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_K};
+    for (size_t d = 0; d < sizeof many / sizeof *many; d++)
+        add(list, gated, (shape){66, 2, d % 2, d < 3 ? 36 : 256, d == 2 ? 68 : 97, 2}, many[d],
+            true, activation, d == 1, "");
+    add(list, gated, (shape){70, 4, 0, 33, 68, 3}, TSR_F32, false, activation, false, "");
     tsri_case *c = add(list, gated, (shape){13, 2, 0, 40, 64, 5}, TSR_F16, true, TSR_ACT_NONE, true,
                        " integers, one expert for all");
     c->in[0].fill = c->in[1].fill = c->in[3].fill = TSRI_CASE_INTEGER;

@@ -83,15 +83,23 @@ static int64_t list_words(int64_t rows, int64_t items) {
     return rows + items + 2;
 }
 
-/* For work-groups of 64 that share local memory: tiles of 4 * TM pairs by 64 sums. */
 static bool fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, const char **why) {
-    enum { STEP = 16, SUMS = 64 };
-    const int64_t rows = 4 * (int64_t)tsri_opencl_variant_tunable(variant, "TM"),
-                  floats = STEP * (SUMS + 1 + rows + 1) + list_words(rows, SUMS);
+    const int64_t items = (int64_t)tsri_opencl_variant_tunable(variant, "GN") *
+                          tsri_opencl_variant_tunable(variant, "GM"),
+                  rows = (int64_t)tsri_opencl_variant_tunable(variant, "GM") *
+                         tsri_opencl_variant_tunable(variant, "TM"),
+                  bytes = tsri_opencl_tile_bytes(variant) + 4 * (rows + list_words(rows, items));
     if (tsri_opencl_weighted_attrs(op)->compute == TSR_COMPUTE_INT8)
         return tsri_opencl_refuse(why, "its products are of floats; this op asks for int8");
-    return tsri_opencl_fits_group(facts, SUMS, 4 * floats, why) && fits(variant, facts, op, why);
+    return tsri_opencl_fits_group(facts, items, bytes, why) && fits(variant, facts, op, why);
+}
+
+static bool fits_tiled_64(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                          const tsr_op *op, const char **why) {
+    if (tsri_opencl_highest(op, pairs_of(op)) <= 32 * op->in[W]->dim[0].factor)
+        return tsri_opencl_refuse(why, "made for more than 32 rows of an expert in the mean");
+    return fits_tiled(variant, facts, op, why);
 }
 
 static bool fits_tiled_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -208,8 +216,15 @@ static void define_packed(const tsri_opencl_variant *variant, const tsr_op *op,
 
 static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                          tsri_opencl_defines *defines) {
+    const bool transposed = tsri_opencl_weighted_attrs(op)->trans_w != 0;
+    const int64_t depth = tsri_opencl_weight_depth(op),
+                  along = transposed ? depth : tsri_tensor_columns(op->out[Y]).factor;
+    const tsr_tensor *x = op->in[X];
     define_packed(variant, op, defines);
-    tsri_opencl_define_int(defines, "TRANS_W", tsri_opencl_weighted_attrs(op)->trans_w != 0);
+    tsri_opencl_define_int(defines, "TRANS_W", transposed);
+    tsri_opencl_define_int(defines, "FOUR_X",
+                           tsri_opencl_by_fours(x, depth, tsri_opencl_row_stride(x)));
+    tsri_opencl_define_int(defines, "FOUR_W", tsri_opencl_by_fours(op->in[W], along, along));
 }
 
 static void define_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -252,9 +267,9 @@ static void bind_from_weight(const tsr_op *op, tsri_opencl_launch *launch, const
     tsri_opencl_arg_int(launch, "share", shared ? J.factor : 1);
 }
 
-static void bind(const tsr_op *op, tsri_opencl_launch *launch) {
+static void bind(const tsr_op *op, tsri_opencl_launch *launch, const char *depth) {
     tsri_opencl_arg_tensor(launch, "x", op->in[X]);
-    bind_from_weight(op, launch, "K");
+    bind_from_weight(op, launch, depth);
     tsri_opencl_arg_row(launch, "x", op->in[X]);
     tsri_opencl_arg_row(launch, "y", op->out[Y]);
 }
@@ -263,7 +278,7 @@ static void bind_plain(const tsri_opencl_variant *variant, const tsr_op *op,
                        tsri_opencl_launch *launch) {
     (void)variant;
     const int tn = tsri_opencl_tuned(launch, "TN");
-    bind(op, launch);
+    bind(op, launch, "K");
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[Y]), tn);
     tsri_opencl_grid(launch, 1, pairs_of(op), 1);
     tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_weight_depth(op) * tn *
@@ -273,7 +288,7 @@ static void bind_plain(const tsri_opencl_variant *variant, const tsr_op *op,
 /* `columns` outputs of all pairs of an expert for a work-item. Its work is that of its share. */
 static void bind_panels(const tsr_op *op, tsri_opencl_launch *launch, int columns) {
     const int64_t E = op->in[W]->dim[0].factor, pairs = tsri_opencl_highest(op, pairs_of(op));
-    bind(op, launch);
+    bind(op, launch, "K");
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[Y]), columns);
     tsri_opencl_grid(launch, 1, by_pair(op) ? pairs_of(op) : tsri_tensor_const(E), 1);
     tsri_opencl_group(launch, 1, 1, 1);
@@ -293,18 +308,29 @@ static void bind_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
     bind_panels(op, launch, PANEL);
 }
 
+/* Work-groups with tiles of tm x tn sums for each work-item: all pairs of an expert, or of the expert of a pair. */
+static void group_tiles(const tsr_op *op, tsri_opencl_launch *launch, bool by_pairs, int tm,
+                        int tn) {
+    const int gn = tsri_opencl_tuned(launch, "GN"), gm = tsri_opencl_tuned(launch, "GM");
+    const int64_t E = op->in[W]->dim[0].factor, pairs = tsri_opencl_highest(op, pairs_of(op)),
+                  rows = (int64_t)gm * tm, tiles = ((pairs + E - 1) / E + rows - 1) / rows,
+                  width = (int64_t)gn * tn / (tsri_opencl_is_gated(op) ? 2 : 1),
+                  groups = (tsri_tensor_columns(op->out[Y]).factor + width - 1) / width;
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(groups * gn), 1);
+    tsri_opencl_grid(
+        launch, 1,
+        tsri_tensor_times(by_pairs ? pairs_of(op) : tsri_tensor_const(E), tsri_tensor_const(gm)),
+        1);
+    tsri_opencl_group(launch, gn, gm, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(tiles * tsri_opencl_weight_depth(op) * tm * tn));
+}
+
 static void bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                        tsri_opencl_launch *launch) {
-    enum { GROUP = 64 };
-    const int64_t E = op->in[W]->dim[0].factor, pairs = tsri_opencl_highest(op, pairs_of(op)),
-                  outputs = tsri_opencl_is_gated(op) ? PANEL / 2 : PANEL,
-                  groups = (tsri_tensor_columns(op->out[Y]).factor + outputs - 1) / outputs;
     (void)variant;
-    bind(op, launch);
-    tsri_opencl_grid(launch, 0, tsri_tensor_const(groups * GROUP), 1);
-    tsri_opencl_grid(launch, 1, by_pair(op) ? pairs_of(op) : tsri_tensor_const(E), 1);
-    tsri_opencl_group(launch, GROUP, 1, 1);
-    tsri_opencl_work(launch, tsri_tensor_const((pairs + E - 1) / E * tsri_opencl_weight_depth(op)));
+    bind(op, launch, "depth");
+    group_tiles(op, launch, by_pair(op), tsri_opencl_tuned(launch, "TM"),
+                tsri_opencl_tuned(launch, "TN"));
 }
 
 static void bind_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -328,27 +354,17 @@ static void bind_int8_few(const tsri_opencl_variant *variant, const tsr_op *op,
 
 static void bind_int8_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                             tsri_opencl_launch *launch) {
-    const int gn = tsri_opencl_tuned(launch, "GN"), gm = tsri_opencl_tuned(launch, "GM");
-    const int64_t E = op->in[W]->dim[0].factor, pairs = tsri_opencl_highest(op, pairs_of(op)),
-                  rows = gm * tile_rows(op), tiles = ((pairs + E - 1) / E + rows - 1) / rows,
-                  width = gn * tile_columns(op) / (tsri_opencl_is_gated(op) ? 2 : 1),
-                  groups = (tsri_tensor_columns(op->out[Y]).factor + width - 1) / width;
     (void)variant;
     tsri_opencl_arg_scratch(launch, "x", tsri_opencl_quantised_bytes(op));
     bind_from_weight(op, launch, "depth");
     tsri_opencl_arg_row(launch, "y", op->out[Y]);
-    tsri_opencl_grid(launch, 0, tsri_tensor_const(groups * gn), 1);
-    tsri_opencl_grid(launch, 1, tsri_tensor_const(E * gm), 1);
-    tsri_opencl_group(launch, gn, gm, 1);
-    tsri_opencl_work(launch, tsri_tensor_const(tiles * tsri_opencl_weight_depth(op) *
-                                               tile_rows(op) * tile_columns(op)));
+    group_tiles(op, launch, false, tile_rows(op), tile_columns(op));
 }
 
 /* clang-format off */
-#define TILED(name_, op_, score_, tm, fits_)                                                      \
+#define TILED(name_, op_, score_, tile, fits_)                                                    \
     {.name = name_, .op = op_, .file = "experts/tiled.cl", .gpu = true, .score = score_,          \
-     .weight_operand = W, .tunables = {{"TM", tm, 1, 8}}, .fits = fits_, .define = define_tiled,  \
-     .bind = bind_tiled}
+     .weight_operand = W, tile, .fits = fits_, .define = define_tiled, .bind = bind_tiled}
 #define PANELS(name_, op_, file_, score_, layout_, mr, most, fits_, define_, bind_)              \
     {.name = name_, .op = op_, .file = "experts/" file_, .score = score_, .weight_operand = W,    \
      .layout = &tsri_opencl_layout_##layout_, .tunables = {{"MR", mr, 1, most}}, .fits = fits_, \
@@ -372,8 +388,9 @@ static void bind_int8_tiled(const tsri_opencl_variant *variant, const tsr_op *op
          {"SPLIT", 2, 1, 8}, {"DEPTH", 4, 1, 8}, {"ROW_GROUP", 64, 64, 256}),                     \
     INT8("int8_panels", op_, "tiled_int8.cl", &tsri_opencl_stage_quantise_rows, int8_tiled, 67, 47, \
          {"GN", 16, 4, 32}, {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256}),                        \
-    TILED("tiled_few", op_, 60, 1, fits_tiled_few),                                               \
-    TILED("tiled", op_, 50, 4, fits_tiled),                                                       \
+    TILED("tiled_few", op_, 60, TSRI_OPENCL_TILE(16, 4, 1, 2, 64), fits_tiled_few),               \
+    TILED("tiled_64", op_, 55, TSRI_OPENCL_TILE_64, fits_tiled_64),                               \
+    TILED("tiled", op_, 50, TSRI_OPENCL_TILE(16, 4, 8, 4, 16), fits_tiled),                       \
     {TSRI_OPENCL_PLAIN(op_, "experts", fits, define_plain, bind_plain),                           \
      .tunables = {{"TN", 2, 1, 8}}, .weight_operand = W},                                        \
     {.name = NULL},

@@ -26,17 +26,21 @@ int tsri_opencl_variant_tunable(const tsri_opencl_variant *variant, const char *
     return 0;
 }
 
+int64_t tsri_opencl_tile_bytes(const tsri_opencl_variant *variant) {
+    const int64_t rows = (int64_t)tsri_opencl_variant_tunable(variant, "GM") *
+                         tsri_opencl_variant_tunable(variant, "TM"),
+                  columns = (int64_t)tsri_opencl_variant_tunable(variant, "GN") *
+                            tsri_opencl_variant_tunable(variant, "TN"),
+                  padding = 8; /* of the pitches */
+    return 4 * tsri_opencl_variant_tunable(variant, "BK") * (rows + columns + padding) *
+           tsri_opencl_variant_tunable(variant, "BLOCKS");
+}
+
 bool tsri_opencl_fits_tile(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                            const char **why) {
-    const int64_t gn = tsri_opencl_variant_tunable(variant, "GN"),
-                  gm = tsri_opencl_variant_tunable(variant, "GM");
-    const int64_t tile = gm * tsri_opencl_variant_tunable(variant, "TM") +
-                         gn * tsri_opencl_variant_tunable(variant, "TN") +
-                         8; /* 8: the padding of pitches */
-    return tsri_opencl_fits_group(facts, gn * gm,
-                                  4 * tsri_opencl_variant_tunable(variant, "BK") * tile *
-                                      tsri_opencl_variant_tunable(variant, "BLOCKS"),
-                                  why);
+    const int64_t items = (int64_t)tsri_opencl_variant_tunable(variant, "GN") *
+                          tsri_opencl_variant_tunable(variant, "GM");
+    return tsri_opencl_fits_group(facts, items, tsri_opencl_tile_bytes(variant), why);
 }
 
 bool tsri_opencl_fits_small_tile(const tsri_opencl_facts *facts, int64_t rows, int64_t columns,

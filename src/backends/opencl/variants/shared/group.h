@@ -20,8 +20,9 @@ bool tsri_opencl_fits_group(const tsri_opencl_facts *facts, int64_t items, int64
 /* The value of a tunable of a variant: in its `fits`, the value in force (bind/variant.h). */
 int tsri_opencl_variant_tunable(const tsri_opencl_variant *variant, const char *name);
 
-/* For variants of matmul/tile.clh: whether the device has the work-group and the local memory that
- * their tunables ask for; below, the work-group of a launch. */
+/* For variants of matmul/tile.clh: the local memory that their tunables ask for; whether the device has
+ * that, and the work-group; below, the work-group of a launch. */
+int64_t tsri_opencl_tile_bytes(const tsri_opencl_variant *variant);
 bool tsri_opencl_fits_tile(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                            const char **why);
 /* For tiled_64, which ranks above tiled_128: whether tiles of 128 x 128 would leave compute units
