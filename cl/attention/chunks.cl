@@ -11,7 +11,7 @@
  *   tune    GROUP, STEP, SUB as attention/tiled; DEPTH: 16-byte loads on their way for each that a
  *           work-item needs for a part of f32 (twice as many of f16 or bf16, of half the size)
  *   masked, order, needs  as attention/tiled
- *   claims  loads 128 unless K_DTYPE Q8_0; ahead 128 unless K_DTYPE Q8_0
+ *   claims  waves 2; loads 128 unless K_DTYPE Q8_0; ahead 128 unless K_DTYPE Q8_0
  *   paid    see split.cl */
 #include "attention/order.clh"
 #include "matmul/pieces.clh"

@@ -8,7 +8,7 @@
  *           (chunk.clh), where tiled waits for keys and for values in each tile
  *   needs   as attention/split; 48 KiB of local memory, so that two work-groups have room
  *   build, tune  as attention/chunks
- *   claims  loads 128 unless K_DTYPE Q8_0; ahead 128 unless K_DTYPE Q8_0
+ *   claims  waves 2; loads 128 unless K_DTYPE Q8_0; ahead 128 unless K_DTYPE Q8_0
  *   paid    GPUs: compiled, never run. As the stage of split.cl
  *   source  Dao et al. 2022, arXiv:2205.14135 */
 #include "attention/order.clh"

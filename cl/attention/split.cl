@@ -13,6 +13,7 @@
  *           32 KiB at STEP 64 and DEPTH 4 (twice as many keys of f16, of half the size). 4,096 keys
  *           of 4 key heads are 64 work-groups, 2 MiB; of 32 key heads 512, 16 MiB, as far as they
  *           fit on the device at a time. An A770 needs 0.3 MB, an H100 2 MB to be busy
+ *   claims  waves 6
  *   paid    GPUs: compiled, never run. The stage with GROUP 256 and DEPTH 4, f32; registers of a
  *           work-item (waves of a SIMD, or of a quarter of a NVIDIA multiprocessor):
  *

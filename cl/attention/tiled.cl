@@ -16,6 +16,7 @@
  *   tune    GROUP 64..256 work-items; STEP 16..64 elements of a key or value that pass through local
  *           memory at once (fewer where 16 KiB would not hold them); SUB the size of a sub-group, 0: the
  *           compiler's choice
+ *   claims  waves 3
  *   paid    GPUs: compiled, never run. 16 rows, keys and values of f32, f16; registers of a work-item,
  *           and waves of a SIMD (a quarter of a NVIDIA multiprocessor); local memory allows no more:
  *

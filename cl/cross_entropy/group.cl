@@ -8,6 +8,7 @@
  *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any
  *           size
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's choice
+ *   claims  waves 7
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain. Meant for GPUs, where it was not
  *           measured.

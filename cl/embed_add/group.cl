@@ -5,6 +5,7 @@
  *   operands, order as embed_add/plain
  *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory
  *   tune    GROUP 16..256
+ *   claims  waves 7
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain. Meant for GPUs, where it was not
  *           measured.

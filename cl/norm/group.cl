@@ -21,6 +21,7 @@
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group: 0 for the driver's choice,
  *           else one that the driver offers and lets a kernel ask for
  *           (cl_intel_required_subgroup_size)
+ *   claims  waves 7
  *   paid    Intel's runtime, 2 Zen 4 cores, the norms of a Llama of 110 M parameters, ms of all
  *           layers:
  *

@@ -16,6 +16,7 @@
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group: 0 for the driver's choice,
  *           else one that the driver offers and lets a kernel ask for
  *           (cl_intel_required_subgroup_size)
+ *   claims  waves 7
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain. Meant for GPUs, where it was not
  *           measured.

@@ -8,6 +8,7 @@
  *   order   as sumsq/plain: the same bytes, whatever GROUP is
  *   needs   a work-group of GROUP, 4 * (GROUP + GROUP / 16) bytes of local memory
  *   tune    GROUP 16..256, a multiple of 16
+ *   claims  waves 7
  *   paid    made for GPUs, where it was not measured. A tensor has at most 64 runs, so for 45
  *           million elements a work-item of plain reads 704 thousand one after the other, 2.8 MB
  *           from those of its neighbour */

@@ -12,7 +12,7 @@
  *           (argmax/each_part.cl has the figures)
  *   needs   a work-group of GROUP, 8 * GROUP * EACH + 4 * GROUP bytes of local memory
  *   build   X_DTYPE; HAS_LSE; GROUP, EACH powers of two
- *   claims  scratch 0
+ *   claims  waves 2; scratch 0
  *   paid    topk/parts.cl has the figures of both */
 #include "argmax/rank.clh"
 #include "topk/bitonic.clh"

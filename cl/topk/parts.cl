@@ -14,7 +14,7 @@
  *           i + GROUP, ..; a tree of halves adds theirs. It depends on V alone, and is not plain's
  *   needs   a work-group of GROUP, 8 * GROUP * EACH + 4 * GROUP bytes of local memory
  *   build   X_DTYPE; HAS_LSE; GROUP, EACH powers of two
- *   claims  scratch 0
+ *   claims  waves 2; scratch 0
  *   paid    GPUs: compiled, never run: registers of the stage 51 (gfx906), 52 (gfx942), 47 (gfx1030),
  *           52 (sm_90), of the kernel 22, 18, 18 and 32. Steps between barriers, for 32,000 elements
  *           and k = 40: 49 in the stage, 63 in the kernel; plain takes more than 32,000 of one

@@ -9,6 +9,7 @@
  *   order   as norm.clh
  *   needs   a work-group of ROW_GROUP, 4 * ROW_GROUP bytes of local memory; nothing beyond OpenCL C 1.1
  *   build   ROW_GROUP, a power of two up to 256
+ *   claims  waves 7
  *   paid    GPUs: compiled, never run (docs/gpu.md) */
 #include "weighted/norm.clh"
 #define GROUP ROW_GROUP

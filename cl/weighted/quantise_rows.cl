@@ -12,6 +12,7 @@
  *           OpenCL C 1.1
  *   build   NORM 0|1; MINIMA 0|1|2, how many minima the weight has for a block
  *   tune    ROW_GROUP 64..256, a power of two; the bytes don't depend on it
+ *   claims  waves 3
  *   paid    its time is part of the figures of linear/tiled_int8 and glu_linear/tiled_int8, the
  *           variants that it precedes; it was not timed alone */
 #include "weighted/norm.clh"
