@@ -39,8 +39,11 @@ bool tsri_serve_plain_messages(tsri_serve_model *m, json_t *messages, tsri_serve
                                    i + 1);
         tsri_serve_calls_read(m, message);
         const json_t *content = json_object_get(message, "content");
-        if (json_is_null(content) && json_object_get(message, "tool_calls"))
+        if ((!content || json_is_null(content)) &&
+            json_is_array(json_object_get(message, "tool_calls"))) {
+            json_object_set_new(message, "content", json_null()); /* as templates look for it */
             continue;
+        }
         if (!strcmp(role, "developer"))
             json_object_set_new(message, "role", json_string("system"));
         if (json_is_string(content))

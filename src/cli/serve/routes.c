@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-static tsri_serve_handler page, health, models, metrics, tokenize, detokenize;
+static tsri_serve_handler page, description, health, models, metrics, tokenize, detokenize;
 
 static const tsri_serve_route routes[] = {
     {"POST", "/v1/chat/completions", tsri_serve_chat, true, false, NULL},
@@ -24,6 +24,7 @@ static const tsri_serve_route routes[] = {
     {"GET", "/v1/models", models, false, false, NULL},
     {"GET", "/metrics", metrics, false, false, "text/plain; version=0.0.4; charset=utf-8"},
     {"GET", "/health", health, false, true, NULL},
+    {"GET", "/openapi.json", description, false, true, NULL},
     {"GET", "/", page, false, true, "text/html; charset=utf-8"},
 };
 
@@ -51,8 +52,16 @@ json_t *tsri_serve_body(tsri_serve_exchange *x) {
     return body;
 }
 
+static void answer_page(tsri_serve_exchange *x, int which) {
+    tsri_serve_answer_text(x, 200, tsri_serve_pages[which].text, tsri_serve_pages[which].size);
+}
+
 static void page(tsri_serve_exchange *x) {
-    tsri_serve_answer_text(x, 200, tsri_serve_pages[0].text, tsri_serve_pages[0].size);
+    answer_page(x, TSRI_SERVE_PAGE);
+}
+
+static void description(tsri_serve_exchange *x) {
+    answer_page(x, TSRI_SERVE_DESCRIPTION);
 }
 
 static void health(tsri_serve_exchange *x) {
@@ -103,8 +112,9 @@ static bool encode(tsri_serve_exchange *x, const json_t *body, json_t *tokens,
     bool add = false, parse = true;
     int32_t *ids = NULL;
     size_t n = 0;
+    static const char *const known[] = {"model", "content", "add_special", "parse_special"};
     const tsri_serve_model *m = tsri_serve_choose(x, body, TSRI_SERVE_ANYTHING, f);
-    if (!m)
+    if (!m || !tsri_serve_only(body, known, sizeof known / sizeof *known, f))
         return false;
     if (!json_is_string(text))
         return tsri_serve_fail(f, 400, "content", "content: a text is wanted");
@@ -136,8 +146,9 @@ static void tokenize(tsri_serve_exchange *x) {
 static bool decode(tsri_serve_exchange *x, const json_t *body, char **text, tsri_serve_failure *f) {
     int32_t *ids;
     size_t n;
+    static const char *const known[] = {"model", "tokens"};
     const tsri_serve_model *m = tsri_serve_choose(x, body, TSRI_SERVE_ANYTHING, f);
-    if (!m)
+    if (!m || !tsri_serve_only(body, known, sizeof known / sizeof *known, f))
         return false;
     if (!tsri_serve_ids(json_object_get(body, "tokens"), "tokens", "a list of token ids", &ids, &n,
                         f))

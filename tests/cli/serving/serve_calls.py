@@ -141,7 +141,8 @@ def calls_with_special_tokens(server):
         chunks = [chunk["choices"][0]["delta"] for chunk in server.events(path, asked)]
         equal("".join(delta.get("content") or "" for delta in chunks) or None, answer["message"]["content"])
         equal([delta["tool_calls"][0]["function"] for delta in chunks if "tool_calls" in delta], [call["function"]])
-    server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "user", "content": "y"}]})
+    for content in ({"content": None}, {}):
+        server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], {"role": "assistant", **content, "tool_calls": [call]}, {"role": "user", "content": "y"}]})
     letters = server.fine("/v1/completions", {"model": "marked", "prompt": "x", "grammar": 'root ::= "[CALLS]" <[%d]> [a-z] [ARGS]' % mark[0], "max_tokens": 12})["choices"][0]
     assert re.fullmatch(r"\[CALLS\][a-z][ARGS]", letters["text"]) and letters["finish_reason"] == "stop", letters
     server.wrong(400, "the model has no token <pad>", "/v1/completions", {"model": "marked", "prompt": "x", "grammar": "root ::= <pad>"})
