@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""oracles.py MASKS - compares masks with those of llguidance along random texts, and random texts of JSON schemas with what jsonschema says of them.
-
-Each half is left out where its library is not installed; without both the test is skipped."""
+"""oracles.py MASKS - compares masks with those of llguidance and xgrammar along random texts, and random texts of JSON schemas with what jsonschema says of
+them. Each part is left out where its library is not installed; without all of them the test is skipped."""
 
 import importlib.util
 import json
@@ -68,6 +67,35 @@ def pick(draw, allowed, tokens):
     return draw.choice(some[:30] if draw.random() < 0.5 else some)
 
 
+def compare(program, tokens, name, seed, begin):
+    """Along random texts of each grammar. begin(text): another library's two functions, of which mask() gives words of 32 bits, the last
+    id of which is the end, and whether these may lack tokens; and take(id)."""
+    draw, compared, end = random.Random(seed), 0, len(tokens)
+    for text in GRAMMARS:
+        with Masks(program, "gbnf", text) as masks:
+            for _ in range(6):
+                (mask, take), ids = begin(text), []
+                for _ in range(12):
+                    own, ends = masks.ask(ids)
+                    words, part = mask()
+                    theirs = {i for i in range(end + 1) if words[i // 32] >> (i % 32) & 1}
+                    after = b"".join(tokens[i] for i in ids)
+                    same = theirs - {end} <= own if part else own == theirs - {end}
+                    assert same, (name, after, [tokens[i] for i in own ^ (theirs - {end})])
+                    assert ends == (end in theirs), (name, after)
+                    compared += 1
+                    if not own:
+                        break
+                    ids.append(pick(draw, own, tokens))
+                    take(ids[-1])
+    print(f"{compared} masks as {name} has them")
+
+
+def with_end(tokens):
+    """The vocabulary of another library: a token without bytes is one that no text has, and the last one is the end."""
+    return [token or b"\xff<none %d>" % i for i, token in enumerate(tokens)] + [b"\xff<end>"]
+
+
 def against_llguidance(program, tokens):
     import llguidance
     from llguidance.gbnf_to_lark import any_to_lark
@@ -82,28 +110,35 @@ def against_llguidance(program, tokens):
         def __call__(self, text):
             return [self.tokens.index(bytes([byte])) for byte in (text if isinstance(text, bytes) else text.encode())]
 
-    Vocabulary.tokens = [token or b"\xff<none %d>" % i for i, token in enumerate(tokens)] + [b"\xff<end>"]
+    Vocabulary.tokens = with_end(tokens)
     vocabulary = llguidance.LLTokenizer(llguidance.TokenizerWrapper(Vocabulary()))
-    draw, compared = random.Random(1), 0
-    for text in GRAMMARS:
-        with Masks(program, "gbnf", text) as masks:
-            for _ in range(6):
-                other, ids = llguidance.LLMatcher(vocabulary, llguidance.LLMatcher.grammar_from_lark(any_to_lark(text))), []
-                for _ in range(12):
-                    own, ends = masks.ask(ids)
-                    bits = other.compute_bitmask()
-                    theirs = {i for i in range(end) if bits[i // 8] >> (i % 8) & 1}
-                    after = b"".join(tokens[i] for i in ids)
-                    # Where the next bytes are certain, llguidance allows one way to cut them into tokens alone.
-                    same = theirs <= own if other.compute_ff_bytes() else own == theirs
-                    assert same, (after, [tokens[i] for i in own ^ theirs])
-                    assert ends == bool(bits[end // 8] >> (end % 8) & 1), after
-                    compared += 1
-                    if not own:
-                        break
-                    ids.append(pick(draw, own, tokens))
-                    other.consume_token(ids[-1])
-    print(f"{compared} masks as llguidance has them")
+
+    def begin(text):
+        matcher = llguidance.LLMatcher(vocabulary, llguidance.LLMatcher.grammar_from_lark(any_to_lark(text)))
+
+        def mask():
+            bits = matcher.compute_bitmask()
+            words = [int.from_bytes(bits[i:i + 4], "little") for i in range(0, len(bits), 4)]
+            # Where the next bytes are certain, llguidance allows one way to cut them into tokens alone.
+            return words, bool(matcher.compute_ff_bytes())
+        return mask, matcher.consume_token
+    compare(program, tokens, "llguidance", 1, begin)
+
+
+def against_xgrammar(program, tokens):
+    import xgrammar
+
+    vocabulary = with_end(tokens)
+    compiler = xgrammar.GrammarCompiler(xgrammar.TokenizerInfo(vocabulary, vocab_size=len(vocabulary), stop_token_ids=[len(tokens)]))
+
+    def begin(text):
+        matcher, words = xgrammar.GrammarMatcher(compiler.compile_grammar(text)), xgrammar.allocate_token_bitmask(1, len(vocabulary))
+
+        def mask():
+            matcher.fill_next_token_bitmask(words)
+            return [word & 0xffffffff for word in words[0].tolist()], False
+        return mask, matcher.accept_token
+    compare(program, tokens, "xgrammar", 3, begin)
 
 
 def against_jsonschema(program, tokens):
@@ -132,13 +167,15 @@ def main():
     program = sys.argv[1]
     lines = subprocess.run([program, TOKENIZER], capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
     tokens = [bytes.fromhex(line) for line in lines]
-    have = [name for name in ("llguidance", "jsonschema") if importlib.util.find_spec(name)]
-    if "llguidance" in have:
-        against_llguidance(program, tokens)
-    if "jsonschema" in have:
-        against_jsonschema(program, tokens)
+    oracles = {"llguidance": against_llguidance, "xgrammar": against_xgrammar, "jsonschema": against_jsonschema}
+    have = [name for name in oracles if importlib.util.find_spec(name)]
+    for name, against in oracles.items():
+        if name in have:
+            against(program, tokens)
+        else:
+            print(f"left out: {name} is not installed (it is on PyPI)")
     if not have:
-        print("SKIP: neither llguidance nor jsonschema is installed (both are on PyPI)")
+        print("SKIP: neither llguidance nor xgrammar nor jsonschema is installed (all are on PyPI)")
         sys.exit(77)
 
 
