@@ -66,10 +66,11 @@ static tsr_status check_size(const tsri_run_context *context, const tsri_run_kv_
     const double share = (double)most / (double)wanted->bytes;
     return tsri_base_fail(TSR_E_DEVICE_MEMORY,
                           "keys and values of a layer need %llu MiB in one buffer; %s/%s allows "
-                          "%llu MiB: %lld tokens fit (-c)%s",
+                          "%llu MiB: %lld tokens fit (-c)%s%s",
                           (unsigned long long)(wanted->bytes >> 20), facts->platform, facts->name,
                           (unsigned long long)(most >> 20),
-                          (long long)(share * (double)wanted->dim[2]),
+                          (long long)(share * (double)wanted->dim[0] * (double)wanted->dim[2]),
+                          wanted->dim[0] > 1 ? ", those of all sequences together" : "",
                           wanted->dtype == TSR_F32   ? ", or take halves (--kv-dtype f16)"
                           : wanted->dtype == TSR_F16 ? ", or take bytes (--kv-dtype q8)"
                                                      : "");

@@ -149,21 +149,34 @@ static void queries_keys_and_values(builder *b, int32_t layer, tsri_value out[3]
 }
 
 /* What a decoder layer keeps: the keys (part 0) and values (1) of its own attention, and those of
- * its cross-attention (2, 3). [slots, G, capacity, size]: the keys of one head are contiguous. */
+ * its cross-attention (2, 3). [slots, G, capacity, size], or [pages, G, TSRI_MODEL_PAGE, size]: the keys of one
+ * head are contiguous. */
 static tsri_value memory(builder *b, int32_t layer, int part) {
     static const char *const names[] = {"keys", "values", "cross_keys", "cross_values"};
     const tsri_model_stack *stack = &b->spec->decoder;
-    const bool cross = part >= 2;
-    const tsr_dim dims[] = {
-        tsri_tensor_const(cross ? b->shape->sources : b->shape->slots),
-        tsri_tensor_const(stack->kv_heads),
-        tsri_tensor_const(cross ? b->shape->source_capacity : b->shape->capacity),
-        tsri_tensor_const(part % 2 ? stack->value_size : stack->head_size)};
+    const bool cross = part >= 2, pages = !cross && b->shape->pages;
+    const tsr_dim dims[] = {tsri_tensor_const(cross   ? b->shape->sources
+                                              : pages ? b->shape->pages
+                                                      : b->shape->slots),
+                            tsri_tensor_const(stack->kv_heads),
+                            tsri_tensor_const(cross   ? b->shape->source_capacity
+                                              : pages ? TSRI_MODEL_PAGE
+                                                      : b->shape->capacity),
+                            tsri_tensor_const(part % 2 ? stack->value_size : stack->head_size)};
     const uint32_t id = 2 * (uint32_t)(layer + (cross ? stack->layers : 0)) + (uint32_t)part % 2;
     char name[64];
     snprintf(name, sizeof name, "layers.%" PRId32 ".%s", layer, names[part]);
     return tsri_graph_leaf(b->graph, TSR_KIND_STATE, b->shape->first_state + id, name,
                            b->shape->kv_dtype, 4, dims);
+}
+
+/* Where a sequence's own keys and values lie: in a slot, or in pages. */
+static tsri_value own_slot(builder *b) {
+    return b->shape->pages ? TSRI_GRAPH_NONE : tsri_model_input_of(b, TSRI_INPUT_SLOT);
+}
+
+static tsri_value own_pages(builder *b) {
+    return b->shape->pages ? tsri_model_input_of(b, TSRI_INPUT_PAGES) : TSRI_GRAPH_NONE;
 }
 
 /* Rotates queries and keys if the model does, and appends keys and values after those of each
@@ -179,14 +192,19 @@ static tsri_value remember(builder *b, int32_t layer, tsri_value keys, tsri_valu
                              v,
                              tsri_model_input_of(b, TSRI_INPUT_PAST),
                              tsri_model_input_of(b, TSRI_INPUT_LEN),
-                             tsri_model_input_of(b, TSRI_INPUT_SLOT),
-                             q,
+                             own_slot(b),
+                             rotary ? q : TSRI_GRAPH_NONE,
                              rotary ? tsri_model_input_of(b, TSRI_INPUT_POSITIONS)
                                     : TSRI_GRAPH_NONE,
-                             frequencies};
+                             frequencies,
+                             own_pages(b)};
     tsri_value rotated = TSRI_GRAPH_NONE;
     tsri_model_stage(b, layer, "append");
-    tsri_graph_op(b->graph, TSR_OP_QKV_APPEND, &attrs, in, rotary ? 10 : 7, rotary, &rotated);
+    tsri_graph_op(b->graph, TSR_OP_QKV_APPEND, &attrs, in,
+                  b->shape->pages ? 11
+                  : rotary        ? 10
+                                  : 7,
+                  rotary, &rotated);
     return rotary ? rotated : q;
 }
 
@@ -247,14 +265,15 @@ static tsri_value attention(builder *b, int32_t layer) {
         v,
         keeps ? tsri_model_input_of(b, TSRI_INPUT_PAST) : TSRI_GRAPH_NONE,
         tsri_model_input_of(b, TSRI_INPUT_LEN),
-        keeps ? tsri_model_input_of(b, TSRI_INPUT_SLOT) : TSRI_GRAPH_NONE,
+        keeps ? own_slot(b) : TSRI_GRAPH_NONE,
         keeps && b->shape->by_keys ? tsri_model_input_of(b, TSRI_INPUT_KEYS) : TSRI_GRAPH_NONE,
         bias,
         b->relative,
-        tsri_model_weight_leaf(b, tsri_model_builder_weight(b, layer, TSRI_ROLE_SINKS))};
+        tsri_model_weight_leaf(b, tsri_model_builder_weight(b, layer, TSRI_ROLE_SINKS)),
+        keeps ? own_pages(b) : TSRI_GRAPH_NONE};
     tsri_model_stage(b, layer, "attention");
-    return attend(b, &attrs, in, 10, b->shape->attention, TSRI_OUTPUT_ATTENTION + (uint32_t)layer,
-                  "attn");
+    return attend(b, &attrs, in, b->shape->pages ? 11 : 10, b->shape->attention,
+                  TSRI_OUTPUT_ATTENTION + (uint32_t)layer, "attn");
 }
 
 /* Attention to the encoder's output, whose keys and values are in the source slots. */

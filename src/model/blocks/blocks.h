@@ -41,6 +41,7 @@ typedef enum tsri_model_input {
     TSRI_INPUT_DRAW_RATE, /* f32 [N] of a graph that draws: of the op `sample`, each row's rate */
     TSRI_INPUT_DRAW,      /* [N, 4] and its settings */
     TSRI_INPUT_ENCODED,   /* f32 [B, T, C] the encoder's output, of a graph of TSRI_SIDES_SOURCE */
+    TSRI_INPUT_PAGES, /* [B, capacity / TSRI_MODEL_PAGE] where states have pages: those of each sequence */
     TSRI_INPUT_COUNT
 } tsri_model_input;
 
@@ -64,6 +65,11 @@ typedef enum tsri_model_output {
     TSRI_OUTPUT_CROSS = TSRI_OUTPUT_ATTENTION + TSRI_MODEL_MAX_LAYERS       /* + layer */
 } tsri_model_output;
 
+/* Positions of a page: a tile of keys (cl/attention/order.clh), so that no tile lies in two pages. Two prompts
+ * share whole pages, so fewer would share more; the table of a sequence's pages, an input of every run, would
+ * be longer. */
+enum { TSRI_MODEL_PAGE = 32 };
+
 /* Which stacks a graph computes. In an encoder-decoder each stack has its own graph, and they meet
  * in the states of cross-attention; a graph with both is for storing the weights. The encoder's graph
  * keeps keys and values of its output for the decoder. Where ranks share the layers it gives that output
@@ -79,7 +85,8 @@ typedef enum tsri_model_side_set {
 typedef struct tsri_model_shape {
     tsri_model_side_set sides;
     int32_t slots, sources;
-    int64_t capacity, source_capacity;
+    int32_t pages; /* > 0: the decoder's own attention has pages, in place of slots */
+    int64_t capacity, source_capacity; /* with pages: of a sequence, in whole pages */
     uint32_t first_state;
     int32_t top_k;                                 /* 0: none */
     tsr_dtype kv_dtype;                            /* dtype of the states: f32, f16 or q8_0 */

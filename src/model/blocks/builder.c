@@ -89,7 +89,8 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
                                   [TSRI_INPUT_TAP_MASK] = {"tap_mask", 2},
                                   [TSRI_INPUT_DRAW_RATE] = {"draw_rate", 1},
                                   [TSRI_INPUT_DRAW] = {"draw", 2},
-                                  [TSRI_INPUT_ENCODED] = {"encoded", 3}};
+                                  [TSRI_INPUT_ENCODED] = {"encoded", 3},
+                                  [TSRI_INPUT_PAGES] = {"pages", 2}};
     const bool is_float = id == TSRI_INPUT_FREQUENCIES || id == TSRI_INPUT_DRAW_RATE ||
                           id == TSRI_INPUT_ENCODED || id == TSRI_INPUT_TAP_MASK;
     tsr_dim dims[3] = {tsri_model_B(), b->T, tsri_tensor_const(b->spec->width)};
@@ -102,6 +103,8 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
         dims[0] = tsri_tensor_const(b->stack->rope.rotary / 2);
     else if (id == TSRI_INPUT_KEYS)
         dims[1] = tsri_tensor_const(b->shape->capacity);
+    else if (id == TSRI_INPUT_PAGES)
+        dims[1] = tsri_tensor_const(b->shape->capacity / TSRI_MODEL_PAGE);
     else if (id == TSRI_INPUT_SEED)
         dims[0] = tsri_tensor_const(4);
     else if (id == TSRI_INPUT_BUCKETS || id == TSRI_INPUT_OWN_BUCKETS)

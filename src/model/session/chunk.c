@@ -49,6 +49,10 @@ tsr_status tsri_model_reserve_draws(tsri_session *session, size_t rows) {
     return TSR_OK;
 }
 
+static int64_t pages_of_sequence(const tsri_session *session) {
+    return session->plans.capacity / TSRI_MODEL_PAGE;
+}
+
 static tsr_status make_room(tsri_session *session, const chunk *chunk, bool by_keys) {
     const size_t tokens = (size_t)(chunk->B * chunk->T);
     size_t positions_room = session->tokens_room;
@@ -58,6 +62,10 @@ static tsr_status make_room(tsri_session *session, const chunk *chunk, bool by_k
     if (by_keys)
         TRY(tsri_base_grow(&session->keys, &session->keys_room,
                            (size_t)(chunk->B * session->plans.capacity), sizeof *session->keys));
+    if (session->plans.pages)
+        TRY(tsri_base_grow(&session->pages, &session->pages_room,
+                           (size_t)(chunk->B * pages_of_sequence(session)),
+                           sizeof *session->pages));
     if (chunk->results->draws && chunk->results->rows == TSRI_ROWS_ALL)
         TRY(tsri_model_reserve_draws(session, tokens));
     return tsri_base_grow(&session->destination, &session->destination_room, tokens,
@@ -87,6 +95,15 @@ static void fill_keys(tsri_session *session, int64_t b, const tsri_model_sequenc
         memcpy(keys, sequence->keys, (size_t)given * sizeof *keys);
     for (int64_t s = given; s < capacity; s++)
         keys[s] = sequence->slot;
+}
+
+/* Fills in the pages of sequence b. Those that it does not have yet hold no key of this run. */
+static void fill_pages(tsri_session *session, int64_t b, const tsri_model_pages *pages) {
+    const int64_t most = pages_of_sequence(session), n = pages->n < most ? pages->n : most;
+    int32_t *to = session->pages + b * most;
+    memcpy(to, pages->ids, (size_t)n * sizeof *to);
+    for (int64_t i = n; i < most; i++)
+        to[i] = 0;
 }
 
 /* The row of the state before token `past` of a sequence, whose first `sequence->past` states may
@@ -129,6 +146,8 @@ static void fill_inputs(tsri_session *session, chunk *chunk, bool by_keys) {
         session->state[b] = state_before(session, sequence, past);
         if (by_keys)
             fill_keys(session, b, sequence);
+        if (session->plans.pages)
+            fill_pages(session, b, sequence->pages);
         for (int64_t t = 0; t < taken; t++) {
             session->ids[b * chunk->T + t] = sequence->ids[chunk->done + t];
             session->positions[b * chunk->T + t] =
@@ -289,8 +308,13 @@ static size_t bind_inputs(tsri_session *session, int64_t B, int64_t T, int64_t N
         (tsri_run_binding){.id = TSRI_INPUT_PAST, .data = session->past, .bytes = sequences};
     inputs[n++] =
         (tsri_run_binding){.id = TSRI_INPUT_LEN, .data = session->len, .bytes = sequences};
-    inputs[n++] =
-        (tsri_run_binding){.id = TSRI_INPUT_SLOT, .data = session->slot, .bytes = sequences};
+    if (session->plans.pages)
+        inputs[n++] = (tsri_run_binding){.id = TSRI_INPUT_PAGES,
+                                         .data = session->pages,
+                                         .bytes = sequences * (size_t)pages_of_sequence(session)};
+    else
+        inputs[n++] =
+            (tsri_run_binding){.id = TSRI_INPUT_SLOT, .data = session->slot, .bytes = sequences};
     inputs[n++] = (tsri_run_binding){
         .id = TSRI_INPUT_ROWS, .data = session->rows, .bytes = (size_t)N * sizeof(int32_t)};
     if (draws) {
@@ -350,18 +374,27 @@ static void note_followed(tsri_session *session, tsri_run_plan *plan, const chun
     for (int64_t b = 0; b < chunk->B && alone; b++) {
         const tsri_model_sequence *sequence = &chunk->sequences[session->member[b]];
         alone = sequence->n == 1 && !sequence->positions;
+        session->followed_pages[b] = sequence->pages;
     }
     session->plans.followed = alone ? plan : NULL;
     session->followers = chunk->B;
     session->drew = results->drawn;
 }
 
+/* The tokens that sequence b of the last run has room for. */
+static int64_t room_of(const tsri_session *session, int64_t b) {
+    const int64_t most =
+        session->plans.capacity < session->context ? session->plans.capacity : session->context;
+    if (!session->plans.pages)
+        return most;
+    const int64_t has = (int64_t)session->followed_pages[b]->n * TSRI_MODEL_PAGE;
+    return has < most ? has : most;
+}
+
 tsr_status tsri_session_follow(tsri_session *session, const tsri_tensor_draw *draws, int32_t *ids,
                                bool *started) {
     tsri_run_plan *plan = session->plans.followed;
-    const int64_t B = session->followers, room = session->plans.capacity < session->context
-                                                     ? session->plans.capacity
-                                                     : session->context;
+    const int64_t B = session->followers;
     const int64_t sizes[TSR_SYMBOLS] = {B, 1, 1, 1, B};
     const tsri_model_output found = draws ? TSRI_OUTPUT_DRAWN : TSRI_OUTPUT_ARGMAX;
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
@@ -370,8 +403,10 @@ tsr_status tsri_session_follow(tsri_session *session, const tsri_tensor_draw *dr
         !tsri_run_feeds(plan, found, TSRI_INPUT_IDS))
         return TSR_OK;
     for (int64_t b = 0; b < B; b++)
-        if (session->len[b] >= room)
+        if (session->len[b] >= room_of(session, b))
             return TSR_OK;
+    for (int64_t b = 0; b < B && session->plans.pages; b++)
+        fill_pages(session, b, session->followed_pages[b]);
     for (int64_t b = 0; b < B; b++)
         session->past[b]++, session->len[b]++, session->positions[b]++;
     for (int64_t b = 0; draws && b < B; b++)

@@ -31,19 +31,20 @@ struct tsri_session {
     int64_t context, source_context;
     size_t number;
     tsri_model_plans plans;
-    int32_t *ids, *positions, *past, *len, *slot, *rows, *keys, *source, *source_len, *state,
-        *draw;            /* inputs of a run */
+    int32_t *ids, *positions, *past, *len, *slot, *rows, *keys, *pages, *source, *source_len,
+        *state, *draw;    /* inputs of a run */
     int64_t *destination; /* the row of the results that each row goes to */
     int32_t *member;      /* sequence of each row of the batch */
     int64_t *taken;       /* tokens of each sequence in this chunk */
-    size_t tokens_room, rows_room, destination_room, keys_room, draw_room;
+    size_t tokens_room, rows_room, destination_room, keys_room, pages_room, draw_room;
     int32_t *encoded; /* tokens of each source slot; 0: nothing encoded yet */
     float *frequencies, *draw_rate;
     tsri_model_staging per_row[TSRI_MODEL_ROW_OUTPUTS],
         *per_token; /* hidden 0 .. L, attention 0 .. L-1, cross 0 .. L-1 */
     tsri_run_binding *outputs;
-    int64_t followers; /* sequences of the run that plans.followed had */
-    bool drew;         /* their ids were drawn; else they are argmax */
+    int64_t followers;                       /* sequences of the run that plans.followed had */
+    const tsri_model_pages **followed_pages; /* [slots] and their pages */
+    bool drew;                               /* their ids were drawn; else they are argmax */
     /* Runs that follow and are under way, the oldest first */
     tsri_run_reads ahead[TSRI_SESSION_AHEAD];
     int32_t n_ahead;

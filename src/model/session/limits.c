@@ -17,8 +17,10 @@ tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens) {
             tokens, session->context);
     if (tokens <= had)
         return TSR_OK;
-    tsri_model_plans_grow(&session->plans, tsri_model_capacity_for(tokens, had, session->context),
-                          session->plans.source_capacity);
+    int64_t capacity = tsri_model_capacity_for(tokens, had, session->context);
+    if (session->plans.pages) /* nothing but the table of a sequence's pages grows */
+        capacity = (capacity + TSRI_MODEL_PAGE - 1) / TSRI_MODEL_PAGE * TSRI_MODEL_PAGE;
+    tsri_model_plans_grow(&session->plans, capacity, session->plans.source_capacity);
     return TSR_OK;
 }
 

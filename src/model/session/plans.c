@@ -8,10 +8,11 @@
 #include <stdlib.h>
 
 void tsri_model_plans_begin(tsri_model_plans *plans, const tsri_model *model, int32_t slots,
-                            int32_t sources, uint32_t session) {
+                            int32_t sources, int32_t pages, uint32_t session) {
     *plans = (tsri_model_plans){.model = model,
                                 .slots = slots,
                                 .sources = sources,
+                                .pages = pages,
                                 .first_state = session * tsri_model_state_count(&model->spec)};
 }
 
@@ -56,6 +57,7 @@ tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shap
         item->shape = *shape;
         item->shape.slots = plans->slots;
         item->shape.sources = plans->sources;
+        item->shape.pages = plans->pages;
         item->shape.capacity = plans->capacity;
         item->shape.source_capacity = plans->source_capacity;
         item->shape.first_state = plans->first_state;

@@ -12,7 +12,7 @@ typedef struct tsri_model_shaped_graph {
 
 typedef struct tsri_model_plans {
     const tsri_model *model;
-    int32_t slots, sources;
+    int32_t slots, sources, pages;     /* pages: of all sequences together; 0: they have slots */
     int64_t capacity, source_capacity; /* 0: no graph yet */
     uint32_t first_state;
     tsri_model_shaped_graph *items;
@@ -24,7 +24,7 @@ typedef struct tsri_model_plans {
 } tsri_model_plans;
 
 void tsri_model_plans_begin(tsri_model_plans *plans, const tsri_model *model, int32_t slots,
-                            int32_t sources, uint32_t session);
+                            int32_t sources, int32_t pages, uint32_t session);
 void tsri_model_plans_end(tsri_model_plans *plans);
 /* Drops the graphs of the old capacity; the states are copied when the first plan of the new
  * capacity is made. */

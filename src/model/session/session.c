@@ -11,7 +11,8 @@
 
 static tsr_status check_sizes(const tsri_model *model, const tsri_session_sizes *sizes) {
     const tsri_model_spec *spec = &model->spec;
-    if (sizes->slots < 1 || sizes->context < 0 || sizes->sources < 0 || sizes->source_context < 0)
+    if (sizes->slots < 1 || sizes->context < 0 || sizes->sources < 0 || sizes->source_context < 0 ||
+        sizes->pages < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a session of %" PRId32 " sequences of %" PRId64
                               " tokens; at least one of each is needed",
@@ -53,6 +54,7 @@ static tsr_status make_arrays(tsri_session *session, const tsri_session_sizes *s
     if (spec->decoder.cross)
         TRY(tsri_base_new(sources, sizeof(int32_t), &session->encoded));
     TRY(tsri_base_new(slots, sizeof(int64_t), &session->taken));
+    TRY(tsri_base_new(slots, sizeof *session->followed_pages, &session->followed_pages));
     TRY(tsri_model_reserve_draws(session, slots));
     TRY(tsri_base_new(TSRI_MODEL_MAX_ROTARY / 2, sizeof(float), &session->frequencies));
     TRY(tsri_base_new(3 * layers + 1, sizeof *session->per_token, &session->per_token));
@@ -84,7 +86,7 @@ static tsri_session *take_parked(tsri_model *model, const tsri_session_sizes *si
     model->parked = NULL;
     if (!session)
         return NULL;
-    if (!serves(session->slots, sizes->slots) ||
+    if (!serves(session->slots, sizes->slots) || session->plans.pages != sizes->pages ||
         !serves(session->plans.sources, sources_of(sizes))) {
         destroy(session);
         return NULL;
@@ -114,7 +116,7 @@ tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes
     if (status == TSR_OK) {
         model->states_used[session->number] = true;
         tsri_model_plans_begin(&session->plans, model, sizes->slots, sources_of(sizes),
-                               (uint32_t)session->number);
+                               sizes->pages, (uint32_t)session->number);
         status = make_arrays(session, sizes);
     }
     if (status == TSR_OK)
@@ -158,10 +160,12 @@ static void destroy(tsri_session *s) {
     for (int32_t i = 0; s->per_token && i < 3 * s->model->spec.decoder.layers + 1; i++)
         free(s->per_token[i].data);
     tsri_model_encoder_destroy(&s->encoder);
-    void *const arrays[] = {s->per_token,   s->outputs, s->ids,    s->positions, s->past,
-                            s->len,         s->slot,    s->rows,   s->keys,      s->source,
-                            s->source_len,  s->encoded, s->member, s->taken,     s->destination,
-                            s->frequencies, s->state,   s->draw,   s->draw_rate, s};
+    void *const arrays[] = {s->per_token,      s->outputs, s->ids,         s->positions,
+                            s->past,           s->len,     s->slot,        s->rows,
+                            s->keys,           s->source,  s->source_len,  s->encoded,
+                            s->member,         s->taken,   s->destination, s->frequencies,
+                            s->state,          s->draw,    s->draw_rate,   s->pages,
+                            s->followed_pages, s};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
 }
@@ -209,6 +213,24 @@ static tsr_status check_source(const tsri_session *session, const tsri_model_seq
     return TSR_OK;
 }
 
+static tsr_status check_pages(const tsri_session *session, const tsri_model_sequence *sequence,
+                              int32_t number) {
+    const tsri_model_pages *pages = sequence->pages;
+    const int64_t tokens = sequence->past + sequence->n;
+    if (!pages || (int64_t)pages->n * TSRI_MODEL_PAGE < tokens)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sequence %" PRId32 " has %" PRId32 " pages of %d tokens; %" PRId64
+                              " tokens were given",
+                              number, pages ? pages->n : 0, TSRI_MODEL_PAGE, tokens);
+    for (int32_t i = 0; i < pages->n; i++)
+        if (pages->ids[i] < 0 || pages->ids[i] >= session->plans.pages)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "sequence %" PRId32 ": page %" PRId32 " is %" PRId32
+                                  "; the session has %" PRId32 " pages",
+                                  number, i, pages->ids[i], session->plans.pages);
+    return TSR_OK;
+}
+
 static tsr_status check_sequence(const tsri_session *session, const tsri_model_sequence *sequence,
                                  int32_t number) {
     const tsri_model_spec *spec = &session->model->spec;
@@ -225,6 +247,8 @@ static tsr_status check_sequence(const tsri_session *session, const tsri_model_s
                               " tokens; the context holds %" PRId64,
                               number, sequence->past + sequence->n, session->context);
     TRY(check_source(session, sequence, number));
+    if (session->plans.pages)
+        TRY(check_pages(session, sequence, number));
     for (int64_t i = 0; sequence->keys && i < sequence->past; i++)
         if (sequence->keys[i] < 0 || sequence->keys[i] >= session->slots)
             return tsri_base_fail(TSR_E_ARGUMENT,

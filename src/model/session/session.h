@@ -8,6 +8,12 @@
 
 typedef struct tsri_session tsri_session;
 
+/* The pages of a sequence: position s lies in row s % TSRI_MODEL_PAGE of page ids[s / TSRI_MODEL_PAGE]. */
+typedef struct tsri_model_pages {
+    int32_t *ids;
+    int32_t n;
+} tsri_model_pages;
+
 /* What to compute for one sequence: `n` tokens that follow the `past` ones already in its slot. */
 typedef struct tsri_model_sequence {
     const int32_t *ids;       /* [n], each in [0, vocab) */
@@ -18,8 +24,11 @@ typedef struct tsri_model_sequence {
                                  the sequence's own slot. A run always appends to the sequence's
                                  own slot, so a beam search reorders its hypotheses by changing
                                  only these */
-    int64_t n;                /* >= 1 */
-    int64_t past;             /* tokens of the slot that are kept; 0: the slot starts anew */
+    /* Of a session with pages: those of its tokens, past + n of them. Sequences may share pages that no run
+     * writes to any more. May grow before a run that follows, and is read for that, too. */
+    const tsri_model_pages *pages;
+    int64_t n;      /* >= 1 */
+    int64_t past;   /* tokens of the slot that are kept; 0: the slot starts anew */
     int32_t slot;   /* 0 <= slot < slots, different for each sequence of a batch. To be encoded:
                        < sources */
     int32_t source; /* of an encoder-decoder: the source slot that it attends to */
@@ -65,9 +74,11 @@ typedef struct tsri_model_results {
 } tsri_model_results;
 
 typedef struct tsri_session_sizes {
-    int32_t slots;          /* sequences at the same time, >= 1 */
-    int64_t context;        /* tokens of each; 0: what the model reads */
-    int32_t sources;        /* of an encoder-decoder: encoded texts at the same time; 0: as many
+    int32_t slots;   /* sequences at the same time, >= 1 */
+    int64_t context; /* tokens of each; 0: what the model reads */
+    int32_t pages;   /* > 0: a decoder's sequences have so many pages of TSRI_MODEL_PAGE tokens
+                               together, which the caller gives to them; 0: each slot has its own memory */
+    int32_t sources; /* of an encoder-decoder: encoded texts at the same time; 0: as many
                                as slots */
     int64_t source_context; /* tokens of each; 0: what the encoder reads */
 } tsri_session_sizes;
@@ -141,7 +152,7 @@ enum { TSRI_SESSION_AHEAD = 2 };
  *
  * *started is false, and nothing happens, where the next run must be a forward pass: the last one gave
  * anything else or more than a token for each sequence, a sequence would leave the room that is
- * reserved, as many are under way, or the device gains nothing (a CPU). */
+ * reserved or the pages that it has, as many are under way, or the device gains nothing (a CPU). */
 tsr_status tsri_session_follow(tsri_session *session, const tsri_tensor_draw *draws, int32_t *ids,
                                bool *started);
 /* Waits for the oldest run that follow started; does nothing where there is none. */
@@ -160,8 +171,8 @@ enum { TSRI_SESSION_FEW_ROWS = TSRI_MODEL_FEW_ROWS };
  * Before the first run *can is false. */
 tsr_status tsri_session_can_draft(tsri_session *session, bool *can, bool *gains);
 
-/* Copies the keys and values of the first n tokens of a slot, which has at least so many, to another slot:
- * a sequence that begins with the same tokens goes on there with past n. */
+/* Copies the keys and values of the first n tokens of a slot, or of a page, which has at least so many, to
+ * another one: a sequence that begins with the same tokens goes on there with past n. */
 tsr_status tsri_session_copy(tsri_session *session, int32_t from, int32_t to, int64_t n);
 
 /* Makes room for `tokens` in each slot, so that steps up to there need not grow it. */
