@@ -62,7 +62,8 @@ typedef struct tsr_model_options {
      * all weights are this model's own. */
     const tsr_model *base;
     /** 1: it is opened for vectors (tsr_embedder_create): a decoder is read as an encoder, which reads whole texts
-     * and does not write, also where its files don't say that it is one; of a T5, the encoder alone. */
+     * and does not write, also where its files don't say that it is one; of a T5, the encoder alone. 2: so is a bare
+     * decoder (its class is LlamaModel, Qwen3Model, ...), which has no output matrix to write with; no other. */
     uint32_t vectors;
     uint32_t reserved;
     /** Of a model whose own files have LoRA adapters by task (jina-embeddings-v3): the task whose adapter is added

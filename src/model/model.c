@@ -59,9 +59,10 @@ static tsr_status check_options(const tsr_model_options *options) {
         if (!options->lora || !options->lora[i])
             return tsri_base_fail(TSR_E_ARGUMENT, "adapter %u of %u has no name", i,
                                   options->n_lora);
-    if (options->vectors > 1)
+    if (options->vectors > 2)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "vectors is %u; it is 1 for a model of vectors, else 0",
+                              "vectors is %u; it is 1 for a model of vectors, 2 for one if it is a "
+                              "bare decoder, else 0",
                               options->vectors);
     if (options->context < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
@@ -125,7 +126,8 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
                                 .n_lora = known.n_lora,
                                 .base = known.base ? known.base->model : NULL,
                                 .tokenizer_only = known.tokenizer_only && !device,
-                                .vectors = known.vectors,
+                                .vectors = known.vectors == 1,
+                                .bare_vectors = known.vectors == 2,
                                 .task = known.task};
     if (known.progress) {
         inner.progress = tell_progress;

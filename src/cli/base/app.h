@@ -19,7 +19,7 @@ struct tsri_cli_app {
     const char *transport;                             /* of commands that work with other ranks */
     int64_t threads, context, deadline, device_memory; /* device_memory: in MiB */
     bool quiet, verbose, json, split_layers;
-    bool vectors;     /* the model is opened for vectors, whatever it is */
+    uint32_t vectors; /* as in tsr_model_options */
     const char *task; /* as in tsr_model_options */
     /* opened on demand */
     tsr_engine *engine;

@@ -2,6 +2,7 @@
 #include "cli/serve/serve.h"
 
 #include "cli/commands/commands.h"
+#include "cli/shared/embedding.h"
 
 #include <stdlib.h>
 
@@ -47,6 +48,10 @@ int tsri_cli_serve(int argc, char **argv) {
          NULL},
         {"rank", 0, CLI_FLAG, &o.rank, NULL,
          "language models rank documents (Qwen3-Reranker) instead of writing text", 0, 0, NULL},
+        {"pooling", 0, CLI_WORD, &o.pooling, TSRI_CLI_POOLINGS,
+         "every model gives vectors, a language model, too, each made of its tokens' in this way "
+         "(default: encoders and bare decoders, such as LlamaModel, as in tessera embed)",
+         0, 0, NULL},
         {"speculate", 0, CLI_INT, &o.speculate, "N",
          "guess up to N tokens of a step from the text of a request, which saves time where it "
          "repeats "
@@ -108,6 +113,10 @@ int tsri_cli_serve(int argc, char **argv) {
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: serve takes no operands; see tessera help serve",
                              operands.items[0]);
+    if (code == CLI_OK && o.rank && o.pooling)
+        code =
+            tsri_cli_fail(CLI_USAGE, "a language model either ranks or gives vectors: give --rank "
+                                     "or --pooling");
     if (code == CLI_OK)
         code = tsri_serve_run(&o);
     free(operands.items);

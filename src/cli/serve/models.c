@@ -70,9 +70,11 @@ static int make_scheduler(const tsri_serve_server *s, tsri_serve_model *m, int64
 }
 
 /* An encoder with a single label ranks, and so does a decoder where --rank says it; else a decoder writes,
- * and an encoder gives vectors. */
+ * and an encoder gives vectors. A bare decoder was opened as one, and with --pooling any. */
 static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     const tsri_cli_list *adapters = &m->given.adapters;
+    const tsr_embed_options embedding = {.struct_size = sizeof embedding,
+                                         .pooling = s->limits.pooling};
     tsr_model_info info = {.struct_size = sizeof info};
     const int code = tsri_cli_status(tsr_model_info_get(m->model, &info));
     if (code != CLI_OK)
@@ -82,7 +84,7 @@ static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     if (!*m->name)
         name_of(adapters->n ? adapters->items[adapters->n - 1] : info.path, m->name,
                 sizeof m->name);
-    const bool writes = strcmp(info.kind, "encoder") != 0;
+    const bool writes = strcmp(info.kind, "encoder") != 0 && !s->limits.pooling;
     m->use = info.labels == 1 || (writes && s->limits.rank) ? TSRI_SERVE_RANKS
              : writes                                       ? TSRI_SERVE_TEXT
                                                             : TSRI_SERVE_VECTORS;
@@ -92,7 +94,7 @@ static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     case TSRI_SERVE_RANKS:
         return tsri_cli_status(tsr_ranker_create(m->model, NULL, &m->ranker));
     default:
-        return tsri_cli_status(tsr_embedder_create(m->model, NULL, &m->embedder));
+        return tsri_cli_status(tsr_embedder_create(m->model, &embedding, &m->embedder));
     }
 }
 
@@ -144,6 +146,7 @@ static int open_further(tsri_serve_server *s, tsri_serve_model *m) {
 int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, const char *first_name,
                            const char *template_text) {
     const size_t n = given->n ? given->n : 1;
+    s->app->vectors = s->limits.pooling ? 1 : 2;
     s->models = calloc(n, sizeof *s->models);
     if (!s->models)
         return tsri_cli_fail(CLI_OTHER, "out of memory");

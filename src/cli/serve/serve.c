@@ -179,6 +179,7 @@ int tsri_serve_run(const tsri_serve_options *o) {
                                                .prompt_tokens = o->prompt_tokens,
                                                .new_tokens = o->new_tokens,
                                                .rank = o->rank,
+                                               .pooling = o->pooling,
                                                .speculate = o->speculate < 0 ? 0
                                                             : o->speculate   ? (int32_t)o->speculate
                                                                              : -1}};

@@ -28,6 +28,7 @@ typedef struct tsri_serve_limits {
     int64_t prompt_tokens, new_tokens; /* of a prompt; of all answers to a request; 0: no bound */
     int32_t speculate;                 /* as tsr_generate_options.speculate */
     bool rank;                         /* language models rank documents instead of writing */
+    const char *pooling;               /* all models give vectors, pooled so; NULL: they don't */
 } tsri_serve_limits;
 
 /* Times that are kept as histograms. */

@@ -21,7 +21,7 @@ const tsri_cli_option *tsri_cli_embedding_options(tsri_cli_embedding *e) {
          "put TEXT before each text, such as E5's \"query: \"; for models whose files list no "
          "prompts",
          0, 0, NULL},
-        {"pooling", 0, CLI_WORD, &e->pooling, "mean|cls|last|max|sqrt-mean|weighted-mean",
+        {"pooling", 0, CLI_WORD, &e->pooling, TSRI_CLI_POOLINGS,
          "how the vectors of a text's tokens become one (default: as the model's files say, else "
          "mean; for a bare decoder, such as LlamaModel, last)",
          0, 0, NULL},
@@ -63,7 +63,7 @@ static const char *pooled_as(const char *pooling) {
 
 int tsri_cli_embedding_open(tsri_cli_embedding *e) {
     tsri_cli_app *app = e->app;
-    app->vectors = true;
+    app->vectors = 1;
     if (!app->model_name)
         app->model_name = "all-MiniLM-L6-v2";
     int code = tsri_cli_open_model(app);

@@ -5,6 +5,9 @@
 
 #include "cli/shared/windows.h"
 
+/* The values of --pooling. */
+#define TSRI_CLI_POOLINGS "mean|cls|last|max|sqrt-mean|weighted-mean"
+
 typedef struct tsri_cli_embedding {
     tsri_cli_app *app;
     const char *prompt, *prompt_text, *pooling; /* as in tsr_embed_options */

@@ -89,7 +89,8 @@ static tsr_status read_purpose(const tsri_model_config *config, const tsri_model
     return TSR_OK;
 }
 
-static tsr_status read_spec(tsri_model *model, const char *folder, bool vectors, json_t *json) {
+static tsr_status read_spec(tsri_model *model, const char *folder,
+                            const tsri_model_options *options, json_t *json) {
     const tsri_model_config config = {
         .root = json, .what = model->config_name, .archive = model->archive};
     const bool gguf = model->archive->format == TSRI_IO_GGUF;
@@ -97,7 +98,9 @@ static tsr_status read_spec(tsri_model *model, const char *folder, bool vectors,
     tsri_model_spec_defaults(spec);
     snprintf(spec->family, sizeof spec->family, "%s", model->arch->name);
     TRY(model->arch->read(&config, spec));
-    TRY(read_purpose(&config, model->arch, folder, vectors, spec));
+    const bool bare = !spec->encoder.layers && tsri_model_config_is_bare(&config),
+               asked = options->vectors || (options->bare_vectors && bare);
+    TRY(read_purpose(&config, model->arch, folder, asked, spec));
     TRY(tsri_model_config_labels(&config, spec));
     tsri_model_spec_finish(spec);
     if (spec->decoder.positions == TSRI_POSITIONS_ROTARY) {
@@ -184,7 +187,7 @@ static tsr_status read_config(tsri_model *model, const char *folder,
     if (status == TSR_OK)
         status = read_tasks(model, json, folder, options->task);
     if (status == TSR_OK)
-        status = read_spec(model, folder, options->vectors, json);
+        status = read_spec(model, folder, options, json);
     const bool ours = format == TSRI_IO_SAFETENSORS || format == TSRI_IO_INDEX;
     if (status == TSR_OK && (ours || format == TSRI_IO_CTRANSLATE2))
         status = tsri_model_generation_read(folder, ours ? json : NULL, model->config_name,

@@ -28,6 +28,7 @@ typedef struct tsri_model_options {
     int64_t context;    /* of this many tokens each (0: what the model reads, at most 2048) */
     tsr_dtype kv_dtype; /* of keys and values: f32, f16, q8_0, or NONE: as tsr_model_options says */
     bool vectors;       /* a decoder is read as an encoder, and of a T5 the encoder alone */
+    bool bare_vectors;  /* a decoder without an output matrix is read as an encoder */
     const char *
         task; /* of the adapters by task in the files: this one's; "": none; NULL: that of the files, or none */
 } tsri_model_options;

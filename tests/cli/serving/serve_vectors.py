@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""Vectors over HTTP by models that say how one is made in other ways than a sentence-transformers folder does: adapters by task."""
+"""Vectors over HTTP by models that say how one is made in other ways than a sentence-transformers folder does, or not at all: bare decoders,
+--pooling, adapters by task."""
 
 import json
+import shutil
 
-from support.command import GOLDEN, equal, main, refused
+from support import words
+from support.command import GOLDEN, PLAY, change_json, equal, main, refused, run
+from support.encoders import CLASSIFY, SENTENCE, joined
 from support.server import REFERENCE, Server, skip_without_server
 
 TASKS = GOLDEN / "jina_tasks/model"
@@ -37,6 +41,54 @@ def test_tasks(_):
         near(served(server, texts, model="separation"), EXPECTED["encode"]["separation"])
     refused(2, "a model has one task", "serve", *REFERENCE, "-m", f"{TASKS}+task:separation+task:classification")
     refused(2, 'has no adapter for the task "x"', "serve", *REFERENCE, "-m", f"{TASKS}+task:x")
+
+
+def embedded(model, texts, *options):
+    return [json.loads(line)["embedding"] for line in run("embed", "-m", model, *REFERENCE, *options, given=joined(texts)).text.splitlines()]
+
+
+def bare_decoder(folder):
+    """A Qwen3Model without modules.json, with words."""
+    model = shutil.copytree(GOLDEN / "qwen3-vectors/vectors", folder / "bare")
+    (model / "modules.json").unlink()
+    shutil.rmtree(model / "1_Pooling")
+    words.tokenizer(model, None, None, json.loads((model / "config.json").read_text())["vocab_size"])
+    return model
+
+
+TEXTS = ["the sea", "she put her money in the bank", "a poem about the river", "money"]
+
+
+def test_bare_decoders(folder):
+    """The last token's state, as embed gives it; beside a model that writes and one that gives vectors."""
+    model = bare_decoder(folder)
+    wanted = embedded(model, TEXTS)
+    equal(wanted, embedded(model, TEXTS, "--pooling", "last"))
+    with Server("-m", SENTENCE, "-m", model) as server:
+        equal(served(server, TEXTS, model="bare"), wanted)
+        equal(served(server, ["the cat"]), embedded(SENTENCE, ["the cat"]))
+        equal(len(served(server, TEXTS, model="bare", dimensions=5)[0]), 5)
+        server.wrong(404, '"bare" gives vectors; one that writes text', "/v1/completions", {"prompt": "the", "model": "bare"}, "model")
+        equal(server.fine("/v1/completions", {"prompt": "ROMEO:", "max_tokens": 1})["model"], "shakespeare")
+    change_json(model / "config.json", architectures=["Qwen3ForCausalLM"], tie_word_embeddings=False)
+    refused(3, "without an output matrix", "serve", *REFERENCE, "-m", model, lines=None)
+
+
+def test_poolings(folder):
+    """Of any decoder, and in place of what the files say."""
+    texts = ["the cat sat", "anna lives in london"]
+    for kind in "cls", "last", "sqrt-mean":
+        with Server("--pooling", kind, "-m", SENTENCE, "-m", CLASSIFY) as server:
+            for model in PLAY, SENTENCE, CLASSIFY:
+                equal(served(server, texts, model=model.name), embedded(model, texts, "--pooling", kind), (kind, model.name))
+            server.wrong(404, "no model here writes text", "/v1/completions", {"prompt": "x"}, "model")
+    model = bare_decoder(folder)
+    with Server("--pooling", "mean", model=model) as server:
+        equal(served(server, TEXTS), embedded(model, TEXTS, "--pooling", "mean"))
+        assert served(server, TEXTS) != embedded(model, TEXTS)
+    refused(2, "give --rank or --pooling", "serve", *REFERENCE, "-m", PLAY, "--rank", "--pooling", "last")
+    refused(2, "median", "serve", *REFERENCE, "-m", PLAY, "--pooling", "median")
+    refused(3, "needs an encoder", "serve", *REFERENCE, "-m", GOLDEN / "bart", "--pooling", "mean", lines=None)
 
 
 skip_without_server()
