@@ -186,6 +186,33 @@ Test(session, pieces_of_everything) {
     fixture_close(&fix);
 }
 
+static void count_calls(void *data) {
+    ++*(int *)data;
+}
+
+/* Work of the caller between the start of a run and its results changes none of them. */
+Test(session, the_caller_works_meanwhile) {
+    static float logits[2][V];
+    int32_t ids[LENGTH];
+    int calls = 0;
+    session_open(&fix, "llama-tiny", NULL);
+    session_some_ids(ids, LENGTH, 1);
+    for (int i = 0; i < 2; i++) {
+        tsri_session *session = NULL;
+        const tsri_model_results results = {
+            .logits = logits[i], .meanwhile = i ? count_calls : NULL, .meanwhile_data = &calls};
+        OK(tsri_session_create(fix.model, 1, 0, &session));
+        for (int64_t t = 0; t < LENGTH; t++) {
+            const tsri_model_sequence next = {.ids = ids + t, .n = 1, .past = t};
+            OK(tsri_session_forward(session, &next, 1, &results));
+        }
+        tsri_session_destroy(&session);
+    }
+    cr_expect(calls == LENGTH, "%d calls in %d runs", calls, LENGTH);
+    cr_expect(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
+    fixture_close(&fix);
+}
+
 /* Capacity grows by half, or to what is needed, in the middle of a text: keys and values stay. */
 Test(session, capacity_grows) {
     enum { FIRST = 60, MORE = 20 };

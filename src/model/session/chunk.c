@@ -347,6 +347,19 @@ static size_t bind_inputs(tsri_session *session, int64_t B, int64_t T, int64_t N
     return n;
 }
 
+/* A run of this process alone. What its caller does meanwhile can't fail it. */
+static tsr_status run_alone(tsri_session *session, tsri_run_plan *plan, const chunk *chunk,
+                            const int64_t sizes[TSR_SYMBOLS], const tsri_run_binding *inputs,
+                            size_t n) {
+    const tsri_model_results *results = chunk->results;
+    tsri_run_reads reads;
+    if (!results->meanwhile || !chunk->n_outputs)
+        return tsri_run_execute(plan, sizes, inputs, n, session->outputs, chunk->n_outputs);
+    TRY(tsri_run_start(plan, sizes, inputs, n, session->outputs, chunk->n_outputs, &reads));
+    results->meanwhile(results->meanwhile_data);
+    return tsri_run_finish(&reads);
+}
+
 static tsr_status run_chunk(tsri_session *session, tsri_run_plan *plan, const chunk *chunk,
                             bool by_keys) {
     const int64_t sizes[TSR_SYMBOLS] = {chunk->B, chunk->T, 1, 1, chunk->N};
@@ -355,10 +368,12 @@ static tsr_status run_chunk(tsri_session *session, tsri_run_plan *plan, const ch
     const size_t n =
         bind_inputs(session, chunk->B, chunk->T, chunk->N, by_keys, chunk->results->draws, inputs);
     if (!tsri_model_is_shared(session))
-        return tsri_run_execute(plan, sizes, inputs, n, session->outputs, chunk->n_outputs);
+        return run_alone(session, plan, chunk, sizes, inputs, n);
     TRY(tsri_model_pass_room(session, &pass));
     TRY(tsri_run_start(plan, sizes, inputs, n, session->outputs, chunk->n_outputs, &pass->reads));
     tsri_model_pass_begun(session);
+    if (chunk->results->meanwhile && chunk->n_outputs)
+        chunk->results->meanwhile(chunk->results->meanwhile_data);
     return chunk->staged ? tsri_session_end(session, session->n_begun) : TSR_OK;
 }
 

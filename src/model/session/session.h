@@ -71,6 +71,10 @@ typedef struct tsri_model_results {
     float *pooled;    /* [b, C] what the pooler makes of the first token */
     float *labels;    /* [b, labels], or [R, labels] where tokens are labelled */
     float *next;      /* [b, 2] next sentence: yes, no */
+    /* Of a decoder; not NULL: called once for each of a pass's runs that give results, while the device
+     * computes it: what the host can do before it knows them */
+    void (*meanwhile)(void *data);
+    void *meanwhile_data;
 } tsri_model_results;
 
 typedef struct tsri_session_sizes {

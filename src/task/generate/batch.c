@@ -123,10 +123,20 @@ static void set_draws(tsri_task_batch *b, int64_t unknown) {
     }
 }
 
+/* The masks of the tokens that follow those of a run, which grammars keep by state: choosing then looks
+ * them up. A grammar that fails does so again there, where its member can. */
+static void make_masks(void *data) {
+    const tsri_task_batch *b = data;
+    const uint32_t *mask;
+    for (uint32_t row = 0; row < b->n_rows; row++)
+        if (b->rows[row]->sequence->matcher)
+            (void)!tsri_text_matcher_mask(b->rows[row]->sequence->matcher, &mask);
+}
+
 /* Asks for what the members of a run need. There are few kinds of runs, because the graph of each has
  * plans of its own. */
 static void want(tsri_task_batch *b) {
-    bool greedy = true, drawn = true, whole = false, guesses = false;
+    bool greedy = true, drawn = true, whole = false, guesses = false, masks = false;
     int32_t k = 0;
     for (uint32_t row = 0; row < b->n_rows; row++) {
         const tsri_task_member *m = b->rows[row];
@@ -136,9 +146,12 @@ static void want(tsri_task_batch *b) {
         greedy &= m->greedy;
         drawn &= m->greedy || m->drawn;
         whole |= !m->greedy && !m->top_k;
+        masks |= m->sequence->matcher != NULL;
         k = most > k ? most : k;
     }
-    b->results = (tsri_model_results){.rows = guesses ? TSRI_ROWS_ALL : TSRI_ROWS_LAST};
+    b->results = (tsri_model_results){.rows = guesses ? TSRI_ROWS_ALL : TSRI_ROWS_LAST,
+                                      .meanwhile = masks ? make_masks : NULL,
+                                      .meanwhile_data = b};
     if (greedy) {
         b->results.argmax = b->chosen;
         return;
