@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Puts a load on tessera serve: clients that send requests at random times, some as streams, some that hang up, some that are wrong.
 
-    bench/serve_load.py [-m MODEL] [--clients 64] [--seconds 300] [--slots 8] [--seed 1] [--device D] [--build build/release]
+    bench/serve_load.py [-m MODEL] [--clients 64] [--seconds 300] [--slots 8] [--kv-tokens N] [--seed 1] [--device D] [--build build/release]
 
 Each request of a pool (prompts that begin alike and others, greedy and drawn, several answers, log-probabilities, grammars) is first answered alone, by a
 server that answers one at a time. Under load, every whole answer and every stream must be the same bytes; a wrong request must get status 400; in the
-end no request runs or waits, whoever hung up, and the pool is answered once more. Memory is the server's, each second: behind the first fifth of the
+end no request runs or waits, whoever hung up, and the pool is answered once more. With --kv-tokens, the server under load has
+memory for so many tokens of keys and values, and the line says how many requests were put back. Memory is the server's, each second: behind the first fifth of the
 time, but at least a minute if there is one, it may grow by 2 % and 8 MiB. Prints one JSON line: counts, requests and tokens a second, percentiles of
 the times to an answer's first and last byte, memory. The exit code is 1 if anything was not as it must be; stderr says what.
 """
@@ -49,9 +50,10 @@ def pool():
 
 
 class Server:
-    def __init__(self, o, slots):
+    def __init__(self, o, slots, kv_tokens=0):
         command = [o.build / "bin" / "tessera", "serve", "-q", "-m", o.model, "--port", "0", "--slots", slots, "--step-tokens", o.step_tokens]
-        self.process = subprocess.Popen([str(part) for part in command] + (["-d", o.device] if o.device else []), stdout=subprocess.PIPE)
+        more = (["-d", o.device] if o.device else []) + (["--kv-tokens", kv_tokens] if kv_tokens else [])
+        self.process = subprocess.Popen([str(part) for part in command + more], stdout=subprocess.PIPE)
         line = self.process.stdout.readline().decode()
         if " served at http://127.0.0.1:" not in line:
             sys.exit(f"the server did not start: {line}")
@@ -203,7 +205,7 @@ def percentiles(times):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model", default=str(ROOT / "models" / "shakespeare"))
-    for name, value in (("clients", 64), ("seconds", 300), ("slots", 8), ("step-tokens", 64), ("seed", 1)):
+    for name, value in (("clients", 64), ("seconds", 300), ("slots", 8), ("kv-tokens", 0), ("step-tokens", 64), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--device")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
@@ -212,11 +214,11 @@ def main():
     server = Server(o, 1)
     alone = [whole(server.ask(json.dumps(one))[1]) for one in asked]
     server.end()
-    server = Server(o, o.slots)
+    server = Server(o, o.slots, o.kv_tokens)
     load, tokens, begun = Load(o, server, asked, alone), server.metric("generation_tokens_total"), time.monotonic()
     load.run()
     took, tokens = time.monotonic() - begun, server.metric("generation_tokens_total") - tokens
-    end = load.check_end()
+    end = load.check_end() | {"put_back": round(server.metric("num_preemptions_total"))}
     code = server.end()
     if code != 143:
         load.fault(f"the server ended with code {code}")

@@ -15,15 +15,20 @@ typedef struct tsr_scheduler tsr_scheduler;
 typedef struct tsr_scheduler_options {
     uint32_t struct_size;
     uint32_t slots; /**< requests that run at the same time; 0: 8. Others wait */
-    /** Tokens of a request at most, prompt and continuation; 0: what the model reads. Keys and values
-     * of slots x context tokens are set aside. In a model with longrope it also chooses the rotary
-     * factors, for all requests: the long ones above the original length. */
+    /** Tokens of a request at most, prompt and continuation; 0: what the model reads. In a model with
+     * longrope it also chooses the rotary factors, for all requests: the long ones above the original
+     * length. */
     int64_t context;
     /** Tokens of prompts that a step takes in at most, so that a long prompt does not keep the others
      * waiting; 0: 512. */
     int64_t step_tokens;
     uint32_t no_reuse; /**< 1: every prompt is computed from its first token */
     uint32_t reserved;
+    /** Tokens whose keys and values the memory holds, those of all requests together, in whole pages of 32;
+     * 0: half of slots x context, but at least one context. Where they are fewer than a context, no request
+     * has more tokens than these. What requests do not use keeps the beginnings of prompts. Where it does not
+     * suffice for the running requests, the newest one waits again, and goes on later, with the same bytes. */
+    int64_t kv_tokens;
 } tsr_scheduler_options;
 
 /**
@@ -60,7 +65,8 @@ typedef struct tsr_request {
  *
  * id      its number, from 1 on; none is given twice
  * owner   everything is copied
- * error   as tsr_generate, and TSR_E_UNSUPPORTED where the options ask for a beam search, or
+ * error   as tsr_generate; TSR_E_ARGUMENT also for a prompt that the memory for keys and values does not
+ *         hold; TSR_E_UNSUPPORTED where the options ask for a beam search, or
  *         prompt_logprobs is 1 and the model's positions depend on the length of a run
  */
 TSR_API tsr_status tsr_scheduler_add(tsr_scheduler *scheduler, const tsr_request *request,
@@ -122,6 +128,9 @@ typedef struct tsr_scheduler_counts {
     /** How often tokens of a request were guessed (tsr_generate_options.speculate), how many, and how many
      * of them were right. */
     uint64_t drafts, drafted_tokens, accepted_tokens;
+    /** Tokens whose keys and values the memory holds, and of these the ones in pages that requests have now. */
+    int64_t kv_tokens, kv_used;
+    uint64_t put_back; /**< how often a running request had to wait again, for want of memory */
 } tsr_scheduler_counts;
 
 /**

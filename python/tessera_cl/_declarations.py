@@ -2053,6 +2053,7 @@ class tsr_scheduler_options(Structure):
         ("step_tokens", c_int64),
         ("no_reuse", c_uint32),
         ("reserved", c_uint32),
+        ("kv_tokens", c_int64),
     ]
 
 
@@ -2105,6 +2106,9 @@ class tsr_scheduler_counts(Structure):
         ("drafts", c_uint64),
         ("drafted_tokens", c_uint64),
         ("accepted_tokens", c_uint64),
+        ("kv_tokens", c_int64),
+        ("kv_used", c_int64),
+        ("put_back", c_uint64),
     ]
 
 

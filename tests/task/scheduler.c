@@ -67,6 +67,8 @@ static int take(void *data, const tsr_scheduler_event *e) {
     return all->cancel == e->request && r->tokens == 2;
 }
 
+static int64_t more; /* new tokens of each request */
+
 /* Request i: a prompt of its own length, and one of several ways to choose tokens. */
 static uint64_t add(tsr_scheduler *s, uint32_t i) {
     static const char words[] = "the quick brown fox jumps over the lazy dog and is not seen again "
@@ -76,7 +78,7 @@ static uint64_t add(tsr_scheduler *s, uint32_t i) {
     tsr_generate_options o = {.struct_size = sizeof o};
     OK(tsr_generate_defaults(model, &o));
     o.seed = i;
-    o.max_new_tokens = 3 + i % 9;
+    o.max_new_tokens = 3 + i % 9 + more;
     o.ignore_eos = 1;
     switch (i % KINDS) {
     case 0:
@@ -138,8 +140,10 @@ static void finish_all(tsr_scheduler *s, records *all) {
     }
 }
 
-static tsr_scheduler *make(uint32_t slots, int64_t step_tokens, uint32_t no_reuse) {
+static tsr_scheduler *make_with(uint32_t slots, int64_t step_tokens, uint32_t no_reuse,
+                                int64_t kv_tokens) {
     const tsr_scheduler_options o = {.struct_size = sizeof o,
+                                     .kv_tokens = kv_tokens,
                                      .slots = slots,
                                      .context = 192,
                                      .step_tokens = step_tokens,
@@ -147,6 +151,10 @@ static tsr_scheduler *make(uint32_t slots, int64_t step_tokens, uint32_t no_reus
     tsr_scheduler *s = NULL;
     OK(tsr_scheduler_create(model, &o, &s));
     return s;
+}
+
+static tsr_scheduler *make(uint32_t slots, int64_t step_tokens, uint32_t no_reuse) {
+    return make_with(slots, step_tokens, no_reuse, 0);
 }
 
 /* What request i gets in a scheduler of its own slot and without anything before it. */
@@ -196,6 +204,79 @@ Test(scheduler, bytes_are_those_of_each_request_alone) {
     }
 }
 
+/* Memory for one context, two at most, of requests that grow by several pages: some are put back, also while
+ * their prompts are scored, and none is told of it. */
+Test(scheduler, bytes_are_those_of_each_request_alone_after_being_put_back) {
+    static const struct {
+        uint32_t slots;
+        int64_t step_tokens, kv_tokens;
+        uint32_t no_reuse;
+    } cases[] = {{16, 0, 192, 0}, {8, 7, 224, 0}, {16, 16, 320, 0}, {5, 50, 256, 1}};
+    more = 50;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        static records all;
+        memset(&all, 0, sizeof all);
+        tsr_scheduler *s =
+            make_with(cases[k].slots, cases[k].step_tokens, cases[k].no_reuse, cases[k].kv_tokens);
+        for (uint32_t i = 0; i < 16; i++)
+            cr_assert(add(s, i) == i + 1);
+        finish_all(s, &all);
+        const tsr_scheduler_counts c = count(s);
+        cr_expect(c.finished == 16 && !c.failed && !c.cancelled);
+        cr_expect(c.kv_tokens == cases[k].kv_tokens && !c.kv_used, "%d of %d", (int)c.kv_used,
+                  (int)c.kv_tokens);
+        cr_expect(c.put_back > 0, "case %zu: none was put back", k);
+        expect_same(&all, 16, "little memory");
+        tsr_scheduler_destroy(&s);
+    }
+    more = 0;
+}
+
+/* A request that was put back waits, and may be cancelled there; one that waits for pages joins when there
+ * are some. */
+Test(scheduler, a_request_that_was_put_back_may_be_cancelled) {
+    static records all;
+    memset(&all, 0, sizeof all);
+    more = 60;
+    tsr_scheduler *s = make_with(2, 0, 0, 192);
+    const uint64_t first = add(s, 3),
+                   second = add(s, 1); /* of 113 and 39 tokens, 66 and 64 new ones */
+    int steps = 0;
+    while (!count(s).put_back && steps++ < 200)
+        OK(tsr_scheduler_step(s, take, &all));
+    cr_expect(count(s).put_back == 1 && count(s).waiting == 1 && count(s).running == 1);
+    const size_t had = all.of[second].tokens;
+    OK(tsr_scheduler_cancel(s, second));
+    finish_all(s, &all);
+    cr_expect(had && all.of[second].tokens == had && !all.of[second].finish);
+    cr_expect(all.of[first].finish && count(s).cancelled == 1 && count(s).finished == 1);
+    tsr_scheduler_destroy(&s);
+    more = 0;
+}
+
+/* Memory for fewer tokens than a context: a request has no more of them, and a longer prompt is refused. */
+Test(scheduler, no_request_has_more_tokens_than_the_memory_holds) {
+    static records all;
+    memset(&all, 0, sizeof all);
+    more = 300;
+    tsr_scheduler *s = make_with(3, 0, 0, 90); /* 3 pages */
+    cr_expect(count(s).context == 96 && count(s).kv_tokens == 96);
+    const uint64_t id = add(s, 1);
+    finish_all(s, &all);
+    cr_expect(all.of[id].finish == TSR_FINISH_CONTEXT && all.of[id].tokens == 96 - 39, "%zu",
+              all.of[id].tokens);
+    static int32_t ids[97];
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = 97};
+    const tsr_request request = {.struct_size = sizeof request, .prompt = &prompt};
+    uint64_t none;
+    cr_expect(tsr_scheduler_add(s, &request, &none) == TSR_E_ARGUMENT);
+    cr_expect(strstr(tsr_error_last(), "a prompt of 97 tokens was given; the memory for keys and "
+                                       "values holds 96 tokens"),
+              "%s", tsr_error_last());
+    tsr_scheduler_destroy(&s);
+    more = 0;
+}
+
 Test(scheduler, ids_are_those_of_generate) {
     static records all;
     collected got = {0};
@@ -229,8 +310,7 @@ static record scored(const char *text, int64_t new_tokens, int64_t step_tokens) 
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .text = text};
     tsr_request request = {.struct_size = sizeof request, .prompt = &prompt, .options = &o};
     uint64_t id = 0;
-    for (uint32_t again = 0; again < 2;
-         again++) { /* the second has its prompt in the slot already */
+    for (uint32_t again = 0; again < 2; again++) { /* the second one's prompt is in pages already */
         request.prompt_logprobs = again;
         OK(tsr_scheduler_add(s, &request, &id));
         finish_all(s, &all);
@@ -304,7 +384,7 @@ static record next_turn(uint32_t no_reuse) {
     return all.of[2];
 }
 
-Test(scheduler, a_conversation_goes_on_from_what_its_slot_has) {
+Test(scheduler, a_conversation_goes_on_from_what_its_pages_have) {
     const record anew = next_turn(1), goes_on = next_turn(0);
     cr_expect(anew.cached == 0 && goes_on.cached == 4 + 7, "%u", goes_on.cached);
     cr_expect(anew.size == goes_on.size && !memcmp(anew.bytes, goes_on.bytes, anew.size));
@@ -320,7 +400,7 @@ static void expect_cached(const records *all, uint64_t id, uint32_t i, uint32_t 
               (int)id);
 }
 
-Test(scheduler, a_prompt_begins_with_a_copy_of_what_another_slot_has) {
+Test(scheduler, a_prompt_begins_with_what_another_request_has) {
     static records all;
     memset(&all, 0, sizeof all);
     tsr_scheduler *s = make(4, 16, 0);
@@ -334,7 +414,7 @@ Test(scheduler, a_prompt_begins_with_a_copy_of_what_another_slot_has) {
     expect_cached(&all, longest, 3, 0);
     expect_cached(&all, twin, 3, 96); /* the last few are not worth a wait */
     expect_cached(&all, again, 3, 96);
-    const uint64_t shorter = add(s, 2); /* of 76; what slots have is longer, so it is copied */
+    const uint64_t shorter = add(s, 2); /* of 76; two pages are shared, the rest is copied */
     finish_all(s, &all);
     const uint64_t last = add(s, 3);
     finish_all(s, &all);
@@ -416,4 +496,8 @@ Test(scheduler, what_is_refused) {
     tsr_scheduler_destroy(&s);
     const tsr_scheduler_options large = {.struct_size = sizeof large, .context = 1 << 20};
     cr_expect(tsr_scheduler_create(model, &large, &s) == TSR_E_ARGUMENT && !s);
+    const tsr_scheduler_options wrong_memory = {.struct_size = sizeof large, .kv_tokens = -1},
+                                much = {.struct_size = sizeof large, .kv_tokens = INT64_MAX};
+    cr_expect(tsr_scheduler_create(model, &wrong_memory, &s) == TSR_E_ARGUMENT && !s);
+    cr_expect(tsr_scheduler_create(model, &much, &s) == TSR_E_ARGUMENT && !s);
 }

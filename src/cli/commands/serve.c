@@ -39,10 +39,15 @@ int tsri_cli_serve(int argc, char **argv) {
          "the chat template (Jinja) of the first model that writes; default: the model's own", 0, 0,
          NULL},
         {"slots", 0, CLI_INT, &o.slots, "N",
-         "requests that are answered at the same time; each has the memory of a context (-c; "
-         "default 4096 or what "
-         "the model reads); default 8",
+         "requests that are answered at the same time, each of at most a context of tokens (-c; "
+         "default "
+         "4096 or what the model reads); default 8",
          1, 1024, NULL},
+        {"kv-tokens", 0, CLI_INT, &o.kv_tokens, "N",
+         "keep the keys and values of N tokens in memory, those of all requests together; where "
+         "they are too "
+         "few, the newest request waits; default: half of --slots contexts (-c), but at least one",
+         1, 1e12, NULL},
         {"step-tokens", 0, CLI_INT, &o.step_tokens, "N",
          "tokens of prompts that are read between two tokens of the answers; default 512", 1, 1e9,
          NULL},

@@ -83,6 +83,7 @@ typedef enum counter {
     EMBEDDED,
     RANKED,
     STEPS,
+    PUT_BACK,
     DRAFTS,
     DRAFTED,
     ACCEPTED,
@@ -109,6 +110,8 @@ static const struct {
     [EMBEDDED] = {"texts_embedded_total", "counter", "Texts whose vectors were given."},
     [RANKED] = {"documents_ranked_total", "counter", "Documents whose relevance was given."},
     [STEPS] = {"steps_total", "counter", "Steps of the scheduler."},
+    [PUT_BACK] = {"num_preemptions_total", "counter",
+                  "How often a running request had to wait again, for want of memory."},
     [DRAFTS] = {"spec_decode_num_drafts_total", "counter",
                 "How often tokens of a request were guessed."},
     [DRAFTED] = {"spec_decode_num_draft_tokens_total", "counter", "Tokens that were guessed."},
@@ -118,12 +121,12 @@ static const struct {
 
 static double value_of(const tsri_serve_server *s, const tsri_serve_model *m, counter which) {
     const tsr_scheduler_counts *c = &m->metrics.counts;
-    const double room = (double)c->slots * (double)c->context;
+    const double room = (double)c->kv_tokens;
     /* Whose the requests are that the engine has not seen yet is not known: they count for the first. */
     const double unseen = m == s->models ? (double)s->n_waiting : 0;
     const double values[COUNTERS] = {[RUNNING] = c->running,
                                      [WAITING] = (double)c->waiting + unseen,
-                                     [USAGE] = room > 0 ? (double)c->tokens / room : 0,
+                                     [USAGE] = room > 0 ? (double)c->kv_used / room : 0,
                                      [QUERIES] = (double)c->prompt_tokens,
                                      [HITS] = (double)c->cached_tokens,
                                      [PROMPT_TOKENS] = (double)c->prompt_tokens,
@@ -135,6 +138,7 @@ static double value_of(const tsri_serve_server *s, const tsri_serve_model *m, co
                                      [EMBEDDED] = (double)m->metrics.embedded,
                                      [RANKED] = (double)m->metrics.ranked,
                                      [STEPS] = (double)c->steps,
+                                     [PUT_BACK] = (double)c->put_back,
                                      [DRAFTS] = (double)c->drafts,
                                      [DRAFTED] = (double)c->drafted_tokens,
                                      [ACCEPTED] = (double)c->accepted_tokens};

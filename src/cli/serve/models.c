@@ -64,7 +64,8 @@ static int make_scheduler(const tsri_serve_server *s, tsri_serve_model *m, int64
     const tsr_scheduler_options options = {.struct_size = sizeof options,
                                            .slots = (uint32_t)s->limits.slots,
                                            .context = asked < reads ? asked : reads,
-                                           .step_tokens = s->limits.step_tokens};
+                                           .step_tokens = s->limits.step_tokens,
+                                           .kv_tokens = s->limits.kv_tokens};
     const int code = tsri_cli_status(tsr_scheduler_create(m->model, &options, &m->scheduler));
     return code == CLI_OK ? warm_up(m->scheduler) : code;
 }

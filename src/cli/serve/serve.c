@@ -169,6 +169,7 @@ int tsri_serve_run(const tsri_serve_options *o) {
                                             .json = o->log_format && !strcmp(o->log_format, "json"),
                                             .prompts = o->log_prompts},
                                     .limits = {.slots = o->slots,
+                                               .kv_tokens = o->kv_tokens,
                                                .queue = o->queue,
                                                .connections = o->connections,
                                                .body = o->body << 20,

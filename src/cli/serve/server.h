@@ -20,6 +20,7 @@ void tsri_serve_put(tsri_serve_buffer *buffer, const char *data, size_t n);
 void tsri_serve_clear(tsri_serve_buffer *buffer);
 
 typedef struct tsri_serve_limits {
+    int64_t kv_tokens; /* of keys and values of a model in memory; 0: by slots and contexts */
     int64_t slots, queue, connections; /* requests that run, wait; open connections */
     int64_t body;                      /* bytes of a request's body */
     int64_t idle, header;              /* seconds without a byte; until the end of the headers */

@@ -92,6 +92,7 @@ static void take(tsri_task_batch *b, tsri_task_member *m, int64_t n) {
                                                  .n = n,
                                                  .past = s->past,
                                                  .slot = s->slot,
+                                                 .pages = s->pages ? &s->pages->pages : NULL,
                                                  .source = s->source};
     b->drafted[b->n_rows] = 0;
     b->rows[b->n_rows++] = m;
@@ -205,7 +206,8 @@ static tsr_status start_next(tsri_task_batch *b, int64_t unknown) {
         const int64_t more = tsri_task_left(m->decoding, m->sequence);
         if (!tsri_task_member_goes_on(m) || m->rules->forced_last >= 0 ||
             (more >= 0 && more <= unknown) ||
-            (int64_t)m->sequence->ids.count + unknown >= m->decoding->context)
+            (int64_t)m->sequence->ids.count + unknown >= m->decoding->context ||
+            !tsri_task_member_fits(b, m, (int64_t)m->sequence->ids.count + unknown))
             return TSR_OK;
     }
     if (draws)

@@ -33,6 +33,7 @@ typedef struct tsri_task_batch_options {
     /* How many of the largest logits the device finds: the same in every step, so that the order of its
      * sums does not depend on who else is in the batch. 0: as many as the members need. */
     int32_t kept;
+    tsri_task_pages *pages;     /* that members take further ones of; NULL: they have slots */
     tsri_task_failed_fn failed; /* NULL: the step ends with the member's status */
     void *data;
 } tsri_task_batch_options;
@@ -53,7 +54,8 @@ tsr_status tsri_task_batch_create(tsri_session *session, const tsri_task_batch_o
 void tsri_task_batch_destroy(tsri_task_batch **batch);
 
 /* Adds a member, which the batch borrows until it is removed, and ends it at once where its options
- * leave no room for a token. At most `slots` at the same time. */
+ * leave no room for a token. One that was removed may be added again, with a smaller `past`: it goes on where it was.
+ * A member's pages have room for all of its tokens that are known. At most `slots` at the same time. */
 tsr_status tsri_task_batch_add(tsri_task_batch *batch, tsri_task_member *member);
 /* Not while the batch is busy. */
 void tsri_task_batch_remove(tsri_task_batch *batch, const tsri_task_member *member);

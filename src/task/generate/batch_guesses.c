@@ -15,10 +15,10 @@ static int64_t most_drafts(const tsri_task_batch *b, const tsri_task_member *m, 
                   own = asked   ? asked
                         : gains ? TSRI_SESSION_FEW_ROWS - 1
                                 : 0,
-                  most = tsri_task_smaller(
-                      tsri_task_smaller(d->context - 1, tsri_session_capacity(b->session)) - tokens,
-                      left < 0 ? own : left - 1);
-    return tsri_task_smaller(own, most);
+                  room = tsri_task_smaller(d->context - 1, tsri_session_capacity(b->session)),
+                  most = tsri_task_smaller(tsri_task_smaller(own, room - tokens),
+                                           left < 0 ? own : left - 1);
+    return most > 0 && !tsri_task_member_fits(b, m, tokens + most) ? 0 : most;
 }
 
 /* Whether there is a guess, and enough of them were right already: guesses want kernels of their own, which

@@ -57,6 +57,13 @@ static inline int64_t tsri_task_member_unfed(const tsri_task_member *m) {
     return (int64_t)m->sequence->ids.count - m->sequence->past;
 }
 
+/* Whether a member has room for `tokens`, with further pages if it needs them. */
+static inline bool tsri_task_member_fits(const tsri_task_batch *b, const tsri_task_member *m,
+                                         int64_t tokens) {
+    return !m->sequence->pages ||
+           tsri_task_pages_grow(b->options.pages, m->sequence->pages, tokens);
+}
+
 /* Whether tokens of its prompt are to be scored: all but the last are fed for that. The last one is fed
  * for the first new token, as in every other request. */
 static inline bool tsri_task_member_scores(const tsri_task_member *m) {

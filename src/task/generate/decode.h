@@ -5,6 +5,7 @@
 
 #include "model/session/session.h"
 #include "task/generate/lookup.h"
+#include "task/generate/pages.h"
 #include "task/generate/sampler.h"
 #include "task/generate/token_rules.h"
 
@@ -14,6 +15,7 @@ typedef struct tsri_task_sequence {
     tsri_text_ids ids;
     int64_t past;
     int32_t slot;
+    tsri_task_page_list *pages; /* of a session with pages; else NULL */
     int32_t source;             /* of an encoder-decoder: the source slot */
     uint32_t prompt;            /* number of the prompt, for callbacks */
     uint32_t hypothesis;        /* its number after a beam search, for callbacks */

@@ -51,6 +51,9 @@ tsr_status tsri_task_score_token(tsri_task_scoring *scoring, const tsri_task_dec
     const int32_t V = decoding->model->spec.vocab;
     tsr_generated g = {
         .struct_size = sizeof g, .prompt = sequence->prompt, .id = sequence->ids.data[at]};
+    if (at < scoring->given)
+        return TSR_OK;
+    scoring->given = at + 1;
     if (row) {
         const float lse = tsri_task_log_sum_exp(row, V);
         if (!isfinite(lse))

@@ -11,6 +11,7 @@ typedef struct tsri_task_scoring {
     tsri_text_stream *stream;  /* NULL: no text */
     tsri_bytes text;           /* of the last token */
     tsr_candidate *candidates; /* [options->logprobs] */
+    int64_t given;             /* how many tokens were given already: none is given twice */
 } tsri_task_scoring;
 
 /* The caller clears *out, after a failure, too. */

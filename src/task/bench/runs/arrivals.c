@@ -45,10 +45,13 @@ void tsri_task_arrivals_draw(uint64_t seed, double rate, uint32_t n, double *due
 tsr_status tsri_task_arrivals_create(tsr_model *model, const tsri_task_arrivals_options *options,
                                      tsri_task_arrivals **out) {
     const size_t n = options->requests, ids = n * (size_t)options->prompt;
+    /* Of each slot, in whole pages of 32: no request is put back. */
+    const int64_t whole = (options->prompt + options->tokens + 31) / 32 * 32;
     const tsr_scheduler_options room = {.struct_size = sizeof room,
                                         .slots = options->slots,
                                         .context = options->prompt + options->tokens,
-                                        .no_reuse = 1};
+                                        .no_reuse = 1,
+                                        .kv_tokens = whole * (int64_t)options->slots};
     tsr_model_info info = {.struct_size = sizeof info};
     tsri_task_arrivals *a = NULL;
     TRY(tsr_model_info_get(model, &info));
