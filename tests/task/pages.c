@@ -112,6 +112,32 @@ Test(pages, what_was_used_the_longest_ago_goes_first) {
     tsri_task_pages_destroy(&p);
 }
 
+/* Two sequences compute the same page, and the one whose page is found leaves. When other tokens have its
+ * memory, what the other sequence wrote behind it is not found behind those. */
+Test(pages, what_lies_behind_a_page_that_is_gone_is_not_found) {
+    tsri_task_pages *p = NULL;
+    tsri_task_page_list a = {0}, b = {0}, c = {0};
+    int32_t ids[LONGEST], other[LONGEST], copy;
+    text(0, ids);
+    text(1000, other);
+    OK(tsri_task_pages_create(4, &p));
+    begin(p, ids, PAGE, &a, &copy);
+    begin(p, ids, 2 * PAGE, &b, &copy);
+    const int32_t gone = a.pages.ids[0];
+    tsri_task_pages_note(p, &a, ids, PAGE);
+    tsri_task_pages_note(p, &b, ids, 2 * PAGE);
+    tsri_task_pages_release(p, &a, ids, PAGE);
+    cr_expect(tsri_task_pages_find(p, ids, LONGEST).tokens == 2 * PAGE);
+    begin(p, other, 2 * PAGE, &c, &copy);
+    tsri_task_pages_note(p, &c, other, 2 * PAGE);
+    cr_assert(c.pages.ids[1] == gone);
+    memcpy(other + 2 * PAGE, ids + PAGE, PAGE * sizeof *ids);
+    cr_expect(tsri_task_pages_find(p, other, LONGEST).tokens == 2 * PAGE);
+    tsri_task_pages_release(p, &b, ids, 2 * PAGE);
+    tsri_task_pages_release(p, &c, other, 2 * PAGE);
+    tsri_task_pages_destroy(&p);
+}
+
 /* ---- any order of what sequences do ---- */
 
 enum { PAGES = 10, SEQUENCES = 4, STEPS = 20000 };

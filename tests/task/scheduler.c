@@ -232,6 +232,33 @@ Test(scheduler, bytes_are_those_of_each_request_alone_after_being_put_back) {
     more = 0;
 }
 
+/* The newest request is put back while its prompt is scored, a token a step: its tokens are told once. */
+Test(scheduler, a_prompt_that_is_scored_is_told_once) {
+    static const uint32_t numbers[] = {1, 38}; /* prompts of 39 and 118 tokens */
+    static records all;
+    static record alone;
+    memset(&all, 0, sizeof all);
+    more = 60;
+    tsr_scheduler *s = make_with(2, 1, 0, 224);
+    for (int i = 0; i < 2; i++)
+        cr_assert(add(s, numbers[i]) == (uint64_t)i + 1);
+    for (int steps = 0; !count(s).put_back; steps++) {
+        OK(tsr_scheduler_step(s, take, &all));
+        cr_assert(steps < 200);
+    }
+    const size_t told = all.of[2].prompt_tokens;
+    cr_expect(told > 1 && told < 118, "%zu", told);
+    finish_all(s, &all);
+    for (int i = 0; i < 2; i++) {
+        run_alone(numbers[i], &alone);
+        cr_expect(all.of[i + 1].size == alone.size &&
+                  !memcmp(all.of[i + 1].bytes, alone.bytes, alone.size));
+    }
+    cr_expect(all.of[2].prompt_tokens == 118);
+    tsr_scheduler_destroy(&s);
+    more = 0;
+}
+
 /* A request that was put back waits, and may be cancelled there; one that waits for pages joins when there
  * are some. */
 Test(scheduler, a_request_that_was_put_back_may_be_cancelled) {
