@@ -29,7 +29,7 @@ ENTRY KERNEL(PLACE __global ELEMENT(STATE_DTYPE) *state, int state0, __global co
     if (s < 0 || s >= min(len[len0 + b], SIZE(capacity)))
         return;
 #if HAS_PAGES
-    const int j = pages[pages0 + b * (SIZE(capacity) / PAGE) + s / PAGE], row = s % PAGE;
+    const int j = pages[pages0 + b * (SIZE(capacity) / PAGE) + (int)((uint)s / PAGE)], row = (int)((uint)s % PAGE);
 #elif HAS_SLOT
     const int j = slot[slot0 + b], row = s;
 #else
