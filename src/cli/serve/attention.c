@@ -2,7 +2,7 @@
 #include "cli/serve/attention.h"
 
 #include "cli/serve/choose.h"
-#include "cli/serve/fields.h"
+#include "cli/serve/errands.h"
 #include "cli/serve/messages.h"
 
 #include <stdlib.h>
@@ -14,9 +14,7 @@ enum {
 };
 
 struct tsri_serve_look {
-    tsri_serve_look *next;
-    tsri_serve_exchange *x;
-    json_t *body;
+    tsri_serve_errand errand;
     int32_t *ids;
     char *messages;
     const char *text; /* of the body */
@@ -30,37 +28,11 @@ struct tsri_serve_look {
     bool packed; /* the server's lock guards it */
 };
 
-/* ---- the list ---- */
-
-static void append(tsri_serve_look *w) {
-    tsri_serve_look **at = &w->x->server->looks;
-    while (*at)
-        at = &(*at)->next;
-    *at = w;
-    w->next = NULL;
-}
-
-static void take_out(tsri_serve_look *w) {
-    tsri_serve_look **at = &w->x->server->looks;
-    while (*at != w)
-        at = &(*at)->next;
-    *at = w->next;
-}
-
-/* Its exchange has its answer, or needs none. */
-static void end(tsri_serve_look *w) {
-    tsri_serve_exchange *x = w->x;
+static void clear(tsri_serve_errand *errand) {
+    tsri_serve_look *w = (tsri_serve_look *)errand;
     tsr_attention_destroy(&w->found);
-    json_decref(w->body);
     free(w->ids);
     free(w->messages);
-    free(w);
-    tsri_serve_give_back(x);
-}
-
-static void fail(tsri_serve_look *w, const tsri_serve_failure *f) {
-    tsri_serve_answer_failure(w->x, f);
-    end(w);
 }
 
 /* ---- the fields ---- */
@@ -103,8 +75,8 @@ static bool take_messages(tsri_serve_look *w, json_t *messages, tsri_serve_failu
 }
 
 static bool take_text(tsri_serve_look *w, tsri_serve_failure *f) {
-    json_t *content = given(w->body, "content"), *tokens = given(w->body, "tokens"),
-           *messages = given(w->body, "messages");
+    json_t *content = given(w->errand.body, "content"), *tokens = given(w->errand.body, "tokens"),
+           *messages = given(w->errand.body, "messages");
     if (!content + !tokens + !messages != 2)
         return tsri_serve_fail(f, 400, "content",
                                "one of content, tokens and messages is wanted, and no other of "
@@ -127,7 +99,7 @@ static bool take_text(tsri_serve_look *w, tsri_serve_failure *f) {
 
 /* The shares of all layers and heads have to fit into memory. */
 static bool bound_tokens(tsri_serve_look *w, tsri_serve_failure *f) {
-    const int64_t bound = w->x->server->limits.prompt_tokens;
+    const int64_t bound = w->errand.x->server->limits.prompt_tokens;
     tsr_model_info info = {.struct_size = sizeof info};
     const tsr_status status = tsr_model_info_get(w->model->model, &info);
     if (status != TSR_OK)
@@ -144,30 +116,22 @@ static bool read_body(tsri_serve_look *w, tsri_serve_failure *f) {
                                         "layers", "heads",   "user"};
     tsr_attention_options *o = &w->options;
     o->struct_size = sizeof *o;
-    w->model = tsri_serve_choose(w->x, w->body, TSRI_SERVE_ANYTHING, f);
-    return w->model && tsri_serve_only(w->body, known, sizeof known / sizeof *known, f) &&
-           take_range(w->body, "layers", &o->first_layer, &o->layers, f) &&
-           take_range(w->body, "heads", &o->first_head, &o->heads, f) && take_text(w, f) &&
+    w->model = tsri_serve_choose(w->errand.x, w->errand.body, TSRI_SERVE_ANYTHING, f);
+    return w->model && tsri_serve_only(w->errand.body, known, sizeof known / sizeof *known, f) &&
+           take_range(w->errand.body, "layers", &o->first_layer, &o->layers, f) &&
+           take_range(w->errand.body, "heads", &o->first_head, &o->heads, f) && take_text(w, f) &&
            bound_tokens(w, f);
 }
 
 void tsri_serve_attention(tsri_serve_exchange *x) {
     tsri_serve_failure f = {.status = 503, .message = "out of memory"};
-    json_t *body = tsri_serve_body(x);
-    tsri_serve_look *w = body ? calloc(1, sizeof *w) : NULL;
-    if (!w) {
-        if (body)
-            tsri_serve_answer_failure(x, &f);
-        json_decref(body);
-        tsri_serve_give_back(x);
+    tsri_serve_look *w = (tsri_serve_look *)tsri_serve_errand_create(x, sizeof *w, clear);
+    if (!w)
         return;
-    }
-    w->x = x;
-    w->body = body;
     if (read_body(w, &f))
-        append(w);
+        tsri_serve_errand_append(&x->server->looks, &w->errand);
     else
-        fail(w, &f);
+        tsri_serve_errand_fail(&w->errand, &f);
 }
 
 /* ---- from a request to its answer ---- */
@@ -175,16 +139,16 @@ void tsri_serve_attention(tsri_serve_exchange *x) {
 /* In a thread of its own. Only its last lines touch what the engine reads. */
 static void *pack(void *data) {
     tsri_serve_look *w = data;
-    tsri_serve_server *s = w->x->server;
+    tsri_serve_server *s = w->errand.x->server;
     tsri_serve_failure f;
     char *text = NULL;
     size_t n = 0;
     const tsr_status status = tsr_attention_json(w->found, &text, &n);
     if (status == TSR_OK) {
-        tsri_serve_answer_text(w->x, 200, text, n);
+        tsri_serve_answer_text(w->errand.x, 200, text, n);
     } else {
         tsri_serve_fail_status(&f, status);
-        tsri_serve_answer_failure(w->x, &f);
+        tsri_serve_answer_failure(w->errand.x, &f);
     }
     tsr_text_free(text);
     pthread_mutex_lock(&s->lock);
@@ -201,17 +165,17 @@ static void run(tsri_serve_look *w) {
         tsr_attention_create(w->model->model, w->text, w->text_size, &w->options, &w->found);
     if (status != TSR_OK) {
         tsri_serve_fail_status(&f, status);
-        fail(w, &f);
+        tsri_serve_errand_fail(&w->errand, &f);
         return;
     }
     if (tsr_attention_map_get(w->found, 0, &map) == TSR_OK)
-        w->x->record.prompt_tokens = (uint64_t)map.T;
+        w->errand.x->record.prompt_tokens = (uint64_t)map.T;
     if (!pthread_create(&w->thread, NULL, pack, w)) {
-        w->x->server->packing = w;
+        w->errand.x->server->packing = w;
         return;
     }
     tsri_serve_fail(&f, 503, NULL, "a thread can't be started");
-    fail(w, &f);
+    tsri_serve_errand_fail(&w->errand, &f);
 }
 
 bool tsri_serve_attention_waits(const tsri_serve_server *s) {
@@ -220,7 +184,7 @@ bool tsri_serve_attention_waits(const tsri_serve_server *s) {
 
 static void end_packed(tsri_serve_server *s) {
     pthread_join(s->packing->thread, NULL);
-    end(s->packing);
+    tsri_serve_errand_end(&s->packing->errand);
     s->packing = NULL;
 }
 
@@ -232,30 +196,14 @@ void tsri_serve_attention_step(tsri_serve_server *s) {
         return;
     if (s->packing)
         end_packed(s);
-    tsri_serve_look *w = s->looks;
+    tsri_serve_look *w = (tsri_serve_look *)s->looks;
     if (!w)
         return;
-    take_out(w);
+    tsri_serve_errand_take_out(&s->looks, &w->errand);
     run(w);
 }
 
-void tsri_serve_attention_drop(tsri_serve_server *s, bool all) {
-    tsri_serve_failure f;
-    for (tsri_serve_look *w = s->looks, *next; w; w = next) {
-        next = w->next;
-        pthread_mutex_lock(&s->lock);
-        const bool gone = w->x->gone;
-        pthread_mutex_unlock(&s->lock);
-        if (!gone && !all)
-            continue;
-        take_out(w);
-        if (gone) {
-            end(w);
-            continue;
-        }
-        tsri_serve_fail(&f, 503, NULL, "the server ends");
-        fail(w, &f);
-    }
-    if (all && s->packing)
+void tsri_serve_attention_end(tsri_serve_server *s) {
+    if (s->packing)
         end_packed(s);
 }

@@ -9,7 +9,7 @@
 void tsri_serve_attention_step(tsri_serve_server *s);
 /* Whether a step would do something. The server's lock is held. */
 bool tsri_serve_attention_waits(const tsri_serve_server *s);
-/* Ends the requests whose clients have left; with `all` every request. */
-void tsri_serve_attention_drop(tsri_serve_server *s, bool all);
+/* Waits for the request whose numbers are being packed, and ends it. */
+void tsri_serve_attention_end(tsri_serve_server *s);
 
 #endif

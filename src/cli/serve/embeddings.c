@@ -43,13 +43,13 @@ static bool take_dimensions(const json_t *given, uint32_t width, size_t *out,
 static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
     static const char *const known[] = {"model",      "input", "encoding_format",
                                         "dimensions", "task",  "user"};
-    const json_t *format = json_object_get(w->body, "encoding_format"),
-                 *dimensions = json_object_get(w->body, "dimensions");
+    const json_t *format = json_object_get(w->errand.body, "encoding_format"),
+                 *dimensions = json_object_get(w->errand.body, "dimensions");
     tsr_embedder_info info = {.struct_size = sizeof info};
     const tsr_status status = tsr_embedder_info_get(w->model->embedder, &info);
     if (status != TSR_OK)
         return tsri_serve_fail_status(f, status);
-    if (!tsri_serve_only(w->body, known, sizeof known / sizeof *known, f))
+    if (!tsri_serve_only(w->errand.body, known, sizeof known / sizeof *known, f))
         return false;
     const char *name = format && !json_is_null(format) ? json_string_value(format) : "float";
     if (!name || (strcmp(name, "float") && strcmp(name, "base64")))
@@ -59,7 +59,7 @@ static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
         return false;
     ((wanted *)w)->base64 = !strcmp(name, "base64");
     w->width = info.width;
-    return take_texts(json_object_get(w->body, "input"), w, f);
+    return take_texts(json_object_get(w->errand.body, "input"), w, f);
 }
 
 /* The bytes of the numbers, the lowest first. */
@@ -106,7 +106,7 @@ static void cut(float *vector, size_t n) {
 }
 
 static json_t *answer(tsri_serve_texts *w) {
-    tsri_serve_server *s = w->x->server;
+    tsri_serve_server *s = w->errand.x->server;
     const size_t n = ((wanted *)w)->dimensions;
     json_t *data = json_array();
     for (size_t i = 0; i < w->n; i++) {

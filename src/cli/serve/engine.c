@@ -504,6 +504,11 @@ static void step(tsri_serve_server *s) {
     }
 }
 
+static void drop_errands(tsri_serve_server *s, bool all) {
+    tsri_serve_errands_drop(s, &s->texts, all);
+    tsri_serve_errands_drop(s, &s->looks, all);
+}
+
 void *tsri_serve_engine(void *server) {
     tsri_serve_server *s = server;
     while (wait_for_work(s)) {
@@ -513,19 +518,18 @@ void *tsri_serve_engine(void *server) {
         tsri_serve_attention_step(s);
         tsri_serve_http_look(s);
         drop_gone(s);
-        tsri_serve_texts_drop(s, false);
-        tsri_serve_attention_drop(s, false);
+        drop_errands(s, false);
     }
-    tsri_serve_texts_drop(s, true);
-    tsri_serve_attention_drop(s, true);
+    drop_errands(s, true);
+    tsri_serve_attention_end(s);
     while (s->jobs) {
         tsri_serve_failure f;
         tsri_serve_fail(&f, 503, NULL, "the server ends");
         fail_job(s->jobs, &f);
     }
     take_requests(s);
-    tsri_serve_texts_drop(s, true);
-    tsri_serve_attention_drop(s, true);
+    drop_errands(s, true);
+    tsri_serve_attention_end(s);
     while (s->jobs)
         end_job(s->jobs);
     return NULL;

@@ -46,9 +46,9 @@ static bool take_top(const json_t *top, wanted *w, tsri_serve_failure *f) {
 static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
     static const char *const known[] = {"model", "query", "documents", "top_n", "return_documents",
                                         "user"};
-    const json_t *query = json_object_get(w->body, "query"),
-                 *texts = json_object_get(w->body, "return_documents");
-    if (!tsri_serve_only(w->body, known, sizeof known / sizeof *known, f))
+    const json_t *query = json_object_get(w->errand.body, "query"),
+                 *texts = json_object_get(w->errand.body, "return_documents");
+    if (!tsri_serve_only(w->errand.body, known, sizeof known / sizeof *known, f))
         return false;
     if (!json_is_string(query))
         return tsri_serve_fail(f, 400, "query", "query: a text is wanted");
@@ -59,8 +59,8 @@ static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
     w->width = 1;
     w->beside = json_string_length(query);
     ((wanted *)w)->query = (tsr_string){json_string_value(query), json_string_length(query)};
-    return take_documents(json_object_get(w->body, "documents"), w, f) &&
-           take_top(json_object_get(w->body, "top_n"), (wanted *)w, f);
+    return take_documents(json_object_get(w->errand.body, "documents"), w, f) &&
+           take_top(json_object_get(w->errand.body, "top_n"), (wanted *)w, f);
 }
 
 static tsr_status run(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *scores) {
@@ -93,7 +93,7 @@ static json_t *result_json(const tsri_serve_texts *w, const ranked *r) {
 }
 
 static json_t *answer(tsri_serve_texts *w) {
-    tsri_serve_server *s = w->x->server;
+    tsri_serve_server *s = w->errand.x->server;
     ranked order[MOST_DOCUMENTS];
     char id[48];
     json_t *results = json_array();

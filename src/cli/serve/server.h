@@ -77,7 +77,7 @@ typedef struct tsri_serve_model {
 
 typedef struct tsri_serve_server tsri_serve_server;
 typedef struct tsri_serve_job tsri_serve_job;
-typedef struct tsri_serve_texts tsri_serve_texts;
+typedef struct tsri_serve_errand tsri_serve_errand;
 typedef struct tsri_serve_look tsri_serve_look;
 
 typedef struct tsri_serve_log {
@@ -147,8 +147,8 @@ struct tsri_serve_server {
     tsri_serve_exchange *exchanges, *first_waiting, *last_waiting;
     size_t n_waiting;
     tsri_serve_job *jobs;     /* the engine's: requests for text */
-    tsri_serve_texts *texts;  /* the engine's: requests for vectors and ranks, the oldest first */
-    tsri_serve_look *looks;   /* the engine's: requests for attention, the oldest first */
+    tsri_serve_errand *texts; /* the engine's: requests for vectors and ranks, the oldest first */
+    tsri_serve_errand *looks; /* the engine's: requests for attention, the oldest first */
     tsri_serve_look *packing; /* the engine's: the one whose numbers a thread packs, or NULL */
     uint64_t numbers;         /* of answers, for their ids */
     bool draining, stopping;

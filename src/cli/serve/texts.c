@@ -7,36 +7,10 @@
 
 enum { BYTES_A_TOKEN = 4, PIECE = 32 << 10 }; /* bytes of a piece where nobody waits for text */
 
-/* ---- the list ---- */
-
-static void append(tsri_serve_texts *w) {
-    tsri_serve_texts **at = &w->x->server->texts;
-    while (*at)
-        at = &(*at)->next;
-    *at = w;
-    w->next = NULL;
-}
-
-static void take_out(tsri_serve_texts *w) {
-    tsri_serve_texts **at = &w->x->server->texts;
-    while (*at != w)
-        at = &(*at)->next;
-    *at = w->next;
-}
-
-/* Its exchange has its answer, or needs none. */
-static void end(tsri_serve_texts *w) {
-    tsri_serve_exchange *x = w->x;
-    x->record.prompt_tokens = w->tokens;
-    json_decref(w->body);
+static void clear(tsri_serve_errand *errand) {
+    tsri_serve_texts *w = (tsri_serve_texts *)errand;
+    errand->x->record.prompt_tokens = w->tokens;
     free(w->numbers);
-    free(w);
-    tsri_serve_give_back(x);
-}
-
-static void fail(tsri_serve_texts *w, const tsri_serve_failure *f) {
-    tsri_serve_answer_failure(w->x, f);
-    end(w);
 }
 
 /* ---- from a request to its answer ---- */
@@ -48,7 +22,7 @@ static int by_size(const void *a, const void *b) {
 }
 
 static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
-    w->model = tsri_serve_choose(w->x, w->body, w->kind->use, f);
+    w->model = tsri_serve_choose(w->errand.x, w->errand.body, w->kind->use, f);
     if (!w->model || !w->kind->begin(w, f))
         return false;
     for (size_t i = 0; i < w->n; i++)
@@ -60,22 +34,14 @@ static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
 
 void tsri_serve_take_texts(tsri_serve_exchange *x, const tsri_serve_texts_kind *kind) {
     tsri_serve_failure f = {.status = 503, .message = "out of memory"};
-    json_t *body = tsri_serve_body(x);
-    tsri_serve_texts *w = body ? calloc(1, kind->size) : NULL;
-    if (!w) {
-        if (body)
-            tsri_serve_answer_failure(x, &f);
-        json_decref(body);
-        tsri_serve_give_back(x);
+    tsri_serve_texts *w = (tsri_serve_texts *)tsri_serve_errand_create(x, kind->size, clear);
+    if (!w)
         return;
-    }
     w->kind = kind;
-    w->x = x;
-    w->body = body;
     if (begin(w, &f))
-        append(w);
+        tsri_serve_errand_append(&x->server->texts, &w->errand);
     else
-        fail(w, &f);
+        tsri_serve_errand_fail(&w->errand, &f);
 }
 
 /* How many of the next texts have `bytes` together; at least one. */
@@ -113,36 +79,17 @@ static bool run_piece(tsri_serve_texts *w, size_t bytes, tsri_serve_failure *f) 
 }
 
 void tsri_serve_texts_step(tsri_serve_server *s, bool small) {
-    tsri_serve_texts *w = s->texts;
+    tsri_serve_texts *w = (tsri_serve_texts *)s->texts;
     tsri_serve_failure f;
     if (!w)
         return;
-    take_out(w);
+    tsri_serve_errand_take_out(&s->texts, &w->errand);
     if (!run_piece(w, small ? (size_t)s->limits.step_tokens * BYTES_A_TOKEN : PIECE, &f)) {
-        fail(w, &f);
+        tsri_serve_errand_fail(&w->errand, &f);
     } else if (w->done < w->n) {
-        append(w);
+        tsri_serve_errand_append(&s->texts, &w->errand);
     } else {
-        tsri_serve_answer(w->x, 200, w->kind->answer(w));
-        end(w);
-    }
-}
-
-void tsri_serve_texts_drop(tsri_serve_server *s, bool all) {
-    tsri_serve_failure f;
-    for (tsri_serve_texts *w = s->texts, *next; w; w = next) {
-        next = w->next;
-        pthread_mutex_lock(&s->lock);
-        const bool gone = w->x->gone;
-        pthread_mutex_unlock(&s->lock);
-        if (!gone && !all)
-            continue;
-        take_out(w);
-        if (gone) {
-            end(w);
-            continue;
-        }
-        tsri_serve_fail(&f, 503, NULL, "the server ends");
-        fail(w, &f);
+        tsri_serve_answer(w->errand.x, 200, w->kind->answer(w));
+        tsri_serve_errand_end(&w->errand);
     }
 }

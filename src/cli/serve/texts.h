@@ -3,7 +3,7 @@
 #ifndef TESSERA_CLI_SERVE_TEXTS_H
 #define TESSERA_CLI_SERVE_TEXTS_H
 
-#include "cli/serve/fields.h"
+#include "cli/serve/errands.h"
 
 enum { TSRI_SERVE_TEXTS = 2048 };
 
@@ -11,11 +11,9 @@ typedef struct tsri_serve_length {
     size_t size, text; /* bytes; number of the text */
 } tsri_serve_length;
 
-struct tsri_serve_texts {
-    tsri_serve_texts *next;
+typedef struct tsri_serve_texts {
+    tsri_serve_errand errand;
     const struct tsri_serve_texts_kind *kind;
-    tsri_serve_exchange *x;
-    json_t *body;
     /* set by the kind's `begin` */
     tsri_serve_model *model;
     tsr_string texts[TSRI_SERVE_TEXTS]; /* of the body */
@@ -26,7 +24,7 @@ struct tsri_serve_texts {
     size_t done;                               /* of them in that order */
     uint64_t tokens;
     float *numbers; /* [n, width] */
-};
+} tsri_serve_texts;
 
 typedef struct tsri_serve_texts_kind {
     tsri_serve_use use;
@@ -42,7 +40,5 @@ typedef struct tsri_serve_texts_kind {
 void tsri_serve_take_texts(tsri_serve_exchange *x, const tsri_serve_texts_kind *kind);
 /* Runs a piece of the oldest request, which then is the youngest. small: others wait for text. */
 void tsri_serve_texts_step(tsri_serve_server *s, bool small);
-/* Ends the requests whose clients have left; with `all` every request. */
-void tsri_serve_texts_drop(tsri_serve_server *s, bool all);
 
 #endif
