@@ -18,11 +18,8 @@
 #if GATED && TN % (2 * VW)
 #error "TN is a multiple of 2*VW: as many gates as ups in a work-item"
 #endif
-#define A_ALONG_K 1
-#define B_ALONG_K TRANS_W
-#define RUN_A (FOUR_X ? 4 : 1)
-#define RUN_B (FOUR_W ? 4 : 1)
 #define X_INSIDE(m, k) ((m) < taken && (k) < depth)
+#define X_INDEX(m, k) (row_of[m] + (k))
 #define W_INSIDE(n, k) (first_n + ((n) < WIDTH ? (n) : (n) - WIDTH) < N && (k) < depth)
 #define W_OUTPUT(n) (first_n + ((n) < WIDTH ? (n) : N + (n) - WIDTH))
 #if TRANS_W
@@ -30,16 +27,7 @@
 #else
 #define W_INDEX(n, k) (w0 + (k) * outputs + W_OUTPUT(n))
 #endif
-#if FOUR_X
-#define FETCH_A(to, m, k) FETCH4(TSR_DTYPE_F32, to, X_INSIDE(m, k), x, row_of[m] + (k))
-#else
-#define FETCH_A(to, m, k) (to)[0] = X_INSIDE(m, k) ? x[row_of[m] + (k)] : 0.0f
-#endif
-#if FOUR_W
-#define FETCH_B(to, n, k) FETCH4(W_DTYPE, to, W_INSIDE(n, k), w, W_INDEX(n, k))
-#else
-#define FETCH_B(to, n, k) (to)[0] = W_INSIDE(n, k) ? LOAD(W_DTYPE, w, W_INDEX(n, k)) : 0.0f
-#endif
+#include "weighted/tiled_fetch.clh"
 #define ROWS TILE_M
 #define HAS_RESIDUAL 0
 #include "matmul/tile_type.clh"
@@ -77,6 +65,7 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 #include "matmul/tile_end.clh"
 #undef WIDTH
 #undef X_INSIDE
+#undef X_INDEX
 #undef W_INSIDE
 #undef W_OUTPUT
 #undef W_INDEX

@@ -49,7 +49,6 @@
 #error "TN is a multiple of 2*VW: as many gates as ups in a work-item"
 #endif
 #define TILE_F (GN * TN / 2)
-#include "weighted/tiled_fetch.clh"
 #define W_OUTPUT(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)
 #define W_INSIDE(n, k) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F && (k) < depth)
 #if TRANS_W
@@ -57,12 +56,7 @@
 #else
 #define W_INDEX(n, k) (w0 + (k) * 2 * F + W_OUTPUT(n))
 #endif
-#if FOUR_W
-#define FETCH_B(to, n, k) FETCH4(W_DTYPE, to, W_INSIDE(n, k), w, W_INDEX(n, k))
-#else
-#define FETCH_B(to, n, k) (to)[0] = W_INSIDE(n, k) ? LOAD(W_DTYPE, w, W_INDEX(n, k)) : 0.0f
-#endif
-
+#include "weighted/tiled_fetch.clh"
 #include "matmul/tile_type.clh"
 
 __kernel __attribute__((reqd_work_group_size(GN, GM, 1))) SUB_SIZE void
@@ -83,3 +77,5 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 #undef W_OUTPUT
 #undef W_INSIDE
 #undef W_INDEX
+#undef X_INSIDE
+#undef X_INDEX

@@ -61,18 +61,13 @@
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local
  *           memory) */
 
-#include "weighted/tiled_fetch.clh"
+#define W_INSIDE(n, k) (tile_n + (n) < N && (k) < depth)
 #if TRANS_W
 #define W_INDEX(n, k) (w0 + (tile_n + (n)) * depth + (k))
 #else
 #define W_INDEX(n, k) (w0 + (k) * N + tile_n + (n))
 #endif
-#if FOUR_W
-#define FETCH_B(to, n, k) FETCH4(W_DTYPE, to, tile_n + (n) < N && (k) < depth, w, W_INDEX(n, k))
-#else
-#define FETCH_B(to, n, k) (to)[0] = tile_n + (n) < N && (k) < depth ? LOAD(W_DTYPE, w, W_INDEX(n, k)) : 0.0f
-#endif
-
+#include "weighted/tiled_fetch.clh"
 #include "matmul/tile_type.clh"
 
 __kernel __attribute__((reqd_work_group_size(GN, GM, 1))) SUB_SIZE void
@@ -90,4 +85,7 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 }
 
 #include "matmul/tile_end.clh"
+#undef W_INSIDE
 #undef W_INDEX
+#undef X_INSIDE
+#undef X_INDEX
