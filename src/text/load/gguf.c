@@ -121,17 +121,10 @@ static tsr_status load_merges(const tsri_text_gguf *g, const tsri_text_gguf_pre 
     return TSR_OK;
 }
 
-/* Pieces of characters, as SentencePiece has them, that are merged in byte-pair encoding's way. */
-static tsr_status cut_characters(const tsri_text_gguf_pre *pre, tsri_text_tokenizer *t) {
-    static const char space[] = "\xE2\x96\x81";
-    json_t *parts = json_pack(
-        "{s:{s:s,s:{s:s},s:s},s:{s:s,s:{s:s},s:s,s:b},s:{s:s,s:[{s:s,s:{s:s},s:s},{s:s},{s:s}]}}",
-        "normalizer", "type", "Replace", "pattern", "String", " ", "content", space, "cut", "type",
-        "Split", "pattern", "Regex", pre->patterns[0], "behavior", "Isolated", "invert", 0,
-        "decoder", "type", "Sequence", "decoders", "type", "Replace", "pattern", "String", space,
-        "content", " ", "type", "ByteFallback", "type", "Fuse");
+/* Takes the parts of a tokenizer.json: "cut", "decoder" and, if wanted, "normalizer". Frees them. */
+static tsr_status load_parts(json_t *parts, bool normalizes, tsri_text_tokenizer *t) {
     tsr_status status = tsri_base_json_made(parts, "tokenizer.ggml");
-    if (status == TSR_OK)
+    if (status == TSR_OK && normalizes)
         status = tsri_text_normalizer_load(json_object_get(parts, "normalizer"), &t->normalizer);
     if (status == TSR_OK)
         status = tsri_text_pre_tokenizer_load(json_object_get(parts, "cut"), &t->pre_tokenizer);
@@ -141,20 +134,24 @@ static tsr_status cut_characters(const tsri_text_gguf_pre *pre, tsri_text_tokeni
     return status;
 }
 
+/* Pieces of characters, as SentencePiece has them, that are merged in byte-pair encoding's way. */
+static tsr_status cut_characters(const tsri_text_gguf_pre *pre, tsri_text_tokenizer *t) {
+    static const char space[] = "\xE2\x96\x81";
+    json_t *parts = json_pack(
+        "{s:{s:s,s:{s:s},s:s},s:{s:s,s:{s:s},s:s,s:b},s:{s:s,s:[{s:s,s:{s:s},s:s},{s:s},{s:s}]}}",
+        "normalizer", "type", "Replace", "pattern", "String", " ", "content", space, "cut", "type",
+        "Split", "pattern", "Regex", pre->patterns[0], "behavior", "Isolated", "invert", 0,
+        "decoder", "type", "Sequence", "decoders", "type", "Replace", "pattern", "String", space,
+        "content", " ", "type", "ByteFallback", "type", "Fuse");
+    return load_parts(parts, true, t);
+}
+
 /* Words between white space, in small letters where the file says so. */
 static tsr_status cut_words(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
     json_t *parts = json_pack("{s:{s:s},s:{s:s},s:{s:s,s:[{s:s},{s:s}]}}", "normalizer", "type",
                               "Lowercase", "cut", "type", "WhitespaceSplit", "decoder", "type",
                               "Sequence", "decoders", "type", "ByteFallback", "type", "Fuse");
-    tsr_status status = tsri_base_json_made(parts, "tokenizer.ggml");
-    if (status == TSR_OK && g->lowercase > 0)
-        status = tsri_text_normalizer_load(json_object_get(parts, "normalizer"), &t->normalizer);
-    if (status == TSR_OK)
-        status = tsri_text_pre_tokenizer_load(json_object_get(parts, "cut"), &t->pre_tokenizer);
-    if (status == TSR_OK)
-        status = tsri_text_decoder_load(json_object_get(parts, "decoder"), &t->decoder);
-    json_decref(parts);
-    return status;
+    return load_parts(parts, g->lowercase > 0, t);
 }
 
 static tsr_status cut_bytes(const tsri_text_gguf_pre *pre, tsri_text_tokenizer *t) {
