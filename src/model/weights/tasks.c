@@ -52,7 +52,7 @@ static tsr_status check_instructions(const tsri_model_tasks *tasks, const char *
         if (!known || !json_is_string(text))
             return tsri_base_fail(TSR_E_FORMAT, "%s: \"task_instructions\": \"%s\" %s", what, name,
                                   known ? "is not a text"
-                                        : "is none of the tasks in \"lora_adaptations\"");
+                                        : "is not one of the tasks in \"lora_adaptations\"");
     }
     return TSR_OK;
 }

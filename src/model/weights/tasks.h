@@ -21,7 +21,7 @@ typedef struct tsri_model_task {
     char *instruction; /* what the config puts before a text of this task; "": nothing */
 } tsri_model_task;
 
-/* What the adapters add to one matrix. The arrays are no longer among the archive's. */
+/* What the adapters add to one matrix. The archive does not list their arrays any more. */
 typedef struct tsri_model_task_pair {
     char *matrix; /* the name of W in the archive */
     tsri_io_array a, b;

@@ -139,7 +139,7 @@ def test_damaged(folder):
              (config(lora_adaptations=[*NAMES[:4], 3]), "number 5 is not a task's name"), (config(lora_adaptations=[*NAMES[:4], NAMES[0]]), "twice"),
              (config(lora_adaptations=NAMES[:4], task_instructions=None), "don't fit it"), (config(lora_rank=2), "don't fit it"),
              (config(lora_rank=0), '"lora_rank"'), (config(lora_alpha="1"), '"lora_alpha"'), (config(task_instructions=[]), '"task_instructions" must be an object'),
-             (config(task_instructions={"retrieval": ""}), "is none of the tasks"), (config(task_instructions={NAMES[0]: 1}), "is not a text"),
+             (config(task_instructions={"retrieval": ""}), "is not one of the tasks"), (config(task_instructions={NAMES[0]: 1}), "is not a text"),
              (changed(fc1 + "0.lora_A", remove=True), f'is there without "{fc1}0.lora_A"'), (changed(fc1 + "0.lora_B", remove=True), f'is there without "{fc1}0.lora_B"'),
              (changed(fc1 + "0.lora_B", [5, 24, 2]), "don't fit it"), (changed(fc1 + "original", remove=True), 'mlp.fc1.weight" is missing'),
              (changed("roberta.embeddings.word_embeddings.parametrizations.weight.0.lora_A", [5, 39, 3]), "don't fit it")]
