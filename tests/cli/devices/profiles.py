@@ -105,7 +105,7 @@ def test_experts_are_multiplied_as_bytes(folder):
                 env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": "1"})
             chosen = {k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"] if k["variant"].startswith("expert_")}
             eight = {f"int8_{kind}{'_dot' if fast else ''}" for kind in ("direct", "few", "panels")}
-            wanted = eight if fast or compute == "int8" else {"tiled", "tiled_few"}
+            wanted = eight if fast or compute == "int8" else {"tiled", "tiled_64", "tiled_few"}
             equal(chosen, {f"{op}/{variant}" for op in ("expert_linear", "expert_glu_linear") for variant in wanted}, (path, compute))
 
 
@@ -192,7 +192,7 @@ def test_a_kernel_for_fewer_pairs_than_experts_is_tried(folder):
 def test_products_of_halves_are_used_for_all_rows_or_for_none(folder):
     """Without a unit: the kernel for a prompt is wrong, so that for single tokens is not used either. Floats stand for halves, which pocl lacks."""
     edits = {"linear/tiled.cl": (r'(#include "linear/tiled_finish.clh")', r"\1\n#if HALF\n    if (TM == 8)\n        y[y0] = 1000;\n#endif"),
-             "matmul/tile_type.clh": (r"(?s)#if HALF\n.*#else\n(.*)#endif\n", r"\1"), "matmul/tile.clh": (r"\bhalf part\b", "float part")}
+             "matmul/tile_type.clh": (r"(?s)#if HALF\n.*#else\n(.*)#endif\n", r"\1"), "matmul/tile_sums.clh": (r"\bhalf part\b", "float part")}
     whole, said = launched_by(folder, "mali", "f16", "f16", edits)
     assert re.search("linear/tiled_half:.* self-test", said), said
     equal([name for name in whole if re.match("linear_(tiled|skinny)_half", name)], [], said)
