@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,13 +35,13 @@ tsr_status tsri_base_bytes_append(tsri_bytes *bytes, const void *data, size_t n)
 tsr_status tsri_base_bytes_printf(tsri_bytes *bytes, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    const int n = vsnprintf(NULL, 0, format, args);
+    const int n = tsri_system_print(NULL, 0, format, args);
     va_end(args);
     if (n < 0)
         return tsri_base_fail(TSR_E_INTERNAL, "a text could not be formatted");
     TRY(reserve(bytes, (size_t)n));
     va_start(args, format);
-    vsnprintf(bytes->data + bytes->size, (size_t)n + 1, format, args);
+    tsri_system_print(bytes->data + bytes->size, (size_t)n + 1, format, args);
     va_end(args);
     bytes->size += (size_t)n;
     return TSR_OK;

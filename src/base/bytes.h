@@ -15,6 +15,7 @@ typedef struct tsri_bytes {
 } tsri_bytes;
 
 tsr_status tsri_base_bytes_append(tsri_bytes *bytes, const void *data, size_t n);
+/* Numbers have a decimal point, whatever locale the program has set. */
 __attribute__((format(PRINTF, 2, 3))) tsr_status tsri_base_bytes_printf(tsri_bytes *bytes,
                                                                         const char *format, ...);
 void tsri_base_bytes_clear(tsri_bytes *bytes); /* frees the bytes and leaves an empty string */

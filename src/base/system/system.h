@@ -5,6 +5,7 @@
 #define TSRI_BASE_SYSTEM_SYSTEM_H
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,6 +95,13 @@ void *tsri_system_library_symbol(void *library, const char *name);
 void tsri_system_library_close(void *library);
 /* Keeps the code of an open library mapped after it is closed. */
 void tsri_system_library_pin(const char *path);
+
+/* ---- numbers ---- */
+
+/* As vsnprintf and strtod in the C locale: with a decimal point, whatever locale the program has set. Other
+ * threads keep their locale. */
+int tsri_system_print(char *out, size_t room, const char *format, va_list args);
+double tsri_system_read_number(const char *text, char **end);
 
 /* ---- SHA-256 ---- */
 

@@ -1,6 +1,8 @@
 /* task/bench/conditions.c - reads Linux's files about clocks, temperatures, energy and load. */
 #include "task/bench/conditions.h"
 
+#include "base/numbers.h"
+
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>
@@ -56,12 +58,15 @@ static double join(const char *root, const char *pattern, double (*two)(double, 
 /* A virtual machine has no cpufreq, but may show the clock of its cores in cpuinfo. */
 static double clock_of_cpuinfo(const char *root) {
     char path[PATH], line[256];
-    double mhz = NAN, value;
+    double mhz = NAN;
     snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
     FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "cpu MHz : %lf", &value) == 1)
-            mhz = most(mhz, value);
+    while (file && fgets(line, sizeof line, file)) {
+        int at = 0;
+        sscanf(line, "cpu MHz : %n", &at);
+        if (at)
+            mhz = most(mhz, tsri_base_read_number(line + at, NULL));
+    }
     if (file)
         fclose(file);
     return mhz * 1e6;
@@ -125,12 +130,11 @@ static void read_card(const char *root, tsri_task_reading *out) {
 
 static void read_load(const char *root, tsri_task_reading *out) {
     char path[PATH], line[512];
-    double ticks[8], minute;
+    double ticks[8];
     int runnable;
     snprintf(path, sizeof path, "%s/proc/loadavg", root);
-    if (read_line(path, line, sizeof line) &&
-        sscanf(line, "%lf %*f %*f %d/", &minute, &runnable) == 2) {
-        out->load_minute = minute;
+    if (read_line(path, line, sizeof line) && sscanf(line, "%*s %*s %*s %d/", &runnable) == 1) {
+        out->load_minute = tsri_base_read_number(line, NULL);
         out->load = runnable > 0 ? runnable - 1 : 0;
     }
     snprintf(path, sizeof path, "%s/proc/stat", root);

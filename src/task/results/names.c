@@ -1,6 +1,8 @@
 /* task/results/names.c - how values, rows and engines are called in reports. */
 #include "task/results/results.h"
 
+#include "base/numbers.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,15 +30,15 @@ void tsri_results_print_value(double value, const char *unit, char out[TSRI_RESU
                         : counted || large[i].size <= 0 ? 1
                                                         : large[i].size;
     value /= size;
-    snprintf(out, TSRI_RESULTS_VALUE, "%.*f %s%s",
-             value < 10    ? 2
-             : value < 100 ? 1
-                           : 0,
-             value,
-             seconds   ? small[i].letter
-             : counted ? ""
-                       : large[i].letter,
-             unit);
+    tsri_base_print(out, TSRI_RESULTS_VALUE, "%.*f %s%s",
+                    value < 10    ? 2
+                    : value < 100 ? 1
+                                  : 0,
+                    value,
+                    seconds   ? small[i].letter
+                    : counted ? ""
+                              : large[i].letter,
+                    unit);
 }
 
 void tsri_results_row_name(const tsri_results_row *r, char out[TSRI_RESULTS_NAME]) {

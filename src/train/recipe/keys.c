@@ -1,8 +1,10 @@
 /* train/recipe/keys.c - reads and writes the values that a table of keys describes. */
 #include "base/error.h"
 #include "base/names.h"
+#include "base/numbers.h"
 #include "train/recipe/settings.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -55,9 +57,9 @@ static tsr_status wanted(const tsri_train_key *key, const char *text, const char
 
 static tsr_status wanted_number(const tsri_train_key *key, const char *text) {
     char what[128];
-    snprintf(what, sizeof what, "%s from %.12g to %.12g",
-             key->kind == TSRI_TRAIN_VALUE_INT ? "a whole number" : "a number", key->lowest,
-             key->highest);
+    tsri_base_print(what, sizeof what, "%s from %.12g to %.12g",
+                    key->kind == TSRI_TRAIN_VALUE_INT ? "a whole number" : "a number", key->lowest,
+                    key->highest);
     return wanted(key, text, what);
 }
 
@@ -92,7 +94,7 @@ tsr_status tsri_train_key_set(const tsri_train_key *key, void *values, const cha
         return TSR_OK;
     }
     case TSRI_TRAIN_VALUE_REAL: {
-        const double value = strtod(text, &end);
+        const double value = tsri_base_read_number(text, &end);
         if (end == text || *end || !isfinite(value) || value < key->lowest || value > key->highest)
             return wanted_number(key, text);
         *(double *)at = value;
@@ -122,8 +124,12 @@ tsr_status tsri_train_key_set(const tsri_train_key *key, void *values, const cha
 }
 
 void tsri_train_key_defaults(const tsri_train_keys *table, void *values) {
-    for (size_t i = 0; i < table->n; i++)
-        (void)tsri_train_key_set(&table->keys[i], values, table->keys[i].initial);
+    for (size_t i = 0; i < table->n; i++) {
+        const tsri_train_key *key = &table->keys[i];
+        const tsr_status status = tsri_train_key_set(key, values, key->initial);
+        assert(status == TSR_OK);
+        (void)status;
+    }
 }
 
 void tsri_train_key_text(const tsri_train_key *key, const void *values, char *text, size_t size) {
@@ -134,9 +140,9 @@ void tsri_train_key_text(const tsri_train_key *key, const void *values, char *te
         break;
     case TSRI_TRAIN_VALUE_REAL: {
         const double value = *(const double *)at;
-        snprintf(text, size, "%.15g", value);
-        if (strtod(text, NULL) != value)
-            snprintf(text, size, "%.17g", value);
+        tsri_base_print(text, size, "%.15g", value);
+        if (tsri_base_read_number(text, NULL) != value)
+            tsri_base_print(text, size, "%.17g", value);
         break;
     }
     case TSRI_TRAIN_VALUE_BOOL:
@@ -185,7 +191,7 @@ static tsr_status set_json(const tsri_train_key *key, void *values, const json_t
         snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
         return tsri_train_key_set(key, values, number);
     case JSON_REAL:
-        snprintf(number, sizeof number, "%.17g", json_real_value(value));
+        tsri_base_print(number, sizeof number, "%.17g", json_real_value(value));
         return tsri_train_key_set(key, values, number);
     case JSON_TRUE:
     case JSON_FALSE:

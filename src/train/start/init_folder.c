@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "model/tokens/tokens.h"
 #include "train/start/init_parts.h"
 
@@ -199,13 +200,13 @@ tsr_status tsri_train_write_card(const char *folder, const char *origin,
         [TSRI_OBJECTIVE_TOKENS] = "tessera classify -m FOLDER < lines.txt"};
     char text[2048];
     char *path = tsri_base_join(folder, "README.md");
-    int n =
-        snprintf(text, sizeof text,
-                 "# A model trained by Tessera\n\n"
-                 "Made from %s: `%s`, %.1f million parameters. Where run.json and log.jsonl lie "
-                 "beside this file, they tell\nthe settings of the training and its course.\n\n"
-                 "```\n%s\n```\n\n",
-                 origin, made->family, (double)made->parameters * 1e-6, commands[objective]);
+    int n = tsri_base_print(
+        text, sizeof text,
+        "# A model trained by Tessera\n\n"
+        "Made from %s: `%s`, %.1f million parameters. Where run.json and log.jsonl lie "
+        "beside this file, they tell\nthe settings of the training and its course.\n\n"
+        "```\n%s\n```\n\n",
+        origin, made->family, (double)made->parameters * 1e-6, commands[objective]);
     n += made->class[0]
              ? snprintf(text + n, sizeof text - (size_t)n,
                         "In Python, with transformers:\n\n```\nfrom transformers import %s, "
