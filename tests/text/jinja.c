@@ -67,6 +67,7 @@ Test(jinja, marks) {
         {"{{ m | map(attribute='content') | join('-') }}", " a<s> -<|b|>", "111111011111"},
         {"{{ m[1].role }}", "<|b|>", "11111"},
         {"{% set x %}.{{ m[0].content }}{% endset %}{{ x[:3] }}", ". a", "011"},
+        {"{{ (m[1].role ~ 'xy')[::2] ~ ('x' ~ m[1].role) | reverse }}", "<b>y>|b|<x", "1110111110"},
     };
     json_t *context = json_pack("{s:[{s:s,s:s},{s:s,s:s}],s:s}", "m", "role", "user", "content",
                                 " a<s> ", "role", "<|b|>", "content", "<|b|>", "bos", "<b>");
@@ -77,6 +78,37 @@ Test(jinja, marks) {
         cr_expect_str_eq(text.data, cases[i].text);
         for (size_t k = 0; k < said.size; k++)
             cr_expect(said.data[k] == cases[i].said[k] - '0', "%s at %zu", cases[i].text, k);
+        tsri_base_bytes_clear(&text);
+        tsri_base_bytes_clear(&said);
+    }
+    json_decref(context);
+}
+
+/* A slice takes no more memory than the text: a conversation may be long. */
+Test(jinja, slices_of_a_long_text) {
+    static const struct {
+        const char *template, *text;
+    } cases[] = {{"{{ m[0].content[1:] | length }}", "2097151"},
+                 {"{{ m[0].content[-3:] }}", "\xC3\xA4"
+                                             "a\xC3\xA4"},
+                 {"{{ m[0].content[::-1][:2] }}", "\xC3\xA4"
+                                                  "a"},
+                 {"{{ (m[0].content | reverse)[-1] }}", "a"},
+                 {"{{ m[0].content[::524288] }}", "aaaa"},
+                 {"{{ m[0].content | first ~ m[0].content | last }}", "a\xC3\xA4"}};
+    enum { N = 1 << 20, UNIT = 3 };
+    char *long_one = malloc(N * UNIT + 1);
+    cr_assert_not_null(long_one);
+    for (size_t i = 0; i < N; i++)
+        memcpy(long_one + UNIT * i, "a\xC3\xA4", UNIT + 1);
+    json_t *context = json_pack("{s:[{s:s}]}", "m", "content", long_one);
+    free(long_one);
+    cr_assert_not_null(context);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tsri_bytes text = {0}, said = {0};
+        cr_assert(render(cases[i].template, context, &text, &said) == TSR_OK, "%s: %s",
+                  cases[i].template, tsr_error_last());
+        cr_expect_str_eq(text.data, cases[i].text);
         tsri_base_bytes_clear(&text);
         tsri_base_bytes_clear(&said);
     }

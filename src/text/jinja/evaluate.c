@@ -109,19 +109,16 @@ static tsr_status slice(jinja_run *r, jinja_scope *s, const jinja_node *n, const
         step = INT(1);
     if (step.kind != J_INT || !step.i || step.i > 1 << 30 || step.i < -(1 << 30))
         return tsri_jinja_fail(r, TSR_E_FORMAT, "the step of a slice is a whole number but 0");
-    jinja_list *items;
-    TRY(tsri_jinja_items(r, v, &items));
-    const int64_t size = (int64_t)items->n;
+    const int64_t size = (int64_t)(v->kind == J_TEXT ? tsri_jinja_length(v->text) : v->list->n);
     const bool up = step.i > 0;
     TRY(bound(r, s, n->b, up ? 0 : size - 1, size, up ? 0 : -1, up ? size : size - 1, &from));
     TRY(bound(r, s, n->c, up ? size : -1, size, up ? 0 : -1, up ? size : size - 1, &to));
-    jinja_buffer b = {0};
-    if (v->kind != J_TEXT)
-        TRY(tsri_jinja_list(r, v->kind, out));
+    if (v->kind == J_TEXT)
+        return tsri_jinja_slice(r, v->text, from, to, step.i, out);
+    TRY(tsri_jinja_list(r, v->kind, out));
     for (int64_t i = from; up ? i < to : i > to; i += step.i)
-        TRY(v->kind == J_TEXT ? tsri_jinja_put_text(r, &b, items->items[i].text)
-                              : tsri_jinja_push(r, out->list, items->items[i]));
-    return v->kind == J_TEXT ? tsri_jinja_take(r, &b, out) : TSR_OK;
+        TRY(tsri_jinja_push(r, out->list, v->list->items[i]));
+    return TSR_OK;
 }
 
 static tsr_status contains(jinja_run *r, const jinja_value *x, const jinja_value *in, bool *out) {
@@ -247,8 +244,8 @@ static bool is_whole(const jinja_value *v) {
     return v->kind == J_INT || v->kind == J_BOOL;
 }
 
-static tsr_status arithmetic(jinja_run *r, const char *op, const jinja_value *a,
-                             const jinja_value *b, jinja_value *out) {
+tsr_status tsri_jinja_arithmetic(jinja_run *r, const char *op, const jinja_value *a,
+                                 const jinja_value *b, jinja_value *out) {
     const bool two = op[1] != 0, seq = a->kind == J_TEXT || a->kind == J_LIST || a->kind == J_TUPLE;
     if (a->kind == J_UNDEFINED || b->kind == J_UNDEFINED)
         return undefined(r, a->kind == J_UNDEFINED ? a : b);
@@ -289,7 +286,7 @@ static tsr_status binary(jinja_run *r, jinja_scope *s, const jinja_node *n, jinj
     TRY(tsri_jinja_eval(r, s, n->b, &b));
     r->line = n->line;
     if (!IS(n->name, "~"))
-        return arithmetic(r, n->name, &a, &b, out);
+        return tsri_jinja_arithmetic(r, n->name, &a, &b, out);
     jinja_buffer text = {0};
     TRY(tsri_jinja_print(r, &text, &a, false));
     TRY(tsri_jinja_print(r, &text, &b, false));
@@ -386,7 +383,7 @@ static tsr_status eval(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_
         if (v.kind == J_FLOAT)
             *out = FLOAT(n->op == N_NEG ? -v.f : v.f);
         else
-            TRY(arithmetic(r, n->op == N_NEG ? "-" : "+", &INT(0), &v, out));
+            TRY(tsri_jinja_arithmetic(r, n->op == N_NEG ? "-" : "+", &INT(0), &v, out));
         return TSR_OK;
     case N_COMPARE:
         return compare(r, s, n, out);

@@ -36,6 +36,59 @@ const jinja_value *tsri_jinja_arg(const jinja_args *a, size_t at, const char *na
     return at < a->n ? &a->at[at] : NULL;
 }
 
+/* The place of a name in a list; behind the last: it is not there. An empty name: their number. */
+static size_t place_of(const char *list, const char *name) {
+    size_t at = 0;
+    for (const char *p = list; *p; at++) {
+        const size_t n = strcspn(p, ",");
+        if (strlen(name) == n && !memcmp(p, name, n))
+            break;
+        p += n + strspn(p + n, ", ");
+    }
+    return at;
+}
+
+bool tsri_jinja_is_among(const char *list, const char *name) {
+    return place_of(list, name) < place_of(list, "");
+}
+
+tsr_status tsri_jinja_fits(const jinja_run *r, const char *what, const char *params, size_t first,
+                           const jinja_args *a) {
+    const size_t count = *params == '*' ? MOST_ARGS : place_of(params, "");
+    if (a->n > first + count)
+        return tsri_jinja_fail(r, TSR_E_FORMAT, "%.40s(%s) is given %zu arguments", what, params,
+                               a->n - first);
+    for (size_t i = 0; i < a->named && !IS(params, "**"); i++) {
+        const size_t at = place_of(params, a->names[i]);
+        bool twice = first + at < a->n;
+        if (!tsri_jinja_is_among(params, a->names[i]))
+            return tsri_jinja_fail(r, TSR_E_FORMAT, "%.40s(%s) does not take the argument %.40s",
+                                   what, params, a->names[i]);
+        for (size_t k = 0; k < i; k++)
+            twice = twice || IS(a->names[k], a->names[i]);
+        if (twice)
+            return tsri_jinja_fail(r, TSR_E_FORMAT, "%.40s(%s) is given %.40s twice", what, params,
+                                   a->names[i]);
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_jinja_placed(const jinja_run *r, const char *what, const char *params,
+                             const jinja_args *a, jinja_args *out) {
+    *out = *a;
+    TRY(tsri_jinja_fits(r, what, params, 0, a));
+    if (*params == '*')
+        return TSR_OK;
+    for (size_t i = 0; i < a->named; i++) {
+        const size_t at = place_of(params, a->names[i]);
+        while (out->n <= at)
+            out->at[out->n++] = NONE;
+        out->at[at] = a->of[i];
+    }
+    out->named = 0;
+    return TSR_OK;
+}
+
 static tsr_status assign(jinja_run *r, jinja_scope *s, const jinja_node *target, jinja_value v) {
     jinja_list *items;
     if (target->op == N_NAME)
@@ -127,8 +180,15 @@ static tsr_status call_macro(jinja_run *r, const jinja_macro *m, const jinja_arg
 }
 
 enum { G_RANGE, G_DICT, G_NAMESPACE, G_CYCLER, G_JOINER, G_RAISE, G_NOW, GLOBALS };
-static const char *const globals[GLOBALS] = {
-    "range", "dict", "namespace", "cycler", "joiner", "raise_exception", "strftime_now"};
+static const struct {
+    const char *name, *params;
+} globals[GLOBALS] = {{"range", "*"},
+                      {"dict", "**"},
+                      {"namespace", "**"},
+                      {"cycler", "*"},
+                      {"joiner", "sep"},
+                      {"raise_exception", "message"},
+                      {"strftime_now", "format"}};
 
 static tsr_status range(jinja_run *r, const jinja_args *a, jinja_value *out) {
     int64_t v[3] = {0, 0, 1};
@@ -182,8 +242,11 @@ static tsr_status make_dict(jinja_run *r, jinja_kind kind, const jinja_args *a, 
     return TSR_OK;
 }
 
-static tsr_status call_global(jinja_run *r, int64_t which, const jinja_args *a, jinja_value *out) {
+static tsr_status call_global(jinja_run *r, int64_t which, const jinja_args *given,
+                              jinja_value *out) {
+    jinja_args placed, *const a = &placed;
     const jinja_value *v;
+    TRY(tsri_jinja_placed(r, globals[which].name, globals[which].params, given, a));
     switch (which) {
     case G_RANGE:
         return range(r, a, out);
@@ -352,7 +415,8 @@ static tsr_status render(jinja_run *r, const tsri_jinja *t, const json_t *contex
     jinja_value v;
     TRY(tsri_jinja_scope(r, NULL, &r->globals));
     for (int i = 0; i < GLOBALS; i++)
-        TRY(tsri_jinja_bind(r, r->globals, globals[i], (jinja_value){.kind = J_GLOBAL, .i = i}));
+        TRY(tsri_jinja_bind(r, r->globals, globals[i].name,
+                            (jinja_value){.kind = J_GLOBAL, .i = i}));
     json_object_foreach((json_t *)context, key, value) {
         TRY(tsri_jinja_of_json(r, value, false, key, &v));
         TRY(tsri_jinja_bind(r, r->globals, key, v));

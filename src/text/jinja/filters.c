@@ -1,4 +1,5 @@
 /* text/jinja/filters.c - filters by name. */
+#include "base/numbers.h"
 #include "text/jinja/parts.h"
 
 #include <math.h>
@@ -16,13 +17,27 @@ static bool flag(const jinja_args *a, size_t at, const char *name) {
     return v && tsri_jinja_truth(v);
 }
 
+/* The arguments without the first n. */
+static jinja_args behind(const jinja_args *a, size_t n) {
+    jinja_args rest = *a;
+    rest.n = a->n > n ? a->n - n : 0;
+    memmove(rest.at, rest.at + (a->n - rest.n), rest.n * sizeof *rest.at);
+    return rest;
+}
+
+/* The arguments of another filter or test: a value, and those behind the first n. */
+static jinja_args inner_args(const jinja_args *a, size_t n, jinja_value v) {
+    jinja_args inner = behind(a, n - 1);
+    inner.at[0] = v;
+    inner.n = inner.n ? inner.n : 1;
+    return inner;
+}
+
 /* A method of str on the value as text. */
 static tsr_status as_text(jinja_run *r, const char *method, const jinja_args *a, jinja_value *out) {
     jinja_method m = {.name = method};
-    jinja_args rest = {0};
+    const jinja_args rest = behind(a, 1);
     TRY(tsri_jinja_str(r, &a->at[0], &m.self));
-    for (size_t i = 1; i < a->n; i++)
-        rest.at[rest.n++] = a->at[i];
     return tsri_jinja_method(r, &m, &rest, out);
 }
 
@@ -62,7 +77,10 @@ static tsr_status f_abs(jinja_run *r, const jinja_args *a, jinja_value *out) {
 }
 
 static tsr_status number(jinja_run *r, const jinja_args *a, bool whole, jinja_value *out) {
-    const jinja_value *v = &a->at[0], *def = arg(a, 1, "default");
+    const jinja_value *v = &a->at[0], *def = arg(a, 1, "default"),
+                      *b = whole ? arg(a, 2, "base") : NULL;
+    const int64_t base = !b ? 10 : b->kind == J_INT ? b->i : -1;
+    int64_t i;
     double f = v->kind == J_FLOAT ? v->f : 0;
     bool fine = v->kind == J_FLOAT;
     (void)r;
@@ -70,11 +88,15 @@ static tsr_status number(jinja_run *r, const jinja_args *a, bool whole, jinja_va
         *out = whole ? INT(v->i) : FLOAT((double)v->i);
         return TSR_OK;
     }
+    if (whole && v->kind == J_TEXT && tsri_jinja_whole(v->text, base, &i)) {
+        *out = INT(i);
+        return TSR_OK;
+    }
     if (v->kind == J_TEXT && v->text->n < 60) {
         char text[64], *end = text;
         memcpy(text, v->text->data, v->text->n);
         text[v->text->n] = 0;
-        f = strtod(text, &end);
+        f = tsri_base_read_number(text, &end);
         end += strspn(end, " \n\t\r");
         fine = end != text && !*end && !strpbrk(text, "xX");
     }
@@ -97,15 +119,15 @@ static tsr_status f_round(jinja_run *r, const jinja_args *a, jinja_value *out) {
         *out = a->at[0];
         return TSR_OK;
     }
-    TRY(number(r, a, false, &f));
+    TRY(number(r, &(jinja_args){.n = 1, .at = {a->at[0]}}, false, &f));
     const double scale = pow(10, digits);
     char text[512];
-    snprintf(text, sizeof text, "%.*f", digits < 0 ? 0 : digits > 40 ? 40 : digits, f.f);
+    tsri_base_print(text, sizeof text, "%.*f", digits < 0 ? 0 : digits > 40 ? 40 : digits, f.f);
     const char how = m && m->kind == J_TEXT && m->text->n ? m->text->data[0] : 'c';
     *out = FLOAT(how == 'f'                                  ? floor(f.f * scale) / scale
                  : m && m->kind == J_TEXT && m->text->n == 4 ? ceil(f.f * scale) / scale
                  : digits < 0                                ? rint(f.f * scale) / scale
-                                                             : strtod(text, NULL));
+                                                             : tsri_base_read_number(text, NULL));
     return TSR_OK;
 }
 
@@ -120,18 +142,20 @@ static tsr_status f_list(jinja_run *r, const jinja_args *a, jinja_value *out) {
 
 static tsr_status f_reverse(jinja_run *r, const jinja_args *a, jinja_value *out) {
     jinja_list *items;
-    jinja_buffer b = {0};
-    const bool text = a->at[0].kind == J_TEXT;
+    if (a->at[0].kind == J_TEXT)
+        return tsri_jinja_slice(r, a->at[0].text, (int64_t)tsri_jinja_length(a->at[0].text) - 1, -1,
+                                -1, out);
     TRY(tsri_jinja_items(r, &a->at[0], &items));
     TRY(tsri_jinja_list(r, J_LIST, out));
     for (size_t i = items->n; i--;)
-        TRY(text ? tsri_jinja_put_text(r, &b, items->items[i].text)
-                 : tsri_jinja_push(r, out->list, items->items[i]));
-    return text ? tsri_jinja_take(r, &b, out) : TSR_OK;
+        TRY(tsri_jinja_push(r, out->list, items->items[i]));
+    return TSR_OK;
 }
 
 static tsr_status ends(jinja_run *r, const jinja_args *a, bool last, jinja_value *out) {
     jinja_list *items;
+    if (a->at[0].kind == J_TEXT)
+        return tsri_jinja_attr(r, &a->at[0], &INT(last ? -1 : 0), true, out);
     TRY(tsri_jinja_items(r, &a->at[0], &items));
     *out = items->n ? items->items[last ? items->n - 1 : 0] : UNDEFINED("an item of an empty list");
     return TSR_OK;
@@ -169,8 +193,9 @@ static tsr_status path(jinja_run *r, const jinja_value *v, const jinja_value *na
 }
 
 static tsr_status f_attr(jinja_run *r, const jinja_args *a, jinja_value *out) {
-    return a->n == 2 ? tsri_jinja_attr(r, &a->at[0], &a->at[1], false, out)
-                     : tsri_jinja_fail(r, TSR_E_FORMAT, "attr wants one name");
+    const jinja_value *name = arg(a, 1, "name");
+    return name ? tsri_jinja_attr(r, &a->at[0], name, false, out)
+                : tsri_jinja_fail(r, TSR_E_FORMAT, "attr wants one name");
 }
 
 static tsr_status f_join(jinja_run *r, const jinja_args *a, jinja_value *out) {
@@ -189,19 +214,21 @@ static tsr_status f_join(jinja_run *r, const jinja_args *a, jinja_value *out) {
 }
 
 static tsr_status f_map(jinja_run *r, const jinja_args *a, jinja_value *out) {
-    const jinja_value *name = arg(a, MOST_ARGS, "attribute"), *def = arg(a, MOST_ARGS, "default");
+    const bool filter = a->n > 1; /* then the names are those of its arguments */
+    const jinja_value *name = filter ? NULL : arg(a, MOST_ARGS, "attribute"),
+                      *def = filter ? NULL : arg(a, MOST_ARGS, "default");
     jinja_list *items;
     jinja_value v;
     TRY(tsri_jinja_list(r, J_LIST, out));
     if (!tsri_jinja_truth(&a->at[0]))
         return TSR_OK;
+    if (name)
+        TRY(tsri_jinja_fits(r, "map", "attribute, default", 1, a));
     TRY(tsri_jinja_items(r, &a->at[0], &items));
     if (!name && (a->n < 2 || a->at[1].kind != J_TEXT))
         return tsri_jinja_fail(r, TSR_E_FORMAT, "map wants a filter's name or attribute=");
     for (size_t i = 0; i < items->n; i++) {
-        jinja_args inner = {.n = 1, .at = {items->items[i]}};
-        for (size_t k = 2; k < a->n; k++)
-            inner.at[inner.n++] = a->at[k];
+        const jinja_args inner = inner_args(a, 2, items->items[i]);
         TRY(name ? path(r, &items->items[i], name, &v)
                  : tsri_jinja_filter(r, a->at[1].text->data, &inner, &v));
         TRY(tsri_jinja_push(r, out->list, v.kind == J_UNDEFINED && def ? *def : v));
@@ -223,9 +250,7 @@ static tsr_status choose(jinja_run *r, const jinja_args *a, bool attribute, bool
     for (size_t i = 0; i < items->n; i++) {
         bool is;
         TRY(path(r, &items->items[i], attribute ? &a->at[1] : NULL, &v));
-        jinja_args inner = {.n = 1, .at = {v}};
-        for (size_t k = at + 1; k < a->n; k++)
-            inner.at[inner.n++] = a->at[k];
+        const jinja_args inner = inner_args(a, at + 1, v);
         is = tsri_jinja_truth(&v);
         if (a->n > at)
             TRY(tsri_jinja_test(r, a->at[at].text->data, &inner, &is));
@@ -403,22 +428,18 @@ static tsr_status f_format(jinja_run *r, const jinja_args *a, jinja_value *out) 
 }
 
 static tsr_status f_sum(jinja_run *r, const jinja_args *a, jinja_value *out) {
+    const jinja_value *start = arg(a, 2, "start");
     jinja_list *items;
-    jinja_value v;
-    int64_t i = 0;
-    double f = 0;
-    bool real = false;
+    jinja_value v, sum = start ? *start : INT(0);
     TRY(tsri_jinja_items(r, &a->at[0], &items));
-    for (size_t k = 0; k < items->n; k++) {
-        TRY(path(r, &items->items[k], arg(a, 1, "attribute"), &v));
-        if (v.kind != J_INT && v.kind != J_BOOL && v.kind != J_FLOAT)
-            return tsri_jinja_fail(r, TSR_E_FORMAT, "sum wants numbers");
-        real = real || v.kind == J_FLOAT;
-        f += v.kind == J_FLOAT ? v.f : (double)v.i;
-        if (v.kind != J_FLOAT && __builtin_add_overflow(i, v.i, &i))
-            return tsri_jinja_fail(r, TSR_E_UNSUPPORTED, "a number is above what 64 bits hold");
+    if (sum.kind == J_TEXT)
+        return tsri_jinja_fail(r, TSR_E_FORMAT, "sum wants numbers or lists; join adds up texts");
+    for (size_t i = 0; i < items->n; i++) {
+        const jinja_value before = sum;
+        TRY(path(r, &items->items[i], arg(a, 1, "attribute"), &v));
+        TRY(tsri_jinja_arithmetic(r, "+", &before, &v, &sum));
     }
-    *out = real ? FLOAT(f) : INT(i);
+    *out = sum;
     return TSR_OK;
 }
 
@@ -428,47 +449,50 @@ tsr_status tsri_jinja_filter(jinja_run *r, const char *name, const jinja_args *a
         const char *name;
         filter_fn *call;
         const char *method; /* NULL call: this method of str, of the value as text */
-    } filters[] = {{"abs", f_abs, NULL},
-                   {"attr", f_attr, NULL},
-                   {"capitalize", NULL, "capitalize"},
-                   {"count", f_length, NULL},
-                   {"d", f_default, NULL},
-                   {"default", f_default, NULL},
-                   {"dictsort", f_dictsort, NULL},
-                   {"e", f_escape, NULL},
-                   {"escape", f_escape, NULL},
-                   {"first", f_first, NULL},
-                   {"float", f_float, NULL},
-                   {"format", f_format, NULL},
-                   {"indent", f_indent, NULL},
-                   {"int", f_int, NULL},
-                   {"items", f_items, NULL},
-                   {"join", f_join, NULL},
-                   {"last", f_last, NULL},
-                   {"length", f_length, NULL},
-                   {"list", f_list, NULL},
-                   {"lower", NULL, "lower"},
-                   {"map", f_map, NULL},
-                   {"max", f_max, NULL},
-                   {"min", f_min, NULL},
-                   {"reject", f_reject, NULL},
-                   {"rejectattr", f_rejectattr, NULL},
-                   {"replace", NULL, "replace"},
-                   {"reverse", f_reverse, NULL},
-                   {"round", f_round, NULL},
-                   {"safe", f_string, NULL},
-                   {"select", f_select, NULL},
-                   {"selectattr", f_selectattr, NULL},
-                   {"sort", f_sort, NULL},
-                   {"string", f_string, NULL},
-                   {"sum", f_sum, NULL},
-                   {"title", NULL, "title filter"},
-                   {"tojson", tsri_jinja_to_json, NULL},
-                   {"trim", NULL, "strip"},
-                   {"unique", f_unique, NULL},
-                   {"upper", NULL, "upper"}};
+        const char *params; /* behind the value */
+    } filters[] = {
+        {"abs", f_abs, NULL, ""},
+        {"attr", f_attr, NULL, "name"},
+        {"capitalize", NULL, "capitalize", ""},
+        {"count", f_length, NULL, ""},
+        {"d", f_default, NULL, "default_value, boolean"},
+        {"default", f_default, NULL, "default_value, boolean"},
+        {"dictsort", f_dictsort, NULL, "case_sensitive, by, reverse"},
+        {"e", f_escape, NULL, ""},
+        {"escape", f_escape, NULL, ""},
+        {"first", f_first, NULL, ""},
+        {"float", f_float, NULL, "default"},
+        {"format", f_format, NULL, "*"},
+        {"indent", f_indent, NULL, "width, first, blank"},
+        {"int", f_int, NULL, "default, base"},
+        {"items", f_items, NULL, ""},
+        {"join", f_join, NULL, "d, attribute"},
+        {"last", f_last, NULL, ""},
+        {"length", f_length, NULL, ""},
+        {"list", f_list, NULL, ""},
+        {"lower", NULL, "lower", ""},
+        {"map", f_map, NULL, "**"},
+        {"max", f_max, NULL, "case_sensitive, attribute"},
+        {"min", f_min, NULL, "case_sensitive, attribute"},
+        {"reject", f_reject, NULL, "**"},
+        {"rejectattr", f_rejectattr, NULL, "**"},
+        {"replace", NULL, "replace", "old, new, count"},
+        {"reverse", f_reverse, NULL, ""},
+        {"round", f_round, NULL, "precision, method"},
+        {"safe", f_string, NULL, ""},
+        {"select", f_select, NULL, "**"},
+        {"selectattr", f_selectattr, NULL, "**"},
+        {"sort", f_sort, NULL, "reverse, case_sensitive, attribute"},
+        {"string", f_string, NULL, ""},
+        {"sum", f_sum, NULL, "attribute, start"},
+        {"title", NULL, "title filter", ""},
+        {"tojson", tsri_jinja_to_json, NULL, "ensure_ascii, indent, separators, sort_keys"},
+        {"trim", NULL, "strip", "chars"},
+        {"unique", f_unique, NULL, "case_sensitive, attribute"},
+        {"upper", NULL, "upper", ""}};
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         if (IS(filters[i].name, name)) {
+            TRY(tsri_jinja_fits(r, name, filters[i].params, 1, a));
             TRY(tsri_jinja_enter(r));
             const jinja_args given = *a; /* *out may be the value itself */
             const tsr_status status = filters[i].call ? filters[i].call(r, &given, out)

@@ -199,6 +199,21 @@ static tsr_status inside(lexer *x, bool block, char *sign) {
     }
 }
 
+/* The text before a tag, less what the tag's sign or lstrip_blocks takes. */
+static tsr_status text_before(lexer *x, size_t from, bool line_start, char kind, char sign) {
+    size_t end = x->at;
+    if (sign == '-') {
+        end = from + strip_end(x->text + from, end - from);
+    } else if (sign != '+' && kind != '{') {
+        size_t start = end;
+        while (start > from && x->text[start - 1] != '\n')
+            start--;
+        if ((start > from || line_start) && strip_end(x->text + start, end - start) == 0)
+            end = start;
+    }
+    return end > from ? add(x, 't', x->text + from, end - from) : TSR_OK;
+}
+
 /* {% raw %}: what it holds is text. True where this block is one. */
 static tsr_status raw(lexer *x, bool *is) {
     const size_t start = x->at;
@@ -223,7 +238,6 @@ static tsr_status raw(lexer *x, bool *is) {
         x->line += x->text[x->at] == '\n';
         if (!here(x, "{%"))
             continue;
-        size_t end = x->at;
         const char sign = x->at + 2 < x->n ? x->text[x->at + 2] : 0;
         lexer ahead = *x;
         ahead.at += 2 + (sign == '-' || sign == '+');
@@ -236,9 +250,7 @@ static tsr_status raw(lexer *x, bool *is) {
         ahead.at += last == '-' || last == '+';
         if (!here(&ahead, "%}"))
             continue;
-        if (sign == '-')
-            end = from + strip_end(x->text + from, end - from);
-        TRY(add(x, 't', x->text + from, end - from));
+        TRY(text_before(x, from, false, '%', sign));
         x->at = ahead.at + 2;
         x->line = ahead.line;
         after(x, last);
@@ -258,21 +270,6 @@ static tsr_status comment(lexer *x) {
         }
     }
     return wrong(x, "a comment has no end");
-}
-
-/* The text before a tag, less what the tag's sign or lstrip_blocks takes. */
-static tsr_status text_before(lexer *x, size_t from, bool line_start, char kind, char sign) {
-    size_t end = x->at;
-    if (sign == '-') {
-        end = from + strip_end(x->text + from, end - from);
-    } else if (sign != '+' && kind != '{') {
-        size_t start = end;
-        while (start > from && x->text[start - 1] != '\n')
-            start--;
-        if ((start > from || line_start) && strip_end(x->text + start, end - start) == 0)
-            end = start;
-    }
-    return end > from ? add(x, 't', x->text + from, end - from) : TSR_OK;
 }
 
 tsr_status tsri_jinja_lex(jinja_arena *a, const char *text, size_t n, jinja_token **out,

@@ -5,31 +5,54 @@
 
 #include <utf8proc.h>
 
-static const char *const
-    of_text[] = {"upper",        "lower",        "strip",    "lstrip",  "rstrip",  "split",
-                 "rsplit",       "startswith",   "endswith", "replace", "title",   "capitalize",
-                 "find",         "rfind",        "count",    "join",    "format",  "isdigit",
-                 "isalpha",      "isspace",      "isupper",  "islower", "isalnum", "splitlines",
-                 "removeprefix", "removesuffix", NULL},
-    *const of_list[] = {"index",  "count",   "append", "extend", "insert", "pop",
-                        "remove", "reverse", "sort",   "clear",  NULL},
-    *const of_dict[] = {"get",    "items",      "keys",  "values",  "copy", "pop",
-                        "update", "setdefault", "clear", "popitem", NULL},
-    *const of_loop[] = {"index", "index0", "revindex", "revindex0", "first", "last",    "length",
-                        "depth", "depth0", "previtem", "nextitem",  "cycle", "changed", NULL},
-    *const of_cycler[] = {"next", "reset", NULL}, *const none[] = {NULL};
+/* Methods that take the same. What changes a value is refused, whatever it is given. */
+typedef struct methods {
+    const char *names, *params;
+} methods;
+
+static const methods of_text[] = {{"upper, lower, title, capitalize", ""},
+                                  {"isdigit, isalpha, isspace, isupper, islower, isalnum", ""},
+                                  {"strip, lstrip, rstrip", "chars"},
+                                  {"split, rsplit", "sep, maxsplit"},
+                                  {"splitlines", "keepends"},
+                                  {"startswith", "prefix, start, end"},
+                                  {"endswith", "suffix, start, end"},
+                                  {"find, rfind, count", "sub, start, end"},
+                                  {"replace", "old, new, count"},
+                                  {"removeprefix", "prefix"},
+                                  {"removesuffix", "suffix"},
+                                  {"join", "iterable"},
+                                  {"format", "**"},
+                                  {NULL, NULL}},
+                     of_list[] = {{"index, count", "value"},
+                                  {"append, extend, insert, pop, remove, reverse, sort, clear",
+                                   "**"},
+                                  {NULL, NULL}},
+                     of_dict[] = {{"get", "key, default"},
+                                  {"items, keys, values, copy", ""},
+                                  {"pop, update, setdefault, clear, popitem", "**"},
+                                  {NULL, NULL}},
+                     of_loop[] = {{"index, index0, revindex, revindex0, first, last, length", ""},
+                                  {"depth, depth0, previtem, nextitem", ""},
+                                  {"cycle, changed", "*"},
+                                  {NULL, NULL}},
+                     of_cycler[] = {{"next, reset", ""}, {NULL, NULL}}, none[] = {{NULL, NULL}};
+
+/* What a method takes; NULL: texts have no method of this name. */
+static const char *params_of(const jinja_value *v, const char *name) {
+    const methods *m = v->kind == J_TEXT                         ? of_text
+                       : v->kind == J_LIST || v->kind == J_TUPLE ? of_list
+                       : v->kind == J_DICT                       ? of_dict
+                       : v->kind == J_LOOP                       ? of_loop
+                       : v->kind == J_CYCLER                     ? of_cycler
+                                                                 : none;
+    while (name && m->names && !tsri_jinja_is_among(m->names, name))
+        m++;
+    return name ? m->params : NULL;
+}
 
 bool tsri_jinja_has_method(const jinja_value *v, const char *name) {
-    const char *const *list = v->kind == J_TEXT                         ? of_text
-                              : v->kind == J_LIST || v->kind == J_TUPLE ? of_list
-                              : v->kind == J_DICT                       ? of_dict
-                              : v->kind == J_LOOP                       ? of_loop
-                              : v->kind == J_CYCLER                     ? of_cycler
-                                                                        : none;
-    for (; name && *list; list++)
-        if (IS(*list, name))
-            return true;
-    return false;
+    return params_of(v, name) != NULL;
 }
 
 static tsr_status part(jinja_run *r, const jinja_text *t, size_t from, size_t to,
@@ -311,12 +334,71 @@ static tsr_status affix(jinja_run *r, const jinja_text *t, const jinja_value *v,
     return TSR_OK;
 }
 
+/* The part of a text from code point a->at[1] to a->at[2], each None or left out, as str.find has them; *inside: `start`
+ * is not behind it. */
+static tsr_status window(jinja_run *r, const jinja_text *t, const jinja_args *a, jinja_text *out,
+                         int64_t *start, bool *inside) {
+    *start = 0;
+    *inside = true;
+    *out = *t;
+    if (a->n < 2)
+        return TSR_OK;
+    const int64_t size = (int64_t)tsri_jinja_length(t);
+    int64_t bounds[2] = {0, size};
+    TRY(tsri_jinja_step(r, t->n / 16));
+    for (size_t i = 0; i < 2 && i + 1 < a->n; i++) {
+        const jinja_value *v = &a->at[i + 1];
+        if (v->kind == J_NONE)
+            continue;
+        if (v->kind != J_INT && v->kind != J_BOOL)
+            return tsri_jinja_fail(r, TSR_E_FORMAT, "a bound is a whole number, not a %s",
+                                   tsri_jinja_kind(v));
+        bounds[i] = v->i >= 0 ? v->i : v->i < -size ? 0 : v->i + size;
+    }
+    bounds[1] = bounds[1] < size ? bounds[1] : size;
+    *start = bounds[0];
+    *inside = bounds[0] <= bounds[1];
+    if (!*inside)
+        return TSR_OK;
+    const size_t from = tsri_jinja_offset(t, (size_t)bounds[0]),
+                 to = tsri_jinja_offset(t, (size_t)bounds[1]);
+    *out = (jinja_text){.n = to - from, .data = t->data + from};
+    return TSR_OK;
+}
+
+/* startswith, endswith, find, rfind and count, within bounds. */
+static tsr_status search(jinja_run *r, const jinja_text *t, const char *m, const jinja_args *a,
+                         jinja_value *out) {
+    const bool affixes = IS(m, "startswith") || IS(m, "endswith");
+    const jinja_value *x = &a->at[0];
+    jinja_text within;
+    int64_t start;
+    bool inside, is = false;
+    TRY(window(r, t, a, &within, &start, &inside));
+    if (affixes) {
+        if (inside)
+            TRY(affix(r, &within, x, *m == 'e', &is));
+        *out = BOOL(is);
+        return TSR_OK;
+    }
+    *out = INT(*m == 'c' ? 0 : -1);
+    if (x->kind != J_TEXT)
+        return tsri_jinja_fail(r, TSR_E_FORMAT, "a str is wanted, not a %s", tsri_jinja_kind(x));
+    if (inside)
+        TRY(find(r, &within, x->text, *m, out));
+    if (*m != 'c' && out->i >= 0)
+        out->i += start;
+    return TSR_OK;
+}
+
 /* ---- by name ---- */
 
 static tsr_status text_method(jinja_run *r, const jinja_text *t, const char *m, const jinja_args *a,
                               jinja_value *out) {
     static const char *const questions[] = {"isdigit", "isalpha", "isspace",
-                                            "isupper", "islower", "isalnum"};
+                                            "isupper", "islower", "isalnum"},
+                             *const searches[] = {"startswith", "endswith", "find", "rfind",
+                                                  "count"};
     const jinja_value *x = a->n ? &a->at[0] : NULL;
     const jinja_text *s = x && x->kind == J_TEXT ? x->text : NULL;
     bool is;
@@ -339,18 +421,14 @@ static tsr_status text_method(jinja_run *r, const jinja_text *t, const char *m, 
         const jinja_args args = {.n = 2, .at = {*x, {.kind = J_TEXT, .text = t}}};
         return tsri_jinja_filter(r, "join", &args, out);
     }
-    if ((IS(m, "startswith") || IS(m, "endswith")) && x) {
-        TRY(affix(r, t, x, *m == 'e', &is));
-        *out = BOOL(is);
-        return TSR_OK;
-    }
+    for (size_t i = 0; x && i < sizeof searches / sizeof *searches; i++)
+        if (IS(m, searches[i]))
+            return search(r, t, m, a, out);
     if (IS(m, "replace") && s && a->n >= 2 && a->at[1].kind == J_TEXT)
         return replace(r, t, s, a->at[1].text, a->n > 2 && a->at[2].kind == J_INT ? a->at[2].i : -1,
                        out);
     if (!s || a->n != 1)
         return tsri_jinja_fail(r, TSR_E_UNSUPPORTED, "str.%s does not take these arguments", m);
-    if (IS(m, "find") || IS(m, "rfind") || IS(m, "count"))
-        return find(r, t, s, *m, out);
     TRY(affix(r, t, x, IS(m, "removesuffix"), &is));
     const size_t cut = is ? s->n : 0;
     return IS(m, "removesuffix") ? part(r, t, 0, t->n - cut, out) : part(r, t, cut, t->n, out);
@@ -402,10 +480,12 @@ static tsr_status loop_method(jinja_run *r, jinja_loop *l, const char *m, const 
     return TSR_OK;
 }
 
-tsr_status tsri_jinja_method(jinja_run *r, const jinja_method *method, const jinja_args *a,
+tsr_status tsri_jinja_method(jinja_run *r, const jinja_method *called, const jinja_args *given,
                              jinja_value *out) {
-    const jinja_value *self = &method->self;
-    const char *m = method->name;
+    const jinja_value *self = &called->self;
+    const char *m = called->name, *params = params_of(self, m);
+    jinja_args placed, *const a = &placed;
+    TRY(tsri_jinja_placed(r, m, params ? params : "", given, a));
     if (self->kind == J_TEXT)
         return text_method(r, self->text, m, a, out);
     if (self->kind == J_LOOP)

@@ -1,4 +1,5 @@
 /* text/jinja/parse.c - expressions, by Jinja's order of operators. */
+#include "base/numbers.h"
 #include "text/jinja/parts.h"
 
 #include <errno.h>
@@ -161,7 +162,7 @@ static tsr_status primary(jinja_parser *p, jinja_node **out) {
         errno = 0;
         p->at++;
         if (t->kind == 'f')
-            return constant(p, FLOAT(strtod(t->text, NULL)), out);
+            return constant(p, FLOAT(tsri_base_read_number(t->text, NULL)), out);
         const long long i = strtoll(t->text, NULL, 10);
         return errno ? tsri_base_fail(TSR_E_UNSUPPORTED,
                                       "chat template, line %d: %.40s is above what 64 bits hold",

@@ -210,6 +210,12 @@ tsr_status tsri_jinja_items(jinja_run *r, const jinja_value *v, jinja_list **out
 const char *tsri_jinja_kind(const jinja_value *v);
 size_t tsri_jinja_length(const jinja_text *t); /* in code points */
 size_t tsri_jinja_offset(const jinja_text *t, size_t at);
+/* The code points from, from + step, ... before `to` or, with a step below 0, behind it. Both are within the text, or
+ * beside it. */
+tsr_status tsri_jinja_slice(jinja_run *r, const jinja_text *t, int64_t from, int64_t to,
+                            int64_t step, jinja_value *out);
+/* int(text, base) of Python: with the base 0, a 0x, 0o or 0b says it. False: not such a number, or above 64 bits. */
+bool tsri_jinja_whole(const jinja_text *t, int64_t base, int64_t *out);
 bool tsri_jinja_space(int32_t c);
 
 /* print.c: str(), repr(), tojson */
@@ -250,6 +256,8 @@ tsr_status tsri_jinja_body(jinja_parser *p, const char *const *ends, jinja_node 
 tsr_status tsri_jinja_eval(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_value *out);
 tsr_status tsri_jinja_attr(jinja_run *r, const jinja_value *v, const jinja_value *key, bool item,
                            jinja_value *out);
+tsr_status tsri_jinja_arithmetic(jinja_run *r, const char *op, const jinja_value *a,
+                                 const jinja_value *b, jinja_value *out);
 tsr_status tsri_jinja_call(jinja_run *r, jinja_scope *s, const jinja_value *f, const jinja_args *a,
                            jinja_value *out);
 tsr_status tsri_jinja_eval_args(jinja_run *r, jinja_scope *s, const jinja_node *list,
@@ -267,5 +275,14 @@ tsr_status tsri_jinja_filter(jinja_run *r, const char *name, const jinja_args *a
 tsr_status tsri_jinja_test(jinja_run *r, const char *name, const jinja_args *a, bool *out);
 /* The argument at this place or of this name; NULL: not given. */
 const jinja_value *tsri_jinja_arg(const jinja_args *a, size_t at, const char *name);
+/* Whether a name is in a list, "old, new, count". */
+bool tsri_jinja_is_among(const char *list, const char *name);
+/* Whether the arguments from a->at[first] on fit the parameters of `what`, such a list; "*": any without a name;
+ * "**": any. Else TSR_E_FORMAT names what doesn't fit. */
+tsr_status tsri_jinja_fits(const jinja_run *r, const char *what, const char *params, size_t first,
+                           const jinja_args *a);
+/* The same from the first on; and named ones come to their places, behind None where nothing is given. */
+tsr_status tsri_jinja_placed(const jinja_run *r, const char *what, const char *params,
+                             const jinja_args *a, jinja_args *out);
 
 #endif

@@ -1,4 +1,5 @@
 /* text/jinja/print.c - values as Python prints them, and as JSON. */
+#include "base/numbers.h"
 #include "text/base/unicode.h"
 #include "text/jinja/parts.h"
 
@@ -21,13 +22,13 @@ static tsr_status put_float(jinja_run *r, jinja_buffer *b, double f, bool json) 
                             : "-inf");
     int digits = 0;
     do
-        snprintf(text, sizeof text, "%.*e", digits, f);
-    while (strtod(text, NULL) != f && digits++ < 17);
+        tsri_base_print(text, sizeof text, "%.*e", digits, f);
+    while (tsri_base_read_number(text, NULL) != f && digits++ < 17);
     const int exponent = atoi(strchr(text, 'e') + 1);
     if (exponent < -4 || exponent >= 16)
-        snprintf(out, sizeof out, "%.*e", digits, f);
+        tsri_base_print(out, sizeof out, "%.*e", digits, f);
     else
-        snprintf(out, sizeof out, "%.*f", digits - exponent > 1 ? digits - exponent : 1, f);
+        tsri_base_print(out, sizeof out, "%.*f", digits - exponent > 1 ? digits - exponent : 1, f);
     return put(r, b, out);
 }
 
@@ -179,7 +180,7 @@ static tsr_status put_json_nested(jinja_run *r, jinja_buffer *b, style *s, const
     if (!n)
         return put(r, b, dict ? "{}" : "[]");
     if (dict && s->sort) {
-        const jinja_args a = {.n = 1, .at = {*v}};
+        const jinja_args a = {.n = 2, .at = {*v, BOOL(1)}}; /* with regard to case */
         jinja_value pairs;
         TRY(tsri_jinja_filter(r, "dictsort", &a, &pairs));
         TRY(tsri_jinja_dict(r, J_DICT, &sorted));

@@ -60,11 +60,18 @@ static tsr_status with_one(jinja_run *r, const char *name, const jinja_value *v,
             *out = is.i != 0;
             return TSR_OK;
         }
-    return tsri_jinja_fail(r, TSR_E_UNSUPPORTED, "the test %.40s is not served", name);
+    return tsri_jinja_fail(r, TSR_E_UNSUPPORTED,
+                           "the test %.40s is not served, or not with an argument", name);
 }
 
 tsr_status tsri_jinja_test(jinja_run *r, const char *name, const jinja_args *a, bool *out) {
     const jinja_value *v = &a->at[0];
+    if (a->named || a->n > 2)
+        return tsri_jinja_fail(r, TSR_E_UNSUPPORTED,
+                               "the test %.40s is served with one argument at most, without a name",
+                               name);
+    if (a->n == 2)
+        return with_one(r, name, v, &a->at[1], out);
     if (is_kind(name, v, out))
         return TSR_OK;
     if (IS(name, "odd") || IS(name, "even")) {
@@ -82,7 +89,6 @@ tsr_status tsri_jinja_test(jinja_run *r, const char *name, const jinja_args *a, 
         *out = is.i != 0;
         return TSR_OK;
     }
-    if (a->n != 2)
-        return tsri_jinja_fail(r, TSR_E_UNSUPPORTED, "the test %.40s is not served so", name);
-    return with_one(r, name, v, &a->at[1], out);
+    return tsri_jinja_fail(r, TSR_E_UNSUPPORTED,
+                           "the test %.40s is not served, or not without an argument", name);
 }

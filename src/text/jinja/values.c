@@ -130,6 +130,82 @@ size_t tsri_jinja_offset(const jinja_text *t, size_t at) {
     return i;
 }
 
+tsr_status tsri_jinja_slice(jinja_run *r, const jinja_text *t, int64_t from, int64_t to,
+                            int64_t step, jinja_value *out) {
+    const bool up = step > 0;
+    size_t used = 0, at = up ? 0 : t->n;
+    char *data, *said = NULL;
+    TRY(tsri_jinja_step(r, t->n / 16));
+    if (step == 1) {
+        const size_t begin = tsri_jinja_offset(t, (size_t)from),
+                     end = to > from ? tsri_jinja_offset(t, (size_t)to) : begin;
+        return tsri_jinja_text(r, t->data + begin, t->said ? t->said + begin : NULL, end - begin,
+                               out);
+    }
+    TRY(tsri_jinja_alloc(&r->arena, t->n + 1, &data));
+    if (t->said)
+        TRY(tsri_jinja_alloc(&r->arena, t->n + 1, &said));
+    for (int64_t i = up ? 0 : (int64_t)tsri_jinja_length(t) - 1; up ? i < to : i > to;
+         i += up ? 1 : -1) {
+        int32_t c;
+        const size_t start = up ? at : tsri_text_utf8_before(t->data, at),
+                     n = up ? tsri_text_utf8_next(t->data + at, t->n - at, &c) : at - start;
+        at = up ? at + n : start;
+        if ((up ? i < from : i > from) || (i - from) % step != 0)
+            continue;
+        memcpy(data + used, t->data + start, n);
+        if (said)
+            memcpy(said + used, t->said + start, n);
+        used += n;
+    }
+    return tsri_jinja_text(r, data, said, used, out);
+}
+
+/* The digits of a whole number, with single underscores between them; false: something else, or above 64 bits. */
+static bool read_digits(const char *at, const char *end, int64_t base, int64_t *out) {
+    bool digit = false;
+    *out = 0;
+    for (; at < end; at++) {
+        const char c = *at;
+        if (c == '_' && digit && at + 1 < end) {
+            digit = false;
+            continue;
+        }
+        const int64_t value = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'z' ? c - 'a' + 10
+                              : c >= 'A' && c <= 'Z' ? c - 'A' + 10
+                                                     : 36;
+        digit = true;
+        if (value >= base || __builtin_mul_overflow(*out, base, out) ||
+            __builtin_add_overflow(*out, value, out))
+            return false;
+    }
+    return digit;
+}
+
+bool tsri_jinja_whole(const jinja_text *t, int64_t base, int64_t *out) {
+    static const char letters[] = "xXoObB";
+    static const int64_t bases[] = {16, 16, 8, 8, 2, 2};
+    static const char space[] = " \n\t\r\v\f";
+    const char *at = t->data, *end = at + t->n;
+    while (at < end && *at && strchr(space, *at))
+        at++;
+    while (end > at && end[-1] && strchr(space, end[-1]))
+        end--;
+    const bool minus = at < end && *at == '-';
+    at += minus || (at < end && *at == '+');
+    const char *letter = end - at > 2 && *at == '0' && at[1] ? strchr(letters, at[1]) : NULL;
+    if (letter && (!base || base == bases[letter - letters])) {
+        base = bases[letter - letters];
+        at += 2;
+        at += *at == '_';
+    }
+    if (base < 0 || base == 1 || base > 36 || !read_digits(at, end, base ? base : 10, out))
+        return false;
+    *out = minus ? -*out : *out;
+    return true;
+}
+
 /* str.isspace of Python. */
 bool tsri_jinja_space(int32_t c) {
     return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xA0 || c == 0x1680 ||

@@ -71,6 +71,16 @@ missing | default('x'), nothing | default('x'), nothing | default('x', true), mi
 lines | indent, lines | indent(2, true), lines | indent(2, false, true), '<a>&' | e, range(5) | list, range(2, 10, 3) | list, range(5, 0, -2) | list, dict(a=1, b=2), words | safe
 d.get('a'), d.get('zz'), d.get('zz', 4), d.keys() | list, d.values() | list, words.index('C'), words.count('a'), rows[0].k, rows[0]['v'], rows.0.k, d.b.c is defined
 true and 'x', false or 'y', none or 0, 1 and 0, not none, (1, 2) == (1, 2), {'a': 1} == {'a': 1.0}, [1] < [2], 'a' < 'b', 'removeprefix'.removeprefix('remove')
+'Hello World foo' | trim(chars='Ho'), s | replace('l', '0', count=1), s | replace(new='L', old='l'), [1, 2] | sum(start=5), [[1], [2]] | sum(start=[]), [1.5, true] | sum
+rows | map('tojson', indent=1) | list, ['a\\nb'] | map('indent', width=2, first=true) | list, ['5', 'x'] | map('int', default=7) | list, rows | map(attribute='v', default=0) | list
+rows[:2] | sum(attribute='v', start=1), d | dictsort(reverse=true), words | sort(attribute=none, reverse=true), 2.567 | round(method='floor', precision=1), rows | join(attribute='k', d='/')
+words | unique(case_sensitive=true) | list, nothing | default(boolean=true, default_value='y'), missing | d(boolean=true), lines.splitlines(keepends=true), lines.split(sep='\\n', maxsplit=1)
+lines.split(maxsplit=1), s.startswith('wör', 6), s.startswith('h', 1), s.endswith('ö', 0, 8), s.endswith('d', none, -6), s.find('l', 4), s.find('l', -3), s.find('o', 99), s.rfind('l', 0, 4)
+s.count('l', 3), 'abc'.find('', 5), 'abc'.startswith('', 4), 'abc'.count('', 3), 'abc'.endswith('', 3, 2), s.startswith(('x', 'w'), -11, 99), 'abc'.find('c', 1, true), 'abc'.rfind('b', 1)
+'0x1f' | int(0, 16), '0x1f' | int, '1F' | int(0, 16), '0b11' | int(base=0), '0o17' | int(base=0), '9' | int(0, 8), '12' | int(default=3, base=8), '1_000' | int, '1__0' | int(-1), ' 42\\n' | int
+'-0x10' | int(0, 16), '0x_ff' | int(0, 16), '9007199254740993' | int, '1e3' | int, '12' | int(5, 1), '+7' | int, '_1' | int, 'zz' | int(0, 36), '- 1' | int, '' | int(4), '0x' | int(6, 16), '017' | int(0, 0)
+{'B': 1, 'a': 2} | tojson(sort_keys=true), {'b': {'Z': 1, 'y': 2}, 'A': 0} | tojson(sort_keys=true, indent=1), {'B': 1, 'a': 2} | dictsort
+s[1:-1:2], s[-2:1:-3], s[16:], s[:99], s[3:3], s[10:2:-1], s[::-4], empty[::-1], s | first, s | last, empty | first, 'ab'[5:], s[-99:3], s[5::-1], s[:3:-1], s[0:1:1], s[2:1:2]
 strftime_now('%d %b %Y'), strftime_now('%Y-%m-%d'), bos_token + 'x', -2 ** 2, 2 ** -1, 7 - 2 - 1, 2 ~ 3 * 4, '1' + '2' | int | string, n | abs is odd
 """
 
@@ -88,12 +98,17 @@ TEMPLATES = [
     "a\n  {% if true %}\n  b\n  {% endif %}\n c {# note #}\n  {#- x -#}  d\n  {{- n -}}  \n e\n\n",
     "  {%- if true -%}  x  {%- endif -%}  y {%+ if true %}\n z{% endif +%}\n{{ n }}\n\n",
     "{% raw %}{{ x }}{% if %}{% endraw %}\n!{%- raw -%} {% y {%- endraw -%} ?",
+    "{% raw %}\n  a {{ x }}\n \t{% endraw %}\nb\n  {% raw %} x\n {%+ endraw %}y{% raw %}  {% endraw %}|{% raw -%}\n  {% endraw %}c{% raw %}b\n \u00a0 {% endraw -%} \n d",
     "{% for r in rows recursive %}{{ r.k }}{% if r.v == 2 %}{{ loop([{'k': 'in'}]) }}{% endif %}{{ loop.depth }}{% endfor %}",
     "{% for a in words %}{% for b in words %}{{ loop.index0 }}{% endfor %}{{ loop.index0 }}{% endfor %}{{ loop is defined }}",
     "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.next() }}{% set j = joiner('; ') %}{{ j() }}x{{ j() }}y",
     "{% for x in [1, 1, 2] %}{{ loop.changed(x) }}{% endfor %}{% for c in s %}{{ c }}.{% endfor %}",
     "{% if n == 1 %}a{% elif n == 7 %}b{% else %}c{% endif %}{% generation %}said{% endgeneration %}{{ {'a': {'b': 1}}['a']['b'] }}",
     "{{ raise_exception('no ' ~ n) }}", "{{ missing.x }}", "{{ 1 + missing }}", "{{ missing() }}", "{{ 'a' + 1 }}", "{{ 1 / 0 }}", "{{ words.append(1) }}", "{% if x %}", "{{ x",
+    "{{ 'a' | trim(foo=1) }}", "{{ 'a' | upper(1) }}", "{{ 'a' | trim('x', chars='y') }}", "{{ [1] | sum(begin=2) }}", "{{ ['a'] | map('upper', 2) | list }}",
+    "{{ [d] | map(attribute='b', other=1) | list }}", "{{ 'a'.upper(1) }}", "{{ 'a'.split(by='x') }}", "{{ 'a'.startswith('a', 'b') }}", "{{ d.items(1) }}", "{{ range(stop=3) }}",
+    "{{ cycler(a=1) }}", "{{ 1 is odd(2) }}", "{{ 1 is defined(2) }}", "{{ 1 is number(a=2) }}", "{{ ['a', 'b'] | sum(start='') }}", "{{ words.index('a', value='a') }}",
+    "{{ raise_exception(text='a') }}", "{{ 'a' | join(by='x') }}", "{{ 'a' | tojson(nice=true) }}",
     "{% endif %}", "{{ 1 | nofilter }}", "{{ [1, 2", "{% set ns.x = 1 %}", "{{ none.x.y }}", "{% for x in 5 %}{% endfor %}", "{{ d < 1 }}", "{{ 'a' 1 }}",
 ]
 
