@@ -357,6 +357,123 @@ Test(families, byte_level_merges_of_deberta) {
     tsri_text_tokenizer_destroy(&t);
 }
 
+/* ---- added tokens, which the vocabulary's own file doesn't have ---- */
+
+static void expect_encoded(const tsri_text_tokenizer *t, const char *line, unsigned flags,
+                           const int32_t *wanted, size_t n) {
+    json_t *ids = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(ids, json_integer(wanted[i]));
+    golden_encodes(t, line, strlen(line), flags, ids);
+    json_decref(ids);
+}
+
+static void expect_text(const tsri_text_tokenizer *t, const int32_t *ids, size_t n,
+                        const char *wanted) {
+    tsri_bytes out = {0};
+    cr_assert_eq(tsri_text_decode(t, ids, n, 0, &out), TSR_OK);
+    cr_expect_str_eq(out.data, wanted);
+    tsri_base_bytes_clear(&out);
+}
+
+/* Id 5 is a piece that the decoder renames; <x> is always found, <|end|> where special tokens are. */
+Test(families, added_tokens_decoder_beside_pieces) {
+    const int32_t n = rows();
+    char config[400], line[64];
+    snprintf(config, sizeof config,
+             "{\"eos_token\":\"<|end|>\",\"added_tokens_decoder\":{\"%d\":{\"content\":\"<|end|>\","
+             "\"special\":true},\"%d\":{\"content\":\"<x>\"},\"5\":{\"content\":\"<y>\","
+             "\"special\":true,"
+             "\"lstrip\":true},\"1\":{\"content\":\"<s>\",\"special\":false,\"rstrip\":true}}}",
+             n, n + 1);
+    write_model("tokenizer.model");
+    write_text("tokenizer_config.json", config);
+    tsri_text_tokenizer *t = open_folder();
+    tsri_text_ids ids = {0};
+    snprintf(line, sizeof line, "<s> %s <y><x><|end|>", text);
+    cr_assert_eq(tsri_text_encode(t, line, strlen(line), TSRI_TEXT_PARSE_SPECIAL, &ids), TSR_OK);
+    tsri_text_ids own = shifted(0);
+    cr_assert_eq(ids.count, own.count + 4);
+    cr_expect_eq(ids.data[0], 1);
+    cr_expect(memcmp(ids.data + 1, own.data, own.count * sizeof *own.data) == 0);
+    cr_expect_eq(ids.data[own.count + 1], 5);
+    cr_expect_eq(ids.data[own.count + 2], n + 1);
+    cr_expect_eq(ids.data[own.count + 3], n);
+    expect_text(t, ids.data + own.count + 1, 3, "<y><x><|end|>");
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_EOS), n);
+    cr_expect(tsri_text_is_special(t, 1) && tsri_text_is_special(t, n) &&
+              !tsri_text_is_special(t, n + 1));
+    ids.count = 0;
+    cr_assert_eq(tsri_text_encode(t, line, strlen(line), 0, &ids), TSR_OK);
+    for (size_t i = 0; i < ids.count; i++)
+        cr_expect(ids.data[i] != 1 && ids.data[i] != 5 && ids.data[i] != n, "%d", ids.data[i]);
+    tsri_text_ids_clear(&ids);
+    tsri_text_ids_clear(&own);
+    tsri_text_tokenizer_destroy(&t);
+    write_text("tokenizer_config.json", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"a\"}}}");
+    expect_refused(TSR_E_FORMAT, "\"x\" is not the id of a token");
+    write_text("tokenizer_config.json", "{\"added_tokens_decoder\":[]}");
+    expect_refused(TSR_E_FORMAT, "an object of ids and tokens");
+    write_text("tokenizer_config.json",
+               "{\"added_tokens_decoder\":{\"5\":{\"content\":\"a\"},\"05\":{\"content\":\"b\"}}}");
+    expect_refused(TSR_E_FORMAT, "id 5 is given twice");
+}
+
+/* Only without a decoder; tokens behind the model's rows are left out. */
+Test(families, added_tokens_json_beside_pieces) {
+    const int32_t n = rows();
+    char names[64];
+    snprintf(names, sizeof names, "{\"<x>\":%d,\"<y>\":%d,\"<z>\":%d}", n, n + 1, n + 2);
+    write_model("spiece.model");
+    write_text("config.json", "{\"model_type\":\"mt5\"}");
+    write_text("added_tokens.json", names);
+    write_text(
+        "tokenizer_config.json",
+        "{\"added_tokens_decoder\":{},\"additional_special_tokens\":[{\"content\":\"<x>\"}]}");
+    write_text("special_tokens_map.json", "{\"pad_token\":\"<y>\"}");
+    tsri_model_spec spec;
+    tsri_model_spec_defaults(&spec);
+    for (int limited = 0; limited < 2; limited++) {
+        const int32_t all[] = {n, n + 1, n + 2};
+        tsri_text_tokenizer *t = NULL;
+        spec.vocab = limited ? n + 2 : 0;
+        cr_assert_eq(tsri_model_folder_tokenizer(folder, &spec, &t), TSR_OK, "%s",
+                     tsri_base_reported());
+        cr_expect_eq(tsri_text_vocabulary_size(t), limited ? n + 2 : n + 3);
+        expect_encoded(t, limited ? "<x><y>" : "<x><y><z>", TSRI_TEXT_PARSE_SPECIAL, all,
+                       limited ? 2 : 3);
+        cr_expect_eq(tsri_text_id_of(t, "<z>", 3), limited ? -1 : n + 2);
+        cr_expect(tsri_text_is_special(t, n) && tsri_text_is_special(t, n + 1) &&
+                  !tsri_text_is_special(t, n + 2));
+        tsri_text_tokenizer_destroy(&t);
+    }
+    write_text("added_tokens.json", "{\"<x>\":\"1\"}");
+    expect_refused(TSR_E_FORMAT, "added_tokens.json");
+    write_text("added_tokens.json", "[]");
+    expect_refused(TSR_E_FORMAT, "an object of tokens and ids");
+    write_text("tokenizer_config.json",
+               "{\"added_tokens_decoder\":{\"2\":{\"content\":\"</s>\",\"special\":true}}}");
+    tsri_text_tokenizer *t = open_folder();
+    cr_expect_eq(tsri_text_vocabulary_size(t), n);
+    tsri_text_tokenizer_destroy(&t);
+}
+
+/* A normalized token beside vocab.txt, and a token beside merges.txt. */
+Test(families, added_tokens_beside_other_vocabularies) {
+    static const int32_t words[] = {3, 5, 3}, merged[] = {4, 6, 2};
+    write_text("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\n##a\n");
+    write_text("added_tokens.json", "{\"Herons\":5}");
+    tsri_text_tokenizer *t = open_folder();
+    expect_encoded(t, "a HERONS a", 0, words, 3);
+    tsri_text_tokenizer_destroy(&t);
+    write_text("vocab.json", "{\"<s>\":0,\"</s>\":1,\"a\":2,\"b\":3,\"ab\":4,\"\xC4\xA0\":5}");
+    write_text("merges.txt", "#version: 0.2\na b\n");
+    write_text("added_tokens.json", "{\"<x>\":6}");
+    t = open_folder();
+    expect_encoded(t, "ab<x>a", 0, merged, 3);
+    tsri_text_tokenizer_destroy(&t);
+}
+
 Test(families, a_pickle_is_not_read) {
     write_text("bpe_encoder.bin", "x");
     write_text("config.json", "{\"model_type\":\"deberta\"}");

@@ -36,6 +36,12 @@ tsr_status tsri_model_read_merges(const tsri_model_place *place, const char *pat
  * file is neither. */
 tsr_status tsri_model_read_ranks(const tsri_model_place *place, const char *path,
                                  tsri_text_tokenizer **out);
+/* Adds the tokens of added_tokens_decoder in tokenizer_config.json, else those of added_tokens.json, to a
+ * tokenizer whose own file has no list of them. Ids behind the model's rows are left out. */
+tsr_status tsri_model_add_tokens(const tsri_model_place *place, tsri_text_tokenizer *tokenizer);
+/* added_tokens_decoder as a tokenizer.json would list these tokens; the caller releases the list, after a failure
+ * too. */
+tsr_status tsri_model_added_decoder(const tsri_model_place *place, json_t **out);
 /* Adds the languages that the family knows, whichever file the tokenizer came from. */
 tsr_status tsri_model_add_languages(const tsri_model_place *place, tsri_text_tokenizer *tokenizer);
 

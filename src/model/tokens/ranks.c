@@ -12,24 +12,14 @@
 
 enum { MOST = 1 << 30 };
 
-/* "added_tokens_decoder": {"163584": {"content": "[BOS]"}, ...} */
-static tsr_status read_names(const tsri_model_place *place, tsri_text_named_id **out, size_t *n) {
-    const json_t *names = json_object_get(place->config, "added_tokens_decoder");
-    const char *key;
-    json_t *entry;
-    *n = 0;
-    TRY(tsri_base_new(json_object_size(names), sizeof **out, out));
-    json_object_foreach((json_t *)(uintptr_t)names, key, entry) {
-        char *end;
-        const long long id = strtoll(key, &end, 10);
-        const char *content = NULL;
-        TRY(tsri_base_json_text(entry, "added_tokens_decoder", "content", &content));
-        if (*end || id < 0 || !content || !*content)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: added_tokens_decoder: \"%.40s\" is not the id of a token "
-                                  "with a \"content\"",
-                                  place->config_path, key);
-        (*out)[(*n)++] = (tsri_text_named_id){id, content};
+/* The names are those of the list. */
+static tsr_status names_of(const json_t *list, tsri_text_named_id **out, size_t *n) {
+    *n = json_array_size(list);
+    TRY(tsri_base_new(*n, sizeof **out, out));
+    for (size_t i = 0; i < *n; i++) {
+        const json_t *entry = json_array_get(list, i);
+        (*out)[i] = (tsri_text_named_id){json_integer_value(json_object_get(entry, "id")),
+                                         json_string_value(json_object_get(entry, "content"))};
     }
     return TSR_OK;
 }
@@ -42,14 +32,18 @@ static const char *name_of(const char *path) {
 static tsr_status read_tiktoken(const tsri_model_place *place, const char *path,
                                 const tsri_bytes *bytes, tsri_text_tokenizer **out) {
     tsri_text_named_id *names = NULL;
+    json_t *list = NULL;
     tsri_text_tiktoken options = {
         .model_type = json_string_value(json_object_get(place->model_config, "model_type")),
         .file = name_of(path)};
-    tsr_status status = read_names(place, &names, &options.special_count);
+    tsr_status status = tsri_model_added_decoder(place, &list);
+    if (status == TSR_OK)
+        status = names_of(list, &names, &options.special_count);
     options.specials = names;
     if (status == TSR_OK)
         status = tsri_text_from_tiktoken(bytes->data, bytes->size, &options, out);
     free(names);
+    json_decref(list);
     return status;
 }
 

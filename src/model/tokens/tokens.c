@@ -63,10 +63,11 @@ static tsr_status set_affixes(const tsri_model_place *p, tsri_text_tokenizer *to
     return tsri_text_set_affixes(tokenizer, add_bos, add_eos);
 }
 
-static tsr_status read_json(const char *path, tsri_text_tokenizer **out) {
+/* `rows`: those of the model's embedding; 0: not known. */
+static tsr_status read_json(const char *path, int32_t rows, tsri_text_tokenizer **out) {
     tsri_bytes bytes = {0};
     TRY(tsri_base_read_whole(path, MOST, &bytes));
-    const tsr_status status = tsri_text_from_json_text(bytes.data, bytes.size, path, out);
+    const tsr_status status = tsri_text_from_json_for(bytes.data, bytes.size, path, rows, out);
     tsri_base_bytes_clear(&bytes);
     return status;
 }
@@ -89,8 +90,7 @@ static tsr_status read_bert(const tsri_model_place *p, const char *path,
 
 static tsr_status place_json(const tsri_model_place *p, const char *path,
                              tsri_text_tokenizer **out) {
-    (void)p;
-    return read_json(path, out);
+    return read_json(path, p->spec->vocab, out);
 }
 
 /* tokenizer.model is SentencePiece's or, of Llama 3 and 4, tiktoken's. */
@@ -100,6 +100,7 @@ static tsr_status place_model(const tsri_model_place *p, const char *path,
     if (*out)
         return TSR_OK;
     TRY(tsri_model_read_sentencepiece(path, out));
+    TRY(tsri_model_add_tokens(p, *out));
     TRY(set_roles(p, *out));
     return set_affixes(p, *out);
 }
@@ -115,25 +116,26 @@ static tsr_status refuse_pickle(const tsri_model_place *p, const char *path,
                           path);
 }
 
-/* The first of these files that exists is the tokenizer. */
+/* The first of these files that exists is the tokenizer. alone: it has no list of added tokens. */
 static const struct {
     const char *file;
     tsr_status (*read)(const tsri_model_place *p, const char *path, tsri_text_tokenizer **out);
+    bool alone;
 } sources[] = {
-    {"tokenizer.json", place_json},
-    {"tekken.json", tsri_model_read_ranks},
-    {"tokenizer.model", place_model},
-    {"tiktoken.model", tsri_model_read_ranks},
-    {"qwen.tiktoken", tsri_model_read_ranks},
-    {"cl100k_base.tiktoken", tsri_model_read_ranks},
-    {"o200k_base.tiktoken", tsri_model_read_ranks},
-    {"source.spm", tsri_model_read_marian},
-    {"sentencepiece.bpe.model", tsri_model_read_pieces},
-    {"spiece.model", tsri_model_read_pieces},
-    {"spm.model", tsri_model_read_pieces},
-    {"merges.txt", tsri_model_read_merges},
-    {"vocab.txt", read_bert},
-    {"bpe_encoder.bin", refuse_pickle},
+    {"tokenizer.json", place_json, false},
+    {"tekken.json", tsri_model_read_ranks, false},
+    {"tokenizer.model", place_model, false},
+    {"tiktoken.model", tsri_model_read_ranks, false},
+    {"qwen.tiktoken", tsri_model_read_ranks, false},
+    {"cl100k_base.tiktoken", tsri_model_read_ranks, false},
+    {"o200k_base.tiktoken", tsri_model_read_ranks, false},
+    {"source.spm", tsri_model_read_marian, true},
+    {"sentencepiece.bpe.model", tsri_model_read_pieces, true},
+    {"spiece.model", tsri_model_read_pieces, true},
+    {"spm.model", tsri_model_read_pieces, true},
+    {"merges.txt", tsri_model_read_merges, true},
+    {"vocab.txt", read_bert, true},
+    {"bpe_encoder.bin", refuse_pickle, false},
 };
 
 /* "model_max_length" may be a whole number, or 1e30 for no limit. */
@@ -163,6 +165,8 @@ static tsr_status read_source(const tsri_model_place *p, tsri_text_tokenizer **o
         tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
         if (status == TSR_OK && tsri_base_is_file(path))
             status = sources[i].read(p, path, out);
+        if (status == TSR_OK && *out && sources[i].alone)
+            status = tsri_model_add_tokens(p, *out);
         free(path);
         TRY(status);
     }
@@ -242,7 +246,7 @@ static tsr_status tokenizer_in_file(const char *path, tsri_text_tokenizer **out)
         TRY(tsri_model_read_ranks(&p, path, out));
     if (*out)
         return TSR_OK;
-    return json                               ? read_json(path, out)
+    return json                               ? read_json(path, 0, out)
            : model || ends_with(name, ".spm") ? tsri_model_read_sentencepiece(path, out)
                                               : TSR_OK;
 }

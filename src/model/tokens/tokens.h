@@ -9,7 +9,8 @@
 /* Reads the tokenizer of a folder: tokenizer.json, else tekken.json, tokenizer.model (SentencePiece's or
  * tiktoken's), tiktoken.model, qwen.tiktoken, cl100k_base.tiktoken, o200k_base.tiktoken, source.spm and
  * target.spm with vocab.json, sentencepiece.bpe.model, spiece.model, spm.model, merges.txt with vocab.json,
- * vocab.txt. *out is NULL if there is none. */
+ * vocab.txt. Where such a file has no list of added tokens, they are those of tokenizer_config.json or
+ * added_tokens.json. *out is NULL if there is none. */
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
                                        tsri_text_tokenizer **out);
 /* Reads the tokenizer of a path that need not have a model: a folder, a tokenizer.json or tekken.json, a

@@ -91,7 +91,8 @@ tsr_status tsri_text_vocabulary_put(tsri_text_vocabulary *v, int64_t id, const c
     TRY(tsri_base_grow(&v->entries, &v->capacity, (size_t)id + 1, sizeof *v->entries));
     const size_t start = v->text.size;
     TRY(tsri_base_bytes_append(&v->text, piece, n));
-    v->entries[id] = (tsri_text_entry){(uint32_t)start, (uint32_t)n, true};
+    v->entries[id] =
+        (tsri_text_entry){.start = (uint32_t)start, .size = (uint32_t)n, .present = true};
     v->slots[slot] = (int32_t)id + 1;
     v->present++;
     if ((size_t)id >= v->count)
@@ -101,10 +102,28 @@ tsr_status tsri_text_vocabulary_put(tsri_text_vocabulary *v, int64_t id, const c
     return TSR_OK;
 }
 
+tsr_status tsri_text_vocabulary_add(tsri_text_vocabulary *v, int64_t id, const char *piece,
+                                    size_t n, bool over) {
+    tsri_text_entry *old = id >= 0 && (size_t)id < v->count ? &v->entries[id] : NULL;
+    /* The slot of the old piece stays, and leads to the new one; so each id is replaced once at most. */
+    if (over && old && old->present && !old->added) {
+        old->present = false;
+        v->present--;
+    }
+    TRY(tsri_text_vocabulary_put(v, id, piece, n, true));
+    v->entries[id].added = true;
+    return TSR_OK;
+}
+
 int32_t tsri_text_vocabulary_find(const tsri_text_vocabulary *v, const char *piece, size_t n) {
     if (v->slot_count == 0 || n == 0 || n > v->longest)
         return -1;
     return v->slots[slot_of(v, piece, n)] - 1;
+}
+
+int32_t tsri_text_vocabulary_find_own(const tsri_text_vocabulary *v, const char *piece, size_t n) {
+    const int32_t id = tsri_text_vocabulary_find(v, piece, n);
+    return id >= 0 && v->entries[id].added ? -1 : id;
 }
 
 const char *tsri_text_vocabulary_piece(const tsri_text_vocabulary *v, int64_t id, size_t *n) {

@@ -15,6 +15,7 @@ enum {
 typedef struct tsri_text_entry {
     uint32_t start, size; /* in `text` */
     bool present;         /* ids may have gaps */
+    bool added;           /* an added token, which a model never makes of text */
 } tsri_text_entry;
 
 /* All zero is an empty vocabulary. */
@@ -33,10 +34,16 @@ tsr_status tsri_text_vocabulary_reserve(tsri_text_vocabulary *v, size_t count);
  * with `again` the piece is found under its latest id. */
 tsr_status tsri_text_vocabulary_put(tsri_text_vocabulary *v, int64_t id, const char *piece,
                                     size_t n, bool again);
+/* The same with `again` for an added token. over: it may take the place of a piece of the model. */
+tsr_status tsri_text_vocabulary_add(tsri_text_vocabulary *v, int64_t id, const char *piece,
+                                    size_t n, bool over);
 /* Counts an id that has no piece, or one of 0 bytes, which no text has. */
 tsr_status tsri_text_vocabulary_skip(tsri_text_vocabulary *v, int64_t id);
 int32_t tsri_text_vocabulary_find(const tsri_text_vocabulary *v, const char *piece,
                                   size_t n); /* -1: none */
+/* The same among the model's own pieces: what a model looks up is text, and text becomes an added token only where
+ * the search for those finds it. */
+int32_t tsri_text_vocabulary_find_own(const tsri_text_vocabulary *v, const char *piece, size_t n);
 /* Borrowed, not terminated; NULL for an id without a piece. */
 const char *tsri_text_vocabulary_piece(const tsri_text_vocabulary *v, int64_t id, size_t *n);
 /* The ids of "<0x00>" ... "<0xFF>", -1 where missing. */

@@ -34,11 +34,16 @@ static tsr_status load_model(const tsri_text_model_file *file, tsri_text_tokeniz
         "model \"%s\" is not supported; BPE, Unigram, WordLevel and WordPiece are", type);
 }
 
-/* One entry of "added_tokens": its content gets its id, unless the model already has it under that
- * id. */
-static tsr_status read_added(const json_t *json, size_t number, tsri_text_tokenizer *t,
+/* How a list of added tokens is read. */
+typedef struct adding {
+    const char *what; /* its name, for messages */
+    int64_t rows;     /* of the model; 0: not known */
+    bool over;        /* beside a vocabulary: the list has the last word on ids and flags */
+} adding;
+
+/* One entry of the list. */
+static tsr_status read_added(const json_t *json, size_t number, const char *what,
                              const char **content, tsri_text_added_token *token) {
-    static const char what[] = "added_tokens";
     int64_t id = -1;
     *content = NULL;
     if (!json_is_object(json))
@@ -55,54 +60,87 @@ static tsr_status read_added(const json_t *json, size_t number, tsri_text_tokeni
         return tsri_base_fail(TSR_E_FORMAT, "%s: number %zu has no \"%s\"", what, number,
                               *content ? "id" : "content");
     token->id = (int32_t)id;
-    const size_t n = strlen(*content);
-    if (n == 0)
+    if (!**content)
         return tsri_base_fail(TSR_E_FORMAT, "%s: the content of id %lld is empty", what,
                               (long long)id);
-    const int32_t known = tsri_text_vocabulary_find(&t->vocabulary, *content, n);
-    if (known == id)
-        return TSR_OK;
-    if (known >= 0)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: \"%.60s\" has the id %lld, but the vocabulary has it as id %d",
-                              what, *content, (long long)id, (int)known);
-    if (id > 4 * (int64_t)(t->vocabulary.count + 1) + WIDEST_GAP)
-        return tsri_base_fail(
-            TSR_E_FORMAT,
-            "%s: the id of \"%.60s\" is %lld, far above the %zu pieces of the vocabulary", what,
-            *content, (long long)id, t->vocabulary.count);
-    return tsri_text_vocabulary_put(&t->vocabulary, id, *content, n, false);
+    return TSR_OK;
 }
 
-static tsr_status load_added(const json_t *json, tsri_text_tokenizer *t) {
+/* Gives a content its id, unless the model already has it under that id. A new one behind the rows is left
+ * out: its id becomes -1. */
+static tsr_status give_id(tsri_text_vocabulary *vocabulary, const char *content, const adding *how,
+                          int32_t *id) {
+    const size_t n = strlen(content);
+    const int32_t known = tsri_text_vocabulary_find(vocabulary, content, n);
+    if (known == *id)
+        return TSR_OK;
+    if (known >= 0 && !how->over)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"%.60s\" has the id %d, but the vocabulary has it as id %d",
+                              how->what, content, (int)*id, (int)known);
+    if (how->rows && *id >= how->rows) {
+        *id = -1;
+        return TSR_OK;
+    }
+    if (*id > 4 * (int64_t)(vocabulary->count + 1) + WIDEST_GAP)
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: the id of \"%.60s\" is %d, far above the %zu pieces of the vocabulary", how->what,
+            content, (int)*id, vocabulary->count);
+    return tsri_text_vocabulary_add(vocabulary, *id, content, n, how->over);
+}
+
+/* SentencePiece's normalizer would put a space before the token, so there it is found in the text as it is
+ * written. What the vocabulary's file has as a special token stays one. */
+static tsr_status put_added(tsri_text_added_token token, const char *content, const adding *how,
+                            tsri_text_tokenizer *t) {
+    const size_t n = strlen(content);
+    tsri_text_added_token *old = how->over ? tsri_text_added_find(&t->added, content, n) : NULL;
+    token.normalized = token.normalized && !old && !(how->over && t->types);
+    token.special = token.special || (old && old->special);
+    if (t->types && (size_t)token.id < t->type_count && t->vocabulary.entries[token.id].added)
+        t->types[token.id] = TSRI_TEXT_USER_DEFINED; /* it was a piece of any type */
+    if (token.special)
+        TRY(tsri_text_mark_special(t, token.id));
+    if (!old)
+        return tsri_text_added_put(&t->added, &token, content, n, t->normalizer);
+    *old = token;
+    return TSR_OK;
+}
+
+static tsr_status load_added(const json_t *json, const adding *how, tsri_text_tokenizer *t) {
     if (!json || json_is_null(json))
         return TSR_OK;
     if (!json_is_array(json))
-        return tsri_base_fail(TSR_E_FORMAT, "\"added_tokens\" is not a list");
+        return tsri_base_fail(TSR_E_FORMAT, "\"%s\" is not a list", how->what);
     if (json_array_size(json) > ADDED_LIMIT)
-        return tsri_base_fail(TSR_E_FORMAT, "added_tokens: %zu of them; at most %d are read",
+        return tsri_base_fail(TSR_E_FORMAT, "%s: %zu of them; at most %d are read", how->what,
                               json_array_size(json), ADDED_LIMIT);
     /* Of tokens that are equal after normalization the special one is found first. */
     for (int special = 1; special >= 0; special--) {
         for (size_t i = 0; i < json_array_size(json); i++) {
             const char *content;
             tsri_text_added_token token = {0};
-            TRY(read_added(json_array_get(json, i), i, t, &content, &token));
-            if (token.special != (special == 1))
-                continue;
-            TRY(tsri_text_added_put(&t->added, &token, content, strlen(content), t->normalizer));
-            if (token.special)
-                TRY(tsri_text_mark_special(t, token.id));
+            TRY(read_added(json_array_get(json, i), i, how->what, &content, &token));
+            TRY(give_id(&t->vocabulary, content, how, &token.id));
+            if (token.id >= 0 && token.special == (special == 1))
+                TRY(put_added(token, content, how, t));
         }
     }
     return TSR_OK;
 }
 
+tsr_status tsri_text_add_tokens(const json_t *list, const char *what, int64_t rows,
+                                tsri_text_tokenizer *tokenizer) {
+    return load_added(list, &(adding){what, rows, true}, tokenizer);
+}
+
 /* `lists`: the long ones, where they are not in the JSON. */
-static tsr_status load(const json_t *json, const tsri_text_model_file *lists,
+static tsr_status load(const json_t *json, const tsri_text_model_file *lists, int64_t rows,
                        tsri_text_tokenizer *t) {
     if (!json_is_object(json))
         return tsri_base_fail(TSR_E_FORMAT, "a tokenizer.json must be a JSON object");
+    const adding how = {"added_tokens", rows, false};
     int64_t length = 0;
     const json_t *truncation = json_object_get(json, "truncation");
     tsri_text_model_file model = *lists;
@@ -112,27 +150,28 @@ static tsr_status load(const json_t *json, const tsri_text_model_file *lists,
     tsri_text_set_max_length(t, length);
     TRY(load_model(&model, t));
     TRY(tsri_text_normalizer_load(json_object_get(json, "normalizer"), &t->normalizer));
-    TRY(load_added(json_object_get(json, "added_tokens"), t));
+    TRY(load_added(json_object_get(json, how.what), &how, t));
     TRY(tsri_text_pre_tokenizer_load(json_object_get(json, "pre_tokenizer"), &t->pre_tokenizer));
     TRY(tsri_text_post_load(json_object_get(json, "post_processor"), &t->vocabulary, &t->post));
     return tsri_text_decoder_load(json_object_get(json, "decoder"), &t->decoder);
 }
 
-static tsr_status make(const json_t *json, const tsri_text_model_file *lists,
+static tsr_status make(const json_t *json, const tsri_text_model_file *lists, int64_t rows,
                        tsri_text_tokenizer **out) {
     TRY(tsri_text_tokenizer_new("tokenizer.json", out));
-    const tsr_status status = load(json, lists, *out);
+    const tsr_status status = load(json, lists, rows, *out);
     if (status != TSR_OK)
         tsri_text_tokenizer_destroy(out);
     return status;
 }
 
 tsr_status tsri_text_from_json(const json_t *json, tsri_text_tokenizer **out) {
-    return make(json, &(tsri_text_model_file){0}, out);
+    return make(json, &(tsri_text_model_file){0}, 0, out);
 }
 
 /* Parses a text without its long lists, which are read from the text itself. */
-static tsr_status from_cut_text(const char *text, size_t n, tsri_text_tokenizer **out) {
+static tsr_status from_cut_text(const char *text, size_t n, int64_t rows,
+                                tsri_text_tokenizer **out) {
     tsri_text_model_file lists = {0};
     tsri_bytes rest = {0};
     json_t *json = NULL;
@@ -140,7 +179,7 @@ static tsr_status from_cut_text(const char *text, size_t n, tsri_text_tokenizer 
     if (status == TSR_OK)
         status = tsri_base_json_parse(rest.data, rest.size, DEPTH, "tokenizer.json", &json);
     if (status == TSR_OK)
-        status = make(json, &lists, out);
+        status = make(json, &lists, rows, out);
     json_decref(json);
     tsri_base_bytes_clear(&rest);
     return status;
@@ -148,14 +187,19 @@ static tsr_status from_cut_text(const char *text, size_t n, tsri_text_tokenizer 
 
 tsr_status tsri_text_from_json_text(const char *text, size_t n, const char *what,
                                     tsri_text_tokenizer **out) {
+    return tsri_text_from_json_for(text, n, what, 0, out);
+}
+
+tsr_status tsri_text_from_json_for(const char *text, size_t n, const char *what, int64_t rows,
+                                   tsri_text_tokenizer **out) {
     json_t *json = NULL;
     *out = NULL;
-    tsr_status status = from_cut_text(text, n, out);
+    tsr_status status = from_cut_text(text, n, rows, out);
     if (status == TSR_OK || status == TSR_E_HOST_MEMORY)
         return status;
     /* What is wrong is said by the parser of the whole text, which knows the line. */
     TRY(tsri_base_json_parse(text, n, DEPTH, what, &json));
-    status = tsri_text_from_json(json, out);
+    status = make(json, &(tsri_text_model_file){0}, rows, out);
     json_decref(json);
     return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", what);
 }

@@ -18,13 +18,24 @@ tsr_status tsri_text_from_json(const json_t *json, tsri_text_tokenizer **out);
 /* `what`: the name of the file for messages. Much faster for a large vocabulary. */
 tsr_status tsri_text_from_json_text(const char *text, size_t n, const char *what,
                                     tsri_text_tokenizer **out);
+/* The same for a model whose embedding has so many rows (0: not known). Added tokens behind them are left
+ * out, so their names are plain text: Gemma 3's <image_soft_token> in a model that reads no images, a <pad>
+ * that only training had. */
+tsr_status tsri_text_from_json_for(const char *text, size_t n, const char *what, int64_t rows,
+                                   tsri_text_tokenizer **out);
+
+/* Set-up: adds tokens to a tokenizer whose own file has no list of them (SentencePiece's models, vocab.txt). The
+ * list is that of a tokenizer.json; it may rename pieces and change the flags of tokens. what: its name for messages.
+ * rows: as above. */
+tsr_status tsri_text_add_tokens(const json_t *list, const char *what, int64_t rows,
+                                tsri_text_tokenizer *tokenizer);
 
 /* A SentencePiece tokenizer.model of type BPE with the identity character map. It adds no tokens of
  * its own, as SentencePiece adds none: see tsri_text_set_affixes. */
 tsr_status tsri_text_from_sentencepiece(const void *bytes, size_t n, tsri_text_tokenizer **out);
 
-/* What a GGUF file has under tokenizer.ggml. The texts are not terminated. Everything is borrowed
- * for the call. */
+/* What a GGUF file has under tokenizer.ggml, and the names of its model. Pieces are not terminated. Everything
+ * is borrowed for the call. */
 typedef struct tsri_text_piece {
     const char *text;
     size_t size;
@@ -36,6 +47,7 @@ typedef struct tsri_text_gguf {
                           BPE; "whitespace": BPE of words; "bert": WordPiece */
     const char
         *pre; /* which split patterns ("gpt-2", "llama-bpe", "qwen2", ...); NULL is "default" */
+    const char *name, *architecture; /* general.name, general.architecture; NULL: not given */
     const tsri_text_piece *tokens;
     size_t token_count;
     const float *scores; /* NULL, or one for each token (needed by "llama" and "t5") */

@@ -91,7 +91,7 @@ static int shown(size_t n) {
 
 static int32_t own_id(const bpe *m, const tsri_text_vocabulary *vocabulary, const char *piece,
                       size_t n) {
-    const int32_t id = tsri_text_vocabulary_find(vocabulary, piece, n);
+    const int32_t id = tsri_text_vocabulary_find_own(vocabulary, piece, n);
     return id >= m->first && id < m->end ? id : -1;
 }
 

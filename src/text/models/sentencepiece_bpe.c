@@ -56,7 +56,7 @@ tsr_status tsri_text_sentencepiece_new(const tsri_text_sentencepiece *options,
 
 /* A piece that text can become: not a control symbol, a byte or the unknown piece. */
 static int32_t text_piece(const sentencepiece *m, const char *text, size_t n) {
-    const int32_t id = tsri_text_vocabulary_find(m->vocabulary, text, n);
+    const int32_t id = tsri_text_vocabulary_find_own(m->vocabulary, text, n);
     if (id < 0)
         return -1;
     const uint8_t type = m->types[id];

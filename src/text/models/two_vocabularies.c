@@ -50,7 +50,7 @@ static tsr_status map(const mapped *m, const tsri_text_vocabulary *vocabulary,
         const tsri_text_range at = places->items[i];
         int32_t id = m->ids[cut->data[i]];
         if (cut->data[i] == m->segmenter.unknown) {
-            id = tsri_text_vocabulary_find(vocabulary, word + at.start, at.end - at.start);
+            id = tsri_text_vocabulary_find_own(vocabulary, word + at.start, at.end - at.start);
             id = id < 0 ? m->unknown : id;
         }
         if (id >= 0)

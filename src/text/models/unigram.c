@@ -223,7 +223,7 @@ static tsr_status write_unknown(const unigram *m, const tsri_text_vocabulary *vo
                                 tsri_text_ids *ids) {
     /* Hugging Face looks such a run up once more, because it may be the text "<unk>" itself. */
     const int32_t known =
-        m->single ? -1 : tsri_text_vocabulary_find(vocabulary, word + at, end - at);
+        m->single ? -1 : tsri_text_vocabulary_find_own(vocabulary, word + at, end - at);
     bool bytes = known < 0 && m->byte_fallback;
     for (size_t i = at; i < end && bytes; i++)
         bytes = m->bytes[(unsigned char)word[i]] >= 0;

@@ -69,7 +69,7 @@ static tsr_status load(const tsri_text_model_file *file, tsri_text_vocabulary *v
 
 static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabulary,
                          tsri_text_work *work, const char *word, size_t n, tsri_text_ids *ids) {
-    int32_t id = tsri_text_vocabulary_find(vocabulary, word, n);
+    int32_t id = tsri_text_vocabulary_find_own(vocabulary, word, n);
     if (id < 0)
         id = ((const word_level *)model)->unknown;
     if (id < 0)

@@ -49,6 +49,12 @@ tsr_status tsri_text_added_put(tsri_text_added *added, const tsri_text_added_tok
     return status;
 }
 
+tsri_text_added_token *tsri_text_added_find(tsri_text_added *added, const char *content, size_t n) {
+    int32_t index = -1;
+    return tsri_text_matcher_longest(&added->raw, content, n, &index) == n ? &added->tokens[index]
+                                                                           : NULL;
+}
+
 static bool word_before(const char *text, size_t at) {
     int32_t c;
     const size_t start = tsri_text_utf8_before(text, at);

@@ -35,6 +35,8 @@ typedef struct tsri_text_added {
 tsr_status tsri_text_added_put(tsri_text_added *added, const tsri_text_added_token *token,
                                const char *content, size_t n,
                                const tsri_text_normalizer *normalizer);
+/* The token that this content alone is in a text that is not normalized; NULL: none. Its flags may be changed. */
+tsri_text_added_token *tsri_text_added_find(tsri_text_added *added, const char *content, size_t n);
 /* Appends text's pieces, with found tokens as ids: the leftmost first, and of those that start at
  * the same place the longest. */
 tsr_status tsri_text_added_split(const tsri_text_added *added, bool normalized, bool special,

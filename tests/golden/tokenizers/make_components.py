@@ -6,8 +6,8 @@
 
 A case replaces parts of one of the "bases". Per text it has a hash (FNV-1a, 32 bits) of the ids, of their texts without and
 with special tokens, and where "pairs" is true of the text's pair with the next one; of a decoder's case, of the texts of
-"ids". null: the library panics. "refused": what Tessera's message must name. In the base "bytes", the last character of each word has an id of its own, so
-that ids tell where the words end."""
+"ids". null: the library panics. In a "plain" case the names of special tokens are text. "refused": what Tessera's message must
+name. In the base "bytes", the last character of each word has an id of its own, so that ids tell where the words end."""
 import itertools
 import json
 import random
@@ -30,6 +30,7 @@ TEXTS = [
 ]
 ADDED = ["a<tok>b <tok> c", "<tok><tok>", "x <tok>  y", "atok tok toktok tok.", "\u00c9a e\u0301a \u00c9a", "  <tok>  ", "<s><tok></s>", "tok\u0301 tok_ tok1", "\u65e5tok\u672c",
          "\n<tok>\n", "ab", "abc", "abcd", "<tok", ""]
+PLAIN = ["a end a", "end", "aend enda", "a{b", "a {", "#1", "a#1b #1", "a [] []", "[]", "fox", "a fox end"]
 PATTERNS = r"""
 \p{N}{1,3}+~a{2}?~a{2,3}?~a{,2}~\pL~\h+~\H~\v~a(?i)b|c~x(?i)X|y~(x(?i)X|y)z?|Q~a|(?i)b|c~(?i)th(?-i)e~(?i-m:a)b~(?i)'s~(?i)k~(?i)[a-z]+~(?i)[^a]~(?i)ж+~(?i)é~(?i)[é]~(?i:x|\p{Ll})+~(?i)\p{Lu}+
 (?m).~(?m:.+)~.~(?im)a.~\R~\N+~\O+~\Qa~\i~\u0041~\x{41}~\xA~\07~\cA~\e~\a~[\b]~[[:alpha:]]+~[[:punct:]]+~[[:space:]]+~[[:^digit:]]~[^[:punct:][:space:]]+~[a[bc]]+~[a-z&&[^aeiou]]+~[^a-z&&[^aeiou]]+~[a&&b&&c]~[\S&&[^a]]+
@@ -193,6 +194,20 @@ def added():
             yield {"added_tokens": [token(512 + i, c, **flags) for i, c in enumerate(contents)], "normalizer": normalizer}
 
 
+def plain():
+    contents = ("end", "{", "#1", "[]", "fox")
+    pieces = {"vocab": {p: i for i, p in enumerate(["[UNK]", *LETTERS, *("##" + c for c in LETTERS), "fox"])}}
+    merges = {"vocab": {p: i for i, p in enumerate(["<unk>", *LETTERS, "th", "fo"])}, "merges": [["t", "h"], ["f", "o"]], "end_of_word_suffix": None}
+    for base, step, fields in (("words", "WhitespaceSplit", {}), ("merges", "WhitespaceSplit", {**merges, "ignore_merges": True}), ("merges", None, merges),
+                               ("merges", None, {**merges, "unk_token": "<unk>"}), ("scores", None, {}), ("scores and bytes", "WhitespaceSplit", {}),
+                               ("pieces", "WhitespaceSplit", pieces)):
+        model = {**dict(bases())[base]["model"], **fields}
+        own = [p for p, _ in model["vocab"]] if model["type"] == "Unigram" else list(model["vocab"])
+        new = [c for c in contents if c not in own]
+        tokens = [token(own.index(c) if c in own else len(own) + new.index(c), c, special=c != "{", single_word=c in "{#1") for c in contents]
+        yield base, {"added_tokens": tokens, "normalizer": None, "pre_tokenizer": step and {"type": step}, "model+": fields}
+
+
 REFUSALS = [("bytes", {"normalizer": {"type": "Prepend", "prepend": ""}}, "normalizer Prepend"),
             ("bytes", {"normalizer": {"type": "Other"}}, "normalizer \"Other\""),
             ("bytes", {"pre_tokenizer": {"type": "UnicodeScripts"}}, "pre_tokenizer \"UnicodeScripts\""),
@@ -223,6 +238,8 @@ def cases():
         yield "model", {"base": base, "with": {"model+": fields}}
     for parts in added():
         yield "added", {"base": "bytes", "with": parts, "texts": "added"}
+    for base, parts in plain():
+        yield "plain", {"base": base, "with": parts, "texts": "plain", "plain": True}
     marks = [token(512, "[CLS]", special=True), token(513, "[SEP]", special=True)]
     for one in processors():
         yield "post_processor", {"base": "bytes", "with": {"added_tokens": marks, "post_processor": one}, "texts": "added", "pairs": True}
@@ -284,6 +301,7 @@ def results(t, case, texts, ids):
     if case.get("decodes"):
         return [text_of(t, row) for row in ids]
     rows = texts[case.get("texts", "all")]
+    t.encode_special_tokens = case.get("plain", False)
     if not drops(t, case):
         return [None for _ in rows]
     return [result(t, text, rows[(i + 1) % len(rows)] if case.get("pairs") else None) for i, text in enumerate(rows)]
@@ -299,7 +317,7 @@ def with_parts(base, parts):
 def main():
     show = sys.argv[2] if len(sys.argv) > 2 else None
     draw, files = random.Random(5), dict(bases())
-    texts = {"all": TEXTS, "added": ADDED}
+    texts = {"all": TEXTS, "added": ADDED, "plain": PLAIN}
     ids = [[i] for i in range(len(DECODED))] + [[draw.randrange(len(DECODED)) for _ in range(draw.randrange(1, 12))] for _ in range(60)] + [[]]
     out = []
     for number, (kind, case) in enumerate(cases()):
