@@ -151,6 +151,50 @@ Test(gguf_pre, pairs_may_have_a_separator) {
     }
 }
 
+/* Which tokens take the white space beside them follows from the names of the model, as in llama.cpp. */
+Test(gguf_pre, tokens_may_take_white_space) {
+    static const tsri_text_piece tokens[] = {{"a", 1},        {"\xC4\xA0", 2}, {"<s>", 3},
+                                             {"<|user|>", 8}, {"<mask>", 6},   {"[MASK]", 6},
+                                             {"<tool>", 6},   {"</s>", 4}};
+    static const int32_t types[] = {1, 1, 3, 3, 3, 3, 4, 3};
+    static const struct {
+        const char *pre, *architecture, *name;
+        int32_t wanted[16]; /* up to a 0 */
+    } rows[] = {
+        {"gpt-2", "llama", "Phi 3", {3, 2, 4, 2, 5, 2, 6, 2, 7, 2, 8, 2, 3, 2}},
+        {"gpt-2", NULL, "My-Phi-3-mini", {3, 2, 4, 5, 6, 7, 8, 3, 2}},
+        {"gpt-2", "phi3", "PHI3", {3, 2, 4, 5, 6, 7, 8, 3, 2}},
+        {"gpt-2", "phi3", NULL, {3, 2, 4, 2, 5, 2, 6, 2, 7, 2, 8, 2, 3, 2}},
+        {"jina-v2-de", NULL, "phi3", {3, 2, 4, 5, 2, 6, 2, 7, 2, 8, 2, 3, 2}},
+        {"gpt-2", "jina-bert-v3", NULL, {3, 2, 4, 5, 2, 6, 2, 7, 2, 8, 2, 3, 2}},
+        {"gpt-2", "modern-bert", "a modern-bert", {3, 2, 4, 2, 5, 6, 2, 7, 2, 8, 2, 3, 2}},
+    };
+    static const char text[] = "<s> <|user|> <mask> [MASK] <tool> </s> <s> ";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_text_gguf g = tsri_text_gguf_unstated;
+        tsri_text_tokenizer *t = NULL;
+        tsri_text_ids ids = {0};
+        size_t n = 0;
+        g.model = "gpt2";
+        g.pre = rows[i].pre;
+        g.architecture = rows[i].architecture;
+        g.name = rows[i].name;
+        g.tokens = g.merges = tokens;
+        g.types = types;
+        g.token_count = g.type_count = sizeof tokens / sizeof *tokens;
+        cr_assert_eq(tsri_text_from_gguf(&g, &t), TSR_OK, "%s", tsri_base_reported());
+        cr_assert_eq(tsri_text_encode(t, text, sizeof text - 1, TSRI_TEXT_PARSE_SPECIAL, &ids),
+                     TSR_OK);
+        while (rows[i].wanted[n])
+            n++;
+        cr_expect_eq(ids.count, n, "row %zu: %zu ids", i, ids.count);
+        for (size_t k = 0; k < ids.count && k < n; k++)
+            cr_expect_eq(ids.data[k], rows[i].wanted[k] - 1, "row %zu, %zu: %d", i, k, ids.data[k]);
+        tsri_text_ids_clear(&ids);
+        tsri_text_tokenizer_destroy(&t);
+    }
+}
+
 /* What BERT's files say of letters and accents; without a word, both are taken away. */
 Test(gguf_pre, bert_may_keep_letters) {
     static const tsri_text_piece tokens[] = {{"[UNK]", 5},

@@ -160,17 +160,48 @@ static tsr_status copy_longrope(const tsri_io_archive *archive, double attention
     return TSR_OK;
 }
 
+/* Numbers that change results, with the values that change none: llama.cpp's default, and what stands for it.
+ * Those of YaRN count where it is the type; one is read for one architecture. */
+static tsr_status refuse_numbers(const tsri_io_archive *archive, const char *name, bool yarn) {
+    static const struct {
+        const char *key;
+        double plain, unset;
+        bool of_yarn;
+        const char *read_for;
+    } numbers[] = {{"rope.scaling.yarn_ext_factor", 1, -1, true, NULL},
+                   {"rope.scaling.yarn_attn_factor", 1, 1, true, NULL},
+                   {"rope.scaling.yarn_log_multiplier", 0, 0, true, "deepseek2"},
+                   {"attention.temperature_scale", 0, 0, false, NULL}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *read_for = numbers[i].read_for;
+        double value = numbers[i].plain;
+        char key[128];
+        if ((numbers[i].of_yarn && !yarn) || (read_for && strcmp(name, read_for) == 0))
+            continue;
+        snprintf(key, sizeof key, "%s.%s", name, numbers[i].key);
+        TRY(tsri_io_meta_real(archive, key, -1e12, 1e12, &value));
+        if (value != numbers[i].plain && value != numbers[i].unset)
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "%s: \"%s\" is %g, which changes results; only %g is served",
+                                  archive->path, key, value, numbers[i].plain);
+    }
+    return TSR_OK;
+}
+
 /* GGUF's attention factor multiplies yarn's own magnitude; a config's attention factor replaces
  * it. */
 static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, json_t *config) {
     char key[128];
     const char *type = NULL;
-    double factor = 0, attention = 0, linear = 0;
+    double factor = 0, attention = 0, linear = 0, fast = -1, slow = -1;
     int64_t original = 0;
     snprintf(key, sizeof key, "%s.rope.scaling.type", name);
     TRY(tsri_io_meta_text(archive, key, &type, NULL));
+    TRY(refuse_numbers(archive, name, type && strcmp(type, "yarn") == 0));
     TRY(meta_real(archive, name, "rope.scaling.factor", &factor));
     TRY(meta_real(archive, name, "rope.scaling.attn_factor", &attention));
+    TRY(meta_real(archive, name, "rope.scaling.yarn_beta_fast", &fast));
+    TRY(meta_real(archive, name, "rope.scaling.yarn_beta_slow", &slow));
     TRY(meta_real(archive, name, "rope.scale_linear", &linear));
     TRY(meta_int(archive, name, "rope.scaling.original_context_length", &original));
     if (!original && !strcmp(name, "minicpm")) /* its converter leaves it out */
@@ -195,6 +226,10 @@ static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, js
     if (attention > 0 && attention != 1)
         set(scaling, "attention_factor", NULL,
             json_real(attention * tsri_model_yarn_magnitude(factor, 1)));
+    if (fast >= 0)
+        set(scaling, "beta_fast", NULL, json_real(fast));
+    if (slow >= 0)
+        set(scaling, "beta_slow", NULL, json_real(slow));
     tsri_base_json_put(config, "rope_scaling", scaling);
     return TSR_OK;
 }

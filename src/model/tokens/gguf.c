@@ -7,6 +7,12 @@
 
 #include <stdlib.h>
 
+static tsr_status read_names(const tsri_io_archive *archive, tsri_text_gguf *gguf) {
+    TRY(tsri_io_meta_text(archive, "tokenizer.ggml.pre", &gguf->pre, NULL));
+    TRY(tsri_io_meta_text(archive, "general.name", &gguf->name, NULL));
+    return tsri_io_meta_text(archive, "general.architecture", &gguf->architecture, NULL);
+}
+
 static tsr_status read_pieces(const tsri_io_archive *archive, const char *key,
                               tsri_text_piece **out, size_t *count) {
     const tsri_io_value *list = NULL;
@@ -93,7 +99,7 @@ tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_t
     TRY(tsri_io_meta_text(archive, "tokenizer.ggml.model", &gguf.model, NULL));
     if (!gguf.model)
         return TSR_OK;
-    tsr_status status = tsri_io_meta_text(archive, "tokenizer.ggml.pre", &gguf.pre, NULL);
+    tsr_status status = read_names(archive, &gguf);
     if (status == TSR_OK)
         status = read_pieces(archive, "tokenizer.ggml.tokens", &tokens, &gguf.token_count);
     if (status == TSR_OK)

@@ -232,11 +232,75 @@ static const struct {
 } models[] = {{"llama", load_llama}, {"t5", load_t5},         {"gpt2", load_gpt2},
               {"bert", load_bert},   {"gemma4", load_gemma4}, {"whitespace", load_whitespace}};
 
+/* Which tokens take the white space beside them: files don't say it, llama.cpp knows it by the names of models. A token
+ * takes what is before it; where the row names none, all but the plain ones take what is behind them. */
+typedef struct strip {
+    enum { PRE, ARCHITECTURE, NAME } key;
+    const char *part; /* of the key's value */
+    const char *token;
+} strip;
+
+static const strip strips[] = {{PRE, "jina-v2-de", "<mask>"},
+                               {PRE, "jina-v2-es", "<mask>"},
+                               {PRE, "jina-v2-code", "<mask>"},
+                               {ARCHITECTURE, "nomic-bert-moe", "<mask>"},
+                               {ARCHITECTURE, "jina-bert-v3", "<mask>"},
+                               {NAME, "phi-3", NULL},
+                               {NAME, "phi3", NULL},
+                               {NAME, "modern-bert", "[MASK]"}};
+
+/* Whether a text (NULL: an empty one) has the part, which is in small letters, in letters of any case. */
+static bool has(const char *text, const char *part) {
+    for (; text && *text; text++) {
+        size_t n = 0;
+        while (part[n] &&
+               (text[n] >= 'A' && text[n] <= 'Z' ? text[n] - 'A' + 'a' : text[n]) == part[n])
+            n++;
+        if (!part[n])
+            return true;
+    }
+    return false;
+}
+
+/* The first row that is the model's; NULL: no token takes white space. */
+static const strip *strip_of(const tsri_text_gguf *g) {
+    const char *const values[] = {
+        [PRE] = g->pre, [ARCHITECTURE] = g->architecture, [NAME] = g->name};
+    for (size_t i = 0; i < sizeof strips / sizeof *strips; i++)
+        if (has(values[strips[i].key], strips[i].part))
+            return &strips[i];
+    return NULL;
+}
+
+static bool is_one_of(const char *piece, size_t n, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strlen(names[i]) == n && memcmp(names[i], piece, n) == 0)
+            return true;
+    return false;
+}
+
+static void set_strips(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
+    static const char *const plain[] = {"<unk>", "<s>", "<|endoftext|>"};
+    const strip *row = strip_of(g);
+    for (size_t i = 0; row && i < t->added.count; i++) {
+        tsri_text_added_token *token = &t->added.tokens[i];
+        size_t n;
+        const char *piece = tsri_text_vocabulary_piece(&t->vocabulary, token->id, &n);
+        if (row->token)
+            token->lstrip = is_one_of(piece, n, &row->token, 1);
+        else
+            token->rstrip = !is_one_of(piece, n, plain, sizeof plain / sizeof *plain);
+    }
+}
+
 static tsr_status load(const tsri_text_gguf *gguf, tsri_text_tokenizer *t) {
     const char *model = gguf->model ? gguf->model : "";
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (strcmp(models[i].model, model) == 0)
-            return models[i].load(gguf, t);
+        if (strcmp(models[i].model, model) == 0) {
+            TRY(models[i].load(gguf, t));
+            set_strips(gguf, t);
+            return TSR_OK;
+        }
     return tsri_base_fail(TSR_E_UNSUPPORTED,
                           "tokenizer.ggml.model \"%s\" is not supported; llama, t5, gpt2, gemma4, "
                           "whitespace and bert "

@@ -149,6 +149,16 @@ def test_a_reranker(folder):
     assert run(*command, "-m", without).text != run(*command, "-m", model).text, "the separator makes no difference"
 
 
+def test_white_space_beside_special_tokens(folder):
+    """Phi-3's special tokens take what is behind them: its files only name the model."""
+    meta = {"general.architecture": "phi3", "tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": ["<unk>", "<s>", "</s>", "<|user|>", "\u2581", "a", "\u2581a"],
+            "tokenizer.ggml.token_type": [2, 3, 3, 3, 1, 1, 1], "tokenizer.ggml.scores": [0.0, 0.0, 0.0, 0.0, -1.0, -2.0, -0.5]}
+    (folder / "texts").write_text("<|user|>  a<|user|>  \n")
+    for name, ids in ("Phi3", "3 6 3\n"), ("Phi 3", "3 4 4 6 3 4 4 4\n"):
+        file = write_gguf(folder / "m.gguf", meta | {"general.name": name}, {})
+        equal(run("tokenize", folder / "texts", "-m", file).text, ids, name)
+
+
 PHI3 = {"^model.": "", "embed_tokens": "token_embd", "^norm": "output_norm", "lm_head": "output", r"layers\.(\d+)\.": r"blk.\1.", "input_layernorm": "attn_norm",
         "post_attention_layernorm": "ffn_norm", r"self_attn\.qkv_proj": "attn_qkv", r"self_attn\.o_proj": "attn_output", r"mlp\.gate_up_proj": "ffn_up",
         r"mlp\.down_proj": "ffn_down"}
@@ -195,6 +205,47 @@ def test_longrope(folder):
         refused(3, fragment, "info", file)
     write_gguf(file, meta | {"phi3.rope.scaling.type": "longrope", "phi3.rope.scaling.factor": 1.0}, held)
     run("info", file)
+
+
+QWEN3 = PHI3 | {rf"self_attn\.{x}_(proj|norm)": lambda m, x=x: f"attn_{x}" + ("_norm" if m[1] == "norm" else "") for x in "qk"} | {
+    r"self_attn\.v_proj": "attn_v", r"mlp\.gate_proj": "ffn_gate", r"mlp\.up_proj": "ffn_up"}
+
+
+def qwen3(config, **scaling):
+    sizes = {"context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
+             "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"],
+             "attention.head_count_kv": config["num_key_value_heads"], "attention.key_length": config["head_dim"], "attention.value_length": config["head_dim"],
+             "attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "rope.freq_base": 10000.0} | scaling
+    return {"general.architecture": "qwen3"} | {f"qwen3.{key}": value for key, value in sizes.items()}
+
+
+def test_yarn(folder):
+    """Where the ramp begins and ends; what llama.cpp's other numbers of YaRN may be, and Mistral's growing temperature."""
+    rope = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 12}
+    names = {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 12}
+    file, numbers = folder / "m.gguf", {}
+    for fast, slow in (None, None), (32.0, 1.0), (1.5, 0.0625):
+        model, config, arrays = folder_of("qwen3", f"m{fast}", folder, rope_parameters=rope | ({"beta_fast": fast, "beta_slow": slow} if fast else {}))
+        betas = {"rope.scaling.yarn_beta_fast": fast, "rope.scaling.yarn_beta_slow": slow} if fast else {}
+        write_gguf(file, qwen3(config, **names, **betas), renamed(QWEN3, arrays))
+        same(folder, model, file)
+        numbers[fast] = logits(folder, file)
+    equal(numbers[None] == numbers[32.0], True, "32 and 1 are the defaults")
+    assert max(abs(a - b) for a, b in zip(numbers[32.0], numbers[1.5], strict=True)) > 1e-3 * max(map(abs, numbers[1.5])), "the ramp changes too little to be tested"
+    cases = ((True, "rope.scaling.yarn_ext_factor", 0.0, (1.0, -1.0)), (True, "rope.scaling.yarn_attn_factor", 1.25, (1.0,)),
+             (True, "rope.scaling.yarn_log_multiplier", 0.5, (0.0,)), (False, "attention.temperature_scale", 0.5, (0.0,)))
+    for of_yarn, key, value, fine in cases:
+        for scaled in True, False:
+            write_gguf(file, qwen3(config, **(names if scaled else {}), **{key: value}), renamed(QWEN3, arrays))
+            if scaled or not of_yarn:
+                refused(3, f'm.gguf: "qwen3.{key}" is {value:g}, which changes results; only {fine[0]:g} is served', "info", file)
+            else:
+                run("info", file)
+        for value in fine:
+            write_gguf(file, qwen3(config, **names, **{key: value}), renamed(QWEN3, arrays))
+            run("info", file)
+    write_gguf(file, qwen3(config, **names, **{"rope.scaling.yarn_beta_slow": 0.0}), renamed(QWEN3, arrays))
+    refused(3, '"beta_slow" is 0', "info", file)
 
 
 def logits(folder, model):
