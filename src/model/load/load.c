@@ -89,11 +89,23 @@ static tsr_status read_purpose(const tsri_model_config *config, const tsri_model
     return TSR_OK;
 }
 
+/* What the files of a format have in another way than Hugging Face's: the rows of queries and keys in pairs, and
+ * what divides the frequencies in an array. `stack`: the decoder, or the encoder that it became. */
+static void set_rotation(const tsri_io_archive *archive, const tsri_model_arch *arch,
+                         tsri_model_stack *stack) {
+    const bool gguf = archive->format == TSRI_IO_GGUF;
+    if (stack->positions != TSRI_POSITIONS_ROTARY)
+        return;
+    if (archive->format == TSRI_IO_LLAMA2C || (gguf && arch->gguf_interleaved))
+        stack->rope.interleaved = stack->local_rope.interleaved = true;
+    if (gguf && tsri_io_find(archive, "rope_freqs.weight"))
+        snprintf(stack->rope.factors, sizeof stack->rope.factors, "/rope_freqs");
+}
+
 static tsr_status read_spec(tsri_model *model, const char *folder,
                             const tsri_model_options *options, json_t *json) {
     const tsri_model_config config = {
         .root = json, .what = model->config_name, .archive = model->archive};
-    const bool gguf = model->archive->format == TSRI_IO_GGUF;
     tsri_model_spec *spec = &model->spec;
     tsri_model_spec_defaults(spec);
     snprintf(spec->family, sizeof spec->family, "%s", model->arch->name);
@@ -103,12 +115,8 @@ static tsr_status read_spec(tsri_model *model, const char *folder,
     TRY(read_purpose(&config, model->arch, folder, asked, spec));
     TRY(tsri_model_config_labels(&config, spec));
     tsri_model_spec_finish(spec);
-    if (spec->decoder.positions == TSRI_POSITIONS_ROTARY) {
-        if (model->archive->format == TSRI_IO_LLAMA2C || (gguf && model->arch->gguf_interleaved))
-            spec->decoder.rope.interleaved = spec->decoder.local_rope.interleaved = true;
-        if (gguf && tsri_io_find(model->archive, "rope_freqs.weight"))
-            snprintf(spec->decoder.rope.factors, sizeof spec->decoder.rope.factors, "/rope_freqs");
-    }
+    set_rotation(model->archive, model->arch,
+                 spec->decoder.layers ? &spec->decoder : &spec->encoder);
     return tsri_model_spec_check(spec, model->config_name);
 }
 

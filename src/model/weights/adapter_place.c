@@ -73,7 +73,7 @@ static void find_in_gguf(const tsri_model_adapter_search *r, const char *name,
         out->part = NULL;
     if (r->arch->gguf_interleaved && number < 2 &&
         (role == TSRI_ROLE_QKV || role == TSRI_ROLE_QKV_BIAS))
-        out->paired = r->weights->spec->decoder.head_size;
+        out->paired = tsri_model_main_stack(r->weights->spec)->head_size;
 }
 
 tsr_status tsri_model_adapter_find(const tsri_model_adapter_search *r, const char *given,
