@@ -105,6 +105,21 @@ def test_what_tells_no_family(folder):
     run("info", folder / "n")
 
 
+def test_other_names_of_bloom_s_sizes(folder):
+    """As the published models have them. Where a size stands under both names, transformers takes these."""
+    wanted = json.loads(run("info", "--json", GOLDEN / "bloom").text)
+    for i, config in enumerate((dict(hidden_size=None, n_embed=24, n_head=None, num_attention_heads=6), dict(n_layer=None, num_hidden_layers=2),
+                                dict(hidden_size=64, n_embed=24, n_head=4, num_attention_heads=6, n_layer=3, num_hidden_layers=2))):
+        model = with_arrays(GOLDEN / "bloom", folder / str(i), {}, **config)
+        equal({**json.loads(run("info", "--json", model).text), "path": 0}, {**wanted, "path": 0}, config)
+        logits = []
+        for path in GOLDEN / "bloom", model:
+            run("dump", "-d", "reference", "-q", "-m", path, "--ids", "5,6,7,8,9", "-o", folder / "o.safetensors")
+            logits.append(read_safetensors(folder / "o.safetensors")["logits"])
+        equal(logits[0] == logits[1], True, f"{config} gives other logits")
+    refused(3, '"n_head" is missing', "info", with_arrays(GOLDEN / "bloom", folder / "none", {}, n_head=None))
+
+
 def test_num_labels(folder):
     """Where they differ, num_labels says how many there are, and the names are not read, as in transformers."""
     first = json.loads(labels(CLASSIFY).text.splitlines()[0])

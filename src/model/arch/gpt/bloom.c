@@ -6,13 +6,21 @@
 
 enum { READS = 2048 }; /* tokens, if the config names no bound: the model itself has none */
 
+/* The key's other name where the config has that, which takes precedence in transformers, too. */
+static const char *named(const tsri_model_config *config, const char *other, const char *key) {
+    const json_t *value = json_object_get(config->root, other);
+    return value && !json_is_null(value) ? other : key;
+}
+
+/* The first published models have "n_embed" and "num_attention_heads". */
 static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
-    const bool old = !json_object_get(config->root, "hidden_size");
-    const char *width = old ? "n_embed" : "hidden_size";
+    const char *width = named(config, "n_embed", "hidden_size"),
+               *layers = named(config, "num_hidden_layers", "n_layer"),
+               *heads = named(config, "num_attention_heads", "n_head");
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_int(config, width, true, 1, TSRI_MODEL_MAX_WIDTH / 4, &spec->width));
-    TRY(tsri_model_config_int(config, "n_layer", true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
-    TRY(tsri_model_config_even_heads(config, "n_head", width, spec, stack));
+    TRY(tsri_model_config_int(config, layers, true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
+    TRY(tsri_model_config_even_heads(config, heads, width, spec, stack));
     stack->ffn = 4 * spec->width;
     spec->max_positions = READS;
     return tsri_model_config_long(config, "seq_length", false, 1, TSRI_MODEL_MAX_ALIBI,
