@@ -162,10 +162,8 @@ static tsr_status read_length(const char *folder, int64_t context, tsri_model_se
         status = tsri_base_json_int(json, path, "max_seq_length", 1, INT32_MAX, &s->max_tokens);
     if (status == TSR_OK && json)
         status = tsri_base_json_bool(json, path, "do_lower_case", &s->lower_case);
-    if (status == TSR_OK && s->max_tokens > context)
-        status = tsri_base_fail(
-            TSR_E_FORMAT, "%s: max_seq_length is %" PRId64 "; the model reads %" PRId64 " tokens",
-            path, s->max_tokens, context);
+    if (s->max_tokens > context) /* RoBERTa's 514 positions, of which a text has 512 */
+        s->max_tokens = context;
     json_decref(json);
     free(path);
     return status;

@@ -7,7 +7,7 @@ import pickle
 import shutil
 import struct
 
-from support.command import GOLDEN, PLAY, change_json, copy_model, main, refused, run
+from support.command import GOLDEN, PLAY, change_json, copy_model, main, read_safetensors, refused, run, write_safetensors
 
 LLAMA, GPT2 = GOLDEN / "llama-tiny", GOLDEN / "gpt2-tiny"
 
@@ -116,6 +116,21 @@ def test_a_missing_shard(folder):
             info(model, fragment)
         else:
             run("info", model)
+
+
+def test_an_index_that_lists_more_than_the_shards_have(folder):
+    """Of a model whose output matrix is its embedding, transformers' map may list it, and count it in total_size; what the model needs must be there."""
+    model, shard = copy_model(GPT2, folder / "m"), "model-00001-of-00001.safetensors"
+    names = list(read_safetensors(model / "model.safetensors"))
+    assert "lm_head.weight" not in names, names
+    (model / "model.safetensors").rename(model / shard)
+    index = model / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": 12345}, "weight_map": dict.fromkeys([*names, "lm_head.weight"], shard)}))
+    told = [run("generate", "-d", "reference", "-q", "-m", path, "--ids", "1,2,3", "--temp", "0", "-n", "4").text for path in (GPT2, model)]
+    assert told[0] == told[1], told
+    arrays = read_safetensors(model / shard)
+    write_safetensors(model / shard, {name: array for name, array in arrays.items() if name != "transformer.h.1.ln_2.weight"})
+    info(model, 'tensor "transformer.h.1.ln_2.weight" is missing')
 
 
 def test_other_formats(folder):

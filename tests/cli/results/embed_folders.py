@@ -6,7 +6,7 @@ import math
 import shutil
 import subprocess
 
-from support.command import SOURCE, change_json, environment, equal, main, refused, run, write_safetensors
+from support.command import PLAY, SOURCE, change_json, environment, equal, main, refused, run, write_safetensors
 from support.encoders import EXPECTED, LINES, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, vectors, written
 
 
@@ -133,7 +133,6 @@ def test_damaged_folders(folder):
             (lambda m: ((m / "3_Normalize").mkdir(), (m / "3_Normalize/config.json").write_text('{"module_input_name": "token_embeddings"}')), "3_Normalize"),
             (lambda m: (m / "2_Dense/model.safetensors").unlink(), "2_Dense"),
             (lambda m: (m / "2_Dense/model.safetensors").write_bytes((m / "2_Dense/model.safetensors").read_bytes()[:-5]), "2_Dense"),
-            (of("sentence_bert_config.json", max_seq_length=33), "max_seq_length is 33; the model reads 32"),
             (of("sentence_bert_config.json", max_seq_length="24"), "a whole number"), (of("sentence_bert_config.json", max_seq_length=0), "must be from 1"),
             (of("config_sentence_transformers.json", prompts=["a"]), '"prompts" is not an object'),
             (of("config_sentence_transformers.json", prompts={"a": 1}), 'prompt "a" is not a text'),
@@ -142,10 +141,37 @@ def test_damaged_folders(folder):
         model = copy_model_deep(SENTENCE, folder / str(i))
         damage(model)
         refused(3, said, "embed", "-m", model, *REFERENCE, given="a")
-    model = copy_model_deep(SENTENCE, folder / "v")
+    refused(2, "was not made for vectors", "embed", "-m", "shakespeare", *REFERENCE, given="a")
+
+
+def test_tokens_without_a_row(folder):
+    """An added token whose id is not below vocab_size is left out, as the model can't read it; a piece of the vocabulary proper is refused."""
+    def with_token(model, vocab_size):
+        token = {"id": vocab_size, "content": "<image>", "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+        change_json_list(model / "tokenizer.json", lambda t: t["added_tokens"].extend([token, dict(token, id=vocab_size + 2, content="<pad>", special=False)]))
+        return model
+    text = "the <image> cat <pad>\n"
+    model = with_token(copy_model_deep(SENTENCE, folder / "m"), 105)
+    equal(vectors(run("embed", "-m", model, *REFERENCE, given=text).text), vectors(run("embed", "-m", SENTENCE, *REFERENCE, given=text).text))
+    equal(run("tokenize", "-m", model / "tokenizer.json", given="<image>").text.split()[1:-1], ["105"], "the file alone, of which no model is known")
     change_json_list(model / "tokenizer.json", lambda t: t["model"]["vocab"].update(zebra=300))
     refused(3, "gives rows for fewer", "embed", "-m", model, *REFERENCE, given="a\na zebra\n")
-    refused(2, "was not made for vectors", "embed", "-m", "shakespeare", *REFERENCE, given="a")
+    play = with_token(copy_model_deep(PLAY, folder / "play"), 1024)
+    asked = ("generate", *REFERENCE, "--temp", "0", "-n", "4")
+    grammar = written(folder, "root ::= [a-z<> ]+\n", "grammar")
+    for prompt in (("KING <image> <pad>",), ("--grammar", grammar, "KING")):
+        equal(run(*asked, "-m", play, *prompt).text, run(*asked, "-m", PLAY, *prompt).text)
+
+
+def test_a_length_above_the_model_s(folder):
+    """sentence-transformers stores RoBERTa's 514 positions as the length, of which a text has 512: the model's own bound holds."""
+    model, text = copy_model_deep(SENTENCE, folder / "m"), "the cat " * 40 + "\n"
+    told = []
+    for length in (32, 33, 514):
+        change_json(model / "sentence_bert_config.json", max_seq_length=length)
+        told.append(run("embed", "-m", model, "-d", "reference", given=text))
+        assert "1 of 1 texts were longer than 32 tokens and were cut" in told[-1].err, told[-1]
+    equal({one.text for one in told}, {told[0].text})
 
 
 def test_without_a_model(folder):
