@@ -1,5 +1,6 @@
 /* Plans through the backend's table: forced variants, two devices, splitting, bad arguments. */
 #include "opencl/rig.h"
+#include "tensor/shape.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -155,6 +156,50 @@ Test(opencl_plans, two_devices_at_once) {
     rig_linear_free(&r, &a);
     rig_linear_free(&r, &b);
     r.backend->device_close(second);
+    rig_end(&r);
+}
+
+/* Kernels count elements from the start of a buffer, in 32 bits, and activations lie behind each other in
+ * one: this operand begins at an element that an int counts, and ends at one that it does not. */
+Test(opencl_plans, an_operand_that_ends_too_far_into_its_buffer_is_refused) {
+    enum { N = 4096 };
+    static const tsr_scale_attrs twice = {.struct_size = sizeof twice, .alpha = 2};
+    static const tsr_bounds bounds = {
+        .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 1, 1, 1, 1}};
+    const tsr_buffer_spec room = {.struct_size = sizeof room, .bytes = N * sizeof(float)};
+    tsr_tensor near = {.struct_size = sizeof near, .dtype = TSR_F32, .rank = 1}, far;
+    rig r;
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    cr_assert_eq(r.backend->buffer_create(r.dev, &room, &near.buf), TSR_OK, "%s", r.sentence);
+    near.dim[0] = tsri_tensor_const(N);
+    tsri_tensor_pack(&near);
+    far = near;
+    far.origin = sizeof(float) * (uint64_t)(INT32_MAX - 100);
+    for (int which = 0; which < 3; which++) { /* neither operand is far, x is, y is */
+        const tsr_tensor *in[] = {which == 1 ? &far : &near}, *out[] = {which == 2 ? &far : &near};
+        const tsr_op op = {.struct_size = sizeof op,
+                           .id = TSR_OP_SCALE,
+                           .n_in = 1,
+                           .n_out = 1,
+                           .in = in,
+                           .out = out,
+                           .attrs = &twice,
+                           .bounds = &bounds};
+        const tsr_op *const ops[] = {&op};
+        const tsr_plan_spec spec = {.struct_size = sizeof spec,
+                                    .n_ops = 1,
+                                    .ops = ops,
+                                    .bounds = &bounds,
+                                    .dims = near.buf};
+        tsr_plan *plan = NULL;
+        r.sentence[0] = 0;
+        cr_expect_eq(r.backend->plan_create(r.dev, &spec, &plan),
+                     which ? TSR_E_UNSUPPORTED : TSR_OK, "operand %d: %s", which, r.sentence);
+        cr_expect(!which || strstr(r.sentence, "the kernel counts in 32 bits"), "%s", r.sentence);
+        r.backend->plan_destroy(plan);
+    }
+    r.backend->buffer_destroy(near.buf);
     rig_end(&r);
 }
 

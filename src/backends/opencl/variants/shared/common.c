@@ -1,6 +1,8 @@
 /* backends/opencl/variants/shared/common.c - what the files of variants share: questions that several
  * `fits` ask, operands, common arguments. */
 #include "backends/opencl/variants/shared/common.h"
+#include "base/numbers.h"
+#include "tensor/dtype.h"
 #include "tensor/operands.h"
 #include "tensor/quantize.h"
 
@@ -48,10 +50,16 @@ bool tsri_opencl_refuse(const char **why, const char *sentence) {
     return false;
 }
 
-/* Whether the largest index fits into int. Panels round a weight up to whole tiles of 64 x 64. */
+/* Whether the largest index, which counts from the start of the buffer, fits into int. Panels round a
+ * weight up to whole tiles of 64 x 64. */
 static bool indexable(const tsr_op *op, const tsr_tensor *tensor) {
     const int64_t padding = tensor->kind == TSR_KIND_WEIGHT && tensor->rank == 2 ? 63 : 0;
+    const tsri_tensor_dtype *dtype = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype);
+    const uint64_t begins = dtype ? tensor->origin / (uint64_t)dtype->bytes : 0;
     int64_t last = tensor->offset;
+    if (begins > INT32_MAX ||
+        __builtin_add_overflow(last, (int64_t)begins * (dtype ? dtype->block : 1), &last))
+        return false;
     for (uint32_t i = 0; i < tensor->rank; i++) {
         const int64_t size = tsri_opencl_highest(op, tensor->dim[i]);
         const int64_t stride = tsri_opencl_highest(op, tensor->stride[i]);
@@ -70,7 +78,9 @@ bool tsri_opencl_fits_index(const tsr_op *op, const char **why) {
         const tsr_tensor *tensor = i < op->n_in ? op->in[i] : op->out[i - op->n_in];
         if (tensor && !indexable(op, tensor))
             return tsri_opencl_refuse(
-                why, "an operand has more than 2^31 elements, and the kernel counts in 32 bits");
+                why,
+                "an operand ends behind element 2^31 of its buffer, and the kernel counts in 32 "
+                "bits");
     }
     return true;
 }
@@ -172,7 +182,7 @@ void tsri_opencl_arg_results(tsri_opencl_launch *launch, const tsr_op *op, uint3
 /* Hexadecimal, so that no digit is lost. */
 static void define_float(tsri_opencl_defines *defines, const char *name, double value) {
     char text[32];
-    snprintf(text, sizeof text, "%af", value);
+    tsri_base_print(text, sizeof text, "%af", value);
     tsri_opencl_define_text(defines, name, text);
 }
 
