@@ -282,6 +282,28 @@ static void expect_refused(const char *sentence) {
     rig_end(&r);
 }
 
+static int stop(void *data, const tsr_progress *now) {
+    (void)data, (void)now;
+    return 1;
+}
+
+Test(opencl_blocks, a_trial_that_is_stopped_did_not_take_too_long) {
+    product p = {.M = 1, .K = 64, .N = 64, .dtype = TSR_GGML_Q8_0, .compute = TSR_COMPUTE_INT8};
+    rig r;
+    plant("exec sleep 30");
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    r.host.progress = stop;
+    (void)make(&r, &p, "linear=vnni_one");
+    cr_expect(strstr(r.log, "this run was stopped while its instructions were tried") ||
+                  strstr(r.log, "the CPU "),
+              "%s", r.log);
+    cr_expect_null(strstr(r.log, "without an answer"), "%s", r.log);
+    release(&r, &p);
+    unlink(getenv("TESSERA_PROBE"));
+    rig_end(&r);
+}
+
 Test(opencl_blocks, a_probe_that_does_not_pass_refuses_the_row) {
     plant("echo the instructions give wrong results");
     expect_refused("the instructions give wrong results");

@@ -1,5 +1,6 @@
 /* An OpenCL layer that makes every device a small GPU: the least local memory and work-group that
- * GPUs report, and no extensions. So a GPU's kernels can be built and run where there is no GPU.
+ * GPUs report, and no extensions. So a GPU's kernels can be built and run where there is no GPU. As by
+ * drivers over CUDA, a launch of more than 65,535 work-groups along its second or third axis is refused.
  *
  * TSR_GPU_PROFILE       a file of tests/opencl/profiles: report what it says
  * TSR_GPU_ONE_PROGRAM   1: but OpenCL 1.2, so that tessera kernels export puts kernels that want a
@@ -17,10 +18,14 @@
  * TSR_GPU_LAUNCHES      a file that gets a line for each launch: the kernel's name, the work-items of the
  *                       grid and of a work-group along three axes, and 1 where it is not the first
  *                       piece of a long launch; and a line "flush" for each clFlush
+ * TSR_GPU_FAULT         CALL CODE: in the helper, named probe, this call fails with the code:
+ *                       clCreateContext, clEnqueueNDRangeKernel or clEnqueueReadBuffer. (The loader cuts
+ *                       OPENCL_LAYERS behind its first name, so a helper has no second layer)
  * TSR_GPU_DRY           1: large launches of a model are written there and not run; its results are then
  *                       undefined. Self-tests run: they launch few kernels between two transfers */
 #include "layer.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,11 +229,48 @@ static cl_int CL_API_CALL my_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem
     return next->clEnqueueWriteBuffer(queue, to, wait, offset, size, from, waits, events, event);
 }
 
-static cl_int CL_API_CALL my_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
-                                                    cl_uint axes, const size_t *offset,
-                                                    const size_t *global, const size_t *local,
-                                                    cl_uint waits, const cl_event *events,
-                                                    cl_event *event) {
+/* The code with which TSR_GPU_FAULT lets a call fail; CL_SUCCESS: it does not. */
+static cl_int fault_of(const char *call) {
+    const char *fault = getenv("TSR_GPU_FAULT");
+    const size_t n = strlen(call);
+    return fault && !strncmp(fault, call, n) && fault[n] == ' ' &&
+                   !strcmp(program_invocation_short_name, "probe")
+               ? (cl_int)strtol(fault + n, NULL, 10)
+               : CL_SUCCESS;
+}
+
+static cl_context CL_API_CALL
+my_clCreateContext(const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+                   void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                   void *data, cl_int *code) {
+    const cl_int fault = fault_of("clCreateContext");
+    if (!fault)
+        return next->clCreateContext(properties, n, devices, notify, data, code);
+    if (code)
+        *code = fault;
+    return NULL;
+}
+
+static cl_int CL_API_CALL my_clEnqueueReadBuffer(cl_command_queue queue, cl_mem from, cl_bool wait,
+                                                 size_t offset, size_t size, void *to,
+                                                 cl_uint waits, const cl_event *events,
+                                                 cl_event *event) {
+    const cl_int fault = fault_of("clEnqueueReadBuffer");
+    return fault ? fault
+                 : next->clEnqueueReadBuffer(queue, from, wait, offset, size, to, waits, events,
+                                             event);
+}
+
+static bool has_too_many_groups(cl_uint axes, const size_t *global, const size_t *local) {
+    for (cl_uint i = 1; local && i < axes; i++)
+        if (global[i] / local[i] > 65535)
+            return true;
+    return false;
+}
+
+/* Writes a line for the launch; false: TSR_GPU_DRY says that it is not run. */
+static bool note_launch(cl_kernel kernel, cl_uint axes, const size_t *offset, const size_t *global,
+                        const size_t *local) {
     char name[256] = "";
     next->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
     fputs(name, launches);
@@ -244,8 +286,21 @@ static cl_int CL_API_CALL my_clEnqueueNDRangeKernel(cl_command_queue queue, cl_k
     size_t items = 1;
     for (cl_uint i = 0; i < axes; i++)
         items *= global[i];
-    if (setting("TSR_GPU_DRY", 0) && since_transfer > LAUNCHES_OF_A_TEST &&
-        (moved || items > SMALL))
+    return !setting("TSR_GPU_DRY", 0) || since_transfer <= LAUNCHES_OF_A_TEST ||
+           (!moved && items <= SMALL);
+}
+
+static cl_int CL_API_CALL my_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
+                                                    cl_uint axes, const size_t *offset,
+                                                    const size_t *global, const size_t *local,
+                                                    cl_uint waits, const cl_event *events,
+                                                    cl_event *event) {
+    const cl_int fault = fault_of("clEnqueueNDRangeKernel");
+    if (fault)
+        return fault;
+    if (has_too_many_groups(axes, global, local))
+        return CL_INVALID_GLOBAL_WORK_SIZE;
+    if (launches && !note_launch(kernel, axes, offset, global, local))
         return next->clEnqueueMarkerWithWaitList(queue, waits, events, event);
     return next->clEnqueueNDRangeKernel(queue, kernel, axes, offset, global, local, waits, events,
                                         event);
@@ -258,12 +313,14 @@ static cl_int CL_API_CALL my_clFlush(cl_command_queue queue) {
 
 static void layer_begin(void) {
     if (getenv("TSR_GPU_LAUNCHES") && (launches = fopen(getenv("TSR_GPU_LAUNCHES"), "a"))) {
-        mine.clEnqueueNDRangeKernel = my_clEnqueueNDRangeKernel;
         mine.clEnqueueWriteBuffer = my_clEnqueueWriteBuffer;
         mine.clFlush = my_clFlush;
     }
     if (getenv("TSR_GPU_PROFILE"))
         read_profile(getenv("TSR_GPU_PROFILE"));
+    mine.clCreateContext = my_clCreateContext;
+    mine.clEnqueueReadBuffer = my_clEnqueueReadBuffer;
+    mine.clEnqueueNDRangeKernel = my_clEnqueueNDRangeKernel;
     mine.clGetDeviceInfo = my_clGetDeviceInfo;
     mine.clCreateProgramWithSource = my_clCreateProgramWithSource;
     mine.clGetKernelWorkGroupInfo = my_clGetKernelWorkGroupInfo;

@@ -2,6 +2,7 @@
  * fails. */
 #include "opencl/rig.h"
 #include "support/cases.h"
+#include "tensor/shape.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -162,6 +163,93 @@ Test(opencl_layer, a_lost_device_is_not_asked_again) {
     cr_expect_eq(calls("clEnqueueNDRangeKernel"), launches);
     cr_expect_eq(calls("clEnqueueWriteBuffer"), writes);
     rig_linear_free(&r, &linear);
+    rig_end(&r);
+    cr_expect_eq(alive(), 0);
+}
+
+static void see_chosen(void *data, const tsr_variant *variant) {
+    if (variant->chosen)
+        strncpy(data, variant->name, 127);
+}
+
+/* The variant that a newly opened device chooses where the next call of this name fails. */
+static void choose_with(const char *call, char chosen[128]) {
+    rig_linear linear;
+    tsr_dev *dev = NULL;
+    memset(chosen, 0, 128);
+    cr_assert_eq(rig_open_index(&r, r.index, false, &dev), TSR_OK, "%s", r.sentence);
+    if (call)
+        fail(call, 1, -5, false);
+    const tsr_status status = rig_linear_make(&r, dev, NULL, &linear);
+    if (status == TSR_E_BUILD)
+        cr_skip_test("this device has only one variant: %s", r.sentence);
+    cr_assert_eq(status, TSR_OK, "%s: %s", call, r.sentence);
+    cr_assert_eq(rig_linear_run(&r, dev, &linear), TSR_OK, "%s: %s", call, r.sentence);
+    cr_expect_eq(rig_linear_error(&linear), 0.0);
+    cr_expect_eq(r.backend->plan_explain(linear.plan, 0, see_chosen, chosen), TSR_OK);
+    rig_linear_free(&r, &linear);
+    r.backend->device_close(dev);
+}
+
+/* Drivers answer with this code where a kernel is too much for the device. The verdict is not kept, so
+ * the last device, where no call fails, has the best variant. */
+Test(opencl_layer, a_kernel_that_is_too_much_gives_way_to_another) {
+    static const char *const named[] = {"clBuildProgram", "clCreateKernel",
+                                        "clEnqueueNDRangeKernel", NULL};
+    char chosen[4][128];
+    for (int i = 0; i < 4; i++)
+        choose_with(named[i], chosen[i]);
+    for (int i = 0; i < 3; i++)
+        cr_expect_str_neq(chosen[i], chosen[3], "%s", named[i]);
+    rig_end(&r);
+    cr_expect_eq(alive(), 0);
+}
+
+/* A plan of sums of rows, whose partial sums lie in scratch memory. */
+static tsr_status plan_sums(tsr_dev *dev, tsr_buf *room, tsr_plan **plan) {
+    static const tsr_bounds bounds = {
+        .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 1, 1, 1, 1}};
+    tsr_tensor x = {.struct_size = sizeof x, .dtype = TSR_F32, .rank = 2, .buf = room}, y = x;
+    x.dim[0] = tsri_tensor_const(100);
+    x.dim[1] = y.dim[0] = tsri_tensor_const(16);
+    y.rank = 1;
+    tsri_tensor_pack(&x);
+    tsri_tensor_pack(&y);
+    const tsr_tensor *in[] = {&x}, *out[] = {&y};
+    const tsr_op op = {.struct_size = sizeof op,
+                       .id = TSR_OP_SUM_ROWS,
+                       .n_in = 1,
+                       .n_out = 1,
+                       .in = in,
+                       .out = out,
+                       .bounds = &bounds};
+    const tsr_op *const ops[] = {&op};
+    const tsr_plan_spec spec = {
+        .struct_size = sizeof spec, .n_ops = 1, .ops = ops, .bounds = &bounds, .dims = room};
+    return r.backend->plan_create(dev, &spec, plan);
+}
+
+/* Drivers that allocate at first use. The first device tests the kernels; the second one only makes
+ * the plan, and its scratch. */
+Test(opencl_layer, scratch_that_can_not_be_had_is_told_when_a_plan_is_made) {
+    const tsr_buffer_spec spec = {.struct_size = sizeof spec, .bytes = sizeof(float) * 100 * 16};
+    for (int start = 0; start < 2; start++) {
+        tsr_dev *dev = NULL;
+        tsr_buf *room = NULL;
+        tsr_plan *plan = NULL;
+        cr_assert_eq(rig_open_index(&r, r.index, false, &dev), TSR_OK, "%s", r.sentence);
+        cr_assert_eq(r.backend->buffer_create(dev, &spec, &room), TSR_OK, "%s", r.sentence);
+        if (start) {
+            fail("clEnqueueWriteBuffer", 1, -4, false);
+            cr_expect_eq(plan_sums(dev, room, &plan), TSR_E_DEVICE_MEMORY, "%s", r.sentence);
+            cr_expect(strstr(r.sentence, "the first use of scratch memory: CL_MEM_OBJECT"), "%s",
+                      r.sentence);
+        }
+        cr_expect_eq(plan_sums(dev, room, &plan), TSR_OK, "%s", r.sentence);
+        r.backend->plan_destroy(plan);
+        r.backend->buffer_destroy(room);
+        r.backend->device_close(dev);
+    }
     rig_end(&r);
     cr_expect_eq(alive(), 0);
 }

@@ -5,11 +5,12 @@
  * PLANTED        WHERE:HOW, several with ',' between
  *                WHERE: load, platforms, devices, context, build, launch
  *                HOW, for platforms and devices: none (it has none)
- *                HOW: abort, segv, exit, hang, slow (it takes 5 s more), starved (the same, with a
+ *                HOW: abort, segv, kill, exit, hang, slow (it takes 5 s more), starved (the same, with a
  *                tenth of a core), spin (it computes without end), or interrupt (this process gets
  *                SIGINT and a build fails, as LLVM's do then: its own handler removes its files);
  *                after "once-" only the first time, which PLANTED_LOG remembers
  * PLANTED_NAME   its platform's name (default: the real one's)
+ * PLANTED_DEVICE_NAME  the name of its devices (the same)
  * PLANTED_LOG    a file that gets a line for each place that is reached */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
@@ -56,6 +57,8 @@ __attribute__((no_sanitize("undefined"))) static void die(const char *how) {
         abort();
     if (!strncmp(how, "segv", 4))
         *nowhere = 1;
+    if (!strncmp(how, "kill", 4))
+        kill(getpid(), SIGKILL);
     if (!strncmp(how, "exit", 4))
         _exit(1);
     while (!strncmp(how, "hang", 4))
@@ -114,11 +117,7 @@ static cl_int CL_API_CALL my_clGetDeviceIDs(cl_platform_id platform, cl_device_t
     return real.clGetDeviceIDs(platform, type, n, devices, count);
 }
 
-static cl_int CL_API_CALL my_clGetPlatformInfo(cl_platform_id platform, cl_platform_info which,
-                                               size_t size, void *value, size_t *needed) {
-    const char *name = getenv("PLANTED_NAME");
-    if (!name || which != CL_PLATFORM_NAME)
-        return real.clGetPlatformInfo(platform, which, size, value, needed);
+static cl_int give(const char *name, size_t size, void *value, size_t *needed) {
     if (value && size <= strlen(name))
         return CL_INVALID_VALUE;
     if (value)
@@ -126,6 +125,22 @@ static cl_int CL_API_CALL my_clGetPlatformInfo(cl_platform_id platform, cl_platf
     if (needed)
         *needed = strlen(name) + 1;
     return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL my_clGetPlatformInfo(cl_platform_id platform, cl_platform_info which,
+                                               size_t size, void *value, size_t *needed) {
+    const char *name = getenv("PLANTED_NAME");
+    return name && which == CL_PLATFORM_NAME
+               ? give(name, size, value, needed)
+               : real.clGetPlatformInfo(platform, which, size, value, needed);
+}
+
+static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info which, size_t size,
+                                             void *value, size_t *needed) {
+    const char *name = getenv("PLANTED_DEVICE_NAME");
+    return name && which == CL_DEVICE_NAME
+               ? give(name, size, value, needed)
+               : real.clGetDeviceInfo(device, which, size, value, needed);
 }
 
 static cl_context CL_API_CALL
@@ -167,6 +182,7 @@ static void plant(cl_platform_id platform) {
         return;
     table->clGetDeviceIDs = my_clGetDeviceIDs;
     table->clGetPlatformInfo = my_clGetPlatformInfo;
+    table->clGetDeviceInfo = my_clGetDeviceInfo;
     table->clCreateContext = my_clCreateContext;
     table->clBuildProgram = my_clBuildProgram;
     table->clEnqueueNDRangeKernel = my_clEnqueueNDRangeKernel;

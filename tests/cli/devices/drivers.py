@@ -7,11 +7,12 @@ import os
 import pathlib
 import stat
 
-from support.command import GOLDEN, environment, equal, main, refused, run, skip
+from support.command import BUILD, GOLDEN, SOURCE, environment, equal, main, refused, run, skip
 from support.planted import PLANTED, planted
 
 TINY = ("-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "4")
 POCL = pathlib.Path("/etc/OpenCL/vendors/pocl.icd")
+PADDED = "AMD EPYC 7763 64-Core Processor                "  # as Intel's CPU runtime has it on AMD's processors
 
 
 def vendors(folder, **files):
@@ -77,6 +78,93 @@ def test_a_kernel_cache_that_cannot_be_written(folder):
         env = environment(OCL_ICD_VENDORS=only, POCL_CACHE_DIR=place)
         noted(env, f"its cache folder {place} can't be written; set POCL_CACHE_DIR")
         only_the_reference(env)
+
+
+def loads(folder):
+    """How often the planted driver was loaded."""
+    return (folder / "log").read_text().splitlines().count("load")
+
+
+def tried(place, env):
+    """What is said of the trial of dot products, on a simulated GPU whose compiler has them. No kernel is built."""
+    told = run("kernels", "export", "-v", "-d", "pocl", "--dtype", "q8", "-m", GOLDEN / "gpt2-tiny", "-o", place,
+               env=dict(env, OPENCL_LAYERS=BUILD / "tests" / "gpu_layer.so", TSR_GPU_DOT="1"))
+    lines = [line for line in told.err.splitlines() if "probe/dot.cl on " in line]
+    assert lines, told
+    return "\n".join(lines)
+
+
+def test_helpers_load_no_driver_that_dies(folder):
+    (folder / "tmp").mkdir()
+    env = planted(folder, "load:segv", beside=POCL.read_text(), TESSERA_PROBE=None, TMPDIR=folder / "tmp")
+    said = tried(folder / "bundle", env)
+    assert said.endswith(": passed"), said
+    run("generate", "-d", "pocl", *TINY, env=env)
+    equal(loads(folder), 1, "loads of the driver that dies: its trial alone")
+    equal(list((folder / "tmp").glob("tessera-drivers*")), [], "folders that were left behind")
+
+
+def test_a_device_whose_name_is_padded(folder):
+    env = planted(folder, "build:segv", PLANTED_DEVICE_NAME=PADDED, TESSERA_PROBE=None)
+    (device,) = [device for device in devices(env)["devices"] if device["backend"] == "opencl"]
+    equal(device["device"], PADDED.strip())
+    assert not device["usable"] and "SIGSEGV" in device["reason"], device
+    said = tried(folder / "bundle", dict(env, PLANTED="", TESSERA_TRUST_DRIVERS="1"))
+    assert said.endswith(": passed"), said
+
+
+def test_a_trial_of_instructions_that_could_not_be_made(folder):
+    for name, fault, why in (("context", "clCreateContext -33", "the probe can't create a context"),
+                             ("launch", "clEnqueueNDRangeKernel -4", "the kernel that tries the instructions can't be launched")):
+        env = environment(TESSERA_CACHE=folder / name, TESSERA_TRUST_DRIVERS="1", TESSERA_PROBE=None)
+        said = tried(folder / f"{name}-first", dict(env, TSR_GPU_FAULT=fault))
+        assert "warning" in said and f"gave no answer ({why}), so slower kernels are used; the next start tries again" in said, said
+        said = tried(folder / f"{name}-second", env)
+        assert said.endswith(": passed"), said
+
+
+def test_a_trial_of_instructions_that_is_killed(folder):
+    env = planted(folder, "build:kill", TESSERA_TRUST_DRIVERS="1", TESSERA_PROBE=None)
+    said = tried(folder / "first", env)
+    assert "gave no answer (its instructions were tried in a process of their own, which was killed)" in said, said
+    said = tried(folder / "second", dict(env, PLANTED=""))
+    assert said.endswith(": passed"), said
+
+
+def test_a_trial_of_instructions_that_the_device_does_not_survive(folder):
+    env = environment(TESSERA_CACHE=folder / "cache", TESSERA_TRUST_DRIVERS="1", TESSERA_PROBE=None)
+    said = tried(folder / "first", dict(env, TSR_GPU_FAULT="clEnqueueReadBuffer -5"))
+    assert "warning" not in said and said.endswith(": the device fails when it runs the instructions"), said
+    equal(tried(folder / "second", env), said, "an answer is kept")
+
+
+def test_gpus_are_ranked_by_their_memory_and_driver(folder):
+    for name, profile, score, reason in (("Another", "sm_80", 300, "a GPU"), ("Another", "adreno", 290, "a GPU that shares the processor's memory"),
+                                         (None, "sm_80", 280, "a GPU, by a driver that is not its vendor's")):
+        env = planted(folder, PLANTED_NAME=name, TESSERA_TRUST_DRIVERS="1", OPENCL_LAYERS=BUILD / "tests" / "gpu_layer.so",
+                      TSR_GPU_PROFILE=SOURCE / "tests" / "opencl" / "profiles" / profile)
+        (device,) = [device for device in devices(env)["devices"] if device["backend"] == "opencl"]
+        equal((device["score"], device["reason"].split(":")[0]), (score, reason), (name, profile))
+
+
+def test_a_vendor_file_without_a_folder(folder):
+    """The loader looks for it in the default folder first, then in the current one."""
+    (folder / "pocl.icd").write_text("libno-such-driver.so.1\n")
+    told = json.loads(run("devices", "--json", env=environment(OCL_ICD_VENDORS="pocl.icd"), cwd=folder).text)
+    assert any("Portable Computing Language" in device["platform"] and device["usable"] for device in told["devices"]), told
+    assert not any("pocl.icd" in note for note in told["notes"]), told["notes"]
+    env = planted(folder, "load:segv", OCL_ICD_VENDORS="planted.icd")
+    told = json.loads(run("devices", "--json", env=env, cwd=folder / "vendors").text)
+    assert any("planted.icd" in note and "SIGSEGV" in note for note in told["notes"]), told["notes"]
+
+
+def test_a_variable_that_steers_a_driver(folder):
+    env = planted(folder, "load:segv")
+    noted(env, "a variable that steers it, changes")
+    notes = devices(dict(env, PLANTED=""))["notes"]
+    assert any("SIGSEGV" in note for note in notes), notes
+    notes = devices(dict(env, PLANTED="", HSA_OVERRIDE_GFX_VERSION="10.3.0"))["notes"]
+    assert not any("planted.icd" in note for note in notes), notes
 
 
 def a_file_opens(places):

@@ -133,10 +133,12 @@ static tsr_status launch(test *t) {
         status = tsri_opencl_chain_bind(&alone);
     else if (status == TSR_OK)
         status = tsri_opencl_launch_bind_scratch(&step->launch);
+    dev->trial = true;
     if (status == TSR_OK)
         status = t->chained
                      ? tsri_opencl_chain_run(&alone, &alone.links[0], NULL)
                      : tsri_opencl_launch_run(&step->launch, t->trial.sizes, NULL, NULL, NULL);
+    dev->trial = false;
     if (status == TSR_OK)
         status = tsri_opencl_drain(dev);
     tsri_opencl_chain_release(&alone);

@@ -18,6 +18,21 @@ static bool watches_memory(const tsr_dev *dev) {
     return dev->found->effects & TSRI_OPENCL_WATCHES_MEMORY;
 }
 
+/* After a write from the host, Oclgrind 21.10 treats what kernels store next to it as uninitialised:
+ * see fill_by_writes. */
+tsr_status tsri_opencl_touch(tsr_dev *dev, cl_mem mem, uint64_t bytes, const char *what) {
+    const cl_uint zero = 0;
+    if (watches_memory(dev))
+        return TSR_OK;
+    dev->busy = true;
+    const cl_int code = clEnqueueWriteBuffer(dev->queue, mem, CL_TRUE, 0,
+                                             bytes < sizeof zero ? (size_t)bytes : sizeof zero,
+                                             &zero, 0, NULL, NULL);
+    return code == CL_SUCCESS                         ? TSR_OK
+           : code == CL_MEM_OBJECT_ALLOCATION_FAILURE ? tsri_opencl_fail_create(dev, code, what)
+                                                      : tsri_opencl_fail(dev, code, what);
+}
+
 tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf **out) {
     const tsr_facts *facts = &dev->facts.common;
     tsr_buf *buf = NULL;
@@ -43,25 +58,13 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
         free(buf);
         return tsri_opencl_fail_create(dev, code, "clCreateBuffer");
     }
-    /* Drivers that allocate at first use would otherwise fail in the middle of a run. (After a
-     * write from the host, Oclgrind 21.10 treats what kernels store next to it as uninitialised:
-     * see fill_by_writes.) */
-    const cl_uint zero = 0;
-    const size_t touched = spec->bytes < sizeof zero ? (size_t)spec->bytes : sizeof zero;
-    dev->busy = true;
-    if (!watches_memory(dev))
-        code =
-            clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, 0, touched, &zero, 0, NULL, NULL);
-    if (code != CL_SUCCESS) {
-        const tsr_status status =
-            code == CL_MEM_OBJECT_ALLOCATION_FAILURE
-                ? tsri_opencl_fail_create(dev, code, "the first use of a buffer")
-                : tsri_opencl_fail(dev, code, "the first use of a buffer");
+    const tsr_status status =
+        tsri_opencl_touch(dev, buf->mem, spec->bytes, "the first use of a buffer");
+    if (status == TSR_OK)
+        *out = buf;
+    else
         tsri_opencl_buffer_destroy(buf);
-        return status;
-    }
-    *out = buf;
-    return TSR_OK;
+    return status;
 }
 
 void tsri_opencl_buffer_destroy(tsr_buf *buf) {

@@ -12,6 +12,10 @@ tsr_status tsri_opencl_transfer(tsr_dev *dev, const tsr_transfer *transfer, cons
 tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns);
 void tsri_opencl_event_destroy(tsr_event *event);
 
+/* Writes to a new buffer: drivers that allocate at first use would otherwise fail in the middle of a
+ * run. `what` names the call in the message of a failure; too little memory does not lose the device. */
+tsr_status tsri_opencl_touch(tsr_dev *dev, cl_mem mem, uint64_t bytes, const char *what);
+
 /* Releases a buffer. Under Oclgrind it is released only when the device closes: its check for
  * uninitialised memory assumes that the next buffer of the same number is as long as this one, and
  * loses what is stored beyond that. */

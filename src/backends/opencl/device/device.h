@@ -36,6 +36,7 @@ struct tsr_dev {
     bool record;        /* kernels are recorded for a bundle; nothing is built or run */
     bool first_run;     /* a plan's first run is in flight; some drivers compile then */
     bool busy;          /* something was enqueued since the last clFinish */
+    bool trial;         /* a self-test launches its kernel */
     bool provider_used; /* CLBlast keeps programs for this context */
     bool poisoned;      /* the driver failed: it may only release objects */
     bool uncertain;     /* as above, and it may still write to memory it was given */
@@ -55,12 +56,12 @@ struct tsr_dev {
     tsri_opencl_programs *programs;
     tsri_opencl_tuning *tuning;
     tsri_opencl_probes *probes;
-    tsri_opencl_chain *chain;   /* chain programs, the newest first */
+    tsri_opencl_chain *chain;       /* chain programs, the newest first */
     tsri_opencl_builders *builders; /* that build them; NULL: none was needed yet */
-    cl_mem chain_state;         /* what their work-items share; NULL: no chain was run */
-    tsri_opencl_bundle *bundle; /* the only kernels of the device; NULL: kernels are built */
-    tsr_buf *left;              /* destroyed buffers that must not be released */
-    tsr_dev *next;              /* in the list of the process's open devices */
+    cl_mem chain_state;             /* what their work-items share; NULL: no chain was run */
+    tsri_opencl_bundle *bundle;     /* the only kernels of the device; NULL: kernels are built */
+    tsr_buf *left;                  /* destroyed buffers that must not be released */
+    tsr_dev *next;                  /* in the list of the process's open devices */
 };
 
 struct tsr_buf {

@@ -81,10 +81,15 @@ void tsri_opencl_come_to_rest(tsr_dev *dev) {
     }
 }
 
+/* Whether something was too little for what was asked. */
+static bool exhausts(cl_int code) {
+    return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+           code == CL_OUT_OF_HOST_MEMORY;
+}
+
 /* Whether nothing that this process asks of the device can be trusted after such a code. */
 static bool poisons(cl_int code) {
-    return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-           code == CL_OUT_OF_HOST_MEMORY || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ||
+    return exhausts(code) || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ||
            code == CL_INVALID_COMMAND_QUEUE || code == CL_DEVICE_NOT_AVAILABLE ||
            code == CL_INVALID_CONTEXT || code < -9000;
 }
@@ -114,6 +119,14 @@ tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call) 
 tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call) {
     const tsr_status status = fail(dev, code, call, poisons(code));
     dev->poisoned |= poisons(code);
+    return status;
+}
+
+tsr_status tsri_opencl_fail_launch(tsr_dev *dev, cl_int code, const char *call) {
+    if (!dev->trial || !exhausts(code))
+        return tsri_opencl_fail(dev, code, call);
+    const tsr_status status = tsri_opencl_fail_create(dev, code, call);
+    dev->poisoned |= dev->uncertain;
     return status;
 }
 

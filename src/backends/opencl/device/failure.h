@@ -27,6 +27,9 @@ tsr_status tsri_opencl_check_waits(const tsr_dev *dev, const tsr_waits *waits);
 tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call);
 /* The same for creators, which may run out of memory without losing the device. */
 tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call);
+/* The same for a launch that was not enqueued. While kernels are tried, codes by which drivers say
+ * that a kernel is too much for the device do not poison it, unless clFinish fails, too. */
+tsr_status tsri_opencl_fail_launch(tsr_dev *dev, cl_int code, const char *call);
 const char *tsri_opencl_code_name(cl_int code);
 
 #endif

@@ -24,6 +24,7 @@ typedef struct builder {
 } builder;
 
 struct tsri_opencl_builders {
+    const tsr_state *state;
     char path[PATH_MAX]; /* the helper's */
     builder all[BUILDERS];
     tsri_opencl_order *first; /* those that wait, in the order in which they were given */
@@ -36,10 +37,11 @@ bool tsri_opencl_builds_ahead(void) {
            CPU_COUNT(&set) > 1;
 }
 
-tsri_opencl_builders *tsri_opencl_builders_new(void) {
+tsri_opencl_builders *tsri_opencl_builders_new(const tsr_state *state) {
     tsri_opencl_builders *builders = NULL;
     if (tsri_base_new(1, sizeof *builders, &builders) != TSR_OK)
         return NULL;
+    builders->state = state;
     for (int i = 0; i < BUILDERS; i++)
         builders->all[i].helper = (tsri_opencl_helper){.talk = -1, .words = -1};
     if (tsri_opencl_helper_find(builders->path))
@@ -52,7 +54,8 @@ static bool start(const tsri_opencl_builders *builders, builder *b, const char *
     char *const argv[] = {"probe", "--build", NULL};
     tsri_bytes text = {0};
     char **env = NULL;
-    bool started = !icd || tsri_opencl_helper_environment(icd, NULL, &text, &env) == TSR_OK;
+    const char *vendors = icd ? icd : builders->state->vendors;
+    bool started = tsri_opencl_helper_environment(vendors, NULL, &text, &env) == TSR_OK;
     started = started && tsri_opencl_helper_open(&b->helper, builders->path, argv, env);
     free(env);
     tsri_base_bytes_clear(&text);

@@ -30,8 +30,8 @@ typedef struct tsri_opencl_order {
 
 /* Whether builders are worth their start: a second core, and a cache that all processes share. */
 bool tsri_opencl_builds_ahead(void);
-/* Builders, none of which runs; NULL where the helper is missing. */
-tsri_opencl_builders *tsri_opencl_builders_new(void);
+/* Builders, none of which runs; NULL where the helper is missing. They borrow the state. */
+tsri_opencl_builders *tsri_opencl_builders_new(const tsr_state *state);
 /* Starts one more builder, which starts the compiler of the driver of a vendor file before it is
  * given anything. icd NULL: whatever driver it will need. */
 void tsri_opencl_builders_warm(tsri_opencl_builders *builders, const char *icd);

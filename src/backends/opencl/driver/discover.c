@@ -230,6 +230,16 @@ static tsr_status ask_loader(tsr_state *state, const char *vendors, bool chosen,
     return add_platforms(state, n, simulated);
 }
 
+/* Where the loader looks for vendor files, in new memory: the variable may change. It takes the name of
+ * a file without a folder for one of the default folder first. */
+static char *place_of(const char *vendors) {
+    char *installed = strchr(vendors, '/') ? NULL : tsri_base_join(default_vendors, vendors);
+    if (installed && tsri_base_is_file(installed))
+        return installed;
+    free(installed);
+    return tsri_base_copy_text(vendors, strlen(vendors));
+}
+
 /* Whether the loader is the simulator Oclgrind, which asks no driver. */
 static bool simulates(void) {
     Dl_info info;
@@ -240,8 +250,7 @@ static bool simulates(void) {
 tsr_status tsri_opencl_discover(tsr_state *state) {
     const char *chosen = getenv("OCL_ICD_VENDORS");
     const char *vendors = chosen && *chosen ? chosen : default_vendors;
-    char *place =
-        tsri_base_copy_text(vendors, strlen(vendors)); /* a copy: the variable may change */
+    char *place = place_of(vendors);
     bool simulated = simulates();
     tsri_opencl_drivers drivers = {0};
     tsr_status status = place ? TSR_OK : TSR_E_HOST_MEMORY;
@@ -255,7 +264,7 @@ tsr_status tsri_opencl_discover(tsr_state *state) {
     if (status == TSR_OK)
         status = ask_loader(state, place, chosen && *chosen, &simulated);
     tsri_opencl_unmark(&marker);
-    tsri_opencl_drivers_show(&drivers);
+    tsri_opencl_drivers_show(&drivers, &state->vendors);
     for (size_t i = 0; i < state->n_found && status == TSR_OK; i++)
         status = tsri_opencl_drivers_judge(&drivers, &state->found[i]);
     /* A simulator replaces the loader, so vendor files play no part. */

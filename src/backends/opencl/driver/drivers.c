@@ -80,8 +80,9 @@ static tsr_status read_vendors(const char *vendors, tsri_opencl_drivers *drivers
 /* Whether a variable of the environment changes what a driver does. POCL_CACHE_DIR does not,
  * nor do variables that only choose drivers. */
 static bool steers(const char *variable) {
-    static const char *const prefixes[] = {"POCL_", "RUSTICL_", "CL_",   "LD_",      "LP_",
-                                           "CUDA_", "ZE_",      "MESA_", "GALLIUM_", "NEO"};
+    static const char *const prefixes[] = {"POCL_", "RUSTICL_", "CL_",      "LD_", "LP_",  "CUDA_",
+                                           "ZE_",   "MESA_",    "GALLIUM_", "NEO", "IGC_", "HSA_",
+                                           "ROCR_", "GPU_",     "AMD_",     "HIP_"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (!strncmp(variable, prefixes[i], strlen(prefixes[i])))
             return strncmp(variable, "POCL_CACHE_DIR=", 15) != 0;
@@ -192,7 +193,8 @@ typedef struct attempt {
 } attempt;
 
 static tsr_status place_icd(const char *folder, const tsri_opencl_driver *driver) {
-    char *path = tsri_base_join(folder, strrchr(driver->icd, '/') + 1);
+    const char *slash = strrchr(driver->icd, '/');
+    char *path = tsri_base_join(folder, slash ? slash + 1 : driver->icd);
     const tsr_status status =
         path ? tsri_base_write_whole(path, driver->text, strlen(driver->text)) : TSR_E_HOST_MEMORY;
     free(path);
@@ -301,7 +303,7 @@ static void warm_builder(tsr_state *state, const tsri_opencl_driver *driver) {
         !(tsri_opencl_effects_of_library(driver->library) & TSRI_OPENCL_CHAINS))
         return;
     if (!state->builders)
-        state->builders = tsri_opencl_builders_new();
+        state->builders = tsri_opencl_builders_new(state);
     if (state->builders)
         tsri_opencl_builders_warm(state->builders, driver->icd);
 }
@@ -338,8 +340,9 @@ static tsr_status note_dead(tsr_state *state, const tsri_opencl_drivers *drivers
     for (size_t i = 0; i < drivers->n; i++)
         if (drivers->items[i].dead)
             TRY(tsri_opencl_note(state,
-                                 "%s: its driver %s is not used: %s. It is tried again when it "
-                                 "changes, after an hour, or after tessera cache clear",
+                                 "%s: its driver %s is not used: %s. It is tried again when it, or "
+                                 "a variable that steers it, changes, after an hour, or after "
+                                 "tessera cache clear",
                                  drivers->items[i].icd, drivers->items[i].library,
                                  drivers->items[i].dead));
     return TSR_OK;
@@ -405,14 +408,15 @@ tsr_status tsri_opencl_drivers_hide(tsri_opencl_drivers *drivers) {
     return setenv("OCL_ICD_VENDORS", drivers->hidden, 1) == 0 ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
-void tsri_opencl_drivers_show(tsri_opencl_drivers *drivers) {
-    if (!drivers->hidden)
+void tsri_opencl_drivers_show(tsri_opencl_drivers *drivers, char **vendors) {
+    *vendors = drivers->hidden;
+    drivers->hidden = NULL;
+    if (!*vendors)
         return;
     if (drivers->before)
         setenv("OCL_ICD_VENDORS", drivers->before, 1);
     else
         unsetenv("OCL_ICD_VENDORS");
-    remove_all(&drivers->hidden);
 }
 
 /* Whether a line of words separated by tabs begins with `word`; if so, *line moves past it. */
@@ -445,7 +449,6 @@ tsr_status tsri_opencl_drivers_judge(const tsri_opencl_drivers *drivers, tsri_op
 }
 
 void tsri_opencl_drivers_clear(tsri_opencl_drivers *drivers) {
-    tsri_opencl_drivers_show(drivers);
     for (size_t i = 0; i < drivers->n; i++) {
         tsri_opencl_driver *driver = &drivers->items[i];
         free(driver->icd);

@@ -49,9 +49,12 @@ const char *tsri_opencl_helper_find(char *path) {
 tsr_status tsri_opencl_helper_environment(const char *vendors, const char *pocl, tsri_bytes *text,
                                           char ***out) {
     static const char *const replaced[] = {
-        "OCL_ICD_VENDORS=", "OPENCL_VENDOR_PATH=", "OPENCL_LAYERS=", "POCL_CACHE_DIR="};
-    const size_t changed = sizeof replaced / sizeof *replaced - (pocl ? 0 : 1);
+        "OCL_ICD_VENDORS=", "OPENCL_VENDOR_PATH=", "POCL_CACHE_DIR=", "OPENCL_LAYERS="};
+    const size_t changed = sizeof replaced / sizeof *replaced - (pocl ? 0 : 2);
     size_t n = 0, all = 0;
+    *out = NULL;
+    if (!vendors)
+        return TSR_OK;
     while (environ[all])
         all++;
     TRY(tsri_base_bytes_printf(text, "OCL_ICD_VENDORS=%s", vendors));

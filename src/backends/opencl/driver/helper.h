@@ -40,8 +40,10 @@ bool tsri_opencl_helper_send(tsri_opencl_helper *helper, const char *data, size_
 /* Reads what an opened helper has said so far, without waiting. *line: whether it has ended a line
  * since the last call. False where the helper has ended. */
 bool tsri_opencl_helper_hear(tsri_opencl_helper *helper, bool *line);
-/* This process's environment, but the loader sees the drivers of `vendors` alone, and pocl's cache,
- * where not NULL, is in the folder `pocl`. *out holds pointers into *text; both are new memory. */
+/* This process's environment, but the loader sees the drivers of `vendors` alone; *out NULL, which
+ * means this process's, where `vendors` is NULL. For the trial of a driver, `pocl` is the folder of
+ * pocl's cache, and there are no layers; else it is NULL. *out holds pointers into *text; both are
+ * new memory. */
 tsr_status tsri_opencl_helper_environment(const char *vendors, const char *pocl, tsri_bytes *text,
                                           char ***out);
 

@@ -1,6 +1,8 @@
 /* backends/opencl/driver/state.c - collects the notes of an open backend, and closes it. */
 #include "backends/opencl/driver/state.h"
 #include "backends/opencl/driver/builders.h"
+#include "backends/opencl/driver/cache.h"
+#include "backends/opencl/driver/host.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -33,6 +35,9 @@ void tsri_opencl_state_free(tsr_state *state) {
         free(state->notes[i]);
     tsri_opencl_builders *builders = state->builders;
     tsri_opencl_builders_free(&builders);
+    if (state->vendors && !tsri_opencl_forked())
+        tsri_opencl_remove_folder(state->vendors);
+    free(state->vendors);
     free(state->found);
     free(state->notes);
     free(state);

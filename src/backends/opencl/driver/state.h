@@ -25,6 +25,8 @@ struct tsr_state {
     tsri_opencl_found *found;
     size_t n_notes, notes_capacity;
     char **notes;
+    char *vendors; /* a folder of vendor files without the drivers that die, for the helpers, which
+                      load drivers anew; NULL: none dies. Removed when the backend closes */
     /* Builders whose compiler was started while drivers were tried, for the first device that runs
      * chains; NULL: none, or a device has them. */
     _Atomic(tsri_opencl_builders *) builders;

@@ -215,7 +215,7 @@ static bool has_builders(tsr_dev *dev) {
     if (!dev->builders)
         dev->builders = atomic_exchange(&dev->state->builders, NULL);
     if (!dev->builders)
-        dev->builders = tsri_opencl_builders_new();
+        dev->builders = tsri_opencl_builders_new(dev->state);
     return dev->builders;
 }
 
@@ -573,5 +573,5 @@ tsr_status tsri_opencl_chain_run(tsr_plan *plan, const tsri_opencl_link *link, c
     dev->busy = true;
     const cl_int code =
         clEnqueueNDRangeKernel(dev->queue, link->kernel, 3, NULL, workers, one, 0, NULL, last);
-    return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(dev, code, "cl/chain/workers.cl");
+    return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail_launch(dev, code, "cl/chain/workers.cl");
 }

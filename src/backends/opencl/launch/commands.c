@@ -84,7 +84,8 @@ static bool read_groups(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS],
     for (uint32_t i = 0, step = 0; i < plan->recording.n; i++) {
         const tsri_opencl_launch *launch = next(plan, &step, &own);
         const uint64_t limit = launch->pace ? *launch->pace : launch->limit;
-        whole = tsri_opencl_launch_groups(launch, sizes, &groups[i]) <= limit && whole;
+        whole = tsri_opencl_launch_groups(launch, sizes, &groups[i]) <= limit &&
+                tsri_opencl_launch_long_axis(groups[i].n) < 0 && whole;
     }
     return whole;
 }

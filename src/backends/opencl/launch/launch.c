@@ -238,7 +238,7 @@ static tsr_status enqueue_piece(const run *r, const box *b) {
                                launch->group, 0, NULL, r->each || r->last ? &event : NULL);
     launch->dev->busy = true;
     if (code != CL_SUCCESS)
-        return tsri_opencl_fail(launch->dev, code, launch->file);
+        return tsri_opencl_fail_launch(launch->dev, code, launch->file);
     hand_over(r, event, r->each ? tsri_base_now_ns() - begin : 0);
     return TSR_OK;
 }
@@ -259,15 +259,21 @@ static tsr_status time_piece(const run *r, const box *b, uint64_t work) {
     return TSR_OK;
 }
 
-/* Enqueues these work-groups, in halves where they are too much for one launch. The outer axes are
- * halved first, so that a piece stays consecutive in the grid's order. */
+int tsri_opencl_launch_long_axis(const size_t groups[3]) {
+    enum { MOST_GROUPS = 65535 };
+    return groups[2] > MOST_GROUPS ? 2 : groups[1] > MOST_GROUPS ? 1 : -1;
+}
+
+/* Enqueues these work-groups, in halves where they are too much for one launch, or too many along an
+ * axis. The outer axes are halved first, so that a piece stays consecutive in the grid's order. */
 static tsr_status enqueue_groups(const run *r, const box *b) {
     const uint64_t limit = r->launch->pace ? *r->launch->pace : r->launch->limit,
                    work = r->group_work * b->n[0] * b->n[1] * b->n[2];
-    int axis = 2;
+    const int too_long = tsri_opencl_launch_long_axis(b->n);
+    int axis = too_long < 0 ? 2 : too_long;
     while (axis && b->n[axis] == 1)
         axis--;
-    if (work <= limit || b->n[axis] == 1)
+    if (too_long < 0 && (work <= limit || b->n[axis] == 1))
         return r->timed ? time_piece(r, b, work) : enqueue_piece(r, b);
     box first = *b, second = *b;
     first.n[axis] = (b->n[axis] + 1) / 2;

@@ -26,6 +26,10 @@ typedef struct tsri_opencl_groups {
 uint64_t tsri_opencl_launch_groups(const tsri_opencl_launch *launch,
                                    const int64_t sizes[TSR_SYMBOLS], tsri_opencl_groups *groups);
 
+/* The axis along which there are more work-groups than a launch may have: drivers over CUDA (pocl's)
+ * refuse more than 65,535 along axis 1 or 2. -1: no axis has as many. */
+int tsri_opencl_launch_long_axis(const size_t groups[3]);
+
 /* Enqueues the launch, in pieces where it is long. `each` (where not NULL) is called with the event
  * of every piece, its stage's included, which it then owns; otherwise *last (where not NULL) gets the event of the last
  * piece, and stays NULL where nothing was enqueued. */

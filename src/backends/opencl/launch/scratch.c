@@ -22,6 +22,13 @@ tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes) {
     cl_mem scratch = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
     if (!scratch)
         return tsri_opencl_fail_create(dev, code, "clCreateBuffer (scratch)");
+    const tsr_status status =
+        tsri_opencl_touch(dev, scratch, bytes, "the first use of scratch memory");
+    if (status != TSR_OK) {
+        if (tsri_opencl_releasable(dev))
+            tsri_opencl_release(dev, scratch);
+        return status;
+    }
     if (dev->scratch)
         tsri_opencl_release(dev, dev->scratch);
     dev->scratch = scratch;

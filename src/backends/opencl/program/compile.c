@@ -187,8 +187,8 @@ tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const cha
      * caused this failure. */
     if (tsri_opencl_stops(dev->state))
         return tsri_base_fail(TSR_E_CANCELLED, "stopped while building kernels");
-    if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
-        return tsri_opencl_fail(dev, code, culprit);
+    /* Whatever the code: drivers say CL_OUT_OF_RESOURCES of a kernel that is too much for them. Where
+     * the device was lost, its next call fails. */
     if (!*log || !**log) {
         char line[160];
         snprintf(line, sizeof line, "%s: %s (%d)", culprit, tsri_opencl_code_name(code), code);

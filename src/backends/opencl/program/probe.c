@@ -1,6 +1,7 @@
 /* backends/opencl/program/probe.c - gives the helper a risky program and keeps its answer. */
 #include "backends/opencl/program/probe.h"
 #include "backends/opencl/driver/helper.h"
+#include "backends/opencl/driver/helper/not_tried.h"
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/driver/tiles.h"
 #include "backends/opencl/program/compile.h"
@@ -127,35 +128,66 @@ static const struct {
     [TSRI_OPENCL_PROBE_DPAS16] = {UNIT("dpas16", "*Intel*")},
 };
 
+/* Starts the helper with the drivers that this process has, and gives it the source. */
+static bool start(const tsr_dev *dev, tsri_opencl_probe probe, const char *path,
+                  const tsri_bytes *source, tsri_opencl_helper *helper) {
+    const tsr_facts *facts = &dev->facts.common;
+    char *const argv[] = {"probe", (char *)facts->platform, (char *)facts->name,
+                          (char *)tsri_opencl_program_options(dev, table[probe].newest_c), NULL};
+    tsri_bytes text = {0};
+    char **env = NULL;
+    const bool started =
+        tsri_opencl_helper_environment(dev->state->vendors, NULL, &text, &env) == TSR_OK &&
+        tsri_opencl_helper_start(helper, path, argv, env, source->data, source->size);
+    free(env);
+    tsri_base_bytes_clear(&text);
+    return started;
+}
+
+/* Puts what the helper found into `line`; false where another trial may end otherwise. The system
+ * kills processes where memory runs out. */
+static bool conclude(const tsri_opencl_helper *helper, char *line, size_t size) {
+    const char *said = helper->said.data ? helper->said.data : "";
+    const bool crashed = !helper->late && WIFSIGNALED(helper->status),
+               killed = crashed && WTERMSIG(helper->status) == SIGKILL;
+    if (helper->late)
+        snprintf(line, size, "its instructions were tried for %d s without an answer", SECONDS);
+    else if (*said)
+        snprintf(line, size, "%.*s", (int)strcspn(said, "\n"), said);
+    else
+        snprintf(line, size, "its instructions were tried in a process of their own, which %s",
+                 killed    ? "was killed"
+                 : crashed ? "crashed"
+                           : "gave no answer");
+    return !helper->late && !killed &&
+           (crashed || WEXITSTATUS(helper->status) != TSRI_OPENCL_NOT_TRIED);
+}
+
 /* Puts the helper's answer into `line`; false where it gave none, and `line` says why. */
 static bool ask(const tsr_dev *dev, tsri_opencl_probe probe, const tsri_bytes *source, char *line,
                 size_t size) {
     const tsr_facts *facts = &dev->facts.common;
-    char *const argv[] = {"probe", (char *)facts->platform, (char *)facts->name,
-                          (char *)tsri_opencl_program_options(dev, table[probe].newest_c), NULL};
     char path[PATH_MAX];
     tsri_opencl_helper helper;
     const char *found = tsri_opencl_helper_find(path);
-    if (!found ||
-        !tsri_opencl_helper_start(&helper, found, argv, NULL, source->data, source->size)) {
+    if (!found || !start(dev, probe, path, source, &helper)) {
         snprintf(line, size, "%s",
                  found
                      ? "the helper that tries its instructions can't be started"
                      : "the helper that tries its instructions, libexec/tessera/probe, is missing");
         return false;
     }
-    const bool done =
-        tsri_opencl_helper_finish(&helper, dev->state, SECONDS) == TSR_OK && !helper.late;
-    const char *said = helper.said.data ? helper.said.data : "";
-    if (!done)
-        snprintf(line, size, "its instructions were tried for %d s without an answer", SECONDS);
-    else if (*said)
-        snprintf(line, size, "%.*s", (int)strcspn(said, "\n"), said);
-    else
-        snprintf(line, size, "its instructions were tried in a process of their own, which %s",
-                 WIFSIGNALED(helper.status) ? "crashed" : "gave no answer");
+    const bool stopped = tsri_opencl_helper_finish(&helper, dev->state, SECONDS) != TSR_OK;
+    const bool answered = !stopped && conclude(&helper, line, size);
+    if (stopped)
+        snprintf(line, size, "this run was stopped while its instructions were tried");
+    else if (!answered)
+        tsri_opencl_log(dev->state, TSR_LOG_WARNING,
+                        "%s on %s/%s gave no answer (%s), so slower kernels are used; the next "
+                        "start tries again",
+                        table[probe].file, facts->platform, facts->name, line);
     tsri_opencl_helper_clear(&helper);
-    return done;
+    return answered;
 }
 
 static const char plain_defines[] = "#define UNIT_PLAIN 1\n";

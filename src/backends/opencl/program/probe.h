@@ -2,8 +2,9 @@
  *
  * Inline assembly crashes some compilers, and instructions that a CPU does not have end the
  * process. So such a variant is tried first in a process of its own, libexec/tessera/probe, with a
- * time limit. Its answer, or that it crashed, is cached with the programs; a trial without an
- * answer is not cached. TESSERA_PROBE names another helper and bypasses the cache. */
+ * time limit. Its answer, or that it crashed, is cached with the programs. Where the trial could not
+ * be made (say, the device's memory was full), ended late or was killed, a warning says so and
+ * nothing is cached. TESSERA_PROBE names another helper and bypasses the cache. */
 #ifndef TSRI_OPENCL_PROGRAM_PROBE_H
 #define TSRI_OPENCL_PROGRAM_PROBE_H
 

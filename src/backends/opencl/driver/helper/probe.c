@@ -4,6 +4,7 @@
  * probe PLATFORM DEVICE OPTIONS < SOURCE builds a program that may crash the compiler or the
  * process, and runs its kernel `probe` once. It prints "pass" where out[0] becomes 0x600d, else a
  * sentence (0x510e: the instructions are right, but slower than others); a crash is an answer, too.
+ * Exit code 2: it could not try them, and the sentence says why; another time it may.
  *
  * probe --build reads lines "PLATFORM DEVICE OPTIONS BYTES", the words separated by tabs, each with the
  * source of a chain's program behind it. It builds the program and runs its kernels once, on nothing,
@@ -16,6 +17,7 @@
  * done, "library PATH" for each library that was loaded, and "end". Calls that merely fail are
  * ignored: only crashes count.
  */
+#include "backends/opencl/driver/helper/not_tried.h"
 #include "backends/opencl/driver/tiles.h"
 
 #include <CL/cl.h>
@@ -49,8 +51,22 @@ static int answer(const char *sentence) {
     return strcmp(sentence, "pass") != 0;
 }
 
+static int could_not_try(const char *sentence) {
+    answer(sentence);
+    return TSRI_OPENCL_NOT_TRIED;
+}
+
 static int is(const char *name, const char *wanted) {
     return !strcmp(name, wanted);
+}
+
+/* A device's name as driver/facts.c has it: some drivers pad it with blanks. "": it has no name. */
+static const char *name_of(cl_device_id id, char *room, size_t size) {
+    if (clGetDeviceInfo(id, CL_DEVICE_NAME, size, room, NULL) != CL_SUCCESS)
+        return "";
+    for (size_t n = strlen(room); n && room[n - 1] == ' '; n--)
+        room[n - 1] = 0;
+    return room + strspn(room, " ");
 }
 
 static cl_device_id find(const char *platform, const char *device) {
@@ -67,9 +83,7 @@ static cl_device_id find(const char *platform, const char *device) {
             clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, DEVICES, devices, &n) != CL_SUCCESS)
             continue;
         for (cl_uint d = 0; d < n && d < DEVICES; d++)
-            if (clGetDeviceInfo(devices[d], CL_DEVICE_NAME, sizeof name, name, NULL) ==
-                    CL_SUCCESS &&
-                is(name, device))
+            if (is(name_of(devices[d], name, sizeof name), device))
                 return devices[d];
     }
     return NULL;
@@ -88,8 +102,10 @@ static cl_kernel build(cl_context context, cl_device_id id, const char *source,
     return program ? clCreateKernel(program, "probe", NULL) : NULL;
 }
 
-/* What the kernel leaves in out[0]; 0 where a call fails. */
-static cl_int run(cl_context context, cl_device_id id, cl_kernel kernel) {
+typedef enum outcome { RAN, FAILED, NOT_ENQUEUED } outcome;
+
+/* Runs the kernel; *result gets what it leaves in out[0]. */
+static outcome run(cl_context context, cl_device_id id, cl_kernel kernel, cl_int *result) {
     cl_int out[WORDS] = {0};
     size_t group[3] = {1};
     cl_command_queue queue = clCreateCommandQueue(context, id, 0, NULL);
@@ -100,11 +116,13 @@ static cl_int run(cl_context context, cl_device_id id, cl_kernel kernel) {
         !group[0])
         group[0] = 1;
     if (!queue || !mem || clSetKernelArg(kernel, 0, sizeof mem, &mem) != CL_SUCCESS ||
-        clEnqueueNDRangeKernel(queue, kernel, 1, NULL, group, group, 0, NULL, NULL) != CL_SUCCESS ||
-        clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL) != CL_SUCCESS)
-        return 0;
+        clEnqueueNDRangeKernel(queue, kernel, 1, NULL, group, group, 0, NULL, NULL) != CL_SUCCESS)
+        return NOT_ENQUEUED;
+    if (clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL) != CL_SUCCESS)
+        return FAILED;
     clFinish(queue);
-    return out[0];
+    *result = out[0];
+    return RAN;
 }
 
 /* ---- a driver ---- */
@@ -129,6 +147,7 @@ static int say_library(struct dl_phdr_info *info, size_t size, void *data) {
 static void try_device(cl_device_id id) {
     static const char source[] = "__kernel void probe(__global int *out) { out[0] = 0x600d; }";
     cl_bool compiles = CL_FALSE;
+    cl_int result = 0;
     say("stage", "when a context was made");
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
     if (!context || clGetDeviceInfo(id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiles, &compiles,
@@ -138,7 +157,7 @@ static void try_device(cl_device_id id) {
     cl_kernel kernel = compiles ? build(context, id, source, "") : NULL;
     say("stage", "when it ran a first kernel");
     if (kernel)
-        run(context, id, kernel);
+        (void)run(context, id, kernel, &result);
 }
 
 static void try_platform(cl_platform_id platform, unsigned skip, unsigned *seen) {
@@ -157,9 +176,7 @@ static void try_platform(cl_platform_id platform, unsigned skip, unsigned *seen)
         if ((*seen)++ < skip)
             continue;
         say("stage", "when it described a device");
-        if (clGetDeviceInfo(devices[i], CL_DEVICE_NAME, sizeof device, device, NULL) != CL_SUCCESS)
-            device[0] = 0;
-        say_device(name, version, device);
+        say_device(name, version, name_of(devices[i], device, sizeof device));
         try_device(devices[i]);
         puts("fine");
     }
@@ -256,8 +273,7 @@ static void start_compiler(place *at) {
     if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &id, NULL) != CL_SUCCESS ||
         clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL) != CL_SUCCESS ||
-        clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof device, device, NULL) != CL_SUCCESS ||
-        !go_to(at, name, device))
+        !go_to(at, name, name_of(id, device, sizeof device)))
         return;
     snprintf(source, sizeof source,
              "__kernel void first(__global int *out) { out[0] = %d; } /* %ld */", (int)getpid(),
@@ -329,7 +345,15 @@ static int try_instructions(cl_context context, cl_device_id id, const char *sou
     const cl_kernel kernel = build(context, id, source, options);
     if (!kernel)
         return answer("the compiler refuses the instructions");
-    const cl_int out = run(context, id, kernel);
+    cl_int out = 0;
+    switch (run(context, id, kernel, &out)) {
+    case NOT_ENQUEUED:
+        return could_not_try("the kernel that tries the instructions can't be launched");
+    case FAILED:
+        return answer("the device fails when it runs the instructions");
+    case RAN:
+        break;
+    }
     return answer(out == RIGHT ? "pass"
                   : out == SLOW
                       ? "its instructions are no faster than those of f32 on this processor"
@@ -353,11 +377,11 @@ int main(int argc, char **argv) {
         return answer("the probe needs a platform, a device and build options");
     char *source = read_source();
     if (!source)
-        return answer("the probe is out of memory");
+        return could_not_try("the probe is out of memory");
     const cl_device_id id = find(argv[1], argv[2]);
     const cl_context context = id ? clCreateContext(NULL, 1, &id, NULL, NULL, NULL) : NULL;
-    const int code = !id        ? answer("the probe does not find the device")
-                     : !context ? answer("the probe can't create a context")
+    const int code = !id        ? could_not_try("the probe does not find the device")
+                     : !context ? could_not_try("the probe can't create a context")
                                 : try_instructions(context, id, source, argv[3]);
     free(source);
     return code;
