@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { LEAST_NS = 20 * 1000 * 1000 /* the least time of one measurement of arithmetic */ };
+enum { LEAST_NS = 20 * 1000 * 1000 /* the least time of one measurement of a rate */ };
 
 void tsri_opencl_peak_clear(tsri_opencl_peak_kernel *p) {
     if (p->kernel)
@@ -107,6 +107,25 @@ tsr_status tsri_opencl_peak_calibrate(tsri_opencl_peak_kernel *p, cl_uint index)
             TRY(tsri_opencl_peak_run(p, 1, &unused, &again));
             ns = again < ns ? again : ns;
         }
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_opencl_peak_stream(tsri_opencl_peak_kernel *p, tsri_opencl_peak_way *way,
+                                   uint64_t bytes, uint32_t repeats, double *values) {
+    enum { MOST_TIMES = 1 << 12 };
+    uint64_t ns, again;
+    int times = 1;
+    TRY(way(p, bytes, times, &ns)); /* it may wait for a compiler */
+    for (;; times *= 2) {
+        TRY(way(p, bytes, times, &ns));
+        TRY(way(p, bytes, times, &again)); /* either may have waited for another program */
+        if ((ns >= LEAST_NS && again >= LEAST_NS) || times == MOST_TIMES)
+            break;
+    }
+    for (uint32_t i = 0; i < repeats; i++) {
+        TRY(way(p, bytes, times, &ns));
+        values[i] = (double)bytes * times / ((double)ns * 1e-9);
     }
     return TSR_OK;
 }

@@ -31,6 +31,13 @@ tsr_status tsri_opencl_peak_run(tsri_opencl_peak_kernel *p, int launches, uint64
 tsr_status tsri_opencl_peak_set_rounds(tsri_opencl_peak_kernel *p, cl_uint index, int rounds);
 /* Finds the rounds, the argument at `index`, with which a run takes long enough for the clock. */
 tsr_status tsri_opencl_peak_calibrate(tsri_opencl_peak_kernel *p, cl_uint index);
+/* A way to run something `times` in a row; *ns: until the last has ended. */
+typedef tsr_status tsri_opencl_peak_way(tsri_opencl_peak_kernel *p, uint64_t bytes, int times,
+                                        uint64_t *ns);
+/* Measures bytes a second of a way that takes `bytes` each time: as often in a row as takes long enough
+ * for the clock, so that what a launch and the wait for it cost does not count. */
+tsr_status tsri_opencl_peak_stream(tsri_opencl_peak_kernel *p, tsri_opencl_peak_way *way,
+                                   uint64_t bytes, uint32_t repeats, double *values);
 /* Measures operations a second; `operations` are those of a work-item's round. */
 tsr_status tsri_opencl_peak_rates(tsri_opencl_peak_kernel *p, double operations, uint32_t repeats,
                                   double *values);

@@ -13,6 +13,7 @@
 
 enum {
     MEMORY = 256 << 20, /* more than the caches hold */
+    MORE = 1 << 30,     /* of a card, whose caches may hold that: at most an eighth of its memory */
     SHARED = 1 << 20,   /* up to so many bytes, each compute unit reads all of them */
     LOCAL_ROUND = 8     /* vectors that a work-item of peak/local.cl reads in a round */
 };
@@ -34,7 +35,7 @@ static tsr_status too_small(const tsr_dev *dev) {
 
 static uint64_t large(const tsr_dev *dev) {
     const tsr_facts *facts = &dev->facts.common;
-    uint64_t bytes = MEMORY;
+    uint64_t bytes = !facts->unified_memory && facts->memory / 8 >= MORE ? MORE : MEMORY;
     while (bytes > 1 << 20 && (bytes > facts->max_allocation || bytes > facts->memory / 4))
         bytes /= 2;
     return bytes;
@@ -53,22 +54,22 @@ static void keep_better(double *values, const double *tried, uint32_t n) {
         memcpy(values, tried, n * sizeof *values);
 }
 
+static tsr_status launches(kernel *p, uint64_t bytes, int times, uint64_t *ns) {
+    uint64_t unused;
+    (void)bytes;
+    return tsri_opencl_peak_run(p, times, &unused, ns);
+}
+
 /* Measures a run over all `bytes` by so many work-items. */
 static tsr_status stream(kernel *p, uint64_t bytes, size_t items, cl_uint count_at,
                          uint32_t repeats, double *values) {
     const size_t vector = vector_bytes(p->dev);
     const cl_int count = (cl_int)(bytes / vector / items);
-    uint64_t unused, ns;
     p->items = items;
     if (!count)
         return too_small(p->dev);
     TRY(tsri_opencl_peak_set(p, count_at, sizeof count, &count));
-    TRY(tsri_opencl_peak_run(p, 1, &unused, &ns));
-    for (uint32_t i = 0; i < repeats; i++) {
-        TRY(tsri_opencl_peak_run(p, 1, &unused, &ns));
-        values[i] = (double)count * (double)vector * (double)items / ((double)ns * 1e-9);
-    }
-    return TSR_OK;
+    return tsri_opencl_peak_stream(p, launches, (uint64_t)count * vector * items, repeats, values);
 }
 
 /* Few long pieces or many short ones: which is faster depends on the device, and the better one
@@ -107,16 +108,17 @@ tsr_status tsri_opencl_peak_read(tsr_dev *dev, uint32_t repeats, double *values)
 }
 
 /* The driver's own way to set memory. */
-static tsr_status fill(kernel *p, uint64_t bytes, double *value) {
+static tsr_status fills(kernel *p, uint64_t bytes, int times, uint64_t *ns) {
     const tsr_transfer whole = {.struct_size = sizeof whole,
                                 .kind = TSR_TRANSFER_FILL,
                                 .dst = p->data,
                                 .bytes = bytes,
                                 .pattern = 2};
     const uint64_t begun = tsri_base_now_ns();
-    TRY(tsri_opencl_transfer(p->dev, &whole, NULL, NULL));
+    for (int i = 0; i < times; i++)
+        TRY(tsri_opencl_transfer(p->dev, &whole, NULL, NULL));
     TRY(tsri_opencl_drain(p->dev));
-    *value = (double)bytes / ((double)(tsri_base_now_ns() - begun) * 1e-9);
+    *ns = tsri_base_now_ns() - begun;
     return TSR_OK;
 }
 
@@ -127,9 +129,7 @@ static tsr_status write_ways(kernel *p, uint64_t bytes, uint32_t repeats, double
     TRY(tsri_opencl_peak_set(p, 1, sizeof value, &value));
     TRY(both(p, bytes, 2, repeats, values));
     TRY(tsri_base_new(repeats, sizeof *tried, &tried));
-    tsr_status status = TSR_OK;
-    for (uint32_t i = 0; i < repeats && status == TSR_OK; i++)
-        status = fill(p, bytes, &tried[i]);
+    tsr_status status = tsri_opencl_peak_stream(p, fills, bytes, repeats, tried);
     if (status == TSR_OK)
         keep_better(values, tried, repeats);
     free(tried);
