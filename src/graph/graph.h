@@ -170,15 +170,26 @@ const tsr_op *tsri_graph_as_op(const tsri_graph *graph, const tsri_graph_node *n
 
 /* ---- memory ---- */
 
-/* The place of each storage in one arena. Leaves, and values with pinned[storage] true, get none. A
+/* Kernels count the elements of a buffer by int, of blocks their bytes, which are up to 17/16 of them. */
+enum { TSRI_GRAPH_MOST_ELEMENTS = INT32_MAX / 17 * 16 };
+
+/* The place of each storage in an arena. Leaves, and values with pinned[storage] true, get none. A
  * place is used again after the last use of its value; where the op's row allows it, an output
  * takes the place of an input that is last used there. */
 typedef struct tsri_graph_memory {
-    uint64_t *origin; /* by value index (storages only); UINT64_MAX: not in the arena */
-    uint64_t bytes;   /* of the arena */
+    /* By value index (storages only): at origin % limit of arena origin / limit, where all of it is.
+     * UINT64_MAX: in no arena */
+    uint64_t *origin;
+    uint64_t limit;   /* no arena is larger */
+    uint64_t *arenas; /* bytes of each */
+    size_t n_arenas;
+    uint64_t bytes; /* of all */
 } tsri_graph_memory;
+/* largest: of a buffer, in bytes; 0: not known. An arena is larger only where one value is. A value ends
+ * within the first TSRI_GRAPH_MOST_ELEMENTS of its dtype, or begins where its arena does. */
 tsr_status tsri_graph_plan_memory(const tsri_graph *graph, const tsr_bounds *bounds,
-                                  const bool *pinned, uint32_t alignment, tsri_graph_memory *out);
+                                  const bool *pinned, uint32_t alignment, uint64_t largest,
+                                  tsri_graph_memory *out);
 void tsri_graph_memory_clear(tsri_graph_memory *memory);
 
 #endif

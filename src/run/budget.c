@@ -1,5 +1,6 @@
 /* run/budget.c - the memory that a model needs, compared with what the devices have. */
 #include "base/error.h"
+#include "graph/ops.h"
 #include "run/context.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
@@ -72,6 +73,39 @@ static tsr_status say_held(const tsri_run_context *context, const tsri_run_place
     return TSR_OK;
 }
 
+static tsr_status fail_result(const tsri_run_context *context, const tsri_graph_node *node,
+                              const tsr_facts *facts, uint64_t bytes) {
+    char remedy[256] = "use smaller batches, shorter texts or another device";
+    if (context->options.trains)
+        say_remedy(&context->options, "", remedy);
+    return tsri_base_fail(
+        TSR_E_DEVICE_MEMORY,
+        "%s: a result of %s needs %llu MiB in one buffer; %s/%s allows %llu MiB: %s", node->label,
+        tsri_graph_op_find(node->id)->name, (unsigned long long)(bytes >> 20), facts->platform,
+        facts->name, (unsigned long long)(facts->max_allocation >> 20), remedy);
+}
+
+tsr_status tsri_run_check_results(const tsri_run_context *context, const tsri_run_placed *placed,
+                                  const tsr_bounds *bounds) {
+    const tsri_graph *graph = placed->graph;
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        const tsr_facts *facts = &context->slots[placed->device[i]].device->facts;
+        for (uint32_t j = 0; facts->max_allocation && j < node->n_in + node->n_out; j++) {
+            const tsri_value value = j < node->n_in ? node->in[j] : node->out[j - node->n_in];
+            if (value == TSRI_GRAPH_NONE || tsri_graph_value_at(graph, value)->producer < 0)
+                continue;
+            const tsri_graph_value *v =
+                tsri_graph_value_at(graph, tsri_graph_value_at(graph, value)->storage);
+            const uint64_t bytes = tsri_tensor_extent(&v->tensor, bounds->highest);
+            if (bytes > facts->max_allocation)
+                return fail_result(context, tsri_graph_node_at(graph, (size_t)v->producer), facts,
+                                   bytes);
+        }
+    }
+    return TSR_OK;
+}
+
 tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_placed *placed,
                                  const tsr_bounds *bounds) {
     for (size_t d = 0; d <= context->options.n_devices; d++) {
@@ -121,5 +155,6 @@ tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_place
                                   enough, remedy);
         }
     }
-    return TSR_OK;
+    /* what does not train may run at sizes far below these */
+    return context->options.trains ? tsri_run_check_results(context, placed, bounds) : TSR_OK;
 }

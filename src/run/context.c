@@ -46,8 +46,11 @@ void tsri_run_destroy(tsri_run_context **context) {
             tsri_run_buffer_drop(c, c->weights[i].device, &c->weights[i].buf);
     for (size_t i = 0; i < c->n_states; i++)
         tsri_run_buffer_drop(c, c->states[i].device, &c->states[i].buf);
-    for (size_t i = 0; i <= c->options.n_devices; i++)
-        tsri_run_buffer_drop(c, i, &c->slots[i].arena);
+    for (size_t i = 0; i <= c->options.n_devices; i++) {
+        for (size_t a = 0; a < c->slots[i].n_arenas; a++)
+            tsri_run_buffer_drop(c, i, &c->slots[i].arenas[a].buf);
+        free(c->slots[i].arenas);
+    }
     tsri_backend_device_close(&c->reference);
     tsri_run_profile_clear(&c->past);
     free(c->ends);
@@ -99,7 +102,8 @@ void tsri_run_memory_of(const tsri_run_context *context, tsri_run_memory *out) {
     for (size_t i = 0; i < context->n_states; i++)
         out->states += context->states[i].bytes;
     for (size_t i = 0; i <= context->options.n_devices; i++)
-        out->arena += context->slots[i].arena_bytes;
+        for (size_t a = 0; a < context->slots[i].n_arenas; a++)
+            out->arena += context->slots[i].arenas[a].bytes;
     for (size_t i = 0; i < context->n_plans; i++) {
         for (size_t d = 0; d <= context->options.n_devices; d++)
             out->inputs += context->plans[i]->blocks[d].bytes;

@@ -44,10 +44,15 @@ typedef struct tsri_run_kv_state {
     uint64_t item, bytes; /* of one element or block, and of all */
 } tsri_run_kv_state;
 
+typedef struct tsri_run_arena {
+    tsr_buf *buf; /* NULL: not made yet */
+    uint64_t bytes;
+} tsri_run_arena;
+
 typedef struct tsri_run_slot { /* an open device and what the context has on it */
     const tsri_backend_device *device;
-    tsr_buf *arena;
-    uint64_t arena_bytes;
+    tsri_run_arena *arenas; /* of the activations of all plans */
+    size_t n_arenas, arenas_room;
 } tsri_run_slot;
 
 typedef struct tsri_run_measured { /* it owns the names of kernels */
@@ -193,13 +198,18 @@ void tsri_run_plain_layout(const tsr_tensor *tensor, tsr_layout *layout);
 tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_placed *placed,
                                  const tsr_bounds *bounds);
 
+/* budget.c: before a plan is made for these bounds, whether each result fits in one buffer of the devices
+ * that compute and read it */
+tsr_status tsri_run_check_results(const tsri_run_context *context, const tsri_run_placed *placed,
+                                  const tsr_bounds *bounds);
+
 /* state.c: creates or enlarges the states that the graph names */
 tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed *placed);
 /* The device that runs the ops that use a state; place.c makes sure that it is only one. */
 tsr_status tsri_run_state_device(const tsri_run_placed *placed, tsri_value state, const char *name,
                                  size_t *device);
 
-/* layout.c: decides the segments, places, blocks and arena of a plan, and binds it to buffers */
+/* layout.c: decides the segments, places, blocks and arenas of a plan, and binds it to buffers */
 tsr_status tsri_run_lay_out(tsri_run_plan *plan);
 tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed *placed,
                                 const tsr_bounds *bounds, size_t device, uint64_t *bytes);

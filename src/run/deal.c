@@ -77,7 +77,7 @@ static tsr_status arena_bytes(const tsri_graph *graph, const tsr_bounds *bounds,
     tsri_graph_memory memory;
     bool *pinned = NULL;
     TRY(tsri_base_new(tsri_graph_value_count(graph) + 1, sizeof *pinned, &pinned));
-    const tsr_status status = tsri_graph_plan_memory(graph, bounds, pinned, 64, &memory);
+    const tsr_status status = tsri_graph_plan_memory(graph, bounds, pinned, 64, 0, &memory);
     free(pinned);
     TRY(status);
     *bytes = memory.bytes;

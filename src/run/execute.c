@@ -43,6 +43,7 @@ static tsr_status plan_for(tsri_run_context *context, const tsri_graph *graph,
             *out = context->plans[i];
             return TSR_OK;
         }
+    TRY(tsri_run_check_results(context, placed, bounds));
     TRY(tsri_base_grow(&context->plans, &context->plans_room, context->n_plans + 1,
                        sizeof *context->plans));
     TRY(tsri_base_new(1, sizeof *plan, &plan));

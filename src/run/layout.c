@@ -162,7 +162,7 @@ static tsr_status lay_out_block(tsri_run_plan *plan, size_t device) {
     return block->used ? tsri_base_new(2, block->bytes, &block->mirror) : TSR_OK;
 }
 
-/* Marks the values that are not in this device's arena. */
+/* Marks the values that are in no arena of this device. */
 static tsr_status mark_pinned(const tsri_run_placed *placed, size_t device, bool **out) {
     const tsri_graph *graph = placed->graph;
     TRY(tsri_base_new(tsri_graph_value_count(graph), sizeof **out, out));
@@ -184,13 +184,15 @@ static tsr_status mark_pinned(const tsri_run_placed *placed, size_t device, bool
     return TSR_OK;
 }
 
-static tsr_status plan_arena(tsri_run_context *context, const tsri_run_placed *placed,
-                             const tsr_bounds *bounds, size_t device, tsri_graph_memory *memory) {
+static tsr_status plan_arenas(tsri_run_context *context, const tsri_run_placed *placed,
+                              const tsr_bounds *bounds, size_t device, tsri_graph_memory *memory) {
+    const tsri_backend_device *opened = context->slots[device].device;
     bool *pinned = NULL;
     tsr_status status = mark_pinned(placed, device, &pinned);
     if (status == TSR_OK)
-        status = tsri_graph_plan_memory(placed->graph, bounds, pinned,
-                                        alignment_of(context, device), memory);
+        status =
+            tsri_graph_plan_memory(placed->graph, bounds, pinned, alignment_of(context, device),
+                                   opened ? opened->facts.max_allocation : 0, memory);
     free(pinned);
     return status;
 }
@@ -198,7 +200,7 @@ static tsr_status plan_arena(tsri_run_context *context, const tsri_run_placed *p
 tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed *placed,
                                 const tsr_bounds *bounds, size_t device, uint64_t *bytes) {
     tsri_graph_memory memory;
-    TRY(plan_arena(context, placed, bounds, device, &memory));
+    TRY(plan_arenas(context, placed, bounds, device, &memory));
     *bytes = memory.bytes;
     tsri_graph_memory_clear(&memory);
     return TSR_OK;
@@ -224,7 +226,7 @@ tsr_status tsri_run_lay_out(tsri_run_plan *plan) {
     for (size_t d = 0; d < n; d++) {
         TRY(lay_out_block(plan, d));
         if (plan->blocks[d].used)
-            TRY(plan_arena(plan->context, plan->placed, &plan->bounds, d, &plan->memory[d]));
+            TRY(plan_arenas(plan->context, plan->placed, &plan->bounds, d, &plan->memory[d]));
     }
     TRY(tsri_run_messages_make(plan));
     return allocate(plan);
@@ -259,12 +261,13 @@ void tsri_run_plan_destroy(tsri_run_plan **plan) {
 
 /* ---- binding ---- */
 
-/* Finds the memory of a storage on a device: its own buffer, the inputs, a weight, a state, or the
+/* Finds the memory of a storage on a device: its own buffer, the inputs, a weight, a state, or an
  * arena. */
 static tsr_status locate(const tsri_run_plan *plan, tsri_value storage, size_t device,
                          tsr_tensor *tensor) {
     const tsri_graph_value *v = tsri_graph_value_at(plan->placed->graph, storage);
     const size_t place = find_place(plan, storage, device);
+    const tsri_graph_memory *memory = &plan->memory[device];
     const tsri_run_weight *weight;
     const tsri_run_kv_state *state;
     tensor->origin = 0;
@@ -290,8 +293,9 @@ static tsr_status locate(const tsri_run_plan *plan, tsri_value storage, size_t d
         tensor->buf = state->buf;
         return TSR_OK;
     default:
-        tensor->buf = plan->context->slots[device].arena;
-        tensor->origin = plan->memory[device].origin[storage];
+        tensor->buf =
+            plan->context->slots[device].arenas[memory->origin[storage] / memory->limit].buf;
+        tensor->origin = memory->origin[storage] % memory->limit;
         return TSR_OK;
     }
 }
@@ -423,17 +427,38 @@ void tsri_run_unbind(tsri_run_plan *plan) {
     plan->bound = false;
 }
 
-static tsr_status grow_arena(tsri_run_context *context, size_t device, uint64_t bytes) {
+static bool holds(const tsri_run_slot *slot, const tsri_graph_memory *memory, size_t arena) {
+    return arena < slot->n_arenas && slot->arenas[arena].buf &&
+           slot->arenas[arena].bytes >= memory->arenas[arena];
+}
+
+/* Those that are too small go before any is made, as there may be no room for both. */
+static tsr_status grow_arenas_of(tsri_run_context *context, size_t device,
+                                 const tsri_graph_memory *memory) {
     tsri_run_slot *slot = &context->slots[device];
-    if (bytes <= slot->arena_bytes && slot->arena)
+    size_t held = 0;
+    while (held < memory->n_arenas && holds(slot, memory, held))
+        held++;
+    if (held == memory->n_arenas)
         return TSR_OK;
-    /* No plan may point to the arena that is replaced */
+    TRY(tsri_base_grow(&slot->arenas, &slot->arenas_room, memory->n_arenas, sizeof *slot->arenas));
+    /* No plan may point to an arena that is replaced */
     for (size_t i = 0; i < context->n_plans; i++)
         tsri_run_unbind(context->plans[i]);
-    tsri_run_buffer_drop(context, device, &slot->arena);
-    slot->arena_bytes = 0;
-    TRY(tsri_run_buffer(context, device, TSR_KIND_ACTIVATION, bytes, "activations", &slot->arena));
-    slot->arena_bytes = bytes;
+    for (size_t i = held; i < slot->n_arenas && i < memory->n_arenas; i++)
+        if (!holds(slot, memory, i)) {
+            tsri_run_buffer_drop(context, device, &slot->arenas[i].buf);
+            slot->arenas[i].bytes = 0;
+        }
+    if (slot->n_arenas < memory->n_arenas)
+        slot->n_arenas = memory->n_arenas;
+    for (size_t i = held; i < memory->n_arenas; i++) {
+        if (holds(slot, memory, i))
+            continue;
+        TRY(tsri_run_buffer(context, device, TSR_KIND_ACTIVATION, memory->arenas[i], "activations",
+                            &slot->arenas[i].buf));
+        slot->arenas[i].bytes = memory->arenas[i];
+    }
     context->moved++;
     return TSR_OK;
 }
@@ -441,7 +466,7 @@ static tsr_status grow_arena(tsri_run_context *context, size_t device, uint64_t 
 static tsr_status grow_arenas(tsri_run_plan *plan) {
     for (size_t d = 0; d < slot_count(plan->context); d++)
         if (plan->blocks[d].used)
-            TRY(grow_arena(plan->context, d, plan->memory[d].bytes));
+            TRY(grow_arenas_of(plan->context, d, &plan->memory[d]));
     return TSR_OK;
 }
 

@@ -16,8 +16,7 @@ enum {
 };                  /* of embed; of products by experts, whose weight is linear's W */
 enum { TILE = 64 }; /* rows: a multiple of what any layout takes together */
 
-/* Kernels count a weight's elements by int, of blocks their bytes, which are up to 17/16 of them. */
-static const uint64_t MOST_ELEMENTS = INT32_MAX / 17 * 16;
+static const uint64_t MOST_ELEMENTS = TSRI_GRAPH_MOST_ELEMENTS;
 
 uint32_t tsri_run_part_operand(tsr_op_id op) {
     return op == TSR_OP_EMBED ? TABLE : W;

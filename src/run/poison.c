@@ -17,6 +17,8 @@ tsr_status tsri_run_poison(tsri_run_plan *plan) {
     for (size_t i = 0; i < plan->n_places; i++)
         TRY(fill(context, plan->places[i].device, plan->places[i].buf, plan->places[i].bytes));
     for (size_t i = 0; i < context->options.n_devices; i++)
-        TRY(fill(context, i, context->slots[i].arena, context->slots[i].arena_bytes));
+        for (size_t a = 0; a < context->slots[i].n_arenas; a++)
+            TRY(fill(context, i, context->slots[i].arenas[a].buf,
+                     context->slots[i].arenas[a].bytes));
     return TSR_OK;
 }

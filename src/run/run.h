@@ -1,7 +1,7 @@
 /* run/run.h - puts a graph on devices and runs it: partition, weights, states, plans, copies,
  * profile.
  *
- * A context has what outlives a run: open devices, weights in their layouts, states, one arena for
+ * A context has what outlives a run: open devices, weights in their layouts, states, the arenas of
  * each device, and the plans made so far. With more than one device the graph is split by layers; so it is
  * with ranks: each has the part of the graph with its layers, and all make the same calls in the same order.
  */
@@ -62,7 +62,7 @@ typedef struct tsri_run_source {
 } tsri_run_source;
 
 /* Places the graph's nodes, asks each device for a layout of each weight that suits all its uses,
- * checks the memory budget (weights, states and an arena for `bounds`) before it creates a buffer,
+ * checks the memory budget (weights, states and arenas for `bounds`) before it creates a buffer,
  * then streams the weights. Weights that the context already has stay. */
 tsr_status tsri_run_load(tsri_run_context *context, const tsri_graph *graph,
                          const tsr_bounds *bounds, const tsri_run_source *source);
@@ -129,7 +129,7 @@ tsr_status tsri_run_finish(tsri_run_reads *reads);
  * lie on one device, which has memory of its own or is otherwise apart from the host's cores. */
 bool tsri_run_feeds(const tsri_run_plan *plan, uint32_t output, uint32_t input);
 
-/* Fills a prepared plan's outputs and the arena of each device with NaN, so that a test sees what a
+/* Fills a prepared plan's outputs and the arenas of each device with NaN, so that a test sees what a
  * run doesn't write: memory that is used again might hold the right answer. */
 tsr_status tsri_run_poison(tsri_run_plan *plan);
 

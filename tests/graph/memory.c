@@ -68,7 +68,7 @@ typedef struct play {
 } play;
 
 static bool in_arena(const play *p, tsri_value storage, size_t *first, size_t *end) {
-    const uint64_t origin = p->memory->origin[storage];
+    const uint64_t origin = p->memory->origin[storage], limit = p->memory->limit;
     if (origin == UINT64_MAX)
         return false;
     *first = (size_t)origin / UNIT;
@@ -76,6 +76,8 @@ static bool in_arena(const play *p, tsri_value storage, size_t *first, size_t *e
                                                 bounds.highest) +
                              UNIT - 1) /
                         UNIT;
+    cr_assert_leq(origin % limit + (*end - *first) * UNIT, p->memory->arenas[origin / limit],
+                  "%d ends outside its arena", (int)storage);
     cr_assert_leq(*end, (size_t)UNITS);
     return true;
 }
@@ -120,13 +122,29 @@ static void play_node(play *p, size_t number) {
                 cr_assert_eq(p->holds[u], node->out[o], "outputs of node %zu overlap", number);
 }
 
+/* Arenas are at most as large as a buffer, and take all that the plan says. */
+static void check_arenas(const tsri_graph_memory *memory, uint64_t largest) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < memory->n_arenas; i++) {
+        cr_assert(!largest || memory->arenas[i] <= largest);
+        bytes += memory->arenas[i];
+    }
+    cr_assert_eq(memory->bytes, bytes);
+    cr_assert(largest || memory->n_arenas <= 1);
+}
+
+/* In one arena, and in several of which each has room for two values. */
 Test(graph, no_op_reads_what_was_written_over) {
-    for (uint64_t seed = 0; seed < 300; seed++) {
-        tsri_graph *g = random_graph(seed);
+    size_t most_arenas = 0;
+    for (uint64_t seed = 0; seed < 600; seed++) {
+        const uint64_t largest = seed % 2 ? 12 * UNIT : 0;
+        tsri_graph *g = random_graph(seed / 2);
         tsri_graph_memory memory;
         bool *pinned = calloc(tsri_graph_value_count(g), sizeof *pinned);
         pinned[tsri_graph_value_at(g, tsri_graph_output_at(g, 0)->value)->storage] = true;
-        cr_assert_eq(tsri_graph_plan_memory(g, &bounds, pinned, UNIT, &memory), TSR_OK);
+        cr_assert_eq(tsri_graph_plan_memory(g, &bounds, pinned, UNIT, largest, &memory), TSR_OK);
+        check_arenas(&memory, largest);
+        most_arenas = memory.n_arenas > most_arenas ? memory.n_arenas : most_arenas;
         play p = {.graph = g, .memory = &memory};
         for (size_t u = 0; u < UNITS; u++)
             p.holds[u] = TSRI_GRAPH_NONE;
@@ -136,6 +154,51 @@ Test(graph, no_op_reads_what_was_written_over) {
         free(pinned);
         tsri_graph_destroy(&g);
     }
+    cr_assert_gt(most_arenas, 2);
+}
+
+/* Values of f32 and of bf16, all of which live until the last of them is made. */
+static void living_together(tsri_graph *g, const tsr_dim *dims) {
+    enum { N = 6 };
+    const tsr_scale_attrs scale = {.struct_size = sizeof scale, .alpha = 2};
+    const tsr_cast_attrs halves = {.struct_size = sizeof halves, .dtype = TSR_BF16},
+                         back = {.struct_size = sizeof back, .dtype = TSR_F32};
+    tsri_value y = input(g, 0, 2, dims), whole[N], half[N];
+    for (int i = 0; i < N; i++) {
+        y = whole[i] = tsri_graph_op1(g, TSR_OP_SCALE, &scale, &y, 1);
+        half[i] = tsri_graph_op1(g, TSR_OP_CAST, &halves, &y, 1);
+    }
+    for (int i = 0; i < N; i++) {
+        const tsri_value same = tsri_graph_op1(g, TSR_OP_CAST, &back, &half[i], 1);
+        y = tsri_graph_op1(g, TSR_OP_ADD, NULL, (tsri_value[]){y, same}, 2);
+    }
+    for (int i = 0; i < N - 1; i++)
+        y = tsri_graph_op1(g, TSR_OP_ADD, NULL, (tsri_value[]){y, whole[i]}, 2);
+    tsri_graph_output(g, 0, "y", y);
+}
+
+/* Kernels count elements from the start of a buffer by int. Nothing is allocated here: an f32 value has
+ * 3.1 GiB, so that two have fewer elements than an int counts, and three have more. */
+Test(graph, no_value_ends_where_an_int_does_not_count_its_elements) {
+    const tsr_bounds bounds = {.struct_size = sizeof bounds, .highest = {1, 1 << 23, 1, 1, 1}};
+    tsri_graph *g;
+    tsri_graph_memory memory;
+    tsri_graph_create(&g);
+    living_together(g, (tsr_dim[]){T, n(100)});
+    cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
+    bool *pinned = calloc(tsri_graph_value_count(g), sizeof *pinned);
+    cr_assert_eq(tsri_graph_plan_memory(g, &bounds, pinned, 64, 0, &memory), TSR_OK);
+    cr_assert_gt(memory.n_arenas, 2);
+    for (size_t i = 0; i < tsri_graph_value_count(g); i++) {
+        const tsr_tensor *tensor = &tsri_graph_value_at(g, (tsri_value)i)->tensor;
+        const uint64_t each = tensor->dtype == TSR_F32 ? 4 : 2;
+        if (memory.origin[i] != UINT64_MAX)
+            cr_assert_leq(memory.origin[i] % memory.limit / each + (UINT64_C(100) << 23), INT32_MAX,
+                          "value %zu", i);
+    }
+    tsri_graph_memory_clear(&memory);
+    free(pinned);
+    tsri_graph_destroy(&g);
 }
 
 /* No two values that live at the same time share a byte, and a chain needs no more than its two
@@ -156,7 +219,7 @@ Test(graph, memory_is_shared_only_by_values_that_do_not_meet) {
     bool *pinned = calloc(tsri_graph_value_count(g), sizeof *pinned);
     tsri_graph_memory memory;
     pinned[last] = true;
-    cr_assert_eq(tsri_graph_plan_memory(g, &bounds, pinned, 64, &memory), TSR_OK);
+    cr_assert_eq(tsri_graph_plan_memory(g, &bounds, pinned, 64, 0, &memory), TSR_OK);
     const uint64_t one = (7 * 100 * 4 + 63) / 64 * 64;
     cr_assert_eq(memory.bytes, 2 * one);
     cr_assert_neq(memory.origin[x], memory.origin[first]);

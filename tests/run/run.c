@@ -2,6 +2,7 @@
  * default. */
 #include "run/run.h"
 
+#include "run/context.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
@@ -271,6 +272,90 @@ Test(run, what_does_not_fit_is_refused_before_the_first_buffer) {
     cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_OK, "%s", tsr_error_last());
     tsri_run_memory_of(r.context, &memory);
     cr_assert_geq(memory.weights, 2u * C * C * 4);
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+}
+
+/* y is the sum of six values, which all live until the last of them is made. */
+static tsri_graph *six_values(void) {
+    const tsr_scale_attrs twice = {.struct_size = sizeof twice, .alpha = 2};
+    tsri_graph *g;
+    tsri_value all[6], y;
+    cr_assert_eq(tsri_graph_create(&g), TSR_OK);
+    y = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 3, (tsr_dim[]){B, T, n(C)});
+    tsri_graph_scope(g, 0, "values");
+    for (int i = 0; i < 6; i++)
+        y = all[i] = tsri_graph_op1(g, TSR_OP_SCALE, &twice, &y, 1);
+    for (int i = 0; i < 5; i++)
+        y = tsri_graph_op1(g, TSR_OP_ADD, NULL, (tsri_value[]){y, all[i]}, 2);
+    tsri_graph_output(g, 0, "y", y);
+    cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
+    return g;
+}
+
+enum { VALUE = 3 * 5 * C }; /* elements of a value at the bounds: 720 bytes */
+
+/* Runs it where the largest buffer has this many bytes; 0: as it is. Returns the number of arenas. */
+static size_t sum_of_six(const char *device, uint64_t largest, float y[VALUE]) {
+    const int64_t sizes[TSR_SYMBOLS] = {3, 5, 0, 0, 0};
+    float x[VALUE];
+    rig r;
+    tsri_run_plan *plan;
+    tsri_graph *g = six_values();
+    open_rig(&r, device, NULL);
+    if (largest)
+        r.devices[0]->facts.max_allocation = largest;
+    for (int i = 0; i < VALUE; i++)
+        x[i] = cosf((float)i);
+    const tsri_run_binding in = {.id = IN_X, .data = x, .bytes = sizeof x},
+                           out = {.id = 0, .data = y, .bytes = sizeof x};
+    cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_poison(plan), TSR_OK);
+    cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_OK, "%s", tsr_error_last());
+    const tsri_run_slot *slot = &r.context->slots[0];
+    const size_t n = slot->n_arenas;
+    for (size_t i = 0; i < n; i++)
+        cr_expect(!largest || slot->arenas[i].bytes <= largest);
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+    return n;
+}
+
+static void several_arenas(const char *device) {
+    float one[VALUE], several[VALUE];
+    cr_expect_eq(sum_of_six(device, 0, one), 1);
+    cr_expect_geq(sum_of_six(device, 1600, several), 3); /* two values in each */
+    cr_expect_arr_eq(one, several, sizeof one);
+    for (int i = 0; i < VALUE; i++)
+        cr_expect_float_eq(one[i], 126 * cosf((float)i), 1e-3f, "%d: %g", i, (double)one[i]);
+}
+
+Test(run, activations_lie_in_as_many_buffers_as_they_need) {
+    several_arenas("reference");
+}
+
+Test(run, activations_lie_in_as_many_buffers_as_they_need_on_opencl) {
+    several_arenas("opencl");
+}
+
+/* A training's first sizes are those of its plan; those of a model that is only loaded are not. */
+Test(run, a_result_that_is_larger_than_a_buffer_is_refused_by_name) {
+    rig r;
+    tsri_run_plan *plan;
+    tsri_graph *g = six_values();
+    open_rig(&r, "reference", NULL);
+    r.devices[0]->facts.max_allocation = 700;
+    cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_E_DEVICE_MEMORY);
+    cr_expect(strstr(tsr_error_last(), "values: a result of scale needs") &&
+                  strstr(tsr_error_last(), "use smaller batches, shorter texts or another device"),
+              "%s", tsr_error_last());
+    r.context->options.trains = true;
+    cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_E_DEVICE_MEMORY);
+    cr_expect(strstr(tsr_error_last(), "in one buffer") &&
+                  strstr(tsr_error_last(), "--gradient-checkpointing"),
+              "%s", tsr_error_last());
     close_rig(&r);
     tsri_graph_destroy(&g);
 }

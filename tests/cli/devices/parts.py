@@ -25,6 +25,16 @@ def test_on_a_gpu(_):
     assert "small_layer:" not in parts.err, parts.err
 
 
+def test_activations_in_several_buffers(_):
+    """A prompt of up to 64 tokens has 344 KB of activations, of which 131 KB are the largest."""
+    asked = [*ASKED[:-1], "the king and his lord said to the queen of the house that no man should go " * 3, "-c", "80", "-n", "3"]
+    for layers in ((), ("gpu",)):
+        whole = run(*asked, env=environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so") if layers else None).out
+        parts = run(*asked, env=small(200000, *layers))
+        equal(parts.out, whole, layers)
+        assert "small_layer:" not in parts.err, parts.err
+
+
 def test_what_can_not_be_split(_):
     text = run(*ASKED, env=small(30000), code=4).err
     assert "weight layers.0.down.weight needs 0 MiB in one buffer" in text, text
