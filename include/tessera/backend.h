@@ -104,8 +104,8 @@ typedef struct tsr_facts {
     uint32_t struct_size;
     uint32_t type;   /**< tsr_device_type */
     uint32_t usable; /**< 0: `reason` says why not; device_open would fail with it */
-    /** Higher is a better default; <= 0 is never a default. GPU 300, CPU 200, accelerator 100,
-     * emulator 0. */
+    /** Higher is a better default; <= 0 is never a default. GPU 300 (290 where it shares the
+     * processor's memory, 280 by a driver that is not its vendor's), CPU 200, accelerator 100, emulator 0. */
     int32_t score;
     const char *platform, *name, *vendor, *driver;
     const char *version;   /**< of the interface, e.g. "OpenCL 3.0" */

@@ -107,7 +107,7 @@ typedef struct tsr_device_open_options {
     const char *bundle;
     uint32_t record; /**< 1: kernels are chosen for a bundle, not built; runs give nothing */
     /** Where the selector is a type, a backend or the default, and there are several usable devices of the
-     * chosen one's driver and type: number `turn` of them, best first, from 0; after the last, the first again.
+     * chosen one's driver, type and score: number `turn` of them, best first, from 0; after the last, the first again.
      * For several processes on one machine. */
     uint32_t turn;
     uint64_t memory; /**< the bytes that a model may need on each device; 0: what it has */
@@ -144,6 +144,14 @@ TSR_API void tsr_device_close(tsr_device **device);
  * owner   the device
  */
 TSR_API const char *tsr_device_describe(const tsr_device *device);
+
+/**
+ * Which devices it is, as numbers of tsr_device_info_get, in the order of the selector. Returns how many
+ * there are: 1, or more where they split a model.
+ *
+ * indices  [room]; those for which there is room are written. May be NULL where room is 0
+ */
+TSR_API size_t tsr_device_indices(const tsr_device *device, size_t *indices, size_t room);
 
 #ifdef __cplusplus
 }

@@ -2444,6 +2444,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_device_open": (c_int, [POINTER(tsr_engine), c_char_p, POINTER(tsr_device_open_options), POINTER(POINTER(tsr_device))]),
     "tsr_device_close": (None, [POINTER(POINTER(tsr_device))]),
     "tsr_device_describe": (c_char_p, [POINTER(tsr_device)]),
+    "tsr_device_indices": (c_size_t, [POINTER(tsr_device), POINTER(c_size_t), c_size_t]),
     "tsr_ranks_open": (c_int, [POINTER(tsr_ranks_options), POINTER(POINTER(tsr_ranks))]),
     "tsr_ranks_close": (None, [POINTER(POINTER(tsr_ranks))]),
     "tsr_ranks_leave": (None, [POINTER(tsr_ranks), c_char_p]),
@@ -2767,7 +2768,8 @@ class DeviceFacts:
 
     type: "other", "cpu", "gpu", "accelerator"
     usable: 0: `reason` says why not; device_open would fail with it
-    score: Higher is a better default; <= 0 is never a default. GPU 300, CPU 200, accelerator 100, emulator 0.
+    score: Higher is a better default; <= 0 is never a default. GPU 300 (290 where it shares the processor's memory, 280
+        by a driver that is not its vendor's), CPU 200, accelerator 100, emulator 0.
     version: of the interface, e.g. "OpenCL 3.0"
     c_version: of the kernel language, e.g. "OpenCL C 1.2"
     reason: one sentence: why it is or isn't usable, and its limits

@@ -228,6 +228,13 @@ const char *tsr_device_describe(const tsr_device *device) {
     return device->description.data;
 }
 
+size_t tsr_device_indices(const tsr_device *device, size_t *indices, size_t room) {
+    const size_t n = device->opened.n_devices;
+    for (size_t i = 0; i < n && i < room; i++)
+        indices[i] = device->devices[i]->entry;
+    return n;
+}
+
 const tsri_backend_opened_device *tsri_backend_opened(const tsr_device *device) {
     return &device->opened;
 }

@@ -56,7 +56,7 @@ size_t tsri_backend_default(const tsri_backend_set *set);
 /* Finds the device that a selector names: an index, `platform/device` or part of it (a
  * case-insensitive substring of "platform/name"), a type (gpu, cpu, accelerator: the best one) or a
  * backend's name (its best). NULL or "": TESSERA_DEVICE, else the default. `turn`: for the best one, where there
- * are several of its driver and type, number `turn` of these, counted from 0 and round. TSR_E_ARGUMENT, with a
+ * are several of its driver, type and score, number `turn` of these, counted from 0 and round. TSR_E_ARGUMENT, with a
  * list of devices, where nothing matches, a substring matches two, or the device is unusable. */
 tsr_status tsri_backend_select(const tsri_backend_set *set, const char *selector, uint32_t turn,
                                size_t *device);

@@ -24,11 +24,11 @@ size_t tsri_backend_default(const tsri_backend_set *set) {
     return best;
 }
 
-/* Whether a device is usable and of the same driver and type as another one. */
+/* Whether a device is usable, of the same driver and type as another one, and as good a default. */
 static bool is_like(const tsri_backend_set *set, size_t i, size_t other) {
     const tsr_facts *facts = &tsri_backend_at(set, i)->facts,
                     *like = &tsri_backend_at(set, other)->facts;
-    return facts->usable && facts->type == like->type &&
+    return facts->usable && facts->type == like->type && facts->score == like->score &&
            strcmp(facts->platform, like->platform) == 0;
 }
 

@@ -92,30 +92,48 @@ Test(select, a_selector_names_one_device) {
     }
 }
 
-/* Processes that share a machine take turns with the devices of the best one's driver and type. */
+static void expect_turns(tsr_engine *of, const char *selector, const char *const devices[2]) {
+    for (uint32_t turn = 0; turn < 4; turn++) {
+        const tsr_device_open_options options = {.struct_size = sizeof options, .turn = turn};
+        tsr_device *device = NULL;
+        cr_assert_eq(tsr_device_open(of, selector, &options, &device), TSR_OK, "%s",
+                     tsr_error_last());
+        cr_expect_str_eq(tsri_backend_opened(device)->devices[0]->facts.name, devices[turn % 2],
+                         "%s, turn %u", selector, turn);
+        tsr_device_close(&device);
+    }
+}
+
+/* Processes that share a machine take turns with the devices of the best one's driver, type and
+ * score. */
 Test(select, a_kind_of_device_has_turns) {
     static const struct {
         const char *selector;
-        const char *devices[4];
+        const char *devices[2];
     } table[] = {
-        {NULL, {"Small GPU Ti", "Small GPU", "Small GPU Ti", "Small GPU"}},
-        {"gpu", {"Small GPU Ti", "Small GPU", "Small GPU Ti", "Small GPU"}},
-        {"fake", {"Small GPU Ti", "Small GPU", "Small GPU Ti", "Small GPU"}},
-        {"cpu",
-         {"Plain CPU", "Plain CPU", "Plain CPU", "Plain CPU"}}, /* pocl's are another driver's */
-        {"Small GPU Ti", {"Small GPU Ti", "Small GPU Ti", "Small GPU Ti", "Small GPU Ti"}},
-        {"1", {"Small GPU", "Small GPU", "Small GPU", "Small GPU"}},
+        {NULL, {"Small GPU", "Small GPU Ti"}},
+        {"gpu", {"Small GPU", "Small GPU Ti"}},
+        {"fake", {"Small GPU", "Small GPU Ti"}},
+        {"cpu", {"Plain CPU", "Plain CPU"}}, /* pocl's are another driver's */
+        {"Small GPU Ti", {"Small GPU Ti", "Small GPU Ti"}},
+        {"1", {"Small GPU Ti", "Small GPU Ti"}},
     };
+    const char *path = plugins_make("two.so", "-DSECOND_SCORE=4000");
+    const tsr_engine_options options = {
+        .struct_size = sizeof options, .n_backends = 1, .backends = &path, .log = keep_line};
+    tsr_engine *two;
+    cr_assert_eq(tsr_engine_create(&options, &two), TSR_OK, "%s", tsr_error_last());
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        for (uint32_t turn = 0; turn < 4; turn++) {
-            const tsr_device_open_options options = {.struct_size = sizeof options, .turn = turn};
-            tsr_device *device = NULL;
-            cr_assert_eq(tsr_device_open(engine, table[i].selector, &options, &device), TSR_OK,
-                         "%s", tsr_error_last());
-            cr_expect_str_eq(tsri_backend_opened(device)->devices[0]->facts.name,
-                             table[i].devices[turn], "%s, turn %u", table[i].selector, turn);
-            tsr_device_close(&device);
-        }
+        expect_turns(two, table[i].selector, table[i].devices);
+    tsr_engine_destroy(&two);
+}
+
+/* As a GPU that shares the processor's memory, beside one with its own. */
+Test(select, a_worse_device_has_no_turn) {
+    static const char *const only[2] = {"Small GPU Ti", "Small GPU Ti"};
+    static const char *const selectors[] = {NULL, "gpu", "fake"};
+    for (size_t i = 0; i < sizeof selectors / sizeof *selectors; i++)
+        expect_turns(engine, selectors[i], only);
 }
 
 Test(select, what_fits_none_or_two_is_an_error_that_lists_them) {

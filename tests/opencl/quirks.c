@@ -10,10 +10,10 @@ Test(opencl_quirks, rows_match_by_platform_and_device) {
     } table[] = {
         {"Portable Computing Language", "pthread-Intel(R) Xeon(R) Processor",
          TSRI_OPENCL_NO_BINARIES | TSRI_OPENCL_CHAINS | TSRI_OPENCL_CACHE_FOLDER |
-             TSRI_OPENCL_READS_POCL_DEVICES},
+             TSRI_OPENCL_READS_POCL_DEVICES | TSRI_OPENCL_SECOND_DRIVER},
         {"Portable Computing Language", "basic-skylake-avx512-Intel(R) Xeon(R)",
          TSRI_OPENCL_NO_BINARIES | TSRI_OPENCL_CHAINS | TSRI_OPENCL_CACHE_FOLDER |
-             TSRI_OPENCL_READS_POCL_DEVICES | TSRI_OPENCL_ONE_THREAD},
+             TSRI_OPENCL_READS_POCL_DEVICES | TSRI_OPENCL_ONE_THREAD | TSRI_OPENCL_SECOND_DRIVER},
         {"NVIDIA CUDA", "NVIDIA H200", TSRI_OPENCL_NO_BINARIES},
         {"rusticl", "llvmpipe (LLVM 15.0.6, 256 bits)",
          TSRI_OPENCL_NEEDS_RUSTICL_ENABLE | TSRI_OPENCL_RASTERISER | TSRI_OPENCL_NO_VECTOR16 |

@@ -15,6 +15,9 @@
 #ifndef FIRST_SCORE
 #define FIRST_SCORE 2000
 #endif
+#ifndef SECOND_SCORE
+#define SECOND_SCORE 3000
+#endif
 #ifndef SIZE
 #define SIZE sizeof(tsr_backend)
 #endif
@@ -55,7 +58,7 @@ static const tsr_facts facts[] = {
      .compute_units = 4},
     {.type = TSR_DEVICE_GPU,
      .usable = 1,
-     .score = 3000,
+     .score = SECOND_SCORE,
      .platform = "Fakeland",
      .name = "Small GPU",
      .version = "Fake 1.0",

@@ -112,6 +112,20 @@ static bool has_sub_groups(const tsri_opencl_found *found) {
            (found->version >= 201 && ask_uint(found->id, CL_DEVICE_MAX_NUM_SUB_GROUPS) > 0);
 }
 
+/* A GPU with memory of its own is the faster one of two in nearly every machine. */
+static void rank_gpu(const tsri_opencl_found *found, tsr_facts *facts) {
+    facts->score = 300;
+    facts->reason = "a GPU";
+    if (found->effects & TSRI_OPENCL_SECOND_DRIVER) {
+        facts->score = 280;
+        facts->reason = "a GPU, by a driver that is not its vendor's: its vendor's is preferred";
+    } else if (facts->unified_memory) {
+        facts->score = 290;
+        facts->reason =
+            "a GPU that shares the processor's memory: one with memory of its own is preferred";
+    }
+}
+
 /* Decides whether the device is usable and how good a default it is, and writes the sentence about
  * it. */
 static void judge(tsri_opencl_found *found) {
@@ -144,8 +158,7 @@ static void judge(tsri_opencl_found *found) {
         facts->reason =
             "a CPU behind a graphics driver: slow, and its compiler takes seconds for a kernel";
     } else if (facts->type == TSR_DEVICE_GPU) {
-        facts->score = 300;
-        facts->reason = "a GPU";
+        rank_gpu(found, facts);
     } else if (facts->type == TSR_DEVICE_CPU) {
         const bool one = found->effects & TSRI_OPENCL_ONE_THREAD;
         facts->score = one ? 190 : 200;

@@ -39,6 +39,8 @@ const tsri_opencl_quirk tsri_opencl_quirks[] = {
      .why = "it gives the devices that the variable names"},
     {POCL, .device = "basic*", .effects = TSRI_OPENCL_ONE_THREAD, .seen = "pocl 3.1",
      .why = "it runs all work-groups in one thread"},
+    {POCL, .effects = TSRI_OPENCL_SECOND_DRIVER, .seen = "by its documentation; never run",
+     .why = "a GPU that it lists has a driver of its vendor, too, and is the same device there"},
     {POCL_CUDA("[0-6].*"), SUB_GROUPS_INCOMPLETE},
     {POCL_CUDA("7.[01]*"), SUB_GROUPS_INCOMPLETE},
     {.platform = "*NVIDIA*",

@@ -30,7 +30,8 @@ typedef enum tsri_opencl_effect {
     TSRI_OPENCL_READS_ROCM_DEVICES = 1 << 12,
     TSRI_OPENCL_OPENS_KFD = 1 << 13,
     TSRI_OPENCL_OPENS_RENDER_NODES = 1 << 14,
-    TSRI_OPENCL_NO_SUB_GROUPS = 1 << 15 /* variants with sub-group functions don't fit */
+    TSRI_OPENCL_NO_SUB_GROUPS = 1 << 15, /* variants with sub-group functions don't fit */
+    TSRI_OPENCL_SECOND_DRIVER = 1 << 16  /* its GPUs rank below those of other drivers */
 } tsri_opencl_effect;
 
 typedef struct tsri_opencl_quirk {
