@@ -3,6 +3,7 @@
 
 #include "cli/base/utf8.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,10 @@ json_t *tsri_cli_json_text(const char *text, size_t n) {
     json_t *value = valid ? json_stringn(valid, size) : NULL;
     free(valid);
     return value;
+}
+
+json_t *tsri_cli_json_number(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
 /* json_dumps would leave a key out where its buffer cannot grow. */

@@ -14,6 +14,9 @@ void tsri_cli_json_append(json_t *list, json_t *value);
 /* A JSON string from any bytes: each byte that is not UTF-8 becomes U+FFFD. */
 json_t *tsri_cli_json_text(const char *text, size_t n);
 
+/* A JSON number; null where it is not finite, which JSON cannot express. */
+json_t *tsri_cli_json_number(double value);
+
 /* Returns the text of a value, with its length in *n; the caller frees it with free(). Returns NULL
  * where there is or was no memory; the error was printed then, and nothing more is written. */
 char *tsri_cli_json_dump(tsri_cli_app *app, const json_t *value, size_t flags, size_t *n);

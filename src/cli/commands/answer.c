@@ -73,10 +73,10 @@ static void print_json(job *j, size_t question, const tsr_answer_span *answers, 
     json_t *list = w->wrong[question] ? json_null() : json_array();
     for (size_t i = 0; i < n && !w->wrong[question]; i++)
         tsri_cli_json_append(
-            list, json_pack("{s:o,s:f,s:I,s:I}", "text",
+            list, json_pack("{s:o,s:o,s:I,s:I}", "text",
                             tsri_cli_json_text(j->texts[question].data + answers[i].begin,
                                                answers[i].end - answers[i].begin),
-                            "score", (double)answers[i].score, "begin",
+                            "score", tsri_cli_json_number((double)answers[i].score), "begin",
                             (json_int_t)answers[i].begin, "end", (json_int_t)answers[i].end));
     tsri_cli_json_print(
         &j->app, json_pack("{s:I,s:o}", "line", (json_int_t)(w->first + question), "answers", list),

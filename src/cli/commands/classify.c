@@ -69,9 +69,9 @@ static void print_scores_json(job *j, size_t i) {
     json_t *list = j->windows.window.wrong[i] ? json_null() : json_array();
     rank(j, scores);
     for (uint32_t k = 0; k < j->top_k && !j->windows.window.wrong[i]; k++)
-        tsri_cli_json_append(list, json_pack("{s:s,s:f}", "label",
-                                             tsr_classifier_label(j->classifier, j->order[k]),
-                                             "score", (double)scores[j->order[k]]));
+        tsri_cli_json_append(
+            list, json_pack("{s:s,s:o}", "label", tsr_classifier_label(j->classifier, j->order[k]),
+                            "score", tsri_cli_json_number((double)scores[j->order[k]])));
     print_object(j, json_pack("{s:I,s:o}", "line", (json_int_t)(j->windows.window.first + i),
                               "labels", list));
 }
@@ -113,9 +113,10 @@ static void print_spans_json(job *j, size_t text, const tsr_span *spans, size_t 
         json_t *words = tsri_cli_utf8_until(data + s->begin, size) == size
                             ? json_stringn(data + s->begin, size)
                             : json_null();
-        tsri_cli_json_append(list, json_pack("{s:o,s:s,s:f,s:I,s:I}", "text", words, "label",
-                                             s->label, "score", (double)s->score, "begin",
-                                             (json_int_t)s->begin, "end", (json_int_t)s->end));
+        tsri_cli_json_append(list,
+                             json_pack("{s:o,s:s,s:o,s:I,s:I}", "text", words, "label", s->label,
+                                       "score", tsri_cli_json_number((double)s->score), "begin",
+                                       (json_int_t)s->begin, "end", (json_int_t)s->end));
     }
     print_object(j, json_pack("{s:I,s:o}", "line", (json_int_t)(j->windows.window.first + text),
                               "spans", list));

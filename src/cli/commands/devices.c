@@ -4,6 +4,8 @@
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
 
+#include <string.h>
+
 static const char *type_name(uint32_t type) {
     static const char *const names[] = {"other", "cpu", "gpu", "accelerator"};
     return type < sizeof names / sizeof *names ? names[type] : "other";
@@ -82,10 +84,11 @@ static int list(tsri_cli_app *app) {
             show(app, i, &info);
     }
     for (size_t i = 0; i < tsr_engine_note_count(app->engine); i++) {
+        const char *note = tsr_engine_note(app->engine, i);
         if (app->json)
-            tsri_cli_json_append(notes, json_string(tsr_engine_note(app->engine, i)));
+            tsri_cli_json_append(notes, tsri_cli_json_text(note, strlen(note)));
         else
-            tsri_cli_print(app, "-  %s\n", tsr_engine_note(app->engine, i));
+            tsri_cli_print(app, "-  %s\n", note);
     }
     json_t *all = json_pack("{s:o,s:o}", "devices", devices, "notes", notes);
     if (app->json)

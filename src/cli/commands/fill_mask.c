@@ -68,10 +68,10 @@ static void add_json(job *j, const tsr_fill *fill) {
     for (uint32_t i = 0; i < fill->n; i++) {
         size_t size = 0;
         char *text = text_of(j, fill->candidates[i].id, &size);
-        tsri_cli_json_append(list, json_pack("{s:o,s:i,s:f}", "token",
-                                             tsri_cli_json_text(text ? text : "", size), "id",
-                                             (int)fill->candidates[i].id, "probability",
-                                             (double)fill->candidates[i].probability));
+        tsri_cli_json_append(
+            list, json_pack("{s:o,s:i,s:o}", "token", tsri_cli_json_text(text ? text : "", size),
+                            "id", (int)fill->candidates[i].id, "probability",
+                            tsri_cli_json_number((double)fill->candidates[i].probability)));
         free(text);
     }
     if (!j->masks)

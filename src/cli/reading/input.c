@@ -16,12 +16,13 @@ enum { EXPANSION = 8 };
 struct tsri_cli_input {
     tsri_cli_app *app;
     int fd;
+    tsr_string held; /* data not NULL: what is left of a text in memory; fd is -1 then */
     const char *name, *encoding;
     uint64_t size, line; /* line: the line of the converted text, from 1 */
     bool begun, told;
     tsri_system_converter *converter; /* NULL: bytes are passed on */
-    size_t unit;       /* how many bytes are skipped where they are wrong */
-    char raw[16];      /* read but not yet passed on: the bytes of a mark, or part of a character */
+    size_t unit;                      /* how many bytes are skipped where they are wrong */
+    char raw[16]; /* read but not yet passed on: the bytes of a mark, or part of a character */
     size_t n_raw;
 };
 
@@ -98,6 +99,21 @@ int tsri_cli_input_open(tsri_cli_app *app, const char *path, const char *encodin
     return code;
 }
 
+int tsri_cli_input_open_text(tsri_cli_app *app, const char *name, tsr_string text,
+                             tsri_cli_input **out) {
+    tsri_cli_input *in = *out = calloc(1, sizeof *in);
+    if (!in)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    *in = (tsri_cli_input){.app = app,
+                           .fd = -1,
+                           .held = text,
+                           .name = name,
+                           .size = text.size,
+                           .line = 1,
+                           .begun = true};
+    return CLI_OK;
+}
+
 void tsri_cli_input_close(tsri_cli_input **input) {
     tsri_cli_input *in = *input;
     if (!in)
@@ -118,12 +134,22 @@ uint64_t tsri_cli_input_size(const tsri_cli_input *in) {
 }
 
 bool tsri_cli_input_would_wait(const tsri_cli_input *in) {
-    return tsri_system_would_wait(in->fd);
+    return !in->held.data && tsri_system_would_wait(in->fd);
 }
 
 /* ---- reading ---- */
 
+static int read_held(tsri_cli_input *in, char *to, size_t room, size_t *n) {
+    *n = in->held.size < room ? in->held.size : room;
+    memcpy(to, in->held.data, *n);
+    in->held.data += *n;
+    in->held.size -= *n;
+    return CLI_OK;
+}
+
 static int read_some(tsri_cli_input *in, char *to, size_t room, size_t *n) {
+    if (in->held.data)
+        return read_held(in, to, room, n);
     for (;;) {
         const ssize_t got = read(in->fd, to, room);
         *n = got > 0 ? (size_t)got : 0;

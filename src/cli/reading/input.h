@@ -19,6 +19,9 @@ const tsri_cli_option *tsri_cli_encoding_option(const char **encoding);
  * returns an exit code, and prints what went wrong. */
 int tsri_cli_input_open(tsri_cli_app *app, const char *path, const char *encoding,
                         tsri_cli_input **out);
+/* The same for a text that is in memory already, as UTF-8. Both are borrowed; `name` is for messages. */
+int tsri_cli_input_open_text(tsri_cli_app *app, const char *name, tsr_string text,
+                             tsri_cli_input **out);
 /* Reads at least one and at most `room` bytes (room: 1024 or more); *n is 0 at the end. */
 int tsri_cli_input_read(tsri_cli_input *input, char *to, size_t room, size_t *n);
 /* True where a read would wait. */

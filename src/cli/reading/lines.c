@@ -350,7 +350,9 @@ static int take_texts(tsri_cli_lines *l, const tsri_cli_list *texts) {
 }
 
 static int open_input(tsri_cli_lines *l, const tsri_cli_source *source) {
-    int code = tsri_cli_input_open(l->app, source->path, source->encoding, &l->input);
+    int code = source->held
+                   ? tsri_cli_input_open_text(l->app, source->path, *source->held, &l->input)
+                   : tsri_cli_input_open(l->app, source->path, source->encoding, &l->input);
     if (code != CLI_OK)
         return code;
     l->name = tsri_cli_input_name(l->input);

@@ -24,7 +24,9 @@ typedef struct tsri_cli_lines tsri_cli_lines;
 typedef struct tsri_cli_source {
     const char *path; /* NULL or "-": standard input */
     const char *column, *field, *encoding;
-    bool numbers;               /* a field may be a whole number; its digits are the text then */
+    bool numbers; /* a field may be a whole number; its digits are the text then */
+    /* What the file at the path has, where it was read already (tsri_cli_read_input); NULL: it is opened */
+    const tsr_string *held;
     const tsri_cli_list *texts; /* if not empty: the texts; "-" alone is standard input */
 } tsri_cli_source;
 

@@ -4,6 +4,7 @@
 import json
 import math
 import os
+import struct
 
 from support.command import PLAY, copy_model, equal, main, read_safetensors, refused, run
 
@@ -120,6 +121,19 @@ def test_from_standard_input(folder):
     text = run("evaluate", *REFERENCE, "-m", PLAY, "--perplexity", written(folder)).text
     for word in ("loss", "perplexity", "bits a byte", "tokens", "windows", "time"):
         assert f"\n{word}" in "\n" + text, text
+
+
+def test_what_json_cannot_express(folder):
+    """An infinite perplexity is null, and bytes of a file's name that are not UTF-8 are U+FFFD."""
+    model = copy_model(PLAY, folder / "m")
+    data = bytearray((model / "model.safetensors").read_bytes())
+    (size,) = struct.unpack("<Q", data[:8])
+    begin, end = json.loads(data[8:8 + size])["transformer.ln_f.weight"]["data_offsets"]
+    data[8 + size + begin:8 + size + end] = b"\xff\x7b" * ((end - begin) // 2)  # the largest number of f16
+    (model / "model.safetensors").write_bytes(data)
+    told = evaluate(written(folder, name=os.fsdecode(b"caf\xe9")), "-m", model)
+    equal((told["perplexity"], told["file"]), (None, f"{folder}/caf\ufffd"))
+    assert told["loss"] > 1000, told
 
 
 def test_refused(folder):

@@ -33,6 +33,11 @@ def test_language_models(folder):
     check(scores(RANKS / "qwen3", "--instruction", "cats"), "told")
 
 
+def test_a_text_that_is_not_utf_8(_):
+    told = run("rerank", *REFERENCE, "-m", RANKS / "qwen3", "--json", EXPECTED["query"], given=b"caf\xe9\ncat\n", code=1)
+    equal({hit["text"] for hit in map(json.loads, told.text.splitlines())}, {"caf\ufffd", "cat"}, told)
+
+
 def test_a_server(folder):
     with Server("--rank", model=RANKS / "qwen3") as server:
         found = server.fine("/v1/rerank", {"query": EXPECTED["query"], "documents": [text for text in EXPECTED["texts"] if len(text) < 100]})["results"]

@@ -3,6 +3,7 @@
 
 import importlib.util
 import json
+import os
 import random
 
 from support.command import GOLDEN, SOURCE, equal, main, refused, run
@@ -127,6 +128,17 @@ def test_labels(folder):
     lines = run("evaluate", *REFERENCE, "-m", CLASSIFIER, "--labelled", table).text.splitlines()
     equal(lines[0], f"accuracy       {told['accuracy']:.4f}, {told['right']} of {len(TEXTS)} texts")
     equal([line.split("  ")[0] for line in lines[-3:]], LABELS)
+
+
+def test_labels_from_a_pipe(folder):
+    """The file is read once; and a name that is not UTF-8 is in the JSON."""
+    for rows in (["text\tlabel", "i like it\tgood", "so so\tbad"], ['{"text": "i like it", "label": "good"}', '{"text": "so so", "label": 1}']):
+        path = write_lines(folder / os.fsdecode(b"caf\xe9"), rows)
+        told = evaluated(path)
+        equal((told["texts"], told["file"]), (2, f"{folder}/caf\ufffd"))
+        piped = run("evaluate", *REFERENCE, "-m", CLASSIFIER, "--json", "--labelled", "/dev/stdin", given=path.read_bytes()).text
+        equal({**json.loads(piped), "file": 0}, {**told, "file": 0})
+    refused(3, "/dev/stdin is empty; it needs a header", "evaluate", *REFERENCE, "-m", CLASSIFIER, "--labelled", "/dev/stdin")
 
 
 def test_all_right_and_a_label_that_never_is(folder):

@@ -91,10 +91,6 @@ static json_t *text_json(const char *text) {
     return text ? json_string(text) : json_null();
 }
 
-static json_t *number_json(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *row_json(const tsr_compared *r) {
     json_t *row = json_object();
     const struct {
@@ -112,7 +108,7 @@ static json_t *row_json(const tsr_compared *r) {
         tsri_cli_json_put(row, texts[i].key, text_json(texts[i].text));
     tsri_cli_json_put(row, "batch", r->batch ? json_integer(r->batch) : json_null());
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        tsri_cli_json_put(row, numbers[i].key, number_json(numbers[i].value));
+        tsri_cli_json_put(row, numbers[i].key, tsri_cli_json_number(numbers[i].value));
     tsri_cli_json_put(row, "values_before", json_integer(r->n_before));
     tsri_cli_json_put(row, "values_after", json_integer(r->n_after));
     tsri_cli_json_put(row, "by_runs", json_boolean(r->by_runs));
@@ -136,7 +132,7 @@ static json_t *summary_json(const tsr_compare_summary *s) {
                   {"only_after", s->only_after}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         tsri_cli_json_put(summary, counts[i].key, json_integer(counts[i].n));
-    tsri_cli_json_put(summary, "ratio", number_json(s->ratio));
+    tsri_cli_json_put(summary, "ratio", tsri_cli_json_number(s->ratio));
     return summary;
 }
 

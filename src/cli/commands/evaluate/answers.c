@@ -121,24 +121,22 @@ static void show(work *w, const tsr_answer_scores *s) {
                        (unsigned long long)(s->questions - s->answerable));
 }
 
-static json_t *number(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static void show_json(work *w, const tsr_answer_scores *s) {
-    json_t *answerable =
-               json_pack("{s:I,s:o,s:o}", "questions", (json_int_t)s->answerable, "exact_match",
-                         number(s->answerable_exact_match), "f1", number(s->answerable_f1)),
+    json_t *answerable = json_pack("{s:I,s:o,s:o}", "questions", (json_int_t)s->answerable,
+                                   "exact_match", tsri_cli_json_number(s->answerable_exact_match),
+                                   "f1", tsri_cli_json_number(s->answerable_f1)),
            *unanswerable =
                json_pack("{s:I,s:o,s:o}", "questions", (json_int_t)(s->questions - s->answerable),
-                         "exact_match", number(s->unanswerable_exact_match), "f1",
-                         number(s->unanswerable_exact_match));
-    tsri_cli_json_print(&w->job->app,
-                        json_pack("{s:i,s:s,s:I,s:I,s:f,s:f,s:o,s:o}", "schema", 1, "file",
-                                  w->job->answers, "questions", (json_int_t)s->questions, "exact",
-                                  (json_int_t)s->exact, "exact_match", s->exact_match, "f1", s->f1,
-                                  "answerable", answerable, "unanswerable", unanswerable),
-                        JSON_INDENT(1));
+                         "exact_match", tsri_cli_json_number(s->unanswerable_exact_match), "f1",
+                         tsri_cli_json_number(s->unanswerable_exact_match));
+    tsri_cli_json_print(
+        &w->job->app,
+        json_pack("{s:i,s:o,s:I,s:I,s:o,s:o,s:o,s:o}", "schema", 1, "file",
+                  tsri_cli_json_text(w->job->answers, strlen(w->job->answers)), "questions",
+                  (json_int_t)s->questions, "exact", (json_int_t)s->exact, "exact_match",
+                  tsri_cli_json_number(s->exact_match), "f1", tsri_cli_json_number(s->f1),
+                  "answerable", answerable, "unanswerable", unanswerable),
+        JSON_INDENT(1));
 }
 
 static int score(work *w) {

@@ -2,10 +2,10 @@
  * right. */
 #include "cli/base/json.h"
 #include "cli/commands/evaluate/evaluate.h"
+#include "cli/reading/input.h"
 #include "cli/reading/texts.h"
 #include "cli/shared/windows.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,32 +28,30 @@ static int show_progress(void *data, uint64_t done, uint64_t total) {
 
 /* ---- the file ---- */
 
-/* A JSON Lines file begins with a brace. */
-static int begins_with_brace(const char *path, bool *brace) {
-    FILE *file = fopen(path, "rb");
-    int c = file ? getc(file) : EOF;
-    while (c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == 0xef || c == 0xbb || c == 0xbf)
-        c = getc(file);
-    *brace = c == '{';
-    if (!file)
-        return tsri_cli_fail(CLI_FILE, "%s: %s", path, strerror(errno));
-    fclose(file);
-    return CLI_OK;
+/* Reads a column of a table, or a field of a JSON Lines file, which begins with a brace. */
+static int read_column(tsri_cli_evaluation *j, const tsr_string *held, const char *name,
+                       tsri_cli_texts *out) {
+    const bool json = held->data[strspn(held->data, " \n\r\t")] == '{';
+    tsri_cli_source source = {
+        .path = j->labelled, .numbers = true, .encoding = j->encoding, .held = held};
+    *(json ? &source.field : &source.column) = name;
+    return tsri_cli_texts_read(&j->app, out, &source);
 }
 
+/* The file is read once: it may be a pipe. */
 static int read_file(work *w) {
     tsri_cli_evaluation *j = w->job;
-    bool json = false;
-    int code = begins_with_brace(j->labelled, &json);
-    tsri_cli_source source = {.path = j->labelled, .numbers = true, .encoding = j->encoding};
-    *(json ? &source.field : &source.column) = j->text_field;
+    char *text;
+    tsr_string held = {0};
+    int code = tsri_cli_read_input(&j->app, j->labelled, j->encoding, &text, &held.size);
+    held.data = text;
     if (code == CLI_OK)
-        code = tsri_cli_texts_read(&j->app, &w->texts, &source);
-    *(json ? &source.field : &source.column) = j->label_field;
+        code = read_column(j, &held, j->text_field, &w->texts);
     if (code == CLI_OK)
-        code = tsri_cli_texts_read(&j->app, &w->names, &source);
+        code = read_column(j, &held, j->label_field, &w->names);
     if (code == CLI_OK && !w->texts.n)
         code = tsri_cli_fail(CLI_FILE, "%s has a header and no texts", j->labelled);
+    free(text);
     return code;
 }
 
@@ -209,14 +207,15 @@ static void show_json(work *w, const tsr_label_scores *s) {
                               "recall", e->recall, "f1", e->f1, "texts", (json_int_t)e->wanted,
                               "given", (json_int_t)e->given, "right", (json_int_t)e->right));
     }
-    tsri_cli_json_print(&w->job->app,
-                        json_pack("{s:i,s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:o}", "schema", 1,
-                                  "file", w->job->labelled, "texts", (json_int_t)s->texts, "right",
-                                  (json_int_t)s->right, "accuracy", s->accuracy, "micro_f1",
-                                  s->micro_f1, "macro_f1", s->macro_f1, "macro_precision",
-                                  s->macro_precision, "macro_recall", s->macro_recall,
-                                  "weighted_f1", s->weighted_f1, "labels", labels),
-                        JSON_INDENT(1));
+    tsri_cli_json_print(
+        &w->job->app,
+        json_pack("{s:i,s:o,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:o}", "schema", 1, "file",
+                  tsri_cli_json_text(w->job->labelled, strlen(w->job->labelled)), "texts",
+                  (json_int_t)s->texts, "right", (json_int_t)s->right, "accuracy", s->accuracy,
+                  "micro_f1", s->micro_f1, "macro_f1", s->macro_f1, "macro_precision",
+                  s->macro_precision, "macro_recall", s->macro_recall, "weighted_f1",
+                  s->weighted_f1, "labels", labels),
+        JSON_INDENT(1));
 }
 
 int tsri_cli_evaluate_labels(tsri_cli_evaluation *job) {

@@ -49,10 +49,11 @@ static void add_json(tsri_cli_generation *j, const tsr_generated *g) {
     json_t *token = json_pack("{s:i}", "id", (int)g->id),
            *best = g->n_candidates ? json_array() : NULL;
     if (j->logprobs >= 0)
-        tsri_cli_json_put(token, "logprob", json_real(g->logprob));
+        tsri_cli_json_put(token, "logprob", tsri_cli_json_number(g->logprob));
     for (uint32_t i = 0; i < g->n_candidates; i++)
-        tsri_cli_json_append(best, json_pack("{s:i,s:f}", "id", (int)g->candidates[i].id, "logprob",
-                                             (double)g->candidates[i].logprob));
+        tsri_cli_json_append(best,
+                             json_pack("{s:i,s:o}", "id", (int)g->candidates[i].id, "logprob",
+                                       tsri_cli_json_number((double)g->candidates[i].logprob)));
     if (best)
         tsri_cli_json_put(token, "best", best);
     tsri_cli_json_append(result_of(j, g)->tokens, token);
@@ -132,7 +133,7 @@ static json_t *result_json(const tsri_cli_generation *j, size_t i, const tsri_cl
                             tsri_cli_finish_name(r->finish), "tokens", r->tokens);
     if (j->beams) {
         tsri_cli_json_put(all, "prompt", json_integer((json_int_t)(i / j->best)));
-        tsri_cli_json_put(all, "score", json_real(r->score));
+        tsri_cli_json_put(all, "score", tsri_cli_json_number(r->score));
     }
     return all;
 }

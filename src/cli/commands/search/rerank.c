@@ -85,8 +85,9 @@ static int each_window(job *j) {
 static void print_hit(job *j, const hit *h) {
     if (j->app.json) {
         tsri_cli_json_print(&j->app,
-                            json_pack("{s:I,s:f,s:o}", "line", (json_int_t)h->line, "score",
-                                      (double)h->score, "text", json_stringn(h->text, h->size)),
+                            json_pack("{s:I,s:o,s:o}", "line", (json_int_t)h->line, "score",
+                                      tsri_cli_json_number((double)h->score), "text",
+                                      tsri_cli_json_text(h->text, h->size)),
                             JSON_COMPACT | JSON_REAL_PRECISION(9));
         return;
     }
