@@ -1,11 +1,10 @@
 /* cli/commands/verify.c - tessera verify: compares every kernel variant that fits with the
  * reference, or times it. */
-#include "cli/base/app.h"
+#include "cli/base/devices.h"
 #include "cli/base/json.h"
 #include "cli/base/watch.h"
 #include "cli/commands/commands.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +26,7 @@ typedef struct job {
     int64_t most_flops;
     float seconds; /* for each variant and case of the benchmark */
     json_t *results;
+    char *device;      /* the open one: "platform / name" */
     char heading[192]; /* op and case of the latest result of the benchmark */
     worst *worst;
     size_t n, room;
@@ -78,19 +78,16 @@ static bool count_skip(job *j, const char *why) {
     return true;
 }
 
-/* The error of a NaN is infinite, which JSON cannot express: it becomes null. */
-static json_t *number(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static int take(void *data, const tsr_verify_result *r) {
     job *j = data;
     if (j->app.json)
         tsri_cli_json_append(j->results,
-                             json_pack("{s:s,s:s,s:s,s:o,s:o,s:s,s:s,s:s}", "op", r->op, "variant",
-                                       r->variant, "case", r->name, "error", number(r->error),
-                                       "bound", number(r->bound), "reason", r->reason, "status",
-                                       status_name(r->status), "message", r->message));
+                             json_pack("{s:o,s:s,s:s,s:s,s:o,s:o,s:s,s:s,s:s}", "device",
+                                       tsri_cli_json_text(j->device, strlen(j->device)), "op",
+                                       r->op, "variant", r->variant, "case", r->name, "error",
+                                       tsri_cli_json_number(r->error), "bound",
+                                       tsri_cli_json_number(r->bound), "reason", r->reason,
+                                       "status", status_name(r->status), "message", r->message));
     else if (!*r->name) { /* it ran no case */
         tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->variant, status_name(r->status),
                        r->message);
@@ -147,7 +144,8 @@ static int take_timed(void *data, const tsr_verify_result *r) {
     if (j->app.json)
         tsri_cli_json_append(
             j->results,
-            json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:i,s:o,s:o,s:o,s:o}", "op", r->op, "variant",
+            json_pack("{s:o,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:i,s:o,s:o,s:o,s:o}", "device",
+                      tsri_cli_json_text(j->device, strlen(j->device)), "op", r->op, "variant",
                       r->variant, "case", r->name, "status", status_name(r->status), "message",
                       r->message, "best_seconds", known(r->best_seconds), "median_seconds",
                       known(r->median_seconds), "runs", (int)r->runs, "flops", known(r->flops),
@@ -179,6 +177,19 @@ static void close_report(job *j, const tsr_verify_summary *summary) {
                    summary->not_offered);
 }
 
+static int open_device(job *j) {
+    tsr_device_info info;
+    int code = tsri_cli_open_device(&j->app);
+    if (code == CLI_OK)
+        code = tsri_cli_device_info(&j->app, &info);
+    free(j->device);
+    j->device = NULL;
+    if (code != CLI_OK || asprintf(&j->device, "%s / %s", info.facts.platform, info.facts.name) > 0)
+        return code;
+    j->device = NULL;
+    return tsri_cli_fail(CLI_OTHER, "out of memory");
+}
+
 static int verify_device(job *j) {
     tsr_verify_summary summary = {.struct_size = sizeof summary};
     const tsr_verify_options options = {.struct_size = sizeof options,
@@ -187,7 +198,7 @@ static int verify_device(job *j) {
                                         .op = j->op,
                                         .variants = j->variants,
                                         .bench_seconds = j->bench ? (double)j->seconds : 0};
-    int code = tsri_cli_open_device(&j->app);
+    int code = open_device(j);
     if (code != CLI_OK)
         return code;
     j->n = j->n_skips = 0;
@@ -218,25 +229,12 @@ static int verify_device(job *j) {
     return code != CLI_OK ? code : summary.misses + summary.errors ? CLI_MISS : CLI_OK;
 }
 
-/* Verifies every usable device, one after the other. */
-static int verify_all(job *j) {
-    int worst_code = tsri_cli_open_engine(&j->app);
-    for (size_t i = 0;
-         worst_code <= CLI_MISS && i < tsr_device_count(j->app.engine) && !tsri_cli_signal(); i++) {
-        tsr_device_info info = {.struct_size = sizeof info};
-        char number[24];
-        info.facts.struct_size = sizeof info.facts;
-        if (tsr_device_info_get(j->app.engine, i, &info) != TSR_OK || !info.facts.usable ||
-            (info.facts.needs_bundle && !j->app.bundle && !getenv("TESSERA_BUNDLE")))
-            continue;
-        snprintf(number, sizeof number, "%zu", i);
-        j->app.device_name = number;
-        if (!j->app.json)
-            tsri_cli_print(&j->app, "%s / %s\n", info.facts.platform, info.facts.name);
-        const int code = verify_device(j);
-        worst_code = code > worst_code ? code : worst_code;
-    }
-    return worst_code;
+/* One of --device all. */
+static int verify_one(void *data, const tsr_device_info *device) {
+    job *j = data;
+    if (!j->app.json)
+        tsri_cli_print(&j->app, "%s / %s\n", device->facts.platform, device->facts.name);
+    return verify_device(j);
 }
 
 static int check_op(const char *op) {
@@ -291,7 +289,9 @@ int tsri_cli_verify(int argc, char **argv) {
         "device, and compares the results\nwith the reference; or, with "
         "--bench, times the variants: best and median of several runs,\n"
         "GFLOP/s, GB/s, share of the device's measured peak, and how much "
-        "faster than the variant `plain`.",
+        "faster than the variant `plain`.\nWith --device all, a device that can't be opened is "
+        "reported, and the others are verified. Each\nresult of --json names its device; after "
+        "Ctrl-C, those so far are printed.",
         tables, NULL);
     if (code == CLI_OK && j.smoke && j.bench)
         code = tsri_cli_fail(CLI_USAGE, "--smoke and --bench can't be combined");
@@ -309,12 +309,14 @@ int tsri_cli_verify(int argc, char **argv) {
     j.app.measure = j.bench;
     j.results = j.app.json ? json_array() : NULL;
     if (code == CLI_OK)
-        code = j.app.device_name && !strcmp(j.app.device_name, "all") ? verify_all(&j)
-                                                                      : verify_device(&j);
-    if (j.app.json && code <= CLI_MISS && code >= 0)
+        code = j.app.device_name && !strcmp(j.app.device_name, "all")
+                   ? tsri_cli_each_device(&j.app, verify_one, NULL, &j)
+                   : verify_device(&j);
+    if (j.app.json && (code == CLI_OK || code == CLI_MISS || json_array_size(j.results)))
         tsri_cli_json_print(&j.app, j.results, JSON_INDENT(1));
     else
         json_decref(j.results);
+    free(j.device);
     free(j.worst);
     free(j.skips);
     return tsri_cli_close(&j.app, code);

@@ -65,22 +65,33 @@ static tsr_status check_suites(const tsr_results *a, const tsr_results *b) {
     return TSR_OK;
 }
 
+static size_t count_measured(const tsr_results *t) {
+    size_t n = 0;
+    for (size_t d = 0; d < json_array_size(t->devices); d++)
+        n += tsri_results_has_rows(t, d);
+    return n;
+}
+
+static const json_t *first_measured(const tsr_results *t) {
+    return t->n ? t->rows[0].device : json_array_get(t->devices, 0);
+}
+
 static tsr_status check_devices(const comparison *c, const tsr_results *a, const tsr_results *b) {
     const json_t *one, *other;
     size_t i, k;
     if (c->options.across_devices) {
-        if (json_array_size(a->devices) == 1 && json_array_size(b->devices) == 1)
+        const size_t n_a = count_measured(a), n_b = count_measured(b);
+        if (n_a == 1 && n_b == 1)
             return TSR_OK;
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "across devices, files of one device each are compared: %s has %zu, "
                               "%s has %zu",
-                              a->path, json_array_size(a->devices), b->path,
-                              json_array_size(b->devices));
+                              a->path, n_a, b->path, n_b);
     }
     json_array_foreach(a->devices, i, one)
         json_array_foreach(b->devices, k, other) if (same_device(one, other)) return TSR_OK;
-    one = json_array_get(a->devices, 0);
-    other = json_array_get(b->devices, 0);
+    one = first_measured(a);
+    other = first_measured(b);
     if (same_member(one, other, "name"))
         return unlike(a, b, "the device is the same, but its platform, backend or threads differ:",
                       tsri_results_text(one, "platform"), tsri_results_text(other, "platform"),

@@ -49,6 +49,15 @@ static tsr_status md_head(const tsr_results *t, const json_t *device, tsri_bytes
     return tsri_base_bytes_append(out, table, sizeof table - 1);
 }
 
+/* A device that was left out, or that failed before its first row. */
+static tsr_status md_unmeasured(const json_t *device, tsri_bytes *out) {
+    TRY(tsri_base_bytes_append(out, "## ", 3));
+    TRY(cell(out, tsri_results_text(device, "name")));
+    TRY(tsri_base_bytes_append(out, "\n\nNothing was measured: ", 24));
+    TRY(cell(out, tsri_results_text(device, "reason")));
+    return tsri_base_bytes_append(out, ".\n", 2);
+}
+
 /* "noisy; throttled: why" */
 static tsr_status said(const tsri_results_row *r, tsri_bytes *out) {
     const bool ok = !strcmp(r->status, "ok");
@@ -88,6 +97,10 @@ tsr_status tsri_results_md(const tsr_results *const *results, size_t count, tsri
         for (size_t d = 0; d < json_array_size(t->devices); d++) {
             if (out->size)
                 TRY(tsri_base_bytes_append(out, "\n", 1));
+            if (!tsri_results_has_rows(t, d)) {
+                TRY(md_unmeasured(json_array_get(t->devices, d), out));
+                continue;
+            }
             TRY(md_head(t, json_array_get(t->devices, d), out));
             for (size_t i = 0; i < t->n; i++)
                 if (t->rows[i].device_index == d)

@@ -161,6 +161,13 @@ static tsr_status read_rows(tsr_results *t) {
     return TSR_OK;
 }
 
+bool tsri_results_has_rows(const tsr_results *results, size_t device) {
+    for (size_t i = 0; i < results->n; i++)
+        if (results->rows[i].device_index == device)
+            return true;
+    return false;
+}
+
 /* ---- the file ---- */
 
 static tsr_status check_version(const json_t *root, const char *path) {

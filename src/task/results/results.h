@@ -34,6 +34,9 @@ double tsri_results_number(const json_t *object, const char *key);    /* NaN: nu
 int64_t tsri_results_whole(const json_t *object, const char *key);    /* -1: null */
 bool tsri_results_is(const char *text, const char *other);            /* both NULL: true */
 
+/* Whether a device of the file was measured. */
+bool tsri_results_has_rows(const tsr_results *results, size_t device);
+
 /* A value for people, with a prefix: "236 GFLOP/s", "3.1 us", "190 tokens/s"; "-" of NaN. */
 enum { TSRI_RESULTS_VALUE = 48 };
 void tsri_results_print_value(double value, const char *unit, char out[TSRI_RESULTS_VALUE]);

@@ -167,6 +167,12 @@ def test_peaks_alone(_):
     equal(told["models"], [])
 
 
+def test_several_devices_are_named_together(_):
+    """So that compare does not take them for the first of them."""
+    told = results(run("bench", "--device", "reference,reference", "-q", "--peaks", "-r", "1", "--json").out)
+    equal([d["name"] for d in told["devices"]], [" + ".join(["Tessera / reference (C11, 1 compute unit)"] * 2)])
+
+
 def test_on_the_device(_):
     if not has_device():
         print(f"not on {DEVICE}: it is not here")

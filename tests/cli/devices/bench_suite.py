@@ -251,6 +251,25 @@ def test_a_wrong_clock(_):
             assert 0.7 < clock["median"] < 1.02, clock
 
 
+def test_a_device_that_does_not_open_costs_no_rows_of_others(folder):
+    """One that fails is told, and the others are measured; one without a compiler is left out, with the reason."""
+    if DEVICE != "pocl" or not has_device():
+        print(f"not on {DEVICE}: the layer is for pocl")
+        return
+    layer = {"OPENCL_LAYERS": BUILD / "tests" / "count_layer.so", "COUNT_LAYER_IN": "tessera", "POCL_DEVICES": "basic pthread"}
+    every = ("bench", "--device", "all", "--peaks", "-r", "1", "-q", "--json", "-o", folder / "run.json")
+    done = run(*every, env=environment(**layer, COUNT_LAYER_FAULT="clCreateContext 1 -2 before"), code=4)
+    assert "clCreateContext" in done.err, done
+    told = results(done.out)
+    equal((len(told["devices"]), len(told["rows"]), told["suite"]["partial"]), (1, PEAKS, True))
+    equal((folder / "run.json").read_bytes(), done.out)
+    bare = dict(layer, COUNT_LAYER_BINARY_ONLY=1)
+    told = results(run(*every, env=environment(**bare), code=4).out)
+    equal([(d["usable"], "usable by name with a bundle" in d["reason"]) for d in told["devices"]], [(True, True)] * 2, told["devices"])
+    equal((told["rows"], told["suite"]["partial"]), ([], True))
+    assert "is left out: its driver builds no kernels" in run(*[a for a in every if a != "-q"], env=environment(**bare), code=4).err
+
+
 def test_refused(_):
     for code, fragment, *arguments in ((2, "--class huge: give smoke, laptop or full", "--class", "huge"), (2, 'no part "heads": give some of', "--parts", "peaks,heads"),
                                        (2, "--format xml: give md", "--format", "xml"), (2, "takes no operands", "x"), (4, 'device "nosuch" fits none', "--device", "nosuch")):

@@ -9,7 +9,7 @@ import shutil
 import signal
 import time
 
-from support.command import DEVICE, SOURCE, environment, equal, has_device, main, refused, run, slowness, start
+from support.command import BUILD, DEVICE, SOURCE, environment, equal, has_device, main, refused, run, slowness, start
 
 LINEAR = {"linear/packed", "linear/packed_few", "linear/cached", "linear/plain"}
 
@@ -27,6 +27,33 @@ def test_interrupted(_):
         assert re.search(rb"interrupted after \d+ of \d\d ops: \d+ ok, 0 missed, 0 failed to run\n$", err), err
         assert b"variants skipped" not in out, out
         assert took < 5 * slowness(), f"{took} s"
+
+
+def test_interrupted_json(_):
+    """What was found before is printed."""
+    told, wait = [], 1
+    while not told:
+        process = start("verify", "-d", "reference", "--json", "-q")
+        time.sleep(wait)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        equal(process.returncode, 128 + signal.SIGINT, err)
+        told, wait = json.loads(out or "[]"), 2 * wait
+    equal({r["device"] for r in told}, {"Tessera / reference"})
+
+
+def test_a_device_that_does_not_open_ends_nothing(_):
+    """The others are verified, and each result says by its device whose it is."""
+    if DEVICE != "pocl" or not has_device():
+        print(f"not on {DEVICE}: the layer is for pocl")
+        return
+    env = environment(OPENCL_LAYERS=BUILD / "tests" / "count_layer.so", COUNT_LAYER_IN="tessera", COUNT_LAYER_FAULT="clCreateContext 1 -2 before",
+                      POCL_DEVICES="basic pthread")
+    for options in ((), ("--bench", "--seconds", "0.001")):
+        done = run("verify", "--json", "--device", "all", "--op", "argmax", *(options or ("--smoke",)), env=env, code=4)
+        names = {r["device"] for r in json.loads(done.out)}
+        assert "clCreateContext" in done.err and len(names) == 2 and "Tessera / reference" in names, (names, done)
+        assert any(name.startswith("Portable Computing Language / ") for name in names), names
 
 
 def test_smoke_runs_every_row_that_would_be_chosen(_):

@@ -114,7 +114,10 @@ def test_unlike_files_are_refused(folder):
         refused(2, "can't be compared", *COMPARE, bad, good)
     across = write(folder / "bad.json", devices=[device(name="Other", type="gpu")])
     equal(compared(good, across, "--across-devices")[1]["same"], 4)
-    refused(2, "files of one device each are compared", *COMPARE, good, write(folder / "bad.json", devices=[device(), device(name="x")]), "--across-devices")
+    two = [device(name="Idle", usable=False, reason="no compiler"), device(name="x")]
+    equal(compared(good, write(folder / "bad.json", devices=two, rows=peaks(device=1) + jobs(device=1)), "--across-devices")[1]["same"], 4)
+    refused(2, 'the device is "Example Device" there, "x" here', *COMPARE, good, folder / "bad.json")
+    refused(2, "files of one device each are compared", *COMPARE, good, write(folder / "bad.json", devices=two, rows=jobs() + jobs(device=1)), "--across-devices")
     refused(2, "needs two files", *COMPARE, good)
     changed = folder / "changed.json"
     changed.write_bytes(good.read_bytes().replace(b"smoke", b"smokE"))

@@ -37,6 +37,8 @@ def test_markdown(folder):
     assert "| p90 | p99 |" in text and f"| {wanted['p90']:.0f} tokens/s | {wanted['p99']:.0f} tokens/s |" in told[0], told
     assert "400 GFLOP/s" in text and "6.00 us" in text and "failed-accuracy: a\\|b" in text, text
     assert "unsupported: the device has no half precision" in text, text
+    idle = report("md", write(folder / "b.json", devices=[device(), device(name="Idle", usable=False, reason="its driver is too old")]))
+    assert idle.endswith("\n\n## Idle\n\nNothing was measured: its driver is too old.\n") and idle.count("| model |") == 1, idle
 
 
 def test_csv(folder):

@@ -209,6 +209,7 @@ int tsri_cli_bench_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s
     if (w->format->row)
         w->format->row(w, s, row);
     int code = tsri_cli_status(tsr_bench_file_row(w->file, row));
+    w->filled = true;
     if (code == CLI_OK && w->path) /* a driver may end the process, or the user while it compiles */
         code = tsri_cli_status(tsr_bench_file_text(w->file, 1, &text, &n));
     if (text)
@@ -217,14 +218,22 @@ int tsri_cli_bench_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s
     return code;
 }
 
+int tsri_cli_bench_left_out(tsri_cli_bench_writer *w, const tsr_device_info *device) {
+    const tsr_facts *f = &device->facts;
+    tsri_cli_note(w->app, "%s / %s is left out: %s", f->platform, f->name, f->reason);
+    w->filled = true;
+    return tsri_cli_status(tsr_bench_file_device(w->file, device, 0));
+}
+
 int tsri_cli_bench_end(tsri_cli_bench_writer *w, int code, bool partial) {
     const bool json = w->format && !strcmp(w->format->name, "json"),
-               wanted = code == CLI_OK || code == CLI_MISS || partial;
+               failed = code != CLI_OK && code != CLI_MISS,
+               wanted = !failed || partial || w->filled;
     char *text = NULL;
     size_t n = 0;
     int ended = CLI_OK;
     if (w->file && wanted && (json || w->path))
-        ended = tsri_cli_status(tsr_bench_file_text(w->file, partial, &text, &n));
+        ended = tsri_cli_status(tsr_bench_file_text(w->file, partial || failed, &text, &n));
     if (text && json) {
         tsri_cli_write(w->app, text, n);
         tsri_cli_flush(w->app);

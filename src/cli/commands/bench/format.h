@@ -19,17 +19,21 @@ typedef struct tsri_cli_bench_writer {
     const tsri_cli_bench_format *format;
     const char *path; /* the file that gets the results, too, after each row; NULL: none */
     tsr_bench_file *file;
+    bool filled; /* it has rows, or devices that were left out */
 } tsri_cli_bench_writer;
 
-/* begin, device, row ..., device, row ..., end. Each returns an exit code, and prints what went
+/* begin, device, row ..., left_out, device, row ..., end. Each returns an exit code, and prints what went
  * wrong. `format` is md, csv, json or jsonl; `options` says what the set of rows is. */
 int tsri_cli_bench_begin(tsri_cli_app *app, const char *format, const char *path,
                          const tsr_bench_file_options *options, tsri_cli_bench_writer *out);
 int tsri_cli_bench_device(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s);
 int tsri_cli_bench_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
                        const tsr_bench_row *row);
-/* Writes what is written at the end, unless `code` says that the run failed; `partial`: it was
- * stopped. Frees everything. Returns the code, or another where writing failed. */
+/* A device that is not measured, with the reason that its facts give. */
+int tsri_cli_bench_left_out(tsri_cli_bench_writer *w, const tsr_device_info *device);
+/* Writes what is written at the end; where `code` says that the run failed, only what it has, as
+ * partial. `partial`: it was stopped. Frees everything. Returns the code, or another where writing
+ * failed. */
 int tsri_cli_bench_end(tsri_cli_bench_writer *w, int code, bool partial);
 
 #endif

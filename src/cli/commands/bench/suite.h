@@ -4,9 +4,10 @@
 
 #include "cli/commands/bench/format.h"
 
-/* Calls `run` for the device that was asked for; with --device all, for every usable device but the
- * reference, one after the other. Its rows are written in `format`, and to the file at `path`
- * (NULL: none); after a signal, those that were measured are. Returns the worst exit code. */
+/* Calls `run` for the device that was asked for; with --device all, for every device that can be
+ * opened but the reference, one after the other, whether or not one before it failed; the others are
+ * written with the reason. Its rows are written in `format`, and to the file at `path` (NULL: none);
+ * after a signal or a failure, those that were measured are. Returns the worst exit code. */
 int tsri_cli_bench_run(tsri_cli_app *app, const char *format, const char *path,
                        const tsr_bench_file_options *options, tsri_cli_bench_writer *writer,
                        int (*run)(void *data), void *data);
