@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cli/base/json.h"
 #include "cli/base/output.h"
+#include "cli/base/watch.h"
 #include "cli/commands/commands.h"
 #include "cli/shared/embedding.h"
 
@@ -275,6 +276,7 @@ int tsri_cli_embed(int argc, char **argv) {
         "the last hidden states is taken; for a bare decoder\n(LlamaModel), the last hidden state "
         "of the last token.",
         tables, &operands);
+    tsri_cli_watch_output(j.path);
     if (code == CLI_OK && operands.n > 1)
         code = tsri_cli_fail(CLI_USAGE, "%s: give one file, or none to read standard input",
                              operands.items[1]);

@@ -3,8 +3,10 @@
 
 import json
 import os
+import signal
+import time
 
-from support.command import COMMAND, environment, equal, main, refused, run
+from support.command import COMMAND, environment, equal, main, refused, run, start
 from support.results import jobs, peaks, write
 
 DUEL = ("bench", "duel", "-q", "--rounds", "5")
@@ -43,6 +45,29 @@ def test_this_build_against_itself(folder):
     equal((row["test"], row["values_before"], row["values_after"], row["by_runs"]), ("pp8", 5, 5, True))
     assert row["low"] <= row["ratio"] <= row["high"] and 0 < row["p"] <= 1, row
     equal(sorted(path.name for path in kept.iterdir()), sorted(f"{side}-{i:02}.json" for side in ("other", "this") for i in range(1, 6)))
+
+
+def test_its_folder(folder):
+    """It lies in TMPDIR, however long that is, and goes with the command, also when a run is stopped."""
+    place, turns, other = folder / ("long" * 20), folder / "turns", folder / "other"
+    place.mkdir()
+    other.write_text(f"""#!/bin/sh
+for last; do :; done
+cp "{write(folder / 'a.json')}" "$last"
+echo "$last" >> "{turns}"
+test $(wc -l < "{turns}") = 1 || exec sleep 1000
+""")
+    other.chmod(0o755)
+    process = start(*DUEL, "--against", other, "--", "--device", "reference", "--shape", "tiny", "-p", "8", "-n", "0", "-r", "1", "-d", "0",
+                    env=environment(TMPDIR=place))
+    while not turns.exists() or len(turns.read_text().splitlines()) < 2:  # the second is in round 1
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    equal(process.returncode, 128 + signal.SIGINT)
+    assert all(path.startswith(f"{place}/tessera-duel-") for path in turns.read_text().splitlines()), turns.read_text()
+    equal(os.listdir(place), [], "its folder is left")
 
 
 def test_refusals(folder):

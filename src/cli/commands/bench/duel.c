@@ -1,6 +1,7 @@
 /* cli/commands/bench/duel.c - tessera bench duel: this build and another measure the same rows in
  * turns, and are compared. */
 #include "base/system/files.h"
+#include "base/system/paths.h"
 #include "base/system/system.h"
 #include "cli/commands/bench/results.h"
 #include "cli/commands/commands.h"
@@ -24,8 +25,8 @@ typedef struct duel {
     const char *against, *folder;
     int64_t rounds;
     tsr_compare_options options;
-    char self[PATH_MAX], made[64]; /* made: a temporary folder, or "" */
-    char **rows;                   /* the arguments that choose what is measured */
+    char self[PATH_MAX], *made; /* made: a temporary folder, or NULL */
+    char **rows;                /* the arguments that choose what is measured */
     int n_rows;
     tsri_cli_list files[2]; /* of the other build, and of this one */
 } duel;
@@ -118,8 +119,8 @@ static int fight(duel *d) {
                 files->items[files->n] = strdup(path);
                 code =
                     files->items[files->n++] ? CLI_OK : tsri_cli_fail(CLI_OTHER, "out of memory");
-            } else if (!round)
-                unlink(path);
+            } else if (!round || d->made)
+                unlink(path); /* a run that was stopped has left it, too */
         }
     return code;
 }
@@ -137,6 +138,20 @@ static int judge(duel *d) {
     return code;
 }
 
+static int make_folder(duel *d) {
+    const char *place = tsri_system_temporary_folder();
+    char *path;
+    if (asprintf(&path, "%s/tessera-duel-XXXXXX", place) < 0)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    d->folder = d->made = mkdtemp(path);
+    if (d->made)
+        return CLI_OK;
+    free(path);
+    return tsri_cli_fail(CLI_FILE,
+                         "%s: a temporary folder cannot be made there: %s (TMPDIR chooses another)",
+                         place, strerror(errno));
+}
+
 static int prepare(duel *d) {
     if (!tsri_system_program(d->self, sizeof d->self))
         return tsri_cli_fail(CLI_OTHER, "the system does not say where this build is");
@@ -149,24 +164,21 @@ static int prepare(duel *d) {
         return mkdir(d->folder, 0700) == 0 || errno == EEXIST
                    ? CLI_OK
                    : tsri_cli_fail(CLI_FILE, "%s: cannot be made: %s", d->folder, strerror(errno));
-    const char *temporary = getenv("TMPDIR");
-    snprintf(d->made, sizeof d->made, "%.40s/tessera-duel-XXXXXX", temporary ? temporary : "/tmp");
-    d->folder = mkdtemp(d->made);
-    return d->folder ? CLI_OK
-                     : tsri_cli_fail(CLI_FILE, "%s: cannot be made: %s", d->made, strerror(errno));
+    return make_folder(d);
 }
 
 static void end(duel *d) {
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < d->files[side].n; i++) {
-            if (*d->made)
+            if (d->made)
                 unlink(d->files[side].items[i]);
             free((char *)d->files[side].items[i]);
         }
         free(d->files[side].items);
     }
-    if (*d->made)
+    if (d->made)
         rmdir(d->made);
+    free(d->made);
 }
 
 /* What follows "--" chooses the rows; without it, the suite. */
