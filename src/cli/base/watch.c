@@ -18,6 +18,7 @@ static struct {
     pthread_mutex_t lock;
     tsri_cli_app *app;
     bool begun, active, bytes;
+    bool finishing; /* what runs is finished in spite of a signal */
     char doing[64], shown[192];
     uint64_t since, done, total; /* in milliseconds; then, of the work in progress */
     int patience;
@@ -64,9 +65,15 @@ void tsri_cli_watch_clear(tsri_cli_app *app) {
     pthread_mutex_unlock(&watch.lock);
 }
 
+/* The signal that stops what runs; 0: nothing does. The lock is held. */
+static int stopping(void) {
+    return watch.finishing ? 0 : tsri_cli_signal();
+}
+
 static int work(tsri_cli_app *app, const tsr_progress *now, bool bytes) {
     const bool ends = now->done >= now->total;
     pthread_mutex_lock(&watch.lock);
+    const int stopped = stopping();
     if (!ends && (!watch.active || strcmp(watch.doing, now->doing) != 0)) {
         snprintf(watch.doing, sizeof watch.doing, "%s", now->doing);
         watch.since = now_ms();
@@ -80,11 +87,16 @@ static int work(tsri_cli_app *app, const tsr_progress *now, bool bytes) {
     pthread_mutex_unlock(&watch.lock);
     if (ends)
         tsri_cli_watch_clear(app);
-    return tsri_cli_signal();
+    return stopped;
 }
 
 int tsri_cli_watch_progress(void *app, const tsr_progress *now) {
-    return now ? work(app, now, false) : tsri_cli_signal();
+    if (now)
+        return work(app, now, false);
+    pthread_mutex_lock(&watch.lock);
+    const int stopped = stopping();
+    pthread_mutex_unlock(&watch.lock);
+    return stopped;
 }
 
 int tsri_cli_watch_loading(tsri_cli_app *app, uint64_t done, uint64_t total) {
@@ -104,6 +116,12 @@ void tsri_cli_watch_end(void) {
 void tsri_cli_watch_patience(int milliseconds) {
     pthread_mutex_lock(&watch.lock);
     watch.patience = milliseconds;
+    pthread_mutex_unlock(&watch.lock);
+}
+
+void tsri_cli_watch_finish(bool finish) {
+    pthread_mutex_lock(&watch.lock);
+    watch.finishing = finish;
     pthread_mutex_unlock(&watch.lock);
 }
 
@@ -159,7 +177,7 @@ _Noreturn static void leave(int number) {
 
 /* How many milliseconds the command has after a signal; below 0: no limit. */
 static int grace(void) {
-    return watch.patience < 0 ? -1 : watch.active ? GRACE_MS : watch.patience;
+    return watch.patience < 0 ? -1 : watch.active && !watch.finishing ? GRACE_MS : watch.patience;
 }
 
 static void *look(void *unused) {

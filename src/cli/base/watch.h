@@ -3,7 +3,8 @@
  *
  * After a signal, the command itself ends its work and says how far it came. If it has not ended
  * within 0.6 s, the thread removes half-written files and ends the process without waiting for the
- * driver. Commands that have something to finish ask for more time.
+ * driver. Commands that have something to finish ask for more time (tsri_cli_watch_patience), or to
+ * finish even what waits for the driver (tsri_cli_watch_finish).
  *
  * A crash, most often a driver's, is reported, and noted for the next run. */
 #ifndef TESSERA_CLI_BASE_WATCH_H
@@ -22,13 +23,17 @@ void tsri_cli_watch_begin(tsri_cli_app *app);
 /* Tells the thread that the app is about to go away: it shows no more lines. Signals still end the
  * process. */
 void tsri_cli_watch_end(void);
-/* For tsr_engine_options.progress, with the app as its data. Returns a signal's number, or 0. */
+/* For tsr_engine_options.progress, with the app as its data. Returns the number of the signal that
+ * stops the work, or 0. */
 int tsri_cli_watch_progress(void *app, const tsr_progress *progress);
 /* The same, counted in bytes, for loading a model. */
 int tsri_cli_watch_loading(tsri_cli_app *app, uint64_t done, uint64_t total);
 /* Sets how many milliseconds the command has after a signal while it does not wait for a driver
  * (CLI_PATIENT: no limit, also while it does). */
 void tsri_cli_watch_patience(int milliseconds);
+/* While it is set, a signal does not stop what waits for a driver: tsri_cli_watch_progress returns
+ * 0, and the command has its patience for that, too. */
+void tsri_cli_watch_finish(bool finish);
 /* Names a file that is being written: after a signal, PATH.<process>...tmp beside it is removed.
  * NULL: none is being written any more. */
 void tsri_cli_watch_output(const char *path);

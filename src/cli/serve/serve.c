@@ -187,10 +187,12 @@ int tsri_serve_run(const tsri_serve_options *o) {
     const int code = begin(o, r);
     if (code == CLI_OK) {
         tsri_cli_watch_patience((int)o->drain * 1000 + CLI_END_MS);
+        tsri_cli_watch_finish(true); /* requests that run may need another plan */
         tell(o, r);
         while (!tsri_cli_signal())
             (void)poll(NULL, 0, PATIENCE_MS * 4);
         drain(&r->server);
+        tsri_cli_watch_finish(false);
     }
     end(r);
     free(r);

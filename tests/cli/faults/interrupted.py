@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Ctrl-C and SIGTERM while a driver is busy: the command ends within a second after a single signal, nothing half-written stays, and the next run
-continues. Also the line that shows a driver's progress."""
+continues. A server finishes what it has taken before. Also the line that shows a driver's progress."""
 
 import os
 import pathlib
@@ -11,7 +11,9 @@ import threading
 import time
 
 from support.command import BUILD, COMMAND, GOLDEN, PLAY, environment, equal, main, run, skip, start
+from support.encoders import SENTENCE
 from support.planted import VENDORS, planted, wait_for
+from support.server import Server, has_server
 
 TINY = ("generate", "-d", "pocl", "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "4")
 PROBE = BUILD / "libexec" / "tessera" / "probe"
@@ -81,6 +83,20 @@ def test_a_launch_that_never_ends(folder):
     stop(process, signal.SIGINT, allowed())
 
 
+def test_a_file_of_vectors_that_is_not_whole(folder):
+    """The command's second thread removes it, as the first one waits for the driver."""
+    (folder / "text").write_text("a text\n")
+    embed = ("embed", "-d", "pocl", "-m", SENTENCE, folder / "text", "-o", folder / "x.npy")
+    run(*embed)  # the kernels are cached, so the launch is one of the model's
+    env = environment(**{name: value for name, value in planted(folder, "launch:hang", TESSERA_TRUST_DRIVERS="1").items() if name != "TESSERA_CACHE"})
+    before = (folder / "x.npy").read_bytes()
+    process = start(*embed, env=dict(env, TESSERA_CACHE=os.environ.get("TESSERA_CACHE", str(folder / "cache"))))
+    wait_for(folder / "log", "launch")
+    equal(len(unfinished(folder)), 1)
+    stop(process, signal.SIGINT, allowed())
+    equal((unfinished(folder), (folder / "x.npy").read_bytes()), ([], before))
+
+
 def test_a_driver_that_hangs_while_it_is_tried(folder):
     env = planted(folder, "platforms:hang")
     process = start("devices", env=env)
@@ -118,6 +134,28 @@ def test_helpers_that_build(folder):
         equal((process.returncode, err), (130, b"tessera: stopped while building kernels\n"), name)
         for builder in started.read_text().split():
             wait_until_gone(int(builder))
+
+
+def test_a_server_finishes_what_it_has_taken(folder):
+    """A request waits for its turn at SIGTERM, and its prompt is of another length than those before: a plan of its own is made for it."""
+    if not has_server():
+        return
+    asked = {"temperature": 0, "ignore_eos": True}
+    bodies = {"runs": asked | {"prompt": "ROMEO:", "max_tokens": 480}, "waits": asked | {"prompt": "KING " * 20, "max_tokens": 2}}
+    answers = {}
+    env = environment(TESSERA_CACHE=folder / "cache", POCL_CACHE_DIR=folder / "pocl")
+    with Server("--slots", "1", "--drain", "3600", device=("-d", "pocl", "-q"), env=env) as server:
+        def client(name):
+            answers[name] = server.ask("/v1/completions", bodies[name])
+        threads = {name: threading.Thread(target=client, args=(name,)) for name in bodies}
+        for name, begun in (("runs", lambda: server.metric("num_requests_running") == 1), ("waits", lambda: server.metric("num_requests_waiting") == 1)):
+            threads[name].start()
+            while not answers and not begun():
+                time.sleep(0.02)
+        server.end()
+        for thread in threads.values():
+            thread.join()
+    equal({name: (status, answer["usage"]["completion_tokens"]) for name, (status, answer) in answers.items() if status == 200}, {"runs": (200, 480), "waits": (200, 2)}, answers)
 
 
 def wait_until_gone(pid):

@@ -19,12 +19,12 @@ TEMPLATE = ("{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}{% fo
 class Server:
     """A server at a free port, as a context."""
 
-    def __init__(self, *options, model=PLAY, **how):
-        self.arguments = ("serve", *REFERENCE, "-m", model, "--port", "0", *options)
-        self.how = how
+    def __init__(self, *options, model=PLAY, device=REFERENCE, **how):
+        self.arguments = ("serve", *device, "-m", model, "--port", "0", *options)
+        self.how = {"env": environment(), **how}
 
     def __enter__(self):
-        self.process = subprocess.Popen([COMMAND, *map(str, self.arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), **self.how)
+        self.process = subprocess.Popen([COMMAND, *map(str, self.arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **self.how)
         line = self.process.stdout.readline().decode()
         assert re.search(" served at https?://127.0.0.1:", line), (line, self.process.stderr.read() if self.process.poll() is not None else "")
         self.port, self.ended = int(line.rsplit(":", 1)[1]), False
@@ -86,7 +86,12 @@ def until(true, what):
     raise AssertionError(what)
 
 
+def has_server():
+    """Whether the command was built with its server."""
+    return "was built without" not in run("serve", *REFERENCE, "-m", PLAY, "--host", "nowhere.invalid", code=None).err
+
+
 def skip_without_server():
     """Ends the script where the command was built without its server."""
-    if "was built without" in run("serve", *REFERENCE, "-m", PLAY, "--host", "nowhere.invalid", code=None).err:
+    if not has_server():
         skip("built without libmicrohttpd")
