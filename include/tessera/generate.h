@@ -216,6 +216,9 @@ typedef struct tsr_generated {
     uint32_t hypothesis;
     /** After a beam search, with the finish: sum of log-probabilities / length^length_penalty. */
     float score;
+    /** Bytes behind `text` that are held back, because they may be the beginning of a stop text: they
+     * begin the text of a later call, or are left out. 0 with the finish. */
+    size_t held_size;
 } tsr_generated;
 
 /** Called with each token. Returns not 0 to cancel all prompts of the call. What it is given is

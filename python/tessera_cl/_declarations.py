@@ -1380,6 +1380,7 @@ class tsr_generated(Structure):
         ("text_size", c_size_t),
         ("hypothesis", c_uint32),
         ("score", c_float),
+        ("held_size", c_size_t),
     ]
 
 

@@ -16,8 +16,9 @@ typedef struct tsri_serve_choice {
     char *function;                         /* own; of that call; NULL: none is */
     bool thinks;                            /* what came last is reasoning */
     json_t *logprobs;                       /* of all tokens so far, where they were asked for */
-    size_t characters;
-    double logprob; /* the sum of its tokens' */
+    size_t characters;                      /* of its text so far, */
+    size_t held;                            /* and of what is held back behind it */
+    double logprob;                         /* the sum of its tokens' */
     uint64_t tokens;
     bool given;                /* it is among the best */
     const char *finish;        /* NULL: it goes on */

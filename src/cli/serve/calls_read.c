@@ -65,25 +65,24 @@ json_t *tsri_serve_call_json(const tsri_serve_choice *c, const char *name, size_
     return call;
 }
 
-/* Reads a name and arguments; *at: behind them, or NULL. */
+/* Reads a name, and arguments, which stay as they are written; *at: behind them, or NULL. */
 static json_t *read_call(const tsri_serve_choice *c, const char **at, const char *end,
                          size_t number) {
     const char *name = *at, *name_end = name;
-    json_error_t read;
+    json_error_t read = {.position = 0};
     while (name_end < end && is_of_name(*name_end))
         name_end++;
     *at = over(name_end, end, c->job->ask.call_form->between);
+    const char *arguments = *at;
     json_t *json =
-        *at ? json_loadb(*at, (size_t)(end - *at), JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, &read)
-            : NULL;
-    *at = json ? *at + read.position : NULL;
-    char *arguments = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-    json_t *call = arguments ? tsri_serve_call_json(c, name, (size_t)(name_end - name), arguments,
-                                                    strlen(arguments), number)
-                             : NULL;
-    free(arguments);
+        arguments ? json_loadb(arguments, (size_t)(end - arguments),
+                               JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_ALLOW_NUL, &read)
+                  : NULL;
+    *at = json ? arguments + read.position : NULL;
     json_decref(json);
-    return call;
+    return *at ? tsri_serve_call_json(c, name, (size_t)(name_end - name), arguments,
+                                      (size_t)read.position, number)
+               : NULL;
 }
 
 /* A call that ends within its arguments, or before them; NULL: its name is not whole. */

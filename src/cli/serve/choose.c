@@ -12,11 +12,17 @@ static bool serves(const tsri_serve_model *m, tsri_serve_use use) {
     return use == TSRI_SERVE_ANYTHING || m->use == use;
 }
 
-static tsri_serve_model *first_for(tsri_serve_server *s, tsri_serve_use use,
+/* chat: one that chats goes before those that don't. */
+static tsri_serve_model *first_for(tsri_serve_server *s, tsri_serve_use use, bool chat,
                                    tsri_serve_failure *f) {
-    for (size_t i = 0; i < s->n_models; i++)
-        if (serves(&s->models[i], use))
-            return &s->models[i];
+    tsri_serve_model *first = NULL;
+    for (size_t i = 0; i < s->n_models; i++) {
+        tsri_serve_model *m = &s->models[i];
+        if (serves(m, use) && (!first || (chat && m->chats && !first->chats)))
+            first = m;
+    }
+    if (first)
+        return first;
     tsri_serve_fail(f, 404, "model",
                     "no model here %s (\"%s\" %s): start the server with one that does, too (-m)",
                     does[use], s->models->name, does[s->models->use]);
@@ -25,10 +31,11 @@ static tsri_serve_model *first_for(tsri_serve_server *s, tsri_serve_use use,
 
 static tsri_serve_model *choose(tsri_serve_server *s, const json_t *body, tsri_serve_use use,
                                 tsri_serve_failure *f) {
-    const json_t *value = json_object_get(body, "model");
+    const json_t *value = json_object_get(body, "model"),
+                 *messages = json_object_get(body, "messages");
     const char *name = json_string_value(value);
     if (!value || json_is_null(value))
-        return first_for(s, use, f);
+        return first_for(s, use, messages && !json_is_null(messages), f);
     for (size_t i = 0; name && i < s->n_models; i++) {
         tsri_serve_model *m = &s->models[i];
         if (strcmp(m->name, name))

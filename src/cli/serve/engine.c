@@ -110,11 +110,22 @@ static size_t count_characters(const char *text, size_t n) {
     return count;
 }
 
+static void count_text(tsri_serve_choice *c, const tsr_generated *g) {
+    c->characters += count_characters(g->text, g->text_size);
+    c->held = count_characters(g->text + g->text_size, g->held_size);
+}
+
+/* Adds a token to a list of log-probabilities, behind all text of the tokens before it. */
+static void add_logprob(const tsri_serve_choice *c, json_t *logprobs, const tsr_generated *g,
+                        bool known) {
+    tsri_serve_add_logprob(c->job, logprobs, g, c->characters + c->held, known);
+}
+
 /* A token of the prompt, with "echo". */
 static void take_prompt_token(tsri_serve_choice *c, const tsr_generated *g) {
     const bool first = !json_array_size(json_object_get(c->logprobs, "tokens"));
-    tsri_serve_add_logprob(c->job, c->logprobs, g, c->characters, !first);
-    c->characters += count_characters(g->text, g->text_size);
+    add_logprob(c, c->logprobs, g, !first);
+    count_text(c, g);
 }
 
 /* What a stream begins with: the role, or the prompt with "echo". */
@@ -164,7 +175,7 @@ static void stream_parts(tsri_serve_choice *c, json_t *logprobs) {
 static void stream_token(tsri_serve_choice *c, const tsr_generated *g, bool listed) {
     json_t *logprobs = listed ? tsri_serve_logprobs(c->job) : NULL;
     if (listed)
-        tsri_serve_add_logprob(c->job, logprobs, g, c->characters, true);
+        add_logprob(c, logprobs, g, true);
     if (c->job->ask.calls || c->answer)
         stream_parts(c, logprobs);
     else
@@ -209,8 +220,8 @@ static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
     if (job->ask.stream)
         stream_token(c, g, listed);
     else if (listed)
-        tsri_serve_add_logprob(job, c->logprobs, g, c->characters, true);
-    c->characters += count_characters(g->text, g->text_size);
+        add_logprob(c, c->logprobs, g, true);
+    count_text(c, g);
 }
 
 static int on_event(void *data, const tsr_scheduler_event *e) {
@@ -370,6 +381,13 @@ static bool add_written(tsri_serve_job *job, const tsr_chat_prompt *written,
 static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_failure *f) {
     const tsri_serve_model *m = job->x->model;
     json_t *messages = json_object_get(body, "messages");
+    if (!m->chats && !job->ask.tools_text) /* some models have a template for tools alone */
+        return tsri_serve_fail(
+            f, 400, "messages",
+            "messages: the model \"%s\" has no chat template that can be used: "
+            "name a model that has one (\"chat\" of GET /v1/models), or start the "
+            "server with one (--chat-template)",
+            m->name);
     if (!tsri_serve_plain_messages(job->x->model, messages, f) || !make_choices(job, body, 1, f))
         return false;
     const tsr_chat_options chat = {.struct_size = sizeof chat,

@@ -115,7 +115,7 @@ static bool take_stream_options(const json_t *value, tsri_serve_ask *ask, tsri_s
         if (strcmp(key, "include_usage"))
             return tsri_serve_fail(f, 400, "stream_options", "stream_options.%s is not served",
                                    key);
-        if (!json_is_boolean(one))
+        if (!json_is_boolean(one) && !json_is_null(one))
             return wrong(f, "stream_options.include_usage", "true or false");
         ask->include_usage = json_is_true(one);
     }
@@ -174,16 +174,15 @@ static bool take_grammar(const json_t *value, tsri_serve_ask *ask, tsri_serve_fa
            tsri_serve_fail(f, 400, "grammar", "%s", tsr_error_last());
 }
 
-/* {"name", "description", "schema", "strict"} */
-static bool take_schema(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
-    static const char *const known[] = {"name", "description", "schema", "strict"};
-    const json_t *schema = json_object_get(value, "schema");
-    if (!json_is_object(schema))
-        return wrong(f, "response_format", "an object \"json_schema\" with a \"schema\"");
-    if (!tsri_serve_only(value, known, sizeof known / sizeof *known, f)) {
+static bool only_of_format(const json_t *value, const char *const *known, size_t n,
+                           tsri_serve_failure *f) {
+    const bool fine = tsri_serve_only(value, known, n, f);
+    if (!fine)
         f->param = "response_format";
-        return false;
-    }
+    return fine;
+}
+
+static bool take_schema(const json_t *schema, tsri_serve_ask *ask, tsri_serve_failure *f) {
     ask->schema = json_dumps(schema, JSON_COMPACT);
     if (!ask->schema)
         return tsri_serve_fail(f, 503, NULL, "out of memory");
@@ -191,17 +190,61 @@ static bool take_schema(const json_t *value, tsri_serve_ask *ask, tsri_serve_fai
            tsri_serve_fail(f, 400, "response_format", "%s", tsr_error_last());
 }
 
-static bool take_response_format(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
-    const char *type = json_string_value(json_object_get(value, "type"));
-    if (type && !strcmp(type, "text"))
-        return true;
-    if (type && !strcmp(type, "json_schema"))
-        return take_schema(json_object_get(value, "json_schema"), ask, f);
-    if (!type || strcmp(type, "json_object"))
-        return wrong(f, "response_format",
-                     "an object whose \"type\" is \"text\", \"json_object\" or \"json_schema\"");
+/* The schema of "json_object", which may be missing. */
+static bool take_object_format(const json_t *schema, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    if (json_is_object(schema))
+        return take_schema(schema, ask, f);
+    if (schema && !json_is_null(schema))
+        return wrong(f, "response_format", "an object as the \"schema\"");
     ask->schema = strdup("{\"type\": \"object\"}");
     return ask->schema || tsri_serve_fail(f, 503, NULL, "out of memory");
+}
+
+/* {"name", "description", "schema", "strict"} */
+static bool take_schema_format(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    static const char *const known[] = {"name", "description", "schema", "strict"};
+    const json_t *schema = json_object_get(value, "schema");
+    if (!json_is_object(schema))
+        return wrong(f, "response_format", "an object \"json_schema\" with a \"schema\"");
+    return only_of_format(value, known, sizeof known / sizeof *known, f) &&
+           take_schema(schema, ask, f);
+}
+
+/* The types of "response_format", and the key beside "type" that each reads. */
+static const struct format {
+    const char *type, *key;
+    take_fn *take; /* of the key's value, which may be NULL */
+} formats[] = {{"text", "", NULL},
+               {"json_object", "schema", take_object_format},
+               {"json_schema", "json_schema", take_schema_format}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* Whether a format has no key that its type does not read. */
+static bool fits_type(const json_t *value, const struct format *format, tsri_serve_failure *f) {
+    static const char *const known[] = {"type", "schema", "json_schema"};
+    if (!only_of_format(value, known, sizeof known / sizeof *known, f))
+        return false;
+    for (size_t i = 0; i < FORMATS; i++) {
+        const json_t *other = json_object_get(value, formats[i].key);
+        if (&formats[i] != format && other && !json_is_null(other))
+            return tsri_serve_fail(f, 400, "response_format",
+                                   "response_format: \"%s\" has no effect with the type \"%s\": "
+                                   "leave it out",
+                                   formats[i].key, format->type);
+    }
+    return true;
+}
+
+static bool take_response_format(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    const char *type = json_string_value(json_object_get(value, "type"));
+    const struct format *format = formats;
+    while (format < formats + FORMATS && (!type || strcmp(format->type, type) != 0))
+        format++;
+    if (format == formats + FORMATS)
+        return wrong(f, "response_format",
+                     "an object whose \"type\" is \"text\", \"json_object\" or \"json_schema\"");
+    return fits_type(value, format, f) &&
+           (!format->take || format->take(json_object_get(value, format->key), ask, f));
 }
 
 static bool take_tools(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {

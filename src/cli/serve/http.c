@@ -96,6 +96,8 @@ void tsri_serve_release(tsri_serve_exchange *x, bool *done) {
     pthread_mutex_lock(&s->lock);
     *done = true;
     const bool last = x->http_done && x->engine_done;
+    if (last && x->record.left)
+        x->model->metrics.left++;
     tsri_serve_exchange **at = &s->exchanges;
     while (last && *at && *at != x)
         at = &(*at)->next;
@@ -367,7 +369,6 @@ void tsri_serve_http_look(tsri_serve_server *s) {
     for (tsri_serve_exchange *x = s->exchanges; x; x = x->next)
         if (x->suspended && !x->gone && has_left(x->fd)) {
             x->gone = true;
-            x->model->metrics.left++;
             x->complete = true;
             go_on(x);
         }

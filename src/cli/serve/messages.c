@@ -26,6 +26,17 @@ static json_t *content_text(const json_t *content, tsri_serve_failure *f) {
     return text;
 }
 
+/* A field that is null is missing: templates ask whether a message has it. Only "content" may be null. */
+static void drop_nulls(json_t *message) {
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(message, next, key, value) {
+        if (json_is_null(value) && strcmp(key, "content") != 0)
+            json_object_del(message, key);
+    }
+}
+
 bool tsri_serve_plain_messages(tsri_serve_model *m, json_t *messages, tsri_serve_failure *f) {
     size_t i;
     json_t *message;
@@ -33,6 +44,7 @@ bool tsri_serve_plain_messages(tsri_serve_model *m, json_t *messages, tsri_serve
         return tsri_serve_fail(f, 400, "messages",
                                "messages: a list of at least one message is wanted");
     json_array_foreach(messages, i, message) {
+        drop_nulls(message);
         const char *role = json_string_value(json_object_get(message, "role"));
         if (!role)
             return tsri_serve_fail(f, 400, "messages", "messages: message %zu has no \"role\"",

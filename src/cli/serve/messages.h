@@ -4,8 +4,8 @@
 
 #include "cli/serve/server.h"
 
-/* Changes a body's messages to what a chat template reads: contents become texts, calls have the model's form. False: *f
- * says why not. */
+/* Changes a body's messages to what a chat template reads: contents become texts, calls have the model's form, and fields
+ * that are null are left out. False: *f says why not. */
 bool tsri_serve_plain_messages(tsri_serve_model *model, json_t *messages, tsri_serve_failure *f);
 
 #endif

@@ -75,7 +75,8 @@ void tsri_serve_parts_take(tsri_serve_choice *c, const tsr_generated *g) {
 
 bool tsri_serve_parts_end(tsri_serve_choice *c) {
     json_t *last = c->function && c->arguments.size
-                       ? json_loadb(c->arguments.data, c->arguments.size, JSON_DECODE_ANY, NULL)
+                       ? json_loadb(c->arguments.data, c->arguments.size,
+                                    JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL)
                        : NULL;
     const bool whole = last != NULL;
     json_decref(last);

@@ -97,13 +97,14 @@ static void metrics(tsri_serve_exchange *x) {
     tsri_serve_clear(&text);
 }
 
-/* A flag of a body: true, false, or missing. */
+/* A flag of a body: true, false, or missing, as null is, too. */
 static bool take_flag(const json_t *body, const char *key, bool *out, tsri_serve_failure *f) {
     const json_t *value = json_object_get(body, key);
-    if (value && !json_is_boolean(value))
-        return tsri_serve_fail(f, 400, key, "%s: true or false is wanted", key);
-    *out = value ? json_is_true(value) : *out;
-    return true;
+    if (!value || json_is_null(value))
+        return true;
+    *out = json_is_true(value);
+    return json_is_boolean(value) ||
+           tsri_serve_fail(f, 400, key, "%s: true or false is wanted", key);
 }
 
 static bool encode(tsri_serve_exchange *x, const json_t *body, json_t *tokens,
@@ -143,7 +144,8 @@ static void tokenize(tsri_serve_exchange *x) {
     json_decref(body);
 }
 
-static bool decode(tsri_serve_exchange *x, const json_t *body, char **text, tsri_serve_failure *f) {
+static bool decode(tsri_serve_exchange *x, const json_t *body, char **text, size_t *size,
+                   tsri_serve_failure *f) {
     int32_t *ids;
     size_t n;
     static const char *const known[] = {"model", "tokens"};
@@ -153,7 +155,7 @@ static bool decode(tsri_serve_exchange *x, const json_t *body, char **text, tsri
     if (!tsri_serve_ids(json_object_get(body, "tokens"), "tokens", "a list of token ids", &ids, &n,
                         f))
         return false;
-    const tsr_status status = tsr_decode(m->model, ids, n, 0, text, NULL);
+    const tsr_status status = tsr_decode(m->model, ids, n, 0, text, size);
     free(ids);
     return status == TSR_OK || tsri_serve_fail_status(f, status);
 }
@@ -162,8 +164,9 @@ static void detokenize(tsri_serve_exchange *x) {
     tsri_serve_failure f;
     json_t *body = tsri_serve_body(x);
     char *text = NULL;
-    if (body && decode(x, body, &text, &f))
-        tsri_serve_answer(x, 200, json_pack("{s:s}", "content", text));
+    size_t n = 0;
+    if (body && decode(x, body, &text, &n, &f))
+        tsri_serve_answer(x, 200, json_pack("{s:s%}", "content", text, n));
     else if (body)
         tsri_serve_answer_failure(x, &f);
     tsr_text_free(text);

@@ -188,7 +188,8 @@ void tsri_serve_http_end(tsri_serve_server *s);
 /* Notes the clients that have left while their exchanges were suspended, and ends connections that take
  * too long over their headers. */
 void tsri_serve_http_look(tsri_serve_server *s);
-/* Sets *done, x->http_done or x->engine_done. When both are set, nobody needs the exchange any more: it is logged and freed. */
+/* Sets *done, x->http_done or x->engine_done. When both are set, nobody needs the exchange any more: it is logged, its client is
+ * counted if it left, and it is freed. */
 void tsri_serve_release(tsri_serve_exchange *x, bool *done);
 
 /* ---- engine.c ---- */

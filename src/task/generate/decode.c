@@ -267,6 +267,7 @@ static tsr_status give(const tsri_task_decoding *d, tsri_task_sequence *s, int32
     tsr_generated g = {
         .struct_size = sizeof g, .prompt = s->prompt, .id = id, .hypothesis = s->hypothesis};
     TRY(take_text(d, s, id, &g.text, &g.text_size));
+    g.held_size = s->finish ? 0 : s->held.size - s->given;
     g.finish = s->finish;
     g.score = s->finish ? s->score : 0;
     if (id >= 0 && (d->options->return_logprob || d->options->logprobs)) {

@@ -7,9 +7,9 @@ import re
 from support.command import PLAY, equal, main
 from support.server import TEMPLATE, Server, skip_without_server
 
-# It reads arguments as texts, and calls only without content, as DeepSeek's does.
+# It reads arguments as texts, and calls only without content, as DeepSeek's does; it asks whether a message has calls, as Llama's does.
 STRICT = ("{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% elif m.content is none %}{% for c in m.tool_calls %}<call>{{ c.function.name + ' ' + c.function.arguments }}"
-          "</call>{% endfor %}{% elif m.tool_calls %}{{ raise_exception('calls beside content') }}{% else %}{{ m.content }}{% endif %}\n{% endfor %}")
+          "</call>{% endfor %}{% elif 'tool_calls' in m %}{{ raise_exception('calls beside content') }}{% else %}{{ m.content }}{% endif %}\n{% endfor %}")
 SPECIAL = ("[SAY]", "[CALLS]", "[ARGS]")
 MARKED = ("{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% else %}A {{ '' if m.tool_calls else '[SAY]' }}{{ m.content }}{% for c in m.tool_calls or [] %}[CALLS]{{ c.function.name }}[ARGS]"
           "{{ c.function.arguments | tojson }}{% endfor %}{% endif %}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}")
@@ -32,6 +32,7 @@ def test_calls_and_thoughts(folder):
                 "-m", with_special_tokens(folder / "thinker", ("</think>",), THINKER), "-m", with_special_tokens(folder / "channels", CHANNELS, CHANNELED)) as server:
         constrained(server)
         calls_of_earlier_turns(server)
+        arguments_as_they_are_written(server)
         calls_with_special_tokens(server)
         thoughts(server)
         channels(server)
@@ -54,6 +55,8 @@ def constrained(server):
     whole = server.fine(path, ask | form)["choices"][0]["message"]["content"]
     assert 1 <= json.loads(whole)["n"] <= 12, whole
     equal("".join(c["choices"][0]["delta"].get("content", "") for c in server.events(path, ask | form)), whole)
+    for same in ({"type": "json_object", "schema": schema, "json_schema": None}, form["response_format"] | {"schema": None}):
+        equal(server.fine(path, ask | {"response_format": same})["choices"][0]["message"]["content"], whole)
     assert server.fine(path, ask | {"response_format": {"type": "json_object"}, "max_tokens": 3})["choices"][0]["message"]["content"].startswith("{")
     tools = [{"type": "function", "function": {"name": name, "parameters": {"$defs": {"p": schema}, "$ref": "#/$defs/p"}}} for name in ("f", "g")]
     ask["parallel_tool_calls"] = False
@@ -101,6 +104,24 @@ def calls_of_earlier_turns(server):
     for content in (None, ""):
         server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], {"role": "assistant", "content": content, "tool_calls": [call]}]})
     server.wrong(400, "calls beside content", path, ask | {"messages": [*ask["messages"], {"role": "assistant", "content": "y", "tool_calls": [call]}]})
+    said = {"role": "assistant", "content": "y"}
+    read = [server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], said | nulls]})["usage"]["prompt_tokens"]
+            for nulls in ({}, {"tool_calls": None, "function_call": None, "refusal": None})]
+    equal(read[1], read[0], "fields that are null are missing")
+
+
+def arguments_as_they_are_written(server):
+    """A number keeps its digits, and a text may have a 0 byte."""
+    text = {"type": "object", "properties": {"x": {"type": "string", "pattern": r"^\x00$"}}, "required": ["x"], "additionalProperties": False}
+    ask = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 90, "temperature": 0, "tool_choice": "required", "parallel_tool_calls": False}
+    ask["logit_bias"] = {str(id): -100 for id in server.fine("/tokenize", {"content": "\n"})["tokens"]}
+    for model in ("shakespeare", "strict", "marked", "channels"):
+        for parameters, form in (({"const": {"x": 0.1}}, r'\{"x":0\.1\}'), (text, r'\{\s*"x":\s*"\\u0000"\s*\}')):
+            tools = [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
+            answer = server.fine("/v1/chat/completions", ask | {"model": model, "tools": tools})["choices"][0]
+            equal(answer["finish_reason"], "tool_calls", answer)
+            (call,) = answer["message"]["tool_calls"]
+            assert re.fullmatch(form, call["function"]["arguments"]), call
 
 
 def with_special_tokens(folder, names=SPECIAL, template=MARKED):
