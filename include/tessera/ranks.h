@@ -30,6 +30,8 @@ typedef struct tsr_ranks_options {
  * thread  a process joins once. One thread at a time uses the ranks
  * error   TSR_E_ARGUMENT     there is no transport of that name: the sentence lists those found
  *         TSR_E_UNSUPPORTED  the transport can't be used: the sentence says why
+ *         TSR_E_PEER         no transport was named, a launcher started several ranks, and MPI
+ *                            joins only this one
  */
 TSR_API tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out);
 

@@ -28,15 +28,17 @@ static void report(void *data, tsr_status status, const char *sentence) {
     (void)tsri_base_fail(status, "%s", sentence);
 }
 
-/* Whether a launcher's variable says that there are several ranks. Slurm sets SLURM_NTASKS in a
- * batch script, too, which runs once; only srun sets the number of a step's tasks. */
-static bool several(void) {
+/* How many ranks there are by the variables of launchers. Slurm sets SLURM_NTASKS in a batch
+ * script, too, which runs once; only srun sets the number of a step's tasks. */
+static long launched(void) {
     const char *const numbers[] = {getenv("OMPI_COMM_WORLD_SIZE"), getenv("PMI_SIZE"),
                                    getenv("SLURM_STEP_NUM_TASKS")};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i] && strtol(numbers[i], NULL, 10) > 1)
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const long n = numbers[i] ? strtol(numbers[i], NULL, 10) : 0;
+        if (n > 1)
+            return n;
+    }
+    return 1;
 }
 
 static tsr_status start(tsr_ranks *ranks, const char *name, uint32_t seconds) {
@@ -62,7 +64,8 @@ tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out) {
     TRY(NEED(out));
     TRY(tsri_base_adopt("tsr_ranks_options", options, &given, sizeof given));
     *out = NULL;
-    const char *name = given.transport ? given.transport : several() ? "mpi" : "none";
+    const long n = given.transport ? 0 : launched();
+    const char *name = given.transport ? given.transport : n > 1 ? "mpi" : "none";
     const uint32_t seconds = given.deadline_seconds ? given.deadline_seconds : DEADLINE_SECONDS;
     if (seconds > MOST_SECONDS)
         return tsri_base_fail(TSR_E_ARGUMENT,
@@ -71,7 +74,13 @@ tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out) {
     if (!strcmp(name, "none"))
         return TSR_OK;
     TRY(tsri_base_new(1, sizeof *ranks, &ranks));
-    const tsr_status status = start(ranks, name, seconds);
+    tsr_status status = start(ranks, name, seconds);
+    if (status == TSR_OK && n > 1 && ranks->facts.size == 1)
+        status = tsri_base_fail(TSR_E_PEER,
+                                "the launcher started %ld processes, but MPI joins only this one: "
+                                "start them with the mpirun of the MPI that the transport mpi was "
+                                "built with, or let each work alone (--transport none)",
+                                n);
     if (status != TSR_OK)
         tsr_ranks_close(&ranks);
     *out = ranks;

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from support.command import BUILD, COMMAND, DEVICE, Result, environment, equal, main, run, skip
+from support.command import BUILD, COMMAND, DEVICE, Result, environment, equal, main, refused, run, skip
 from support.ranks import LIMITED, MPIRUN, PLUGIN, need_mpi, own_lines, ranks
 from support.runs import REFERENCE, checkpoints, command, every, kept, lines_of_log, make, result, whole
 
@@ -160,6 +160,16 @@ def test_an_error_of_one_rank_is_told_by_all(folder):
     said = own_lines(result.err)
     # mpirun gives the exit code of the rank that ends first, and may then end the other before it has said anything
     assert result.code in (3, 5) and said and all(line.endswith("is not empty; give the name of a new folder") for line in said), result
+
+
+def test_ranks_that_mpi_does_not_join_are_refused(folder):
+    """The launcher of another MPI says how many there are; each would be rank 0 of 1, and all would do the whole."""
+    model, text = make(folder)
+    out, env = folder / "out", environment(PMI_SIZE=2, TESSERA_TRANSPORT_PATH=PLUGIN.parent)
+    refused(5, "the launcher started 2 processes, but MPI joins only this one", *command(model, text, out, 1), env=env)
+    assert not out.exists(), "a run that never began left its folder"
+    for transport in ("none", "mpi"):
+        run(*command(model, text, folder / transport, 1, "--transport", transport), env=env)
 
 
 def begin(folder, n, *more, extra=None, rank=None):
