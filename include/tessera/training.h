@@ -23,7 +23,8 @@ typedef struct tsr_training_options {
      * compute, gradient_checkpointing, seed. The others are checked and change nothing. */
     const char *const *set;
     size_t n_set;
-    uint32_t head_only; /**< 1: what is above the last hidden state learns alone */
+    uint32_t head_only; /**< 1: what is above the last hidden state learns alone; then lora_rank is
+                             0 */
     uint32_t teacher;   /**< 1: batches carry the logits of a teacher; kl_weight of the loss is the
                              divergence from it, the rest cross entropy */
     uint64_t steps;     /**< updates made before: AdamW's bias correction goes on from there */

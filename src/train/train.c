@@ -17,8 +17,7 @@
 
 /* The folder of the best checkpoint, where it is to become the model; NULL: the last one is. */
 static char *best_of(tsri_train_job *job) {
-    const tsri_train_settings *s = &job->settings;
-    if ((!s->load_best_model_at_end && s->early_stopping_patience == 0) || job->at.best_step == 0)
+    if (!tsri_train_settings_keep_best(&job->settings) || job->at.best_step == 0)
         return NULL;
     char *path = tsri_train_checkpoint_path(job->out, job->at.best_step);
     if (path && tsri_train_checkpoint_check(path) == TSR_OK)

@@ -56,16 +56,16 @@ static void pass_over(void *data, const char *sentence) {
 }
 
 static tsr_status begin(tsr_training *t, tsr_device *device, const tsr_training_options *o) {
-    const bool lora = t->settings.lora_rank > 0;
+    const bool lora = t->settings.lora_rank > 0, head = o->head_only != 0;
     const tsr_model_options opened = {.struct_size = sizeof opened, .dtype = lora ? 0 : TSR_F32};
     tsri_training_options options;
     TRY(tsr_model_open(t->name, NULL, &opened, &t->model));
     const tsri_model *m = tsri_model_of(t->model);
     const tsri_training_objective objective = objective_of(m, o->task);
-    TRY(tsri_train_settings_check(&t->settings, objective));
+    TRY(tsri_train_settings_check(&t->settings, objective, head));
     if (!lora)
         TRY(tsri_train_companions_read(m->path, false, pass_over, NULL, &t->companions));
-    tsri_train_settings_training(&t->settings, objective, o->head_only != 0, &options);
+    tsri_train_settings_training(&t->settings, objective, head, &options);
     if (o->teacher) {
         options.teacher = true;
         options.hard = (float)(1 - t->settings.kl_weight);

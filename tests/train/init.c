@@ -304,6 +304,10 @@ Test(recipe, a_new_head_on_old_layers) {
     cr_expect(fabs(first - 0.02) < 0.006, "five labels of words are not two of texts: %g", first);
     moments("bert.encoder.layer.0.output.dense.weight", &mean, &deviation, &zeros);
     cr_expect(deviation > 0.2, "layers are the model's: %g", deviation);
+    options.no_new_head = true;
+    cr_expect(tsri_train_init_from(bert, &options, &made) == TSR_E_ARGUMENT);
+    cr_expect(strstr(tsr_error_last(), "lacks a classifier of texts"), "%s", tsr_error_last());
+    options.no_new_head = false;
     options.n_labels = 0;
     options.objective = TSRI_OBJECTIVE_CLASSIFY;
     cr_expect(tsri_train_init_from(SOURCE "/models/shakespeare", &options, &made) ==
@@ -311,4 +315,18 @@ Test(recipe, a_new_head_on_old_layers) {
     cr_expect(strstr(tsr_error_last(), "no head that classifies"), "%s", tsr_error_last());
     cr_expect(tsri_train_init_from(SOURCE "/tests/golden/models/llama-tiny/model.gguf", &options,
                                    &made) == TSR_E_UNSUPPORTED);
+}
+
+Test(recipe, a_head_is_kept_under_another_of_its_names) {
+    static const char deberta[] = SOURCE "/tests/golden/models/deberta_v2/mlm";
+    const tsri_train_init_options options = {.folder = folder,
+                                             .objective = TSRI_OBJECTIVE_MASKED,
+                                             .tokenizer = SOURCE "/models/shakespeare",
+                                             .no_new_head = true};
+    double mean, deviation;
+    uint64_t zeros;
+    tsri_train_made made;
+    OK(tsri_train_init_from(deberta, &options, &made));
+    moments("lm_predictions.lm_head.dense.weight", &mean, &deviation, &zeros);
+    cr_expect(deviation > 0.1, "the head is the model's, and not drawn: %g", deviation);
 }

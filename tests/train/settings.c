@@ -30,7 +30,8 @@ Test(train, settings_begin_with_a_value_that_their_own_key_takes) {
         for (size_t j = 0; j < i; j++)
             cr_expect_neq(strcmp(table->keys[i].name, table->keys[j].name), 0);
     }
-    cr_expect_eq(tsri_train_settings_check(&s, TSRI_OBJECTIVE_NEXT), TSR_OK);
+    cr_expect_eq(tsri_train_settings_check(&s, TSRI_OBJECTIVE_NEXT, false), TSR_OK);
+    cr_expect_eq(tsri_train_settings_check(&s, TSRI_OBJECTIVE_NEXT, true), TSR_OK);
 }
 
 Test(train, settings_survive_json) {
@@ -148,10 +149,19 @@ Test(train, settings_that_contradict_each_other) {
         tsri_train_settings s = fresh();
         for (int j = 0; j < 2; j++)
             cr_assert_eq(set(&s, rows[i].set[j][0], rows[i].set[j][1]), TSR_OK);
-        cr_expect_eq(tsri_train_settings_check(&s, TSRI_OBJECTIVE_NEXT), TSR_E_ARGUMENT);
+        cr_expect_eq(tsri_train_settings_check(&s, TSRI_OBJECTIVE_NEXT, false), TSR_E_ARGUMENT);
         cr_expect_not_null(strstr(tsri_base_reported(), rows[i].fragment), "%s",
                            tsri_base_reported());
     }
+}
+
+Test(train, settings_of_adapters_contradict_a_head_that_learns_alone) {
+    tsri_train_settings s = fresh();
+    cr_assert_eq(set(&s, "lora_rank", "2"), TSR_OK);
+    cr_expect_eq(tsri_train_settings_check(&s, TSRI_OBJECTIVE_CLASSIFY, false), TSR_OK);
+    cr_expect_eq(tsri_train_settings_check(&s, TSRI_OBJECTIVE_CLASSIFY, true), TSR_E_ARGUMENT);
+    cr_expect_not_null(strstr(tsri_base_reported(), "head_only and lora_rank"), "%s",
+                       tsri_base_reported());
 }
 
 Test(train, settings_shards_by_default_are_whole_batches) {

@@ -307,6 +307,10 @@ Test(public_training, wrong_calls_are_refused) {
     cr_expect(strstr(tsr_error_last(), "learning_speed"), "%s", tsr_error_last());
     options.set = wild;
     cr_expect_eq(tsr_training_create(MODEL, device, &options, &t), TSR_E_ARGUMENT);
+    options.set = of_rank_2;
+    options.head_only = 1;
+    cr_expect_eq(tsr_training_create(MODEL, device, &options, &t), TSR_E_ARGUMENT);
+    cr_expect(strstr(tsr_error_last(), "head_only and lora_rank"), "%s", tsr_error_last());
     options = (tsr_training_options){.struct_size = sizeof options, .task = TSR_TRAIN_CLASSIFY};
     cr_expect_eq(tsr_training_create(MODEL, device, &options, &t), TSR_E_STATE);
     cr_assert_null(t);

@@ -50,7 +50,8 @@ static const tsri_train_key keys[] = {
          "texts are joined and cut into sequences of block_size; false: one text a sequence"),
     WORD(optim, "adamw|sgd", "adamw", 0, "the optimizer"),
     REAL(weight_decay, "0", 0, 1e3, 0,
-         "decoupled decay of parameters that have two or more dimensions"),
+         "adamw: decoupled; sgd: added to the gradient; of parameters that have two or more "
+         "dimensions"),
     REAL(adam_beta1, "0.9", 0, 0.9999999, 0, "adamw: decay of the gradient's running mean"),
     REAL(adam_beta2, "0.999", 0, 0.9999999, 0,
          "adamw: decay of the squared gradient's running mean"),
@@ -119,6 +120,10 @@ int64_t tsri_train_settings_shards(const tsri_train_settings *s) {
     while (n < DEFAULT_SHARDS && s->gradient_accumulation_steps % (2 * n) == 0)
         n *= 2;
     return s->shards ? s->shards : n;
+}
+
+bool tsri_train_settings_keep_best(const tsri_train_settings *s) {
+    return s->load_best_model_at_end || s->early_stopping_patience > 0;
 }
 
 static int64_t most_shards(const tsri_train_settings *s) {
@@ -191,7 +196,10 @@ void tsri_train_settings_training(const tsri_train_settings *s, tsri_training_ob
 }
 
 tsr_status tsri_train_settings_check(const tsri_train_settings *s,
-                                     tsri_training_objective objective) {
+                                     tsri_training_objective objective, bool head_only) {
+    if (head_only && s->lora_rank > 0)
+        return refuse("head_only and lora_rank: the head learns, or adapters do; give only one of "
+                      "them");
     if (*s->kl_to && *s->distill_from)
         return refuse("kl_to and distill_from: give only one of them");
     if (*s->distill_from && s->kl_weight > 1)

@@ -110,15 +110,17 @@ typedef struct tsri_train_settings {
 const tsri_train_keys *tsri_train_settings_keys(void);
 /* The shards of an update: the setting, or its default. */
 int64_t tsri_train_settings_shards(const tsri_train_settings *settings);
+/* Whether the best checkpoint becomes the result. */
+bool tsri_train_settings_keep_best(const tsri_train_settings *settings);
 /* A number of shards up to 8 that so many ranks divide, or that is theirs; 0: none serves. */
 int64_t tsri_train_settings_shards_for(const tsri_train_settings *settings, int64_t ranks);
 /* The options of a training step that these settings give. */
 void tsri_train_settings_training(const tsri_train_settings *settings,
                                   tsri_training_objective objective, bool head_only,
                                   tsri_training_options *out);
-/* Checks keys against each other. */
+/* Checks keys against each other, and against head_only. */
 tsr_status tsri_train_settings_check(const tsri_train_settings *settings,
-                                     tsri_training_objective objective);
+                                     tsri_training_objective objective, bool head_only);
 /* Whether a run that began with `then` may be resumed with `now`. TSR_E_ARGUMENT: the message names
  * the first key that differs and must not; *harmless lists the others that differ, with commas, ""
  * for none. */

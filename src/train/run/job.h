@@ -37,7 +37,7 @@ typedef struct tsri_train_job {
     json_t *run;      /* what run.json holds */
     bool goes_on;     /* OUT held a run, which is resumed */
     tsri_train_settings settings;
-    tsri_train_recipe *recipe; /* NULL: a model goes on learning */
+    tsri_train_recipe *recipe; /* NULL: a model goes on learning, or a resumed run needs none */
     char *start;               /* folder of the model that the run began with */
     bool started;              /* `start` is OUT/start, made for this run */
     char *checkpoint;          /* folder that this run is resumed from; NULL: none */
@@ -71,6 +71,9 @@ tsr_status tsri_train_run_json_list(const tsri_train_job *job, const char *key, 
                                     size_t *n);
 /* A text of run.json, or NULL. */
 const char *tsri_train_run_json_text(const tsri_train_job *job, const char *key);
+bool tsri_train_run_json_head_only(const tsri_train_job *job);
+/* Opens the recipe that the run began with, unless it is open. */
+tsr_status tsri_train_run_json_recipe(tsri_train_job *job);
 /* "generate", "fill-mask", "translate", "classify". */
 const char *tsri_train_task_name(tsri_training_objective objective);
 

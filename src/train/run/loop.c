@@ -46,9 +46,10 @@ static tsr_status fail_number(const tsri_train_job *job, const outcome *o, const
     else
         snprintf(what, sizeof what, "the norm of the gradients is %g", o->norm);
     return tsri_base_fail(TSR_E_STATE,
-                          "step %" PRId64 ": the loss is %g and %s; %s: start from there in a new "
-                          "folder, with a lower learning_rate or max_grad_norm",
-                          job->at.step + 1, o->loss.loss, what, kept);
+                          "step %" PRId64 ": the loss is %g and %s; %s: start %s in a new folder, "
+                          "with a lower learning_rate or max_grad_norm",
+                          job->at.step + 1, o->loss.loss, what, kept,
+                          job->saved > 0 ? "from there" : "again");
 }
 
 /* One update; *done false: the step was given up before it. */
@@ -112,10 +113,6 @@ static tsr_status report(tsri_train_job *job, const outcome *o, pace *p) {
 
 /* ---- between steps ---- */
 
-static bool keeps_best(const tsri_train_job *job) {
-    return job->settings.load_best_model_at_end || job->settings.early_stopping_patience > 0;
-}
-
 /* Whether work that is done every `period` steps is due; it also is at the end. */
 static bool due(const tsri_train_job *job, int64_t period) {
     return job->at.step > 0 && (job->at.step == job->steps || job->stopped ||
@@ -133,10 +130,6 @@ static tsr_status validate(tsri_train_job *job) {
     const double value = metric == TSRI_METRIC_F1         ? m.f1
                          : metric == TSRI_METRIC_ACCURACY ? m.accuracy
                                                           : m.loss;
-    if (metric == TSRI_METRIC_F1 && isnan(m.f1))
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "metric_for_best_model=f1: no label begins an entity, "
-                              "as \"B-PER\" does; use accuracy or loss");
     const bool best =
         isnan(at->best) || (metric == TSRI_METRIC_LOSS ? value < at->best : value > at->best);
     at->eval_loss = m.loss;
@@ -225,7 +218,7 @@ static tsr_status between(tsri_train_job *job, bool *worked) {
         TRY(validate(job));
     job->stopped =
         s->early_stopping_patience > 0 && job->at.without_better >= s->early_stopping_patience;
-    const bool best = keeps_best(job) && job->at.best_step == job->at.step;
+    const bool best = tsri_train_settings_keep_best(s) && job->at.best_step == job->at.step;
     const bool wanted = due(job, s->save_steps) || ((job->stopping || best) && job->at.step > 0);
     if (!wanted || job->saved == job->at.step)
         return TSR_OK;

@@ -89,7 +89,7 @@ static tsr_status add_object(tsri_bytes *list, json_t *object) {
 
 static tsr_status add_run(const tsri_train_job *job, tsri_bytes *list) {
     const char *const lists[] = {"data", "validation", "architecture"};
-    const bool head_only = json_is_true(json_object_get(job->run, "head_only"));
+    const bool head_only = tsri_train_run_json_head_only(job);
     TRY(tsri_ranks_list_add(list, "the version", tsr_version()));
     TRY(tsri_ranks_list_file(list, "--recipe", tsri_train_run_json_text(job, "recipe"),
                              job->recipe ? job->recipe->path : NULL));

@@ -35,6 +35,10 @@ const char *tsri_train_run_json_text(const tsri_train_job *job, const char *key)
     return text && *text ? text : NULL;
 }
 
+bool tsri_train_run_json_head_only(const tsri_train_job *job) {
+    return json_is_true(json_object_get(job->run, "head_only"));
+}
+
 tsr_status tsri_train_run_json_list(const tsri_train_job *job, const char *key, const char ***list,
                                     size_t *n) {
     const json_t *held = json_object_get(job->run, key);
@@ -99,10 +103,6 @@ static tsr_status check_options(const tsr_train_options *o) {
                                         "FOLDER (to go on training a model)");
     if (!o->n_data)
         return tsri_base_fail(TSR_E_ARGUMENT, "no data: give a file to learn from");
-    if (o->recipe && o->head_only)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "--head-only needs --model: with --recipe, all weights "
-                              "are new");
     TRY(check_names(&o->recipe, 1));
     TRY(check_names(&o->model, 1));
     TRY(check_names(o->data, o->n_data));
@@ -163,12 +163,35 @@ static tsr_status reopen_recipe(tsri_train_job *job) {
     return status;
 }
 
+static tsr_status finish_recipe(tsri_train_job *job) {
+    return job->recipe ? tsri_train_recipe_finish(job->recipe, job->settings.block_size) : TSR_OK;
+}
+
+tsr_status tsri_train_run_json_recipe(tsri_train_job *job) {
+    if (job->recipe)
+        return TSR_OK;
+    TRY(reopen_recipe(job));
+    return finish_recipe(job);
+}
+
+/* Whether what is given again can be compared only with the recipe itself. */
+static bool gives_recipe(const tsr_train_options *o) {
+    bool gives = o->recipe;
+    for (size_t i = 0; i < o->n_set && !gives; i++) {
+        char name[TSRI_TRAIN_KEY_NAME];
+        const char *value;
+        gives = tsri_train_key_split(o->set[i], name, &value) == TSR_OK &&
+                tsri_train_key_find(tsri_train_recipe_keys(), name);
+    }
+    return gives;
+}
+
 /* Applies the settings given now over the old ones; only harmless ones may differ. */
 static tsr_status compare_settings(tsri_train_job *job) {
     char harmless[512];
     const tsri_train_settings then = job->settings;
     json_t *own = json_array();
-    if (job->options->recipe) { /* then its settings are given again, too */
+    if (job->options->recipe && job->recipe) { /* then its settings are given again, too */
         tsri_train_key_defaults(tsri_train_settings_keys(), &job->settings);
         TRY(apply_recipe(job));
     }
@@ -208,8 +231,21 @@ static tsr_status old_run(tsri_train_job *job, const char *path) {
         tsri_base_json_put(job->run, "data", list_of(o->data, o->n_data));
     if (o->n_validation)
         tsri_base_json_put(job->run, "validation", list_of(o->validation, o->n_validation));
-    TRY(reopen_recipe(job));
+    if (gives_recipe(o))
+        TRY(reopen_recipe(job));
     return compare_settings(job);
+}
+
+/* A recipe makes all weights anew, so all of them must learn. */
+static tsr_status check_learns(const tsri_train_job *job) {
+    const char *part = tsri_train_run_json_head_only(job) ? "--head-only"
+                       : job->settings.lora_rank > 0      ? "lora_rank"
+                                                          : NULL;
+    if (!part || !tsri_train_run_json_text(job, "recipe"))
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "%s needs --model: with --recipe, all weights are new and must learn",
+                          part);
 }
 
 tsr_status tsri_train_run_json(tsri_train_job *job) {
@@ -222,9 +258,9 @@ tsr_status tsri_train_run_json(tsri_train_job *job) {
                        job->options->output);
     tsr_status status = job->goes_on ? old_run(job, path) : new_run(job);
     free(path);
-    if (status == TSR_OK && job->recipe)
-        status = tsri_train_recipe_finish(job->recipe, (int32_t)job->settings.block_size);
-    return status;
+    if (status == TSR_OK)
+        status = check_learns(job);
+    return status == TSR_OK ? finish_recipe(job) : status;
 }
 
 tsr_status tsri_train_run_json_save(const tsri_train_job *job) {

@@ -7,6 +7,7 @@
 #include "base/system/files.h"
 #include "base/system/system.h"
 #include "model/model.h"
+#include "train/data/entities.h"
 #include "train/run/job.h"
 #include "transport/ranks.h"
 
@@ -43,9 +44,9 @@ static tsr_status open_model(tsri_train_job *job) {
 }
 
 static tsr_status make_training(tsri_train_job *job) {
-    const bool head = json_is_true(json_object_get(job->run, "head_only"));
     tsri_training_options options;
-    tsri_train_settings_training(&job->settings, job->objective, head, &options);
+    tsri_train_settings_training(&job->settings, job->objective, tsri_train_run_json_head_only(job),
+                                 &options);
     options.shards = (uint32_t)tsri_train_settings_shards(&job->settings);
     options.ranks = job->ranks;
     TRY(tsri_training_create(job->model, job->device, &options, &job->training));
@@ -80,6 +81,25 @@ static tsr_status open_data(tsri_train_job *job) {
     return status;
 }
 
+/* Whether the data allow what the settings ask of validations. */
+static tsr_status check_validation(const tsri_train_job *job) {
+    const tsri_train_settings *s = &job->settings;
+    const tsri_model_spec *spec = &tsri_model_of(job->model)->spec;
+    if (tsri_train_settings_keep_best(s) && !job->validation)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s needs data to validate on, and validation_split=%g holds nothing "
+                              "back: give --validation FILE, or a larger validation_split",
+                              s->early_stopping_patience > 0 ? "early_stopping_patience"
+                                                             : "load_best_model_at_end",
+                              s->validation_split);
+    if (s->metric_for_best_model == TSRI_METRIC_F1 &&
+        !tsri_train_entities_are_named(spec->label_of, spec->labels))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "metric_for_best_model=f1: no label begins an entity, "
+                              "as \"B-PER\" does; use accuracy or loss");
+    return TSR_OK;
+}
+
 /* ---- the plan ---- */
 
 static int64_t steps_of(const tsri_train_settings *s, uint64_t batches) {
@@ -102,10 +122,9 @@ static tsr_status make_plan(tsri_train_job *job) {
     *p = (tsr_train_plan){.struct_size = sizeof *p,
                           .family = info.family,
                           .task = tsri_train_task_name(job->objective),
-                          .learns = job->settings.lora_rank > 0 ? "LoRA"
-                                    : json_is_true(json_object_get(job->run, "head_only"))
-                                        ? "the head"
-                                        : "all weights",
+                          .learns = job->settings.lora_rank > 0          ? "LoRA"
+                                    : tsri_train_run_json_head_only(job) ? "the head"
+                                                                         : "all weights",
                           .parameters = info.parameters,
                           .learning = (uint64_t)tsri_training_parameter_count(job->training),
                           .batches = tsri_train_data_batches(job->data),
@@ -205,7 +224,8 @@ static tsr_status take_options(tsri_train_job *job) {
         TRY(tsri_train_output_choose(job));
     TRY(tsri_train_run_json(job));
     TRY(tsri_train_objective(job));
-    TRY(tsri_train_settings_check(&job->settings, job->objective));
+    TRY(tsri_train_settings_check(&job->settings, job->objective,
+                                  tsri_train_run_json_head_only(job)));
     TRY(tsri_train_ranks_check(job));
     return tsri_train_ranks_compare(job);
 }
@@ -218,7 +238,8 @@ static tsr_status make_folders(tsri_train_job *job) {
         TRY(tsri_train_output_choose(job));
     TRY(tsri_train_output_take(job));
     TRY(find_checkpoint(job));
-    TRY(tsri_train_run_json_save(job));
+    if (!job->goes_on)
+        TRY(tsri_train_run_json_save(job));
     return tsri_train_start_folder(job);
 }
 
@@ -239,6 +260,7 @@ tsr_status tsri_train_set_up(tsri_train_job *job) {
     TRY(open_model(job));
     TRY(make_training(job));
     TRY(open_data_in_turn(job));
+    TRY(check_validation(job));
     TRY(make_plan(job));
     TRY(open_teacher(job));
     TRY(restore(job));
@@ -249,6 +271,8 @@ tsr_status tsri_train_set_up(tsri_train_job *job) {
                                                  .plan = &job->plan});
     if (job->options->dry_run || !tsri_train_is_first(job))
         return TSR_OK;
+    if (job->goes_on) /* only now is it known that the run can be resumed like this */
+        TRY(tsri_train_run_json_save(job));
     TRY(open_log(job));
     return tsri_train_ranks_dealt(job);
 }

@@ -164,12 +164,24 @@ static tsr_status scan_labels(tsri_train_job *job, found_labels *found) {
 
 /* Whether the model's classifier is meant for these labels: it knows at least one of them. Then a
  * label that it does not know is a mistake in the data. */
-static bool is_for(const tsri_model *model, const found_labels *found) {
-    for (size_t i = 0; i < found->n; i++)
-        for (int32_t k = 0; k < model->spec.labels && model->spec.label_of; k++)
-            if (!strcmp(model->spec.label_of[k], found->texts[i]))
-                return true;
+static bool knows_one(const tsri_model *model, const found_labels *found) {
+    for (size_t i = 0; i < found->n && model->spec.label_of; i++)
+        if (tsri_train_label_number(&model->spec, found->texts[i], strlen(found->texts[i])) >= 0)
+            return true;
     return false;
+}
+
+/* Why the model's classifier can't learn this; NULL: it can, or the model has none. */
+static const char *unfit_classifier(const tsri_model *model, tsri_training_objective objective,
+                                    const found_labels *found) {
+    const tsri_model_spec *spec = &model->spec;
+    if (!tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL))
+        return NULL;
+    if (spec->label_spans)
+        return "answers questions";
+    if (spec->label_tokens != (objective == TSRI_OBJECTIVE_TOKENS))
+        return spec->label_tokens ? "labels words" : "labels texts";
+    return knows_one(model, found) ? NULL : "knows none of the labels in the data";
 }
 
 static tsr_status make_from_recipe(tsri_train_job *job, const char *folder,
@@ -197,7 +209,8 @@ static tsr_status make_folder(tsri_train_job *job, const char *model, const foun
                                        .objective = job->objective,
                                        .labels = (const char *const *)labels->texts,
                                        .n_labels = labels->n,
-                                       .dropout = job->settings.dropout};
+                                       .dropout = job->settings.dropout,
+                                       .no_new_head = job->settings.lora_rank > 0};
     tsri_train_made made;
     tsr_status status = folder ? tsri_base_folder_anew(folder) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
@@ -230,6 +243,7 @@ static tsr_status check_layout(const tsri_model *model) {
 /* The start of training a model: its own folder where it has the head that the objective needs,
  * else a copy with such a head. */
 static tsr_status start_of_model(tsri_train_job *job, const found_labels *labels) {
+    const bool labelled = job->objective >= TSRI_OBJECTIVE_CLASSIFY;
     const tsri_model_options options = {0};
     tsri_model *model = NULL;
     char *path = NULL;
@@ -237,10 +251,11 @@ static tsr_status start_of_model(tsri_train_job *job, const found_labels *labels
     tsr_status status = tsri_model_open(path, &options, &model);
     if (status == TSR_OK)
         status = check_layout(model);
-    const bool own = job->objective == TSRI_OBJECTIVE_MASKED ||
-                     (job->objective >= TSRI_OBJECTIVE_CLASSIFY && status == TSR_OK &&
-                      (!is_for(model, labels) ||
-                       model->spec.label_tokens != (job->objective == TSRI_OBJECTIVE_TOKENS)));
+    const char *why =
+        status == TSR_OK && labelled ? unfit_classifier(model, job->objective, labels) : NULL;
+    const bool own =
+        job->objective == TSRI_OBJECTIVE_MASKED || why ||
+        (labelled && status == TSR_OK && !tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL));
     if (status == TSR_OK && !own) {
         free(job->start);
         job->start = path;
@@ -249,6 +264,9 @@ static tsr_status start_of_model(tsri_train_job *job, const found_labels *labels
     } else if (status == TSR_OK) {
         status = make_folder(job, path, labels);
     }
+    if (status == TSR_OK && why)
+        tsri_train_say(job, TSR_TRAIN_NOTE, "the classifier of %s %s: a new one takes its place",
+                       model->path, why);
     tsri_model_close(&model);
     free(path);
     return status;
@@ -269,6 +287,8 @@ tsr_status tsri_train_start_folder(tsri_train_job *job) {
     tsr_status status = TSR_OK;
     if (job->objective >= TSRI_OBJECTIVE_CLASSIFY)
         status = scan_labels(job, &labels);
+    if (status == TSR_OK)
+        status = tsri_train_run_json_recipe(job);
     if (status == TSR_OK)
         status = job->recipe ? make_folder(job, NULL, &labels) : start_of_model(job, &labels);
     tsri_train_labels_free(&labels.texts, labels.n);

@@ -4,7 +4,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/model.h"
+#include "train/data/data.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +19,97 @@ struct tsri_train_teacher {
     int64_t *listed; /* masked: [B*T] */
     tsri_training_objective objective;
     int64_t width;
+    int32_t *columns; /* classifiers: [width] of each of the student's labels, its column here */
+    float *row;       /* [width] while its columns change places */
 };
+
+static bool is_classifier(tsri_training_objective objective) {
+    return objective == TSRI_OBJECTIVE_CLASSIFY || objective == TSRI_OBJECTIVE_TOKENS;
+}
 
 /* Number of logits of a row. */
 static int64_t width_of(const tsri_model *model, tsri_training_objective objective) {
-    return objective == TSRI_OBJECTIVE_CLASSIFY || objective == TSRI_OBJECTIVE_TOKENS
-               ? model->spec.labels
-               : model->spec.vocab;
+    return is_classifier(objective) ? model->spec.labels : model->spec.vocab;
+}
+
+static tsr_status check_width(const tsri_train_teacher *t, const tsri_model *student) {
+    const int64_t wanted = width_of(student, t->objective);
+    return t->width == wanted
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_ARGUMENT,
+                                "%s gives %lld logits, the model that learns %lld; the teacher "
+                                "must have the same vocabulary or labels",
+                                tsri_model_of(t->model)->path, (long long)t->width,
+                                (long long)wanted);
+}
+
+static tsr_status match_labels(tsri_train_teacher *t, const tsri_model_spec *student) {
+    const tsri_model *own = tsri_model_of(t->model);
+    TRY(tsri_base_new((size_t)t->width, sizeof *t->columns, &t->columns));
+    TRY(tsri_base_new((size_t)t->width, sizeof *t->row, &t->row));
+    for (int32_t i = 0; i < student->labels; i++) {
+        const char *label = student->label_of[i];
+        t->columns[i] = tsri_train_label_number(&own->spec, label, strlen(label));
+        if (t->columns[i] < 0)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "%s lacks the label \"%.60s\" of the model that learns; the "
+                                  "teacher must have the same labels (\"id2label\" in config.json)",
+                                  own->path, label);
+    }
+    return TSR_OK;
+}
+
+/* Whether an id is the same token for both: its pieces are equal, or stand for the same bytes,
+ * because formats spell pieces differently. An id that one of them does not have is passed over. */
+static tsr_status same_token(const tsri_text_tokenizer *a, const tsri_text_tokenizer *b, int32_t id,
+                             bool *same) {
+    size_t n, m;
+    tsri_bytes x = {0}, y = {0};
+    const char *p = tsri_text_piece_of(a, id, &n), *q = tsri_text_piece_of(b, id, &m);
+    *same = !p || !q || (n == m && !memcmp(p, q, n));
+    if (*same)
+        return TSR_OK;
+    tsr_status status = tsri_text_token_bytes(a, id, &x);
+    if (status == TSR_OK)
+        status = tsri_text_token_bytes(b, id, &y);
+    *same = status == TSR_OK && x.size && x.size == y.size && !memcmp(x.data, y.data, x.size);
+    tsri_base_bytes_clear(&x);
+    tsri_base_bytes_clear(&y);
+    return status;
+}
+
+/* The teacher reads the student's ids, and its logits are of ids, too. */
+static tsr_status check_vocabulary(const tsri_train_teacher *t, const tsri_model *student) {
+    const tsri_model *own = tsri_model_of(t->model);
+    const tsri_text_tokenizer *a = own->tokenizer, *b = student->tokenizer;
+    const int32_t size = a && b ? tsri_text_vocabulary_size(b) : 0;
+    for (int32_t id = 0; id < size; id++) {
+        bool same;
+        size_t n, m;
+        TRY(same_token(a, b, id, &same));
+        if (same)
+            continue;
+        const char *p = tsri_text_piece_of(a, id, &n), *q = tsri_text_piece_of(b, id, &m);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s has the token \"%.*s\" with id %" PRId32
+                              ", the model that learns has \"%.*s\"; the teacher must have the "
+                              "same vocabulary",
+                              own->path, n < 60 ? (int)n : 60, p, id, m < 60 ? (int)m : 60, q);
+    }
+    return TSR_OK;
+}
+
+/* Whether the teacher's logits are of what the student's are of. */
+static tsr_status match(tsri_train_teacher *t, const tsri_model *student) {
+    const char *lacks = tsri_training_unfit(tsri_model_of(t->model), t->objective);
+    if (lacks)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s can't be the teacher of a model that learns this: it is not %s",
+                              tsri_model_of(t->model)->path, lacks);
+    t->width = width_of(tsri_model_of(t->model), t->objective);
+    TRY(check_width(t, student));
+    TRY(check_vocabulary(t, student));
+    return is_classifier(t->objective) ? match_labels(t, &student->spec) : TSR_OK;
 }
 
 static tsr_status open_session(tsri_train_teacher *t, int32_t B, int32_t T, int32_t S) {
@@ -44,25 +130,11 @@ tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const t
                                    int32_t S, tsri_train_teacher **out) {
     tsri_train_teacher *t = NULL;
     const tsr_model_options options = {.struct_size = sizeof options};
-    const int64_t wanted = width_of(tsri_model_of(student), objective);
     TRY(tsri_base_new(1, sizeof *t, &t));
     t->objective = objective;
     tsr_status status = tsr_model_open(name, device, &options, &t->model);
-    const char *lacks =
-        status == TSR_OK ? tsri_training_unfit(tsri_model_of(t->model), objective) : NULL;
-    if (lacks)
-        status = tsri_base_fail(TSR_E_ARGUMENT,
-                                "%s can't be the teacher of a model that learns this: it is not %s",
-                                tsri_model_of(t->model)->path, lacks);
-    if (status == TSR_OK) {
-        t->width = width_of(tsri_model_of(t->model), objective);
-        if (t->width != wanted)
-            status = tsri_base_fail(TSR_E_ARGUMENT,
-                                    "%s gives %lld logits, the model that learns %lld; the teacher "
-                                    "must have the same vocabulary or labels",
-                                    tsri_model_of(t->model)->path, (long long)t->width,
-                                    (long long)wanted);
-    }
+    if (status == TSR_OK)
+        status = match(t, tsri_model_of(student));
     if (status == TSR_OK)
         status = tsri_base_new((size_t)B, sizeof *t->sequences, &t->sequences);
     if (status == TSR_OK &&
@@ -88,6 +160,16 @@ static void spread(const tsri_training_batch *batch, int64_t width, float *logit
         row -= n;
         memmove(own, logits + row * width, (size_t)(n * width) * sizeof *own);
         memset(own + n * width, 0, (size_t)((batch->T - n) * width) * sizeof *own);
+    }
+}
+
+/* Puts the columns of each row into the order of the student's labels. */
+static void reorder(const tsri_train_teacher *t, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++) {
+        float *row = t->logits + r * t->width;
+        memcpy(t->row, row, (size_t)t->width * sizeof *row);
+        for (int64_t i = 0; i < t->width; i++)
+            row[i] = t->row[t->columns[i]];
     }
 }
 
@@ -135,6 +217,8 @@ tsr_status tsri_train_teacher_run(tsri_train_teacher *t, tsri_training_batch *ba
         TRY(tsri_session_encode(t->session, s, batch->B, &results));
     else
         TRY(tsri_session_forward(t->session, s, batch->B, &results));
+    if (t->columns)
+        reorder(t, rows);
     if (!labels && !masked)
         spread(batch, t->width, t->logits);
     return TSR_OK;
@@ -148,6 +232,8 @@ void tsri_train_teacher_close(tsri_train_teacher **teacher) {
     free((*teacher)->sequences);
     free((*teacher)->logits);
     free((*teacher)->listed);
+    free((*teacher)->columns);
+    free((*teacher)->row);
     free(*teacher);
     *teacher = NULL;
 }

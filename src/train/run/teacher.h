@@ -8,8 +8,9 @@
 
 typedef struct tsri_train_teacher tsri_train_teacher;
 
-/* `name` is as in tsr_model_open.
- * error  TSR_E_ARGUMENT  it has another number of logits than the student; the message has both */
+/* `name` is as in tsr_model_open. A classifier may have the student's labels in another order.
+ * error  TSR_E_ARGUMENT  it has another number of logits than the student, lacks one of its labels,
+ *                        or has another token at an id; the message has both */
 tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const tsr_model *student,
                                    tsri_training_objective objective, int32_t B, int32_t T,
                                    int32_t S, tsri_train_teacher **out);

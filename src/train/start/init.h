@@ -22,7 +22,8 @@ typedef struct tsri_train_init_options {
     tsri_training_objective objective; /* decides which heads an encoder has */
     const char *const *labels;         /* of a classifier */
     size_t n_labels;
-    double dropout; /* what config.json is to state */
+    double dropout;   /* what config.json is to state */
+    bool no_new_head; /* of tsri_train_init_from: all arrays of the head must be the model's */
 } tsri_train_init_options;
 
 typedef struct tsri_train_made {
@@ -44,7 +45,8 @@ tsr_status tsri_train_init(const tsri_train_recipe *recipe, const tsri_train_ini
  * and so is a classifier for other labels. Arrays that are not used with this head are left out.
  * Where nothing is missing, the folder is a copy.
  * error  TSR_E_UNSUPPORTED  the family has no such head, or `model` is not a folder with
- *                           safetensors */
+ *                           safetensors
+ *        TSR_E_ARGUMENT     with no_new_head, an array would be drawn */
 tsr_status tsri_train_init_from(const char *model, const tsri_train_init_options *options,
                                 tsri_train_made *made);
 

@@ -117,22 +117,48 @@ static bool has_shape(const tsri_io_array *array, const tsri_model_wanted_array 
     return same && array->dtype != TSR_DTYPE_NONE && !array->n_divisors;
 }
 
-/* Whether the stored classifier has exactly these labels, in this order. */
+/* The array of a weight that the file has by another of the family's names, which the copy keeps. */
+static const tsri_io_array *find_other(const job *j, tsri_model_wanted_array *wanted) {
+    const tsri_model_weight *weight = tsri_model_weight_at(j->model->weights, wanted->id);
+    const tsri_io_array *array = weight && weight->n_parts == 1 ? weight->parts[0].array : NULL;
+    if (!array || !has_shape(array, wanted) || strlen(array->name) >= sizeof wanted->name)
+        return NULL;
+    snprintf(wanted->name, sizeof wanted->name, "%s", array->name);
+    return array;
+}
+
+/* Whether the stored classifier has exactly these labels, in this order, and of the same things:
+ * texts or words. */
 static bool same_labels(const job *j) {
     const tsri_model_spec *spec = &j->model->spec;
-    bool same = spec->labels == (int32_t)j->options->n_labels && spec->label_of;
+    bool same = spec->labels == (int32_t)j->options->n_labels && spec->label_of &&
+                spec->label_tokens == (j->options->objective == TSRI_OBJECTIVE_TOKENS);
     for (int32_t i = 0; same && i < spec->labels; i++)
         same = !strcmp(spec->label_of[i], j->options->labels[i]);
     return same;
+}
+
+/* Adapters learn beside the layers alone, and they alone are kept. */
+static tsr_status fail_new_head(const job *j) {
+    static const char *const head[] = {
+        [TSRI_OBJECTIVE_MASKED] = "head that fills masks",
+        [TSRI_OBJECTIVE_CLASSIFY] = "classifier of texts with these labels",
+        [TSRI_OBJECTIVE_TOKENS] = "classifier of words with these labels"};
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "lora_rank trains no new head, and %s lacks a %s: train the head first "
+                          "(--head-only), then the adapters on its result",
+                          j->model->path, head[j->options->objective]);
 }
 
 static tsr_status match_arrays(job *j) {
     const bool keep_label = same_labels(j);
     TRY(tsri_base_new(j->wanted.count, sizeof *j->stored, &j->stored));
     for (size_t i = 0; i < j->wanted.count; i++) {
-        const tsri_model_wanted_array *wanted = &j->wanted.items[i];
+        tsri_model_wanted_array *wanted = &j->wanted.items[i];
         const bool label = wanted->id == TSRI_WEIGHT_LABEL || wanted->id == TSRI_WEIGHT_LABEL_BIAS;
         const tsri_io_array *array = find_array(j, wanted->name);
+        if (!array && (!label || keep_label))
+            array = find_other(j, wanted);
         if (array && (!label || keep_label) && has_shape(array, wanted))
             j->stored[i] = array;
         else if (!is_head(wanted->id))
@@ -141,6 +167,8 @@ static tsr_status match_arrays(job *j) {
                                   "layers",
                                   j->model->archive->path, wanted->name,
                                   array ? "has another shape" : "is missing");
+        else if (j->options->no_new_head)
+            return fail_new_head(j);
     }
     return TSR_OK;
 }

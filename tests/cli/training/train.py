@@ -15,7 +15,7 @@ import time
 
 from support import words
 from support.command import (BUILD, COMMAND, DEVICE, GOLDEN, change_json, copy_model, environment, equal, has_device, main, read_safetensors, refused, run,
-                             start)
+                             start, write_safetensors)
 from support.runs import REFERENCE, SMALL, checkpoints, command, every, lines_of_log, make, result, steps_in, whole
 
 
@@ -91,6 +91,69 @@ def test_how_adapters_begin(folder):
     mean = sum(drawn) / len(drawn)
     deviation = math.sqrt(sum((value - mean) ** 2 for value in drawn) / len(drawn))
     assert len(drawn) > 500 and abs(mean) < 5 / math.sqrt(len(drawn)) and abs(deviation - 1) < 5 / math.sqrt(2 * len(drawn)), (len(drawn), mean, deviation)
+
+
+ENCODERS = GOLDEN.parent / "encoders"
+MOODS = "text,label\n" + "the sea is good,happy\na bad poem,sad\n" * 10
+
+
+def test_adapters_with_a_new_head_are_refused(folder):
+    """The head would stay as it is drawn, and be lost at the end."""
+    (folder / "moods.csv").write_text(MOODS)
+    (folder / "words.conll").write_text(WORDS * 4)
+    (folder / "lines.txt").write_text("the sea is good\na bad poem\n" * 10)
+    out, lora = folder / "o", (*REFERENCE, *SMALL, "--set", "max_steps=1", "--set", "lora_rank=2")
+    for data, model, task, lacks in (("moods.csv", "masked", "classify", "classifier of texts"), ("moods.csv", "classify", "classify", "classifier of texts"),
+                                     ("words.conll", "masked", "classify-tokens", "classifier of words"),
+                                     ("lines.txt", "classify", "fill-mask", "head that fills masks")):
+        refused(2, f"lora_rank trains no new head, and {ENCODERS / model} lacks a {lacks}", "train", folder / data, "-m", ENCODERS / model, "-o", out, "--task", task,
+                *lora)
+    refused(2, "lora_rank needs --model", "train", folder / "lines.txt", "--recipe", "char-gpt", "-o", out, *lora)
+    refused(2, "--head-only needs --model", "train", folder / "lines.txt", "--recipe", "char-gpt", "-o", out, *REFERENCE, "--head-only")
+    refused(2, "head_only and lora_rank", "train", folder / "moods.csv", "-m", ENCODERS / "classify", "-o", out, "--task", "classify", "--head-only", *lora)
+    equal(out.exists(), False, "a refused run left a folder")
+    run("train", folder / "lines.txt", "-m", ENCODERS / "masked", "-o", folder / "masks", "--task", "fill-mask", *lora)
+    head = folder / "head"
+    run("train", folder / "moods.csv", "-m", ENCODERS / "masked", "-o", head, "--task", "classify", "--head-only", *REFERENCE, *SMALL, "--set", "max_steps=1")
+    run("train", folder / "moods.csv", "-m", head, "-o", folder / "moods", *lora)
+    equal(json.loads((folder / "moods" / "adapter_config.json").read_text())["base_model_name_or_path"], str(head))
+
+
+def test_a_classifier_without_names_is_kept(folder):
+    """Where a model's labels have their default names, those of the data may be their numbers. A classifier that is replaced is told of."""
+    model = copy_model(ENCODERS / "classify", folder / "unnamed")
+    change_json(model / "config.json", id2label={str(i): f"LABEL_{i}" for i in range(3)}, label2id=None)
+    bare = copy_model(ENCODERS / "masked", folder / "bare")
+    change_json(bare / "config.json", id2label={"0": "LABEL_0", "1": "LABEL_1"})
+    (folder / "numbers.csv").write_text("text,label\n" + "the sea is good,0\na bad poem,1\n" * 10)
+    (folder / "moods.csv").write_text(MOODS)
+
+    def trained(data, model, out):
+        said = run("train", folder / data, "-m", model, "-o", folder / out, "-d", "reference", *SMALL, "--task", "classify", "--set", "max_steps=1", "--set",
+                   "learning_rate=0", "--set", "weight_decay=0").err
+        return said, json.loads((folder / out / "config.json").read_text())["id2label"], read_safetensors(folder / out / "model.safetensors")
+
+    said, labels, arrays = trained("numbers.csv", model, "kept")
+    equal((labels, "takes its place" in said), ({str(i): f"LABEL_{i}" for i in range(3)}, False), said)
+    equal(arrays["classifier.weight"], read_safetensors(model / "model.safetensors")["classifier.weight"])
+    said, labels, arrays = trained("numbers.csv", bare, "new")
+    equal((labels, "takes its place" in said), ({"0": "0", "1": "1"}, False), said)
+    said, labels, arrays = trained("moods.csv", model, "replaced")
+    equal(labels, {"0": "happy", "1": "sad"})
+    assert f"the classifier of {model} knows none of the labels in the data: a new one takes its place" in said, said
+
+
+def test_what_validations_decide_needs_them(folder):
+    model, text = make(folder)
+    out = folder / "o"
+    for key, value in (("early_stopping_patience", 2), ("load_best_model_at_end", "true")):
+        refused(2, f"{key} needs data to validate on, and validation_split=0 holds nothing back: give --validation FILE",
+                *command(model, text, out, 1, "--set", "validation_split=0", "--set", f"{key}={value}"))
+    run(*command(model, text, folder / "given", 1, "--set", "validation_split=0", "--set", "early_stopping_patience=2", "--validation", text))
+    (folder / "words.conll").write_text("the DET\nsea NOUN\n\na DET\npoem NOUN\n\n" * 20)
+    refused(2, "no label begins an entity", "train", folder / "words.conll", "-m", ENCODERS / "masked", "-o", out, *REFERENCE, *SMALL, "--task", "classify-tokens",
+            "--set", "max_steps=1", "--set", "metric_for_best_model=f1")
+    equal(out.exists(), False, "the run must be refused before its first step")
 
 
 def test_the_head_alone(folder):
@@ -497,6 +560,8 @@ def test_no_number(folder):
     told = run("train", "-o", out, "--resume", *REFERENCE, code=5)
     assert "step " in told.err and "the last good checkpoint is" in told.err, told
     whole(checkpoints(out)[-1])
+    refused(5, "there is no checkpoint yet: start again in a new folder, with a lower learning_rate",
+            *command(model, text, folder / "unsaved", 500, *every(0), "--set", "learning_rate=1000", "--set", "optim=sgd", "--set", "max_grad_norm=0"))
 
 
 def test_a_plan_writes_nothing(folder):
@@ -552,12 +617,12 @@ def test_a_prompt_is_translated(folder):
         assert wanted in told and told.split(" -> ")[0] in ("gut ist", "das Haus", "ein Mann", "das ist gut"), told
 
 
-def distance_of_itself(folder, data, model, name, *more):
-    """Each way to train with a teacher model, with the model itself as the teacher: the two do not differ."""
+def distance_of_itself(folder, data, model, name, *more, teacher=None):
+    """Each way to train with a teacher model, with the model itself (or what computes the same) as the teacher: the two do not differ."""
     for key in ("distill_from", "kl_to"):
         out = folder / f"{name}-{key}"
         run("train", data, "-m", model, "-o", out, *REFERENCE, *SMALL, "--set", "dropout=0", "--set", "max_steps=1", "--set", "sample_tokens=0", "--set",
-            f"{key}={model}", "--set", "kl_weight=0.5", *more)
+            f"{key}={teacher or model}", "--set", "kl_weight=0.5", *more)
         (first,) = [line for line in lines_of_log(out) if "loss" in line]
         assert abs(first["kl"]) < 1e-5, f"a model is as far from itself as {first}"
 
@@ -577,6 +642,45 @@ def test_a_teacher(folder):
     run("train", folder / "moods.csv", "-m", GOLDEN.parent / "encoders" / "classify", "-o", folder / "moods", *REFERENCE, *SMALL, "--set", "max_steps=1",
         "--task", "classify")
     distance_of_itself(folder, folder / "moods.csv", folder / "moods", "classify")
+
+
+def turned(model, folder):
+    """The same classifier with its labels in another order."""
+    copy = copy_model(model, folder)
+    labels = list(json.loads((model / "config.json").read_text())["id2label"].values())
+    order = [len(labels) - 1, *range(len(labels) - 1)]
+    arrays = read_safetensors(model / "model.safetensors")
+    for name in ("classifier.weight", "classifier.bias"):
+        shape, values = arrays[name]
+        width = len(values) // len(labels)
+        arrays[name] = shape, [value for i in order for value in values[i * width:(i + 1) * width]]
+    write_safetensors(copy / "model.safetensors", arrays)
+    change_json(copy / "config.json", id2label={str(i): labels[k] for i, k in enumerate(order)}, label2id=None)
+    return copy
+
+
+def test_a_teacher_has_the_same_labels_in_any_order(folder):
+    (folder / "moods.csv").write_text("text,label\n" + "the sea is good,good\na bad poem,bad\n" * 10)
+    (folder / "words.conll").write_text(WORDS * 4)
+    for name, data in (("classify", "moods.csv"), ("tokens", "words.conll")):
+        model, teacher = ENCODERS / name, turned(ENCODERS / name, folder / f"{name}-turned")
+        distance_of_itself(folder, folder / data, model, name, teacher=teacher)
+        change_json(teacher / "config.json", id2label={str(i): f"other {i}" for i in range(3 if name == "classify" else 6)})
+        refused(2, f'{teacher} lacks the label "{"good" if name == "classify" else "O"}" of the model that learns', "train", folder / data, "-m", model, "-o",
+                folder / "o", *REFERENCE, *SMALL, "--set", "max_steps=1", "--set", f"distill_from={teacher}")
+
+
+def test_a_teacher_has_the_same_tokens(folder):
+    model, text = make(folder)
+    teacher = folder / "teacher"
+    shutil.copytree(model, teacher)
+    distance_of_itself(folder, text, model, "same", teacher=teacher)
+    held = json.loads((teacher / "tokenizer.json").read_text())
+    vocab = held["model"]["vocab"]
+    vocab["poem"], vocab["sea"] = vocab["sea"], vocab["poem"]
+    (teacher / "tokenizer.json").write_text(json.dumps(held))
+    refused(2, f'{teacher} has the token "sea" with id {vocab["sea"]}, the model that learns has "poem"; the teacher must have the same vocabulary',
+            *command(model, text, folder / "o", 1, "--set", f"distill_from={teacher}"))
 
 
 def same_on_threads(folder, steps, *more):

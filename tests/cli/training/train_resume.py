@@ -10,7 +10,7 @@ import shutil
 import signal
 import time
 
-from support.command import ALL, GOLDEN, change_json, copy_model, equal, main, run, start
+from support.command import ALL, GOLDEN, SOURCE, change_json, copy_model, equal, main, refused, run, start
 from support.runs import REFERENCE, checkpoints, command, every, lines_of_log, make, result, steps_in, whole
 
 LIMITS = (1, 2, 3)
@@ -167,6 +167,40 @@ def test_from_scratch(folder):
         assert result(folder / f"one{limit}", steps) == result(out, steps)
         names = [sorted(p.name for p in path.iterdir() if p.is_file()) for path in (out, folder / f"one{limit}")]
         equal(*names)
+
+
+def test_a_recipe_that_is_gone(folder):
+    """A run that has begun needs its recipe only where it is given again, or where no other file has the model."""
+    _, text = make(folder)
+    recipe, out = folder / "own.json", folder / "out"
+    shutil.copy(SOURCE / "recipes" / "char-gpt.json", recipe)
+    tiny = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "block_size=8", "--set", "lr_scheduler_type=constant", "--set",
+            "eval_batches=1", "--set", "sample_tokens=0", *every(1))
+    def made(out, steps):
+        return ("train", text, "-o", out, "--recipe", recipe, *REFERENCE, *tiny, "--set", f"max_steps={steps}")
+    run(*made(folder / "one", 4))
+    run(*made(out, 2))
+    longer = ("train", "-o", out, "--resume", *REFERENCE, "--set", "max_steps=4")
+    recipe.unlink()
+    refused(3, "own.json", *longer, "--recipe", recipe)
+    refused(3, "own.json", *longer, "--set", "layers=1")
+    run(*longer)
+    assert result(folder / "one", 4) == result(out, 4)
+    for path in checkpoints(out):
+        (path / "manifest.json").unlink()
+    refused(3, "own.json", *longer, lines=None)
+
+
+def test_a_resume_that_is_refused_changes_nothing(folder):
+    model, text = make(folder)
+    out, other = folder / "out", folder / "other.txt"
+    run(*command(model, text, out, 2, *every(1)))
+    other.write_text("a poem about the sea " * 400)
+    before = (out / "run.json").read_bytes()
+    refused(3, "other.txt has changed since the checkpoint", "train", other, "-o", out, "--resume", *REFERENCE, "--set", "max_steps=3")
+    equal((out / "run.json").read_bytes(), before)
+    run("train", "-o", out, "--resume", *REFERENCE, "--set", "max_steps=3")
+    equal(json.loads((out / "run.json").read_text())["settings"]["max_steps"], 3)
 
 
 def test_the_best_stays(folder):
