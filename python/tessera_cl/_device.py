@@ -61,8 +61,11 @@ def _engine(device: Optional[str] = None) -> _Engine:
 
 
 def _close_engines() -> None:
+    streams = [stream for engine in _engines.values() for stream in engine._held.stop()]
     for engine in _engines.values():
         engine.close()
+    for stream in streams:
+        stream.thread.join()
     _engines.clear()
 
 
@@ -120,7 +123,7 @@ class Device(Handle):
         name = None if selector is None else str(selector)
         self.engine = engine = _engine(name)
         super().__init__(c.tsr_device, engine)
-        self._lock = threading.RLock()  # its own: devices of one engine may be used at once
+        self._held.lock = threading.RLock()  # its own: devices of one engine may be used at once
         options = new(c.tsr_device_open_options, threads=threads, kernels=encoded(kernels) if kernels else None,
                       bundle=path_of(bundle) if bundle else None, profile=profile, no_self_test=not self_test)
         with self._running():
@@ -135,8 +138,9 @@ class Device(Handle):
     @property
     def info(self) -> DeviceInfo:
         """The device as `devices()` lists it; of several that split a model, the first."""
-        said = self.description
-        return next(d for d in self.engine.devices() if d.facts.platform in said and d.facts.name in said)
+        first = ctypes.c_size_t()
+        lib.tsr_device_indices(self._open, ctypes.byref(first), 1)
+        return self.engine.device(first.value)
 
     def __repr__(self) -> str:
         return "<Device, closed>" if self.closed else f"<Device {self.description}>"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import queue
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union, cast, overload
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import _declarations as c
 from ._declarations import GenerateStats
-from ._library import Handle, bytes_at, check, encoded, guarded, ids_of, lib, named, nearest, new, pointer, text, text_list
+from ._library import Handle, Stream, bytes_at, check, encoded, guarded, ids_of, lib, named, nearest, new, pointer, text, text_list
 from ._model import Base, Ids, Session, Text
 
 if TYPE_CHECKING:
@@ -164,14 +163,13 @@ def grouped(tokens: Sequence[Token], prompts: int) -> List[Generation]:
     return result
 
 
-def streamed(run: Callable[[Callable[[Any, Any], Any]], None]) -> Iterator[Token]:
-    """The tokens of run(callback), which a thread calls; closing the iterator, and Ctrl-C, end it."""
+def streamed(owner: Handle, run: Callable[[Callable[[Any, Any], Any]], None]) -> Iterator[Token]:
+    """The tokens of run(callback), which a thread calls; closing the iterator or the owner, and Ctrl-C, end it."""
     waiting: "queue.SimpleQueue[Union[Token, BaseException, None]]" = queue.SimpleQueue()
-    stopped = threading.Event()
 
     def take(_: Any, found: Any) -> bool:
         waiting.put(token_of(found[0]))
-        return stopped.is_set()
+        return stream.stopped.is_set()
 
     def work() -> None:
         try:
@@ -180,9 +178,10 @@ def streamed(run: Callable[[Callable[[Any, Any], Any]], None]) -> Iterator[Token
         except BaseException as error:  # pylint: disable=broad-exception-caught  # it is raised in the other thread
             waiting.put(error)
 
-    thread = threading.Thread(target=work, name="tessera_cl stream", daemon=True)
-    thread.start()
+    stream = Stream(work)
+    stream.thread.start()
     try:
+        owner._held.streams.add(stream)
         while True:
             item = waiting.get()
             if item is None:
@@ -191,8 +190,9 @@ def streamed(run: Callable[[Callable[[Any, Any], Any]], None]) -> Iterator[Token
                 raise item
             yield item
     finally:
-        stopped.set()
-        thread.join()
+        owner._held.streams.discard(stream)
+        stream.stopped.set()
+        stream.thread.join()
 
 
 class Model(Base):
@@ -221,7 +221,7 @@ class Model(Base):
 
         prompt: a text gives a Generation; a list of texts, or of lists of token ids, gives a list of them
         max_tokens: new tokens of each; None: as the model's settings say, else to the end of the context
-        stream: give an iterator of Token, as they come; closing it ends the generation
+        stream: give an iterator of Token, as they come; closing it ends the generation, and so does closing the model (CancelledError)
         settings: how tokens are chosen (Sampling)
 
         Raises ArgumentError: a setting is out of its range, or a prompt is longer than the context; UnsupportedError: the model has no
@@ -250,7 +250,7 @@ class Model(Base):
             kept.clear()
 
         if stream:
-            return streamed(run)
+            return streamed(self, run)
         tokens: List[Token] = []
         run(lambda _, found: tokens.append(token_of(found[0])))
         results = grouped(tokens, len(prompts))
@@ -315,7 +315,7 @@ class Chat(Handle):
                 check(lib.tsr_chat_say(self._open, data, len(data), guarded(c.tsr_generated_fn, take), None, None))
 
         if stream:
-            return streamed(run)
+            return streamed(self, run)
         tokens: List[Token] = []
         run(lambda _, found: tokens.append(token_of(found[0])))
         return gathered(tokens)

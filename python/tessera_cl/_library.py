@@ -8,9 +8,8 @@ import os
 import pathlib
 import signal
 import threading
-import weakref
 from types import FrameType, TracebackType
-from typing import Any, Callable, Optional, Sequence, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Set, Tuple, Type, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +137,12 @@ def path_of(value: Path) -> bytes:
     return os.fsencode(value)
 
 
+def paths_of(values: Union[Path, Iterable[Path]]) -> List[bytes]:
+    """path_of a path, or of each of several."""
+    several: Iterable[Path] = [values] if isinstance(values, (str, os.PathLike)) else values
+    return [path_of(value) for value in several]
+
+
 def text(value: Optional[bytes]) -> str:
     return (value or b"").decode("utf-8", "replace")
 
@@ -151,13 +156,20 @@ def text_list(values: Sequence[bytes]) -> Any:
     return (ctypes.c_char_p * max(len(values), 1))(*values)
 
 
+def listed(texts: Iterable[str]) -> List[str]:
+    """The texts as a list. TypeError: it is one text, or some are not texts."""
+    found = list(texts)
+    if isinstance(texts, str) or not all(isinstance(t, str) for t in found):
+        raise TypeError("a list of str is expected")
+    return found
+
+
 _CHARACTERS = ctypes.POINTER(ctypes.c_char)
 
 
 def strings(texts: Sequence[str]) -> Tuple[Any, object]:
     """(a `const tsr_string *` of the texts, what must live as long as it)."""
-    if isinstance(texts, str) or not all(isinstance(t, str) for t in texts):
-        raise TypeError("a list of str is expected")
+    texts = listed(texts)
     if len(texts) == 1:
         whole = encoded(texts[0])
         return ctypes.pointer(c.tsr_string(ctypes.cast(ctypes.c_char_p(whole), _CHARACTERS), len(whole))), whole
@@ -218,6 +230,46 @@ def nearest(typed: str, names: Sequence[str]) -> str:
 
 # ---- objects ----
 
+class Stream:
+    """What a thread generates for an iterator."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.stopped = threading.Event()  # asks it to end with the next token
+        self.thread = threading.Thread(target=work, name="tessera_cl stream", daemon=True)
+
+
+class Held:
+    """What a Handle holds of the library, with what was made from it. It doesn't refer to the Handle: the garbage collector may end a Handle
+    before the Handles that were made from it."""
+
+    def __init__(self, kind: Any, destroy: str, parent: "Optional[Held]") -> None:
+        self.pointer = ctypes.POINTER(kind)()
+        self.lock: threading.RLock = parent.lock if parent else threading.RLock()
+        self.parent = parent
+        self.children: "Set[Held]" = set()
+        self.streams: Set[Stream] = set()
+        self._destroy = destroy
+
+    def stop(self) -> List[Stream]:
+        """Asks its streams to end, and those of what was made from it; gives them."""
+        found = list(self.streams)
+        for stream in found:
+            stream.stopped.set()
+        for child in list(self.children):
+            found += child.stop()
+        return found
+
+    def close(self) -> None:
+        self.stop()
+        with self.lock:
+            for child in list(self.children):
+                child.close()
+            if self.parent is not None:
+                self.parent.children.discard(self)
+            if self.pointer:
+                getattr(lib, self._destroy)(ctypes.byref(self.pointer))
+
+
 class Handle:
     """An object of the library. It is closed by `close`, at the end of a `with`, or when nothing refers to it; objects that were made from
     it are closed before it."""
@@ -225,46 +277,38 @@ class Handle:
     _destroy = ""  # the function that destroys it
 
     def __init__(self, kind: Any, parent: Optional["Handle"] = None) -> None:
-        self._handle = ctypes.POINTER(kind)()
+        self._held = Held(kind, self._destroy, parent._held if parent else None)
         self._parent = parent
-        self._lock: threading.RLock = parent._lock if parent else threading.RLock()
-        self._children: "weakref.WeakSet[Handle]" = weakref.WeakSet()
+        self._called = type(self).__name__  # in messages
 
     def _made(self) -> None:
-        """The handle is set: from now on it must be closed before its parent."""
-        if self._parent is not None:
-            self._parent._children.add(self)
+        """The pointer is set: from now on it must be closed before its parent."""
+        if self._held.parent is not None:
+            self._held.parent.children.add(self._held)
 
     @property
     def _out(self) -> Any:
         """The parameter `**out` of a creator."""
-        return ctypes.byref(self._handle)
+        return ctypes.byref(self._held.pointer)
 
     @property
     def _open(self) -> Any:
-        """The handle. StateError: it is closed."""
-        if not self._handle:
-            raise StateError(f"this {type(self).__name__} is closed")
-        return self._handle
+        """The pointer. StateError: it is closed."""
+        if not self._held.pointer:
+            raise StateError(f"this {self._called} is closed")
+        return self._held.pointer
 
     def _running(self) -> Running:
         """For `with`, around a call that uses the device."""
-        return Running(self._lock)
+        return Running(self._held.lock)
 
     @property
     def closed(self) -> bool:
-        return not self._handle
+        return not self._held.pointer
 
     def close(self) -> None:
-        """Frees what it holds; a second call does nothing. Waits for a call that runs in another thread."""
-        with self._lock:
-            for child in list(self._children):
-                child.close()
-            if self._parent is not None:
-                self._parent._children.discard(self)
-            if self._handle:
-                getattr(lib, self._destroy)(ctypes.byref(self._handle))
-                self._handle = type(self._handle)()
+        """Frees what it holds; a second call does nothing. Ends its streams, and waits for any other call that runs in another thread."""
+        self._held.close()
 
     def __enter__(self: Own) -> Own:
         return self
@@ -273,5 +317,5 @@ class Handle:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None) and lib is not None:
+        if hasattr(self, "_held") and self._held.pointer and lib is not None:
             self.close()

@@ -11,7 +11,7 @@ from . import _declarations as c
 from ._declarations import ExplainedOp, TrainEvent, TrainResult, VerifyResult, VerifySummary
 from ._device import Device, opened
 from ._generate import Model
-from ._library import Path, bytes_at, check, encoded, field_type, guarded, lib, named, new, path_of, text_list
+from ._library import Path, bytes_at, check, encoded, field_type, guarded, lib, named, new, path_of, paths_of, text_list
 from ._model import COMPUTES, DTYPES
 
 TASKS = {"generate": c.TSR_TRAIN_GENERATE, "fill_mask": c.TSR_TRAIN_FILL_MASK, "translate": c.TSR_TRAIN_TRANSLATE, "classify": c.TSR_TRAIN_CLASSIFY,
@@ -102,13 +102,14 @@ def _bench(device: Device, model: Optional[Path], dtype: Optional[str], compute:
         lib.tsr_bench_file_destroy(ctypes.byref(file))
 
 
-def train(recipe: Optional[str] = None, *, data: Sequence[Path], output: Path, model: Optional[Path] = None, validation: Sequence[Path] = (),
-          task: Optional[str] = None, device: AnyDevice = None, callback: Optional[Callable[[TrainEvent], Any]] = None, resume: bool = False,
-          head_only: bool = False, dry_run: bool = False, settings: Optional[Dict[str, Any]] = None) -> TrainResult:
+def train(recipe: Optional[str] = None, *, data: Union[Path, Sequence[Path]], output: Path, model: Optional[Path] = None,
+          validation: Union[Path, Sequence[Path]] = (), task: Optional[str] = None, device: AnyDevice = None,
+          callback: Optional[Callable[[TrainEvent], Any]] = None, resume: bool = False, head_only: bool = False, dry_run: bool = False,
+          settings: Optional[Dict[str, Any]] = None) -> TrainResult:
     """Trains a model from scratch by a recipe, or a given one further, and leaves a folder that opens like any other model.
 
     recipe: a name (`recipes()`) or a .json file; None: train `model` further
-    data, validation: files: .jsonl, .tsv, .csv, else plain text (docs/training.md)
+    data, validation: a file, or several: .jsonl, .tsv, .csv, else plain text (docs/training.md)
     output: the new folder; with `resume` the folder of the run that goes on
     task: "generate", "fill_mask", "translate", "classify", "classify_tokens"; None: what the model is made for
     callback: given each TrainEvent; True from it saves a checkpoint and stops (CancelledError)
@@ -120,7 +121,7 @@ def train(recipe: Optional[str] = None, *, data: Sequence[Path], output: Path, m
     """
     told = guarded(field_type(c.tsr_train_options, "progress"), lambda _, event: bool(callback(TrainEvent._of(event[0]))) if callback else False)
     texts = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in (settings or {}).items()]
-    lists = {"data": [path_of(p) for p in data], "validation": [path_of(p) for p in validation], "set": [encoded(t) for t in texts]}
+    lists = {"data": paths_of(data), "validation": paths_of(validation), "set": [encoded(t) for t in texts]}
     options = new(c.tsr_train_options, task=named("task", task, TASKS), output=path_of(output), recipe=encoded(recipe) if recipe else None,
                   model=path_of(model) if model is not None else None, head_only=head_only, resume=resume, dry_run=dry_run, progress=told)
     for name, values in lists.items():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import _declarations as c
 from ._declarations import ExplainedOp, ModelInfo, ModelMemory, Perplexity, Profiled
 from ._device import Device, opened
-from ._library import (Handle, Path, bytes_at, check, encoded, guarded, ids_of, lib, named, new, path_of, pointer, progress_callback, text, text_list)
+from ._library import (Handle, Path, bytes_at, check, encoded, guarded, ids_of, lib, named, new, path_of, paths_of, pointer, progress_callback, text, text_list)
 
 DTYPES = {"f32": c.TSR_F32, "f16": c.TSR_F16, "bf16": c.TSR_BF16, "q8": c.TSR_GGML_Q8_0, "q4": c.TSR_GGML_Q4_0}
 KV_DTYPES = {"f32": c.TSR_F32, "f16": c.TSR_F16, "q8": c.TSR_GGML_Q8_0}
@@ -75,12 +75,12 @@ class Attention(Handle):
     def _keeper(self) -> "_Memory":
         """What destroys the C object, once neither this object nor an array needs it."""
         if not hasattr(self, "_memory"):
-            self._memory = _Memory(self._handle)
+            self._memory = _Memory(self._held.pointer)
         return self._memory
 
     def close(self) -> None:
         """The maps stay; `write_page` is refused."""
-        self._handle = type(self._handle)()
+        self._held.pointer = type(self._held.pointer)()
 
     def write_page(self, path: Path) -> None:
         """Writes a page for a browser: heat maps of every layer and head. It is one file and needs no network.
@@ -163,7 +163,7 @@ class Base(Handle):
     compute: how their products are formed: "auto", "f32", "f16", "bf16", "int8"
     kv_dtype: how keys and values are stored: "f32", "f16", "q8"; None: as the library chooses
     context: tokens of a sequence to plan memory for; 0: what the model reads
-    lora: folders of LoRA adapters, which are added to the weights
+    lora: the folder of a LoRA adapter, or those of several, which are added to the weights
     task: of a model whose own files have LoRA adapters by task (jina-embeddings-v3), the one to take; "": none; None: the files' own, else none
     progress: told (bytes stored on the device, all bytes); True from it cancels
 
@@ -176,11 +176,11 @@ class Base(Handle):
     _vectors = False  # opened for vectors: a decoder is read as an encoder
 
     def __init__(self, name: Optional[Path] = None, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
-                 compute: str = "auto", kv_dtype: Optional[str] = None, context: int = 0, lora: Sequence[Path] = (),
+                 compute: str = "auto", kv_dtype: Optional[str] = None, context: int = 0, lora: Union[Path, Sequence[Path]] = (),
                  task: Optional[str] = None, progress: Optional[Callable[[int, int], Any]] = None) -> None:
-        adapters = text_list([path_of(p) for p in lora])
+        adapters = paths_of(lora)
         options = new(c.tsr_model_options, dtype=named("dtype", dtype, DTYPES), kv_dtype=named("kv_dtype", kv_dtype, KV_DTYPES),
-                      compute=named("compute", compute, COMPUTES), context=context, n_lora=len(lora), lora=adapters,
+                      compute=named("compute", compute, COMPUTES), context=context, n_lora=len(adapters), lora=text_list(adapters),
                       progress=progress_callback(c.tsr_model_options, progress), tokenizer_only=self._tokenizer_only,
                       vectors=self._vectors, **({} if task is None else {"task": encoded(task)}))
         self._device: Optional[Device] = None

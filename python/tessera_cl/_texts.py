@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +16,43 @@ from numpy.typing import NDArray
 from . import _declarations as c
 from ._declarations import EmbedderInfo
 from ._device import Device
-from ._library import Handle, Path, check, encoded, guarded, lib, new, pointer, progress_callback, strings, text
+from ._library import Handle, Path, check, encoded, guarded, lib, listed, new, pointer, progress_callback, strings, text
 from ._model import Base
 
 Progress = Callable[[int, int], Any]
 
 
+class _Listener:
+    """Tells `told` the progress of the call that runs."""
+
+    def __init__(self) -> None:
+        self.told: Optional[Progress] = None
+
+    def __call__(self, done: int, total: int) -> Any:
+        return self.told(done, total) if self.told else False
+
+
 class _Part(Handle):
-    """An embedder or a classifier of the library, whose callback tells the progress of the call that runs."""
+    """An embedder or a classifier of the library, whose callback tells the progress of the call that runs. The model refers to its parts; neither
+    they nor the callback refer to it, so that the model is closed when nothing else refers to it."""
 
     def __init__(self, kind: Any, model: Base, destroy: str, struct: Any) -> None:
         self._destroy = destroy
         super().__init__(kind, model)
-        self.told: Optional[Progress] = None
-        self.callback = progress_callback(struct, lambda done, total: self.told(done, total) if self.told else False)
+        self._parent = None
+        self._called = type(model).__name__
+        self._listener = _Listener()
+        self.callback = progress_callback(struct, self._listener)
+
+    @contextlib.contextmanager
+    def telling(self, told: Optional[Progress]) -> Iterator[None]:
+        """For `with`, around a call that uses the device and tells its progress."""
+        with self._running():
+            self._listener.told = told
+            try:
+                yield
+            finally:
+                self._listener.told = None
 
 
 def _bar(name: str) -> Progress:
@@ -91,10 +115,6 @@ class Embedder(Base):
         check(lib.tsr_embedder_info_get(part._open, ctypes.byref(info)))
         return EmbedderInfo._of(info)
 
-    def close(self) -> None:
-        super().close()
-        getattr(self, "_parts", {}).clear()
-
     def get_sentence_embedding_dimension(self) -> int:
         """How many numbers a vector has."""
         return self.embedding.width
@@ -121,8 +141,8 @@ class Embedder(Base):
             part = self._part(prompt_name, prompt)
             vectors = np.empty((len(texts), self.embedding.width), np.float32)
             table, kept = strings(texts)
-            part.told = progress or (_bar("encode") if show_progress_bar else None)
-            check(lib.tsr_embed(part._open, table, len(texts), pointer(vectors, ctypes.c_float), None))
+            with part.telling(progress or (_bar("encode") if show_progress_bar else None)):
+                check(lib.tsr_embed(part._open, table, len(texts), pointer(vectors, ctypes.c_float), None))
             del kept
         if normalize_embeddings and not self.embedding.normalized:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
@@ -201,8 +221,7 @@ class Classifier(Base):
         found = np.empty((len(texts), len(self.labels)), np.float32)
         firsts, kept = strings(texts)
         others, kept_too = strings(seconds) if seconds is not None else (None, None)
-        with self._running():
-            self._part.told = progress
+        with self._part.telling(progress):
             check(lib.tsr_classify(self._part._open, firsts, others, len(texts), pointer(found, ctypes.c_float), None))
         del kept, kept_too
         return found
@@ -229,7 +248,6 @@ class Classifier(Base):
                 found[index].append(Span(start, end, texts[index][start:end], text(s.label), s.score, s.words))
 
         with self._running():
-            self._part.told = None
             check(lib.tsr_classify_tokens(self._part._open, table, len(texts), guarded(lib.tsr_classify_tokens.argtypes[3], visit), None, None))
         del kept
         return found
@@ -257,8 +275,9 @@ class CrossEncoder(Classifier):
             raise ValueError(f"config.json: the activation {asked} is not supported: it is Sigmoid or Identity")
         return kind == "Sigmoid"
 
-    def predict(self, pairs: Sequence[Tuple[str, str]], *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
+    def predict(self, pairs: Iterable[Tuple[str, str]], *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
         """The scores of pairs: float32 [n] with one label, else probabilities [n, labels]."""
+        pairs = list(pairs)
         found = self.scores([a for a, _ in pairs], [b for _, b in pairs], progress=progress)
         if len(self.labels) > 1:
             return found
@@ -274,7 +293,7 @@ class CrossEncoder(Classifier):
         """
         if len(self.labels) != 1:
             raise ValueError(f"a ranking needs a model with one label; this one has {len(self.labels)}")
-        found = self.predict([(query, document) for document in documents])
+        found = self.predict((query, document) for document in listed(documents))
         order = np.argsort(-found, kind="stable")[:top_k]
         return [Ranked(int(i), float(found[i]), documents[i] if return_documents else None) for i in order]
 
@@ -327,8 +346,7 @@ class Answerer(Base):
                 start, end = (len(data[:byte].decode("utf-8", "surrogatepass")) for byte in (a.begin, a.end))  # in characters
                 found[index].append(Answer(start, end, texts[index][start:end], a.score))
 
-        with self._running():
-            self._part.told = progress
+        with self._part.telling(progress):
             check(lib.tsr_answer_questions(self._part._open, first, second, len(asked), guarded(lib.tsr_answer_questions.argtypes[4], visit), None,
                                            None))
         del kept, kept_too
@@ -362,8 +380,7 @@ class Ranker(Base):
         found = np.empty(len(documents), np.float32)
         question, kept_too = strings([query])
         table, kept = strings(documents)
-        with self._running():
-            self._part.told = progress
+        with self._part.telling(progress):
             check(lib.tsr_rank(self._part._open, question[0], table, len(documents), pointer(found, ctypes.c_float), None))
         del kept, kept_too
         return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, cast
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, cast
 
 from . import _declarations as c
 from ._generate import Sampling, fill
-from ._library import bytes_at, check, encoded, failure, field_type, guarded, lib, new, text
+from ._library import bytes_at, check, encoded, failure, field_type, guarded, lib, listed, new, text
 from ._model import Base
 from .errors import TesseraError
 
@@ -41,7 +41,7 @@ class Translator(Base):
     def __init__(self, name: Any = "translate-de-en", *arguments: Any, **options: Any) -> None:
         super().__init__(name, *arguments, **options)
 
-    def translate_batch(self, source: Sequence[str], target_prefix: Optional[str] = None, *, source_language: Optional[str] = None,
+    def translate_batch(self, source: Iterable[str], target_prefix: Optional[str] = None, *, source_language: Optional[str] = None,
                         target_language: Optional[str] = None, max_batch_size: int = 0, beam_size: Optional[int] = None, num_hypotheses: int = 1,
                         max_decoding_length: Optional[int] = None, progress: Optional[Callable[[int, int], Any]] = None,
                         **settings: Unpack[Sampling]) -> List[TranslationResult]:
@@ -71,9 +71,7 @@ class Translator(Base):
         options = new(c.tsr_translate_options, batch=max_batch_size, source=encoded(source_language) if source_language else None,
                       target=encoded(target_language) if target_language else None, target_prefix=encoded(target_prefix) if target_prefix else None,
                       search=ctypes.pointer(search), progress=told)
-        if isinstance(source, str) or not all(isinstance(line, str) for line in source):
-            raise TypeError("a list of str is expected")
-        lines = iter(source)
+        lines = iter(listed(source))
         results: List[TranslationResult] = []
 
         def next_line(_: Any, wait: int, out: Any, size: Any) -> int:  # pylint: disable=unused-argument

@@ -6,7 +6,11 @@ import gc
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
+import weakref
+from unittest import mock
 
 from support import binding  # noqa: F401  # pylint: disable=unused-import
 from support.command import ALL, DEVICE as TESTED, SOURCE, main, run
@@ -68,6 +72,40 @@ def test_stream_that_is_left_ends(folder):
         assert model.generate("ROMEO:", 2).finish == "length"
 
 
+def test_stream_ends_with_what_it_was_made_from(folder):
+    device = t.Device(DEVICE)
+    model = t.Model("shakespeare", device)
+    chat = model.chat(template="{{ messages[0].content }}", ignore_eos=True, max_tokens=400)
+    for owner, begin in ((chat, lambda: chat.say("ROMEO:", stream=True)),
+                         (model, lambda: model.generate("ROMEO:", 400, ignore_eos=True, stream=True)),
+                         (device, lambda: t.Model("shakespeare", device).generate("ROMEO:", 400, ignore_eos=True, stream=True))):
+        stream = begin()
+        assert next(stream).id >= 0
+        owner.close()
+        raises(t.CancelledError, "", lambda: list(stream))
+
+
+LEAVES_A_STREAM = """
+import atexit, threading
+def said():  # it is called after what the package registers
+    alive = [thread for thread in threading.enumerate() if thread.name == "tessera_cl stream"]
+    try:
+        print("all", len(list(stream)), alive)
+    except t.CancelledError:
+        print("cancelled", alive)
+atexit.register(said)
+import tessera_cl as t
+stream = t.Model("shakespeare", "reference").generate("ROMEO:", 400, ignore_eos=True, stream=True)
+next(stream)
+"""
+
+
+def test_the_end_of_a_program_ends_its_streams(folder):
+    env = dict(os.environ, PYTHONPATH=str(SOURCE / "python"))
+    done = subprocess.run([sys.executable, "-c", LEAVES_A_STREAM], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "cancelled []\n" and done.stderr == "", done
+
+
 def test_logits_sessions_attention(folder):
     with play() as model:
         ids = model.tokenize("To be, or not")
@@ -118,6 +156,9 @@ def test_translate_is_the_commands(folder):
         found = model.translate_batch(lines, num_hypotheses=2)
         assert [str(f) for f in found] == said and len(found[0].hypotheses) == 2 and found[1].parts == 0
         assert model.translate("Guten Morgen.") == said[0]
+        assert [str(f) for f in model.translate_batch(line for line in lines)] == said
+        raises(TypeError, "list of str", lambda: model.translate_batch("Guten Tag"))
+        raises(TypeError, "list of str", lambda: model.translate_batch(iter(["Guten Tag", 1])))
         raises(t.ArgumentError, "", lambda: model.translate("Guten Tag", target_language="Klingon"))
         raises(TypeError, "Did you mean", lambda: model.translate("Guten Tag", lenght_penalty=1))
 
@@ -153,6 +194,14 @@ def test_answers_and_ranks_are_the_goldens(folder):
         ranked = model.rank(wanted["query"], wanted["texts"], top_k=2, return_documents=True)
         assert [r.corpus_id for r in ranked] == list(np.argsort(-scores)[:2]) and ranked[0].text == wanted["texts"][ranked[0].corpus_id]
     raises(t.StateError, "whose classifier has one", lambda: t.Ranker("intents", "reference"))
+
+
+def test_scores_of_pairs(folder):
+    golden = SOURCE / "tests/golden/ranks/labels"
+    with t.CrossEncoder(golden, "reference") as model:
+        pairs = [("a", "b"), ("c", "d e")]
+        np.testing.assert_array_equal(model.predict(pair for pair in pairs), model.predict(pairs))
+        raises(TypeError, "list of str", lambda: model.rank("a", "bc"))
 
 
 def test_embed(folder):
@@ -198,6 +247,8 @@ def test_errors_are_exceptions(folder):
     assert issubclass(t.FileError, OSError) and issubclass(t.ArgumentError, ValueError) and t.FileError.status == 8
     raises(t.ArgumentError, "", lambda: t.Device("nonsense"))
     raises(ValueError, "f32, f16", lambda: t.Model("shakespeare", DEVICE, "f31"))
+    for adapter in (folder / "nonsense", str(folder / "nonsense"), [folder / "nonsense"]):
+        raises(t.FileError, "nonsense", lambda path=adapter: t.Model("shakespeare", DEVICE, lora=path))
     for name in ("config.json", "model.safetensors"):
         (folder / name).write_text("{")
     raises(t.FormatError, "model.safetensors", lambda: t.Model(folder, DEVICE))
@@ -218,11 +269,46 @@ def test_objects_close_in_order(folder):
     device.close()
     assert model.closed and session.closed
     raises(t.StateError, "this Session is closed", lambda: session.prefill([1]))
-    other = t.Model("shakespeare", DEVICE)
-    other.cycle = other  # only the garbage collector ends it
-    other.kept = other.session()
-    del other
     gc.collect()
+    ended = []
+    library = t._library.lib
+
+    def noted(name, destroy):
+        return lambda pointer: (ended.append(name), destroy(pointer))
+
+    names = ["tsr_session_destroy", "tsr_model_close", "tsr_device_close"]
+    with mock.patch.multiple(library, **{name: noted(name, getattr(library, name)) for name in names}):
+        other = t.Model("shakespeare", DEVICE)
+        other.cycle = other  # only the garbage collector ends it
+        other.kept = other.session()
+        del other
+        gc.collect()
+    assert ended == names, ended
+
+
+def test_objects_end_when_nothing_refers_to_them(folder):
+    golden = SOURCE / "tests/golden"
+    calls = {
+        "Model": (play, lambda m, told: (m.session(), m.chat(template=""), m.generate("a", 1))),
+        "Embedder": (lambda: t.Embedder("intents", DEVICE), lambda m, told: m.encode(["a"], progress=told)),
+        "Classifier": (lambda: t.Classifier("intents", DEVICE), lambda m, told: m.scores(["a"], progress=told)),
+        "CrossEncoder": (lambda: t.CrossEncoder(golden / "ranks/labels", "reference"), lambda m, told: m.predict([("a", "b")], progress=told)),
+        "Answerer": (lambda: t.Answerer(golden / "answers/unigram", "reference"), lambda m, told: m("a", "b", progress=told)),
+        "Ranker": (lambda: t.Ranker(golden / "ranks/qwen3", "reference"), lambda m, told: m.scores("a", ["b"], progress=told)),
+    }
+
+    def left(make, call):
+        model, seen = make(), []
+        call(model, lambda done, total: seen.append(model.info))  # this refers to the model, too
+        return weakref.ref(model), weakref.ref(model.device)
+
+    gc.collect()
+    gc.disable()
+    try:
+        for name, (make, call) in calls.items():
+            assert [ref() for ref in left(make, call)] == [None, None], name
+    finally:
+        gc.enable()
 
 
 def test_interrupt(folder):
@@ -289,6 +375,8 @@ def test_train(folder):
     assert planned and planned[0].family == "gpt2" and planned[0].total_bytes > 10**6
     with t.Model(folder / "out", DEVICE) as model:
         assert model.generate("To be", 2).ids.size == 2
+    for one in (folder / "text.txt", str(folder / "text.txt")):  # a path in place of a list
+        assert t.train(model="shakespeare", data=one, validation=one, output=folder / "planned", device=DEVICE, settings=settings, dry_run=True).step == 0
     raises(t.ArgumentError, "max_stepz", lambda: t.train(model="shakespeare", data=[folder / "text.txt"], output=folder / "x", device=DEVICE, settings={"max_stepz": 3}))
     raises(t.CancelledError, "", lambda: t.train(model="shakespeare", data=[folder / "text.txt"], output=folder / "half", device=DEVICE,
                                                  settings=settings, callback=lambda e: e.kind == "step"))
