@@ -55,7 +55,8 @@ TSR_API tsr_status tsr_graph_status(const tsr_graph *graph);
  *
  * shape   dims[0 .. rank), rank 0 to TSR_MAX_RANK, each size >= 0; packed
  * dtype   what the ops that read it require: mostly TSR_F32 or TSR_I32
- * owner   name and dims are copied; data is borrowed until the graph is destroyed
+ * owner   name and dims are copied; data is borrowed until the graph is destroyed. NULL only where
+ *         there are no elements
  * error   kept by the graph
  *         TSR_E_ARGUMENT  a rule above is broken
  */
@@ -67,7 +68,8 @@ TSR_API tsr_value tsr_graph_input(tsr_graph *graph, const char *name, tsr_dtype 
  *
  * shape   as for an input
  * dtype   as for an input; or blocks, where the last size is a multiple of the block
- * owner   name and dims are copied; data is borrowed until the first run has succeeded
+ * owner   name and dims are copied; data is borrowed until the first run has succeeded. NULL only
+ *         where there are no elements
  * error   as for an input
  */
 TSR_API tsr_value tsr_graph_weight(tsr_graph *graph, const char *name, tsr_dtype dtype,
@@ -140,14 +142,17 @@ TSR_API tsr_status tsr_graph_shape(const tsr_graph *graph, tsr_value value, uint
  * any other, for tsr_graph_output or for further ops.
  *
  * leaves     [n] weights or inputs of rank 1 to 4
- * of         [n_of] values that ops have computed from them
+ * of         [n_of] values that ops have computed from them, views of these, or leaves themselves; a
+ *            value that is named twice counts twice
  * seeds      [n_of] of the shape of of[i]; for cross_entropy and kl_divergence, whose rows all weigh
  *            the same, one number [1]
  * gradients  [n] the results: gradients[i] has the shape of leaves[i]; 0 where nothing depends on it
  * dtype      leaves: f32, f16 or bf16; seeds and gradients: f32
  * error      kept by the graph; gradients are TSR_VALUE_NONE then
- *            TSR_E_ARGUMENT     a value that is not a leaf, or a seed of another shape
- *            TSR_E_UNSUPPORTED  an op on the way has no gradient: the sentence names it
+ *            TSR_E_ARGUMENT     a value that is not a leaf, or a seed of another shape or dtype
+ *            TSR_E_UNSUPPORTED  an op on the way has no gradient, or writes a state that another op
+ *                               reads: the sentence names it. Or views on the way, of which of[i]
+ *                               may be one, cover a part of their value, not all of it once
  */
 TSR_API void tsr_graph_gradients(tsr_graph *graph, const tsr_value *leaves, uint32_t n,
                                  const tsr_value *of, const tsr_value *seeds, uint32_t n_of,
@@ -160,9 +165,9 @@ TSR_API void tsr_graph_gradients(tsr_graph *graph, const tsr_value *leaves, uint
  *
  * dtype   that of the value: f32 for most ops, i32 for argmax and for topk's indices
  * units   bytes: the size of data
- * owner   name is copied; data is borrowed until the graph is destroyed
+ * owner   name is copied; data is borrowed until the graph is destroyed. NULL only where `bytes` is 0
  * error   kept by the graph
- *         TSR_E_ARGUMENT  `bytes` is not the size of the value
+ *         TSR_E_ARGUMENT  `bytes` is not the size of the value; data is NULL
  */
 TSR_API void tsr_graph_output(tsr_graph *graph, const char *name, tsr_value value, void *data,
                               size_t bytes);

@@ -90,6 +90,32 @@ static void add_to(backward *b, int64_t parameter, tsr_op_id op, const void *att
     add_to_view(b, parameter, b->wanted->parameters[parameter].gradient, op, attrs, from, n);
 }
 
+static void refuse(tsri_graph *graph, const tsri_graph_node *node) {
+    tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "%s: %s has no gradient", node->label,
+                    tsri_graph_op_find(node->id)->name);
+}
+
+/* The state that a node writes as this operand, else NONE. */
+static tsri_value written_by(const tsri_graph *graph, const tsri_graph_node *node,
+                             uint32_t operand) {
+    const tsri_value x = node->in[operand];
+    return x != TSRI_GRAPH_NONE && tsri_tensor_input_is(node->id, operand, TSRI_TENSOR_WRITTEN)
+               ? storage_of(graph, x)
+               : TSRI_GRAPH_NONE;
+}
+
+/* Refuses the gradient of a state: what a parameter gave it went through the op that wrote it. */
+static void refuse_state(tsri_graph *graph, tsri_value state) {
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        for (uint32_t j = 0; j < node->n_in; j++)
+            if (written_by(graph, node, j) == state) {
+                refuse(graph, node);
+                return;
+            }
+    }
+}
+
 void tsri_graph_give(backward *b, tsri_value value, tsri_value d) {
     if (!tsri_graph_wants(b, value) || d == TSRI_GRAPH_NONE)
         return;
@@ -107,6 +133,10 @@ void tsri_graph_give(backward *b, tsri_value value, tsri_value d) {
                    (tsri_value[]){
                        tsri_graph_shaped(b->graph, d, b->wanted->parameters[parameter].gradient)},
                    1);
+        return;
+    }
+    if (tensor_of(b->graph, storage)->kind == TSR_KIND_STATE) {
+        refuse_state(b->graph, storage);
         return;
     }
     if (tsri_base_grow(&b->given, &b->given_room, b->n_given + 1, sizeof *b->given) != TSR_OK) {
@@ -270,6 +300,22 @@ tsri_value tsri_graph_take(backward *b, tsri_value value) {
 
 /* ---- the pass ---- */
 
+static bool is_float(uint32_t dtype) {
+    return dtype == TSR_F32 || dtype == TSR_F16 || dtype == TSR_BF16;
+}
+
+/* What a node that reads an active value computes and writes is active, too. */
+static void activate(backward *b, const tsri_graph_node *node) {
+    for (uint32_t j = 0; j < node->n_out; j++)
+        if (node->out[j] != TSRI_GRAPH_NONE && is_float(tensor_of(b->graph, node->out[j])->dtype))
+            b->active[node->out[j]] = true;
+    for (uint32_t j = 0; j < node->n_in; j++) {
+        const tsri_value state = written_by(b->graph, node, j);
+        if (state != TSRI_GRAPH_NONE)
+            b->active[state] = true;
+    }
+}
+
 static void find_active(backward *b, size_t nodes) {
     for (size_t i = 0; i < b->wanted->n_parameters; i++)
         b->active[b->wanted->parameters[i].leaf] = true;
@@ -278,18 +324,56 @@ static void find_active(backward *b, size_t nodes) {
         bool active = false;
         for (uint32_t j = 0; j < node->n_in; j++)
             active |= tsri_graph_wants(b, node->in[j]);
-        for (uint32_t j = 0; j < node->n_out && active; j++)
-            if (node->out[j] != TSRI_GRAPH_NONE &&
-                tensor_of(b->graph, node->out[j])->dtype == TSR_F32)
-                b->active[node->out[j]] = true;
+        if (active)
+            activate(b, node);
     }
 }
 
-static tsri_value seed_of(const backward *b, tsri_value value) {
-    for (size_t i = 0; i < b->wanted->n_seeds; i++)
-        if (b->wanted->seeds[i].value == value)
-            return b->wanted->seeds[i].seed;
-    return TSRI_GRAPH_NONE;
+/* Whether a seed is the one number of a loss whose rows all weigh the same. */
+static bool is_factor(const tsri_graph *graph, const tsri_graph_seed *seed) {
+    const tsri_graph_value *v = tsri_graph_value_at(graph, seed->value);
+    const tsr_tensor *t = tensor_of(graph, seed->seed);
+    if (v->producer < 0 || t->rank != 1 || !tsri_tensor_is_one(t->dim[0]))
+        return false;
+    const tsri_graph_node *node = tsri_graph_node_at(graph, (size_t)v->producer);
+    return tsri_graph_op_find(node->id)->one_seed && node->out[0] == seed->value;
+}
+
+/* The sum of the numbers that are the seeds of a loss; NONE for any other value. */
+static tsri_value factor_of(backward *b, tsri_value value) {
+    tsri_value factor = TSRI_GRAPH_NONE;
+    for (size_t i = 0; i < b->wanted->n_seeds; i++) {
+        const tsri_graph_seed *seed = &b->wanted->seeds[i];
+        if (seed->value == value && is_factor(b->graph, seed))
+            factor = sum(b->graph, factor, seed->seed);
+    }
+    return factor;
+}
+
+static bool fits(const tsr_tensor *seed, const tsr_tensor *value) {
+    bool same = seed->dtype == TSR_F32 && seed->rank == value->rank;
+    for (uint32_t i = 0; same && i < value->rank; i++)
+        same = tsri_tensor_same_dim(seed->dim[i], value->dim[i]);
+    return same;
+}
+
+/* Gives each seed to its value, which may be a view or a leaf; those of losses wait for the loss. */
+static void give_seeds(backward *b) {
+    for (size_t i = 0; i < b->wanted->n_seeds && !failed(b->graph); i++) {
+        const tsri_graph_seed *seed = &b->wanted->seeds[i];
+        const tsr_tensor *given = tensor_of(b->graph, seed->seed),
+                         *value = tensor_of(b->graph, seed->value);
+        char is[96], wanted[96];
+        if (is_factor(b->graph, seed))
+            continue;
+        if (fits(given, value))
+            tsri_graph_give(b, seed->value, seed->seed);
+        else
+            tsri_graph_fail(b->graph, TSR_E_ARGUMENT,
+                            "gradients: the seed of value %d is %s %s; wanted f32 %s",
+                            (int)seed->value, tsri_tensor_dtype_name((tsr_dtype)given->dtype),
+                            tsri_tensor_print(given, is), tsri_tensor_print(value, wanted));
+    }
 }
 
 static void backward_of(backward *b, const tsri_graph_node *of) {
@@ -302,8 +386,10 @@ static void backward_of(backward *b, const tsri_graph_node *of) {
     tsri_graph_scope(b->graph, node.layer, label);
     for (uint32_t i = 0; i < node.n_out; i++) {
         d_out[i] = TSRI_GRAPH_NONE;
-        if (node.out[i] != TSRI_GRAPH_NONE)
-            d_out[i] = sum(b->graph, assemble(b, node.out[i]), seed_of(b, node.out[i]));
+        if (node.out[i] != TSRI_GRAPH_NONE) {
+            const tsri_value d = assemble(b, node.out[i]);
+            d_out[i] = sum(b->graph, d, factor_of(b, node.out[i]));
+        }
         any |= d_out[i] != TSRI_GRAPH_NONE;
     }
     if (!any || failed(b->graph))
@@ -311,8 +397,7 @@ static void backward_of(backward *b, const tsri_graph_node *of) {
     if (row->gradient)
         row->gradient(b, &node, d_out);
     else
-        tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED, "%s: %s has no gradient", node.label,
-                        row->name);
+        refuse(b->graph, &node);
 }
 
 /* The first of the neighbouring nodes of one layer that end with `last`. */
@@ -411,6 +496,7 @@ void tsri_graph_add_gradients(tsri_graph *graph, const tsri_graph_gradients *wan
     } else if (cover_values(&b)) {
         const size_t nodes = tsri_graph_node_count(graph);
         find_active(&b, nodes);
+        give_seeds(&b);
         walk(&b, nodes);
     }
     free(b.written);

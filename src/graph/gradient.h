@@ -18,7 +18,8 @@ typedef struct tsri_graph_parameter {
 } tsri_graph_parameter;
 
 /* The rows of a loss (cross_entropy, kl_divergence) all weigh the same: its seed is one number [1].
- * The seed of any other value has the shape of that value. */
+ * The seed of any other value is f32 of the shape of that value, which may be a view or a leaf. The
+ * seeds of one value are added. */
 typedef struct tsri_graph_seed {
     tsri_value value, seed;
 } tsri_graph_seed;
@@ -34,9 +35,9 @@ typedef struct tsri_graph_gradients {
     bool recompute;
 } tsri_graph_gradients;
 
-/* Appends the backward pass. Where an op between a parameter and a seed has no gradient, the graph
- * fails with TSR_E_UNSUPPORTED and a sentence that names the op. The gradient of a parameter on
- * which no seed depends stays as it is. */
+/* Appends the backward pass. Where an op between a parameter and a seed has no gradient (or writes a
+ * state, which another reads), the graph fails with TSR_E_UNSUPPORTED and a sentence that names the
+ * op. The gradient of a parameter on which no seed depends stays as it is. */
 void tsri_graph_add_gradients(tsri_graph *graph, const tsri_graph_gradients *wanted);
 
 /* ---- for `gradient` in the rows of the op table (ops.h) ---- */

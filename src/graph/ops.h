@@ -39,6 +39,8 @@ typedef struct tsri_graph_op_row {
      * NONE where there is none. NULL: the op has no gradient. */
     void (*gradient)(tsri_graph_backward *backward, const tsri_graph_node *node,
                      const tsri_value *d_out);
+    /* Result 0 is a loss whose rows all weigh the same: d_out[0] is one number [1]. */
+    bool one_seed;
     tsri_graph_cost (*cost)(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
 } tsri_graph_op_row;
 

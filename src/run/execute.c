@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "graph/ops.h"
 #include "run/context.h"
+#include "tensor/dtype.h"
 #include "tensor/shape.h"
 
 #include <stddef.h>
@@ -99,8 +100,12 @@ static const tsri_run_place *place_of(const tsri_run_plan *plan, uint32_t output
     return place;
 }
 
+/* Where in its place an output begins, in bytes. */
 static uint64_t offset_of(const tsri_run_plan *plan, const tsri_graph_output_mark *mark) {
-    return (uint64_t)tsri_graph_value_at(plan->placed->graph, mark->value)->tensor.offset * 4;
+    const tsr_tensor *t = &tsri_graph_value_at(plan->placed->graph, mark->value)->tensor;
+    uint64_t bytes = 0;
+    tsri_tensor_bytes((tsr_dtype)t->dtype, (uint64_t)t->offset, &bytes);
+    return bytes;
 }
 
 /* Where a device's block has an input; UINT64_MAX: the device does not read it. */

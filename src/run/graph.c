@@ -116,6 +116,18 @@ static uint64_t bytes_of(const tsr_graph *graph, tsr_value value) {
     return bytes;
 }
 
+/* Whether the caller's array is there; without elements there may be no memory. */
+static bool is_given(tsr_graph *graph, const char *what, const char *name, tsr_value value,
+                     const void *data) {
+    const uint64_t bytes = bytes_of(graph, value);
+    if (data || !bytes)
+        return true;
+    tsri_graph_fail(graph->graph, TSR_E_ARGUMENT,
+                    "%s %s: data is NULL; give an array of %llu bytes", what, name,
+                    (unsigned long long)bytes);
+    return false;
+}
+
 /* ---- leaves ---- */
 
 static tsr_value add_leaf(tsr_graph *graph, tsr_kind kind, uint32_t id, const char *name,
@@ -137,8 +149,8 @@ tsr_value tsr_graph_input(tsr_graph *graph, const char *name, tsr_dtype dtype, u
                           const int64_t *dims, const void *data) {
     const uint32_t id = (uint32_t)graph->n_inputs;
     const tsr_value value = add_leaf(graph, TSR_KIND_INPUT, id, name, dtype, rank, dims);
-    if (value == TSR_VALUE_NONE)
-        return value;
+    if (value == TSR_VALUE_NONE || !is_given(graph, "input", name, value, data))
+        return TSR_VALUE_NONE;
     const tsr_status status =
         tsri_base_grow(&graph->inputs, &graph->inputs_room, id + 1, sizeof *graph->inputs);
     if (status != TSR_OK) {
@@ -154,8 +166,8 @@ tsr_value tsr_graph_weight(tsr_graph *graph, const char *name, tsr_dtype dtype, 
                            const int64_t *dims, const void *data) {
     const uint32_t id = (uint32_t)graph->n_weights;
     const tsr_value value = add_leaf(graph, TSR_KIND_WEIGHT, id, name, dtype, rank, dims);
-    if (value == TSR_VALUE_NONE)
-        return value;
+    if (value == TSR_VALUE_NONE || !is_given(graph, "weight", name, value, data))
+        return TSR_VALUE_NONE;
     const tsr_status status =
         tsri_base_grow(&graph->weights, &graph->weights_room, id + 1, sizeof *graph->weights);
     if (status != TSR_OK) {
@@ -351,6 +363,8 @@ void tsr_graph_output(tsr_graph *graph, const char *name, tsr_value value, void 
                         (unsigned long long)bytes_of(graph, value));
         return;
     }
+    if (!is_given(graph, "output", name, value, data))
+        return;
     const uint32_t id = (uint32_t)graph->n_outputs;
     const tsri_graph_value *v = tsri_graph_value_at(graph->graph, value);
     if (v->producer < 0 || !tsri_tensor_is_packed(&v->tensor))

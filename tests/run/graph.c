@@ -237,6 +237,197 @@ Test(graph_api, gradients_are_those_of_the_sum) {
     }
 }
 
+typedef struct seeding { /* what the gradient is of, with seeds */
+    tsr_value of[2], seeds[2];
+    uint32_t n;
+} seeding;
+
+/* y = x x, of [2,2]; ones, tens and counted are of that shape. */
+typedef struct squares {
+    tsr_graph *graph;
+    tsr_value x, y, ones, tens, counted;
+} squares;
+
+static seeding of_it_twice(const squares *s) {
+    return (seeding){{s->y, s->y}, {s->ones, s->tens}, 2};
+}
+
+static seeding of_it_reshaped(const squares *s) {
+    const int64_t flat[] = {4};
+    return (seeding){{tsr_graph_reshape(s->graph, s->y, 1, flat)},
+                     {tsr_graph_reshape(s->graph, s->counted, 1, flat)},
+                     1};
+}
+
+static seeding of_it_permuted(const squares *s) {
+    return (seeding){{tsr_graph_permute(s->graph, s->y, (uint32_t[]){1, 0})}, {s->counted}, 1};
+}
+
+static seeding of_its_columns(const squares *s) {
+    return (seeding){
+        {tsr_graph_slice(s->graph, s->y, 1, 0, 1), tsr_graph_slice(s->graph, s->y, 1, 1, 1)},
+        {tsr_graph_slice(s->graph, s->ones, 1, 0, 1), tsr_graph_slice(s->graph, s->tens, 1, 0, 1)},
+        2};
+}
+
+static seeding of_the_leaf(const squares *s) {
+    return (seeding){{s->x, s->y}, {s->tens, s->ones}, 2};
+}
+
+Test(graph_api, gradients_of_every_kind_of_seed) {
+    static const float data[4] = {1, 2, 3, 4}, ones[4] = {1, 1, 1, 1}, tens[4] = {10, 10, 10, 10};
+    static const struct {
+        const char *name;
+        seeding (*of)(const squares *s);
+        float wanted[4];
+    } table[] = {
+        {"the same value twice", of_it_twice, {22, 44, 66, 88}},
+        {"another shape", of_it_reshaped, {2, 8, 18, 32}},
+        {"permuted", of_it_permuted, {2, 12, 12, 32}},
+        {"its columns", of_its_columns, {2, 40, 6, 80}},
+        {"the leaf itself", of_the_leaf, {12, 14, 16, 18}},
+    };
+    const int64_t dims[] = {2, 2};
+    for (size_t d = 0; d < 2; d++)
+        for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+            rig r = open_rig(devices[d]);
+            float got[4];
+            tsr_value gradient;
+            squares s = {.graph = r.graph,
+                         .x = tsr_graph_input(r.graph, "x", TSR_F32, 2, dims, data),
+                         .ones = tsr_graph_input(r.graph, "ones", TSR_F32, 2, dims, ones),
+                         .tens = tsr_graph_input(r.graph, "tens", TSR_F32, 2, dims, tens),
+                         .counted = tsr_graph_input(r.graph, "counted", TSR_F32, 2, dims, data)};
+            s.y = tsr_graph_op(r.graph, TSR_OP_MUL, NULL, (tsr_value[]){s.x, s.x}, 2);
+            const seeding given = table[i].of(&s);
+            tsr_graph_gradients(r.graph, &s.x, 1, given.of, given.seeds, given.n, &gradient);
+            tsr_graph_output(r.graph, "dx", gradient, got, sizeof got);
+            cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s: %s", table[i].name, tsr_error_last());
+            for (int k = 0; k < 4; k++)
+                cr_expect_eq(got[k], table[i].wanted[k], "%s: %g", table[i].name, (double)got[k]);
+            close_rig(&r);
+        }
+}
+
+Test(graph_api, factors_of_one_loss_are_added) {
+    static const float logits[4] = {0, 0, 0, 0}, factors[2] = {0.5f, 1.5f};
+    static const int32_t targets[2] = {0, 1};
+    static const float wanted[4] = {-1, 1, 1, -1};
+    const tsr_cross_entropy_attrs attrs = {.struct_size = sizeof attrs, .ignore = -100};
+    rig r = open_rig("reference");
+    float got[4];
+    tsr_value gradient;
+    const tsr_value x = tsr_graph_input(r.graph, "x", TSR_F32, 2, (int64_t[]){2, 2}, logits),
+                    t = tsr_graph_input(r.graph, "t", TSR_I32, 1, (int64_t[]){2}, targets),
+                    a = tsr_graph_input(r.graph, "a", TSR_F32, 1, (int64_t[]){1}, &factors[0]),
+                    b = tsr_graph_input(r.graph, "b", TSR_F32, 1, (int64_t[]){1}, &factors[1]),
+                    loss =
+                        tsr_graph_op(r.graph, TSR_OP_CROSS_ENTROPY, &attrs, (tsr_value[]){x, t}, 2);
+    tsr_graph_gradients(r.graph, &x, 1, (tsr_value[]){loss, loss}, (tsr_value[]){a, b}, 2,
+                        &gradient);
+    tsr_graph_output(r.graph, "dx", gradient, got, sizeof got);
+    cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+    for (int k = 0; k < 4; k++)
+        cr_expect_float_eq(got[k], wanted[k], 1e-6f, "%d: %g", k, (double)got[k]);
+    close_rig(&r);
+}
+
+Test(graph_api, gradients_pass_copies_and_gathers_of_halves) {
+    static const uint16_t halves[4] = {0x3c00, 0x4000, 0x4200, 0x4400}; /* 1 2 3 4 */
+    static const float a[4] = {1, 2, 3, 4}, ones[4] = {1, 1, 1, 1};
+    static const float wanted[2][4] = {{4, 4, 6, 6}, {6, 6, 4, 4}};
+    static const int32_t order[2] = {1, 0};
+    const tsr_matmul_attrs plain = {.struct_size = sizeof plain, .alpha = 1};
+    const int64_t dims[] = {2, 2};
+    for (size_t d = 0; d < 2; d++)
+        for (int gathered = 0; gathered < 2; gathered++) {
+            rig r = open_rig(devices[d]);
+            float got[4];
+            tsr_value gradient;
+            const tsr_value left = tsr_graph_input(r.graph, "a", TSR_F32, 2, dims, a),
+                            x = tsr_graph_input(r.graph, "x", TSR_F16, 2, dims, halves),
+                            seed = tsr_graph_input(r.graph, "seed", TSR_F32, 2, dims, ones),
+                            index = tsr_graph_input(r.graph, "index", TSR_I32, 1, (int64_t[]){2},
+                                                    order),
+                            right = gathered ? tsr_graph_op(r.graph, TSR_OP_GATHER, NULL,
+                                                            (tsr_value[]){x, index}, 2)
+                                             : unary(r.graph, TSR_OP_COPY, x),
+                            y = tsr_graph_op(r.graph, TSR_OP_MATMUL, &plain,
+                                             (tsr_value[]){left, right}, 2);
+            tsr_graph_gradients(r.graph, &x, 1, &y, &seed, 1, &gradient);
+            tsr_graph_output(r.graph, "dx", gradient, got, sizeof got);
+            cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+            for (int k = 0; k < 4; k++)
+                cr_expect_float_eq(got[k], wanted[gathered][k], 1e-5f, "%d, %d: %g", gathered, k,
+                                   (double)got[k]);
+            close_rig(&r);
+        }
+}
+
+/* Asks for the gradient of y with respect to x, which is refused with this. */
+static void no_gradient(rig *r, tsr_value x, tsr_value y, const char *fragment) {
+    static const float zeros[16] = {0};
+    uint32_t rank = 0;
+    int64_t dims[TSR_MAX_RANK];
+    tsr_value d;
+    cr_assert_eq(tsr_graph_shape(r->graph, y, &rank, dims), TSR_OK, "%s", tsr_error_last());
+    const tsr_value seed = tsr_graph_input(r->graph, "seed", TSR_F32, rank, dims, zeros);
+    tsr_graph_gradients(r->graph, &x, 1, &y, &seed, 1, &d);
+    cr_expect_eq(d, TSR_VALUE_NONE);
+    refused(r, TSR_E_UNSUPPORTED, fragment);
+}
+
+Test(graph_api, ops_without_a_gradient_are_named) {
+    static const float data[8] = {0};
+    static const int32_t zero[2] = {0}, one[1] = {1};
+    const int64_t dims[] = {2, 2}, heads[] = {1, 1, 1, 2};
+    const tsr_matmul_attrs plain = {.struct_size = sizeof plain, .alpha = 1};
+    const tsr_cast_attrs halves = {.struct_size = sizeof halves, .dtype = TSR_F16};
+    const tsr_cross_entropy_attrs loss = {.struct_size = sizeof loss, .ignore = -100};
+    const tsr_rope_attrs rope = {.struct_size = sizeof rope, .rotary = 2};
+    const tsr_scale_attrs thrice = {.struct_size = sizeof thrice, .alpha = 3};
+    rig r = open_rig("reference");
+#define LEAF(shape) \
+    tsr_graph_input(r.graph, "x", TSR_F32, sizeof shape / sizeof *shape, shape, data)
+    tsr_value x = LEAF(dims), d, out[2];
+    const tsr_value rounded = tsr_graph_op(r.graph, TSR_OP_CAST, &halves, &x, 1);
+    no_gradient(&r, x,
+                tsr_graph_op(r.graph, TSR_OP_MATMUL, &plain, (tsr_value[]){LEAF(dims), rounded}, 2),
+                "cast has no gradient");
+
+    x = LEAF(heads); /* by way of a state */
+    tsr_value state = tsr_graph_state(r.graph, "state", TSR_F32, 4, (int64_t[]){1, 1, 4, 2});
+    const tsr_value past = tsr_graph_input(r.graph, "past", TSR_I32, 1, (int64_t[]){1}, zero),
+                    len = tsr_graph_input(r.graph, "len", TSR_I32, 1, (int64_t[]){1}, one);
+    tsr_graph_op(r.graph, TSR_OP_KV_APPEND, NULL, (tsr_value[]){state, x, past, len}, 4);
+    const tsr_value kept = unary(r.graph, TSR_OP_COPY, state);
+    no_gradient(&r, x, tsr_graph_op(r.graph, TSR_OP_SCALE, &thrice, &kept, 1),
+                "kv_append has no gradient");
+
+    x = LEAF(dims); /* a gradient of a gradient */
+    const tsr_value y = tsr_graph_op(r.graph, TSR_OP_MUL, NULL, (tsr_value[]){x, x}, 2);
+    tsr_graph_gradients(r.graph, &x, 1, &y, (tsr_value[]){LEAF(dims)}, 1, &d);
+    no_gradient(&r, x, d, "accumulate has no gradient");
+
+    x = LEAF(dims);
+    const tsr_value targets = tsr_graph_input(r.graph, "t", TSR_I32, 1, (int64_t[]){2}, zero);
+    tsr_graph_op_outputs(r.graph, TSR_OP_CROSS_ENTROPY, &loss, (tsr_value[]){x, targets}, 2, 0, out,
+                         2);
+    no_gradient(&r, x, out[1], "gradient of the log-sum-exp");
+
+    x = tsr_graph_input(r.graph, "f", TSR_F32, 1, (int64_t[]){1}, data);
+    const tsr_value at = tsr_graph_input(r.graph, "at", TSR_I32, 2, (int64_t[]){1, 1}, zero);
+    no_gradient(&r, x,
+                tsr_graph_op(r.graph, TSR_OP_ROPE, &rope, (tsr_value[]){LEAF(heads), at, x}, 3),
+                "gradient of inv_freq");
+
+    x = LEAF(dims);
+    no_gradient(&r, x, tsr_graph_slice(r.graph, unary(r.graph, TSR_OP_RELU, x), 0, 0, 1),
+                "exactly once");
+    close_rig(&r);
+#undef LEAF
+}
+
 Test(graph_api, gradients_that_cannot_be) {
     static const float data[4] = {0};
     rig r = open_rig("reference");
@@ -257,8 +448,38 @@ Test(graph_api, gradients_that_cannot_be) {
     y = unary(r.graph, TSR_OP_RELU, x);
     const tsr_value small = tsr_graph_input(r.graph, "s", TSR_F32, 1, (int64_t[]){3}, data);
     tsr_graph_gradients(r.graph, &x, 1, &y, &small, 1, d);
-    cr_assert_eq(tsr_graph_status(r.graph), TSR_E_ARGUMENT, "%s", tsr_error_last());
+    refused(&r, TSR_E_ARGUMENT, "is f32 [3]; wanted f32 [4]");
     close_rig(&r);
+}
+
+Test(graph_api, rows_of_outputs_of_any_dtype) {
+    static const float x[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+    static const uint16_t wanted[2][2] = {{0x4200, 0x4400}, {0x4500, 0x4600}}; /* 3 4 5 6 */
+    static const int64_t rows[4][2] = {{1, -2}, {3, -4}, {5, -6}, {7, -8}};
+    static const int32_t index[4] = {3, 2, 1, 0};
+    const tsr_cast_attrs halves = {.struct_size = sizeof halves, .dtype = TSR_F16};
+    const int64_t dims[] = {4, 2};
+    for (size_t d = 0; d < 2; d++) {
+        rig r = open_rig(devices[d]);
+        uint16_t cast[2][2];
+        int64_t gathered[2][2];
+        const tsr_value in = tsr_graph_input(r.graph, "x", TSR_F32, 2, dims, x),
+                        y = tsr_graph_op(r.graph, TSR_OP_CAST, &halves, &in, 1),
+                        table = tsr_graph_input(r.graph, "table", TSR_I64, 2, dims, rows),
+                        order =
+                            tsr_graph_input(r.graph, "index", TSR_I32, 1, (int64_t[]){4}, index),
+                        z = tsr_graph_op(r.graph, TSR_OP_GATHER, NULL, (tsr_value[]){table, order},
+                                         2);
+        tsr_graph_output(r.graph, "cast", tsr_graph_slice(r.graph, y, 0, 1, 2), cast, sizeof cast);
+        tsr_graph_output(r.graph, "gathered", tsr_graph_slice(r.graph, z, 0, 1, 2), gathered,
+                         sizeof gathered);
+        cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+        cr_expect_arr_eq(cast, wanted, sizeof wanted);
+        for (int i = 0; i < 2; i++)
+            for (int k = 0; k < 2; k++)
+                cr_expect_eq(gathered[i][k], rows[2 - i][k]);
+        close_rig(&r);
+    }
 }
 
 Test(graph_api, attributes_of_another_version) {
@@ -309,6 +530,12 @@ Test(graph_api, what_cannot_be_built_is_told_once_and_stays) {
     refused(&r, TSR_E_ARGUMENT, "x: ");
     tsr_graph_weight(r.graph, "w", TSR_GGML_Q8_0, 2, dims, x);
     refused(&r, TSR_E_ARGUMENT, "of dtype q8_0");
+    tsr_graph_input(r.graph, "x", TSR_F32, 2, dims, NULL);
+    refused(&r, TSR_E_ARGUMENT, "input x: data is NULL; give an array of 24 bytes");
+    tsr_graph_weight(r.graph, "w", TSR_F32, 2, dims, NULL);
+    refused(&r, TSR_E_ARGUMENT, "weight w: data is NULL");
+    tsr_graph_output(r.graph, "y", INPUT, NULL, sizeof x);
+    refused(&r, TSR_E_ARGUMENT, "output y: data is NULL");
     tsr_graph_state(r.graph, "s", TSR_F32, 0, dims);
     refused(&r, TSR_E_ARGUMENT, "a state has 1 to 4");
     tsr_graph_op(r.graph, TSR_OP_RELU, NULL, (tsr_value[]){5}, 1);

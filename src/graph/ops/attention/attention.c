@@ -209,12 +209,13 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     tsri_value all[PAGES + 1], d[4];
     for (uint32_t i = 0; i <= PAGES; i++)
         all[i] = i < node->n_in ? node->in[i] : TSRI_GRAPH_NONE;
-    if (node->out[LSE] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
-        all[SOURCE] != TSRI_GRAPH_NONE || all[PAGES] != TSRI_GRAPH_NONE ||
-        tsri_graph_wants(b, all[BIAS])) {
+    if (node->out[LSE] == TSRI_GRAPH_NONE || d_out[LSE] != TSRI_GRAPH_NONE ||
+        all[SLOT] != TSRI_GRAPH_NONE || all[SOURCE] != TSRI_GRAPH_NONE ||
+        all[PAGES] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS])) {
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "attention has a gradient only where lse is an output, the keys are those "
-                        "of this run (no slot, source or pages), and the bias is not trained");
+                        "attention has a gradient only where lse is an output, no loss depends on "
+                        "it, the keys are those of this run (no slot, source or pages), and the "
+                        "bias is not trained");
         return;
     }
     const bool learns = tsri_graph_wants(b, all[RELATIVE]);

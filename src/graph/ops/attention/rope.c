@@ -31,6 +31,9 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     tsr_rope_attrs attrs = *(const tsr_rope_attrs *)node->attrs;
     const tsri_value in[] = {d_out[Y], node->in[POSITIONS], node->in[INV_FREQ]};
+    if (tsri_graph_wants(b, node->in[INV_FREQ]))
+        tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
+                        "rope: the gradient of inv_freq is not supported");
     attrs.inverse = !attrs.inverse;
     tsri_graph_give(b, node->in[X], tsri_graph_op1(tsri_graph_of(b), TSR_OP_ROPE, &attrs, in, 3));
 }

@@ -20,6 +20,9 @@ static tsr_status infer(tsri_graph_signature *s) {
 /* d_out[LOSS] is one number for all rows. */
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     const tsri_value logits = node->in[LOGITS];
+    if (d_out[LSE] != TSRI_GRAPH_NONE)
+        tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
+                        "cross_entropy: the gradient of the log-sum-exp is not supported");
     if (!tsri_graph_wants(b, logits))
         return;
     const tsri_value in[] = {logits, node->in[TARGETS], node->out[LSE], d_out[LOSS],
@@ -39,4 +42,5 @@ const tsri_graph_op_row tsri_graph_op_cross_entropy = {.name = "cross_entropy",
                                                            sizeof(tsr_cross_entropy_attrs),
                                                        .infer = infer,
                                                        .gradient = gradient,
+                                                       .one_seed = true,
                                                        .cost = cost};

@@ -46,4 +46,5 @@ const tsri_graph_op_row tsri_graph_op_kl_divergence = {.name = "kl_divergence",
                                                            sizeof(tsr_kl_divergence_attrs),
                                                        .infer = infer,
                                                        .gradient = gradient,
+                                                       .one_seed = true,
                                                        .cost = cost};
