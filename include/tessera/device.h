@@ -42,9 +42,11 @@ typedef struct tsr_engine_options {
  * owner   the caller destroys *out, after all devices that were opened from it
  * thread  any, and several at once. Different engines are independent, and may be destroyed in any
  *         order. Devices of one engine may be opened, used and closed in different threads. The
- *         environment and signals are not changed. A program that calls OpenCL itself must not make
- *         its first call while an engine is being created: drivers may not load in two threads at
- *         once
+ *         environment and signals are not changed, with one exception: where a driver crashed when
+ *         it was tried, OCL_ICD_VENDORS names another folder while the loader reads its list, and is
+ *         then what it was: a program that reads or sets variables in other threads must not do so
+ *         while an engine is being created. A program that calls OpenCL itself must not make its
+ *         first call then: drivers may not load in two threads at once
  * fork    a process that was forked after an engine was created has none of its drivers' threads:
  *         open devices fail there (TSR_E_STATE), and engines created there find the reference only.
  *         Destroying them there leaves the drivers' objects as they are. Fork first, or exec

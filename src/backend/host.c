@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,12 @@ static void fill_missing(tsr_facts *facts) {
         facts->base_alignment = TSRI_BASE_ALIGNMENT;
 }
 
+static const void *extension_of(const tsr_backend *backend, tsr_state *state, const char *name) {
+    const size_t end = offsetof(tsr_backend, extension) + sizeof backend->extension;
+    return backend->struct_size >= end && backend->extension ? backend->extension(state, name)
+                                                             : NULL;
+}
+
 static tsr_status list_devices(tsri_backend_set *set, const loaded *plugin) {
     uint32_t count = 0;
     const size_t first = set->n_entries;
@@ -131,10 +138,7 @@ static tsr_status list_devices(tsri_backend_set *set, const loaded *plugin) {
         fill_missing(&entry.facts);
         insert_entry(set, first, &entry);
     }
-    const bool extends =
-        plugin->backend->struct_size >= sizeof(tsr_backend) && plugin->backend->extension;
-    const tsr_backend_notes *notes =
-        extends ? plugin->backend->extension(plugin->state, "tsr.notes/1") : NULL;
+    const tsr_backend_notes *notes = extension_of(plugin->backend, plugin->state, "tsr.notes/1");
     for (uint32_t i = 0, n = notes ? notes->count(plugin->state) : 0; i < n; i++)
         TRY(add_note(set, notes->note(plugin->state, i)));
     return TSR_OK;
@@ -252,6 +256,8 @@ static tsr_status add_found(tsri_backend_set *set) {
 
 tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backend_set **out) {
     tsri_backend_set *set = NULL;
+    char before[2048];
+    snprintf(before, sizeof before, "%s", tsri_base_reported());
     TRY(tsri_base_new(1, sizeof *set, &set));
     set->log = options->log;
     set->log_data = options->log_data;
@@ -274,7 +280,9 @@ tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backe
         status = add_found(set);
     if (status == TSR_OK)
         status = add_backend(set, "reference", NULL, tsri_reference_get(TSR_BACKEND_ABI));
-    if (status != TSR_OK)
+    if (status == TSR_OK) /* what failed on the way became notes */
+        tsri_base_report(TSR_OK, before);
+    else
         tsri_backend_set_close(&set);
     *out = set;
     return status;
@@ -319,7 +327,7 @@ const char *tsri_backend_note(const tsri_backend_set *set, size_t i) {
 
 const void *tsri_backend_extension(const tsri_backend_set *set, size_t device, const char *name) {
     const tsri_backend_entry *entry = tsri_backend_at(set, device);
-    return entry->backend->extension ? entry->backend->extension(entry->state, name) : NULL;
+    return extension_of(entry->backend, entry->state, name);
 }
 
 const char *tsri_backend_cache_folder(const tsri_backend_set *set) {

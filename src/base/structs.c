@@ -45,8 +45,7 @@ tsr_status tsri_base_adopt(const char *name, const void *given, void *out, size_
 }
 
 tsr_status tsri_base_need(const char *function, const char *name, bool given) {
-    return given ? TSR_OK
-                 : tsri_base_fail(TSR_E_ARGUMENT, "%s: %s is NULL", function, name);
+    return given ? TSR_OK : tsri_base_fail(TSR_E_ARGUMENT, "%s: %s is NULL", function, name);
 }
 
 tsr_status tsri_base_check_out(const char *name, const void *out) {
@@ -58,5 +57,7 @@ void tsri_base_give(const void *ours, size_t known, void *out) {
         return;
     const uint32_t size = size_of(out);
     memcpy(out, ours, size < known ? size : known);
+    if (size > known)
+        memset((char *)out + known, 0, size - known);
     memcpy(out, &size, sizeof size);
 }

@@ -24,7 +24,7 @@ tsr_status tsri_base_adopt(const char *name, const void *given, void *out, size_
 tsr_status tsri_base_check_out(const char *name, const void *out);
 
 /* Copies the `known` bytes of `ours` to the caller's struct, as far as that reaches. Its
- * struct_size stays as it is, and what it has beyond `known` bytes stays, too. Does nothing where
+ * struct_size stays as it is, and what it has beyond `known` bytes becomes zero. Does nothing where
  * out is NULL. */
 void tsri_base_give(const void *ours, size_t known, void *out);
 
@@ -32,8 +32,7 @@ void tsri_base_give(const void *ours, size_t known, void *out);
  * TRY(NEED(model)). */
 #define NEED(argument) tsri_base_need(__func__, #argument, (argument) != NULL)
 /* The same of an array of n elements, which may be NULL where n is 0. */
-#define NEED_ARRAY(argument, n)                                                                  \
-    tsri_base_need(__func__, #argument, (argument) != NULL || (n) == 0)
+#define NEED_ARRAY(argument, n) tsri_base_need(__func__, #argument, (argument) != NULL || (n) == 0)
 tsr_status tsri_base_need(const char *function, const char *name, bool given);
 
 #endif

@@ -64,10 +64,7 @@ tsr_status tsri_run_peak(const tsr_device *opened, uint32_t peak, uint32_t repea
     const tsr_backend *backend = device->backend;
     if (peak == TSRI_RUN_COPY_WRITE || peak == TSRI_RUN_COPY_READ)
         return copies(device, peak == TSRI_RUN_COPY_WRITE, repeats, values);
-    const tsr_backend_peaks *peaks =
-        backend->extension
-            ? backend->extension(tsri_backend_at(all->set, device->entry)->state, "tsr.peaks/1")
-            : NULL;
+    const tsr_backend_peaks *peaks = tsri_backend_extension(all->set, device->entry, "tsr.peaks/1");
     if (!peaks)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "the backend %s does not measure its peaks",
                               backend->name);

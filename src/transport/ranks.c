@@ -7,6 +7,7 @@
 #include "base/structs.h"
 #include "transport/load.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,8 @@ static tsr_status start(tsr_ranks *ranks, const char *name, uint32_t seconds) {
 tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out) {
     tsr_ranks_options given;
     tsr_ranks *ranks = NULL;
+    char before[2048];
+    snprintf(before, sizeof before, "%s", tsri_base_reported());
     TRY(NEED(out));
     TRY(tsri_base_adopt("tsr_ranks_options", options, &given, sizeof given));
     *out = NULL;
@@ -81,7 +84,9 @@ tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out) {
                                 "start them with the mpirun of the MPI that the transport mpi was "
                                 "built with, or let each work alone (--transport none)",
                                 n);
-    if (status != TSR_OK)
+    if (status == TSR_OK) /* `start` reported a sentence in advance */
+        tsri_base_report(TSR_OK, before);
+    else
         tsr_ranks_close(&ranks);
     *out = ranks;
     return status;

@@ -5,7 +5,8 @@ The lists of structs and of functions are those of include/tessera: one that is 
 argument it has no value for. Of each function that takes a struct, one C program calls, in a process each:
 
     short   struct_size 8: what lies behind is not read (it is not zero there), and not written
-    long    64 bytes that this Tessera doesn't know: zeros are accepted, and of a result nothing behind the caller's size is touched
+    long    64 bytes that this Tessera doesn't know: zeros are accepted; of a result they become zero, and nothing behind the caller's size
+            is touched
     newer   one of these bytes is not zero: TSR_E_UNSUPPORTED, of structs that are read
     none    struct_size 0: TSR_E_ARGUMENT
 and each function that returns a status with NULL for each pointer: TSR_OK or TSR_E_ARGUMENT with a sentence, not a crash.
@@ -176,8 +177,16 @@ class Program:
             keeps = "if (!as_before(room, %s, sizeof room, %s)) return TOUCHED;"
             case("whole", "memset(room, 0x5A, sizeof room);" + size % "sizeof whole", keeps % ("sizeof whole", "sizeof whole"))
             case("short", "memset(room, 0x5A, sizeof room);" + size % "8", keeps % ("8", "8"))
-            case("long", "memset(room, 0x5A, sizeof room);" + size % "sizeof room", keeps % ("sizeof room", "sizeof room"))
+            zeros = "for (size_t i = sizeof whole; s == TSR_OK && i < sizeof room; i++) if (room[i]) return TOUCHED;"
+            case("long", "memset(room, 0x5A, sizeof room);" + size % "sizeof room", keeps % ("sizeof room", "sizeof room") + zeros)
             case("none", "memset(room, 0x5A, sizeof room);" + size % "0", keeps % ("4", "0"))
+
+    def options_from_defaults(self):
+        """tsr_generate takes the options that tsr_generate_defaults filled, of a program whose struct is longer, and was not zero."""
+        fill = ("_Alignas(16) unsigned char room[sizeof(tsr_generate_options) + 64]; tsr_generate_options *options_room = (tsr_generate_options *)room; "
+                "memset(room, 0x5A, sizeof room); memcpy(room, &(uint32_t){sizeof room}, 4); "
+                "if (tsr_generate_defaults(translator, options_room) != TSR_OK) return 96; options_room->max_new_tokens = 1;")
+        self.add(("tsr_generate", "options", "from defaults"), "tsr_generate", functions()["tsr_generate"], fill, {"options": "options_room"})
 
     def text(self, folder):
         return WORLD.replace("@FOLDER@", str(folder)).replace("@GOLDEN@", str(SOURCE / "tests/golden")).replace("@VISITORS@", "\n".join(self.visitors)).replace(
@@ -281,6 +290,7 @@ def test_every_function_and_struct(folder):
                 program.struct_cases(function, parameters, parameter)
             if parameter.is_pointer:
                 program.add((function, parameter.name, "NULL"), function, parameters, changed={parameter.name: "NULL"})
+    program.options_from_defaults()
     (folder / "text.txt").write_text("To be, or not to be, that is the question.\n" * 40)
     write_results(folder / "run.json")
     (folder / "log.jsonl").write_text('{"step": 1, "loss": 2.0}\n{"step": 2, "loss": 1.0}\n')

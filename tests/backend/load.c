@@ -2,6 +2,7 @@
 #include "backend/host.h"
 #include "backend/plugins.h"
 #include "tessera/device.h"
+#include "tessera/ranks.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -59,6 +60,43 @@ Test(load, a_wrong_plugin_is_refused_with_a_sentence) {
         unsetenv("TESSERA_BACKEND_PATH");
         remove(path);
     }
+}
+
+Test(load, a_table_that_ends_before_its_extension_has_none) {
+    tsri_backend_set *set = NULL;
+    const char *path = plugins_make("short.so", "-DSIZE='offsetof(tsr_backend, extension)' -DWILD");
+    cr_assert_eq(open_with(path, &set), TSR_OK, "%s", tsr_error_last());
+    size_t fakes = 0;
+    for (size_t i = 0; i < tsri_backend_count(set); i++)
+        if (strcmp(tsri_backend_at(set, i)->backend->name, "fake") == 0) {
+            cr_expect_null(tsri_backend_extension(set, i, "tsr.notes/1"));
+            fakes++;
+        }
+    cr_expect_gt(fakes, 0);
+    tsri_backend_set_close(&set);
+}
+
+Test(load, what_succeeds_leaves_the_sentence_of_the_last_failure) {
+    static const char sentence[] = "/nowhere/at-all.so: can't find a backend there";
+    char transports[4200];
+    tsri_backend_set *set = NULL;
+    tsr_ranks *ranks = NULL;
+    plugins_make("wrong.so", "-DOPEN_FAILS");
+    cr_assert_eq(open_with("/nowhere/at-all.so", &set), TSR_E_IO);
+    setenv("TESSERA_BACKEND_PATH", plugins_folder(), 1);
+    cr_assert_eq(open_with(NULL, &set), TSR_OK);
+    cr_expect(noted(set, "the fake driver is on holiday"));
+    cr_expect(strstr(tsr_error_last(), sentence), "\"%s\"", tsr_error_last());
+    tsri_backend_set_close(&set);
+
+    snprintf(transports, sizeof transports, "%s/tests/ranks", getenv("TESSERA_BUILD"));
+    setenv("TESSERA_TRANSPORT_PATH", transports, 1);
+    cr_assert_eq(tsr_ranks_open(&(tsr_ranks_options){.struct_size = sizeof(tsr_ranks_options),
+                                                     .transport = "twin"},
+                                &ranks),
+                 TSR_OK, "%s", tsr_error_last());
+    cr_expect(strstr(tsr_error_last(), sentence), "\"%s\"", tsr_error_last());
+    tsr_ranks_close(&ranks);
 }
 
 Test(load, a_file_that_is_no_library_is_refused) {

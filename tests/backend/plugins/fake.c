@@ -1,8 +1,10 @@
 /* A backend of devices that do nothing. Macros choose how the plugin is wrong: NAME, ABI, SIZE,
- * DROP (an entry is NULL), NO_TABLE, NO_SYMBOL, OPEN_FAILS, CACHE (it reports the cache folder as a
- * note). */
+ * DROP (an entry is NULL), WILD (`extension` is no function), NO_TABLE, NO_SYMBOL, OPEN_FAILS, CACHE
+ * (it reports the cache folder as a note). */
 #include "tessera/backend.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -182,6 +184,9 @@ const tsr_backend *tsr_backend_get(uint32_t abi) {
     table.plan_profile = (tsr_status(*)(tsr_plan *, tsr_profile_visitor, void *))unused;
 #ifdef DROP
     table.DROP = NULL;
+#endif
+#ifdef WILD
+    table.extension = (const void *(*)(tsr_state *, const char *))(uintptr_t)8;
 #endif
 #ifdef NO_TABLE
     return NULL;
