@@ -21,7 +21,9 @@ typedef struct tsr_merge_options {
 /**
  * Writes a model folder in Hugging Face's layout whose matrices include the adapters: W +
  * alpha / r * B A, summed in f32 and rounded to the dtype in which W is stored. Everything else is
- * as in the original. The new model gives what the original gives with these adapters.
+ * as in the original: with copies of all other files that are neither hidden nor weights, and of
+ * the folders of modules.json (sentence-transformers). The new model gives what the original gives
+ * with these adapters.
  *
  * name    as tsr_model_open takes it; a folder in Hugging Face's layout
  * folder  must not exist; it appears once it is whole, and not at all after a failure

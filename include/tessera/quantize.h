@@ -20,9 +20,10 @@ typedef struct tsr_quantize_options {
 /**
  * Writes a model folder whose matrices are quantised as tsr_model_options.dtype describes.
  * Everything else is as in the original: the other arrays, config.json (with a
- * "quantization_config", which other engines refuse by name), the files of the tokenizer and of
- * generation. The folder opens like any other model, on any device, and gives the bytes that the
- * original gives with that dtype.
+ * "quantization_config", which other engines refuse by name), and copies of all other files that
+ * are neither hidden nor weights, and of the folders of modules.json (sentence-transformers). The
+ * folder opens like any other model, on any device, and gives the bytes that the original gives
+ * with that dtype.
  *
  * name    as tsr_model_open takes it; a folder in Hugging Face's layout
  * folder  must not exist; it appears once it is whole, and not at all after a failure

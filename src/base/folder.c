@@ -62,6 +62,46 @@ tsr_status tsri_base_folder_visit(const char *folder,
     return status;
 }
 
+typedef struct walk {
+    const char *folder, *inner; /* NULL: in the folder itself */
+    tsr_status (*visit)(void *data, const char *name);
+    void *data;
+} walk;
+
+static tsr_status visit_file(void *data, const char *name) {
+    const walk *w = data;
+    char *own = w->inner ? tsri_base_join(w->inner, name) : tsri_base_copy_text(name, strlen(name)),
+         *path = own ? tsri_base_join(w->folder, own) : NULL;
+    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && !tsri_base_is_folder(path))
+        status = w->visit(w->data, own);
+    else if (status == TSR_OK && !w->inner) {
+        walk deeper = {.folder = w->folder, .inner = name, .visit = w->visit, .data = w->data};
+        status = tsri_base_folder_visit(path, visit_file, &deeper);
+    }
+    free(own);
+    free(path);
+    return status;
+}
+
+tsr_status tsri_base_folder_visit_files(const char *folder,
+                                        tsr_status (*visit)(void *data, const char *name),
+                                        void *data) {
+    walk w = {.folder = folder, .visit = visit, .data = data};
+    return tsri_base_folder_visit(folder, visit_file, &w);
+}
+
+tsr_status tsri_base_folder_make_parent(const char *path) {
+    char *parent = tsri_base_parent(path);
+    if (!parent)
+        return TSR_E_HOST_MEMORY;
+    const tsr_status status = tsri_base_is_folder(parent) || mkdir(parent, 0777) == 0
+                                  ? TSR_OK
+                                  : cannot(parent, "make the folder");
+    free(parent);
+    return status;
+}
+
 static tsr_status remove_file(void *data, const char *name) {
     char *path = tsri_base_join(data, name);
     if (!path)
@@ -73,12 +113,23 @@ static tsr_status remove_file(void *data, const char *name) {
     return status;
 }
 
+/* Empties a folder before it is removed; not where a link leads. */
+static tsr_status remove_inner(void *data, const char *name) {
+    char *path = tsri_base_join(data, name);
+    struct stat facts;
+    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && lstat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
+        status = tsri_base_folder_visit(path, remove_file, path);
+    free(path);
+    return status == TSR_OK ? remove_file(data, name) : status;
+}
+
 tsr_status tsri_base_folder_remove(const char *folder, const char *first) {
     if (access(folder, F_OK) != 0)
         return TSR_OK;
     if (first)
         TRY(remove_file((void *)folder, first));
-    TRY(tsri_base_folder_visit(folder, remove_file, (void *)folder));
+    TRY(tsri_base_folder_visit(folder, remove_inner, (void *)folder));
     return rmdir(folder) == 0 || errno == ENOTEMPTY ? TSR_OK : cannot(folder, "remove the folder");
 }
 
@@ -156,21 +207,11 @@ tsr_status tsri_base_folder_begin(const char *folder, char **temporary) {
     return status;
 }
 
-/* Reports nothing: the failure that made it necessary has been reported. */
-static tsr_status discard_file(void *folder, const char *name) {
-    char *path = tsri_base_join(folder, name);
-    if (path)
-        unlink(path);
-    free(path);
-    return TSR_OK;
-}
-
 /* Removes an unfinished folder. What is told is why it was not finished, also where this fails. */
 static void discard(char *folder, tsr_status status) {
     char sentence[2048];
     snprintf(sentence, sizeof sentence, "%s", tsri_base_reported());
-    (void)tsri_base_folder_visit(folder, discard_file, folder);
-    rmdir(folder);
+    (void)tsri_base_folder_remove(folder, NULL);
     tsri_base_report(status, sentence);
 }
 
@@ -239,14 +280,32 @@ tsr_status tsri_base_file_copy(const char *from, const char *to) {
     return status;
 }
 
-tsr_status tsri_base_folder_copy(const char *from, const char *name, const char *to) {
-    char *source = tsri_base_join(from, name), *target = tsri_base_join(to, name);
+typedef struct copying {
+    const char *from, *to;
+    bool (*takes)(const char *name);
+} copying;
+
+static tsr_status copy_file(void *data, const char *name) {
+    const copying *c = data;
+    if (c->takes && !c->takes(name))
+        return TSR_OK;
+    char *source = tsri_base_join(c->from, name), *target = tsri_base_join(c->to, name);
     tsr_status status = source && target ? TSR_OK : TSR_E_HOST_MEMORY;
-    if (status == TSR_OK && tsri_base_is_file(source))
+    if (status == TSR_OK && tsri_base_is_file(source) && access(target, F_OK) != 0)
         status = tsri_base_file_copy(source, target);
     free(source);
     free(target);
     return status;
+}
+
+tsr_status tsri_base_folder_copy(const char *from, const char *to,
+                                 bool (*takes)(const char *name)) {
+    copying c = {.from = from, .to = to, .takes = takes};
+    if (!tsri_base_is_folder(from))
+        return TSR_OK;
+    if (mkdir(to, 0777) != 0 && errno != EEXIST)
+        return cannot(to, "make the folder");
+    return tsri_base_folder_visit(from, copy_file, &c);
 }
 
 tsr_status tsri_base_file_link(const char *from, const char *to) {

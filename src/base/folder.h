@@ -5,13 +5,21 @@
 
 #include "base/bytes.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Visits the names of a folder in the order of their bytes, without "." and "..". */
 tsr_status tsri_base_folder_visit(const char *folder,
                                   tsr_status (*visit)(void *data, const char *name), void *data);
-/* Removes the folder and the files in it; folders in it that are not empty stay. Does nothing where
- * there is no such folder. `first`, where it is not NULL, is removed before all others. */
+/* The same for the files of a folder, and for those of the folders in it, as "folder/file". */
+tsr_status tsri_base_folder_visit_files(const char *folder,
+                                        tsr_status (*visit)(void *data, const char *name),
+                                        void *data);
+/* Makes the folder that a file is to lie in, where it is missing; not the ones above it. */
+tsr_status tsri_base_folder_make_parent(const char *path);
+/* Removes the folder, the files in it and those of the folders in it; deeper folders that are not
+ * empty stay. Does nothing where there is no such folder. `first`, where it is not NULL, is removed
+ * before all others. */
 tsr_status tsri_base_folder_remove(const char *folder, const char *first);
 /* Renames, and makes the rename survive a power cut. */
 tsr_status tsri_base_folder_rename(const char *from, const char *to);
@@ -30,7 +38,7 @@ tsr_status tsri_base_folder_check_free(const char *folder);
 /* Makes a temporary folder beside it and gives its name in new memory. */
 tsr_status tsri_base_folder_begin(const char *folder, char **temporary);
 /* Renames the temporary folder to `folder`, and makes that survive a power cut. Where `status` is a
- * failure, or this fails, removes it and its files. Frees the name. Returns `status`, or what went
+ * failure, or this fails, removes it and what is in it. Frees the name. Returns `status`, or what went
  * wrong here. */
 tsr_status tsri_base_folder_end(const char *folder, char **temporary, tsr_status status);
 
@@ -41,7 +49,9 @@ tsr_status tsri_base_file_copy(const char *from, const char *to);
 /* Gives a file a second name, and replaces the file that had it; makes a copy where a link is not
  * possible. */
 tsr_status tsri_base_file_link(const char *from, const char *to);
-/* Copies the file of that name from one folder to the other, where there is one. */
-tsr_status tsri_base_folder_copy(const char *from, const char *name, const char *to);
+/* Copies the files that `takes` takes from one folder to the other, which is made where it is
+ * missing; not the folders. A file that is there already stays. Does nothing where `from` is not a
+ * folder. `takes` may be NULL: all. */
+tsr_status tsri_base_folder_copy(const char *from, const char *to, bool (*takes)(const char *name));
 
 #endif

@@ -2,6 +2,8 @@
 #include "base/files.h"
 
 #include "base/error.h"
+#include "base/folder.h"
+#include "base/text.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -129,6 +131,44 @@ static void expect_cache(const char *expected) {
     char *path = tsri_base_cache_folder();
     cr_expect_str_eq(path, expected);
     free(path);
+}
+
+static bool is_text(const char *name) {
+    return tsri_base_ends_with(name, ".txt");
+}
+
+Test(files, a_folder_s_files_are_copied_beside_those_that_are_there) {
+    tsri_bytes bytes = {0};
+    cr_assert_eq(tsri_base_make_folders("from/inner"), TSR_OK);
+    cr_assert_eq(tsri_base_write_whole("from/a.txt", "a", 1), TSR_OK);
+    cr_assert_eq(tsri_base_write_whole("from/b.txt", "theirs", 6), TSR_OK);
+    cr_assert_eq(tsri_base_write_whole("from/c.bin", "c", 1), TSR_OK);
+    cr_assert_eq(tsri_base_make_folders("to"), TSR_OK);
+    cr_assert_eq(tsri_base_write_whole("to/b.txt", "mine", 4), TSR_OK);
+    cr_expect_eq(tsri_base_folder_copy("from", "to", is_text), TSR_OK);
+    cr_expect(tsri_base_is_file("to/a.txt") && !tsri_base_is_file("to/c.bin"));
+    cr_expect_not(tsri_base_is_folder("to/inner"));
+    cr_assert_eq(tsri_base_read_whole("to/b.txt", 9, &bytes), TSR_OK);
+    cr_expect_str_eq(bytes.data, "mine");
+    tsri_base_bytes_clear(&bytes);
+    cr_expect_eq(tsri_base_folder_copy("from", "new", NULL), TSR_OK);
+    cr_expect(tsri_base_is_file("new/a.txt") && tsri_base_is_file("new/c.bin"));
+    cr_expect_eq(tsri_base_folder_copy("nowhere", "other", NULL), TSR_OK);
+    cr_expect_not(tsri_base_is_folder("other"));
+}
+
+Test(files, an_unfinished_folder_is_removed_with_its_folders) {
+    char *temporary = NULL, *inner = NULL;
+    cr_assert_eq(tsri_base_folder_begin("new", &temporary), TSR_OK);
+    cr_assert_eq(tsri_base_write_whole((inner = tsri_base_join(temporary, "a")), "1", 1), TSR_OK);
+    free(inner);
+    cr_assert_eq(tsri_base_folder_anew((inner = tsri_base_join(temporary, "1_Pooling"))), TSR_OK);
+    cr_assert_eq(tsri_base_folder_copy(temporary, inner, NULL), TSR_OK);
+    free(inner);
+    const tsr_status why = tsri_base_fail(TSR_E_CANCELLED, "it was cancelled");
+    cr_expect_eq(tsri_base_folder_end("new", &temporary, why), TSR_E_CANCELLED);
+    cr_expect_str_eq(tsri_base_reported(), "it was cancelled");
+    cr_expect_eq(entries(), 0, "nothing is left");
 }
 
 Test(files, the_cache_folder_follows_the_environment) {

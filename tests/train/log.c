@@ -74,6 +74,47 @@ Test(train, a_folder_is_removed_with_what_it_holds, .init = set_up, .fini = clea
                  "removing what does not exist succeeds");
 }
 
+static void ignore(void *unused, const char *sentence) {
+    (void)unused, (void)sentence;
+}
+
+Test(train, the_folders_of_modules_go_along, .init = set_up, .fini = clean) {
+    static const char *const files[][2] = {
+        {"config.json", "{\"dtype\": \"float32\"}"},
+        {"modules.json",
+         "[{\"path\": \"\"}, {\"path\": \"1_Pooling\"}, {\"path\": \"2_Normalize\"}]"},
+        {"1_Pooling/config.json", "{\"dtype\": \"float16\"}"},
+        {"1_Pooling/model.safetensors", "weights"},
+        {"onnx/model.json", "another model"}};
+    enum { FILES = sizeof files / sizeof *files };
+    tsri_train_companions companions = {0};
+    char from[128], to[128], file[192];
+    snprintf(from, sizeof from, "%s/from", folder);
+    snprintf(to, sizeof to, "%s/to", folder);
+    cr_assert_eq(tsri_base_folder_anew(from), TSR_OK);
+    cr_assert_eq(tsri_base_folder_anew(to), TSR_OK);
+    for (size_t i = 0; i < FILES; i++) {
+        snprintf(file, sizeof file, "%s/%s", from, files[i][0]);
+        cr_assert_eq(tsri_base_folder_make_parent(file), TSR_OK);
+        cr_assert_eq(tsri_base_write_whole(file, files[i][1], strlen(files[i][1])), TSR_OK);
+    }
+    cr_expect_eq(tsri_train_companions_read(from, false, ignore, NULL, &companions), TSR_OK);
+    cr_expect_eq(companions.n, FILES - 1);
+    cr_expect_eq(tsri_train_companions_write(&companions, to), TSR_OK);
+    for (size_t i = 0; i < FILES; i++) {
+        tsri_bytes held = {0};
+        snprintf(file, sizeof file, "%s/%s", to, files[i][0]);
+        cr_expect_eq(tsri_base_is_file(file), i < FILES - 1, "%s", file);
+        if (i < FILES - 1 && tsri_base_read_whole(file, 1 << 20, &held) == TSR_OK)
+            cr_expect_str_eq(held.data, files[i][1], "%s", file);
+        tsri_base_bytes_clear(&held);
+    }
+    tsri_train_companions_clear(&companions);
+    cr_expect_eq(tsri_base_folder_remove(to, NULL), TSR_OK);
+    cr_expect_not(tsri_base_is_folder(to), "its folders go, too");
+    cr_expect_eq(tsri_base_folder_remove(from, NULL), TSR_OK);
+}
+
 Test(train, a_linked_file_replaces_what_was_there, .init = set_up, .fini = clean) {
     char to[128], hex[65];
     uint64_t size;

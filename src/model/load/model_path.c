@@ -189,10 +189,19 @@ static bool list_nearest(void *data, const char *folder) {
     return false;
 }
 
+/* Whether the part of a path before its slash is a folder here: then the rest is misspelled. */
+static bool begins_with_folder(const char *name, const char *slash) {
+    char *first = tsri_base_copy_text(name, (size_t)(slash - name));
+    const bool is = first && tsri_base_is_folder(first);
+    free(first);
+    return is;
+}
+
 /* "org/name" or "name:tag". */
 static bool could_be_downloaded(const char *name) {
     const char *slash = strchr(name, '/');
-    return slash ? slash != name && slash[1] && !strchr(slash + 1, '/') && name[0] != '.'
+    return slash ? slash != name && slash[1] && !strchr(slash + 1, '/') && name[0] != '.' &&
+                       !begins_with_folder(name, slash)
                  : strchr(name, ':') > name;
 }
 

@@ -219,8 +219,7 @@ static tsr_status read_prompts(const char *folder, tsri_model_sentence *s) {
 
 /* ---- the whole ---- */
 
-/* The folder itself, or the one above it if its modules.json names this folder first. */
-static tsr_status find_folder(const char *folder, char **out) {
+tsr_status tsri_model_sentence_place(const char *folder, char **out) {
     const char *slash = tsri_system_last_slash(folder);
     char *own = tsri_base_join(folder, "modules.json");
     tsr_status status = own ? TSR_OK : TSR_E_HOST_MEMORY;
@@ -277,7 +276,7 @@ static tsr_status read_gguf(const tsri_io_archive *archive, tsri_model_sentence 
 static tsr_status read_folder(const char *folder, bool by_task, int64_t context,
                               tsri_model_sentence *out) {
     char *place = NULL;
-    TRY(find_folder(folder, &place));
+    TRY(tsri_model_sentence_place(folder, &place));
     tsr_status status = read_modules(place, by_task, out);
     if (status == TSR_OK)
         status = read_length(folder, context, out);
@@ -298,7 +297,7 @@ tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *
 
 static tsr_status has_modules(const char *folder, bool *out) {
     char *place = NULL;
-    TRY(find_folder(folder, &place));
+    TRY(tsri_model_sentence_place(folder, &place));
     char *path = tsri_base_join(place, "modules.json");
     *out = path && tsri_base_is_file(path);
     free(place);
@@ -319,7 +318,7 @@ tsr_status tsri_model_sentence_is(const tsri_io_archive *archive, const char *fo
 tsr_status tsri_model_sentence_is_table(const char *folder, bool *out) {
     json_t *json = NULL;
     char *place = NULL, *path = NULL;
-    TRY(find_folder(folder, &place));
+    TRY(tsri_model_sentence_place(folder, &place));
     const tsr_status status = tsri_model_sentence_load(place, "modules.json", &json, &path);
     *out = status == TSR_OK && begins_with_table(json);
     json_decref(json);
@@ -364,7 +363,7 @@ tsr_status tsri_model_sentence_judges(const char *folder, int32_t *yes, int32_t 
     json_t *json = NULL;
     char *place = NULL, *path = NULL;
     *yes = *no = -1;
-    TRY(find_folder(folder, &place));
+    TRY(tsri_model_sentence_place(folder, &place));
     tsr_status status = tsri_model_sentence_load(place, "modules.json", &json, &path);
     if (status == TSR_OK)
         status = read_judge(place, json, yes, no);
@@ -399,4 +398,20 @@ char *tsri_model_sentence_transformer(const char *folder) {
     json_decref(json);
     free(path);
     return inside;
+}
+
+tsr_status tsri_model_sentence_visit(const char *place,
+                                     tsr_status (*visit)(void *data, const char *name),
+                                     void *data) {
+    json_t *json = NULL;
+    char *path = NULL;
+    tsr_status status = tsri_model_sentence_load(place, "modules.json", &json, &path);
+    for (size_t i = 1; status == TSR_OK && i < json_array_size(json); i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(json, i), "path"));
+        if (name && *name && strcmp(name, ".") != 0 && is_plain(name))
+            status = visit(data, name);
+    }
+    json_decref(json);
+    free(path);
+    return status;
 }

@@ -103,4 +103,15 @@ tsr_status tsri_model_sentence_finish(const tsri_model_sentence *sentence, const
  * NULL if `folder` is not such a sentence-transformers folder. */
 char *tsri_model_sentence_transformer(const char *folder);
 
+/* The folder of the modules.json of the model in `folder`: the one above, if its modules.json names this
+ * folder first, else `folder` itself, where there may be none. New memory. */
+tsr_status tsri_model_sentence_place(const char *folder, char **out);
+
+/* Visits the names of the folders that modules.json, in `place`, gives to its modules, but the first: that is
+ * the model. Visits none where there is no modules.json.
+ *
+ * error   TSR_E_FORMAT  modules.json is not JSON; and what `visit` returns */
+tsr_status tsri_model_sentence_visit(const char *place,
+                                     tsr_status (*visit)(void *data, const char *name), void *data);
+
 #endif

@@ -177,11 +177,11 @@ static bool is_position(const tsri_model_spec *spec, uint32_t id) {
            id == tsri_model_stack_weight(&spec->encoder, TSRI_STACK_POSITION);
 }
 
-/* Tables of positions, matrices that multiply the state of a recurrent unit, routers, which choose between
- * experts, and convolutions are never kept in blocks. */
+/* Tables of positions and of biases by distance, matrices that multiply the state of a recurrent unit,
+ * routers, which choose between experts, and convolutions are never kept in blocks. */
 static bool is_of_numbers(const tsri_model_spec *spec, uint32_t id) {
     const tsri_model_role role = tsri_model_weight_role(id);
-    return is_position(spec, id) ||
+    return is_position(spec, id) || tsri_model_weight_is_relative(spec, id) ||
            id == tsri_model_stack_weight(&spec->encoder, TSRI_STACK_CONV) ||
            role == TSRI_ROLE_FORWARD_STATE || role == TSRI_ROLE_BACKWARD_STATE ||
            role == TSRI_ROLE_ROUTER;

@@ -5,9 +5,14 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/folder.h"
+#include "base/memory.h"
+#include "base/system/paths.h"
+#include "base/text.h"
 #include "model/load/model_path.h"
+#include "model/load/sentence.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 tsr_status tsri_task_conversion_open(tsri_task_conversion *c, const char *name,
                                      const tsri_model_options *options, const char *only) {
@@ -19,20 +24,69 @@ tsr_status tsri_task_conversion_open(tsri_task_conversion *c, const char *name,
         status = tsri_base_fail(TSR_E_UNSUPPORTED, "%s is %s; %s", path, c->model->format, only);
     if (status == TSR_OK)
         status = tsri_base_folder_of(path, &c->source);
+    if (status == TSR_OK)
+        status = tsri_model_sentence_place(c->source, &c->whole);
     free(path);
     return status;
+}
+
+/* Where a model of sentence-transformers lies in a folder of its own, so does the new one. */
+static tsr_status make_place(tsri_task_conversion *c) {
+    const bool inside = strcmp(c->source, c->whole) != 0;
+    c->place = inside ? tsri_base_join(c->temporary, tsri_system_last_slash(c->source) + 1)
+                      : tsri_base_copy_text(c->temporary, strlen(c->temporary));
+    if (!c->place)
+        return TSR_E_HOST_MEMORY;
+    return inside ? tsri_base_folder_anew(c->place) : TSR_OK;
+}
+
+/* Whether it is neither hidden nor a file of weights, of any format: the new folder has its own
+ * weights. */
+static bool is_other(const char *name) {
+    static const char *const ends[] = {".safetensors", ".safetensors.index.json",
+                                       ".bin",         ".bin.index.json",
+                                       ".pt",          ".pth",
+                                       ".h5",          ".msgpack",
+                                       ".ot",          ".onnx",
+                                       ".gguf"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (tsri_base_ends_with(name, ends[i]))
+            return false;
+    return name[0] != '.';
+}
+
+static tsr_status copy_module(void *data, const char *name) {
+    const tsri_task_conversion *c = data;
+    char *from = tsri_base_join(c->whole, name), *to = tsri_base_join(c->temporary, name);
+    const tsr_status status =
+        from && to ? tsri_base_folder_copy(from, to, NULL) : TSR_E_HOST_MEMORY;
+    free(from);
+    free(to);
+    return status;
+}
+
+static tsr_status copy_others(tsri_task_conversion *c) {
+    TRY(tsri_base_folder_copy(c->source, c->place, is_other));
+    if (strcmp(c->source, c->whole) != 0)
+        TRY(tsri_base_folder_copy(c->whole, c->temporary, is_other));
+    return tsri_model_sentence_visit(c->whole, copy_module, c);
 }
 
 tsr_status tsri_task_conversion_fill(tsri_task_conversion *c, const char *folder,
                                      tsr_status (*fill)(void *data), void *data) {
     TRY(tsri_base_folder_begin(folder, &c->temporary));
-    return tsri_base_folder_end(folder, &c->temporary, fill(data));
+    tsr_status status = make_place(c);
+    if (status == TSR_OK)
+        status = fill(data);
+    if (status == TSR_OK)
+        status = copy_others(c);
+    return tsri_base_folder_end(folder, &c->temporary, status);
 }
 
 tsr_status tsri_task_conversion_weights(const tsri_task_conversion *c, tsri_io_entry *entries,
                                         size_t n, tsri_io_write write, void *data) {
     static const char *const metadata[] = {"format", "pt"};
-    char *path = tsri_base_join(c->temporary, "model.safetensors");
+    char *path = tsri_base_join(c->place, "model.safetensors");
     if (!path)
         return TSR_E_HOST_MEMORY;
     const tsr_status status = tsri_io_save_each(path, entries, n, metadata, 1, write, data);
@@ -52,5 +106,7 @@ tsr_status tsri_task_conversion_write(tsri_task_conversion *c, tsri_io_saver *sa
 void tsri_task_conversion_close(tsri_task_conversion *c) {
     tsri_model_close(&c->model);
     free(c->source);
-    c->source = NULL;
+    free(c->whole);
+    free(c->place);
+    c->source = c->whole = c->place = NULL;
 }

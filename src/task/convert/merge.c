@@ -3,11 +3,9 @@
 #include "tessera/merge.h"
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "base/system/files.h"
 #include "base/system/system.h"
 #include "task/convert/conversion.h"
 #include "tensor/convert.h"
@@ -90,7 +88,8 @@ static tsr_status write_entry(void *data, const tsri_io_entry *entry, tsri_io_sa
     return (added ? write_added : write_whole)(j, entry->data, saver);
 }
 
-static tsr_status write_weights(job *j) {
+static tsr_status write_weights(void *data) {
+    job *j = data;
     const tsri_io_archive *archive = j->model->archive;
     if (j->model->quantized)
         return tsri_base_fail(
@@ -120,39 +119,6 @@ static tsr_status write_weights(job *j) {
     return status;
 }
 
-/* Whether it is a file of weights, of any format: the new folder has its own weights. */
-static bool is_weights(const char *name) {
-    static const char *const ends[] = {".safetensors", ".safetensors.index.json",
-                                       ".bin",         ".bin.index.json",
-                                       ".pt",          ".pth",
-                                       ".h5",          ".msgpack",
-                                       ".ot",          ".onnx",
-                                       ".gguf"};
-    const size_t n = strlen(name);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (n >= strlen(ends[i]) && !strcmp(name + n - strlen(ends[i]), ends[i]))
-            return true;
-    return false;
-}
-
-static tsr_status copy_others(const job *j) {
-    DIR *list = opendir(j->source);
-    tsr_status status = TSR_OK;
-    if (!list)
-        return tsri_base_fail(TSR_E_IO, "%s: its files can't be listed", j->source);
-    for (const struct dirent *entry; status == TSR_OK && (entry = readdir(list));)
-        if (entry->d_name[0] != '.' && !is_weights(entry->d_name))
-            status = tsri_base_folder_copy(j->source, entry->d_name, j->temporary);
-    closedir(list);
-    return status;
-}
-
-static tsr_status fill(void *data) {
-    job *j = data;
-    TRY(write_weights(j));
-    return copy_others(j);
-}
-
 tsr_status tsr_merge(const char *name, const char *folder, const tsr_merge_options *options) {
     tsr_merge_options known;
     TRY(tsri_base_adopt("tsr_merge_options", options, &known, sizeof known));
@@ -167,7 +133,7 @@ tsr_status tsr_merge(const char *name, const char *folder, const tsr_merge_optio
         "adapters can only be merged into a folder with config.json and safetensors: run the model "
         "with --lora");
     if (status == TSR_OK)
-        status = tsri_task_conversion_fill(&j, folder, fill, &j);
+        status = tsri_task_conversion_fill(&j, folder, write_weights, &j);
     tsri_task_conversion_close(&j);
     return status;
 }

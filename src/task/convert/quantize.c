@@ -20,14 +20,6 @@
 
 enum { PIECE_BYTES = 4 << 20, CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
 
-/* The other files of a model's folder, beside weights and config.json. */
-static const char *const companions[] = {
-    "generation_config.json", "tokenizer.json",      "tokenizer_config.json",
-    "tokenizer.model",        "vocab.json",          "merges.txt",
-    "added_tokens.json",      "chat_template.jinja", "chat_template.json",
-    "special_tokens_map.json"};
-enum { COMPANIONS = sizeof companions / sizeof *companions };
-
 /* An array to write: as blocks, or as it is stored. */
 typedef struct item {
     const tsri_io_array *array;
@@ -146,7 +138,7 @@ static json_t *list_others(const job *j) {
 
 static tsr_status write_config(const job *j) {
     json_t *config = NULL;
-    char *path = tsri_base_join(j->conversion.temporary, "config.json");
+    char *path = tsri_base_join(j->conversion.place, "config.json");
     tsr_status status = path ? tsri_base_json_load(j->conversion.model->config_name, CONFIG_BYTES,
                                                    CONFIG_DEPTH, &config)
                              : TSR_E_HOST_MEMORY;
@@ -167,10 +159,7 @@ static tsr_status write_config(const job *j) {
 static tsr_status fill(void *data) {
     job *j = data;
     TRY(tsri_task_conversion_weights(&j->conversion, j->entries, j->n, write_item, j));
-    TRY(write_config(j));
-    for (size_t i = 0; i < COMPANIONS; i++)
-        TRY(tsri_base_folder_copy(j->conversion.source, companions[i], j->conversion.temporary));
-    return TSR_OK;
+    return write_config(j);
 }
 
 static tsr_status open_source(job *j, const char *name) {

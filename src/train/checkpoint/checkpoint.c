@@ -94,7 +94,8 @@ static tsr_status write_manifest(const tsri_train_kept *kept, const tsri_train_p
                                  const char *folder) {
     listing l = {.folder = folder, .files = json_object()};
     char *path = tsri_base_join(folder, manifest_name);
-    tsr_status status = path ? tsri_base_folder_visit(folder, list_file, &l) : TSR_E_HOST_MEMORY;
+    tsr_status status =
+        path ? tsri_base_folder_visit_files(folder, list_file, &l) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK) {
         json_t *all = json_pack(
             "{s:i,s:I,s:I,s:f,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:o,s:O}", "format", FORMAT, "step",
@@ -199,6 +200,12 @@ static tsr_status check_file(const char *path, const json_t *wanted) {
     return TSR_OK;
 }
 
+/* Whether it is the name of a file in a checkpoint's folder, or in a folder in it. */
+static bool lies_inside(const char *name) {
+    const char *slash = strchr(name, '/');
+    return !slash || (slash > name && strncmp(name, "../", 3) != 0 && !strchr(slash + 1, '/'));
+}
+
 tsr_status tsri_train_checkpoint_check(const char *folder) {
     json_t *manifest = NULL, *wanted;
     const char *name;
@@ -211,12 +218,13 @@ tsr_status tsri_train_checkpoint_check(const char *folder) {
     if (status == TSR_OK) {
         json_object_foreach(files, name, wanted) {
             char *path = tsri_base_join(folder, name);
-            status = !path               ? TSR_E_HOST_MEMORY
-                     : strchr(name, '/') ? tsri_base_fail(TSR_E_FORMAT,
-                                                          "%s: its manifest lists \"%s\", which is "
-                                                          "not the name of a file in this folder",
-                                                          folder, name)
-                                         : check_file(path, wanted);
+            status = !path ? TSR_E_HOST_MEMORY
+                     : !lies_inside(name)
+                         ? tsri_base_fail(TSR_E_FORMAT,
+                                          "%s: its manifest lists \"%s\", which is "
+                                          "not the name of a file in this folder",
+                                          folder, name)
+                         : check_file(path, wanted);
             free(path);
             if (status != TSR_OK)
                 break;
@@ -348,7 +356,9 @@ static tsr_status publish_file(void *data, const char *name) {
     if (!strcmp(name, state_name) || !strcmp(name, manifest_name) || weights != p->weights)
         return TSR_OK;
     char *from = tsri_base_join(p->from, name), *to = tsri_base_join(p->to, name);
-    const tsr_status status = from && to ? tsri_base_file_link(from, to) : TSR_E_HOST_MEMORY;
+    tsr_status status = from && to ? tsri_base_folder_make_parent(to) : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = tsri_base_file_link(from, to);
     free(from);
     free(to);
     return status;
@@ -356,8 +366,8 @@ static tsr_status publish_file(void *data, const char *name) {
 
 tsr_status tsri_train_checkpoint_publish(const char *folder, const char *out) {
     publishing p = {.from = folder, .to = out};
-    TRY(tsri_base_folder_visit(folder, publish_file, &p));
+    TRY(tsri_base_folder_visit_files(folder, publish_file, &p));
     p.weights = true; /* last, so that a folder that has the weights has everything */
-    TRY(tsri_base_folder_visit(folder, publish_file, &p));
+    TRY(tsri_base_folder_visit_files(folder, publish_file, &p));
     return tsri_base_folder_sync(out);
 }

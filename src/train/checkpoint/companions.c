@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "model/load/sentence.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ enum { MOST = 256 << 20, DEPTH = 64 };
 static const char config_name[] = "config.json";
 
 typedef struct reading {
-    const char *folder;
+    const char *folder, *module; /* the name of a module, of which all files are taken; or NULL */
     bool card;
     void (*warn)(void *data, const char *sentence);
     void *warn_data;
@@ -73,12 +74,13 @@ static tsr_status add(const reading *r, const char *name, const char *path) {
     tsri_train_companions *out = r->out;
     TRY(tsri_base_grow(&out->items, &out->room, out->n + 1, sizeof *out->items));
     tsri_train_companion *item = &out->items[out->n];
-    *item = (tsri_train_companion){.name = tsri_base_copy_text(name, strlen(name))};
+    *item = (tsri_train_companion){.name = r->module ? tsri_base_join(r->module, name)
+                                                     : tsri_base_copy_text(name, strlen(name))};
     if (!item->name)
         return TSR_E_HOST_MEMORY;
     out->n++;
     TRY(tsri_base_read_whole(path, MOST, &item->data));
-    return strcmp(name, config_name) ? TSR_OK : set_dtype(path, &item->data);
+    return strcmp(item->name, config_name) ? TSR_OK : set_dtype(path, &item->data);
 }
 
 /* Whether it is small enough to be a model's own file; a larger one is probably somebody's text. */
@@ -99,10 +101,15 @@ static tsr_status is_small(const reading *r, const char *path, bool *small) {
     return TSR_OK;
 }
 
+static bool is_wanted(const reading *r, const char *name) {
+    return r->module ? name[0] != '.'
+                     : tsri_train_accompanies(name) || (r->card && !strcmp(name, "README.md"));
+}
+
 static tsr_status read_one(void *data, const char *name) {
     const reading *r = data;
     bool small = false;
-    if (!tsri_train_accompanies(name) && !(r->card && !strcmp(name, "README.md")))
+    if (!is_wanted(r, name))
         return TSR_OK;
     char *path = tsri_base_join(r->folder, name);
     tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
@@ -114,11 +121,25 @@ static tsr_status read_one(void *data, const char *name) {
     return status;
 }
 
+static tsr_status read_module(void *data, const char *name) {
+    const reading *whole = data;
+    char *folder = tsri_base_join(whole->folder, name);
+    tsr_status status = folder ? TSR_OK : TSR_E_HOST_MEMORY;
+    reading r = *whole;
+    r.folder = folder;
+    r.module = name;
+    if (status == TSR_OK && tsri_base_is_folder(folder))
+        status = tsri_base_folder_visit(folder, read_one, &r);
+    free(folder);
+    return status;
+}
+
 tsr_status tsri_train_companions_read(const char *folder, bool card,
                                       void (*warn)(void *data, const char *sentence),
                                       void *warn_data, tsri_train_companions *out) {
     reading r = {.folder = folder, .card = card, .warn = warn, .warn_data = warn_data, .out = out};
-    return tsri_base_folder_visit(folder, read_one, &r);
+    TRY(tsri_base_folder_visit(folder, read_one, &r));
+    return tsri_model_sentence_visit(folder, read_module, &r);
 }
 
 tsr_status tsri_train_companions_write(const tsri_train_companions *companions,
@@ -127,8 +148,9 @@ tsr_status tsri_train_companions_write(const tsri_train_companions *companions,
     for (size_t i = 0; i < companions->n && status == TSR_OK; i++) {
         const tsri_train_companion *item = &companions->items[i];
         char *path = tsri_base_join(folder, item->name);
-        status = path ? tsri_base_write_whole(path, item->data.data, item->data.size)
-                      : TSR_E_HOST_MEMORY;
+        status = path ? tsri_base_folder_make_parent(path) : TSR_E_HOST_MEMORY;
+        if (status == TSR_OK)
+            status = tsri_base_write_whole(path, item->data.data, item->data.size);
         free(path);
     }
     return status;

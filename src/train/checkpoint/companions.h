@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 typedef struct tsri_train_companion {
-    char *name;
+    char *name; /* "config.json", or "1_Pooling/config.json" */
     tsri_bytes data;
 } tsri_train_companion;
 
@@ -20,8 +20,9 @@ typedef struct tsri_train_companions {
     size_t n, room;
 } tsri_train_companions;
 
-/* Reads them; config.json gets the dtype that trained weights have. `card`: README.md too. A file
- * that is too large to be one of them is left out, and `warn` gets a sentence about it. */
+/* Reads them, and the files of the folders that modules.json names; config.json gets the dtype that
+ * trained weights have. `card`: README.md too. A file that is too large to be one of them is left
+ * out, and `warn` gets a sentence about it. */
 tsr_status tsri_train_companions_read(const char *folder, bool card,
                                       void (*warn)(void *data, const char *sentence),
                                       void *warn_data, tsri_train_companions *out);

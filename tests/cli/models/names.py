@@ -80,6 +80,18 @@ def test_hugging_face(folder):
         equal(opened("org/tiny", env=home("/nonexistent", **{variable: folder / variable})), str(snapshots / "aaa"), variable)
 
 
+def test_a_misspelled_path(folder):
+    """What begins with a folder that is here is a path, and no repository."""
+    link(TINY, folder / "models/tiny")
+    env = home(folder)
+    for name in ("models/tyny", "models/tiny-GGUF:Q8_0"):
+        refused(3, f"{name}: there is no such folder or file", "info", "-m", name, env=env, cwd=folder)
+    refused(3, "hf download runs/final", "info", "-m", "runs/final", env=env, cwd=folder)
+    snapshots, _ = hub(folder / ".cache/huggingface/hub")
+    (folder / "org").mkdir()
+    equal(opened("org/tiny", env=env, cwd=folder), str(snapshots / "aaa"), "a repository that is in the cache")
+
+
 def test_llama_cpp_and_ollama(folder):
     cached = link(GGUF, folder / "cpp/org_tiny-GGUF_tiny-Q8_0.gguf")
     blob = ollama(folder / "ollama")

@@ -4,12 +4,15 @@ wherever they come from, and damaged files and wrong requests are refused."""
 
 import json
 import math
+import random
 import shutil
 import struct
 import subprocess
 import sys
 
-from support.command import (DEVICE, GOLDEN, PLAY, SHARED, change_json, copy_model, equal, has_device, main, read_safetensors, refused, run)
+from support.command import (DEVICE, GOLDEN, PLAY, SHARED, change_json, copy_model, equal, has_device, main, read_safetensors, refused, run,
+                             write_safetensors)
+from support.encoders import LINES, SENTENCE, copy_model_deep, joined, own_folder, paths
 
 REFERENCE = ("-d", "reference")
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12")
@@ -133,6 +136,66 @@ def test_rows_that_are_no_multiple_of_32_stay(folder):
     assert "not multiples of 32" in told["matrices kept as"], told
     equal(dump(folder, stored, ids=("--ids", "1,2,3")) == dump(folder, WIDE, "--dtype", "q8", ids=("--ids", "1,2,3")), True)
     refused(3, "no matrix can be quantised", "quantize", GOLDEN / "llama-tiny", "-o", folder / "tiny")
+
+
+def random_weights(model, resize):
+    """Replaces a model's arrays by random ones, whose dimensions `resize` makes of the name and the old ones."""
+    chance, arrays = random.Random(11), {}
+    for name, (shape, _) in read_safetensors(model / "model.safetensors").items():
+        shape = resize(name, shape)
+        arrays[name] = shape, [chance.gauss(1 if len(shape) == 1 and name.endswith("weight") else 0, 0.3) for _ in range(math.prod(shape))]
+    write_safetensors(model / "model.safetensors", arrays)
+
+
+def wide_encoder(folder):
+    """The tiny sentence encoder with random rows of 32 and 64, an old tokenizer, and vectors that are normalised first tokens."""
+    model = copy_model_deep(SENTENCE, folder)
+    random_weights(model, lambda name, shape: [shape[0] if "embeddings.weight" in name else {16: 32, 24: 64}[shape[0]], *({16: 32, 24: 64}[n] for n in shape[1:])])
+    change_json(model / "config.json", hidden_size=32, intermediate_size=64)
+    change_json(model / "1_Pooling" / "config.json", word_embedding_dimension=32, pooling_mode_mean_tokens=False, pooling_mode_cls_token=True)
+    shutil.rmtree(model / "2_Dense")
+    kinds = (("", "Transformer"), ("1_Pooling", "Pooling"), ("3_Normalize", "Normalize"))
+    (model / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models." + kind, "path": path} for path, kind in kinds]))
+    vocabulary = json.loads((model / "tokenizer.json").read_text())["model"]["vocab"]
+    (model / "vocab.txt").write_text("".join(piece + "\n" for piece in sorted(vocabulary, key=vocabulary.get)))
+    (model / "tokenizer.json").unlink()
+    return model
+
+
+def test_encoders_keep_their_modules_and_an_old_tokenizer(folder):
+    for model in (wide_encoder(folder / "flat"), own_folder(wide_encoder(folder / "inner"))):
+        embed = lambda name, *options: run("embed", "-m", name, *REFERENCE, "-q", *options, given=joined(LINES)).text
+        wanted, held = embed(model, "--dtype", "q8"), paths(model)
+        (model / "onnx").mkdir()  # another form of the same weights, and what no module is made of
+        (model / "onnx" / "model.onnx").write_text("weights")
+        (model / "pytorch_model.bin").write_text("weights")
+        stored = quantized(folder / model.name, model=model)
+        equal(paths(stored), held)
+        equal(embed(stored), wanted, model.name)
+        (stored / "modules.json").unlink()
+        bare = next(stored.rglob("model.safetensors")).parent
+        assert embed(bare) != wanted, "without its modules the vectors are the same, so nothing was tested"
+
+
+def test_biases_by_distance_stay_numbers(folder):
+    """T5 with 32 heads: the rows of its biases are as long as a block."""
+    model = copy_model(GOLDEN / "t5-tiny", folder / "t5")
+    sizes = {24: 32, 40: 64}
+
+    def resize(name, shape):
+        if "relative" in name:
+            return [shape[0], 32]
+        if name.split(".")[-2] in ("q", "k", "v"):
+            return [64, 32]
+        return [32, 64] if name.split(".")[-2] == "o" else [sizes.get(n, n) for n in shape]
+    random_weights(model, resize)
+    change_json(model / "config.json", d_model=32, d_kv=2, num_heads=32, d_ff=64)
+    for dtype in ("q8", "q4"):
+        stored = quantized(folder, model=model, dtype=dtype)
+        types = {name: entry["dtype"] for name, entry in header(stored / "model.safetensors")[0].items() if name != "__metadata__"}
+        equal({types[name] for name in types if "relative" in name}, {"F32"})
+        equal(types["encoder.block.0.layer.0.SelfAttention.q.weight"], "U8")
+        equal(dump(folder, stored) == dump(folder, model, "--dtype", dtype), True, dtype)
 
 
 def test_gguf_blocks(folder):

@@ -7,16 +7,11 @@ import shutil
 import subprocess
 
 from support.command import PLAY, SOURCE, change_json, environment, equal, main, refused, run, write_safetensors
-from support.encoders import EXPECTED, LINES, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, vectors, written
+from support.encoders import EXPECTED, LINES, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, own_folder, vectors, written
 
 
 def test_the_model_in_a_folder_of_its_own(folder):
-    model = copy_model_deep(SENTENCE, folder / "m")
-    inner = model / "0_Transformer"
-    inner.mkdir()
-    for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "sentence_bert_config.json"):
-        (model / name).rename(inner / name)
-    change_json_list(model / "modules.json", lambda modules: modules[0].update(path="0_Transformer"))
+    model = own_folder(copy_model_deep(SENTENCE, folder / "m"))
     close(vectors(run("embed", "-m", model, *REFERENCE, given=LINES[3]).text)[0], EXPECTED["sentence"]["vectors"][3])
 
 

@@ -62,3 +62,18 @@ def change_json_list(path, change):
     held = json.loads(path.read_text())
     change(held)
     path.write_text(json.dumps(held))
+
+
+def own_folder(model):
+    """Moves the transformer of a sentence encoder into a folder of its own, as older releases of sentence-transformers write it."""
+    inner = model / "0_Transformer"
+    inner.mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "sentence_bert_config.json", "vocab.txt"):
+        if (model / name).exists():
+            (model / name).rename(inner / name)
+    change_json_list(model / "modules.json", lambda modules: modules[0].update(path=inner.name))
+    return model
+
+
+def paths(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

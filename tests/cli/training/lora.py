@@ -11,6 +11,7 @@ import sys
 
 from support.adapter import array_of, header, make_adapter, read, write, write_adapter
 from support.command import GOLDEN, PLAY, copy_model, equal, main, refused, run
+from support.encoders import LINES, SENTENCE, copy_model_deep, joined, own_folder, paths
 
 REFERENCE = ("-d", "reference")
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12")
@@ -155,6 +156,18 @@ def test_merge(folder):
             near(got[array][1], values, array, 1e-6)
         for settings in [("--dtype", "q8"), ("--dtype", "bf16")] if name == "gpt_neox" else [()]:  # the same bytes, in whatever way the adapters are given
             equal(logits(folder, out, *settings), logits(folder, model, "--lora", lora, *settings), f"{name} {settings}")
+
+
+def test_merge_of_a_sentence_encoder(folder):
+    """Its modules lie in folders, and in old ones the transformer, too."""
+    lora, _ = make_adapter(folder / "lora", SENTENCE, ["encoder.layer.0.attention.self.query", "encoder.layer.1.output.dense"], False)
+    for model in (copy_model_deep(SENTENCE, folder / "flat"), own_folder(copy_model_deep(SENTENCE, folder / "inner"))):
+        embed = lambda name, *options: run("embed", "-m", name, *REFERENCE, "-q", *options, given=joined(LINES)).text
+        out, wanted = folder / f"{model.name}.out", embed(model, "--lora", lora)
+        assert embed(model) != wanted, "the adapter changes nothing"
+        run("merge", model, "--lora", lora, "-o", out)
+        equal(paths(out), paths(model))
+        equal(embed(out), wanted, model.name)
 
 
 def test_merge_refuses_and_leaves_nothing(folder):

@@ -203,6 +203,23 @@ def test_a_resume_that_is_refused_changes_nothing(folder):
     equal(json.loads((out / "run.json").read_text())["settings"]["max_steps"], 3)
 
 
+def test_the_folders_of_modules(folder):
+    """What modules.json names goes into each checkpoint, and leaves with it."""
+    model, text = copy_model(GOLDEN.parent / "encoders" / "classify", folder / "classify"), folder / "moods.csv"
+    labels = json.loads((model / "config.json").read_text())["id2label"].values()
+    text.write_text("text,label\n" + "".join(f"the sea is good,{label}\n" for label in labels) * 10)
+    (model / "modules.json").write_text(json.dumps([{"type": "mine.Model", "path": ""}, {"type": "mine.Pooling", "path": "1_Pooling"}]))
+    (model / "1_Pooling").mkdir()
+    (model / "1_Pooling" / "config.json").write_text("{}")
+    out = folder / "out"
+    for steps, resumed in ((3, ()), (6, ("--resume",))):
+        run(*limited(model, text, out, steps, 1, "--task", "classify", *resumed))
+        kept(out, 1)
+        for place in (out, *checkpoints(out)):
+            equal((place / "1_Pooling" / "config.json").read_text(), "{}", place)
+        equal([path.name for path in out.glob("checkpoint-*") if path not in checkpoints(out)], [])
+
+
 def test_the_best_stays(folder):
     """The rate is so high that the first validations are the best: their checkpoint is kept despite a limit of 1, and is the result."""
     model, text = make(folder)
