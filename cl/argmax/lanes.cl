@@ -39,7 +39,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global i
                 best = i;
             }
     }
-    y[y0 + r] = best;
+    y[y0 + r] = isfinite(largest) ? best : isnan(largest) ? -1 : largest > 0.0f ? -3 : -2;
 }
 
 #undef SIXTEEN

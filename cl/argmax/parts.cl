@@ -34,6 +34,10 @@ KERNEL(__global const ulong *largest, __global int *y, int y0, __global const in
     for (int part = lane; part < parts; part += GROUP)
         best = max(best, largest[r * parts + part]);
     GROUP_LARGEST(best, share);
+    const uint rank = (uint)(best >> 32); /* of NaN 0 */
     if (lane == 0)
-        y[y0 + r] = RANKED_INDEX(best);
+        y[y0 + r] = rank == 0u                    ? -1
+                    : rank <= tsr_rank(-INFINITY) ? -2
+                    : rank >= tsr_rank(INFINITY)  ? -3
+                                                  : RANKED_INDEX(best);
 }

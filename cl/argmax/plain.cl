@@ -1,4 +1,5 @@
-/* argmax/plain.cl - y[r] = the index of the first largest of x[r,:]; NaN counts as smallest.
+/* argmax/plain.cl - y[r] = the index of the first largest of x[r,:]; NaN counts as smallest. Where
+ * the largest is NaN, -inf or inf, y[r] is -1, -2 or -3.
  *
  *   grid    (R), work-groups of one work-item: a row each
  *   x[r,v]  at x0 + r*x_row + v; y contiguous
@@ -32,5 +33,5 @@ ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global i
             best = v;
         }
     }
-    y[y0 + r] = best;
+    y[y0 + r] = isfinite(largest) ? best : isnan(largest) ? -1 : largest > 0.0f ? -3 : -2;
 }

@@ -65,7 +65,7 @@ KERNEL(__global const float *values, int values0, __global const int *indices, i
     const ulong drawn = SHARE(kept, random);
     if (factor == 0.0f || !isfinite(largest)) {
         if (lane == 0)
-            y[y0 + r] = factor == 0.0f ? indices[0] : isnan(largest) ? -1 : largest > 0.0f ? -3 : -2;
+            y[y0 + r] = isfinite(largest) ? indices[0] : isnan(largest) ? -1 : largest > 0.0f ? -3 : -2;
     } else if (drawn >= before && drawn < before + own) {
         int i = begin;
         for (sum = before + DRAW_WEIGHT(values[i], largest, factor); sum <= drawn && i < end - 1;)

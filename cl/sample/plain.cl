@@ -50,7 +50,7 @@ ENTRY KERNEL(PLACE __global const float *values, int values0, __global const int
     const uint top_p = (uint)settings[1], min_p = (uint)settings[2], random = (uint)settings[3];
 
     int drawn = 0;
-    if (factor != 0.0f && !isfinite(largest))
+    if (!isfinite(largest))
         drawn = isnan(largest) ? -1 : largest > 0.0f ? -3 : -2;
     else if (factor != 0.0f) {
         uint all_low = 0, all_high = 0, most_low = 0xffffffffu, most_high = 0xffffffffu;

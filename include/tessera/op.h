@@ -176,7 +176,7 @@ typedef enum tsr_op_id {
     TSR_OP_SIGMOID = 23,
     /**
      * The index of the largest of the last dimension, the first of equal ones; NaN counts as
-     * smallest.
+     * smallest. Where the largest is not finite, y is -1 (NaN), -2 (-inf) or -3 (inf).
      *
      * in     x[R,V]
      * out    y[R] i32
@@ -489,8 +489,8 @@ typedef enum tsr_op_id {
      * floor(S top_p / 2^32), S being the sum of all of them (top_p = 2^32 - 1: never). y[r] is indices[r,i]
      * of the first i at which the sum of weights exceeds floor(K random / 2^32), K being the sum of those
      * that are kept. A NaN has weight 0. Where values[r,0] is not finite, y is -1 (NaN), -2 (-inf) or -3
-     * (inf). Where rate[r] is 0, y is indices[r,0] in all cases. So with rate = 1 / temperature the
-     * settings are a sampler's, min_p in units of 2^-31, top_p of 2^-32.
+     * (inf); else, where rate[r] is 0, y is indices[r,0]. So with rate = 1 / temperature the settings
+     * are a sampler's, min_p in units of 2^-31, top_p of 2^-32.
      *
      * in     values[R,k] f32, indices[R,k] i32, rate[R] f32 (>= 0), settings[R,4] i32
      * out    y[R] i32

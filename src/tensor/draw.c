@@ -58,15 +58,19 @@ static uint64_t keep(const tsri_tensor_draw *draw, const float *logits, int64_t 
     return sum;
 }
 
+int32_t tsri_tensor_not_finite(float largest) {
+    return isnan(largest) ? TSRI_TENSOR_DREW_NAN
+           : largest > 0  ? TSRI_TENSOR_DREW_HIGH
+                          : TSRI_TENSOR_DREW_LOW;
+}
+
 int64_t tsri_tensor_draw_one(const tsri_tensor_draw *draw, const float *logits, int64_t step,
                              int64_t n) {
     const int64_t k = draw->top_k > 0 && draw->top_k < n ? draw->top_k : n;
+    if (!isfinite(logits[0]))
+        return tsri_tensor_not_finite(logits[0]);
     if (draw->rate == 0)
         return 0;
-    if (!isfinite(logits[0]))
-        return isnan(logits[0]) ? TSRI_TENSOR_DREW_NAN
-               : logits[0] > 0  ? TSRI_TENSOR_DREW_HIGH
-                                : TSRI_TENSOR_DREW_LOW;
     const uint64_t drawn = share(keep(draw, logits, step, k), draw->random);
     uint64_t sum = 0;
     int64_t i = -1;

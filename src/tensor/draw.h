@@ -14,14 +14,17 @@
 #include <stdint.h>
 
 typedef struct tsri_tensor_draw {
-    float rate; /* 1 / temperature; 0: entry 0 is drawn, whatever its logit is */
+    float rate; /* 1 / temperature; 0: entry 0 is drawn */
     /* Settings as the op has them: the last three are unsigned */
     int32_t top_k; /* below 1, or above their number: all */
     uint32_t top_p, min_p, random;
 } tsri_tensor_draw;
 
-/* What is drawn where logits[0] is not finite. */
+/* What is drawn where logits[0] is not finite: NaN, -inf or inf. The op `argmax` gives the same where
+ * the largest number of a row is not finite. */
 enum { TSRI_TENSOR_DREW_NAN = -1, TSRI_TENSOR_DREW_LOW = -2, TSRI_TENSOR_DREW_HIGH = -3 };
+/* Which of them; `largest` is not finite. */
+int32_t tsri_tensor_not_finite(float largest);
 
 /* temperature >= 0; 0 < top_p <= 1; 0 <= min_p <= 1. random: 32 random bits */
 tsri_tensor_draw tsri_tensor_draw_of(float temperature, int32_t top_k, float top_p, float min_p,

@@ -1,6 +1,6 @@
 /* The reference backend by itself: results that need no golden, and calls that it refuses. */
-#include "support/direct.h"
 #include "backend/host.h"
+#include "support/direct.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
@@ -28,6 +28,53 @@ Test(reference, topk_and_argmax_order_ties_by_index_and_nan_last) {
                             (const size_t[]){sizeof x, sizeof first}),
                  TSR_OK);
     cr_expect_eq(first[0], 2);
+
+    static const struct {
+        float x[8];
+        int32_t wanted;
+    } odd[] = {{{NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}, -1},
+               {{NAN, -INFINITY, -INFINITY, NAN, NAN, NAN, NAN, NAN}, -2},
+               {{1, NAN, 7, INFINITY, -INFINITY, 3, 7, NAN}, -3}};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        float row[8]; /* all operands are read back */
+        memcpy(row, odd[i].x, sizeof row);
+        argmax_data[0] = row;
+        cr_assert_eq(direct_run(TSR_OP_ARGMAX, NULL, 1, 1, argmax, argmax_data,
+                                (const size_t[]){sizeof row, sizeof first}),
+                     TSR_OK);
+        cr_expect_eq(first[0], odd[i].wanted, "row %zu: %d", i, first[0]);
+    }
+}
+
+/* Sequence 0: a key that is infinite, and a query that is not a number; sequence 1 has no key. */
+Test(reference, attention_shows_scores_that_overflow) {
+    const int64_t dims[] = {2, 2, 1, 1}, lse_dims[] = {2, 1, 2}, b[] = {2};
+    float q[] = {1, NAN, 1, NAN}, k[] = {1, INFINITY, 1, 1}, v[] = {1, 2, 3, 4}, y[4], lse[4];
+    int32_t len[] = {2, 0};
+    const tsr_attention_attrs attrs = {.struct_size = sizeof attrs, .scale = 1};
+    const tsr_tensor x = direct_tensor(TSR_F32, 4, dims), n = direct_tensor(TSR_I32, 1, b),
+                     tensors[] = {x, x, x, n, n, x, direct_tensor(TSR_F32, 3, lse_dims)};
+    void *data[] = {q, k, v, NULL, len, y, lse};
+    const size_t bytes[] = {sizeof q, sizeof k, sizeof v, 0, sizeof len, sizeof y, sizeof lse};
+    cr_assert_eq(direct_run(TSR_OP_ATTENTION, &attrs, 5, 2, tensors, data, bytes), TSR_OK);
+    cr_expect(isnan(y[0]) && isnan(y[1]), "%g %g", y[0], y[1]);
+    cr_expect(isnan(lse[0]) && isnan(lse[1]), "%g %g", lse[0], lse[1]);
+    cr_expect(y[2] == 0 && y[3] == 0, "%g %g", y[2], y[3]);
+    cr_expect(lse[2] == -INFINITY && lse[3] == -INFINITY, "%g %g", lse[2], lse[3]);
+}
+
+Test(reference, softmax_shows_scores_that_overflow) {
+    const int64_t dims[] = {5, 2};
+    float x[] = {1, INFINITY, NAN, 1, NAN, NAN, -INFINITY, -INFINITY, -INFINITY, 3}, y[10];
+    const tsr_softmax_attrs attrs = {.struct_size = sizeof attrs};
+    const tsr_tensor tensor = direct_tensor(TSR_F32, 2, dims), tensors[] = {tensor, tensor};
+    void *data[] = {x, y};
+    cr_assert_eq(direct_run(TSR_OP_SOFTMAX, &attrs, 1, 1, tensors, data,
+                            (const size_t[]){sizeof x, sizeof y}),
+                 TSR_OK);
+    for (int r = 0; r < 3; r++)
+        cr_expect(isnan(y[2 * r + 1]), "row %d: %g", r, y[2 * r + 1]);
+    cr_expect(y[6] == 0 && y[7] == 0 && y[8] == 0 && y[9] == 1, "masked scores");
 }
 
 Test(reference, a_slot_that_is_none_is_refused) {

@@ -97,7 +97,9 @@ Test(draw, ends) {
         {odd[0], 1, 0, 1, 0, 0, 2, TSRI_TENSOR_DREW_NAN},
         {odd[1], 1, 0, 1, 0, 0, 2, TSRI_TENSOR_DREW_LOW},
         {odd[2], 1, 1, 1, 0, 0, 2, TSRI_TENSOR_DREW_HIGH},
-        {odd[0], 0, 0, 1, 0, 0, 2, 0}, /* the likeliest, whatever it is */
+        {odd[0], 0, 0, 1, 0, 0, 2, TSRI_TENSOR_DREW_NAN}, /* the likeliest is no number */
+        {odd[1], 0, 0, 1, 0, 0, 2, TSRI_TENSOR_DREW_LOW},
+        {odd[2], 0, 1, 1, 0, 0, 2, TSRI_TENSOR_DREW_HIGH},
         {equal, 0, 0, 1, 0, UINT32_MAX, 4, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -88,6 +88,10 @@ int64_t tsri_reference_home(const tsri_reference_view *slot, const tsri_referenc
 double tsri_reference_relative(const tsri_reference_view *relative, const tsri_reference_view *past,
                                int64_t b, int64_t t, int64_t h, int64_t s);
 
+/* softmax.c: exp(score - top), where top is the largest score; 0 for a masked score, which is minus
+ * infinity. NaN for a score that is NaN, or as infinite as top: an overflow is to be seen. */
+double tsri_reference_exp(double score, double top);
+
 /* rope.c: rotates one head, from x at x_at to y at y_at, which may be the same memory. */
 void tsri_reference_rotate(const tsr_rope_attrs *attrs, const tsri_reference_view *inv_freq,
                            int64_t position, const tsri_reference_view *x, int64_t x_at,

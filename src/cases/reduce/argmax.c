@@ -1,6 +1,43 @@
 /* cases/reduce/argmax.c - the cases of argmax. */
 #include "cases/cases.h"
 
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Returns x, for its contents. */
+static tsri_case_operand *add(tsri_case_list *list, int64_t R, int64_t V, const char *what,
+                              bool timed) {
+    tsri_case *c =
+        tsri_case_add(list, TSR_OP_ARGMAX, "R=%lld V=%lld%s", (long long)R, (long long)V, what);
+    c->sizes[4] = R;
+    c->sparse = true;
+    c->timed = timed;
+    tsri_case_reason(c, "exact: the first largest");
+    return tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_N, TSRI_CASE_K(V));
+}
+
+/* Rows of four numbers that are repeated. */
+static void add_odd(tsri_case_list *list) {
+    static const struct {
+        const char *what;
+        float numbers[4];
+    } forms[] = {{" NaN alone", {NAN, NAN, NAN, NAN}},
+                 {" -inf alone", {-INFINITY, -INFINITY, -INFINITY, -INFINITY}},
+                 {" -inf and NaN", {NAN, -INFINITY, -INFINITY, NAN}},
+                 {" inf among them", {1, NAN, INFINITY, -INFINITY}},
+                 {" inf beside the largest float", {-FLT_MAX, 3, FLT_MAX, INFINITY}},
+                 {" the largest float", {NAN, 1, -INFINITY, FLT_MAX}},
+                 {" the lowest", {NAN, -FLT_MAX, -INFINITY, -FLT_MAX}}};
+    static const int64_t sizes[][2] = {{5, 3}, {2, 70}, {3, 1031}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
+            tsri_case_operand *x = add(list, sizes[j][0], sizes[j][1], forms[i].what, false);
+            x->fill = TSRI_CASE_NUMBERS;
+            memcpy(x->numbers, forms[i].numbers, sizeof x->numbers);
+        }
+}
+
 /* A GPU takes parts of 1024 elements. */
 void tsri_cases_argmax(tsri_case_list *list) {
     static const struct {
@@ -29,16 +66,10 @@ void tsri_cases_argmax(tsri_case_list *list) {
                  {8, 128256, TSRI_CASE_UNIFORM, ""}};
     enum { N_FORMS = sizeof forms / sizeof *forms }; /* the last two are timed */
     for (int i = 0; i < N_FORMS; i++) {
-        tsri_case *c = tsri_case_add(list, TSR_OP_ARGMAX, "R=%lld V=%lld%s", (long long)forms[i].R,
-                                     (long long)forms[i].V, forms[i].what);
-        tsri_case_operand *x =
-            tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_N, TSRI_CASE_K(forms[i].V));
+        tsri_case_operand *x = add(list, forms[i].R, forms[i].V, forms[i].what, i >= N_FORMS - 2);
         x->fill = forms[i].fill;
         x->low = forms[i].fill >= TSRI_CASE_MASK ? 0.5 : -3;
         x->high = forms[i].fill == TSRI_CASE_POWERS ? 1e-3 : 3;
-        c->sizes[4] = forms[i].R;
-        c->sparse = true;
-        c->timed = i >= N_FORMS - 2;
-        tsri_case_reason(c, "exact: the first largest");
     }
+    add_odd(list);
 }

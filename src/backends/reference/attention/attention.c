@@ -58,15 +58,14 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
         top = fmax(top, a->p[s]);
     }
     for (int64_t s = first; s < end; s++) {
-        a->p[s] = top > -INFINITY ? exp(a->p[s] - top) : 0;
+        a->p[s] = tsri_reference_exp(a->p[s], top);
         sum += a->p[s];
     }
-    if (a->sinks.data)
-        sum += exp(sink - top);
+    sum += tsri_reference_exp(sink, top);
     for (int64_t d = 0; d < Dv; d++) {
         double value = 0;
-        for (int64_t s = first; s < end && sum > 0; s++)
-            if (a->p[s] > 0) /* values of masked keys may be anything, even NaN */
+        for (int64_t s = first; s < end && sum != 0; s++)
+            if (a->p[s] != 0) /* values of masked keys may be anything, even NaN */
                 value += a->p[s] / sum *
                          tsri_reference_load(&a->v, home(a, b, s) * a->v.stride[0] +
                                                         s % run * a->v.stride[1] +
@@ -79,7 +78,7 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
     if (a->lse.data)
         tsri_reference_store(&a->lse,
                              b * a->lse.stride[0] + h * a->lse.stride[1] + t * a->lse.stride[2],
-                             sum > 0 ? top + log(sum) : -INFINITY);
+                             sum != 0 ? top + log(sum) : -INFINITY);
     return TSR_OK;
 }
 

@@ -80,7 +80,7 @@ static void one_query(const gradient *a, int64_t b, int64_t t, int64_t h, int64_
     const double own = first < end ? tsri_reference_dot(&a->dy, dy_at, a->dy.stride[3], &a->y,
                                                         at(&a->y, b, t, h), a->y.stride[3], Dv)
                                    : 0;
-    for (int64_t s = first; s < end && lse > -INFINITY; s++) {
+    for (int64_t s = first; s < end && lse != -INFINITY; s++) {
         const int64_t v_at = at(&a->v, b, s, g), k_at = at(&a->k, b, s, g);
         double slope;
         const double p = exp(score(a, b, t, h, s, g, &slope) - lse);

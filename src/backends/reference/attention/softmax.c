@@ -17,6 +17,10 @@ static int64_t bias_row_at(const tsri_reference_view *bias, const tsri_reference
     return at;
 }
 
+double tsri_reference_exp(double score, double top) {
+    return score == -INFINITY ? 0 : exp(score - top);
+}
+
 tsr_status tsri_reference_softmax(const tsri_reference_call *call) {
     tsr_softmax_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
@@ -43,13 +47,12 @@ tsr_status tsri_reference_softmax(const tsri_reference_call *call) {
         double top = sink, sum = 0;
         for (int64_t s = first; s < end; s++)
             top = fmax(top, SCORE(s));
-        for (int64_t s = first; s < end && top > -INFINITY; s++)
-            sum += exp(SCORE(s) - top);
-        if (sinks.data)
-            sum += exp(sink - top);
+        for (int64_t s = first; s < end; s++)
+            sum += tsri_reference_exp(SCORE(s), top);
+        sum += tsri_reference_exp(sink, top);
         for (int64_t s = 0; s < S;
              s++) { /* y may be the same memory as x: each score is read before it is written */
-            const bool visible = s >= first && s < end && sum > 0;
+            const bool visible = s >= first && s < end && sum != 0;
             tsri_reference_store(&y, y_at + s * y_step, visible ? exp(SCORE(s) - top) / sum : 0);
         }
 #undef SCORE
