@@ -84,7 +84,9 @@ typedef struct tsr_generate_options {
     /** Texts that end the continuation; what is before such a text is still given. */
     const char *const *stop;
     uint32_t n_stop;
-    uint32_t return_logprob; /**< 1: report each token's log-probability; so does logprobs > 0 */
+    /** 1: report each token's log-probability; so does logprobs > 0. Both are refused with more than one
+     * beam. */
+    uint32_t return_logprob;
     uint32_t num_beams;      /**< more than 1: beam search; 0 and 1: no search */
     uint32_t n_best;         /**< hypotheses given for each prompt; 0: 1. At most num_beams */
     uint32_t early_stopping; /**< tsr_early_stopping */
@@ -364,14 +366,15 @@ TSR_API void tsr_answer_destroy(tsr_answer **answer);
  * Begins a conversation.
  *
  * chat     NULL: the model's template, without a system message or tools
- * options  NULL: those of tsr_generate_defaults
+ * options  NULL: those of tsr_generate_defaults, with one beam
  * owner    the caller destroys *out, before the model is closed; options are copied
  * thread   one call at a time for a model
  * error    TSR_E_ARGUMENT     an option is out of its range
  *          TSR_E_STATE        the model has no tokenizer, or was opened without a device
  *          TSR_E_FORMAT       the template is not Jinja, or the tools are not a JSON list
  *          TSR_E_UNSUPPORTED  no template is given and the model has none; the template has a part of
- *                             Jinja that is not served; nothing would end an answer
+ *                             Jinja that is not served; nothing would end an answer; num_beams is
+ *                             above 1
  */
 TSR_API tsr_status tsr_chat_create(tsr_model *model, const tsr_chat_options *chat,
                                    const tsr_generate_options *options, tsr_chat **out);

@@ -59,6 +59,8 @@ TSR_API tsr_status tsr_session_encode(tsr_session *session, uint32_t sequence, c
  *                         numbers are said)
  *         TSR_E_STATE     another sequence reads tokens that would be overwritten: see
  *                         tsr_session_rewind
+ *         TSR_E_DEVICE    `next` is wanted, and the largest logit is not finite; the tokens have been
+ *                         appended
  * exact   the bytes are those that the sequence would get alone, by calls of the same sizes
  */
 TSR_API tsr_status tsr_session_prefill(tsr_session *session, uint32_t sequence, const int32_t *ids,

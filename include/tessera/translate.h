@@ -84,8 +84,9 @@ typedef struct tsr_translate_stats {
  * stats   may be NULL
  * owner   all arguments are borrowed for the call
  * thread  one call at a time for a model
- * error   TSR_E_ARGUMENT     an option is out of its range; the model does not have a language: the
- *                            sentence lists its pairs
+ * error   TSR_E_ARGUMENT     an option is out of its range; presence_penalty, frequency_penalty,
+ *                            logit_bias, a grammar or a JSON schema is given; the model does not have
+ *                            a language: the sentence lists its pairs
  *         TSR_E_UNSUPPORTED  the model is not an encoder-decoder
  *         TSR_E_STATE        the model has no tokenizer, or was opened without a device
  *         TSR_E_CANCELLED    a callback asked for it

@@ -263,10 +263,12 @@ class Model(Base):
         system: what the model is told first
         template: the text of a chat template, Jinja as transformers sets it up; None: the model's own (`chat_template`)
         tools: what the template gets as `tools`, in the form that the model was trained with
-        Raises UnsupportedError: no template is given and the model has none, or it has a part of Jinja that is not served; FormatError: it is
-        not Jinja.
+        Raises UnsupportedError: no template is given and the model has none, it has a part of Jinja that is not served, or num_beams is above
+        1; FormatError: it is not Jinja.
         """
         options, kept = self._options(max_tokens, cast(Dict[str, Any], settings))
+        if "num_beams" not in settings:
+            options.num_beams = 1  # the model's settings may ask for a search
         return Chat(self, template, system, tools, options, kept)
 
     @property

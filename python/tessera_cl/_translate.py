@@ -54,9 +54,10 @@ class Translator(Base):
         num_hypotheses: translations given for each text
         max_decoding_length: new tokens of each
         progress: told (source tokens translated, source tokens read so far); True from it cancels
-        settings: as for Model.generate: length_penalty, repeat_penalty, no_repeat_ngram, ...
+        settings: as for Model.generate: length_penalty, repeat_penalty, no_repeat_ngram, ...; but presence_penalty, frequency_penalty,
+        logit_bias, grammar and json_schema are refused
 
-        Raises ArgumentError: the model does not have a language; UnsupportedError: it is not an encoder-decoder.
+        Raises ArgumentError: the model does not have a language, or a setting is refused; UnsupportedError: it is not an encoder-decoder.
         """
         search = new(c.tsr_generate_options)
         with self._running():

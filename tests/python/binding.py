@@ -161,6 +161,10 @@ def test_translate_is_the_commands(folder):
         raises(TypeError, "list of str", lambda: model.translate_batch(iter(["Guten Tag", 1])))
         raises(t.ArgumentError, "", lambda: model.translate("Guten Tag", target_language="Klingon"))
         raises(TypeError, "Did you mean", lambda: model.translate("Guten Tag", lenght_penalty=1))
+        refused = {"presence_penalty": 1.0, "frequency_penalty": 1.0, "logit_bias": {5: 1.0}, "grammar": 'root ::= "a"', "json_schema": "{}"}
+        for beams in (1, 2):
+            for name, value in refused.items():
+                raises(t.ArgumentError, f"{name} is given", lambda beams=beams, one={name: value}: model.translate("Guten Tag", beam_size=beams, **one))
 
 
 def test_labels_are_the_commands(folder):

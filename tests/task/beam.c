@@ -424,6 +424,56 @@ Test(beam, what_is_no_number_is_an_error) {
     tsri_task_beam_destroy(&beam);
 }
 
+/* What the op argmax gives for such a row. */
+Test(beam, an_id_below_0_is_an_error) {
+    tsri_task_token_rules r = plain_rules;
+    tsri_task_beam *beam;
+    const int32_t prompt[] = {2}, ids[] = {-3};
+    r.beams = 1;
+    memset(is, 0, sizeof is);
+    OK(tsri_task_beam_create(&r, 0, &beam));
+    OK(tsri_task_beam_begin(beam, prompt, 1, 8, 0));
+    cr_expect(tsri_task_beam_step(beam, (tsri_task_row[]){{.ids = ids, .n = 1}}) == TSR_E_DEVICE);
+    cr_expect(strstr(tsr_error_last(), "the largest is inf"), "%s", tsr_error_last());
+    tsri_task_beam_destroy(&beam);
+}
+
+/* Greedy search adds up log-probabilities of the tokens that are allowed, without the penalty by which
+ * it chooses. */
+Test(beam, scores_of_one_beam_are_over_the_allowed_tokens) {
+    static const double penalties[] = {1, 1.5};
+    const int32_t prompt[] = {2};
+    const float rows[2][6] = {{1, 0, 3, 0.5f, 2, 9}, {0, 4, 1, 0.25f, 2, -3}};
+    const int32_t best[] = {2,
+                            1}; /* also with the penalty: 3 / 1.5 is 2, the first of equal ones */
+    for (int p = 0; p < 2; p++) {
+        tsri_task_token_rules r = plain_rules;
+        tsri_task_beam *beam;
+        double sum = 0;
+        r.beams = r.never = 1;
+        r.renormalize = true;
+        r.repetition_penalty = penalties[p];
+        memset(is, 0, sizeof is);
+        is[1] = TSRI_TASK_END;
+        is[5] = TSRI_TASK_NEVER;
+        OK(tsri_task_beam_create(&r, 0, &beam));
+        OK(tsri_task_beam_begin(beam, prompt, 1, 8, 0));
+        for (int t = 0; t < 2; t++) {
+            double allowed = 0;
+            for (int v = 0; v < 5; v++)
+                allowed += exp((double)rows[t][v]);
+            sum += (double)rows[t][best[t]] - log(allowed);
+            cr_assert(tsri_task_beam_live(beam) == 1 && tsri_task_beam_wanted(beam) == 0);
+            OK(tsri_task_beam_step(beam, (tsri_task_row[]){{.logits = rows[t]}}));
+        }
+        cr_assert(tsri_task_beam_finished(beam) == 1);
+        const tsri_task_hypothesis *h = tsri_task_beam_best(beam, 0);
+        cr_expect(h->ids[1] == 2 && h->ids[2] == 1 && fabs(h->score - sum / 2) < 1e-6,
+                  "penalty %g: %g, wanted %g", penalties[p], h->score, sum / 2);
+        tsri_task_beam_destroy(&beam);
+    }
+}
+
 Test(beam, everything_is_banned) {
     tsri_task_token_rules r = plain_rules;
     tsri_task_beam *beam;

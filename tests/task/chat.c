@@ -493,6 +493,25 @@ Test(chat, needs_device_tokenizer_and_end) {
     cr_expect(tsr_chat_create(model, &how, &options, &chat) == TSR_E_ARGUMENT);
 }
 
+/* The model's settings may ask for beams; an answer has one. */
+Test(chat, is_not_searched) {
+    const tsr_chat_options how = how_of(&chatml, NULL);
+    tsr_chat *chat = NULL;
+    tsr_model *other = NULL;
+    write_chat_file("generation_config.json", "{\"num_beams\": 4, \"eos_token_id\": 2}");
+    OK(tsr_model_open(chat_folder, device, NULL, &other));
+    OK(tsr_chat_create(other, &how, NULL, &chat));
+    tsr_chat_destroy(&chat);
+    OK(tsr_generate_defaults(other, &options));
+    cr_expect(options.num_beams == 4 &&
+              tsr_chat_create(other, &how, &options, &chat) == TSR_E_UNSUPPORTED && !chat);
+    cr_expect(strstr(tsr_error_last(), "num_beams is 4"), "%s", tsr_error_last());
+    options.num_beams = 1;
+    OK(tsr_chat_create(other, &how, &options, &chat));
+    tsr_chat_destroy(&chat);
+    tsr_model_close(&other);
+}
+
 /* max_length counts the whole conversation, where the number of new tokens is not given. */
 Test(chat, longest) {
     const tsr_chat_options how = how_of(&chatml, NULL);

@@ -1,5 +1,8 @@
 /* The text of a continuation: stop texts, complete characters, end tokens and limits. */
+#include "support/folder.h"
 #include "task/fixture.h"
+#include "tessera/scheduler.h"
+#include "tessera/session.h"
 
 #include <string.h>
 
@@ -124,4 +127,89 @@ Test(decode, the_device_draws_as_the_host_does) {
                       !memcmp(there.ids, here.ids, here.n * sizeof *here.ids),
                   "row %zu", i);
     }
+}
+
+/* ---- logits that are no numbers (a file that holds such numbers is not opened) ---- */
+
+enum { KINDS = 4 };
+
+/* Greedy decoding, by the device and with log-probabilities; draws by the device, and of whole rows. */
+static tsr_generate_options options_of(int kind, const tsr_model *broken) {
+    tsr_generate_options o = {.struct_size = sizeof o};
+    OK(tsr_generate_defaults(broken, &o));
+    o.max_new_tokens = 4;
+    o.temperature = kind < 2 ? 0 : 0.8f;
+    o.return_logprob = kind == 1;
+    o.top_k = kind == 3 ? 0 : 40;
+    return o;
+}
+
+static const int32_t few[] = {5, 6, 7};
+static const tsr_prompt few_ids = {.struct_size = sizeof few_ids, .ids = few, .n_ids = 3};
+
+static int note_end(void *data, const tsr_scheduler_event *e) {
+    uint32_t *ends = data;
+    cr_expect(!e->generated, "request %d got a token", (int)e->request);
+    ends[e->request] = e->status;
+    return 0;
+}
+
+/* A greedy request beside one of another kind. */
+static void expect_both_fail(tsr_model *broken, int kind) {
+    const tsr_scheduler_options sizes = {.struct_size = sizeof sizes, .slots = 2, .context = 32};
+    tsr_scheduler_counts c = {.struct_size = sizeof c, .running = 2};
+    uint32_t ends[3] = {0};
+    tsr_scheduler *s = NULL;
+    OK(tsr_scheduler_create(broken, &sizes, &s));
+    for (int i = 0; i < 2; i++) {
+        const tsr_generate_options o = options_of(i ? kind : 0, broken);
+        const tsr_request request = {
+            .struct_size = sizeof request, .prompt = &few_ids, .options = &o};
+        uint64_t id = 0;
+        OK(tsr_scheduler_add(s, &request, &id));
+    }
+    for (int steps = 0; c.running + c.waiting && steps < 20; steps++) {
+        OK(tsr_scheduler_step(s, note_end, ends));
+        OK(tsr_scheduler_count(s, &c));
+    }
+    cr_expect(ends[1] == TSR_E_DEVICE && ends[2] == TSR_E_DEVICE, "kind %d: %u, %u", kind, ends[1],
+              ends[2]);
+    tsr_scheduler_destroy(&s);
+}
+
+static void expect_session_fails(tsr_model *broken) {
+    const tsr_session_options sizes = {.struct_size = sizeof sizes, .sequences = 1, .context = 32};
+    tsr_session *session = NULL;
+    int32_t next[2];
+    OK(tsr_session_create(broken, &sizes, &session));
+    OK(tsr_session_prefill(session, 0, few, 2, NULL, NULL));
+    cr_expect_eq(tsr_session_prefill(session, 0, few, 1, NULL, next), TSR_E_DEVICE);
+    cr_expect_eq(tsr_session_greedy(session, few, 2, next), TSR_E_DEVICE);
+    cr_expect_eq(tsr_session_length(session, 0), 4);
+    tsr_session_destroy(&session);
+}
+
+Test(damaged, logits_that_are_no_numbers_give_no_token) {
+    static const float values[] = {3e38f, -3e38f}; /* they overflow */
+    static const tsr_prompt *const prompts[] = {&few_ids};
+    open_reference();
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char folder[64];
+        tsr_model *broken = NULL;
+        make_damaged_folder(TESSERA_SOURCE_DIR "/tests/golden/models/llama-tiny",
+                            "model.norm.weight", values[i], folder);
+        OK(tsr_model_open(folder, device, NULL, &broken));
+        for (int kind = 0; kind < KINDS; kind++) {
+            const tsr_generate_options o = options_of(kind, broken);
+            collected got = {0};
+            cr_expect(tsr_generate(broken, prompts, 1, &o, collect, &got, NULL) == TSR_E_DEVICE &&
+                          !got.n && strstr(tsr_error_last(), "are not numbers"),
+                      "%g, kind %d: %zu tokens", (double)values[i], kind, got.n);
+            expect_both_fail(broken, kind);
+        }
+        expect_session_fails(broken);
+        tsr_model_close(&broken);
+        folder_drop(folder);
+    }
+    close_reference();
 }

@@ -92,6 +92,43 @@ void remove_chat_folder(void) {
     folder_drop(chat_folder);
 }
 
+/* Puts the value into the array of a safetensors file that has been read. */
+static void damage(unsigned char *bytes, const char *array, float value) {
+    uint64_t head;
+    memcpy(&head, bytes, sizeof head);
+    json_t *header = json_loadb((const char *)bytes + sizeof head, (size_t)head, 0, NULL);
+    const json_t *place = json_object_get(json_object_get(header, array), "data_offsets");
+    cr_assert(place, "%s", array);
+    unsigned char *data = bytes + sizeof head + head;
+    const json_int_t begin = json_integer_value(json_array_get(place, 0)),
+                     end = json_integer_value(json_array_get(place, 1));
+    for (json_int_t at = begin; at < end; at += (json_int_t)sizeof value)
+        memcpy(data + at, &value, sizeof value);
+    json_decref(header);
+}
+
+void make_damaged_folder(const char *from, const char *array, float value, char folder[64]) {
+    static const char *const others[] = {"config.json", "tokenizer.json", "generation_config.json"};
+    static unsigned char bytes[1 << 18];
+    char path[1100], to[1100];
+    folder_make(folder);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(path, sizeof path, "%s/%s", from, others[i]);
+        snprintf(to, sizeof to, "%s/%s", folder, others[i]);
+        cr_assert(access(path, F_OK) || symlink(path, to) == 0);
+    }
+    snprintf(path, sizeof path, "%s/model.safetensors", from);
+    snprintf(to, sizeof to, "%s/model.safetensors", folder);
+    FILE *file = fopen(path, "rb");
+    cr_assert(file);
+    const size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    cr_assert(n > 8 && n < sizeof bytes);
+    damage(bytes, array, value);
+    file = fopen(to, "wb");
+    cr_assert(file && fwrite(bytes, 1, n, file) == n && fclose(file) == 0);
+}
+
 void open_reference(void) {
     OK(tsr_engine_create(NULL, &engine));
     OK(tsr_device_open(engine, "reference", NULL, &device));

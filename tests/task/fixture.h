@@ -22,6 +22,9 @@ void write_chat_file(const char *name, const char *text);
 /* Reads a JSON file of a folder; fails the test where it can't. */
 json_t *read_json(const char *folder, const char *name);
 
+/* Makes a folder with a model's files, but this value in all of an array of f32. */
+void make_damaged_folder(const char *from, const char *array, float value, char folder[64]);
+
 extern tsr_engine *engine;
 extern tsr_device *device;
 /* Makes that folder, and opens its model on the reference backend. */

@@ -4,6 +4,7 @@
 #include "support/folder.h"
 #include "support/larger.h"
 #include "task/fixture.h"
+#include "tessera/translate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -246,4 +247,110 @@ Test(searches_settings, bart) {
 }
 Test(searches_settings, t5) {
     check_settings("t5");
+}
+
+/* ---- what a search refuses ---- */
+
+Test(searches, log_probabilities_of_tokens_need_one_beam) {
+    static const struct {
+        uint32_t beams, logprobs, return_logprob;
+        tsr_status wanted;
+    } rows[] = {
+        {2, 3, 0, TSR_E_ARGUMENT}, {2, 0, 1, TSR_E_ARGUMENT}, {1, 3, 1, TSR_OK}, {2, 0, 0, TSR_OK}};
+    static const int32_t ids[] = {5};
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = 1};
+    const tsr_prompt *const prompts[] = {&prompt};
+    char folder[1024];
+    tsr_model *model = NULL;
+    folder_of("gpt2-tiny", folder);
+    open_reference();
+    OK(tsr_model_open(folder, device, NULL, &model));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsr_generate_options o = {.struct_size = sizeof o};
+        collected got = {0};
+        OK(tsr_generate_defaults(model, &o));
+        o.max_new_tokens = 2;
+        o.num_beams = rows[i].beams;
+        o.logprobs = rows[i].logprobs;
+        o.return_logprob = rows[i].return_logprob;
+        const tsr_status status = tsr_generate(model, prompts, 1, &o, collect, &got, NULL);
+        cr_expect(status == rows[i].wanted &&
+                      (!status || strstr(tsr_error_last(), "num_beams is 2; it must be at most 1 "
+                                                           "with log-probabilities of tokens")),
+                  "row %zu: %d, %s", i, (int)status, tsr_error_last());
+    }
+    tsr_model_close(&model);
+    close_reference();
+}
+
+/* ---- translations ---- */
+
+static const char translator[] = TESSERA_SOURCE_DIR "/tests/golden/translate";
+
+static tsr_status translate(tsr_model *model, const tsr_generate_options *search) {
+    const tsr_translate_options options = {.struct_size = sizeof options, .search = search};
+    char *text = NULL;
+    const tsr_status status = tsr_translate_text(model, &options, "one", 3, &text, NULL);
+    tsr_text_free(text);
+    return status;
+}
+
+Test(searches, translations_refuse_what_they_do_not_read) {
+    static const tsr_logit_bias bias = {.id = 3, .bias = 5};
+    static const struct {
+        const char *name;
+        tsr_generate_options given;
+    } rows[] = {{"presence_penalty", {.presence_penalty = 1}},
+                {"frequency_penalty", {.frequency_penalty = -1}},
+                {"logit_bias", {.logit_bias = &bias, .n_logit_bias = 1}},
+                {"grammar", {.grammar = "root ::= \"a\""}},
+                {"json_schema", {.json_schema = "{}"}}};
+    tsr_model *model = NULL;
+    open_reference();
+    OK(tsr_model_open(translator, device, NULL, &model));
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        tsr_generate_options o = {.struct_size = sizeof o};
+        const tsr_generate_options *given = &rows[i / 2].given;
+        OK(tsr_translate_defaults(model, &o));
+        o.num_beams = 1 + i % 2;
+        o.presence_penalty = given->presence_penalty;
+        o.frequency_penalty = given->frequency_penalty;
+        o.logit_bias = given->logit_bias;
+        o.n_logit_bias = given->n_logit_bias;
+        o.grammar = given->grammar;
+        o.json_schema = given->json_schema;
+        cr_expect(translate(model, &o) == TSR_E_ARGUMENT &&
+                      !strncmp(tsr_error_last(), rows[i / 2].name, strlen(rows[i / 2].name)),
+                  "%s: %s", rows[i / 2].name, tsr_error_last());
+    }
+    tsr_generate_options o = {.struct_size = sizeof o};
+    OK(tsr_translate_defaults(model, &o));
+    o.logprobs = 3;
+    o.return_logprob = 1;
+    o.num_beams = 2;
+    OK(translate(model, &o)); /* it does not read these */
+    tsr_model_close(&model);
+    close_reference();
+}
+
+Test(searches, a_translation_of_damaged_weights_is_an_error) {
+    static const float values[] = {3e38f, -3e38f}; /* they overflow */
+    open_reference();
+    for (size_t i = 0; i < 3 * sizeof values / sizeof *values; i++) {
+        char folder[64];
+        tsr_model *model = NULL;
+        tsr_generate_options o = {.struct_size = sizeof o};
+        make_damaged_folder(translator, "model.decoder.layers.0.final_layer_norm.weight",
+                            values[i / 3], folder);
+        OK(tsr_model_open(folder, device, NULL, &model));
+        OK(tsr_translate_defaults(model, &o));
+        o.num_beams = i % 3 == 1 ? 2 : 1;
+        o.n_best = i % 3 == 2;
+        cr_expect(translate(model, &o) == TSR_E_DEVICE &&
+                      strstr(tsr_error_last(), "are not numbers"),
+                  "%g, way %zu: %s", (double)values[i / 3], i % 3, tsr_error_last());
+        tsr_model_close(&model);
+        folder_drop(folder);
+    }
+    close_reference();
 }

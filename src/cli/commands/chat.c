@@ -113,6 +113,7 @@ int tsri_cli_chat(int argc, char **argv) {
     tsr_generate_options options = {.struct_size = sizeof options};
     if (code == CLI_OK)
         code = tsri_cli_sampling_apply(&app, &sampling, &options);
+    options.num_beams = options.n_best = 0; /* an answer is not searched */
     if (code == CLI_OK)
         tsri_cli_sampling_tell(&app, &options);
     talking talking = {.app = &app};

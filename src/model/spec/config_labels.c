@@ -41,13 +41,11 @@ tsr_status tsri_model_config_only(const tsri_model_config *config, const char *k
 static tsr_status read_problem(const tsri_model_config *config, tsri_model_spec *spec) {
     const char *type = NULL;
     TRY(tsri_base_json_text(config->root, config->what, "problem_type", &type));
-    if (!type)
+    if (!type || !strcmp(type, "single_label_classification"))
         /* as in transformers' pipeline: a single number is a probability by itself */
         spec->problem = spec->labels == 1 ? TSRI_PROBLEM_MULTIPLE : TSRI_PROBLEM_SINGLE;
     else if (!strcmp(type, "regression"))
         spec->problem = TSRI_PROBLEM_REGRESSION;
-    else if (!strcmp(type, "single_label_classification"))
-        spec->problem = TSRI_PROBLEM_SINGLE;
     else if (!strcmp(type, "multi_label_classification"))
         spec->problem = TSRI_PROBLEM_MULTIPLE;
     else

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <math.h>
+
 int64_t tsri_task_batch_scored_rows(const tsri_task_batch *b, const tsri_task_member *m) {
     const int64_t rows = tsri_task_scored_rows(tsri_task_member_vocab(m)),
                   step = b->options.step_tokens;
@@ -101,7 +103,9 @@ static tsr_status choose(tsri_task_batch *b, const tsri_task_member *m, size_t r
         return b->chosen[row] < 0 ? tsri_task_not_drawn((int64_t)s->ids.count, b->chosen[row])
                                   : tsri_task_accept(d, s, b->chosen[row], 0, NULL);
     if (m->greedy)
-        return tsri_task_accept(d, s, r->top_ids[at], 0, NULL);
+        return isfinite(r->top_logits[at])
+                   ? tsri_task_accept(d, s, r->top_ids[at], 0, NULL)
+                   : tsri_task_bad_logits((int64_t)s->ids.count, r->top_logits[at]);
     TRY(tsri_task_sampler_use(b->sampler, d->options));
     TRY(bans_after(b, m, &bans));
     if (m->top_k)

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "task/generate/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -150,18 +151,12 @@ static bool offer(tsri_task_beam *b, candidate c) {
     return true;
 }
 
-static tsr_status not_numbers(const tsri_task_hypothesis *h, double logit) {
-    return tsri_base_fail(TSR_E_DEVICE,
-                          "the logits at position %lld are not numbers (the largest is %g): the "
-                          "weights contain NaN or infinity, or a kernel is wrong on this device, "
-                          "which tessera verify would find",
-                          (long long)h->n, logit);
-}
-
 static tsr_status offer_largest(tsri_task_beam *b, int32_t beam, const tsri_task_row *row) {
     const tsri_task_hypothesis *h = &b->now[beam];
     if (row->logits && (!isfinite(row->logits[0]) || !isfinite(row->lse)))
-        return not_numbers(h, row->logits[0]);
+        return tsri_task_bad_logits(h->n, row->logits[0]);
+    if (row->ids[0] < 0)
+        return tsri_task_not_drawn(h->n, row->ids[0]);
     for (int32_t i = 0; i < row->n; i++) {
         const double sum = h->sum + (row->logits ? (double)row->logits[i] - row->lse : 0);
         if (tsri_task_bans_hit(&b->bans[beam], row->ids[i]))
@@ -210,25 +205,30 @@ static double value_of(const tsri_task_beam *b, int32_t id, double value) {
     return b->seen && b->seen[id] & SEEN ? penalised(value, b->rules->repetition_penalty) : value;
 }
 
+/* A log-probability as it is added up. Greedy search puts the penalty on logits, and not on sums. */
+static double added(const tsri_task_beam *b, int32_t id, double logp) {
+    return b->rules->beams == 1 ? logp : value_of(b, id, logp);
+}
+
 static bool may_come(const tsri_task_beam *b, int32_t beam, int32_t id) {
     return !(b->seen[id] & BANNED) && !(b->rules->is[id] & b->bans[beam].flags);
 }
 
-/* The logarithm of the sum of the row's probabilities, after the penalty, over the tokens that are
+/* The logarithm of the sum of the row's probabilities, as they are added up, over the tokens that are
  * allowed; 0 where probabilities are not renormalised. */
 static double log_of_rest(const tsri_task_beam *b, int32_t beam, const float *row, double lse) {
     const tsri_task_token_rules *rules = b->rules;
     double banned = 0, sum = 0;
-    if (!rules->renormalize || rules->beams == 1)
+    if (!rules->renormalize)
         return 0;
     for (int32_t id = 0; id < rules->V; id++)
         banned += may_come(b, beam, id) ? 0 : exp(row[id] - lse);
-    if (rules->repetition_penalty == 1 &&
+    if ((rules->repetition_penalty == 1 || rules->beams == 1) &&
         banned < 0.5) /* banned tokens are far fewer than the others */
         return log1p(-banned);
     for (int32_t id = 0; id < rules->V; id++)
         if (may_come(b, beam, id))
-            sum += exp(value_of(b, id, row[id] - lse));
+            sum += exp(added(b, id, row[id] - lse));
     return sum > 0 ? log(sum) : 0;
 }
 
@@ -238,12 +238,11 @@ static tsr_status offer_row(tsri_task_beam *b, int32_t beam, const float *row) {
     const double lse = log_sum_exp(row, rules->V);
     const bool greedy = rules->beams == 1;
     if (!isfinite(lse))
-        return not_numbers(h, lse);
+        return tsri_task_bad_logits(h->n, (float)lse);
     mark(b, beam);
     const double rest = log_of_rest(b, beam, row, lse);
     for (int32_t id = 0; id < rules->V; id++) {
-        const double logp = row[id] - lse,
-                     sum = h->sum + (greedy ? logp : value_of(b, id, logp) - rest),
+        const double sum = h->sum + added(b, id, row[id] - lse) - rest,
                      order = greedy ? value_of(b, id, row[id]) : sum;
         const candidate c = {.order = order, .sum = sum, .id = id, .beam = beam};
         const bool better = b->listed < b->keep || order > b->list[b->listed - 1].order;
@@ -388,7 +387,7 @@ int32_t tsri_task_beam_wanted(const tsri_task_beam *b) {
         const int64_t count = tsri_task_bans_count(&b->bans[i]);
         most = count > most ? count : most;
     }
-    if (rules->repetition_penalty != 1 || (rules->renormalize && rules->beams > 1 && most > 0))
+    if (rules->repetition_penalty != 1 || (rules->renormalize && most > 0))
         return 0;
     return b->keep + most < rules->V ? (int32_t)(b->keep + most) : rules->V;
 }

@@ -23,15 +23,15 @@ typedef struct tsri_task_hypothesis {
     int32_t *keys;   /* [n - 1] of a live beam: the slot with the key of each token but the last */
     float *coverage; /* [S] */
     int64_t n;
-    double sum; /* of log-probabilities, after the repetition penalty */
+    double sum; /* of log-probabilities; with several beams after the repetition penalty */
     double score;
 } tsri_task_hypothesis;
 
 /* The model's output for one live beam. */
 typedef struct tsri_task_row {
     const float *logits; /* [V]; or, with ids, [n], the largest first */
-    const int32_t *ids;  /* [n]; NULL: logits has the whole row. Where logits is NULL: the likeliest
-                            token alone, for greedy search without scores */
+    const int32_t *ids;  /* [n]; NULL: logits has the whole row. Where logits is NULL: what the op
+                            argmax gives, for greedy search without scores */
     int32_t n;
     float lse; /* log of the sum of exponentials over the whole row; not read where logits has it */
     const float *attention; /* [S] of this step; only read with a coverage penalty */

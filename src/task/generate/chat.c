@@ -101,7 +101,15 @@ tsr_status tsr_chat_create(tsr_model *model, const tsr_chat_options *how,
     *out = NULL;
     TRY(tsri_model_need_device(m));
     TRY(tsri_task_adopt_search(m, options, &known));
+    if (!options) /* the model's settings may ask for a search */
+        known.num_beams = known.n_best = 0;
     TRY(tsri_task_options_check(&known, m));
+    if (known.num_beams > 1)
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "num_beams is %u; answers of a conversation are not searched: give 1, "
+            "or use tsr_generate",
+            known.num_beams);
     TRY(tsri_base_new(1, sizeof *chat, &chat));
     chat->model = m;
     const tsr_status status = begin(chat, how, &known);

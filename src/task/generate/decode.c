@@ -42,6 +42,8 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
          "num_beams", "at most 1 with presence_penalty, frequency_penalty or logit_bias",
          o->num_beams},
         {o->num_beams <= 1 || !constrained, "num_beams", "at most 1 with a grammar", o->num_beams},
+        {o->num_beams <= 1 || (!o->logprobs && !o->return_logprob), "num_beams",
+         "at most 1 with log-probabilities of tokens", o->num_beams},
         {o->n_best <= (o->num_beams > 1 ? o->num_beams : 1), "n_best", "at most num_beams",
          o->n_best},
         {o->early_stopping <= TSR_EARLY_NEVER, "early_stopping", "a tsr_early_stopping",

@@ -51,7 +51,7 @@ tsr_status tsri_task_sampler_draw(tsri_task_sampler *sampler, int64_t position, 
 float tsri_task_log_sum_exp(const float *row, int32_t V);
 /* The error where the logits for `position` are not numbers; largest: what they gave instead. */
 tsr_status tsri_task_bad_logits(int64_t position, float largest);
-/* The same, where the op `sample` drew a number below 0. */
+/* The same, where the op `sample` or `argmax` gave a number below 0. */
 tsr_status tsri_task_not_drawn(int64_t position, int32_t drawn);
 /* The options->logprobs likeliest tokens, best first. */
 const tsr_candidate *tsri_task_sampler_candidates(const tsri_task_sampler *sampler);

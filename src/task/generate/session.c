@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/structs.h"
 #include "model/model.h"
+#include "task/generate/sampler.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -141,6 +142,15 @@ static void lengthen(tsr_session *s, uint32_t first, uint32_t count, size_t n) {
     }
 }
 
+/* Checks what was found to follow `count` sequences from `first` on. */
+static tsr_status check_next(const tsr_session *s, uint32_t first, uint32_t count,
+                             const int32_t *next) {
+    for (uint32_t i = 0; i < count; i++)
+        if (next[i] < 0)
+            return tsri_task_not_drawn(s->sequences[first + i].length, next[i]);
+    return TSR_OK;
+}
+
 /* Appends n tokens to `count` sequences from `first` on. */
 static tsr_status append(tsr_session *s, uint32_t first, uint32_t count, const int32_t *ids,
                          size_t n, float *logits, int32_t *next) {
@@ -159,7 +169,7 @@ static tsr_status append(tsr_session *s, uint32_t first, uint32_t count, const i
         .rows = TSRI_ROWS_LAST, .argmax = next ? next : s->next, .logits = logits};
     TRY(tsri_session_forward(s->session, s->batch, (int32_t)count, &results));
     lengthen(s, first, count, n);
-    return TSR_OK;
+    return next ? check_next(s, first, count, next) : TSR_OK;
 }
 
 tsr_status tsr_session_prefill(tsr_session *session, uint32_t number, const int32_t *ids, size_t n,
@@ -186,6 +196,7 @@ static tsr_status run_greedy(tsr_session *s, const int32_t *ids, size_t n, int32
         if (begun > done) {
             TRY(tsri_session_finish(s->session));
             lengthen(s, 0, s->n, 1);
+            TRY(check_next(s, 0, s->n, next + done * s->n));
         } else {
             TRY(append(s, 0, s->n, done ? next + (done - 1) * s->n : ids, 1, NULL,
                        next + done * s->n));

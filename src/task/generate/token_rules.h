@@ -28,7 +28,7 @@ typedef struct tsri_task_token_rules {
     double repetition_penalty; /* on log-probabilities (in greedy search, on logits) of tokens that
                                   occur in the text; 1: none */
     int64_t no_repeat_ngram;   /* no n-gram of this length may occur twice; 0: any may */
-    bool renormalize;     /* with beams: log-probabilities are normalised over the allowed tokens */
+    bool renormalize;     /* in scores, log-probabilities are normalised over the allowed tokens */
     int64_t least;        /* generated tokens before an end token is allowed */
     int64_t least_length; /* tokens of a text, with its prompt, before an end token is allowed */
     const unsigned char *is;        /* [V] flags, as above */

@@ -47,8 +47,22 @@ static tsr_status measure_frame(tsri_task_reader *r) {
     return status;
 }
 
-/* model_max_length of tokenizer_config.json, where it is a real bound: 1e30 stands for none. */
-static tsr_status config_length(const char *folder, int64_t *most) {
+/* truncation_side of tokenizer_config.json: which end a long text loses. */
+static tsr_status config_side(const json_t *config, const char *path, bool *left) {
+    const char *side = "right";
+    TRY(tsri_base_json_text(config, path, "truncation_side", &side));
+    *left = !strcmp(side, "left");
+    return *left || !strcmp(side, "right")
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_FORMAT,
+                                "%s: \"truncation_side\" is \"%s\"; it must be \"left\" or "
+                                "\"right\"",
+                                path, side);
+}
+
+/* What tokenizer_config.json says: model_max_length, where it is a real bound (1e30 stands for none),
+ * and the end that a long text loses. */
+static tsr_status read_config(const char *folder, int64_t *most, bool *left) {
     double length = 1e30;
     json_t *json = NULL;
     char *path = tsri_base_join(folder, "tokenizer_config.json");
@@ -57,6 +71,8 @@ static tsr_status config_length(const char *folder, int64_t *most) {
         status = tsri_base_json_load(path, MOST_CONFIG, DEPTH, &json);
     if (status == TSR_OK && json)
         status = tsri_base_json_real(json, path, "model_max_length", 1, 1e300, &length);
+    if (status == TSR_OK && json)
+        status = config_side(json, path, left);
     if (status == TSR_OK && length < (double)*most)
         *most = (int64_t)length;
     json_decref(json);
@@ -97,10 +113,9 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
             model->path, spec->family, job);
     TRY(tsri_model_need_device(model));
     TRY(tsri_task_need_tokenizer(model, job));
+    TRY(read_config(model->path, &out->max_tokens, &out->cut_left));
     if (max_tokens)
         out->max_tokens = max_tokens;
-    else
-        TRY(config_length(model->path, &out->max_tokens));
     TRY(measure_frame(out));
     if ((int64_t)out->around_pair >= out->max_tokens)
         return tsri_base_fail(TSR_E_ARGUMENT,
@@ -170,19 +185,20 @@ static tsr_status append(tsri_text_ids *to, const tsri_text_ids *from, size_t be
 static tsr_status add_single(const tsri_task_reader *r, tsri_task_passages *p, const char *prefix,
                              const tsr_string *a) {
     tsri_text_ids *ids = &p->part[0];
-    const size_t most = (size_t)r->max_tokens, after = r->around - r->before;
+    const size_t most = (size_t)r->max_tokens,
+                 begin = r->cut_left ? r->before : most - (r->around - r->before);
     tsr_string text;
     TRY(prepare(r, prefix, a, &p->text, &text));
     TRY(encode(r->tokenizer, text.data, text.size, r->flags, ids));
     if (ids->count <= most)
         return append(&p->ids, ids, 0, ids->count);
     p->cut++;
-    TRY(append(&p->ids, ids, 0, most - after));
-    return append(&p->ids, ids, ids->count - after, after);
+    TRY(append(&p->ids, ids, 0, begin));
+    return append(&p->ids, ids, ids->count - (most - begin), most - begin);
 }
 
-/* Cuts two texts to `most` tokens together: the longer one loses its end until they are equally
- * long, then both do (longest_first in the tokenizers library). */
+/* Cuts two texts to `most` tokens together: the longer one loses tokens until they are equally long,
+ * then both do (longest_first in the tokenizers library). */
 static void share(size_t most, size_t *a, size_t *b) {
     size_t *shorter = *a <= *b ? a : b, *longer = shorter == a ? b : a;
     if (*a + *b <= most)
@@ -229,8 +245,8 @@ tsr_status tsri_task_passages_close(const tsri_task_reader *r, tsri_task_passage
 }
 
 static tsr_status append_part(const tsri_task_reader *r, tsri_task_passages *p,
-                              const tsri_task_pair *pair, size_t keep_a, size_t first_b,
-                              size_t keep_b) {
+                              const tsri_task_pair *pair, size_t first_a, size_t keep_a,
+                              size_t first_b, size_t keep_b) {
     const size_t end_a = pair->begin_a + pair->na, begin_b = pair->begin_b;
     if (pair->whole && keep_a + keep_b < pair->na + pair->nb)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
@@ -241,7 +257,8 @@ static tsr_status append_part(const tsri_task_reader *r, tsri_task_passages *p,
     for (int i = 0; i < 2; i++) {
         const tsri_text_ids *from = &p->part[i];
         tsri_text_ids *to = i ? &p->types : &p->ids;
-        TRY(append(to, from, 0, pair->begin_a + keep_a));
+        TRY(append(to, from, 0, pair->begin_a));
+        TRY(append(to, from, pair->begin_a + first_a, keep_a));
         TRY(append(to, from, end_a, begin_b - end_a));
         TRY(append(to, from, begin_b + first_b, keep_b));
         TRY(append(to, from, begin_b + pair->nb, from->count - begin_b - pair->nb));
@@ -252,7 +269,7 @@ static tsr_status append_part(const tsri_task_reader *r, tsri_task_passages *p,
 tsr_status tsri_task_passages_add_part(const tsri_task_reader *r, tsri_task_passages *p,
                                        const tsri_task_pair *pair, size_t keep_a, size_t first_b,
                                        size_t keep_b) {
-    TRY(append_part(r, p, pair, keep_a, first_b, keep_b));
+    TRY(append_part(r, p, pair, 0, keep_a, first_b, keep_b));
     return tsri_task_passages_close(r, p);
 }
 
@@ -263,7 +280,8 @@ static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, con
     size_t keep_a = pair.na, keep_b = pair.nb;
     share((size_t)r->max_tokens - r->around_pair, &keep_a, &keep_b);
     p->cut += keep_a + keep_b < pair.na + pair.nb;
-    return append_part(r, p, &pair, keep_a, 0, keep_b);
+    return append_part(r, p, &pair, r->cut_left ? pair.na - keep_a : 0, keep_a,
+                       r->cut_left ? pair.nb - keep_b : 0, keep_b);
 }
 
 tsr_status tsri_task_passages_add(const tsri_task_reader *r, tsri_task_passages *p,

@@ -16,6 +16,7 @@ typedef struct tsri_task_reader {
     unsigned flags;        /* of tsri_text_encode: whether special tokens are put around a text */
     bool segments;         /* the model distinguishes the two texts of a pair */
     bool lower_case, trim; /* what is done to a text first */
+    bool cut_left;         /* a text that is too long loses its beginning, not its end */
 } tsri_task_reader;
 
 /* TSR_E_STATE: the model has no tokenizer; `job` names the task in the message. */
@@ -40,7 +41,7 @@ typedef struct tsri_task_passages {
 } tsri_task_passages;
 
 /* Adds a text: `prefix` (may be "") and a; where b is not NULL, a pair with b. A text that is too
- * long loses its end; in a pair, the longer one does. */
+ * long loses its end, or its beginning (cut_left); in a pair, the longer one does. */
 tsr_status tsri_task_passages_add(const tsri_task_reader *reader, tsri_task_passages *passages,
                                   const char *prefix, const tsr_string *a, const tsr_string *b);
 /* A pair of texts as the tokenizer puts it together, in the passages' scratch: `begin_a` and `begin_b` are

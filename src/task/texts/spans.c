@@ -20,6 +20,7 @@ typedef struct labelling {
     tsr_classifier *c;
     guess *guesses; /* for all tokens of the call */
     tsri_task_offset *offsets;
+    tsri_text_ids whole; /* scratch: the tokens of a text that lost its beginning */
     tsr_span *spans;
     size_t offsets_room, spans_room;
 } labelling;
@@ -96,26 +97,43 @@ static tsr_status add_word(labelling *l, const guess *g, size_t begin, size_t en
     return TSR_OK;
 }
 
+/* Finds the places of the n tokens of a text, which are its last ones where it lost its beginning:
+ * *places. */
+static tsr_status find_places(labelling *l, const tsr_string *text, const int32_t *ids, size_t n,
+                              const tsri_task_offset **places) {
+    const tsri_task_reader *r = &l->c->reader;
+    size_t lost = 0;
+    if (r->cut_left) {
+        l->whole.count = 0;
+        TRY(tsri_text_encode(r->tokenizer, text->data, text->size,
+                             r->flags | TSRI_TEXT_PARSE_SPECIAL, &l->whole));
+        ids = l->whole.data + r->before;
+        lost = l->whole.count - r->around - n;
+    }
+    TRY(tsri_base_grow(&l->offsets, &l->offsets_room, lost + n, sizeof *l->offsets));
+    *places = l->offsets + lost;
+    return tsri_task_offsets(r->tokenizer, text->data, text->size, ids, lost + n, l->offsets);
+}
+
 static tsr_status find_spans(labelling *l, size_t number, const tsr_string *text, size_t *n) {
     const tsri_task_reader *r = &l->c->reader;
     const tsri_task_passages *p = &l->c->passages;
     const size_t from = p->starts[number] + r->before, all = p->starts[number + 1],
                  to = all - (r->around - r->before);
+    const tsri_task_offset *places;
     bool open = false;
     *n = 0;
     if (to <= from || to > all)
         return TSR_OK;
-    TRY(tsri_base_grow(&l->offsets, &l->offsets_room, to - from, sizeof *l->offsets));
-    TRY(tsri_task_offsets(r->tokenizer, text->data, text->size, p->ids.data + from, to - from,
-                          l->offsets));
+    TRY(find_places(l, text, p->ids.data + from, to - from, &places));
     for (size_t i = 0; i < to - from;) {
         const size_t first = i;
-        size_t end = l->offsets[i++].end;
-        for (; i < to - from && l->offsets[i].continues; i++)
-            if (l->offsets[i].end > l->offsets[i].begin)
-                end = l->offsets[i].end;
-        if (end > l->offsets[first].begin)
-            TRY(add_word(l, &l->guesses[from + first], l->offsets[first].begin, end, n, &open));
+        size_t end = places[i++].end;
+        for (; i < to - from && places[i].continues; i++)
+            if (places[i].end > places[i].begin)
+                end = places[i].end;
+        if (end > places[first].begin)
+            TRY(add_word(l, &l->guesses[from + first], places[first].begin, end, n, &open));
     }
     for (size_t i = 0; i < *n; i++)
         l->spans[i].score /= (float)l->spans[i].words;
@@ -160,6 +178,7 @@ tsr_status tsr_classify_tokens(tsr_classifier *c, const tsr_string *texts, size_
     tsri_base_give(&counted, sizeof counted, stats);
     free(l.guesses);
     free(l.offsets);
+    tsri_text_ids_clear(&l.whole);
     free(l.spans);
     return status;
 }

@@ -51,6 +51,25 @@ typedef struct run {
     uint64_t began;                  /* when the last window began */
 } run;
 
+/* What tsr_generate does to the logits of a text, and no search of translations does. */
+static tsr_status check_search(const tsr_generate_options *o) {
+    const struct {
+        bool given;
+        const char *name;
+    } rows[] = {{o->presence_penalty != 0, "presence_penalty"},
+                {o->frequency_penalty != 0, "frequency_penalty"},
+                {o->n_logit_bias > 0, "logit_bias"},
+                {o->grammar != NULL, "grammar"},
+                {o->json_schema != NULL, "json_schema"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "%s is given, and translations can't be searched with it; leave "
+                                  "it out, or use tsr_generate with one beam",
+                                  rows[i].name);
+    return TSR_OK;
+}
+
 static tsr_status check(const tsri_model *m, const tsr_translate_options *o,
                         const tsr_generate_options *search) {
     if (!m->spec.encoder.layers || !m->spec.decoder.layers)
@@ -68,12 +87,15 @@ static tsr_status check(const tsri_model *m, const tsr_translate_options *o,
     if (search->max_new_tokens == 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "max_new_tokens is 0; it must be 1 or more, or -1 for the default");
+    TRY(check_search(search));
     return tsri_task_options_check(search, m);
 }
 
 static tsr_status begin(run *r) {
     tsri_task_translation *t = &r->t;
     TRY(tsri_task_token_rules_create(t->model, t->search, NULL, 0, &t->rules));
+    if (t->rules.beams == 1 && !t->search->n_best) /* without scores it would only cost time */
+        t->rules.renormalize = false;
     t->n_best = t->search->n_best ? t->search->n_best : 1;
     const int64_t said = tsri_text_max_length(t->model->tokenizer);
     t->limit = t->model->spec.source_context;
@@ -207,6 +229,7 @@ tsr_status tsr_translate(tsr_model *model, const tsr_translate_options *options,
     TRY(tsri_base_adopt("tsr_translate_options", options, &known, sizeof known));
     TRY(known.search ? tsri_base_adopt("tsr_generate_options", known.search, &search, sizeof search)
                      : defaults(tsri_model_of(model), &search));
+    search.logprobs = search.return_logprob = 0; /* nobody is given them */
     r.t.model = tsri_model_of(model);
     r.t.search = &search;
     r.t.options = &known;

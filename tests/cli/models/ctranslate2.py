@@ -64,6 +64,15 @@ def test_a_search_takes_the_defaults_of_ctranslate2(folder):
         assert "CTranslate2" in run(command, "--help").text.split("--early-stopping")[1].split("--coverage-penalty")[0], command
 
 
+def test_scores_of_one_beam_are_those_of_more(_):
+    """Where one beam finds what two find, its score is the same: of the tokens that may come alone."""
+    sources = "".join(case["source"] + "\n" for case in json.loads((MODELS / "opennmt" / "beams.json").read_text())["cases"])
+    one, two = ([line.rsplit("\t", 1) for line in run("translate", "-q", "-d", "reference", "-m", MODELS / "opennmt", "--num-beams", beams, "--n-best", 1, "-n", 6,
+                                                      given=sources).text.splitlines()] for beams in (1, 2))
+    alike = [(float(a), float(b)) for (text, a), (other, b) in zip(one, two, strict=True) if text == other]
+    assert len(alike) >= 2 and all(abs(a - b) <= 1e-5 for a, b in alike), alike
+
+
 def test_each_kind(_):
     def told(command, name, given):
         return run(command, "-q", "-d", "reference", "-m", MODELS / name, *(("-n", 4, "--temp", 0) if command == "generate" else ()), given=given).text

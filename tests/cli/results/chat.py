@@ -3,7 +3,7 @@
 
 import json
 
-from support.command import PLAY, copy_model, equal, main, refused, run
+from support.command import PLAY, change_json, copy_model, equal, main, refused, run
 
 REFERENCE = ("-d", "reference", "-q", "--temp", "0", "-n", "2")
 TEMPLATE = ("{%- if tools %}{{ tools[0].name }}:{% endif %}{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}"
@@ -36,6 +36,15 @@ def test_thoughts_are_marked(folder):
     thought = answers(PLAY, "U Hark!\nA <think>\n")
     told = run("chat", *REFERENCE, "-m", PLAY, "--chat-template", template, given="Hark!\n").text
     equal(told, f"<think>\n{thought.strip()}\n</think>\n\n\n")
+
+
+def test_an_answer_is_not_searched(folder):
+    """Also where the model's settings ask for beams."""
+    model = copy_model(PLAY, folder / "m")
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE)
+    change_json(model / "generation_config.json", num_beams=4)
+    equal(run("chat", *REFERENCE, "-m", model, "--chat-template", template, given="Hark!\n").text, answers(PLAY, "U Hark!\nA "))
 
 
 def test_refused(folder):

@@ -2,9 +2,11 @@
 """Compares tessera classify and fill-mask on tiny encoders with the official implementation."""
 
 import json
+import math
 
 from support.command import change_json, copy_model, equal, main, refused, run
 from support.encoders import CLASSIFY, EXPECTED, LINES, MASKED, NEXT, REFERENCE, SENTENCE, TOKENS, close, joined
+from support.ranker import cross_encoder
 
 
 def labels(line):
@@ -37,6 +39,43 @@ def test_classify(folder):
                                    ("needs -m MODEL", 2), ("two for each pair", 2, "-m", CLASSIFY, "--pair", "a"), ("not both", 2, "-m", CLASSIFY, "-f", "x", "a"),
                                    ("--pair needs", 2, "-m", TOKENS, "--pair", "a", "b")):
         refused(code, said, "classify", *REFERENCE, *arguments)
+
+
+def test_one_label(folder):
+    """Of one label the score is its probability by itself, whatever kind of classification the config names."""
+    model = cross_encoder(folder / "m")
+
+    def scores(problem):
+        change_json(model / "config.json", problem_type=problem)
+        told = run("classify", "-m", model, *REFERENCE, "--json", given=joined(LINES)).text.splitlines()
+        ranked = run("rerank", "-m", model, *REFERENCE, "--json", "anna", given=joined(LINES)).text
+        return [labels(line)["score"] for line in told], ranked
+    raw, _ = scores("regression")
+    probabilities, ranked = scores("single_label_classification")
+    close(probabilities, [1 / (1 + math.exp(-x)) for x in raw])
+    equal((probabilities, ranked), scores("multi_label_classification"))
+
+
+def test_a_long_text_loses_the_end_that_the_tokenizer_names(folder):
+    """truncation_side: the texts are cut by hand here, to the 32 tokens that the models read, of which 2 are around a text and 3 around a pair."""
+    words = ("the cat sat on a mat paris is big how are you anna lives in london red dog green bob " * 2).split()
+    text, short = " ".join(words), "red green dog"
+
+    def told(model, *texts, **sides):
+        change_json(model / "tokenizer_config.json", **sides)
+        return json.loads(run("classify", "-m", model, *REFERENCE, "--json", *texts).text)
+    model, tokens = copy_model(CLASSIFY, folder / "m"), copy_model(TOKENS, folder / "t")
+    equal(len(words), 40)
+    for side, cut in ("right", lambda n: words[:n]), ("left", lambda n: words[-n:]):
+        equal(told(model, text, truncation_side=side)["labels"], told(model, " ".join(cut(30)))["labels"], side)
+        for pair, wanted in ((text, short), (" ".join(cut(26)), short)), ((short, text), (short, " ".join(cut(26)))), ((text, text), (" ".join(cut(14)), " ".join(cut(15)))):
+            equal(told(model, "--pair", *pair)["labels"], told(model, "--pair", *wanted)["labels"], (side, pair))
+        spans, kept = told(tokens, text, truncation_side=side)["spans"], " ".join(cut(30))
+        shift = text.rindex(kept) if side == "left" else 0
+        assert spans, side
+        equal(spans, [one | {key: one[key] + shift for key in ("begin", "end")} for one in told(tokens, kept)["spans"]], side)
+    change_json(model / "tokenizer_config.json", truncation_side="middle")
+    refused(3, 'tokenizer_config.json: "truncation_side" is "middle"; it must be "left" or "right"', "classify", "-m", model, *REFERENCE, text)
 
 
 def test_spans(_):

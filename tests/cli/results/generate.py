@@ -149,6 +149,11 @@ def test_penalties_and_biases(_):
     refused(2, "num_beams is 2; it must be at most 1 with presence_penalty", "generate", *REFERENCE, "--num-beams", "2", "--presence-penalty", "1", PROMPT)
 
 
+def test_log_probabilities_need_one_beam(_):
+    for k in ("0", "3"):
+        refused(2, "num_beams is 2; it must be at most 1 with log-probabilities of tokens", "generate", *REFERENCE, "--num-beams", "2", "--logprobs", k, PROMPT)
+
+
 def test_a_grammar(folder):
     """What is written follows the grammar and ends with it; a grammar that can't be served is refused before a model is opened."""
     file = folder / "g.gbnf"

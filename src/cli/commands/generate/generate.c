@@ -169,8 +169,9 @@ int tsri_cli_generate(int argc, char **argv) {
         {"echo", 0, CLI_FLAG, &j.echo, NULL, "print the prompt before its continuation", 0, 0,
          NULL},
         {"logprobs", 0, CLI_INT, &j.logprobs, "K",
-         "print a line per token: id, log-probability, piece; below it the K most likely tokens", 0,
-         100000, NULL},
+         "print a line per token: id, log-probability, piece; below it the K most likely tokens "
+         "(for one beam)",
+         0, 100000, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_chatting_options(&j.chatting),
