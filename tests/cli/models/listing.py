@@ -133,14 +133,25 @@ def test_cache(folder):
     place = environment(TESSERA_CACHE=folder / "c")
     for option in ("-d", "reference"), ("--dtype", "q8"), ("-c", "8"), ("-t", "2"), ("--kernels", "linear=plain"), ("--lora", folder):
         refused(2, "takes no model, no device and no option of them", "cache", "clear", *option)
-    equal(json.loads(run("cache", "--json", env=place).text), {"folder": str(folder / "c"), "bytes": 0, "cleared": False, "files": []})
-    (folder / "c" / "sub").mkdir()
-    (folder / "c" / "sub" / "entry").write_bytes(b"12345")
-    told = json.loads(run("cache", "list", "--json", env=place).text)
-    equal((told["bytes"], told["files"]), (5, [{"path": str(folder / "c" / "sub" / "entry"), "bytes": 5}]))
-    assert "1 file, 0.0 MiB in " in run("cache", env=place).text
-    run("cache", "clear", env=place)
-    equal(json.loads(run("cache", "--json", env=place).text)["files"], [])
+    told = lambda *words: json.loads(run("cache", *words, "--json", env=place).text)
+    none = {"bytes": 0, "cleared": False, "files": []}
+    equal(told(), {"folder": str(folder / "c"), **none, "tuned": none})
+    kernel, driver, tuned, foreign = (folder / "c" / name for name in ("opencl/x.bin", "pocl/a/b", "tuned/opencl-x.tsv", "notes/mine"))
+    for path, text in ((kernel, "12345"), (driver, "123"), (tuned, "12"), (foreign, "1")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    listed = lambda *paths: [{"path": str(path), "bytes": path.stat().st_size} for path in paths]
+    equal(told("list"), {"folder": str(folder / "c"), "bytes": 8, "cleared": False, "files": listed(kernel, driver),
+                         "tuned": {"bytes": 2, "cleared": False, "files": listed(tuned)}})
+    text = run("cache", env=place).text
+    assert "2 files, 0.0 MiB in " in text and f"1 file of tuned values in {folder / 'c' / 'tuned'}\n" in text and "mine" not in text, text
+    refused(2, "--tuned is an option of cache clear; cache list was given", "cache", "--tuned", env=place)
+    text = run("cache", "clear", env=place).text
+    assert "2 files, 0.0 MiB removed from " in text and "1 file of tuned values left in " in text and "cache clear --tuned" in text, text
+    equal([path.exists() for path in (kernel, driver, tuned, foreign)], [False, False, True, True])
+    equal(told("list")["files"], [])
+    assert "1 file of tuned values removed from " in run("cache", "clear", "--tuned", env=place).text
+    equal([path.exists() for path in (tuned, foreign)], [False, True], "what Tessera did not write stays")
     refused(3, "there is no cache folder that can be written", "cache", env=environment(TESSERA_CACHE="/dev/null/x", XDG_CACHE_HOME=None, HOME=None))
 
 
