@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """ci/layers counts the calls between the objects that a build folder's targets have, and no others: not those of earlier builds, nor one that
-merely defines the same name."""
+merely defines the same name. It refuses what only some C libraries have."""
 
 import json
 import os
+import shutil
 import subprocess
 
 from support.command import SOURCE, equal, main
@@ -28,9 +29,9 @@ class Build:
             relative = made.relative_to(self.folder)
             self.commands.append({"directory": str(self.folder), "command": f"cc -o {relative} -c text.c", "file": str(source)})
 
-    def checked(self):
+    def checked(self, tree=SOURCE):
         (self.folder / "compile_commands.json").write_text(json.dumps(self.commands))
-        return subprocess.run([SOURCE / "ci" / "layers", self.folder], capture_output=True, text=True, check=False)
+        return subprocess.run([tree / "ci" / "layers", self.folder], capture_output=True, text=True, check=False)
 
 
 GIVES, TAKES = "int tsri_made_up(void) { return 0; }", "int tsri_made_up(void); int tsri_other(void) { return tsri_made_up(); }"
@@ -63,6 +64,20 @@ def test_a_plugin_s_own_name_is_not_the_library_s(folder):
         build.add("archive", CALLER, TAKES)
         done = build.checked()
         equal((done.returncode, done.stderr), (0, ""), done.stdout)
+
+
+def test_a_call_that_not_every_c_library_has(folder):
+    tree = folder / "tree"
+    for part in ("ci", "cl", "include", "src"):
+        shutil.copytree(SOURCE / part, tree / part)
+    text = "const char *tsri_made_up(int n) { return sigabbrev_np(n); }\n"
+    for file in ("base/system/posix/made_up.c", "backends/opencl/driver/made_up.c"):
+        (tree / "src" / file).write_text(text)
+    build = Build(folder)
+    build.add("library", "backends/opencl/driver/made_up.c", GIVES)
+    done = build.checked(tree)
+    equal((done.returncode, done.stderr), (1, ""), done.stdout)
+    equal([line.split(": ")[:2] for line in done.stdout.splitlines()], [["src/backends/opencl/driver/made_up.c:1", "sigabbrev_np"]], done.stdout)
 
 
 def test_a_folder_without_a_build_is_told(folder):

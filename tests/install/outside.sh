@@ -52,8 +52,13 @@ mv "$prefix/libexec/tessera/probe" "$prefix/lib/processor/tessera"
 debian() { LD_LIBRARY_PATH=$prefix/lib/processor "$prefix/bin/tessera" "$@"; }
 debian generate --quiet --temp 0 -n 8 "The" | cmp - "$work/by_command"
 debian completion --words train --recipe char | grep -q '^char-gpt'
-TESSERA_CACHE=$work/cache debian devices --verbose >"$work/told" 2>&1
-if grep 'probe is missing' "$work/told"; then exit 1; fi
+finds_helper() {
+    TESSERA_CACHE=$work/cache debian devices --verbose >"$work/told" 2>&1
+    if grep 'probe is missing' "$work/told"; then exit 1; fi
+}
+finds_helper
+mv "$prefix/lib/processor/tessera/probe" "$prefix/libexec/tessera/probe" # libraries in lib/processor alone: CMAKE_INSTALL_LIBDIR
+finds_helper
 
 # Uninstalling removes everything that was installed, and nothing else.
 mkdir "$work/second"

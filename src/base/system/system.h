@@ -61,7 +61,7 @@ void tsri_system_on_stop(void (*handler)(int number));
 /* Calls `handler` when the process crashes; afterwards it ends as if that had not been caught. Does
  * nothing where the system has no such signals. */
 void tsri_system_on_crash(void (*handler)(int number));
-/* "INT" for SIGINT; "?" for those that none of these functions passes on. */
+/* "INT" for SIGINT; "?" for a number without a name. May be called by a signal handler. */
 const char *tsri_system_signal_name(int number);
 
 /* Wakes a thread. Begins as TSRI_SYSTEM_NO_WAKER. */

@@ -5,10 +5,10 @@
 #include "backends/opencl/driver/host.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 
 #include <limits.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +32,7 @@ struct tsri_opencl_builders {
 
 bool tsri_opencl_builds_ahead(void) {
     const char *cache = getenv("POCL_KERNEL_CACHE");
-    cpu_set_t set;
-    return !(cache && !strcmp(cache, "0")) && sched_getaffinity(0, sizeof set, &set) == 0 &&
-           CPU_COUNT(&set) > 1;
+    return !(cache && !strcmp(cache, "0")) && tsri_system_cores_allowed() > 1;
 }
 
 tsri_opencl_builders *tsri_opencl_builders_new(const tsr_state *state) {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,9 +26,11 @@ enum { SLICE_MS = 100, SEND_MS = 1000, MOST_SAID = 1 << 18, GRACE_MS = 200, NAP_
 extern char **environ;
 
 const char *tsri_opencl_helper_find(char *path) {
-    /* Where it is in an installed tree and in a build folder, beside a program that this was
-     * linked into, and in Debian's packages: in the processor's own folder. */
+    /* Where it is in an installed tree and in a build folder, also with libraries in
+     * lib/<processor>; beside a program that this was linked into; and in Debian's packages: in the
+     * processor's own folder. */
     static const char *const below[] = {"../../../libexec/tessera/probe",
+                                        "../../../../libexec/tessera/probe",
                                         "../libexec/tessera/probe", "../probe"};
     static const char here;
     const char *given = getenv("TESSERA_PROBE");
@@ -296,8 +299,8 @@ void tsri_opencl_helper_clear(tsri_opencl_helper *h) {
 
 void tsri_opencl_helper_end(const tsri_opencl_helper *h, char *text, size_t size) {
     const int number = WIFSIGNALED(h->status) ? WTERMSIG(h->status) : 0;
-    const char *name = number ? sigabbrev_np(number) : NULL;
-    if (name)
+    const char *name = tsri_system_signal_name(number);
+    if (*name != '?')
         snprintf(text, size, "crashed (SIG%s)", name);
     else if (number)
         snprintf(text, size, "crashed (signal %d)", number);

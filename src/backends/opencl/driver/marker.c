@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -180,9 +181,9 @@ static void tell(const tsr_state *state, const remains *found) {
     const bool there = cache && tsri_base_is_folder(cache),
                ours = there && lies_in(cache, state->host->cache_folder),
                crashed = found->signal || found->again, clear = ours && crashed && !found->others;
-    const char *name = found->signal ? sigabbrev_np(found->signal) : NULL;
     if (found->signal)
-        snprintf(how, sizeof how, "an earlier run crashed (SIG%s)", name ? name : "?");
+        snprintf(how, sizeof how, "an earlier run crashed (SIG%s)",
+                 tsri_system_signal_name(found->signal));
     if (!crashed)
         tsri_opencl_log(state, TSR_LOG_INFO,
                         "an earlier run ended in the middle of %s: the drivers are tried again. "

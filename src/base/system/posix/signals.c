@@ -49,22 +49,18 @@ void tsri_system_on_crash(void (*handler)(int number)) {
 }
 
 const char *tsri_system_signal_name(int number) {
-    switch (number) {
-    case SIGINT:
-        return "INT";
-    case SIGTERM:
-        return "TERM";
-    case SIGSEGV:
-        return "SEGV";
-    case SIGBUS:
-        return "BUS";
-    case SIGABRT:
-        return "ABRT";
-    case SIGILL:
-        return "ILL";
-    default:
-        return "?";
-    }
+    static const struct {
+        int number;
+        const char *name;
+    } rows[] = {{SIGINT, "INT"},   {SIGTERM, "TERM"}, {SIGSEGV, "SEGV"}, {SIGBUS, "BUS"},
+                {SIGABRT, "ABRT"}, {SIGILL, "ILL"},   {SIGFPE, "FPE"},   {SIGKILL, "KILL"},
+                {SIGTRAP, "TRAP"}, {SIGSYS, "SYS"},   {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"},
+                {SIGPIPE, "PIPE"}, {SIGHUP, "HUP"},   {SIGQUIT, "QUIT"}, {SIGALRM, "ALRM"},
+                {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].number == number)
+            return rows[i].name;
+    return "?";
 }
 
 /* No process is started while a waker is opened, so the flags may follow the pipe. */
