@@ -35,9 +35,9 @@ def _system_drivers() -> Dict[str, str]:
 
 
 def _cache() -> pathlib.Path:
-    """The cache folder that the library uses."""
-    own, shared = os.environ.get("TESSERA_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return pathlib.Path(own) if own else (pathlib.Path(shared) if shared else pathlib.Path.home() / ".cache") / "tessera"
+    """The cache folder that the library uses. The XDG rule: a relative $XDG_CACHE_HOME is ignored."""
+    own, shared = os.environ.get("TESSERA_CACHE"), os.environ.get("XDG_CACHE_HOME", "")
+    return pathlib.Path(own) if own else (pathlib.Path(shared) if shared.startswith("/") else pathlib.Path.home() / ".cache") / "tessera"
 
 
 def _written(drivers: Dict[str, str]) -> pathlib.Path:

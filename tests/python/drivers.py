@@ -32,7 +32,7 @@ def installed(folder):
 
 
 def told(folder, system, **more):
-    env = environment(TESSERA_CACHE=folder / "cache", **more)
+    env = environment(**{"TESSERA_CACHE": folder / "cache", **more})
     for name in ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"):
         if name not in more:
             env.pop(name, None)
@@ -52,6 +52,13 @@ def test_beside_the_systems(folder):
     equal(told(folder, system), made, "the same drivers have the same folder")
     (system / "other.icd").unlink()
     assert told(folder, system) != made, "other drivers have another"
+
+
+def test_a_relative_cache_folder(folder):
+    """The XDG rule: it is ignored, as in the library."""
+    installed(folder)
+    made = told(folder, folder / "none", TESSERA_CACHE=None, XDG_CACHE_HOME="relative", HOME=folder / "home")
+    assert made.startswith(f"{folder}/home/.cache/tessera/vendors-"), made
 
 
 def test_what_is_chosen_stays(folder):

@@ -227,14 +227,14 @@ static void catch_crashes(void) {
     tsri_system_on_crash(crashed);
 }
 
-/* The subfolder of the cache where the opencl backend keeps its kernels. */
-static char *kernel_cache(void) {
+char *tsri_cli_watch_cache(const char *name) {
     const char *own = getenv("TESSERA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
     char *path = NULL;
-    const int n = own && *own     ? asprintf(&path, "%s/opencl", own)
-                  : xdg && *xdg   ? asprintf(&path, "%s/tessera/opencl", xdg)
-                  : home && *home ? asprintf(&path, "%s/.cache/tessera/opencl", home)
+    const int n = own && *own ? asprintf(&path, "%s/%s", own, name)
+                  : xdg && tsri_system_is_absolute(xdg)
+                      ? asprintf(&path, "%s/tessera/%s", xdg, name)
+                  : home && *home ? asprintf(&path, "%s/.cache/tessera/%s", home, name)
                                   : -1;
     return n < 0 ? NULL : path;
 }
@@ -244,7 +244,7 @@ void tsri_cli_watch_begin(tsri_cli_app *app) {
     watch.app = app;
     if (watch.begun || !tsri_system_waker_open(&waker))
         return;
-    watch.cache = kernel_cache();
+    watch.cache = tsri_cli_watch_cache("opencl"); /* the backend keeps its kernels there */
     catch_crashes();
     /* Signals must go to the main thread, which may wait in a read. */
     watch.begun = tsri_system_thread(&thread, look, NULL) == 0;

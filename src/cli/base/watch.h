@@ -37,6 +37,9 @@ void tsri_cli_watch_finish(bool finish);
 /* Names a file that is being written: after a signal, PATH.<process>...tmp beside it is removed.
  * NULL: none is being written any more. */
 void tsri_cli_watch_output(const char *path);
+/* This subfolder of the cache folder, which is that of the library (tsri_base_cache_folder), in new
+ * memory; NULL where the user has no home folder. */
+char *tsri_cli_watch_cache(const char *name);
 /* Called by the signal handler. */
 void tsri_cli_watch_signal(void);
 /* Clears the line on the terminal. */

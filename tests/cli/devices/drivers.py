@@ -76,8 +76,21 @@ def test_a_kernel_cache_that_cannot_be_written(folder):
     only = vendors(folder, pocl=POCL.read_text())
     for place in (folder / "file", folder / "file" / "below", pathlib.Path("/proc/none")):
         env = environment(OCL_ICD_VENDORS=only, POCL_CACHE_DIR=place)
-        noted(env, f"its cache folder {place} can't be written; set POCL_CACHE_DIR")
+        noted(env, f"its cache folder {place} can't be written: set POCL_CACHE_DIR to a folder that can be written")
         only_the_reference(env)
+    place = folder / "file"
+    env = environment(OCL_ICD_VENDORS=only, POCL_CACHE_DIR=None, TESSERA_CACHE=None, XDG_CACHE_HOME=None, HOME=place)
+    noted(env, f"its cache folder {place}/.cache/pocl can't be written: set TESSERA_CACHE (or POCL_CACHE_DIR) to a folder that can be written")
+
+
+def test_a_relative_cache_folder(folder):
+    """The XDG rule: it is ignored, by every part that has files in the cache."""
+    env = environment(OCL_ICD_VENDORS=vendors(folder, pocl=POCL.read_text()), POCL_CACHE_DIR=None, TESSERA_CACHE=None, XDG_CACHE_HOME="relative",
+                      HOME=folder / "home")
+    told = json.loads(run("devices", "--json", env=env, cwd=folder).text)
+    assert any("Portable Computing Language" in device["platform"] and device["usable"] for device in told["devices"]), told
+    assert (folder / "home/.cache/tessera/pocl").is_dir() and (folder / "home/.cache/tessera/opencl").is_dir()
+    assert not (folder / "relative").exists(), list((folder / "relative").rglob("*"))
 
 
 def loads(folder):
@@ -187,6 +200,20 @@ def test_rocm_without_a_device(folder):
         return
     noted(dict(rocm, GPU_DEVICE_ORDINAL="7"), f'{name}: a platform without devices; GPU_DEVICE_ORDINAL="7" may exclude them')
     noted(dict(rocm, ROCR_VISIBLE_DEVICES="8"), f'{name}: a platform without devices; ROCR_VISIBLE_DEVICES="8" may exclude them')
+
+
+def test_rusticl_without_a_device(folder):
+    rusticl = planted(folder, "devices:none", PLANTED_NAME="rusticl", RUSTICL_ENABLE=None)
+    noted(rusticl, "rusticl: a platform without devices: RUSTICL_ENABLE is not set")
+    for cpu in ("llvmpipe", "llvmpipe:0,1,softpipe"):
+        notes = noted(dict(rusticl, RUSTICL_ENABLE=cpu), "rusticl: a platform without devices")
+        assert not any("/dev/dri" in note for note in notes), notes
+    nodes = sorted(pathlib.Path("/dev/dri").glob("renderD*"))
+    if a_file_opens(nodes):
+        return
+    for gpu in ("radeonsi", "llvmpipe,iris:0,1"):
+        noted(dict(rusticl, RUSTICL_ENABLE=gpu),
+              "rusticl: a platform without devices: " + (f"{nodes[-1]} can't be opened" if nodes else "there is no /dev/dri/renderD*"))
 
 
 def test_another_platform_without_a_device(folder):

@@ -47,32 +47,51 @@ static char *unwritable_pocl_cache(void) {
  * *skip tells the caller to skip its devices. */
 static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *skip) {
     char *folder = unwritable_pocl_cache();
+    const char *given = getenv("POCL_CACHE_DIR"); /* the command's own choice is writable */
     *skip = folder != NULL;
     const tsr_status status =
         folder ? tsri_opencl_note(state,
                                   "%s: it gives no device, because its cache folder %s "
-                                  "can't be written; set POCL_CACHE_DIR to a "
-                                  "folder that can",
-                                  name, folder)
+                                  "can't be written: set %s to a folder that can be written",
+                                  name, folder,
+                                  given ? "POCL_CACHE_DIR" : "TESSERA_CACHE (or POCL_CACHE_DIR)")
                : TSR_OK;
     free(folder);
     return status;
 }
 
+/* Whether one of the drivers that RUSTICL_ENABLE names is of a GPU. With the numbers of their
+ * devices: "llvmpipe,radeonsi:0,2". */
+static bool names_gpu(const char *drivers) {
+    static const char *const of_cpus[] = {"llvmpipe", "softpipe", "swrast"};
+    for (const char *at = drivers; *at; at += strcspn(at, ","), at += *at == ',') {
+        const size_t length = strcspn(at, ":,");
+        bool cpu = !length || (*at >= '0' && *at <= '9');
+        for (size_t i = 0; i < sizeof of_cpus / sizeof *of_cpus; i++)
+            cpu |= strlen(of_cpus[i]) == length && !strncmp(at, of_cpus[i], length);
+        if (!cpu)
+            return true;
+    }
+    return false;
+}
+
 static tsr_status note_empty_platform(tsr_state *state, const char *name) {
     char why[WHY];
     const uint32_t effects = tsri_opencl_effects_of(name, NULL, NULL, NULL);
-    const char *chosen = getenv("POCL_DEVICES");
+    const char *chosen = getenv("POCL_DEVICES"), *mesa = getenv("RUSTICL_ENABLE");
     if ((effects & TSRI_OPENCL_READS_POCL_DEVICES) && chosen)
         return tsri_opencl_note(
             state, "%s: a platform without devices; POCL_DEVICES=\"%s\" may exclude them", name,
             chosen);
-    if ((effects & TSRI_OPENCL_NEEDS_RUSTICL_ENABLE) && !getenv("RUSTICL_ENABLE"))
+    if ((effects & TSRI_OPENCL_NEEDS_RUSTICL_ENABLE) && !mesa)
         return tsri_opencl_note(state,
                                 "%s: a platform without devices: RUSTICL_ENABLE is not set "
                                 "(RUSTICL_ENABLE=llvmpipe gives the CPU, radeonsi or iris a GPU)",
                                 name);
-    if ((effects & TSRI_OPENCL_OPENS_KFD) && tsri_opencl_files_closed("/dev/kfd", why, sizeof why))
+    if (((effects & TSRI_OPENCL_NEEDS_RUSTICL_ENABLE) && names_gpu(mesa) &&
+         tsri_opencl_files_closed("/dev/dri/renderD*", why, sizeof why)) ||
+        ((effects & TSRI_OPENCL_OPENS_KFD) &&
+         tsri_opencl_files_closed("/dev/kfd", why, sizeof why)))
         return tsri_opencl_note(state, "%s: a platform without devices: %s", name, why);
     const char *by_runtime = getenv("ROCR_VISIBLE_DEVICES"),
                *by_opencl = getenv("GPU_DEVICE_ORDINAL");
