@@ -2,6 +2,11 @@
 # run.sh [FOLDER]: trains a head for reviews on top of MiniLM, scores it on reviews that it has not seen, and uses it.
 # Exit code: 0 done, 77 the encoder is missing (tools/get-minilm gets it), otherwise the exit code of tessera.
 set -eu
+
+# printed by --help, and by a wrong call
+usage() { sed -n '2,3s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in --help | -h) usage && exit ;; -*) usage >&2 && exit 2 ;; esac
+[ $# -le 1 ] || { usage >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 tessera=${TESSERA:-tessera}
 encoder=${TESSERA_MINILM:-all-MiniLM-L6-v2}

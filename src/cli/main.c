@@ -45,10 +45,11 @@ static const struct {
     {"SLURM_STEP_NUM_TASKS", "the same, of srun"},
     {"OCL_ICD_VENDORS", "the OpenCL loader's: where it looks for drivers"},
     {"RUSTICL_ENABLE", "Mesa's: which of its drivers offer OpenCL devices"},
-    {"ROCR_VISIBLE_DEVICES", "ROCm's, as GPU_DEVICE_ORDINAL: which devices it offers"},
-    {"GPU_DEVICE_ORDINAL", "ROCm's, for OpenCL and HIP: which devices it offers"},
+    {"ROCR_VISIBLE_DEVICES", "read by ROCm, like GPU_DEVICE_ORDINAL: which GPUs it exposes"},
+    {"GPU_DEVICE_ORDINAL", "read by ROCm for OpenCL and HIP: which GPUs it exposes"},
     {"HF_HUB_CACHE", "Hugging Face's cache of models (default: HF_HOME/hub)"},
-    {"HF_HOME", "the folder in which that lies (default: ~/.cache/huggingface)"},
+    {"HF_HOME", "Hugging Face's home folder; its cache of models is HF_HOME/hub (default: "
+                "~/.cache/huggingface)"},
     {"LLAMA_CACHE", "llama.cpp's cache of models (default: ~/.cache/llama.cpp)"},
     {"OLLAMA_MODELS", "Ollama's models (default: ~/.ollama/models)"},
     {"XDG_CACHE_HOME", "caches are in its subfolders, ours in tessera (default: ~/.cache)"},
@@ -65,13 +66,14 @@ static int help_environment(void) {
 
 static const struct {
     const char *code, *meaning;
-} codes[] = {{"0", "success"},
-             {"1", "a check failed, or some lines could not be used; the others were"},
-             {"2", "wrong usage"},
-             {"3", "a file is missing, damaged, or of the wrong kind"},
-             {"4", "a device or its driver failed"},
-             {"5", "anything else: out of memory, a full disk, a bug in Tessera"},
-             {"130", "stopped by Ctrl-C; 143: by SIGTERM"}};
+} codes[] = {
+    {"0", "success"},
+    {"1", "a check failed, or some lines could not be used; the others were"},
+    {"2", "wrong usage"},
+    {"3", "a file is missing, damaged, of the wrong kind, or could not be written"},
+    {"4", "a device or its driver failed"},
+    {"5", "anything else: out of memory, standard output could not be written, a bug in Tessera"},
+    {"130", "stopped by Ctrl-C; 143: by SIGTERM"}};
 
 #define ABOUT "Tessera runs and trains transformers on any OpenCL device."
 

@@ -108,7 +108,8 @@ int tsri_cli_explain(int argc, char **argv) {
     const tsri_cli_option *tables[] = {own, tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera explain [MODEL] [options]",
                               "Shows which kernel variant runs each op of a model (in encode, "
-                              "prefill and decode), and why the\nother variants do not.",
+                              "prefill and decode), and why the\nother variants do not. "
+                              "Without MODEL, the bundled model shakespeare is used.",
                               tables, &operands);
     if (code == CLI_OK)
         code = tsri_cli_take_model(&j.app, &operands, 0);

@@ -82,9 +82,9 @@ int tsri_cli_serve(int argc, char **argv) {
          "refuse requests for text with a longer prompt; default: what a context holds (-c)", 1,
          1e9, NULL},
         {"max-new-tokens", 0, CLI_INT, &o.new_tokens, "N",
-         "write at most N tokens for a request, those of all its answers together: requests that "
-         "ask for more are refused, those that name no number get their share of it; default: what "
-         "a context holds",
+         "limit each request to N generated tokens, summed over all its answers. A request that "
+         "asks for more is refused; without max_tokens, the N tokens are divided equally among its "
+         "answers; default: what a context holds",
          1, 1e9, NULL},
         {"max-connections", 0, CLI_INT, &o.connections, "N",
          "open connections at most; default 1024", 1, 65536, NULL},
@@ -113,7 +113,8 @@ int tsri_cli_serve(int argc, char **argv) {
         "Serves models over HTTP, with OpenAI's interface: chat, completions, embeddings, and "
         "documents ranked by a cross-encoder. "
         "Requests that come at the same time share the device, and each gets the bytes that it "
-        "gets alone. A signal (Ctrl-C, SIGTERM) ends it.",
+        "gets alone. Without -m, the bundled model shakespeare is served. A signal "
+        "(Ctrl-C, SIGTERM) ends it.",
         tables, &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: serve takes no operands; see tessera help serve",

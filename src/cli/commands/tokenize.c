@@ -88,7 +88,8 @@ int tsri_cli_tokenize(int argc, char **argv) {
         {"no-special", 0, CLI_FLAG, &plain, NULL,
          "add no special tokens around a text; with --decode, print none", 0, 0, NULL},
         {"no-parse-special", 0, CLI_FLAG, &unparsed, NULL,
-         "the name of a special token in a text is text, not that token", 0, 0, NULL},
+         "treat the name of a special token in the input (such as </s>) as ordinary text", 0, 0,
+         NULL},
         {0}};
     const tsr_model_options options = {.struct_size = sizeof options, .tokenizer_only = 1};
     const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&source.encoding),

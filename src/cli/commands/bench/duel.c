@@ -217,8 +217,9 @@ int tsri_cli_bench_duel(int argc, char **argv) {
     int code = tsri_cli_parse(
         argc, argv, "tessera bench duel --against TESSERA [-- OPTIONS OF BENCH]",
         "Measures the same rows with this build and another, in turns (ABBA), and compares the "
-        "medians of their\nruns: what the machine does meanwhile meets both. What follows -- is "
-        "given to tessera bench of both, as in\n-- --shape tiny -p 64 -n 16; without it they "
+        "medians of their\nruns, so other load on the machine affects both builds equally. What "
+        "follows -- is given to tessera bench of both, as in\n-- --shape tiny -p 64 -n 16; without "
+        "it they "
         "measure the suite's smoke class.",
         tables, NULL);
     if (code == CLI_OK && !d.against)
