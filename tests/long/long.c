@@ -91,8 +91,8 @@ static int64_t generate(tsr_model *model, uint64_t round) {
     options.ignore_eos = 1;
     options.temperature = round % 3 ? 0.8f : 0;
     options.repeat_penalty = round % 2 ? 1.1f : 1;
-    options.logprobs = round % 5 ? 0 : 3;
     options.num_beams = round % KINDS ? 1 : 2;
+    options.logprobs = options.num_beams > 1 || round % 5 ? 0 : 3;
     OK(tsr_generate(model, list, options.num_beams > 1 ? 4 : PROMPTS, &options, take, &made, NULL));
     return made;
 }
