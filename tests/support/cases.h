@@ -16,8 +16,8 @@ test_cases cases_wanted(void);
  * where it is not set. */
 uint32_t cases_turn(void);
 
-/* Whether it is the op's turn: of `some` and `smoke` cases, every fourth op in the list of `verify` has
- * it; of `all`, each. */
+/* Whether it is the op's turn: of `some` cases, every eighth op in the list of `verify` has it; of `smoke`
+ * cases, every fourth; of `all`, each. */
 bool cases_due(const char *op);
 
 /* Whether its turn is half a round of turns away. */

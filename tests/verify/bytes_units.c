@@ -98,6 +98,8 @@ static void open_unit(tsri_verify_place *place, const char *unit) {
 ParameterizedTest(bytes_subject *s, bytes, of_a_matrix_unit) {
     static const char *const ops[] = {"linear", "glu_linear"};
     tsri_verify_place place = {0};
+    if (cases_wanted() != TEST_ALL && strcmp(s->op, units[cases_turn() % UNITS]) != 0)
+        cr_skip_test("not this unit's turn");
     open_unit(&place, s->op);
     for (int i = 0; i < 2; i++) {
         tsri_case_list list = {0};
@@ -106,8 +108,7 @@ ParameterizedTest(bytes_subject *s, bytes, of_a_matrix_unit) {
             char variant[48];
             snprintf(variant, sizeof variant, "int8_%s%s", s->op, few ? "_few" : "");
             run_unit(place, &list, ops[i], variant + strlen("int8_"), tried_on_unit, MOST_OF_UNIT);
-            /* Otherwise units with several columns, steps of a block, or single inputs. */
-            if (cases_wanted() == TEST_ALL || (i == 0 && strstr("mma mfma dpas16", s->op)))
+            if (cases_wanted() == TEST_ALL || i == 0)
                 run_unit(place, &list, ops[i], variant, is_of_int8, MOST_PICKED);
         }
         free(list.cases);

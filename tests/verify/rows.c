@@ -1,7 +1,7 @@
 /* tests/verify/rows.c - every kernel variant of every op, on the devices of TESSERA_TEST_DEVICES
  * (selectors separated by commas; "pocl" if unset) and on the reference, which shows the
  * decompositions. One test for each op and device. Ops whose turn it isn't have the fewest cases, and kernels that
- * pocl does not optimise; the variants of a quarter of the ops are compared with their plain one (bytes.c). */
+ * pocl does not optimise; the variants of an eighth of the ops are compared with their plain one (bytes.c). */
 #include "support/cases.h"
 #include "tessera/verify.h"
 
