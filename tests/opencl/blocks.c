@@ -43,18 +43,6 @@ static float value_at(int64_t i, uint32_t seed) {
     return (float)(int32_t)(bits ^ bits >> 15) * 0x1p-31f;
 }
 
-static void upload(rig *r, tsr_buf *buf, const void *host, uint64_t bytes) {
-    tsr_event *done = NULL;
-    const tsr_transfer write = {.struct_size = sizeof write,
-                                .kind = TSR_TRANSFER_WRITE,
-                                .dst = buf,
-                                .bytes = bytes,
-                                .host = (void *)(uintptr_t)host};
-    cr_assert_eq(r->backend->transfer(r->dev, &write, NULL, &done), TSR_OK);
-    cr_assert_eq(r->backend->event_wait(done, UINT64_MAX), TSR_OK);
-    r->backend->event_destroy(done);
-}
-
 static tsr_buf *floats(rig *r, int64_t n, uint32_t seed) {
     const tsr_buffer_spec spec = {.struct_size = sizeof spec, .bytes = (uint64_t)n * 4};
     tsr_buf *buf = NULL;
@@ -62,7 +50,7 @@ static tsr_buf *floats(rig *r, int64_t n, uint32_t seed) {
     cr_assert_eq(r->backend->buffer_create(r->dev, &spec, &buf), TSR_OK);
     for (int64_t i = 0; i < n; i++)
         values[i] = value_at(i, seed);
-    upload(r, buf, values, spec.bytes);
+    rig_transfer(r, TSR_TRANSFER_WRITE, buf, values, spec.bytes);
     free(values);
     return buf;
 }
@@ -131,7 +119,7 @@ static tsr_status make(rig *r, product *p, const char *kernels) {
     p->buffers[RESIDUAL] = floats(r, p->M * p->N, 4);
     p->buffers[Y] = floats(r, p->M * p->N, 5);
     p->buffers[DIMS] = floats(r, TSR_SYMBOL_SETS, 0);
-    upload(r, p->buffers[DIMS], table, sizeof table);
+    rig_transfer(r, TSR_TRANSFER_WRITE, p->buffers[DIMS], table, sizeof table);
     x.buf = p->buffers[X];
     w.buf = p->buffers[W];
     w.layout = layout.id;
@@ -154,16 +142,8 @@ static void run(rig *r, product *p) {
     const uint64_t bytes = (uint64_t)(p->M * p->N) * sizeof *p->y;
     const tsr_run once = {.struct_size = sizeof once, .sizes = {1, 1, 1, 1, 1}};
     p->y = malloc(bytes);
-    const tsr_transfer read = {.struct_size = sizeof read,
-                               .kind = TSR_TRANSFER_READ,
-                               .src = p->buffers[Y],
-                               .bytes = bytes,
-                               .host = p->y};
-    tsr_event *done = NULL;
     cr_assert_eq(r->backend->plan_run(p->plan, &once, NULL, NULL), TSR_OK, "%s", r->sentence);
-    cr_assert_eq(r->backend->transfer(r->dev, &read, NULL, &done), TSR_OK);
-    cr_assert_eq(r->backend->event_wait(done, UINT64_MAX), TSR_OK);
-    r->backend->event_destroy(done);
+    rig_transfer(r, TSR_TRANSFER_READ, p->buffers[Y], p->y, bytes);
 }
 
 static void release(rig *r, product *p) {

@@ -89,20 +89,6 @@ Test(opencl_gpu, a_kernel_that_the_compiler_gives_smaller_groups) {
 
 /* ---- many work-groups ---- */
 
-static void transfer(tsr_transfer_kind kind, tsr_buf *buf, void *host, uint64_t bytes) {
-    tsr_event *done = NULL;
-    const bool write = kind == TSR_TRANSFER_WRITE;
-    const tsr_transfer all = {.struct_size = sizeof all,
-                              .kind = kind,
-                              .dst = write ? buf : NULL,
-                              .src = write ? NULL : buf,
-                              .bytes = bytes,
-                              .host = host};
-    cr_assert_eq(r.backend->transfer(r.dev, &all, NULL, &done), TSR_OK, "%s", r.sentence);
-    cr_assert_eq(r.backend->event_wait(done, UINT64_MAX), TSR_OK);
-    r.backend->event_destroy(done);
-}
-
 /* A tensor with a buffer of its own, which holds these values. */
 static tsr_tensor holding(uint32_t rank, int64_t rows, int64_t columns, const float *values) {
     const uint64_t bytes = (uint64_t)(rows * columns) * sizeof *values;
@@ -112,7 +98,7 @@ static tsr_tensor holding(uint32_t rank, int64_t rows, int64_t columns, const fl
     t.dim[1] = tsri_tensor_const(rank > 1 ? columns : 0);
     tsri_tensor_pack(&t);
     cr_assert_eq(r.backend->buffer_create(r.dev, &spec, &t.buf), TSR_OK, "%s", r.sentence);
-    transfer(TSR_TRANSFER_WRITE, t.buf, (void *)values, bytes);
+    rig_transfer(&r, TSR_TRANSFER_WRITE, t.buf, values, bytes);
     return t;
 }
 
@@ -148,12 +134,12 @@ Test(opencl_gpu, more_rows_than_a_launch_may_have_groups) {
     seen s = {0};
     cr_assert_eq(r.backend->buffer_create(r.dev, &table, &spec.dims), TSR_OK, "%s", r.sentence);
     tsri_tensor_dims_table(once.sizes, sizes);
-    transfer(TSR_TRANSFER_WRITE, spec.dims, sizes, sizeof sizes);
+    rig_transfer(&r, TSR_TRANSFER_WRITE, spec.dims, sizes, sizeof sizes);
     cr_assert_eq(r.backend->plan_create(r.dev, &spec, &plan), TSR_OK, "%s", r.sentence);
     cr_assert_eq(r.backend->plan_explain(plan, 0, see, &s), TSR_OK);
     cr_expect(strstr(s.chosen, "group"), "%s has no work-group for each row", s.chosen);
     cr_assert_eq(r.backend->plan_run(plan, &once, NULL, NULL), TSR_OK, "%s", r.sentence);
-    transfer(TSR_TRANSFER_READ, y.buf, result, sizeof result);
+    rig_transfer(&r, TSR_TRANSFER_READ, y.buf, result, sizeof result);
     for (int i = 0; i < ROWS; i++)
         for (int c = 0; c < C; c++)
             cr_assert_float_eq(result[i][c], given[i][c] * 2 / 3, 1e-5f, "row %d", i);

@@ -91,16 +91,8 @@ Test(opencl_pages, neighbours_keep_their_bytes) {
     unsigned char *back = malloc(BYTES);
     cr_assert(back);
     for (int i = 0; i < 3; i++) {
-        const tsr_transfer read = {.struct_size = sizeof read,
-                                   .kind = TSR_TRANSFER_READ,
-                                   .src = bufs[i],
-                                   .host = back,
-                                   .bytes = BYTES};
-        tsr_event *done = NULL;
         memset(back, 0, BYTES);
-        cr_assert_eq(r.backend->transfer(r.dev, &read, NULL, &done), TSR_OK, "%s", r.sentence);
-        cr_assert_eq(r.backend->event_wait(done, UINT64_MAX), TSR_OK, "%s", r.sentence);
-        r.backend->event_destroy(done);
+        rig_transfer(&r, TSR_TRANSFER_READ, bufs[i], back, BYTES);
         size_t wrong = 0;
         for (size_t j = 0; j < BYTES; j++)
             wrong += back[j] != 0x5a;

@@ -99,6 +99,20 @@ static tsr_tensor tensor(uint32_t rank, tsr_dim a, tsr_dim b, tsr_dim c) {
     return t;
 }
 
+void rig_transfer(rig *r, tsr_transfer_kind kind, tsr_buf *buf, const void *host, uint64_t bytes) {
+    tsr_event *done = NULL;
+    const bool write = kind == TSR_TRANSFER_WRITE;
+    const tsr_transfer all = {.struct_size = sizeof all,
+                              .kind = kind,
+                              .dst = write ? buf : NULL,
+                              .src = write ? NULL : buf,
+                              .bytes = bytes,
+                              .host = (void *)(uintptr_t)host};
+    cr_assert_eq(r->backend->transfer(r->dev, &all, NULL, &done), TSR_OK, "%s", r->sentence);
+    cr_assert_eq(r->backend->event_wait(done, UINT64_MAX), TSR_OK, "%s", r->sentence);
+    r->backend->event_destroy(done);
+}
+
 /* The source must stay valid until the write is complete, so this waits for it. */
 static tsr_status write_floats(rig *r, tsr_dev *dev, tsr_buf *buf, float (*at)(int), int n) {
     float *values = malloc((size_t)n * sizeof *values);

@@ -36,6 +36,9 @@ void rig_begin(rig *r, const char *name, const char *value);
 void rig_open(rig *r, const char *platform, bool profile);
 tsr_status rig_open_index(rig *r, uint32_t index, bool profile, tsr_dev **dev);
 void rig_end(rig *r);
+/* Copies between the host and the start of a buffer of the open device, and waits for it; `host` is written by
+ * TSR_TRANSFER_READ alone. The test fails where that fails. */
+void rig_transfer(rig *r, tsr_transfer_kind kind, tsr_buf *buf, const void *host, uint64_t bytes);
 
 /* A linear op with these operands; it borrows all of them. */
 tsr_op rig_linear_op(uint32_t n_in, const tsr_tensor *const *in, const tsr_tensor *const *out,

@@ -40,20 +40,6 @@ static float w_at(int i) {
     return (float)(i * 5 % 17 - 8) / 8.0f;
 }
 
-static void transfer(tsr_transfer_kind kind, tsr_buf *buf, void *host, uint64_t bytes) {
-    tsr_event *done = NULL;
-    const bool write = kind == TSR_TRANSFER_WRITE;
-    const tsr_transfer t = {.struct_size = sizeof t,
-                            .kind = kind,
-                            .dst = write ? buf : NULL,
-                            .src = write ? NULL : buf,
-                            .bytes = bytes,
-                            .host = host};
-    cr_assert_eq(r.backend->transfer(r.dev, &t, NULL, &done), TSR_OK, "%s", r.sentence);
-    cr_assert_eq(r.backend->event_wait(done, UINT64_MAX), TSR_OK);
-    r.backend->event_destroy(done);
-}
-
 static tsr_buf *floats(int n, float (*at)(int)) {
     const tsr_buffer_spec spec = {.struct_size = sizeof spec, .bytes = (uint64_t)n * 4};
     tsr_buf *buf = NULL;
@@ -61,7 +47,7 @@ static tsr_buf *floats(int n, float (*at)(int)) {
     float *values = malloc((size_t)n * sizeof *values);
     for (int i = 0; i < n; i++)
         values[i] = at(i);
-    transfer(TSR_TRANSFER_WRITE, buf, values, spec.bytes);
+    rig_transfer(&r, TSR_TRANSFER_WRITE, buf, values, spec.bytes);
     free(values);
     return buf;
 }
@@ -108,7 +94,7 @@ static void run_twice(long least, long most, long most_waits) {
     tsr_plan *plan = NULL;
     float *result = malloc(sizeof(float) * M * N);
     tsri_tensor_dims_table(sizes, table);
-    transfer(TSR_TRANSFER_WRITE, buffers[3], table, sizeof table);
+    rig_transfer(&r, TSR_TRANSFER_WRITE, buffers[3], table, sizeof table);
     cr_assert_eq(r.backend->plan_create(r.dev, &spec, &plan), TSR_OK, "%s", r.sentence);
     for (int again = 0; again < 2; again++) {
         reset();
@@ -118,7 +104,7 @@ static void run_twice(long least, long most, long most_waits) {
             cr_expect(launches() >= least && launches() <= most, "%ld launches", launches());
             cr_expect_leq(waits(), most_waits, "%ld waits", waits());
         }
-        transfer(TSR_TRANSFER_READ, buffers[2], result, sizeof(float) * M * N);
+        rig_transfer(&r, TSR_TRANSFER_READ, buffers[2], result, sizeof(float) * M * N);
         check(result);
     }
     free(result);
