@@ -236,7 +236,7 @@ static const struct {
  * takes what is before it; where the row names none, all but the plain ones take what is behind them. */
 typedef struct strip {
     enum { PRE, ARCHITECTURE, NAME } key;
-    const char *part; /* of the key's value */
+    const char *part; /* of the key's value, in letters of any case */
     const char *token;
 } strip;
 
@@ -249,26 +249,15 @@ static const strip strips[] = {{PRE, "jina-v2-de", "<mask>"},
                                {NAME, "phi3", NULL},
                                {NAME, "modern-bert", "[MASK]"}};
 
-/* Whether a text (NULL: an empty one) has the part, which is in small letters, in letters of any case. */
-static bool has(const char *text, const char *part) {
-    for (; text && *text; text++) {
-        size_t n = 0;
-        while (part[n] &&
-               (text[n] >= 'A' && text[n] <= 'Z' ? text[n] - 'A' + 'a' : text[n]) == part[n])
-            n++;
-        if (!part[n])
-            return true;
-    }
-    return false;
-}
-
 /* The first row that is the model's; NULL: no token takes white space. */
 static const strip *strip_of(const tsri_text_gguf *g) {
     const char *const values[] = {
         [PRE] = g->pre, [ARCHITECTURE] = g->architecture, [NAME] = g->name};
-    for (size_t i = 0; i < sizeof strips / sizeof *strips; i++)
-        if (has(values[strips[i].key], strips[i].part))
+    for (size_t i = 0; i < sizeof strips / sizeof *strips; i++) {
+        const char *value = values[strips[i].key];
+        if (value && strcasestr(value, strips[i].part))
             return &strips[i];
+    }
     return NULL;
 }
 
