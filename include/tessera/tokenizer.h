@@ -91,7 +91,7 @@ typedef struct tsr_tokenizer_training {
     const char *unknown;
     /** Special tokens that are put before and after each text; NULL: none. */
     const char *begin, *end;
-    /** TSR_TOKENIZER_BPE: a pair that occurs less often is not merged; 0: any is. */
+    /** TSR_TOKENIZER_BPE: a pair that occurs less often is not merged; 0: any is. TSR_TOKENIZER_CHAR: 0. */
     int64_t min_frequency;
     /** Told how many bytes of text are read, and how many there are; then the same of merges.
      * Returns not 0 to cancel. May be NULL. */
@@ -121,7 +121,8 @@ typedef struct tsr_tokenizer_trained {
  * alloc   the different words of the text, at most 2^23: beyond that the rarest are dropped
  * thread  any
  * error   TSR_E_ARGUMENT   no file is given; the vocabulary is too small for the bytes and the
- *                          special tokens; a special token occurs twice
+ *                          special tokens; a special token occurs twice; an option is for the
+ *                          other type (unknown, min_frequency)
  *         TSR_E_FORMAT     a file is empty or not UTF-8 (the sentence gives line and byte); there
  *                          are more characters than the vocabulary has room for
  *         TSR_E_IO         a file can't be read, or `out` can't be written

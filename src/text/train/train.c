@@ -117,6 +117,11 @@ tsr_status tsri_text_trainer_new(const tsr_tokenizer_training *options, tsri_tex
                               "a vocabulary of %" PRId64 " tokens, pairs seen %" PRId64
                               " times; 0 to %d tokens and 0 or more times are allowed",
                               options->vocab_size, options->min_frequency, TSRI_TEXT_IDS_LIMIT);
+    if (options->min_frequency && options->type == TSR_TOKENIZER_CHAR)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a minimum frequency of %" PRId64
+                              " was given; a tokenizer of characters merges no pairs: leave it out",
+                              options->min_frequency);
     TRY(tsri_base_new(1, sizeof *t, &t));
     const bool bpe = options->type == TSR_TOKENIZER_BPE;
     t->options = options;

@@ -9,10 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *text_or_null(const char *text) {
-    return text ? json_string(text) : json_null();
-}
-
 static json_t *added_tokens(const tsr_tokenizer_training *o) {
     json_t *list = json_array();
     for (size_t i = 0; i < o->n_specials; i++)
@@ -148,7 +144,8 @@ static tsr_status fill_characters(const tsr_tokenizer_training *o,
     tsri_base_json_put(root, "decoder", json_pack("{s:s}", "type", "Fuse"));
     tsri_base_json_put(root, "model", model);
     TRY(vocabulary(pieces, model));
-    tsri_base_json_put(model, "unk_token", text_or_null(o->unknown));
+    /* Hugging Face's library needs a text here; "" is no piece, so unknown characters are refused. */
+    tsri_base_json_put(model, "unk_token", json_string(o->unknown ? o->unknown : ""));
     return TSR_OK;
 }
 

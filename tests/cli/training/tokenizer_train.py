@@ -50,10 +50,11 @@ def test_merges_equal_the_library(folder):
 
 
 def test_characters(folder):
-    text, out = write(folder, "naïve 日本\n"), folder / "tokenizer.json"
-    run("tokenizer", "train", "--type", "char", "-o", out, text)
-    equal(run("tokenize", "-m", out, given="an\n").text, "2 4\n")
-    refused_line = run("tokenize", "-m", out, given="xyz\n", code=1)
+    text, bare, out = write(folder, "naïve 日本\n"), folder / "bare.json", folder / "tokenizer.json"
+    run("tokenizer", "train", "--type", "char", "-o", bare, text)
+    equal(json.loads(bare.read_text())["model"]["unk_token"], "", "Hugging Face's library needs a text")
+    equal(run("tokenize", "-m", bare, given="an\n").text, "2 4\n")
+    refused_line = run("tokenize", "-m", bare, given="xyz\n", code=1)
     assert '"x" is not in the vocabulary' in refused_line.err, refused_line.err
     run("tokenizer", "train", "--type", "char", "--special", "<unk>", "--unknown", "<unk>", "-o", out, text)
     equal(run("tokenize", "-m", out, given="xan\n").text, "0 3 5\n")
@@ -64,6 +65,7 @@ def test_characters(folder):
     loaded = PreTrainedTokenizerFast(tokenizer_file=str(out))
     equal(loaded("xan日")["input_ids"], [0, 3, 5, 8])
     equal(loaded.decode([3, 5, 2, 8]), "an 日")
+    equal(PreTrainedTokenizerFast(tokenizer_file=str(bare))("an")["input_ids"], [2, 4])
 
 
 def test_fewer_pairs_than_asked_for(folder):
@@ -81,6 +83,7 @@ def test_refusals(folder):
         (2, "bpe or char", ("train", "--type", "words", "-o", out, text)),
         (2, "at least 257", ("train", "--vocab-size", "256", "--special", "<s>", "-o", out, text)),
         (2, "given twice", ("train", "--special", "<s>", "--special", "<s>", "-o", out, text)),
+        (2, "a minimum frequency of 3 was given", ("train", "--type", "char", "--min-frequency", "3", "-o", out, text)),
         (2, "not one of the special tokens", ("train", "--end", "</s>", "-o", out, text)),
         (3, "is empty", ("train", "-o", out, text, write(folder, "", "empty"))),
         (3, "line 2: byte 3 of it (0xff)", ("train", "-o", out, write(folder, b"ok\nab\xffc\n", "bytes"))),
