@@ -43,7 +43,8 @@ typedef struct tsr_dump_inputs {
  * thread  one call at a time for a model
  * error   TSR_E_ARGUMENT     an id outside the vocabulary; a row longer than the context; a mask
  *                            without a token; inputs that the model does not read
- *         TSR_E_UNSUPPORTED  a mask with gaps, for a model whose attention depends on distances
+ *         TSR_E_UNSUPPORTED  a mask with gaps, for a model whose attention depends on distances (biases by
+ *                            distance, ALiBi by place, or a window that the row exceeds)
  *         TSR_E_STATE        the model was opened without a device
  *         TSR_E_IO           the file cannot be written; nothing is left behind
  */

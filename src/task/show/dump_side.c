@@ -39,6 +39,17 @@ static tsr_status take_token(tsri_task_dump_side *side, int64_t b, int64_t t, in
     return TSR_OK;
 }
 
+/* Whether scores between tokens of a row that spans so many places depend on their distance there, which is smaller
+ * once the row is compacted. Rotary positions are given, so they keep it. */
+static bool counts_distances(const tsri_model_stack *stack, int64_t span) {
+    bool windowed = false;
+    for (int32_t l = 0; l < stack->layers; l++)
+        windowed |= tsri_model_layer_window(stack, l) > 0;
+    return stack->relative_buckets || stack->distance_span || stack->conv_taps ||
+           (stack->positions == TSRI_POSITIONS_ALIBI && !stack->positions_of_tokens) ||
+           (windowed && span > stack->window);
+}
+
 static tsr_status take_row(tsri_task_dump_side *side, int64_t b) {
     const int64_t first = side->N;
     for (int64_t t = 0; t < side->T; t++)
@@ -50,7 +61,8 @@ static tsr_status take_row(tsri_task_dump_side *side, int64_t b) {
                               "row %" PRId64 " of the attention mask of %s masks all tokens: at "
                               "least one must stay",
                               b, side->input);
-    if (side->stack->relative_buckets && side->place[side->N - 1] - side->place[first] != n - 1)
+    const int64_t span = side->place[side->N - 1] - side->place[first] + 1;
+    if (span != n && counts_distances(side->stack, span))
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "row %" PRId64 " of the attention mask of %s leaves out tokens in "

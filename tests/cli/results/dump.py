@@ -101,8 +101,24 @@ def test_decoders_start(folder):
     equal(set(padded["logits"][1][-61:]), {0.0}, "a padded place of the decoder")
 
 
+def test_masks_with_gaps(folder):
+    """A row with a gap gives what its tokens give without it, at the positions that they have: in BLOOM, which counts tokens, and where no window is exceeded."""
+    for name, more, wanted in (("bloom", {}, {}), ("mistral", {}, {"position_ids": [[0, 2, 3]]}), ("gpt2", {}, {"position_ids": [[0, 2, 3]]}),
+                               ("mistral", {"position_ids": [[0, 1, 1, 2]]}, {})):
+        model = GOLDEN / name
+        got = dump(folder, model, input_ids=[[5, 6, 7, 8]], attention_mask=[[1, 0, 1, 1]], **more)
+        whole = dump(folder, model, input_ids=[[5, 7, 8]], **wanted)
+        for array, (shape, values) in whole.items():
+            width = math.prod(shape) // 3
+            kept = got[array][1][:width] + got[array][1][2 * width:]
+            near((shape, kept), (shape, values), f"{name} {array}")
+            equal(set(got[array][1][width:2 * width]), {0.0}, f"{name} {array}: the gap")
+
+
 def test_dump_refused(folder):
     bert, t5, mpnet = GOLDEN / "bert-tiny" / "pre", GOLDEN / "t5-tiny", GOLDEN / "mpnet" / "mlm"
+    gap = {"input_ids": [[5, 6, 7]], "attention_mask": [[1, 0, 1]]}
+    longer = {"input_ids": [[5] * 9], "attention_mask": [[1, 0] + [1] * 7]}  # than the window of mistral, 8
     inputs = folder / "inputs.json"
     for model, code, fragment, given in (
             (bert, 2, "inputs of a decoder", {"input_ids": [[5]], "decoder_input_ids": [[5]]}),
@@ -110,7 +126,12 @@ def test_dump_refused(folder):
             (bert, 2, "it must be from 0 to 2147483647", {"input_ids": [[5]], "token_type_ids": [[-1]]}),
             (bert, 3, "token_type_ids", {"input_ids": [[5]], "token_type_ids": [[0, 0]]}),
             (mpnet, 2, "has no token types", {"input_ids": [[5]], "token_type_ids": [[0]]}),
-            (mpnet, 3, "counts distances", {"input_ids": [[5, 6, 7]], "attention_mask": [[1, 0, 1]]}),
+            (mpnet, 3, "counts distances", gap),
+            (GOLDEN / "deberta_v2-odd" / "mlm", 3, "counts distances", gap),
+            (GOLDEN / "mpt-odd", 3, "counts distances", gap),
+            (GOLDEN / "jina_bert-odd" / "base", 3, "counts distances", gap),
+            (GOLDEN / "mistral", 3, "counts distances", longer),
+            (GOLDEN / "modernbert" / "mlm", 3, "counts distances", longer),
             (t5, 3, "counts distances", {"input_ids": [[5]], "decoder_input_ids": [[5, 6, 7]], "decoder_attention_mask": [[1, 0, 1]]}),
             (t5, 3, "2 rows", {"input_ids": [[5]], "decoder_input_ids": [[5], [6]]}),
             (t5, 3, "decoder_attention_mask", {"input_ids": [[5]], "decoder_input_ids": [[5]], "decoder_attention_mask": [[1, 1]]}),

@@ -41,6 +41,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
             "%s: \"apply_residual_connection_post_layernorm\" is true; only false is served",
             config->what);
     stack->positions = TSRI_POSITIONS_ALIBI;
+    stack->positions_of_tokens = true;
     TRY(tsri_model_config_layer_norm(config, "layer_norm_epsilon", true, stack));
     stack->embed_norm = true;
     stack->activation = TSR_ACT_GELU_TANH; /* not in the config */
