@@ -34,7 +34,7 @@ TSR_API void tsr_plot_destroy(tsr_plot **plot);
 /**
  * Adds a run: a file of JSON lines with "step" and any of "loss", "eval_loss", "lr" (or
  * "learning_rate"), "grad_norm", "tokens_per_second", "waiting". Other fields, and objects without a step, are
- * ignored; null is drawn as a gap. Where a step occurs again, because the run was resumed from a
+ * ignored; null is left out. Where a step occurs again, because the run was resumed from a
  * checkpoint, it replaces that step and all after it.
  *
  * name    what the page calls the run
