@@ -256,8 +256,7 @@ static tsr_status add_found(tsri_backend_set *set) {
 
 tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backend_set **out) {
     tsri_backend_set *set = NULL;
-    char before[2048];
-    snprintf(before, sizeof before, "%s", tsri_base_reported());
+    const tsri_base_kept before = tsri_base_keep();
     TRY(tsri_base_new(1, sizeof *set, &set));
     set->log = options->log;
     set->log_data = options->log_data;
@@ -281,7 +280,7 @@ tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backe
     if (status == TSR_OK)
         status = add_backend(set, "reference", NULL, tsri_reference_get(TSR_BACKEND_ABI));
     if (status == TSR_OK) /* what failed on the way became notes */
-        tsri_base_report(TSR_OK, before);
+        tsri_base_restore(TSR_OK, &before);
     else
         tsri_backend_set_close(&set);
     *out = set;

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SENTENCE = 2048 };
-
 /* Names and values in a sentence come from files, so none of their bytes may control a terminal. */
 static void report(tsr_status status, char *sentence) {
     sentence[tsri_base_plain(sentence, strlen(sentence))] = 0;
@@ -14,7 +12,7 @@ static void report(tsr_status status, char *sentence) {
 }
 
 tsr_status tsri_base_fail(tsr_status status, const char *format, ...) {
-    char sentence[SENTENCE];
+    char sentence[TSRI_BASE_SENTENCE];
     va_list args;
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
@@ -23,8 +21,18 @@ tsr_status tsri_base_fail(tsr_status status, const char *format, ...) {
     return status;
 }
 
+tsri_base_kept tsri_base_keep(void) {
+    tsri_base_kept kept;
+    snprintf(kept.sentence, sizeof kept.sentence, "%s", tsri_base_reported());
+    return kept;
+}
+
+void tsri_base_restore(tsr_status status, const tsri_base_kept *kept) {
+    tsri_base_report(status, kept->sentence);
+}
+
 tsr_status tsri_base_fail_within(tsr_status status, const char *prefix, ...) {
-    char sentence[SENTENCE];
+    char sentence[TSRI_BASE_SENTENCE];
     va_list args;
     va_start(args, prefix);
     const int n = vsnprintf(sentence, sizeof sentence, prefix, args);

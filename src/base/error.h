@@ -24,6 +24,15 @@ __attribute__((format(PRINTF, 2, 3))) tsr_status tsri_base_fail_within(tsr_statu
 void tsri_base_report(tsr_status status, const char *sentence);
 const char *tsri_base_reported(void); /* the sentence last reported by this thread */
 
+enum { TSRI_BASE_SENTENCE = 2048 }; /* the most bytes of a sentence, with the 0 at its end */
+/* The sentence last reported by this thread, kept while something else may fail that is not to be told. */
+typedef struct tsri_base_kept {
+    char sentence[TSRI_BASE_SENTENCE];
+} tsri_base_kept;
+tsri_base_kept tsri_base_keep(void);
+/* Reports it again. */
+void tsri_base_restore(tsr_status status, const tsri_base_kept *kept);
+
 /* tsr_plain_text (tessera/status.h), for plugins too. */
 size_t tsri_base_plain(char *text, size_t n);
 

@@ -168,13 +168,26 @@ tsr_status tsri_base_folder_of(const char *path, char **out) {
     return *out ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
+size_t tsri_base_folder_length(const char *folder) {
+    size_t n = strlen(folder);
+    while (n > 1 && tsri_system_is_slash(folder[n - 1]))
+        n--;
+    return n;
+}
+
 tsr_status tsri_base_folder_check_free(const char *folder) {
     struct stat facts;
     if (!*folder)
         return tsri_base_fail(TSR_E_ARGUMENT, "the new folder's name is empty");
-    if (lstat(folder, &facts) == 0)
-        return tsri_base_fail(TSR_E_IO, "%s exists; give the name of a new folder", folder);
-    return TSR_OK;
+    char *name = tsri_base_copy_text(folder, tsri_base_folder_length(folder));
+    if (!name)
+        return TSR_E_HOST_MEMORY;
+    const tsr_status status =
+        lstat(name, &facts) == 0
+            ? tsri_base_fail(TSR_E_IO, "%s exists; give the name of a new folder", name)
+            : TSR_OK;
+    free(name);
+    return status;
 }
 
 tsr_status tsri_base_folder_temporary(const char *name, char **out) {
@@ -191,10 +204,11 @@ tsr_status tsri_base_folder_temporary(const char *name, char **out) {
 
 tsr_status tsri_base_folder_begin(const char *folder, char **temporary) {
     tsri_bytes name = {0};
+    const int length = (int)tsri_base_folder_length(folder);
     *temporary = NULL;
     for (int i = 0; i < 1000; i++) {
         name.size = 0;
-        TRY(tsri_base_bytes_printf(&name, "%s.%ld-%d.tmp", folder, (long)getpid(), i));
+        TRY(tsri_base_bytes_printf(&name, "%.*s.%ld-%d.tmp", length, folder, (long)getpid(), i));
         if (mkdir(name.data, 0777) == 0) {
             *temporary = name.data;
             return TSR_OK;
@@ -209,19 +223,23 @@ tsr_status tsri_base_folder_begin(const char *folder, char **temporary) {
 
 /* Removes an unfinished folder. What is told is why it was not finished, also where this fails. */
 static void discard(char *folder, tsr_status status) {
-    char sentence[2048];
-    snprintf(sentence, sizeof sentence, "%s", tsri_base_reported());
+    const tsri_base_kept why = tsri_base_keep();
     (void)tsri_base_folder_remove(folder, NULL);
-    tsri_base_report(status, sentence);
+    tsri_base_restore(status, &why);
+}
+
+static tsr_status put_in_place(const char *temporary, const char *folder) {
+    TRY(tsri_base_folder_check_free(folder));
+    TRY(tsri_base_folder_sync(temporary));
+    char *name = tsri_base_copy_text(folder, tsri_base_folder_length(folder));
+    const tsr_status status = name ? tsri_base_folder_rename(temporary, name) : TSR_E_HOST_MEMORY;
+    free(name);
+    return status;
 }
 
 tsr_status tsri_base_folder_end(const char *folder, char **temporary, tsr_status status) {
     if (status == TSR_OK)
-        status = tsri_base_folder_check_free(folder);
-    if (status == TSR_OK)
-        status = tsri_base_folder_sync(*temporary);
-    if (status == TSR_OK)
-        status = tsri_base_folder_rename(*temporary, folder);
+        status = put_in_place(*temporary, folder);
     if (status != TSR_OK && access(*temporary, F_OK) == 0)
         discard(*temporary, status);
     free(*temporary);

@@ -33,6 +33,9 @@ tsr_status tsri_base_folder_temporary(const char *name, char **out);
 /* The folder that a path names, or the folder that contains the file that it names; in new
  * memory. */
 tsr_status tsri_base_folder_of(const char *path, char **out);
+/* How long a folder's name is without the separators at its end. "/" has 1 character. check_free, begin and end
+ * take names with and without them. */
+size_t tsri_base_folder_length(const char *folder);
 /* TSR_E_IO where `folder` exists. */
 tsr_status tsri_base_folder_check_free(const char *folder);
 /* Makes a temporary folder beside it and gives its name in new memory. */

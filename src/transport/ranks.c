@@ -7,7 +7,6 @@
 #include "base/structs.h"
 #include "transport/load.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,8 +61,7 @@ static tsr_status start(tsr_ranks *ranks, const char *name, uint32_t seconds) {
 tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out) {
     tsr_ranks_options given;
     tsr_ranks *ranks = NULL;
-    char before[2048];
-    snprintf(before, sizeof before, "%s", tsri_base_reported());
+    const tsri_base_kept before = tsri_base_keep();
     TRY(NEED(out));
     TRY(tsri_base_adopt("tsr_ranks_options", options, &given, sizeof given));
     *out = NULL;
@@ -85,7 +83,7 @@ tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out) {
                                 "built with, or let each work alone (--transport none)",
                                 n);
     if (status == TSR_OK) /* `start` reported a sentence in advance */
-        tsri_base_report(TSR_OK, before);
+        tsri_base_restore(TSR_OK, &before);
     else
         tsr_ranks_close(&ranks);
     *out = ranks;

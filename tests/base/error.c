@@ -34,6 +34,14 @@ Test(base, a_sentence_cannot_steer_a_terminal) {
     cr_expect_eq(memcmp(broken, "???|????|???|????|\xF4\x8F\xBF\xBF", 22), 0);
 }
 
+Test(base, a_kept_sentence_is_told_again) {
+    tsri_base_fail(TSR_E_IO, "%s", "the first");
+    const tsri_base_kept kept = tsri_base_keep();
+    tsri_base_fail(TSR_E_FORMAT, "%s", "another");
+    tsri_base_restore(TSR_OK, &kept);
+    cr_expect_str_eq(tsri_base_reported(), "the first");
+}
+
 Test(base, sizes_do_not_overflow_in_silence) {
     size_t n = 7;
     int64_t m = 7;

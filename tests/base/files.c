@@ -171,6 +171,20 @@ Test(files, an_unfinished_folder_is_removed_with_its_folders) {
     cr_expect_eq(entries(), 0, "nothing is left");
 }
 
+Test(files, a_new_folder_s_name_may_end_with_a_slash) {
+    char *temporary = NULL;
+    cr_expect_eq(tsri_base_folder_check_free("new//"), TSR_OK);
+    cr_assert_eq(tsri_base_folder_begin("new//", &temporary), TSR_OK);
+    cr_expect_not(strchr(temporary, '/'), "it lies beside the new one");
+    cr_expect_eq(tsri_base_folder_end("new//", &temporary, TSR_OK), TSR_OK);
+    cr_expect(tsri_base_is_folder("new"));
+    cr_expect_eq(tsri_base_folder_check_free("new/"), TSR_E_IO);
+    cr_expect_str_eq(tsri_base_reported(), "new exists; give the name of a new folder");
+    cr_assert_eq(tsri_base_write_whole("file", "", 0), TSR_OK);
+    cr_expect_eq(tsri_base_folder_check_free("file/"), TSR_E_IO);
+    cr_expect_eq(tsri_base_folder_length("/"), 1);
+}
+
 Test(files, the_cache_folder_follows_the_environment) {
     unsetenv("TESSERA_CACHE");
     unsetenv("XDG_CACHE_HOME");

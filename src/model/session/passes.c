@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 
-#include <stdio.h>
 #include <string.h>
 
 bool tsri_model_is_shared(const tsri_session *session) {
@@ -62,11 +61,10 @@ tsr_status tsri_session_end(tsri_session *session, uint64_t pass) {
 
 /* The sentence of the failure that this may follow stays. */
 void tsri_session_give_up(tsri_session *session) {
-    char sentence[2048];
-    snprintf(sentence, sizeof sentence, "%s", tsri_base_reported());
+    const tsri_base_kept before = tsri_base_keep();
     while (session->n_under_way) {
         tsri_model_pass oldest = take_oldest(session);
         (void)!tsri_run_finish(&oldest.reads);
     }
-    tsri_base_report(TSR_OK, sentence);
+    tsri_base_restore(TSR_OK, &before);
 }

@@ -87,10 +87,7 @@ tsr_status tsri_train_output_choose(tsri_train_job *job) {
     const char *name = job->options->output;
     if (job->options->dry_run)
         return tsri_base_folder_temporary("tessera-plan", &job->out);
-    size_t n = strlen(name);
-    while (n > 1 && tsri_system_is_slash(name[n - 1]))
-        n--;
-    job->out = tsri_base_copy_text(name, n);
+    job->out = tsri_base_copy_text(name, tsri_base_folder_length(name));
     return job->out ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 

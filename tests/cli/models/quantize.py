@@ -198,6 +198,14 @@ def test_biases_by_distance_stay_numbers(folder):
         equal(dump(folder, stored) == dump(folder, model, "--dtype", dtype), True, dtype)
 
 
+def test_a_slash_behind_the_new_folder(folder):
+    stored = quantized(folder)
+    run("quantize", PLAY, "-o", f"{folder}/again//")
+    equal((folder / "again" / "model.safetensors").read_bytes() == (stored / "model.safetensors").read_bytes(), True)
+    refused(3, "again exists; give the name of a new folder", "quantize", PLAY, "-o", f"{folder}/again/")
+    equal(sorted(path.name for path in folder.iterdir()), ["again", "q8"])
+
+
 def test_gguf_blocks(folder):
     told = json.loads(run("info", GOLDEN / "gpt_neox" / "model.gguf", "--dtype", "q4", "--json").text)
     equal(told["kept"] in ("q4_0", "f32"), True)

@@ -144,7 +144,7 @@ def test_merge(folder):
         (model / "pytorch_model.bin").write_bytes(b"other weights")
         lora, matrices = adapter(folder / f"{name}.lora", model)
         out = folder / f"{name}.out"
-        run("merge", model, "--lora", lora, "-o", out)
+        run("merge", model, "--lora", lora, "-o", f"{out}/")
         equal({path.name for path in out.iterdir()}, {path.name for path in model.iterdir()} - {"pytorch_model.bin"})
         for path in out.iterdir():
             if path.name != "model.safetensors":
