@@ -154,9 +154,18 @@ static tsr_status open_temporary(tsri_file_writer *writer) {
     return no_access(writer->path, "make a temporary file beside it");
 }
 
+/* A file that a link leads to is replaced, and not the link. */
+static tsr_status find_place(const char *path, char **out) {
+    *out = tsri_system_target(path);
+    return *out              ? TSR_OK
+           : errno == ENOMEM ? tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path)
+                             : no_access(path, "follow the link");
+}
+
 tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out) {
     struct stat facts;
-    if (stat(path, &facts) == 0 &&
+    const bool replaces = stat(path, &facts) == 0;
+    if (replaces &&
         !S_ISREG(facts.st_mode)) /* a rename would replace the device or folder itself */
         return tsri_base_fail(TSR_E_IO,
                               "%s is %s, which is never replaced: give the name of a regular file",
@@ -164,13 +173,15 @@ tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out) {
     tsri_file_writer *writer = NULL;
     TRY(tsri_base_new(1, sizeof *writer, &writer));
     writer->fd = -1;
-    tsr_status status = TSR_E_HOST_MEMORY;
-    if ((writer->path = tsri_base_copy_text(path, strlen(path))))
+    tsr_status status = find_place(path, &writer->path);
+    if (status == TSR_OK)
         status = open_temporary(writer);
     if (status != TSR_OK) {
         writer_free(&writer);
         return status;
     }
+    if (replaces) /* a file system without modes refuses, and needs none */
+        (void)fchmod(writer->fd, facts.st_mode & 0777);
     *out = writer;
     return TSR_OK;
 }

@@ -34,7 +34,8 @@ void tsri_base_file_close(tsri_file **file);
 tsr_status tsri_base_read_whole(const char *path, size_t limit, tsri_bytes *out);
 
 /* Writes a temporary file (O_EXCL) in the same folder, then fsync, rename, and fsync of the folder:
- * `path` is the old file or the new one, whole. */
+ * `path` is the old file or the new one, whole. Where it is a link, this is done to the file that it leads
+ * to; a file that is replaced keeps its permissions. */
 tsr_status tsri_base_write_whole(const char *path, const void *data, size_t n);
 /* The same in several steps: begin, any number of writes, then commit (renames the file) or abandon
  * (removes it); both free the writer. */

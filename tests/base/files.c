@@ -52,6 +52,29 @@ Test(files, what_is_written_is_read) {
     cr_assert_eq(entries(), 1, "no temporary is left");
 }
 
+Test(files, links_and_permissions_stay) {
+    tsri_bytes bytes = {0};
+    struct stat facts;
+    cr_assert_eq(tsri_base_make_folders("inner"), TSR_OK);
+    cr_assert_eq(tsri_base_write_whole("inner/a", "old", 3), TSR_OK);
+    cr_assert_eq(chmod("inner/a", 0640), 0);
+    cr_assert_eq(symlink("inner/a", "link"), 0);
+    cr_assert_eq(symlink("link", "again"), 0);
+    cr_expect_eq(tsri_base_write_whole("again", "new", 3), TSR_OK);
+    cr_expect(lstat("link", &facts) == 0 && S_ISLNK(facts.st_mode));
+    cr_expect(lstat("again", &facts) == 0 && S_ISLNK(facts.st_mode));
+    cr_assert(lstat("inner/a", &facts) == 0 && S_ISREG(facts.st_mode));
+    cr_expect_eq(facts.st_mode & 0777, 0640);
+    cr_assert_eq(tsri_base_read_whole("inner/a", 9, &bytes), TSR_OK);
+    cr_expect_str_eq(bytes.data, "new");
+    tsri_base_bytes_clear(&bytes);
+    cr_assert_eq(symlink("nowhere", "lost"), 0);
+    cr_expect_eq(tsri_base_write_whole("lost", "new", 3), TSR_E_IO);
+    cr_expect_str_eq(tsri_base_reported(),
+                     "lost: cannot follow the link: No such file or directory");
+    cr_expect_eq(entries(), 4, "no temporary is left");
+}
+
 Test(files, an_abandoned_write_leaves_the_old_file) {
     tsri_file_writer *writer = NULL;
     tsri_bytes bytes = {0};

@@ -22,6 +22,9 @@ bool tsri_system_is_slash(char c);
 char *tsri_system_last_slash(const char *path);
 /* Whether a path does not depend on the current folder. */
 bool tsri_system_is_absolute(const char *path);
+/* The file that a write to `path` means: where a symbolic link leads, else the path itself; in new memory, and NULL
+ * with errno where the link leads nowhere. On Windows, a link stands for itself. */
+char *tsri_system_target(const char *path);
 /* The folder of temporary files: TMPDIR, else the system's. Valid until the environment changes. */
 const char *tsri_system_temporary_folder(void);
 

@@ -8,11 +8,13 @@
 typedef struct tsri_cli_output {
     tsri_cli_app *app;
     const char *path;
+    char *target; /* the file that it names: `path`, or where it leads if it is a link */
     char *temporary;
     FILE *file; /* NULL: standard output */
 } tsri_cli_output;
 
-/* Opens standard output where path is NULL. Returns an exit code, and prints what went wrong. */
+/* Opens standard output where path is NULL. Where it is a link, the file that it leads to is written. A file
+ * that is replaced keeps its permissions. Returns an exit code, and prints what went wrong. */
 int tsri_cli_output_begin(tsri_cli_app *app, const char *path, tsri_cli_output *out);
 /* Returns false where it cannot be written: the reader is gone, or the error was printed. */
 bool tsri_cli_output_write(tsri_cli_output *out, const void *data, size_t n);

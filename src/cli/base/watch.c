@@ -128,7 +128,7 @@ void tsri_cli_watch_finish(bool finish) {
 void tsri_cli_watch_output(const char *path) {
     pthread_mutex_lock(&watch.lock);
     free(watch.output);
-    watch.output = path ? strdup(path) : NULL;
+    watch.output = path ? tsri_system_target(path) : NULL;
     pthread_mutex_unlock(&watch.lock);
 }
 

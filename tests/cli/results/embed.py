@@ -114,8 +114,11 @@ def test_fields(folder):
 
 
 def test_files_are_whole_or_not_there(folder):
-    for name in ("E.npy", "E.jsonl"):
+    (folder / "inner").mkdir()
+    for name in ("E.npy", "E.jsonl", "link.npy", "link.jsonl"):
         out = folder / name
+        if out.stem == "link":
+            out.symlink_to(folder / "inner" / name)
         out.write_text("before")
         refused(3, "its header names", "embed", *WITH, "-o", out, "--column", "x", given="a\nb\n")
         process = subprocess.Popen([COMMAND, "embed", *map(str, WITH), "-o", str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -126,13 +129,28 @@ def test_files_are_whole_or_not_there(folder):
         process.send_signal(signal.SIGINT)
         process.communicate()
         equal(process.returncode, 130)
-        equal([out.read_text(), sorted(p.name for p in folder.iterdir() if p.name.endswith(".tmp"))], ["before", []])
+        equal([out.read_text(), sorted(p.name for p in folder.rglob("*.tmp"))], ["before", []])
     refused(3, "not a regular file", "embed", *WITH, "-o", folder, "--format", "jsonl", given="a")
     refused(3, "which is never replaced", "embed", *WITH, "-o", folder, "--format", "npy", given="a")
     refused(2, "needs -o FILE", "embed", *WITH, "--format", "npy", given="a")
     refused(2, "npy, jsonl or text", "embed", *WITH, "--format", "csv", given="a")
     refused(3, "No such file", "embed", *WITH, folder / "nothing")
     run("embed", *WITH, "-o", "/dev/full", given="a", code=3)
+
+
+def test_links_and_permissions_stay(folder):
+    for name in ("E.npy", "E.jsonl"):
+        target, link = folder / f"real.{name}", folder / name
+        target.write_text("before")
+        target.chmod(0o640)
+        link.symlink_to(target.name)
+        run("embed", *WITH, "-o", link, given="the cat\n")
+        assert link.is_symlink() and target.read_bytes() != b"before", f"{name}: the link was replaced"
+        equal(target.stat().st_mode & 0o777, 0o640, name)
+        link.unlink()
+        link.symlink_to("nothing")
+        refused(3, "No such file", "embed", *WITH, "-o", link, given="the cat\n")
+        equal(link.is_symlink(), True, name)
 
 
 def test_lines_come_as_they_are_made(_):

@@ -16,6 +16,11 @@ bool tsri_system_is_absolute(const char *path) {
     return *path == '/';
 }
 
+char *tsri_system_target(const char *path) {
+    struct stat facts;
+    return lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode) ? realpath(path, NULL) : strdup(path);
+}
+
 const char *tsri_system_temporary_folder(void) {
     const char *given = getenv("TMPDIR");
     return given && *given ? given : "/tmp";

@@ -33,6 +33,8 @@ ssize_t tsri_windows_pread(int fd, void *data, size_t n, off_t offset);
 #define pread tsri_windows_pread
 ssize_t tsri_windows_pwrite(int fd, const void *data, size_t n, off_t offset);
 #define pwrite tsri_windows_pwrite
+/* A file has the rights of its folder, and no mode. */
+#define fchmod(fd, mode) ((void)(fd), (void)(mode))
 /* EINVAL for a folder: Windows writes folders with their files. */
 int tsri_windows_fsync(int fd);
 #define fsync tsri_windows_fsync

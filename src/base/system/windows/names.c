@@ -28,6 +28,10 @@ bool tsri_system_is_absolute(const char *path) {
            (isalpha((unsigned char)*path) && path[1] == ':' && tsri_system_is_slash(path[2]));
 }
 
+char *tsri_system_target(const char *path) {
+    return strdup(path);
+}
+
 const char *tsri_system_temporary_folder(void) {
     static const char *const names[] = {"TMPDIR", "TMP", "TEMP"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
