@@ -81,6 +81,7 @@ typedef struct tsr_compared {
         reserved; /**< 1: of the device, not of the engine; never counted as regression */
 } tsr_compared;
 
+/** Peaks, and the rows of peers (other engines), are in `rows` alone. */
 typedef struct tsr_compare_summary {
     uint32_t struct_size;
     uint32_t rows, same, faster, regressions, gained, without_rate, only_before, only_after;

@@ -151,8 +151,8 @@ static tsr_status nothing_in_common(const comparison *c, const tsr_results *a,
     for (size_t i = 0; i < a->n; i++)
         for (size_t k = 0; k < b->n; k++) {
             const tsri_results_row *r = &a->rows[i], *s = &b->rows[k];
-            if (!same_test(c, r, s) || !r->model || !s->model)
-                continue;
+            if (!same_test(c, r, s) || same_row(c, r, s) || !r->model || !s->model)
+                continue; /* the same row is another engine's here */
             if (!tsri_results_is(r->class_name, s->class_name))
                 return unlike(a, b, "the class of the weights is", r->class_name, s->class_name,
                               "classes are never compared with each other");
@@ -164,16 +164,21 @@ static tsr_status nothing_in_common(const comparison *c, const tsr_results *a,
                           a->path, b->path);
 }
 
-static bool has_jobs(const tsr_results *file) {
+/* What Tessera itself did: neither a peak, which is the device's, nor a row of another engine. */
+static bool is_own(const tsri_results_row *row) {
+    return strcmp(row->kind, "peak") != 0 && !row->peer;
+}
+
+static bool has_own(const tsr_results *file) {
     for (size_t i = 0; i < file->n; i++)
-        if (strcmp(file->rows[i].kind, "peak") != 0)
+        if (is_own(&file->rows[i]))
             return true;
     return false;
 }
 
 static tsr_status check_alike(const comparison *c) {
     const tsr_results *first = c->sides[0].files[0];
-    const bool jobs = has_jobs(first);
+    const bool own = has_own(first);
     size_t common = 0;
     for (int s = 0; s < 2; s++)
         for (size_t f = 0; f < c->sides[s].n; f++) {
@@ -184,7 +189,7 @@ static tsr_status check_alike(const comparison *c) {
                 const tsri_results_row *other = find(c, file, &first->rows[i], 0);
                 if (other)
                     TRY(check_model(first, file, &first->rows[i], other));
-                common += s && other && (!jobs || strcmp(other->kind, "peak") != 0);
+                common += s && other && (!own || is_own(other));
             }
         }
     return common ? TSR_OK : nothing_in_common(c, first, c->sides[1].files[0]);
@@ -246,7 +251,7 @@ static void count(comparison *c, const tsr_compared *row) {
     uint32_t *const counts[] = {&s->same,   &s->faster,       &s->regressions, &s->regressions,
                                 &s->gained, &s->without_rate, &s->only_before, &s->only_after};
     s->rows++;
-    if (row->peak)
+    if (row->peak || row->peer)
         return;
     ++*counts[row->verdict];
     if (isfinite(row->ratio)) {

@@ -94,6 +94,28 @@ def test_peaks_are_no_regression(folder):
     assert "The device's own peaks differ" in text, text
 
 
+def test_another_engine_s_rows_are_kept_apart(folder):
+    """They are shown with its name, and count neither as regressions nor in the mean."""
+    before, after = (write(folder / name, rows=peaks() + jobs() + jobs(factor, peer="llama.cpp b1")) for name, factor in (("a.json", 1), ("b.json", 0.5)))
+    told = json.loads(run(*COMPARE, before, after, "--json").text)
+    equal([(r["peer"], r["verdict"]) for r in told["rows"] if not r["peak"]], [(None, "same")] * 4 + [("llama.cpp b1", "slower")] * 4)
+    equal([told["summary"][key] for key in ("same", "regressions", "ratio")], [4, 0, 1])
+    text = run(*COMPARE, before, after).text
+    assert " pp512 f32 by llama.cpp b1 batch 1 |" in text and "\n0 slower or lost" in text, text
+    equal(text.count(" by llama.cpp b1"), 4)
+    own = write(folder / "own.json", rows=jobs() + jobs(peer="llama.cpp b1"))
+    refused(2, "no row is in both", *COMPARE, own, write(folder / "peer.json", rows=jobs(peer="llama.cpp b1")))
+
+
+def test_rows_of_several_devices_have_their_names(folder):
+    path = write(folder / "two.json", devices=[device(), device(name="Other")], rows=[one for i in (0, 1) for one in peaks(device=i) + jobs(device=i)])
+    text = run(*COMPARE, path, path).text
+    equal([text.count(f" on {name} |") for name in ("Example Device", "Other")], [7, 7], text)  # the fourth peak has no rate
+    one, other = write(folder / "one.json"), write(folder / "other.json", devices=[device(name="Other")], rows=peaks() + jobs()[1:])
+    for files in ((one, one), (other, one, "--across-devices")):
+        assert " on " not in run(*COMPARE, *files).text.split("|---", 1)[1].split("\n\n")[0], files
+
+
 def test_unlike_files_are_refused(folder):
     """By the name of what differs, and before anything is printed."""
     good = write(folder / "good.json")

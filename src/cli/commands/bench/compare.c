@@ -57,11 +57,13 @@ static void print_row(tsri_cli_bench_comparing *c, const tsr_compared *r) {
         snprintf(interval, sizeof interval, "%.3f | too few runs | %.2g", r->ratio, r->p);
     else
         snprintf(interval, sizeof interval, " | | ");
-    tsri_cli_print(c->app, "| %s%s%s%s%s%s | %s | %s | %s | %s%s%s%s |\n", r->model ? r->model : "",
-                   r->model ? " " : "", r->test, r->class_name ? " " : "",
-                   r->class_name ? r->class_name : "", batch, before, after, interval,
-                   verdicts[r->verdict], r->throttled ? ", throttled" : "", *r->why ? ": " : "",
-                   r->why);
+    const bool device = c->devices_differ && r->device;
+    tsri_cli_print(c->app, "| %s%s%s%s%s%s%s%s%s%s | %s | %s | %s | %s%s%s%s |\n",
+                   r->model ? r->model : "", r->model ? " " : "", r->test, r->class_name ? " " : "",
+                   r->class_name ? r->class_name : "", r->peer ? " by " : "",
+                   r->peer ? r->peer : "", batch, device ? " on " : "", device ? r->device : "",
+                   before, after, interval, verdicts[r->verdict], r->throttled ? ", throttled" : "",
+                   *r->why ? ": " : "", r->why);
 }
 
 static void print_summary(tsri_cli_bench_comparing *c) {
@@ -138,6 +140,16 @@ static json_t *summary_json(const tsr_compare_summary *s) {
 
 /* ---- both ---- */
 
+/* Sees before the first row is printed whether the rows are of more than one device. */
+static int look(void *data, const tsr_compared *row) {
+    tsri_cli_bench_comparing *c = data;
+    const char *device = row->device ? row->device : "";
+    if (!*c->device)
+        snprintf(c->device, sizeof c->device, "%s", device);
+    c->devices_differ |= strncmp(c->device, device, sizeof c->device - 1) != 0;
+    return 0;
+}
+
 static int take(void *data, const tsr_compared *row) {
     tsri_cli_bench_comparing *c = data;
     c->peaks_differ |=
@@ -159,7 +171,8 @@ int tsri_cli_bench_show_comparison(tsri_cli_app *app, tsr_results **before, size
     /* Rows are printed only once it is known that the sides can be compared. */
     tsr_status status = tsr_results_compare((const tsr_results *const *)before, n_before,
                                             (const tsr_results *const *)after, n_after, options,
-                                            NULL, NULL, &c.summary);
+                                            look, &c, &c.summary);
+    c.devices_differ &= !options->across_devices; /* there each side has one */
     if (status == TSR_OK && !app->json)
         tsri_cli_print(app,
                        "| row | before | after | times as fast | %g %% interval | p | shown "
@@ -206,8 +219,9 @@ int tsri_cli_bench_compare(int argc, char **argv) {
         argc, argv, "tessera bench compare BEFORE AFTER [--fail-above N%]",
         "Compares the same rows of two files of results: how many times as fast the second is, as "
         "the median of\nthe ratios, with an interval and the Mann-Whitney test; ~ where no "
-        "difference is shown. Exit code 1:\na row is slower, or lost its rate. Files whose suite, "
-        "devices or weights differ are refused.",
+        "difference is shown. Exit code 1:\na row is slower, or lost its rate; peaks and another "
+        "engine's rows are shown, but not counted. Files whose\nsuite, devices or weights differ "
+        "are refused.",
         tables, &paths);
     if (code == CLI_OK && paths.n != 2)
         code = tsri_cli_fail(CLI_USAGE, "bench compare needs two files, BEFORE and AFTER");

@@ -18,7 +18,8 @@ typedef struct tsri_cli_bench_comparing {
     tsri_cli_app *app;
     json_t *rows; /* NULL: they are printed as a table */
     tsr_compare_summary summary;
-    bool peaks_differ;
+    char device[256]; /* of the first row */
+    bool peaks_differ, devices_differ;
 } tsri_cli_bench_comparing;
 
 /* Compares, and prints the result as a table or with --json. Returns CLI_MISS where a row has
