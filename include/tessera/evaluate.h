@@ -153,6 +153,7 @@ typedef struct tsr_evaluate_words_options {
     /** Told how many texts are done; returns not 0 to cancel. May be NULL. */
     int (*progress)(void *data, uint64_t texts);
     void *progress_data;
+    int64_t max_tokens; /**< a longer text is cut; 0: what the model reads */
 } tsr_evaluate_words_options;
 
 typedef struct tsr_word_scores {
@@ -175,6 +176,7 @@ typedef struct tsr_word_scores {
  * options  may be NULL
  * thread   one call at a time for a model
  * error    TSR_E_STATE      the model has no classifier of words, or no tokenizer, or was opened without a device
+ *          TSR_E_ARGUMENT   max_tokens is above what the model reads
  *          TSR_E_FORMAT     the file, by line: no label, or one that the model does not have
  *          TSR_E_IO         the file can't be read
  *          TSR_E_CANCELLED  progress asked for it

@@ -1839,6 +1839,7 @@ class tsr_evaluate_words_options(Structure):
         ("labels_field", c_char_p),
         ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64)),
         ("progress_data", c_void_p),
+        ("max_tokens", c_int64),
     ]
 
 

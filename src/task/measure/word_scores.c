@@ -166,8 +166,10 @@ tsr_status tsr_evaluate_words(tsr_model *model, const char *path,
     const tsri_train_data_options data = {.objective = TSRI_OBJECTIVE_TOKENS,
                                           .text_field = known.words_field,
                                           .label_field = known.labels_field};
+    const tsr_classify_options reading = {.struct_size = sizeof reading,
+                                          .max_tokens = known.max_tokens};
     judging j = {.path = path, .options = &known, .scores = {.struct_size = sizeof j.scores}};
-    tsr_status status = tsr_classifier_create(model, NULL, &j.c);
+    tsr_status status = tsr_classifier_create(model, &reading, &j.c);
     if (status == TSR_OK && j.c->kind != TSR_CLASSIFIER_TOKENS)
         status = tsri_base_fail(
             TSR_E_STATE, "%s %s: use %s", j.c->model->path,

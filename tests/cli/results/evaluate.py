@@ -7,6 +7,7 @@ import os
 import struct
 
 from support.command import PLAY, copy_model, equal, main, read_safetensors, refused, run
+from support.encoders import TOKENS
 
 os.environ.update(TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", HF_HUB_DISABLE_PROGRESS_BARS="1")
 REFERENCE = ("-d", "reference", "-q")
@@ -159,6 +160,23 @@ def test_refused(folder):
 def test_without_a_tokenizer(folder):
     model = copy_model(PLAY, folder / "m", without=("tokenizer.json", "tokenizer_config.json"))
     refused(3, "has no tokenizer", "evaluate", *REFERENCE, "-m", model, "--perplexity", written(folder))
+
+
+def test_options_of_words(folder):
+    """--words heeds --context, and names of fields that are --labelled's defaults; it refuses --encoding, and names a bad file once."""
+    words = "the cat sat on a mat red dog".split()
+    path = written(folder, json.dumps({"text": words, "label": ["O"] * len(words)}) + "\n", "words.jsonl")
+    of = ("evaluate", *REFERENCE, "-m", TOKENS, "--words")
+    fields = ("--text-field", "text", "--label-field", "label", "--json")
+    for options, judged in ((), 8), (("--context", 6), 4):  # of 6 tokens, two are around the text
+        scores = json.loads(run(*of, path, *fields, *options).text)
+        equal((scores["words"], scores["left_out"]), (judged, 8 - judged), options)
+    refused(3, 'words.jsonl: line 1: no list "tokens"', *of, path)
+    refused(2, "--encoding latin-1: evaluate --words reads UTF-8 alone", *of, path, *fields, "--encoding", "latin-1")
+    latin = folder / "latin.txt"
+    latin.write_bytes("caf\u00e9 O\n".encode("latin-1"))
+    said = refused(3, "latin.txt: line 1: byte 4", *of, latin).err
+    equal(said.count("latin.txt"), 1, said)
 
 
 main(globals())

@@ -38,7 +38,7 @@ static int run(tsri_cli_evaluation *j) {
 }
 
 int tsri_cli_evaluate(int argc, char **argv) {
-    tsri_cli_evaluation j = {.text_field = "text", .label_field = "label"};
+    tsri_cli_evaluation j = {0};
     const tsri_cli_option own[] = {
         {"perplexity", 0, CLI_TEXT, &j.perplexity, "FILE",
          "print the loss per token, perplexity and bits per byte of this text; - is standard input",
@@ -55,7 +55,7 @@ int tsri_cli_evaluate(int argc, char **argv) {
          0, 0, NULL},
         {"words", 0, CLI_TEXT, &j.words, "FILE",
          "print the accuracy of a model that labels words, and the F1 of entities: a word a line "
-         "with its label in the last column, or JSON Lines with lists",
+         "with its label in the last column, or JSON Lines with lists; in UTF-8",
          0, 0, NULL},
         {"text-field", 0, CLI_TEXT, &j.text_field, "NAME",
          "for --labelled and --words: the field of the texts (default: text; tokens)", 0, 0, NULL},

@@ -9,7 +9,7 @@ typedef struct tsri_cli_evaluation {
     const char *perplexity, *labelled, *words, *answers, *parallel, *hypotheses,
         *references;                      /* files */
     int64_t window, stride;               /* of perplexity */
-    const char *text_field, *label_field; /* of labelled and words */
+    const char *text_field, *label_field; /* of labelled and words; NULL: not given */
     int64_t longest;                      /* of answers */
     const char *metrics, *from, *to;      /* of translations */
     const char *encoding;                 /* of the files */

@@ -46,9 +46,9 @@ static int read_file(work *w) {
     int code = tsri_cli_read_input(&j->app, j->labelled, j->encoding, &text, &held.size);
     held.data = text;
     if (code == CLI_OK)
-        code = read_column(j, &held, j->text_field, &w->texts);
+        code = read_column(j, &held, j->text_field ? j->text_field : "text", &w->texts);
     if (code == CLI_OK)
-        code = read_column(j, &held, j->label_field, &w->names);
+        code = read_column(j, &held, j->label_field ? j->label_field : "label", &w->names);
     if (code == CLI_OK && !w->texts.n)
         code = tsri_cli_fail(CLI_FILE, "%s has a header and no texts", j->labelled);
     free(text);

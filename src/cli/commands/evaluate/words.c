@@ -43,22 +43,29 @@ static void show_json(tsri_cli_evaluation *j, const tsr_word_scores *s) {
                         JSON_INDENT(1));
 }
 
+static int open_model(tsri_cli_evaluation *j) {
+    if (j->encoding)
+        return tsri_cli_fail(CLI_USAGE,
+                             "--encoding %s: evaluate --words reads UTF-8 alone; convert the file "
+                             "(iconv does it), and leave --encoding out",
+                             j->encoding);
+    return j->app.model_name
+               ? tsri_cli_open_model(&j->app)
+               : tsri_cli_fail(CLI_USAGE,
+                               "evaluate --words needs -m MODEL, a model that labels words");
+}
+
 int tsri_cli_evaluate_words(tsri_cli_evaluation *j) {
-    const bool given = strcmp(j->text_field, "text") != 0,
-               labels = strcmp(j->label_field, "label") != 0;
     const tsr_evaluate_words_options options = {.struct_size = sizeof options,
-                                                .words_field = given ? j->text_field : NULL,
-                                                .labels_field = labels ? j->label_field : NULL,
+                                                .words_field = j->text_field,
+                                                .labels_field = j->label_field,
                                                 .progress = show_progress,
-                                                .progress_data = j};
+                                                .progress_data = j,
+                                                .max_tokens = j->app.context};
     tsr_word_scores scores = {.struct_size = sizeof scores};
-    int code = j->app.model_name
-                   ? tsri_cli_open_model(&j->app)
-                   : tsri_cli_fail(CLI_USAGE,
-                                   "evaluate --words needs -m MODEL, a model that labels words");
+    int code = open_model(j);
     if (code == CLI_OK)
-        code = tsri_cli_file_status(tsr_evaluate_words(j->app.model, j->words, &options, &scores),
-                                    j->words);
+        code = tsri_cli_run_status(tsr_evaluate_words(j->app.model, j->words, &options, &scores));
     tsri_cli_clear_progress(&j->app);
     if (code != CLI_OK || j->app.rank != 0)
         return code;
