@@ -20,6 +20,10 @@ typedef struct tsr_fill {
     uint32_t n;               /**< how many candidates */
     size_t text, mask, masks; /**< number of the text, of the mask in it; how many masks it has */
     const tsr_filled *candidates; /**< [n] */
+    size_t
+        lost; /**< masks past what the model reads: the text has no candidates then, and masks is 0 */
+    size_t tokens,
+        reads; /**< where lost is not 0: of the text, and the most that the model reads */
 } tsr_fill;
 
 /**
@@ -28,13 +32,13 @@ typedef struct tsr_fill {
  * of a text are filled at once, each as if the others stayed masks.
  *
  * visit   returns not 0 to cancel; what it is given is valid during its call. A text without a mask
- *         is visited once, with masks 0 and no candidates
+ *         is visited once, with masks 0 and no candidates; so is one with a mask past what the model
+ *         reads, none of whose masks is filled
  * alloc   what one batch of texts needs: their ids, and top_k candidates for each mask
  * thread  one call at a time for a model
  * error   TSR_E_STATE      the model has no masked-LM head, no mask token or no tokenizer, or was
  *                          opened without a device
- *         TSR_E_ARGUMENT   top_k is below 1 or above the vocabulary; a text has a mask past what
- *                          the model reads: the sentence names the text
+ *         TSR_E_ARGUMENT   top_k is below 1 or above the vocabulary
  *         TSR_E_DEVICE     a logit is not finite
  *         TSR_E_CANCELLED  visit asked for it
  */

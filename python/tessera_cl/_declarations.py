@@ -1904,6 +1904,9 @@ class tsr_fill(Structure):
         ("mask", c_size_t),
         ("masks", c_size_t),
         ("candidates", POINTER(tsr_filled)),
+        ("lost", c_size_t),
+        ("tokens", c_size_t),
+        ("reads", c_size_t),
     ]
 
 

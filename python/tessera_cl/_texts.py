@@ -18,6 +18,7 @@ from ._declarations import EmbedderInfo
 from ._device import Device
 from ._library import Handle, Path, check, encoded, guarded, lib, listed, new, pointer, progress_callback, strings, text
 from ._model import Base
+from .errors import ArgumentError
 
 Progress = Callable[[int, int], Any]
 
@@ -415,6 +416,8 @@ class FillMask(Base):
 
         def visit(_: Any, fill: Any) -> None:
             one = fill[0]
+            if one.lost:
+                raise ArgumentError(f"text {one.text + 1} has {one.tokens} tokens, and one of its masks lies past the {one.reads} that the model reads; shorten it")
             if one.masks:
                 found[one.text].append([Filled(one.candidates[i].id, self.detokenize([one.candidates[i].id], skip_special_tokens=False).strip(),
                                                one.candidates[i].probability) for i in range(one.n)])

@@ -180,6 +180,12 @@ def test_labels_are_the_commands(folder):
         raises(t.StateError, "", lambda: model.spans(texts))
 
 
+def test_a_mask_past_what_the_model_reads_is_an_error(_):
+    with t.FillMask(SOURCE / "tests/golden/encoders/masked", DEVICE) as model:
+        assert [len(masks) for masks in model(["anna [MASK]", "anna"])] == [1, 0]
+        raises(t.ArgumentError, "text 2 has 43 tokens, and one of its masks lies past the 32", lambda: model(["anna [MASK]", "a " * 40 + "[MASK]"]))
+
+
 def test_answers_and_ranks_are_the_goldens(folder):
     golden = SOURCE / "tests/golden"
     wanted = json.loads((golden / "answers/expected.json").read_text())

@@ -11,18 +11,23 @@
 #include <string.h>
 
 /* TSR_E_STATE is a model of the wrong kind: a command calls functions in the right order. */
-int tsri_cli_status(tsr_status status) {
+static int code_of(tsr_status status) {
     static const int codes[] = {[TSR_E_ARGUMENT] = CLI_USAGE,    [TSR_E_UNSUPPORTED] = CLI_FILE,
                                 [TSR_E_HOST_MEMORY] = CLI_OTHER, [TSR_E_DEVICE_MEMORY] = CLI_DEVICE,
                                 [TSR_E_DEVICE] = CLI_DEVICE,     [TSR_E_BUILD] = CLI_DEVICE,
                                 [TSR_E_FORMAT] = CLI_FILE,       [TSR_E_IO] = CLI_FILE,
                                 [TSR_E_STATE] = CLI_FILE,        [TSR_E_CANCELLED] = CLI_OTHER,
                                 [TSR_E_INTERNAL] = CLI_OTHER,    [TSR_E_PEER] = CLI_OTHER};
-    if (status == TSR_OK)
-        return CLI_OK;
-    return tsri_cli_fail((unsigned)status < sizeof codes / sizeof *codes ? codes[status]
-                                                                         : CLI_OTHER,
-                         "%s", tsr_error_last());
+    return (unsigned)status < sizeof codes / sizeof *codes ? codes[status] : CLI_OTHER;
+}
+
+int tsri_cli_status(tsr_status status) {
+    return status == TSR_OK ? CLI_OK : tsri_cli_fail(code_of(status), "%s", tsr_error_last());
+}
+
+int tsri_cli_status_at(tsr_status status, const char *where) {
+    return status == TSR_OK ? CLI_OK
+                            : tsri_cli_fail(code_of(status), "%s: %s", where, tsr_error_last());
 }
 
 int tsri_cli_run_status(tsr_status status) {

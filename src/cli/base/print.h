@@ -16,6 +16,8 @@ int tsri_cli_status(tsr_status status);
 int tsri_cli_run_status(tsr_status status);
 /* The same for work on a file: the message of a bad file names it. */
 int tsri_cli_file_status(tsr_status status, const char *path);
+/* As tsri_cli_status; the message begins with where that was. */
+int tsri_cli_status_at(tsr_status status, const char *where);
 
 /* Writes to stdout. Returns false where it cannot; then app->stopped is set, and an error was
  * printed unless only the reader is gone. */

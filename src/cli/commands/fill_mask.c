@@ -39,13 +39,17 @@ static char *text_of(const job *j, int32_t id, size_t *size) {
     return text;
 }
 
-static void no_mask(job *j, const tsr_fill *fill) {
+static void not_filled(job *j, const tsr_fill *fill) {
     const uint64_t number = j->window.first + fill->text;
-    if (!j->window.wrong[fill->text]) {
-        j->window.n_wrong++;
-        tsri_cli_note(&j->app, "%s %" PRIu64 ": it has no [MASK]", tsri_cli_lines_unit(j->lines),
-                      number);
-    }
+    const char *unit = tsri_cli_lines_unit(j->lines);
+    j->window.n_wrong += !j->window.wrong[fill->text];
+    if (fill->lost)
+        tsri_cli_note(&j->app,
+                      "%s %" PRIu64 ": it has %zu tokens, and one of its masks lies past the %zu "
+                      "that the model reads; shorten it",
+                      unit, number, fill->tokens, fill->reads);
+    else if (!j->window.wrong[fill->text])
+        tsri_cli_note(&j->app, "%s %" PRIu64 ": it has no [MASK]", unit, number);
     if (j->app.json)
         tsri_cli_print(&j->app, "{\"line\":%" PRIu64 ",\"masks\":[]}\n", number);
 }
@@ -88,7 +92,7 @@ static void add_json(job *j, const tsr_fill *fill) {
 static int visit(void *data, const tsr_fill *fill) {
     job *j = data;
     if (fill->masks == 0)
-        no_mask(j, fill);
+        not_filled(j, fill);
     else
         (j->app.json ? add_json : print_block)(j, fill);
     return j->app.stopped || tsri_cli_signal();
@@ -105,10 +109,23 @@ static int each_window(job *j) {
         const tsr_status status =
             tsr_fill_mask(j->app.model, j->window.texts, j->window.n, (uint32_t)j->top_k, visit, j);
         if (status != TSR_E_CANCELLED || !j->app.stopped || tsri_cli_signal())
-            code = tsri_cli_run_status(status);
+            code = tsri_cli_window_status(&j->window, tsri_cli_lines_unit(j->lines), status);
         tsri_cli_flush(&j->app);
     }
     return code == CLI_OK ? tsri_cli_window_end(&j->app, j->lines, &j->window) : code;
+}
+
+static int check(const job *j, const tsri_cli_list *operands) {
+    if (!j->app.model_name)
+        return tsri_cli_fail(CLI_USAGE, "fill-mask needs -m MODEL, a masked language model");
+    if (j->app.context)
+        return tsri_cli_fail(CLI_USAGE,
+                             "--context %" PRId64
+                             ": fill-mask cuts no text; leave --context out, and shorten texts",
+                             j->app.context);
+    if (operands->n && j->source.path)
+        return tsri_cli_fail(CLI_USAGE, "%s: give texts or -f FILE, not both", operands->items[0]);
+    return CLI_OK;
 }
 
 int tsri_cli_fill_mask(int argc, char **argv) {
@@ -125,12 +142,11 @@ int tsri_cli_fill_mask(int argc, char **argv) {
     int code = tsri_cli_parse(
         argc, argv, "tessera fill-mask -m MODEL [--top-k K] [TEXT... | -f FILE|-]",
         "Shows the most likely tokens in place of [MASK] (or the model's own mask token) "
-        "as\n\"token<TAB>probability\", the most likely first, with an empty line between masks.",
+        "as\n\"token<TAB>probability\", the most likely first, with an empty line between masks. A "
+        "text with a mask\npast what the model reads is named, and none of its masks is filled.",
         tables, &operands);
-    if (code == CLI_OK && !j.app.model_name)
-        code = tsri_cli_fail(CLI_USAGE, "fill-mask needs -m MODEL, a masked language model");
-    if (code == CLI_OK && operands.n && j.source.path)
-        code = tsri_cli_fail(CLI_USAGE, "%s: give texts or -f FILE, not both", operands.items[0]);
+    if (code == CLI_OK)
+        code = check(&j, &operands);
     j.source.texts = &operands;
     if (code == CLI_OK)
         code = tsri_cli_open_model(&j.app);

@@ -95,6 +95,9 @@ void tsri_cli_window_empty(tsri_cli_window *window);
 int tsri_cli_window_add(tsri_cli_window *window, const tsri_cli_line *line);
 void tsri_cli_window_end_of_texts(tsri_cli_window *window);
 void tsri_cli_window_clear(tsri_cli_window *window);
+/* The exit code of a call on the window's texts; prints what went wrong, of a text after the lines that the window has,
+ * because the call counts texts from the window's first. `unit` is "line", "row" or "text". */
+int tsri_cli_window_status(const tsri_cli_window *window, const char *unit, tsr_status status);
 /* At the end: prints how many were cut or had no text. Returns CLI_MISS where any had none. */
 int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines,
                         const tsri_cli_window *window);

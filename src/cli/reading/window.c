@@ -94,6 +94,23 @@ void tsri_cli_window_clear(tsri_cli_window *w) {
     *w = (tsri_cli_window){0};
 }
 
+int tsri_cli_window_status(const tsri_cli_window *w, const char *unit, tsr_status status) {
+    /* What one text can cause. All else is refused whatever the texts are. */
+    static const bool of_texts[] = {[TSR_E_UNSUPPORTED] = true,
+                                    [TSR_E_HOST_MEMORY] = true,
+                                    [TSR_E_DEVICE] = true,
+                                    [TSR_E_FORMAT] = true};
+    char where[80];
+    if ((unsigned)status >= sizeof of_texts || !of_texts[status])
+        return tsri_cli_run_status(status);
+    if (w->n == 1)
+        snprintf(where, sizeof where, "%s %" PRIu64, unit, w->first);
+    else
+        snprintf(where, sizeof where, "%ss %" PRIu64 " to %" PRIu64, unit, w->first,
+                 w->first + w->n - 1);
+    return tsri_cli_status_at(status, where);
+}
+
 int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines, const tsri_cli_window *w) {
     if (w->cut)
         tsri_cli_note(app, "%" PRIu64 " %s%s longer than %d MiB: only the beginning was read",

@@ -165,19 +165,25 @@ int tsri_cli_windows_progress(tsri_cli_windows *w, uint64_t done, uint64_t total
     return signal || w->code != CLI_OK;
 }
 
+/* Whether a failure was told already, or only says that stdout takes no more; *code is the exit code then. */
+static bool is_known(const tsri_cli_windows *w, tsr_status status, int *code) {
+    *code = w->code;
+    return w->code != CLI_OK ||
+           (status == TSR_E_CANCELLED && app_of(w)->stopped && !tsri_cli_signal());
+}
+
 int tsri_cli_windows_status(const tsri_cli_windows *w, tsr_status status) {
-    if (w->code != CLI_OK)
-        return w->code;
-    if (status == TSR_E_CANCELLED && app_of(w)->stopped && !tsri_cli_signal())
-        return CLI_OK;
-    return tsri_cli_run_status(status);
+    const char *unit = w->fill ? "text" : tsri_cli_source_unit(w->source);
+    int code;
+    return is_known(w, status, &code) ? code : tsri_cli_window_status(&w->window, unit, status);
 }
 
 /* The exit code of a call to the share. */
 static int share_code(const tsri_cli_windows *w, tsr_status status) {
     if (status != TSR_OK && tsri_cli_signal())
         return 128 + tsri_cli_signal();
-    return tsri_cli_windows_status(w, status);
+    int code;
+    return is_known(w, status, &code) ? code : tsri_cli_run_status(status);
 }
 
 static int work(tsri_cli_windows *w, const char *block) {

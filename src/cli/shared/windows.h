@@ -44,7 +44,8 @@ int tsri_cli_windows_run(tsri_cli_windows *w);
 /* What `work` calls while it is busy: `done` of `total` of the window's texts are done. Returns not
  * 0 where the work must stop. */
 int tsri_cli_windows_progress(tsri_cli_windows *w, uint64_t done, uint64_t total);
-/* The exit code of a call that `work` made; prints what went wrong unless that was printed. */
+/* The exit code of a call on the window's texts that `work` made; prints what went wrong, and in which lines, unless
+ * that was printed. */
 int tsri_cli_windows_status(const tsri_cli_windows *w, tsr_status status);
 /* How many of `left` texts, and at most `most`, the next window should have: towards the end fewer,
  * but at least `least`, so that all ranks end together. */

@@ -17,6 +17,11 @@
 enum { MOST_CONFIG = 1 << 24, DEPTH = 64 };
 static const char written[] = "[MASK]"; /* how texts write a mask, for every model */
 
+/* Of a text with masks past what the model reads; else zeros. */
+typedef struct lost {
+    size_t masks, tokens;
+} lost;
+
 typedef struct filling {
     tsri_model *model;
     tsri_session *session;
@@ -28,6 +33,7 @@ typedef struct filling {
     int32_t top_k;
     int (*visit)(void *data, const tsr_fill *fill);
     void *data;
+    lost *lost;      /* [texts] */
     int64_t *listed; /* places of the batch's masks */
     size_t n_listed, listed_room;
     float *logits, *lse; /* [masks, top_k], [masks] */
@@ -96,28 +102,30 @@ static size_t masks_of(const filling *f, size_t text) {
     return n;
 }
 
-/* Reads a text. A mask that is cut off is an error, because it would silently get no answer. */
+/* Reads a text. One that loses a mask becomes an empty text, and the visitor is told: that mask would silently get no
+ * answer. */
 static tsr_status read_text(filling *f, const tsr_string *text, tsri_bytes *spelled) {
-    const uint64_t cut = f->passages.cut;
+    tsri_task_passages *p = &f->passages;
+    const uint64_t cut = p->cut;
     TRY(spell_masks(f, text, spelled));
     const tsr_string own = {.data = spelled->data, .size = spelled->size};
-    TRY(tsri_task_passages_add(&f->reader, &f->passages, "", &own, NULL));
-    if (f->passages.cut == cut)
+    TRY(tsri_task_passages_add(&f->reader, p, "", &own, NULL));
+    if (p->cut == cut)
         return TSR_OK;
     size_t wanted = 0;
-    for (size_t i = 0; i < f->passages.part[0].count; i++)
-        wanted += f->passages.part[0].data[i] == f->mask;
-    if (masks_of(f, f->passages.n - 1) < wanted)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "text %zu has %zu tokens, and one of its masks lies past the %" PRId64
-                              " that the model reads; shorten it",
-                              f->passages.n, f->passages.part[0].count, f->reader.max_tokens);
+    for (size_t i = 0; i < p->part[0].count; i++)
+        wanted += p->part[0].data[i] == f->mask;
+    lost *lost = &f->lost[p->n - 1];
+    lost->masks = wanted - masks_of(f, p->n - 1);
+    lost->tokens = p->part[0].count;
+    if (lost->masks)
+        p->ids.count = p->types.count = p->starts[p->n] = p->starts[p->n - 1];
     return TSR_OK;
 }
 
 static tsr_status read_texts(filling *f, const tsr_string *texts, size_t n) {
     tsri_bytes spelled = {0};
-    tsr_status status = TSR_OK;
+    tsr_status status = tsri_base_new(n, sizeof *f->lost, &f->lost);
     for (size_t i = 0; status == TSR_OK && i < n; i++)
         status = read_text(f, &texts[i], &spelled);
     tsri_base_bytes_clear(&spelled);
@@ -182,7 +190,13 @@ static tsr_status visit_mask(const filling *f, tsr_fill *fill, size_t row) {
 static tsr_status visit_all(const filling *f) {
     size_t row = 0;
     for (size_t text = 0; text < f->passages.n; text++) {
-        tsr_fill fill = {.struct_size = sizeof fill, .text = text, .masks = masks_of(f, text)};
+        const lost *lost = &f->lost[text];
+        tsr_fill fill = {.struct_size = sizeof fill,
+                         .text = text,
+                         .masks = masks_of(f, text),
+                         .lost = lost->masks,
+                         .tokens = lost->masks ? lost->tokens : 0,
+                         .reads = lost->masks ? (size_t)f->reader.max_tokens : 0};
         fill.n = fill.masks ? (uint32_t)f->top_k : 0;
         do
             TRY(visit_mask(f, &fill, row));
@@ -218,6 +232,7 @@ tsr_status tsr_fill_mask(tsr_model *model, const tsr_string *texts, size_t n, ui
     const tsr_status status = fill_all(&f, texts, n);
     tsri_session_destroy(&f.session);
     tsri_task_passages_clear(&f.passages);
+    free(f.lost);
     free(f.listed);
     free(f.logits);
     free(f.lse);

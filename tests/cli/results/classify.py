@@ -3,9 +3,10 @@
 
 import json
 import math
+import re
 
-from support.command import change_json, copy_model, equal, main, refused, run
-from support.encoders import CLASSIFY, EXPECTED, LINES, MASKED, NEXT, REFERENCE, SENTENCE, TOKENS, close, joined
+from support.command import change_json, copy_model, equal, main, read_safetensors, refused, run, write_safetensors
+from support.encoders import CLASSIFY, EXPECTED, LINES, MASKED, NEXT, REFERENCE, SENTENCE, TOKENS, close, joined, written
 from support.ranker import cross_encoder
 
 
@@ -124,10 +125,44 @@ def test_fill_mask(_):
     equal([len(block.splitlines()) for block in told.split("\n\n")], [2] * 4)
     odd = run("fill-mask", "-m", MASKED, *REFERENCE, "-k", 1, "no mask", "a [MASK]", code=1)
     assert "line 1: it has no [MASK]" not in odd.out.decode() and len(odd.text.splitlines()) == 1, odd
-    refused(2, "one of its masks lies past the 32 that the model reads", "fill-mask", "-m", MASKED, *REFERENCE, "a " * 40 + "[MASK]")
+    refused(2, "--context 4: fill-mask cuts no text", "fill-mask", "-m", MASKED, *REFERENCE, "-c", 4, "a [MASK]")
     refused(3, "has no masked LM head", "fill-mask", "-m", SENTENCE, *REFERENCE, "a [MASK]")
     refused(2, "the number must be", "fill-mask", "-m", MASKED, *REFERENCE, "-k", 1000, "a [MASK]")
     refused(2, "needs -m MODEL", "fill-mask", *REFERENCE, "a [MASK]")
+
+
+def test_a_text_that_would_lose_a_mask_is_named(folder):
+    """By its line, in whatever window it is; it gets nothing, and the other lines are filled."""
+    lines = ["anna [MASK]"] * 50
+    lines[39] = "[MASK] " + "a " * 40 + "[MASK]"
+    done = run("fill-mask", "-m", MASKED, "-d", "reference", "-k", 1, "--json", "-f", written(folder, joined(lines)), code=1)
+    told = [json.loads(line) for line in done.text.splitlines()]
+    equal([line["line"] for line in told], list(range(1, 51)))
+    equal([len(line["masks"]) for line in told], [1] * 39 + [0] + [1] * 10)
+    equal(len({json.dumps(line["masks"]) for line in told}), 2)
+    assert "line 40: it has 44 tokens, and one of its masks lies past the 32 that the model reads; shorten it" in done.err, done
+    assert "1 line could not be used" in done.err, done
+
+
+def overflowing(source, folder, word):
+    """A model in which the vector of this word overflows: half of it comes with the word, and half with every token."""
+    model = copy_model(source, folder)
+    arrays = read_safetensors(model / "model.safetensors")
+    number = json.loads((model / "tokenizer.json").read_text())["model"]["vocab"][word]
+    for ending, row in ("word_embeddings.weight", number), ("token_type_embeddings.weight", 0):
+        (name,) = (name for name in arrays if name.endswith(ending))
+        shape, values = arrays[name]
+        arrays[name] = shape, (*values[:row * shape[1]], *[3e38] * shape[1], *values[(row + 1) * shape[1]:])
+    write_safetensors(model / "model.safetensors", arrays)
+    return model
+
+
+def test_a_failure_says_in_which_lines_it_was(folder):
+    """Of windows with 32 texts and more, the second begins with line 33."""
+    for source, command, line in (CLASSIFY, "classify", "anna"), (MASKED, "fill-mask", "anna [MASK]"):
+        lines = [line] * 39 + [line + " green"] + [line] * 10
+        done = run(command, "-m", overflowing(source, folder / command, "green"), *REFERENCE, "-f", written(folder, joined(lines)), code=4)
+        assert re.search(r"^tessera: lines 33 to (48|50): the (scores|logits) of text 8 (of \d+ )?are not finite", done.err), done
 
 
 main(globals())
