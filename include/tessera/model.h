@@ -112,7 +112,7 @@ typedef struct tsr_model_info {
     uint64_t weight_bytes; /**< in the storage dtype */
     uint64_t kv_bytes_per_token;
     double flops_per_token;      /**< of one token with no token before it */
-    double flops_per_past_token; /**< what attention adds for each earlier token */
+    double flops_per_past_token; /**< what attention adds for each earlier token in all layers */
     int32_t bos, pad;            /**< token ids; -1: none */
     uint32_t n_eos;
     const int32_t *eos;
@@ -132,6 +132,9 @@ typedef struct tsr_model_info {
     int64_t experts_used;   /**< those of them that a token takes */
     uint64_t
         active_parameters; /**< with which a token is computed: of experts, those that it takes */
+    /** What attention adds to a token that ends a full context; layers with a sliding window see only
+     * the tokens in it. Of an encoder, the mean over the tokens of its longest text. */
+    double flops_at_context;
 } tsr_model_info;
 
 /**

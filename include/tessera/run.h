@@ -27,11 +27,13 @@ typedef struct tsr_explained {
     const char *device;                    /**< the device that it runs on */
     const char *note;                      /**< why that is not the model's device, or "" */
     const tsr_explained_variant *variants; /**< in the order in which they were tried */
+    int64_t tokens; /**< that a run of the plan takes: a longer prompt is read in pieces */
 } tsr_explained;
 
 /**
  * Visits the ops of the plan that runs `tokens` tokens of one sequence (1: decode; more: prefill),
- * in their order; those of the encoder where the model has no decoder.
+ * in their order; those of the encoder where the model has no decoder. Of a prompt that is read in
+ * pieces it is the plan of a whole piece (tsr_explained.tokens).
  *
  * visit   what it is given is valid during its call
  * thread  one call at a time for a model

@@ -1166,6 +1166,7 @@ class tsr_model_info(Structure):
         ("experts", c_int64),
         ("experts_used", c_int64),
         ("active_parameters", c_uint64),
+        ("flops_at_context", c_double),
     ]
 
 
@@ -2032,6 +2033,7 @@ class tsr_explained(Structure):
         ("device", c_char_p),
         ("note", c_char_p),
         ("variants", POINTER(tsr_explained_variant)),
+        ("tokens", c_int64),
     ]
 
 
@@ -2656,7 +2658,7 @@ class ModelInfo:
     tokenizer_why: why the tokenizer can't be used, or ""
     weight_bytes: in the storage dtype
     flops_per_token: of one token with no token before it
-    flops_per_past_token: what attention adds for each earlier token
+    flops_per_past_token: what attention adds for each earlier token in all layers
     bos, pad: token ids; -1: none
     kv_dtype: storage dtype of keys and values: "f32", "f16" or "q8_0"
     kept: storage dtype of most bytes of matrices
@@ -2671,6 +2673,8 @@ class ModelInfo:
     experts: of a layer; 0: none has experts
     experts_used: those of them that a token takes
     active_parameters: with which a token is computed: of experts, those that it takes
+    flops_at_context: What attention adds to a token that ends a full context; layers with a sliding window see only the
+        tokens in it. Of an encoder, the mean over the tokens of its longest text.
     """
 
     has_tokenizer: bool
@@ -2707,6 +2711,7 @@ class ModelInfo:
     experts: int
     experts_used: int
     active_parameters: int
+    flops_at_context: float
 
     @classmethod
     def _of(cls, s: tsr_model_info) -> "ModelInfo":
@@ -2745,6 +2750,7 @@ class ModelInfo:
             s.experts,
             s.experts_used,
             s.active_parameters,
+            s.flops_at_context,
         )
 
 
@@ -2989,6 +2995,7 @@ class ExplainedOp:
     device: the device that it runs on
     note: why that is not the model's device, or ""
     variants: in the order in which they were tried
+    tokens: that a run of the plan takes: a longer prompt is read in pieces
     """
 
     label: str
@@ -2996,6 +3003,7 @@ class ExplainedOp:
     device: str
     note: str
     variants: Tuple[ExplainedVariant, ...]
+    tokens: int
 
     @classmethod
     def _of(cls, s: tsr_explained) -> "ExplainedOp":
@@ -3005,6 +3013,7 @@ class ExplainedOp:
             _text(s.device),
             _text(s.note),
             tuple(ExplainedVariant._of(s.variants[i]) for i in range(s.n_rows)),
+            s.tokens,
         )
 
 

@@ -210,7 +210,8 @@ tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
                                  .labels = label ? label->dims[0] : 0,
                                  .experts = stack->experts,
                                  .experts_used = stack->experts_used,
-                                 .active_parameters = figures.active_parameters};
+                                 .active_parameters = figures.active_parameters,
+                                 .flops_at_context = figures.flops_at_context};
     tsri_base_give(&info, sizeof info, out);
     return TSR_OK;
 }
@@ -280,9 +281,7 @@ static void clear_rows(row_list *list) {
     list->n = 0;
 }
 
-typedef tsr_status (*plan_of)(tsri_session *session, int64_t tokens, tsri_run_plan **out);
-
-static tsr_status explain(tsr_model *model, int64_t tokens, plan_of make,
+static tsr_status explain(tsr_model *model, int64_t tokens, bool encoder,
                           void (*visit)(void *data, const tsr_explained *op), void *data) {
     tsri_session *session = NULL;
     tsri_run_plan *plan = NULL;
@@ -296,7 +295,8 @@ static tsr_status explain(tsr_model *model, int64_t tokens, plan_of make,
                               "a plan of %lld tokens was asked for; at least one is needed",
                               (long long)tokens);
     TRY(tsri_session_create(model->model, 1, 0, &session));
-    tsr_status status = make(session, tokens, &plan);
+    tsr_status status = encoder ? tsri_session_encode_plan(session, tokens, &plan)
+                                : tsri_session_plan(session, tokens, &plan);
     for (size_t i = 0; status == TSR_OK && i < tsri_run_step_count(plan); i++) {
         tsri_run_step step = {0};
         status = tsri_run_step_at(plan, i, &step);
@@ -310,7 +310,9 @@ static tsr_status explain(tsr_model *model, int64_t tokens, plan_of make,
                                   .op = step.op,
                                   .device = device_name(model->opened, step.device),
                                   .note = step.note,
-                                  .variants = list.variants};
+                                  .variants = list.variants,
+                                  .tokens =
+                                      encoder ? tokens : tsri_session_plan_tokens(session, tokens)};
         if (status == TSR_OK)
             visit(data, &op);
         clear_rows(&list);
@@ -324,14 +326,14 @@ tsr_status tsr_explain(tsr_model *model, int64_t tokens,
                        void (*visit)(void *data, const tsr_explained *op), void *data) {
     TRY(NEED(model));
     TRY(NEED(visit));
-    return explain(model, tokens, tsri_session_plan, visit, data);
+    return explain(model, tokens, false, visit, data);
 }
 
 tsr_status tsr_explain_encoder(tsr_model *model, int64_t tokens,
                                void (*visit)(void *data, const tsr_explained *op), void *data) {
     TRY(NEED(model));
     TRY(NEED(visit));
-    return explain(model, tokens, tsri_session_encode_plan, visit, data);
+    return explain(model, tokens, true, visit, data);
 }
 
 typedef struct profile_visit {

@@ -360,7 +360,7 @@ def test_measures(folder):
     assert found.results[0].status in ("ok", "skipped", "not_offered")
     raises(t.ArgumentError, "", lambda: t.verify(DEVICE, op="softmaxx"))
     ops = t.explain("shakespeare", DEVICE)
-    assert {"attention", "linear"} <= {op.op for op in ops} and any(v.chosen for op in ops for v in op.variants)
+    assert {"attention", "linear"} <= {op.op for op in ops} and any(v.chosen for op in ops for v in op.variants) and {op.tokens for op in ops} == {1}
     told = []
     raises(t.CancelledError, "", lambda: t.bench(None, DEVICE, progress=lambda what: told.append(what) or True))
     assert len(told) == 1, told

@@ -1,6 +1,9 @@
-/* The benchmark's arithmetic: when times are steady, percentiles and outliers, doubtful shares, and
- * what Linux's files say. */
+/* The benchmark's arithmetic: when times are steady, percentiles and outliers, doubtful shares, the least
+ * work of a job, and what Linux's files say. */
 #include "task/bench/bench.h"
+#include "task/fixture.h"
+
+#include "model/load/measure.h"
 #include "task/bench/runs/arrivals.h"
 
 #include <criterion/criterion.h>
@@ -143,6 +146,105 @@ Test(bench, what_is_predicted_adds_up) {
     peaks.launch = 0;
     tsri_task_bench_share(&peaks, &amounts, 20, &none);
     cr_expect(none.predicted == 0 && none.predicted_seconds[1] == 0 && none.roofline > 0);
+}
+
+/* ---- the least work ---- */
+
+enum { LAYERS = 4, WINDOW = 4 };
+static const uint8_t windowed[LAYERS] = {1, 0, 1, 1};
+
+/* Whether op.h's attention lets query t see key s in this layer. */
+static bool visible(int layer, int64_t t, int64_t s) {
+    return !windowed[layer] || llabs(t - s) < WINDOW;
+}
+
+/* Pair by pair. Sums are divided by 4 layers, which is exact. */
+static void check_seen(const tsri_model_stack *stack, int64_t past, int64_t n) {
+    double seen = 0, text = 0, read = 0;
+    for (int i = 0; i < LAYERS; i++)
+        for (int64_t s = 0; s < past + n; s++) {
+            bool needed = false;
+            for (int64_t t = past; t < past + n; t++) {
+                needed |= s <= t && visible(i, t, s);
+                seen += s < t && visible(i, t, s);
+                text += visible(i, t, s);
+            }
+            read += needed;
+        }
+    cr_expect(tsri_model_seen(stack, past, n) == seen / LAYERS &&
+                  tsri_model_read(stack, past, n) == read / LAYERS,
+              "%d behind %d: %g of %g, %g of %g", (int)n, (int)past,
+              tsri_model_seen(stack, past, n), seen / LAYERS, tsri_model_read(stack, past, n),
+              read / LAYERS);
+    cr_expect(past || tsri_model_seen_text(stack, n) == text / LAYERS, "%d: %g of %g", (int)n,
+              tsri_model_seen_text(stack, n), text / LAYERS);
+}
+
+Test(bench, what_windows_see_is_counted_pair_by_pair) {
+    const tsri_model_stack stack = {.layers = LAYERS, .window = WINDOW, .windowed = windowed};
+    for (int64_t past = 0; past < 8; past++)
+        for (int64_t n = 1; n < 10; n++)
+            check_seen(&stack, past, n);
+    cr_expect_eq(tsri_model_seen(&stack, 5, 0), 0);
+}
+
+/* What a job of a golden model computes and reads at least. */
+static tsr_bench_row least(const char *name, tsr_bench_kind kind, int64_t tokens, int64_t depth) {
+    const tsri_run_peaks none = {0};
+    const tsri_task_job job = {.kind = kind, .tokens = tokens, .depth = depth, .batch = 1};
+    tsr_bench_row row = {.unit = "tokens/s"};
+    tsr_model *model = NULL;
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
+    open_reference();
+    OK(tsr_model_open(path, device, NULL, &model));
+    OK(tsri_task_bench_work(model, &none, &job, 0, &row));
+    tsr_model_close(&model);
+    close_reference();
+    return row;
+}
+
+/* A key and its value, and the products of a pair, are 96 bytes and 96 FLOP in each layer of all three:
+ * 4 heads, 2 of keys, of 6 numbers. */
+Test(bench, rows_count_what_windows_see) {
+    static const struct {
+        const char *model;
+        tsr_bench_kind kind;
+        int64_t tokens, depth[2];
+        double seen, read; /* how much more at the second depth, summed over the layers */
+    } cases[] = {
+        /* windows of 6 in both layers: five earlier tokens are seen, however many there are */
+        {"phi3", TSR_BENCH_GENERATE, 1, {0, 20}, 2 * 5, 2 * 5},
+        {"phi3", TSR_BENCH_GENERATE, 1, {20, 30}, 0, 0},
+        {"phi3", TSR_BENCH_GENERATE, 3, {3, 20}, 2 * (15 - 3 - 4 - 5), 2 * (15 - 3 - 4 - 5)},
+        /* of eight tokens behind none, the first five see 0 to 4, the others 5 */
+        {"phi3", TSR_BENCH_PROMPT, 8, {0, 20}, 2 * (40 - 25), 2 * 5},
+        /* a window of 5 in one layer of two */
+        {"qwen2-window", TSR_BENCH_GENERATE, 1, {20, 30}, 10, 10},
+        {"qwen2-window", TSR_BENCH_PROMPT, 4, {20, 30}, 40, 10},
+        /* no window */
+        {"llama-tiny", TSR_BENCH_GENERATE, 1, {20, 30}, 20, 20},
+        {"llama-tiny", TSR_BENCH_PROMPT, 4, {20, 30}, 80, 20},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tsr_bench_row a = least(cases[i].model, cases[i].kind, cases[i].tokens,
+                                      cases[i].depth[0]),
+                            b = least(cases[i].model, cases[i].kind, cases[i].tokens,
+                                      cases[i].depth[1]);
+        cr_expect(b.flops - a.flops == 96 * cases[i].seen &&
+                      b.bytes - a.bytes == 96 * cases[i].read,
+                  "case %zu: %g FLOP, %g bytes", i, b.flops - a.flops, b.bytes - a.bytes);
+    }
+}
+
+/* All else grows evenly with a text. So do the 7 T - 12 pairs of two layers with a window of 4 to each
+ * side; the T * T pairs of the other two grow by 200 more from 20 to 30 tokens than from 10 to 20. */
+Test(bench, rows_of_vectors_count_what_windows_see) {
+    const char *const model = "modernbert/cls";
+    const double f10 = least(model, TSR_BENCH_EMBED, 10, 0).flops,
+                 f20 = least(model, TSR_BENCH_EMBED, 20, 0).flops,
+                 f30 = least(model, TSR_BENCH_EMBED, 30, 0).flops;
+    cr_expect_eq(f30 - 2 * f20 + f10, 96 * 2 * 200, "%g", f30 - 2 * f20 + f10);
 }
 
 /* ---- steady times ---- */

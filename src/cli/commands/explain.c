@@ -10,10 +10,25 @@
 typedef struct job {
     tsri_cli_app app;
     json_t *ops;
+    const char *phase;
+    int64_t asked, tokens; /* of a prompt; and those of them that a run takes, 0: not known yet */
 } job;
+
+/* Above the first op: how many tokens a run of the plan takes. */
+static void head(job *j) {
+    tsri_cli_print(&j->app, "%s, %lld token%s a run\n", j->phase, (long long)j->tokens,
+                   j->tokens == 1 ? "" : "s");
+    if (j->asked > j->tokens)
+        tsri_cli_print(&j->app, "a prompt of %lld tokens is read %lld at a time\n",
+                       (long long)j->asked, (long long)j->tokens);
+}
 
 static void show(void *data, const tsr_explained *op) {
     job *j = data;
+    if (!j->tokens) {
+        j->tokens = op->tokens;
+        head(j);
+    }
     tsri_cli_print(&j->app, "%-36s %-12s %s\n", op->label, op->op, op->device);
     if (*op->note)
         tsri_cli_print(&j->app, "    %s\n", op->note);
@@ -29,6 +44,7 @@ static void show(void *data, const tsr_explained *op) {
 static void collect(void *data, const tsr_explained *op) {
     job *j = data;
     json_t *rows = json_array();
+    j->tokens = op->tokens;
     for (uint32_t i = 0; i < op->n_rows; i++) {
         const tsr_explained_variant *r = &op->variants[i];
         tsri_cli_json_append(rows,
@@ -59,15 +75,16 @@ static void keeping(void *data, const char *name, const char *value) {
 static int explain(job *j, json_t *all, const char *phase, int64_t tokens) {
     tsr_status (*const ask)(tsr_model *, int64_t, void (*)(void *, const tsr_explained *), void *) =
         strcmp(phase, "encode") ? tsr_explain : tsr_explain_encoder;
-    if (!j->app.json) {
-        tsri_cli_print(&j->app, "%s, %lld token%s a run\n", phase, (long long)tokens,
-                       tokens == 1 ? "" : "s");
+    j->phase = phase;
+    j->asked = tokens;
+    j->tokens = 0;
+    if (!j->app.json)
         return tsri_cli_status(ask(j->app.model, tokens, show, j));
-    }
     j->ops = json_array();
     const int code = tsri_cli_status(ask(j->app.model, tokens, collect, j));
     tsri_cli_json_put(all, phase,
-                      json_pack("{s:I,s:o}", "tokens", (json_int_t)tokens, "ops", j->ops));
+                      json_pack("{s:I,s:I,s:o}", "tokens", (json_int_t)j->tokens, "asked",
+                                (json_int_t)tokens, "ops", j->ops));
     return code;
 }
 
@@ -109,7 +126,9 @@ int tsri_cli_explain(int argc, char **argv) {
     int code = tsri_cli_parse(argc, argv, "tessera explain [MODEL] [options]",
                               "Shows which kernel variant runs each op of a model (in encode, "
                               "prefill and decode), and why the\nother variants do not. "
-                              "Without MODEL, the bundled model shakespeare is used.",
+                              "Without MODEL, the bundled model shakespeare is used. A long "
+                              "prompt is\nread in pieces: the plan is that of a piece. In JSON "
+                              "\"tokens\" is its length, and \"asked\"\nthat of the prompt.",
                               tables, &operands);
     if (code == CLI_OK)
         code = tsri_cli_take_model(&j.app, &operands, 0);

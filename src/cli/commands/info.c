@@ -59,8 +59,8 @@ static void figures(job *j, const tsr_model_info *i) {
                    "%-22s %.2f MFLOP a token, and %.4f MFLOP for each token %s (attention: "
                    "%.2f at %lld)\n",
                    "work", i->flops_per_token * 1e-6, i->flops_per_past_token * 1e-6,
-                   keeps ? "before it" : "of its text",
-                   i->flops_per_past_token * (double)i->context * 1e-6, (long long)i->context);
+                   keeps ? "before it" : "of its text", i->flops_at_context * 1e-6,
+                   (long long)i->context);
     if (*i->tokenizer_why)
         tsri_cli_print(app, "%-22s unsupported: %s\n", "tokenizer", i->tokenizer_why);
     else if (!i->has_tokenizer)
@@ -94,6 +94,7 @@ static void figures_json(job *j, const tsr_model_info *i) {
     tsri_cli_json_put(j->out, "experts", json_integer(i->experts));
     tsri_cli_json_put(j->out, "experts_used", json_integer(i->experts_used));
     tsri_cli_json_put(j->out, "active_parameters", json_integer((json_int_t)i->active_parameters));
+    tsri_cli_json_put(j->out, "flops_at_context", json_real(i->flops_at_context));
     json_decref(more);
 }
 

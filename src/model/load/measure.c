@@ -6,6 +6,8 @@
 #include "tensor/quantize.h"
 #include "tensor/shape.h"
 
+#include <math.h>
+
 const char *tsri_model_compute_name(tsr_compute compute) {
     static const char *const names[] = {"f32", "f16", "int8", "bf16"};
     return names[compute];
@@ -78,6 +80,55 @@ double tsri_model_flops_per_seen(const tsri_model_stack *stack) {
     return 2.0 * tsri_model_attention_layers(stack) * stack->heads * per_key;
 }
 
+/* The average over the layers of what `of` says of one whose window, never longer than the sequence, is
+ * so many tokens to a side, the own one included. */
+static double by_layers(const tsri_model_stack *stack, int64_t past, int64_t n,
+                        double (*of)(double window, double past, double n)) {
+    double all = 0;
+    for (int32_t i = 0; i < stack->layers; i++) {
+        const int64_t own = tsri_model_layer_window(stack, i),
+                      window = own && own < past + n ? own : past + n;
+        all += of((double)window, (double)past, (double)n);
+    }
+    return stack->layers ? all / stack->layers : 0;
+}
+
+/* Up to `most` earlier tokens: the first `growing` tokens see one more each, the others all of these. */
+static double seen(double window, double past, double n) {
+    const double most = window - 1, growing = fmin(n, fmax(0, most - past));
+    return growing * past + growing * (growing - 1) / 2 + (n - growing) * most;
+}
+
+/* Of all pairs, those are left out that are a window or more apart. */
+static double seen_text(double window, double past, double n) {
+    (void)past;
+    return n * n - (n - window) * (n - window + 1);
+}
+
+static double read_at_once(double window, double past, double n) {
+    return n + fmin(past, window - 1);
+}
+
+double tsri_model_seen(const tsri_model_stack *stack, int64_t past, int64_t n) {
+    return by_layers(stack, past, n, seen);
+}
+
+double tsri_model_seen_text(const tsri_model_stack *stack, int64_t n) {
+    return by_layers(stack, 0, n, seen_text);
+}
+
+double tsri_model_read(const tsri_model_stack *stack, int64_t past, int64_t n) {
+    return by_layers(stack, past, n, read_at_once);
+}
+
+/* Of a token that ends a full context; of an encoder, the mean over its tokens. */
+static double flops_at_context(const tsri_model_stack *stack, int64_t context) {
+    const double tokens = stack->side == TSRI_SIDE_ENCODER
+                              ? tsri_model_seen_text(stack, context) / (double)context
+                              : tsri_model_seen(stack, context, 1);
+    return tsri_model_flops_per_seen(stack) * tokens;
+}
+
 void tsri_model_measure(const tsri_model *model, tsri_model_measures *out) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
@@ -97,6 +148,7 @@ void tsri_model_measure(const tsri_model *model, tsri_model_measures *out) {
             out->flops_per_token += 2 * active;
     }
     out->flops_per_past_token = tsri_model_flops_per_seen(stack);
+    out->flops_at_context = flops_at_context(stack, spec->context);
     if (stack->side == TSRI_SIDE_ENCODER)
         return;
     out->flops_per_token += 2.0 * spec->vocab * tsri_model_head_width(spec);

@@ -12,10 +12,24 @@ typedef struct tsri_model_measures {
     const char *kept, *compute; /* dtype of most bytes of the matrices, and of their products */
     uint64_t kv_bytes_per_token;
     double flops_per_token;      /* for one token with an empty past: 2 for each multiply-add */
-    double flops_per_past_token; /* what each earlier token adds, through attention */
+    double flops_per_past_token; /* what each earlier token adds, through attention, if all layers
+                                    see it */
+    double flops_at_context;     /* what attention adds to a token that ends a full context */
 } tsri_model_measures;
-/* What a token computes in a stack, through attention, for each token of that stack that it sees. */
+/* What a token computes in a stack, through attention, for each token of that stack that all layers
+ * see. */
 double tsri_model_flops_per_seen(const tsri_model_stack *stack);
+
+/* What `n` tokens behind `past` see of their sequence, on average over the stack's layers: those with a
+ * sliding window see less.
+ *
+ * seen       how many earlier tokens each of them sees, summed over them
+ * seen_text  of a text that is `n` tokens: how many each sees to both sides and itself, summed over
+ *            them; in a causal encoder, too
+ * read       the tokens whose keys one run over all of them reads, their own included */
+double tsri_model_seen(const tsri_model_stack *stack, int64_t past, int64_t n);
+double tsri_model_seen_text(const tsri_model_stack *stack, int64_t n);
+double tsri_model_read(const tsri_model_stack *stack, int64_t past, int64_t n);
 void tsri_model_measure(const tsri_model *model, tsri_model_measures *out);
 
 enum { TSRI_MODEL_MAX_TALLIES = 8 };

@@ -426,8 +426,19 @@ tsr_status tsri_session_finish(tsri_session *session) {
     return tsri_run_finish(&oldest);
 }
 
-tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
+static int64_t plan_limit(const tsri_session *session) {
     const tsri_model_results results = {0};
+    return tsri_model_chunk_limit(session, &results, true);
+}
+
+int64_t tsri_session_plan_tokens(const tsri_session *session, int64_t tokens) {
+    if (!session->model->spec.decoder.layers)
+        return tokens;
+    const int64_t limit = plan_limit(session);
+    return tokens < limit ? tokens : limit;
+}
+
+tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
     const bool writes = tsri_model_has_output(session->model->weights);
     const tsri_model_shape shape = {
         .sides = TSRI_SIDES_DECODER, .logits = writes, .argmax = writes, .hidden = !writes};
@@ -435,7 +446,7 @@ tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_pla
         return tsri_session_encode_plan(session, tokens, out);
     tsri_model_reserve_sources(session, 1);
     TRY(tsri_session_reserve(session, tokens));
-    const int64_t limit = tsri_model_chunk_limit(session, &results, true);
-    return tsri_model_plans_plan(&session->plans, &shape, 1, tokens < limit ? tokens : limit, limit,
+    return tsri_model_plans_plan(&session->plans, &shape, 1,
+                                 tsri_session_plan_tokens(session, tokens), plan_limit(session),
                                  false, out);
 }

@@ -189,6 +189,8 @@ int64_t tsri_session_source_context(const tsri_session *session);
 /* For explain: the plan of a run with one sequence of `tokens` tokens that gives logits and argmax;
  * in a model without a decoder, the encoder's plan. */
 tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out);
+/* How many of them a run of that plan takes: a longer prompt is read in pieces. */
+int64_t tsri_session_plan_tokens(const tsri_session *session, int64_t tokens);
 /* The same for an encoder: with every head that the model has, or with a source to keep. */
 tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out);
 

@@ -16,11 +16,6 @@ typedef struct amounts {
     double times;              /* how often the plan runs whose ops are being added */
 } amounts;
 
-/* The number of earlier tokens that each token of a sequence sees, summed over the tokens. */
-static double pairs(double first, double n) {
-    return n * first + n * (n - 1) / 2;
-}
-
 static void add_op(void *data, const tsri_run_op_work *op) {
     amounts *all = data;
     tsri_task_least least = {.bytes = (double)op->weight_bytes + op->other_bytes,
@@ -46,15 +41,18 @@ static tsr_status add(amounts *all, const tsri_run_plan *plan, const int64_t siz
 }
 
 /* Adds attention, which is not in a plan's work: each of `seen` tokens by one that sees it. */
-static void see(amounts *all, double per_token, double seen) {
+static void see(amounts *all, const tsri_model_stack *stack, double seen) {
+    const double per_token = tsri_model_flops_per_seen(stack);
     all->sums.flops[TSR_COMPUTE_F32] += per_token * seen;
     all->attention.flops[TSR_COMPUTE_F32] += per_token * seen;
 }
 
 /* Adds the keys and values of so many tokens. */
-static void read_kv(amounts *all, const tsri_model_measures *figures, double tokens) {
-    all->sums.bytes += (double)figures->kv_bytes_per_token * tokens;
-    all->attention.bytes += (double)figures->kv_bytes_per_token * tokens;
+static void read_kv(amounts *all, const tsri_model *m, double tokens) {
+    tsri_model_measures figures;
+    tsri_model_measure(m, &figures);
+    all->sums.bytes += (double)figures.kv_bytes_per_token * tokens;
+    all->attention.bytes += (double)figures.kv_bytes_per_token * tokens;
 }
 
 static tsr_status add_vectors(const tsri_model *m, tsri_session *session, const tsri_task_job *job,
@@ -63,7 +61,7 @@ static tsr_status add_vectors(const tsri_model *m, tsri_session *session, const 
     tsri_run_plan *plan = NULL;
     TRY(tsri_session_encode_plan(session, T, &plan));
     TRY(add(all, plan, sizes, 1));
-    see(all, tsri_model_flops_per_seen(&m->spec.encoder), (double)(B * T * T));
+    see(all, &m->spec.encoder, (double)B * tsri_model_seen_text(&m->spec.encoder, T));
     return TSR_OK;
 }
 
@@ -71,13 +69,12 @@ static tsr_status add_vectors(const tsri_model *m, tsri_session *session, const 
 static tsr_status add_prompt(const tsri_model *m, tsri_session *session, int64_t B, int64_t past,
                              int64_t tokens, amounts *all) {
     const int64_t sizes[TSR_SYMBOLS] = {B, tokens, 1, 1, B};
-    tsri_model_measures figures;
+    const tsri_model_stack *stack = &m->spec.decoder;
     tsri_run_plan *plan = NULL;
     TRY(tsri_session_plan(session, tokens, &plan));
     TRY(add(all, plan, sizes, 1));
-    tsri_model_measure(m, &figures);
-    see(all, figures.flops_per_past_token, (double)B * pairs((double)past, (double)tokens));
-    read_kv(all, &figures, (double)(B * (past + tokens)));
+    see(all, stack, (double)B * tsri_model_seen(stack, past, tokens));
+    read_kv(all, m, (double)B * tsri_model_read(stack, past, tokens));
     return TSR_OK;
 }
 
@@ -85,14 +82,13 @@ static tsr_status add_prompt(const tsri_model *m, tsri_session *session, int64_t
 static tsr_status add_steps(const tsri_model *m, tsri_session *session, int64_t B, int64_t past,
                             int64_t steps, amounts *all) {
     const int64_t sizes[TSR_SYMBOLS] = {B, 1, 1, 1, B};
-    const double seen = (double)B * pairs((double)past, (double)steps);
-    tsri_model_measures figures;
+    const tsri_model_stack *stack = &m->spec.decoder;
+    const double seen = (double)B * tsri_model_seen(stack, past, steps);
     tsri_run_plan *plan = NULL;
     TRY(tsri_session_plan(session, 1, &plan));
     TRY(add(all, plan, sizes, steps));
-    tsri_model_measure(m, &figures);
-    see(all, figures.flops_per_past_token, seen);
-    read_kv(all, &figures, seen);
+    see(all, stack, seen);
+    read_kv(all, m, seen);
     return TSR_OK;
 }
 
@@ -115,19 +111,17 @@ static tsr_status add_translation(const tsri_model *m, tsri_session *session,
     const int64_t B = job->batch, S = job->depth, rows = B * TSRI_TASK_BENCH_BEAMS;
     const int64_t source[TSR_SYMBOLS] = {B, S, S, 1, B}, first[TSR_SYMBOLS] = {B, 1, 1, 1, B},
                   next[TSR_SYMBOLS] = {rows, 1, 1, 1, rows};
-    const double steps = (double)job->tokens, seen = pairs(0, steps);
-    tsri_model_measures figures;
+    const tsri_model_stack *encoder = &m->spec.encoder, *decoder = &m->spec.decoder;
+    const double seen = tsri_model_seen(decoder, 0, job->tokens);
     tsri_run_plan *plan = NULL;
     TRY(tsri_session_encode_plan(session, S, &plan));
     TRY(add(all, plan, source, 1));
     TRY(tsri_session_plan(session, 1, &plan));
     TRY(add(all, plan, first, 1));
     TRY(add(all, plan, next, job->tokens - 1));
-    tsri_model_measure(m, &figures);
-    see(all, tsri_model_flops_per_seen(&m->spec.encoder), (double)(B * S * S));
-    see(all, figures.flops_per_past_token,
-        (double)rows * seen + (double)((rows * (job->tokens - 1) + B) * S));
-    read_kv(all, &figures, (double)B * (seen + steps * (double)S));
+    see(all, encoder, (double)B * tsri_model_seen_text(encoder, S));
+    see(all, decoder, (double)rows * seen + (double)((rows * (job->tokens - 1) + B) * S));
+    read_kv(all, m, (double)B * (seen + (double)(job->tokens * S)));
     return TSR_OK;
 }
 

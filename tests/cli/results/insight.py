@@ -5,7 +5,7 @@ import json
 import math
 import struct
 
-from support.command import GOLDEN, PLAY, copy_model, equal, main, read_safetensors, refused, run
+from support.command import GOLDEN, PLAY, change_json, copy_model, equal, main, read_safetensors, refused, run
 
 REFERENCE = ("-d", "reference")
 TINY = GOLDEN / "gpt2-tiny"
@@ -124,6 +124,19 @@ def test_explain(_):
     equal(json.loads(run("explain", *REFERENCE, "--json", "-m", TINY, "--prompt-tokens", "7").text)["prefill"]["tokens"], 7)
     text = run("explain", *REFERENCE, TINY).text
     assert text.startswith("matrices kept as: f32") and "\nprefill, 48 tokens a run\n" in text and "\ndecode, 1 token a run\n" in text
+
+
+def test_a_long_prompt_is_explained_by_the_piece(folder):
+    model = copy_model(GOLDEN / "llama-tiny", folder / "m")
+    change_json(model / "config.json", max_position_embeddings=4096)
+    for prompt, piece in (("512", 512), ("2048", 512), ("9999", 512)):
+        told = json.loads(run("explain", *REFERENCE, "--json", "-m", model, "--prompt-tokens", prompt).text)
+        equal((told["prefill"]["tokens"], told["prefill"]["asked"], told["decode"]["tokens"]), (piece, min(int(prompt), 4096), 1))
+    note = "\nprefill, 512 tokens a run\na prompt of 2048 tokens is read 512 at a time\n"
+    assert note in run("explain", *REFERENCE, "-m", model, "--prompt-tokens", "2048").text
+    assert " at a time" not in run("explain", *REFERENCE, "-m", model, "--prompt-tokens", "512").text
+    recurrent = run("explain", *REFERENCE, GOLDEN / "bahdanau", "--prompt-tokens", "7").text
+    assert "encode, 7 tokens a run\n" in recurrent and "\nprefill, 1 token a run\na prompt of 7 tokens is read 1 at a time\n" in recurrent, recurrent
 
 
 def test_forced_rows_that_are_not_there(_):
