@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The word to complete is passed without what quotes it: the model "my model" begins with my\ mo. The
+ * shells quote what they insert. */
 static const char bash[] =
     "# bash completion for tessera; made by: tessera completion bash\n"
     "_tessera() {\n"
-    "    local line\n"
+    "    local line word=${COMP_WORDS[COMP_CWORD]#[\\\"\\']}\n"
     "    COMPREPLY=()\n"
     "    while IFS= read -r line; do\n"
     "        case $line in\n"
@@ -21,8 +23,8 @@ static const char bash[] =
     "        *=$'\\t'*) compopt -o nospace && COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
     "        *) COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
     "        esac\n"
-    "    done < <(\"${COMP_WORDS[0]}\" completion --words \"${COMP_WORDS[@]:1:COMP_CWORD}\" "
-    "2>/dev/null)\n"
+    "    done < <(\"${COMP_WORDS[0]}\" completion --words "
+    "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\" \"${word//\\\\/}\" 2>/dev/null)\n"
     "}\n"
     "complete -F _tessera tessera\n";
 
@@ -32,7 +34,7 @@ static const char zsh[] = "#compdef tessera\n"
                           "    local line name\n"
                           "    local -a candidates\n"
                           "    for line in \"${(@f)$(\"${words[1]}\" completion --words "
-                          "\"${(@)words[2,CURRENT]}\" 2>/dev/null)}\"; do\n"
+                          "\"${(@Q)words[2,CURRENT]}\" 2>/dev/null)}\"; do\n"
                           "        name=${line%%$'\\t'*}\n"
                           "        case $line in\n"
                           "        :files) _files ;;\n"
@@ -50,7 +52,7 @@ static const char fish[] =
     "# fish completion for tessera; made by: tessera completion fish\n"
     "function __tessera_complete\n"
     "    set -l words (commandline -opc)\n"
-    "    set -l word (commandline -ct)\n"
+    "    set -l word (string unescape -- (commandline -ct))\n"
     "    for line in ($words[1] completion --words $words[2..-1] \"$word\" 2>/dev/null)\n"
     "        switch $line\n"
     "            case :files\n"

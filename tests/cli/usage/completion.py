@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from support.command import BUILD, SOURCE, environment, equal, main, refused, run
+from support.command import BUILD, PLAY, SOURCE, copy_model, environment, equal, main, refused, run
 from support.terminal import typed
 
 COMMANDS = [line.split()[0] for line in run("help").text.splitlines() if re.match(r"^  [a-z][a-z-]+ ", line)]
@@ -74,28 +74,36 @@ def test_arguments(_):
     refused(2, "powershell: give bash, zsh or fish", "completion", "powershell")
 
 
-def on_terminal(shell, setup, keys, wanted):
-    typed(shell, setup, keys, wanted, environment(PATH=f"{BUILD}/bin:{os.environ['PATH']}"))
+def with_spaces(folder):
+    """The environment of the command, beside a model whose name has a space."""
+    copy_model(PLAY, folder / "models" / "my model")
+    return environment(PATH=f"{BUILD}/bin:{os.environ['PATH']}", TESSERA_MODELS=folder / "models")
 
 
 def test_in_bash(folder):
     (folder / "weights.gguf").touch()
+    env = with_spaces(folder)
     setup = f'cd {folder}; eval "$(tessera completion bash)"'
     for keys, wanted in ((b"tessera genera\t--dty\t", b"tessera generate --dtype "), (b"tessera bench suite --class sm\t", b"--class smoke "), (b"tessera generate -m wei\t", b"-m weights.gguf"),
-                         (b"tessera generate --dtype=bf\t", b"--dtype=bf16"), (b"tessera train --set weight_d\t", b"--set weight_decay=")):
-        on_terminal(["bash", "--norc", "--noprofile", "-i"], setup, keys, wanted)
+                         (b"tessera generate --dtype=bf\t", b"--dtype=bf16"), (b"tessera train --set weight_d\t", b"--set weight_decay="), (b"tessera generate -m my\t", b"-m my\\ model "),
+                         (b"tessera generate -m my\\ mo\t", b"-m my\\ model "), (b'tessera generate -m "my mo\t', b'-m "my model" ')):
+        typed(["bash", "--norc", "--noprofile", "-i"], setup, keys, wanted, env)
 
 
 @needs("zsh")
-def test_in_zsh(_):
-    on_terminal(["zsh", "-f", "-i"], 'autoload -U compinit; compinit -u -D; eval "$(tessera completion zsh)"', b"tessera genera\t--dty\t", b"--dtype ")
+def test_in_zsh(folder):
+    env = with_spaces(folder)
+    setup = f'cd {folder}; autoload -U compinit; compinit -u -D; eval "$(tessera completion zsh)"'
+    for keys, wanted in ((b"tessera genera\t--dty\t", b"--dtype "), (b"tessera generate -m my\\ mo\t", b"-m my\\ model ")):
+        typed(["zsh", "-f", "-i"], setup, keys, wanted, env)
 
 
 @needs("fish")
-def test_in_fish(_):
-    for line, wanted in (("tessera bench suite --class sm", "smoke"), ("tessera generate --dty", "--dtype\thow weights")):
-        shown = subprocess.run(["fish", "-N", "-c", f"tessera completion fish | source; complete -C {line!r}"], capture_output=True, text=True, check=False,
-                               env={**environment(), "PATH": f"{BUILD}/bin:{os.environ['PATH']}"})
+def test_in_fish(folder):
+    env = with_spaces(folder)
+    for line, wanted in (("tessera bench suite --class sm", "smoke"), ("tessera generate --dty", "--dtype\thow weights"), ("tessera generate -m my\\ mo", "my model\t"),
+                         ('tessera generate -m "my mo', "my model\t")):
+        shown = subprocess.run(["fish", "-N", "-c", "tessera completion fish | source; complete -C $argv", "--", line], capture_output=True, text=True, check=False, env=env)
         assert wanted in shown.stdout, shown
 
 
