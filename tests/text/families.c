@@ -4,8 +4,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "model/model.h"
 #include "model/tokens/tokens.h"
 #include "support/folder.h"
+#include "task/translate/translate.h"
 #include "text/load/load.h"
 #include "text/tokenizer/languages.h"
 
@@ -241,6 +243,49 @@ Test(families, marian_of_several_targets) {
     cr_expect(written.count == 2 && written.data[0] == 1, "an unknown code");
     tsri_text_ids_clear(&ids);
     tsri_text_ids_clear(&written);
+    tsri_text_tokenizer_destroy(&t);
+}
+
+/* Adds a line that a model of so few tokens can't read at once; its parts must begin with this code. */
+static void expect_code(tsri_task_translation *t, const char *line, int32_t code) {
+    tsri_task_lines lines = {0};
+    cr_assert_eq(tsri_task_lines_add(&lines, t, line, strlen(line)), TSR_OK, "%s",
+                 tsri_base_reported());
+    cr_assert_null(lines.lines[0].error, "%s", lines.lines[0].error);
+    cr_expect_gt(lines.n_parts, 3);
+    for (size_t i = 0; i < lines.n_parts; i++) {
+        const int32_t *ids = lines.ids.data + lines.parts[i].at;
+        const int64_t n = lines.parts[i].text.n_source;
+        cr_expect(n <= t->limit && ids[0] == code && ids[n - 1] == 0, "%s, part %zu: %d", line, i,
+                  (int)ids[0]);
+        for (int64_t k = 1; k < n; k++)
+            cr_expect(ids[k] != 2 && ids[k] != 3, "%s, part %zu: a code behind the first id", line,
+                      i);
+    }
+    tsri_task_lines_clear(&lines);
+}
+
+/* A line's own code is that of all its parts, and not that of the next line. */
+Test(families, parts_of_a_line_have_the_code_that_it_begins_with) {
+    static const char days[] =
+        "The summer's day. The summer's day, the day. The day of the summer.";
+    char own[128], unknown[128];
+    write_marian("{\"</s>\":0,\"<unk>\":1,\">>deu<<\":2,\">>fra<<\":3}");
+    write_text("config.json", "{\"model_type\":\"marian\"}");
+    tsri_text_tokenizer *t = open_folder();
+    tsri_model model = {.path = folder, .tokenizer = t};
+    model.spec.source_vocab = tsri_text_vocabulary_size(t);
+    const tsr_translate_options options = {.struct_size = sizeof options};
+    tsri_task_translation run = {.model = &model, .options = &options, .limit = 16};
+    run.direction = direction(t, NULL, "fra");
+    snprintf(own, sizeof own, ">>deu<< %s", days);
+    snprintf(unknown, sizeof unknown, ">>x<<%s", days);
+    expect_code(&run, days, 3);
+    expect_code(&run, own, 2);
+    expect_code(&run, unknown, 1);
+    expect_code(&run, days, 3);
+    run.direction = direction(t, NULL, NULL);
+    expect_code(&run, own, 2);
     tsri_text_tokenizer_destroy(&t);
 }
 

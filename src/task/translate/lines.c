@@ -63,6 +63,21 @@ static tsr_status add_sentence(tsri_task_lines *l, tsri_task_translation *t, con
     return add_sentence(l, t, text + cut, n - cut);
 }
 
+/* Adds each sentence; all of them have the code that the line begins with. */
+static tsr_status add_sentences(tsri_task_lines *l, tsri_task_translation *t, const char *text,
+                                size_t n) {
+    const int32_t to = t->direction.to;
+    tsr_status status = TSR_OK;
+    size_t done = tsri_text_written_code(t->model->tokenizer, text, n, &t->direction.to);
+    while (done < n && status == TSR_OK) {
+        const size_t size = tsri_task_sentence(text + done, n - done);
+        status = add_sentence(l, t, text + done, size);
+        done += size;
+    }
+    t->direction.to = to;
+    return status;
+}
+
 static tsr_status cut_line(tsri_task_lines *l, tsri_task_translation *t, const char *text,
                            size_t n) {
     const size_t at = l->ids.count;
@@ -75,12 +90,7 @@ static tsr_status cut_line(tsri_task_lines *l, tsri_task_translation *t, const c
     l->ids.count = at;
     if (t->options->no_split)
         return too_long(t, tokens, "shorten it, or allow splitting it into sentences");
-    for (size_t done = 0; done < n;) {
-        const size_t size = tsri_task_sentence(text + done, n - done);
-        TRY(add_sentence(l, t, text + done, size));
-        done += size;
-    }
-    return TSR_OK;
+    return add_sentences(l, t, text, n);
 }
 
 tsr_status tsri_task_lines_add(tsri_task_lines *l, tsri_task_translation *t, const char *text,

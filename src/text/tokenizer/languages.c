@@ -151,17 +151,17 @@ tsr_status tsri_text_direction_of(const tsri_text_tokenizer *tokenizer, const ch
 
 /* ---- texts and the tokens around them ---- */
 
-/* The length in bytes of a ">>xx<<" at the start of a text, 0 if there is none; *id is its token,
- * or the unknown token. */
-static size_t written_code(const tsri_text_tokenizer *t, const char *text, size_t n, int32_t *id) {
-    if (t->languages.rule != TSRI_TEXT_CODE_OF_TARGET || n < 4 || memcmp(text, ">>", 2) != 0)
+size_t tsri_text_written_code(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
+                              int32_t *id) {
+    if (tokenizer->languages.rule != TSRI_TEXT_CODE_OF_TARGET || n < 4 ||
+        memcmp(text, ">>", 2) != 0)
         return 0;
     for (size_t i = 2; i + 2 <= n; i++) {
         if (memcmp(text + i, "<<", 2) != 0)
             continue;
-        *id = tsri_text_id_of(t, text, i + 2);
+        *id = tsri_text_id_of(tokenizer, text, i + 2);
         if (*id < 0)
-            *id = tsri_text_role_id(t, TSRI_TEXT_UNK);
+            *id = tsri_text_role_id(tokenizer, TSRI_TEXT_UNK);
         return i + 2;
     }
     return 0;
@@ -200,7 +200,7 @@ static tsr_status encode_source(const tsri_text_tokenizer *t, const char *text, 
     if (rule == TSRI_TEXT_NO_CODES)
         return tsri_text_encode(t, text, n, flags | TSRI_TEXT_ADD_SPECIAL, ids);
     int32_t to = d->to;
-    const size_t written = written_code(t, text, n, &to);
+    const size_t written = tsri_text_written_code(t, text, n, &to);
     const bool first = rule == TSRI_TEXT_CODE_FIRST, target = rule == TSRI_TEXT_CODE_OF_TARGET;
     return encode_coded(t, text + written, n - written,
                         target  ? to

@@ -43,14 +43,20 @@ tsr_status tsri_text_direction_of(const tsri_text_tokenizer *tokenizer, const ch
                                   const char *to, tsri_text_direction *out);
 
 /* Append the ids of a text with the tokens around it (ADD_SPECIAL is implied; PARSE_SPECIAL as in
- * encode). A text that itself begins with ">>xx<<" keeps its own code. encode_target gives the ids
- * that the decoder should answer with: a model is trained and scored on them. */
+ * encode). A text that itself begins with ">>xx<<" keeps its own code; whoever cuts a text takes the code
+ * off first (tsri_text_written_code). encode_target gives the ids that the decoder should answer with: a
+ * model is trained and scored on them. */
 tsr_status tsri_text_encode_source(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
                                    const tsri_text_direction *direction, unsigned flags,
                                    tsri_text_ids *ids);
 tsr_status tsri_text_encode_target(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
                                    const tsri_text_direction *direction, unsigned flags,
                                    tsri_text_ids *ids);
+
+/* The bytes of the ">>xx<<" at the beginning of a text; 0: it has none, or the model's texts have no such
+ * codes. *id is then the code's token, or the unknown token: the direction->to of the text behind it. */
+size_t tsri_text_written_code(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
+                              int32_t *id);
 
 /* The tokenizer of the text that a model writes: Marian's and CTranslate2's folders may have one
  * for each side. Where there is only one, it is the same tokenizer. */
