@@ -33,7 +33,7 @@ typedef struct tsr_tune_options {
  * starting with those that would be chosen. Each candidate must give the bytes that the variant
  * gave before (nearly, where the variant may differ in a batch), and what the plain variant gives;
  * it is timed in turn with the best so far. Winners are stored in the cache folder for this device
- * and driver; devices that are opened later use them.
+ * and driver; devices that are opened later use them, except where TESSERA_KERNEL_PATH is set.
  *
  * model   on one device, which was opened with profile = 1
  * thread  one call at a time for a model and its device

@@ -119,6 +119,7 @@ tsr_status tsri_tune_contender_compare(const tsri_tune *tune, const tsri_tune_gr
         out->a += count * median(x, n);
         out->b += count * median(y, n);
     }
+    out->unmeasured = !(out->a > 0 || out->b > 0);
     return out->a > 0 && out->b > 0
                ? TSR_OK
                : tsri_base_fail(TSR_E_UNSUPPORTED,

@@ -50,6 +50,7 @@ typedef struct tsri_tune_contender {
 /* Medians, summed over the cases, each as often as the model has it. */
 typedef struct tsri_tune_duel {
     double a, b;
+    bool unmeasured; /* the device's events gave neither of them */
 } tsri_tune_duel;
 
 /* "MR=4", and the separator before the next. */
@@ -68,7 +69,8 @@ tsr_status tsri_tune_contender_warm(tsri_tune_contender *c);
 /* Whether the last results are the same bytes, or near where the values choose another variant. */
 bool tsri_tune_contender_agrees(const tsri_tune_group *g, const tsri_tune_contender *a,
                                 const tsri_tune_contender *b);
-/* Times them in turn: best, candidate, best, candidate. */
+/* Times them in turn: best, candidate, best, candidate. TSR_E_UNSUPPORTED where one of them took no
+ * time. */
 tsr_status tsri_tune_contender_compare(const tsri_tune *tune, const tsri_tune_group *g,
                                        tsri_tune_contender *a, tsri_tune_contender *b,
                                        tsri_tune_duel *out);

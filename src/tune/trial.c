@@ -18,12 +18,17 @@ enum { SMALL = 7 };
 
 /* --- operands --- */
 
-static tsr_status fill_input(tsri_tune_case *c, const tsr_op *op, uint32_t i) {
+static tsr_status fill_input(const tsri_tune_case *c, const tsr_op *op, uint32_t i,
+                             const int64_t sizes[TSR_SYMBOLS]) {
     const tsr_tensor *tensor = op->in[i];
-    const size_t n = (size_t)tsri_tensor_value(tsri_tensor_count(tensor), c->sizes);
-    c->in_bytes[i] = (size_t)tsri_tensor_extent(tensor, c->sizes);
+    const size_t n = (size_t)tsri_tensor_value(tsri_tensor_count(tensor), sizes);
+    return tsri_tensor_sample(op, sizes, i, true, 0, n, (tsr_dtype)tensor->dtype, c->in[i]);
+}
+
+static tsr_status make_input(tsri_tune_case *c, const tsr_op *op, uint32_t i) {
+    c->in_bytes[i] = (size_t)tsri_tensor_extent(op->in[i], c->sizes);
     TRY(tsri_base_new_aligned(c->in_bytes[i] + 1, &c->in[i]));
-    return tsri_tensor_sample(op, c->sizes, i, true, 0, n, (tsr_dtype)tensor->dtype, c->in[i]);
+    return fill_input(c, op, i, c->sizes);
 }
 
 /* --- the case --- */
@@ -35,8 +40,8 @@ const tsr_op *tsri_tune_case_op(const tsri_tune_case *c, tsri_graph_op_store *st
 }
 
 static tsr_status build_graph(const tsr_op *op, tsri_graph *graph) {
-    static const char *const names[TSRI_TUNE_TRIAL_OPERANDS] = {"in0", "in1", "in2", "in3",
-                                                                "in4", "in5", "in6", "in7"};
+    static const char *const names[TSRI_GRAPH_MAX_OPERANDS] = {
+        "in0", "in1", "in2", "in3", "in4", "in5", "in6", "in7", "in8", "in9", "in10"};
     tsri_value in[TSRI_GRAPH_MAX_OPERANDS], out[TSRI_GRAPH_MAX_OPERANDS];
     uint32_t want = 0;
     for (uint32_t i = 0; i < op->n_in; i++) {
@@ -63,7 +68,7 @@ tsr_status tsri_tune_case_make(const tsr_op *op, double count, tsri_tune_case *o
     const tsri_graph_op_row *row = tsri_graph_op_find((tsr_op_id)op->id);
     tsri_graph_op_store store;
     *out = (tsri_tune_case){.bounds = *op->bounds};
-    if (!row || tsri_tensor_op_writes(op->id) || op->n_in > TSRI_TUNE_TRIAL_OPERANDS)
+    if (!row || tsri_tensor_op_writes(op->id) || op->n_in > TSRI_GRAPH_MAX_OPERANDS)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "%s can't be tried alone", row ? row->name : "?");
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         out->sizes[i] = out->bounds.highest[i];
@@ -79,7 +84,7 @@ tsr_status tsri_tune_case_make(const tsr_op *op, double count, tsri_tune_case *o
         out->work = count * (row->cost ? row->cost(own, out->sizes).flops : 1);
         for (uint32_t i = 0; i < own->n_in && status == TSR_OK; i++)
             if (own->in[i] && own->in[i]->kind == TSR_KIND_INPUT)
-                status = fill_input(out, own, i);
+                status = make_input(out, own, i);
     }
     if (status != TSR_OK)
         tsri_tune_case_clear(out);
@@ -87,7 +92,7 @@ tsr_status tsri_tune_case_make(const tsr_op *op, double count, tsri_tune_case *o
 }
 
 void tsri_tune_case_clear(tsri_tune_case *c) {
-    for (int i = 0; i < TSRI_TUNE_TRIAL_OPERANDS; i++) {
+    for (int i = 0; i < TSRI_GRAPH_MAX_OPERANDS; i++) {
         tsri_system_free_aligned(c->in[i]);
         c->in[i] = NULL;
     }
@@ -171,21 +176,26 @@ void tsri_tune_trial_close(tsri_tune_trial *trial) {
     *trial = (tsri_tune_trial){0};
 }
 
-static size_t bind_inputs(const tsri_tune_trial *trial, const int64_t sizes[TSR_SYMBOLS],
-                          tsri_run_binding in[TSRI_TUNE_TRIAL_OPERANDS]) {
+/* Whole numbers count what these sizes have: a length of other sizes would lead past the keys. */
+static tsr_status bind_inputs(const tsri_tune_trial *trial, const int64_t sizes[TSR_SYMBOLS],
+                              tsri_run_binding in[TSRI_GRAPH_MAX_OPERANDS], size_t *n) {
     tsri_graph_op_store store;
     const tsr_op *op = tsri_tune_case_op(trial->c, &store);
-    size_t n = 0;
-    for (uint32_t i = 0; i < op->n_in; i++)
-        if (trial->c->in[i])
-            in[n++] = (tsri_run_binding){.id = i,
-                                         .data = trial->c->in[i],
-                                         .bytes = (size_t)tsri_tensor_extent(op->in[i], sizes)};
-    return n;
+    *n = 0;
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        if (!trial->c->in[i])
+            continue;
+        if (op->in[i]->dtype == TSR_I32)
+            TRY(fill_input(trial->c, op, i, sizes));
+        in[(*n)++] = (tsri_run_binding){.id = i,
+                                        .data = trial->c->in[i],
+                                        .bytes = (size_t)tsri_tensor_extent(op->in[i], sizes)};
+    }
+    return TSR_OK;
 }
 
 tsr_status tsri_tune_trial_results(tsri_tune_trial *trial, const int64_t sizes[TSR_SYMBOLS]) {
-    tsri_run_binding in[TSRI_TUNE_TRIAL_OPERANDS], out[TSRI_TUNE_TRIAL_OPERANDS];
+    tsri_run_binding in[TSRI_GRAPH_MAX_OPERANDS], out[TSRI_GRAPH_MAX_OPERANDS];
     const tsri_graph *graph = trial->c->graph;
     for (size_t i = 0; i < trial->n_out; i++) {
         const tsri_graph_output_mark *mark = tsri_graph_output_at(graph, i);
@@ -195,18 +205,19 @@ tsr_status tsri_tune_trial_results(tsri_tune_trial *trial, const int64_t sizes[T
         out[i] =
             (tsri_run_binding){.id = mark->id, .data = trial->out[i], .bytes = trial->out_bytes[i]};
     }
-    const size_t n = bind_inputs(trial, sizes, in);
+    size_t n;
+    TRY(bind_inputs(trial, sizes, in, &n));
     return tsri_run_execute(trial->plan, sizes, in, n, out, trial->n_out);
 }
 
 tsr_status tsri_tune_trial_time(tsri_tune_trial *trial, uint64_t *nanoseconds) {
-    tsri_run_binding in[TSRI_TUNE_TRIAL_OPERANDS];
+    tsri_run_binding in[TSRI_GRAPH_MAX_OPERANDS];
     tsri_run_timed timed = {.context = trial->context,
                             .plan = trial->plan,
                             .sizes = trial->c->sizes,
                             .in = in,
-                            .n_in = bind_inputs(trial, trial->c->sizes, in),
                             .measured = trial->measured};
+    TRY(bind_inputs(trial, trial->c->sizes, in, &timed.n_in));
     const tsr_status status = tsri_run_time(&timed, nanoseconds);
     trial->measured = timed.measured;
     return status;

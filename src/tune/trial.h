@@ -5,8 +5,6 @@
 
 #include "run/run.h"
 
-enum { TSRI_TUNE_TRIAL_OPERANDS = 8 };
-
 /* An op with the sizes at which it is run. All operands are packed; states are inputs. */
 typedef struct tsri_tune_case {
     tsri_graph *graph;
@@ -14,8 +12,8 @@ typedef struct tsri_tune_case {
     int64_t sizes[TSR_SYMBOLS]; /* the largest that the bounds allow */
     int64_t small[TSR_SYMBOLS]; /* with only a few rows, for comparison with slow kernels */
     double work;                /* flops of a run, times the number of such ops in a model */
-    void *in[TSRI_TUNE_TRIAL_OPERANDS];
-    size_t in_bytes[TSRI_TUNE_TRIAL_OPERANDS];
+    void *in[TSRI_GRAPH_MAX_OPERANDS];
+    size_t in_bytes[TSRI_GRAPH_MAX_OPERANDS];
 } tsri_tune_case;
 
 /* Makes a case of an op with its bounds; TSR_E_UNSUPPORTED for an op that writes a state. */
@@ -32,16 +30,16 @@ typedef struct tsri_tune_trial {
     tsri_run_context *context;
     char *kernels; /* forced kernel variants; owned by the context */
     tsri_run_plan *plan;
-    tsr_dtype dtype[TSRI_TUNE_TRIAL_OPERANDS]; /* of the outputs */
-    void *out[TSRI_TUNE_TRIAL_OPERANDS];
-    size_t out_bytes[TSRI_TUNE_TRIAL_OPERANDS], n_out;
+    tsr_dtype dtype[TSRI_GRAPH_MAX_OPERANDS]; /* of the outputs */
+    void *out[TSRI_GRAPH_MAX_OPERANDS];
+    size_t out_bytes[TSRI_GRAPH_MAX_OPERANDS], n_out;
     uint64_t measured; /* nanoseconds so far */
 } tsri_tune_trial;
 
 tsr_status tsri_tune_trial_open(const tsri_tune_case *c, const tsri_run_options *options,
                                 tsri_tune_trial *out);
 void tsri_tune_trial_close(tsri_tune_trial *trial);
-/* Runs it and reads the outputs. */
+/* Runs it and reads the outputs. Whole numbers among the operands are those that suit the sizes. */
 tsr_status tsri_tune_trial_results(tsri_tune_trial *trial, const int64_t sizes[TSR_SYMBOLS]);
 /* Runs it and gives the time by the device's events. 0: the device measures nothing. */
 tsr_status tsri_tune_trial_time(tsri_tune_trial *trial, uint64_t *nanoseconds);

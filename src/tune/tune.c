@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "graph/ops.h"
+#include "tensor/operands.h"
 #include "tune/contender.h"
 
 #include <stdio.h>
@@ -70,12 +72,14 @@ static void add_case(tsri_tune *tune, tsri_tune_group *g, size_t index) {
     g->cases[at] = index;
 }
 
-static void tell_not_tuned(const tsri_tune *tune, const char *op, const char *variant,
-                           const char *why) {
+/* variant "": it is about all of the op's. */
+static void tell_not_tuned(const tsri_tune *tune, tsr_log_level level, const char *op,
+                           const char *variant, const char *why) {
     char line[640];
-    snprintf(line, sizeof line, "%s/%s isn't tuned: %.400s", op, variant, why);
+    snprintf(line, sizeof line, "%s%s%s isn't tuned: %.400s", op, *variant ? "/" : "", variant,
+             why);
     if (tune->options.log)
-        tune->options.log(tune->options.log_data, TSR_LOG_DEBUG, line);
+        tune->options.log(tune->options.log_data, level, line);
 }
 
 static void add_variant(void *data, const tsr_tunable_variant *variant) {
@@ -89,7 +93,8 @@ static void add_variant(void *data, const tsr_tunable_variant *variant) {
     if (!choice)
         return;
     if (variant->n_tunables > TSRI_RUN_TUNABLES) {
-        tell_not_tuned(tune, variant->op, variant->variant, "it has more than 16 tunables");
+        tell_not_tuned(tune, TSR_LOG_WARNING, variant->op, variant->variant,
+                       "it has more than 16 tunables");
         return;
     }
     while (i < tune->n_groups && (strcmp(tune->groups[i].op, variant->op) ||
@@ -123,9 +128,15 @@ static void add_variant(void *data, const tsr_tunable_variant *variant) {
 
 tsr_status tsri_tune_add_op(tsri_tune *tune, const tsr_op *op) {
     tsri_tune_case fresh;
+    if (tsri_tensor_op_writes(op->id)) /* it has nothing to tune */
+        return TSR_OK;
     const tsr_status made = tsri_tune_case_make(op, 1, &fresh);
-    if (made != TSR_OK) /* an op that writes a state has nothing to tune */
-        return made == TSR_E_UNSUPPORTED ? TSR_OK : made;
+    if (made == TSR_E_UNSUPPORTED) {
+        const tsri_graph_op_row *row = tsri_graph_op_find((tsr_op_id)op->id);
+        tell_not_tuned(tune, TSR_LOG_WARNING, row ? row->name : "an op", "", tsri_base_reported());
+        return TSR_OK;
+    }
+    TRY(made);
     for (size_t i = 0; i < tune->n_cases; i++)
         if (tsri_tune_case_same(&tune->cases[i], &fresh)) {
             tune->cases[i].work += fresh.work;
@@ -189,6 +200,7 @@ typedef struct search {
     tsri_tune_values tried[MOST_TRIED];
     size_t n_tried;
     bool stopped, moved; /* moved: the best is not the first */
+    bool unmeasured;     /* the device's events gave no time: the search failed with that */
 } search;
 
 static bool over(search *s) {
@@ -210,7 +222,7 @@ static bool fatal(tsr_status status) {
 
 static tsr_status try_values(search *s, const tsri_tune_values *v) {
     tsri_tune_contender candidate;
-    tsri_tune_duel times;
+    tsri_tune_duel times = {0};
     bool right = true;
     if (was_tried(s, v))
         return TSR_OK;
@@ -227,9 +239,10 @@ static tsr_status try_values(search *s, const tsri_tune_values *v) {
     if (status == TSR_OK && right)
         status = tsri_tune_contender_compare(s->tune, s->g, s->moved ? &s->best : &s->first,
                                              &candidate, &times);
+    s->unmeasured |= times.unmeasured;
     if (status != TSR_OK || !right || times.b >= worth * times.a) {
         tsri_tune_contender_close(&candidate);
-        return fatal(status) || status == TSR_E_UNSUPPORTED ? status : TSR_OK;
+        return fatal(status) || s->unmeasured ? status : TSR_OK;
     }
     tsri_tune_contender_close(&s->best);
     s->best = candidate;
@@ -266,8 +279,10 @@ static tsr_status conclude(search *s) {
     tsri_tune_values_print(g, &s->first.v, ",", g->found.before, sizeof g->found.before);
     tsri_tune_values_print(g, s->moved ? &s->best.v : &s->first.v, ",", g->found.after,
                            sizeof g->found.after);
-    TRY(tsri_tune_contender_compare(s->tune, g, &s->first, s->moved ? &s->best : &s->first,
-                                    &times));
+    const tsr_status status =
+        tsri_tune_contender_compare(s->tune, g, &s->first, s->moved ? &s->best : &s->first, &times);
+    s->unmeasured |= times.unmeasured;
+    TRY(status);
     g->found.before_ns = times.a;
     g->found.after_ns = times.b;
     g->found.kept = s->moved && times.b < worth * times.a;
@@ -276,6 +291,7 @@ static tsr_status conclude(search *s) {
     return TSR_OK;
 }
 
+/* TSR_E_UNSUPPORTED: the device measured nothing. */
 static tsr_status search_group(tsri_tune *tune, tsri_tune_group *g, const tsri_tune_options *asked,
                                double seconds, bool *stopped) {
     search *s = NULL;
@@ -300,13 +316,14 @@ static tsr_status search_group(tsri_tune *tune, tsri_tune_group *g, const tsri_t
     if (status == TSR_OK)
         status = conclude(s);
     *stopped = s->stopped;
+    const bool ends = fatal(status) || s->unmeasured;
     tsri_tune_contender_close(&s->best);
     tsri_tune_contender_close(&s->first);
     free(s);
     /* A variant that can't run here by itself keeps its values. */
     if (status != TSR_OK)
-        tell_not_tuned(tune, g->op, g->variant, tsri_base_reported());
-    return fatal(status) ? status : TSR_OK;
+        tell_not_tuned(tune, TSR_LOG_DEBUG, g->op, g->variant, tsri_base_reported());
+    return ends ? status : TSR_OK;
 }
 
 /* Keeps what was found until now: for the device, or as lines of the file at `path`. */
@@ -344,7 +361,7 @@ static tsr_status keep_all(tsri_tune *tune, const tsri_tune_options *asked) {
 
 tsr_status tsri_tune_search(tsri_tune *tune, const tsri_tune_options *asked) {
     const uint64_t end = tsri_base_now_ns() + (uint64_t)(asked->seconds * 1e9);
-    bool stopped = false;
+    bool stopped = false, measured = false;
     TRY(make_groups(tune));
     for (size_t i = 0; i < tune->n_groups && !stopped; i++) {
         tsri_tune_group *g = &tune->groups[i];
@@ -355,10 +372,15 @@ tsr_status tsri_tune_search(tsri_tune *tune, const tsri_tune_options *asked) {
         if (now >= end)
             break;
         g->found = (tsri_tune_tuned){.op = g->op, .variant = g->variant, .condition = g->condition};
-        TRY(search_group(tune, g, asked, (double)(end - now) / 1e9 / (double)alike, &stopped));
+        const tsr_status status =
+            search_group(tune, g, asked, (double)(end - now) / 1e9 / (double)alike, &stopped);
+        /* A coarse clock may give no time for the shortest ops alone. */
+        if (status != TSR_OK && !(status == TSR_E_UNSUPPORTED && measured))
+            return status;
+        measured |= g->found.before_ns > 0;
         if (g->found.kept)
             TRY(keep_all(tune, asked));
-        if (asked->visit && *g->found.before)
+        if (asked->visit && g->found.before_ns > 0)
             asked->visit(asked->data, &g->found);
     }
     TRY(keep_all(tune, asked));

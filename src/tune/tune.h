@@ -20,7 +20,8 @@ typedef struct tsri_tune tsri_tune;
 tsr_status tsri_tune_create(const tsri_run_options *options, tsri_tune **out);
 void tsri_tune_destroy(tsri_tune **tune);
 
-/* Adds each op of a plan that can be tried alone. */
+/* Adds each op of a plan that has something to tune: not one that writes a state. Another one that can't
+ * be tried alone is left out with a warning. */
 tsr_status tsri_tune_add_plan(tsri_tune *tune, const tsri_run_plan *plan);
 tsr_status tsri_tune_add_op(tsri_tune *tune, const tsr_op *op);
 
@@ -42,7 +43,8 @@ typedef struct tsri_tune_options {
 } tsri_tune_options;
 
 /* Searches. The winners are kept for the device, and in the file at `write`, as soon as they are
- * found: a process may end in a driver's compiler. TSR_E_CANCELLED if it was stopped. */
+ * found: a process may end in a driver's compiler. TSR_E_CANCELLED if it was stopped;
+ * TSR_E_UNSUPPORTED if the device measures nothing. */
 tsr_status tsri_tune_search(tsri_tune *tune, const tsri_tune_options *options);
 
 #endif

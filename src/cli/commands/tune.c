@@ -53,6 +53,39 @@ static int stopped(const job *j) {
     return 128 + tsri_cli_signal();
 }
 
+static bool is_set(const char *variable) {
+    const char *value = getenv(variable);
+    return value && *value;
+}
+
+/* Options of other commands that run a model, which tune alone can't heed. */
+static int refuse_unused(const tsri_cli_app *app, bool shapes) {
+    const struct {
+        bool given;
+        const char *why;
+    } unused[] = {
+        {app->kernels, "--kernels: tune searches all kernel variants that can run an op; leave it "
+                       "out"},
+        {app->bundle, "--bundle: tune builds kernels with other values than a bundle has; leave it "
+                      "out"},
+        {is_set("TESSERA_BUNDLE"), "TESSERA_BUNDLE is set, and tune builds kernels with other "
+                                   "values than a bundle has; unset it"},
+        {app->profile, "--profile: tune shows the times of the kernels itself; leave it out"},
+        {shapes && app->dtype_name, "--dtype: a shape names its own dtype; give --shapes "
+                                    "M,N,K,DTYPE"},
+        {shapes && app->compute_name, "--compute: shapes in q8 and q4 are computed in int8, others "
+                                      "in f32; leave it out"},
+        {shapes && app->kv_dtype_name, "--kv-dtype: the ops of --shapes have no keys and values; "
+                                       "leave it out"},
+        {shapes && app->context, "-c: the ops of --shapes have no context; leave it out"},
+        {shapes && app->loras.n, "--lora: the weights of --shapes are made up; leave it out"},
+    };
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+        if (unused[i].given)
+            return tsri_cli_fail(CLI_USAGE, "%s", unused[i].why);
+    return CLI_OK;
+}
+
 static int tune(job *j, const char *shapes, const char *write, int64_t budget) {
     const tsr_tune_options options = {.struct_size = sizeof options,
                                       .seconds = (double)budget,
@@ -70,10 +103,10 @@ static int tune(job *j, const char *shapes, const char *write, int64_t budget) {
     if (status == TSR_E_CANCELLED && tsri_cli_signal())
         return stopped(j);
     if (status == TSR_OK && !j->app.json)
-        tsri_cli_print(&j->app,
-                       "%zu of %zu variants have better values now; tessera explain shows them as "
-                       "\"tuned here\"\n",
-                       j->kept, j->n);
+        tsri_cli_print(&j->app, "%zu of %zu variants have better values now; %s\n", j->kept, j->n,
+                       is_set("TESSERA_KERNEL_PATH")
+                           ? "runs with TESSERA_KERNEL_PATH don't read them"
+                           : "tessera explain shows them as \"tuned here\"");
     return tsri_cli_status(status);
 }
 
@@ -105,6 +138,8 @@ int tsri_cli_tune(int argc, char **argv) {
         code = tsri_cli_fail(CLI_USAGE, "give one model, or --shapes, not both");
     if (code == CLI_OK && operands.n)
         j.app.model_name = operands.items[0];
+    if (code == CLI_OK)
+        code = refuse_unused(&j.app, shapes != NULL);
     if (code == CLI_OK)
         code = tune(&j, shapes, write, budget);
     json_decref(j.rows);

@@ -6,7 +6,7 @@ import shutil
 import signal
 import time
 
-from support.command import DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, refused, run, skip, start
+from support.command import DEVICE, GOLDEN, SOURCE, change_json, copy_model, environment, equal, has_device, main, refused, run, skip, start
 
 TINY = GOLDEN / "llama-tiny"
 SHAPES = ("--shapes", "16,96,64;1,96,64", "-d", DEVICE, "-q")
@@ -36,6 +36,18 @@ def test_a_model(folder):
         assert "is not used: it was changed or damaged" in run(*GREEDY[:-1], env=env).err
 
 
+def test_a_model_s_own_attention(folder):
+    """It is most of the work of a narrow model's long texts, so it is searched first."""
+    model = copy_model(TINY, folder / "model")
+    change_json(model / "config.json", max_position_embeddings=512)
+    process = start("tune", model, "--budget", "60", "-d", DEVICE, env=environment(TESSERA_CACHE=folder / "cache"))
+    lines = [process.stdout.readline() for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    err = process.communicate()[1]
+    assert lines[1].startswith(b"attention/") and b"other results" not in lines[1], (lines, err)
+    assert b"isn't tuned" not in err, err
+
+
 def test_shapes(folder):
     env = environment(TESSERA_CACHE=folder)
     rows = json.loads(run("tune", *SHAPES, "--budget", "2", "--json", env=env).text)
@@ -43,6 +55,8 @@ def test_shapes(folder):
     assert {row["condition"].split(",")[-1] for row in rows} <= {"rows=1", "rows=9-63"}, rows
     for kind in ("f16", "bf16", "q8", "q4"):
         run("tune", "--shapes", f"4,64,64,{kind}", "--budget", "1", "-d", DEVICE, "-q", env=env)
+    told = run("tune", "--shapes", "4,64,64", "--budget", "1", "-d", DEVICE, "-q", env=environment(TESSERA_CACHE=folder, TESSERA_KERNEL_PATH=SOURCE / "cl"))
+    assert told.text.endswith("better values now; runs with TESSERA_KERNEL_PATH don't read them\n"), told
 
 
 def test_an_interrupt_stops_it(folder):
@@ -86,6 +100,12 @@ def test_refusals(_):
     refused(2, "--budget soon:", "tune", *SHAPES, "--budget", "soon")
     refused(2, "not both", "tune", *SHAPES, "-m", TINY)
     refused(2, "one model, or --shapes", "tune", TINY, *SHAPES)
+    for option, given in (("--kernels", "linear=packed"), ("--bundle", "folder"), ("--profile", None)):
+        for subject in (SHAPES, (TINY, "-d", DEVICE, "-q")):
+            refused(2, f"{option}: ", "tune", *subject, option, *filter(None, [given]))
+    for option, given in (("--dtype", "f16"), ("--compute", "f32"), ("--kv-dtype", "f16"), ("-c", "64"), ("--lora", "folder")):
+        refused(2, f"{option}: ", "tune", *SHAPES, option, given)
+    refused(2, "TESSERA_BUNDLE is set, ", "tune", *SHAPES, env=environment(TESSERA_BUNDLE="folder"))
     refused(3, "no kernel variants that can be tuned", "tune", "--shapes", "1,2,3", "-d", "reference", "-q")
 
 
