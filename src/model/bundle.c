@@ -33,13 +33,24 @@ enum { LONGER = sizeof longer / sizeof *longer, LONGEST = 2048 };
 typedef struct room {
     float *logits, *top_logits, *top_lse, **hidden;
     int32_t *argmax, *top_ids, *ids;
-    int32_t *slots; /* of the keys of DEEP tokens: all in slot 0 */
+    int32_t *slots;         /* of the keys of DEEP tokens: all in slot 0 */
+    tsri_model_pages pages; /* of the longest sequence; read where a session has pages */
 } room;
 
 /* The number of layers of the deeper stack. */
 static size_t layers_of(const tsri_model_spec *spec) {
     return (size_t)(spec->decoder.layers > spec->encoder.layers ? spec->decoder.layers
                                                                 : spec->encoder.layers);
+}
+
+/* One page after the other, for as many tokens as are read. */
+static tsr_status make_pages(const tsri_model_spec *spec, tsri_model_pages *out) {
+    const int64_t tokens = spec->context < LONGEST ? spec->context : LONGEST;
+    out->n = (int32_t)((tokens + TSRI_MODEL_PAGE - 1) / TSRI_MODEL_PAGE);
+    TRY(tsri_base_new((size_t)out->n, sizeof *out->ids, &out->ids));
+    for (int32_t i = 0; i < out->n; i++)
+        out->ids[i] = i;
+    return TSR_OK;
 }
 
 static tsr_status make_room(const tsri_model *model, size_t n, int32_t k, room *out) {
@@ -56,6 +67,7 @@ static tsr_status make_room(const tsri_model *model, size_t n, int32_t k, room *
     TRY(tsri_base_new(n * (size_t)k, sizeof(int32_t), &out->top_ids));
     TRY(tsri_base_new(LONGEST, sizeof(int32_t), &out->ids));
     TRY(tsri_base_new(DEEP, sizeof(int32_t), &out->slots));
+    TRY(make_pages(spec, &out->pages));
     TRY(tsri_base_new(layers, sizeof *out->hidden, &out->hidden));
     for (size_t i = 0; i < layers; i++)
         TRY(tsri_base_new(n * (size_t)spec->width, sizeof(float), &out->hidden[i]));
@@ -73,6 +85,7 @@ static void clear_room(const tsri_model_spec *spec, room *r) {
     free(r->top_ids);
     free(r->ids);
     free(r->slots);
+    free(r->pages.ids);
 }
 
 /* Makes the encoder's plans, with every head that the model has. */
@@ -104,9 +117,10 @@ static tsr_status encode(tsri_session *session, const tsri_model *model, const r
 }
 
 /* Makes the decoder's plans for n tokens after `past` others: for the greedy choice, the largest logits,
- * a draw of them, all logits and hidden states; and for the largest logits of a beam search, which also
- * says where each key lies. */
-static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_t n, int64_t past) {
+ * a draw of them, all logits and hidden states; and, without pages, for the largest logits of a beam search,
+ * which also says where each key lies. */
+static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_t n, int64_t past,
+                         bool pages) {
     const tsri_tensor_draw first = {0};
     const tsri_model_results kinds[] = {
         {.argmax = r->argmax},
@@ -118,9 +132,12 @@ static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_
     };
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        for (int keys = 0; keys < 1 + (i == 1) && status == TSR_OK; keys++) {
-            const tsri_model_sequence tokens = {
-                .ids = r->ids, .n = n, .past = past, .keys = keys ? r->slots : NULL};
+        for (int keys = 0; keys < 1 + (i == 1 && !pages) && status == TSR_OK; keys++) {
+            const tsri_model_sequence tokens = {.ids = r->ids,
+                                                .n = n,
+                                                .past = past,
+                                                .pages = &r->pages,
+                                                .keys = keys ? r->slots : NULL};
             status = tsri_session_forward(session, &tokens, 1, &kinds[i]);
         }
     return status;
@@ -138,7 +155,8 @@ static tsr_status draft(tsri_session *session, const room *r, int32_t k, int64_t
          .top_ids = r->top_ids,
          .top_lse = r->top_lse,
          .logits = r->logits}};
-    const tsri_model_sequence tokens = {.ids = r->ids, .n = TSRI_SESSION_FEW_ROWS, .past = past};
+    const tsri_model_sequence tokens = {
+        .ids = r->ids, .n = TSRI_SESSION_FEW_ROWS, .past = past, .pages = &r->pages};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         TRY(tsri_session_forward(session, &tokens, 1, &kinds[i]));
     return TSR_OK;
@@ -146,14 +164,14 @@ static tsr_status draft(tsri_session *session, const room *r, int32_t k, int64_t
 
 /* Lets the decoder read up to DEEP tokens, and makes its plans for the token after them. */
 static tsr_status decode_deep(tsri_session *session, const tsri_model_spec *spec, const room *r,
-                              int32_t k, int64_t many) {
+                              int32_t k, int64_t many, bool pages) {
     const int64_t deep = spec->context - 1 < DEEP ? spec->context - 1 : DEEP;
     const tsri_model_results results = {.argmax = r->argmax};
-    int64_t past = 0;
-    for (; past + many <= deep; past += many)
-        TRY(tsri_session_forward(
-            session, &(tsri_model_sequence){.ids = r->ids, .n = many, .past = past}, 1, &results));
-    TRY(decode(session, r, k, 1, past));
+    tsri_model_sequence tokens = {.ids = r->ids, .n = many, .pages = &r->pages};
+    for (; tokens.past + many <= deep; tokens.past += many)
+        TRY(tsri_session_forward(session, &tokens, 1, &results));
+    int64_t past = tokens.past;
+    TRY(decode(session, r, k, 1, past, pages));
     past = past > TSRI_SESSION_FEW_ROWS ? past - TSRI_SESSION_FEW_ROWS : 0;
     return spec->context < TSRI_SESSION_FEW_ROWS ? TSR_OK : draft(session, r, k, past);
 }
@@ -161,7 +179,7 @@ static tsr_status decode_deep(tsri_session *session, const tsri_model_spec *spec
 /* Makes the plans of one sequence of `n` tokens whose results need no room of their own. */
 static tsr_status make_longer(tsri_session *session, const tsri_model *model, const room *r,
                               int64_t n) {
-    const tsri_model_sequence tokens = {.ids = r->ids, .n = n};
+    const tsri_model_sequence tokens = {.ids = r->ids, .n = n, .pages = &r->pages};
     const bool decoder = model->spec.decoder.layers;
     if (model->spec.encoder.layers) {
         const tsri_model_results none = {0},
@@ -172,25 +190,27 @@ static tsr_status make_longer(tsri_session *session, const tsri_model *model, co
     return decoder ? tsri_session_forward(session, &tokens, 1, &results) : TSR_OK;
 }
 
-/* Makes every plan that tasks make, each for one token and for many; those that begin a task also for
- * more tokens, and for decoders one token of a long context. The kernels that other numbers of tokens
- * would choose are chosen with them. */
-static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const room *r) {
+/* Makes every plan that tasks make in sessions with slots or with pages, each for one token and for many;
+ * those that begin a task also for more tokens, and for decoders one token of a long context. The kernels
+ * that other numbers of tokens would choose are chosen with them. */
+static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const room *r,
+                             bool pages) {
+    const tsri_session_sizes sizes = {.slots = 1, .pages = pages ? r->pages.n : 0};
     tsri_session *session = NULL;
-    TRY(tsri_session_create(model, 1, 0, &session));
+    TRY(tsri_session_create_sized(model, &sizes, &session));
     tsr_status status = TSR_OK;
     for (int one = 0; one < 2 && status == TSR_OK; one++) {
         if (model->spec.encoder.layers)
             status = encode(session, model, r, k, one ? 1 : many);
         if (status == TSR_OK && model->spec.decoder.layers)
-            status = decode(session, r, k, one ? 1 : many, 0);
+            status = decode(session, r, k, one ? 1 : many, 0, pages);
     }
     for (int i = 0; i < LONGER && status == TSR_OK; i++)
         if (model->spec.context > (i ? longer[i - 1] : many))
             status = make_longer(session, model, r,
                                  longer[i] < model->spec.context ? longer[i] : model->spec.context);
     if (status == TSR_OK && model->spec.decoder.layers)
-        status = decode_deep(session, &model->spec, r, k, many);
+        status = decode_deep(session, &model->spec, r, k, many, pages);
     tsri_session_destroy(&session);
     return status;
 }
@@ -214,7 +234,10 @@ tsr_status tsr_bundle_export(tsr_model *model, const char *folder) {
     const int32_t k = inner->spec.vocab < TOP ? inner->spec.vocab : TOP;
     tsr_status status = make_room(inner, (size_t)many, k, &r);
     if (status == TSR_OK)
-        status = make_plans(inner, many, k, &r);
+        status = make_plans(inner, many, k, &r, false);
+    /* The scheduler's sequences have pages (tsr_scheduler_create). */
+    if (status == TSR_OK && inner->spec.decoder.layers && !inner->spec.encoder.layers)
+        status = make_plans(inner, many, k, &r, true);
     clear_room(&inner->spec, &r);
     return status == TSR_OK ? calls->write(device->dev, folder) : status;
 }

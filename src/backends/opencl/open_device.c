@@ -67,7 +67,7 @@ static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
     TRY(tsri_base_new(1, sizeof *dev->probes, &dev->probes));
     TRY(tsri_opencl_programs_create(dev, &dev->programs));
     if (options && options->bundle && *options->bundle && !dev->record)
-        return tsri_opencl_bundle_load(dev, options->bundle, &dev->bundle);
+        TRY(tsri_opencl_bundle_load(dev, options->bundle, &dev->bundle));
     return tsri_opencl_tuning_load(dev, &dev->tuning);
 }
 

@@ -10,7 +10,8 @@ import pathlib
 import shutil
 import tempfile
 
-from support.command import BUILD, DEVICE, GOLDEN, PLAY, SHARED, environment, equal, has_device, larger, main, refused, run, skip
+from support.command import BUILD, DEVICE, GOLDEN, PLAY, SHARED, SOURCE, environment, equal, has_device, larger, main, refused, run, skip
+from support.server import Server, has_server
 
 TINY = GOLDEN / "llama-tiny"
 LAYER = BUILD / "tests" / "count_layer.so"
@@ -49,6 +50,42 @@ def test_runs_where_nothing_compiles(folder):
     # The reference device takes no bundle, but ignores one that the environment names.
     equal(run("generate", "-m", TINY, "-d", "reference", *GREEDY, env=environment(TESSERA_BUNDLE=bundle)).out, told.out)
     refused(4, "does not support bundles", "generate", "-m", TINY, "-d", "reference", *GREEDY, "--bundle", bundle)
+
+
+def test_serve(folder):
+    """The sequences of a server have pages, in place of slots: kernels for both are in the bundle."""
+    if not has_server():
+        print("not without libmicrohttpd")
+        return
+    bundle = make(folder / "b", PLAY)
+    with Server("--bundle", bundle, device=("-d", DEVICE), env=binary_only()) as server:
+        asked = {"prompt": "ROMEO:\n", "max_tokens": 8, "temperature": 0}
+        got = server.fine("/v1/completions", asked)["choices"][0]["text"]
+    assert "runs on the reference backend" not in server.err, server.err
+    wanted = run("generate", "-m", PLAY, "-d", DEVICE, "-n", "8", "--temp", "0", "-q", "--bundle", bundle, "ROMEO:\n", env=binary_only())
+    equal(got, wanted.text[:-1])
+
+
+def test_values_of_tunables(folder):
+    """Kernels that differ in tunables alone: each op runs the one that it has without the bundle, not the first; a forced value must be there."""
+    shutil.copytree(SOURCE / "cl", folder / "cl")
+    for path in (folder / "cl" / "tuned").glob("*.tsv"):
+        path.write_text("*\t*\t*\tlinear/packed\trows=9-63\tMR=2\n*\t*\t*\tlinear/packed\trows=64-\tMR=5\n")
+    env = binary_only(TESSERA_KERNEL_PATH=folder / "cl")
+    bundle = folder / "b"
+    run("kernels", "export", "-m", TINY, "-o", bundle, "-d", DEVICE, "-q", env=env)
+    run("kernels", "build", bundle, "-d", DEVICE, "-q", env=environment(TESSERA_KERNEL_PATH=folder / "cl"))
+    held = [k["tunables"]["MR"] for k in json.loads((bundle / "manifest.json").read_text())["kernels"] if k["variant"].startswith("linear/packed:")]
+    if not held:
+        print(f"{DEVICE} has no linear/packed")
+        return
+    assert {2, 5} <= set(held), held
+    ops = json.loads(run("explain", TINY, "-d", DEVICE, "--bundle", bundle, "--json", env=env).text)["prefill"]["ops"]
+    chosen = [v for op in ops for v in op["variants"] if v["chosen"] and v["name"].startswith("linear/packed:")]
+    assert chosen and all(":MR=5," in v["name"] and "MR=5 (bundle; " in v["tunables"] for v in chosen), chosen
+    asked = ("generate", "-m", TINY, "-d", DEVICE, *GREEDY, "--bundle", bundle, "--kernels")
+    refused(2, "MR=3 is not in the bundle; it has MR=2, MR=5", *asked, "linear=packed:MR=3", lines=None, env=env)
+    run(*asked, "linear=packed:MR=2", env=env)
 
 
 @larger("data/models/stories260k")

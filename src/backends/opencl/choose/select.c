@@ -158,13 +158,13 @@ static bool reads_layouts(const tsri_opencl_variant *variant, const tsr_op *op, 
 
 /* A device that does not compile has the kernels of its bundle only, and no provider's. */
 static bool in_bundle(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
-                      const char **why) {
+                      const tsri_opencl_wish *wish, const char **why) {
     /* A bundle is one program; a kernel that is built as a newer OpenCL C would need a second
      * one. */
     const bool newest_c = variant->newest_c || (variant->before && variant->before->newest_c);
     bool has = dev->record && variant->file && !variant->enqueue &&
                !(newest_c && dev->found->version >= 200);
-    if (!dev->record && tsri_opencl_bundle_has(dev, variant, op, &has) != TSR_OK)
+    if (!dev->record && tsri_opencl_bundle_has(dev, variant, op, wish, &has) != TSR_OK)
         has = false;
     if (!has)
         *why = dev->record ? "can't be part of the one program of a bundle" : "not in the bundle";
@@ -223,7 +223,7 @@ bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, co
         *why = refused;
         return false;
     }
-    return !(dev->bundle || dev->record) || in_bundle(dev, variant, op, why);
+    return !(dev->bundle || dev->record) || in_bundle(dev, variant, op, wish, why);
 }
 
 const tsri_opencl_variant *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,

@@ -302,14 +302,14 @@ const tsri_opencl_bundled *tsri_opencl_bundle_find(const tsri_opencl_bundle *bun
 }
 
 tsr_status tsri_opencl_bundle_has(const tsr_dev *dev, const tsri_opencl_variant *variant,
-                                  const tsr_op *op, bool *has) {
+                                  const tsr_op *op, const tsri_opencl_wish *wish, bool *has) {
     tsri_opencl_defines defines;
     tsri_opencl_values values;
     tsri_bytes name = {0};
     *has = false;
     if (!variant->file || variant->enqueue)
         return TSR_OK;
-    TRY(tsri_opencl_settle(dev, variant, op, NULL, &values));
+    TRY(tsri_opencl_settle(dev, variant, op, wish, &values));
     tsr_status status = tsri_opencl_defines_of(variant, op, &values, &defines);
     if (status == TSR_OK)
         status = tsri_opencl_defines_name(variant, NULL, &defines, &name);

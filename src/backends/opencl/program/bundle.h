@@ -51,8 +51,9 @@ void tsri_opencl_bundle_free(tsri_opencl_bundle *bundle);
 /* The kernel of an instance, by its canonical name; NULL where it is not in the bundle. */
 const tsri_opencl_bundled *tsri_opencl_bundle_find(const tsri_opencl_bundle *bundle,
                                                    const char *instance);
-/* Whether the variant's kernels for this op, including its stage's, are in the device's bundle. */
+/* Whether the variant's kernels for this op, including its stage's, are in the device's bundle. wish: NULL,
+ * or what is forced (of any variant). */
 tsr_status tsri_opencl_bundle_has(const tsr_dev *dev, const tsri_opencl_variant *variant,
-                                  const tsr_op *op, bool *has);
+                                  const tsr_op *op, const tsri_opencl_wish *wish, bool *has);
 
 #endif

@@ -21,17 +21,23 @@ static const char *text_of(const tsri_bytes *bytes) {
     return bytes->data ? bytes->data : "";
 }
 
+static bool forces(const tsri_opencl_wish *wish, const tsri_opencl_variant *variant, int t) {
+    return wish && wish->variant == variant && wish->set[t];
+}
+
 /* The tunables' values of a kernel of the bundle, if it is this variant's and has the constants
  * that this op needs. */
 static tsr_status bundled_values(const tsri_opencl_bundled *kernel,
                                  const tsri_opencl_variant *variant, const tsr_op *op,
-                                 tsri_opencl_values *values, bool *found) {
+                                 const tsri_opencl_wish *wish, tsri_opencl_values *values,
+                                 bool *found) {
     tsri_opencl_values own = *values;
     tsri_opencl_defines whole = {.variant = variant};
     tsri_bytes name = {0};
     for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++) {
         own.value[t] = kernel->values.value[t];
-        own.from[t] = "bundle";
+        own.from[t] = forces(wish, variant, t) ? own.from[t] : "bundle";
+        own.line[t] = false;
         tsri_opencl_define_int(&whole, variant->tunables[t].name, own.value[t]);
     }
     whole.values = own;
@@ -80,6 +86,82 @@ static bool fits_with(const tsri_opencl_variant *variant, const tsri_opencl_fact
     return false;
 }
 
+/* How well a kernel of the bundle suits an op; the highest is taken. */
+enum { ABSENT, UNFIT, FITS, WANTED };
+
+static int suits(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
+                 const tsri_opencl_values *wanted, const tsri_opencl_values *own) {
+    const char *why;
+    if (!fits_with(variant, &dev->facts, op, own, &why))
+        return UNFIT;
+    return memcmp(own->value, wanted->value, sizeof own->value) ? FITS : WANTED;
+}
+
+static bool has_forced(const tsri_opencl_bundled *kernel, const tsri_opencl_variant *variant,
+                       const tsri_opencl_wish *wish) {
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++)
+        if (forces(wish, variant, t) && kernel->values.value[t] != wish->value[t])
+            return false;
+    return true;
+}
+
+/* Appends "MR=4:NV=2": the values that are set. */
+static tsr_status append_set(const tsri_opencl_wish *values, tsri_bytes *out) {
+    const tsri_opencl_tunable *tunables = values->variant->tunables;
+    const char *between = "";
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && tunables[t].name; t++)
+        if (values->set[t]) {
+            TRY(tsri_base_bytes_printf(out, "%s%s=%d", between, tunables[t].name,
+                                       values->value[t]));
+            between = ":";
+        }
+    return TSR_OK;
+}
+
+static tsr_status fail_forced(const tsri_opencl_wish *wish, const tsri_bytes *others) {
+    tsri_bytes forced = {0};
+    tsr_status status = append_set(wish, &forced);
+    if (status == TSR_OK)
+        status = tsri_base_fail(TSR_E_ARGUMENT, "%s is not in the bundle; it has %s",
+                                text_of(&forced), text_of(others));
+    tsri_base_bytes_clear(&forced);
+    return status;
+}
+
+/* Of the bundle's kernels for this op, takes the one with the values in force; else one that fits. Where
+ * each has another value than a forced one, that is a failure. */
+static tsr_status take_bundled(const tsr_dev *dev, const tsri_opencl_variant *variant,
+                               const tsr_op *op, const tsri_opencl_wish *wish,
+                               tsri_opencl_values *values) {
+    const tsri_opencl_values wanted = *values;
+    tsri_bytes others = {0};
+    tsr_status status = TSR_OK;
+    int best = ABSENT;
+    for (size_t i = 0; i < dev->bundle->n && best < WANTED && status == TSR_OK; i++) {
+        const tsri_opencl_bundled *kernel = &dev->bundle->kernels[i];
+        tsri_opencl_values own = wanted;
+        bool found = false;
+        if (kernel->variant == variant)
+            status = bundled_values(kernel, variant, op, wish, &own, &found);
+        if (status != TSR_OK || !found)
+            continue;
+        if (!has_forced(kernel, variant, wish)) {
+            status = others.size ? tsri_base_bytes_append(&others, ", ", 2) : TSR_OK;
+            status = status == TSR_OK ? append_set(&kernel->values, &others) : status;
+            continue;
+        }
+        const int how = suits(dev, variant, op, &wanted, &own);
+        if (how > best) {
+            best = how;
+            *values = own;
+        }
+    }
+    if (status == TSR_OK && best == ABSENT && others.size)
+        status = fail_forced(wish, &others);
+    tsri_base_bytes_clear(&others);
+    return status;
+}
+
 bool tsri_opencl_settle_for_defaults(const tsri_opencl_variant *variant, const char *why,
                                      tsri_opencl_values *values) {
     char text[sizeof values->unfit] = "";
@@ -114,7 +196,6 @@ tsr_status tsri_opencl_settle(const tsr_dev *dev, const tsri_opencl_variant *var
                               tsri_opencl_values *values) {
     tsri_opencl_defines decided = {.variant = variant};
     const char *why;
-    bool found = false;
     for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++)
         decided.values.value[t] = variant->tunables[t].value;
     if (variant->define && tsri_opencl_is_tuned(dev, variant))
@@ -125,10 +206,7 @@ tsr_status tsri_opencl_settle(const tsr_dev *dev, const tsri_opencl_variant *var
     tsri_opencl_defines_clear(&decided);
     if (status == TSR_OK && has_line(values) && !fits_with(variant, &dev->facts, op, values, &why))
         tsri_opencl_settle_for_defaults(variant, why, values);
-    for (size_t i = 0; dev->bundle && i < dev->bundle->n && !found && status == TSR_OK; i++)
-        if (dev->bundle->kernels[i].variant == variant)
-            status = bundled_values(&dev->bundle->kernels[i], variant, op, values, &found);
-    return status;
+    return status == TSR_OK && dev->bundle ? take_bundled(dev, variant, op, wish, values) : status;
 }
 
 bool tsri_opencl_fits_tuned(const tsr_dev *dev, const tsri_opencl_variant *variant,

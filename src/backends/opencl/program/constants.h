@@ -10,7 +10,9 @@
 bool tsri_opencl_fits_tuned(const tsr_dev *dev, const tsri_opencl_variant *variant,
                             const tsr_op *op, const tsri_opencl_wish *wish, const char **why);
 /* The values in force for an op that suits the variant. Where the device does not take what lines of
- * tables say, the defaults stand in their place. */
+ * tables say, the defaults stand in their place. On a device with a bundle they are those of one of its
+ * kernels: the one with these values, or else the first that fits. TSR_E_ARGUMENT: its kernels for the op
+ * have other values than a forced one. */
 tsr_status tsri_opencl_settle(const tsr_dev *dev, const tsri_opencl_variant *variant,
                               const tsr_op *op, const tsri_opencl_wish *wish,
                               tsri_opencl_values *values);
