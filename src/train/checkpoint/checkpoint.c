@@ -358,7 +358,7 @@ static tsr_status publish_file(void *data, const char *name) {
     char *from = tsri_base_join(p->from, name), *to = tsri_base_join(p->to, name);
     tsr_status status = from && to ? tsri_base_folder_make_parent(to) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
-        status = tsri_base_file_link(from, to);
+        status = (weights ? tsri_base_file_link : tsri_base_file_copy)(from, to);
     free(from);
     free(to);
     return status;

@@ -69,8 +69,8 @@ tsr_status tsri_train_checkpoint_restore(const char *folder, tsri_training *trai
 tsr_status tsri_train_checkpoint_prune(const char *out, int64_t keep, int64_t best_step);
 /* OUT/checkpoint-STEP, in new memory. */
 char *tsri_train_checkpoint_path(const char *out, int64_t step);
-/* Puts the finished model into OUT: the checkpoint's files except state and manifest, the weights
- * last. */
+/* Puts the finished model into OUT: copies of the checkpoint's files except state and manifest; last the
+ * weights, by a link. */
 tsr_status tsri_train_checkpoint_publish(const char *folder, const char *out);
 
 #endif

@@ -128,6 +128,27 @@ def test_a_finished_run_is_made_longer(folder):
         finished(folder, model, text, out, limit)
 
 
+def test_a_finished_folder_may_be_edited(folder):
+    """Except its weights, which it shares with a checkpoint, it has files of its own: what is written into them leaves the checkpoint whole."""
+    model, text = make(folder)
+    out = folder / "out"
+    run(*limited(model, text, out, 2, 0))
+    last = out / "checkpoint-2"
+    own = [path.name for path in last.iterdir() if path.name not in ("manifest.json", "state.safetensors", "model.safetensors")]
+    assert "config.json" in own and "tokenizer.json" in own, own
+    for name in own:
+        equal((out / name).read_bytes(), (last / name).read_bytes(), name)
+        with open(out / name, "a", encoding="utf-8") as file:
+            file.write(" ")
+    assert (out / "model.safetensors").samefile(last / "model.safetensors"), "the weights are there twice"
+    told = run(*limited(model, text, out, 4, 0, "--resume"))
+    equal("warning" in told.err, False, told)
+    equal([path.name for path in checkpoints(out)], [f"checkpoint-{step}" for step in range(1, 5)])
+    kept(out, 0)
+    run(*command(model, text, folder / "one", 4, *every(0)))
+    assert result(folder / "one", 4) == result(out, 4)
+
+
 def test_a_folder_that_was_moved(folder):
     model, text = make(folder)
     out = folder / "out"
