@@ -4,13 +4,15 @@ of an answer, and asks its own server alone."""
 
 import atexit
 import json
+import math
 import re
 import time
 
 from support.browser import Browser, needed
-from support.command import PLAY, SOURCE, equal, main, run
+from support.command import PLAY, SOURCE, equal, main, read_safetensors, run, write_safetensors
 from support.server import Server
 from support.shares import unpack
+from support.small import small
 
 needed()
 BROWSER = Browser()
@@ -50,6 +52,42 @@ def answers():
     return BROWSER.value("[...document.querySelectorAll('.turn.assistant > .said')].map(e => e.textContent)")
 
 
+def questions():
+    """The user's words in the conversation, and those in the box."""
+    return (BROWSER.value("[...document.querySelectorAll('.turn.user > .said')].map(e => e.textContent)"), BROWSER.value("document.getElementById('text').value"))
+
+
+def notes():
+    return BROWSER.value("[...document.querySelectorAll('.turn.assistant .meta')].map(e => e.textContent)")
+
+
+def hear():
+    """Keeps what the page asks its server from now on: heard()."""
+    BROWSER.value("""(() => { const plain = fetch; window.heard = [];
+        window.fetch = (path, how) => { heard.push(JSON.parse(how.body)); return plain(path, how); }; })()""")
+
+
+def heard():
+    return BROWSER.value("heard")
+
+
+def take_over():
+    """What the page asks from now on does not reach its server: say() answers."""
+    BROWSER.value("""void (window.fetch = async (path, how) => new Response(new ReadableStream({start(pipe) {
+        window.pipe = pipe;
+        how.signal.addEventListener("abort", () => pipe.error(how.signal.reason)); }})))""")
+
+
+def say(*events, end=True):
+    """Events of the answer to what the page asked last, and its end."""
+    text = "".join(f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n" for event in events)
+    BROWSER.value(f"(pipe.enqueue(new TextEncoder().encode({json.dumps(text)})), {json.dumps(end)} && pipe.close(), 0)")
+
+
+def piece(text, finish=None):
+    return {"choices": [{"index": 0, "text": text, "logprobs": None, "finish_reason": finish}]}
+
+
 def fits(server):
     """Nothing but its own server is asked, nothing is said on the console, and nothing is wider than the window."""
     own = f"asks for http://127.0.0.1:{server.port}/"
@@ -81,11 +119,32 @@ def test_it_chats(folder):
         equal(answers(), [])
 
 
+def test_a_new_conversation_during_an_answer(folder):
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE)
+    with Server("--chat-template", template) as server:
+        show(server)
+        hear()
+        put(temperature=0, max_tokens=400)
+        send("Who are you?")
+        until("document.querySelector('.turn.assistant .said')?.textContent.length > 4")
+        BROWSER.value("document.getElementById('fresh').click()")
+        done(0)
+        put(max_tokens=6)
+        send("And then?")
+        done(1)
+        messages = [{"role": "user", "content": "And then?"}]
+        equal(heard()[1]["messages"], messages)
+        equal(answers(), [server.fine("/v1/chat/completions", {"messages": messages, "temperature": 0, "max_tokens": 6})["choices"][0]["message"]["content"]])
+        fits(server)
+
+
 def test_thoughts_stand_apart(folder):
     template = folder / "t.jinja"
     template.write_text(TEMPLATE.replace("A {% endif %}", "A <think>{% endif %}"))
     with Server("--chat-template", template) as server:
         show(server, width=420)
+        hear()
         put(temperature=0, max_tokens=12)
         send("x")
         done(1)
@@ -93,6 +152,9 @@ def test_thoughts_stand_apart(folder):
         equal(answers()[-1], "")
         equal(BROWSER.value("document.querySelector('.thoughts .said').textContent"), thought)
         assert not BROWSER.value("document.querySelector('.thoughts').open")
+        send("y")
+        done(2)
+        equal([(message["role"], message["content"]) for message in heard()[1]["messages"]], [("user", "x"), ("assistant", ""), ("user", "y")])
         fits(server)
 
 
@@ -116,6 +178,55 @@ def test_the_probabilities_of_tokens(folder):
         equal(BROWSER.value("document.querySelectorAll('.token[aria-current]').length"), 1)
         equal([row[2] for row in rows], ["chosen" if other["token"] == first["token"] else "" for other in first["top_logprobs"]])
         fits(server)
+
+
+def reciting(folder, ids):
+    """A small model that continues a text of one token with these tokens: the position alone says which comes next."""
+    path = small(folder) / "model.safetensors"
+    arrays = read_safetensors(path)
+    (vocab, width), drawn = arrays["transformer.wte.weight"]
+    tokens = []
+    for row in (drawn[i * width:(i + 1) * width] for i in range(vocab)):
+        centred = [x - sum(row) / width for x in row]
+        tokens.append([x / math.hypot(*centred) for x in centred])
+    positions = arrays["transformer.wpe.weight"][0][0]
+    for name, (shape, values) in arrays.items():
+        if "c_proj" in name or name.endswith("ln_f.bias"):
+            arrays[name] = shape, [0.0] * len(values)
+    arrays["transformer.ln_f.weight"] = [width], [4.0] * width
+    arrays["transformer.wte.weight"] = [vocab, width], sum(tokens, [])
+    arrays["transformer.wpe.weight"] = [positions, width], [100 * x for i in range(positions) for x in tokens[ids[min(i, len(ids) - 1)]]]
+    write_safetensors(path, arrays)
+    return folder
+
+
+def test_the_probabilities_of_a_text(folder):
+    vocabulary = json.loads((PLAY / "tokenizer.json").read_text())["model"]["vocab"]
+    model = reciting(folder / "small", [vocabulary[piece] for piece in ("\u00e2", "\u0122", "\u0136", "x", "<|endoftext|>")])  # the bytes E2 80 94 of a dash
+    with Server(model=model) as server:
+        told = server.fine("/v1/completions", {"prompt": "a", "temperature": 0, "max_tokens": 20, "logprobs": 5})["choices"][0]
+        equal((told["text"], told["logprobs"]["tokens"]), ("\u2014x", ["bytes:\\xe2", "bytes:\\x80", "bytes:\\x94", "x", "<|endoftext|>"]))
+        show(server)
+        put(temperature=0, max_tokens=20)
+        BROWSER.value("document.getElementById('shares').click()")
+        send("a")
+        done(1)
+        equal(answers(), ["\u2014x"])
+        equal(BROWSER.value("[...document.querySelectorAll('.token')].map(e => e.textContent)"), ["", "", "\u2014", "x"])
+        fits(server)
+
+
+def test_a_box_that_is_ticked_during_an_answer(_):
+    with Server() as server:
+        show(server)
+        take_over()
+        send("x")
+        say(piece("One"), end=False)
+        until("document.querySelector('.turn.assistant .said').textContent === 'One'")
+        BROWSER.value("document.getElementById('shares').click()")
+        say(piece(" two", "length"), "[DONE]")
+        done(1)
+        equal(answers(), ["One two"])
 
 
 def test_it_continues_a_text_and_stops(_):
@@ -213,6 +324,58 @@ def test_a_key_and_errors(folder):
         send("a")
         done(1)
         assert "top_p" in BROWSER.value("document.querySelector('.meta .bad').textContent")
+        equal(questions(), ([], "a"))
+        hear()
+        put(top_p="", temperature=0, max_tokens=3)
+        send("b")
+        done(2)
+        equal((heard()[0]["prompt"], questions()), ("b", (["b"], "")))
+
+
+def test_answers_that_are_cut(_):
+    with Server() as server:
+        show(server)
+        take_over()
+        for i, (events, why) in enumerate((((piece("One"), {"error": {"message": "the device was lost"}}, "[DONE]"), "the device was lost"),
+                                           ((piece("One"),), "the connection ended before the answer did"))):
+            send("x")
+            say(*events)
+            done(i + 1)
+            equal((answers()[-1], BROWSER.value("[...document.querySelectorAll('.meta .bad')].map(e => e.textContent)")[-1]), ("One", why))
+            assert notes()[-1].startswith("first after "), notes()
+        equal(questions(), (["x", "x"], ""))
+        fits(server)
+
+
+def test_the_question_of_an_empty_answer_goes_back(_):
+    with Server() as server:
+        show(server)
+        take_over()
+        send("x")
+        say(piece("", "stop"), "[DONE]")
+        done(1)
+        equal((notes(), questions()), (["the model wrote nothing"], ([], "x")))
+        for i, (typed, left) in enumerate((("", "x"), ("y", "y"))):
+            send("x")
+            put(text=typed)
+            BROWSER.value("document.getElementById('stop').click()")
+            done(i + 2)
+            equal((notes()[-1], questions()), ("stopped", ([], left)))
+        fits(server)
+
+
+def test_an_attention_that_comes_too_late(_):
+    with Server() as server:
+        show(server)
+        take_over()
+        send("x")
+        say(piece("One", "length"), "[DONE]")
+        done(1)
+        BROWSER.value("void (window.fetch = () => new Promise((_, refuse) => { window.refuse = refuse; }))")
+        BROWSER.value("document.querySelector('button.look').click()")
+        BROWSER.value("document.getElementById('close').click()")
+        BROWSER.value("(refuse(new Error('too late')), new Promise(then => setTimeout(then)))")
+        equal(BROWSER.value("document.getElementById('progress').textContent"), "The model reads it again")
 
 
 main(globals())
