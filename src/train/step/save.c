@@ -213,6 +213,15 @@ static tsr_status list_adapters(saving *s) {
     return TSR_OK;
 }
 
+/* PEFT's word for what a model does, or null: it has none for filling masks, and takes any model then. */
+static json_t *task_type(tsri_training_objective objective) {
+    static const char *const names[] = {[TSRI_OBJECTIVE_NEXT] = "CAUSAL_LM",
+                                        [TSRI_OBJECTIVE_TRANSLATE] = "SEQ_2_SEQ_LM",
+                                        [TSRI_OBJECTIVE_CLASSIFY] = "SEQ_CLS",
+                                        [TSRI_OBJECTIVE_TOKENS] = "TOKEN_CLS"};
+    return names[objective] ? json_string(names[objective]) : json_null();
+}
+
 static tsr_status write_config(const saving *s, const char *path) {
     const tsri_training *t = s->training;
     char *folder = tsri_base_parent(path),
@@ -226,14 +235,11 @@ static tsr_status write_config(const saving *s, const char *path) {
         if (!s->items[i].is_B)
             tsri_base_json_append(targets, json_string(module));
     }
-    json_t *config = json_pack(
-        "{s:s,s:s,s:i,s:f,s:f,s:s,s:b,s:o}", "peft_type", "LORA", "task_type",
-        t->options.objective == TSRI_OBJECTIVE_CLASSIFY    ? "SEQ_CLS"
-        : t->options.objective == TSRI_OBJECTIVE_TOKENS    ? "TOKEN_CLS"
-        : t->options.objective == TSRI_OBJECTIVE_TRANSLATE ? "SEQ_2_SEQ_LM"
-                                                           : "CAUSAL_LM",
-        "r", (int)t->options.lora_rank, "lora_alpha", (double)t->options.lora_alpha, "lora_dropout",
-        0.0, "bias", "none", "fan_in_fan_out", 0, "target_modules", targets);
+    json_t *config =
+        json_pack("{s:s,s:o,s:i,s:f,s:f,s:s,s:b,s:o}", "peft_type", "LORA", "task_type",
+                  task_type(t->options.objective), "r", (int)t->options.lora_rank, "lora_alpha",
+                  (double)t->options.lora_alpha, "lora_dropout", 0.0, "bias", "none",
+                  "fan_in_fan_out", 0, "target_modules", targets);
     const tsr_status status =
         file ? tsri_base_json_save(file, config, JSON_INDENT(2)) : TSR_E_HOST_MEMORY;
     json_decref(config);

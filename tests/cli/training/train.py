@@ -113,6 +113,8 @@ def test_adapters_with_a_new_head_are_refused(folder):
     refused(2, "head_only and lora_rank", "train", folder / "moods.csv", "-m", ENCODERS / "classify", "-o", out, "--task", "classify", "--head-only", *lora)
     equal(out.exists(), False, "a refused run left a folder")
     run("train", folder / "lines.txt", "-m", ENCODERS / "masked", "-o", folder / "masks", "--task", "fill-mask", *lora)
+    equal(json.loads((folder / "masks" / "adapter_config.json").read_text())["task_type"], None)  # PEFT has no word for it
+    run("fill-mask", "-m", ENCODERS / "masked", "--lora", folder / "masks", *REFERENCE, given="the [MASK] is good\n")
     head = folder / "head"
     run("train", folder / "moods.csv", "-m", ENCODERS / "masked", "-o", head, "--task", "classify", "--head-only", *REFERENCE, *SMALL, "--set", "max_steps=1")
     run("train", folder / "moods.csv", "-m", head, "-o", folder / "moods", *lora)
