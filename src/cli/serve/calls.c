@@ -304,8 +304,8 @@ static const json_t *function_of(const json_t *tool) {
     return type && !strcmp(type, "function") && name && is_name(name) ? function : NULL;
 }
 
-static bool add_functions(const json_t *tools, const char *name, json_t *functions,
-                          tsri_serve_failure *f) {
+/* Also where none of them may be called. */
+static bool check_tools(const json_t *tools, tsri_serve_failure *f) {
     for (size_t i = 0; i < json_array_size(tools); i++) {
         const json_t *function = function_of(json_array_get(tools, i));
         if (!function)
@@ -314,14 +314,21 @@ static bool add_functions(const json_t *tools, const char *name, json_t *functio
                                    "with a \"name\" (up to "
                                    "%d letters, digits, _, - and .) are wanted",
                                    MOST_NAME);
-        const char *own = json_string_value(json_object_get(function, "name"));
         const json_t *parameters = json_object_get(function, "parameters");
         if (parameters && !json_is_object(parameters) && !json_is_null(parameters))
             return tsri_serve_fail(f, 400, "tools",
                                    "tools: the \"parameters\" of \"%s\" must be a JSON schema: an "
                                    "object is wanted",
-                                   own);
-        if (!name || !strcmp(name, own))
+                                   json_string_value(json_object_get(function, "name")));
+    }
+    return true;
+}
+
+static bool add_functions(const json_t *tools, const char *name, json_t *functions,
+                          tsri_serve_failure *f) {
+    for (size_t i = 0; i < json_array_size(tools); i++) {
+        const json_t *function = function_of(json_array_get(tools, i));
+        if (!name || !strcmp(name, json_string_value(json_object_get(function, "name"))))
             json_array_append(functions, (json_t *)function);
     }
     return json_array_size(functions) ||
@@ -393,7 +400,7 @@ bool tsri_serve_calls_ask(tsri_serve_model *model, tsri_serve_ask *ask, tsri_ser
     if (ask->tools && (!json_is_array(ask->tools) || json_array_size(ask->tools) > MOST_TOOLS))
         return tsri_serve_fail(f, 400, "tools", "tools: a list of at most %d functions is wanted",
                                MOST_TOOLS);
-    if (!read_choice(ask, &name, f))
+    if (!check_tools(ask->tools, f) || !read_choice(ask, &name, f))
         return false;
     if (!json_array_size(ask->tools)) {
         ask->calls = false;

@@ -204,6 +204,7 @@ def refusals(server):
             ("\"auto\", \"required\", \"none\" or a named", "tool_choice", {"tools": [tool], "tool_choice": "any"}), ("there are no tools", "tool_choice", {"tool_choice": "required"}),
             ("there is no function \"g\"", "tool_choice", {"tools": [tool], "tool_choice": {"type": "function", "function": {"name": "g"}}}),
             ("with a \"name\"", "tools", {"tools": [{"type": "function"}], "tool_choice": "required"}),
+            ("with a \"name\"", "tools", {"tools": [{"type": "function"}], "tool_choice": "none"}),
             ("an object is wanted", "tools", {"tools": [{"type": "function", "function": {"name": "f", "parameters": True}}]}),
             ("the parameters of \"g\": JSON schema: \"not\" is not served", "tools",
              {"tools": [tool, {"type": "function", "function": {"name": "g", "parameters": {"not": {}}}}]})):
