@@ -25,8 +25,8 @@ def need_mpi():
 
 
 def own_lines(text):
-    """What ranks wrote, without the lines that mpirun adds when it ends a run."""
-    return [line for line in text.splitlines() if line.startswith(("tessera: ", "failed: ", "step "))]
+    """What ranks wrote, without the lines that mpirun adds when it ends a run. It stops those that have not ended when the first one fails."""
+    return [line for line in text.splitlines() if line.startswith(("tessera: ", "failed: ", "step ")) and line != "tessera: stopped by SIGTERM"]
 
 
 def ranks(n, command, *arguments, env=None, code=0, options=(), cwd=None):
