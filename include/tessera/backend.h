@@ -284,9 +284,11 @@ typedef struct tsr_backend {
     tsr_status (*op_variants)(tsr_dev *dev, const tsr_op *op, tsr_variant_visitor visit,
                               void *data);
 
-    /** Given ALL uses of one weight (op->in[operand] has its shape and its storage dtype), gives
-     * one layout that the kernel variant of each use can read. NULL entry: always plain. `kernels`
-     * is as in tsr_plan_spec, so that a forced variant gets its layout. */
+    /** Given ALL uses of one weight (op->in[operand] has its storage dtype and all its rows as they
+     * are stored, perhaps as [E,outputs,inputs] of [E*outputs,inputs]), gives one layout that the
+     * kernel variant of each use can read. It is not called for a weight that some op reads by
+     * another view, which stays plain. NULL entry: always plain. `kernels` is as in tsr_plan_spec,
+     * so that a forced variant gets its layout. */
     tsr_status (*weight_layout)(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,
                                 const char *kernels, tsr_layout *layout);
     /** Stores plain rows of a matrix (f32, f16 or bf16; converted to what the layout needs).

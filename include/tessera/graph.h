@@ -64,7 +64,8 @@ TSR_API tsr_value tsr_graph_input(tsr_graph *graph, const char *name, tsr_dtype 
                                   uint32_t rank, const int64_t *dims, const void *data);
 /**
  * Adds an array that the first run stores on the device, in the layout that suits its ops, and that
- * stays there. `linear`, `glu_linear` and `embed` are fastest with weights.
+ * stays there. `linear`, `glu_linear` and `embed` are fastest with weights that they read whole: one
+ * that some op reads by a view of a part of it, or of other rows, is kept row by row.
  *
  * shape   as for an input
  * dtype   as for an input; or blocks, where the last size is a multiple of the block
@@ -116,7 +117,7 @@ TSR_API void tsr_graph_op_outputs(tsr_graph *graph, tsr_op_id op, const void *at
  * reshape  dims has the same number of elements. x is packed: TSR_OP_COPY a permuted or sliced
  *          value first
  * permute  dimension i of the result is dimension order[i] of x
- * slice    elements first .. first + count - 1 of one axis
+ * slice    elements first .. first + count - 1 of one axis; of a weight in blocks, whole blocks
  * error    kept by the graph
  *          TSR_E_ARGUMENT  a rule above is broken
  */
@@ -163,7 +164,8 @@ TSR_API void tsr_graph_gradients(tsr_graph *graph, const tsr_value *leaves, uint
 /**
  * Asks each run to write a value into `data`, packed and row-major even where it is a view.
  *
- * dtype   that of the value: f32 for most ops, i32 for argmax and for topk's indices
+ * dtype   that of the value: f32 for most ops, i32 for argmax and for topk's indices. Blocks can't be
+ *         read back: TSR_OP_CAST a weight of q8_0 to f32 first
  * units   bytes: the size of data
  * owner   name is copied; data is borrowed until the graph is destroyed. NULL only where `bytes` is 0
  * error   kept by the graph

@@ -79,8 +79,8 @@ typedef enum tsr_op_id {
      *
      * attrs  tsr_attention_attrs
      * in     q[B,T,H,D], k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B], slot?[B], source?[B,S],
-     *        bias?[1|B,H,T,S] f32, relative?[H,2R+1] f32, sinks?[H] f32 (finite numbers),
-     *        pages?[B,pages] i32
+     *        bias?[1|B,H,T,S] f32 (sizes of 1 are repeated), relative?[H,2R+1] f32, sinks?[H] f32
+     *        (finite numbers), pages?[B,pages] i32
      * out    y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials, of the sink's too; without
      *        sinks, -inf where no key is visible)
      * dtype  k, v: f32, f16, bf16, or q8_0 in whole blocks along D, which is multiplied as F32
@@ -166,7 +166,7 @@ typedef enum tsr_op_id {
     TSR_OP_MUL = 13,       /**< y = a * b, otherwise as add */
     TSR_OP_SCALE = 14,     /**< y = alpha x. attrs tsr_scale_attrs, in x, out y */
     TSR_OP_CAST = 15,      /**< x, also q8_0, as y's dtype. attrs tsr_cast_attrs, in x, out y */
-    TSR_OP_COPY = 16,      /**< copies x, of any strides, to contiguous y. in x, out y */
+    TSR_OP_COPY = 16,      /**< copies x, numbers of any strides, to contiguous y. in x, out y */
     TSR_OP_GATHER = 17,    /**< y[i,:] = x[index[i],:]. in x[R,C], index[N] i32, out y[N,C] */
     TSR_OP_RELU = 18,      /**< y = max(x, 0). in x, out y; so do the next five */
     TSR_OP_GELU = 19,      /**< y = x/2 (1 + erf(x/sqrt 2)) */
@@ -352,7 +352,7 @@ typedef enum tsr_op_id {
      *
      * attrs  tsr_attention_attrs
      * in     q[B,T,H,D], k[B,S,G,D], v[B,S,G,Dv], y[B,T,H,Dv], lse[B,H,T], dy[B,T,H,Dv], past?[B],
-     *        len?[B], bias?[1|B,H,T,S], relative?[H,2R+1]
+     *        len?[B], bias?[1|B,H,T,S] (sizes of 1 are repeated), relative?[H,2R+1]
      * out    dq, dk, dv, drelative?[H,2R+1]
      */
     TSR_OP_ATTENTION_GRAD = 41,

@@ -190,6 +190,23 @@ tsri_value tsri_graph_permute(tsri_graph *graph, tsri_value x, const uint32_t *o
     return add_value(graph, &view);
 }
 
+/* Whether elements first .. first + count - 1 of a dimension are whole blocks of the dtype; fails otherwise. */
+static bool is_of_blocks(tsri_graph *graph, const tsr_tensor *t, uint32_t axis, int64_t first,
+                         int64_t count) {
+    const int64_t block = tsri_tensor_dtype_info((tsr_dtype)t->dtype)->block,
+                  step = t->stride[axis].factor;
+    char shape[96];
+    if (first * step % block == 0 && count * step % block == 0)
+        return true;
+    tsri_graph_fail(graph, TSR_E_ARGUMENT,
+                    "slice %lld..%lld of axis %u of %s %s begins or ends inside a block; wanted "
+                    "whole blocks, of %lld elements each",
+                    (long long)first, (long long)(first + count), axis,
+                    tsri_tensor_dtype_name((tsr_dtype)t->dtype), tsri_tensor_print(t, shape),
+                    (long long)block);
+    return false;
+}
+
 tsri_value tsri_graph_slice(tsri_graph *graph, tsri_value x, uint32_t axis, int64_t first,
                             int64_t count) {
     if (!usable(graph, x))
@@ -204,6 +221,8 @@ tsri_value tsri_graph_slice(tsri_graph *graph, tsri_value x, uint32_t axis, int6
                         tsri_tensor_print(t, shape));
         return TSRI_GRAPH_NONE;
     }
+    if (!is_of_blocks(graph, t, axis, first, count))
+        return TSRI_GRAPH_NONE;
     t->offset += first * t->stride[axis].factor;
     t->dim[axis] = tsri_tensor_const(count);
     return add_value(graph, &view);

@@ -39,7 +39,7 @@ tsri_value tsri_graph_reshape(tsri_graph *graph, tsri_value x, uint32_t rank, co
 tsri_value tsri_graph_permute(tsri_graph *graph, tsri_value x,
                               const uint32_t *order); /* dim i of the result is dim order[i] of x */
 tsri_value tsri_graph_slice(tsri_graph *graph, tsri_value x, uint32_t axis, int64_t first,
-                            int64_t count); /* a constant dimension */
+                            int64_t count); /* a constant dimension; of blocks, whole ones */
 /* split: dimension `axis` becomes [outer, inner], of strided values too. expand: inserts a
  * dimension of size n that repeats (stride 0). */
 tsri_value tsri_graph_split(tsri_graph *graph, tsri_value x, uint32_t axis, int64_t outer,

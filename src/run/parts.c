@@ -51,13 +51,27 @@ int64_t tsri_run_part_rows(const tsr_facts *facts, const tsr_tensor *weight, int
     return (int64_t)((tiles + parts - 1) / parts) * unit;
 }
 
-/* Whether the operand is the weight as it is stored: itself or, of experts, [E,outputs,inputs] of
- * [E*outputs,inputs]. */
-static bool is_whole(const tsr_tensor *operand, const tsr_tensor *leaf) {
-    return operand == leaf ||
-           (operand->rank == 3 && leaf->rank == 2 && !operand->offset &&
-            tsri_tensor_is_packed(operand) &&
-            operand->dim[0].factor * operand->dim[1].factor == leaf->dim[0].factor);
+bool tsri_run_is_whole(const tsr_tensor *operand, const tsr_tensor *weight) {
+    return !operand->offset && tsri_tensor_is_packed(operand) &&
+           tsri_tensor_same_dim(tsri_tensor_columns(operand), tsri_tensor_columns(weight)) &&
+           tsri_tensor_same_dim(tsri_tensor_rows(operand), tsri_tensor_rows(weight));
+}
+
+bool tsri_run_stays_plain(const tsri_graph *graph, tsri_value value) {
+    const tsri_value leaf = tsri_graph_value_at(graph, value)->storage;
+    const tsr_tensor *weight = &tsri_graph_value_at(graph, leaf)->tensor;
+    if (weight->kind != TSR_KIND_WEIGHT)
+        return false;
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        for (uint32_t j = 0; j < node->n_in; j++) {
+            const tsri_graph_value *v =
+                node->in[j] == TSRI_GRAPH_NONE ? NULL : tsri_graph_value_at(graph, node->in[j]);
+            if (v && v->storage == leaf && !tsri_run_is_whole(&v->tensor, weight))
+                return true;
+        }
+    }
+    return false;
 }
 
 int64_t tsri_run_node_part_rows(const tsr_facts *facts, const tsri_graph *graph,
@@ -77,7 +91,7 @@ int64_t tsri_run_node_part_rows(const tsr_facts *facts, const tsri_graph *graph,
             : weight
                 ? tsri_run_part_rows(facts, leaf, tsri_run_part_unit(node->id, &operand->tensor))
                 : tsri_run_part_rows(facts, leaf, TILE);
-        if (rows && (!weight || !is_whole(&operand->tensor, leaf)))
+        if (rows && (!weight || !tsri_run_is_whole(&operand->tensor, leaf)))
             return -1;
         found = rows ? rows : found;
     }

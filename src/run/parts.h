@@ -20,6 +20,13 @@ int64_t tsri_run_part_unit(tsr_op_id op, const tsr_tensor *operand);
  * split. */
 int64_t tsri_run_part_rows(const tsr_facts *facts, const tsr_tensor *weight, int64_t unit);
 
+/* Whether the operand has the rows of the weight as they are stored, all of them: the weight itself or,
+ * of experts, [E,outputs,inputs] of [E*outputs,inputs]. */
+bool tsri_run_is_whole(const tsr_tensor *operand, const tsr_tensor *weight);
+/* Whether a value is of a weight that stays in plain rows, because some op of the graph reads it by a view
+ * that is not whole: the strides of views are those of plain rows. */
+bool tsri_run_stays_plain(const tsri_graph *graph, tsri_value value);
+
 /* The rows of a part of the weight that the node reads, as above; -1: it reads a weight in parts
  * that it can't take so. */
 int64_t tsri_run_node_part_rows(const tsr_facts *facts, const tsri_graph *graph,

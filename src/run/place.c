@@ -189,7 +189,8 @@ static tsr_status assign(placing *p, tsri_run_placed *placed) {
     return TSR_OK;
 }
 
-/* Forced kernel variants are those of the ops as they are. A weight in several buffers has an op for each. */
+/* Forced kernel variants are those of the ops as they are. A weight in several buffers has an op for each. The
+ * best variant for both may read a layout that a weight in plain rows does not have. */
 static bool better_together(void *data, const tsri_graph *graph, const tsri_graph_node *product,
                             const tsri_graph_node *norm, const tsr_op *together,
                             const tsr_op *apart) {
@@ -199,7 +200,8 @@ static bool better_together(void *data, const tsri_graph *graph, const tsri_grap
     int32_t score[2];
     if ((p->context->options.kernels && *p->context->options.kernels) ||
         device != device_of_layer(p, norm->layer) ||
-        tsri_run_node_part_rows(&p->context->slots[device].device->facts, graph, product))
+        tsri_run_node_part_rows(&p->context->slots[device].device->facts, graph, product) ||
+        tsri_run_stays_plain(graph, product->in[tsri_run_part_operand(product->id)]))
         return false;
     for (int i = 0; i < 2; i++) {
         tsr_op bounded = *ops[i];

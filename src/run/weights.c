@@ -28,6 +28,7 @@ typedef struct use_list {
     const tsr_weight_use **pointers;
     tsri_run_part *parts; /* the same ops over a part of the weight */
     size_t n, room;
+    bool plain; /* the weight stays in plain rows */
 } use_list;
 
 static void drop_uses(use_list *list) {
@@ -47,6 +48,7 @@ static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, s
     TRY(tsri_base_new(most, sizeof *list->ops, &list->ops));
     TRY(tsri_base_new(most, sizeof *list->pointers, &list->pointers));
     TRY(tsri_base_new(most, sizeof *list->parts, &list->parts));
+    list->plain = tsri_run_stays_plain(graph, leaf);
     for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
         const tsri_graph_node *node = tsri_graph_node_at(graph, i);
         if (placed->device[i] != device)
@@ -80,7 +82,7 @@ static tsr_status plan_rows(tsri_run_context *context, const tsri_graph_value *v
         }
     }
     tsri_run_plain_layout(&tensor, &weight.layout);
-    if (slot->device->backend->weight_layout)
+    if (slot->device->backend->weight_layout && !list->plain)
         TRY(TSRI_RUN_CALL(slot, weight_layout, list->pointers, list->n, context->options.kernels,
                           &weight.layout));
     TRY(tsri_base_grow(&context->weights, &context->weights_room, context->n_weights + 1,

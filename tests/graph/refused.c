@@ -220,3 +220,218 @@ Test(graph, pages_of_no_sequence_are_refused) {
               tsr_error_last());
     tsri_graph_destroy(&g);
 }
+
+/* Each row: a bias, and a part of the sentence; NULL: it is taken. 2 sequences of 3 queries in 4 heads, and 6
+ * keys in 2. */
+Test(graph, biases_repeat_sizes_of_1_alone) {
+    const struct {
+        tsr_op_id id;
+        uint32_t rank;
+        tsr_dim bias[4];
+        const char *fragment;
+    } rows[] = {
+        {TSR_OP_ATTENTION, 4, {n(2), n(4), n(3), n(6)}, NULL},
+        {TSR_OP_ATTENTION, 4, {n(1), n(1), n(3), n(6)}, NULL},
+        {TSR_OP_ATTENTION, 4, {n(2), n(1), n(1), n(6)}, NULL},
+        {TSR_OP_ATTENTION, 4, {n(1), n(4), n(3), n(1)}, NULL},
+        {TSR_OP_ATTENTION, 4, {n(7), n(1), n(1), n(1)}, "attention: bias is f32 [7,1,1,1]; wanted"},
+        {TSR_OP_ATTENTION, 4, {n(1), n(2), n(3), n(6)}, "f32 [B,H,T,S] with q's B, H and T and"},
+        {TSR_OP_ATTENTION, 4, {n(1), n(1), n(6), n(3)}, "bias is f32 [1,1,6,3]"},
+        {TSR_OP_ATTENTION, 4, {n(1), n(1), n(3), n(5)}, "k's S, or sizes of 1"},
+        {TSR_OP_ATTENTION, 2, {n(3), n(6)}, "bias is f32 [3,6]"},
+        {TSR_OP_ATTENTION_GRAD, 4, {n(2), n(4), n(3), n(6)}, NULL},
+        {TSR_OP_ATTENTION_GRAD, 4, {n(1), n(1), n(3), n(6)}, NULL},
+        {TSR_OP_ATTENTION_GRAD, 4, {n(1), n(1), n(3), n(5)}, "attention_grad: bias is f32 [1,1,3"},
+        {TSR_OP_SOFTMAX, 4, {n(2), n(1), n(1), n(6)}, NULL},
+        {TSR_OP_SOFTMAX, 1, {n(6)}, NULL},
+        {TSR_OP_SOFTMAX,
+         1,
+         {n(5)},
+         "softmax: bias is f32 [5]; wanted f32, sizes equal to x's, or 1"},
+        {TSR_OP_SOFTMAX, 3, {n(2), n(3), n(6)}, "softmax: bias is f32 [2,3,6]"}};
+    const tsr_attention_attrs attention = {.struct_size = sizeof attention, .scale = 1};
+    const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_graph *g;
+        tsri_graph_create(&g);
+        const tsri_value none = TSRI_GRAPH_NONE,
+                         q = input(g, 0, 4, (tsr_dim[]){n(2), n(3), n(4), n(8)}),
+                         k = input(g, 1, 4, (tsr_dim[]){n(2), n(6), n(2), n(8)}),
+                         lse = input(g, 2, 3, (tsr_dim[]){n(2), n(4), n(3)}),
+                         x = input(g, 3, 4, (tsr_dim[]){n(2), n(4), n(3), n(6)}),
+                         bias = input(g, 4, rows[i].rank, rows[i].bias);
+        const tsri_value forward[] = {q, k, k, none, none, none, none, bias},
+                         backward[] = {q, k, k, q, lse, q, none, none, bias},
+                         plain[] = {x, none, none, bias};
+        const bool is_softmax = rows[i].id == TSR_OP_SOFTMAX,
+                   is_forward = rows[i].id == TSR_OP_ATTENTION;
+        tsri_value out[TSRI_GRAPH_MAX_OPERANDS];
+        tsri_graph_op(g, rows[i].id, is_softmax ? (const void *)&softmax : &attention,
+                      is_softmax   ? plain
+                      : is_forward ? forward
+                                   : backward,
+                      is_softmax   ? 4
+                      : is_forward ? 8
+                                   : 9,
+                      0, out);
+        cr_expect_eq(tsri_graph_status(g), rows[i].fragment ? TSR_E_ARGUMENT : TSR_OK,
+                     "row %zu: %s", i, tsr_error_last());
+        cr_expect(!rows[i].fragment || strstr(tsr_error_last(), rows[i].fragment), "row %zu: %s", i,
+                  tsr_error_last());
+        tsri_graph_destroy(&g);
+    }
+}
+
+/* As many keys as queries are S of a bias, and those of all pages; a source names each key. */
+Test(graph, keys_are_counted_as_a_bias_and_a_source_count_them) {
+    const tsr_dim S = {.factor = 1, .symbols = TSR_SYM_S};
+    const struct {
+        tsr_dim q[4], k[4], source[2], pages[2], bias[4]; /* none: a first size of 0 */
+        const char *fragment;
+    } rows[] = {
+        {{B, T, n(4), n(8)}, {B, T, n(4), n(8)}, {{0}}, {{0}}, {B, n(4), T, S}, NULL},
+        {{B, T, n(4), n(8)}, {B, S, n(4), n(8)}, {{0}}, {{0}}, {n(1), n(1), T, S}, NULL},
+        {{B, T, n(4), n(8)}, {B, T, n(4), n(8)}, {{0}}, {{0}}, {B, n(4), S, T}, "bias is f32"},
+        {{n(2), n(3), n(2), n(8)},
+         {n(9), n(32), n(2), n(8)},
+         {{0}},
+         {n(2), n(3)},
+         {n(1), n(1), n(3), n(96)},
+         NULL},
+        {{n(2), n(3), n(2), n(8)},
+         {n(9), n(32), n(2), n(8)},
+         {{0}},
+         {n(2), n(3)},
+         {n(1), n(1), n(3), n(32)},
+         "bias is f32 [1,1,3,32]"},
+        {{n(2), n(3), n(2), n(8)}, {n(5), n(6), n(2), n(8)}, {n(2), n(6)}, {{0}}, {{0}}, NULL},
+        {{n(2), n(3), n(2), n(8)},
+         {n(5), n(6), n(2), n(8)},
+         {n(2), n(5)},
+         {{0}},
+         {{0}},
+         "attention: source is i32 [2,5]; wanted i32 [B,S] with k's S"}};
+    const tsr_attention_attrs attrs = {.struct_size = sizeof attrs, .scale = 1};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_graph *g;
+        tsri_graph_create(&g);
+        const tsri_value none = TSRI_GRAPH_NONE, q = input(g, 0, 4, rows[i].q),
+                         k = input(g, 1, 4, rows[i].k);
+        const tsri_value in[] = {
+            q,
+            k,
+            k,
+            none,
+            none,
+            none,
+            rows[i].source[0].factor
+                ? tsri_graph_leaf(g, TSR_KIND_INPUT, 2, "source", TSR_I32, 2, rows[i].source)
+                : none,
+            rows[i].bias[0].factor ? input(g, 3, 4, rows[i].bias) : none,
+            none,
+            none,
+            rows[i].pages[0].factor
+                ? tsri_graph_leaf(g, TSR_KIND_INPUT, 4, "pages", TSR_I32, 2, rows[i].pages)
+                : none};
+        tsri_graph_op1(g, TSR_OP_ATTENTION, &attrs, in, 11);
+        cr_expect_eq(tsri_graph_status(g), rows[i].fragment ? TSR_E_ARGUMENT : TSR_OK,
+                     "row %zu: %s", i, tsr_error_last());
+        cr_expect(!rows[i].fragment || strstr(tsr_error_last(), rows[i].fragment), "row %zu: %s", i,
+                  tsr_error_last());
+        tsri_graph_destroy(&g);
+    }
+}
+
+/* What is done with a weight of blocks [32,96], or with its view. */
+typedef tsri_value of_blocks(tsri_graph *g, tsri_value w);
+
+static tsri_value copied(tsri_graph *g, tsri_value w) {
+    return tsri_graph_op1(g, TSR_OP_COPY, NULL, &w, 1);
+}
+
+static tsri_value gathered(tsri_graph *g, tsri_value w) {
+    const tsri_value index =
+        tsri_graph_leaf(g, TSR_KIND_INPUT, 1, "index", TSR_I32, 1, (tsr_dim[]){n(3)});
+    return tsri_graph_op1(g, TSR_OP_GATHER, NULL, (tsri_value[]){w, index}, 2);
+}
+
+static tsri_value begun_inside(tsri_graph *g, tsri_value w) {
+    return tsri_graph_slice(g, w, 1, 16, 64);
+}
+
+static tsri_value ended_inside(tsri_graph *g, tsri_value w) {
+    return tsri_graph_slice(g, w, 1, 32, 48);
+}
+
+static tsri_value a_row_of_half_a_block(tsri_graph *g, tsri_value w) {
+    return tsri_graph_slice(g, tsri_graph_reshape(g, w, 2, (tsr_dim[]){n(192), n(16)}), 0, 1, 3);
+}
+
+static tsri_value whole_blocks(tsri_graph *g, tsri_value w) {
+    return tsri_graph_slice(g, tsri_graph_slice(g, w, 1, 32, 64), 0, 3, 5);
+}
+
+static tsri_value turned(tsri_graph *g, tsri_value w) {
+    return tsri_graph_permute(g, w, (uint32_t[]){1, 0});
+}
+
+static tsri_value product_of_turned(tsri_graph *g, tsri_value w) {
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
+    const tsri_value in[] = {input(g, 2, 2, (tsr_dim[]){n(1), n(32)}), turned(g, w)};
+    return tsri_graph_op1(g, TSR_OP_LINEAR, &attrs, in, 2);
+}
+
+static tsri_value lookup_in_turned(tsri_graph *g, tsri_value w) {
+    const tsr_embed_attrs attrs = {.struct_size = sizeof attrs};
+    const tsri_value ids =
+        tsri_graph_leaf(g, TSR_KIND_INPUT, 1, "ids", TSR_I32, 1, (tsr_dim[]){n(3)});
+    return tsri_graph_op1(g, TSR_OP_EMBED, &attrs, (tsri_value[]){turned(g, w), ids}, 2);
+}
+
+/* Experts [3,32,32], as they are or each turned. */
+static tsri_value by_experts(tsri_graph *g, tsri_value w, bool each_turned) {
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
+    const tsri_value experts = tsri_graph_reshape(g, w, 3, (tsr_dim[]){n(3), n(32), n(32)}),
+                     chosen = tsri_graph_leaf(g, TSR_KIND_INPUT, 1, "experts", TSR_I32, 2,
+                                              (tsr_dim[]){n(2), n(1)});
+    const tsri_value in[] = {
+        input(g, 2, 3, (tsr_dim[]){n(2), n(1), n(32)}),
+        each_turned ? tsri_graph_permute(g, experts, (uint32_t[]){0, 2, 1}) : experts, chosen};
+    return tsri_graph_op1(g, TSR_OP_EXPERT_LINEAR, &attrs, in, 3);
+}
+
+static tsri_value product_of_experts(tsri_graph *g, tsri_value w) {
+    return by_experts(g, w, false);
+}
+
+static tsri_value product_of_turned_experts(tsri_graph *g, tsri_value w) {
+    return by_experts(g, w, true);
+}
+
+Test(graph, blocks_are_read_whole_and_along_their_rows) {
+    static const struct {
+        of_blocks *make;
+        const char *fragment; /* NULL: taken */
+    } rows[] = {
+        {whole_blocks, NULL},
+        {product_of_experts, NULL},
+        {copied, "copy: x is q8_0 [32,96]; wanted numbers; cast blocks of q8_0 to f32 first"},
+        {gathered, "gather: x is q8_0 [32,96]; wanted [R,C] of numbers; embed reads"},
+        {begun_inside, "slice 16..80 of axis 1 of q8_0 [32,96] begins or ends inside a block"},
+        {ended_inside, "slice 32..80 of axis 1 of q8_0 [32,96] begins or ends inside a block"},
+        {a_row_of_half_a_block, "wanted whole blocks, of 32 elements each"},
+        {product_of_turned, "linear: the weight is q8_0 [96,32]; wanted blocks along K"},
+        {lookup_in_turned, "embed: the table is q8_0 [96,32]"},
+        {product_of_turned_experts, "expert_linear: the weight is q8_0 [32,32]; wanted blocks"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_graph *g;
+        tsri_graph_create(&g);
+        rows[i].make(g, tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", TSR_GGML_Q8_0, 2,
+                                        (tsr_dim[]){n(32), n(96)}));
+        cr_expect_eq(tsri_graph_status(g), rows[i].fragment ? TSR_E_ARGUMENT : TSR_OK,
+                     "row %zu: %s", i, tsr_error_last());
+        cr_expect(!rows[i].fragment || strstr(tsr_error_last(), rows[i].fragment), "row %zu: %s", i,
+                  tsr_error_last());
+        tsri_graph_destroy(&g);
+    }
+}

@@ -40,6 +40,8 @@ const tsri_reference_row *tsri_reference_find(uint32_t id);
 /* The doubles that an op needs in scratch. */
 int64_t tsri_reference_scratch(const tsr_op *op, const int64_t *sizes);
 
+/* Repeats sizes of 1: their strides become 0. */
+void tsri_reference_repeat(tsri_reference_view *view);
 /* Missing operands give a view whose data is NULL. */
 tsri_reference_view tsri_reference_in(const tsri_reference_call *call, uint32_t i);
 tsri_reference_view tsri_reference_out(const tsri_reference_call *call, uint32_t i);

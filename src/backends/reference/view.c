@@ -32,6 +32,12 @@ tsri_reference_view tsri_reference_out(const tsri_reference_call *call, uint32_t
     return view_of(i < call->op->n_out ? call->op->out[i] : NULL, call->sizes);
 }
 
+void tsri_reference_repeat(tsri_reference_view *view) {
+    for (uint32_t i = 0; i < view->rank; i++)
+        if (view->dim[i] == 1)
+            view->stride[i] = 0;
+}
+
 int64_t tsri_reference_columns(const tsri_reference_view *view) {
     return view->rank ? view->dim[view->rank - 1] : 1;
 }

@@ -66,6 +66,40 @@ tsri_case *tsri_case_attention_add_as(tsri_case_list *list, const char *kind, co
     return tsri_case_attention_add(list, &f);
 }
 
+enum { FIRST_REPEATED = 2 };
+const tsri_case_bias tsri_case_biases[TSRI_CASE_BIASES] = {
+    {" bias [1,H,T,S]", false, true, true},
+    {" bias [B,H,T,S]", true, true, true},
+    {" bias [1,1,T,S]", false, false, true},
+    {" bias [B,1,1,S]", true, false, false},
+};
+
+void tsri_case_give_bias(tsri_case *c, int operand, const tsri_case_bias *bias, int64_t H) {
+    tsri_case_in(c, operand, TSR_KIND_INPUT, TSR_F32, 4, bias->B ? TSRI_CASE_B : TSRI_CASE_K(1),
+                 TSRI_CASE_K(bias->H ? H : 1), bias->T ? TSRI_CASE_T : TSRI_CASE_K(1), TSRI_CASE_S);
+}
+
+/* Biases of every shape in one tile; those that are the same for heads over several tiles, over two chunks,
+ * and for one query. */
+static void add_biases(tsri_case_list *list) {
+    static const form forms[] = {
+        {2, 5, 9, 4, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, ""},
+        {2, 40, 67, 6, 2, 36, 20, 0, 0, 0, 2, {0}, {67, 43}, ", padded"},
+        {2, 3, 300, 4, 1, 24, 40, 1, 0, 2, 2, {297, 253}, {300, 256}, ", chunks"},
+        {3, 1, 40, 4, 4, 16, 16, 1, 0, 3, 3, {39, 0, 12}, {40, 1, 13}, ", decode"},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (int b = i ? FIRST_REPEATED : 0; b < TSRI_CASE_BIASES; b++) {
+            form f = forms[i];
+            char what[64];
+            snprintf(what, sizeof what, "%s%s", tsri_case_biases[b].what, f.what);
+            f.what = what;
+            tsri_case *c = tsri_case_attention_add(list, &f);
+            tsri_case_give_bias(c, 7, &tsri_case_biases[b], f.H);
+            tsri_case_attention_bound(c, f.S, f.D, sqrt((double)f.D) + 1);
+        }
+}
+
 /* Distances within the reach and beyond it on either side, for all lengths around a tile of queries
  * or keys. */
 static void add_relative(tsri_case_list *list) {
@@ -167,14 +201,6 @@ static void add_variants(tsri_case_list *list) {
         tsri_case_in(c, 6, TSR_KIND_INPUT, TSR_I32, 2, TSRI_CASE_B, TSRI_CASE_S);
     source->fill = TSRI_CASE_INTEGER;
     source->low = 0, source->high = 3;
-    for (int per_batch = 0; per_batch < 2; per_batch++) {
-        f = plain;
-        f.what = per_batch ? " bias [B,H,T,S]" : " bias [1,H,T,S]";
-        c = tsri_case_attention_add(list, &f);
-        tsri_case_in(c, 7, TSR_KIND_INPUT, TSR_F32, 4, per_batch ? TSRI_CASE_B : TSRI_CASE_K(1),
-                     TSRI_CASE_K(f.H), TSRI_CASE_T, TSRI_CASE_S);
-        tsri_case_attention_bound(c, f.S, f.D, sqrt((double)f.D) + 1);
-    }
     f = plain;
     f.what = " mask of -inf";
     c = tsri_case_attention_add(list, &f);
@@ -326,6 +352,7 @@ void tsri_cases_attention(tsri_case_list *list) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         tsri_case_attention_add(list, &forms[i]);
     add_variants(list);
+    add_biases(list);
     add_relative(list);
     add_ends(list);
     add_models(list);

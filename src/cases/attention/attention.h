@@ -21,6 +21,17 @@ tsri_case *tsri_case_attention(tsri_case_list *list, uint32_t op, int past, floa
 tsri_case *tsri_case_attention_add(tsri_case_list *list, const tsri_case_attention_form *form);
 tsri_case *tsri_case_attention_add_as(tsri_case_list *list, const char *kind,
                                       const tsri_case_attention_form *form);
+
+/* The shapes of a bias [B,H,T,S], as " bias [1,H,T,S]": which of its sizes are not 1. */
+enum { TSRI_CASE_BIASES = 4 };
+typedef struct tsri_case_bias {
+    const char *what;
+    bool B, H, T;
+} tsri_case_bias;
+extern const tsri_case_bias tsri_case_biases[TSRI_CASE_BIASES];
+/* Gives a case such a bias, as its operand number `operand`. */
+void tsri_case_give_bias(tsri_case *c, int operand, const tsri_case_bias *bias, int64_t H);
+
 /* Sets the bound of a case with S keys, heads of D elements and scores up to `score`. */
 void tsri_case_attention_bound(tsri_case *c, int64_t S, int64_t D, double score);
 

@@ -93,11 +93,10 @@ static void add_variants(tsri_case_list *list) {
     c = add(list, &f);
     for (int i = 0; i < 6; i++)
         c->in[i].view = i == 4 ? TSRI_CASE_PACKED : TSRI_CASE_SWAPPED;
-    for (int per_batch = 0; per_batch < 2; per_batch++) {
-        f.what = per_batch ? " bias [B,H,T,S]" : " bias [1,H,T,S]";
+    for (int b = 0; b < TSRI_CASE_BIASES; b++) {
+        f.what = tsri_case_biases[b].what;
         c = add(list, &f);
-        tsri_case_in(c, 8, TSR_KIND_INPUT, TSR_F32, 4, per_batch ? TSRI_CASE_B : TSRI_CASE_K(1),
-                     TSRI_CASE_K(f.H), TSRI_CASE_T, TSRI_CASE_S);
+        tsri_case_give_bias(c, 8, &tsri_case_biases[b], f.H);
         bound(c, &f, 1);
     }
     f.what = " mask of -inf";

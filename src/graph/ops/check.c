@@ -36,9 +36,13 @@ bool tsri_graph_is_kv(const tsr_tensor *tensor) {
            tsri_tensor_is_one(tensor->stride[tensor->rank - 1]);
 }
 
+bool tsri_graph_is_numbers(const tsr_tensor *tensor) {
+    return tsri_tensor_dtype_info((tsr_dtype)tensor->dtype)->block == 1;
+}
+
 bool tsri_graph_is_blocks(const tsr_tensor *tensor) {
     return tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype) && tensor->rank == 2 &&
-           !tensor->dim[1].symbols &&
+           tsri_tensor_is_one(tensor->stride[1]) && !tensor->dim[1].symbols &&
            tensor->dim[1].factor % tsri_tensor_dtype_info((tsr_dtype)tensor->dtype)->block == 0;
 }
 
@@ -108,6 +112,29 @@ bool tsri_graph_same_shape(const tsr_tensor *a, const tsr_tensor *b) {
     return same;
 }
 
+bool tsri_graph_broadcasts(const tsr_tensor *tensor, const tsr_tensor *to) {
+    bool fits = !tensor || tensor->rank <= to->rank;
+    for (uint32_t i = 1; tensor && fits && i <= tensor->rank; i++) {
+        const tsr_dim size = tensor->dim[tensor->rank - i];
+        fits = tsri_tensor_is_one(size) || tsri_tensor_same_dim(size, to->dim[to->rank - i]);
+    }
+    return fits;
+}
+
+tsr_dim tsri_graph_counted_keys(tsr_dim keys, tsr_dim T) {
+    if (keys.symbols & T.symbols)
+        keys.symbols = (keys.symbols & ~T.symbols) | tsri_tensor_symbol(TSR_SYM_S).symbols;
+    return keys;
+}
+
+bool tsri_graph_is_score_bias(const tsr_tensor *tensor, const tsr_tensor *q, tsr_dim keys) {
+    const tsr_tensor scores = {
+        .rank = 4,
+        .dim = {q->dim[0], q->dim[2], q->dim[1], tsri_graph_counted_keys(keys, q->dim[1])}};
+    return !tensor || (tensor->dtype == TSR_F32 && tensor->rank == 4 &&
+                       tsri_graph_broadcasts(tensor, &scores));
+}
+
 void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like, tsr_dim last) {
     out->dtype = dtype;
     out->rank = like->rank;
@@ -135,11 +162,8 @@ tsr_status tsri_graph_infer_binary(tsri_graph_signature *s) {
     const tsr_tensor *a = s->in[0], *b = s->in[1];
     if (!tsri_graph_is_f32(a) || !tsri_graph_is_f32(b) || b->rank > a->rank)
         return tsri_graph_refuse("elementwise", "b", b, "f32 of no more dimensions than a");
-    for (uint32_t i = 0; i < b->rank; i++) {
-        const tsr_dim have = b->dim[b->rank - 1 - i], wanted = a->dim[a->rank - 1 - i];
-        if (!tsri_tensor_same_dim(have, wanted) && !tsri_tensor_is_one(have))
-            return tsri_graph_refuse("elementwise", "b", b, "sizes equal to a's, or 1");
-    }
+    if (!tsri_graph_broadcasts(b, a))
+        return tsri_graph_refuse("elementwise", "b", b, "sizes equal to a's, or 1");
     tsri_graph_shape_like(&s->out[0], TSR_F32, a, tsri_tensor_columns(a));
     return TSR_OK;
 }

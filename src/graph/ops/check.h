@@ -16,6 +16,8 @@ bool tsri_graph_is_f32(const tsr_tensor *tensor);
 bool tsri_graph_is_float(const tsr_tensor *tensor);
 /* Whether it has a dtype of keys and values: a float, or q8_0 in whole blocks along its last dimension. */
 bool tsri_graph_is_kv(const tsr_tensor *tensor);
+/* Whether each element has a place of its own: no blocks. */
+bool tsri_graph_is_numbers(const tsr_tensor *tensor);
 /* Whether it is a matrix of whole blocks along its last dimension, of a type that weights stay in. */
 bool tsri_graph_is_blocks(const tsr_tensor *tensor);
 /* Checks the weight of a linear op, [N,K] (trans) or [K,N] with x's K, and its compute dtype; *n
@@ -43,6 +45,16 @@ bool tsri_graph_is_number(const tsr_tensor *tensor);            /* f32 [1] */
  * `like`. Missing operands pass. */
 bool tsri_graph_is_like(const tsr_tensor *tensor, const tsr_tensor *like);
 bool tsri_graph_is_by_row(const tsr_tensor *tensor, tsr_dtype dtype, const tsr_tensor *like);
+
+/* Whether it can be repeated to the shape of `to`: it has no more dimensions, and its sizes, aligned at the
+ * last one, are equal or 1. Missing operands pass. */
+bool tsri_graph_broadcasts(const tsr_tensor *tensor, const tsr_tensor *to);
+/* A number of keys, of which there are as many as queries where it has T's symbol, counted as S in its
+ * place: see tsri_graph_as_keys. */
+tsr_dim tsri_graph_counted_keys(tsr_dim keys, tsr_dim T);
+/* Whether it is a bias of the scores of q with so many keys: f32 [B,H,T,S], where sizes of 1 are repeated.
+ * Missing operands pass. */
+bool tsri_graph_is_score_bias(const tsr_tensor *tensor, const tsr_tensor *q, tsr_dim keys);
 
 /* Whether rank and sizes are the same. */
 bool tsri_graph_same_shape(const tsr_tensor *a, const tsr_tensor *b);

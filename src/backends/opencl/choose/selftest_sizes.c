@@ -199,6 +199,7 @@ static void shrink_attention(tsri_opencl_trial *t, int64_t keys, int64_t heads) 
                   D = tsri_tensor_size(&t->operation.op, "D").factor;
     keys = lesser(keys, most_elements / 4 / (D ? D : 1));
     if (!shrink_pages(t, "J", "S", keys)) {
+        shrink(t, "B", 2); /* one that is fixed: without slots, sequence b has the keys b */
         shrink(t, "J", 2);
         shrink(t, "S", keys);
     }

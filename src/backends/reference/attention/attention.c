@@ -48,12 +48,10 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
                   tsri_reference_dot(&a->q, q_at, a->q.stride[3], &a->k, k_at, a->k.stride[3], D);
         if (a->attrs.soft_cap > 0)
             a->p[s] = a->attrs.soft_cap * tanh(a->p[s] / a->attrs.soft_cap);
-        if (a->bias.data) {
-            const int64_t row = a->bias.dim[0] == 1 ? 0 : b;
+        if (a->bias.data)
             a->p[s] +=
-                tsri_reference_load(&a->bias, row * a->bias.stride[0] + h * a->bias.stride[1] +
+                tsri_reference_load(&a->bias, b * a->bias.stride[0] + h * a->bias.stride[1] +
                                                   t * a->bias.stride[2] + s * a->bias.stride[3]);
-        }
         a->p[s] += tsri_reference_relative(&a->relative, &a->past, b, t, h, s);
         top = fmax(top, a->p[s]);
     }
@@ -99,6 +97,7 @@ tsr_status tsri_reference_attention(const tsri_reference_call *call) {
                    .op = call->op,
                    .p = call->scratch};
     tsri_reference_attrs(call->op, &a.attrs, sizeof a.attrs);
+    tsri_reference_repeat(&a.bias);
     tsr_status status = TSR_OK;
     for (int64_t b = 0; b < a.q.dim[0]; b++)
         for (int64_t t = 0; t < a.q.dim[1]; t++)

@@ -56,9 +56,8 @@ static double score(const gradient *a, int64_t b, int64_t t, int64_t h, int64_t 
         sum = a->attrs.soft_cap * bent;
     }
     if (a->bias.data)
-        sum += tsri_reference_load(&a->bias, (a->bias.dim[0] == 1 ? 0 : b) * a->bias.stride[0] +
-                                                 h * a->bias.stride[1] + t * a->bias.stride[2] +
-                                                 s * a->bias.stride[3]);
+        sum += tsri_reference_load(&a->bias, b * a->bias.stride[0] + h * a->bias.stride[1] +
+                                                 t * a->bias.stride[2] + s * a->bias.stride[3]);
     return sum + tsri_reference_relative(&a->relative, &a->past, b, t, h, s);
 }
 
@@ -138,6 +137,7 @@ tsr_status tsri_reference_attention_grad(const tsri_reference_call *call) {
                   .dv = tsri_reference_out(call, 2),
                   .drelative = tsri_reference_out(call, 3)};
     tsri_reference_attrs(call->op, &a.attrs, sizeof a.attrs);
+    tsri_reference_repeat(&a.bias);
     a.dk_sum = call->scratch;
     a.dv_sum = a.dk_sum + a.k.dim[1] * a.k.dim[3];
     a.dq_sum = a.dv_sum + a.k.dim[1] * a.v.dim[3];

@@ -6,10 +6,31 @@
 
 TSRI_OPERANDS(attention);
 
+/* Checks where the keys lie, and what is added to the scores. */
+static tsr_status check_scores(const tsri_graph_signature *s, const tsr_tensor *q,
+                               const tsr_tensor *k) {
+    const tsr_tensor *source = tsri_graph_operand(s, SOURCE), *bias = tsri_graph_operand(s, BIAS),
+                     *relative = tsri_graph_operand(s, RELATIVE),
+                     *pages = tsri_graph_operand(s, PAGES);
+    if (!tsri_graph_is_pages(pages, q->dim[0]))
+        return tsri_graph_refuse("attention", "pages", pages, "i32 [B,pages]");
+    const tsr_dim keys = pages ? tsri_tensor_times(k->dim[1], pages->dim[1]) : k->dim[1];
+    if (source && (source->dtype != TSR_I32 || source->rank != 2 ||
+                   !tsri_tensor_same_dim(source->dim[0], q->dim[0]) ||
+                   !tsri_tensor_same_dim(source->dim[1], keys)))
+        return tsri_graph_refuse("attention", "source", source, "i32 [B,S] with k's S");
+    if (!tsri_graph_is_score_bias(bias, q, keys))
+        return tsri_graph_refuse("attention", "bias", bias,
+                                 "f32 [B,H,T,S] with q's B, H and T and k's S, or sizes of 1");
+    if (!tsri_graph_is_relative(relative, q->dim[2]))
+        return tsri_graph_refuse("attention", "relative", relative, "f32 [H,2R+1]");
+    if (!tsri_graph_is_vector(tsri_graph_operand(s, SINKS), q->dim[2]))
+        return tsri_graph_refuse("attention", "sinks", s->in[SINKS], "f32 [H] with q's H");
+    return TSR_OK;
+}
+
 static tsr_status infer(tsri_graph_signature *s) {
-    const tsr_tensor *q = s->in[Q], *k = s->in[K], *v = s->in[V],
-                     *source = tsri_graph_operand(s, SOURCE), *bias = tsri_graph_operand(s, BIAS),
-                     *relative = tsri_graph_operand(s, RELATIVE);
+    const tsr_tensor *q = s->in[Q], *k = s->in[K], *v = s->in[V];
     const uint32_t compute = ((const tsr_attention_attrs *)s->attrs)->compute;
     if (compute != TSR_COMPUTE_F32 && compute != TSR_COMPUTE_F16 && compute != TSR_COMPUTE_BF16)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
@@ -39,17 +60,7 @@ static tsr_status infer(tsri_graph_signature *s) {
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), q->dim[0]))
             return tsri_graph_refuse("attention", tsri_graph_input_name(TSR_OP_ATTENTION, i),
                                      s->in[i], "i32 [B]");
-    if (source && (source->dtype != TSR_I32 || source->rank != 2 ||
-                   !tsri_tensor_same_dim(source->dim[0], q->dim[0])))
-        return tsri_graph_refuse("attention", "source", source, "i32 [B,S]");
-    if (!tsri_graph_is_pages(tsri_graph_operand(s, PAGES), q->dim[0]))
-        return tsri_graph_refuse("attention", "pages", s->in[PAGES], "i32 [B,pages]");
-    if (bias && (!tsri_graph_is_f32(bias) || bias->rank != 4))
-        return tsri_graph_refuse("attention", "bias", bias, "f32 [1 or B,H,T,S]");
-    if (!tsri_graph_is_relative(relative, q->dim[2]))
-        return tsri_graph_refuse("attention", "relative", relative, "f32 [H,2R+1]");
-    if (!tsri_graph_is_vector(tsri_graph_operand(s, SINKS), q->dim[2]))
-        return tsri_graph_refuse("attention", "sinks", s->in[SINKS], "f32 [H] with q's H");
+    TRY(check_scores(s, q, k));
     s->out[Y].dtype = s->out[LSE].dtype = TSR_F32;
     s->out[Y].rank = 4;
     for (int i = 0; i < 3; i++)
@@ -68,8 +79,7 @@ tsri_value tsri_graph_as_keys(tsri_graph *graph, tsri_value x, uint32_t axis, ts
     tsr_tensor t = tsri_graph_value_at(graph, x)->tensor;
     if (!(t.dim[axis].symbols & T.symbols))
         return x;
-    t.dim[axis].symbols =
-        (t.dim[axis].symbols & ~T.symbols) | tsri_tensor_symbol(TSR_SYM_S).symbols;
+    t.dim[axis] = tsri_graph_counted_keys(t.dim[axis], T);
     return tsri_graph_same_view(graph, x, &t);
 }
 

@@ -51,8 +51,9 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_ints(past, q->dim[0]) || !tsri_graph_is_ints(len, q->dim[0]))
         return tsri_graph_refuse("attention_grad", "past or len",
                                  tsri_graph_is_ints(past, q->dim[0]) ? len : past, "i32 [B]");
-    if (bias && (!tsri_graph_is_f32(bias) || bias->rank != 4))
-        return tsri_graph_refuse("attention_grad", "bias", bias, "f32 [1 or B,H,T,S]");
+    if (!tsri_graph_is_score_bias(bias, q, k->dim[1]))
+        return tsri_graph_refuse("attention_grad", "bias", bias,
+                                 "f32 [B,H,T,S] with q's B, H and T and k's S, or sizes of 1");
     if (!tsri_graph_is_relative(relative, q->dim[2]))
         return tsri_graph_refuse("attention_grad", "relative", relative, "f32 [H,2R+1]");
     tsri_graph_shape_like(&s->out[DQ], TSR_F32, q, q->dim[3]);

@@ -12,8 +12,8 @@ static tsr_status infer(tsri_graph_signature *s) {
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), x->dim[0]))
             return tsri_graph_refuse("softmax", tsri_graph_input_name(TSR_OP_SOFTMAX, i), s->in[i],
                                      "i32 [B]");
-    if (bias && (!tsri_graph_is_f32(bias) || bias->rank > x->rank))
-        return tsri_graph_refuse("softmax", "bias", bias, "f32, broadcasting to x");
+    if (!tsri_graph_is_f32(bias) || !tsri_graph_broadcasts(bias, x))
+        return tsri_graph_refuse("softmax", "bias", bias, "f32, sizes equal to x's, or 1");
     if (relative && (x->rank != 4 || !tsri_graph_is_relative(relative, x->dim[1])))
         return tsri_graph_refuse("softmax", "relative", relative,
                                  "f32 [H,2R+1], with x of [B,H,T,S]");

@@ -2,6 +2,10 @@
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
+    if (!tsri_graph_is_numbers(s->in[0]))
+        return tsri_graph_refuse("copy", "x", s->in[0],
+                                 "numbers; cast blocks of q8_0 to f32 first, and read the rows of "
+                                 "others with embed");
     tsri_graph_shape_like(&s->out[0], (tsr_dtype)s->in[0]->dtype, s->in[0],
                           tsri_tensor_columns(s->in[0]));
     return TSR_OK;

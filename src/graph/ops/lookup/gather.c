@@ -5,8 +5,9 @@ TSRI_OPERANDS(gather);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *x = s->in[X], *index = s->in[INDEX];
-    if (x->rank != 2)
-        return tsri_graph_refuse("gather", "x", x, "[R,C]");
+    if (x->rank != 2 || !tsri_graph_is_numbers(x))
+        return tsri_graph_refuse("gather", "x", x,
+                                 "[R,C] of numbers; embed reads the rows of blocks");
     if (index->rank != 1 || index->dtype != TSR_I32)
         return tsri_graph_refuse("gather", "index", index, "i32 [N]");
     s->out[Y].dtype = x->dtype;

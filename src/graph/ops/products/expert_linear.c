@@ -21,8 +21,10 @@ static tsr_status check(const char *op, const tsri_graph_signature *s, tsr_dim *
         return tsri_graph_refuse(op, "the weight", w, wanted[attrs->trans_w != 0]);
     tsr_tensor one = *w; /* expert 0's */
     one.rank = 2;
-    one.dim[0] = w->dim[1];
-    one.dim[1] = w->dim[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        one.dim[i] = w->dim[i + 1];
+        one.stride[i] = w->stride[i + 1];
+    }
     TRY(tsri_graph_check_weight(op, &one, x, attrs->trans_w != 0, attrs->compute, wanted, n));
     if (bias &&
         (bias->dtype != TSR_F32 || bias->rank != 2 ||
