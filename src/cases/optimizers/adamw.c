@@ -3,6 +3,37 @@
 
 #include <math.h>
 
+/* Moments and gradients so small that eps is most of the divisor, and other betas. m and the gradient are
+ * at most 1e-5, v 1e-10, the sum of two positive numbers: its error is relative. */
+static void add_small(tsri_case_list *list) {
+    static const int64_t lengths[] = {119, 1025};
+    const double small = 1e-5, eps = 1e-3;
+    for (int i = 0; i < 2; i++) {
+        const tsri_case_rates *r = &tsri_case_rate_settings[i];
+        tsri_case *c = tsri_case_add(list, TSR_OP_ADAMW, "N=%lld near eps, other betas%s",
+                                     (long long)lengths[i], r->what);
+        for (int k = 0; k < 4; k++) {
+            tsri_case_operand *operand = tsri_case_state(c, k, lengths[i]);
+            if (k > 0)
+                operand->low = -small, operand->high = small;
+        }
+        c->in[2].low = small * small / 2, c->in[2].high = small * small;
+        tsri_case_give_rates(c, 4, r);
+        c->attrs.adamw = (tsr_adamw_attrs){.struct_size = sizeof c->attrs.adamw,
+                                           .beta1 = 0.75f,
+                                           .beta2 = 0.9f,
+                                           .eps = (float)eps,
+                                           .decay = 0.1f};
+        c->bound[0].absolute =
+            (4 + 24 * (double)r->rate / (double)r->of_m * small / eps) * TSRI_CASE_U;
+        c->bound[1].absolute = 6 * small * TSRI_CASE_U;
+        c->bound[2].relative = 8 * TSRI_CASE_U;
+        tsri_case_reason(c,
+                         "p (4 + 24 d) u, d = lr (1e-5 / rates[1]) / eps, longer than the longest "
+                         "step; m 6e-5 u; v, of positive terms, 8 u |v|");
+    }
+}
+
 void tsri_cases_adamw(tsri_case_list *list) {
     for (int i = 0; i < TSRI_CASE_LENGTHS; i++)
         for (int s = i % 2; s < 3; s += 2) {
@@ -39,4 +70,5 @@ void tsri_cases_adamw(tsri_case_list *list) {
         .struct_size = sizeof c->attrs.adamw, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f};
     c->sparse = true;
     tsri_case_reason(c, "exact: no parameter changes");
+    add_small(list);
 }
