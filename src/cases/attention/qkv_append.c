@@ -53,6 +53,29 @@ static tsri_case *add(tsri_case_list *list, const form *f) {
     return c;
 }
 
+/* A rotated key is at most sqrt 2, so a step of its block at most that over 127; a number near the middle
+ * of two may become either. Values hold the integers. */
+static tsri_case *in_blocks(tsri_case *c) {
+    c->in[0].dtype = c->in[1].dtype = TSR_GGML_Q8_0;
+    c->in[3].fill = TSRI_CASE_STEPS;
+    c->bound[0].relative = c->bound[1].relative = 0x1p-10;
+    c->bound[0].absolute += 1.42 / 127;
+    tsri_case_reason(c, "values 2^-10: their scales are rounded to f16, and their integers are the "
+                        "same; keys up to sqrt 2, of which a step more or less is 1/127");
+    return c;
+}
+
+/* cos and sin are multiplied by the magnitude, so every error is; the rounding of these products is within
+ * the 12 u. */
+static void magnify(tsri_case *c) {
+    c->attrs.rope.magnitude = 1.25f;
+    c->bound[0].absolute *= 1.25;
+    c->bound[2].absolute *= 1.25;
+    tsri_case_reason(
+        c, "values exact (2^-10 of blocks); queries and keys 1.25 times what they are off "
+           "by without the magnitude: a rounding, or a step of a block");
+}
+
 void tsri_cases_qkv_append(tsri_case_list *list) {
     static const form forms[] = {
         {2, 5, 2, 12, 4, 2, 16, 16, 16, 0, {0, 4}, {5, 9}, ""},
@@ -94,22 +117,20 @@ void tsri_cases_qkv_append(tsri_case_list *list) {
         c->in[0].dtype = c->in[1].dtype = i ? TSR_BF16 : TSR_F16;
         c->bound[0].absolute += i ? 0x1p-8 : 0x1p-11; /* may round to the other neighbour */
     }
-    /* A rotated key is at most sqrt 2, so a step of its block at most that over 127; a
-     * number near the middle of two may become either. Values hold the integers. */
     static const form blocks[] = {
         {2, 5, 2, 12, 4, 2, 64, 32, 64, 0, {0, 4}, {5, 9}, " q8_0"},
         {1, 1, 3, 40, 6, 3, 96, 64, 40, 1, {39}, {40}, " q8_0, part of the head"},
         {2, 3, 2, 8, 0, 2, 32, 128, 0, 0, {1, 5}, {4, 8}, " q8_0, no rotation"},
     };
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
-        tsri_case *c = add(list, &blocks[i]);
-        c->in[0].dtype = c->in[1].dtype = TSR_GGML_Q8_0;
-        c->in[3].fill = TSRI_CASE_STEPS;
-        c->bound[0].relative = c->bound[1].relative = 0x1p-10;
-        c->bound[0].absolute += 1.42 / 127;
-        tsri_case_reason(
-            c, "values 2^-10: their scales are rounded to f16, and their integers are the "
-               "same; keys up to sqrt 2, of which a step more or less is 1/127");
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        in_blocks(add(list, &blocks[i]));
+    for (size_t i = 0; i < 2; i++) { /* the halves, then interleaved; as f32 and in blocks */
+        form f = i ? forms[5] : forms[0];
+        f.what = " magnitude 1.25";
+        magnify(add(list, &f));
+        f = blocks[i];
+        f.what = " q8_0, magnitude 1.25";
+        magnify(in_blocks(add(list, &f)));
     }
     static const form pages[] = {
         {2, 5, TSRI_CASE_PAGES, 32, 4, 2, 32, 64, 32, 0, {30, 63}, {35, 66}, " pages"},
