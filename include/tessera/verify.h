@@ -15,9 +15,11 @@ typedef enum tsr_verify_status {
     /** The backend has no kernel variant for this op: it is split into other ops, or runs on the
      * reference. */
     TSR_VERIFY_NOT_OFFERED = 2,
-    TSR_VERIFY_SKIPPED = 3, /**< a variant that ran no case on this device; message says why */
-    TSR_VERIFY_ERROR = 4,   /**< a variant that fits failed to build or to run: counts as a miss */
-    TSR_VERIFY_TIMED = 5    /**< the variant was timed; its results were not compared */
+    /** A variant that ran no case on this device, or not all that it fits: the device refused the others when
+     * it made their plans. message says why. */
+    TSR_VERIFY_SKIPPED = 3,
+    TSR_VERIFY_ERROR = 4, /**< a variant that fits failed to build or to run: counts as a miss */
+    TSR_VERIFY_TIMED = 5  /**< the variant was timed; its results were not compared */
 } tsr_verify_status;
 
 typedef struct tsr_verify_result {
@@ -58,7 +60,7 @@ typedef struct tsr_verify_options {
     uint32_t first; /**< the number of the first of those cases, modulo `every` */
     /** Of levels 1 and 2: "the largest case" is the largest of up to so many operations; 0: 2^24. */
     double most_flops;
-    /** Only these kernel variants of `op`, "mma,mma_few"; one that runs no case is then an ERROR. A variant
+    /** Only these kernel variants of `op`, "mma,mma_few"; one that would be SKIPPED is then an ERROR. A variant
      * may have values for its tunables, "mma:SM=1:SN=2,mma_few". NULL: all, and the decomposition. */
     const char *variants;
 } tsr_verify_options;

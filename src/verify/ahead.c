@@ -38,13 +38,13 @@ static tsri_case fixed(const tsri_case *c) {
     return copy;
 }
 
-static bool decomposes(const tsri_case *c) {
+bool tsri_verify_decomposes(const tsri_case *c) {
     tsri_graph *graph = NULL;
     tsr_status status = tsri_case_graph(c, &c->attrs, &graph);
     if (status == TSR_OK)
         status = tsri_verify_decompose(c->op, &graph);
     tsri_graph_destroy(&graph);
-    return status == TSR_OK;
+    return status != TSR_E_UNSUPPORTED;
 }
 
 /* Weights are zeros, because nothing runs. */
@@ -84,7 +84,7 @@ tsr_status tsri_verify_build_ahead(const tsri_case *const *cases, size_t n,
     tsri_graph *graph = NULL;
     TRY(tsri_graph_create(&graph));
     for (size_t i = 0; i < n; i++) {
-        if (place->decomposed && !decomposes(cases[i]))
+        if (place->decomposed && !tsri_verify_decomposes(cases[i]))
             continue;
         const tsri_case c = fixed(cases[i]);
         tsri_case_append(graph, &c, &c.attrs, (uint32_t)i * TSRI_CASE_MAX_IN);

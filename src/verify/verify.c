@@ -31,6 +31,7 @@ typedef struct session {
     const tsri_graph_op_row *op;
     const tsri_case *c;
     tsri_verify_variants known; /* the kernel variants of the op, as they are for the case */
+    tsri_verify_variant parts;  /* the op's decomposition */
 } session;
 
 static tsr_status give(session *s, tsr_verify_status status, const char *variant,
@@ -116,19 +117,20 @@ static tsr_status ask_oracle(const session *s, answers *out) {
     return tsri_verify_run(s->c, &s->c->term_attrs, &oracle, &out->terms);
 }
 
-/* The reason of the last error, without the place "op 0, KERNEL: ": the plan has one op, and whoever
- * reads it knows the variant. */
-static const char *refusal(void) {
+/* Keeps the reason of the last error: of a kernel variant without the place "op 0, KERNEL: ", because
+ * the plan has one op, and whoever reads it knows the variant. */
+static tsr_status refused(tsri_verify_variant *seen, bool decomposed) {
     const char *why = tsri_base_reported();
-    const char *end = strncmp(why, "op 0, ", 6) == 0 ? strstr(why, ": ") : NULL;
-    return end ? end + 2 : why;
+    const char *end = !decomposed && strncmp(why, "op 0, ", 6) == 0 ? strstr(why, ": ") : NULL;
+    snprintf(seen->why, sizeof seen->why, "%s", end ? end + 2 : why);
+    seen->refused++;
+    return TSR_OK;
 }
 
-/* `seen` is NULL for the decomposition. A kernel variant for which the device turns out to lack
- * something is not checked, nor is a form of the op without a decomposition. */
+/* A case for which the device turns out to lack something is not a miss; give_skipped reports it. */
 static tsr_status check_row(session *s, const answers *known, const tsri_verify_place *place,
                             tsri_verify_variant *seen) {
-    const char *variant = seen ? seen->name : "decomposed";
+    const char *variant = seen->name;
     tsri_case_values got;
     tsri_verify_worst worst = {0};
     char message[256] = "";
@@ -139,16 +141,11 @@ static tsr_status check_row(session *s, const answers *known, const tsri_verify_
         status = tsri_verify_compare(s->c, &known->want, known->has_terms ? &known->terms : NULL,
                                      &got, &worst);
     tsri_case_values_clear(&got);
-    if (seen)
-        seen->tried = true;
-    if (status == TSR_E_UNSUPPORTED && seen)
-        snprintf(seen->why, sizeof seen->why, "%s", refusal());
+    seen->tried++;
     if (status == TSR_E_UNSUPPORTED)
-        return TSR_OK;
+        return refused(seen, place->decomposed);
     if (status == TSR_E_CANCELLED)
         return status;
-    if (seen)
-        seen->ran = true;
     if (status != TSR_OK) {
         snprintf(message, sizeof message, "%s", tsri_base_reported());
         return give(s, TSR_VERIFY_ERROR, variant, NULL, message);
@@ -171,10 +168,10 @@ static tsr_status check_rows(session *s, const answers *known, const wanted *wan
         const tsri_verify_place place = {.set = s->set, .device = s->device, .kernels = kernels};
         TRY(check_row(s, known, &place, &s->known.list[i]));
     }
-    if (!want->decomposed)
+    if (!want->decomposed || !tsri_verify_decomposes(s->c))
         return TSR_OK;
     const tsri_verify_place parts = {.set = s->set, .device = s->device, .decomposed = true};
-    return check_row(s, known, &parts, NULL);
+    return check_row(s, known, &parts, &s->parts);
 }
 
 /* *offered is false if the device has no kernel variant for the op. */
@@ -333,20 +330,26 @@ static tsr_status build_ahead(session *s, const tsri_case *cases, const wanted *
     return status;
 }
 
+/* Reports a variant that did not run each case that was given to it, or that got none. */
+static tsr_status give_not_run(session *s, const tsri_verify_variant *variant) {
+    char some[sizeof variant->why + 64];
+    if (!variant->tried && variant->fitted)
+        return give(s, TSR_VERIFY_ERROR, variant->name, NULL,
+                    "fits some of the cases, and none of them was run: a fault of verify");
+    if (variant->tried && !variant->refused)
+        return TSR_OK;
+    snprintf(some, sizeof some, "%u of %u cases were not run: %s", variant->refused, variant->tried,
+             variant->why);
+    return give(s, s->variants ? TSR_VERIFY_ERROR : TSR_VERIFY_SKIPPED, variant->name, NULL,
+                variant->refused < variant->tried ? some : variant->why);
+}
+
 static tsr_status give_skipped(session *s) {
     tsr_status status = TSR_OK;
-    for (size_t i = 0; i < s->known.n && status == TSR_OK; i++) {
-        const tsri_verify_variant *variant = &s->known.list[i];
-        if (!is_wanted(s, i))
-            continue;
-        if (!variant->tried && variant->fitted)
-            status = give(s, TSR_VERIFY_ERROR, variant->name, NULL,
-                          "fits some of the cases, and none of them was run: a fault of verify");
-        else if (!variant->ran)
-            status = give(s, s->variants ? TSR_VERIFY_ERROR : TSR_VERIFY_SKIPPED, variant->name,
-                          NULL, variant->why);
-    }
-    return status;
+    for (size_t i = 0; i < s->known.n && status == TSR_OK; i++)
+        if (is_wanted(s, i))
+            status = give_not_run(s, &s->known.list[i]);
+    return status == TSR_OK && s->parts.tried ? give_not_run(s, &s->parts) : status;
 }
 
 /* A variant that was asked for and that the device does not have is an error. */
@@ -373,6 +376,7 @@ static tsr_status check_op(session *s, const tsri_graph_op_row *op,
     s->op = op;
     s->c = NULL;
     s->known.n = 0;
+    s->parts = (tsri_verify_variant){.name = "decomposed"};
     tsr_status status = tsri_cases_of(op->id, &list);
     if (status == TSR_OK)
         status = tsri_base_new(list.n ? list.n : 1, sizeof *want, &want);

@@ -16,14 +16,14 @@
 enum { TSRI_VERIFY_MAX_VARIANTS = 128, TSRI_VERIFY_FORCED = 320 };
 
 typedef struct tsri_verify_variant {
-    char name[96]; /* "linear/packed" */
-    char why[256]; /* why it fitted no case, by the latest; or why the device refused it */
-    bool fits;     /* it fits the case */
-    bool varies;   /* it may give other bytes in a batch than alone */
-    bool fitted;   /* it has fitted a case */
-    bool here;     /* the device has it for the case */
-    bool tried;    /* a case was given to it, which the device may have refused when it was built */
-    bool ran;      /* it has run a case */
+    char name[96];    /* "linear/packed" */
+    char why[256];    /* why it fitted no case, by the latest; or why the device refused one */
+    bool fits;        /* it fits the case */
+    bool varies;      /* it may give other bytes in a batch than alone */
+    bool fitted;      /* it has fitted a case */
+    bool here;        /* the device has it for the case */
+    uint32_t tried;   /* cases that were given to it */
+    uint32_t refused; /* those of them that the device refused when it made their plans */
 } tsri_verify_variant;
 
 /* The kernel variants of an op that were seen so far, and what was asked about a case. */
@@ -84,6 +84,9 @@ tsr_status tsri_verify_run(const tsri_case *c, const tsri_case_attrs *attrs,
 
 /* Replaces the op in the graph by its decomposition; *graph is NULL after a failure. */
 tsr_status tsri_verify_decompose(tsr_op_id op, tsri_graph **graph);
+/* Whether this form of the op has a decomposition. Where that fails for another reason it has one: the
+ * case's run fails with the same reason. */
+bool tsri_verify_decomposes(const tsri_case *c);
 
 /* Makes one plan of all these cases of an op and drops it. A device that compiles keeps what it
  * built, so it builds one program instead of one for each case. A failure need not be reported: the

@@ -200,6 +200,47 @@ Test(conformance, an_element_that_is_not_written_is_a_miss) {
     cr_expect_str_eq(s.missed, "silu");
 }
 
+typedef struct not_run {
+    char variant[64], message[256]; /* of the last result that belongs to no case */
+    tsr_verify_summary summary;
+} not_run;
+
+static int look_at_rest(void *data, const tsr_verify_result *r) {
+    not_run *n = data;
+    if (!*r->name) {
+        snprintf(n->variant, sizeof n->variant, "%s", r->variant);
+        snprintf(n->message, sizeof n->message, "%s", r->message);
+    }
+    return 0;
+}
+
+/* Verifies an op of which the device refuses some cases. */
+static void expect_some_refused(const char *op, const char *variants, const char *variant) {
+    not_run n = {.summary.struct_size = sizeof n.summary};
+    const tsr_verify_options options = {
+        .struct_size = sizeof options, .op = op, .variants = variants};
+    const uint32_t reported = 1, none = 0;
+    cr_assert_eq(tsr_verify(device, &options, look_at_rest, &n, &n.summary), TSR_OK, "%s",
+                 tsr_error_last());
+    cr_expect_gt(n.summary.ok, 1);
+    cr_expect_eq(n.summary.misses, 0);
+    cr_expect_eq(n.summary.skipped, variants ? none : reported);
+    cr_expect_eq(n.summary.errors, variants ? reported : none);
+    cr_expect_str_eq(n.variant, variant);
+    cr_expect(strstr(n.message, "1 of ") == n.message &&
+                  strstr(n.message, " cases were not run: ") &&
+                  strstr(n.message, "no rows of so many numbers"),
+              "%s: \"%s\"", op, n.message);
+}
+
+Test(conformance, cases_that_the_device_refuses_are_reported) {
+    open_plugin("tests/verify/plugins/refusing.c");
+    expect_some_refused("silu", NULL, "silu/minimal");
+    expect_some_refused("silu", "minimal", "silu/minimal"); /* what was asked for was not done */
+    expect_some_refused("linear", NULL, "decomposed");
+    close_plugin();
+}
+
 static int stop(void *data, const tsr_verify_result *r) {
     (void)r;
     return ++*(int *)data == 3;

@@ -14,8 +14,8 @@ typedef struct worst { /* of one op and kernel variant */
     unsigned cases, misses;
 } worst;
 
-typedef struct skip { /* variants that ran no case, by reason */
-    char why[256];
+typedef struct skip { /* variants that ran no case, or not all that they fit, by reason */
+    char why[320];
     unsigned rows;
 } skip;
 
@@ -88,7 +88,7 @@ static int take(void *data, const tsr_verify_result *r) {
                                        tsri_cli_json_number(r->error), "bound",
                                        tsri_cli_json_number(r->bound), "reason", r->reason,
                                        "status", status_name(r->status), "message", r->message));
-    else if (!*r->name) { /* it ran no case */
+    else if (!*r->name) { /* about a variant or an op */
         tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->variant, status_name(r->status),
                        r->message);
         if (r->status == TSR_VERIFY_SKIPPED && !count_skip(j, r->message))
@@ -264,7 +264,7 @@ int tsri_cli_verify(int argc, char **argv) {
         {"op", 0, CLI_TEXT, &j.op, "OP", "verify only this op", 0, 0, NULL},
         {"variant", 0, CLI_TEXT, &j.variants, "NAME[:TUNABLE=N]..[,NAME]..",
          "with --op: verify only these kernel variants, with these values of their tunables, and "
-         "fail where one of them can't be run",
+         "fail where one of them can't be run, or not on each case that it fits",
          0, 0, NULL},
         {"smoke", 0, CLI_FLAG, &j.smoke, NULL,
          "run only a few cases of each kernel variant: a large one, and, where the device would "
