@@ -1,9 +1,12 @@
 /* cases/products/expert_linear.c - the cases of expert_linear and expert_glu_linear: few and many rows,
  * fewer of them than experts and more, experts that none takes, rows that several share, dtypes,
- * orientations, widths around the panels; of blocks one row, two, up to eight, and more than a tile has. */
+ * orientations, widths around the panels; of blocks one row, two, up to eight, and more than a tile has; parts
+ * of the weights. */
 #include "cases/cases.h"
 #include "tensor/dtype.h"
 #include "tensor/quantize.h"
+
+#include <string.h>
 
 typedef struct shape {
     int64_t R, J, each, K, N,
@@ -120,6 +123,39 @@ static void add_forms(tsri_case_list *list) {
         }
 }
 
+static void part(tsri_case *c, bool gated, uint32_t first, uint32_t whole) {
+    static const int32_t experts[] = {4, 0, 3, 10, 5, 2, 8};
+    enum { COUNT = sizeof experts / sizeof *experts };
+    c->in[2].fill = TSRI_CASE_LIST;
+    c->in[2].n_list = COUNT;
+    memcpy(c->in[2].list, experts, sizeof experts);
+    if (gated) {
+        c->attrs.expert_glu_linear.first = c->term_attrs.expert_glu_linear.first = first;
+        c->attrs.expert_glu_linear.whole = c->term_attrs.expert_glu_linear.whole = whole;
+    } else {
+        c->attrs.expert_linear.first = c->term_attrs.expert_linear.first = first;
+        c->attrs.expert_linear.whole = c->term_attrs.expert_linear.whole = whole;
+    }
+}
+
+/* The weights from expert 3 on, of 11: no more pairs than experts, a few for each, and many. The rows of
+ * the others' pairs must be left as they are, which is poisoned (verify/run.c): NaN equals NaN. */
+static void add_parts(tsri_case_list *list, bool gated) {
+    static const shape shapes[] = {
+        {3, 2, 0, 32, 64, 6}, {19, 2, 1, 64, 64, 4}, {70, 2, 0, 64, 128, 2}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16, TSR_GGML_Q8_0};
+    const uint32_t activation = gated ? TSR_ACT_SILU : TSR_ACT_NONE;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t d = 0; d < 4; d++) {
+            const bool eight = d == 3;
+            tsri_case *c = add(list, gated, shapes[i], dtypes[eight ? 2 : d], true, activation,
+                               d % 2 == 0, eight ? " int8, part" : " part");
+            if (eight)
+                int8(c, shapes[i].K, gated, gated);
+            part(c, gated, 3, 11);
+        }
+}
+
 static void add_all(tsri_case_list *list, bool gated) {
     static const shape shapes[] = {
         {3, 2, 0, 32, 64, 4},  {1, 1, 0, 1, 1, 1},     {1, 8, 1, 63, 64, 20},
@@ -152,6 +188,7 @@ static void add_all(tsri_case_list *list, bool gated) {
         ->in[0]
         .view = TSRI_CASE_SLICED;
     add_blocks(list, gated);
+    add_parts(list, gated);
     for (int prompt = 0; prompt < 2; prompt++) /* 8 of 32 experts, for a token and for a prompt */
         for (int d = 0; d < 5; d++) {
             static const tsr_dtype timed[] = {TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q8_0,

@@ -296,6 +296,30 @@ static void add_states(tsri_case_list *list) {
                 .kind = TSR_KIND_STATE;
 }
 
+/* The residual of a part of a weight is columns of wider rows (run/parts.c). So is y, which no case can be:
+ * tests/run/parts.c has that. */
+static void add_sliced_residuals(tsri_case_list *list) {
+    static const shape shapes[] = {{1, 3, 32, 70}, {1, 9, 64, 65}, {2, 35, 32, 100}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16, TSR_GGML_Q8_0};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t d = 0; d < 4; d++) {
+            const bool eight = d == 3;
+            tsri_case *c =
+                add(list, shapes[i], dtypes[eight ? 2 : d], true, TSR_ACT_NONE, d % 2, true,
+                    eight ? " int8, residual from wider rows" : " residual from wider rows");
+            if (eight)
+                int8(c, shapes[i].K, false);
+            c->in[3].view = TSRI_CASE_SLICED;
+        }
+    for (int half = 0; half < 2; half++) {
+        tsri_case *c =
+            add(list, shapes[2], TSR_BF16, true, TSR_ACT_NONE, true, true,
+                half ? " f16, residual from wider rows" : " bf16, residual from wider rows");
+        narrow(c, half ? TSR_COMPUTE_F16 : TSR_COMPUTE_BF16, shapes[2].K, false);
+        c->in[3].view = TSRI_CASE_SLICED;
+    }
+}
+
 /* A projection, for a token and for a prompt. */
 static void add_timed(tsri_case_list *list) {
     static const tsr_dtype dtypes[] = {TSR_F32,       TSR_F16,       TSR_BF16,      TSR_GGML_Q8_0,
@@ -350,6 +374,7 @@ void tsri_cases_linear(tsri_case_list *list) {
     tsri_case *c = add(list, (shape){2, 5, 40, 33}, TSR_F32, true, TSR_ACT_NONE, true, false,
                        " x from wider rows");
     c->in[0].view = TSRI_CASE_SLICED;
+    add_sliced_residuals(list);
     c = add(list, (shape){2, 5, 40, 33}, TSR_F16, true, TSR_ACT_NONE, true, true, " integers");
     for (int i = 0; i < 4; i++) {
         c->in[i].fill = TSRI_CASE_INTEGER;
