@@ -70,7 +70,7 @@ static void visit_kind(const char *folder, int kind, tally *t) {
     }
 }
 
-static void tell(const char *folder, bool clear, int kind, const tally *t) {
+static void say(const char *folder, bool clear, int kind, const tally *t) {
     const char *s = t->count == 1 ? "" : "s";
     if (kind == BUILT)
         tsri_cli_print(visiting.app, "%llu file%s, %.1f MiB %s %s\n", t->count, s,
@@ -96,7 +96,7 @@ static int show(tsri_cli_app *app, bool clear, bool tuned) {
         t->files = app->json ? json_array() : NULL;
         visit_kind(folder, kind, t);
         if (!app->json)
-            tell(folder, clear, kind, t);
+            say(folder, clear, kind, t);
     }
     if (app->json) {
         const tally *b = &tallies[BUILT], *t = &tallies[TUNED];
