@@ -363,6 +363,39 @@ Test(settings_lengths, prompt_counts) {
     }
 }
 
+/* ---- what a file leaves out ---- */
+
+/* A file that says do_sample leaves out the keys that have transformers' values. */
+Test(settings_keys, left_out) {
+    static const struct {
+        const char *generation;
+        float temperature, top_p, min_p;
+        int32_t top_k;
+    } cases[] = {{"{\"do_sample\": true, \"top_k\": 64, \"top_p\": 0.95}", 1, 0.95f, 0, 64},
+                 {"{\"do_sample\": true}", 1, 1, 0, 50},
+                 {"{\"do_sample\": true, \"temperature\": 0.6, \"min_p\": 0.1}", 0.6f, 1, 0.1f, 50},
+                 {"{\"do_sample\": false}", 0, 0.95f, 0.05f, 40},
+                 {"{\"eos_token_id\": 2}", 0.8f, 0.95f, 0.05f, 40}};
+    open_folder();
+    open_reference();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tsr_model *model = NULL;
+        tsr_generate_options o = {.struct_size = sizeof o};
+        json_t *generation = json_loads(cases[i].generation, 0, NULL);
+        write_folder("llama-tiny", NULL, generation);
+        json_decref(generation);
+        OK(tsr_model_open(folder, device, NULL, &model));
+        OK(tsr_generate_defaults(model, &o));
+        cr_expect(o.temperature == cases[i].temperature && o.top_p == cases[i].top_p &&
+                      o.min_p == cases[i].min_p && o.top_k == cases[i].top_k,
+                  "case %zu: %g %g %g %d", i, (double)o.temperature, (double)o.top_p,
+                  (double)o.min_p, (int)o.top_k);
+        tsr_model_close(&model);
+    }
+    close_reference();
+    close_folder();
+}
+
 /* ---- settings of a wrong form ---- */
 
 Test(settings_keys, refused) {

@@ -59,6 +59,11 @@ static tsr_status apply_beams(const json_t *config, const char *path, tsr_genera
 
 static tsr_status apply_config(const json_t *config, const char *path, bool start,
                                tsr_generate_options *o) {
+    if (json_is_true(json_object_get(config, "do_sample"))) {
+        o->temperature = o->top_p = 1; /* transformers' values, which it does not write */
+        o->top_k = 50;
+        o->min_p = 0;
+    }
     double temperature = o->temperature, top_p = o->top_p, min_p = o->min_p,
            penalty = o->repeat_penalty;
     int64_t top_k = o->top_k;
