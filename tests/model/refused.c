@@ -352,6 +352,30 @@ Test(refused, both_spellings_are_one) {
     tsri_model_close(&older);
 }
 
+/* Linear scaling of one rotation makes the context longer; Gemma 3's config gives the longer one. A window of tokens
+ * before and behind, as transformers has it where "is_causal" is false, does not count the token itself. */
+Test(refused, lengths_are_those_that_the_config_means) {
+    static const struct {
+        const char *base, *key, *value;
+        bool vectors;
+        int64_t context, window;
+    } rows[] = {{"llama-linear", "use_cache", "true", false, 120, 0},
+                {"gemma3_text", "use_cache", "true", false, 48, 0},
+                {"mistral", "use_cache", "true", true, 48, 8},
+                {"mistral", "is_causal", "false", true, 48, 9}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tsri_model_options options = {.vectors = rows[i].vectors};
+        tsri_model *model = NULL;
+        make_config(rows[i].base, rows[i].key, rows[i].value);
+        OK(tsri_model_open(folder, &options, &model));
+        cr_expect(model->spec.context == rows[i].context, "row %zu: %lld", i,
+                  (long long)model->spec.context);
+        cr_expect(model->spec.encoder.window == rows[i].window, "row %zu: %lld", i,
+                  (long long)model->spec.encoder.window);
+        tsri_model_close(&model);
+    }
+}
+
 /* A NaN in a weight is found when its rows are read; the message has its name and place. */
 /* By its old name, and with the original length among the factors or beside them, which takes
  * precedence. */

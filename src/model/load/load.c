@@ -86,6 +86,9 @@ static tsr_status read_purpose(const tsri_model_config *config, const tsri_model
     spec->pools_last = asked && tsri_model_config_is_bare(config);
     spec->pools_unsaid = asked && !spec->pools_last;
     spec->encoder.causal = causal;
+    /* Of a decoder that became an encoder, the window counts the tokens before and behind without its own. */
+    if (!causal && spec->encoder.window)
+        spec->encoder.window++;
     return TSR_OK;
 }
 

@@ -200,7 +200,9 @@ static void finish_stack(tsri_model_stack *stack) {
 void tsri_model_spec_finish(tsri_model_spec *spec) {
     const tsri_model_rope *rope = &tsri_model_main_stack(spec)->rope;
     double context = (double)spec->max_positions;
-    if (rope->scaling == TSRI_SCALING_LINEAR || rope->scaling == TSRI_SCALING_DYNAMIC)
+    /* A config with two rotations, as Gemma 3's, gives the length that it was extended to. */
+    if ((rope->scaling == TSRI_SCALING_LINEAR && !tsri_model_main_stack(spec)->local_rope.rotary) ||
+        rope->scaling == TSRI_SCALING_DYNAMIC)
         context *= fmax(rope->factor, 1);
     else if (rope->scaling == TSRI_SCALING_YARN || rope->scaling == TSRI_SCALING_LONGROPE)
         context = fmax(context, (double)rope->original_positions * rope->factor);
