@@ -118,6 +118,8 @@ def test_variants_with_values_of_tunables(folder):
     assert counts[0] == counts[1] < counts[2], counts
     told = json.loads(run(*asked, "packed:MR=3:XY=1", env=env, code=1).text)
     assert told and all(r["status"] == "error" and "linear/packed has no tunable XY; it has MR" in r["message"] for r in told), told
+    told = json.loads(run("verify", "--smoke", "--json", "-d", DEVICE, "--op", "sample", "--variant", "group:GROUP=48", env=env, code=1).text)
+    assert told and all(r["status"] == "error" and "GROUP is a power of two" in r["message"] for r in told), told
 
 
 def test_no_such_op(_):

@@ -17,6 +17,8 @@ static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_fac
 static bool fits_group(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, const char **why) {
     const int group = tsri_opencl_variant_tunable(variant, "GROUP");
+    if (group & (group - 1))
+        return tsri_opencl_refuse(why, "GROUP is a power of two");
     return fits_plain(variant, facts, op, why) &&
            tsri_opencl_fits_group(facts, group, 8 * group + 8, why);
 }
