@@ -20,10 +20,10 @@ typedef struct tsr_fill {
     uint32_t n;               /**< how many candidates */
     size_t text, mask, masks; /**< number of the text, of the mask in it; how many masks it has */
     const tsr_filled *candidates; /**< [n] */
-    size_t
-        lost; /**< masks past what the model reads: the text has no candidates then, and masks is 0 */
-    size_t tokens,
-        reads; /**< where lost is not 0: of the text, and the most that the model reads */
+    /** Masks past what the model reads: the text has no candidates then, and masks is 0. */
+    size_t lost;
+    /** Where lost is not 0: the tokens of the text, and the most that the model reads. */
+    size_t tokens, reads;
 } tsr_fill;
 
 /**

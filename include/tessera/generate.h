@@ -155,8 +155,7 @@ TSR_API tsr_status tsr_json_schema_check(const char *json_schema);
  * same keys of config.json. Where they say do_sample, keys that are left out have transformers' values:
  * temperature 1, top_k 50, top_p 1, min_p 0. Without settings: temperature 0.8, top_k 40, top_p 0.95,
  * min_p 0.05, no penalty, to the end of the context, seed 0; for an encoder-decoder temperature 0 and 256
- * tokens. A
- * CTranslate2 folder is searched as CTranslate2 does by default: early_stopping is TSR_EARLY_FIRST,
+ * tokens. A CTranslate2 folder is searched as CTranslate2 does by default: early_stopping is TSR_EARLY_FIRST,
  * min_new_tokens of an encoder-decoder 1, and log-probabilities are those of the tokens that are
  * allowed (renormalize_logits). The log gets a warning about each setting that a
  * search ignores, once for each model.

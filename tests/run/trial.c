@@ -169,25 +169,33 @@ Test(trial, an_attention_over_pages_has_pages_that_are_there) {
 
 /* --- the search --- */
 
+enum { MOST_NAMES = 8 };
+
+/* Visits a variant with these tunables. */
+static void visit_tiled(const char *op, const char *const *names, uint32_t n,
+                        tsr_tunable_visitor visit, void *data) {
+    tsr_tunable tunables[MOST_NAMES];
+    const tsr_tunable *pointers[MOST_NAMES];
+    for (uint32_t i = 0; i < n; i++) {
+        tunables[i] =
+            (tsr_tunable){.struct_size = sizeof *tunables, .highest = 1, .name = names[i]};
+        pointers[i] = &tunables[i];
+    }
+    visit(data, &(tsr_tunable_variant){.struct_size = sizeof(tsr_tunable_variant),
+                                       .n_tunables = n,
+                                       .tunables = pointers,
+                                       .op = op,
+                                       .variant = "tiled",
+                                       .condition = "rows=1"});
+}
+
 /* As many tunables as a tile of a matrix product has. */
 static tsr_status visit_tile(tsr_dev *dev, const tsr_op *op, tsr_tunable_visitor visit,
                              void *data) {
     (void)dev;
     (void)op;
     static const char *const names[] = {"GN", "GM", "TM", "TN", "BK", "VW", "BLOCKS", "SUB"};
-    tsr_tunable tunables[8];
-    const tsr_tunable *pointers[8];
-    for (int i = 0; i < 8; i++) {
-        tunables[i] =
-            (tsr_tunable){.struct_size = sizeof *tunables, .highest = 1, .name = names[i]};
-        pointers[i] = &tunables[i];
-    }
-    visit(data, &(tsr_tunable_variant){.struct_size = sizeof(tsr_tunable_variant),
-                                       .n_tunables = 8,
-                                       .tunables = pointers,
-                                       .op = "linear",
-                                       .variant = "tiled",
-                                       .condition = "rows=1"});
+    visit_tiled("linear", names, MOST_NAMES, visit, data);
     return TSR_OK;
 }
 
@@ -221,14 +229,7 @@ static tsr_status visit_other(tsr_dev *dev, const tsr_op *op, tsr_tunable_visito
                               void *data) {
     (void)dev;
     (void)op;
-    const tsr_tunable tunable = {.struct_size = sizeof tunable, .highest = 1, .name = "N"};
-    const tsr_tunable *pointers[] = {&tunable};
-    visit(data, &(tsr_tunable_variant){.struct_size = sizeof(tsr_tunable_variant),
-                                       .n_tunables = 1,
-                                       .tunables = pointers,
-                                       .op = "other",
-                                       .variant = "tiled",
-                                       .condition = ""});
+    visit_tiled("other", (const char *const[]){"N"}, 1, visit, data);
     return TSR_OK;
 }
 

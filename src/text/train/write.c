@@ -144,7 +144,7 @@ static tsr_status fill_characters(const tsr_tokenizer_training *o,
     tsri_base_json_put(root, "decoder", json_pack("{s:s}", "type", "Fuse"));
     tsri_base_json_put(root, "model", model);
     TRY(vocabulary(pieces, model));
-    /* Hugging Face's library needs a text here; "" is no piece, so unknown characters are refused. */
+    /* Hugging Face's library needs a text here; "" is not a piece, so unknown characters are refused. */
     tsri_base_json_put(model, "unk_token", json_string(o->unknown ? o->unknown : ""));
     return TSR_OK;
 }
