@@ -353,14 +353,15 @@ static bool holds_weights(const char *path) {
 /* Opens the tokenizer of a path without weights; `status` is the failure to open a model, which is
  * returned if there is no tokenizer either. */
 static tsr_status open_tokenizer(const char *path, tsr_status status, tsri_model **out) {
-    char sentence[1024];
+    const tsri_base_kept why = tsri_base_keep();
     tsri_model *model = NULL;
     tsri_text_tokenizer *tokenizer = NULL;
-    snprintf(sentence, sizeof sentence, "%s", tsr_error_last());
     if (!holds_weights(path))
         TRY(tsri_model_tokenizer_at(path, &tokenizer));
-    if (!tokenizer)
-        return tsri_base_fail(status, "%s", sentence);
+    if (!tokenizer) {
+        tsri_base_restore(status, &why);
+        return status;
+    }
     status = tsri_base_new(1, sizeof *model, &model);
     if (status == TSR_OK && !(model->path = tsri_base_copy_text(path, strlen(path))))
         status = TSR_E_HOST_MEMORY;

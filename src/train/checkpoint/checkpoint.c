@@ -123,11 +123,9 @@ static tsr_status complete(const tsri_train_kept *kept, const tsri_train_positio
 }
 
 static void discard(const char *temporary, tsr_status status) {
-    char *sentence = tsri_base_copy_text(tsri_base_reported(), strlen(tsri_base_reported()));
+    const tsri_base_kept why = tsri_base_keep();
     (void)tsri_base_folder_remove(temporary, NULL);
-    if (sentence)
-        (void)tsri_base_fail(status, "%s", sentence);
-    free(sentence);
+    tsri_base_restore(status, &why);
 }
 
 tsr_status tsri_train_checkpoint_write(const tsri_train_kept *kept,
