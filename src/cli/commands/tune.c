@@ -53,8 +53,8 @@ static int stopped(const job *j) {
     return 128 + tsri_cli_signal();
 }
 
-static bool is_set(const char *variable) {
-    const char *value = getenv(variable);
+/* Whether an environment variable of this VALUE counts: an empty one does not. */
+static bool is_set(const char *value) {
     return value && *value;
 }
 
@@ -68,8 +68,9 @@ static int refuse_unused(const tsri_cli_app *app, bool shapes) {
                        "out"},
         {app->bundle, "--bundle: tune builds kernels with other values than a bundle has; leave it "
                       "out"},
-        {is_set("TESSERA_BUNDLE"), "TESSERA_BUNDLE is set, and tune builds kernels with other "
-                                   "values than a bundle has; unset it"},
+        {is_set(getenv("TESSERA_BUNDLE")),
+         "TESSERA_BUNDLE is set, and tune builds kernels with other "
+         "values than a bundle has; unset it"},
         {app->profile, "--profile: tune shows the times of the kernels itself; leave it out"},
         {shapes && app->dtype_name, "--dtype: a shape names its own dtype; give --shapes "
                                     "M,N,K,DTYPE"},
@@ -104,7 +105,7 @@ static int tune(job *j, const char *shapes, const char *write, int64_t budget) {
         return stopped(j);
     if (status == TSR_OK && !j->app.json)
         tsri_cli_print(&j->app, "%zu of %zu variants have better values now; %s\n", j->kept, j->n,
-                       is_set("TESSERA_KERNEL_PATH")
+                       is_set(getenv("TESSERA_KERNEL_PATH"))
                            ? "runs with TESSERA_KERNEL_PATH don't read them"
                            : "tessera explain shows them as \"tuned here\"");
     return tsri_cli_status(status);
