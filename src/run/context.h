@@ -203,7 +203,9 @@ tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_place
 tsr_status tsri_run_check_results(const tsri_run_context *context, const tsri_run_placed *placed,
                                   const tsr_bounds *bounds);
 
-/* state.c: creates or enlarges the states that the graph names */
+/* state.c: creates the states that the graph names, or changes their sizes; what both sizes have stays.
+ * After TSR_E_DEVICE_MEMORY some have the new sizes: a graph of the old ones takes them back, for
+ * which the device needs no more memory. */
 tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed *placed);
 /* The device that runs the ops that use a state; place.c makes sure that it is only one. */
 tsr_status tsri_run_state_device(const tsri_run_placed *placed, tsri_value state, const char *name,

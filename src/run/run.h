@@ -135,6 +135,9 @@ tsr_status tsri_run_poison(tsri_run_plan *plan);
 
 /* Fills the states with zeros (a new conversation). */
 tsr_status tsri_run_clear_states(tsri_run_context *context);
+/* Gives back the memory of the states with the ids first .. first + n - 1. No plan may use them any more;
+ * the next one that does begins with zeros. */
+void tsri_run_drop_states(tsri_run_context *context, uint32_t first, uint32_t n);
 /* Copies the first bytes of a state from or to host memory; prepare has created the state. */
 tsr_status tsri_run_write_state(tsri_run_context *context, uint32_t id, const void *data,
                                 uint64_t bytes);

@@ -1,10 +1,11 @@
 /* run/state.c - states, which live from run to run (keys and values): creates them zeroed, and
- * enlarges them by copying. */
+ * changes their size by copying. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/context.h"
 #include "tensor/convert.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static tsr_status zero(tsri_run_context *context, const tsri_run_kv_state *state) {
@@ -15,46 +16,61 @@ static tsr_status zero(tsri_run_context *context, const tsri_run_kv_state *state
     return TSRI_RUN_CALL(&context->slots[state->device], transfer, &fill, NULL, NULL);
 }
 
-/* Copies the contents to their places under the larger dims, in whole rows of the last dimension
- * that has grown. */
-static tsr_status copy_over(tsri_run_context *context, const tsri_run_kv_state *from,
-                            const tsri_run_kv_state *to) {
-    uint64_t run = from->item; /* bytes that are contiguous in both */
+/* Of the pieces that two sizes of a state have in common, the place of one among all those of `state`.
+ * A piece is an index of the first `axes` dimensions. */
+static uint64_t place_of(const tsri_run_kv_state *state, const int64_t common[4], int axes,
+                         int64_t piece) {
+    int64_t place = 0, stride = 1;
+    for (int i = axes - 1; i >= 0; i--) {
+        place += piece % common[i] * stride;
+        piece /= common[i];
+        stride *= state->dim[i];
+    }
+    return (uint64_t)place;
+}
+
+/* Carries what two sizes of a state have in common from one to the other, in pieces that are contiguous
+ * in both: by copies on the device; or out to `host`, where they lie without gaps, or in from there. */
+static tsr_status carry(tsri_run_context *context, const tsri_run_kv_state *from,
+                        const tsri_run_kv_state *to, tsr_transfer_kind kind, unsigned char *host) {
+    const tsri_run_slot *slot = &context->slots[to->device];
+    int64_t common[4], pieces = 1;
+    uint64_t run = from->item; /* bytes of a piece */
     int axis = 4;
+    for (int i = 0; i < 4; i++)
+        common[i] = from->dim[i] < to->dim[i] ? from->dim[i] : to->dim[i];
     do {
         axis--;
-        run *= (uint64_t)from->dim[axis];
+        run *= (uint64_t)common[axis];
     } while (axis > 0 && from->dim[axis] == to->dim[axis]);
-    int64_t pieces = 1;
     for (int i = 0; i < axis; i++)
-        pieces *= from->dim[i];
+        pieces *= common[i];
+    const uint64_t row = run / (uint64_t)common[axis], from_rows = row * (uint64_t)from->dim[axis],
+                   to_rows = row * (uint64_t)to->dim[axis];
     for (int64_t piece = 0; piece < pieces; piece++) {
-        int64_t there = 0, left = piece, stride = 1; /* the index of the piece in `to` */
-        for (int i = axis - 1; i >= 0; i--) {
-            there += left % from->dim[i] * stride;
-            left /= from->dim[i];
-            stride *= to->dim[i];
-        }
-        const tsr_transfer copy = {.struct_size = sizeof copy,
-                                   .kind = TSR_TRANSFER_COPY,
-                                   .dst = to->buf,
-                                   .src = from->buf,
-                                   .dst_offset = (uint64_t)there *
-                                                 (run / (uint64_t)from->dim[axis]) *
-                                                 (uint64_t)to->dim[axis],
-                                   .src_offset = (uint64_t)piece * run,
-                                   .bytes = run};
-        TRY(TSRI_RUN_CALL(&context->slots[to->device], transfer, &copy, NULL, NULL));
+        const tsr_transfer transfer = {.struct_size = sizeof transfer,
+                                       .kind = kind,
+                                       .dst = kind == TSR_TRANSFER_READ ? NULL : to->buf,
+                                       .src = kind == TSR_TRANSFER_WRITE ? NULL : from->buf,
+                                       .dst_offset = place_of(to, common, axis, piece) * to_rows,
+                                       .src_offset =
+                                           place_of(from, common, axis, piece) * from_rows,
+                                       .host = host ? host + (uint64_t)piece * run : NULL,
+                                       .bytes = run};
+        tsri_run_state_read done = {.device = slot->device};
+        TRY(TSRI_RUN_CALL(slot, transfer, &transfer, NULL, host ? &done.event : NULL));
+        if (host)
+            TRY(tsri_run_wait_state_read(&done, UINT64_MAX));
     }
     return TSR_OK;
 }
 
-/* Whether each dimension is at least as large as before. */
-static bool grew(const tsri_run_kv_state *old, const tsri_run_kv_state *wanted) {
-    bool larger = old->buf && old->device == wanted->device && old->dtype == wanted->dtype;
+/* Whether contents of the one have a place in the other. */
+static bool alike(const tsri_run_kv_state *old, const tsri_run_kv_state *wanted) {
+    bool yes = old->buf && old->device == wanted->device && old->dtype == wanted->dtype;
     for (int i = 0; i < 4; i++)
-        larger &= old->dim[i] <= wanted->dim[i] && old->dim[i] > 0;
-    return larger;
+        yes &= old->dim[i] > 0 && wanted->dim[i] > 0;
+    return yes;
 }
 
 /* A state is one buffer, however large: ops find each key by a stride. */
@@ -76,14 +92,47 @@ static tsr_status check_size(const tsri_run_context *context, const tsri_run_kv_
                                                      : "");
 }
 
+/* Makes the buffer of a state, zeroed. */
+static tsr_status make(tsri_run_context *context, tsri_run_kv_state *state) {
+    TRY(tsri_run_buffer(context, state->device, TSR_KIND_STATE, state->bytes, "keys and values",
+                        &state->buf));
+    const tsr_status status = zero(context, state);
+    if (status != TSR_OK)
+        tsri_run_buffer_drop(context, state->device, &state->buf);
+    return status;
+}
+
+/* Where a device has no room for a smaller state beside the larger one, the contents wait on the host. */
+static tsr_status make_in_place(tsri_run_context *context, tsri_run_kv_state *old,
+                                tsri_run_kv_state *wanted) {
+    unsigned char *host = NULL;
+    TRY(tsri_base_new((size_t)wanted->bytes, 1, &host));
+    tsr_status status = carry(context, old, wanted, TSR_TRANSFER_READ, host);
+    if (status == TSR_OK) {
+        tsri_run_buffer_drop(context, old->device, &old->buf);
+        status = make(context, wanted);
+        if (status == TSR_OK)
+            status = carry(context, old, wanted, TSR_TRANSFER_WRITE, host);
+        if (status != TSR_OK)
+            tsri_run_buffer_drop(context, wanted->device, &wanted->buf);
+    }
+    free(host);
+    return status;
+}
+
 static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old,
                           tsri_run_kv_state *wanted) {
+    const bool keeps = alike(old, wanted);
+    if (!old->buf && old->bytes)
+        return tsri_base_fail(TSR_E_DEVICE_MEMORY,
+                              "keys and values were lost when the device had no memory for them; "
+                              "begin anew, with a new session");
     TRY(check_size(context, wanted));
-    TRY(tsri_run_buffer(context, wanted->device, TSR_KIND_STATE, wanted->bytes, "keys and values",
-                        &wanted->buf));
-    tsr_status status = zero(context, wanted);
-    if (status == TSR_OK && grew(old, wanted))
-        status = copy_over(context, old, wanted);
+    tsr_status status = make(context, wanted);
+    if (status == TSR_E_DEVICE_MEMORY && keeps && wanted->bytes <= old->bytes)
+        status = make_in_place(context, old, wanted);
+    else if (status == TSR_OK && keeps)
+        status = carry(context, old, wanted, TSR_TRANSFER_COPY, NULL);
     if (status != TSR_OK) {
         tsri_run_buffer_drop(context, wanted->device, &wanted->buf);
         return status;
@@ -92,6 +141,16 @@ static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old,
     *old = *wanted;
     context->moved++;
     return TSR_OK;
+}
+
+void tsri_run_drop_states(tsri_run_context *context, uint32_t first, uint32_t n) {
+    for (size_t i = 0; i < context->n_states; i++) {
+        tsri_run_kv_state *state = &context->states[i];
+        if (state->id - first >= n) /* also below first */
+            continue;
+        tsri_run_buffer_drop(context, state->device, &state->buf);
+        *state = (tsri_run_kv_state){.id = state->id, .device = state->device};
+    }
 }
 
 tsr_status tsri_run_state_device(const tsri_run_placed *placed, tsri_value state, const char *name,
@@ -130,7 +189,7 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
         wanted.bytes = (wanted.bytes + 3) / 4 * 4; /* states are filled in words of 4 bytes */
         TRY(tsri_run_state_device(placed, (tsri_value)i, v->name, &wanted.device));
         tsri_run_kv_state *old = (tsri_run_kv_state *)tsri_run_state_find(context, v->id);
-        if (old && old->device == wanted.device && old->dtype == wanted.dtype &&
+        if (old && old->buf && old->device == wanted.device && old->dtype == wanted.dtype &&
             !memcmp(old->dim, wanted.dim, sizeof old->dim))
             continue;
         if (!old) {

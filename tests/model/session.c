@@ -2,7 +2,9 @@
  * or on later tokens; and its refusals. */
 #include "model/session_runs.h"
 
+#include "base/error.h"
 #include "base/random.h"
+#include "run/context.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +264,95 @@ Test(session, a_session_serves_the_next_one) {
         want = got;
         tsri_session_destroy(&session);
     }
+    fixture_close(&fix);
+}
+
+/* ---- too little memory ---- */
+
+enum { SLOTS = 64, LESS = 56 }; /* so many that states are the largest arrays */
+
+/* No buffer may be larger than a state of session 0 is now. */
+static void allow_no_larger(void) {
+    fix.device->facts.max_allocation = tsri_run_state_find(fix.run, 0)->bytes;
+}
+
+static tsr_backend scarce;
+static const tsr_backend *ample;
+static int left; /* states that the device has memory for */
+
+static tsr_status create_some(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf **buf) {
+    if (spec->kind == TSR_KIND_STATE && left-- <= 0)
+        return tsri_base_fail(TSR_E_DEVICE_MEMORY, "no memory is left");
+    return ample->buffer_create(dev, spec, buf);
+}
+
+static void make_scarce(void) {
+    ample = fix.device->backend;
+    scarce = *ample;
+    scarce.buffer_create = create_some;
+    fix.device->backend = &scarce;
+    left = 1000;
+}
+
+/* A text that does not fit fails, and the one before it goes on; however many states have grown by then. */
+Test(session, a_text_that_does_not_fit_leaves_what_was_there) {
+    enum { FIRST = 20, REST = 20 };
+    static float want[V], got[V];
+    int32_t ids[FIRST + REST];
+    tsri_session *session = NULL;
+    session_open(&fix, "llama-tiny", "reference");
+    make_scarce();
+    const uint64_t most = fix.device->facts.max_allocation;
+    session_some_ids(ids, FIRST + REST, 5);
+    const tsri_model_sequence first = {.ids = ids, .n = FIRST},
+                              next = {.ids = ids + FIRST, .n = 1, .past = FIRST},
+                              rest = {.ids = ids + FIRST, .n = REST, .past = FIRST};
+    const tsri_model_results wanted = {.logits = want}, results = {.logits = got};
+    OK(tsri_session_create(fix.model, SLOTS, 0, &session));
+    OK(tsri_session_forward(session, &first, 1, &results));
+    OK(tsri_session_forward(session, &next, 1, &wanted));
+    for (int grown = 0; grown <= 2 * L; grown++) {
+        if (grown == 2 * L) /* refused before one is made */
+            allow_no_larger();
+        left = grown < 2 * L ? grown : 1000;
+        cr_expect(tsri_session_forward(session, &rest, 1, &results) == TSR_E_DEVICE_MEMORY,
+                  "with memory for %d states", grown);
+        cr_expect(tsri_session_capacity(session) == 32, "capacity %lld",
+                  (long long)tsri_session_capacity(session));
+        left = 1000;
+        OK(tsri_session_forward(session, &next, 1, &results));
+        cr_expect(memcmp(got, want, sizeof want) == 0, "after %d states grew, others", grown);
+    }
+    fix.device->facts.max_allocation = most;
+    OK(tsri_session_forward(session, &rest, 1, &results));
+    cr_expect(tsri_session_capacity(session) > 32);
+    tsri_session_destroy(&session);
+    fixture_close(&fix);
+}
+
+/* What a session could not have is not asked for by the next one, nor by itself. */
+Test(session, a_reservation_that_does_not_fit_is_forgotten) {
+    int32_t ids[] = {1, 2, 3}, want = -1, got = -1;
+    tsri_session *session = NULL;
+    session_open(&fix, "llama-tiny", "reference");
+    const tsri_model_sequence text = {.ids = ids, .n = 3}, none = {.ids = ids, .n = 0};
+    const tsri_model_results wanted = {.argmax = &want}, results = {.argmax = &got};
+    OK(tsri_session_create(fix.model, SLOTS, 0, &session));
+    OK(tsri_session_forward(session, &text, 1, &wanted));
+    allow_no_larger();
+    OK(tsri_session_reserve(session, 40));
+    cr_expect_eq(tsri_session_forward(session, &text, 1, &results), TSR_E_DEVICE_MEMORY);
+    tsri_session_destroy(&session);
+
+    OK(tsri_session_create(fix.model, LESS, 0, &session));
+    cr_expect_eq(tsri_session_slots(session), LESS, "the one without memory serves again");
+    OK(tsri_session_reserve(session, 40));
+    cr_expect_eq(tsri_session_forward(session, &none, 1, &results), TSR_E_ARGUMENT);
+    cr_expect_geq(tsri_session_capacity(session), 40, "a wrong call forgets what was reserved");
+    cr_expect_eq(tsri_session_forward(session, &text, 1, &results), TSR_E_DEVICE_MEMORY);
+    OK(tsri_session_forward(session, &text, 1, &results));
+    cr_expect_eq(got, want);
+    tsri_session_destroy(&session);
     fixture_close(&fix);
 }
 

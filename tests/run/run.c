@@ -2,6 +2,7 @@
  * default. */
 #include "run/run.h"
 
+#include "base/error.h"
 #include "run/context.h"
 #include "tensor/shape.h"
 
@@ -382,6 +383,10 @@ static tsri_graph *with_state(int64_t capacity, tsr_dtype dtype) {
     return g;
 }
 
+static const tsr_bounds two = {.struct_size = sizeof two, /* the state has two sequences */
+                               .lowest = {1, 1, 0, 0, 0},
+                               .highest = {2, 5, 1, 1, 1}};
+
 static void step(rig *r, const tsri_graph *g, int32_t past_tokens, const float *x, float *y) {
     const int32_t past[] = {past_tokens, past_tokens}, len[] = {past_tokens + 2, past_tokens + 1};
     const int64_t sizes[TSR_SYMBOLS] = {2, 2, 0, 0, 0};
@@ -389,20 +394,21 @@ static void step(rig *r, const tsri_graph *g, int32_t past_tokens, const float *
                                    {.id = IN_PAST, .data = (void *)past, .bytes = sizeof past},
                                    {.id = IN_LEN, .data = (void *)len, .bytes = sizeof len}};
     const tsri_run_binding out = {.id = 0, .data = y, .bytes = 2 * 2 * C * 4};
-    const tsr_bounds two = {.struct_size = sizeof two, /* the state has two sequences */
-                            .lowest = {1, 1, 0, 0, 0},
-                            .highest = {2, 5, 1, 1, 1}};
     tsri_run_plan *plan;
     cr_assert_eq(tsri_run_prepare(r->context, g, &two, &plan), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_run_execute(plan, sizes, in, 3, &out, 1), TSR_OK, "%s", tsr_error_last());
 }
 
-static void grow(const char *device, tsr_dtype dtype) {
-    float x[2][2 * 2 * C], straight[2][2 * 2 * C], grown[2][2 * 2 * C];
+static void fill(float x[2][2 * 2 * C]) {
     for (int i = 0; i < 2 * 2 * C; i++) {
         x[0][i] = sinf((float)i);
         x[1][i] = cosf((float)i);
     }
+}
+
+static void grow(const char *device, tsr_dtype dtype) {
+    float x[2][2 * 2 * C], straight[2][2 * 2 * C], grown[2][2 * 2 * C];
+    fill(x);
     tsri_graph *small = with_state(CAPACITY, dtype), *large = with_state(2 * CAPACITY, dtype);
     rig r;
     open_rig(&r, device, NULL);
@@ -428,6 +434,96 @@ Test(run, states_keep_their_contents_when_they_grow) {
 Test(run, states_keep_their_contents_when_they_grow_on_opencl) {
     grow("opencl", TSR_F32);
     grow("opencl", TSR_F16);
+}
+
+/* A device that has memory for one state at a time, or for none. */
+static tsr_backend scarce;
+static const tsr_backend *ample;
+static tsr_buf *only;
+static bool nothing;
+
+static tsr_status create_alone(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf **buf) {
+    if (spec->kind != TSR_KIND_STATE)
+        return ample->buffer_create(dev, spec, buf);
+    if (only || nothing)
+        return tsri_base_fail(TSR_E_DEVICE_MEMORY, "no memory is left");
+    TRY(ample->buffer_create(dev, spec, buf));
+    only = *buf;
+    return TSR_OK;
+}
+
+static void destroy_alone(tsr_buf *buf) {
+    only = buf == only ? NULL : only;
+    ample->buffer_destroy(buf);
+}
+
+static void make_scarce(rig *r) {
+    ample = r->devices[0]->backend;
+    scarce = *ample;
+    scarce.buffer_create = create_alone;
+    scarce.buffer_destroy = destroy_alone;
+    only = tsri_run_state_find(r->context, state_id)->buf;
+    nothing = false;
+    r->devices[0]->backend = &scarce;
+}
+
+static void shrink(const char *device, tsr_dtype dtype, bool alone) {
+    float x[2][2 * 2 * C], straight[2][2 * 2 * C], shrunk[2][2 * 2 * C];
+    fill(x);
+    tsri_graph *small = with_state(CAPACITY, dtype), *large = with_state(2 * CAPACITY, dtype);
+    rig r;
+    open_rig(&r, device, NULL);
+    step(&r, small, 0, x[0], straight[0]);
+    step(&r, small, 2, x[1], straight[1]);
+    close_rig(&r);
+    open_rig(&r, device, NULL);
+    step(&r, large, 0, x[0], shrunk[0]);
+    if (alone)
+        make_scarce(&r);
+    step(&r, small, 2, x[1], shrunk[1]);
+    close_rig(&r);
+    for (int s = 0; s < 2; s++)
+        cr_assert_arr_eq(straight[s], shrunk[s], 3 * C * sizeof(float), "step %d", s);
+    tsri_graph_destroy(&small);
+    tsri_graph_destroy(&large);
+}
+
+Test(run, states_keep_their_contents_when_they_shrink) {
+    shrink("reference", TSR_F32, false);
+    shrink("reference", TSR_F16, false);
+    shrink("reference", TSR_F32, true);
+}
+
+Test(run, states_keep_their_contents_when_they_shrink_on_opencl) {
+    shrink("opencl", TSR_F32, false);
+    shrink("opencl", TSR_F16, true);
+}
+
+/* A state whose memory was given up, and that could then not be made, does not begin with zeros. */
+Test(run, a_lost_state_is_told) {
+    float x[2][2 * 2 * C], first[2 * 2 * C], again[2 * 2 * C];
+    tsri_run_plan *plan;
+    fill(x);
+    tsri_graph *small = with_state(CAPACITY, TSR_F32), *large = with_state(2 * CAPACITY, TSR_F32);
+    rig r;
+    open_rig(&r, "reference", NULL);
+    step(&r, large, 0, x[0], first);
+    make_scarce(&r);
+    nothing = true;
+    cr_expect_eq(tsri_run_prepare(r.context, small, &two, &plan), TSR_E_DEVICE_MEMORY);
+    nothing = false;
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(tsri_run_prepare(r.context, i ? large : small, &two, &plan),
+                     TSR_E_DEVICE_MEMORY);
+        cr_expect(strstr(tsr_error_last(), "keys and values were lost"), "%s", tsr_error_last());
+    }
+    tsri_run_forget(r.context, large);
+    tsri_run_drop_states(r.context, state_id, 1);
+    step(&r, small, 0, x[0], again);
+    cr_expect_arr_eq(first, again, 3 * C * sizeof(float));
+    close_rig(&r);
+    tsri_graph_destroy(&small);
+    tsri_graph_destroy(&large);
 }
 
 Test(run, cleared_states_start_anew) {

@@ -281,5 +281,6 @@ tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_
                               tokens, session->source_context);
     TRY(reserve(session, tokens));
     const tsri_model_results none = {0};
-    return tsri_model_encode_plan(session, &shape, &none, 1, tokens, &graph, out);
+    return tsri_model_plans_settle(
+        &session->plans, tsri_model_encode_plan(session, &shape, &none, 1, tokens, &graph, out));
 }

@@ -182,7 +182,9 @@ tsr_status tsri_model_encode_plan(tsri_session *session, const tsri_model_shape 
                                .highest = {most, highest, highest, 1, N}};
     reaching.reach = reach_of(session, T);
     TRY(tsri_model_plans_graph(&session->plans, &reaching, graph));
-    return tsri_run_prepare(session->model->run, *graph, &bounds, out);
+    TRY(tsri_run_prepare(session->model->run, *graph, &bounds, out));
+    session->plans.source_held = session->plans.source_capacity;
+    return TSR_OK;
 }
 
 /* Keeps of the encoder's output what this rank's layers of the decoder attend to. No other rank takes part

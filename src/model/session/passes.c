@@ -47,7 +47,7 @@ tsr_status tsri_model_pass_of(tsri_session *session, tsr_status status, uint64_t
     *pass = session->n_begun;
     if (status != TSR_OK)
         tsri_session_give_up(session);
-    return status;
+    return tsri_model_plans_settle(&session->plans, status);
 }
 
 tsr_status tsri_session_end(tsri_session *session, uint64_t pass) {
@@ -56,7 +56,7 @@ tsr_status tsri_session_end(tsri_session *session, uint64_t pass) {
         status = end_oldest(session);
     if (status != TSR_OK)
         tsri_session_give_up(session);
-    return status;
+    return tsri_model_plans_settle(&session->plans, status);
 }
 
 /* The sentence of the failure that this may follow stays. */

@@ -27,6 +27,9 @@ static void drop(tsri_model_plans *plans) {
 
 void tsri_model_plans_end(tsri_model_plans *plans) {
     drop(plans);
+    if (plans->model)
+        tsri_run_drop_states(plans->model->run, plans->first_state,
+                             tsri_model_state_count(&plans->model->spec));
     free(plans->items);
     plans->items = NULL;
 }
@@ -35,6 +38,12 @@ void tsri_model_plans_grow(tsri_model_plans *plans, int64_t capacity, int64_t so
     drop(plans);
     plans->capacity = capacity;
     plans->source_capacity = source_capacity;
+}
+
+tsr_status tsri_model_plans_settle(tsri_model_plans *plans, tsr_status status) {
+    if (status == TSR_E_DEVICE_MEMORY || status == TSR_E_HOST_MEMORY)
+        tsri_model_plans_grow(plans, plans->held, plans->source_held);
+    return status;
 }
 
 static bool same(const tsri_model_shape *a, const tsri_model_shape *b) {
@@ -88,6 +97,8 @@ tsr_status tsri_model_plans_plan(tsri_model_plans *plans, const tsri_model_shape
     TRY(tsri_model_plans_graph(plans, shape, &graph));
     TRY(tsri_run_prepare(plans->model->run, graph, &bounds, out));
     plans->last = *out;
+    plans->held = plans->capacity;
+    plans->source_held = plans->source_capacity;
     return TSR_OK;
 }
 

@@ -14,6 +14,7 @@ typedef struct tsri_model_plans {
     const tsri_model *model;
     int32_t slots, sources, pages;     /* pages: of all sequences together; 0: they have slots */
     int64_t capacity, source_capacity; /* 0: no graph yet */
+    int64_t held, source_held;         /* those that the states of the last plan had */
     uint32_t first_state;
     tsri_model_shaped_graph *items;
     size_t count, room;
@@ -29,6 +30,9 @@ void tsri_model_plans_end(tsri_model_plans *plans);
 /* Drops the graphs of the old capacity; the states are copied when the first plan of the new
  * capacity is made. */
 void tsri_model_plans_grow(tsri_model_plans *plans, int64_t capacity, int64_t source_capacity);
+/* After what ended with `status`: if memory was lacking, drops the graphs, and goes back to the capacities that
+ * the states had before they were to grow, so that a smaller request finds room. Returns `status`. */
+tsr_status tsri_model_plans_settle(tsri_model_plans *plans, tsr_status status);
 
 /* The graph for the results that `shape` marks; slots, capacities and states of `shape` are set
  * here. */

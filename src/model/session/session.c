@@ -145,10 +145,14 @@ void tsri_session_destroy(tsri_session **session) {
     tsri_session *s = *session;
     if (!s)
         return;
+    *session = NULL;
+    if (!s->plans.count) {
+        destroy(s);
+        return;
+    }
     drop_parked(s->model);
     s->model->parked = s;
     s->model->drop_parked = drop_parked;
-    *session = NULL;
 }
 
 static void destroy(tsri_session *s) {
@@ -391,8 +395,10 @@ tsr_status tsri_session_announce(tsri_session *session, int64_t B, int64_t T, in
     tsri_model_reserve_sources(session, source);
     TRY(tsri_session_reserve(session, T));
     const int64_t limit = tsri_model_chunk_limit(session, results, B == 1 && !shape.by_keys);
-    return tsri_model_plans_announce(&session->plans, &shape, B, T < limit ? T : limit, limit,
-                                     results->rows == TSRI_ROWS_ALL);
+    return tsri_model_plans_settle(&session->plans,
+                                   tsri_model_plans_announce(&session->plans, &shape, B,
+                                                             T < limit ? T : limit, limit,
+                                                             results->rows == TSRI_ROWS_ALL));
 }
 
 static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
@@ -446,7 +452,8 @@ tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_pla
         return tsri_session_encode_plan(session, tokens, out);
     tsri_model_reserve_sources(session, 1);
     TRY(tsri_session_reserve(session, tokens));
-    return tsri_model_plans_plan(&session->plans, &shape, 1,
-                                 tsri_session_plan_tokens(session, tokens), plan_limit(session),
-                                 false, out);
+    return tsri_model_plans_settle(&session->plans,
+                                   tsri_model_plans_plan(&session->plans, &shape, 1,
+                                                         tsri_session_plan_tokens(session, tokens),
+                                                         plan_limit(session), false, out));
 }

@@ -99,7 +99,7 @@ tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes
                                      tsri_session **out);
 /* The model keeps the last session that was destroyed, with its plans, for the next one that wants as
  * many slots, or fewer, but no less than half: a call for one text, or for the last texts of a file,
- * doesn't pay for plans again. */
+ * doesn't pay for plans again. One without plans, as after TSR_E_DEVICE_MEMORY, is not kept. */
 void tsri_session_destroy(tsri_session **session);
 
 /* Runs sequences through the encoder, each as a whole (past is 0).
@@ -118,7 +118,9 @@ tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence 
  *
  * alloc   nothing after the first call of a shape, until the KV capacity must grow
  * error   TSR_E_ARGUMENT  an id, slot, length or position is out of range, or past + n is above the
- *                         context (the message has both numbers) */
+ *                         context (the message has both numbers)
+ *         TSR_E_DEVICE_MEMORY  the capacity is what it was, and the slots have what they had; what was
+ *                         reserved beyond it is not any more */
 tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results);
 
