@@ -31,7 +31,9 @@ typedef struct tsr_model_options {
      * least squared error); 0: as in the file. Blocks then stay as they are, except on devices
      * without products for them: there they become the f32 that they stand for. */
     uint32_t dtype;
-    int64_t context; /**< tokens of a sequence to plan memory for; 0: what the model reads */
+    /** Tokens of a sequence for which the model must find memory when it is opened; 0: what the model
+     * reads, but at most 2,048. A sequence may grow past that, as long as the device has memory. */
+    int64_t context;
     /** Told how many bytes are stored on the device, and how many there are; returns not 0 to
      * cancel the load. May be NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t total);

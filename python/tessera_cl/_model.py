@@ -162,7 +162,7 @@ class Base(Handle):
     dtype: how matrices are stored: "f32", "f16", "bf16", "q8", "q4"; None: as in the file
     compute: how their products are formed: "auto", "f32", "f16", "bf16", "int8"
     kv_dtype: how keys and values are stored: "f32", "f16", "q8"; None: as the library chooses
-    context: tokens of a sequence to plan memory for; 0: what the model reads
+    context: tokens of a sequence for which there must be memory when it is opened; 0: what the model reads, but at most 2,048
     lora: the folder of a LoRA adapter, or those of several, which are added to the weights
     task: of a model whose own files have LoRA adapters by task (jina-embeddings-v3), the one to take; "": none; None: the files' own, else none
     progress: told (bytes stored on the device, all bytes); True from it cancels

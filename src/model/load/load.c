@@ -504,9 +504,8 @@ static tsr_status check_split(const tsri_model *model, const tsri_run_context *r
 tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                             const tsri_model_options *options) {
     const int32_t slots = options->slots ? options->slots : 1;
-    const int64_t reads = model->spec.context < 2048 ? model->spec.context : 2048;
-    const int64_t context =
-        options->context && options->context < model->spec.context ? options->context : reads;
+    const int64_t reads = model->spec.context, most = options->context ? options->context : 2048,
+                  context = most < reads ? most : reads;
     const tsri_model_shape shape = whole_shape(model, slots, context, tsri_run_rank_count(run) > 1);
     const tsr_bounds bounds = tsri_model_bounds(slots, 1, context < 512 ? context : 512,
                                                 context < 512 ? context : 512, false);
