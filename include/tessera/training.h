@@ -19,14 +19,15 @@ typedef struct tsr_training_options {
     uint32_t task; /**< tsr_train_task: what is learned. 0: what the model is made for */
     /** "key=value" of the settings in docs/training.md that a step heeds: optim, weight_decay,
      * adam_beta1, adam_beta2, adam_epsilon, momentum, nesterov, dropout, activation_dropout,
-     * label_smoothing_factor, kl_weight, temperature, lora_rank, lora_alpha, bf16,
-     * compute, gradient_checkpointing, seed. The others are checked and change nothing. */
+     * label_smoothing_factor, kl_to=uniform, kl_weight, temperature, lora_rank, lora_alpha, bf16,
+     * compute, gradient_checkpointing, seed. kl_to=FOLDER and distill_from are refused: see `teacher`. The
+     * others are checked and change nothing. */
     const char *const *set;
     size_t n_set;
     uint32_t head_only; /**< 1: what is above the last hidden state learns alone; then lora_rank is
                              0 */
-    uint32_t teacher;   /**< 1: batches carry the logits of a teacher; kl_weight of the loss is the
-                             divergence from it, the rest cross entropy */
+    uint32_t teacher;   /**< 1: batches carry the logits of a teacher; kl_weight (0 to 1) of the loss is
+                             the divergence from it, the rest cross entropy */
     uint64_t steps;     /**< updates made before: AdamW's bias correction goes on from there */
 } tsr_training_options;
 
@@ -90,7 +91,8 @@ TSR_API void tsr_training_destroy(tsr_training **training);
  *
  * share  1 where a batch is a step; 1 / n where n batches of as many targets are
  * out    may be NULL
- * error  TSR_E_ARGUMENT  an id, a target or a length out of range, by sequence and place
+ * error  TSR_E_ARGUMENT       an id, a segment, a target or a length out of range, by sequence and place
+ *        TSR_E_DEVICE_MEMORY  the batch is too large; a smaller one may do
  */
 TSR_API tsr_status tsr_training_gradients(tsr_training *training, const tsr_training_batch *batch,
                                           double share, tsr_training_loss *out);

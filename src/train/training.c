@@ -55,6 +55,24 @@ static void pass_over(void *data, const char *sentence) {
     (void)data, (void)sentence;
 }
 
+/* No other model runs here: the caller brings a teacher's logits. */
+static tsr_status check_teacher(const tsri_train_settings *s, bool teacher) {
+    const bool toward = *s->kl_to && strcmp(s->kl_to, "uniform") != 0;
+    if (toward || *s->distill_from)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s=%s: a tsr_training runs no other model; set "
+                              "tsr_training_options.teacher, and give its logits with each batch",
+                              toward ? "kl_to" : "distill_from",
+                              toward ? s->kl_to : s->distill_from);
+    if (teacher && *s->kl_to)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "kl_to and tsr_training_options.teacher: give only one of them");
+    if (teacher && s->kl_weight > 1)
+        return tsri_base_fail(TSR_E_ARGUMENT, "kl_weight=%g: with a teacher it must be from 0 to 1",
+                              s->kl_weight);
+    return TSR_OK;
+}
+
 static tsr_status begin(tsr_training *t, tsr_device *device, const tsr_training_options *o) {
     const bool lora = t->settings.lora_rank > 0, head = o->head_only != 0;
     const tsr_model_options opened = {.struct_size = sizeof opened, .dtype = lora ? 0 : TSR_F32};
@@ -63,6 +81,7 @@ static tsr_status begin(tsr_training *t, tsr_device *device, const tsr_training_
     const tsri_model *m = tsri_model_of(t->model);
     const tsri_training_objective objective = objective_of(m, o->task);
     TRY(tsri_train_settings_check(&t->settings, objective, head));
+    TRY(check_teacher(&t->settings, o->teacher != 0));
     if (!lora)
         TRY(tsri_train_companions_read(m->path, false, pass_over, NULL, &t->companions));
     tsri_train_settings_training(&t->settings, objective, head, &options);

@@ -1,4 +1,7 @@
 /* What a training needs from its graphs and from the machine, before the first step. */
+#include "backend/host.h"
+#include "backend/opened.h"
+#include "base/error.h"
 #include "model/model.h"
 #include "train/step/forward.h"
 #include "train/step/training_state.h"
@@ -43,6 +46,44 @@ Test(plans, too_large_a_batch_is_refused_with_what_helps_in_training) {
                        tsr_error_last());
     cr_expect_null(strstr(tsr_error_last(), "shorter context"), "%s", tsr_error_last());
     end(&s);
+}
+
+static tsr_backend forgetful;
+static const tsr_backend *sound;
+static bool writes;
+
+static tsr_status transfer_if(tsr_dev *dev, const tsr_transfer *transfer, const tsr_waits *waits,
+                              tsr_event **done) {
+    if (transfer->kind == TSR_TRANSFER_WRITE && !writes)
+        return tsri_base_fail(TSR_E_DEVICE, "nothing is written");
+    return sound->transfer(dev, transfer, waits, done);
+}
+
+static double first_loss(subject *s) {
+    static const int32_t ids[] = {1, 2, 3, 4}, targets[] = {2, 3, 4, 5}, len[] = {4};
+    const tsri_training_batch batch = {
+        .B = 1, .T = 4, .S = 1, .ids = ids, .len = len, .targets = targets};
+    tsri_training_loss loss;
+    OK(tsri_training_evaluate(s->training, &batch, &loss));
+    return loss.loss;
+}
+
+Test(plans, parameters_that_were_not_written_are_written_by_the_next_batch) {
+    const tsri_training_options options = {.objective = TSRI_OBJECTIVE_NEXT};
+    subject s, other;
+    begin(&other, "gpt2", &options);
+    begin(&s, "gpt2", &options);
+    tsri_backend_device *device = tsri_backend_opened(s.device)->devices[0];
+    sound = device->backend;
+    forgetful = *sound;
+    forgetful.transfer = transfer_if;
+    device->backend = &forgetful;
+    writes = false;
+    cr_expect_eq(tsri_training_reserve(s.training, 1, 4, 1), TSR_E_DEVICE);
+    writes = true;
+    cr_expect_eq(first_loss(&s), first_loss(&other));
+    end(&s);
+    end(&other);
 }
 
 enum { MOST_SITES = 256 };

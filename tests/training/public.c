@@ -204,6 +204,91 @@ Test(public_training, arrays_carry_a_training_on) {
     tsr_training_destroy(&second);
 }
 
+/* Too large a batch fails, as the first one or later, and the smaller one that the sentence advises runs. */
+Test(public_training, a_smaller_batch_follows_one_that_did_not_fit) {
+    enum { MANY = 512, LONG = 48 };
+    static const int32_t zeros[MANY * LONG] = {0};
+    const tsr_device_open_options limited = {.struct_size = sizeof limited, .memory = 8 << 20};
+    const tsr_training_batch large = {
+        .struct_size = sizeof large, .B = MANY, .T = LONG, .ids = zeros, .targets = zeros};
+    tsr_training_loss loss = {.struct_size = sizeof loss};
+    tsr_training *t = NULL, *ample = make(MODEL, NULL, 0, 0);
+    tsr_device *small = NULL;
+    OK(tsr_device_open(engine, "reference", &limited, &small));
+    OK(tsr_training_create(MODEL, small, NULL, &t));
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(tsr_training_gradients(t, &large, 1, NULL), TSR_E_DEVICE_MEMORY);
+        cr_expect(strstr(tsr_error_last(), "use smaller batches"), "%s", tsr_error_last());
+        OK(tsr_training_gradients(t, &batch, 1, NULL));
+        cr_expect_eq(tsr_training_evaluate(t, &large, &loss), TSR_E_DEVICE_MEMORY);
+        OK(tsr_training_evaluate(t, &batch, &loss));
+    }
+    cr_expect_eq(loss.loss, loss_of(ample));
+    tsr_training_destroy(&t);
+    tsr_training_destroy(&ample);
+    tsr_device_close(&small);
+}
+
+/* A step runs no other model: batches carry a teacher's logits, and the weight of these is a share. */
+Test(public_training, teachers) {
+    static const struct {
+        const char *set;
+        uint32_t teacher;
+        const char *refusal;
+    } rows[] = {{"kl_weight=2", 1, "kl_weight=2: with a teacher it must be from 0 to 1"},
+                {"kl_to=uniform", 1, "kl_to and tsr_training_options.teacher"},
+                {"distill_from=" MODEL, 0, "runs no other model"},
+                {"distill_from=" MODEL, 1, "runs no other model"},
+                {"kl_to=" MODEL, 0, "runs no other model"},
+                {"kl_weight=1", 1, NULL},
+                {"kl_weight=2", 0, NULL},
+                {"kl_to=uniform", 0, NULL}};
+    tsr_training *t = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tsr_training_options options = {.struct_size = sizeof options,
+                                              .set = &rows[i].set,
+                                              .n_set = 1,
+                                              .teacher = rows[i].teacher};
+        tsr_training_destroy(&t);
+        cr_expect_eq(tsr_training_create(MODEL, device, &options, &t),
+                     rows[i].refusal ? TSR_E_ARGUMENT : TSR_OK, "row %zu: %s", i, tsr_error_last());
+        cr_expect(!rows[i].refusal || strstr(tsr_error_last(), rows[i].refusal), "row %zu: %s", i,
+                  tsr_error_last());
+    }
+    cr_assert_not_null(t); /* toward the uniform distribution */
+    tsr_training_loss loss = {.struct_size = sizeof loss};
+    OK(tsr_training_gradients(t, &batch, 1, &loss));
+    cr_expect(loss.kl > 0 && fabs(loss.loss - loss.hard - 0.5 * loss.kl) < 1e-6 * loss.loss,
+              "%g of %g and %g", loss.loss, loss.hard, loss.kl);
+    tsr_training_destroy(&t);
+}
+
+Test(public_training, segments_are_those_of_the_model) {
+    enum { N = 4 };
+    static const int32_t some[2 * N] = {1, 2, 3, 4, 5, 6, 7, 8}, labels[2] = {5, 6};
+    static const struct {
+        int32_t types[2 * N];
+        const char *refusal;
+    } rows[] = {{{0, 0, 0, 0, 0, 1, 2, 1}, "sequence 1 of a batch has the segment 2 at position 2"},
+                {{0, 0, 0, -1, 0, 0, 0, 0}, "sequence 0 of a batch has the segment -1"},
+                {{0, 0, 1, 1, 0, 1, 1, 1}, NULL}};
+    tsr_training *t = make(TESSERA_SOURCE_DIR "/models/intents", NULL, 0, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tsr_training_batch pairs = {.struct_size = sizeof pairs,
+                                          .B = 2,
+                                          .T = N,
+                                          .ids = some,
+                                          .targets = labels,
+                                          .types = rows[i].types};
+        cr_expect_eq(tsr_training_gradients(t, &pairs, 1, NULL),
+                     rows[i].refusal ? TSR_E_ARGUMENT : TSR_OK, "row %zu: %s", i, tsr_error_last());
+        cr_expect(!rows[i].refusal || (strstr(tsr_error_last(), rows[i].refusal) &&
+                                       strstr(tsr_error_last(), "the model has 2 segments")),
+                  "row %zu: %s", i, tsr_error_last());
+    }
+    tsr_training_destroy(&t);
+}
+
 Test(saved_training, adapters_are_saved_alone) {
     static const char *const set[] = {"lora_rank=2", "lora_alpha=4"};
     tsr_training *t = learn_and_save(MODEL, set, 10, 0.05, 1);

@@ -64,6 +64,18 @@ static tsr_status check_ids(const char *what, const int32_t *ids, const int32_t 
     return TSR_OK;
 }
 
+static tsr_status check_types(const tsri_model_spec *spec, const tsri_training_batch *batch) {
+    const int32_t *types = batch->types;
+    for (int64_t i = 0; types && i < (int64_t)batch->B * batch->T; i++)
+        if (types[i] < 0 || (types[i] > 0 && types[i] >= spec->token_types))
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "sequence %" PRId64
+                                  " of a batch has the segment %d at position %" PRId64
+                                  "; the model has %d segments",
+                                  i / batch->T, types[i], i % batch->T, spec->token_types);
+    return TSR_OK;
+}
+
 static int64_t target_count(const tsri_training *t, const tsri_training_batch *batch) {
     return t->options.objective == TSRI_OBJECTIVE_CLASSIFY ? batch->B
                                                            : (int64_t)batch->B * batch->T;
@@ -90,6 +102,7 @@ static tsr_status check_batch(const tsri_training *t, const tsri_training_batch 
             batch->source && batch->S > spec->source_context ? batch->S : batch->T,
             batch->T > spec->context ? spec->context : spec->source_context);
     TRY(check_ids("sequence", batch->ids, batch->len, batch->B, batch->T, spec->vocab));
+    TRY(check_types(spec, batch));
     if (t->options.objective == TSRI_OBJECTIVE_TRANSLATE) {
         if (!batch->source)
             return tsri_base_fail(TSR_E_ARGUMENT,
@@ -192,7 +205,7 @@ static tsr_status begin_batch(tsri_training *t, const tsri_training_batch *batch
     if (batch->teacher && spec->decoder.recurrent)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "a recurrent decoder can't learn from a teacher's logits");
-    if (!t->update.plan)
+    if (!t->begun)
         TRY(tsri_training_reserve(t, batch->B, batch->T, batch->source ? batch->S : 1));
     *run =
         (batch_run){.batch = *batch,

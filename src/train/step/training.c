@@ -201,23 +201,24 @@ static tsr_status fit_plan(tsri_training *t, tsri_training_set *set, tsri_traini
                listed = pass == TSRI_PASS_LOGITS || tokens ||
                         t->options.objective == TSRI_OBJECTIVE_MASKED;
     bool fits = plan->plan;
+    if (!plan->graph)
+        TRY(tsri_training_graph(t, pass, set->steps, &plan->graph));
+    tsri_training_plan larger = {.graph = plan->graph};
     for (int i = 0; i < 3; i++) {
         /* A sample grows token by token: make room at once for the longest text of the training. */
         const int32_t wanted = i && most[i] < t->most[i] ? t->most[i] : most[i];
         fits &= wanted <= plan->most[i];
-        plan->most[i] = wanted > plan->most[i] ? wanted : plan->most[i];
+        larger.most[i] = wanted > plan->most[i] ? wanted : plan->most[i];
     }
-    const int64_t B = plan->most[0], T = plan->most[1], S = plan->most[2];
-    if (!plan->graph)
-        TRY(tsri_training_graph(t, pass, set->steps, &plan->graph));
+    const int64_t B = larger.most[0], T = larger.most[1], S = larger.most[2];
     if (!fits) {
-        plan->plan = NULL;
-        TRY(tsri_training_prepare(t, plan, B, T, S,
+        TRY(tsri_training_prepare(t, &larger, B, T, S,
                                   !listed ? 1
                                   : pass == TSRI_PASS_LOGITS && !tokens
                                       ? B
                                       : tsri_training_most_rows(B, T, S),
                                   ahead));
+        *plan = larger;
     }
     *out = plan->plan;
     return TSR_OK;
@@ -319,29 +320,35 @@ static tsr_status make_validation_plans(tsri_training *t, const int32_t sizes[3]
     return fit_plan(t, set, TSRI_PASS_LOGITS, (const int32_t[]){1, T, S}, ahead, &plan);
 }
 
-static void make_room_for(tsri_training *t, int32_t B, int32_t T, int32_t S) {
+/* After a failure the training has room for what it had room for before. */
+static tsr_status make_room_for(tsri_training *t, int32_t B, int32_t T, int32_t S, bool ahead) {
     const int32_t wanted[] = {B, T, tsri_training_keys(t, T, S)};
+    int32_t before[3];
+    memcpy(before, t->most, sizeof before);
     for (int i = 0; i < 3; i++) {
         const int32_t n = wanted[i] > 1 ? wanted[i] : 1;
         t->most[i] = n > t->most[i] ? n : t->most[i];
     }
+    const tsr_status status = make_learning_plans(t, ahead);
+    if (status != TSR_OK)
+        memcpy(t->most, before, sizeof before);
+    return status;
 }
 
 /* The step's chain takes longest to build, so it is announced first. */
 tsr_status tsri_training_announce(tsri_training *t, int32_t B, int32_t T, int32_t S,
                                   const int32_t validation[3]) {
-    make_room_for(t, B, T, S);
-    TRY(make_learning_plans(t, true));
+    TRY(make_room_for(t, B, T, S, true));
     return validation ? make_validation_plans(t, validation, true) : TSR_OK;
 }
 
 tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t S) {
-    make_room_for(t, B, T, S);
-    TRY(make_learning_plans(t, false));
+    TRY(make_room_for(t, B, T, S, false));
     if (t->begun)
         return TSR_OK;
+    TRY(begin_parameters(t));
     t->begun = true;
-    return begin_parameters(t);
+    return TSR_OK;
 }
 
 tsr_status tsri_training_reserve_validation(tsri_training *t, int32_t B, int32_t T, int32_t S) {
