@@ -39,12 +39,13 @@ TSR_API int64_t tsr_session_length(const tsr_session *session, uint32_t sequence
 
 /**
  * Encodes what an encoder-decoder reads, for a sequence, which becomes empty. Its first token is
- * then the decoder's start token.
+ * then the decoder's start token. Empty sequences that were forked from this one lose its old text: they
+ * take no token until a text is encoded for them, or they are forked again.
  *
  * shape   ids: [n], n >= 1
  * error   TSR_E_ARGUMENT  an id past the vocabulary; more tokens than the encoder reads
- *         TSR_E_STATE     the model has no encoder; another sequence, forked from this one, still
- *                         reads its text
+ *         TSR_E_STATE     the model has no encoder; another sequence, forked from this one, has
+ *                         tokens, and still reads its text
  */
 TSR_API tsr_status tsr_session_encode(tsr_session *session, uint32_t sequence, const int32_t *ids,
                                       size_t n);
@@ -58,7 +59,10 @@ TSR_API tsr_status tsr_session_encode(tsr_session *session, uint32_t sequence, c
  * error   TSR_E_ARGUMENT  an id past the vocabulary; more tokens than the context holds (both
  *                         numbers are said)
  *         TSR_E_STATE     another sequence reads tokens that would be overwritten: see
- *                         tsr_session_rewind
+ *                         tsr_session_rewind; the text that it attends to has been replaced: see
+ *                         tsr_session_encode
+ *         TSR_E_DEVICE_MEMORY  the sequence is what it was, and a smaller request may work; what was
+ *                         reserved and not used yet is not reserved any more
  *         TSR_E_DEVICE    `next` is wanted, and the largest logit is not finite; the tokens have been
  *                         appended
  * exact   the bytes are those that the sequence would get alone, by calls of the same sizes

@@ -248,6 +248,37 @@ Test(session, an_encoder_decoder_attends_to_its_own_text, .init = open_translato
     tsr_session_destroy(&session);
 }
 
+/* A fork without tokens does not go on with the text that its origin has now. */
+Test(session, an_empty_fork_does_not_read_another_text, .init = open_translator) {
+    static float want[MOST_V], got[MOST_V];
+    static const int32_t start[2] = {0, 0};
+    tsr_session *session = make(2);
+    OK(tsr_session_encode(session, 0, text, 6));
+    OK(tsr_session_fork(session, 0, 1));
+    OK(tsr_session_prefill(session, 1, start, 1, want, NULL));
+    OK(tsr_session_rewind(session, 1, 0));
+    OK(tsr_session_prefill(session, 1, start, 1, got, NULL));
+    expect_close(got, want, "a fork that begins again");
+    OK(tsr_session_rewind(session, 1, 0));
+    OK(tsr_session_encode(session, 0, text + 6, 5));
+    cr_expect_eq(tsr_session_prefill(session, 1, start, 1, got, NULL), TSR_E_STATE);
+    cr_expect(strstr(tsr_error_last(), "sequence 1 was forked from one whose text"), "%s",
+              tsr_error_last());
+    cr_expect_eq(tsr_session_step(session, start, 1, NULL, NULL), TSR_E_STATE);
+    cr_expect(tsr_session_length(session, 0) == 0 && tsr_session_length(session, 1) == 0);
+    OK(tsr_session_prefill(session, 0, start, 1, want, NULL));
+    OK(tsr_session_rewind(session, 0, 0));
+    OK(tsr_session_fork(session, 0, 1));
+    OK(tsr_session_prefill(session, 1, start, 1, got, NULL));
+    expect_close(got, want, "forked again");
+    OK(tsr_session_rewind(session, 1, 0));
+    OK(tsr_session_encode(session, 0, text, 6));
+    OK(tsr_session_encode(session, 1, text + 6, 5));
+    OK(tsr_session_prefill(session, 1, start, 1, got, NULL));
+    expect_close(got, want, "a text of its own");
+    tsr_session_destroy(&session);
+}
+
 static void open_play(void) {
     open(TESSERA_SOURCE_DIR "/models/shakespeare");
 }

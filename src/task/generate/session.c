@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REPLACED = -1 };
+
 typedef struct sequence {
     int64_t length;
-    int32_t source; /* of an encoder-decoder: the source slot that it attends to */
+    int32_t source; /* of an encoder-decoder: the source slot that it attends to; or REPLACED */
     bool forked;    /* some of its tokens lie in other slots */
     int32_t *slots; /* [context] the slot that holds each token */
 } sequence;
@@ -151,6 +153,15 @@ static tsr_status check_next(const tsr_session *s, uint32_t first, uint32_t coun
     return TSR_OK;
 }
 
+static tsr_status check_text(const tsr_session *s, uint32_t number) {
+    return s->sequences[number].source != REPLACED
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_STATE,
+                                "sequence %u was forked from one whose text has been replaced "
+                                "since: encode a text for it, or fork it again",
+                                number);
+}
+
 /* Appends n tokens to `count` sequences from `first` on. */
 static tsr_status append(tsr_session *s, uint32_t first, uint32_t count, const int32_t *ids,
                          size_t n, float *logits, int32_t *next) {
@@ -158,6 +169,7 @@ static tsr_status append(tsr_session *s, uint32_t first, uint32_t count, const i
     for (uint32_t i = 0; i < count; i++) {
         const sequence *own = &s->sequences[first + i];
         TRY(check_room(s, first + i, n));
+        TRY(check_text(s, first + i));
         s->batch[i] = (tsri_model_sequence){.ids = ids + i * n,
                                             .keys = own->forked ? own->slots : NULL,
                                             .n = (int64_t)n,
@@ -237,6 +249,9 @@ tsr_status tsr_session_encode(tsr_session *session, uint32_t number, const int32
     const tsri_model_sequence source = {.ids = ids, .n = (int64_t)n, .slot = (int32_t)number};
     const tsri_model_results nothing = {0};
     TRY(tsri_session_encode(session->session, &source, 1, &nothing));
+    for (uint32_t i = 0; i < session->n; i++)
+        if (session->sequences[i].source == (int32_t)number)
+            session->sequences[i].source = REPLACED;
     session->sequences[number].source = (int32_t)number;
     return tsr_session_rewind(session, number, 0);
 }
