@@ -499,6 +499,7 @@ void tsri_graph_add_gradients(tsri_graph *graph, const tsri_graph_gradients *wan
         give_seeds(&b);
         walk(&b, nodes);
     }
+    tsri_graph_scope(graph, -1, ""); /* ops behind it are no longer those of a layer's gradient */
     free(b.written);
     free(b.active);
     free(b.first);

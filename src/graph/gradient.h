@@ -37,7 +37,8 @@ typedef struct tsri_graph_gradients {
 
 /* Appends the backward pass. Where an op between a parameter and a seed has no gradient (or writes a
  * state, which another reads), the graph fails with TSR_E_UNSUPPORTED and a sentence that names the
- * op. The gradient of a parameter on which no seed depends stays as it is. */
+ * op. The gradient of a parameter on which no seed depends stays as it is. What is added later has no label
+ * prefix and layer -1, until tsri_graph_scope gives others. */
 void tsri_graph_add_gradients(tsri_graph *graph, const tsri_graph_gradients *wanted);
 
 /* ---- for `gradient` in the rows of the op table (ops.h) ---- */

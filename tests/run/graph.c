@@ -452,6 +452,24 @@ Test(graph_api, gradients_that_cannot_be) {
     close_rig(&r);
 }
 
+/* An op that is added behind gradients is named after itself, not after the last of them. */
+Test(graph_api, ops_behind_gradients_have_their_own_names) {
+    static const float data[4] = {0};
+    rig r = open_rig("reference");
+    tsr_value d;
+    const tsr_value x = tsr_graph_input(r.graph, "x", TSR_F32, 1, (int64_t[]){4}, data),
+                    three = tsr_graph_input(r.graph, "s", TSR_F32, 1, (int64_t[]){3}, data),
+                    y = unary(r.graph, TSR_OP_RELU, x);
+    tsr_graph_gradients(r.graph, &x, 1, &y, &x, 1, &d);
+    cr_assert_eq(tsr_graph_status(r.graph), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsr_graph_op(r.graph, TSR_OP_MUL, NULL, (tsr_value[]){d, three}, 2),
+                 TSR_VALUE_NONE);
+    cr_expect_eq(tsr_graph_status(r.graph), TSR_E_ARGUMENT);
+    cr_expect(!strstr(tsr_error_last(), "gradient") && strstr(tsr_error_last(), "elementwise"),
+              "%s", tsr_error_last());
+    close_rig(&r);
+}
+
 Test(graph_api, rows_of_outputs_of_any_dtype) {
     static const float x[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
     static const uint16_t wanted[2][2] = {{0x4200, 0x4400}, {0x4500, 0x4600}}; /* 3 4 5 6 */
