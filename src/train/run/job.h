@@ -31,7 +31,7 @@ typedef struct tsri_train_job {
     tsr_device *device;
     tsr_ranks *ranks; /* NULL: this process is alone, or makes a dry run */
     char *out;        /* the folder OUT; in a dry run, a temporary folder */
-    int lock;         /* file descriptor, or -1 */
+    int lock;         /* file descriptor of the lock that this run holds, or -1 */
     bool made;        /* OUT did not exist */
     bool failed;      /* a new run has failed before its first step */
     json_t *run;      /* what run.json holds */

@@ -57,6 +57,25 @@ static tsr_status remove_unfinished(void *data, const char *name) {
     return status;
 }
 
+/* Sets `lock` only once it is held: OUT belongs to the run that holds it, and a run that fails removes
+ * what it owns. Another run may have removed the file between the two calls: then the lock keeps no
+ * one away. */
+static tsr_status take_lock(tsri_train_job *job, const char *path) {
+    const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock < 0)
+        return tsri_base_fail(TSR_E_IO, "%s: cannot be written: %s", job->out, strerror(errno));
+    const bool busy = flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!busy && tsri_base_is_file(path)) {
+        job->lock = lock;
+        return TSR_OK;
+    }
+    close(lock);
+    return tsri_base_fail(TSR_E_IO,
+                          busy ? "%s: another process trains in this folder"
+                               : "%s: a run in this folder has just ended; start this one again",
+                          job->out);
+}
+
 tsr_status tsri_train_output_take(tsri_train_job *job) {
     char *slash = tsri_system_last_slash(job->out);
     if (slash && slash != job->out) {
@@ -70,14 +89,7 @@ tsr_status tsri_train_output_take(tsri_train_job *job) {
         return tsri_base_fail(TSR_E_IO, "%s: cannot make the folder: %s", job->out,
                               strerror(errno));
     char *path = tsri_base_join(job->out, lock_name);
-    if (!path)
-        return TSR_E_HOST_MEMORY;
-    job->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    tsr_status status = TSR_OK;
-    if (job->lock < 0)
-        status = tsri_base_fail(TSR_E_IO, "%s: cannot be written: %s", job->out, strerror(errno));
-    else if (flock(job->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        status = tsri_base_fail(TSR_E_IO, "%s: another process trains in this folder", job->out);
+    const tsr_status status = path ? take_lock(job, path) : TSR_E_HOST_MEMORY;
     free(path);
     return status == TSR_OK ? tsri_base_folder_visit(job->out, remove_unfinished, job->out)
                             : status;

@@ -2,6 +2,7 @@
 """tessera train: a run can be resumed to the same bytes however it ended, nothing half-written is ever taken for complete, and each wrong
 setting gives one message. The models are so small that a step takes milliseconds; other scripts check what models learn."""
 
+import fcntl
 import json
 import math
 import os
@@ -363,6 +364,20 @@ def test_two_at_once(folder):
     refused(3, "another process trains in this folder", "train", "-o", out, "--resume", *REFERENCE)
     process.kill()
     process.communicate()
+
+
+def test_a_run_that_comes_too_late_removes_nothing(folder):
+    """Of two new runs that start together, one gets the lock; the other must leave the folder to it."""
+    model, text = make(folder)
+    out = folder / "o"
+    out.mkdir()
+    with (out / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        before = [path.stat().st_ino for path in (out, out / ".lock")]
+        refused(3, "another process trains in this folder", *command(model, text, out, 1))
+        equal([path.stat().st_ino for path in (out, out / ".lock") if path.exists()], before, "the other run's folder was removed")
+        equal([path.name for path in out.iterdir()], [".lock"])
+    run(*command(model, text, out, 1))
 
 
 def limited(*arguments, limit):
