@@ -188,3 +188,86 @@ Test(data_examples, a_source_before_the_text_counts_nothing) {
     tsr_ids_free(source);
     tsr_model_close(&model);
 }
+
+Test(data_examples, the_first_record_tells_whether_files_hold_pairs) {
+    static const struct {
+        const char *name, *text;
+        bool pairs;
+    } rows[] = {{"a.jsonl", "{\"source\": \"a\", \"target\": \"b\"}\n{\"text\": \"a\"}\n", true},
+                {"b.jsonl", "{\"text\": \"a\", \"source\": \"a\", \"target\": \"b\"}\n", false},
+                {"c.tsv", "a\tb\n", true},
+                {"d.tsv", "a b\n", false},
+                {"e.csv", "source,target\na,b\n", true},
+                {"f.csv", "text,label\na,b\n", false},
+                {"g.txt", "a\tb\n", false},
+                {"h.jsonl", "{\"source\": \"a\"}\n", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *paths[] = {"/nowhere.tsv",
+                               data_file(rows[i].name, rows[i].text, strlen(rows[i].text))};
+        const tsri_train_data_options o = {.paths = paths, .n_paths = 2};
+        cr_expect_eq(tsri_train_data_has_pairs(&o), rows[i].pairs, "%s", rows[i].name);
+    }
+    const char *both[] = {data_file("g.txt", "a", 1), data_file("c.tsv", "a\tb\n", 4)};
+    cr_expect(tsri_train_data_has_pairs(&(tsri_train_data_options){.paths = both, .n_paths = 2}));
+}
+
+/* A file to validate on whose lengths and labels both ascend: lines of 1 to 20 words of one letter, by length. */
+static size_t ascending(char *text, int n) {
+    static const char *const labels[] = {"bad", "good", "so so"};
+    size_t size = 0;
+    for (int i = 0; i < n; i++) {
+        size +=
+            (size_t)sprintf(text + size, "{\"label\": \"%s\", \"text\": \"a", labels[3 * i / n]);
+        for (int k = 0; k < 20 * i / n; k++)
+            size += (size_t)sprintf(text + size, " a");
+        size += (size_t)sprintf(text + size, "\"}\n");
+    }
+    return size;
+}
+
+Test(data_examples, a_part_of_a_validation_is_drawn_from_all_of_it) {
+    enum { N = 1200, BATCH = 4, PART = 10 };
+    char *text = malloc(N * 100);
+    tsr_model *model = data_model(CLASSIFIER);
+    const char *path = data_file("held.jsonl", text, ascending(text, N)),
+               *train = data_file("l.jsonl", text, labelled(text, 30));
+    uint64_t first[2][PART];
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        tsri_train_data *held,
+            *data =
+                data_open(model, (tsri_train_data_options){.paths = &train,
+                                                           .n_paths = 1,
+                                                           .validation_paths = &path,
+                                                           .n_validation_paths = 1,
+                                                           .batch = BATCH,
+                                                           .seed = seed,
+                                                           .objective = TSRI_OBJECTIVE_CLASSIFY});
+        cr_assert_eq(tsri_train_data_validation(data, &held), TSR_OK);
+        const uint64_t batches = tsri_train_data_batches(held);
+        cr_assert_eq(batches, N / BATCH);
+        double all = 0, part = 0;
+        int classes[3] = {0, 0, 0};
+        for (uint64_t i = 0; i < batches; i++) {
+            cr_assert_eq(tsri_train_data_drawn(held, i, batches), i);
+            const tsri_training_batch b = data_batch(held, i);
+            for (int32_t r = 0; r < b.B; r++)
+                all += (double)b.len[r] / N;
+        }
+        for (uint64_t i = 0; i < PART; i++) {
+            first[seed][i] = tsri_train_data_drawn(held, i, PART);
+            cr_assert(first[seed][i] < batches && (!i || first[seed][i] > first[seed][i - 1]));
+            const tsri_training_batch b = data_batch(held, first[seed][i]);
+            for (int32_t r = 0; r < b.B; r++) {
+                part += (double)b.len[r] / (PART * BATCH);
+                classes[b.targets[r]]++;
+            }
+        }
+        cr_expect_float_eq(part, all, 0.15 * all, "%g, and %g of all", part, all);
+        cr_expect(classes[0] && classes[1] && classes[2]);
+        tsri_train_data_close(&data);
+    }
+    cr_expect_eq(memcmp(first[0], first[1], sizeof first[0]), 0,
+                 "the seed changes what is measured");
+    tsr_model_close(&model);
+    free(text);
+}

@@ -10,11 +10,12 @@
 
 enum { POOL_BATCHES = 64 };
 
-/* Keys that keep the random numbers of each purpose apart. SPLIT_KEY is used without the seed: the
- * split is the same for every seed. */
+/* Keys that keep the random numbers of each purpose apart. SPLIT_KEY and DRAW_KEY are used without the
+ * seed: what is validated on is the same for every seed. */
 #define SPLIT_KEY 0x73706C6974000001u
 #define SHIFT_KEY 0x7368696674000001u
 #define BATCH_KEY 0x6261746368000001u
+#define DRAW_KEY 0x6472617774000001u
 
 /* ---- windows of a stream ---- */
 
@@ -277,4 +278,12 @@ tsr_status tsri_train_data_batch(tsri_train_data *d, uint64_t index, tsri_traini
         out->source_len = d->source_len;
     }
     return TSR_OK;
+}
+
+uint64_t tsri_train_data_drawn(const tsri_train_data *d, uint64_t i, uint64_t n) {
+    const uint64_t all = tsri_train_data_batches(d), first = i * all / n,
+                   room = (i + 1) * all / n - first;
+    uint32_t bits[4];
+    tsri_base_philox(DRAW_KEY, 0, i, bits);
+    return first + (bits[0] * room >> 32);
 }

@@ -79,3 +79,17 @@ tsr_status tsri_train_data_texts(const tsri_train_data_options *o,
     }
     return TSR_OK;
 }
+
+/* ---- what the files hold ---- */
+
+bool tsri_train_data_has_pairs(const tsri_train_data_options *o) {
+    bool found = false;
+    for (size_t i = 0; i < o->n_paths && !found; i++) {
+        tsri_train_records *records = NULL;
+        tsri_train_record first;
+        found = tsri_train_records_open(o->paths[i], o, TSRI_WANTS_PIECES, &records) == TSR_OK &&
+                tsri_train_records_next(records, &first) == TSR_OK && first.second.data;
+        tsri_train_records_close(&records);
+    }
+    return found;
+}

@@ -51,7 +51,7 @@ typedef struct tsri_train_data_options {
     int32_t block;        /* tokens of a window, or the longest sequence: a longer one loses its
                              end. 0: the model's context, at most 1024 */
     int32_t target_block; /* translate: tokens of the longest target; 0: block */
-    bool pack;            /* next, masked */
+    bool pack;            /* next, masked; of next, a source with its target is refused then */
     uint64_t seed;
     double mask_probability; /* masked; 0: 0.15 */
     /* BPE dropout: the share of the tokenizer's merges that are left out at random when `paths` are
@@ -88,6 +88,10 @@ tsr_status tsri_train_data_batch(tsri_train_data *data, uint64_t index, tsri_tra
 /* The data to validate on (held back, or from files of its own): batches 0 .. batches - 1 in order,
  * the same each time. *out NULL: there is none. Owned by `data`. */
 tsr_status tsri_train_data_validation(tsri_train_data *data, tsri_train_data **out);
+/* Of these batches, the one to measure as number i of n, where n at most are measured: one is drawn from each
+ * nth part, the same for every seed. A file may be sorted, and the batches of a pool are sorted by length,
+ * so the first n would say little of the others. If n is the number of batches, it is batch i. */
+uint64_t tsri_train_data_drawn(const tsri_train_data *data, uint64_t i, uint64_t n);
 
 /* A source's ids, made and cut as those of a batch are. TSR_E_FORMAT: it has no tokens. */
 tsr_status tsri_train_data_source(const tsri_train_data *data, const char *text, size_t n,
@@ -125,6 +129,9 @@ void tsri_train_labels_free(char ***labels, size_t n);
 /* The number of a label of n bytes among the model's; where these have default names, a label may be its number. -1: it
  * is not one of them. */
 int32_t tsri_train_label_number(const tsri_model_spec *spec, const char *label, size_t n);
+/* Whether the first record of some file in `paths` is a source with its target. A file that can't be read has
+ * none: whoever reads it all says why. */
+bool tsri_train_data_has_pairs(const tsri_train_data_options *options);
 /* Gives `take` every text of the files as it would be tokenized (source and target one after the
  * other; large texts in pieces): what a tokenizer is trained on. */
 tsr_status tsri_train_data_texts(const tsri_train_data_options *options,

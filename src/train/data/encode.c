@@ -265,6 +265,20 @@ static tsr_status encode_words(const tsri_train_encoder *e, const tsri_train_rec
     return tsri_text_ids_append(ids, &around[1], 1);
 }
 
+/* A part of a stream, in which every token is learned. */
+static tsr_status encode_piece(const tsri_train_encoder *e, const tsri_train_record *record,
+                               tsri_text_ids *ids) {
+    const tsri_text_tokenizer *t = e->model->tokenizer;
+    if (record->second.data && e->objective == TSRI_OBJECTIVE_NEXT)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "a source and its target can't be packed, because only the target is "
+                              "learned; give --set pack=false");
+    TRY(tsri_text_encode(t, record->text.data, record->text.n, TSRI_TEXT_PARSE_SPECIAL, ids));
+    return record->second.data ? tsri_text_encode(t, record->second.data, record->second.n,
+                                                  TSRI_TEXT_PARSE_SPECIAL, ids)
+                               : TSR_OK;
+}
+
 tsr_status tsri_train_encode(const tsri_train_encoder *e, const tsri_train_record *record,
                              tsri_text_ids *first, tsri_text_ids *second) {
     const tsri_model_spec *spec = &e->model->spec;
@@ -278,10 +292,7 @@ tsr_status tsri_train_encode(const tsri_train_encoder *e, const tsri_train_recor
     if (translate) {
         TRY(encode_translate(e, record, first, second));
     } else if (e->wants == TSRI_WANTS_PIECES) {
-        TRY(tsri_text_encode(t, record->text.data, record->text.n, TSRI_TEXT_PARSE_SPECIAL, first));
-        if (record->second.data)
-            TRY(tsri_text_encode(t, record->second.data, record->second.n, TSRI_TEXT_PARSE_SPECIAL,
-                                 first));
+        TRY(encode_piece(e, record, first));
     } else if (e->objective == TSRI_OBJECTIVE_NEXT) {
         TRY(encode_next(e, record, first, second));
     } else {

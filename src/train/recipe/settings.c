@@ -46,8 +46,9 @@ static const tsri_train_key keys[] = {
     INT(block_size, "0", 0, SIZE, 0,
         "the most tokens of a sequence; 0: the model's context, at most 1024"),
     INT(target_block_size, "0", 0, SIZE, 0, "the most tokens of a translation; 0: block_size"),
-    BOOL(pack, "true", 0,
-         "texts are joined and cut into sequences of block_size; false: one text a sequence"),
+    WORD(pack, "auto|true|false", "auto", 0,
+         "true: texts are joined and cut into sequences of block_size; false: one text a sequence; "
+         "auto: true, but false where a decoder learns from sources and targets"),
     WORD(optim, "adamw|sgd", "adamw", 0, "the optimizer"),
     REAL(weight_decay, "0", 0, 1e3, 0,
          "adamw: decoupled; sgd: added to the gradient; of parameters that have two or more "
@@ -87,7 +88,8 @@ static const tsri_train_key keys[] = {
     REAL(validation_split, "0.1", 0, 0.5, 0,
          "share of the data held back for validation where no file is given for it"),
     INT(eval_steps, "0", 0, MANY, 0, "steps between validations; 0: save_steps"),
-    INT(eval_batches, "200", 0, MANY, 0, "the most batches of a validation; 0: all"),
+    INT(eval_batches, "200", 0, MANY, 0,
+        "the most batches of a validation, drawn from all of them; 0: all"),
     INT(early_stopping_patience, "0", 0, MANY, 0,
         "stops after this many validations without a better one; 0: never"),
     WORD(metric_for_best_model, "loss|accuracy|f1", "loss", 0,

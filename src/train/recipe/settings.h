@@ -73,6 +73,12 @@ typedef enum tsri_train_metric {
     TSRI_METRIC_F1
 } tsri_train_metric;
 
+typedef enum tsri_train_pack {
+    TSRI_PACK_AUTO = 0, /* unless a decoder's data are sources with their targets */
+    TSRI_PACK_TRUE,
+    TSRI_PACK_FALSE
+} tsri_train_pack;
+
 /* The table in settings.c says what each field means. */
 typedef struct tsri_train_settings {
     double learning_rate, min_learning_rate;
@@ -84,7 +90,7 @@ typedef struct tsri_train_settings {
     int64_t per_device_train_batch_size, per_device_eval_batch_size, gradient_accumulation_steps,
         shards;
     int64_t block_size, target_block_size;
-    bool pack;
+    int pack;  /* tsri_train_pack */
     int optim; /* tsri_training_optimizer */
     double weight_decay, adam_beta1, adam_beta2, adam_epsilon, momentum, max_grad_norm;
     bool nesterov;

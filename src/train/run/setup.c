@@ -100,6 +100,23 @@ static tsr_status check_validation(const tsri_train_job *job) {
     return TSR_OK;
 }
 
+/* What a run leaves out of its data. */
+static void tell_left_out(tsri_train_job *job) {
+    const uint64_t most = (uint64_t)job->settings.eval_batches,
+                   all = job->validation ? tsri_train_data_batches(job->validation) : 0;
+    tsri_train_data_summary summary;
+    tsri_train_data_summarize(job->data, &summary);
+    if (summary.cut)
+        tsri_train_say(job, TSR_TRAIN_NOTE,
+                       "texts that are too long for %s, and lose their end: %" PRIu64,
+                       job->plan.S ? "block_size or target_block_size" : "block_size", summary.cut);
+    if (most && most < all)
+        tsri_train_say(job, TSR_TRAIN_NOTE,
+                       "a validation measures %" PRIu64 " of %" PRIu64 " batches, drawn from all "
+                       "of them; eval_batches=0 measures all",
+                       most, all);
+}
+
 /* ---- the plan ---- */
 
 static int64_t steps_of(const tsri_train_settings *s, uint64_t batches) {
@@ -269,6 +286,7 @@ tsr_status tsri_train_set_up(tsri_train_job *job) {
                                                  .step = (uint64_t)job->at.step,
                                                  .steps = (uint64_t)job->steps,
                                                  .plan = &job->plan});
+    tell_left_out(job);
     if (job->options->dry_run || !tsri_train_is_first(job))
         return TSR_OK;
     if (job->goes_on) /* only now is it known that the run can be resumed like this */

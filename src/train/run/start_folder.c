@@ -24,6 +24,15 @@ static const char *or_null(const char *text) {
     return *text ? text : NULL;
 }
 
+/* Whether texts are joined into one stream, in which a source can't be told from its target. */
+static bool packs(const tsri_train_job *job, const tsri_train_data_options *o) {
+    const bool next = job->objective == TSRI_OBJECTIVE_NEXT;
+    if (!next && job->objective != TSRI_OBJECTIVE_MASKED)
+        return false;
+    return job->settings.pack == TSRI_PACK_AUTO ? !next || !tsri_train_data_has_pairs(o)
+                                                : job->settings.pack == TSRI_PACK_TRUE;
+}
+
 tsr_status tsri_train_data_asked(tsri_train_job *job, tsri_train_data_options *o) {
     const tsri_train_settings *s = &job->settings;
     const char **data = NULL, **validation = NULL;
@@ -32,8 +41,6 @@ tsr_status tsri_train_data_asked(tsri_train_job *job, tsri_train_data_options *o
                                    .batch = (int32_t)s->per_device_train_batch_size,
                                    .block = (int32_t)s->block_size,
                                    .target_block = (int32_t)s->target_block_size,
-                                   .pack = s->pack && (job->objective == TSRI_OBJECTIVE_NEXT ||
-                                                       job->objective == TSRI_OBJECTIVE_MASKED),
                                    .seed = (uint64_t)s->seed,
                                    .mask_probability = s->mlm_probability,
                                    .bpe_dropout = s->bpe_dropout,
@@ -48,6 +55,7 @@ tsr_status tsri_train_data_asked(tsri_train_job *job, tsri_train_data_options *o
         status = tsri_train_run_json_list(job, "validation", &validation, &o->n_validation_paths);
     o->paths = data;
     o->validation_paths = validation;
+    o->pack = status == TSR_OK && packs(job, o);
     if (status == TSR_OK && !(o->workspace = tsri_base_join(job->out, "data")))
         status = TSR_E_HOST_MEMORY;
     return status;

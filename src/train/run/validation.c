@@ -97,7 +97,8 @@ static tsr_status run_own(tsri_train_job *job, uint64_t batches, int64_t each, t
     for (uint64_t i = tsri_ranks_rank(job->ranks); i < batches && status == TSR_OK && !job->stop;
          i += ranks) {
         tsri_training_batch batch;
-        status = tsri_train_data_batch(job->validation, i, &batch);
+        const uint64_t drawn = tsri_train_data_drawn(job->validation, i, batches);
+        status = tsri_train_data_batch(job->validation, drawn, &batch);
         if (status == TSR_OK)
             status = run_batch(job, &batch, labels, logits, words, parts + (int64_t)i * each);
     }

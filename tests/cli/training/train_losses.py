@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tessera train: over what the numbers of the log are averaged, and what is drawn anew for each batch."""
 
+import json
 import math
 import re
 
 from support import words
-from support.command import equal, main, run
+from support.command import equal, main, refused, run
 from support.runs import REFERENCE, SMALL, command, lines_of_log, make
 
 
@@ -70,6 +71,50 @@ def test_validation_is_the_mean_of_its_tokens(folder):
     seen = [losses(folder, f"by{size}", 1, "--set", "dropout=0", "--set", "eval_batches=0", "--set", f"per_device_eval_batch_size={size}")[1]
             for size in (1, 2, 3, 4)]
     assert all(abs(a - seen[0][0]) < 1e-6 for (a,) in seen), seen
+
+
+def test_a_part_of_a_validation_is_drawn_from_all(folder):
+    """The shortest texts, and the first of a sorted file, say little of the others; and a run says that it measures only a part."""
+    model, data = folder / "gpt2-tiny", folder / "begin.txt"
+    words.model(folder, "gpt2-tiny")
+    data.write_text("a poem\n" * 30)
+    (folder / "all.txt").write_text("a poem\n" * 30 + "she put her money in the bank\n" * 30)
+    seen = {}
+    for name, batches in (("begin", 15), ("all", 30)):
+        asked = command(model, data, folder / name, 1, "--set", "pack=false", "--set", "learning_rate=0", "--set", "dropout=0", "--set", "eval_batches=4",
+                        "--set", "per_device_eval_batch_size=2", "--validation", folder / f"{name}.txt")
+        told = run(*[word for word in asked if word != "-q"])
+        assert f"a validation measures 4 of {batches} batches" in told.err, told
+        seen[name] = [line["eval_loss"] for line in lines_of_log(folder / name) if "eval_loss" in line]
+    assert len(seen["all"]) == 1 and abs(seen["all"][0] - seen["begin"][0]) > 1e-4, seen
+    whole = (*[word for word in asked if word != "-q"], "--set", "eval_batches=30", "--dry-run")
+    assert "a validation measures" not in run(*[folder / "o" if word == folder / "all" else word for word in whole]).err
+
+
+def test_texts_that_lose_their_end_are_counted(folder):
+    model, data = folder / "gpt2-tiny", folder / "lines.txt"
+    words.model(folder, "gpt2-tiny")
+    data.write_text("a poem\nshe put money in the bank and write a poem\nwrite a poem about the river he sat on about the sea\n")
+    asked = [word for word in command(model, data, folder / "o", 1, "--set", "pack=false", "--set", "validation_split=0", "--dry-run") if word != "-q"]
+    assert "too long for block_size, and lose their end: 2\n" in run(*asked).err
+    assert "lose their end" not in run(*asked, "--set", "block_size=32").err
+
+
+def test_a_decoder_learns_only_targets(folder):
+    """Sources with their targets are packed neither by default nor where that is asked for."""
+    model, data = folder / "gpt2-tiny", folder / "pairs.jsonl"
+    words.model(folder, "gpt2-tiny")
+    pairs = [("write a poem", "about the sea"), ("she put money in the bank", "her money"), ("he sat on", "the river")]
+    data.write_text("".join(json.dumps({"source": a, "target": b}) + "\n" for a, b in pairs * 4))
+    seen = []
+    for more in ((), ("--set", "pack=false")):
+        out = folder / f"out{len(more)}"
+        run(*command(model, data, out, 2, "--set", "block_size=32", "--set", "dropout=0", "--set", "logging_steps=1", *more))
+        run(*command(model, data, out, 4, "--set", "block_size=32", "--set", "dropout=0", "--set", "logging_steps=1", *more, "--resume"))
+        seen.append([(line["loss"], line["tokens"]) for line in lines_of_log(out) if "loss" in line])
+    equal(seen[0], seen[1])
+    equal(len(seen[0]), 4)
+    refused(3, "pairs.jsonl: line 1: a source and its target can't be packed", *command(model, data, folder / "packed", 1, "--set", "pack=true"))
 
 
 def test_all_tokens_are_counted(folder):
