@@ -122,6 +122,7 @@ class Device(Handle):
                  profile: bool = False, self_test: bool = True) -> None:
         name = None if selector is None else str(selector)
         self.engine = engine = _engine(name)
+        self.threads = threads
         super().__init__(c.tsr_device, engine)
         self._held.lock = threading.RLock()  # its own: devices of one engine may be used at once
         options = new(c.tsr_device_open_options, threads=threads, kernels=encoded(kernels) if kernels else None,

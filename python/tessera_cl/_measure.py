@@ -88,7 +88,7 @@ def _bench(device: Device, model: Optional[Path], dtype: Optional[str], compute:
     check(lib.tsr_bench_file_create(None, ctypes.byref(file)))
     try:
         info = engine.struct(device.info.index)
-        check(lib.tsr_bench_file_device(file, ctypes.byref(info), 0))
+        check(lib.tsr_bench_file_device(file, ctypes.byref(info), device.threads))
         with device._running():
             check(lib.tsr_bench(engine._open, device._open, path_of(model) if model is not None else None, ctypes.byref(storage), ctypes.byref(options),
                                 guarded(lib.tsr_bench.argtypes[5], lambda _, row: check(lib.tsr_bench_file_row(file, row))), None, None))

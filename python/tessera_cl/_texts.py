@@ -84,13 +84,14 @@ class Embedder(Base):
     """
 
     _vectors = True
+    _MOST_PARTS = 8
 
     def __init__(self, name: Path = "all-MiniLM-L6-v2", device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
                  max_tokens: int = 0, pooling: Optional[str] = None, **options: Any) -> None:
         super().__init__(name, device, dtype, **options)
         self._max_tokens = max_tokens
         self._pooling = pooling
-        self._parts: Dict[Tuple[Optional[str], Optional[str]], _Part] = {}
+        self._parts: Dict[Tuple[Optional[str], Optional[str]], _Part] = {}  # in the order of their last use
         try:
             self.embedding: EmbedderInfo = self._embedding(self._part(None, None))
         except BaseException:
@@ -99,17 +100,21 @@ class Embedder(Base):
         self.similarity_fn_name: str = _folder_json(self, "config_sentence_transformers.json").get("similarity_fn_name") or "cosine"
 
     def _part(self, name: Optional[str], prompt: Optional[str]) -> _Part:
-        """The library's embedder with this prompt, by its name or as a text."""
+        """The library's embedder with this prompt, by its name or as a text. Each has a session of its own, so only those that were used last are
+        kept, beside the one with the default prompt."""
         key = (name, prompt)
-        if key not in self._parts:
+        part = self._parts.pop(key, None)
+        if part is None:
             part = _Part(c.tsr_embedder, self, "tsr_embedder_destroy", c.tsr_embed_options)
             options = new(c.tsr_embed_options, max_tokens=self._max_tokens, progress=part.callback,
                           **{field: encoded(value) for field, value in (("prompt", name), ("prompt_text", prompt), ("pooling", self._pooling)) if value is not None})
             with self._running():
                 check(lib.tsr_embedder_create(self._open, ctypes.byref(options), part._out))
             part._made()
-            self._parts[key] = part
-        return self._parts[key]
+        self._parts[key] = part
+        if len(self._parts) > self._MOST_PARTS:
+            self._parts.pop(next(k for k in self._parts if k != (None, None))).close()
+        return part
 
     def _embedding(self, part: _Part) -> EmbedderInfo:
         info = new(c.tsr_embedder_info)

@@ -237,6 +237,12 @@ def test_embed(folder):
         raises(ZeroDivisionError, "", lambda: model.encode(texts, progress=lambda done, total: 1 // 0))
         raises(TypeError, "list of str", lambda: model.encode([1]))
         assert (model.encode(texts) == vectors).all()
+        where, used = model.encode("is my card?", prompt="where "), []
+        for i in range(50):  # prompts made for one text each
+            model.encode("card", prompt=f"{i} ")
+            used.append(model.memory.inputs)
+        assert used[49] < 2 * used[9], ("the embedders of old prompts stay", used)
+        assert (model.encode("is my card?", prompt="where ") == where).all() and (model.encode(texts) == vectors).all()
     with t.Embedder("shakespeare", DEVICE, pooling="last") as model:
         assert model.embedding.pooling == "last" and model.info.kind == "encoder"
         vector, states = model.encode("KING"), model.dump([model.tokenize("KING")])
@@ -364,6 +370,10 @@ def test_measures(folder):
     told = []
     raises(t.CancelledError, "", lambda: t.bench(None, DEVICE, progress=lambda what: told.append(what) or True))
     assert len(told) == 1, told
+    measure = t._measure.lib
+    with t.Device(DEVICE, threads=1) as one, mock.patch.object(measure, "tsr_bench", mock.Mock(return_value=0, argtypes=measure.tsr_bench.argtypes)):
+        for device, threads in ((one, 1), (DEVICE, None)):
+            assert t.bench(None, device)["devices"][0]["threads"] == threads
     if ALL:  # peaks take a while
         result = t.bench("shakespeare", TESTED, prompts=[4], generates=[], repeats=1)
         assert result["schema"] and any(row.get("test") == "pp4" for row in result["rows"]), result.keys()
