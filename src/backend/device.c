@@ -189,6 +189,7 @@ tsr_status tsr_device_open(tsr_engine *engine, const char *selector,
                                            .no_self_test = given.no_self_test,
                                            .record = given.record};
     device->opened = (tsri_backend_opened_device){.set = engine->set,
+                                                  .threads = given.threads,
                                                   .profile = given.profile,
                                                   .record = given.record != 0,
                                                   .log = engine->log,
@@ -197,7 +198,8 @@ tsr_status tsr_device_open(tsr_engine *engine, const char *selector,
     if (given.kernels && !(device->opened.kernels = device->kernels =
                                tsri_base_copy_text(given.kernels, strlen(given.kernels))))
         status = TSR_E_HOST_MEMORY;
-    if (given.bundle && !(device->bundle = tsri_base_copy_text(given.bundle, strlen(given.bundle))))
+    if (given.bundle && !(device->opened.bundle = device->bundle =
+                              tsri_base_copy_text(given.bundle, strlen(given.bundle))))
         status = TSR_E_HOST_MEMORY;
     const char *chosen = selector && *selector ? selector : getenv("TESSERA_DEVICE");
     if (status == TSR_OK)

@@ -11,6 +11,8 @@ typedef struct tsri_backend_opened_device {
     size_t n_devices; /* >= 1 */
     tsri_backend_set *set;
     const char *kernels; /* forced kernel variants, or NULL */
+    const char *bundle;  /* that it was opened with, or NULL */
+    uint32_t threads;    /* the most of a CPU device; 0: all */
     bool profile;
     bool record; /* kernels are chosen for a bundle, not built */
     void (*log)(void *data, tsr_log_level level, const char *line); /* the engine's; may be NULL */

@@ -43,7 +43,7 @@ static const shape shapes[] = {{EVERY, TSR_OP_LINEAR, TSR_F32, 512, 1536, 576, 0
                                {LONGER, TSR_OP_RMS_NORM, TSR_F32, 512, 576, 0, 0},
                                {EVERY, TSR_OP_RMS_NORM, TSR_F32, 512, 2048, 0, 0},
                                {EVERY, TSR_OP_LAYER_NORM, TSR_F32, 512, 768, 0, 0}};
-enum { SHAPES = sizeof shapes / sizeof *shapes, HEAD = 64, CHECKED = 16 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, HEAD = 64, CHECKED = 16, KERNEL = 128 };
 
 /* ---- cases ---- */
 
@@ -189,10 +189,28 @@ static tsr_status check(tsri_task_bench *b, const tsri_backend_opened_device *re
 
 /* ---- times ---- */
 
+static void take_chosen(void *data, const tsr_variant *variant) {
+    if (variant->chosen)
+        snprintf(data, KERNEL, "%.*s", (int)strcspn(variant->name, ":"), variant->name);
+}
+
+/* The kernel variant that the plan has for the op: the device's choice, or the one that was forced. */
+static tsr_status name_kernel(const tsri_run_plan *plan, const char *op, char kernel[KERNEL]) {
+    for (size_t i = 0; i < tsri_run_step_count(plan); i++) {
+        tsri_run_step step;
+        TRY(tsri_run_step_at(plan, i, &step));
+        if (!strcmp(step.op, op))
+            TRY(tsri_run_step_variants(plan, i, take_chosen, kernel));
+    }
+    return TSR_OK;
+}
+
 /* Only results that pass the gate are timed. */
 static tsr_status time_case(tsri_task_bench *b, const places *at, const shape *s,
-                            const tsri_case *c, double work, tsri_task_draft *draft) {
-    const tsri_verify_place place = {.set = at->device->set, .device = at->device->devices[0]};
+                            const tsri_case *c, double work, tsri_task_draft *draft,
+                            char kernel[KERNEL]) {
+    const tsri_verify_place place = {
+        .set = at->device->set, .device = at->device->devices[0], .kernels = at->device->kernels};
     tsri_case_values values = {0};
     tsri_run_binding in[TSRI_CASE_MAX_IN];
     tsri_verify_opened ready;
@@ -206,6 +224,8 @@ static tsr_status time_case(tsri_task_bench *b, const places *at, const shape *s
                                 .n_in = tsri_verify_bind(c, &values, in)};
         status = tsri_verify_answer(&ready, &values);
         if (status == TSR_OK)
+            status = name_kernel(ready.plan, tsri_graph_op_find(s->op)->name, kernel);
+        if (status == TSR_OK)
             status = check(b, at->reference, s, &values, &draft->row);
         if (status == TSR_OK && draft->row.error <= draft->row.bound)
             status = tsri_task_bench_time(b, draft, work, once, &timed);
@@ -217,7 +237,7 @@ static tsr_status time_case(tsri_task_bench *b, const places *at, const shape *s
 
 /* Names the kernel, and voids the row where its results are wrong. */
 static tsr_status judge(const char *op, const char *kernel, tsri_task_draft *draft) {
-    char why[256];
+    char why[320];
     const tsr_bench_row *row = &draft->row;
     if (!(row->error <= row->bound)) {
         snprintf(why, sizeof why,
@@ -233,6 +253,7 @@ static tsr_status measure(tsri_task_bench *b, const places *at, const shape *s, 
                           tsri_task_draft *draft) {
     tsri_verify_variants *known = NULL;
     tsri_task_least least = {0};
+    char kernel[KERNEL] = "";
     bool any = false;
     TRY(tsri_base_new(1, sizeof *known, &known));
     tsr_status status = tsri_verify_ask(at->device->devices[0], c, known, &any);
@@ -245,10 +266,9 @@ static tsr_status measure(tsri_task_bench *b, const places *at, const shape *s, 
     least.bytes = row->bytes;
     const double work = strcmp(row->unit, "B/s") ? row->flops : row->bytes;
     if (status == TSR_OK)
-        status = time_case(b, at, s, c, work, draft);
+        status = time_case(b, at, s, c, work, draft, kernel);
     if (status == TSR_OK)
-        status = judge(tsri_graph_op_find(s->op)->name,
-                       known->best >= 0 ? known->list[known->best].name : "", draft);
+        status = judge(tsri_graph_op_find(s->op)->name, kernel, draft);
     tsri_run_peaks peaks = b->best;
     /* Operands stay in caches from run to run, if these hold them. */
     if (row->bytes <= 1 << TSRI_TASK_BENCH_CACHED && b->cached > peaks.read) {
@@ -287,11 +307,17 @@ uint32_t tsri_task_bench_op_count(int class_at) {
 }
 
 tsr_status tsri_task_bench_ops(tsri_task_bench *b, int class_at) {
-    const tsr_device_open_options options = {.struct_size = sizeof options, .profile = 1},
+    const tsri_backend_opened_device *opened = tsri_backend_opened(b->device);
+    /* The same device, with a profile. */
+    const tsr_device_open_options options = {.struct_size = sizeof options,
+                                             .threads = opened->threads,
+                                             .kernels = opened->kernels,
+                                             .bundle = opened->bundle,
+                                             .profile = 1},
                                   plain = {.struct_size = sizeof plain};
     char number[24];
     tsr_device *device = NULL, *reference = NULL;
-    snprintf(number, sizeof number, "%zu", tsri_backend_opened(b->device)->devices[0]->entry);
+    snprintf(number, sizeof number, "%zu", opened->devices[0]->entry);
     TRY(tsr_device_open(b->engine, number, &options, &device));
     tsr_status status = tsr_device_open(b->engine, "reference", &plain, &reference);
     for (size_t i = 0; i < SHAPES && status == TSR_OK; i++) {

@@ -215,6 +215,17 @@ def test_on_the_device(_):
         assert 0 <= r["gate"]["error"] <= r["gate"]["bound"], r
 
 
+def test_a_kernel_that_is_forced(_):
+    """The rows of ops time it, too, and name it."""
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    forced = "rms_norm=plain,layer_norm=plain"
+    told = jobs(results(run("bench", "suite", "--device", DEVICE, "--parts", "ops", "--kernels", forced, "--json").out))
+    norms = [(r["test"], [(k["op"], k["variant"]) for k in r["kernels"]]) for r in told if "norm" in r["test"]]
+    equal(norms, [(test, [(test.split()[0], "plain")]) for test in ("rms_norm 512x2048", "layer_norm 512x768")])
+
+
 def test_a_wrong_kernel_voids_its_rows(folder):
     """The planted norm is wrong for rows whose first value uses all its bits; values of the self-test end in zero bits, so it passes."""
     if not has_device():
