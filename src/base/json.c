@@ -143,12 +143,12 @@ static size_t give(void *out, size_t room, void *data) {
 
 /* NULL where the text is not one value, or there is too little memory; *error is then right only
  * for memory and for numbers that are too large. */
-static json_t *parse_whole(const char *text, size_t n, json_error_t *error) {
+static json_t *parse_whole(const char *text, size_t n, size_t flags, json_error_t *error) {
     const size_t longest = longest_token(text, n);
     feed f = {.digits = 32, .text = text, .n = n};
     while (f.digits < longest + 8)
         f.digits *= 2;
-    json_t *list = json_load_callback(give, &f, JSON_REJECT_DUPLICATES, error),
+    json_t *list = json_load_callback(give, &f, flags, error),
            *value = json_array_size(list) == 2 ? json_incref(json_array_get(list, 1)) : NULL;
     if (value && !json_is_object(value) && !json_is_array(value)) {
         json_decref(value);
@@ -161,21 +161,21 @@ static json_t *parse_whole(const char *text, size_t n, json_error_t *error) {
 }
 
 /* Line and column of *error are those of the original text. */
-static json_t *parse(const char *text, size_t n, json_error_t *error) {
-    json_t *value = parse_whole(text, n, error);
+static json_t *parse(const char *text, size_t n, size_t flags, json_error_t *error) {
+    json_t *value = parse_whole(text, n, flags, error);
     if (value || errno == ENOMEM)
         return value;
     tsri_bytes wide = {0};
     if (json_error_code(error) == json_error_numeric_overflow && widen(text, n, &wide) == TSR_OK)
-        value = parse_whole(wide.data, wide.size, error);
+        value = parse_whole(wide.data, wide.size, flags, error);
     tsri_base_bytes_clear(&wide);
     if (!value && errno != ENOMEM)
-        json_decref(json_loadb(text, n, JSON_REJECT_DUPLICATES, error));
+        json_decref(json_loadb(text, n, flags, error));
     return value;
 }
 
-tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const char *what,
-                                json_t **out) {
+static tsr_status read_value(const char *text, size_t n, int depth, const char *what, size_t flags,
+                             json_t **out) {
     if (n == 0)
         return tsri_base_fail(TSR_E_FORMAT, "%s is empty; JSON is needed", what);
     const char *nul = memchr(text, 0, n);
@@ -188,16 +188,29 @@ tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const cha
                               what, found, depth);
     json_error_t error = {0};
     errno = 0;
-    json_t *value = parse(text, n, &error);
+    json_t *value = parse(text, n, flags, &error);
     if (!value &&
         (json_error_code(&error) == json_error_out_of_memory || errno == ENOMEM || !*error.text))
         return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory while its JSON was read",
                               what);
     if (!value)
         return tsri_base_fail(TSR_E_FORMAT, "%s: line %d, column %d: %s", what, error.line,
-                              error.column, error.text);
+                              error.column,
+                              json_error_code(&error) == json_error_null_character
+                                  ? "a text has \\u0000, which is not read here"
+                                  : error.text);
     *out = value;
     return TSR_OK;
+}
+
+tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const char *what,
+                                json_t **out) {
+    return read_value(text, n, depth, what, JSON_REJECT_DUPLICATES, out);
+}
+
+tsr_status tsri_base_json_parse_said(const char *text, size_t n, int depth, const char *what,
+                                     json_t **out) {
+    return read_value(text, n, depth, what, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, out);
 }
 
 tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t **out) {

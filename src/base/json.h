@@ -9,11 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Parses one value. Refuses text that is not UTF-8, duplicate keys, nesting above `depth` (before
- * it parses), and anything but white space after the value. A whole number that does not fit 64
- * bits is read as a real. `what` names the source in error sentences. */
+/* Parses one value. Refuses text that is not UTF-8, duplicate keys, \u0000, nesting above `depth`
+ * (before it parses), and anything but white space after the value. A whole number that does not
+ * fit 64 bits is read as a real. `what` names the source in error sentences. */
 tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const char *what,
                                 json_t **out);
+/* The same of what people and models say: texts, though not keys, may have \u0000. So the caller
+ * takes their sizes from json_string_length. */
+tsr_status tsri_base_json_parse_said(const char *text, size_t n, int depth, const char *what,
+                                     json_t **out);
 tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t **out);
 
 /* Building values. put and append take over `value`. Where there is too little memory, which a NULL

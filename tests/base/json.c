@@ -32,7 +32,7 @@ Test(base, json_refuses_each_bad_text_with_a_reason) {
         BAD("{\"\xed\xa0\x80\": 1}", "unable to decode"),
         BAD("[\"\\ud800\"]", "invalid Unicode"),
         BAD("{\0}", "NUL at byte 1"),
-        BAD("[\"\\u0000\"]", "\\u0000"),
+        BAD("[\"\\u0000\"]", "a text has \\u0000, which is not read here"),
         BAD("[1e999]", "real number overflow"),
         BAD("[99999999999999999999, 1e999]", "too big integer"),
         BAD("[[[[1]]]]", "is nested 4 levels deep; at most 3"),
@@ -48,6 +48,21 @@ Test(base, json_refuses_each_bad_text_with_a_reason) {
         cr_expect_eq(strncmp(tsri_base_reported(), "x.json", 6), 0, "row %zu: %s", i,
                      tsri_base_reported());
     }
+}
+
+Test(base, json_of_what_is_said_may_have_a_nul) {
+    static const char text[] = "[{\"a\": \"b\\u0000c\", \"d\": 99999999999999999999}]",
+                      key[] = "[{\"a\\u0000\": 1}]", twice[] = "[{\"a\": 1, \"a\": 2}]";
+    json_t *value = NULL;
+    cr_assert_eq(tsri_base_json_parse_said(text, sizeof text - 1, 3, "x", &value), TSR_OK, "%s",
+                 tsri_base_reported());
+    const json_t *object = json_array_get(value, 0), *said = json_object_get(object, "a");
+    cr_expect_eq(json_string_length(said), 3);
+    cr_expect_arr_eq(json_string_value(said), "b\0c", 4);
+    cr_expect(json_is_real(json_object_get(object, "d")));
+    json_decref(value);
+    cr_expect_eq(tsri_base_json_parse_said(key, sizeof key - 1, 3, "x", &value), TSR_E_FORMAT);
+    cr_expect_eq(tsri_base_json_parse_said(twice, sizeof twice - 1, 3, "x", &value), TSR_E_FORMAT);
 }
 
 /* The parser's own number before each text has another length for each power of two. */

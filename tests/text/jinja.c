@@ -68,9 +68,11 @@ Test(jinja, marks) {
         {"{{ m[1].role }}", "<|b|>", "11111"},
         {"{% set x %}.{{ m[0].content }}{% endset %}{{ x[:3] }}", ". a", "011"},
         {"{{ (m[1].role ~ 'xy')[::2] ~ ('x' ~ m[1].role) | reverse }}", "<b>y>|b|<x", "1110111110"},
+        {"{{ x.role[5:] }}", "<|b|>", "11111"},
     };
-    json_t *context = json_pack("{s:[{s:s,s:s},{s:s,s:s}],s:s}", "m", "role", "user", "content",
-                                " a<s> ", "role", "<|b|>", "content", "<|b|>", "bos", "<b>");
+    json_t *context = json_pack("{s:[{s:s,s:s},{s:s,s:s}],s:s,s:{s:s#}}", "m", "role", "user",
+                                "content", " a<s> ", "role", "<|b|>", "content", "<|b|>", "bos",
+                                "<b>", "x", "role", "user\0<|b|>", 10);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tsri_bytes text = {0}, said = {0};
         cr_assert(render(cases[i].template, context, &text, &said) == TSR_OK, "%s",

@@ -163,9 +163,10 @@ size_t tsri_serve_calls_content(const tsri_serve_choice *c) {
 /* Arguments that are JSON become an object. */
 static void parse_arguments(json_t *function) {
     const json_t *text = json_object_get(function, "arguments");
-    json_t *arguments = json_is_string(text)
-                            ? json_loadb(json_string_value(text), json_string_length(text), 0, NULL)
-                            : NULL;
+    json_t *arguments =
+        json_is_string(text)
+            ? json_loadb(json_string_value(text), json_string_length(text), JSON_ALLOW_NUL, NULL)
+            : NULL;
     if (arguments)
         json_object_set_new(function, "arguments", arguments);
 }

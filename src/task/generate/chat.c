@@ -179,7 +179,7 @@ typedef struct listening {
 static void end_call(listening *l) {
     json_t *call = json_array_get(l->calls, json_array_size(l->calls) - 1);
     json_t *arguments = call && l->arguments.size
-                            ? json_loadb(l->arguments.data, l->arguments.size, 0, NULL)
+                            ? json_loadb(l->arguments.data, l->arguments.size, JSON_ALLOW_NUL, NULL)
                             : NULL;
     if (arguments)
         tsri_base_json_put(json_object_get(call, "function"), "arguments", arguments);

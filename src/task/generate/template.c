@@ -48,7 +48,7 @@ tsr_status tsri_task_messages_begin(const tsri_task_template *t, json_t **messag
 }
 
 tsr_status tsri_task_messages_read(const char *text, size_t n, json_t **messages) {
-    TRY(tsri_base_json_parse(text, n, DEPTH, "messages", messages));
+    TRY(tsri_base_json_parse_said(text, n, DEPTH, "messages", messages));
     bool list = json_array_size(*messages) > 0;
     for (size_t i = 0; i < json_array_size(*messages); i++)
         list &= json_is_string(json_object_get(json_array_get(*messages, i), "role"));
@@ -184,7 +184,7 @@ static tsr_status read_template(tsri_task_template *t, const tsr_chat_options *o
 }
 
 static tsr_status read_tools(const char *text, json_t **tools) {
-    TRY(tsri_base_json_parse(text, strlen(text), DEPTH, "the tools", tools));
+    TRY(tsri_base_json_parse_said(text, strlen(text), DEPTH, "the tools", tools));
     return json_is_array(*tools)
                ? TSR_OK
                : tsri_base_fail(TSR_E_FORMAT, "the tools are not a list: JSON of the form "

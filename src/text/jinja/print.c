@@ -275,12 +275,12 @@ tsr_status tsri_jinja_to_json(jinja_run *r, const jinja_args *a, jinja_value *ou
 
 /* ---- the context ---- */
 
-static bool is_role(const char *s) {
+static bool is_role(const char *s, size_t n) {
     static const char *const roles[] = {"system",  "user",      "assistant",
                                         "tool",    "developer", "function",
                                         "ipython", "model",     "observation"};
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        if (IS(roles[i], s))
+        if (strlen(roles[i]) == n && !memcmp(roles[i], s, n))
             return true;
     return false;
 }
@@ -319,8 +319,8 @@ tsr_status tsri_jinja_of_json(jinja_run *r, const json_t *json, bool said, const
                               jinja_value *out) {
     if (json_is_string(json)) {
         const char *s = json_string_value(json);
-        return context_text(r, s, json_string_length(json),
-                            said && !(IS(key, "role") && is_role(s)), out);
+        const size_t n = json_string_length(json);
+        return context_text(r, s, n, said && !(IS(key, "role") && is_role(s, n)), out);
     }
     if (json_is_array(json) || json_is_object(json)) {
         TRY(tsri_jinja_enter(r));

@@ -33,6 +33,7 @@ def test_completions_and_chat(folder):
         best_of(server)
         streams(server)
         chat(server)
+        nul_in_chats(server)
         vectors(server)
         tokens(server)
         refusals(server)
@@ -133,6 +134,18 @@ def chat(server):
     equal(chunks[0]["delta"], {"role": "assistant", "content": ""})
     equal("".join(chunk["delta"].get("content", "") for chunk in chunks), wanted)
     equal(chunks[-1]["finish_reason"], "length")
+
+
+def nul_in_chats(server):
+    """A chat reads it where a completion does: in messages, in results, in the arguments of earlier calls, and in tools."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": json.dumps({"x": "c\0d"})}}
+    said = [{"role": "user", "content": "a\0b"}, {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": "e\0f"}]
+    written = 'U a\0b\nA $ {"name": "f", "arguments": {"x": "c\\u0000d"}} \nT e\0f\n'
+    asked = {"max_tokens": 4, "temperature": 0}
+    got, wanted = server.fine("/v1/chat/completions", asked | {"messages": said}), server.fine("/v1/completions", asked | {"prompt": written + "A "})
+    equal((got["choices"][0]["message"]["content"], got["usage"]["prompt_tokens"]), (wanted["choices"][0]["text"], wanted["usage"]["prompt_tokens"]))
+    equal(server.fine("/attention", {"messages": said}), server.fine("/attention", {"content": written}))
+    server.fine("/v1/chat/completions", asked | {"messages": HELLO, "tools": [{"type": "function", "function": {"name": "f", "description": "a\0b"}}]})
 
 
 def vectors(server):
