@@ -72,6 +72,13 @@ static int make_scheduler(const tsri_serve_server *s, tsri_serve_model *m, int64
 
 /* An encoder with a single label ranks, and so does a decoder where --rank says it; else a decoder writes,
  * and an encoder gives vectors. A bare decoder was opened as one, and with --pooling any. */
+static tsri_serve_use use_of(const tsri_serve_server *s, const tsr_model_info *info) {
+    const bool text = strcmp(info->kind, "encoder") != 0 && !s->limits.pooling;
+    return info->labels == 1 || (text && s->limits.rank) ? TSRI_SERVE_RANKS
+           : text                                        ? TSRI_SERVE_TEXT
+                                                         : TSRI_SERVE_VECTORS;
+}
+
 static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     const tsri_cli_list *adapters = &m->given.adapters;
     const tsr_embed_options embedding = {.struct_size = sizeof embedding,
@@ -85,10 +92,7 @@ static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     if (!*m->name)
         name_of(adapters->n ? adapters->items[adapters->n - 1] : info.path, m->name,
                 sizeof m->name);
-    const bool writes = strcmp(info.kind, "encoder") != 0 && !s->limits.pooling;
-    m->use = info.labels == 1 || (writes && s->limits.rank) ? TSRI_SERVE_RANKS
-             : writes                                       ? TSRI_SERVE_TEXT
-                                                            : TSRI_SERVE_VECTORS;
+    m->use = use_of(s, &info);
     switch (m->use) {
     case TSRI_SERVE_TEXT:
         return make_scheduler(s, m, info.context);
@@ -108,17 +112,60 @@ static bool has_template(const tsr_model *model) {
 
 /* ---- from start to end ---- */
 
-/* The first model is the command's own, which the adapters of --lora belong to, too. */
-static int open_first(tsri_serve_server *s, tsri_serve_model *m) {
-    int code = CLI_OK;
-    s->app->model_name = m->given.model;
-    s->app->task = m->given.task;
-    for (size_t i = 0; i < m->given.adapters.n && code == CLI_OK; i++)
+/* The adapters of --lora belong to the first model, too. */
+static int read_given(tsri_serve_server *s, const char *text, const char *alias,
+                      tsri_serve_model *m) {
+    int code = tsri_serve_given_read(text, &m->given);
+    const char *name = alias ? alias : m->given.name;
+    snprintf(m->name, sizeof m->name, "%s", name ? name : "");
+    for (size_t i = 0; m == s->models && i < m->given.adapters.n && code == CLI_OK; i++)
         code = tsri_cli_append(&s->app->loras, m->given.adapters.items[i]);
-    if (code == CLI_OK)
-        code = tsri_cli_open_model(s->app);
-    m->model = s->app->model;
     return code;
+}
+
+static int settings_of(const tsri_serve_server *s, const tsri_serve_model *m,
+                       tsr_model_options *options) {
+    const int code = tsri_cli_model_settings(s->app, options);
+    options->context = m->context;
+    options->task = m->given.task;
+    if (m != s->models) {
+        options->lora = m->given.adapters.items;
+        options->n_lora = (uint32_t)m->given.adapters.n;
+    }
+    return code;
+}
+
+/* -c is for models that write: each gets as much of it as it reads. Its files say what a model does, before the
+ * device has any of it. *most: what those that write read. */
+static int bound_context(const tsri_serve_server *s, tsri_serve_model *m, int64_t *most) {
+    tsr_model_options options;
+    tsr_model *files = NULL;
+    tsr_model_info info = {.struct_size = sizeof info};
+    int code = settings_of(s, m, &options);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_model_open(m->given.model, NULL, &options, &files));
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_model_info_get(files, &info));
+    if (code == CLI_OK && use_of(s, &info) == TSRI_SERVE_TEXT) {
+        m->context = s->app->context < info.context ? s->app->context : info.context;
+        *most = info.context > *most ? info.context : *most;
+    }
+    tsr_model_close(&files);
+    return code;
+}
+
+static int bound_contexts(tsri_serve_server *s) {
+    const int64_t asked = s->app->context;
+    int64_t most = 0;
+    int code = CLI_OK;
+    for (size_t i = 0; asked && i < s->n_models && code == CLI_OK; i++)
+        code = bound_context(s, &s->models[i], &most);
+    return code != CLI_OK || !most || asked <= most
+               ? code
+               : tsri_cli_fail(CLI_USAGE,
+                               "a context of %lld tokens was asked for (-c); the models that write "
+                               "text read at most %lld",
+                               (long long)asked, (long long)most);
 }
 
 /* The first model before `m` of the same files. */
@@ -129,19 +176,20 @@ static const tsr_model *base_of(const tsri_serve_server *s, const tsri_serve_mod
     return NULL;
 }
 
-static int open_further(tsri_serve_server *s, tsri_serve_model *m) {
+/* The first model is the command's own, which closes it. */
+static int open_model(tsri_serve_server *s, tsri_serve_model *m) {
     tsr_model_options options;
-    const int code = tsri_cli_model_settings(s->app, &options);
+    int code = settings_of(s, m, &options);
+    if (code == CLI_OK)
+        code = tsri_cli_open_device(s->app);
     if (code != CLI_OK)
         return code;
-    options.context = 0;
-    options.task = m->given.task;
-    options.lora = m->given.adapters.items;
-    options.n_lora = (uint32_t)m->given.adapters.n;
     options.base = base_of(s, m);
     const tsr_status status = tsr_model_open(m->given.model, s->app->device, &options, &m->model);
     tsri_cli_clear_progress(s->app);
-    return tsri_cli_status(status);
+    if (m == s->models)
+        s->app->model = m->model;
+    return tsri_cli_run_status(status);
 }
 
 int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, const char *first_name,
@@ -151,26 +199,26 @@ int tsri_serve_open_models(tsri_serve_server *s, const tsri_cli_list *given, con
     s->models = calloc(n, sizeof *s->models);
     if (!s->models)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
-    for (size_t i = 0; i < n; i++) {
-        tsri_serve_model *m = &s->models[s->n_models++];
-        int code = tsri_serve_given_read(given->n ? given->items[i] : NULL, &m->given);
-        const char *name = !i && first_name ? first_name : m->given.name;
-        snprintf(m->name, sizeof m->name, "%s", name ? name : "");
-        if (code == CLI_OK)
-            code = i ? open_further(s, m) : open_first(s, m);
+    int code = CLI_OK;
+    for (size_t i = 0; i < n && code == CLI_OK; i++)
+        code = read_given(s, given->n ? given->items[i] : NULL, i ? NULL : first_name,
+                          &s->models[s->n_models++]);
+    if (code == CLI_OK)
+        code = bound_contexts(s);
+    for (size_t i = 0; i < n && code == CLI_OK; i++) {
+        tsri_serve_model *m = &s->models[i];
+        code = open_model(s, m);
         if (code == CLI_OK)
             code = prepare(s, m);
         if (code == CLI_OK)
             code = check_name(s, m);
-        if (code != CLI_OK)
-            return code;
-        if (m->use == TSRI_SERVE_TEXT) {
+        if (code == CLI_OK && m->use == TSRI_SERVE_TEXT) {
             m->template_text = template_text;
             template_text = NULL; /* it is the first one's */
             m->chats = m->template_text || has_template(m->model);
         }
     }
-    return CLI_OK;
+    return code;
 }
 
 void tsri_serve_close_models(tsri_serve_server *s) {

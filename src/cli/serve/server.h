@@ -64,6 +64,7 @@ typedef struct tsri_serve_model {
     char name[256];
     tsri_serve_given given;
     tsri_serve_use use;
+    int64_t context; /* as in tsr_model_options: -c, for TSRI_SERVE_TEXT */
     tsr_model *model;
     tsr_scheduler *scheduler;               /* of TSRI_SERVE_TEXT; else NULL */
     tsr_embedder *embedder;                 /* of TSRI_SERVE_VECTORS */
