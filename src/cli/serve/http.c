@@ -231,6 +231,7 @@ static void begin(tsri_serve_exchange *x, const char *method, const char *path) 
                             (long long)s->limits.queue);
     if (fine && x->route->on_device) {
         x->engine_done = false;
+        x->taken = true;
         x->suspended = true;
         MHD_suspend_connection(x->connection);
         *(s->last_waiting ? &s->last_waiting->waiting : &s->first_waiting) = x;

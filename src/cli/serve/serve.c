@@ -112,25 +112,28 @@ static void tell(const tsri_serve_options *o, const run *r) {
     tsri_serve_clear(&names);
 }
 
-static bool idle(tsri_serve_server *s) {
+/* Whether every answer was sent; with `taken`, of the requests that the engine took. */
+static bool idle(tsri_serve_server *s, bool taken) {
     pthread_mutex_lock(&s->lock);
-    const bool none = !s->exchanges;
+    const tsri_serve_exchange *x = s->exchanges;
+    while (x && taken && !x->taken)
+        x = x->next;
     pthread_mutex_unlock(&s->lock);
-    return none;
+    return !x;
 }
 
-static void wait_idle(tsri_serve_server *s, int64_t milliseconds) {
-    for (; milliseconds > 0 && !idle(s); milliseconds -= PATIENCE_MS)
+static void wait_idle(tsri_serve_server *s, bool taken, int64_t milliseconds) {
+    for (; milliseconds > 0 && !idle(s, taken); milliseconds -= PATIENCE_MS)
         (void)poll(NULL, 0, PATIENCE_MS);
 }
 
-/* No new requests; those that run have until the deadline. */
+/* The engine takes no new requests, which are told so; those that it took have until the deadline. */
 static void drain(tsri_serve_server *s) {
     pthread_mutex_lock(&s->lock);
     s->draining = true;
     pthread_mutex_unlock(&s->lock);
+    wait_idle(s, true, s->limits.drain * 1000);
     tsri_serve_http_refuse(s);
-    wait_idle(s, s->limits.drain * 1000);
 }
 
 static void end(run *r) {
@@ -144,7 +147,7 @@ static void end(run *r) {
     if (r->engine_runs)
         pthread_join(r->engine, NULL);
     if (s->daemon) {
-        wait_idle(s, FLUSH_MS); /* the last answers are on their way */
+        wait_idle(s, false, FLUSH_MS); /* the last answers are on their way */
         tsri_serve_http_end(s);
     }
     if (r->locks) {

@@ -118,6 +118,7 @@ typedef struct tsri_serve_exchange {
     size_t sent;
     unsigned status; /* 0: not known yet */
     bool stream, complete, suspended;
+    bool taken;                  /* the engine has, or had, it */
     bool gone;                   /* the client has left */
     bool http_done, engine_done; /* who needs it no more */
 } tsri_serve_exchange;

@@ -11,8 +11,9 @@ import socket
 import struct
 import threading
 
+from support import words
 from support.adapter import make_adapter
-from support.command import GOLDEN, PLAY, copy_model, equal, main, refused, run
+from support.command import GOLDEN, PLAY, change_json, copy_model, equal, main, refused, run, slowness
 from support.ranker import cross_encoder
 from support.server import ENCODER, REFERENCE, TEMPLATE, Server, skip_without_server, until, value
 
@@ -261,6 +262,22 @@ def test_chats_that_name_no_model_go_to_one_that_chats(folder):
         server.wrong(400, "\"base\" has no chat template", "/v1/chat/completions", {"messages": HELLO, "model": "base"}, "messages")
 
 
+def test_a_context_is_that_of_models_that_write(folder):
+    """-c does not depend on the order of models: it may be more than an encoder, or some of those that write, read; and two names of the same
+    files, whose keys in f32 would need more than 64 MiB for all that the model reads, but not for -c, give the same numbers."""
+    short, _ = words.model(folder, "llama-tiny")  # reads 48
+    for first in ENCODER, short:
+        with Server("-m", PLAY, "-c", "100", model=first) as server:
+            full = server.fine("/v1/completions", {"model": "shakespeare", "prompt": [5] * 90, "max_tokens": 20, "ignore_eos": True})
+            equal((full["choices"][0]["finish_reason"], full["usage"]["total_tokens"]), ("length", 100))
+    refused(2, "a context of 513 tokens was asked for (-c); the models that write text read at most 512", "serve", *REFERENCE, "-m", short, "-m", PLAY, "-c", "513")
+    change_json(short / "config.json", max_position_embeddings=1 << 20)
+    asked = {"prompt": [1, 2, 3, 4], "max_tokens": 4, "logprobs": 0, "temperature": 0, "ignore_eos": True}
+    with Server("-m", f"again={short}", "-c", "48", "--dtype", "f16", model=f"first={short}") as server:
+        first, again = (server.fine("/v1/completions", asked | {"model": name})["choices"][0]["logprobs"] for name in ("first", "again"))
+        equal(first, again)
+
+
 def test_adapters_are_further_names(folder):
     modules = ["transformer.h.0.attn.c_attn", "transformer.h.5.mlp.c_proj"]
     one, two = (make_adapter(folder / name, PLAY, modules, True, seed=seed)[0] for name, seed in (("one", 1), ("c+two", 2)))
@@ -416,6 +433,22 @@ def test_keys_queue_and_end(folder):
         for thread in threads:
             thread.join()
         assert {status for status, _ in answers} <= {200, 503} and any(status == 200 for status, _ in answers), answers
+
+
+def test_new_requests_get_503_while_those_that_run_end(_):
+    """Those of new connections, too: a load balancer opens one to ask for /health. One that never becomes a request keeps nothing alive."""
+    body = json.dumps(ASKED | {"max_tokens": 480, "n": 16, "ignore_eos": True, "stream": True}).encode()
+    head = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with Server("--slots", "1", "--drain", "600", "--idle-timeout", "3600") as server, socket.create_connection(("127.0.0.1", server.port)) as half:
+        half.sendall(head)
+        with socket.create_connection(("127.0.0.1", server.port)) as running:
+            running.sendall(head + body)
+            assert running.recv(100).startswith(b"HTTP/1.1 200")
+            server.end()
+            until(lambda: server.ask("/health") == (503, {"status": "ending"}), "it says that it ends")
+            server.wrong(503, "the server is about to end", "/v1/completions", ASKED)
+            until(lambda: server.metric("num_requests_running") == 1, "what runs goes on")
+        server.process.wait(60 * slowness())
 
 
 def test_refused(folder):
