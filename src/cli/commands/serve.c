@@ -63,7 +63,9 @@ int tsri_cli_serve(int argc, char **argv) {
          "itself and changes no answer; 0: none (default: up to 7, where it gains)",
          0, 7, NULL},
         {"queue", 0, CLI_INT, &o.queue, "N",
-         "requests that wait at most; others get status 503; default 256", 1, 1e6, NULL},
+         "requests that wait at most, where each answer to a request for text counts as one; "
+         "others get status 503; default 256",
+         1, 1e6, NULL},
         {"api-key", 0, CLI_TEXT, &o.key, "KEY", "want this key in each request (as Bearer)", 0, 0,
          NULL},
         {"api-key-file", 0, CLI_TEXT, &o.key_file, "FILE",

@@ -34,17 +34,28 @@ void tsri_serve_errand_fail(tsri_serve_errand *errand, const tsri_serve_failure 
     tsri_serve_errand_end(errand);
 }
 
+/* Those in a list wait: --queue bounds them, and the metrics show them. */
+static void count(const tsri_serve_errand *errand, bool waits) {
+    tsri_serve_server *s = errand->x->server;
+    uint64_t *n = &errand->x->model->metrics.errands;
+    pthread_mutex_lock(&s->lock);
+    *n = waits ? *n + 1 : *n - 1;
+    pthread_mutex_unlock(&s->lock);
+}
+
 void tsri_serve_errand_append(tsri_serve_errand **list, tsri_serve_errand *errand) {
     while (*list)
         list = &(*list)->next;
     *list = errand;
     errand->next = NULL;
+    count(errand, true);
 }
 
 void tsri_serve_errand_take_out(tsri_serve_errand **list, tsri_serve_errand *errand) {
     while (*list != errand)
         list = &(*list)->next;
     *list = errand->next;
+    count(errand, false);
 }
 
 void tsri_serve_errands_drop(tsri_serve_server *s, tsri_serve_errand **list, bool all) {

@@ -22,7 +22,8 @@ void tsri_serve_errand_end(tsri_serve_errand *errand);
 /* The same, after the failure as its answer. */
 void tsri_serve_errand_fail(tsri_serve_errand *errand, const tsri_serve_failure *f);
 
-/* Adds an errand behind those of the list; takes one out of its list. */
+/* Adds an errand, whose model is chosen, behind those of the list; takes one out of its list. Without the server's
+ * lock: an errand in a list counts as waiting. */
 void tsri_serve_errand_append(tsri_serve_errand **list, tsri_serve_errand *errand);
 void tsri_serve_errand_take_out(tsri_serve_errand **list, tsri_serve_errand *errand);
 /* Ends the errands of the list whose clients have left; with `all` every one. */

@@ -125,7 +125,7 @@ static double value_of(const tsri_serve_server *s, const tsri_serve_model *m, co
     /* Whose the requests are that the engine has not seen yet is not known: they count for the first. */
     const double unseen = m == s->models ? (double)s->n_waiting : 0;
     const double values[COUNTERS] = {[RUNNING] = c->running,
-                                     [WAITING] = (double)c->waiting + unseen,
+                                     [WAITING] = (double)(c->waiting + m->metrics.errands) + unseen,
                                      [USAGE] = room > 0 ? (double)c->kv_used / room : 0,
                                      [QUERIES] = (double)c->prompt_tokens,
                                      [HITS] = (double)c->cached_tokens,
@@ -148,7 +148,7 @@ static double value_of(const tsri_serve_server *s, const tsri_serve_model *m, co
 uint64_t tsri_serve_waiting(const tsri_serve_server *s) {
     uint64_t n = s->n_waiting;
     for (size_t i = 0; i < s->n_models; i++)
-        n += s->models[i].metrics.counts.waiting;
+        n += s->models[i].metrics.counts.waiting + s->models[i].metrics.errands;
     return n;
 }
 

@@ -44,6 +44,7 @@ enum { TSRI_SERVE_BUCKETS = 16 };
 
 typedef struct tsri_serve_metrics {
     tsr_scheduler_counts counts; /* as of the last step */
+    uint64_t errands;            /* requests for vectors, ranks and attention that wait */
     uint64_t embedded, ranked;   /* texts, documents */
     uint64_t left;               /* clients that hung up before their answer was complete */
     struct {

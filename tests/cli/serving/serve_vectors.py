@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Vectors over HTTP by models that say how one is made in other ways than a sentence-transformers folder does, or not at all: bare decoders,
---pooling, adapters by task."""
+--pooling, adapters by task; requests for so many texts that they run in pieces."""
 
+import contextlib
 import json
 import shutil
+import socket
 
 from support import words
 from support.command import GOLDEN, PLAY, change_json, equal, main, refused, run
 from support.encoders import CLASSIFY, SENTENCE, joined
-from support.server import REFERENCE, Server, skip_without_server
+from support.server import REFERENCE, Server, skip_without_server, until
+from support.small import small
 
 TASKS = GOLDEN / "jina_tasks/model"
 EXPECTED = json.loads((GOLDEN / "jina_tasks/expected.json").read_text())
@@ -89,6 +92,28 @@ def test_poolings(folder):
     refused(2, "give --rank or --pooling", "serve", *REFERENCE, "-m", PLAY, "--rank", "--pooling", "last")
     refused(2, "median", "serve", *REFERENCE, "-m", PLAY, "--pooling", "median")
     refused(3, "needs an encoder", "serve", *REFERENCE, "-m", GOLDEN / "bart", "--pooling", "mean", lines=None)
+
+
+def test_requests_that_run_in_pieces_wait_in_the_queue(folder):
+    """Between two pieces a request waits again: --queue bounds those that do, and the metrics show them."""
+    body = json.dumps({"input": ["to be or not to be, that is " * 9] * 1024}).encode()
+    with Server("--queue", "4", "--pooling", "mean", model=small(folder / "small", width=12, layers=1)) as server:
+        waiting = lambda: server.metric("num_requests_waiting")
+        with contextlib.ExitStack() as clients:
+            def ask():
+                client = clients.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+                client.sendall(b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            for _ in range(3):
+                ask()
+            until(lambda: waiting() >= 2, "they have come")
+            served(server, ["a"])  # so the engine has read them
+            until(lambda: waiting() >= 2, "one of them runs, and two wait")
+            # One may be refused while the first is between two pieces, and waits itself.
+            until(lambda: ask() or all(waiting() >= 4 for _ in range(3)), "one runs, and four wait")
+            for path, one in (("/v1/embeddings", {"input": "a"}), ("/attention", {"content": "a"})):
+                until(lambda path=path, one=one: server.ask(path, one)[0] == 503, "no fifth may wait")
+        until(lambda: waiting() == 0, "those whose clients have left don't")
+        served(server, ["a"])
 
 
 skip_without_server()
