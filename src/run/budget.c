@@ -1,4 +1,5 @@
 /* run/budget.c - the memory that a model needs, compared with what the devices have. */
+#include "base/bytes.h"
 #include "base/error.h"
 #include "graph/ops.h"
 #include "run/context.h"
@@ -106,55 +107,106 @@ tsr_status tsri_run_check_results(const tsri_run_context *context, const tsri_ru
     return TSR_OK;
 }
 
+/* What a model needs on a device, or on all that share the host's memory. */
+typedef struct need {
+    uint64_t weights, missing, states, arena; /* in bytes; missing: weights without a buffer */
+    double numbers, bits;                     /* of the weights */
+    tsri_bytes on;                            /* "PLATFORM/NAME + PLATFORM/NAME" */
+} need;
+
+static tsr_status add_weights(const tsri_run_context *context, size_t device, need *all) {
+    const tsr_facts *facts = &context->slots[device].device->facts;
+    for (size_t i = 0; i < context->n_weights; i++) {
+        const tsri_run_weight *w = &context->weights[i];
+        if (w->device != device)
+            continue;
+        const double elements = (double)w->layout.rows * (double)w->layout.columns,
+                     bits_each = bits_of(&w->layout);
+        all->weights += w->layout.bytes;
+        all->numbers += elements;
+        all->bits += elements * bits_each;
+        all->missing += w->buf ? 0 : w->layout.bytes;
+        /* with q4, too, embeddings are kept as q8 */
+        const char *smaller = bits_each > 9 ? smaller_than(bits_each) : "";
+        if (facts->max_allocation && w->layout.bytes > facts->max_allocation)
+            return tsri_base_fail(
+                TSR_E_DEVICE_MEMORY,
+                "weight %s needs %llu MiB in one buffer; %s/%s allows %llu "
+                "MiB: use %s%sanother device",
+                w->name, (unsigned long long)(w->layout.bytes >> 20), facts->platform, facts->name,
+                (unsigned long long)(facts->max_allocation >> 20), smaller, *smaller ? " or " : "");
+    }
+    return TSR_OK;
+}
+
+static uint64_t sum_of(const need *n) {
+    return n->weights + n->states + n->arena;
+}
+
+static tsr_status fail_short(const tsri_run_context *context, const tsri_run_placed *placed,
+                             const tsr_bounds *bounds, tsr_status code, const need *all,
+                             uint64_t available) {
+    char enough[64], remedy[256];
+    say_remedy(&context->options, smaller_than(all->numbers > 0 ? all->bits / all->numbers : 0),
+               remedy);
+    TRY(say_held(context, placed, bounds, enough, sizeof enough));
+    return tsri_base_fail(
+        code,
+        "%s: weights need %llu MiB, %s %llu MiB, activations %llu MiB; %llu MiB are "
+        "available%s: %s",
+        all->on.data, (unsigned long long)(all->weights >> 20), states_of(&context->options),
+        (unsigned long long)(all->states >> 20), (unsigned long long)(all->arena >> 20),
+        (unsigned long long)(available >> 20), enough, remedy);
+}
+
+/* Adds what one more device needs to what those before it need. */
+static tsr_status join(const need *own, need *all) {
+    all->weights += own->weights;
+    all->missing += own->missing;
+    all->states += own->states;
+    all->arena += own->arena;
+    all->numbers += own->numbers;
+    all->bits += own->bits;
+    return sum_of(own)
+               ? tsri_base_bytes_printf(&all->on, "%s%s", all->on.size ? " + " : "", own->on.data)
+               : TSR_OK;
+}
+
+/* Compares what a device needs with its own memory, and adds it to `shared` if that is the host's. */
+static tsr_status check_device(tsri_run_context *context, const tsri_run_placed *placed,
+                               const tsr_bounds *bounds, size_t device, need *shared) {
+    const tsr_facts *facts = &context->slots[device].device->facts;
+    need own = {0};
+    tsr_status status = tsri_base_bytes_printf(&own.on, "%s/%s", facts->platform, facts->name);
+    if (status == TSR_OK)
+        status = add_weights(context, device, &own);
+    if (status == TSR_OK)
+        status = state_bytes(placed, bounds, device, &own.states);
+    if (status == TSR_OK)
+        status = tsri_run_arena_bytes(context, placed, bounds, device, &own.arena);
+    if (status == TSR_OK && facts->memory && sum_of(&own) > facts->memory)
+        status = fail_short(context, placed, bounds, TSR_E_DEVICE_MEMORY, &own, facts->memory);
+    if (status == TSR_OK && facts->unified_memory)
+        status = join(&own, shared);
+    tsri_base_bytes_clear(&own.on);
+    return status;
+}
+
 tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_placed *placed,
                                  const tsr_bounds *bounds) {
-    for (size_t d = 0; d <= context->options.n_devices; d++) {
-        const tsri_run_slot *slot = &context->slots[d];
-        uint64_t weights = 0, missing = 0, states = 0, arena = 0;
-        double numbers = 0, bits = 0;
-        if (!slot->device)
-            continue;
-        const tsr_facts *facts = &slot->device->facts;
-        for (size_t i = 0; i < context->n_weights; i++) {
-            const tsri_run_weight *w = &context->weights[i];
-            if (w->device != d)
-                continue;
-            const double elements = (double)w->layout.rows * (double)w->layout.columns,
-                         bits_each = bits_of(&w->layout);
-            weights += w->layout.bytes;
-            numbers += elements;
-            bits += elements * bits_each;
-            missing += w->buf ? 0 : w->layout.bytes;
-            /* with q4, too, embeddings are kept as q8 */
-            const char *smaller = bits_each > 9 ? smaller_than(bits_each) : "";
-            if (facts->max_allocation && w->layout.bytes > facts->max_allocation)
-                return tsri_base_fail(TSR_E_DEVICE_MEMORY,
-                                      "weight %s needs %llu MiB in one buffer; %s/%s allows %llu "
-                                      "MiB: use %s%sanother device",
-                                      w->name, (unsigned long long)(w->layout.bytes >> 20),
-                                      facts->platform, facts->name,
-                                      (unsigned long long)(facts->max_allocation >> 20), smaller,
-                                      *smaller ? " or " : "");
-        }
-        TRY(state_bytes(placed, bounds, d, &states));
-        TRY(tsri_run_arena_bytes(context, placed, bounds, d, &arena));
-        const uint64_t all = weights + states + arena, host = tsri_run_host_memory(facts);
-        const bool device_short = facts->memory && all > facts->memory,
-                   host_short = missing + states + arena > host;
-        if (device_short || host_short) {
-            char enough[64], remedy[256];
-            say_remedy(&context->options, smaller_than(numbers > 0 ? bits / numbers : 0), remedy);
-            TRY(say_held(context, placed, bounds, enough, sizeof enough));
-            return tsri_base_fail(device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
-                                  "%s/%s: weights need %llu MiB, %s %llu MiB, activations %llu "
-                                  "MiB; %llu MiB are available%s: %s",
-                                  facts->platform, facts->name, (unsigned long long)(weights >> 20),
-                                  states_of(&context->options), (unsigned long long)(states >> 20),
-                                  (unsigned long long)(arena >> 20),
-                                  (unsigned long long)((device_short ? facts->memory : host) >> 20),
-                                  enough, remedy);
-        }
+    const tsr_facts sharing = {.unified_memory = 1};
+    need shared = {0};
+    tsr_status status = TSR_OK;
+    for (size_t d = 0; d <= context->options.n_devices && status == TSR_OK; d++)
+        if (context->slots[d].device)
+            status = check_device(context, placed, bounds, d, &shared);
+    if (status == TSR_OK && sum_of(&shared)) {
+        const uint64_t host = tsri_run_host_memory(&sharing);
+        if (shared.missing + shared.states + shared.arena > host)
+            status = fail_short(context, placed, bounds, TSR_E_HOST_MEMORY, &shared, host);
     }
+    tsri_base_bytes_clear(&shared.on);
+    TRY(status);
     /* what does not train may run at sizes far below these */
     return context->options.trains ? tsri_run_check_results(context, placed, bounds) : TSR_OK;
 }

@@ -149,6 +149,7 @@ void tsri_run_placed_destroy(tsri_run_placed **placed);
 /* What holds layers: a device, or a rank. */
 typedef struct tsri_run_holder {
     uint64_t memory; /* in bytes */
+    uint64_t host;   /* of the host's memory, which it shares with others; 0: it has its own */
     bool first;      /* it gets layers before the others */
 } tsri_run_holder;
 typedef struct tsri_run_dealt {

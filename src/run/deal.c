@@ -1,8 +1,8 @@
 /* run/deal.c - which layers run on which device, or on which rank (split.c), by memory.
  *
  * Devices of one kind get equal shares of the layers' bytes (weights, keys and values), but none
- * more than it holds. GPUs and accelerators come before CPUs: those get what is left. Layers stay in
- * order. */
+ * more than it holds, and those that share the host's memory no more together than that. GPUs and
+ * accelerators come before CPUs: those get what is left. Layers stay in order. */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -22,6 +22,7 @@ typedef struct dealing {
     uint64_t *cost;   /* of each layer, in bytes; what comes before them is the first one's */
     uint64_t *room;   /* of each holder: what it holds of the layers */
     uint64_t *target; /* of each holder: its share */
+    uint64_t pool;    /* what those that share the host's memory hold together */
     uint64_t total;   /* of all layers */
 } dealing;
 
@@ -85,15 +86,24 @@ static tsr_status arena_bytes(const tsri_graph *graph, const tsr_bounds *bounds,
     return TSR_OK;
 }
 
+/* What `all` bytes hold of the layers, beside activations. */
+static uint64_t room_in(uint64_t all, uint64_t activations) {
+    const uint64_t room = all - all / KEPT_FREE;
+    return room > activations ? room - activations : 0;
+}
+
 static tsr_status add_rooms(dealing *d, const tsri_graph *graph, const tsr_bounds *bounds) {
-    uint64_t arena = 0;
+    uint64_t arena = 0, sharing = 0, host = UINT64_MAX;
     TRY(arena_bytes(graph, bounds, &arena));
     TRY(tsri_base_new(d->n, sizeof *d->room, &d->room));
     TRY(tsri_base_new(d->n, sizeof *d->target, &d->target));
     for (size_t i = 0; i < d->n; i++) {
-        const uint64_t all = d->holders[i].memory, room = all - all / KEPT_FREE;
-        d->room[i] = room > arena ? room - arena : 0;
+        const tsri_run_holder *holder = &d->holders[i];
+        d->room[i] = room_in(holder->memory, arena);
+        sharing += holder->host != 0;
+        host = holder->host && holder->host < host ? holder->host : host;
     }
+    d->pool = room_in(host, sharing * arena);
     return TSR_OK;
 }
 
@@ -104,15 +114,26 @@ static tsr_status begin(dealing *d, const tsri_graph *graph, const tsr_bounds *b
     return add_rooms(d, graph, bounds);
 }
 
+/* What a holder still has room for. */
+static uint64_t left_of(const dealing *d, size_t holder) {
+    const uint64_t own = d->room[holder] - d->target[holder];
+    uint64_t pool = d->pool;
+    if (!d->holders[holder].host)
+        return own;
+    for (size_t i = 0; i < d->n; i++)
+        pool -= d->holders[i].host ? d->target[i] : 0;
+    return own < pool ? own : pool;
+}
+
 /* Shares `bytes` among the holders that come first, or among the others: equally, but to each no more
  * than its room. What none has room for stays unshared. */
 static uint64_t share(dealing *d, bool first, uint64_t bytes) {
     for (bool more = true; more && bytes;) {
         uint64_t n = 0, given = 0;
         for (size_t i = 0; i < d->n; i++)
-            n += d->holders[i].first == first && d->target[i] < d->room[i];
+            n += d->holders[i].first == first && left_of(d, i);
         for (size_t i = 0; i < d->n && n; i++) {
-            const uint64_t left = d->room[i] - d->target[i], part = (bytes + n - 1) / n;
+            const uint64_t left = left_of(d, i), part = (bytes + n - 1) / n;
             if (d->holders[i].first != first || !left)
                 continue;
             uint64_t added = part < left ? part : left;
@@ -129,12 +150,13 @@ static uint64_t share(dealing *d, bool first, uint64_t bytes) {
 /* Deals the layers in order: a layer goes where its first byte is in a holder's share, and further on
  * where that one does not hold it. each: every holder gets a layer. */
 static void deal(const dealing *d, bool each, int *ends) {
-    uint64_t at = 0, end = d->target[0], used = 0;
+    uint64_t at = 0, end = d->target[0], used = 0, pooled = 0;
     size_t holder = 0;
     int first = 0; /* of the holder's layers */
     for (int layer = 0; layer < d->layers; layer++) {
         while (holder + 1 < d->n) {
-            const bool full = at >= end || used + d->cost[layer] > d->room[holder],
+            const bool full = at >= end || used + d->cost[layer] > d->room[holder] ||
+                              (d->holders[holder].host && pooled + d->cost[layer] > d->pool),
                        needed = each && d->layers - layer < (int)(d->n - holder);
             if ((each && layer == first) || (!full && !needed))
                 break;
@@ -143,6 +165,7 @@ static void deal(const dealing *d, bool each, int *ends) {
             used = 0;
         }
         used += d->cost[layer];
+        pooled += d->holders[holder].host ? d->cost[layer] : 0;
         at += d->cost[layer];
     }
     while (holder < d->n)
@@ -172,6 +195,7 @@ static void say(const tsri_run_context *context, const dealing *d, const int *en
 static tsri_run_holder holder_of(const tsri_run_slot *slot) {
     const tsr_facts *facts = &slot->device->facts;
     return (tsri_run_holder){.memory = tsri_run_available(facts),
+                             .host = facts->unified_memory ? tsri_run_host_memory(facts) : 0,
                              .first = facts->type == TSR_DEVICE_GPU ||
                                       facts->type == TSR_DEVICE_ACCELERATOR};
 }
