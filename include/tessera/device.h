@@ -123,7 +123,9 @@ typedef struct tsr_device_open_options {
  *             `platform/device` or a part of it, in any case
  *             gpu, cpu or accelerator: the one of that type with the highest score
  *             the name of a backend
- *           or several of these, separated by ','. NULL or "": TESSERA_DEVICE; where that is not
+ *           or several of these, separated by ','. A type or a backend that is given again means
+ *           another device like its first one; where there is none, a device is opened again, and
+ *           the log warns. NULL or "": TESSERA_DEVICE; where that is not
  *           set, the default: the highest score that is not an emulator, or the reference where
  *           there is no other device (the log says so)
  * options   may be NULL

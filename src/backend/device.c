@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/structs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,37 @@ static tsr_status add(tsr_device *device, size_t entry) {
     return describe(device, facts);
 }
 
+static bool is_open(const tsri_backend_opened_device *opened, size_t entry) {
+    for (size_t i = 0; i < opened->n_devices; i++)
+        if (opened->devices[i]->entry == entry)
+            return true;
+    return false;
+}
+
+static void warn_of_same(const tsr_device *device, size_t entry) {
+    const tsri_backend_opened_device *opened = &device->opened;
+    const tsr_facts *facts = &tsri_backend_at(opened->set, entry)->facts;
+    char line[512];
+    snprintf(line, sizeof line,
+             "%s/%s was named more than once: it gets the work of each, and its memory is counted "
+             "for each (tessera devices lists the others)",
+             facts->platform, facts->name);
+    if (opened->log)
+        opened->log(opened->log_data, TSR_LOG_WARNING, line);
+}
+
+/* Finds the device that a name in "A,B" means: the first in turn that no name before it has opened. */
+static tsr_status find_next(const tsr_device *device, const char *name, size_t *entry) {
+    const tsri_backend_opened_device *opened = &device->opened;
+    for (uint32_t i = 0; i <= opened->n_devices; i++) {
+        TRY(tsri_backend_select(opened->set, name, device->turn + i, entry));
+        if (!is_open(opened, *entry))
+            return TSR_OK;
+    }
+    warn_of_same(device, *entry);
+    return TSR_OK;
+}
+
 /* Opens the devices of "A,B", one after the other. */
 static tsr_status add_each(tsr_device *device, const char *selector) {
     for (const char *at = selector;;) {
@@ -147,7 +179,7 @@ static tsr_status add_each(tsr_device *device, const char *selector) {
             return TSR_E_HOST_MEMORY;
         size_t entry;
         tsr_status status =
-            n ? tsri_backend_select(device->opened.set, one, device->turn, &entry)
+            n ? find_next(device, one, &entry)
               : tsri_base_fail(TSR_E_ARGUMENT,
                                "device \"%s\": give a device on both sides of each comma",
                                selector);

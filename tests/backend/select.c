@@ -128,6 +128,35 @@ Test(select, a_kind_of_device_has_turns) {
     tsr_engine_destroy(&two);
 }
 
+/* A type or a backend that is given again is another device like its first one. */
+Test(select, a_kind_that_is_given_twice_is_two_devices) {
+    static const struct {
+        const char *selector;
+        uint32_t turn;
+        size_t at[2];
+    } table[] = {
+        {"gpu,gpu", 0, {0, 1}}, {"gpu,gpu", 1, {1, 0}}, {"fake,gpu", 0, {0, 1}},
+        {"0,gpu", 0, {0, 1}},   {"1,gpu", 0, {1, 0}},   {"gpu,cpu", 0, {0, 2}},
+    };
+    const char *path = plugins_make("two.so", "-DSECOND_SCORE=4000");
+    const tsr_engine_options options = {
+        .struct_size = sizeof options, .n_backends = 1, .backends = &path, .log = keep_line};
+    tsr_engine *two;
+    tsr_device *device = NULL;
+    size_t at[2];
+    cr_assert_eq(tsr_engine_create(&options, &two), TSR_OK, "%s", tsr_error_last());
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const tsr_device_open_options turn = {.struct_size = sizeof turn, .turn = table[i].turn};
+        cr_assert_eq(tsr_device_open(two, table[i].selector, &turn, &device), TSR_OK, "%s",
+                     tsr_error_last());
+        cr_expect_eq(tsr_device_indices(device, at, 2), 2);
+        cr_expect(at[0] == table[i].at[0] && at[1] == table[i].at[1], "%s, turn %u: %zu, %zu",
+                  table[i].selector, table[i].turn, at[0], at[1]);
+        tsr_device_close(&device);
+    }
+    tsr_engine_destroy(&two);
+}
+
 /* As a GPU that shares the processor's memory, beside one with its own. */
 Test(select, a_worse_device_has_no_turn) {
     static const char *const only[2] = {"Small GPU Ti", "Small GPU Ti"};
@@ -185,6 +214,20 @@ Test(select, a_list_opens_several_in_order) {
                      "(Fake 1.0, 1 compute unit)"
                      " + Tessera / reference (C11, 1 compute unit)");
     tsr_device_close(&device);
+}
+
+Test(select, a_device_that_is_named_twice_is_warned_of) {
+    static const char *const table[] = {"2,plain", "accelerator,accelerator",
+                                        "reference,reference"};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        tsr_device *device = NULL;
+        *last_line = 0;
+        cr_assert_eq(tsr_device_open(engine, table[i], NULL, &device), TSR_OK, "%s",
+                     tsr_error_last());
+        cr_expect_eq(tsri_backend_opened(device)->n_devices, 2);
+        cr_expect(strstr(last_line, " was named more than once: "), "%s: %s", table[i], last_line);
+        tsr_device_close(&device);
+    }
 }
 
 Test(select, TESSERA_DEVICE_is_the_default_and_an_error_names_it) {
