@@ -38,12 +38,15 @@ void tsri_tune_contender_close(tsri_tune_contender *c) {
 
 tsr_status tsri_tune_contender_open(const tsri_tune *tune, const tsri_tune_group *g,
                                     const tsri_tune_values *v, tsri_tune_contender *out) {
-    char text[160], kernels[320];
+    char text[160] = "", kernels[320];
     tsri_run_options options = tune->options;
-    tsri_tune_values_print(g, v, ":", text, sizeof text);
-    snprintf(kernels, sizeof kernels, "%s=%s:%s", g->op, g->variant, text);
+    if (v)
+        tsri_tune_values_print(g, v, ":", text, sizeof text);
+    snprintf(kernels, sizeof kernels, "%s=%s%s%s", g->op, g->variant, v ? ":" : "", text);
     options.kernels = kernels;
-    *out = (tsri_tune_contender){.v = *v};
+    *out = (tsri_tune_contender){0};
+    if (v)
+        out->v = *v;
     for (; out->n < g->n_cases; out->n++) {
         const tsr_status status =
             tsri_tune_trial_open(&tune->cases[g->cases[out->n]], &options, &out->trials[out->n]);

@@ -57,7 +57,8 @@ typedef struct tsri_tune_duel {
 void tsri_tune_values_print(const tsri_tune_group *g, const tsri_tune_values *v,
                             const char *separator, char *out, size_t size);
 
-/* The caller closes it; after a failure it is closed. */
+/* v: NULL: what the backend takes, and out->v is not set. The caller closes it; after a failure it is
+ * closed. */
 tsr_status tsri_tune_contender_open(const tsri_tune *tune, const tsri_tune_group *g,
                                     const tsri_tune_values *v, tsri_tune_contender *out);
 void tsri_tune_contender_close(tsri_tune_contender *c);

@@ -291,6 +291,26 @@ static tsr_status conclude(search *s) {
     return TSR_OK;
 }
 
+static void take_values(void *data, const tsr_tunable_variant *variant) {
+    tsri_tune_group *g = data;
+    for (uint32_t t = 0; t < g->n_tunables && !strcmp(variant->variant, g->variant); t++)
+        g->first.of[t] = variant->tunables[t]->value;
+}
+
+/* Opens the group's variant with its first values. Where the device doesn't take those of the tables,
+ * the backend finds out when it may choose: the first values are then the defaults. */
+static tsr_status open_first(tsri_tune *tune, tsri_tune_group *g, tsri_tune_contender *first) {
+    tsri_graph_op_store store;
+    const tsr_op *op = tsri_tune_case_op(&tune->cases[g->cases[0]], &store);
+    const tsr_status status = tsri_tune_contender_open(tune, g, &g->first, first);
+    if (status == TSR_OK || fatal(status))
+        return status;
+    TRY(tsri_tune_contender_open(tune, g, NULL, first));
+    tsri_tune_contender_close(first);
+    TRY(tune->backend->rows(tune->options.devices[0]->dev, op, take_values, g));
+    return tsri_tune_contender_open(tune, g, &g->first, first);
+}
+
 /* TSR_E_UNSUPPORTED: the device measured nothing. */
 static tsr_status search_group(tsri_tune *tune, tsri_tune_group *g, const tsri_tune_options *asked,
                                double seconds, bool *stopped) {
@@ -301,8 +321,8 @@ static tsr_status search_group(tsri_tune *tune, tsri_tune_group *g, const tsri_t
     s->asked = asked;
     s->g = g;
     s->deadline = tsri_base_now_ns() + (uint64_t)(seconds * 1e9);
+    tsr_status status = open_first(tune, g, &s->first);
     s->tried[s->n_tried++] = g->first;
-    tsr_status status = tsri_tune_contender_open(tune, g, &g->first, &s->first);
     if (status == TSR_OK)
         status = tsri_tune_contender_check(tune, g, &s->first, &right);
     if (status == TSR_OK)

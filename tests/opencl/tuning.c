@@ -223,6 +223,31 @@ Test(opencl_tuning, a_line_that_does_not_fit_gives_way_to_the_defaults) {
     }
 }
 
+/* Nor does it need a self-test: the driver says what the kernel takes. */
+Test(opencl_tuning, a_line_that_the_kernel_does_not_take_gives_way_without_a_self_test) {
+    rig r;
+    rig_linear linear;
+    seen s = {0};
+    setenv("OPENCL_LAYERS", GPU_LAYER, 1);
+    setenv("TSR_GPU_GROUP", "256", 1);
+    setenv("TSR_GPU_KERNEL_GROUP", "64", 1);
+    begin_with(&r, "*\t*\tgpu\tlinear/tiled\t-\tGM=16\n*\t*\tgpu\tlinear/tiled\t-\tscore=65\n");
+    rig_open(&r, pocl, false);
+    r.host.reference = NULL;
+    cr_expect_eq(rig_linear_make(&r, r.dev, "linear=tiled:GM=16", &linear), TSR_E_UNSUPPORTED,
+                 "a forced value is not given up: %s", r.sentence);
+    rig_linear_free(&r, &linear);
+    cr_assert_eq(rig_linear_make(&r, r.dev, NULL, &linear), TSR_OK, "%s", r.sentence);
+    cr_assert_eq(rig_linear_run(&r, r.dev, &linear), TSR_OK, "%s", r.sentence);
+    cr_expect_eq(rig_linear_error(&linear), 0.0);
+    cr_expect_eq(r.backend->plan_explain(linear.plan, 0, see_chosen, &s), TSR_OK);
+    expect(&s, "GM=4", "the device allows 64 for this kernel");
+    cr_expect(strstr(r.log, "the device allows 64 for this kernel; its default values are used"),
+              "%s", r.log);
+    rig_linear_free(&r, &linear);
+    rig_end(&r);
+}
+
 /* What is forced is not given up: it is an error. */
 Test(opencl_tuning, a_forced_value_that_does_not_fit_is_refused) {
     rig r;

@@ -2,6 +2,7 @@
 #include "backends/opencl/plan.h"
 #include "backends/opencl/choose/choose.h"
 #include "backends/opencl/choose/select.h"
+#include "backends/opencl/choose/selftest.h"
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/driver/marker.h"
@@ -88,13 +89,27 @@ static tsr_status check_bounds(const tsr_bounds *bounds) {
     return TSR_OK;
 }
 
-static tsr_status bind(tsr_plan *plan) {
+/* A kernel whose values come from lines of tuning may be too much for the device: its defaults stand in
+ * their place. *again: a variant is to be chosen anew. */
+static tsr_status give_way(const tsr_plan *plan, const tsri_opencl_step *step, bool *again) {
+    const tsri_opencl_instance *instance = step->instance;
+    *again = tsri_opencl_gives_way(plan->dev, instance->variant, &step->operation.op, &step->forced,
+                                   &instance->values);
+    return *again ? tsri_opencl_refuse_step(plan->dev, step, tsri_base_reported()) : TSR_OK;
+}
+
+static tsr_status bind(tsr_plan *plan, bool *again) {
     uint64_t scratch = 0;
+    *again = false;
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         tsri_opencl_step *step = &plan->steps[i];
         const tsr_status status = (tsri_opencl_chain_has(plan, step) ? tsri_opencl_launch_trace
                                                                      : tsri_opencl_launch_create)(
             plan->dev, step->instance, &step->operation.op, plan->dims, &step->launch);
+        if (status == TSR_E_UNSUPPORTED)
+            TRY(give_way(plan, step, again));
+        if (*again)
+            return TSR_OK;
         if (status != TSR_OK)
             return tsri_base_fail_within(status, "op %u, %s", i, step->instance->name);
         if (step->launch.scratch_bytes > scratch)
@@ -104,6 +119,21 @@ static tsr_status bind(tsr_plan *plan) {
     for (uint32_t i = 0; i < plan->n_ops; i++)
         TRY(tsri_opencl_launch_bind_scratch(&plan->steps[i].launch));
     return tsri_opencl_chain_bind(plan);
+}
+
+static void unbind(tsr_plan *plan) {
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        tsri_opencl_launch_release(&plan->steps[i].launch);
+}
+
+static tsr_status choose_and_bind(tsr_plan *plan) {
+    for (bool again = true; again;) {
+        TRY(tsri_opencl_choose(plan->dev, plan));
+        TRY(bind(plan, &again));
+        if (again)
+            unbind(plan);
+    }
+    return TSR_OK;
 }
 
 /* From here until a plan has run once, the driver may crash on what it builds or finds in its
@@ -147,9 +177,7 @@ tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_
     mark(dev);
     tsr_status status = take(plan, spec);
     if (status == TSR_OK)
-        status = tsri_opencl_choose(dev, plan);
-    if (status == TSR_OK)
-        status = bind(plan);
+        status = choose_and_bind(plan);
     if (status == TSR_OK && dev->profile)
         status = tsri_opencl_profile_begin(plan);
     if (status == TSR_OK)
@@ -180,8 +208,8 @@ void tsri_opencl_plan_destroy(tsr_plan *plan) {
     tsri_opencl_profile_end(plan);
     tsri_opencl_chain_release(plan);
     tsri_opencl_commands_end(plan);
+    unbind(plan);
     for (uint32_t i = 0; i < plan->n_ops; i++) {
-        tsri_opencl_launch_release(&plan->steps[i].launch);
         tsri_opencl_operation_clear(&plan->steps[i].operation);
         free(plan->steps[i].fallback);
     }

@@ -321,6 +321,18 @@ def test_small_work_groups(folder):
             assert ", 0 missed, 0 failed to run" in told and reason in told, (reason, told)
 
 
+def test_values_that_are_too_much_for_a_kernel(folder):
+    """Lines of tuning ask for more work-items than the device allows the compiled kernel: what is verified and tuned is the defaults, which run there."""
+    env = environment(OPENCL_LAYERS=LAYER, TSR_GPU_SUB=8, TSR_GPU_LOCAL=65536, TSR_GPU_GROUP=256, TSR_GPU_KERNEL_GROUP=128, TESSERA_TRUST_DRIVERS=1,
+                      TESSERA_CACHE=folder, POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
+    gave_way = "needs a work-group of 256x1x1; the device allows 128 for this kernel; its default values are used"
+    for op, variant in (("sumsq", "group"), ("attention", "tiled")):
+        told = run("verify", "-d", "pocl", "--smoke", "--op", op, "--variant", variant, env=env)
+        assert re.search(rf"^{op} +{op}/{variant} +\d+ cases, 0 missed", told.text, re.M) and gave_way in told.err, told
+    told = run("tune", "-d", "pocl", "--shapes", "4,64,64", "--budget", "1", env=env)
+    assert "linear/few_float" in told.text and gave_way in told.err, told
+
+
 def test_no_such_profile(folder):
     assert "gpu_layer: " in run("devices", env=looking_like(folder / "nothing"), code=1).err
 

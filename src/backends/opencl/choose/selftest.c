@@ -7,6 +7,7 @@
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/launch/chain.h"
 #include "backends/opencl/launch/scratch.h"
+#include "backends/opencl/program/constants.h"
 #include "backends/opencl/program/program.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -170,6 +171,8 @@ static tsr_status read_results(test *t) {
 
 /* --- the comparison --- */
 
+static const char differs[] = "self-test: element "; /* so begins a verdict about a result */
+
 static double value_at(const tsr_tensor *tensor, const void *data, size_t i) {
     float block[TSRI_TENSOR_BLOCK];
     size_t size;
@@ -236,8 +239,8 @@ static void compare(const test *t, uint32_t place, char *verdict, size_t size) {
         if (fabs(got - want) <= bound || (isinf(want) && got == want) ||
             (isnan(got) && isnan(want)))
             continue;
-        snprintf(verdict, size, "self-test: element %zu of %zu is %.9g and should be %.9g", i, n,
-                 got, want);
+        snprintf(verdict, size, "%s%zu of %zu is %.9g and should be %.9g", differs, i, n, got,
+                 want);
         return;
     }
 }
@@ -332,13 +335,19 @@ static void find_farthest(const tsr_plan *plan, const tsri_opencl_instance *inst
 
 /* --- verdicts: kept as "1 64 768 4096\n", then why the kernel is refused, or nothing --- */
 
-static tsr_status refuse(const tsr_plan *plan, tsri_opencl_instance *instance,
-                         const char *verdict) {
-    const tsr_facts *facts = &plan->dev->facts.common;
-    tsri_opencl_log(plan->dev->state, TSR_LOG_WARNING, "%s on %s/%s: %s; %s", instance->name,
-                    facts->platform, facts->name, verdict,
-                    instance->variant->plain ? "no other variant takes its place"
-                                             : "another variant is used");
+/* What a device does not take of a line of tuning is no fault of its driver's. */
+tsr_status tsri_opencl_refuse_step(const tsr_dev *dev, const tsri_opencl_step *step,
+                                   const char *verdict) {
+    tsri_opencl_instance *instance = step->instance;
+    const tsr_facts *facts = &dev->facts.common;
+    const bool wrong = !strncmp(verdict, differs, sizeof differs - 1),
+               gives_way = tsri_opencl_gives_way(dev, instance->variant, &step->operation.op,
+                                                 &step->forced, &instance->values);
+    tsri_opencl_log(dev->state, gives_way && !wrong ? TSR_LOG_INFO : TSR_LOG_WARNING,
+                    "%s on %s/%s: %s; %s", instance->name, facts->platform, facts->name, verdict,
+                    gives_way                  ? "its default values are used"
+                    : instance->variant->plain ? "no other variant takes its place"
+                                               : "another variant is used");
     return tsri_opencl_instance_refuse(instance, verdict);
 }
 
@@ -419,7 +428,7 @@ static tsr_status test_step(tsr_plan *plan, const tsri_opencl_step *step, bool *
     if (chained)
         TRY(test_kernel(plan, step, false, alone, sizeof alone));
     if (!chained || *alone)
-        return refuse(plan, step->instance, chained ? alone : verdict);
+        return tsri_opencl_refuse_step(plan->dev, step, chained ? alone : verdict);
     tsri_opencl_log(
         plan->dev->state, TSR_LOG_WARNING,
         "%s as one of many kernels in a launch, on %s/%s: %s; each kernel is launched by itself",

@@ -41,5 +41,8 @@ size_t tsri_opencl_trial_count(const tsri_opencl_trial *t, uint32_t place);
 /* Tests the kernels that the plan's steps chose and that were not tested at such sizes yet, and
  * refuses those that are wrong. *again where one was refused: the plan must choose anew. */
 tsr_status tsri_opencl_self_test(tsr_plan *plan, bool *again);
+/* Refuses the instance of a step, and says what takes its place. */
+tsr_status tsri_opencl_refuse_step(const tsr_dev *dev, const tsri_opencl_step *step,
+                                   const char *verdict);
 
 #endif

@@ -3,7 +3,7 @@
 #include "backends/opencl/choose/tune.h"
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/driver/host.h"
-#include "backends/opencl/program/constants.h"
+#include "backends/opencl/program/program.h"
 #include "backends/opencl/tuning/tuning_file.h"
 #include "backends/opencl/variants/variants.h"
 #include "base/error.h"
@@ -51,9 +51,10 @@ static tsr_status visit_variant(tsr_dev *dev, const tsri_opencl_variant *variant
     tsr_tunable tunables[TSRI_OPENCL_TUNABLES];
     const tsr_tunable *pointers[TSRI_OPENCL_TUNABLES];
     tsri_opencl_values values;
+    tsri_opencl_instance *instance;
     tsri_bytes condition = {0};
     uint32_t n = 0;
-    TRY(tsri_opencl_settle(dev, variant, op, NULL, &values));
+    TRY(tsri_opencl_instance_of(dev, variant, op, NULL, &values, &instance));
     for (; n < TSRI_OPENCL_TUNABLES && variant->tunables[n].name; n++) {
         const tsri_opencl_tunable *t = &variant->tunables[n];
         const bool matters = dev->facts.sub_sizes || strcmp(t->name, TSRI_OPENCL_SUB_SIZE) != 0;

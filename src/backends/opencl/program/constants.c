@@ -209,6 +209,19 @@ tsr_status tsri_opencl_settle(const tsr_dev *dev, const tsri_opencl_variant *var
     return status == TSR_OK && dev->bundle ? take_bundled(dev, variant, op, wish, values) : status;
 }
 
+bool tsri_opencl_gives_way(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
+                           const tsri_opencl_wish *wish, const tsri_opencl_values *own) {
+    tsri_opencl_values values;
+    bool same = true, others = false;
+    if (dev->bundle || tsri_opencl_settle(dev, variant, op, wish, &values) != TSR_OK)
+        return false;
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++) {
+        same &= values.value[t] == own->value[t];
+        others |= values.line[t] && values.value[t] != variant->tunables[t].value;
+    }
+    return same && others;
+}
+
 bool tsri_opencl_fits_tuned(const tsr_dev *dev, const tsri_opencl_variant *variant,
                             const tsr_op *op, const tsri_opencl_wish *wish, const char **why) {
     tsri_opencl_facts any = dev->facts;

@@ -20,6 +20,10 @@ tsr_status tsri_opencl_settle(const tsr_dev *dev, const tsri_opencl_variant *var
  * none. */
 bool tsri_opencl_settle_for_defaults(const tsri_opencl_variant *variant, const char *why,
                                      tsri_opencl_values *values);
+/* Whether the values that an instance has for the op come from lines, and the defaults are others, which
+ * therefore stand in its place where it is refused. */
+bool tsri_opencl_gives_way(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
+                           const tsri_opencl_wish *wish, const tsri_opencl_values *own);
 /* Appends the values in words: "MR=6 (default; 1 to 7)". */
 tsr_status tsri_opencl_describe_values(const tsri_opencl_variant *variant,
                                        const tsri_opencl_values *values, tsri_bytes *out);
