@@ -172,14 +172,14 @@ static void see_chosen(void *data, const tsr_variant *variant) {
         strncpy(data, variant->name, 127);
 }
 
-/* The variant that a newly opened device chooses where the next call of this name fails. */
-static void choose_with(const char *call, char chosen[128]) {
+/* The variant that a newly opened device chooses where the next call of this name fails with the code. */
+static void choose_with(const char *call, int code, char chosen[128]) {
     rig_linear linear;
     tsr_dev *dev = NULL;
     memset(chosen, 0, 128);
     cr_assert_eq(rig_open_index(&r, r.index, false, &dev), TSR_OK, "%s", r.sentence);
     if (call)
-        fail(call, 1, -5, false);
+        fail(call, 1, code, false);
     const tsr_status status = rig_linear_make(&r, dev, NULL, &linear);
     if (status == TSR_E_BUILD)
         cr_skip_test("this device has only one variant: %s", r.sentence);
@@ -198,9 +198,27 @@ Test(opencl_layer, a_kernel_that_is_too_much_gives_way_to_another) {
                                         "clEnqueueNDRangeKernel", NULL};
     char chosen[4][128];
     for (int i = 0; i < 4; i++)
-        choose_with(named[i], chosen[i]);
+        choose_with(named[i], -5, chosen[i]);
     for (int i = 0; i < 3; i++)
         cr_expect_str_neq(chosen[i], chosen[3], "%s", named[i]);
+    rig_end(&r);
+    cr_expect_eq(alive(), 0);
+}
+
+/* What the compiler refuses is not built anew: the second device, where no call fails, has the same
+ * variant, and makes its program alone. */
+Test(opencl_layer, a_build_that_failed_is_remembered) {
+    enum { BUILD_FAILURE = -11 };
+    char chosen[2][128];
+    long builds[3] = {calls("clBuildProgram")};
+    for (int start = 0; start < 2; start++) {
+        choose_with(start ? NULL : "clBuildProgram", BUILD_FAILURE, chosen[start]);
+        builds[start + 1] = calls("clBuildProgram");
+    }
+    cr_expect_str_eq(chosen[0], chosen[1]);
+    cr_expect_eq(builds[2] - builds[1], builds[1] - builds[0] - 1, "%ld, then %ld",
+                 builds[1] - builds[0], builds[2] - builds[1]);
+    cr_expect(strstr(r.log, "does not build"), "%s", r.log);
     rig_end(&r);
     cr_expect_eq(alive(), 0);
 }

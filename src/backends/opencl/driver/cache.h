@@ -15,7 +15,7 @@ typedef struct tsri_opencl_key {
 } tsri_opencl_key;
 
 /* Looks `key` up in the host's cache folder. *found is false for a miss, for a damaged file and
- * where there is no folder. `kind` is the file's ending: "bin", "test". */
+ * where there is no folder. `kind` is the file's ending: "bin", "fail", "test". */
 tsr_status tsri_opencl_cache_load(const tsr_state *state, const tsri_opencl_key *key,
                                   const char *kind, tsri_bytes *payload, bool *found);
 /* Best effort: a cache that can't be written gives a warning. Removes the oldest files above the

@@ -11,6 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* A build that failed is tried again after a day: a full disk, say, may have been the reason. */
+enum { TRIED_AGAIN = 24 * 3600 };
 
 /* Adds what a CPU device's code depends on and the driver does not report. */
 static void add_cpu(tsri_hash *hash) {
@@ -165,15 +169,17 @@ static cl_program reuse(const tsri_opencl_programs *programs, const tsri_bytes *
     return NULL;
 }
 
-tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const char *options,
-                               tsri_opencl_instance *const *instances, size_t n, cl_program *out,
-                               char **log) {
+/* *wrong: the compiler refuses the source. */
+static tsr_status compile(tsr_dev *dev, const tsri_bytes *source, const char *options,
+                          tsri_opencl_instance *const *instances, size_t n, cl_program *out,
+                          char **log, bool *wrong) {
     const char *text = source->data, *culprit = "clBuildProgram";
     cl_int code = CL_SUCCESS;
     cl_program program = clCreateProgramWithSource(dev->context, 1, &text, &source->size, &code);
     if (!program)
         return tsri_opencl_fail_create(dev, code, "clCreateProgramWithSource");
     code = clBuildProgram(program, 1, &dev->id, options, NULL, NULL);
+    *wrong = code == CL_BUILD_PROGRAM_FAILURE;
     if (code == CL_SUCCESS)
         code = try_kernels(program, instances, n, &culprit);
     else
@@ -198,6 +204,36 @@ tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const cha
     return *log ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
+tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const char *options,
+                               tsri_opencl_instance *const *instances, size_t n, cl_program *out,
+                               char **log) {
+    bool wrong;
+    return compile(dev, source, options, instances, n, out, log, &wrong);
+}
+
+/* *log: why the program of this key does not build, where an earlier start found that out. */
+static tsr_status recall_failure(const tsr_dev *dev, const tsri_opencl_key *key, char **log) {
+    tsri_bytes text = {0};
+    bool found = false;
+    char *why = NULL;
+    tsr_status status = tsri_opencl_cache_load(dev->state, key, "fail", &text, &found);
+    if (status == TSR_OK && found && text.data &&
+        strtoll(text.data, &why, 10) > (long long)time(NULL) && *why == '\n') {
+        *log = tsri_base_copy_text(why + 1, strlen(why + 1));
+        status = *log ? TSR_OK : TSR_E_HOST_MEMORY;
+    }
+    tsri_base_bytes_clear(&text);
+    return status;
+}
+
+static void keep_failure(const tsr_dev *dev, const tsri_opencl_key *key, const char *log) {
+    tsri_bytes text = {0};
+    if (tsri_base_bytes_printf(&text, "%lld\n%s", (long long)time(NULL) + TRIED_AGAIN, log) ==
+        TSR_OK)
+        tsri_opencl_cache_save(dev->state, key, "fail", text.data, text.size);
+    tsri_base_bytes_clear(&text);
+}
+
 void tsri_opencl_announce(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n) {
     tsri_opencl_programs *programs = dev->programs;
     tsri_opencl_log(dev->state, programs->announced ? TSR_LOG_DEBUG : TSR_LOG_INFO,
@@ -208,25 +244,32 @@ void tsri_opencl_announce(tsr_dev *dev, tsri_opencl_instance *const *instances, 
         tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "building %s", instances[i]->name);
 }
 
-/* A program with the kernels of the n instances; users are told of them where `tells`. */
+/* A program with the kernels of the n instances; users are told of them where `tells`. *known: that
+ * it does not build was known before. */
 static tsr_status make(tsri_opencl_programs *programs, const tsri_bytes *source, bool tells,
                        tsri_opencl_instance *const *instances, size_t n, cl_program *out,
-                       char **log) {
+                       char **log, bool *known) {
+    tsr_dev *dev = programs->dev;
     tsri_bytes binary = {0};
     tsri_opencl_key key;
-    bool found = false;
+    bool found = false, wrong = false;
     const char *options = tsri_opencl_options_of(programs, instances[0]);
     tsr_status status =
         tsri_opencl_make_key(programs, options, "program", source->data, source->size, &key);
     if (status == TSR_OK && !programs->folder)
-        status = tsri_opencl_cache_load(programs->dev->state, &key, "bin", &binary, &found);
+        status = tsri_opencl_cache_load(dev->state, &key, "bin", &binary, &found);
     *out = status == TSR_OK && found ? reuse(programs, &binary, instances, n) : NULL;
-    if (status == TSR_OK && !*out) {
+    if (status == TSR_OK && !*out && !programs->folder)
+        status = recall_failure(dev, &key, log);
+    *known = *log != NULL;
+    if (status == TSR_OK && !*out && !*known) {
         if (!found && tells)
-            tsri_opencl_announce(programs->dev, instances, n);
-        status = tsri_opencl_compile(programs->dev, source, options, instances, n, out, log);
+            tsri_opencl_announce(dev, instances, n);
+        status = compile(dev, source, options, instances, n, out, log, &wrong);
         if (status == TSR_OK && *out && (!found || binary.size))
             save_binary(programs, &key, *out);
+        if (status == TSR_OK && wrong && !programs->folder)
+            keep_failure(dev, &key, *log);
     }
     tsri_base_bytes_clear(&binary);
     return status;
@@ -234,15 +277,20 @@ static tsr_status make(tsri_opencl_programs *programs, const tsri_bytes *source,
 
 tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_bytes *source,
                                     tsri_opencl_instance *const *instances, size_t n,
-                                    cl_program *out, char **log) {
-    return make(programs, source, true, instances, n, out, log);
+                                    cl_program *out, char **log, bool *known) {
+    return make(programs, source, true, instances, n, out, log, known);
 }
 
 tsr_status tsri_opencl_is_cached(const tsr_dev *dev, const tsri_bytes *source, bool *cached) {
     tsri_bytes binary = {0};
     tsri_opencl_key key;
+    char *log = NULL;
     TRY(tsri_opencl_key_of(dev, "program", source->data, source->size, &key));
-    const tsr_status status = tsri_opencl_cache_load(dev->state, &key, "bin", &binary, cached);
+    tsr_status status = tsri_opencl_cache_load(dev->state, &key, "bin", &binary, cached);
+    if (status == TSR_OK && !*cached)
+        status = recall_failure(dev, &key, &log);
+    *cached |= log != NULL;
+    free(log);
     tsri_base_bytes_clear(&binary);
     return status;
 }
@@ -252,9 +300,10 @@ tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source, const 
     static const tsri_opencl_variant variant = {.name = "chain"};
     tsri_opencl_instance whole = {.variant = &variant, .name = (char *)kernel}, *only = &whole;
     char *log = NULL;
+    bool known;
     snprintf(whole.kernel, sizeof whole.kernel, "%s", kernel);
     *out = NULL;
-    const tsr_status status = make(dev->programs, source, false, &only, 1, out, &log);
+    const tsr_status status = make(dev->programs, source, false, &only, 1, out, &log, &known);
     if (status == TSR_OK && !*out)
         tsri_opencl_log(
             dev->state, TSR_LOG_WARNING,

@@ -28,17 +28,17 @@ const char *tsri_opencl_program_options(const tsr_dev *dev, bool newest_c);
 const char *tsri_opencl_options_of(const tsri_opencl_programs *programs,
                                    const tsri_opencl_instance *instance);
 /* Makes a source's program, from the cache or by building it. TSR_OK with *out NULL: as
- * tsri_opencl_compile. */
+ * tsri_opencl_compile; *known: an earlier start found that out. */
 tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_bytes *source,
                                     tsri_opencl_instance *const *instances, size_t n,
-                                    cl_program *out, char **log);
+                                    cl_program *out, char **log, bool *known);
 /* Tells the user that n instances are being built. */
 void tsri_opencl_announce(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n);
 /* Makes the program of a text with the kernel `kernel`, from the cache or by building it. TSR_OK with
  * *out NULL: it does not build; the log says why. */
 tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source, const char *kernel,
                                   cl_program *out);
-/* Whether a text's program was built before, with the options of OpenCL C 1.2. */
+/* Whether a text's program was built before, with the options of OpenCL C 1.2, or is known not to build. */
 tsr_status tsri_opencl_is_cached(const tsr_dev *dev, const tsri_bytes *source, bool *cached);
 
 /* The folder of the device's kernels, TESSERA_KERNEL_PATH; NULL: the embedded files. */

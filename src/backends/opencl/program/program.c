@@ -146,14 +146,14 @@ static tsr_status assemble(const tsri_opencl_programs *programs,
     return TSR_OK;
 }
 
-/* Builds one program of the instances. */
+/* Builds one program of the instances. *known: that it does not build was known before. */
 static tsr_status assemble_program(tsri_opencl_programs *programs,
                                    tsri_opencl_instance *const *instances, size_t n,
-                                   cl_program *out, char **log) {
+                                   cl_program *out, char **log, bool *known) {
     tsri_bytes source = {0};
     tsr_status status = assemble(programs, instances, n, &source);
     if (status == TSR_OK)
-        status = tsri_opencl_make_program(programs, &source, instances, n, out, log);
+        status = tsri_opencl_make_program(programs, &source, instances, n, out, log, known);
     tsri_base_bytes_clear(&source);
     return status;
 }
@@ -177,7 +177,8 @@ static tsr_status adopt(tsri_opencl_programs *programs, cl_program program,
 static tsr_status build_alone(tsri_opencl_programs *programs, tsri_opencl_instance *instance) {
     cl_program program = NULL;
     char *log = NULL, why[TSRI_OPENCL_LOG_LIMIT + 64];
-    tsr_status status = assemble_program(programs, &instance, 1, &program, &log);
+    bool known;
+    tsr_status status = assemble_program(programs, &instance, 1, &program, &log, &known);
     if (status == TSR_OK && program)
         status = adopt(programs, program, &instance, 1);
     else if (status == TSR_OK) {
@@ -215,9 +216,11 @@ static tsr_status build_together(tsri_opencl_programs *programs, tsri_opencl_ins
     char *log = NULL;
     const tsr_dev *dev = programs->dev;
     const bool compiles = !dev->record && !dev->bundle;
-    tsr_status status =
-        compiles && count > 1 ? assemble_program(programs, fresh, count, &program, &log) : TSR_OK;
-    if (log && status == TSR_OK)
+    bool known = false;
+    tsr_status status = compiles && count > 1
+                            ? assemble_program(programs, fresh, count, &program, &log, &known)
+                            : TSR_OK;
+    if (log && status == TSR_OK && !known)
         tsri_opencl_log(dev->state, TSR_LOG_WARNING,
                         "%zu kernels do not build as one program on %s/%s, so each is built alone, "
                         "which takes longer: %.*s",
