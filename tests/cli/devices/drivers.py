@@ -126,6 +126,15 @@ def test_a_device_whose_name_is_padded(folder):
     assert said.endswith(": passed"), said
 
 
+def test_of_two_devices_with_one_name_only_the_one_that_dies_is_not_used(folder):
+    """In this start and in the next, which reads the verdict from the cache."""
+    env = planted(folder, "build:once-segv", POCL_DEVICES="basic basic", PLANTED_DEVICE_NAME="Card", TESSERA_PROBE=None)
+    for _ in range(2):
+        cards = [device for device in devices(env)["devices"] if device["backend"] == "opencl"]
+        equal([(card["device"], card["usable"]) for card in cards], [("Card", True), ("Card", False)])
+        assert "SIGSEGV" in cards[1]["reason"], cards
+
+
 def test_a_trial_of_instructions_that_could_not_be_made(folder):
     for name, fault, why in (("context", "clCreateContext -33", "the probe can't create a context"),
                              ("launch", "clEnqueueNDRangeKernel -4", "the kernel that tries the instructions can't be launched")):

@@ -285,7 +285,7 @@ tsr_status tsri_opencl_discover(tsr_state *state) {
     tsri_opencl_unmark(&marker);
     tsri_opencl_drivers_show(&drivers, &state->vendors);
     for (size_t i = 0; i < state->n_found && status == TSR_OK; i++)
-        status = tsri_opencl_drivers_judge(&drivers, &state->found[i]);
+        status = tsri_opencl_drivers_judge(&drivers, state->found, i);
     /* A simulator replaces the loader, so vendor files play no part. */
     if (status == TSR_OK && !simulated && tsri_base_is_folder(place))
         status = check_icds(state, place, &drivers);

@@ -75,7 +75,7 @@ static tsr_status read_vendors(const char *vendors, tsri_opencl_drivers *drivers
 
 /* --- what is cached of them ---
  * Lines of words separated by tabs: "until SECONDS", "library PATH SIZE MTIME", "dead WHY",
- * "device PLATFORM VERSION NAME WHY". */
+ * "device PLATFORM VERSION NAME NUMBER WHY": of the devices with these names, number NUMBER, from 0. */
 
 /* Whether a variable of the environment changes what a driver does. POCL_CACHE_DIR does not,
  * nor do variables that only choose drivers. */
@@ -107,7 +107,7 @@ static tsr_status key_of(const tsr_state *state, const tsri_opencl_driver *drive
     qsort(variables, n, sizeof *variables, by_text);
     const tsr_status status = tsri_base_hash_begin(&hash);
     if (status == TSR_OK) {
-        tsri_base_hash_text(hash, "driver");
+        tsri_base_hash_text(hash, "driver 2"); /* it counts up when the lines change */
         tsri_base_hash_text(hash, state->host->version);
         tsri_base_hash_text(hash, driver->icd);
         tsri_base_hash_text(hash, driver->text);
@@ -186,8 +186,9 @@ static tsr_status recall(const tsr_state *state, tsri_opencl_driver *driver, boo
 typedef struct attempt {
     tsri_opencl_driver *driver; /* NULL: it need not be tried */
     tsri_opencl_helper helper;
-    char *folder;    /* holds its vendor file and its kernel cache */
-    unsigned listed; /* number of devices that were tried */
+    char *folder;     /* holds its vendor file and its kernel cache */
+    unsigned listed;  /* number of devices that were tried */
+    tsri_bytes tried; /* a line for each of them */
     tsri_bytes kept;
     bool over;
 } attempt;
@@ -242,10 +243,19 @@ static void tell(const tsri_opencl_helper *helper, const char *stage, unsigned s
              *words ? "; its last words: \"" : "", words, *words ? "\"" : "");
 }
 
+static unsigned count_lines(const tsri_bytes *text, const char *line) {
+    const size_t n = strlen(line);
+    unsigned count = 0;
+    for (const char *at = text->data; at && *at; at = strchr(at, '\n') + 1)
+        count += !strncmp(at, line, n) && at[n] == '\n';
+    return count;
+}
+
 /* Turns what the helper said into lines to cache; *died where the helper did not reach its end. */
 static tsr_status read_answer(attempt *a, unsigned seconds, bool *died) {
     char *rest = a->helper.said.data, *line, *stage = "before it was loaded", *device = NULL;
     char why[SENTENCE], when[96];
+    unsigned before = 0; /* devices with the same names */
     bool ended = false;
     tsr_status status = TSR_OK;
     while (rest && status == TSR_OK && (line = strsep(&rest, "\n")) != NULL) {
@@ -253,6 +263,8 @@ static tsr_status read_answer(attempt *a, unsigned seconds, bool *died) {
             stage = line + 6;
         else if (!strncmp(line, "device\t", 7)) {
             device = line;
+            before = count_lines(&a->tried, line);
+            status = tsri_base_bytes_printf(&a->tried, "%s\n", line);
             a->listed++;
         } else if (!strcmp(line, "fine"))
             device = NULL;
@@ -267,7 +279,8 @@ static tsr_status read_answer(attempt *a, unsigned seconds, bool *died) {
     tell(&a->helper, stage, seconds, why, sizeof why);
     const long long until = (long long)time(NULL) + TRIED_AGAIN;
     if (device)
-        return tsri_base_bytes_printf(&a->kept, "until\t%lld\n%s\t%s\n", until, device, why);
+        return tsri_base_bytes_printf(&a->kept, "until\t%lld\n%s\t%u\t%s\n", until, device, before,
+                                      why);
     a->over = true;
     return tsri_base_bytes_printf(&a->kept, "until\t%lld\ndead\t%s\n", until, why);
 }
@@ -330,6 +343,7 @@ static tsr_status try_unknown(tsr_state *state, attempt *all, size_t n, const ch
         status = tsri_opencl_progress(state, "trying drivers", n, n);
     for (size_t i = 0; i < n; i++) {
         tsri_opencl_helper_clear(&all[i].helper);
+        tsri_base_bytes_clear(&all[i].tried);
         tsri_base_bytes_clear(&all[i].kept);
         remove_all(&all[i].folder);
     }
@@ -428,13 +442,30 @@ static bool begins_with(const char **line, const char *word) {
     return true;
 }
 
-tsr_status tsri_opencl_drivers_judge(const tsri_opencl_drivers *drivers, tsri_opencl_found *found) {
+/* How many of the devices before number `which` have its platform, version and name. */
+static size_t namesakes(const tsri_opencl_found *all, size_t which) {
+    const tsr_facts *own = &all[which].facts.common;
+    size_t n = 0;
+    for (size_t i = 0; i < which; i++) {
+        const tsr_facts *other = &all[i].facts.common;
+        n += !strcmp(other->platform, own->platform) && !strcmp(other->name, own->name) &&
+             !strcmp(all[i].platform_version, all[which].platform_version);
+    }
+    return n;
+}
+
+tsr_status tsri_opencl_drivers_judge(const tsri_opencl_drivers *drivers, tsri_opencl_found *all,
+                                     size_t which) {
+    tsri_opencl_found *found = &all[which];
     tsr_facts *facts = &found->facts.common;
+    char number[24];
+    snprintf(number, sizeof number, "%zu", namesakes(all, which));
     for (size_t i = 0; i < drivers->n; i++)
         for (const char *line = drivers->items[i].devices; line && *line;) {
             const char *next = strchr(line, '\n');
             if (begins_with(&line, facts->platform) &&
-                begins_with(&line, found->platform_version) && begins_with(&line, facts->name)) {
+                begins_with(&line, found->platform_version) && begins_with(&line, facts->name) &&
+                begins_with(&line, number)) {
                 char *why = tsri_base_copy_text(line, (size_t)(next - line));
                 if (!why)
                     return TSR_E_HOST_MEMORY;

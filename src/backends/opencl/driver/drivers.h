@@ -21,7 +21,7 @@ typedef struct tsri_opencl_driver {
     char *library; /* its first line: the driver's library */
     char *text;    /* the whole file */
     char *dead;    /* why it is not loaded; NULL: it may be */
-    char *devices; /* the devices that die: lines of platform, version, name and why, with tabs */
+    char *devices; /* those that die: lines of platform, version, name, number and why, with tabs */
 } tsri_opencl_driver;
 
 typedef struct tsri_opencl_drivers {
@@ -41,8 +41,10 @@ tsr_status tsri_opencl_drivers_hide(tsri_opencl_drivers *drivers);
 /* *vendors gets that folder, in new memory: the caller removes it. NULL: none dies. */
 void tsri_opencl_drivers_show(tsri_opencl_drivers *drivers, char **vendors);
 bool tsri_opencl_driver_is_dead(const tsri_opencl_drivers *drivers, const char *icd);
-/* Marks a device as not usable where it died when it was tried. */
-tsr_status tsri_opencl_drivers_judge(const tsri_opencl_drivers *drivers, tsri_opencl_found *found);
+/* Marks device number `which` of `all`, which are listed as the drivers list them, as not usable where
+ * it died when it was tried. */
+tsr_status tsri_opencl_drivers_judge(const tsri_opencl_drivers *drivers, tsri_opencl_found *all,
+                                     size_t which);
 void tsri_opencl_drivers_clear(tsri_opencl_drivers *drivers);
 /* Forgets all outcomes: the next start tries every driver again. */
 void tsri_opencl_drivers_forget(const tsr_state *state);
