@@ -56,6 +56,20 @@ Test(chat, template_in_a_folder) {
     tsr_text_free(text);
 }
 
+/* A model that is named by its file has the template of its folder. */
+Test(chat, template_beside_a_file) {
+    char path[256], *text = NULL;
+    tsr_model *of_file = NULL;
+    size_t n = 0;
+    write_chat_file("chat_template.jinja", "a file");
+    snprintf(path, sizeof path, "%s/model.safetensors", chat_folder);
+    OK(tsr_model_open(path, NULL, NULL, &of_file));
+    OK(tsr_chat_template_of(of_file, &text, &n));
+    cr_expect(n == 6 && !strcmp(text, "a file"));
+    tsr_text_free(text);
+    tsr_model_close(&of_file);
+}
+
 Test(chat, bad_templates) {
     static const struct {
         const char *file, *said;

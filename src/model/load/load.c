@@ -365,6 +365,8 @@ static tsr_status open_tokenizer(const char *path, tsr_status status, tsri_model
     status = tsri_base_new(1, sizeof *model, &model);
     if (status == TSR_OK && !(model->path = tsri_base_copy_text(path, strlen(path))))
         status = TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && tsri_base_is_folder(path))
+        status = tsri_base_folder_of(path, &model->folder);
     if (status != TSR_OK) {
         tsri_text_tokenizer_destroy(&tokenizer);
         tsri_model_close(&model);
@@ -377,6 +379,12 @@ static tsr_status open_tokenizer(const char *path, tsr_status status, tsri_model
     return TSR_OK;
 }
 
+/* Whether files of the folder say what those of the weights don't. */
+static bool is_of_folder(tsri_io_format format) {
+    return format == TSRI_IO_SAFETENSORS || format == TSRI_IO_INDEX ||
+           format == TSRI_IO_CTRANSLATE2;
+}
+
 static tsr_status open_model(const char *path, const tsri_model_options *options,
                              tsri_model **out) {
     tsri_model *model = NULL;
@@ -385,6 +393,8 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
     char *folder = NULL;
     tsr_status status = tsri_base_folder_of(path, &folder);
     model->path = tsri_base_copy_text(path, strlen(path));
+    if (status == TSR_OK)
+        folder[tsri_base_folder_length(folder)] = 0;
     if (status == TSR_OK)
         status = !model->path                ? TSR_E_HOST_MEMORY
                  : tsri_model_is_shape(path) ? tsri_model_shape_open(path, &model->archive)
@@ -408,6 +418,10 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
         status = read_tokenizer(model, folder);
     if (status == TSR_OK)
         status = settle_kv_dtype(model, options);
+    if (status == TSR_OK && is_of_folder(model->archive->format)) {
+        model->folder = folder;
+        folder = NULL;
+    }
     if (status == TSR_OK)
         name_stored(model);
     else
@@ -578,6 +592,7 @@ void tsri_model_close(tsri_model **model) {
     tsri_model_generation_clear(&m->generation);
     free(m->tokenizer_why);
     free(m->config_name);
+    free(m->folder);
     free(m->path);
     free(m->states_used);
     free(m);

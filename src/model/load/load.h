@@ -34,7 +34,10 @@ typedef struct tsri_model_options {
 } tsri_model_options;
 
 typedef struct tsri_model {
-    char *path;        /* the folder or file that was read, with links not followed */
+    char *path; /* the folder or file that was read, with links not followed */
+    /* The folder whose files say the rest: config, tokenizer, modules, templates; NULL: the file that was read says
+     * all */
+    char *folder;
     char *config_name; /* the file that messages about the config name */
     const tsri_model_arch *arch;
     const char

@@ -2,6 +2,7 @@
 #include "model/load/sentence_modules.h"
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/memory.h"
 #include "base/system/paths.h"
 #include "base/text.h"
@@ -219,23 +220,40 @@ static tsr_status read_prompts(const char *folder, tsri_model_sentence *s) {
 
 /* ---- the whole ---- */
 
+/* The folder above, in new memory: as the path writes it or, where its last part is no name, by "..". */
+static char *folder_above(const char *folder) {
+    char *path = tsri_base_copy_text(folder, tsri_base_folder_length(folder));
+    const char *slash = path ? tsri_system_last_slash(path) : NULL,
+               *name = slash ? slash + 1 : path;
+    const bool named = path && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    char *above = !path ? NULL : named ? tsri_base_parent(path) : tsri_base_join(path, "..");
+    free(path);
+    return above;
+}
+
+/* Whether the modules.json of a folder names `inner` first. */
+static bool names_first(const char *folder, const char *inner) {
+    char *first = tsri_model_sentence_transformer(folder), *named = NULL, *asked = NULL;
+    const bool same = first && (named = realpath(first, NULL)) && (asked = realpath(inner, NULL)) &&
+                      !strcmp(named, asked);
+    free(first);
+    free(named);
+    free(asked);
+    return same;
+}
+
 tsr_status tsri_model_sentence_place(const char *folder, char **out) {
-    const char *slash = tsri_system_last_slash(folder);
-    char *own = tsri_base_join(folder, "modules.json");
-    tsr_status status = own ? TSR_OK : TSR_E_HOST_MEMORY;
+    char *own = tsri_base_join(folder, "modules.json"), *above = folder_above(folder);
+    tsr_status status = own && above ? TSR_OK : TSR_E_HOST_MEMORY;
     *out = NULL;
-    if (status == TSR_OK && !tsri_base_is_file(own) && slash && slash != folder) {
-        char *above = tsri_base_copy_text(folder, (size_t)(slash - folder));
-        char *first = above ? tsri_model_sentence_transformer(above) : NULL;
-        if (first && !strcmp(tsri_system_last_slash(first), slash))
-            *out = above;
-        else
-            free(above);
-        free(first);
+    if (status == TSR_OK && !tsri_base_is_file(own) && names_first(above, folder)) {
+        *out = above;
+        above = NULL;
     }
     if (status == TSR_OK && !*out && !(*out = tsri_base_copy_text(folder, strlen(folder))))
         status = TSR_E_HOST_MEMORY;
     free(own);
+    free(above);
     return status;
 }
 
@@ -286,12 +304,13 @@ static tsr_status read_folder(const char *folder, bool by_task, int64_t context,
     return status;
 }
 
-tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *path, bool by_task,
-                                    int32_t width, int64_t context, tsri_model_sentence *out) {
+tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *folder,
+                                    bool by_task, int32_t width, int64_t context,
+                                    tsri_model_sentence *out) {
     *out = (tsri_model_sentence){
         .poolings = {TSRI_POOLING_MEAN}, .n_poolings = 1, .pool_prompt = true, .width = width};
     return archive->format == TSRI_IO_GGUF ? read_gguf(archive, out)
-           : tsri_base_is_folder(path)     ? read_folder(path, by_task, context, out)
+           : folder                        ? read_folder(folder, by_task, context, out)
                                            : TSR_OK;
 }
 

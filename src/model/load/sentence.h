@@ -55,15 +55,16 @@ typedef struct tsri_model_sentence {
     const char *default_prompt; /* the name of one of `prompts`, or NULL */
 } tsri_model_sentence;
 
-/* Reads what a model at `path` says of its vectors: in files of its folder, or in a GGUF file. Its hidden
+/* Reads what a model says of its vectors: in files of its folder (NULL: it has none), or in a GGUF file. Its hidden
  * states are `width` wide, and it reads `context` tokens. Where it says nothing, `found` stays false. `by_task`: of its
  * family (tsri_model_arch).
  *
  * owner   the caller: tsri_model_sentence_clear, also after an error
  * error   TSR_E_FORMAT       a file breaks its rules: the file and the field are named
  *         TSR_E_UNSUPPORTED  a module or setting that is not served */
-tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *path, bool by_task,
-                                    int32_t width, int64_t context, tsri_model_sentence *out);
+tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *folder,
+                                    bool by_task, int32_t width, int64_t context,
+                                    tsri_model_sentence *out);
 void tsri_model_sentence_clear(tsri_model_sentence *sentence);
 
 /* Whether the model says that it was made for vectors: a modules.json is in its folder, or in the folder
@@ -104,7 +105,8 @@ tsr_status tsri_model_sentence_finish(const tsri_model_sentence *sentence, const
 char *tsri_model_sentence_transformer(const char *folder);
 
 /* The folder of the modules.json of the model in `folder`: the one above, if its modules.json names this
- * folder first, else `folder` itself, where there may be none. New memory. */
+ * folder first, however its path is written ("a/b/", "b", "."), else `folder` itself, where there may be none.
+ * New memory. */
 tsr_status tsri_model_sentence_place(const char *folder, char **out);
 
 /* Visits the names of the folders that modules.json, in `place`, gives to its modules, but the first: that is

@@ -23,9 +23,9 @@ tsr_status tsri_task_conversion_open(tsri_task_conversion *c, const char *name,
         c->model->archive->format != TSRI_IO_INDEX)
         status = tsri_base_fail(TSR_E_UNSUPPORTED, "%s is %s; %s", path, c->model->format, only);
     if (status == TSR_OK)
-        status = tsri_base_folder_of(path, &c->source);
+        c->source = tsri_base_copy_text(c->model->folder, strlen(c->model->folder));
     if (status == TSR_OK)
-        status = tsri_model_sentence_place(c->source, &c->whole);
+        status = !c->source ? TSR_E_HOST_MEMORY : tsri_model_sentence_place(c->source, &c->whole);
     free(path);
     return status;
 }
@@ -33,8 +33,11 @@ tsr_status tsri_task_conversion_open(tsri_task_conversion *c, const char *name,
 /* Where a model of sentence-transformers lies in a folder of its own, so does the new one. */
 static tsr_status make_place(tsri_task_conversion *c) {
     const bool inside = strcmp(c->source, c->whole) != 0;
-    c->place = inside ? tsri_base_join(c->temporary, tsri_system_last_slash(c->source) + 1)
-                      : tsri_base_copy_text(c->temporary, strlen(c->temporary));
+    char *own = inside ? tsri_model_sentence_transformer(c->whole) : NULL;
+    c->place = !inside ? tsri_base_copy_text(c->temporary, strlen(c->temporary))
+               : own   ? tsri_base_join(c->temporary, tsri_system_last_slash(own) + 1)
+                       : NULL;
+    free(own);
     if (!c->place)
         return TSR_E_HOST_MEMORY;
     return inside ? tsri_base_folder_anew(c->place) : TSR_OK;

@@ -85,5 +85,5 @@ static tsr_status of_gguf(const tsri_io_archive *archive, bool tools, tsri_bytes
 tsr_status tsri_task_template_text(const tsri_model *model, bool tools, tsri_bytes *text) {
     if (model->archive && model->archive->format == TSRI_IO_GGUF)
         return of_gguf(model->archive, tools, text);
-    return tsri_base_is_folder(model->path) ? of_folder(model->path, tools, text) : TSR_OK;
+    return model->folder ? of_folder(model->folder, tools, text) : TSR_OK;
 }

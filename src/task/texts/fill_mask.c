@@ -47,7 +47,7 @@ typedef struct filling {
  * none. */
 static tsr_status named_mask(const filling *f, const char *name, int32_t *id) {
     json_t *json = NULL;
-    char *path = tsri_base_join(f->model->path, name);
+    char *path = tsri_base_join(f->model->folder, name);
     tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
     if (status == TSR_OK && tsri_base_is_file(path))
         status = tsri_base_json_load(path, MOST_CONFIG, DEPTH, &json);
@@ -66,7 +66,7 @@ static tsr_status find_mask(filling *f) {
     static const char *const files[] = {"tokenizer_config.json", "special_tokens_map.json"},
                              *const names[] = {"[MASK]", "<mask>"};
     f->mask = -1;
-    for (int i = 0; i < 2 && f->mask < 0; i++)
+    for (int i = 0; i < 2 && f->mask < 0 && f->model->folder; i++)
         TRY(named_mask(f, files[i], &f->mask));
     for (int i = 0; i < 2 && f->mask < 0; i++)
         f->mask = tsri_text_id_of(f->reader.tokenizer, names[i], strlen(names[i]));

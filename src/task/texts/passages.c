@@ -113,7 +113,8 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
             model->path, spec->family, job);
     TRY(tsri_model_need_device(model));
     TRY(tsri_task_need_tokenizer(model, job));
-    TRY(read_config(model->path, &out->max_tokens, &out->cut_left));
+    if (model->folder)
+        TRY(read_config(model->folder, &out->max_tokens, &out->cut_left));
     if (max_tokens)
         out->max_tokens = max_tokens;
     TRY(measure_frame(out));

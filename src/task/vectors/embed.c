@@ -124,7 +124,7 @@ static tsr_status name_poolings(tsr_embedder *e) {
 static tsr_status begin(tsr_embedder *e) {
     const tsri_model_spec *spec = &e->model->spec;
     TRY(tsri_task_reader_begin(e->model, "embedding", 0, &e->reader));
-    TRY(tsri_model_sentence_read(e->model->archive, e->model->path, e->model->arch->by_task,
+    TRY(tsri_model_sentence_read(e->model->archive, e->model->folder, e->model->arch->by_task,
                                  spec->width, spec->source_context, &e->sentence));
     TRY(tsri_model_tasks_list(&e->model->tasks, &e->tasks));
     if (e->sentence.max_tokens)

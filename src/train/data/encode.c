@@ -78,8 +78,8 @@ static tsr_status make_digest(const tsri_train_data_options *o, tsri_train_encod
     tsr_status status = hash_pieces(e->model->tokenizer, hash);
     if (status == TSR_OK && target != e->model->tokenizer)
         status = hash_pieces(target, hash);
-    if (status == TSR_OK && tsri_base_is_folder(e->model->path))
-        status = hash_files(e->model->path, hash);
+    if (status == TSR_OK && e->model->folder)
+        status = hash_files(e->model->folder, hash);
     tsri_base_hash_end(&hash, digest);
     tsri_base_hash_hex(digest, e->digest);
     return status;

@@ -7,12 +7,43 @@ import shutil
 import subprocess
 
 from support.command import PLAY, SOURCE, change_json, environment, equal, main, refused, run, write_safetensors
-from support.encoders import EXPECTED, LINES, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, own_folder, vectors, written
+from support.encoders import (CLASSIFY, EXPECTED, LINES, MASKED, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, own_folder,
+                              vectors, written)
 
 
 def test_the_model_in_a_folder_of_its_own(folder):
     model = own_folder(copy_model_deep(SENTENCE, folder / "m"))
     close(vectors(run("embed", "-m", model, *REFERENCE, given=LINES[3]).text)[0], EXPECTED["sentence"]["vectors"][3])
+
+
+def test_every_path_to_a_model_means_its_folder(folder):
+    """Its folder, its file of weights, or the folder of its transformer; with a slash at its end, or from inside."""
+    model, inner, arguments = own_folder(copy_model_deep(SENTENCE, folder / "m")), folder / "m" / "0_Transformer", (*REFERENCE, "--prompt", "query")
+    by_folder = run("embed", "-m", SENTENCE, *arguments, given=LINES[3]).text
+    close(vectors(by_folder)[0], EXPECTED["sentence"]["query"][3])
+    for name, place in ((SENTENCE / "model.safetensors", None), (f"{SENTENCE}/", None), (model, None), (inner, None), (f"{inner}/", None),
+                        (inner / "model.safetensors", None), (".", model), ("0_Transformer", model), ("0_Transformer//", model), (".", inner),
+                        ("model.safetensors", inner), ("../0_Transformer", inner)):
+        equal(run("embed", "-m", name, *arguments, given=LINES[3], cwd=place).text, by_folder, f"{name} from {place}")
+    others = model.parent / "other"     # its transformer is another folder than the one that the modules above name
+    shutil.copytree(inner, model / "1_Transformer")
+    shutil.copytree(inner, others)
+    for name in model / "1_Transformer", others:
+        refused(2, "has no prompt", "embed", "-m", name, *arguments, given=LINES[3])
+
+
+def test_a_file_of_weights_has_the_settings_beside_it(folder):
+    """The longest text and the end that it loses, and the mask token."""
+    text = " ".join(f"{line.strip()} the sea" for line in LINES[:4]) + "\n"
+    model = copy_model_deep(CLASSIFY, folder / "classify")
+    change_json(model / "tokenizer_config.json", model_max_length=7, truncation_side="left")
+    told = run("classify", "-m", model, *REFERENCE, given=text).text
+    assert told != run("classify", "-m", CLASSIFY, *REFERENCE, given=text).text, "the settings change nothing"
+    equal(run("classify", "-m", model / "model.safetensors", *REFERENCE, given=text).text, told)
+    model = copy_model_deep(MASKED, folder / "masked")
+    change_json(model / "tokenizer_config.json", mask_token="[UNK]")
+    told = run("fill-mask", "-m", model, *REFERENCE, given="the [UNK] is good\n").text
+    equal(run("fill-mask", "-m", model / "model.safetensors", *REFERENCE, given="the [UNK] is good\n").text, told)
 
 
 def with_modules(folder, golden):
