@@ -2,6 +2,7 @@
  * the saved model can be opened again. */
 #include "base/files.h"
 #include "base/random.h"
+#include "io/archive.h"
 #include "model/model.h"
 #include "support/cases.h"
 #include "train/step/training.h"
@@ -291,6 +292,37 @@ static void check_saved(const char *folder, const char *device, const tsri_train
               saved.loss);
     checked++;
     close_subject(&again);
+    close_subject(&s);
+    snprintf(command, sizeof command, "rm -r '%s'", path);
+    cr_assert_eq(system(command), 0);
+}
+
+/* PEFT finds the modules of Gemma 3 by the names that they have in memory, not by those of the files. */
+Test(families, adapters_are_named_as_modules_are) {
+    static const char begin[] = "base_model.model.model.language_model.layers.";
+    tsri_training_options options = {.learns = TSRI_LEARNS_LORA, .lora_rank = 2, .lora_alpha = 4};
+    char path[] = "/tmp/tessera-adapters-XXXXXX", file[64], command[128];
+    subject s = {0};
+    tsri_training_loss loss;
+    tsri_io_archive *archive = NULL;
+    tsri_bytes config = {0};
+    cr_assert(open_subject(&s, TESSERA_SOURCE_DIR "/tests/golden/models/gemma3-odd", "reference",
+                           &options));
+    cr_assert_not_null(mkdtemp(path));
+    snprintf(file, sizeof file, "%s/adapter_model.safetensors", path);
+    OK(tsri_training_evaluate(s.training, &s.batch, &loss));
+    OK(tsri_training_save(s.training, file));
+    OK(tsri_io_open(file, &archive));
+    cr_assert(archive->n_arrays > 0);
+    for (size_t i = 0; i < archive->n_arrays; i++)
+        cr_expect(!strncmp(archive->arrays[i].name, begin, strlen(begin)), "%s",
+                  archive->arrays[i].name);
+    tsri_io_close(&archive);
+    snprintf(file, sizeof file, "%s/adapter_config.json", path);
+    OK(tsri_base_read_whole(file, 1 << 20, &config));
+    cr_expect(strstr(config.data, "\"model.language_model.layers.0.self_attn.q_proj\""), "%s",
+              config.data);
+    tsri_base_bytes_clear(&config);
     close_subject(&s);
     snprintf(command, sizeof command, "rm -r '%s'", path);
     cr_assert_eq(system(command), 0);

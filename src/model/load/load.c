@@ -280,6 +280,9 @@ static tsr_status open_adapters(tsri_model *model, const tsri_model_options *opt
         tsri_model_adapters_open(options->lora, options->n_lora, model->arch, model->weights,
                                  &names, &model->tasks, &model->weights->adapters);
     free(names.items);
+    /* An adapter may have made the output matrix one of its own. */
+    if (tsri_model_weight_at(model->weights, TSRI_WEIGHT_HEAD))
+        model->spec.tied = false;
     if (status == TSR_OK && options->n_lora && model->weights->keeping.stored_blocks &&
         options->dtype == TSR_DTYPE_NONE)
         return tsri_model_beside_define(model->weights);

@@ -147,6 +147,20 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
     return status;
 }
 
+static tsr_status check_whole(const reading *r, const tsri_io_array *array,
+                              const tsri_io_array *old) {
+    bool same = array->rank == old->rank;
+    for (int i = 0; i < array->rank && same; i++)
+        same = array->dims[i] == old->dims[i];
+    if (!same)
+        return refuse_shape(r, array, "the model's tensor has another shape");
+    return array->dtype == TSR_F32 || array->dtype == TSR_F16 || array->dtype == TSR_BF16
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s: tensor \"%s\" is stored as %s; f32, f16 or bf16 is needed",
+                                r->archive->path, array->name, array->type_name);
+}
+
 /* Reads an array that is not LoRA's: it replaces the model's array of that name. */
 static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
     const char *name = array->name + strlen(prefix);
@@ -163,18 +177,15 @@ static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
                               "%s: tensor \"%s\" replaces one that %s holds in another form; use "
                               "the adapter with the model's safetensors",
                               r->archive->path, array->name, r->search.weights->archive->path);
-    const tsri_io_array *old = at.part->array;
-    bool same = array->rank == old->rank;
-    for (int i = 0; i < array->rank && same; i++)
-        same = array->dims[i] == old->dims[i];
-    if (!same)
-        return refuse_shape(r, array, "the model's tensor has another shape");
-    if (array->dtype != TSR_F32 && array->dtype != TSR_F16 && array->dtype != TSR_BF16)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: tensor \"%s\" is stored as %s; f32, f16 or bf16 is needed",
-                              r->archive->path, array->name, array->type_name);
-    const adapter item = {.array = old, .replacement = array, .archive = r->archive};
-    return add(r->all, &item);
+    TRY(check_whole(r, array, at.part->array));
+    adapter item = {.array = at.part->array, .replacement = array, .archive = r->archive};
+    TRY(add(r->all, &item));
+    if (at.weight != tsri_model_weight_at(r->search.weights, TSRI_WEIGHT_EMBED))
+        return TSR_OK;
+    if (!r->config.tying)
+        return tsri_model_adapter_untie(&r->search);
+    item.array = tsri_model_adapter_copy(&r->search);
+    return item.array ? add(r->all, &item) : TSR_OK;
 }
 
 static tsr_status read_array(const reading *r, const tsri_io_array *array) {
@@ -253,7 +264,7 @@ static tsr_status read_task(reading *r, const tsri_model_tasks *tasks) {
 }
 
 tsr_status tsri_model_adapters_open(const char *const *folders, size_t n,
-                                    const tsri_model_arch *arch, const tsri_model_weights *weights,
+                                    const tsri_model_arch *arch, tsri_model_weights *weights,
                                     const tsri_model_wanted *names, const tsri_model_tasks *tasks,
                                     tsri_model_adapters **out) {
     tsri_model_adapters *all = NULL;

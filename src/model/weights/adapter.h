@@ -3,7 +3,8 @@
  *
  * A folder has adapter_config.json and adapter_model.safetensors, whose arrays are matrices A [r,
  * inputs] and B [outputs, r] for matrices of the model: W becomes W + scale * B A. An array with
- * the name and shape of one of the model's (biases, modules_to_save) replaces it.
+ * the name and shape of one of the model's (biases, modules_to_save) replaces it. PEFT trains a copy of what it
+ * replaces: an output matrix that was the embedding stays as it was, and becomes a matrix of its own.
  *
  * source  Hu et al. 2021, arXiv:2106.09685; Kalajdzievski 2023, arXiv:2312.03732 (rslora) */
 #ifndef TSRI_MODEL_WEIGHTS_ADAPTER_H
@@ -19,7 +20,8 @@ struct tsri_model_weights;
 
 /* Takes the adapter of the chosen task, if there is one, and reads the folders in order: finds the model's array that
  * each of their arrays belongs to. For a GGUF file it is the one in whose place the family's other files, whose arrays
- * are `names`, have one of that name; for others `names` is empty.
+ * are `names`, have one of that name; for others `names` is empty. `weights` get an output matrix of their own where
+ * an adapter changes the embedding or the output matrix alone of a model in which they are one.
  *
  * error   TSR_E_IO           a folder lacks a file
  *         TSR_E_FORMAT       a file breaks its format, or has an array that the model doesn't have
@@ -27,7 +29,7 @@ struct tsri_model_weights;
  *         TSR_E_UNSUPPORTED  a setting that isn't served, by name */
 tsr_status tsri_model_adapters_open(const char *const *folders, size_t n,
                                     const struct tsri_model_arch *arch,
-                                    const struct tsri_model_weights *weights,
+                                    struct tsri_model_weights *weights,
                                     const struct tsri_model_wanted *names,
                                     const tsri_model_tasks *tasks, tsri_model_adapters **out);
 void tsri_model_adapters_destroy(tsri_model_adapters **adapters);

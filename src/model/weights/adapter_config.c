@@ -73,6 +73,7 @@ static tsr_status read_numbers(const json_t *config, const char *what,
         .rank = json_integer_value(rank),
         .alpha = alpha ? json_number_value(alpha) : 8, /* PEFT's default */
         .by_root = json_is_true(root),
+        .tying = json_is_true(json_object_get(config, "ensure_weight_tying")),
         .ranks_vary = json_object_size(json_object_get(config, "rank_pattern")) > 0};
     return TSR_OK;
 }

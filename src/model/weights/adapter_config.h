@@ -11,6 +11,7 @@ typedef struct tsri_model_adapter_config {
     int64_t rank;
     double alpha;
     bool by_root;    /* B A is scaled by alpha / sqrt(r), else alpha / r */
+    bool tying;      /* what replaces the embedding replaces an output matrix that is it, too */
     bool ranks_vary; /* r holds only for most matrices, not for all */
 } tsri_model_adapter_config;
 

@@ -99,14 +99,18 @@ const tsri_io_array *tsri_model_find_array(const tsri_model_finder *finder, cons
 /* Finds how much of the names' prefix the file has: files of a bare base model leave out its first
  * parts. */
 void tsri_model_find_by(tsri_model_finder *finder, const tsri_model_names *names) {
+    const char *const prefixes[] = {names->prefix, names->other_prefix};
     finder->names = names;
     finder->prefix = names->prefix;
     if (finder->wanted)
         return;
-    for (finder->prefix = names->prefix; *finder->prefix;
-         finder->prefix = strchr(finder->prefix, '.') + 1)
-        if (tsri_model_find_array(finder, names->embed, 0, ".weight"))
-            return;
+    for (size_t i = 0; i < 2; i++)
+        for (const char *at = prefixes[i]; at && *at; at = strchr(at, '.') + 1) {
+            finder->prefix = at;
+            if (tsri_model_find_array(finder, names->embed, 0, ".weight"))
+                return;
+        }
+    finder->prefix = "";
     if (!tsri_model_find_array(finder, names->embed, 0, ".weight"))
         finder->prefix = names->prefix;
 }

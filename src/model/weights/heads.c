@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,35 @@ static tsr_status untie(tsri_model_finder *finder) {
         *finder->untie = false;
         weights->untied = head->name;
     }
+    return TSR_OK;
+}
+
+/* An array with the bytes of `stored` and another name; one allocation. */
+static tsr_status copy_array(const tsri_io_array *stored, const char *name, tsri_io_array **out) {
+    const size_t n = strlen(name) + 1;
+    TRY(tsri_base_new(1, sizeof **out + n, out));
+    **out = *stored;
+    (*out)->name = memcpy(*out + 1, name, n);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_untie(tsri_model_weights *weights, const char *name) {
+    const tsri_model_weight *embed = &weights->items[TSRI_WEIGHT_EMBED];
+    tsri_model_weight *head = &weights->items[TSRI_WEIGHT_HEAD];
+    const tsri_io_array *array = tsri_io_find(weights->archive, name);
+    tsri_model_part *part = NULL;
+    TRY(tsri_base_new(1, sizeof *part, &part));
+    const tsr_status status =
+        array ? TSR_OK : copy_array(embed->parts[0].array, name, &weights->head);
+    if (status != TSR_OK) {
+        free(part);
+        return status;
+    }
+    *part = embed->parts[0];
+    part->array = array ? array : weights->head;
+    *head = *embed;
+    head->parts = part;
+    snprintf(head->name, sizeof head->name, "head.weight");
     return TSR_OK;
 }
 

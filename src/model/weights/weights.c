@@ -125,6 +125,7 @@ void tsri_model_weights_destroy(tsri_model_weights **weights) {
     }
     tsri_model_adapters_destroy(&(*weights)->adapters);
     tsri_base_bytes_clear(&(*weights)->left_out);
+    free((*weights)->head);
     free((*weights)->items);
     free(*weights);
     *weights = NULL;

@@ -194,6 +194,9 @@ typedef struct tsri_model_weights {
     tsri_bytes
         left_out; /* "sop_classifier, my_head": the parts of the files that are not computed; or
                              empty */
+    /* Of an output matrix of its own that the files lack: an array with the embedding's bytes and another name,
+     * which the archive doesn't list; owned; or NULL */
+    tsri_io_array *head;
     const char *untied; /* the name of an output matrix that the config says is the embedding, but
                              whose numbers are others; or NULL */
 } tsri_model_weights;
@@ -205,6 +208,11 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
                                      tsri_model_spec *spec, const char *config_name,
                                      const tsri_model_keeping *keeping, tsri_model_weights **out);
 void tsri_model_weights_destroy(tsri_model_weights **weights);
+
+/* Defines the output matrix of a model for which it is the embedding as a matrix of its own, with the same numbers: from
+ * the files' array of this name, which is then a copy, else from weights->head. spec->tied stays true: the caller
+ * changes it. */
+tsr_status tsri_model_untie(tsri_model_weights *weights, const char *name);
 
 /* An array that a family's files have for a spec. */
 typedef struct tsri_model_wanted_array {

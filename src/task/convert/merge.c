@@ -88,9 +88,15 @@ static tsr_status write_entry(void *data, const tsri_io_entry *entry, tsri_io_sa
     return (added ? write_added : write_whole)(j, entry->data, saver);
 }
 
+/* Number i of the new file's arrays: the model's and, behind them, an output matrix that is no longer the embedding. */
+static const tsri_io_array *array_at(const job *j, size_t i) {
+    const tsri_io_archive *archive = j->model->archive;
+    return i < archive->n_arrays ? &archive->arrays[i] : j->model->weights->head;
+}
+
 static tsr_status write_weights(void *data) {
     job *j = data;
-    const tsri_io_archive *archive = j->model->archive;
+    const size_t n = j->model->archive->n_arrays + (j->model->weights->head != NULL);
     if (j->model->quantized)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
@@ -105,16 +111,15 @@ static tsr_status write_weights(void *data) {
             "of floats, or use the adapter with --lora",
             j->model->path);
     tsri_io_entry *entries = NULL;
-    TRY(tsri_base_new(archive->n_arrays + 1, sizeof *entries, &entries));
-    for (size_t i = 0; i < archive->n_arrays; i++) {
-        const tsri_io_array *array = &archive->arrays[i];
+    TRY(tsri_base_new(n + 1, sizeof *entries, &entries));
+    for (size_t i = 0; i < n; i++) {
+        const tsri_io_array *array = array_at(j, i);
         entries[i] = (tsri_io_entry){
             .name = array->name, .dtype = array->dtype, .rank = array->rank, .data = array};
         memcpy(entries[i].dims, array->dims, sizeof entries[i].dims);
         j->total += array->bytes;
     }
-    const tsr_status status =
-        tsri_task_conversion_weights(j, entries, archive->n_arrays, write_entry, j);
+    const tsr_status status = tsri_task_conversion_weights(j, entries, n, write_entry, j);
     free(entries);
     return status;
 }

@@ -182,11 +182,20 @@ static tsr_status list_arrays(saving *s) {
     return check_unchanged(s);
 }
 
-/* "base_model.model.<module>.lora_A.weight" of the array "<module>.weight". */
-static void name_adapter(const tsri_io_array *array, bool is_B, char *out, size_t room) {
-    const char *end = strstr(array->name, ".weight");
-    const int n = end ? (int)(end - array->name) : (int)strlen(array->name);
-    snprintf(out, room, "base_model.model.%.*s.lora_%c.weight", n, array->name, is_B ? 'B' : 'A');
+static const char base_model[] = "base_model.model.";
+
+/* "base_model.model.<module>.lora_A.weight" of the array "<module>.weight"; where the family's modules have another
+ * prefix than its arrays, they are named by that. */
+static void name_adapter(const tsri_training *t, const tsri_io_array *array, bool is_B, char *out,
+                         size_t room) {
+    const tsri_model_names *names = t->model->arch->names;
+    const bool other = names && names->other_in_adapters &&
+                       !strncmp(array->name, names->prefix, strlen(names->prefix));
+    const char *module = array->name + (other ? strlen(names->prefix) : 0),
+               *end = strstr(module, ".weight");
+    const int n = end ? (int)(end - module) : (int)strlen(module);
+    snprintf(out, room, "%s%s%.*s.lora_%c.weight", base_model, other ? names->other_prefix : "", n,
+             module, is_B ? 'B' : 'A');
 }
 
 static tsr_status list_adapters(saving *s) {
@@ -206,7 +215,7 @@ static tsr_status list_adapters(saving *s) {
             it.first_row = it.is_B ? 0 : r * rank;
             it.dims[0] = it.is_B ? runs[r].rows : rank;
             it.dims[1] = it.is_B ? rank : p->dims[1];
-            name_adapter(it.array, it.is_B, it.name, sizeof it.name);
+            name_adapter(t, it.array, it.is_B, it.name, sizeof it.name);
             TRY(add_item(s, &it));
         }
     }
@@ -228,12 +237,10 @@ static tsr_status write_config(const saving *s, const char *path) {
          *file = folder ? tsri_base_join(folder, "adapter_config.json") : NULL;
     json_t *targets = json_array();
     for (size_t i = 0; i < s->n; i++) {
-        char module[256];
-        const char *array = s->items[i].array->name, *end = strstr(array, ".weight");
-        snprintf(module, sizeof module, "%.*s", end ? (int)(end - array) : (int)strlen(array),
-                 array);
+        const char *module = s->items[i].name + strlen(base_model);
         if (!s->items[i].is_B)
-            tsri_base_json_append(targets, json_string(module));
+            tsri_base_json_append(
+                targets, json_stringn(module, (size_t)(strstr(module, ".lora_") - module)));
     }
     json_t *config =
         json_pack("{s:s,s:o,s:i,s:f,s:f,s:s,s:b,s:o}", "peft_type", "LORA", "task_type",

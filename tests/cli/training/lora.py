@@ -10,7 +10,7 @@ import shutil
 import sys
 
 from support.adapter import array_of, header, make_adapter, read, write, write_adapter
-from support.command import GOLDEN, PLAY, copy_model, equal, main, refused, run
+from support.command import GOLDEN, PLAY, change_json, copy_model, equal, main, refused, run
 from support.encoders import LINES, SENTENCE, copy_model_deep, joined, own_folder, paths
 
 REFERENCE = ("-d", "reference")
@@ -137,6 +137,73 @@ def test_arrays_that_were_trained_whole(folder):
     equal(read(folder / "out" / "model.safetensors")["model.norm.weight"], arrays["model.norm.weight"])
 
 
+def renamed(source, folder, old, new):
+    """A copy of a folder whose arrays have another beginning of their names."""
+    shutil.copytree(source, folder)
+    for path in folder.glob("*.safetensors"):
+        write(path, {re.sub("^" + re.escape(old), new, name): held for name, held in read(path).items()})
+    return folder
+
+
+def test_both_names_of_gemma_3(folder):
+    """transformers 5 has its modules under other names than the files, which PEFT's adapters have, and some files."""
+    module, base = "{}layers.0.self_attn.q_proj {}layers.1.mlp.down_proj", "base_model.model."
+    model, prefix, other = copy_model(GOLDEN / "gemma3-odd", folder / "gemma3"), "language_model.model.", "model.language_model."
+    old, _ = make_adapter(folder / "old", model, module.format(prefix, prefix).split(), False)
+    new = renamed(old, folder / "new", base + prefix, base + other)
+    wanted, plain = logits(folder, model, "--lora", old), logits(folder, model)
+    assert max(abs(a - b) for a, b in zip(wanted, plain)) > 1e-2 * max(map(abs, plain)), "the adapter changes too little to be tested"
+    files = renamed(model, folder / "in", prefix, other)
+    for part in "vision_tower.", "multi_modal_projector.":
+        files = renamed(files, folder / part, part, "model." + part)
+    assert any(name.startswith("model.vision_tower.") for name in read(files / "model.safetensors"))
+    equal(logits(folder, files), plain, "files with the other names")
+    for lora, held in ((new, model), (old, files), (new, files)):
+        equal(logits(folder, held, "--lora", lora), wanted, f"{lora.name} for {held.name}")
+    texts = GOLDEN / "gemma3_text"
+    old, _ = make_adapter(folder / "old.texts", texts, module.format("model.", "model.").split(), False)
+    for begin in other, prefix:
+        lora = renamed(old, folder / begin, base + "model.", base + begin)
+        for held in texts, texts / "model.gguf":
+            equal(logits(folder, held, "--lora", lora), logits(folder, held, "--lora", old), f"{begin} for {held.name}")
+
+
+def test_a_copy_of_a_tied_matrix_is_trained_alone(folder):
+    """As PEFT trains modules_to_save: where the output matrix is the embedding, the other of both stays as it was."""
+    for name, module, embed, across in (("gpt2-tiny", "transformer.h.0.mlp.c_fc", "transformer.wte.weight", True),
+                                        ("gemma", "model.layers.0.mlp.up_proj", "model.embed_tokens.weight", False)):
+        plain, _ = make_adapter(folder / f"{name}.plain", GOLDEN / name, [module], across)
+        source = copy_model(GOLDEN / name, folder / name)
+        arrays = read(source / "model.safetensors")
+        shape, values = arrays[embed]
+        arrays.pop("lm_head.weight", None)
+        doubled, tripled = (shape, [2 * v for v in values]), (shape, [v if i % 3 else 3 * v for i, v in enumerate(values)])
+        cases = {"embedding": ({embed: doubled}, {}, doubled, arrays[embed]), "head": ({"lm_head.weight": tripled}, {}, arrays[embed], tripled),
+                 "both": ({embed: doubled, "lm_head.weight": tripled}, {}, doubled, tripled),
+                 "tying": ({embed: doubled}, {"ensure_weight_tying": True}, doubled, doubled)}
+        for copies in False, True:    # files may hold the matrix twice
+            base = copy_model(source, folder / f"{name}.{copies}")
+            write(base / "model.safetensors", {**arrays, **({"lm_head.weight": arrays[embed]} if copies else {})})
+            for case, (changed, settings, embedding, head) in cases.items():
+                what = f"{name}.{copies}.{case}"
+                lora, wanted = shutil.copytree(plain, folder / f"{what}.lora"), copy_model(base, folder / f"{what}.wanted")
+                write(lora / "adapter_model.safetensors",
+                      {**read(lora / "adapter_model.safetensors"), **{f"base_model.model.{array}": held for array, held in changed.items()}})
+                change_json(lora / "adapter_config.json", modules_to_save=list(changed), **settings)
+                write(wanted / "model.safetensors", {**arrays, embed: embedding, "lm_head.weight": head})
+                change_json(wanted / "config.json", tie_word_embeddings=False)
+                expected, got = logits(folder, wanted, "--lora", plain), logits(folder, base, "--lora", lora)
+                near(got, expected, what)
+                if name == "gemma" and not copies:
+                    near(logits(folder, GOLDEN / name / "model.gguf", "--lora", lora), expected, f"{what}, GGUF")
+                run("merge", base, "--lora", lora, "-o", folder / f"{what}.out")
+                equal(logits(folder, folder / f"{what}.out"), got, f"{what}, merged")
+        lora, _ = write_adapter(folder / f"{name}.pair", {"lm_head": shape})
+        write(source / "model.safetensors", {**arrays, "lm_head.weight": arrays[embed]})
+        change_json(source / "config.json", tie_word_embeddings=False)
+        equal(logits(folder, folder / f"{name}.False", "--lora", lora), logits(folder, source, "--lora", lora), f"{name}, a pair for the output matrix")
+
+
 def test_merge(folder):
     for name in MODELS:
         model = copy_model(GOLDEN / name, folder / "source" / name)
@@ -168,6 +235,11 @@ def test_merge_of_a_sentence_encoder(folder):
         run("merge", model, "--lora", lora, "-o", out)
         equal(paths(out), paths(model))
         equal(embed(out), wanted, model.name)
+    for name, place in (f"{model / '0_Transformer'}/", None), (".", model / "0_Transformer"):
+        out = folder / f"again{name == '.'}"
+        run("merge", name, "--lora", lora, "-o", out, cwd=place)
+        equal(paths(out), paths(model))
+        equal(embed(out), wanted, f"{name} from {place}")
 
 
 def test_merge_refuses_and_leaves_nothing(folder):
@@ -239,6 +311,7 @@ def test_what_does_not_fit_is_refused(folder):
         (arrays(**{"A.weight": (a[0], [float("nan")] + a[1][1:])}), "holds a NaN"),
         (arrays(**{"magnitude_vector": ([1], [1.0])}), "of a kind that is not served"),
         ({"arrays": {**held, "transformer.wte.weight": ([1], [1.0])}}, 'begin with "base_model.model."'),
+        ({"arrays": {**held, "base_model.model.score.weight": ([1], [1.0])}}, 'the adapter brings tensor "base_model.model.score.weight", which '),
         ({"arrays": {**held, "base_model.model.transformer.wte.weight": ([1], [1.0])}}, "the model's tensor has another shape"),
     ]
     for number, (change, fragment) in enumerate(cases):

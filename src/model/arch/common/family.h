@@ -19,6 +19,10 @@ typedef enum tsri_model_fused {
  * with '=' has neither prefix nor suffix. */
 typedef struct tsri_model_names {
     const char *prefix; /* files of a bare base model leave out its first parts */
+    /* Another prefix, which files and PEFT's adapters may have: that of the modules in memory. NULL: there is none.
+     * `other_in_adapters`: new adapters have it, too, so that PEFT finds the modules */
+    const char *other_prefix;
+    bool other_in_adapters;
     const char *embed, *position, *types, *embed_norm, *project, *relative, *final_norm;
     /* the table of disentangled attention, its norm, and a layer's own matrices for its rows */
     const char *distances, *distance_norm, *distance_q, *distance_k;

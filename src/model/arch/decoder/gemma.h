@@ -22,7 +22,6 @@ tsr_status tsri_model_arch_gemma2_layout(const tsri_model_config *config, float 
     .q_norm = "layers.%d.self_attn.q_norm", .k_norm = "layers.%d.self_attn.k_norm", \
     .out = "layers.%d.self_attn.o_proj", TSRI_MODEL_NAMES_LLAMA_QKV, TSRI_MODEL_NAMES_LLAMA_MLP
 /* clang-format on */
-extern const tsri_model_names tsri_model_names_gemma2;
 
 /* The scale of scores, which GGUF files don't have: it is that of a head's size, but in the largest
  * model, which has `layers` layers, that of width / heads. */

@@ -26,7 +26,7 @@ tsr_status tsri_model_arch_gemma2_layout(const tsri_model_config *config, float 
                                    &spec->logit_cap);
 }
 
-const tsri_model_names tsri_model_names_gemma2 = {
+static const tsri_model_names names = {
     TSRI_MODEL_NAMES_GEMMA2("model."),
 };
 
@@ -67,7 +67,7 @@ static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) 
 const tsri_model_arch tsri_model_arch_gemma2 = {
     .name = "gemma2",
     .gguf = "gemma2",
-    .names = &tsri_model_names_gemma2,
+    .names = &names,
     .gguf_names = &tsri_model_names_gguf,
     .gguf_norm_added = true,
     .read = read,

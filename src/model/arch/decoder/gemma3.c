@@ -86,11 +86,23 @@ static tsr_status read_texts(const tsri_model_config *config, tsri_model_spec *s
     return status;
 }
 
-static const char *const unserved[] = {"vision_tower.", "multi_modal_projector.", NULL};
+static const char *const unserved[] = {"vision_tower.", "multi_modal_projector.",
+                                       "model.vision_tower.", "model.multi_modal_projector.", NULL};
+
+/* In the memory of transformers 5 the modules of a model that reads images, too, have other names than in its files. A
+ * GGUF file is that of either model. */
+static const char in_memory[] = "model.language_model.";
 
 static const tsri_model_names names_of_texts = {
     TSRI_MODEL_NAMES_GEMMA2("language_model.model."),
+    .other_prefix = in_memory,
+    .other_in_adapters = true,
     .unserved = unserved,
+};
+
+static const tsri_model_names names_of_texts_alone = {
+    TSRI_MODEL_NAMES_GEMMA2("model."),
+    .other_prefix = in_memory,
 };
 
 static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
@@ -103,7 +115,7 @@ const tsri_model_arch tsri_model_arch_gemma3_text = {
     .name = "gemma3_text",
     .classes = "Gemma3ForCausalLM",
     .gguf = "gemma3",
-    .names = &tsri_model_names_gemma2,
+    .names = &names_of_texts_alone,
     .gguf_names = &tsri_model_names_gguf,
     .gguf_norm_added = true,
     .read = read,
@@ -129,7 +141,7 @@ static tsr_status complete_vectors(const tsri_io_archive *archive, json_t *confi
 const tsri_model_arch tsri_model_arch_gemma_embedding = {
     .name = "gemma_embedding",
     .gguf = "gemma-embedding",
-    .names = &tsri_model_names_gemma2,
+    .names = &names_of_texts_alone,
     .gguf_names = &gguf_names_of_vectors,
     .gguf_norm_added = true,
     .read = read,
