@@ -76,7 +76,7 @@ def timed(work):
 def embedding(lib):
     with Embedder(O.model, device=O.device, dtype="f32") as embedder:
         vector, text, times = np.empty(embedder.embedding.width, np.float32), SENTENCE.encode(), 20
-        part = embedder._part(None)
+        part = embedder._part(None, None)
         same = embedder.encode(SENTENCE)
         lib.bench_embed(part._open, text, len(text), vector.ctypes.data, 1)
         assert np.array_equal(vector, same), "the two calls give other vectors"
