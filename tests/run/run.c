@@ -406,36 +406,6 @@ static void fill(float x[2][2 * 2 * C]) {
     }
 }
 
-static void grow(const char *device, tsr_dtype dtype) {
-    float x[2][2 * 2 * C], straight[2][2 * 2 * C], grown[2][2 * 2 * C];
-    fill(x);
-    tsri_graph *small = with_state(CAPACITY, dtype), *large = with_state(2 * CAPACITY, dtype);
-    rig r;
-    open_rig(&r, device, NULL);
-    step(&r, large, 0, x[0], straight[0]);
-    step(&r, large, 2, x[1], straight[1]);
-    close_rig(&r);
-    open_rig(&r, device, NULL);
-    step(&r, small, 0, x[0], grown[0]);
-    step(&r, large, 2, x[1], grown[1]); /* the state grows, and keeps what it had */
-    close_rig(&r);
-    /* sequence 1 has one new token in each step: its second row is padding */
-    for (int s = 0; s < 2; s++)
-        cr_assert_arr_eq(straight[s], grown[s], 3 * C * sizeof(float), "step %d", s);
-    tsri_graph_destroy(&small);
-    tsri_graph_destroy(&large);
-}
-
-Test(run, states_keep_their_contents_when_they_grow) {
-    grow("reference", TSR_F32);
-    grow("reference", TSR_F16);
-}
-
-Test(run, states_keep_their_contents_when_they_grow_on_opencl) {
-    grow("opencl", TSR_F32);
-    grow("opencl", TSR_F16);
-}
-
 /* A device that has memory for one state at a time, or for none. */
 static tsr_backend scarce;
 static const tsr_backend *ample;
@@ -467,36 +437,49 @@ static void make_scarce(rig *r) {
     r->devices[0]->backend = &scarce;
 }
 
-static void shrink(const char *device, tsr_dtype dtype, bool alone) {
-    float x[2][2 * 2 * C], straight[2][2 * 2 * C], shrunk[2][2 * 2 * C];
+/* A state that has another size from the second step on keeps what both sizes have. `alone`: the device
+ * has memory for one of them at a time. */
+static void resize(const char *device, tsr_dtype dtype, int64_t before, int64_t after, bool alone) {
+    float x[2][2 * 2 * C], straight[2][2 * 2 * C], resized[2][2 * 2 * C];
     fill(x);
-    tsri_graph *small = with_state(CAPACITY, dtype), *large = with_state(2 * CAPACITY, dtype);
+    tsri_graph *old = with_state(before, dtype), *new = with_state(after, dtype);
     rig r;
     open_rig(&r, device, NULL);
-    step(&r, small, 0, x[0], straight[0]);
-    step(&r, small, 2, x[1], straight[1]);
+    step(&r, new, 0, x[0], straight[0]);
+    step(&r, new, 2, x[1], straight[1]);
     close_rig(&r);
     open_rig(&r, device, NULL);
-    step(&r, large, 0, x[0], shrunk[0]);
+    step(&r, old, 0, x[0], resized[0]);
     if (alone)
         make_scarce(&r);
-    step(&r, small, 2, x[1], shrunk[1]);
+    step(&r, new, 2, x[1], resized[1]);
     close_rig(&r);
+    /* sequence 1 has one new token in each step: its second row is padding */
     for (int s = 0; s < 2; s++)
-        cr_assert_arr_eq(straight[s], shrunk[s], 3 * C * sizeof(float), "step %d", s);
-    tsri_graph_destroy(&small);
-    tsri_graph_destroy(&large);
+        cr_assert_arr_eq(straight[s], resized[s], 3 * C * sizeof(float), "step %d", s);
+    tsri_graph_destroy(&old);
+    tsri_graph_destroy(&new);
+}
+
+Test(run, states_keep_their_contents_when_they_grow) {
+    resize("reference", TSR_F32, CAPACITY, 2 * CAPACITY, false);
+    resize("reference", TSR_F16, CAPACITY, 2 * CAPACITY, false);
+}
+
+Test(run, states_keep_their_contents_when_they_grow_on_opencl) {
+    resize("opencl", TSR_F32, CAPACITY, 2 * CAPACITY, false);
+    resize("opencl", TSR_F16, CAPACITY, 2 * CAPACITY, false);
 }
 
 Test(run, states_keep_their_contents_when_they_shrink) {
-    shrink("reference", TSR_F32, false);
-    shrink("reference", TSR_F16, false);
-    shrink("reference", TSR_F32, true);
+    resize("reference", TSR_F32, 2 * CAPACITY, CAPACITY, false);
+    resize("reference", TSR_F16, 2 * CAPACITY, CAPACITY, false);
+    resize("reference", TSR_F32, 2 * CAPACITY, CAPACITY, true);
 }
 
 Test(run, states_keep_their_contents_when_they_shrink_on_opencl) {
-    shrink("opencl", TSR_F32, false);
-    shrink("opencl", TSR_F16, true);
+    resize("opencl", TSR_F32, 2 * CAPACITY, CAPACITY, false);
+    resize("opencl", TSR_F16, 2 * CAPACITY, CAPACITY, true);
 }
 
 /* A state whose memory was given up, and that could then not be made, does not begin with zeros. */

@@ -220,7 +220,7 @@ static tsr_status read_prompts(const char *folder, tsri_model_sentence *s) {
 
 /* ---- the whole ---- */
 
-/* The folder above, in new memory: as the path writes it or, where its last part is no name, by "..". */
+/* The folder above, in new memory: as the path writes it or, where its last part is "." or "..", by "..". */
 static char *folder_above(const char *folder) {
     char *path = tsri_base_copy_text(folder, tsri_base_folder_length(folder));
     const char *slash = path ? tsri_system_last_slash(path) : NULL,

@@ -335,7 +335,7 @@ static void find_farthest(const tsr_plan *plan, const tsri_opencl_instance *inst
 
 /* --- verdicts: kept as "1 64 768 4096\n", then why the kernel is refused, or nothing --- */
 
-/* What a device does not take of a line of tuning is no fault of its driver's. */
+/* A line of tuning that a device does not take does not mean that its driver is wrong. */
 tsr_status tsri_opencl_refuse_step(const tsr_dev *dev, const tsri_opencl_step *step,
                                    const char *verdict) {
     tsri_opencl_instance *instance = step->instance;
