@@ -190,6 +190,9 @@ def make_small(folder):
 
 
 if __name__ == "__main__":
+    if {"-h", "--help"} & set(sys.argv):
+        print(__doc__)
+        sys.exit()
     if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(SIZES):
         sys.exit(__doc__)
     main(pathlib.Path(sys.argv[1]), sys.argv[2:])
