@@ -9,7 +9,7 @@ import pathlib
 import signal
 import threading
 from types import FrameType, TracebackType
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Set, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Type, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,30 +46,37 @@ try:
 except ImportError:
     _signals = signal
 
-_raised = threading.local()
+_raised: "Dict[int, BaseException]" = {}  # by thread: what a callback of the call that it makes raised
+
+
+class _Interrupt:
+    """Ctrl-C during a call of the main thread. An object, because setting a class's attribute makes Python look up all of the class's anew."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def catch(self, number: int, frame: Optional[FrameType]) -> None:  # pylint: disable=unused-argument
+        self.came = True
+
+
+_interrupt = _Interrupt()
 
 
 class Running:
     """A call of the library under its device's lock. Python raises KeyboardInterrupt between any two instructions, also where a callback has
-    begun and can't catch it yet; so during a call of the main thread Ctrl-C only sets `stop`, which callbacks answer with "cancel", and
+    begun and can't catch it yet; so during a call of the main thread Ctrl-C only sets `_interrupt.came`, which callbacks answer with "cancel", and
     KeyboardInterrupt is raised when the call has returned. A handler of the program's own stays in force."""
-
-    stop = False
 
     def __init__(self, lock: Any) -> None:
         self._lock = lock
         self._replaced = False
 
-    @staticmethod
-    def _caught(number: int, frame: Optional[FrameType]) -> None:  # pylint: disable=unused-argument
-        Running.stop = True
-
     def __enter__(self) -> None:
         self._lock.acquire()
-        if threading.current_thread() is threading.main_thread() and _signals.getsignal(signal.SIGINT) is signal.default_int_handler:
-            Running.stop = False
+        if threading.get_ident() == threading.main_thread().ident and _signals.getsignal(signal.SIGINT) is signal.default_int_handler:
+            _interrupt.came = False
             self._replaced = True
-            _signals.signal(signal.SIGINT, Running._caught)
+            _signals.signal(signal.SIGINT, _interrupt.catch)
 
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         try:
@@ -77,8 +84,8 @@ class Running:
                 _signals.signal(signal.SIGINT, signal.default_int_handler)
         finally:
             self._lock.release()
-        if self._replaced and Running.stop:
-            Running.stop = False
+        if self._replaced and _interrupt.came:
+            _interrupt.came = False
             raise KeyboardInterrupt from None
 
 
@@ -87,26 +94,26 @@ def guarded(kind: Any, function: Callable[..., Any], *, cancels: bool = True) ->
     and `check` raises it there. Ctrl-C cancels, too. cancels: False where what it returns means something else; 0 is returned where it raised."""
     def call(*arguments: Any) -> int:
         try:
-            return int(function(*arguments) or (cancels and Running.stop and threading.current_thread() is threading.main_thread()))
+            return int(function(*arguments) or (cancels and _interrupt.came and threading.current_thread() is threading.main_thread()))
         except BaseException as error:  # pylint: disable=broad-exception-caught  # nothing may be raised into C
-            _raised.error = error
+            _raised[threading.get_ident()] = error
             return int(cancels)
 
     def call_void(*arguments: Any) -> None:
         try:
             function(*arguments)
         except BaseException as error:  # pylint: disable=broad-exception-caught
-            _raised.error = error
+            _raised[threading.get_ident()] = error
 
     return kind(call_void if kind._restype_ is None else call)
 
 
 def check(status: int) -> None:
     """Raises what a callback of this call raised, or the exception of a status that is not TSR_OK."""
-    error = getattr(_raised, "error", None)
-    if error is not None:
-        _raised.error = None
-        raise error
+    if _raised:
+        error = _raised.pop(threading.get_ident(), None)
+        if error is not None:
+            raise error
     if status != c.TSR_OK:
         raise failure(status, lib.tsr_error_last())
 

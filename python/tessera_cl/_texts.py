@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,15 +44,32 @@ class _Part(Handle):
         self._listener = _Listener()
         self.callback = progress_callback(struct, self._listener)
 
-    @contextlib.contextmanager
-    def telling(self, told: Optional[Progress]) -> Iterator[None]:
-        """For `with`, around a call that uses the device and tells its progress."""
-        with self._running():
-            self._listener.told = told
-            try:
-                yield
-            finally:
-                self._listener.told = None
+    def call(self, told: Optional[Progress], function: Any, *arguments: Any) -> None:
+        """Calls a function of the library with this object and the arguments; `told` is told its progress. For `with self._running()`."""
+        self._listener.told = told
+        try:
+            check(function(self._open, *arguments))
+        finally:
+            self._listener.told = None
+
+
+class _Single:
+    """The parameters of a call for one text, made once: after each embedding, whose weights have driven everything else out of the caches, making
+    them anew takes longer than in a loop of its own."""
+
+    class _Text(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+
+    def __init__(self, width: int) -> None:
+        self._text = self._Text()
+        self._vector = np.empty(width, np.float32)
+        self._arguments = (ctypes.cast(ctypes.pointer(self._text), ctypes.POINTER(c.tsr_string)), 1, pointer(self._vector, ctypes.c_float), None)
+
+    def encode(self, part: _Part, told: Optional[Progress], sentence: str) -> NDArray[np.float32]:
+        data = encoded(sentence)
+        self._text.data, self._text.size = data, len(data)
+        part.call(told, lib.tsr_embed, *self._arguments)
+        return self._vector.copy()
 
 
 def _bar(name: str) -> Progress:
@@ -94,6 +110,7 @@ class Embedder(Base):
         self._parts: Dict[Tuple[Optional[str], Optional[str]], _Part] = {}  # in the order of their last use
         try:
             self.embedding: EmbedderInfo = self._embedding(self._part(None, None))
+            self._single = _Single(self.embedding.width)
         except BaseException:
             self.close()
             raise
@@ -142,17 +159,19 @@ class Embedder(Base):
             raise ValueError("convert_to_numpy=False: vectors are NumPy arrays; torch.from_numpy takes them without a copy")
         if batch_size < 1:
             raise ValueError(f"batch_size={batch_size}: it is at least 1")
-        texts = [sentences] if isinstance(sentences, str) else sentences
+        told = progress or (_bar("encode") if show_progress_bar else None)
         with self._running():
             part = self._part(prompt_name, prompt)
-            vectors = np.empty((len(texts), self.embedding.width), np.float32)
-            table, kept = strings(texts)
-            with part.telling(progress or (_bar("encode") if show_progress_bar else None)):
-                check(lib.tsr_embed(part._open, table, len(texts), pointer(vectors, ctypes.c_float), None))
-            del kept
+            if isinstance(sentences, str):
+                vectors = self._single.encode(part, told, sentences)
+            else:
+                vectors = np.empty((len(sentences), self.embedding.width), np.float32)
+                table, kept = strings(sentences)
+                part.call(told, lib.tsr_embed, table, len(sentences), pointer(vectors, ctypes.c_float), None)
+                del kept
         if normalize_embeddings and not self.embedding.normalized:
-            vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
-        return vectors[0] if isinstance(sentences, str) else vectors
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.float32(1e-12))
+        return vectors
 
     def similarity(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float32]:
         """How alike each vector of `a` [n, width] is to each of `b` [m, width]: float32 [n, m], by `similarity_fn_name` ("cosine", "dot",
@@ -227,8 +246,8 @@ class Classifier(Base):
         found = np.empty((len(texts), len(self.labels)), np.float32)
         firsts, kept = strings(texts)
         others, kept_too = strings(seconds) if seconds is not None else (None, None)
-        with self._part.telling(progress):
-            check(lib.tsr_classify(self._part._open, firsts, others, len(texts), pointer(found, ctypes.c_float), None))
+        with self._running():
+            self._part.call(progress, lib.tsr_classify, firsts, others, len(texts), pointer(found, ctypes.c_float), None)
         del kept, kept_too
         return found
 
@@ -352,9 +371,8 @@ class Answerer(Base):
                 start, end = (len(data[:byte].decode("utf-8", "surrogatepass")) for byte in (a.begin, a.end))  # in characters
                 found[index].append(Answer(start, end, texts[index][start:end], a.score))
 
-        with self._part.telling(progress):
-            check(lib.tsr_answer_questions(self._part._open, first, second, len(asked), guarded(lib.tsr_answer_questions.argtypes[4], visit), None,
-                                           None))
+        with self._running():
+            self._part.call(progress, lib.tsr_answer_questions, first, second, len(asked), guarded(lib.tsr_answer_questions.argtypes[4], visit), None, None)
         del kept, kept_too
         return found[0] if isinstance(questions, str) else found
 
@@ -386,8 +404,8 @@ class Ranker(Base):
         found = np.empty(len(documents), np.float32)
         question, kept_too = strings([query])
         table, kept = strings(documents)
-        with self._part.telling(progress):
-            check(lib.tsr_rank(self._part._open, question[0], table, len(documents), pointer(found, ctypes.c_float), None))
+        with self._running():
+            self._part.call(progress, lib.tsr_rank, question[0], table, len(documents), pointer(found, ctypes.c_float), None)
         del kept, kept_too
         return found
 
