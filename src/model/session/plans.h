@@ -16,6 +16,8 @@ typedef struct tsri_model_plans {
     int64_t capacity, source_capacity; /* 0: no graph yet */
     int64_t held, source_held;         /* those that the states of the last plan had */
     uint32_t first_state;
+    bool many;         /* a plan for a token of any number of sequences was made */
+    int32_t few_steps; /* tokens of few sequences that it computed */
     tsri_model_shaped_graph *items;
     size_t count, room;
     /* The plan of a run that another may follow (tsri_session_follow): set after the run, until a plan is
@@ -40,7 +42,9 @@ tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shap
                                   const tsri_graph **out);
 
 /* A decoder's plan for B sequences of T tokens (at most `limit`) and the results that `shape`
- * marks. `all`: rows are up to B * T, else up to B. */
+ * marks. `all`: rows are up to B * T, else up to B. Tokens of 2 to TSRI_MODEL_FEW_ROWS sequences have a plan of
+ * their own, with kernels for few rows, where no other plan has them, and otherwise as soon as so many were
+ * computed that making it pays. */
 tsr_status tsri_model_plans_plan(tsri_model_plans *plans, const tsri_model_shape *shape, int64_t B,
                                  int64_t T, int64_t limit, bool all, tsri_run_plan **out);
 /* Tells the devices that this plan will be asked for. */
