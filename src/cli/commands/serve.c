@@ -18,7 +18,6 @@ int tsri_cli_serve(int argc, char **argv) {
                             .idle = 60,
                             .header = 10,
                             .drain = 30,
-                            .step_tokens = 512,
                             .speculate = -1};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
@@ -49,8 +48,9 @@ int tsri_cli_serve(int argc, char **argv) {
          "few, the newest request waits; default: half of --slots contexts (-c), but at least one",
          1, 1e12, NULL},
         {"step-tokens", 0, CLI_INT, &o.step_tokens, "N",
-         "tokens of prompts that are read between two tokens of the answers; default 512", 1, 1e9,
-         NULL},
+         "tokens of prompts that are read between two tokens of the answers; default: as many as "
+         "take no longer than those tokens, 64 to 512",
+         1, 1e9, NULL},
         {"rank", 0, CLI_FLAG, &o.rank, NULL,
          "language models rank documents (Qwen3-Reranker) instead of writing text", 0, 0, NULL},
         {"pooling", 0, CLI_WORD, &o.pooling, TSRI_CLI_POOLINGS,

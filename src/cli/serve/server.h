@@ -25,7 +25,7 @@ typedef struct tsri_serve_limits {
     int64_t body;                      /* bytes of a request's body */
     int64_t idle, header;              /* seconds without a byte; until the end of the headers */
     int64_t drain;                     /* seconds that running requests have after a signal */
-    int64_t step_tokens;               /* tokens of prompts in a step */
+    int64_t step_tokens; /* tokens of prompts in a step; 0: as the scheduler chooses */
     int64_t prompt_tokens, new_tokens; /* of a prompt; of all answers to a request; 0: no bound */
     int32_t speculate;                 /* as tsr_generate_options.speculate */
     bool rank;                         /* language models rank documents instead of writing */

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_A_TOKEN = 4, PIECE = 32 << 10 }; /* bytes of a piece where nobody waits for text */
+/* Bytes of a piece where nobody waits for text, and where somebody does, unless --step-tokens says it */
+enum { PIECE = 32 << 10, SMALL_PIECE = 2 << 10, BYTES_A_TOKEN = 4 };
 
 static void clear(tsri_serve_errand *errand) {
     tsri_serve_texts *w = (tsri_serve_texts *)errand;
@@ -83,8 +84,9 @@ void tsri_serve_texts_step(tsri_serve_server *s, bool small) {
     tsri_serve_failure f;
     if (!w)
         return;
+    const size_t asked = (size_t)s->limits.step_tokens * BYTES_A_TOKEN;
     tsri_serve_errand_take_out(&s->texts, &w->errand);
-    if (!run_piece(w, small ? (size_t)s->limits.step_tokens * BYTES_A_TOKEN : PIECE, &f)) {
+    if (!run_piece(w, !small ? PIECE : asked ? asked : SMALL_PIECE, &f)) {
         tsri_serve_errand_fail(&w->errand, &f);
     } else if (w->done < w->n) {
         tsri_serve_errand_append(&s->texts, &w->errand);

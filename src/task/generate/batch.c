@@ -300,7 +300,9 @@ static bool alike(int64_t a, int64_t b) {
 /* Takes in prompts, as many tokens as the step allows. With dynamic scaling a prompt's keys depend on
  * the length of its run, so it is not cut. */
 static tsr_status prefill(tsri_task_batch *b) {
-    int64_t room = b->options.step_tokens ? b->options.step_tokens : INT64_MAX;
+    const int64_t all = tsri_task_batch_room(b);
+    const uint64_t begun = tsri_base_now_ns();
+    int64_t room = all;
     for (uint32_t i = 0; i < b->n && room > 0; i++) {
         tsri_task_member *first = b->members[i];
         if (tsri_task_member_scores(first)) {
@@ -329,6 +331,7 @@ static tsr_status prefill(tsri_task_batch *b) {
         TRY(tsri_task_batch_give(b));
         room -= b->n_rows * longest;
     }
+    tsri_task_batch_note_prompts(b, begun, all - room);
     return TSR_OK;
 }
 
@@ -350,11 +353,13 @@ tsr_status tsri_task_batch_step(tsri_task_batch *batch) {
         TRY(finish_next(batch));
         TRY(tsri_task_batch_give(batch));
         tsri_task_batch_pace(batch, begun);
+        tsri_task_batch_note_answers(batch, begun);
         return TSR_OK;
     }
     TRY(begin_decode(batch));
     TRY(end_decode(batch));
     tsri_task_batch_pace(batch, begun);
+    tsri_task_batch_note_answers(batch, begun);
     return prefill(batch);
 }
 

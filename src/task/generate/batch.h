@@ -27,9 +27,13 @@ typedef struct tsri_task_member {
  * if it is not TSR_OK. */
 typedef tsr_status (*tsri_task_failed_fn)(void *data, tsri_task_member *member);
 
+/* Prompts share a step's time with the tokens of other members, by how many members are at either, but get no less
+ * than half; up to 512 tokens. */
+enum { TSRI_TASK_STEP_SHARED = -1 };
+
 typedef struct tsri_task_batch_options {
     uint32_t slots;      /* members at the same time */
-    int64_t step_tokens; /* tokens of prompts that a step takes in at most; 0: any number */
+    int64_t step_tokens; /* tokens of prompts that a step takes in at most; 0: any number; or: */
     /* How many of the largest logits the device finds: the same in every step, so that the order of its
      * sums does not depend on who else is in the batch. 0: as many as the members need. */
     int32_t kept;

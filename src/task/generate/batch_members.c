@@ -10,7 +10,7 @@
 int64_t tsri_task_batch_scored_rows(const tsri_task_batch *b, const tsri_task_member *m) {
     const int64_t rows = tsri_task_scored_rows(tsri_task_member_vocab(m)),
                   step = b->options.step_tokens;
-    return tsri_task_smaller(tsri_task_smaller(rows, step ? step : rows), m->decoding->context);
+    return tsri_task_smaller(tsri_task_smaller(rows, step > 0 ? step : rows), m->decoding->context);
 }
 
 static tsr_status make_logits_room(tsri_task_batch *b, const tsri_task_member *m, int64_t rows) {

@@ -16,6 +16,8 @@ struct tsri_task_batch {
     uint32_t n_fed;
     tsri_task_draft drafts[TSRI_SESSION_FEW_ROWS];
     tsri_task_pace pace;
+    double answer_ns,
+        prompt_ns; /* how long a step's tokens take, without prompts; a prompt's token */
     tsri_model_results results; /* of the last run; of argmax and drawn, which of them it gave */
     /* What the device chose in it, by argmax or by draws; in those under way, the oldest first */
     int32_t *chosen, *ids[TSRI_SESSION_AHEAD];
@@ -110,5 +112,13 @@ tsr_status tsri_task_batch_guess(tsri_task_batch *batch, bool *any);
 /* Counts how long a step took that began at `begun` (tsri_base_now_ns) and decoded the members of the last
  * run. */
 void tsri_task_batch_pace(tsri_task_batch *batch, uint64_t begun);
+
+/* ---- batch_share.c ---- */
+
+/* How many tokens of prompts the step takes in at most. */
+int64_t tsri_task_batch_room(const tsri_task_batch *batch);
+/* Count how long the members of the last run took that decode, or `tokens` of prompts, since `begun`. */
+void tsri_task_batch_note_answers(tsri_task_batch *batch, uint64_t begun);
+void tsri_task_batch_note_prompts(tsri_task_batch *batch, uint64_t begun, int64_t tokens);
 
 #endif

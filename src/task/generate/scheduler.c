@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { SLOTS = 8, STEP_TOKENS = 512, KEPT = 64 };
+enum { SLOTS = 8, KEPT = 64 };
 
 tsr_status tsr_scheduler_add(tsr_scheduler *scheduler, const tsr_request *given, uint64_t *id) {
     tsr_request known;
@@ -157,7 +157,7 @@ static tsr_status make(tsr_scheduler *s, const tsr_scheduler_options *o) {
     TRY(tsri_base_new(s->n, sizeof(tsri_task_request *), &s->running));
     s->counts.slots = s->n;
     s->counts.context = s->context;
-    s->step_tokens = o->step_tokens ? o->step_tokens : STEP_TOKENS;
+    s->step_tokens = o->step_tokens ? o->step_tokens : TSRI_TASK_STEP_SHARED;
     return make_batch(s);
 }
 
