@@ -21,7 +21,7 @@ typedef struct tsr_scheduler_options {
     int64_t context;
     /** Tokens of prompts that a step takes in at most, so that a long prompt does not keep the others
      * waiting. 0: as many as take no longer than the step's other tokens, but at least 64, and more where
-     * more requests wait for their prompts than are answered; at most 512. No answer depends on it. */
+     * many requests wait for their prompts; at most 512. No answer depends on it. */
     int64_t step_tokens;
     uint32_t no_reuse; /**< 1: every prompt is computed from its first token */
     uint32_t reserved;

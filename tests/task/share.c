@@ -31,13 +31,15 @@ Test(share, prompts_take_as_long_as_answers) {
         int64_t wanted;
     } cases[] = {
         {0, 1, 40, 100, 512},   /* nobody waits for a token */
-        {1, 1, 0, 0, 64},       /* nothing was measured yet */
-        {32, 0, 40, 0, 64},     /* nor a prompt */
+        {31, 1, 0, 0, 64},      /* nothing was measured yet */
+        {31, 1, 40, 0, 64},     /* nor a prompt */
+        {31, 1, 0, 400, 64},    /* nor an answer */
         {31, 1, 40, 400, 100},  /* as long as the answers */
-        {1, 1, 10, 400, 64},    /* fewer tokens don't pay */
+        {31, 1, 10, 400, 64},   /* fewer tokens don't pay */
         {31, 1, 400, 400, 512}, /* a device that reads fast */
-        {8, 24, 20, 400, 150},  /* three times as many wait for their prompts */
-        {24, 8, 40, 400, 100},  /* fewer of them get no less than half */
+        {24, 8, 40, 400, 100},  /* up to one waits for 3 that are answered */
+        {23, 8, 40, 400, 512},  /* many wait for their prompts */
+        {1, 1, 10, 400, 512},   /* so does every second one */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int64_t got = room(TSRI_TASK_STEP_SHARED, cases[i].answered, cases[i].reading,

@@ -27,8 +27,8 @@ typedef struct tsri_task_member {
  * if it is not TSR_OK. */
 typedef tsr_status (*tsri_task_failed_fn)(void *data, tsri_task_member *member);
 
-/* Prompts share a step's time with the tokens of other members, by how many members are at either, but get no less
- * than half; up to 512 tokens. */
+/* Prompts get as much of a step's time as the tokens of other members, and more where many members wait for their
+ * prompts; up to 512 tokens. */
 enum { TSRI_TASK_STEP_SHARED = -1 };
 
 typedef struct tsri_task_batch_options {

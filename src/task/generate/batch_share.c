@@ -7,6 +7,9 @@
 enum {
     LEAST = 64, /* tokens: fewer don't pay for reading the weights */
     MOST = 512,
+    /* With 8 in place of 3, 32 requests that come at once get 5 % more tokens/s, but where long prompts come faster than
+     * they can be read, so that 8 of 40 requests are always waiting, tokens come at a third of the rate. */
+    EAGER = 3,
 };
 
 /* The mean of what was measured, in which the last measurement has a quarter of the weight. */
@@ -22,12 +25,11 @@ int64_t tsri_task_batch_room(const tsri_task_batch *batch) {
         answered += tsri_task_member_decodes(batch->members[i]);
         reading += tsri_task_member_reads(batch->members[i]);
     }
-    if (!answered)
+    if (reading * EAGER > answered) /* many have come at once, or nobody waits for a token */
         return MOST;
     if (!(batch->prompt_ns > 0) || !(batch->answer_ns > 0))
         return LEAST;
-    const double parts = reading > answered ? (double)reading / answered : 1,
-                 tokens = parts * batch->answer_ns / batch->prompt_ns;
+    const double tokens = batch->answer_ns / batch->prompt_ns;
     return tokens <= LEAST ? LEAST : tokens >= MOST ? MOST : (int64_t)tokens;
 }
 
