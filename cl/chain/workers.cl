@@ -43,7 +43,7 @@
 #define STATE_STEP 16
 #define PATIENCE (1 << 26)
 #define TASK_WORK 32768.0f
-#define LARGE_WORK 8388608.0f /* of a large task at most: in longer records it would gain nothing, and wait for a slow core */
+#define LARGE_WORK 8388608.0f /* at most: in longer records large tasks gain nothing, and wait for a slow core */
 #define AXIS(i) (((r[1 + 3 * (i)] * dims[r[2 + 3 * (i)]]) + r[3 + 3 * (i)] - 1) / r[3 + 3 * (i)])
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
