@@ -157,6 +157,7 @@ def main():
     if not set(chosen) <= set(GROUPS):
         fail(f"--group {o.group}: groups are {', '.join(GROUPS)}")
     if not (o.work / "minilm-ct2").exists():
+        o.work.mkdir(parents=True, exist_ok=True)
         subprocess.run([o.peers, WORKERS / "encoder_peers.py", "make", o.model, o.work], check=True)
     say(schema=1, bench="encoder", **machine(), peaks=peaks(o.build / "bench" / "kernels"), rounds=o.rounds)
     truth = expected(o)
