@@ -68,6 +68,13 @@ def test_fewer_threads(_):
     assert used < 1.5, f"{used:.2f} cores were busy under -t 1"
 
 
+def test_a_table_that_is_also_the_head_lies_as_its_product_reads_it(_):
+    told = json.loads(run("explain", *ON, "--json", GOLDEN / "gpt2-tiny").text)
+    chosen = {variant["name"].split(":")[0] for op in told["decode"]["ops"] if op["op"] == "linear" for variant in op["variants"] if variant["chosen"]}
+    packed = any(name.startswith("linear/packed") for name in chosen)
+    assert not (packed and "linear/cached" in chosen), f"the head reads plain rows, the layers panels: {chosen}"
+
+
 def test_forced_kernels(_):
     greedy = ("-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "-n", "12", "--ids", "9")
     plain = generate(*greedy, "--kernels", "linear=plain,attention=plain")

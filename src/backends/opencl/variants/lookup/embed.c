@@ -112,12 +112,13 @@ static void bind_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
 }
 
 /* The plain layout comes first. Panels serve where another use of the table, a linear op, is faster
- * with them. */
+ * with them: scores are summed over all uses, so panels score little less than rows, whose copying takes
+ * microseconds where that op takes milliseconds. */
 const tsri_opencl_variant tsri_opencl_variants_embed[] = {
     {.name = "panels",
      .op = TSR_OP_EMBED,
      .file = "embed/plain.cl",
-     .score = 5,
+     .score = 18,
      .layout = &tsri_opencl_layout_panels64,
      .weight_operand = TABLE,
      .fits = fits_panels,
@@ -126,7 +127,7 @@ const tsri_opencl_variant tsri_opencl_variants_embed[] = {
     {.name = "pairs",
      .op = TSR_OP_EMBED,
      .file = "embed/plain.cl",
-     .score = 5,
+     .score = 18,
      .layout = &tsri_opencl_layout_panels64_bf16,
      .weight_operand = TABLE,
      .fits = fits_pairs,
