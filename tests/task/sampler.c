@@ -1,15 +1,20 @@
 /* The sampler, compared with probabilities that are computed step by step. */
 #include "task/generate/sampler.h"
 
+#include "base/random.h"
+
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 
-enum { V = 12, DRAWS = 20000 };
+enum { V = 12, DRAWS = 20000, MANY = 5000 };
 
 static const float logits[V] = {0.5f, -1, 2.25f, 2.25f, -30, 1.75f, 0, 3, -0.25f, 1, -2, 0.125f};
+
+static float row_of_many[MANY];
 
 static tsr_generate_options plain(void) {
     return (tsr_generate_options){.struct_size = sizeof(tsr_generate_options),
@@ -217,8 +222,9 @@ Test(sampler, logprob_of_the_row) {
     float logprob;
     o.temperature = 0;
     o.repeat_penalty = 2;
-    for (int logprobs = 0; logprobs < 2; logprobs++) {
-        o.logprobs = (uint32_t)logprobs;
+    for (uint32_t asked = 0; asked < 4; asked++) {
+        o.logprobs = asked % 2;
+        o.return_logprob = asked / 2;
         OK(tsri_task_sampler_create(&o, V, &sampler));
         tsri_task_sampler_row(
             sampler, logits,
@@ -226,9 +232,61 @@ Test(sampler, logprob_of_the_row) {
                 [7].in_text = true, [2].in_text = true, [3].in_text = true, [5].in_text = true},
             NULL);
         OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob)); /* the penalty makes 1.5 of 3 */
-        cr_expect(id == 7 && fabs(logprob - (3 - log_sum())) < 1e-5, "%d: %g", id, (double)logprob);
+        const double wanted = asked ? 3 - log_sum() : 0;
+        cr_expect(id == 7 && fabs(logprob - wanted) < 1e-5, "%d: %g", id, (double)logprob);
         tsri_task_sampler_destroy(&sampler);
     }
+}
+
+static int by_number(const void *a, const void *b) {
+    const int32_t *x = a, *y = b;
+    return row_of_many[*x] != row_of_many[*y]
+               ? (row_of_many[*x] < row_of_many[*y]) - (row_of_many[*x] > row_of_many[*y])
+               : (*x > *y) - (*x < *y);
+}
+
+/* The k largest of many logits with ties, among them numbers that are not one, in every place that the
+ * selection has to look at. */
+Test(sampler, the_largest_of_a_long_row) {
+    static const int32_t ks[] = {1, 2, 7, 40, MANY / 2, MANY / 2 + 1, MANY - 1, MANY, 0};
+    static int32_t order[MANY];
+    for (int32_t i = 0; i < MANY; i++) {
+        const float u = (float)tsri_base_uniform(9, 0, (uint64_t)i);
+        row_of_many[i] = i % 97 == 5 ? -INFINITY : floorf(u * 200) / 16;
+        order[i] = i;
+    }
+    qsort(order, MANY, sizeof *order, by_number);
+    for (size_t n = 0; n < sizeof ks / sizeof *ks; n++)
+        for (int32_t at = 0; at < 20; at++) { /* drawn at places that are spread over the k */
+            tsr_generate_options o = plain();
+            tsri_task_sampler *sampler;
+            int32_t id;
+            float logprob;
+            o.top_k = ks[n];
+            o.temperature = 1000; /* any of them */
+            OK(tsri_task_sampler_create(&o, MANY, &sampler));
+            tsri_task_sampler_row(sampler, row_of_many, NULL, NULL);
+            OK(tsri_task_sampler_draw(sampler, at, &id, &logprob));
+            const int32_t k = ks[n] ? ks[n] : MANY;
+            bool among = false;
+            for (int32_t i = 0; i < k; i++)
+                among |= order[i] == id;
+            cr_expect(among, "k %d: %d is not among the largest", k, id);
+            tsri_task_sampler_destroy(&sampler);
+        }
+    tsr_generate_options o = plain();
+    tsri_task_sampler *sampler;
+    int32_t id;
+    float logprob;
+    o.logprobs = 40;
+    o.temperature = 0;
+    OK(tsri_task_sampler_create(&o, MANY, &sampler));
+    tsri_task_sampler_row(sampler, row_of_many, NULL, NULL);
+    for (int32_t i = 0; i < 40; i++)
+        cr_expect_eq(tsri_task_sampler_candidates(sampler)[i].id, order[i], "place %d", i);
+    OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob));
+    cr_expect_eq(id, order[0]);
+    tsri_task_sampler_destroy(&sampler);
 }
 
 /* The largest logits, as a device gives them, have the same result as the whole row. */

@@ -147,25 +147,40 @@ float tsri_task_log_sum_exp(const float *row, int32_t V) {
     return (float)(top + log(sum));
 }
 
+/* Takes the `most` largest of a row as entries, in their order; seen: of the row as penalties change it. An
+ * entry that is no larger than `most` others is passed over before anything else is looked at: few are not. */
+static void take(tsri_task_sampler *s, const float *row, const tsri_task_seen *seen,
+                 const tsri_task_bans *bans, int32_t most) {
+    float least = -INFINITY;
+    bool full = false;
+    s->n = 0;
+    for (int32_t id = 0; id < s->V; id++) {
+        /* A NaN sorts last, so that the order stays total; draw refuses a row of NaN alone. */
+        const float raw = isnan(row[id]) ? -INFINITY : row[id],
+                    logit = seen ? changed(s->options, &seen[id], raw) : raw;
+        if ((full && !(logit > least)) || (bans && tsri_task_bans_hit(bans, id)))
+            continue;
+        s->entries[s->n++] = (entry){.logit = logit, .raw = raw, .id = id};
+        if (s->n / 2 < most)
+            continue;
+        sort_best(s->entries, s->n, most);
+        s->n = most;
+        least = s->entries[most - 1].logit;
+        full = true;
+    }
+    sort_best(s->entries, s->n, most);
+    s->n = most < s->n ? most : s->n;
+}
+
 void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const tsri_task_seen *seen,
                            const tsri_task_bans *bans) {
-    const bool changes = tsri_task_changes_logits(s->options);
-    for (int32_t i = 0; i < s->V; i++) {
-        /* A NaN sorts last, so that the order stays total; draw refuses a row of NaN alone. */
-        const float logit = isnan(row[i]) ? -INFINITY : row[i];
-        s->entries[i] = (entry){.logit = logit, .raw = logit, .id = i};
-    }
-    s->lse = tsri_task_log_sum_exp(row, s->V);
-    s->n = s->V;
-    if (s->options->logprobs)
-        sort_best(s->entries, s->n, (int32_t)s->options->logprobs);
+    const tsr_generate_options *o = s->options;
+    s->lse = o->logprobs || o->return_logprob ? tsri_task_log_sum_exp(row, s->V) : 0;
+    if (o->logprobs)
+        take(s, row, NULL, NULL, (int32_t)o->logprobs);
     report(s);
-    leave_out(s, bans);
-    for (int32_t i = 0; i < s->n && changes; i++)
-        s->entries[i].logit = changed(s->options, &seen[s->entries[i].id], s->entries[i].logit);
-    const int32_t most = drawn_from(s);
-    sort_best(s->entries, s->n, most);
-    s->n = most;
+    s->n = s->V;
+    take(s, row, tsri_task_changes_logits(o) ? seen : NULL, bans, drawn_from(s));
 }
 
 void tsri_task_sampler_largest(tsri_task_sampler *s, int32_t k, const int32_t *ids,
@@ -212,7 +227,7 @@ tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_
     const tsri_tensor_draw draw = tsri_task_draw_of(s->options, position);
     const entry *drawn = &s->entries[tsri_tensor_draw_one(&draw, s->logits, 1, s->n)];
     *id = drawn->id;
-    *logprob = drawn->raw - s->lse;
+    *logprob = s->options->logprobs || s->options->return_logprob ? drawn->raw - s->lse : 0;
     return TSR_OK;
 }
 
