@@ -45,7 +45,7 @@ class _Part(Handle):
         self.callback = progress_callback(struct, self._listener)
 
     def call(self, told: Optional[Progress], function: Any, *arguments: Any) -> None:
-        """Calls a function of the library with this object and the arguments; `told` is told its progress. For `with self._running()`."""
+        """Calls a function of the library with this object and the arguments; `told` is told its progress. The caller is within `with self._running()`."""
         self._listener.told = told
         try:
             check(function(self._open, *arguments))

@@ -22,8 +22,8 @@ tsr_status tsri_task_batch_plan(tsri_task_batch *b, tsri_task_member *m) {
     const tsr_generate_options *o = m->decoding->options;
     const int64_t banned = m->sequence->matcher ? -1 : tsri_task_token_rules_ban(m->rules);
     m->banning = banned != 0;
-    m->greedy = o->temperature == 0 && !tsri_task_changes_logits(o) && !o->logprobs &&
-                !o->return_logprob && !banned;
+    m->greedy = o->temperature == 0 && !tsri_task_changes_logits(o) &&
+                !tsri_task_tells_logprobs(o) && !banned;
     m->top_k = 0;
     if (!m->greedy) {
         if (!b->sampler)
@@ -33,7 +33,7 @@ tsr_status tsri_task_batch_plan(tsri_task_batch *b, tsri_task_member *m) {
         if (m->top_k > tsri_task_member_kept(b, m, m->top_k))
             m->top_k = 0;
     }
-    m->drawn = m->top_k && o->temperature > 0 && !o->logprobs && !o->return_logprob && !banned;
+    m->drawn = m->top_k && o->temperature > 0 && !tsri_task_tells_logprobs(o) && !banned;
     if (m->scoring)
         TRY(make_logits_room(b, m, tsri_task_batch_scored_rows(b, m)));
     if (!m->greedy && !m->top_k)

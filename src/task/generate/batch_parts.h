@@ -16,8 +16,8 @@ struct tsri_task_batch {
     uint32_t n_fed;
     tsri_task_draft drafts[TSRI_SESSION_FEW_ROWS];
     tsri_task_pace pace;
-    double answer_ns,
-        prompt_ns; /* how long a step's tokens take, without prompts; a prompt's token */
+    double answer_ns; /* how long a step's tokens take, without prompts; 0: not known yet */
+    double prompt_ns; /* a token of a prompt; the same */
     tsri_model_results results; /* of the last run; of argmax and drawn, which of them it gave */
     /* What the device chose in it, by argmax or by draws; in those under way, the oldest first */
     int32_t *chosen, *ids[TSRI_SESSION_AHEAD];

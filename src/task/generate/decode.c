@@ -42,7 +42,7 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
          "num_beams", "at most 1 with presence_penalty, frequency_penalty or logit_bias",
          o->num_beams},
         {o->num_beams <= 1 || !constrained, "num_beams", "at most 1 with a grammar", o->num_beams},
-        {o->num_beams <= 1 || (!o->logprobs && !o->return_logprob), "num_beams",
+        {o->num_beams <= 1 || !tsri_task_tells_logprobs(o), "num_beams",
          "at most 1 with log-probabilities of tokens", o->num_beams},
         {o->n_best <= (o->num_beams > 1 ? o->num_beams : 1), "n_best", "at most num_beams",
          o->n_best},
@@ -272,7 +272,7 @@ static tsr_status give(const tsri_task_decoding *d, tsri_task_sequence *s, int32
     g.held_size = s->finish ? 0 : s->held.size - s->given;
     g.finish = s->finish;
     g.score = s->finish ? s->score : 0;
-    if (id >= 0 && (d->options->return_logprob || d->options->logprobs)) {
+    if (id >= 0 && tsri_task_tells_logprobs(d->options)) {
         g.logprob = logprob;
         g.candidates = candidates;
         g.n_candidates = candidates ? d->options->logprobs : 0;

@@ -175,7 +175,7 @@ static void take(tsri_task_sampler *s, const float *row, const tsri_task_seen *s
 void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const tsri_task_seen *seen,
                            const tsri_task_bans *bans) {
     const tsr_generate_options *o = s->options;
-    s->lse = o->logprobs || o->return_logprob ? tsri_task_log_sum_exp(row, s->V) : 0;
+    s->lse = tsri_task_tells_logprobs(o) ? tsri_task_log_sum_exp(row, s->V) : 0;
     if (o->logprobs)
         take(s, row, NULL, NULL, (int32_t)o->logprobs);
     report(s);
@@ -227,7 +227,7 @@ tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_
     const tsri_tensor_draw draw = tsri_task_draw_of(s->options, position);
     const entry *drawn = &s->entries[tsri_tensor_draw_one(&draw, s->logits, 1, s->n)];
     *id = drawn->id;
-    *logprob = s->options->logprobs || s->options->return_logprob ? drawn->raw - s->lse : 0;
+    *logprob = tsri_task_tells_logprobs(s->options) ? drawn->raw - s->lse : 0;
     return TSR_OK;
 }
 

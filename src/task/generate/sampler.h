@@ -18,6 +18,11 @@ typedef struct tsri_task_seen {
 /* Whether the options change logits, so that a text needs a tsri_task_seen for each token. */
 bool tsri_task_changes_logits(const tsr_generate_options *options);
 
+/* Whether they ask for the log-probabilities of tokens. */
+static inline bool tsri_task_tells_logprobs(const tsr_generate_options *options) {
+    return options->logprobs || options->return_logprob;
+}
+
 /* tsri_task_options_check has checked the options, which must outlive the sampler. V: size of the
  * vocabulary. */
 tsr_status tsri_task_sampler_create(const tsr_generate_options *options, int32_t V,
