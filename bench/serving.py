@@ -46,9 +46,9 @@ def prompts_of(n):
 class Server:
     """A server that answers at a port of this machine."""
 
-    def __init__(self, name, command, port, env=None):
+    def __init__(self, name, command, port):
         self.name, self.port = name, port
-        self.process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ, **(env or {})))
+        self.process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
         for _ in range(600):
             try:
@@ -109,6 +109,19 @@ class Server:
         self.process.wait()
 
 
+def in_turns(rounds, engines):
+    """{name: seconds of each round}; engines: {name: what gives the seconds of a round by its number}. The first round is not counted, because plans
+    are built in it and memory is touched."""
+    times = {name: [] for name in engines}
+    for turn in range(rounds + 1):
+        for name in sorted(engines, reverse=turn % 2 == 1):
+            time.sleep(PAUSE)
+            took = engines[name](turn)
+            if turn:
+                times[name].append(took)
+    return times
+
+
 def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -134,20 +147,16 @@ def throughput(o, group):
     peer = Worker("llama.cpp", [o.peers, WORKERS / "serving.py", "llama.cpp", file, f"context={CONTEXT}", f"sequences={most}"])
     met = True
     for n in o.clients:
-        prompts = prompts_of(n)
-        times = {"server": [], "library": [], "llama.cpp": []}
-        for turn in range(o.rounds + 1):  # the first is not counted: plans are built, memory is touched
-            made = {}
-            for name in sorted(times, reverse=turn % 2 == 1):
-                time.sleep(PAUSE)
-                if name == "server":
-                    # each round's prompts are new ones, so that no beginning is known
-                    took = server.generate([[3 + turn, *ids[1:]] for ids in prompts], o.tokens, ignore_eos=True)
-                else:
-                    made[name] = (ours if name == "library" else peer).ask(do="generate", prompts=prompts, tokens=o.tokens)
-                    took = made[name]["seconds"]
-                if turn:
-                    times[name].append(took)
+        prompts, made = prompts_of(n), {}
+
+        def by(worker):
+            made[worker.key] = worker.ask(do="generate", prompts=prompts, tokens=o.tokens)
+            return made[worker.key]["seconds"]
+
+        def by_server(turn):  # each round's prompts are new ones, so that no beginning is known
+            return server.generate([[3 + turn, *ids[1:]] for ids in prompts], o.tokens, ignore_eos=True)
+
+        times = in_turns(o.rounds, {"server": by_server, "library": lambda _: by(ours), "llama.cpp": lambda _: by(peer)})
         first = [a[0] == b[0] for a, b in zip(made["library"]["ids"], made["llama.cpp"]["ids"])]
         rate = {name: n * o.tokens / median(took) for name, took in times.items()}
         line = {"group": group, "clients": n, "tokens_s": {name: round(value, 1) for name, value in rate.items()},
@@ -172,16 +181,13 @@ def beside_llama_server(o, group, server, file):
     except RuntimeError as error:
         say(group=group, engine="llama_cpp.server", status="unsupported", reason=str(error))
         return True
-    times = {server: [], other: []}
-    for turn in range(o.rounds + 1):
-        text = chr(97 + turn) + "KING HENRY: once more unto the breach, dear friends, once m"
-        for one in (server, other)[::1 if turn % 2 else -1]:
-            time.sleep(PAUSE)
-            took = one.generate([text], o.tokens, logit_bias={"2": -100})
-            if turn:
-                times[one].append(took)
+
+    def by(one, turn):
+        return one.generate([chr(97 + turn) + "KING HENRY: once more unto the breach, dear friends, once m"], o.tokens, logit_bias={"2": -100})
+
+    times = in_turns(o.rounds, {server.name: lambda turn: by(server, turn), other.name: lambda turn: by(other, turn)})
     other.end()
-    rate = {one.name: round(o.tokens / median(took), 1) for one, took in times.items()}
+    rate = {name: round(o.tokens / median(took), 1) for name, took in times.items()}
     say(group=group, clients=1, over="HTTP", tokens_s=rate, ratio=round(rate[server.name] / rate[other.name], 3))
     return True
 
@@ -217,18 +223,13 @@ def evenness(group, server):
 def embeddings(o):
     server, ours = tessera(o, o.encoder, "--dtype", "f32"), library(o, o.encoder, "dtype=f32")
     texts, _ = mixed(64)
-    times = {"server": [], "library": []}
-    for turn in range(3 * o.rounds + 1):
-        for name in sorted(times, reverse=turn % 2 == 1):
-            time.sleep(PAUSE)
-            begun = time.perf_counter()
-            if name == "server":
-                server.ask("/v1/embeddings", {"input": texts, "encoding_format": "base64"})
-                took = time.perf_counter() - begun
-            else:
-                took = ours.ask(do="embed", texts=texts)["seconds"]
-            if turn:
-                times[name].append(took)
+
+    def by_server(_):
+        begun = time.perf_counter()
+        server.ask("/v1/embeddings", {"input": texts, "encoding_format": "base64"})
+        return time.perf_counter() - begun
+
+    times = in_turns(3 * o.rounds, {"server": by_server, "library": lambda _: ours.ask(do="embed", texts=texts)["seconds"]})
     server.end()
     ours.close()
     rate = {name: round(len(texts) / median(took), 1) for name, took in times.items()}

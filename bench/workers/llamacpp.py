@@ -47,17 +47,22 @@ class LlamaCpp:
         for at in range(0, len(ids), PIECE):
             self.run(ids[at:at + PIECE])
 
-    def read_batch(self, ids, past, sequences):
-        """The same ids in each sequence, behind `past` tokens; the logits of the last are computed."""
-        todo = [(s, t) for s in range(sequences) for t in range(len(ids))]
+    def decode(self, todo):
+        """todo: (sequence, place, id, whether its logits are wanted). Gives each piece that was computed, until the next is."""
         for at in range(0, len(todo), PIECE):
             batch, piece = self.batch, todo[at:at + PIECE]
             batch.n_tokens = len(piece)
-            for i, (s, t) in enumerate(piece):
-                batch.token[i], batch.pos[i], batch.logits[i] = ids[t], past + t, t + 1 == len(ids)
+            for i, (s, place, token, wanted) in enumerate(piece):
+                batch.token[i], batch.pos[i], batch.logits[i] = token, place, wanted
                 batch.n_seq_id[i], batch.seq_id[i][0] = 1, s
             if lib.llama_decode(self.context, batch):
                 raise RuntimeError("llama_decode failed")
+            yield piece
+
+    def read_batch(self, ids, past, sequences):
+        """The same ids in each sequence, behind `past` tokens; the logits of the last are computed."""
+        for _ in self.decode([(s, past + t, token, t + 1 == len(ids)) for s in range(sequences) for t, token in enumerate(ids)]):
+            pass
         lib.llama_synchronize(self.context)
 
     def rewind(self, tokens):

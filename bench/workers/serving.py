@@ -28,31 +28,22 @@ class Tessera:
 
 def llama_cpp(model, **options):
     import llama_cpp as lib
-    from llamacpp import PIECE, LlamaCpp
+    from llamacpp import LlamaCpp
 
     class Batches(LlamaCpp):
         """llama.cpp with as many sequences in each call as there are prompts, which is how its server decodes."""
 
-        def decode(self, todo):
-            """todo: (sequence, place, id, whether the next id is wanted); gives {sequence: next id}."""
-            found = {}
-            for at in range(0, len(todo), PIECE):
-                batch, piece = self.batch, todo[at:at + PIECE]
-                batch.n_tokens = len(piece)
-                for i, (s, place, token, wanted) in enumerate(piece):
-                    batch.token[i], batch.pos[i], batch.logits[i] = token, place, wanted
-                    batch.n_seq_id[i], batch.seq_id[i][0] = 1, s
-                if lib.llama_decode(self.context, batch):
-                    raise RuntimeError("llama_decode failed")
-                found |= {s: lib.llama_sampler_sample(self.greedy, self.context, i) for i, (s, _, _, wanted) in enumerate(piece) if wanted}
-            return found
+        def next_ids(self, todo):
+            """{sequence: next id} of those whose logits are wanted."""
+            return {s: lib.llama_sampler_sample(self.greedy, self.context, i)
+                    for piece in self.decode(todo) for i, (s, _, _, wanted) in enumerate(piece) if wanted}
 
         def generate(self, prompts, tokens):
             lib.llama_memory_clear(lib.llama_get_memory(self.context), True)
-            last = self.decode([(s, t, token, t + 1 == len(ids)) for s, ids in enumerate(prompts) for t, token in enumerate(ids)])
+            last = self.next_ids([(s, t, token, t + 1 == len(ids)) for s, ids in enumerate(prompts) for t, token in enumerate(ids)])
             made = {s: [token] for s, token in last.items()}
             for step in range(tokens - 1):
-                last = self.decode([(s, len(prompts[s]) + step, token, True) for s, token in last.items()])
+                last = self.next_ids([(s, len(prompts[s]) + step, token, True) for s, token in last.items()])
                 for s, token in last.items():
                     made[s].append(token)
             return [made[s] for s in range(len(prompts))]
