@@ -245,8 +245,7 @@ static int by_number(const void *a, const void *b) {
                : (*x > *y) - (*x < *y);
 }
 
-/* The k largest of many logits with ties, among them numbers that are not one, in every place that the
- * selection has to look at. */
+/* The k largest of many logits, with ties and minus infinities, for k up to all of them. */
 Test(sampler, the_largest_of_a_long_row) {
     static const int32_t ks[] = {1, 2, 7, 40, MANY / 2, MANY / 2 + 1, MANY - 1, MANY, 0};
     static int32_t order[MANY];
@@ -257,7 +256,7 @@ Test(sampler, the_largest_of_a_long_row) {
     }
     qsort(order, MANY, sizeof *order, by_number);
     for (size_t n = 0; n < sizeof ks / sizeof *ks; n++)
-        for (int32_t at = 0; at < 20; at++) { /* drawn at places that are spread over the k */
+        for (int32_t at = 0; at < 20; at++) {
             tsr_generate_options o = plain();
             tsri_task_sampler *sampler;
             int32_t id;

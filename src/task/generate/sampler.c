@@ -113,7 +113,7 @@ static void sort_best(entry *entries, int32_t n, int32_t most) {
 static int32_t drawn_from(const tsri_task_sampler *s) {
     const tsr_generate_options *o = s->options;
     const int32_t k = o->temperature == 0 ? 1 : o->top_k;
-    return k > 0 && k < s->n ? k : s->n;
+    return k > 0 && k < s->V ? k : s->V;
 }
 
 static void report(tsri_task_sampler *s) {
@@ -147,8 +147,8 @@ float tsri_task_log_sum_exp(const float *row, int32_t V) {
     return (float)(top + log(sum));
 }
 
-/* Takes the `most` largest of a row as entries, in their order; seen: of the row as penalties change it. An
- * entry that is no larger than `most` others is passed over before anything else is looked at: few are not. */
+/* Takes the `most` largest of a row as entries, in their order; seen: of the row as penalties change it. Most of
+ * a row is smaller than what was taken before it, and is passed over by this comparison alone. */
 static void take(tsri_task_sampler *s, const float *row, const tsri_task_seen *seen,
                  const tsri_task_bans *bans, int32_t most) {
     float least = -INFINITY;
@@ -176,10 +176,10 @@ void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const tsri_ta
                            const tsri_task_bans *bans) {
     const tsr_generate_options *o = s->options;
     s->lse = tsri_task_tells_logprobs(o) ? tsri_task_log_sum_exp(row, s->V) : 0;
-    if (o->logprobs)
+    if (o->logprobs) {
         take(s, row, NULL, NULL, (int32_t)o->logprobs);
-    report(s);
-    s->n = s->V;
+        report(s);
+    }
     take(s, row, tsri_task_changes_logits(o) ? seen : NULL, bans, drawn_from(s));
 }
 
