@@ -17,7 +17,7 @@ typedef struct tsri_model_plans {
     int64_t held, source_held;         /* those that the states of the last plan had */
     uint32_t first_state;
     bool many;         /* a plan for a token of any number of sequences was made */
-    int32_t few_steps; /* tokens of few sequences that it computed */
+    int32_t few_steps; /* steps of few sequences so far, until they pay for a plan of their own */
     tsri_model_shaped_graph *items;
     size_t count, room;
     /* The plan of a run that another may follow (tsri_session_follow): set after the run, until a plan is

@@ -353,13 +353,11 @@ tsr_status tsri_task_batch_step(tsri_task_batch *batch) {
         TRY(finish_next(batch));
         TRY(tsri_task_batch_give(batch));
         tsri_task_batch_pace(batch, begun);
-        tsri_task_batch_note_answers(batch, begun);
         return TSR_OK;
     }
     TRY(begin_decode(batch));
     TRY(end_decode(batch));
     tsri_task_batch_pace(batch, begun);
-    tsri_task_batch_note_answers(batch, begun);
     return prefill(batch);
 }
 

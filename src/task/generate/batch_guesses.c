@@ -62,4 +62,5 @@ void tsri_task_batch_pace(tsri_task_batch *batch, uint64_t begun) {
     if (batch->n_rows)
         tsri_task_pace_add(&batch->pace, batch->n_rows, longest ? batch->n_rows * (longest + 1) : 0,
                            tsri_base_now_ns() - begun);
+    tsri_task_batch_note_answers(batch, begun);
 }
