@@ -253,14 +253,21 @@ int tsri_cli_open_device(tsri_cli_app *app) {
 
 /* The name in "A,B" whose turn it is; *turn becomes how often it had one before. */
 static char *device_of(const char *names, uint32_t *turn) {
-    uint32_t n = 1, at;
-    for (const char *c = names; *c; c++)
+    uint32_t n = 1, same = 0, before = 0, i = 0;
+    const char *own = names, *c;
+    size_t length;
+    for (c = names; *c; c++)
         n += *c == ',';
-    at = *turn % n;
-    *turn /= n;
-    for (; at > 0; at--)
-        names = strchr(names, ',') + 1;
-    return strndup(names, strcspn(names, ","));
+    for (i = *turn % n; i > 0; i--)
+        own = strchr(own, ',') + 1;
+    length = strcspn(own, ",");
+    for (c = names; c; c = strchr(c, ',') ? strchr(c, ',') + 1 : NULL)
+        if (strcspn(c, ",") == length && !strncmp(c, own, length)) {
+            same++;
+            before += c < own;
+        }
+    *turn = *turn / n * same + before;
+    return strndup(own, length);
 }
 
 /* Options that ranks may have been given differently. */
