@@ -1,28 +1,15 @@
 #!/usr/bin/env python3
 """Kernels with errors that begin at some size: the self-test finds them, and the text is the same as without the errors.
 
-Each error is an edit of a copy of cl/, read through TESSERA_KERNEL_PATH. Env: as support/command.py says.
+Each error is an edit of a copy of cl/ (support/plants.py), read through TESSERA_KERNEL_PATH. Env: as support/command.py says.
 """
 
 import re
-import shutil
 
-from support.command import DEVICE, GOLDEN, PLAY, SOURCE, environment, equal, has_device, main, run, skip
+from support.command import DEVICE, GOLDEN, PLAY, environment, equal, has_device, main, run, skip
+from support.plants import plant
 
 LONG = "KING HENRY:\n" + "I will not yield to kiss the ground before young Malcolm's feet, and to be baited with the rabble's curse. " * 6
-
-
-def plant(folder, edits):
-    """A copy of cl/ with these edits, {file: [(pattern, replacement)]}; each must change something."""
-    tree = folder / "cl"
-    shutil.copytree(SOURCE / "cl", tree)
-    for name, changes in edits.items():
-        text = (tree / name).read_text()
-        for pattern, replacement in changes:
-            text, n = re.subn(pattern, replacement, text)
-            assert n, f"cl/{name} has no {pattern!r}"
-        (tree / name).write_text(text)
-    return tree
 
 
 def generate(folder, kernels, *arguments):
@@ -31,39 +18,33 @@ def generate(folder, kernels, *arguments):
     return run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", *arguments, env=env)
 
 
-def check(folder, edits, row, prompt=LONG):
+def check(folder, error, row, prompt=LONG):
     """The variant is refused by its self-test, and the text is that of correct kernels."""
     wanted = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", "-q", prompt).out
-    got = generate(folder, plant(folder, edits), prompt)
+    got = generate(folder, plant(folder, error), prompt)
     equal(got.out, wanted, "the text changed in silence" if "self-test" not in got.err else "the text")
     assert re.search(rf"{row}\S* on .*: self-test: .*another variant is used", got.err), got
 
 
-LAST_K = [(r"k < K;", "k < K - (K > 512);")]
-
-
 def test_a_linear_layer_that_loses_its_last_input_behind_512(folder):
-    check(folder, {"linear/packed_tile.clh": LAST_K, "weighted/streams.clh": LAST_K}, "linear/packed")
+    check(folder, "linear without its last input behind 512", "linear/packed")
 
 
 def test_attention_that_is_wrong_from_key_128(folder):
-    edits = {"attention/one_query.clh": [(r'(#include "attention/visible.clh")', r"\1\n    end = min(end, 128);")],
-             "attention/lanes_visible.clh": [(r"stop = min\(stop, len\[len0 \+ b\]\);", "stop = min(min(stop, len[len0 + b]), 128);")]}
-    check(folder, edits, "attention/(flash|decode)")
+    check(folder, "attention from key 128", "attention/(flash|decode)")
 
 
 def test_an_embedding_that_is_wrong_from_id_100(folder):
-    check(folder, {"embed/lanes.cl": [(r"min\(max\(ids\[ids0 \+ n\], 0\), whole - 1\)", "min(max(ids[ids0 + n], 0), min(whole - 1, 99))")]}, "embed/lanes")
+    check(folder, "embed from id 100", "embed/lanes")
 
 
 def test_an_embedding_that_is_wrong_for_the_last_id(folder):
-    check(folder, {"embed/lanes.cl": [(r"min\(max\(ids\[ids0 \+ n\], 0\), whole - 1\)", "min(max(ids[ids0 + n], 0), max(whole - 2, 0))")]}, "embed/lanes")
+    check(folder, "embed of the last id", "embed/lanes")
 
 
 def test_plain_rows_that_are_wrong_leave_the_device_without_one(folder):
     """Where the plain variant is wrong too, nothing on this device can run the op: the op is refused by name, and there is no text."""
-    edits = {name: [(r"min\(max\(ids\[ids0 \+ n\], 0\), whole - 1\)", "min(max(ids[ids0 + n], 0), min(whole - 1, 99))")] for name in ("embed/lanes.cl", "embed/plain.cl")}
-    env = environment(TESSERA_KERNEL_PATH=plant(folder, edits), TESSERA_CACHE=folder / "cache")
+    env = environment(TESSERA_KERNEL_PATH=plant(folder, "embed and its plain rows from id 100"), TESSERA_CACHE=folder / "cache")
     got = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", LONG, env=env, code=4)
     equal(got.out, b"")
     assert re.search(r"no kernel variant serves it.*plain: self-test", got.err), got
@@ -71,8 +52,7 @@ def test_plain_rows_that_are_wrong_leave_the_device_without_one(folder):
 
 def test_a_chain_that_loses_its_last_items_gives_way_to_single_launches(folder):
     wanted = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", "-q", LONG).out
-    edits = {"chain/workers.cl": [(r"min\(first \+ each, items\)", "min(first + each, items - (items > 100))")]}
-    got = generate(folder, plant(folder, edits), LONG)
+    got = generate(folder, plant(folder, "a chain without its last items"), LONG)
     equal(got.out, wanted, "the text changed in silence" if "self-test" not in got.err else "the text")
     if DEVICE == "pocl":
         assert re.search(r"as one of many kernels in a launch, on .*: self-test: .*; each kernel is launched by itself", got.err), got
