@@ -116,26 +116,39 @@ static void refuse_state(tsri_graph *graph, tsri_value state) {
     }
 }
 
+/* The parameter that the value is all of, perhaps in another shape; -1: there is none. */
+static int64_t whole_parameter(const backward *b, tsri_value value) {
+    const tsri_value storage = storage_of(b->graph, value);
+    const tsr_tensor *t = tensor_of(b->graph, value);
+    return tsri_tensor_is_packed(t) &&
+                   tsri_tensor_same_dim(tsri_tensor_count(t),
+                                        tsri_tensor_count(tensor_of(b->graph, storage)))
+               ? parameter_of(b, storage)
+               : -1;
+}
+
+static bool is_empty(const tsri_graph *graph, tsri_value x) {
+    return tsri_tensor_count(tensor_of(graph, x)).factor == 0;
+}
+
+static void add_to_whole(backward *b, int64_t parameter, tsri_value d) {
+    const tsri_value gradient = b->wanted->parameters[parameter].gradient;
+    add_to(b, parameter, TSR_OP_ACCUMULATE, NULL,
+           (tsri_value[]){tsri_graph_shaped(b->graph, d, gradient)}, 1);
+}
+
 void tsri_graph_give(backward *b, tsri_value value, tsri_value d) {
     if (!tsri_graph_wants(b, value) || d == TSRI_GRAPH_NONE)
         return;
     const tsri_value storage = storage_of(b->graph, value);
-    const int64_t parameter = parameter_of(b, storage);
+    const int64_t parameter = whole_parameter(b, value);
     if (parameter >= 0) {
-        if (!tsri_tensor_same_dim(tsri_tensor_count(tensor_of(b->graph, value)),
-                                  tsri_tensor_count(tensor_of(b->graph, storage))) ||
-            !tsri_tensor_is_packed(tensor_of(b->graph, value)))
-            tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                            "the gradient of a part of parameter %s is not supported",
-                            tsri_graph_value_at(b->graph, storage)->name);
-        else
-            add_to(b, parameter, TSR_OP_ACCUMULATE, NULL,
-                   (tsri_value[]){
-                       tsri_graph_shaped(b->graph, d, b->wanted->parameters[parameter].gradient)},
-                   1);
+        add_to_whole(b, parameter, d);
         return;
     }
-    if (tensor_of(b->graph, storage)->kind == TSR_KIND_STATE) {
+    if (is_empty(b->graph, value) && !is_empty(b->graph, storage)) /* it reads no element */
+        return;
+    if (tensor_of(b->graph, storage)->kind == TSR_KIND_STATE && parameter_of(b, storage) < 0) {
         refuse_state(b->graph, storage);
         return;
     }
@@ -152,24 +165,13 @@ void tsri_graph_give_product(backward *b, tsri_value value, const tsr_matmul_att
     if (!tsri_graph_wants(b, value))
         return;
     const int64_t parameter = parameter_of(b, value);
-    if (parameter < 0) {
+    if (parameter < 0 || tensor_of(b->graph, value)->rank != 2) { /* matmul_add takes matrices */
         const tsri_value in[] = {a, c};
         const tsri_value d = tsri_graph_op1(b->graph, TSR_OP_MATMUL, attrs, in, 2);
         tsri_graph_give(b, value, tsri_graph_shaped(b->graph, d, value));
         return;
     }
     add_to(b, parameter, TSR_OP_MATMUL_ADD, attrs, (tsri_value[]){a, c}, 2);
-}
-
-/* The parameter that the value is all of, perhaps in another shape; -1: there is none. */
-static int64_t whole_parameter(const backward *b, tsri_value value) {
-    const tsri_value storage = storage_of(b->graph, value);
-    const tsr_tensor *t = tensor_of(b->graph, value);
-    return tsri_tensor_is_packed(t) &&
-                   tsri_tensor_same_dim(tsri_tensor_count(t),
-                                        tsri_tensor_count(tensor_of(b->graph, storage)))
-               ? parameter_of(b, storage)
-               : -1;
 }
 
 /* The gradient of a parameter in the shape of the value. */
@@ -222,18 +224,24 @@ static int by_first(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
+/* Fails for what is read of a storage, by its name where it has one. */
+static void refuse_views(tsri_graph *graph, tsri_value storage, const char *only) {
+    const char *name = tsri_graph_value_at(graph, storage)->name;
+    tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "%s%sthe gradient of %s", name ? name : "",
+                    name ? ": " : "", only);
+}
+
 /* Puts the runs of columns side by side, a few neighbours at a time; together they must be the
  * whole storage. */
-static tsri_value side_by_side(tsri_graph *graph, columns *runs, size_t n) {
+static tsri_value side_by_side(tsri_graph *graph, tsri_value storage, columns *runs, size_t n) {
     int64_t at = 0;
     qsort(runs, n, sizeof *runs, by_first);
     for (size_t i = 0; i < n; at += runs[i++].n)
         if (runs[i].first != at || runs[i].width != runs[0].width)
             break;
     if (at != runs[0].width) {
-        tsri_graph_fail(
-            graph, TSR_E_UNSUPPORTED,
-            "the gradient of columns is supported only where each column is read exactly once");
+        refuse_views(graph, storage,
+                     "columns is supported only where each column is read exactly once");
         return TSRI_GRAPH_NONE;
     }
     while (n > 1) {
@@ -272,9 +280,9 @@ static tsri_value assemble(backward *b, tsri_value storage) {
         }
         size_t same = 0;
         if (!tsri_graph_as_columns(b->graph, storage, &c, &run) || n == MOST_RUNS) {
-            tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                            "the gradient of a view is supported only where it covers the whole "
-                            "value or some of its columns");
+            refuse_views(b->graph, storage,
+                         "a view is supported only where it covers the whole value or some of its "
+                         "columns");
             continue;
         }
         while (same < n && (runs[same].first != run.first || runs[same].n != run.n ||
@@ -287,7 +295,7 @@ static tsri_value assemble(backward *b, tsri_value storage) {
     }
     if (n && !failed(b->graph))
         whole = sum(b->graph, whole,
-                    tsri_graph_shaped(b->graph, side_by_side(b->graph, runs, n), storage));
+                    tsri_graph_shaped(b->graph, side_by_side(b->graph, storage, runs, n), storage));
     return failed(b->graph) ? TSRI_GRAPH_NONE : whole;
 }
 
@@ -472,6 +480,25 @@ static void recompute(backward *b, size_t first, size_t last) {
     free(c.map);
 }
 
+/* Adds to each parameter what its views were given that are not all of it in its order. */
+static void give_views(backward *b) {
+    for (size_t i = 0; i < b->wanted->n_parameters && !failed(b->graph); i++) {
+        const tsri_value leaf = b->wanted->parameters[i].leaf;
+        if (b->first[leaf] < 0)
+            continue;
+        const int32_t producer =
+            tsri_graph_value_at(b->graph, b->given[b->first[leaf]].d)->producer;
+        char label[64];
+        snprintf(label, sizeof label, "%.50s.gradient", tsri_graph_value_at(b->graph, leaf)->name);
+        tsri_graph_scope(b->graph,
+                         producer < 0 ? -1 : tsri_graph_node_at(b->graph, (size_t)producer)->layer,
+                         label);
+        const tsri_value d = assemble(b, leaf);
+        if (d != TSRI_GRAPH_NONE)
+            add_to_whole(b, (int64_t)i, d);
+    }
+}
+
 static void walk(backward *b, size_t nodes) {
     bool last_layer = true; /* its activations are needed at once, so it is not computed again */
     for (size_t end = nodes; end > 0 && !failed(b->graph);) {
@@ -498,6 +525,7 @@ void tsri_graph_add_gradients(tsri_graph *graph, const tsri_graph_gradients *wan
         find_active(&b, nodes);
         give_seeds(&b);
         walk(&b, nodes);
+        give_views(&b);
     }
     tsri_graph_scope(graph, -1, ""); /* ops behind it are no longer those of a layer's gradient */
     free(b.written);

@@ -4,8 +4,9 @@
  * The function whose gradient is taken is a sum over the seeded values: of each, the sum of its
  * elements times those of its seed. Contributions to a parameter go directly into its gradient, a
  * state leaf: the first op that writes it keeps beta times the old contents, and later ones add, in
- * build order. So the uses of one parameter (tied weights, shared layers) and the batches of a step
- * are added up in the same way.
+ * build order; those to permuted views and to columns of it are put together and added last. So the
+ * uses of one parameter (tied weights, shared layers) and the batches of a step are added up in the
+ * same way.
  */
 #ifndef TSRI_GRAPH_GRADIENT_H
 #define TSRI_GRAPH_GRADIENT_H
@@ -50,7 +51,7 @@ tsri_graph *tsri_graph_of(tsri_graph_backward *backward);
 bool tsri_graph_wants(const tsri_graph_backward *backward, tsri_value value);
 /* Adds d, of value's shape, to the gradient of value. */
 void tsri_graph_give(tsri_graph_backward *backward, tsri_value value, tsri_value d);
-/* The same for d = a b, matrices; for a parameter without a buffer in between. */
+/* The same for d = a b, matrices; for a parameter of rank 2 without a buffer in between. */
 void tsri_graph_give_product(tsri_graph_backward *backward, tsri_value value,
                              const tsr_matmul_attrs *attrs, tsri_value a, tsri_value b);
 /* The same for rows of a table: d[ids[r],:] += scale * dy[r,:], with scale and padding as in

@@ -84,6 +84,10 @@ contribution tsri_graph_in_order(tsri_graph *graph, tsri_value storage, const co
     bool changed = false;
     if (view.rank != d.rank)
         return c;
+    /* The strides of an empty value don't tell the order of its dimensions, and none is needed */
+    if (tsri_tensor_count(&whole).factor == 0 && tsri_tensor_count(&d).factor == 0)
+        return (contribution){
+            .view = storage, .d = tsri_graph_shaped(graph, c.d, storage), .next = c.next};
     count_as_tokens(&whole, &view, &d);
     for (uint32_t i = 0; i < view.rank; i++) {
         uint32_t at = n;

@@ -17,7 +17,8 @@ typedef struct tsri_graph_columns { /* neighbouring columns of a storage, seen a
 } tsri_graph_columns;
 
 /* The contribution with its dimensions from the outermost to the innermost of the storage, without those of
- * one element. Keys that are the run's own tokens, S of them, become T tokens as in the storage. */
+ * one element; of an empty storage, all of it. Keys that are the run's own tokens, S of them, become T tokens as in the
+ * storage. */
 tsri_graph_contribution tsri_graph_in_order(tsri_graph *graph, tsri_value storage,
                                             const tsri_graph_contribution *given);
 

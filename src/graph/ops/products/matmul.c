@@ -35,7 +35,15 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
-/* A matrix that is broadcast over the leading dimensions of a must not need a gradient. */
+static bool is_one_matrix(const tsr_tensor *t) {
+    bool one = true;
+    for (uint32_t i = 0; one && i + 2 < t->rank; i++)
+        one = tsri_tensor_is_one(t->dim[i]);
+    return one;
+}
+
+/* Where one matrix b serves all rows of a, its gradient is a product of two matrices. Other
+ * matrices that are broadcast over the leading dimensions of a must not need a gradient. */
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     const tsr_matmul_attrs *attrs = node->attrs;
     tsri_graph *graph = tsri_graph_of(b);
@@ -56,12 +64,18 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     bool alike = tx->rank == tw->rank;
     for (uint32_t i = 0; alike && i + 2 < tx->rank; i++)
         alike = tsri_tensor_same_dim(tx->dim[i], tw->dim[i]);
-    if (!alike && tsri_graph_wants(b, w))
+    const bool by_rows = !alike && !ta && is_one_matrix(tw);
+    if (!alike && !by_rows && tsri_graph_wants(b, w))
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "matmul: the gradient of a matrix that is broadcast is not supported");
+                        "matmul: the gradient of a matrix that is broadcast is supported only "
+                        "where there is one for all rows of a, and a is not transposed");
     /* x is [K,M] where transposed: its gradient is w dy^T */
     tsri_graph_give_product(b, x, &for_x, ta ? w : dy, ta ? dy : w);
-    tsri_graph_give_product(b, w, &for_w, tb ? dy : x, tb ? x : dy);
+    if (!tsri_graph_wants(b, w))
+        return;
+    const tsri_value rows = by_rows ? tsri_graph_matrix(graph, dy) : dy,
+                     columns = by_rows ? tsri_graph_matrix(graph, x) : x;
+    tsri_graph_give_product(b, w, &for_w, tb ? rows : columns, tb ? columns : rows);
 }
 
 const tsri_graph_op_row tsri_graph_op_matmul = {.name = "matmul",
