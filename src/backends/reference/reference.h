@@ -1,8 +1,9 @@
 /* backends/reference/reference.h - what the ops of the reference backend share: operands with their
  * sizes filled in, and elements read as doubles whatever their dtype.
  *
- * exact   Every sum is kept in double and rounded once, when it is stored. All kernel variants
- *         are compared with this. */
+ * exact   Every sum is kept in double and rounded once, when it is stored. In a fused op, what the
+ *         ops apart would store is rounded, too: a linear's normed rows, and its product before a
+ *         residual is added. All kernel variants are compared with this. */
 #ifndef TSRI_REFERENCE_REFERENCE_H
 #define TSRI_REFERENCE_REFERENCE_H
 

@@ -15,7 +15,8 @@ typedef struct shape {
 
 /* As matmul; then the activation, with a slope of at most 1.13 (gelu, silu) and an error of its own
  * of 16 u of its argument (exp, erf and tanh are within 16 ulp); bias and residual are terms
- * too. */
+ * too. Of the K + 4 roundings, K are those of a kernel's products and their sum, two those of its
+ * bias and residual, and two the reference's: of y, and of the product before a residual. */
 static void bound(tsri_case *c, int64_t K, bool activated) {
     c->bound[0].terms = ((double)(K + 4) * 1.13 + (activated ? 20 : 0)) * TSRI_CASE_U;
     c->bound[0].absolute =

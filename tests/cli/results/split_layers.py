@@ -5,6 +5,7 @@ all."""
 import random
 import signal
 
+from support import words
 from support.command import COMMAND, DEVICE, SOURCE, equal, main, run
 from support.ranks import SPLIT, apart, broken_at, need_mpi, rank_goes_away, ranks, refused_by_all, same, told
 
@@ -43,6 +44,15 @@ def test_evaluate(folder):
     text = folder / "text"
     text.write_text((SOURCE / "README.md").read_text()[:90])
     same("evaluate", *REFERENCE, "--perplexity", text, "--window", "16", "--stride", "10", "-c", "16", but="time", together=SPLIT, numbers=(2,))
+
+
+def test_evaluate_to_the_last_bit(folder):
+    """In one process, norms and residuals are joined to the products; where the layers are divided, they are not."""
+    model, _ = words.model(folder, "mistral")
+    text = folder / "text"
+    text.write_text(" ".join(random.Random(1).choices(words.WORDS, k=120)))
+    same("evaluate", "-m", model, *REFERENCE, "--perplexity", text, "--window", "16", "--stride", "10", "-c", "16", "--json", but=' "seconds"', together=SPLIT,
+         numbers=(2,))
 
 
 def test_encoders(folder):

@@ -1,5 +1,8 @@
 /* backends/reference/products/linear.c - linear and glu_linear, and the same by one of several weights.
  *
+ * exact   With a norm or a residual, the bytes are those of the ops apart (graph/join_norms.c): the
+ *         normed row, and the product before the residual, are rounded to f32, as in every kernel.
+ *
  * source  Shazeer 2020, arXiv:2002.05202 (gated units) */
 #include "backends/reference/norms/norm.h"
 
@@ -133,9 +136,10 @@ tsr_status tsri_reference_linear(const tsri_reference_call *call) {
         const int64_t residual_at = residual.data ? tsri_reference_row_at(&residual, r) : 0;
         for (int64_t n = 0; n < N; n++) {
             double value = tsri_reference_activate(attrs.activation, output(&p, n));
-            if (residual.data)
-                value += tsri_reference_load(&residual,
-                                             residual_at + n * tsri_reference_step(&residual));
+            if (residual.data) /* added to what a linear without it stores */
+                value = (double)(float)value +
+                        tsri_reference_load(&residual,
+                                            residual_at + n * tsri_reference_step(&residual));
             tsri_reference_store(&y, y_at + n * tsri_reference_step(&y), value);
         }
     }
