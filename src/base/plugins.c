@@ -98,19 +98,34 @@ static int is_library(const struct dirent *entry) {
     return entry->d_name[0] != '.' && n > end && strcmp(entry->d_name + n - end, suffix) == 0;
 }
 
+/* Adds a path that is not listed yet: a folder may be named twice, and what can't be used would be
+ * tried again. */
+static tsr_status add_file(const char *folder, const char *name, tsri_bytes *paths) {
+    const size_t begin = paths->size;
+    TRY(tsri_base_bytes_printf(paths, "%s/%s", folder, name));
+    TRY(tsri_base_bytes_append(paths, "", 1));
+    for (size_t at = 0; at < begin; at += strlen(paths->data + at) + 1)
+        if (!strcmp(paths->data + at, paths->data + begin)) {
+            paths->size = begin;
+            break;
+        }
+    return TSR_OK;
+}
+
 static tsr_status add_folder(const char *folder, tsri_bytes *paths) {
+    char real[PATH_MAX];
     struct dirent **entries = NULL;
-    const int n = scandir(folder, &entries, is_library, alphasort);
+    if (!realpath(folder, real))
+        return TSR_OK; /* a folder that doesn't exist has no plugins */
+    const int n = scandir(real, &entries, is_library, alphasort);
     tsr_status status = TSR_OK;
     for (int i = 0; i < n; i++) {
         if (status == TSR_OK)
-            status = tsri_base_bytes_printf(paths, "%s/%s", folder, entries[i]->d_name);
-        if (status == TSR_OK)
-            status = tsri_base_bytes_append(paths, "", 1);
+            status = add_file(real, entries[i]->d_name, paths);
         free(entries[i]);
     }
     free(entries);
-    return status; /* a folder that doesn't exist has no plugins */
+    return status;
 }
 
 /* The path of the file that contains this code: the library, or the program that it was linked
@@ -127,14 +142,13 @@ static const char *own_file(char path[PATH_MAX]) {
 
 static tsr_status add_install_folder(const tsri_base_plugin_kind *kind, tsri_bytes *paths) {
     static const char *const below[] = {"", "../lib/"};
-    char file[PATH_MAX], folder[PATH_MAX + 64], real[PATH_MAX];
+    char file[PATH_MAX], folder[PATH_MAX + 64];
     if (!own_file(file))
         return TSR_OK;
     *tsri_system_last_slash(file) = 0;
     for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
         snprintf(folder, sizeof folder, "%s/%s%.32s", file, below[i], kind->folder);
-        if (realpath(folder, real))
-            TRY(add_folder(real, paths));
+        TRY(add_folder(folder, paths));
     }
     return TSR_OK;
 }

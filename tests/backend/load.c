@@ -144,6 +144,21 @@ Test(load, of_two_with_one_name_the_first_wins) {
     tsri_backend_set_close(&set);
 }
 
+Test(load, a_folder_that_is_named_twice_is_searched_once) {
+    tsri_backend_set *set = NULL;
+    char folders[9000];
+    size_t notes = 0;
+    plugins_make("wrong.so", "-DOPEN_FAILS");
+    snprintf(folders, sizeof folders, "%s:%s/../%s", plugins_folder(), plugins_folder(),
+             strrchr(plugins_folder(), '/') + 1);
+    setenv("TESSERA_BACKEND_PATH", folders, 1);
+    cr_assert_eq(open_with(NULL, &set), TSR_OK);
+    for (size_t i = 0; i < tsri_backend_note_count(set); i++)
+        notes += strstr(tsri_backend_note(set, i), "the fake driver is on holiday") != NULL;
+    cr_expect_eq(notes, 1);
+    tsri_backend_set_close(&set);
+}
+
 Test(load, the_current_folder_is_never_searched) {
     tsri_backend_set *set = NULL;
     plugins_make("here.so", "");
