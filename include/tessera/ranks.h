@@ -30,14 +30,19 @@ typedef struct tsr_ranks_options {
  * thread  a process joins once. One thread at a time uses the ranks
  * error   TSR_E_ARGUMENT     there is no transport of that name: the sentence lists those found
  *         TSR_E_UNSUPPORTED  the transport can't be used: the sentence says why
- *         TSR_E_PEER         no transport was named, a launcher started several ranks, and MPI
- *                            joins only this one
+ *         TSR_E_PEER         not all ranks joined within the deadline; or no transport was named, a
+ *                            launcher started several ranks, and MPI joins only this one
  */
 TSR_API tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out);
 
-/** Parts from the other ranks, and waits for them to do the same; after a failure it does not wait.
- * *ranks may be NULL, and is NULL afterwards. */
-TSR_API void tsr_ranks_close(tsr_ranks **ranks);
+/**
+ * Parts from the other ranks, and waits for them to do the same; after a failure it does not wait.
+ *
+ * owner   *ranks may be NULL, and is NULL afterwards, also where this fails
+ * error   TSR_E_PEER  a rank is gone, or did not part within the deadline: what the ranks exchanged
+ *                     before has arrived all the same
+ */
+TSR_API tsr_status tsr_ranks_close(tsr_ranks **ranks);
 
 /** Tells the other ranks that this one is about to end because of an error, in one sentence. What
  * they do together fails with TSR_E_PEER then. `ranks` may be NULL. */
@@ -64,9 +69,10 @@ TSR_API tsr_status tsr_ranks_info_get(const tsr_ranks *ranks, tsr_ranks_info *ou
  * Compares what the ranks were asked for. All ranks call it.
  *
  * ranks   NULL: a process that is alone agrees with itself
- * list    lines "what<TAB>value<LF>", for example "--dtype\tq8\n"
+ * list    lines "what<TAB>value<LF>", for example "--dtype\tq8\n"; values contain no <LF>
  * error   TSR_E_ARGUMENT  the lists are not equal: the sentence names the first line that differs,
- *                         with the values of rank 0 and of a rank that differs, and their hosts
+ *                         with the values of rank 0 and of a rank that differs (of long ones,
+ *                         the parts that differ), and their hosts
  *         TSR_E_PEER      a rank is gone
  */
 TSR_API tsr_status tsr_ranks_compare(tsr_ranks *ranks, const char *list);

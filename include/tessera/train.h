@@ -112,6 +112,9 @@ typedef struct tsr_train_result {
     double loss, eval_loss; /**< the last ones; NaN where there are none */
     uint64_t best_step;     /**< the step of the best evaluation; 0: none */
     double best;            /**< its loss or accuracy */
+    /** After TSR_E_CANCELLED: if all ranks stopped at the same step, what `progress` returned to ask
+     * for it, on the first rank that asked; otherwise 0. */
+    int32_t stopped, reserved;
 } tsr_train_result;
 
 /**

@@ -75,10 +75,12 @@ typedef struct tsr_transport {
     const char *version, *description;
 
     /** Joins the ranks that the launcher started; a process that was started alone is rank 0 of 1.
-     * TSR_E_UNSUPPORTED: there is nothing here that it can serve. A process opens one link, once. */
+     * TSR_E_UNSUPPORTED: there is nothing here that it can serve. TSR_E_PEER: not all of them joined
+     * within the deadline. A process opens one link, once. */
     tsr_status (*open)(const tsr_transport_host *host, const tsr_transport_options *options,
                        tsr_link **out);
-    /** Ends the link. Waits for the other ranks, but not after a failure. */
+    /** Ends the link. Waits for the other ranks, at most for the deadline, and not after a failure. If
+     * they don't come, it reports a sentence, and what it can't free then stays. */
     void (*close)(tsr_link *link);
     /** Tells the other ranks that this one ends, and why: their exchanges fail. Takes at most a
      * second. */

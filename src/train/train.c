@@ -97,7 +97,8 @@ tsr_status tsr_train(tsr_device *device, const tsr_train_options *given, tsr_tra
                                      .loss = job.at.loss,
                                      .eval_loss = job.at.eval_loss,
                                      .best_step = (uint64_t)job.at.best_step,
-                                     .best = job.at.best};
+                                     .best = job.at.best,
+                                     .stopped = job.together ? job.asked : 0};
     tsri_base_give(&result, sizeof result, out);
     if (steps && options->profile && job.training && status == TSR_OK)
         status = tsri_training_profile(job.training, options->profile, options->profile_data);

@@ -8,6 +8,7 @@
 #include "base/structs.h"
 #include "transport/ranks.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,16 @@
 enum { SHOWN = 160 }; /* bytes of a value in a message */
 
 tsr_status tsri_ranks_list_add(tsri_bytes *list, const char *what, const char *value) {
-    const size_t from = list->size + strlen(what) + 1;
-    TRY(tsri_base_bytes_printf(list, "%s\t%s\n", what, value ? value : "none"));
-    for (size_t i = from; i + 1 < list->size; i++)
-        if (list->data[i] == '\n' || list->data[i] == '\t')
-            list->data[i] = ' ';
-    return TSR_OK;
+    static const char escaped[] = "\n\t\\", letters[] = "nt\\";
+    TRY(tsri_base_bytes_printf(list, "%s\t", what));
+    for (const char *c = value ? value : "none"; *c;) {
+        const size_t n = strcspn(c, escaped);
+        TRY(tsri_base_bytes_append(list, c, n));
+        c += n;
+        if (*c)
+            TRY(tsri_base_bytes_printf(list, "\\%c", letters[strchr(escaped, *c++) - escaped]));
+    }
+    return tsri_base_bytes_append(list, "\n", 1);
 }
 
 tsr_status tsri_ranks_list_file(tsri_bytes *list, const char *what, const char *name,
@@ -34,31 +39,63 @@ tsr_status tsri_ranks_list_file(tsri_bytes *list, const char *what, const char *
     return tsri_ranks_list_add(list, what, text);
 }
 
-/* The value of a line "what\tvalue\n". */
-static void split(const char *line, char what[64], char value[SHOWN]) {
-    const size_t n = strcspn(line, "\t\n"), rest = line[n] == '\t' ? n + 1 : n;
-    snprintf(what, 64, "%.*s", (int)n, line);
-    snprintf(value, SHOWN, "%.*s", (int)strcspn(line + rest, "\n"), line + rest);
+/* A line "what\tvalue\n"; `what` of n bytes is "" behind the end of a list. */
+typedef struct line {
+    const char *what, *value;
+    size_t n, size;
+} line;
+
+static line split(const char *text) {
+    const size_t n = strcspn(text, "\t\n");
+    const char *value = text + n + (text[n] == '\t');
+    return (line){.what = text, .n = n, .value = value, .size = strcspn(value, "\n")};
+}
+
+static bool is_inside(char c) { /* a character of UTF-8 */
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Writes a value: of a long one, the part around the byte `at`. */
+static void show(const line *l, size_t at, char text[SHOWN + 8]) {
+    size_t from = l->size <= SHOWN || at < SHOWN / 2 ? 0 : at - SHOWN / 2, n = l->size - from;
+    while (from && from < l->size && is_inside(l->value[from]))
+        from++, n--;
+    if (n > SHOWN)
+        for (n = SHOWN; n && is_inside(l->value[from + n]);)
+            n--;
+    snprintf(text, SHOWN + 8, "%s%.*s%s", from ? "..." : "", (int)n, l->value + from,
+             from + n < l->size ? "..." : "");
 }
 
 /* The first line in which two lists differ. */
 static tsr_status differ(const tsr_ranks *ranks, uint32_t rank, const char *first,
                          const char *other) {
-    char what[64], value[SHOWN], others[SHOWN], unused[64];
-    for (;;) {
-        const size_t n = strcspn(first, "\n"), m = strcspn(other, "\n");
-        if (n != m || memcmp(first, other, n) != 0 || !first[n])
-            break;
-        first += n + 1;
-        other += m + 1;
+    char own[SHOWN + 8], others[SHOWN + 8];
+    line a = split(first), b = split(other);
+    size_t at = 0;
+    while (a.n && a.n == b.n && a.size == b.size &&
+           !memcmp(a.what, b.what, (size_t)(a.value + a.size - a.what))) {
+        first = a.value + a.size;
+        other = b.value + b.size;
+        a = split(first + (*first == '\n'));
+        b = split(other + (*other == '\n'));
     }
-    split(first, what, value);
-    split(other, unused, others);
-    return tsri_base_fail(TSR_E_ARGUMENT,
-                          "%s differs: rank 0 on %s has %s, rank %u on %s has %s; start all ranks "
-                          "with the same",
-                          what, tsri_ranks_host(ranks, 0), value, rank,
-                          tsri_ranks_host(ranks, rank), others);
+    const char *host = tsri_ranks_host(ranks, 0), *others_host = tsri_ranks_host(ranks, rank);
+    if (a.n != b.n || memcmp(a.what, b.what, a.n) != 0)
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "rank 0 on %s compares \"%.*s\", and rank %u on %s \"%.*s\": start all "
+            "ranks with the same program and command",
+            host, (int)a.n, a.what, rank, others_host, (int)b.n, b.what);
+    while (at < a.size && at < b.size && a.value[at] == b.value[at])
+        at++;
+    show(&a, at, own);
+    show(&b, at, others);
+    return tsri_base_fail(
+        TSR_E_ARGUMENT,
+        "%.*s differs: rank 0 on %s has %s, rank %u on %s has %s; start all ranks "
+        "with the same",
+        (int)a.n, a.what, host, own, rank, others_host, others);
 }
 
 tsr_status tsr_ranks_compare(tsr_ranks *ranks, const char *list) {

@@ -5,8 +5,8 @@
 #include "base/bytes.h"
 #include "tessera/ranks.h"
 
-/* Appends "what", a tab, the value (NULL: "none") and a line end; line ends within the value become
- * spaces. */
+/* Appends "what", a tab, the value (NULL: "none") and a line end; line ends, tabs and backslashes
+ * within the value become \n, \t and \\. */
 tsr_status tsri_ranks_list_add(tsri_bytes *list, const char *what, const char *value);
 /* The name of a file and the SHA-256 of what is in it; only the name where there
  * is not a file at `path`. */

@@ -18,14 +18,15 @@ struct tsr_ranks {
     tsr_link *link;
     tsr_transport_facts facts;
     uint64_t waited_ns;
+    tsr_status reported; /* the last status that the transport reported */
     /* of tsri_ranks_gather_equal */
     void **data;
     uint64_t *bytes;
 };
 
 static void report(void *data, tsr_status status, const char *sentence) {
-    (void)data;
-    (void)tsri_base_fail(status, "%s", sentence);
+    tsr_ranks *ranks = data;
+    ranks->reported = tsri_base_fail(status, "%s", sentence);
 }
 
 /* How many ranks there are by the variables of launchers. Slurm sets SLURM_NTASKS in a batch
@@ -45,8 +46,10 @@ static tsr_status start(tsr_ranks *ranks, const char *name, uint32_t seconds) {
     const tsr_transport_options options = {.struct_size = sizeof options,
                                            .deadline_ms = seconds * 1000};
     TRY(tsri_transport_load(name, &ranks->transport));
-    ranks->host = (tsr_transport_host){
-        .struct_size = sizeof ranks->host, .abi = TSR_TRANSPORT_ABI, .report = report};
+    ranks->host = (tsr_transport_host){.struct_size = sizeof ranks->host,
+                                       .abi = TSR_TRANSPORT_ABI,
+                                       .data = ranks,
+                                       .report = report};
     (void)tsri_base_fail(TSR_OK, /* replaced by the sentence that the transport reports */
                          "it gives no reason");
     const tsr_status status = ranks->transport->open(&ranks->host, &options, &ranks->link);
@@ -85,21 +88,25 @@ tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out) {
     if (status == TSR_OK) /* `start` reported a sentence in advance */
         tsri_base_restore(TSR_OK, &before);
     else
-        tsr_ranks_close(&ranks);
+        (void)tsr_ranks_close(&ranks);
     *out = ranks;
     return status;
 }
 
-void tsr_ranks_close(tsr_ranks **ranks) {
+tsr_status tsr_ranks_close(tsr_ranks **ranks) {
+    TRY(NEED(ranks));
     tsr_ranks *r = *ranks;
     if (!r)
-        return;
+        return TSR_OK;
+    r->reported = TSR_OK;
     if (r->link)
         r->transport->close(r->link);
+    const tsr_status status = r->reported;
     free(r->data);
     free(r->bytes);
     free(r);
     *ranks = NULL;
+    return status;
 }
 
 void tsr_ranks_leave(tsr_ranks *ranks, const char *sentence) {

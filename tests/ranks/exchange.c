@@ -5,6 +5,7 @@
  *   stop, kill  rank 1 stops itself or dies by a signal; the others wait in a barrier
  *   leave       rank 1 ends with a sentence of its own; the others wait for a message from it
  *   slow        rank 1 computes for longer than the deadline before it comes to the barrier
+ *   suspended   all ranks are stopped for longer than the deadline, and then go on
  *
  * Prints a line and ends with 0; with 5 where an exchange fails, after the line of its failure. */
 #include "transport/ranks.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,6 +116,28 @@ static void compute(int seconds) {
         count++;
 }
 
+/* Stops this process, as a job scheduler suspends a run; a child lets it go on. */
+static void suspend(unsigned seconds) {
+    const pid_t self = getpid(), child = fork();
+    same("fork", child >= 0);
+    if (child == 0) {
+        sleep(seconds);
+        kill(self, SIGCONT);
+        _exit(0);
+    }
+    raise(SIGSTOP);
+    waitpid(child, NULL, 0);
+}
+
+/* Each time, signs of life that came just before may be found at first. */
+static void test_suspended(void) {
+    for (int again = 0; again < 3; again++) {
+        must(tsri_ranks_barrier(ranks));
+        suspend(DEADLINE + 1);
+    }
+    must(tsri_ranks_barrier(ranks));
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "all";
     must(tsr_ranks_open(&(tsr_ranks_options){.struct_size = sizeof(tsr_ranks_options),
@@ -125,6 +149,8 @@ int main(int argc, char **argv) {
     same("size", info.size <= MOST);
     if (!strcmp(mode, "all"))
         test_all(info.rank, info.size);
+    else if (!strcmp(mode, "suspended"))
+        test_suspended();
     else if (info.rank != 1)
         must(!strcmp(mode, "leave") ? tsri_ranks_receive(ranks, 1, &mode, 1, NULL)
                                     : tsri_ranks_barrier(ranks));
@@ -133,11 +159,11 @@ int main(int argc, char **argv) {
         must(tsri_ranks_barrier(ranks));
     } else if (!strcmp(mode, "leave")) {
         tsr_ranks_leave(ranks, "the disk is full");
-        tsr_ranks_close(&ranks);
+        (void)tsr_ranks_close(&ranks);
         return 5;
     } else
         raise(!strcmp(mode, "stop") ? SIGSTOP : SIGKILL);
-    tsr_ranks_close(&ranks);
+    must(tsr_ranks_close(&ranks));
     printf("rank %u of %u by %s: all right\n", info.rank, info.size, info.transport);
     return 0;
 }

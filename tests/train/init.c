@@ -114,6 +114,9 @@ Test(recipe, combinations_that_cannot_be) {
         {"char-gpt", "encoder_layers=4", "of kind encoder-decoder"},
         {"char-gpt", "layers=0", "\"layers\" is missing"},
         {"bahdanau", "hidden_size=0", "\"hidden_size\" is missing"},
+        {"gpt-small", "tokenizer=words.json vocab_size=300",
+         "vocab_size=300 is for a tokenizer that is trained (bpe or char), and words.json has its "
+         "own tokens"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         tsri_train_recipe *recipe = NULL;

@@ -2,6 +2,7 @@
  * they name, and closes them. */
 #include "cli/base/app.h"
 #include "base/system/files.h"
+#include "base/system/system.h"
 #include "cli/base/json.h"
 #include "cli/base/names.h"
 #include "cli/base/watch.h"
@@ -29,7 +30,9 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
         {"device-memory", 0, CLI_INT, &app->device_memory, "MIB",
          "use at most so many MiB of each device for the model", 1, 1 << 30, NULL},
         {"profile", 0, CLI_MAYBE, &app->profile, "FILE.json",
-         "at the end, report the device time of each op and kernel", 0, 0, NULL},
+         "at the end, report the device time of each op and kernel; of several ranks, rank N above "
+         "0 writes FILE.json.rankN",
+         0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -296,7 +299,18 @@ __attribute__((format(PRINTF, 2, 3))) static void append(char **list, const char
     *list = longer;
 }
 
-static void append_value(char **list, const tsri_cli_option *o) {
+/* A text in quotes, with its line ends escaped: the list has a line for each option, and the text
+ * "none" differs from no text. */
+static void append_text(tsri_cli_app *app, char **list, const char *text) {
+    json_t *value = tsri_cli_json_text(text, strlen(text));
+    size_t n;
+    char *quoted = tsri_cli_json_dump(app, value, JSON_ENCODE_ANY, &n);
+    append(list, "%s", quoted ? quoted : "");
+    free(quoted);
+    json_decref(value);
+}
+
+static void append_value(tsri_cli_app *app, char **list, const tsri_cli_option *o) {
     const tsri_cli_list *values = o->out;
     const char *text;
     switch (o->kind) {
@@ -313,27 +327,33 @@ static void append_value(char **list, const tsri_cli_option *o) {
         append(list, "%.9g", (double)*(const float *)o->out);
         return;
     case CLI_LIST:
-        for (size_t i = 0; i < values->n; i++)
-            append(list, i ? " %s" : "%s", values->items[i]);
+        for (size_t i = 0; i < values->n; i++) {
+            append(list, "%s", i ? " " : "");
+            append_text(app, list, values->items[i]);
+        }
         append(list, "%s", values->n ? "" : "none");
         return;
     default:
         text = *(const char *const *)o->out;
-        append(list, "%s", text ? text : "none");
+        if (text)
+            append_text(app, list, text);
+        else
+            append(list, "none");
     }
 }
 
-/* Compares the version and the options with those of the other ranks. */
-static int compare_options(tsri_cli_app *app, const tsri_cli_option *const *tables) {
-    char *list = strdup("the version\t"), name[CLI_NAME_ROOM];
-    append(&list, "%s\n", tsr_version());
-    for (; *tables; tables++)
+/* Compares the command, the version and the options with those of the other ranks. */
+static int compare_options(tsri_cli_app *app, const char *command,
+                           const tsri_cli_option *const *tables) {
+    char *list = strdup("the command\t"), name[CLI_NAME_ROOM];
+    append(&list, "%s\nthe version\t%s\n", command, tsr_version());
+    for (; tables && *tables; tables++)
         for (const tsri_cli_option *o = *tables; o->names; o++) {
             const char *at = o->names;
             if (is_own(o) || !tsri_cli_next_name(&at, name))
                 continue;
             append(&list, "--%s\t", name);
-            append_value(&list, o);
+            append_value(app, &list, o);
             append(&list, "\n");
         }
     const int code = list ? tsri_cli_status(tsr_ranks_compare(app->ranks, list))
@@ -342,7 +362,8 @@ static int compare_options(tsri_cli_app *app, const tsri_cli_option *const *tabl
     return code;
 }
 
-int tsri_cli_open_ranks(tsri_cli_app *app, const tsri_cli_option *const *tables) {
+int tsri_cli_open_ranks(tsri_cli_app *app, const char *command,
+                        const tsri_cli_option *const *tables) {
     const tsr_ranks_options options = {.struct_size = sizeof options,
                                        .deadline_seconds = (uint32_t)app->deadline,
                                        .transport = app->transport};
@@ -358,7 +379,7 @@ int tsri_cli_open_ranks(tsri_cli_app *app, const tsri_cli_option *const *tables)
     app->turn = info.size > 1 ? info.local_rank : 0;
     if (info.size > 1 && app->device_name)
         app->device_name = app->own_device = device_of(app->device_name, &app->turn);
-    return app->ranks && tables ? compare_options(app, tables) : CLI_OK;
+    return app->ranks ? compare_options(app, command, tables) : CLI_OK;
 }
 
 static int show_progress(void *data, uint64_t done, uint64_t total) {
@@ -477,9 +498,21 @@ void tsri_cli_profiled(void *data, const tsr_profiled *entry) {
         profile_json(app->profiled, entry);
         return;
     }
-    if (!app->profiled_lines++)
-        fputs("profile: device time by op and kernel\n", stderr);
+    if (!app->profiled_lines++) {
+        fputs("profile", stderr);
+        if (app->n_ranks > 1)
+            fprintf(stderr, " of rank %" PRIu32, app->rank);
+        fputs(": device time by op and kernel\n", stderr);
+    }
     profile_line(entry);
+}
+
+/* The file of this rank's profile, in new memory; NULL: there is too little. */
+static char *profile_path(const tsri_cli_app *app) {
+    char *path = NULL;
+    if (!app->rank)
+        return strdup(app->profile);
+    return asprintf(&path, "%s.rank%" PRIu32, app->profile, app->rank) < 0 ? NULL : path;
 }
 
 static int write_profile(tsri_cli_app *app) {
@@ -488,14 +521,25 @@ static int write_profile(tsri_cli_app *app) {
     json_t *all = app->profiled;
     size_t n = 0;
     char *text = code == CLI_OK && all ? tsri_cli_json_dump(app, all, JSON_INDENT(1), &n) : NULL;
-    FILE *file = text ? fopen(app->profile, "w") : NULL;
+    char *path = text ? profile_path(app) : NULL;
+    FILE *file = path ? fopen(path, "w") : NULL;
     bool written = file && fwrite(text, 1, n, file) == n;
     written &= file && fclose(file) == 0;
     if (text && !written)
-        code = tsri_cli_fail(CLI_FILE, "%s: the profile could not be written", app->profile);
+        code = path ? tsri_cli_fail(CLI_FILE, "%s: the profile could not be written", path)
+                    : tsri_cli_fail(CLI_OTHER, "out of memory");
+    free(path);
     free(text);
     json_decref(all);
     return code;
+}
+
+/* Tells the other ranks why this one ends before its work is done. */
+static void leave_ranks(tsri_cli_app *app) {
+    char stopped[48];
+    snprintf(stopped, sizeof stopped, "stopped by SIG%s",
+             tsri_system_signal_name(tsri_cli_signal()));
+    tsr_ranks_leave(app->ranks, tsri_cli_signal() ? stopped : tsri_cli_failure());
 }
 
 int tsri_cli_close(tsri_cli_app *app, int code) {
@@ -507,9 +551,13 @@ int tsri_cli_close(tsri_cli_app *app, int code) {
     tsr_model_close(&app->model);
     tsr_device_close(&app->device);
     tsr_engine_destroy(&app->engine);
-    if (code != CLI_OK && code != CLI_HELP && code != CLI_MISS) /* these have done their work */
-        tsr_ranks_leave(app->ranks, tsr_error_last());
-    tsr_ranks_close(&app->ranks);
+    const bool done =
+        code == CLI_OK || code == CLI_HELP || code == CLI_MISS || app->stopped_together;
+    if (!done)
+        leave_ranks(app);
+    const tsr_status parted = tsr_ranks_close(&app->ranks);
+    if (done) /* the exit code stays that of the work */
+        (void)tsri_cli_status(parted);
     free(app->own_device);
     free(app->backends.items);
     free(app->loras.items);

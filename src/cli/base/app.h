@@ -31,10 +31,11 @@ struct tsri_cli_app {
         turn;                 /* turn: among ranks of this host that were given the same device */
     tsri_cli_bytes *captured; /* not NULL: output is kept there, for rank 0 */
     bool no_self_test;
-    bool measure;      /* launches are timed, because the command itself needs the times */
-    bool record;       /* kernels are chosen for a bundle, not built */
-    bool stopped;      /* stdout can take no more: the command stops */
-    bool write_failed; /* writing failed, and not because the reader closed stdout */
+    bool measure;          /* launches are timed, because the command itself needs the times */
+    bool record;           /* kernels are chosen for a bundle, not built */
+    bool stopped;          /* stdout can take no more: the command stops */
+    bool stopped_together; /* all ranks end because one got a signal, and know it */
+    bool write_failed;     /* writing failed, and not because the reader closed stdout */
     bool progress_shown;
     uint64_t
         progress_told; /* when the last line of progress was printed, in nanoseconds; 0: none */
@@ -62,9 +63,10 @@ const tsri_cli_option *tsri_cli_running_options(tsri_cli_app *app, bool json);
 int tsri_cli_open_engine(tsri_cli_app *app);
 int tsri_cli_open_device(tsri_cli_app *app);
 /* Joins the other ranks, before any device is opened; ranks above 0 become quiet, and of several
- * devices A,B each rank takes its own by its number on its host. `tables` are the options of the
- * command, which all ranks must have been given alike; NULL: the command compares them itself. */
-int tsri_cli_open_ranks(tsri_cli_app *app, const tsri_cli_option *const *tables);
+ * devices A,B each rank takes its own by its number on its host. All ranks must have been given the
+ * same command, and the same options of its tables; NULL: the command compares them itself. */
+int tsri_cli_open_ranks(tsri_cli_app *app, const char *command,
+                        const tsri_cli_option *const *tables);
 int tsri_cli_open_model(tsri_cli_app *app); /* also opens the engine and the device */
 /* Takes the operand at `first` as the model's name: there may be one, and none beside -m. */
 int tsri_cli_take_model(tsri_cli_app *app, const tsri_cli_list *operands, size_t first);

@@ -26,12 +26,21 @@ void tsri_cli_say(const char *mark, const char *format, va_list args) {
     free(line);
 }
 
+static _Thread_local char failure[1024];
+
 int tsri_cli_fail(int code, const char *format, ...) {
     va_list args;
     va_start(args, format);
     tsri_cli_say("", format, args);
     va_end(args);
+    va_start(args, format);
+    vsnprintf(failure, sizeof failure, format, args);
+    va_end(args);
     return code;
+}
+
+const char *tsri_cli_failure(void) {
+    return failure;
 }
 
 int tsri_cli_append(tsri_cli_list *list, const char *item) {

@@ -46,6 +46,7 @@ typedef struct tsri_cli_option {
 } tsri_cli_option;
 
 /* Parses the command line by `tables`, which ends with NULL; each table ends with names == NULL.
+ * argv[0] is the command as messages name it, "bench suite" with its verb.
  * Operands go to `operands`; it is NULL for a command that takes none. "-" is an operand where
  * `usage` has "|-", and a value of a file option where the option's help names standard input.
  * Returns CLI_OK, CLI_HELP (help was printed), or CLI_USAGE (the error was printed on stderr). */
@@ -58,6 +59,8 @@ __attribute__((format(PRINTF, 2, 0))) void tsri_cli_say(const char *mark, const 
                                                         va_list args);
 /* Prints such a line without a mark, and returns `code`. */
 __attribute__((format(PRINTF, 2, 3))) int tsri_cli_fail(int code, const char *format, ...);
+/* What this thread's last tsri_cli_fail printed, up to 1,023 bytes of it; "" before the first. */
+const char *tsri_cli_failure(void);
 
 /* Parses "1,2,3" (or "1 2 3") into new memory. Returns CLI_USAGE where the text is not a list of
  * ids; the message begins with `option` ("--ids " or "") and the text. */

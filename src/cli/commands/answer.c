@@ -219,7 +219,7 @@ int tsri_cli_answer(int argc, char **argv) {
         code = take_operands(&j, &operands, &text);
     j.text.data = text;
     if (code == CLI_OK)
-        code = tsri_cli_open_ranks(&j.app, tables);
+        code = tsri_cli_open_ranks(&j.app, argv[0], tables);
     if (code == CLI_OK)
         code = open_answerer(&j);
     if (code == CLI_OK)

@@ -76,7 +76,8 @@ static void print_scores_json(job *j, size_t i) {
                               "labels", list));
 }
 
-/* Splits "first<TAB>second": the text becomes the first. */
+/* Splits "first<TAB>second": the text becomes the first. Of ranks that all have it, the first says
+ * where there is no TAB. */
 static void split_pair(job *j, size_t i) {
     tsr_string *text = &j->windows.window.texts[i];
     const char *tab = text->size ? memchr(text->data, '\t', text->size) : NULL;
@@ -87,7 +88,10 @@ static void split_pair(job *j, size_t i) {
         return;
     j->windows.window.wrong[i] = true;
     j->windows.window.n_wrong++;
-    tsri_cli_note(&j->app, "%s %" PRIu64 ": no TAB separates two texts",
+    if (j->app.split_layers && j->app.rank)
+        return;
+    tsri_cli_clear_progress(&j->app);
+    tsri_cli_fail(CLI_MISS, "%s %" PRIu64 ": no TAB separates two texts",
                   tsri_cli_source_unit(&j->source), j->windows.window.first + i);
 }
 
@@ -256,7 +260,7 @@ int tsri_cli_classify(int argc, char **argv) {
     if (code == CLI_OK)
         code = join_operands(&j, &operands);
     if (code == CLI_OK)
-        code = tsri_cli_open_ranks(&j.app, tables);
+        code = tsri_cli_open_ranks(&j.app, argv[0], tables);
     if (code == CLI_OK)
         code = open_classifier(&j);
     if (code == CLI_OK)

@@ -284,7 +284,7 @@ int tsri_cli_embed(int argc, char **argv) {
     if (code == CLI_OK)
         code = choose_format(&j);
     if (code == CLI_OK)
-        code = tsri_cli_open_ranks(&j.app, tables);
+        code = tsri_cli_open_ranks(&j.app, argv[0], tables);
     if (code == CLI_OK)
         code = embed(&j);
     tsri_cli_embedding_close(&j.embedding);

@@ -211,6 +211,12 @@ static int train(job *j, const tsri_cli_list *data) {
         return code;
     const tsr_status status = tsr_train(j->app.device, &options, &result);
     clear_line(j);
+    if (status == TSR_E_CANCELLED && result.stopped) { /* by a signal, to this rank or another */
+        j->app.stopped_together = true;
+        if (!j->other)
+            tsri_cli_fail(CLI_OTHER, "%s", tsr_error_last());
+        return 128 + result.stopped;
+    }
     if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
         tsri_cli_fail(CLI_OTHER, "%s", tsr_error_last());
         return 128 + tsri_cli_signal();
@@ -284,7 +290,7 @@ int tsri_cli_train(int argc, char **argv) {
         code = tsri_cli_fail(CLI_USAGE, "train needs DATA, the files to train on; see tessera help "
                                         "train");
     if (code == CLI_OK)
-        code = tsri_cli_open_ranks(&j.app, NULL);
+        code = tsri_cli_open_ranks(&j.app, argv[0], NULL);
     if (code == CLI_OK)
         code = train(&j, &operands);
     free(operands.items);

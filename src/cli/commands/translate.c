@@ -207,7 +207,7 @@ int tsri_cli_translate(int argc, char **argv) {
             tsri_cli_fail(CLI_USAGE, "%s: give the text or -f FILE, not both", j.operands.items[0]);
     j.source.texts = &j.operands;
     if (code == CLI_OK)
-        code = tsri_cli_open_ranks(&j.app, tables);
+        code = tsri_cli_open_ranks(&j.app, argv[0], tables);
     if (code == CLI_OK && !j.app.ranks)
         code = tsri_cli_lines_open(&j.app, &j.source, &j.lines);
     if (code == CLI_OK && !j.app.model_name)

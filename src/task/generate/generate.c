@@ -317,7 +317,10 @@ static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
         tsri_task_sequence *s = &g->sequences[i];
         s->prompt = i;
         s->slot = s->source = (int32_t)i;
-        TRY(take(g, &direction, prompts[i], i));
+        const tsr_status status = take(g, &direction, prompts[i], i);
+        if (status == TSR_E_ARGUMENT)
+            g->decoding.stats->refused = i + 1;
+        TRY(status);
         TRY(tsri_task_sequence_begin(s, m, g->decoding.options));
     }
     return TSR_OK;

@@ -58,7 +58,7 @@ static const tsri_train_key keys[] = {
     {"tokenizer", TSRI_TRAIN_VALUE_STRING, AT(tokenizer), 0, 0, NULL, "bpe", 0,
      "bpe or char: trained on the data; else a tokenizer.json, or a folder with a tokenizer"},
     {"vocab_size", TSRI_TRAIN_VALUE_INT, AT(vocab_size), 0, TSRI_MODEL_MAX_VOCAB, NULL, "8192", 0,
-     "the most tokens that a trained tokenizer may have; 0: all characters"},
+     "the most tokens that a trained tokenizer may have; char: 0, or not given, is all characters"},
 };
 static const tsri_train_keys table = {keys, sizeof keys / sizeof *keys};
 
@@ -70,6 +70,8 @@ tsr_status tsri_train_recipe_set(tsri_train_recipe *recipe, const char *key, con
                                  bool *own) {
     const tsri_train_key *found = tsri_train_key_find(&table, key);
     *own = found;
+    if (found && !strcmp(found->name, "vocab_size"))
+        recipe->vocab_size = TSRI_TRAIN_BY_SET;
     return found ? tsri_train_key_set(found, &recipe->model, value) : TSR_OK;
 }
 
@@ -89,6 +91,8 @@ static tsr_status read_tokenizer(tsri_train_recipe *recipe, json_t *object) {
     TRY(tsri_base_json_text(object, recipe->path, "type", &type));
     TRY(tsri_base_json_int(object, recipe->path, "vocab_size", 0, TSRI_MODEL_MAX_VOCAB, &size));
     recipe->model.vocab_size = size;
+    if (json_object_get(object, "vocab_size"))
+        recipe->vocab_size = TSRI_TRAIN_BY_FILE;
     if (!type)
         return TSR_OK;
     TRY(tsri_train_key_set(tsri_train_key_find(&table, "tokenizer"), &recipe->model, type));
@@ -252,6 +256,18 @@ static tsr_status divides(const tsri_train_recipe *recipe, const char *part, int
                           recipe->path, part, n, whole, of, near);
 }
 
+/* A tokenizer from a file has as many tokens as it has. */
+static tsr_status check_vocabulary(const tsri_train_recipe *recipe) {
+    if (recipe->vocab_size != TSRI_TRAIN_BY_SET || !recipe->model.vocab_size ||
+        !strcmp(recipe->tokenizer, "bpe") || !strcmp(recipe->tokenizer, "char"))
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "%s: vocab_size=%" PRId64
+                          " is for a tokenizer that is trained (bpe or char), and %s has its own "
+                          "tokens: leave vocab_size out",
+                          recipe->path, recipe->model.vocab_size, recipe->tokenizer);
+}
+
 static tsr_status check_positions(const tsri_train_recipe *recipe) {
     const tsri_train_architecture *model = &recipe->model;
     if (model->positions == TSRI_POSITIONS_ROTARY && model->hidden_size / model->heads % 2)
@@ -270,6 +286,7 @@ static tsr_status check_positions(const tsri_train_recipe *recipe) {
 
 tsr_status tsri_train_recipe_finish(tsri_train_recipe *recipe, int64_t block_size) {
     tsri_train_architecture *model = &recipe->model;
+    TRY(check_vocabulary(recipe));
     TRY(require(recipe, model->hidden_size, "hidden_size"));
     model->max_positions = model->max_positions ? model->max_positions : block_size;
     TRY(require(recipe, model->max_positions, "max_positions"));

@@ -41,11 +41,19 @@ typedef struct tsri_train_architecture {
     int64_t vocab_size;
 } tsri_train_architecture;
 
+/* Who gave vocab_size. A tokenizer of characters takes the default for no limit. */
+typedef enum tsri_train_given {
+    TSRI_TRAIN_BY_DEFAULT = 0,
+    TSRI_TRAIN_BY_FILE,
+    TSRI_TRAIN_BY_SET
+} tsri_train_given;
+
 typedef struct tsri_train_recipe {
     char *path; /* for messages */
     json_t *json;
     const char *name, *tokenizer; /* tokenizer: model.tokenizer */
     tsri_train_architecture model;
+    tsri_train_given vocab_size;
 } tsri_train_recipe;
 
 /* The keys of "model" and "tokenizer". */

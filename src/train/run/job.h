@@ -56,6 +56,7 @@ typedef struct tsri_train_job {
     int64_t saved;   /* step of the last checkpoint; 0: none */
     bool told_stays; /* the caller was told of an old checkpoint that can't be removed */
     bool stop;       /* `progress` asked for it, perhaps on this rank alone */
+    int asked;       /* what it returned then; 0: it did not ask on this rank */
     bool stopping;   /* all ranks know that one of them was asked, and do the same from here on */
     bool together;   /* all ranks end for the same reason, and know it */
     bool stopped;    /* by early stopping */
@@ -119,6 +120,9 @@ typedef struct tsri_train_measures {
     double loss, accuracy, f1;
 } tsri_train_measures;
 tsr_status tsri_train_validate(tsri_train_job *job, tsri_train_measures *out);
+/* Warns of a prompt of samples that the tokenizer can't read, or not all of it. TSR_E_FORMAT: the tokenizer
+ * refuses it. */
+tsr_status tsri_train_check_prompt(tsri_train_job *job);
 /* Appends a sample of what the model says; appends nothing where the model has no tokenizer. */
 tsr_status tsri_train_sample(tsri_train_job *job, tsri_bytes *text);
 
@@ -139,7 +143,7 @@ tsr_status tsri_train_ranks_start(tsri_train_job *job);
 tsr_status tsri_train_ranks_dealt(tsri_train_job *job);
 /* Between two steps, with --balance: deals the shards anew where that makes steps shorter, and says so. */
 tsr_status tsri_train_ranks_balance(tsri_train_job *job);
-/* `stop` and `stopping` become the `stop` of any rank. */
+/* `stop` and `stopping` become the `stop` of any rank, and `asked` that of the first which was asked. */
 tsr_status tsri_train_ranks_agree(tsri_train_job *job);
 
 /* ---- progress.c ---- */

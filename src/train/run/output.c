@@ -11,10 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char lock_name[] = ".lock";
+static const char lock_name[] = ".lock", unfinished[] = ".tmp";
 
+static bool is_unfinished(const char *name) {
+    const size_t n = strlen(name), end = sizeof unfinished - 1;
+    return n >= end && !strcmp(name + n - end, unfinished);
+}
+
+/* A run that was killed before its run.json was there leaves the lock and a part of that file. */
 static tsr_status notice(void *data, const char *name) {
-    *(bool *)data |= strcmp(name, lock_name) != 0;
+    const bool of_run = !strncmp(name, "run.json.", strlen("run.json.")) && is_unfinished(name);
+    *(bool *)data |= strcmp(name, lock_name) != 0 && !of_run;
     return TSR_OK;
 }
 
@@ -46,8 +53,7 @@ tsr_status tsri_train_output_check(const tsri_train_job *job) {
 
 /* Removes what a run was writing when it was killed. */
 static tsr_status remove_unfinished(void *data, const char *name) {
-    const size_t n = strlen(name);
-    if (n < 4 || strcmp(name + n - 4, ".tmp") != 0)
+    if (!is_unfinished(name))
         return TSR_OK;
     char *path = tsri_base_join(data, name);
     tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;

@@ -7,8 +7,10 @@
 
 bool tsri_train_tell(tsri_train_job *job, tsr_train_event event) {
     event.struct_size = sizeof event;
-    if (job->options->progress && job->options->progress(job->options->progress_data, &event))
-        job->stop = true;
+    const int asked =
+        job->options->progress ? job->options->progress(job->options->progress_data, &event) : 0;
+    job->stop |= asked != 0;
+    job->asked = job->asked ? job->asked : asked;
     return job->stop;
 }
 

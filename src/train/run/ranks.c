@@ -344,12 +344,13 @@ tsr_status tsri_train_ranks_balance(tsri_train_job *job) {
 
 tsr_status tsri_train_ranks_agree(tsri_train_job *job) {
     const uint32_t n = tsri_ranks_size(job->ranks);
-    const unsigned char own = job->stop;
-    unsigned char *all = NULL;
-    TRY(tsri_base_new(n, 1, &all));
-    const tsr_status status = tsri_ranks_gather_equal(job->ranks, &own, all, 1);
-    for (uint32_t r = 0; r < n && status == TSR_OK; r++)
-        job->stop |= all[r] != 0;
+    const int own = job->asked;
+    int *all = NULL;
+    TRY(tsri_base_new(n, sizeof *all, &all));
+    const tsr_status status = tsri_ranks_gather_equal(job->ranks, &own, all, sizeof own);
+    for (uint32_t r = n; r-- > 0 && status == TSR_OK;)
+        job->asked = all[r] ? all[r] : job->asked;
+    job->stop |= job->asked != 0;
     job->stopping = job->stop;
     free(all);
     return status;

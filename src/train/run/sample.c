@@ -75,6 +75,42 @@ static tsri_training_batch only(const tsri_training_batch *all, int32_t b) {
     return one;
 }
 
+/* ---- the prompt ---- */
+
+/* What is not in the vocabulary is read as the unknown token, or left out. A prompt of white space
+ * is not checked: that of char-gpt is a line end, and data of a single line have no such token. */
+tsr_status tsri_train_check_prompt(tsri_train_job *job) {
+    const char *prompt = job->settings.sample_prompt;
+    const tsri_text_tokenizer *tokenizer = tsri_model_of(job->model)->tokenizer;
+    tsri_text_ids ids = {0};
+    size_t n_unknown = 0, n;
+    const bool reads =
+        job->objective == TSRI_OBJECTIVE_NEXT || job->objective == TSRI_OBJECTIVE_TRANSLATE;
+    if (!reads || !tokenizer || !prompt[strspn(prompt, " \t\r\n")] ||
+        job->settings.sample_tokens == 0)
+        return TSR_OK;
+    const tsr_status status = tsri_text_encode(tokenizer, prompt, strlen(prompt), 0, &ids);
+    if (status != TSR_OK)
+        tsri_base_fail_within(status, "sample_prompt");
+    const int32_t unknown = tsri_text_role_id(tokenizer, TSRI_TEXT_UNK);
+    for (size_t i = 0; i < ids.count; i++)
+        n_unknown += ids.data[i] == unknown;
+    if (n_unknown) {
+        const char *piece = tsri_text_piece_of(tokenizer, unknown, &n);
+        tsri_train_say(job, TSR_TRAIN_WARNING,
+                       "sample_prompt: the tokenizer lacks some of its characters or words, and "
+                       "reads %.*s in their place (%zu of %zu tokens)",
+                       (int)n, piece, n_unknown, ids.count);
+    } else if (status == TSR_OK && !ids.count) {
+        tsri_train_say(job, TSR_TRAIN_WARNING,
+                       "sample_prompt: the tokenizer makes no tokens of it, so samples %s",
+                       job->objective == TSRI_OBJECTIVE_NEXT ? "are left out"
+                                                             : "translate the first example");
+    }
+    tsri_text_ids_clear(&ids);
+    return status;
+}
+
 /* ---- a continuation ---- */
 
 static tsr_status read_prompt(sampling *s, int32_t *n) {

@@ -278,6 +278,7 @@ tsr_status tsri_train_set_up(tsri_train_job *job) {
     TRY(make_training(job));
     TRY(open_data_in_turn(job));
     TRY(check_validation(job));
+    TRY(tsri_train_check_prompt(job));
     TRY(make_plan(job));
     TRY(open_teacher(job));
     TRY(restore(job));

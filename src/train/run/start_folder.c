@@ -119,14 +119,15 @@ static tsr_status feed(void *data, const char *text, size_t n) {
 static tsr_status train_tokenizer(tsri_train_job *job, tsr_tokenizer_type type,
                                   const char *folder) {
     const tsri_train_specials *specials = tsri_train_recipe_specials(job->recipe);
-    tsr_tokenizer_training options = {
-        .struct_size = sizeof options,
-        .type = type,
-        .specials = specials->names,
-        .unknown = type == TSR_TOKENIZER_CHAR ? specials->unk : NULL,
-        .begin = specials->before,
-        .end = specials->behind,
-        .vocab_size = type == TSR_TOKENIZER_BPE ? job->recipe->model.vocab_size : 0};
+    const bool limited =
+        type == TSR_TOKENIZER_BPE || job->recipe->vocab_size != TSRI_TRAIN_BY_DEFAULT;
+    tsr_tokenizer_training options = {.struct_size = sizeof options,
+                                      .type = type,
+                                      .specials = specials->names,
+                                      .unknown = type == TSR_TOKENIZER_CHAR ? specials->unk : NULL,
+                                      .begin = specials->before,
+                                      .end = specials->behind,
+                                      .vocab_size = limited ? job->recipe->model.vocab_size : 0};
     tsr_tokenizer_trained made = {.struct_size = sizeof made};
     tsri_train_data_options asked;
     tsri_text_trainer *trainer = NULL;

@@ -17,12 +17,23 @@ typedef struct tsri_mpi_notice {
     char sentence[TSRI_MPI_SENTENCE];
 } tsri_mpi_notice;
 
+/* How long something has been waited for, in time that this process had. If two looks are more than
+ * half the deadline apart, the process was suspended, as by a job scheduler, which suspends the
+ * other ranks, too: the wait begins anew. */
+typedef struct tsri_mpi_patience {
+    uint64_t deadline_ns, begun, looked;
+} tsri_mpi_patience;
+
+/* The thread that calls MPI_Init_thread and MPI_Finalize. */
+typedef struct tsri_mpi_caller tsri_mpi_caller;
+
 struct tsr_link {
     const tsr_transport_host *host;
     MPI_Comm work, watch; /* of exchanges; of the watcher */
     int rank, size, local_rank;
     char (*hosts)[MPI_MAX_PROCESSOR_NAME]; /* of each rank */
     uint64_t deadline_ns;
+    tsri_mpi_caller *caller;
     pthread_mutex_t lock; /* held for every MPI call, and for what follows */
     bool failed;
     char sentence[TSRI_MPI_SENTENCE]; /* why; not changed any more once `failed` is set */
@@ -33,7 +44,7 @@ struct tsr_link {
     char beat, heard;
     tsri_mpi_notice notice;
     MPI_Request sent, hears, told; /* a beat on its way; the next one expected; a notice expected */
-    uint64_t last;                 /* when the predecessor's last beat came */
+    tsri_mpi_patience patience;    /* since the predecessor's last beat */
 };
 
 static inline uint64_t tsri_mpi_now(void) {
@@ -47,6 +58,26 @@ static inline tsr_status tsri_mpi_fail(const tsr_link *link, tsr_status status,
     link->host->report(link->host->data, status, sentence);
     return status;
 }
+
+/* ---- wait.c ---- */
+
+tsri_mpi_patience tsri_mpi_patience_begin(uint64_t deadline_ns);
+void tsri_mpi_patience_renew(tsri_mpi_patience *patience);
+/* A look: whether the deadline has passed. To be called several times within the deadline. */
+bool tsri_mpi_patience_ends(tsri_mpi_patience *patience);
+/* A condition whose waits are timed by the clock of tsri_mpi_now. */
+void tsri_mpi_cond_init(pthread_cond_t *cond);
+/* The time in so many nanoseconds, for such a wait. */
+struct timespec tsri_mpi_in(uint64_t ns);
+
+/* ---- caller.c ---- */
+
+/* Calls MPI_Init_thread; *code is what it returned. Fails where that takes longer than the
+ * deadline; MPI can't be called then. */
+tsr_status tsri_mpi_join(tsr_link *link, int *code, int *given);
+/* Ends what tsri_mpi_join began, by MPI_Finalize where `finalizes` is true. false: that takes
+ * longer than the deadline, which was reported; MPI still uses the link's memory then. */
+bool tsri_mpi_part(tsr_link *link, bool finalizes);
 
 /* ---- watch.c ---- */
 

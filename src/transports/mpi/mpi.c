@@ -238,20 +238,20 @@ static tsr_status mpi_wait(tsr_link *link, tsr_exchange *x, uint64_t timeout_ns)
  * sees that a rank is gone, needs what they make. */
 static tsr_status joined(const tsr_link *link, const char *call, int code, MPI_Request *request) {
     const uint64_t from = tsri_mpi_now();
+    tsri_mpi_patience patience = tsri_mpi_patience_begin(link->deadline_ns);
     char sentence[160];
     long ns = 5000;
     for (int done = 0; code == MPI_SUCCESS && !done;) {
         code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        const uint64_t waited = tsri_mpi_now() - from;
         if (code != MPI_SUCCESS || done)
             continue;
-        if (waited > link->deadline_ns) {
+        if (tsri_mpi_patience_ends(&patience)) {
             snprintf(sentence, sizeof sentence,
                      "not all of the %d ranks joined within %g s: start all of them again",
                      link->size, (double)link->deadline_ns * 1e-9);
             return tsri_mpi_fail(link, TSR_E_PEER, sentence);
         }
-        rest(waited, &ns);
+        rest(tsri_mpi_now() - from, &ns);
     }
     return code == MPI_SUCCESS ? TSR_OK : fail_code(link, call, code);
 }
@@ -275,11 +275,13 @@ static tsr_status meet(tsr_link *link) {
 }
 
 static tsr_status join(tsr_link *link) {
-    int begun = 0, given = MPI_THREAD_SINGLE;
+    int begun = 0, given, code;
     (void)MPI_Initialized(&begun);
     if (begun)
         return tsri_mpi_fail(link, TSR_E_STATE, "this process has already joined its ranks");
-    const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
+    tsr_status status = tsri_mpi_join(link, &code, &given);
+    if (status != TSR_OK)
+        return status;
     if (code != MPI_SUCCESS)
         return fail_code(link, "MPI_Init_thread", code);
     if (given < MPI_THREAD_SERIALIZED)
@@ -292,7 +294,7 @@ static tsr_status join(tsr_link *link) {
     link->hosts = calloc((size_t)link->size, sizeof *link->hosts);
     if (!link->hosts)
         return no_memory(link);
-    const tsr_status status = meet(link);
+    status = meet(link);
     for (int r = 0; r < link->rank && status == TSR_OK; r++)
         link->local_rank += !strcmp(link->hosts[r], link->hosts[link->rank]);
     return status;
@@ -315,6 +317,7 @@ static tsr_status mpi_open(const tsr_transport_host *host, const tsr_transport_o
         *out = link;
         return TSR_OK;
     }
+    (void)tsri_mpi_part(link, false);
     free(link->hosts);
     free(link);
     return status;
@@ -323,8 +326,8 @@ static tsr_status mpi_open(const tsr_transport_host *host, const tsr_transport_o
 static void mpi_close(tsr_link *link) {
     const bool whole = mpi_barrier(link, NULL) == TSR_OK;
     tsri_mpi_watch_end(link);
-    if (whole)
-        MPI_Finalize();
+    if (!tsri_mpi_part(link, whole))
+        return;
     pthread_mutex_destroy(&link->lock);
     free(link->hosts);
     free(link);

@@ -87,12 +87,12 @@ static void look(tsr_link *link) {
             return;
         }
         if (done) {
-            link->last = tsri_mpi_now();
+            tsri_mpi_patience_renew(&link->patience);
             expect_beat(link);
         }
     }
     send_beat(link);
-    if (tsri_mpi_now() - link->last > link->deadline_ns) {
+    if (tsri_mpi_patience_ends(&link->patience)) {
         snprintf(how, sizeof how, "gave no sign of life for %.0f s",
                  (double)link->deadline_ns * 1e-9);
         lost(link, how);
@@ -105,12 +105,8 @@ static void *watch(void *data) {
     pause = pause < LONGEST_MS * (uint64_t)1000000 ? pause : LONGEST_MS * (uint64_t)1000000;
     pthread_mutex_lock(&link->lock);
     while (!link->ends && !link->failed) {
-        struct timespec until;
         look(link);
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        const uint64_t ns = (uint64_t)until.tv_nsec + pause;
-        until.tv_sec += (time_t)(ns / 1000000000u);
-        until.tv_nsec = (long)(ns % 1000000000u);
+        const struct timespec until = tsri_mpi_in(pause);
         while (!link->ends && !link->failed &&
                pthread_cond_timedwait(&link->wake, &link->lock, &until) != ETIMEDOUT)
             ;
@@ -120,15 +116,11 @@ static void *watch(void *data) {
 }
 
 tsr_status tsri_mpi_watch_begin(tsr_link *link) {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&link->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
+    tsri_mpi_cond_init(&link->wake);
     link->sent = link->hears = link->told = MPI_REQUEST_NULL;
     if (link->size == 1)
         return TSR_OK;
-    link->last = tsri_mpi_now();
+    link->patience = tsri_mpi_patience_begin(link->deadline_ns);
     expect_beat(link);
     if (MPI_Irecv(&link->notice, sizeof link->notice, MPI_BYTE, MPI_ANY_SOURCE, NOTICES,
                   link->watch, &link->told) != MPI_SUCCESS)
@@ -164,9 +156,11 @@ void tsri_mpi_watch_end(tsr_link *link) {
 }
 
 void tsri_mpi_leave(tsr_link *link, const char *sentence) {
-    char whole[TSRI_MPI_SENTENCE];
-    snprintf(whole, sizeof whole, "rank %d on %s ended: %.*s", link->rank, link->hosts[link->rank],
-             TSRI_MPI_SENTENCE - 128, sentence);
+    char whole[TSRI_MPI_SENTENCE], own[MPI_MAX_PROCESSOR_NAME + 32];
+    const int n = snprintf(own, sizeof own, "rank %d on %s ", link->rank, link->hosts[link->rank]);
+    const bool named = !strncmp(sentence, own, (size_t)n);
+    snprintf(whole, sizeof whole, "%s%s%.*s", named ? "" : own,
+             named ? "" : "ended: ", (int)(sizeof whole - sizeof own - sizeof "ended: "), sentence);
     pthread_mutex_lock(&link->lock);
     if (!link->failed) {
         tell_all(link, whole);

@@ -28,10 +28,8 @@ def test_a_kind_named_once_for_each_rank(folder):
         return
     env = environment(POCL_DEVICES="basic basic", OPENCL_LAYERS=BUILD / "tests" / "name_layer.so")
     for names, wanted in (("cpu,cpu", "AB"), ("cpu", "AB")):
-        def rank(i, names=names):
-            return (*ASKED, *SPLIT, "-d", names, f"--profile={folder / str(i)}")
-        ranks(1, COMMAND, *rank(0), ":", "-n", "1", COMMAND, *rank(1), env=env)
-        used = ["".join(sorted({row["device"][-1] for row in json.loads((folder / str(i)).read_text())})) for i in (0, 1)]
+        ranks(2, COMMAND, *ASKED, *SPLIT, "-d", names, f"--profile={folder / 'profile'}", env=env)
+        used = ["".join(sorted({row["device"][-1] for row in json.loads((folder / name).read_text())})) for name in ("profile", "profile.rank1")]
         equal("".join(used), wanted, names)
 
 

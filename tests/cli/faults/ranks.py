@@ -36,6 +36,11 @@ def test_slow_work_is_no_failure(folder):
     equal(len(ranks(2, EXCHANGE, "slow").text.splitlines()), 2)
 
 
+def test_a_run_that_is_suspended_goes_on(folder):
+    """All ranks are stopped for longer than the deadline, as by a job scheduler."""
+    equal(len(ranks(3, EXCHANGE, "suspended").text.splitlines()), 3)
+
+
 def test_a_rank_that_ends_tells_the_others_why(folder):
     said = own_lines(ranks(3, EXCHANGE, "leave", code=5).err)
     assert said and all(line.startswith("failed: peer: rank 1 on ") and line.endswith(" ended: the disk is full") for line in said), said
@@ -51,11 +56,14 @@ def test_a_rank_that_is_stopped_ends_the_run(folder):
     equal(running(), [])
 
 
-def test_a_rank_that_stops_while_it_joins_ends_the_run(folder):
+def test_a_rank_that_stops_while_it_joins_or_parts_ends_the_run(folder):
     late = BUILD / "tests" / "ranks" / "late.so"
-    said = own_lines(ranks(3, EXCHANGE, "all", code=5, options=["-x", f"LD_PRELOAD={late}"]).err)
-    assert said and all(line == "failed: peer: transport mpi does not start: not all of the 3 ranks joined within 2 s: start all of them again" for line in said), said
-    equal(running(), [])
+    for call, told in (("MPI_Init_thread", "transport mpi does not start: not all ranks joined within 2 s: start all of them again"),
+                       ("MPI_Comm_idup", "transport mpi does not start: not all of the 3 ranks joined within 2 s: start all of them again"),
+                       ("MPI_Finalize", "not all of the 3 ranks ended within 2 s: this one ends without them, and what it did is complete")):
+        said = own_lines(ranks(3, EXCHANGE, "all", code=5, options=["-x", f"LD_PRELOAD={late}", "-x", f"LATE_IN={call}"]).err)
+        assert said and all(line == f"failed: peer: {told}" for line in said), (call, said)
+        equal(running(), [])
 
 
 def test_a_rank_that_is_killed_ends_the_run(folder):

@@ -190,6 +190,7 @@ def test_the_context(_):
     long = ",".join("7" for _ in range(49))
     told = refused(2, "the prompt has 49 tokens, but the model reads 48", "generate", *REFERENCE, "-m", TINY, "--ids", long, "--print-ids")
     assert "shorten it" in told.err
+    refused(2, "prompt 2: token id 61 is not in the model's vocabulary", "generate", *REFERENCE, "-m", TINY, "--ids", "1", "--ids", "61", "--print-ids")
     refused(2, "the prompt has 3 tokens, but the context holds 2", "generate", *REFERENCE, "-m", TINY, "-c", "2", "--ids", "1,2,3")
     past = tiny("--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9,8", "-n", "1000")
     equal(len(past.text.split()), 46)

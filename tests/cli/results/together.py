@@ -2,12 +2,14 @@
 """Commands that several ranks run together: their output has the bytes of one process; what differs between ranks is named; a rank that goes
 away ends all."""
 
+import json
+import os
 import random
 import signal
 import subprocess
 
 from support.command import COMMAND, DEVICE, SOURCE, Result, environment, equal, main, run
-from support.ranks import BUILD, MPIRUN, PLUGIN, need_mpi, own_lines, rank_goes_away, ranks, same
+from support.ranks import BUILD, MPIRUN, PLUGIN, SPLIT, apart, need_mpi, own_lines, rank_goes_away, ranks, same, told
 
 GOLDEN = SOURCE / "tests" / "golden"
 ENCODERS, TRANSLATOR = GOLDEN / "encoders", GOLDEN / "translate"
@@ -59,9 +61,11 @@ def test_lines_without_a_text_are_counted(folder):
     assert "8 rows could not be used" in ranks(3, COMMAND, "embed", *model, "--column", "b", table, code=1).err
     pairs = folder / "pairs"
     pairs.write_text("".join(f"the cat{chr(9) if i % 50 else ' '}sat on a mat\n" for i in range(200)))
-    for n in (1, 3):
-        told = ranks(n, COMMAND, "classify", "-m", ENCODERS / "classify", "-d", "reference", "--pair", "-f", pairs, code=1).err
-        assert "4 lines could not be used" in told, told
+    for n, more in ((1, ()), (3, ()), (3, ("-q",))):
+        said = ranks(n, COMMAND, "classify", "-m", ENCODERS / "classify", "-d", "reference", *more, "--pair", "-f", pairs, code=1).err
+        assert "4 lines could not be used" in said, said
+        for number in (1, 51, 101, 151):
+            equal(said.count(f"line {number}: no TAB separates two texts"), 1, said)
 
 
 def test_classify(folder):
@@ -113,6 +117,42 @@ def test_generate(folder):
     equal(len({part for part in drawn[2::2] if part.strip()} - {drawn[-1]} | {drawn[-1] + "\n"}), 1, drawn)
 
 
+def test_prompts_that_are_too_long_are_named(folder):
+    few = ("generate", *REFERENCE, "-n", "4", "--seed", "7", "-c", "24", "--lines", "-f")
+    prompts = ["To be", "KING", "", "the"] * 20
+    path = folder / "prompts"
+    for wrong in ([22], [0, 40, 41, 79], range(80)):
+        path.write_text("".join(("KING " * 60 if i in wrong else prompt) + "\n" for i, prompt in enumerate(prompts)))
+        one = same(*few, path, numbers=(2, 3), code=1)
+        for said in (one.err, ranks(3, COMMAND, *few, path, code=1).err):
+            assert f"{len(wrong)} of 80 lines have no continuation" in said, said
+            for i in wrong:
+                equal(said.count(f"line {i + 1}: the prompt has "), 1, said)
+        results = json.loads(same(*few, path, "--json", code=1).text)
+        equal(len(results), 80)
+        for i, result in enumerate(results):
+            equal(result["finish"] == "", i in wrong, i)
+            assert i not in wrong or result == {"text": "", "finish": "", "tokens": []}, result
+    # a prompt of the command line is an error of its own
+    said = own_lines(ranks(2, COMMAND, "generate", *REFERENCE, "-n", "4", "--ids", "1", "--ids", "999999", "--ids", "2", code=None).err)
+    assert said and all("prompt 2: token id 999999 is not in the model's vocabulary" in line for line in said), said
+
+
+def test_each_rank_has_its_own_profile(folder):
+    asked = ("generate", *REFERENCE, "--temp", "0", "-n", "2", "KING")
+    path = folder / "profile.json"
+    ranks(2, COMMAND, *asked, *SPLIT, f"--profile={path}")
+    for file in (path, folder / "profile.json.rank1"):
+        assert json.loads(file.read_text())[0]["launches"] > 0, file
+    with apart(folder, 2, *asked, *SPLIT, "--profile") as process:
+        process.communicate(timeout=600)
+    codes, said = told(folder, 2)
+    equal(codes, [0, 0], said)
+    for rank, text in enumerate(said):
+        assert f"profile of rank {rank}: device time by op and kernel\n" in text, text
+    assert "profile: device time by op and kernel\n" in run(*asked, "--profile").err
+
+
 def test_the_device(folder):
     text = lines(folder, 300)
     same("embed", "-m", ENCODERS / "sentence", "-d", DEVICE, "-q", "-t", "1", text)
@@ -137,6 +177,17 @@ def test_what_the_ranks_do_not_agree_on_is_named(folder):
     other = ("embed", "-m", ENCODERS / "classify", *REFERENCE, text)
     said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=2).err)
     assert said and all("--model differs" in line for line in said), said
+    host, generate, long = os.uname().nodename, ("generate", *REFERENCE, "-n", "1", "a"), "x" * 300
+    for first, other, what in (
+            ((*generate, "--stop", "a\nb"), (*generate, "--stop", "a\nc"), f'--stop differs: rank 0 on {host} has "a\\nb", rank 1 on {host} has "a\\nc";'),
+            ((*generate, "--stop", "a b"), (*generate, "--stop", "a", "--stop", "b"), f'has "a b", rank 1 on {host} has "a" "b";'),
+            ((*generate, "--stop", "none"), generate, f'has "none", rank 1 on {host} has none;'),
+            ((*generate, "--stop", f"{long}a{long}"), (*generate, "--stop", f"{long}b{long}"), f'has ...{"x" * 80}a{"x" * 79}..., rank 1 on {host} has ...{"x" * 80}b'),
+            (generate, ("embed", "-m", ENCODERS / "sentence", *REFERENCE, text), f"the command differs: rank 0 on {host} has generate, rank 1 on {host} has embed;"),
+            (("train", text, "-o", folder / "out", "--recipe", "char-gpt", "-d", "reference"), generate,
+             f"the command differs: rank 0 on {host} has train, rank 1 on {host} has generate;")):
+        said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=2).err)
+        assert said and all(what in line for line in said), (what, said)
 
 
 def gone(folder, how, ends):
@@ -155,10 +206,15 @@ def test_a_rank_that_is_stopped_ends_all(folder):
 
 
 def test_a_rank_that_fails_ends_all(folder):
-    """A missing file is rank 0's own error; the others say whose it was."""
-    said = own_lines(ranks(3, COMMAND, "embed", "-m", ENCODERS / "sentence", *REFERENCE, folder / "none", code=None).err)
-    assert any("none: " in line for line in said), said
-    assert all("none: " in line or "rank 0 on " in line for line in said), said
+    """A missing file is rank 0's own error; the others say whose it was, and what it said."""
+    with apart(folder, 3, "embed", "-m", ENCODERS / "sentence", *REFERENCE, folder / "none") as process:
+        process.communicate(timeout=600)
+    codes, said = told(folder, 3)
+    equal(codes, [3, 5, 5], said)
+    own = own_lines(said[0])[0].removeprefix("tessera: ")
+    assert "none: " in own, said
+    for text in said[1:]:
+        equal(own_lines(text), [f"tessera: rank 0 on {os.uname().nodename} ended: {own}"])
 
 
 def test_a_reader_that_leaves_ends_all(folder):

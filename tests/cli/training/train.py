@@ -256,6 +256,20 @@ def test_a_tagger_needs_the_layout_of_bert(folder):
     assert done.code != 0 and "words are labelled by a model with BERT's layout alone" in done.err, done
 
 
+def test_killed_before_it_has_begun(folder):
+    """A run that was killed while it wrote run.json left nothing else; a file of somebody else is left alone."""
+    model, text = make(folder)
+    for name, begins in (("run.json.7-0.tmp", True), ("mine.tmp", False)):
+        for more in ((), ("--resume",)):
+            out = folder / "begun"
+            out.mkdir()
+            (out / ".lock").touch()
+            (out / name).write_text('{"recipe"')
+            done = run(*command(model, text, out, 2, *more), code=None)
+            equal((done.code == 0, (out / name).exists()), (begins, not begins), (name, done))
+            shutil.rmtree(out)
+
+
 def test_killed_at_twenty_moments(folder):
     model, text = make(folder)
     steps, rng = 40, random.Random(7)
@@ -632,6 +646,52 @@ def test_a_prompt_is_translated(folder):
         run("train", folder / "pairs.tsv", "-o", out, "--recipe", "transformer-base", *REFERENCE, *tiny, "--set", f"sample_prompt={prompt}")
         (told,) = [line["sample"] for line in lines_of_log(out) if "sample" in line]
         assert wanted in told and told.split(" -> ")[0] in ("gut ist", "das Haus", "ein Mann", "das ist gut"), told
+
+
+def test_a_prompt_that_the_tokenizer_lacks(folder):
+    """The run says so, once and at its beginning; it goes on, as only its samples are affected."""
+    (folder / "pairs.tsv").write_text("das Haus\tthe house\nein Mann\ta man\ndas ist gut\tthis is good\n" * 5)
+    (folder / "text.txt").write_text("a bad poem about the sea. " * 40)  # a single line
+    tiny = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "max_steps=2", "--set", "block_size=16", "--set", "eval_steps=1",
+            "--set", "tokenizer=char", "--set", "sample_tokens=2", "--set", "ffn=16")
+    cases = (("text.txt", "char-gpt", "☃", "reads <|endoftext|> in their place (1 of 1 tokens)"),
+             ("text.txt", "char-gpt", "a ☃ poem", "reads <|endoftext|> in their place (1 of 8 tokens)"),
+             ("text.txt", "char-gpt", "a poem", None), ("text.txt", "char-gpt", "", None), ("text.txt", "char-gpt", None, None),
+             ("pairs.tsv", "transformer-base", "das ☃", "reads <unk> in their place (1 of 5 tokens)"), ("pairs.tsv", "transformer-base", "das", None))
+    for i, (data, recipe, prompt, wanted) in enumerate(cases):
+        asked = ("--set", f"sample_prompt={prompt}") if prompt is not None else ()
+        told = run("train", folder / data, "-o", folder / str(i), "--recipe", recipe, *REFERENCE, *tiny, *asked)
+        said = [line for line in told.err.splitlines() if "sample_prompt" in line]
+        assert len(said) == bool(wanted) and all(wanted in line for line in said), f"{prompt!r}: {told}"
+        equal(len([line for line in lines_of_log(folder / str(i)) if "sample" in line]), 2, prompt)
+    model, text = make(folder)
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    change_json(model / "tokenizer.json", model={key: value for key, value in tokenizer["model"].items() if key != "unk_token"})
+    refused(3, 'sample_prompt: model WordLevel: "snowman" is not in the vocabulary', *command(model, text, folder / "o", 1, "--set", "sample_prompt=a snowman"))
+    run(*command(model, text, folder / "o", 1, "--set", "sample_prompt=a poem"))
+
+
+def test_how_many_characters_a_vocabulary_may_have(folder):
+    """A limit holds where it is given, by --set or by the recipe; the default is one of pieces, not of characters."""
+    (folder / "text.txt").write_text("a bad poem about the sea. " * 40)  # 13 characters, and one special token
+    (folder / "many.txt").write_text("".join(chr(0x4E00 + i) for i in range(8300)))
+    tiny = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "max_steps=1", "--set", "block_size=16", "--set", "sample_tokens=0",
+            "--set", "validation_split=0", "--set", "per_device_train_batch_size=1")
+    own = {name: folder / f"{name}.json" for name in ("without", "with")}
+    own["without"].write_text(json.dumps({"tokenizer": {"type": "char"}}))
+    own["with"].write_text(json.dumps({"tokenizer": {"type": "char", "vocab_size": 13}}))
+
+    def trained(name, data, recipe, *more):
+        return ("train", folder / data, "-o", folder / name, "--recipe", recipe, *REFERENCE, *tiny, *more)
+    small = "the text has 13 different characters, 14 tokens with the special ones; a vocabulary of {} is too small"
+    refused(3, small.format(10), *trained("o", "text.txt", "char-gpt", "--set", "vocab_size=10"))
+    refused(3, small.format(13), *trained("o", "text.txt", own["with"]))
+    for name, data, recipe, more, size in (("enough", "text.txt", "char-gpt", ("--set", "vocab_size=14"), 14),
+                                           ("more", "text.txt", own["with"], ("--set", "vocab_size=0"), 14),
+                                           ("default", "many.txt", own["without"], (), 8301)):
+        run(*trained(name, data, recipe, *more))
+        equal(json.loads((folder / name / "config.json").read_text())["vocab_size"], size, name)
+    refused(3, "own tokens: leave vocab_size out", *trained("o", "text.txt", "gpt-small", "--set", f"tokenizer={folder / 'enough'}", "--set", "vocab_size=14"))
 
 
 def distance_of_itself(folder, data, model, name, *more, teacher=None):

@@ -98,7 +98,7 @@ int tsri_cli_evaluate(int argc, char **argv) {
         "(13a, exponential\nsmoothing; chrF2), and are printed with its signature.",
         tables, NULL);
     if (code == CLI_OK)
-        code = tsri_cli_open_ranks(&j.app, tables);
+        code = tsri_cli_open_ranks(&j.app, argv[0], tables);
     if (code == CLI_OK)
         code = run(&j);
     tsri_cli_searching_clear(&j.searching);

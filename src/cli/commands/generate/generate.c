@@ -112,7 +112,9 @@ static int run_batch(tsri_cli_generation *j) {
         return code;
     const tsr_status status = tsr_generate(j->app.model, j->pointers, j->n, j->options,
                                            tsri_cli_results_token, j, &stats);
-    code = tsri_cli_generated(status, &stats);
+    code = status == TSR_E_ARGUMENT && stats.refused && j->n > 1
+               ? tsri_cli_prompt_refused(j, status, stats.refused)
+               : tsri_cli_generated(status, &stats);
     if (code != CLI_OK)
         return code;
     for (uint32_t i = 0; i < tsri_cli_results_count(j); i++)
@@ -158,7 +160,9 @@ int tsri_cli_generate(int argc, char **argv) {
         {"file", 'f', CLI_TEXT, &j.file, "FILE",
          "the file with the text to continue; - is standard input", 0, 0, NULL},
         {"lines", 0, CLI_FLAG, &j.lines, NULL,
-         "each line of FILE, or of standard input, is a prompt of its own", 0, 0, NULL},
+         "each line of FILE, or of standard input, is a prompt of its own; a line that is too long "
+         "gets an empty answer, and the exit code is 1",
+         0, 0, NULL},
         {"ids", 0, CLI_LIST, &j.ids, "1,2,3", "a prompt as token ids; may be given several times",
          0, 0, NULL},
         {"chat", 0, CLI_FLAG, &j.chat, NULL,
@@ -190,7 +194,7 @@ int tsri_cli_generate(int argc, char **argv) {
     if (code == CLI_OK)
         code = tsri_cli_sampling_read(&j.app, &j.sampling);
     if (code == CLI_OK)
-        code = tsri_cli_open_ranks(&j.app, tables);
+        code = tsri_cli_open_ranks(&j.app, argv[0], tables);
     if (code == CLI_OK && j.app.rank == 0) /* which deals the prompts out */
         code = (j.lines ? take_lines : take_prompts)(&j);
     if (code == CLI_OK)

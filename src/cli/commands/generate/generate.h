@@ -61,6 +61,10 @@ int tsri_cli_results_token(void *generation, const tsr_generated *g);
 void tsri_cli_results_print(tsri_cli_generation *j, size_t i, size_t of, const tsri_cli_result *r);
 void tsri_cli_results_end(tsri_cli_generation *j); /* prints what follows the last result */
 
+/* The exit code of a call that one of several prompts, counted from 1, made fail; prints which, and
+ * why. */
+int tsri_cli_prompt_refused(const tsri_cli_generation *j, tsr_status status, uint64_t number);
+
 /* ---- many prompts ---- */
 
 /* Continues `all`, some prompts at a time, on all ranks. Returns an exit code. */

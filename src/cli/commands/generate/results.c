@@ -2,6 +2,7 @@
 #include "cli/base/json.h"
 #include "cli/commands/generate/generate.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,9 @@ static bool put(tsri_cli_generation *j, tsri_cli_result *r, const char *text, si
                       : tsri_cli_bytes_append(&r->text, text, n) == CLI_OK;
 }
 
+/* The call was given some of the prompts. */
 static tsri_cli_result *result_of(const tsri_cli_generation *j, const tsr_generated *g) {
-    return &j->results[g->prompt * j->best + g->hypothesis];
+    return &j->results[(j->pointers[g->prompt] - j->prompts) * j->best + g->hypothesis];
 }
 
 static void put_piece(tsri_cli_generation *j, char *line, size_t room, int32_t id) {
@@ -125,6 +127,12 @@ int tsri_cli_results_echo(tsri_cli_generation *j) {
         tsr_text_free(text);
     }
     return CLI_OK;
+}
+
+int tsri_cli_prompt_refused(const tsri_cli_generation *j, tsr_status status, uint64_t number) {
+    char where[48];
+    snprintf(where, sizeof where, "%s %" PRIu64, j->lines ? "line" : "prompt", number);
+    return tsri_cli_status_at(status, where);
 }
 
 static json_t *result_json(const tsri_cli_generation *j, size_t i, const tsri_cli_result *r) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { READ, WRITTEN, FAILED }; /* of windows.counts: tokens, tokens, prompts */
+
 /* Before the ids or the text of a prompt in a window. */
 typedef struct prompt_head {
     uint64_t seed; /* rank 0's, which may have been drawn */
@@ -102,6 +104,34 @@ static int capture(tsri_cli_generation *j, const tsri_cli_result *r) {
     return kept ? CLI_OK : CLI_OTHER;
 }
 
+/* Leaves a prompt out, whose results stay empty. Of ranks that all have the window, the first says
+ * why. */
+static void leave_out(tsri_cli_generation *j, uint32_t at, uint32_t n) {
+    const size_t i = (size_t)(j->pointers[at] - j->prompts);
+    tsri_cli_clear_progress(&j->app);
+    if (!(j->app.split_layers && j->app.rank))
+        (void)tsri_cli_prompt_refused(j, TSR_E_ARGUMENT, j->windows.window.first + i);
+    for (size_t k = 0; k < j->best; k++)
+        j->results[i * j->best + k].text.size = 0;
+    memmove(j->pointers + at, j->pointers + at + 1, (n - at - 1) * sizeof *j->pointers);
+    j->windows.counts[FAILED]++;
+    j->windows_done++;
+}
+
+/* Of --lines, each line that can't be continued is left out; the library finds it before it
+ * begins any prompt. */
+static int continue_prompts(tsri_cli_generation *j, tsr_generate_stats *stats) {
+    for (uint32_t n = j->n;; n--) {
+        const tsr_status status = tsr_generate(j->app.model, j->pointers, n, j->options,
+                                               tsri_cli_results_token, j, stats);
+        if (status != TSR_E_ARGUMENT || !stats->refused)
+            return tsri_cli_windows_status(&j->windows, status);
+        if (!j->lines)
+            return tsri_cli_prompt_refused(j, status, j->windows.window.first + stats->refused - 1);
+        leave_out(j, stats->refused - 1, n);
+    }
+}
+
 static int generate_window(void *data) {
     tsri_cli_generation *j = data;
     tsr_generate_stats stats = {.struct_size = sizeof stats};
@@ -112,13 +142,11 @@ static int generate_window(void *data) {
     if (code == CLI_OK)
         code = tsri_cli_results_echo(j);
     if (code == CLI_OK)
-        code = tsri_cli_windows_status(&j->windows,
-                                       tsr_generate(j->app.model, j->pointers, j->n, j->options,
-                                                    tsri_cli_results_token, j, &stats));
+        code = continue_prompts(j, &stats);
     for (uint32_t i = 0; code == CLI_OK && i < tsri_cli_results_count(j); i++)
         code = capture(j, &j->results[i]);
-    j->windows.counts[0] += stats.prompt_tokens;
-    j->windows.counts[1] += stats.decode_tokens;
+    j->windows.counts[READ] += stats.prompt_tokens;
+    j->windows.counts[WRITTEN] += stats.decode_tokens;
     tsri_cli_results_clear(j);
     tsri_cli_prompts_clear(j->prompts, j->n);
     free(j->pointers);
@@ -156,10 +184,13 @@ int tsri_cli_generate_windows(tsri_cli_generation *j) {
     w->data = j;
     w->total = j->n_all;
     const int code = tsri_cli_windows_run(w);
-    if (code == CLI_OK && j->app.rank == 0) {
-        tsri_cli_results_end(j);
-        tsri_cli_note(&j->app, "%" PRIu64 " tokens read, %" PRIu64 " written", w->sums[0],
-                      w->sums[1]);
-    }
-    return code;
+    if (code != CLI_OK || j->app.rank > 0)
+        return code;
+    tsri_cli_results_end(j);
+    tsri_cli_note(&j->app, "%" PRIu64 " tokens read, %" PRIu64 " written", w->sums[READ],
+                  w->sums[WRITTEN]);
+    return !w->sums[FAILED]
+               ? CLI_OK
+               : tsri_cli_fail(CLI_MISS, "%" PRIu64 " of %zu lines have no continuation",
+                               w->sums[FAILED], j->n_all);
 }
