@@ -69,7 +69,9 @@ int tsri_cli_serve(int argc, char **argv) {
         {"api-key", 0, CLI_TEXT, &o.key, "KEY", "want this key in each request (as Bearer)", 0, 0,
          NULL},
         {"api-key-file", 0, CLI_TEXT, &o.key_file, "FILE",
-         "want one of this file's keys, one a line", 0, 0, NULL},
+         "want one of this file's keys, one a line; blanks around a key, and lines that begin with "
+         "#, are left out",
+         0, 0, NULL},
         {"cors-origin", 0, CLI_LIST, &o.origins, "ORIGIN",
          "let pages of this origin, as https://app.example.org, use the server from a browser; * "
          "for all; may be given several times; default: none but the server's own page",

@@ -17,9 +17,11 @@ static json_t *log_json(float logprob) {
     return json_real(isfinite(logprob) ? (double)logprob : -9999.0);
 }
 
-/* The bytes of a token as text: of a part of a character each byte as \\xHH, behind `mark`. */
+/* The bytes of a token as text: of a part of a character each byte as \\xHH, behind `mark`. In completions, which have
+ * a mark, also those of a token with a 0 byte: it is a name in "top_logprobs", and names have none. */
 static json_t *bytes_json(const char *bytes, size_t n, const char *mark) {
-    json_t *json = json_stringn(bytes, n); /* NULL: they are not UTF-8 */
+    const bool no_name = *mark && memchr(bytes, 0, n);
+    json_t *json = no_name ? NULL : json_stringn(bytes, n); /* NULL: they are not UTF-8 */
     char hex[8];
     tsri_serve_buffer text = {0};
     if (json)

@@ -103,7 +103,7 @@ static bool bound_tokens(tsri_serve_look *w, tsri_serve_failure *f) {
     tsr_model_info info = {.struct_size = sizeof info};
     const tsr_status status = tsr_model_info_get(w->model->model, &info);
     if (status != TSR_OK)
-        return tsri_serve_fail_status(f, status);
+        return tsri_serve_fail_status(f, status, NULL);
     int64_t most = bound && bound < MOST_TOKENS ? bound : MOST_TOKENS;
     while (most > 1 && most * most * info.layers * info.heads > MOST_SHARES)
         most--;
@@ -147,7 +147,7 @@ static void *pack(void *data) {
     if (status == TSR_OK) {
         tsri_serve_answer_text(w->errand.x, 200, text, n);
     } else {
-        tsri_serve_fail_status(&f, status);
+        tsri_serve_fail_status(&f, status, "layers"); /* it is too large */
         tsri_serve_answer_failure(w->errand.x, &f);
     }
     tsr_text_free(text);
@@ -158,13 +158,30 @@ static void *pack(void *data) {
     return NULL;
 }
 
+static bool ends_behind(int32_t first, int32_t count, int64_t all) {
+    return first >= all || count > all - first;
+}
+
+/* The field for which the library refuses a request. */
+static const char *at_fault(const tsri_serve_look *w) {
+    const tsr_attention_options *o = &w->options;
+    tsr_model_info info = {.struct_size = sizeof info};
+    (void)tsr_model_info_get(w->model->model, &info);
+    const int64_t layers = info.layers > info.encoder_layers ? info.layers : info.encoder_layers;
+    return ends_behind(o->first_layer, o->layers, layers)     ? "layers"
+           : ends_behind(o->first_head, o->heads, info.heads) ? "heads"
+           : o->messages                                      ? "messages"
+           : o->ids                                           ? "tokens"
+                                                              : "content";
+}
+
 static void run(tsri_serve_look *w) {
     tsri_serve_failure f;
     tsr_attention_map map = {.struct_size = sizeof map};
     const tsr_status status =
         tsr_attention_create(w->model->model, w->text, w->text_size, &w->options, &w->found);
     if (status != TSR_OK) {
-        tsri_serve_fail_status(&f, status);
+        tsri_serve_fail_status(&f, status, at_fault(w));
         tsri_serve_errand_fail(&w->errand, &f);
         return;
     }

@@ -23,7 +23,7 @@ bool tsri_serve_bound_prompt(const tsri_serve_job *job, uint32_t number, const t
     size_t n = 0;
     const tsr_status status = most ? count(job->x->model->model, prompt, &n) : TSR_OK;
     if (status != TSR_OK)
-        return tsri_serve_fail_status(f, status);
+        return tsri_serve_fail_status(f, status, param);
     return (int64_t)n <= most || !most ||
            tsri_serve_fail(f, 400, param,
                            "%s: prompt %" PRIu32 " has %zu tokens, but this server reads at most "

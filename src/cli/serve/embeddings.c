@@ -48,7 +48,7 @@ static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
     tsr_embedder_info info = {.struct_size = sizeof info};
     const tsr_status status = tsr_embedder_info_get(w->model->embedder, &info);
     if (status != TSR_OK)
-        return tsri_serve_fail_status(f, status);
+        return tsri_serve_fail_status(f, status, NULL);
     if (!tsri_serve_only(w->errand.body, known, sizeof known / sizeof *known, f))
         return false;
     const char *name = format && !json_is_null(format) ? json_string_value(format) : "float";
@@ -126,7 +126,7 @@ static json_t *answer(tsri_serve_texts *w) {
 }
 
 void tsri_serve_embeddings(tsri_serve_exchange *x) {
-    static const tsri_serve_texts_kind kind = {TSRI_SERVE_VECTORS, sizeof(wanted), begin, run,
-                                               answer};
+    static const tsri_serve_texts_kind kind = {
+        TSRI_SERVE_VECTORS, "input", sizeof(wanted), begin, run, answer};
     tsri_serve_take_texts(x, &kind);
 }

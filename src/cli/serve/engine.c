@@ -224,6 +224,14 @@ static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
     count_text(c, g);
 }
 
+/* The field that constrains the answer; NULL: none does. */
+static const char *constraint_of(const tsri_serve_ask *ask) {
+    return ask->calls             ? "tools"
+           : ask->schema          ? "response_format"
+           : ask->options.grammar ? "grammar"
+                                  : NULL;
+}
+
 static int on_event(void *data, const tsr_scheduler_event *e) {
     tsri_serve_choice *c = e->data;
     tsri_serve_job *job = c->job;
@@ -233,11 +241,13 @@ static int on_event(void *data, const tsr_scheduler_event *e) {
         count(job->x->server, job->x->model);
     if (e->status != TSR_OK) {
         c->request = 0;
+        const bool no_token = e->status == TSR_E_ARGUMENT; /* is left by a grammar */
+        const bool later = e->status == TSR_E_HOST_MEMORY || e->status == TSR_E_CANCELLED;
         tsri_serve_fail(&f,
-                        e->status == TSR_E_HOST_MEMORY ? 503
-                        : e->status == TSR_E_ARGUMENT  ? 400 /* a grammar that leaves no token */
-                                                       : 500,
-                        NULL, "%s", e->error);
+                        no_token ? 400
+                        : later  ? 503
+                                 : 500,
+                        no_token ? constraint_of(&job->ask) : NULL, "%s", e->error);
         fail_job(job, &f);
         return 0;
     }
@@ -267,6 +277,19 @@ typedef struct start {
     uint32_t n_ends;
 } start;
 
+/* The field for which the scheduler refuses a request. Its numbers were checked when they were read; what remains is a
+ * grammar that names a token which the model lacks, "echo" where the model does not serve it, or the prompt. */
+static const char *at_fault(const tsri_serve_job *job, tsr_status status) {
+    static const char *const languages[] = {"grammar: ", "JSON schema: "};
+    const char *said = tsr_error_last(), *constraint = constraint_of(&job->ask);
+    for (size_t i = 0; constraint && i < sizeof languages / sizeof *languages; i++)
+        if (!strncmp(said, languages[i], strlen(languages[i])))
+            return constraint;
+    return status == TSR_E_UNSUPPORTED && job->ask.echo ? "echo"
+           : job->ask.chat                              ? "messages"
+                                                        : "prompt";
+}
+
 static bool add_choice(tsri_serve_choice *c, const start *start, uint64_t seed,
                        tsri_serve_failure *f) {
     const tsri_serve_ask *ask = &c->job->ask;
@@ -283,7 +306,7 @@ static bool add_choice(tsri_serve_choice *c, const start *start, uint64_t seed,
     if (ask->logprobs && (ask->echo || !ask->stream))
         c->logprobs = tsri_serve_logprobs(c->job);
     const tsr_status status = tsr_scheduler_add(c->job->x->model->scheduler, &request, &c->request);
-    return status == TSR_OK || tsri_serve_fail_status(f, status);
+    return status == TSR_OK || tsri_serve_fail_status(f, status, at_fault(c->job, status));
 }
 
 /* The text that "echo" puts before each answer. */
@@ -297,7 +320,7 @@ static bool echo_text(const tsri_serve_model *m, const tsr_prompt *prompt, tsri_
     }
     const tsr_status status = tsr_decode(m->model, prompt->ids, prompt->n_ids, 1, &text, &n);
     if (status != TSR_OK)
-        return tsri_serve_fail_status(f, status);
+        return tsri_serve_fail_status(f, status, "prompt");
     tsri_serve_put(to, text, n);
     tsr_text_free(text);
     return true;
@@ -398,8 +421,8 @@ static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_fai
         return tsri_serve_fail(f, 503, NULL, "out of memory");
     tsr_chat_prompt *written = NULL;
     const tsr_status status = tsr_chat_prompt_create(m->model, &chat, text, &written);
-    const bool fine =
-        status == TSR_OK ? add_written(job, written, f) : tsri_serve_fail_status(f, status);
+    const bool fine = status == TSR_OK ? add_written(job, written, f)
+                                       : tsri_serve_fail_status(f, status, "messages");
     tsr_chat_prompt_destroy(&written);
     free(text);
     return fine;
@@ -447,14 +470,18 @@ void tsri_serve_chat(tsri_serve_exchange *x) {
 
 /* ---- the loop ---- */
 
-static tsri_serve_exchange *take_waiting(tsri_serve_server *s) {
+/* *gone: whether its client has left. NULL: none waits. */
+static tsri_serve_exchange *take_waiting(tsri_serve_server *s, bool *gone) {
+    pthread_mutex_lock(&s->lock);
     tsri_serve_exchange *x = s->first_waiting;
+    *gone = x && x->gone;
     if (x) {
         s->first_waiting = x->waiting;
         s->n_waiting--;
         if (!s->first_waiting)
             s->last_waiting = NULL;
     }
+    pthread_mutex_unlock(&s->lock);
     return x;
 }
 
@@ -489,16 +516,13 @@ static bool wait_for_work(tsri_serve_server *s) {
 
 static void take_requests(tsri_serve_server *s) {
     tsri_serve_exchange *x;
-    do {
-        pthread_mutex_lock(&s->lock);
-        x = take_waiting(s);
-        const bool gone = x && x->gone;
-        pthread_mutex_unlock(&s->lock);
-        if (x && gone)
+    bool gone;
+    while ((x = take_waiting(s, &gone)) != NULL) {
+        if (gone)
             tsri_serve_give_back(x);
-        else if (x)
+        else
             x->route->handle(x);
-    } while (x);
+    }
 }
 
 static void drop_gone(tsri_serve_server *s) {
@@ -538,14 +562,10 @@ void *tsri_serve_engine(void *server) {
         drop_gone(s);
         drop_errands(s, false);
     }
-    drop_errands(s, true);
-    tsri_serve_attention_end(s);
-    while (s->jobs) {
-        tsri_serve_failure f;
-        tsri_serve_fail(&f, 503, NULL, "the server ends");
-        fail_job(s->jobs, &f);
-    }
-    take_requests(s);
+    /* Whoever is left has an answer: tsri_serve_http_give_up */
+    bool gone;
+    for (tsri_serve_exchange *x; (x = take_waiting(s, &gone)) != NULL;)
+        tsri_serve_give_back(x);
     drop_errands(s, true);
     tsri_serve_attention_end(s);
     while (s->jobs)

@@ -59,7 +59,6 @@ void tsri_serve_errand_take_out(tsri_serve_errand **list, tsri_serve_errand *err
 }
 
 void tsri_serve_errands_drop(tsri_serve_server *s, tsri_serve_errand **list, bool all) {
-    tsri_serve_failure f;
     for (tsri_serve_errand *errand = *list, *next; errand; errand = next) {
         next = errand->next;
         pthread_mutex_lock(&s->lock);
@@ -68,11 +67,6 @@ void tsri_serve_errands_drop(tsri_serve_server *s, tsri_serve_errand **list, boo
         if (!gone && !all)
             continue;
         tsri_serve_errand_take_out(list, errand);
-        if (gone) {
-            tsri_serve_errand_end(errand);
-            continue;
-        }
-        tsri_serve_fail(&f, 503, NULL, "the server ends");
-        tsri_serve_errand_fail(errand, &f);
+        tsri_serve_errand_end(errand);
     }
 }

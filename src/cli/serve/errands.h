@@ -26,7 +26,7 @@ void tsri_serve_errand_fail(tsri_serve_errand *errand, const tsri_serve_failure 
  * lock: an errand in a list counts as waiting. */
 void tsri_serve_errand_append(tsri_serve_errand **list, tsri_serve_errand *errand);
 void tsri_serve_errand_take_out(tsri_serve_errand **list, tsri_serve_errand *errand);
-/* Ends the errands of the list whose clients have left; with `all` every one. */
+/* Ends the errands of the list whose clients have left; with `all` every one: they have an answer then. */
 void tsri_serve_errands_drop(tsri_serve_server *s, tsri_serve_errand **list, bool all);
 
 #endif

@@ -15,14 +15,15 @@ bool tsri_serve_fail(tsri_serve_failure *f, unsigned status, const char *param, 
     return false;
 }
 
-bool tsri_serve_fail_status(tsri_serve_failure *f, tsr_status status) {
+bool tsri_serve_fail_status(tsri_serve_failure *f, tsr_status status, const char *param) {
     const bool input =
         status == TSR_E_ARGUMENT || status == TSR_E_FORMAT || status == TSR_E_UNSUPPORTED;
+    const bool later = status == TSR_E_HOST_MEMORY || status == TSR_E_CANCELLED;
     return tsri_serve_fail(f,
-                           input                         ? 400
-                           : status == TSR_E_HOST_MEMORY ? 503
-                                                         : 500,
-                           NULL, "%s", tsr_error_last());
+                           input   ? 400
+                           : later ? 503
+                                   : 500,
+                           input ? param : NULL, "%s", tsr_error_last());
 }
 
 json_t *tsri_serve_failure_json(const tsri_serve_failure *f) {

@@ -100,7 +100,7 @@ static bool take_stop(const json_t *value, tsri_serve_ask *ask, tsri_serve_failu
 
 static bool take_seed(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
     if (!json_is_integer(value))
-        return wrong(f, "seed", "a whole number of at most 64 bits");
+        return wrong(f, "seed", "a whole number from -2^63 to 2^63-1");
     ask->options.seed = (uint64_t)json_integer_value(value);
     ask->has_seed = true;
     return true;
@@ -347,6 +347,33 @@ static bool check_best_of(tsri_serve_ask *ask, tsri_serve_failure *f) {
     return true;
 }
 
+/* Both names of the same bound may be given, but not different numbers. */
+static bool check_max_tokens(const json_t *body, tsri_serve_failure *f) {
+    const json_t *old = json_object_get(body, "max_tokens"),
+                 *new = json_object_get(body, "max_completion_tokens");
+    return !json_is_integer(old) || !json_is_integer(new) || json_equal(old, new) ||
+           tsri_serve_fail(f, 400, "max_completion_tokens",
+                           "max_completion_tokens is %lld, but max_tokens, which means the same, "
+                           "is %lld: give one of them",
+                           (long long)json_integer_value(new), (long long)json_integer_value(old));
+}
+
+static bool check_biases(const tsri_serve_model *model, const tsri_serve_ask *ask,
+                         tsri_serve_failure *f) {
+    tsr_model_info info = {.struct_size = sizeof info};
+    const tsr_status status = tsr_model_info_get(model->model, &info);
+    if (status != TSR_OK)
+        return tsri_serve_fail_status(f, status, NULL);
+    for (uint32_t i = 0; i < ask->options.n_logit_bias; i++)
+        if (ask->biases[i].id >= info.vocab)
+            return tsri_serve_fail(
+                f, 400, "logit_bias",
+                "logit_bias: %d is not a token id of the model \"%s\", which has "
+                "the ids 0 to %lld",
+                (int)ask->biases[i].id, model->name, (long long)info.vocab - 1);
+    return true;
+}
+
 static bool check_constraints(tsri_serve_model *model, tsri_serve_ask *ask, tsri_serve_failure *f) {
     const bool free_form = !ask->options.grammar;
     ask->channels = ask->chat && free_form && tsri_serve_has_channels(model);
@@ -380,13 +407,14 @@ bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,
     ask->options.struct_size = sizeof ask->options;
     const tsr_status status = tsr_generate_defaults(model->model, &ask->options);
     if (status != TSR_OK)
-        return tsri_serve_fail_status(f, status);
+        return tsri_serve_fail_status(f, status, NULL);
     if (!chat)
         ask->options.max_new_tokens = 16;
     ask->options.num_beams = 1;
     json_object_foreach((json_t *)body, key,
                         value) if (!take_field(key, value, ask, f)) return false;
-    if (!check_best_of(ask, f) || !check_constraints(model, ask, f))
+    if (!check_max_tokens(body, f) || !check_biases(model, ask, f) || !check_best_of(ask, f) ||
+        !check_constraints(model, ask, f))
         return false;
     if (ask->include_usage && !ask->stream)
         return tsri_serve_fail(f, 400, "stream_options", "stream_options needs \"stream\": true");
@@ -398,13 +426,30 @@ bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,
     return true;
 }
 
+/* What JSON allows, but is not read. NULL: the text is not JSON. */
+static const char *not_read(const json_error_t *error) {
+    switch (json_error_code(error)) {
+    case json_error_numeric_overflow:
+        return "the number is too large: whole numbers from -2^63 to 2^63-1 are read, and others "
+               "up to 1.8e308";
+    case json_error_null_byte_in_key:
+        return "a name with a 0 byte is not read";
+    default:
+        return NULL;
+    }
+}
+
 json_t *tsri_serve_parse(const char *text, size_t n, tsri_serve_failure *f) {
     json_error_t error;
     json_t *body = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     if (json_is_object(body))
         return body;
+    const char *why = body ? NULL : not_read(&error);
     if (body)
         tsri_serve_fail(f, 400, NULL, "the body is not a JSON object");
+    else if (why)
+        tsri_serve_fail(f, 400, NULL, "the body: line %d, column %d: %s", error.line, error.column,
+                        why);
     else
         tsri_serve_fail(f, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
                         error.column, error.text);

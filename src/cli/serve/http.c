@@ -36,40 +36,29 @@ static void go_on(tsri_serve_exchange *x) {
     MHD_resume_connection(x->connection);
 }
 
-void tsri_serve_answer_text(tsri_serve_exchange *x, unsigned status, const char *text, size_t n) {
-    pthread_mutex_lock(&x->server->lock);
+enum { FORM = JSON_COMPACT | JSON_REAL_PRECISION(9) };
+
+/* The text of `json`, which it releases; NULL: out of memory. */
+static char *text_of(json_t *json) {
+    char *text = json ? json_dumps(json, FORM) : NULL;
+    json_decref(json);
+    return text;
+}
+
+/* With the lock held, as those below. Nothing follows the end of an answer: at the end of the server the engine may
+ * still work on a request whose client was told so. */
+static void put_whole(tsri_serve_exchange *x, unsigned status, const char *text, size_t n) {
+    if (x->complete)
+        return;
     x->status = status;
     tsri_serve_put(&x->out, text, n);
     x->complete = true;
     go_on(x);
-    pthread_mutex_unlock(&x->server->lock);
-}
-
-enum { FORM = JSON_COMPACT | JSON_REAL_PRECISION(9) };
-
-void tsri_serve_answer(tsri_serve_exchange *x, unsigned status, json_t *json) {
-    static const char lost[] =
-        "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\","
-        "\"param\":null,\"code\":null}}";
-    char *text = json ? json_dumps(json, FORM) : NULL;
-    json_decref(json);
-    tsri_serve_answer_text(x, text ? status : 503, text ? text : lost,
-                           text ? strlen(text) : sizeof lost - 1);
-    free(text);
-}
-
-void tsri_serve_answer_failure(tsri_serve_exchange *x, const tsri_serve_failure *f) {
-    tsri_serve_log_failure(x, f);
-    if (!x->stream) {
-        tsri_serve_answer(x, f->status, tsri_serve_failure_json(f));
-        return;
-    }
-    tsri_serve_event(x, tsri_serve_failure_json(f));
-    tsri_serve_end(x);
 }
 
 static void put_event(tsri_serve_exchange *x, const char *text, bool last) {
-    pthread_mutex_lock(&x->server->lock);
+    if (x->complete)
+        return;
     x->status = 200;
     x->stream = true;
     tsri_serve_put(&x->out, "data: ", 6);
@@ -77,18 +66,78 @@ static void put_event(tsri_serve_exchange *x, const char *text, bool last) {
     tsri_serve_put(&x->out, "\n\n", 2);
     x->complete |= last || x->out.lost;
     go_on(x);
+}
+
+static void put_json(tsri_serve_exchange *x, unsigned status, const char *text) {
+    static const char lost[] =
+        "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\","
+        "\"param\":null,\"code\":null}}";
+    put_whole(x, text ? status : 503, text ? text : lost, text ? strlen(text) : sizeof lost - 1);
+}
+
+static void put_event_json(tsri_serve_exchange *x, const char *text) {
+    put_event(x, text ? text : "{\"error\":{\"message\":\"out of memory\"}}", !text);
+}
+
+/* text: of the failure's JSON */
+static void put_failure(tsri_serve_exchange *x, const tsri_serve_failure *f, const char *text) {
+    if (x->complete)
+        return;
+    tsri_serve_log_failure(x, f);
+    if (!x->stream) {
+        put_json(x, f->status, text);
+        return;
+    }
+    put_event_json(x, text);
+    put_event(x, "[DONE]", true);
+}
+
+void tsri_serve_answer_text(tsri_serve_exchange *x, unsigned status, const char *text, size_t n) {
+    pthread_mutex_lock(&x->server->lock);
+    put_whole(x, status, text, n);
     pthread_mutex_unlock(&x->server->lock);
 }
 
+void tsri_serve_answer(tsri_serve_exchange *x, unsigned status, json_t *json) {
+    char *text = text_of(json);
+    pthread_mutex_lock(&x->server->lock);
+    put_json(x, status, text);
+    pthread_mutex_unlock(&x->server->lock);
+    free(text);
+}
+
+void tsri_serve_answer_failure(tsri_serve_exchange *x, const tsri_serve_failure *f) {
+    char *text = text_of(tsri_serve_failure_json(f));
+    pthread_mutex_lock(&x->server->lock);
+    put_failure(x, f, text);
+    pthread_mutex_unlock(&x->server->lock);
+    free(text);
+}
+
 void tsri_serve_event(tsri_serve_exchange *x, json_t *json) {
-    char *text = json ? json_dumps(json, FORM) : NULL;
-    json_decref(json);
-    put_event(x, text ? text : "{\"error\":{\"message\":\"out of memory\"}}", !text);
+    char *text = text_of(json);
+    pthread_mutex_lock(&x->server->lock);
+    put_event_json(x, text);
+    pthread_mutex_unlock(&x->server->lock);
     free(text);
 }
 
 void tsri_serve_end(tsri_serve_exchange *x) {
+    pthread_mutex_lock(&x->server->lock);
     put_event(x, "[DONE]", true);
+    pthread_mutex_unlock(&x->server->lock);
+}
+
+void tsri_serve_http_give_up(tsri_serve_server *s) {
+    tsri_serve_failure f;
+    tsri_serve_fail(&f, 503, NULL, "the server ends");
+    char *text = text_of(tsri_serve_failure_json(&f));
+    pthread_mutex_lock(&s->lock);
+    for (tsri_serve_exchange *x = s->exchanges; x; x = x->next)
+        if (x->taken && !x->gone)
+            put_failure(x, &f, text);
+    pthread_mutex_unlock(&s->lock);
+    free(text);
 }
 
 void tsri_serve_release(tsri_serve_exchange *x, bool *done) {
@@ -395,12 +444,14 @@ static int start(tsri_serve_server *s, const struct addrinfo *address, const cha
         items[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key};
         items[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     }
+    /* Without MHD_OPTION_LISTENING_ADDRESS_REUSE the socket has SO_REUSEADDR, so that a server can start again at
+     * once. With it the socket would have SO_REUSEPORT, too, and a second server would get a part of the requests. */
     s->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, address->ai_addr,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
         s, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)s->limits.idle, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)s->limits.connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS,
-        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+        MHD_OPTION_ARRAY, items, MHD_OPTION_END);
     return s->daemon ? CLI_OK : CLI_OTHER;
 }
 

@@ -34,7 +34,7 @@ bool tsri_serve_parts_begin(tsri_serve_job *job, const tsr_chat_prompt *prompt,
     tsr_status status = TSR_OK;
     for (uint32_t i = 0; job->ask.split && i < job->n && status == TSR_OK; i++)
         status = tsr_answer_create(job->x->model->model, text, n, &job->choices[i].answer);
-    return status == TSR_OK || tsri_serve_fail_status(f, status);
+    return status == TSR_OK || tsri_serve_fail_status(f, status, "messages");
 }
 
 /* ---- parts ---- */

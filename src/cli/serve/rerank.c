@@ -112,7 +112,7 @@ static json_t *answer(tsri_serve_texts *w) {
 }
 
 void tsri_serve_rerank(tsri_serve_exchange *x) {
-    static const tsri_serve_texts_kind kind = {TSRI_SERVE_RANKS, sizeof(wanted), begin, run,
-                                               answer};
+    static const tsri_serve_texts_kind kind = {
+        TSRI_SERVE_RANKS, "documents", sizeof(wanted), begin, run, answer};
     tsri_serve_take_texts(x, &kind);
 }

@@ -126,7 +126,7 @@ static bool encode(tsri_serve_exchange *x, const json_t *body, json_t *tokens,
     const tsr_status status =
         tsr_encode(m->model, json_string_value(text), json_string_length(text), flags, &ids, &n);
     if (status != TSR_OK)
-        return tsri_serve_fail_status(f, status);
+        return tsri_serve_fail_status(f, status, "content");
     for (size_t i = 0; i < n; i++)
         json_array_append_new(tokens, json_integer(ids[i]));
     tsr_ids_free(ids);
@@ -157,7 +157,7 @@ static bool decode(tsri_serve_exchange *x, const json_t *body, char **text, size
         return false;
     const tsr_status status = tsr_decode(m->model, ids, n, 0, text, size);
     free(ids);
-    return status == TSR_OK || tsri_serve_fail_status(f, status);
+    return status == TSR_OK || tsri_serve_fail_status(f, status, "tokens");
 }
 
 static void detokenize(tsri_serve_exchange *x) {

@@ -5,6 +5,7 @@
 #include "cli/reading/input.h"
 #include "cli/serve/models.h"
 #include "cli/serve/origins.h"
+#include "cli/shared/chatting.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -36,7 +37,18 @@ static bool add_key(tsri_serve_server *s, char *key) {
     return true;
 }
 
-/* One key a line; empty lines and those that begin with # are not keys. */
+/* The line without the blanks at its ends. */
+static char *trimmed(char *line) {
+    static const char blanks[] = " \t";
+    line += strspn(line, blanks);
+    size_t n = strlen(line);
+    while (n && strchr(blanks, line[n - 1]))
+        n--;
+    line[n] = 0;
+    return line;
+}
+
+/* One key a line; blank lines and those that begin with # are not keys. */
 static int read_keys(const tsri_serve_options *o, run *r) {
     char *rest = NULL;
     if (o->key && (!*o->key || !add_key(&r->server, (char *)o->key)))
@@ -47,9 +59,11 @@ static int read_keys(const tsri_serve_options *o, run *r) {
     if (code != CLI_OK)
         return code;
     for (char *line = strtok_r(r->keys_text, "\r\n", &rest); line;
-         line = strtok_r(NULL, "\r\n", &rest))
-        if (*line != '#' && !add_key(&r->server, line))
+         line = strtok_r(NULL, "\r\n", &rest)) {
+        line = trimmed(line);
+        if (*line && *line != '#' && !add_key(&r->server, line))
             return tsri_cli_fail(CLI_OTHER, "out of memory");
+    }
     return r->server.n_keys
                ? CLI_OK
                : tsri_cli_fail(CLI_FILE, "--api-key-file %s: it has no key", o->key_file);
@@ -69,7 +83,7 @@ static int begin(const tsri_serve_options *o, run *r) {
     if (code == CLI_OK && o->certificate_key_file)
         code = read_file(r, o->certificate_key_file, &r->certificate_key);
     if (code == CLI_OK && o->template_file)
-        code = read_file(r, o->template_file, &r->template_text);
+        code = tsri_cli_read_template(s->app, o->template_file, &r->template_text);
     if (code == CLI_OK)
         code = tsri_serve_open_models(s, &o->models, o->alias, r->template_text);
     if (code != CLI_OK)
@@ -116,7 +130,7 @@ static void tell(const tsri_serve_options *o, const run *r) {
 static bool idle(tsri_serve_server *s, bool taken) {
     pthread_mutex_lock(&s->lock);
     const tsri_serve_exchange *x = s->exchanges;
-    while (x && taken && !x->taken)
+    while (x && (x->http_done || (taken && !x->taken)))
         x = x->next;
     pthread_mutex_unlock(&s->lock);
     return !x;
@@ -127,13 +141,16 @@ static void wait_idle(tsri_serve_server *s, bool taken, int64_t milliseconds) {
         (void)poll(NULL, 0, PATIENCE_MS);
 }
 
-/* The engine takes no new requests, which are told so; those that it took have until the deadline. */
+/* The engine takes no new requests, which are told so; those that it took have until the deadline, and are told then:
+ * here, because the engine may wait for a driver that builds kernels. */
 static void drain(tsri_serve_server *s) {
     pthread_mutex_lock(&s->lock);
     s->draining = true;
     pthread_mutex_unlock(&s->lock);
     wait_idle(s, true, s->limits.drain * 1000);
     tsri_serve_http_refuse(s);
+    tsri_serve_http_give_up(s);
+    wait_idle(s, true, FLUSH_MS);
 }
 
 static void end(run *r) {

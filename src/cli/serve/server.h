@@ -167,12 +167,12 @@ typedef struct tsri_serve_failure {
 /* Fills it, and returns false. */
 __attribute__((format(PRINTF, 4, 5))) bool
 tsri_serve_fail(tsri_serve_failure *f, unsigned status, const char *param, const char *format, ...);
-/* The same from a failed call of the library. */
-bool tsri_serve_fail_status(tsri_serve_failure *f, tsr_status status);
+/* The same from a failed call of the library. param: the field whose value the library was given; NULL: none. */
+bool tsri_serve_fail_status(tsri_serve_failure *f, tsr_status status, const char *param);
 
 json_t *tsri_serve_failure_json(const tsri_serve_failure *f);
 
-/* ---- http.c: answers. Each may be called from any thread. ---- */
+/* ---- http.c: answers. Each may be called from any thread. Behind the end of an answer they change nothing. ---- */
 
 /* Answers with the whole of `json`, which it releases. */
 void tsri_serve_answer(tsri_serve_exchange *x, unsigned status, json_t *json);
@@ -187,6 +187,8 @@ int tsri_serve_http_begin(tsri_serve_server *s, const char *host, uint16_t port,
                           const char *key);
 uint16_t tsri_serve_http_port(const tsri_serve_server *s);
 void tsri_serve_http_refuse(tsri_serve_server *s); /* takes no new connections */
+/* Answers the requests that the engine has taken and not answered: status 503. It may still work on them. */
+void tsri_serve_http_give_up(tsri_serve_server *s);
 void tsri_serve_http_end(tsri_serve_server *s);
 /* Notes the clients that have left while their exchanges were suspended, and ends connections that take
  * too long over their headers. */

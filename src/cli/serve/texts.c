@@ -75,7 +75,7 @@ static bool run_piece(tsri_serve_texts *w, size_t bytes, tsri_serve_failure *f) 
     free(texts);
     free(rows);
     return !room              ? tsri_serve_fail(f, 503, NULL, "out of memory")
-           : status != TSR_OK ? tsri_serve_fail_status(f, status)
+           : status != TSR_OK ? tsri_serve_fail_status(f, status, w->kind->param)
                               : true;
 }
 

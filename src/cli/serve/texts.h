@@ -28,7 +28,8 @@ typedef struct tsri_serve_texts {
 
 typedef struct tsri_serve_texts_kind {
     tsri_serve_use use;
-    size_t size; /* of its own struct, which begins with a tsri_serve_texts */
+    const char *param; /* the field with the texts */
+    size_t size;       /* of its own struct, which begins with a tsri_serve_texts */
     /* Reads the body; the model is chosen. False: *f says why. */
     bool (*begin)(tsri_serve_texts *w, tsri_serve_failure *f);
     /* rows: [n, width], the numbers of n texts; adds to w->tokens */

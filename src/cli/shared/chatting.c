@@ -26,10 +26,22 @@ const char *tsri_cli_chatting_given(const tsri_cli_chatting *c) {
                               : NULL;
 }
 
+int tsri_cli_read_template(tsri_cli_app *app, const char *path, char **text) {
+    const int code = tsri_cli_read_text(app, path, NULL, text);
+    if (code != CLI_OK || (*text)[strspn(*text, " \t\r\n")])
+        return code;
+    free(*text);
+    *text = NULL;
+    return tsri_cli_fail(CLI_FILE,
+                         "--chat-template %s: it is blank, so the model would not be told what is "
+                         "said: give a template in Jinja",
+                         path);
+}
+
 int tsri_cli_chatting_apply(tsri_cli_app *app, tsri_cli_chatting *c, tsr_chat_options *options) {
     int code = CLI_OK;
     if (c->template_file)
-        code = tsri_cli_read_text(app, c->template_file, NULL, &c->template_text);
+        code = tsri_cli_read_template(app, c->template_file, &c->template_text);
     if (code == CLI_OK && c->tools_file)
         code = tsri_cli_read_text(app, c->tools_file, NULL, &c->tools);
     *options = (tsr_chat_options){.struct_size = sizeof *options,

@@ -15,6 +15,8 @@ const char *tsri_cli_chatting_given(const tsri_cli_chatting *chatting);
 /* Reads the files; `options` borrows from `chatting` until that is cleared. */
 int tsri_cli_chatting_apply(tsri_cli_app *app, tsri_cli_chatting *chatting,
                             tsr_chat_options *options);
+/* Reads a chat template, which is not blank, into new memory. */
+int tsri_cli_read_template(tsri_cli_app *app, const char *path, char **text);
 void tsri_cli_chatting_clear(tsri_cli_chatting *chatting);
 
 #endif

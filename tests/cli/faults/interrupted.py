@@ -2,6 +2,8 @@
 """Ctrl-C and SIGTERM while a driver is busy: the command ends within a second after a single signal, nothing half-written stays, and the next run
 continues. A server finishes what it has taken before. Also the line that shows a driver's progress."""
 
+import http.client
+import json
 import os
 import pathlib
 import pty
@@ -156,6 +158,38 @@ def test_a_server_finishes_what_it_has_taken(folder):
         for thread in threads.values():
             thread.join()
     equal({name: (status, answer["usage"]["completion_tokens"]) for name, (status, answer) in answers.items() if status == 200}, {"runs": (200, 480), "waits": (200, 2)}, answers)
+
+
+def test_a_server_answers_though_a_build_does_not_end(folder):
+    """--drain ends while kernels are built for a request: it, a stream that has begun, and those that wait get an answer."""
+    if not has_server():
+        return
+    log = folder / "log"
+    log.write_text("build\nbuild\n")  # the first build hangs: none of those before the log is emptied
+    env = planted(folder, "build:once-hang", TESSERA_TRUST_DRIVERS="1", TESSERA_CHAIN="0", POCL_CACHE_DIR=folder / "pocl")
+    whole = {"temperature": 0, "ignore_eos": True, "prompt": "KING " * 20, "max_tokens": 2}
+    bodies = {"begun": whole | {"prompt": "ROMEO:", "max_tokens": 480, "n": 16, "stream": True}, "whole": whole, "stream": whole | {"stream": True}}
+    with Server("--slots", "18", "--drain", "1", device=("-d", "pocl", "-q"), env=env) as server:
+        connections = {name: http.client.HTTPConnection("127.0.0.1", server.port) for name in bodies}
+        connections["begun"].request("POST", "/v1/completions", json.dumps(bodies["begun"]))
+        begun = connections["begun"].getresponse()
+        log.write_text("")
+        for name in ("whole", "stream"):
+            connections[name].request("POST", "/v1/completions", json.dumps(bodies[name]))
+        server.fine("/health")  # they have been read before this
+        wait_for(log, "build")
+        server.end()
+        for name in ("whole", "stream"):
+            answer = connections[name].getresponse()
+            equal((answer.status, answer.headers["Retry-After"], json.load(answer)["error"]), (503, "1", ENDS), name)
+        events = begun.read().decode().split("\n\n")
+        equal((begun.status, json.loads(events[-3].removeprefix("data: ")), events[-2:]), (200, {"error": ENDS}, ["data: [DONE]", ""]))
+        for connection in connections.values():
+            connection.close()
+    assert "stopped by SIGTERM while building kernels" in server.err, server.err
+
+
+ENDS = {"message": "the server ends", "type": "server_error", "param": None, "code": None}
 
 
 def wait_until_gone(pid):

@@ -13,7 +13,7 @@ import threading
 
 from support import words
 from support.adapter import make_adapter
-from support.command import GOLDEN, PLAY, change_json, copy_model, equal, main, refused, run, slowness
+from support.command import GOLDEN, PLAY, change_json, copy_model, equal, main, refused, run, slowness, start
 from support.ranker import cross_encoder
 from support.server import ENCODER, REFERENCE, TEMPLATE, Server, skip_without_server, until, value
 
@@ -84,6 +84,9 @@ def prompts_with_their_likelihood(server):
         assert top[token] == own and 1 <= len(top) <= 2 and own <= max(top.values()), (token, own, top)
     parts = server.fine("/v1/completions", asked | {"prompt": "O\u00e9", "max_tokens": 0})["choices"][0]["logprobs"]
     equal((parts["tokens"], parts["text_offset"]), (["O", "bytes:\\xc3", "bytes:\\xa9"], [0, 1, 1]))
+    nul = server.fine("/v1/completions", asked | {"prompt": "O\0O", "max_tokens": 0})["choices"][0]["logprobs"]
+    equal((nul["tokens"], nul["text_offset"]), (["O", "bytes:\\x00", "O"], [0, 1, 2]))
+    equal([top[token] for token, top in list(zip(nul["tokens"], nul["top_logprobs"]))[1:]], nul["token_logprobs"][1:])
     report = json.loads(run("evaluate", *REFERENCE, "-m", PLAY, "--json", "--perplexity", "-", given=text).text)
     assert abs(report["loss"] * report["tokens"] + sum(found["token_logprobs"][1:])) < 1e-3, (report, found)
     more = server.fine("/v1/completions", asked | {"prompt": [ids, text], "max_tokens": 3})["choices"]
@@ -147,6 +150,8 @@ def nul_in_chats(server):
     equal((got["choices"][0]["message"]["content"], got["usage"]["prompt_tokens"]), (wanted["choices"][0]["text"], wanted["usage"]["prompt_tokens"]))
     equal(server.fine("/attention", {"messages": said}), server.fine("/attention", {"content": written}))
     server.fine("/v1/chat/completions", asked | {"messages": HELLO, "tools": [{"type": "function", "function": {"name": "f", "description": "a\0b"}}]})
+    schema = {"type": "json_object", "schema": {"const": {"x": ["a\0b"]}}}
+    equal(server.fine("/v1/chat/completions", {"messages": HELLO, "response_format": schema})["choices"][0]["message"]["content"], '{"x":["a\\u0000b"]}')
 
 
 def vectors(server):
@@ -182,24 +187,30 @@ def tokens(server):
     equal(server.fine("/detokenize", server.fine("/tokenize", {"content": "a\x00b"})), {"content": "a\x00b"})
     server.wrong(400, "content", "/tokenize", {"content": 3}, "content")
     server.wrong(400, "token ids", "/detokenize", {"tokens": ["a"]}, "tokens")
-    server.wrong(400, "vocabulary", "/detokenize", {"tokens": [1 << 30]})
+    server.wrong(400, "vocabulary", "/detokenize", {"tokens": [1 << 30]}, "tokens")
 
 
 def refusals(server):
     path = "/v1/completions"
     for key, value in (("temperature", -1), ("temperature", "x"), ("top_p", 0), ("top_k", 1.5), ("max_tokens", -2), ("n", 0), ("seed", "x"), ("stop", [""]), ("stop", [3]),
-                       ("stream", 1), ("logprobs", 21), ("prompt", 3), ("prompt", [[-1]]), ("prompt", []), ("presence_penalty", 3), ("frequency_penalty", "x"), ("logit_bias", {"x": 1}), ("logit_bias", {"1": 101}), ("logit_bias", [1]), ("logit_bias", {"1000000": 1}), ("echo", 1), ("best_of", 0),
+                       ("stream", 1), ("logprobs", 21), ("prompt", 3), ("prompt", [[-1]]), ("prompt", []), ("presence_penalty", 3), ("frequency_penalty", "x"), ("logit_bias", {"x": 1}), ("logit_bias", {"1": 101}), ("logit_bias", [1]), ("logit_bias", {"1000000": 1}), ("logit_bias", {"1024": 1}), ("prompt", [1, 2, 1024]), ("echo", 1), ("best_of", 0),
                        ("suffix", "x"), ("nonsense", 1), ("messages", [])):
         status, answer = server.ask(path, ASKED | {key: value})
         equal(status, 400, (key, value, answer))
-        assert answer["error"]["message"] and answer["error"]["param"] in (key, None), answer
+        assert answer["error"]["message"] and answer["error"]["param"] == key, answer
     for key in ("presence_penalty", "frequency_penalty"):  # what many clients send with each request
         server.fine(path, ASKED | {key: 0, "user": "me"})
     server.wrong(400, "prompt: a text is wanted", path, {}, "prompt")
-    server.wrong(400, "the model reads", path, ASKED | {"prompt": "word " * 5000})
+    server.fine(path, ASKED | {"logit_bias": {"1023": 1}, "seed": -1 << 63})
+    server.wrong(400, "the model reads", path, ASKED | {"prompt": "word " * 5000}, "prompt")
+    server.wrong(400, "the model reads", "/v1/chat/completions", {"messages": [{"role": "user", "content": "word " * 5000}]}, "messages")
     server.wrong(404, "is not served here", path, ASKED | {"model": "other"}, "model")
     server.wrong(400, "needs \"stream\"", path, ASKED | {"stream_options": {"include_usage": True}}, "stream_options")
     chat = {"messages": [{"role": "user", "content": "x"}]}
+    server.wrong(400, "max_completion_tokens is 2, but max_tokens, which means the same, is 3", "/v1/chat/completions", chat | {"max_completion_tokens": 2, "max_tokens": 3},
+                 "max_completion_tokens")
+    for bound in ({"max_tokens": 2, "max_completion_tokens": 2}, {"max_tokens": None, "max_completion_tokens": 2}, {"max_tokens": 2, "max_completion_tokens": None}):
+        equal(server.fine("/v1/chat/completions", chat | {"ignore_eos": True} | bound)["usage"]["completion_tokens"], 2, bound)
     tool = {"type": "function", "function": {"name": "f"}}
     for wanted, field, more in (
             ("\"json_object\" or \"json_schema\"", "response_format", {"response_format": {"type": "xml"}}),
@@ -209,6 +220,7 @@ def refusals(server):
             ("\"schema\" has no effect with the type \"text\"", "response_format", {"response_format": {"type": "text", "schema": {}}}),
             ("\"json_schema\" has no effect with the type \"json_object\"", "response_format", {"response_format": {"type": "json_object", "json_schema": {"schema": {}}}}),
             ("\"not\" is not served", "response_format", {"response_format": {"type": "json_object", "schema": {"not": {}}}}),
+            ("refers to itself (\"$ref\") before a value begins", "response_format", {"response_format": {"type": "json_object", "schema": {"$ref": "#"}}}),
             ("at /properties/a: \"not\" is not served", "response_format",
              {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"properties": {"a": {"not": {}}}}}}}),
             ("more than 262144 states", "response_format", {"response_format": {"type": "json_schema", "json_schema": {"schema": {
@@ -355,6 +367,10 @@ def hostile(server):
     server.wrong(400, "not JSON", "/v1/completions", b'{"prompt":"x","prompt":"y"}')
     server.wrong(400, "not JSON", "/v1/completions", '{"prompt": \u202e]}'.encode())
     server.wrong(400, "the field \"???", "/v1/completions", ASKED | {"\u202e" * 600 + "x": 1}, "\u202e" * 600 + "x")
+    for seed in (1 << 63, -(1 << 63) - 1, (1 << 64) - 1):
+        server.wrong(400, "the number is too large: whole numbers from -2^63 to 2^63-1 are read", "/v1/completions", ASKED | {"seed": seed})
+    server.wrong(400, "the body: line 2, column", "/v1/completions", b'{"prompt": "a",\n "temperature": 1e999}')
+    server.wrong(400, "a name with a 0 byte is not read", "/v1/completions", ASKED | {"a\0b": 1})
     server.wrong(400, "not a JSON object", "/v1/completions", b"[]")
     server.wrong(400, "not JSON", "/v1/completions", b"")
     server.fine("/v1/completions", ASKED | {"prompt": "a\x00b"})
@@ -414,10 +430,10 @@ def test_a_client_that_hangs_up_frees_its_place(folder):
 
 def test_keys_queue_and_end(folder):
     keys = folder / "keys"
-    keys.write_text("# two\nalpha\nbeta\n")
+    keys.write_text("# two\n \talpha \n\t \n # three\nbeta\t\r\n")
     with Server("--slots", "1", "--queue", "1", "--api-key-file", keys) as server:
         server.fine("/health")
-        for key in ("", "alph", "alphaa", "gamma", "# two"):
+        for key in ("", "alph", "alphaa", "gamma", "# two", "# three"):
             server.wrong(401, "a key is wanted", "/v1/models", Authorization=f"Bearer {key}")
         server.wrong(401, "a key is wanted", "/v1/completions", ASKED)
         for key in ("alpha", "beta"):
@@ -451,8 +467,25 @@ def test_new_requests_get_503_while_those_that_run_end(_):
         server.process.wait(60 * slowness())
 
 
+def test_a_port_has_one_server(_):
+    """A second one says so. One that follows it has the port at once, though the system still remembers connections to it."""
+    with Server() as server:
+        second = start("serve", *REFERENCE, "-m", PLAY, "--port", server.port)
+        try:
+            out, err = second.communicate(timeout=60 * slowness())
+        finally:
+            second.kill()
+        equal((second.returncode, out, err.decode()),
+              (5, b"", f"tessera: 127.0.0.1, port {server.port}: can't listen there: Address already in use; choose another port (--port)\n"))
+        equal(server.fine("/health", Connection="close"), {"status": "ok"})  # the server ends this connection, so that its side remembers it
+    with Server(port=server.port) as again:
+        equal(again.fine("/health"), {"status": "ok"})
+
+
 def test_refused(folder):
-    (folder / "empty").write_text("#\n")
+    (folder / "empty").write_text("#\n \t\n")
+    (folder / "blank").write_text(" \n\t\n")
+    refused(3, f"--chat-template {folder / 'blank'}: it is blank", "serve", *REFERENCE, "-m", PLAY, "--chat-template", folder / "blank")
     refused(3, "it has no key", "serve", *REFERENCE, "-m", PLAY, "--api-key-file", folder / "empty")
     refused(2, "--tls-cert and --tls-key", "serve", *REFERENCE, "-m", PLAY, "--tls-cert", folder / "empty")
     refused(2, "--host nowhere.invalid", "serve", *REFERENCE, "-m", PLAY, "--host", "nowhere.invalid")

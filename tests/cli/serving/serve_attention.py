@@ -47,19 +47,19 @@ def test_a_conversation_is_read_as_its_template_writes_it(folder):
 def test_what_is_refused(folder):
     with Server("--max-prompt-tokens", "8", "-m", ENCODER) as server:
         for body, fragment, param in (({}, "one of content, tokens and messages", "content"), ({"content": "a", "tokens": [1]}, "no other of them", "content"),
-                                      ({"content": 3}, "a text is wanted", "content"), ({"tokens": "a"}, "a list of token ids", "tokens"), ({"content": ""}, "empty", None),
-                                      ({"tokens": []}, "empty", None), ({"tokens": [1, 1 << 20]}, "outside the vocabulary", None),
-                                      ({"content": "a", "layers": [6, 7]}, "layers 0 to 5", None), ({"content": "a", "heads": [0, 6]}, "heads 0 to 5", None),
+                                      ({"content": 3}, "a text is wanted", "content"), ({"tokens": "a"}, "a list of token ids", "tokens"), ({"content": ""}, "empty", "content"),
+                                      ({"tokens": []}, "empty", "tokens"), ({"tokens": [1, 1 << 20]}, "outside the vocabulary", "tokens"),
+                                      ({"content": "a", "layers": [6, 7]}, "layers 0 to 5", "layers"), ({"content": "a", "heads": [0, 6]}, "heads 0 to 5", "heads"),
                                       ({"content": "a", "layers": 1}, "the first and the last", "layers"), ({"content": "a", "layers": [2, 1]}, "the first and the last", "layers"),
                                       ({"content": "a", "layers": [-1, 1]}, "the first and the last", "layers"), ({"content": "a", "depth": 1}, "is not served", "depth"),
                                       ({"model": "sentence", "messages": [{"role": "user", "content": "a"}]}, "has no chat template", "messages"),
-                                      ({"tokens": list(range(9))}, "the text has 9 tokens, but the attention of at most 8", None)):
+                                      ({"tokens": list(range(9))}, "the text has 9 tokens, but the attention of at most 8", "tokens")):
             server.wrong(400, fragment, "/attention", body, param)
         server.wrong(404, "is not served here", "/attention", {"model": "x", "content": "a"}, "model")
         equal(server.ask("/attention", method="GET")[0], 405)
         equal(len(server.fine("/attention", {"tokens": list(range(8))})["tokens"]["text"]), 8)
     with Server() as server:
-        server.wrong(400, "the model reads 512", "/attention", {"tokens": [1] * 513})
+        server.wrong(400, "the model reads 512", "/attention", {"tokens": [1] * 513}, "tokens")
 
 
 def test_it_disturbs_no_answer(folder):

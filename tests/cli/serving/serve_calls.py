@@ -103,7 +103,7 @@ def calls_of_earlier_turns(server):
     equal(call["function"], {"name": "f", "arguments": '{"n":7}'})
     for content in (None, ""):
         server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], {"role": "assistant", "content": content, "tool_calls": [call]}]})
-    server.wrong(400, "calls beside content", path, ask | {"messages": [*ask["messages"], {"role": "assistant", "content": "y", "tool_calls": [call]}]})
+    server.wrong(400, "calls beside content", path, ask | {"messages": [*ask["messages"], {"role": "assistant", "content": "y", "tool_calls": [call]}]}, "messages")
     said = {"role": "assistant", "content": "y"}
     read = [server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], said | nulls]})["usage"]["prompt_tokens"]
             for nulls in ({}, {"tool_calls": None, "function_call": None, "refusal": None})]
@@ -166,7 +166,7 @@ def calls_with_special_tokens(server):
         server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], {"role": "assistant", **content, "tool_calls": [call]}, {"role": "user", "content": "y"}]})
     letters = server.fine("/v1/completions", {"model": "marked", "prompt": "x", "grammar": 'root ::= "[CALLS]" <[%d]> [a-z] [ARGS]' % mark[0], "max_tokens": 12})["choices"][0]
     assert re.fullmatch(r"\[CALLS\][a-z][ARGS]", letters["text"]) and letters["finish_reason"] == "stop", letters
-    server.wrong(400, "the model has no token <pad>", "/v1/completions", {"model": "marked", "prompt": "x", "grammar": "root ::= <pad>"})
+    server.wrong(400, "the model has no token <pad>", "/v1/completions", {"model": "marked", "prompt": "x", "grammar": "root ::= <pad>"}, "grammar")
 
 
 def both_ways(server, asked):

@@ -54,6 +54,7 @@ def test_every_address_is_described(_):
     equal(sorted(operations()), sorted(routes))
     for key, row in routes.items():
         equal(operations()[key].get("security") == [{}], row[4] == "true", f"{key}: without a key")
+        assert "431" in operations()[key]["responses"], f"{key}: headers that are too large"
 
 
 def test_every_field_is_described(_):

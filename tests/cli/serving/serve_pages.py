@@ -60,7 +60,7 @@ def test_what_does_not_fit(folder):
     model = small(folder / "small")
     with Server("--slots", "2", "-c", "256", "--kv-tokens", "64", model=model) as server:
         ids = [5 + i % 90 for i in range(65)]
-        server.wrong(400, "a prompt of 65 tokens was given; the memory for keys and values holds 64 tokens (--kv-tokens)", PATH, {"prompt": ids, "max_tokens": 1})
+        server.wrong(400, "a prompt of 65 tokens was given; the memory for keys and values holds 64 tokens (--kv-tokens)", PATH, {"prompt": ids, "max_tokens": 1}, "prompt")
         full = server.fine(PATH, {"prompt": ids[:20], "max_tokens": 200, "ignore_eos": True})
         equal((full["choices"][0]["finish_reason"], full["usage"]["completion_tokens"]), ("length", 44))
 

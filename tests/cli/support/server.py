@@ -17,10 +17,10 @@ TEMPLATE = ("{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}{% fo
 
 
 class Server:
-    """A server at a free port, as a context."""
+    """A server, as a context. port 0: a free one."""
 
-    def __init__(self, *options, model=PLAY, device=REFERENCE, **how):
-        self.arguments = ("serve", *device, "-m", model, "--port", "0", *options)
+    def __init__(self, *options, model=PLAY, device=REFERENCE, port=0, **how):
+        self.arguments = ("serve", *device, "-m", model, "--port", port, *options)
         self.how = {"env": environment(), **how}
 
     def __enter__(self):
