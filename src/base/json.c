@@ -174,6 +174,17 @@ static json_t *parse(const char *text, size_t n, size_t flags, json_error_t *err
     return value;
 }
 
+static const char *why_not(const json_error_t *error) {
+    switch (json_error_code(error)) {
+    case json_error_null_character:
+        return "a text has \\u0000, which is not read here";
+    case json_error_null_byte_in_key:
+        return "a name has \\u0000, which is not read";
+    default:
+        return error->text;
+    }
+}
+
 static tsr_status read_value(const char *text, size_t n, int depth, const char *what, size_t flags,
                              json_t **out) {
     if (n == 0)
@@ -195,10 +206,7 @@ static tsr_status read_value(const char *text, size_t n, int depth, const char *
                               what);
     if (!value)
         return tsri_base_fail(TSR_E_FORMAT, "%s: line %d, column %d: %s", what, error.line,
-                              error.column,
-                              json_error_code(&error) == json_error_null_character
-                                  ? "a text has \\u0000, which is not read here"
-                                  : error.text);
+                              error.column, why_not(&error));
     *out = value;
     return TSR_OK;
 }

@@ -62,6 +62,8 @@ Test(base, json_of_what_is_said_may_have_a_nul) {
     cr_expect(json_is_real(json_object_get(object, "d")));
     json_decref(value);
     cr_expect_eq(tsri_base_json_parse_said(key, sizeof key - 1, 3, "x", &value), TSR_E_FORMAT);
+    cr_expect_not_null(strstr(tsri_base_reported(), "a name has \\u0000"), "%s",
+                       tsri_base_reported());
     cr_expect_eq(tsri_base_json_parse_said(twice, sizeof twice - 1, 3, "x", &value), TSR_E_FORMAT);
 }
 

@@ -270,6 +270,19 @@ static bool look(walk *w, int32_t *again) {
     return true;
 }
 
+/* A rule that begins with itself. That of a JSON schema has the name of its place, #/..., as no other rule has. */
+static tsr_status fail_recursion(const char *rule) {
+    if (*rule == '#')
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the schema at \"%.60s\" refers to itself (\"$ref\") before a value "
+                              "begins: refer to it within \"properties\" or \"items\" alone",
+                              rule);
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "rule \"%.60s\" begins with itself (left recursion), which is "
+                          "not served: write x ::= y z* in place of x ::= x z | y",
+                          rule);
+}
+
 static tsr_status look_at_all(walk *w, const tsri_text_tree *tree) {
     int32_t again;
     for (size_t r = 0; r < w->a->n_rules; r++) {
@@ -277,11 +290,7 @@ static tsr_status look_at_all(walk *w, const tsri_text_tree *tree) {
             enter(w, (int32_t)r);
         while (w->n_frames)
             if (!look(w, &again))
-                return tsri_base_fail(
-                    TSR_E_ARGUMENT,
-                    "rule \"%.60s\" begins with itself (left recursion), which is "
-                    "not served: write x ::= y z* in place of x ::= x z | y",
-                    tree->rules[again].name);
+                return fail_recursion(tree->rules[again].name);
     }
     return TSR_OK;
 }

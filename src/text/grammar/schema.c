@@ -87,6 +87,11 @@ bool tsri_text_schema_is_note(const char *keyword) {
     return kind_of(keyword) == -1;
 }
 
+const char *tsri_text_schema_word(const json_t *value) {
+    const char *text = json_string_value(value);
+    return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
 int32_t tsri_text_schema_fail(tsri_text_schema *s, tsr_status status, const char *format, ...) {
     char sentence[512];
     va_list arguments;
@@ -158,7 +163,7 @@ static char *print(const json_t *value) {
     for (size_t digits = 15; digits < 17; digits++) {
         char *text =
             json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(digits));
-        json_t *again = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+        json_t *again = text ? json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
         const bool same = again && json_equal(again, value);
         json_decref(again);
         if (same)
@@ -264,14 +269,15 @@ static int32_t read_number(tsri_text_schema *s, const json_t *schema, bool whole
 /* ---- types ---- */
 
 static int type_named(tsri_text_schema *s, const json_t *name) {
-    for (size_t i = 0; json_is_string(name) && i < sizeof types / sizeof *types; i++)
-        if (!strcmp(types[i].name, json_string_value(name)))
+    const char *word = tsri_text_schema_word(name);
+    for (size_t i = 0; word && i < sizeof types / sizeof *types; i++)
+        if (!strcmp(types[i].name, word))
             return types[i].type;
     tsri_text_schema_fail(
         s, TSR_E_ARGUMENT,
         "\"type\" is %.40s: object, array, string, number, integer, boolean, null, "
         "or a list of these are wanted",
-        json_is_string(name) ? json_string_value(name) : "not a text");
+        word ? word : "not a text without a 0 byte");
     return 0;
 }
 
@@ -343,9 +349,10 @@ static int32_t refer(tsri_text_schema *s, const char *pointer) {
 }
 
 static int32_t read_reference(tsri_text_schema *s, const json_t *schema) {
-    const char *pointer = json_string_value(json_object_get(schema, "$ref"));
+    const char *pointer = tsri_text_schema_word(json_object_get(schema, "$ref"));
     if (!pointer)
-        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"$ref\": a text is wanted");
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT,
+                                     "\"$ref\": a text without a 0 byte is wanted");
     const json_t *rest = tsri_text_schema_without(s, schema, "$ref");
     if (!rest)
         return refer(s, pointer);
@@ -454,7 +461,7 @@ tsr_status tsri_text_schema_within(const tsri_text_schema *s, const json_t *sche
 tsr_status tsri_text_schema_add(const char *text, size_t n, tsri_text_tree *tree, int32_t *rule) {
     tsri_text_schema s = {.json = {.tree = tree}};
     json_t *schema = NULL;
-    TRY(tsri_base_json_parse(text, n, DEPTH, "its text", &schema));
+    TRY(tsri_base_json_parse_said(text, n, DEPTH, "its text", &schema));
     s.root = schema;
     s.joined = json_array();
     if (s.joined)

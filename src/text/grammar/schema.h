@@ -76,6 +76,9 @@ int tsri_text_value_type(const json_t *value);
 /* The types that are written: those that are named, else those that its keywords are about, else all. */
 int tsri_text_schema_types(tsri_text_schema *s, const json_t *schema, bool *named);
 
+/* The text of a value; NULL: it is not a text, or has a 0 byte, as only texts of "enum" and "const" may. */
+const char *tsri_text_schema_word(const json_t *value);
+
 /* A property that says nothing about what is allowed, such as "title". */
 bool tsri_text_schema_is_note(const char *keyword);
 

@@ -13,7 +13,7 @@ static bool is_apart(tsri_text_schema *s, const json_t *a, const json_t *b, int 
 static bool in_list(const json_t *list, const char *name) {
     bool found = false;
     for (size_t i = 0; i < json_array_size(list) && !found; i++) {
-        const char *own = json_string_value(json_array_get(list, i));
+        const char *own = tsri_text_schema_word(json_array_get(list, i));
         found = own && !strcmp(own, name);
     }
     return found;
@@ -107,7 +107,7 @@ static bool objects_apart(tsri_text_schema *s, const json_t *a, const json_t *b,
     bool apart = false;
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < json_array_size(lists[k]) && !apart; i++) {
-            const char *name = json_string_value(json_array_get(lists[k], i));
+            const char *name = tsri_text_schema_word(json_array_get(lists[k], i));
             apart = name && property_apart(s, a, b, name, depth);
         }
     return apart;
@@ -167,7 +167,7 @@ static json_t *without_required(tsri_text_schema *s, const json_t *a, const json
     b = tsri_text_schema_flat(s, b);
     list = json_object_get(b, "required");
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *name = json_string_value(json_array_get(list, i));
+        const char *name = tsri_text_schema_word(json_array_get(list, i));
         if (!name || !property(a, name) || needs(a, name) || is_open(a))
             continue;
         json_t *copy = json_copy((json_t *)a),

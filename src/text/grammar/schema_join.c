@@ -219,7 +219,7 @@ const json_t *tsri_text_schema_all_of(tsri_text_schema *s, const json_t *schema)
         tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"allOf\": a list of schemas is wanted");
     for (size_t i = 0; i < json_array_size(list) && s->json.tree->status == TSR_OK; i++) {
         const json_t *one = json_array_get(list, i);
-        const char *pointer = json_string_value(json_object_get(one, "$ref"));
+        const char *pointer = tsri_text_schema_word(json_object_get(one, "$ref"));
         /* A schema that is referred to is taken as it is: two references can't stand in one. */
         if (pointer && (all || json_array_size(list) > 1)) {
             const json_t *rest = tsri_text_schema_without(s, one, "$ref"),
@@ -236,7 +236,7 @@ const json_t *tsri_text_schema_all_of(tsri_text_schema *s, const json_t *schema)
 const json_t *tsri_text_schema_flat(tsri_text_schema *s, const json_t *schema) {
     enum { STEPS = 32 };
     for (int i = 0; i < STEPS && schema; i++) {
-        const char *pointer = json_string_value(json_object_get(schema, "$ref"));
+        const char *pointer = tsri_text_schema_word(json_object_get(schema, "$ref"));
         if (json_object_get(schema, "allOf")) {
             schema = tsri_text_schema_all_of(s, schema);
             continue;

@@ -54,11 +54,11 @@ static int32_t chain(tsri_text_schema *s, const members *m) {
     return first;
 }
 
-/* An object with the names of a list; NULL: it is not a list of texts. */
+/* An object with the names of a list; NULL: it is not a list of texts without a 0 byte. */
 static json_t *names_of(const json_t *list) {
     json_t *names = list && !json_is_array(list) ? NULL : json_object();
     for (size_t i = 0; i < json_array_size(list) && names; i++) {
-        const char *name = json_string_value(json_array_get(list, i));
+        const char *name = tsri_text_schema_word(json_array_get(list, i));
         if (name) {
             json_object_set_new(names, name, json_true());
         } else {
@@ -149,7 +149,8 @@ int32_t tsri_text_schema_object(tsri_text_schema *s, const json_t *schema) {
     if ((properties && !json_is_object(properties)) || !required) {
         json_decref(required);
         return tsri_text_schema_fail(
-            s, TSR_E_ARGUMENT, "\"properties\" is an object, and \"required\" a list of texts");
+            s, TSR_E_ARGUMENT,
+            "\"properties\" is an object, and \"required\" a list of texts without a 0 byte");
     }
     tsr_status *status = &s->json.tree->status;
     if (*status == TSR_OK)

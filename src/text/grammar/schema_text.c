@@ -109,19 +109,22 @@ static int32_t all_rules(tsri_text_schema *s, const rules *r) {
 }
 
 int32_t tsri_text_schema_text(tsri_text_schema *s, const json_t *schema) {
-    const json_t *pattern = json_object_get(schema, "pattern"),
-                 *format = json_object_get(schema, "format");
+    const json_t *own = json_object_get(schema, "pattern"),
+                 *named = json_object_get(schema, "format");
+    const char *pattern = tsri_text_schema_word(own), *format = tsri_text_schema_word(named);
     rules r = {.least = tsri_text_schema_count(s, schema, "minLength", 0),
                .most = tsri_text_schema_count(s, schema, "maxLength", -1)};
     r.has_length = r.least > 0 || r.most >= 0;
-    if ((format && !json_is_string(format)) || (pattern && !json_is_string(pattern)))
-        return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"pattern\" and \"format\" are texts");
+    if ((own && !pattern) || (named && !format))
+        return tsri_text_schema_fail(s, TSR_E_ARGUMENT,
+                                     "\"pattern\" and \"format\" are texts without a 0 byte, which "
+                                     "a pattern writes as \\x00");
     if (r.most >= 0 && r.least > r.most)
         return tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"minLength\" is above \"maxLength\"");
     if (pattern)
-        r.patterns[r.n++] = json_string_value(pattern);
+        r.patterns[r.n++] = pattern;
     if (format)
-        r.patterns[r.n++] = format_pattern(s, json_string_value(format));
+        r.patterns[r.n++] = format_pattern(s, format);
     if (s->json.tree->status != TSR_OK)
         return 0;
     if (!r.n && !r.has_length)
