@@ -47,7 +47,8 @@ typedef enum tsr_verdict {
     TSR_VERDICT_SAME = 0,
     TSR_VERDICT_FASTER = 1,  /**< better by more than fail_above, and that is shown */
     TSR_VERDICT_SLOWER = 2,  /**< worse by more than fail_above, and that is shown: a regression */
-    TSR_VERDICT_LOST = 3,    /**< a row that had a rate has none: a regression */
+    /** A row that had a rate has none, or is missing from a run that was stopped: a regression. */
+    TSR_VERDICT_LOST = 3,
     TSR_VERDICT_GAINED = 4,  /**< a row that had no rate has one */
     TSR_VERDICT_NO_RATE = 5, /**< neither has one */
     TSR_VERDICT_ONLY_BEFORE = 6, /**< `after` doesn't have this row */
@@ -87,6 +88,7 @@ typedef struct tsr_compare_summary {
     uint32_t rows, same, faster, regressions, gained, without_rate, only_before, only_after;
     uint32_t reserved;
     double ratio; /**< geometric mean of the ratios; NaN: no row has one */
+    uint32_t partial_before, partial_after; /**< files of runs that were stopped before their end */
 } tsr_compare_summary;
 
 /**
@@ -102,8 +104,9 @@ typedef struct tsr_compare_summary {
  * visit    called with each row; returns not 0 to stop. May be NULL
  * summary  may be NULL
  * error    TSR_E_ARGUMENT  the files can't be compared: version or class of the suite, devices,
- *                          hash or dtype of a model differ, or no row is on both sides; the
- *                          sentence says what differs
+ *                          hash or dtype of a model, dtype of its keys and values or of its products
+ *                          (with across_devices, the last is the devices' choice) differ, or no row but
+ *                          peaks and those of peers is on both sides; the sentence says what differs
  *          TSR_E_HOST_MEMORY  there is too little memory
  * source   Mann, Whitney 1947; Hodges, Lehmann 1963
  */

@@ -1,7 +1,9 @@
 /* cli/commands/tune.c - tessera tune: searches for the best values of the kernel variants' tunables
  * on a device. */
+#include "base/system/files.h"
 #include "cli/base/app.h"
 #include "cli/base/json.h"
+#include "cli/base/output.h"
 #include "cli/base/watch.h"
 #include "cli/commands/commands.h"
 
@@ -87,6 +89,18 @@ static int refuse_unused(const tsri_cli_app *app, bool shapes) {
     return CLI_OK;
 }
 
+/* Whether the table can be written at the end: found out before anything is searched. */
+static int check_table(tsri_cli_app *app, const char *path) {
+    struct stat facts;
+    tsri_cli_output table;
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
+        return tsri_cli_fail(
+            CLI_FILE, "--write %s: this is not a regular file; give the name of a table", path);
+    const int code = tsri_cli_output_begin(app, path, &table);
+    tsri_cli_output_end(&table, CLI_OTHER);
+    return code;
+}
+
 static int tune(job *j, const char *shapes, const char *write, int64_t budget) {
     const tsr_tune_options options = {.struct_size = sizeof options,
                                       .seconds = (double)budget,
@@ -141,6 +155,8 @@ int tsri_cli_tune(int argc, char **argv) {
         j.app.model_name = operands.items[0];
     if (code == CLI_OK)
         code = refuse_unused(&j.app, shapes != NULL);
+    if (code == CLI_OK && write)
+        code = check_table(&j.app, write);
     if (code == CLI_OK)
         code = tune(&j, shapes, write, budget);
     json_decref(j.rows);

@@ -389,3 +389,16 @@ const tsri_io_array *tsri_model_adapters_instead(const tsri_model_adapters *adap
         }
     return found;
 }
+
+/* ---- what tells models apart ---- */
+
+const tsri_io_archive *tsri_model_adapters_file(const tsri_model_adapters *adapters, size_t i) {
+    return adapters && i < adapters->n_archives ? adapters->archives[i] : NULL;
+}
+
+void tsri_model_adapters_hash(const tsri_model_adapters *adapters, tsri_hash *hash) {
+    for (size_t i = 0; adapters && i < adapters->n; i++) {
+        tsri_base_hash_text(hash, adapters->items[i].array->name);
+        tsri_base_hash_add(hash, &adapters->items[i].scale, sizeof adapters->items[i].scale);
+    }
+}

@@ -10,6 +10,7 @@
 #ifndef TSRI_MODEL_WEIGHTS_ADAPTER_H
 #define TSRI_MODEL_WEIGHTS_ADAPTER_H
 
+#include "base/hash.h"
 #include "io/archive.h"
 #include "model/weights/tasks.h"
 
@@ -65,5 +66,10 @@ void tsri_model_adapters_forget(tsri_model_adapters *adapters, const tsri_io_arr
 const tsri_io_array *tsri_model_adapters_instead(const tsri_model_adapters *adapters,
                                                  const tsri_io_array *array,
                                                  const tsri_io_archive **archive);
+
+/* For who tells models apart: the file of folder number i; NULL past the last. */
+const tsri_io_archive *tsri_model_adapters_file(const tsri_model_adapters *adapters, size_t i);
+/* Adds the names of the arrays that are changed, and the scales, which the files don't have. */
+void tsri_model_adapters_hash(const tsri_model_adapters *adapters, tsri_hash *hash);
 
 #endif

@@ -203,10 +203,10 @@ tsr_status tsri_task_bench_train(tsri_task_bench *b, const char *model, const ts
 /* A model's identity; the texts are in the struct. */
 typedef struct tsri_task_identity {
     tsr_bench_model model;
-    char dtype[16], kept[16], hash[65];
+    char dtype[16], kept[16], kv_dtype[16], hash[65];
 } tsri_task_identity;
 /* `dtype`: as in tsr_model_options. Reads all weights once, for their hash, unless that is `known`
- * (NULL: it is not). */
+ * (NULL: it is not). What keys, values and products are in is known of a model on a device alone. */
 tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype, const char *known,
                               tsri_task_identity *out);
 

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/structs.h"
 #include "task/bench/host.h"
+#include "text/base/unicode.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,12 +27,22 @@ struct tsr_bench_file {
 
 /* ---- values ---- */
 
+/* A byte that is not UTF-8, as paths and drivers may have, becomes U+FFFD. */
+static json_t *text_json(const char *text) {
+    tsri_bytes valid = {0};
+    json_t *value = NULL;
+    if (tsri_text_utf8_repair(text, strlen(text), &valid) == TSR_OK)
+        value = json_stringn(valid.size ? valid.data : "", valid.size);
+    tsri_base_bytes_clear(&valid);
+    return value;
+}
+
 static json_t *text_or_null(const char *text) {
-    return text && *text ? json_string(text) : json_null();
+    return text && *text ? text_json(text) : json_null();
 }
 
 static json_t *text_or_empty(const char *text) {
-    return json_string(text ? text : "");
+    return text_json(text ? text : "");
 }
 
 static json_t *number(bool known, double value) {
@@ -208,11 +219,13 @@ tsr_status tsr_bench_file_device(tsr_bench_file *file, const tsr_device_info *de
 
 static json_t *model_json(const tsr_bench_model *m) {
     json_t *model = json_object();
-    tsri_base_json_put(model, "name", json_string(m->name));
+    tsri_base_json_put(model, "name", text_or_empty(m->name));
     tsri_base_json_put(model, "dtype", text_or_null(m->dtype));
     tsri_base_json_put(model, "hash", text_or_null(m->hash));
     tsri_base_json_put(model, "parameters", whole(m->parameters > 0, (uint64_t)m->parameters));
     tsri_base_json_put(model, "bytes", whole(m->bytes > 0, m->bytes));
+    tsri_base_json_put(model, "kv_dtype", text_or_null(m->kv_dtype));
+    tsri_base_json_put(model, "compute", text_or_null(m->compute));
     return model;
 }
 
@@ -295,9 +308,9 @@ static json_t *kernels_json(const tsr_bench_row *r) {
     json_t *kernels = json_array();
     for (uint32_t i = 0; i < r->n_kernels; i++) {
         json_t *kernel = json_object();
-        tsri_base_json_put(kernel, "op", json_string(r->kernels[i].op));
-        tsri_base_json_put(kernel, "variant", json_string(r->kernels[i].variant));
-        tsri_base_json_put(kernel, "tuning", json_string(r->kernels[i].tuning));
+        tsri_base_json_put(kernel, "op", text_or_empty(r->kernels[i].op));
+        tsri_base_json_put(kernel, "variant", text_or_empty(r->kernels[i].variant));
+        tsri_base_json_put(kernel, "tuning", text_or_empty(r->kernels[i].tuning));
         tsri_base_json_append(kernels, kernel);
     }
     return kernels;
@@ -336,6 +349,7 @@ static void put_work(const tsr_bench_row *r, json_t *row) {
     tsri_base_json_put(row, "tokens", whole(r->tokens > 0, (uint64_t)r->tokens));
     tsri_base_json_put(row, "depth", whole(r->batch > 0, (uint64_t)r->depth));
     tsri_base_json_put(row, "batch", whole(r->batch > 0, (uint64_t)r->batch));
+    tsri_base_json_put(row, "requests", whole(r->requests > 0, (uint64_t)r->requests));
     tsri_base_json_put(row, "first_token", positive(r->first_token));
     tsri_base_json_put(row, "per_token", positive(r->per_token));
     tsri_base_json_put(row, "flops", positive(r->flops));

@@ -4,6 +4,7 @@
 #include "task/bench/peer.h"
 #include "task/bench/quality.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -21,6 +22,7 @@ enum { BEAMS = TSRI_TASK_BENCH_BEAMS, MOST_REQUESTS = TSRI_TASK_BENCH_MOST_REQUE
 typedef struct subject {
     tsri_task_bench *b;
     tsr_model *model;
+    const char *name; /* of its rows: "model + adapter" */
     tsri_task_identity identity;
     tsr_bench_quality quality;
     bool has_quality;
@@ -361,13 +363,21 @@ static tsr_status measure_f32(subject *s, const char *name, const tsr_model_opti
     return status;
 }
 
+static bool is_f32(const char *dtype) {
+    return !dtype || !strcmp(dtype, "f32");
+}
+
 static void judge_quality(subject *s, const tsri_task_quality *f32, const tsri_task_quality *got) {
-    s->quality = tsri_task_quality_compare(f32, got, s->identity.kept);
+    const tsr_bench_model *m = &s->identity.model;
+    s->quality = tsri_task_quality_compare(f32, got, m->kept);
     s->has_quality = true;
     if (!(s->quality.kept >= s->quality.least))
         fail_all(s, TSR_BENCH_FAILED_ACCURACY,
-                 "%s keeps %.2f %% of f32's quality; at least %.0f %% is asked for",
-                 s->identity.kept, 100 * s->quality.kept, 100 * s->quality.least);
+                 "weights in %s%s%s, products in %s, keep %.2f %% of f32's quality; at least "
+                 "%.0f %% is asked for",
+                 m->kept, m->kv_dtype ? ", keys and values in " : "",
+                 m->kv_dtype ? m->kv_dtype : "", m->compute, 100 * s->quality.kept,
+                 100 * s->quality.least);
 }
 
 /* Compares with f32, or keeps what f32 gave for the dtypes that follow. A failure of the measurement
@@ -377,7 +387,8 @@ static tsr_status pass_quality(subject *s, tsr_status known, const tsri_task_qua
                                tsri_task_gate *got) {
     tsri_task_memo *memo = s->b->memo;
     tsri_task_quality mine = {0};
-    const bool reduced = strcmp(s->identity.kept, "f32") != 0;
+    const tsr_bench_model *m = &s->identity.model;
+    const bool reduced = !is_f32(m->kept) || !is_f32(m->kv_dtype) || !is_f32(m->compute);
     tsr_status status = known;
     if (s->status != TSR_BENCH_OK || (!reduced && !memo))
         return TSR_OK;
@@ -396,13 +407,15 @@ static tsr_status pass_quality(subject *s, tsr_status known, const tsri_task_qua
     return status == TSR_E_CANCELLED ? status : TSR_OK;
 }
 
-/* Whether the weights are kept in something else than f32; a model that can't be opened is told
- * later. */
+/* Whether weights, keys, values or products may be in something else than f32; a model that can't be
+ * opened is told later. */
 static bool is_reduced(const char *name, const tsr_model_options *options) {
     tsr_model *model = NULL;
     tsr_model_info info = {.struct_size = sizeof info};
-    bool reduced = options->dtype && options->dtype != TSR_F32;
-    if (!options->dtype && tsr_model_open(name, NULL, options, &model) == TSR_OK &&
+    bool reduced = (options->dtype && options->dtype != TSR_F32) ||
+                   (options->kv_dtype && options->kv_dtype != TSR_F32) ||
+                   options->compute > TSR_MODEL_COMPUTE_F32;
+    if (!reduced && !options->dtype && tsr_model_open(name, NULL, options, &model) == TSR_OK &&
         tsr_model_info_get(model, &info) == TSR_OK)
         reduced = strcmp(info.kept, "f32") != 0;
     tsr_model_close(&model);
@@ -414,8 +427,8 @@ static tsr_status open_model(subject *s, const char *name, const tsr_model_optio
     tsri_task_memo *memo = s->b->memo;
     TRY(tsri_task_bench_tell(s->b->sink, name));
     TRY(tsr_model_open(name, s->b->device, options, &s->model));
-    TRY(tsri_task_identify(s->model, name, options->dtype, memo && *memo->hash ? memo->hash : NULL,
-                           &s->identity));
+    TRY(tsri_task_identify(s->model, s->name, options->dtype,
+                           memo && *memo->hash ? memo->hash : NULL, &s->identity));
     if (memo)
         memcpy(memo->hash, s->identity.hash, sizeof memo->hash);
     return TSR_OK;
@@ -469,15 +482,30 @@ static tsr_status make_rows(subject *s, const tsri_task_job *job) {
                : TSR_OK;
 }
 
+/* "model + adapter + adapter" */
+static tsr_status name_subject(const char *name, const tsr_model_options *options,
+                               tsri_bytes *out) {
+    tsr_status status = tsri_base_bytes_append(out, name, strlen(name));
+    for (uint32_t i = 0; i < options->n_lora && status == TSR_OK; i++)
+        status = tsri_base_bytes_printf(out, " + %s", options->lora[i]);
+    return status;
+}
+
 tsr_status tsri_task_bench_model(tsri_task_bench *b, const char *name,
                                  const tsr_model_options *options, const tsri_task_job *jobs,
                                  size_t n) {
-    subject s = {.b = b, .identity = {.model = {.name = name, .kept = ""}}};
-    tsr_status status = excuse(&s, pass_gates(&s, name, options));
+    subject s = {.b = b};
+    tsri_bytes full = {0};
+    tsr_status status = name_subject(name, options, &full);
+    s.name = full.data;
+    s.identity = (tsri_task_identity){.model = {.name = s.name, .kept = ""}};
+    if (status == TSR_OK)
+        status = excuse(&s, pass_gates(&s, name, options));
     if (status == TSR_OK)
         status = open_peer(&s, jobs, n);
     for (size_t i = 0; i < n && status == TSR_OK; i++)
         status = make_rows(&s, &jobs[i]);
     tsr_model_close(&s.model);
+    tsri_base_bytes_clear(&full);
     return status;
 }

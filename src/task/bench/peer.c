@@ -10,6 +10,7 @@
 #include "io/save.h"
 #include "model/load/shapes.h"
 #include "task/bench/quality.h"
+#include "text/base/unicode.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -89,6 +90,10 @@ static tsr_status place_model(tsri_task_bench *b, const tsri_model *m, const cha
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s is not a folder in Hugging Face's layout: peers read no other",
                               m->path);
+    if (!tsri_text_utf8_valid(*folder, strlen(*folder)))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: a peer is told the folder as JSON, so its path must be UTF-8",
+                              *folder);
     if (!strcmp(peer->wrote, name))
         return TSR_OK;
     *peer->wrote = 0;

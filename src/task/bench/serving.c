@@ -65,6 +65,7 @@ static void begin_row(const serving *s, int which, tsri_task_draft *draft) {
     row->tokens = job->tokens;
     row->depth = job->depth;
     row->batch = job->batch;
+    row->requests = REQUESTS;
     row->scenario = rows[which].scenario;
 }
 

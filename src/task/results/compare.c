@@ -76,6 +76,27 @@ static const json_t *first_measured(const tsr_results *t) {
     return t->n ? t->rows[0].device : json_array_get(t->devices, 0);
 }
 
+/* The same device by its name, which is not all that counts. */
+static tsr_status unlike_device(const tsr_results *a, const tsr_results *b, const json_t *one,
+                                const json_t *other) {
+    static const char *const texts[] = {"backend", "platform"};
+    char what[64], threads[2][24];
+    const json_t *const both[] = {one, other};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        snprintf(what, sizeof what, "the device is the same, but its %s is", texts[i]);
+        if (!same_member(one, other, texts[i]))
+            return unlike(a, b, what, tsri_results_text(one, texts[i]),
+                          tsri_results_text(other, texts[i]),
+                          "give --across-devices to compare them");
+    }
+    for (int i = 0; i < 2; i++) {
+        const int64_t limit = tsri_results_whole(both[i], "threads");
+        snprintf(threads[i], sizeof threads[i], limit < 0 ? "all" : "%" PRId64, limit);
+    }
+    return unlike(a, b, "the device is the same, but the number of its threads is", threads[0],
+                  threads[1], "measure both with the same -t");
+}
+
 static tsr_status check_devices(const comparison *c, const tsr_results *a, const tsr_results *b) {
     const json_t *one, *other;
     size_t i, k;
@@ -93,9 +114,7 @@ static tsr_status check_devices(const comparison *c, const tsr_results *a, const
     one = first_measured(a);
     other = first_measured(b);
     if (same_member(one, other, "name"))
-        return unlike(a, b, "the device is the same, but its platform, backend or threads differ:",
-                      tsri_results_text(one, "platform"), tsri_results_text(other, "platform"),
-                      "give --across-devices to compare them");
+        return unlike_device(a, b, one, other);
     return unlike(a, b, "the device is", tsri_results_text(one, "name"),
                   tsri_results_text(other, "name"), "give --across-devices to compare them");
 }
@@ -135,14 +154,30 @@ static const tsri_results_row *find(const comparison *c, const tsr_results *file
     return NULL;
 }
 
-static tsr_status check_model(const tsr_results *a, const tsr_results *b, const tsri_results_row *r,
-                              const tsri_results_row *s) {
+/* What must be the same of a model. Across devices, products are in what each device chose. */
+static const struct {
+    const char *key, *what, *todo;
+    bool by_device;
+} traits[] = {
+    {"hash", "hash of the weights", "measure both with the same weights", false},
+    {"kv_dtype", "dtype of keys and values", "measure both with the same --kv-dtype", false},
+    {"compute", "dtype of products", "measure both with the same --compute", true}};
+
+/* What a file doesn't say, as older ones don't, is not compared. */
+static tsr_status check_model(const comparison *c, const tsr_results *a, const tsr_results *b,
+                              const tsri_results_row *r, const tsri_results_row *s) {
     char what[TSRI_RESULTS_NAME + 40];
-    if (!r->model_hash || !s->model_hash || !strcmp(r->model_hash, s->model_hash))
-        return TSR_OK;
-    snprintf(what, sizeof what, "of %.60s, %.60s, the hash of the weights is", r->model_name,
-             r->test);
-    return unlike(a, b, what, r->model_hash, s->model_hash, "measure both with the same weights");
+    for (size_t i = 0; i < sizeof traits / sizeof *traits; i++) {
+        const char *one = tsri_results_text(r->model, traits[i].key),
+                   *other = tsri_results_text(s->model, traits[i].key);
+        if (!one || !other || !strcmp(one, other) ||
+            (traits[i].by_device && c->options.across_devices))
+            continue;
+        snprintf(what, sizeof what, "of %.*s, %.*s, the %s is", tsri_results_cut(r->model_name, 60),
+                 r->model_name, tsri_results_cut(r->test, 60), r->test, traits[i].what);
+        return unlike(a, b, what, one, other, traits[i].todo);
+    }
+    return TSR_OK;
 }
 
 /* No row is on both sides: says what differs in the pair that is most alike. */
@@ -159,9 +194,15 @@ static tsr_status nothing_in_common(const comparison *c, const tsr_results *a,
             return unlike(a, b, "the model is", r->model_name, s->model_name,
                           "measure both with the same model");
         }
+    const tsr_results *const stopped = tsri_results_is_partial(b)   ? b
+                                       : tsri_results_is_partial(a) ? a
+                                                                    : NULL;
     return tsri_base_fail(TSR_E_ARGUMENT,
-                          "%s and %s can't be compared: no row is in both: measure the same rows",
-                          a->path, b->path);
+                          "%s and %s can't be compared: no row is in both, but for peaks and other "
+                          "engines' rows: measure the same rows%s%s%s",
+                          a->path, b->path, stopped ? "; the run of " : "",
+                          stopped ? stopped->path : "",
+                          stopped ? " was stopped before its end (partial)" : "");
 }
 
 /* What Tessera itself did: neither a peak, which is the device's, nor a row of another engine. */
@@ -169,16 +210,19 @@ static bool is_own(const tsri_results_row *row) {
     return strcmp(row->kind, "peak") != 0 && !row->peer;
 }
 
-static bool has_own(const tsr_results *file) {
-    for (size_t i = 0; i < file->n; i++)
-        if (is_own(&file->rows[i]))
-            return true;
+/* Whether a file of either side has such a row: which side it is must not matter. */
+static bool has_own(const comparison *c) {
+    for (int s = 0; s < 2; s++)
+        for (size_t f = 0; f < c->sides[s].n; f++)
+            for (size_t i = 0; i < c->sides[s].files[f]->n; i++)
+                if (is_own(&c->sides[s].files[f]->rows[i]))
+                    return true;
     return false;
 }
 
 static tsr_status check_alike(const comparison *c) {
     const tsr_results *first = c->sides[0].files[0];
-    const bool own = has_own(first);
+    const bool own = has_own(c);
     size_t common = 0;
     for (int s = 0; s < 2; s++)
         for (size_t f = 0; f < c->sides[s].n; f++) {
@@ -188,7 +232,7 @@ static tsr_status check_alike(const comparison *c) {
             for (size_t i = 0; i < first->n; i++) {
                 const tsri_results_row *other = find(c, file, &first->rows[i], 0);
                 if (other)
-                    TRY(check_model(first, file, &first->rows[i], other));
+                    TRY(check_model(c, first, file, &first->rows[i], other));
                 common += s && other && (!own || is_own(other));
             }
         }
@@ -201,6 +245,7 @@ typedef struct found {
     size_t n;           /* values */
     size_t rows, rates; /* rows in the side's files, and those with a rate */
     bool throttled;
+    bool stopped; /* a file is of a run that was stopped before its end */
     double median;
     const tsri_results_row *row; /* one of them; NULL: none */
     const char *why;             /* of one without a rate */
@@ -212,6 +257,7 @@ static tsr_status gather(comparison *c, int s, const tsri_results_row *row, size
     *out = (found){.median = NAN, .why = ""};
     for (size_t f = 0; f < files->n; f++) {
         const tsri_results_row *r = find(c, files->files[f], row, turn);
+        out->stopped |= tsri_results_is_partial(files->files[f]);
         if (!r)
             continue;
         out->rows++;
@@ -268,7 +314,8 @@ static tsr_status compare_found(comparison *c, const found *a, const found *b, t
     row->n_before = (uint32_t)a->n;
     row->n_after = (uint32_t)b->n;
     row->throttled = a->throttled || b->throttled;
-    row->why = *b->why ? b->why : a->why;
+    const bool cut = a->rates && !b->rows && b->stopped;
+    row->why = cut ? "the run was stopped before this row" : *b->why ? b->why : a->why;
     if (a->n && b->n)
         TRY(tsri_results_compare_values(c->values[lower], lower ? b->n : a->n, c->values[!lower],
                                         lower ? a->n : b->n, c->options.confidence, &shift));
@@ -277,6 +324,7 @@ static tsr_status compare_found(comparison *c, const found *a, const found *b, t
     row->high = shift.high;
     row->p = shift.p;
     row->verdict = !a->rows                         ? TSR_VERDICT_ONLY_AFTER
+                   : cut                            ? TSR_VERDICT_LOST
                    : !b->rows                       ? TSR_VERDICT_ONLY_BEFORE
                    : a->rates && b->rates < b->rows ? TSR_VERDICT_LOST
                    : !a->rates && b->rates          ? TSR_VERDICT_GAINED
@@ -340,6 +388,10 @@ tsr_status tsr_results_compare(const tsr_results *const *before, size_t n_before
                               "confidence %g and fail_above %g: give 0.5 to 0.9999, and a share "
                               "between 0 and 1",
                               c.options.confidence, c.options.fail_above);
+    for (int s = 0; s < 2; s++)
+        for (size_t f = 0; f < c.sides[s].n; f++)
+            *(s ? &c.summary.partial_after : &c.summary.partial_before) +=
+                tsri_results_is_partial(c.sides[s].files[f]);
     tsr_status status = check_alike(&c);
     if (status == TSR_OK)
         status = compare_all(&c, visit, data);

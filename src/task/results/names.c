@@ -41,18 +41,28 @@ void tsri_results_print_value(double value, const char *unit, char out[TSRI_RESU
                     unit);
 }
 
+int tsri_results_cut(const char *text, size_t most) {
+    size_t n = strnlen(text, most + 1);
+    if (n > most)
+        for (n = most; n && ((unsigned char)text[n] & 0xC0) == 0x80;)
+            n--;
+    return (int)n;
+}
+
 void tsri_results_row_name(const tsri_results_row *r, char out[TSRI_RESULTS_NAME]) {
     char batch[32] = "";
     if (r->batch > 0)
         snprintf(batch, sizeof batch, " batch %" PRId64, r->batch);
-    snprintf(out, TSRI_RESULTS_NAME, "%.80s%s%s%s%s", r->test, r->class_name ? " " : "",
-             r->class_name ? r->class_name : "", batch,
+    snprintf(out, TSRI_RESULTS_NAME, "%.*s%s%s%s%s", tsri_results_cut(r->test, 80), r->test,
+             r->class_name ? " " : "", r->class_name ? r->class_name : "", batch,
              tsri_results_is(r->scenario, "offline") && r->batch == 1 ? " offline" : "");
 }
 
 void tsri_results_engine_name(const tsr_results *t, char out[TSRI_RESULTS_NAME]) {
-    const char *commit = tsri_results_text(t->engine, "commit");
-    snprintf(out, TSRI_RESULTS_NAME, "%.40s %.40s%s%.12s%s", tsri_results_text(t->engine, "name"),
-             tsri_results_text(t->engine, "version"), commit ? " (" : "", commit ? commit : "",
-             commit ? ")" : "");
+    const char *name = tsri_results_text(t->engine, "name"),
+               *version = tsri_results_text(t->engine, "version"),
+               *commit = tsri_results_text(t->engine, "commit"), *build = commit ? commit : "";
+    snprintf(out, TSRI_RESULTS_NAME, "%.*s %.*s%s%.*s%s", tsri_results_cut(name, 40), name,
+             tsri_results_cut(version, 40), version, commit ? " (" : "",
+             tsri_results_cut(build, 12), build, commit ? ")" : "");
 }

@@ -18,15 +18,39 @@ static json_t *samples_json(const tsri_results_row *r) {
     return list;
 }
 
+/* Of a run at the row's median. */
+static json_t *seconds_json(const tsri_results_row *r) {
+    const double seconds = r->n ? tsri_results_seconds(r, r->median) : 0;
+    return seconds > 0 ? json_real(seconds) : json_null();
+}
+
+/* Devices without rows, with the reason. */
+static json_t *unmeasured_json(const tsr_results *t) {
+    json_t *list = json_array();
+    const json_t *device;
+    size_t d;
+    json_array_foreach(t->devices, d, device) {
+        if (tsri_results_has_rows(t, d))
+            continue;
+        json_t *one = json_object();
+        tsri_base_json_put(one, "name", json_string(tsri_results_text(device, "name")));
+        tsri_base_json_put(one, "reason", json_string(tsri_results_unmeasured(t, device)));
+        tsri_base_json_append(list, one);
+    }
+    return list;
+}
+
 static json_t *file_json(const tsr_results *t) {
     json_t *file = json_copy(t->root), *rows = json_array();
     for (size_t i = 0; i < t->n; i++) {
         json_t *row = json_copy((json_t *)t->rows[i].json);
         tsri_base_json_put(row, "samples", samples_json(&t->rows[i]));
         tsri_base_json_put(row, "runs", json_integer((json_int_t)t->rows[i].n));
+        tsri_base_json_put(row, "run_seconds", seconds_json(&t->rows[i]));
         tsri_base_json_append(rows, row);
     }
     tsri_base_json_put(file, "rows", rows);
+    tsri_base_json_put(file, "unmeasured", unmeasured_json(t));
     tsri_base_json_put(file, "file", json_string(t->name));
     return file;
 }

@@ -31,8 +31,7 @@ static tsr_status md_head(const tsr_results *t, const json_t *device, tsri_bytes
     TRY(tsri_base_bytes_printf(
         out, ", %s %" PRId64 "%s%s%s, began ", tsri_results_text(t->suite, "name"),
         tsri_results_whole(t->suite, "version"), class_name ? " class " : "",
-        class_name ? class_name : "",
-        json_is_true(json_object_get(t->suite, "partial")) ? ", partial" : ""));
+        class_name ? class_name : "", tsri_results_is_partial(t) ? ", partial" : ""));
     TRY(cell(out, tsri_results_text(t->suite, "began")));
     TRY(tsri_base_bytes_append(out, ", on ", 5));
     TRY(cell(out, cpu ? cpu : "a host of unknown CPU"));
@@ -50,11 +49,11 @@ static tsr_status md_head(const tsr_results *t, const json_t *device, tsri_bytes
 }
 
 /* A device that was left out, or that failed before its first row. */
-static tsr_status md_unmeasured(const json_t *device, tsri_bytes *out) {
+static tsr_status md_unmeasured(const tsr_results *t, const json_t *device, tsri_bytes *out) {
     TRY(tsri_base_bytes_append(out, "## ", 3));
     TRY(cell(out, tsri_results_text(device, "name")));
     TRY(tsri_base_bytes_append(out, "\n\nNothing was measured: ", 24));
-    TRY(cell(out, tsri_results_text(device, "reason")));
+    TRY(cell(out, tsri_results_unmeasured(t, device)));
     return tsri_base_bytes_append(out, ".\n", 2);
 }
 
@@ -98,7 +97,7 @@ tsr_status tsri_results_md(const tsr_results *const *results, size_t count, tsri
             if (out->size)
                 TRY(tsri_base_bytes_append(out, "\n", 1));
             if (!tsri_results_has_rows(t, d)) {
-                TRY(md_unmeasured(json_array_get(t->devices, d), out));
+                TRY(md_unmeasured(t, json_array_get(t->devices, d), out));
                 continue;
             }
             TRY(md_head(t, json_array_get(t->devices, d), out));
@@ -145,6 +144,8 @@ static tsr_status csv_row(const tsr_results *t, const tsri_results_row *r, tsri_
                                  r->peer,
                                  r->model_name,
                                  tsri_results_text(r->model, "dtype"),
+                                 tsri_results_text(r->model, "kv_dtype"),
+                                 tsri_results_text(r->model, "compute"),
                                  r->model_hash,
                                  r->test,
                                  r->kind,
@@ -181,7 +182,8 @@ static tsr_status csv_row(const tsr_results *t, const tsri_results_row *r, tsri_
 tsr_status tsri_results_csv(const tsr_results *const *results, size_t count, tsri_bytes *out) {
     static const char head[] =
         "file,version,commit,suite,suite_class,began,platform,device,driver,peer,model,dtype,"
-        "model_hash,test,kind,class,scenario,status,unit,bound_by,reason,tokens,depth,batch,noisy,"
+        "kv_dtype,compute,model_hash,test,kind,class,scenario,status,unit,bound_by,reason,tokens,"
+        "depth,batch,noisy,"
         "runs,median,lowest,highest,p90,p99,roofline,predicted,first_token,per_token,flops,bytes,"
         "samples\r\n";
     TRY(tsri_base_bytes_append(out, head, sizeof head - 1));

@@ -38,12 +38,8 @@ static tsr_status xml(tsri_bytes *out, const char *text) {
 /* The mean time of a run, which JUnit calls the time of a test. */
 static double seconds_of(const tsri_results_row *r) {
     double sum = 0;
-    const double work =
-        (double)(r->tokens > 0 ? r->tokens : 1) * (double)(r->batch > 0 ? r->batch : 1);
-    if (strcmp(r->unit, "s") != 0 && strcmp(r->unit, "tokens/s") != 0)
-        return 0;
     for (size_t i = 0; i < r->n; i++)
-        sum += !strcmp(r->unit, "s") ? r->samples[i] : r->samples[i] > 0 ? work / r->samples[i] : 0;
+        sum += tsri_results_seconds(r, r->samples[i]);
     return r->n ? sum / (double)r->n : 0;
 }
 
@@ -77,7 +73,18 @@ static tsr_status junit_row(const tsri_results_row *r, tsri_bytes *out) {
     return tsri_base_bytes_append(out, end, sizeof end - 1);
 }
 
+/* The case of a device that was left out, or that failed before its first row. */
+static tsr_status junit_unmeasured(const tsr_results *t, size_t d, tsri_bytes *out) {
+    static const char begin[] = "  <testcase classname=\"device\" name=\"not measured\" "
+                                "time=\"0\"><skipped message=\"",
+                      end[] = "\"/></testcase>\n";
+    TRY(tsri_base_bytes_append(out, begin, sizeof begin - 1));
+    TRY(xml(out, tsri_results_unmeasured(t, json_array_get(t->devices, d))));
+    return tsri_base_bytes_append(out, end, sizeof end - 1);
+}
+
 static tsr_status junit_suite(const tsr_results *t, size_t d, tsri_bytes *out) {
+    const bool measured = tsri_results_has_rows(t, d);
     size_t all = 0, failures = 0, errors = 0, skipped = 0;
     for (size_t i = 0; i < t->n; i++) {
         const tsri_results_row *r = &t->rows[i];
@@ -88,6 +95,8 @@ static tsr_status junit_suite(const tsr_results *t, size_t d, tsri_bytes *out) {
         errors += !strcmp(r->status, "error");
         skipped += !strcmp(r->status, "unsupported");
     }
+    all += !measured;
+    skipped += !measured;
     TRY(tsri_base_bytes_append(out, " <testsuite name=\"", 18));
     TRY(xml(out, tsri_results_text(json_array_get(t->devices, d), "name")));
     TRY(tsri_base_bytes_printf(
@@ -98,6 +107,8 @@ static tsr_status junit_suite(const tsr_results *t, size_t d, tsri_bytes *out) {
     for (size_t i = 0; i < t->n; i++)
         if (t->rows[i].device_index == d)
             TRY(junit_row(&t->rows[i], out));
+    if (!measured)
+        TRY(junit_unmeasured(t, d, out));
     return tsri_base_bytes_append(out, " </testsuite>\n", 14);
 }
 
@@ -154,11 +165,18 @@ static bool has_flash(const tsri_results_row *r) {
     return false;
 }
 
+/* What keys and values are kept in, by ggml's names; older files don't say it. */
+static const char *kv_type(const json_t *model) {
+    const char *kept = tsri_results_text(model, "kv_dtype");
+    return !kept ? "default" : !strcmp(kept, "q8") ? "q8_0" : kept;
+}
+
 /* What llama-bench's settings are here. Its comparison joins rows whose settings are equal, and
  * null equals nothing, so none is null. */
 static void put_settings(const tsr_results *t, const tsri_results_row *r, json_t *entry) {
     const char *commit = tsri_results_text(t->engine, "commit"),
-               *cpu = tsri_results_text(t->host, "cpu");
+               *build = commit ? commit : tsri_results_text(t->engine, "version"),
+               *cpu = tsri_results_text(t->host, "cpu"), *kept = kv_type(r->model);
     const bool gpu = !strcmp(tsri_results_text(r->device, "type"), "gpu"),
                prompt = !strcmp(r->kind, "prompt");
     const int64_t threads = tsri_results_whole(r->device, "threads"),
@@ -170,8 +188,8 @@ static void put_settings(const tsr_results *t, const tsri_results_row *r, json_t
                  {"backends", tsri_results_text(r->device, "backend")},
                  {"model_filename", r->model_name},
                  {"cpu_mask", "0x0"},
-                 {"type_k", "default"},
-                 {"type_v", "default"},
+                 {"type_k", kept},
+                 {"type_v", kept},
                  {"split_mode", "none"},
                  {"tensor_split", "0.00"},
                  {"tensor_buft_overrides", "none"},
@@ -192,12 +210,10 @@ static void put_settings(const tsr_results *t, const tsri_results_row *r, json_t
                    {"n_prompt", prompt ? r->tokens : 0},
                    {"n_gen", prompt ? 0 : r->tokens},
                    {"n_depth", r->depth}};
-    char build[9], type[TSRI_RESULTS_NAME];
-    snprintf(build, sizeof build, "%.8s",
-             commit ? commit : tsri_results_text(t->engine, "version"));
-    snprintf(type, sizeof type, "%.120s %s", r->model_name, r->class_name ? r->class_name : "");
-    tsri_base_json_put(entry, "build_commit", json_string(build));
-    tsri_base_json_put(entry, "model_type", json_string(type));
+    tsri_base_json_put(entry, "build_commit",
+                       json_stringn(build, (size_t)tsri_results_cut(build, 8)));
+    tsri_base_json_put(entry, "model_type",
+                       json_sprintf("%s %s", r->model_name, r->class_name ? r->class_name : ""));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         tsri_base_json_put(entry, texts[i].key, json_string(texts[i].text));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -264,9 +280,11 @@ tsr_status tsri_results_badge(const tsr_results *const *results, size_t count, t
                               : share >= 0.6 ? "brightgreen"
                               : share >= 0.4 ? "green"
                                              : "yellow";
-    if (failed)
-        return tsri_base_bytes_printf(out, "{\"schemaVersion\": 1, \"label\": \"tessera bench\", "
-                                           "\"message\": \"failed\", \"color\": \"red\"}\n");
+    if (failed || !jobs)
+        return tsri_base_bytes_printf(out,
+                                      "{\"schemaVersion\": 1, \"label\": \"tessera bench\", "
+                                      "\"message\": \"%s\", \"color\": \"%s\"}\n",
+                                      failed ? "failed" : "not measured", color);
     return tsri_base_bytes_printf(
         out,
         "{\"schemaVersion\": 1, \"label\": \"tessera bench\", \"message\": \"%.0f %% of the "

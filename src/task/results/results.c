@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 64 << 20, DEPTH = 12, HEX = 64 };
+enum { MOST_BYTES = 64 << 20, DEPTH = 12, HEX = 64, OLD_REQUESTS = 16 };
 
 bool tsri_results_is(const char *text, const char *other) {
     return text && other ? !strcmp(text, other) : text == other;
@@ -136,6 +136,9 @@ static tsr_status read_row(const tsr_results *t, size_t i, double *samples) {
     r->tokens = tsri_results_whole(json, "tokens");
     r->depth = tsri_results_whole(json, "depth");
     r->batch = tsri_results_whole(json, "batch");
+    r->requests = tsri_results_whole(json, "requests");
+    if (r->requests < 0 && !strcmp(r->kind, "serve")) /* older files don't say it */
+        r->requests = OLD_REQUESTS;
     r->noisy = json_is_true(json_object_get(json, "noisy"));
     r->lower = !strcmp(tsri_results_text(json, "better"), "lower");
     list = json_object_get(json, "samples");
@@ -166,6 +169,31 @@ bool tsri_results_has_rows(const tsr_results *results, size_t device) {
         if (results->rows[i].device_index == device)
             return true;
     return false;
+}
+
+bool tsri_results_is_partial(const tsr_results *t) {
+    return json_is_true(json_object_get(t->suite, "partial"));
+}
+
+const char *tsri_results_unmeasured(const tsr_results *t, const json_t *device) {
+    return tsri_results_is_partial(t) && json_is_true(json_object_get(device, "usable"))
+               ? "the run ended before its first row"
+               : tsri_results_text(device, "reason");
+}
+
+double tsri_results_seconds(const tsri_results_row *r, double value) {
+    const double sequences = r->batch > 0 ? (double)r->batch : 1,
+                 texts = r->requests > 0 ? (double)r->requests : sequences;
+    const bool whole = !strcmp(r->unit, "sentences/s") || !strcmp(r->unit, "sequences/s");
+    const double work = !strcmp(r->unit, "tokens/s")
+                            ? texts * (double)(r->tokens > 0 ? r->tokens : 1)
+                        : !strcmp(r->unit, "FLOP/s") ? r->flops
+                        : !strcmp(r->unit, "B/s")    ? r->bytes
+                        : whole                      ? sequences
+                                                     : 0;
+    if (!strcmp(r->unit, "s"))
+        return value;
+    return value > 0 && work > 0 ? work / value : 0; /* work: NaN where it is not known */
 }
 
 /* ---- the file ---- */

@@ -16,7 +16,7 @@ typedef struct tsri_results_row {
     double *samples;
     size_t n; /* samples; 0: the row has no rate */
     double median, lowest, highest, p90, p99, roofline, predicted, flops, bytes;
-    int64_t tokens, depth, batch;
+    int64_t tokens, depth, batch, requests;
 } tsri_results_row;
 
 struct tsr_results {
@@ -36,10 +36,18 @@ bool tsri_results_is(const char *text, const char *other);            /* both NU
 
 /* Whether a device of the file was measured. */
 bool tsri_results_has_rows(const tsr_results *results, size_t device);
+/* Why a device has no rows. */
+const char *tsri_results_unmeasured(const tsr_results *results, const json_t *device);
+bool tsri_results_is_partial(const tsr_results *results);
+
+/* Seconds of a run that has this value in the row's unit; 0: not known. */
+double tsri_results_seconds(const tsri_results_row *row, double value);
 
 /* A value for people, with a prefix: "236 GFLOP/s", "3.1 us", "190 tokens/s"; "-" of NaN. */
 enum { TSRI_RESULTS_VALUE = 48 };
 void tsri_results_print_value(double value, const char *unit, char out[TSRI_RESULTS_VALUE]);
+/* How many bytes of a text are whole characters within `most` bytes, for "%.*s". */
+int tsri_results_cut(const char *text, size_t most);
 /* "pp512@4096 q8 batch 8": a row's name within its model and device. */
 enum { TSRI_RESULTS_NAME = 160 };
 void tsri_results_row_name(const tsri_results_row *row, char out[TSRI_RESULTS_NAME]);

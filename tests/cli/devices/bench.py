@@ -7,10 +7,12 @@ import importlib.machinery
 import importlib.util
 import io
 import json
+import os
 import re
 import shutil
 import sys
 
+from support.adapter import make_adapter
 from support.command import DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, refused, run
 from support.schema import SCHEMA, check, results, sealed
 
@@ -105,6 +107,48 @@ def test_the_weights_are_named_by_their_hash(_):
     plain, kept, other = model("--shape", "tiny"), model("--shape", "tiny", "--dtype", "f16"), model("--shape", "char-gpt")
     equal((plain["hash"], plain["dtype"], kept["dtype"]), (kept["hash"], None, "f16"))
     assert plain["hash"] != other["hash"] and plain["parameters"] == kept["parameters"] and kept["bytes"] < plain["bytes"]
+
+
+def test_adapters_belong_to_the_weights(folder):
+    """They are in the hash, with their scale, and in the name; a run with them is not compared with one without."""
+    tiny = GOLDEN / "llama-tiny"
+    (one, _), (scaled, _) = (make_adapter(folder / f"alpha{alpha}", tiny, ["model.layers.0.self_attn.q_proj"], False, alpha=alpha) for alpha in (6, 12))
+
+    def measured(name, *loras):
+        run("bench", "-m", tiny, *REFERENCE, "-q", "-r", "1", "-p", "0", "-n", "1", "-d", "0", "-o", folder / name, *(word for lora in loras for word in ("--lora", lora)))
+        return results((folder / name).read_bytes())["models"][0]
+    bare, plain, other, both = measured("bare.json"), measured("one.json", one), measured("scaled.json", scaled), measured("both.json", one, scaled)
+    equal([m["name"] for m in (bare, plain, both)], [f"{tiny}", f"{tiny} + {one}", f"{tiny} + {one} + {scaled}"])
+    equal(len({m["hash"] for m in (bare, plain, other, both)}), 4)
+    equal(measured("again.json", one)["hash"], plain["hash"])
+    refused(2, 'the model is "', "bench", "compare", folder / "bare.json", folder / "one.json")
+    assert f"model {tiny} + {one}, weights as stored" in run("bench", "-m", tiny, "--lora", one, *REFERENCE, "-q", "-r", "1", "-p", "0", "-n", "1", "-d", "0").text
+
+
+def test_what_keys_values_and_products_are_in(folder):
+    """The model says it, runs that differ in it are not compared, and keys and values in f16 are compared with those in f32."""
+    def measured(name, *options):
+        run("bench", "--shape", "tiny", *REFERENCE, "-q", "-r", "1", "-p", "0", "-n", "1", "-d", "0", "-o", folder / name, *options)
+        told = results((folder / name).read_bytes())
+        (row,) = [r for r in told["rows"] if r["kind"] != "peak"]
+        return told["models"][0], row
+    (plain, exact), (half, rounded) = measured("plain.json"), measured("half.json", "--kv-dtype", "f16")
+    equal([(m["kv_dtype"], m["compute"]) for m in (plain, half)], [("f32", "f32"), ("f16", "f32")])
+    equal((exact["class"], exact["quality"], rounded["class"], rounded["quality"]["measure"], rounded["quality"]["least"]), ("f32", None, "f32", "cosine", 0.99))
+    assert 0.99 <= rounded["quality"]["kept"] <= 1, rounded
+    refused(2, 'the dtype of keys and values is "f32" there, "f16" here', "bench", "compare", folder / "plain.json", folder / "half.json")
+    blocks = [measured(f"{compute}.json", "--dtype", "q8", "--compute", compute)[0]["compute"] for compute in ("f32", "int8")]
+    equal(blocks, ["f32", "int8"])
+    refused(2, 'the dtype of products is "f32" there, "int8" here', "bench", "compare", folder / "f32.json", folder / "int8.json")
+
+
+def test_a_path_that_is_not_text(folder):
+    """Bytes that are not UTF-8 are replaced in the file, and it can be read."""
+    model = folder / os.fsdecode(b"m\xff\xc3")
+    shutil.copytree(GOLDEN / "llama-tiny", model)
+    run("bench", "-m", model, *REFERENCE, "-q", "-r", "1", "-p", "0", "-n", "1", "-d", "0", "-o", folder / "run.json")
+    equal(results((folder / "run.json").read_bytes())["models"][0]["name"], f"{folder}/m\ufffd\ufffd")
+    assert f"{folder.name}/m\ufffd\ufffd".replace("_", "\\_") in run("bench", "report", folder / "run.json").text
 
 
 def test_quality_beside_f32(_):

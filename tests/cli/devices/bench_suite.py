@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """tessera bench suite: its parts, its states, its progress, and what is kept of a run that was stopped."""
 
+import itertools
 import json
+import pathlib
 import re
 import shutil
 import signal
@@ -47,6 +49,34 @@ def test_starts_of_a_process(folder):
     broken = results(run("bench", "suite", *REFERENCE, "--parts", "start", "--json", code=1, env=environment(TMPDIR=folder / "no")).out)
     equal([(r["status"], r["median"]) for r in jobs(broken)], [("error", None)] * 2)
     assert "no folder for caches can be made" in jobs(broken)[0]["reason"], broken
+
+
+def started_by(pid):
+    """The words of the processes that a process has started."""
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if int((path / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
+                yield (path / "cmdline").read_text().split("\0")[:-1]
+        except (OSError, IndexError):  # it has ended
+            pass
+
+
+def test_starts_are_of_the_same_device(folder):
+    """What starts is given all options that say which device is opened, and how."""
+    plugin = BUILD / "lib" / "tessera" / "backends" / "opencl.so"
+    given = {"--device": "reference", "--kernels": "layer_norm=plain", "--threads": "1", "--device-memory": "512",
+             **({"--backend": str(plugin)} if plugin.exists() else {})}
+    with open(folder / "out", "wb") as out:
+        process = subprocess.Popen([COMMAND, "bench", "suite", *itertools.chain(*given.items()), "--parts", "start", "--json", "-q"], stdout=out,
+                                   env=environment(TESSERA_BACKEND_PATH=folder, TMPDIR=folder))
+    words = []
+    while not words:
+        assert process.poll() is None, "it ended before a start was seen"
+        words = next((words for words in started_by(process.pid) if words[1:2] == ["generate"]), [])
+    equal({option: words[words.index(option) + 1] for option in given if option in words}, given, words)
+    equal(process.wait(), 0)
+    told = jobs(results((folder / "out").read_bytes()))
+    assert [r["test"] for r in told] == ["cold start", "warm start"] and all(r["samples"] for r in told), told
 
 
 def test_a_model_takes_the_place_of_its_kind(_):
@@ -111,8 +141,8 @@ def longer(folder, context):
 def served(path, code=0):
     told = results(run("bench", "suite", *REFERENCE, "--parts", "decoder", "-m", path, "--json", code=code).out)
     rows = [r for r in told["rows"] if r["kind"] == "serve"]
-    equal([(r["test"], r["unit"], r["scenario"], r["tokens"], r["depth"], r["batch"]) for r in rows], [
-        (test, unit, scenario, 16, 64, 8) for test, unit, scenario in (
+    equal([(r["test"], r["unit"], r["scenario"], r["tokens"], r["depth"], r["batch"], r["requests"]) for r in rows], [
+        (test, unit, scenario, 16, 64, 8, 16) for test, unit, scenario in (
             ("serve64+16", "tokens/s", "offline"), ("poisson64+16", "tokens/s", "server"), ("poisson64+16 first token", "s", "server"),
             ("poisson64+16 per token", "s", "server"))])
     return rows
@@ -276,7 +306,7 @@ def test_a_device_that_does_not_open_costs_no_rows_of_others(folder):
     equal((folder / "run.json").read_bytes(), done.out)
     bare = dict(layer, COUNT_LAYER_BINARY_ONLY=1)
     told = results(run(*every, env=environment(**bare), code=4).out)
-    equal([(d["usable"], "usable by name with a bundle" in d["reason"]) for d in told["devices"]], [(True, True)] * 2, told["devices"])
+    equal([(d["usable"], "usable by name with a bundle" in d["reason"]) for d in told["devices"]], [(False, True)] * 2, told["devices"])
     equal((told["rows"], told["suite"]["partial"]), ([], True))
     assert "is left out: its driver builds no kernels" in run(*[a for a in every if a != "-q"], env=environment(**bare), code=4).err
 

@@ -89,7 +89,7 @@ def test_what_was_found_outlives_the_process(folder):
     assert list((folder / "cache" / "tuned").glob("*.tsv"))
 
 
-def test_refusals(_):
+def test_refusals(folder):
     refused(2, '"1,2" is not a shape', "tune", "--shapes", "1,2", "-d", DEVICE, "-q")
     refused(2, '"1,2,3,f8" is not a shape', "tune", "--shapes", "1,2,3,f8", "-d", DEVICE, "-q")
     refused(2, '"1,2,3x" is not a shape', "tune", "--shapes", "4,4,4;1,2,3x", "-d", DEVICE, "-q")
@@ -106,6 +106,12 @@ def test_refusals(_):
     for option, given in (("--dtype", "f16"), ("--compute", "f32"), ("--kv-dtype", "f16"), ("-c", "64"), ("--lora", "folder")):
         refused(2, f"{option}: ", "tune", *SHAPES, option, given)
     refused(2, "TESSERA_BUNDLE is set, ", "tune", *SHAPES, env=environment(TESSERA_BUNDLE="folder"))
+    (folder / "pipe").mkdir()
+    for place, why in ((folder / "none" / "t.tsv", "t.tsv: cannot be written: No such file or directory"), (folder / "pipe", "this is not a regular file")):
+        begun = time.monotonic()
+        refused(3, why, "tune", *SHAPES, "--budget", "600", "--write", place)
+        assert time.monotonic() - begun < 300, "it searched first"
+    equal([path.name for path in folder.iterdir()], ["pipe"])
     refused(3, "no kernel variants that can be tuned", "tune", "--shapes", "1,2,3", "-d", "reference", "-q")
 
 

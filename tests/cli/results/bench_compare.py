@@ -86,6 +86,34 @@ def test_a_lost_rate_is_a_regression(folder):
     equal((rows["pp512", 1]["verdict"], rows["tg64", 8]["verdict"], summary["gained"]), ("gained", "only after", 1))
 
 
+def test_a_run_that_was_stopped(folder):
+    """A row that it lacks counts as lost where it had a rate; it is called partial, whichever side it is."""
+    whole, part = write(folder / "whole.json"), write(folder / "part.json", rows=peaks() + jobs()[:3], suite_partial=True)
+    rows, summary = compared(whole, part, code=1)
+    equal((rows["tg64", 8]["verdict"], rows["tg64", 8]["why"]), ("lost", "the run was stopped before this row"))
+    equal([summary[key] for key in ("regressions", "only_before", "partial_before", "partial_after")], [1, 0, 0, 1])
+    assert "AFTER is partial" in run(*COMPARE, whole, part, code=1).text
+    rows, summary = compared(part, whole)
+    equal((rows["tg64", 8]["verdict"], summary["partial_before"], summary["partial_after"]), ("only after", 1, 0))
+    text = run(*COMPARE, part, whole).text
+    assert "BEFORE is partial" in text and "AFTER is partial" not in text, text
+    assert "partial" not in run(*COMPARE, whole, whole).text
+    none = row("tg9", "generate", [], status="unsupported", reason="too large", **{k: jobs()[1][k] for k in ("model", "class", "scenario", "tokens", "depth", "batch")})
+    rows, summary = compared(write(folder / "none.json", rows=jobs() + [none]), write(folder / "part.json", rows=jobs(), suite_partial=True))
+    equal((rows["tg9", 1]["verdict"], summary["regressions"]), ("only before", 0), "it had no rate")
+    begun = write(folder / "begun.json", rows=peaks(), suite_partial=True)
+    for pair in ((whole, begun), (begun, whole)):
+        refused(2, "begun.json was stopped before its end (partial)", *COMPARE, *pair)
+
+
+def test_peaks_alone_are_compared_with_peaks_alone(folder):
+    """The order of the files does not matter."""
+    whole, alone = write(folder / "whole.json"), write(folder / "alone.json", rows=peaks())
+    for pair in ((whole, alone), (alone, whole)):
+        refused(2, "no row is in both, but for peaks", *COMPARE, *pair)
+    equal(compared(alone, alone)[1]["rows"], 4)
+
+
 def test_peaks_are_no_regression(folder):
     slower = [row(p["test"], "peak", [v * 0.5 for v in p["samples"]], unit=p["unit"], status=p["status"], reason=p["reason"]) for p in peaks()]
     pair = write(folder / "a.json", rows=[dict(p, **row(p["test"], "peak", p["samples"] * 4, unit=p["unit"])) for p in peaks()[:2]] + jobs()), \
@@ -124,7 +152,9 @@ def test_unlike_files_are_refused(folder):
         "the suite's class is \"smoke\" there, \"laptop\" here": {"suite_class": "laptop"},
         "the set of rows is \"suite\" there, \"bench\" here": {"suite_name": "bench"},
         "the device is \"Example Device\" there, \"Other\" here": {"devices": [device(name="Other")]},
-        "its platform, backend or threads differ": {"devices": [device(threads=1)]},
+        "the device is the same, but its backend is \"opencl\" there, \"minimal\" here: give --across-devices": {"devices": [device(backend="minimal", threads=1)]},
+        "the device is the same, but its platform is \"Example Platform\" there, \"Other\" here: give --across-devices": {"devices": [device(platform="Other")]},
+        "the number of its threads is \"all\" there, \"1\" here: measure both with the same -t": {"devices": [device(threads=1)]},
         "the hash of the weights is": {"models": [model(hash="0" * 64)]},
         "the model is \"shape:llama-15m\" there, \"other\" here": {"models": [model("other")]},
         "the class of the weights is \"f32\" there, \"q8\" here": {"rows": peaks() + jobs(class_name="q8")},
@@ -134,6 +164,18 @@ def test_unlike_files_are_refused(folder):
         bad = write(folder / "bad.json", **changes)
         refused(2, fragment, *COMPARE, good, bad)
         refused(2, "can't be compared", *COMPARE, bad, good)
+    for key, one, other, of in (("kv_dtype", "f32", "f16", "keys and values"), ("compute", "f32", "int8", "products")):
+        sides = [write(folder / f"{value}.json", models=[model(**{key: value})]) for value in (one, other)]
+        option = key.replace("_", "-")
+        refused(2, f'of shape:llama-15m, pp512, the dtype of {of} is "{one}" there, "{other}" here: measure both with the same --{option}', *COMPARE, *sides)
+        for old in (good, write(folder / "null.json", models=[model(**{key: None})])):  # what a file does not say is not compared
+            for side in sides:
+                equal(compared(old, side)[1]["same"], 4)
+                equal(compared(side, old)[1]["same"], 4)
+        if key == "compute":  # devices choose it
+            equal(compared(*sides, "--across-devices")[1]["same"], 4)
+        else:
+            refused(2, f"the dtype of {of} is", *COMPARE, *sides, "--across-devices")
     across = write(folder / "bad.json", devices=[device(name="Other", type="gpu")])
     equal(compared(good, across, "--across-devices")[1]["same"], 4)
     two = [device(name="Idle", usable=False, reason="no compiler"), device(name="x")]

@@ -4,10 +4,11 @@
 import csv
 import io
 import json
+import os
 import xml.etree.ElementTree as xml
 
 from support.command import equal, main, refused, run
-from support.results import device, jobs, model, peaks, results, row, write
+from support.results import device, jobs, model, peaks, results, row, served, write
 from support.schema import results as checked
 
 REPORT = ("bench", "report")
@@ -39,10 +40,13 @@ def test_markdown(folder):
     assert "unsupported: the device has no half precision" in text, text
     idle = report("md", write(folder / "b.json", devices=[device(), device(name="Idle", usable=False, reason="its driver is too old")]))
     assert idle.endswith("\n\n## Idle\n\nNothing was measured: its driver is too old.\n") and idle.count("| model |") == 1, idle
+    for partial, why in ((True, "the run ended before its first row"), (False, "a CPU")):
+        ended = report("md", write(folder / "c.json", rows=[], devices=[device(reason="a CPU")], suite_partial=partial))
+        equal(ended, f"## Example Device\n\nNothing was measured: {why}.\n")
 
 
 def test_csv(folder):
-    path = write(folder / "a.json", models=[model(name='=1+1"x"')])
+    path = write(folder / "a.json", models=[model(name='=1+1"x"', kv_dtype="f16", compute=None)])
     lines = list(csv.DictReader(io.StringIO(report("csv", path, path))))
     told = results()["rows"]
     equal(len(lines), 2 * len(told))
@@ -52,6 +56,7 @@ def test_csv(folder):
         for key in ("median", "p90", "p99"):
             equal(line[key], "" if wanted[key] is None else f"{wanted[key]:.10g}", key)
     equal(lines[4]["model"], '\'=1+1"x"', "a spreadsheet must not take it for a formula")
+    equal((lines[4]["dtype"], lines[4]["kv_dtype"], lines[4]["compute"], lines[4]["model_hash"]), ("f32", "f16", "", model('=1+1"x"')["hash"]))
 
 
 def test_junit(folder):
@@ -65,6 +70,29 @@ def test_junit(folder):
     equal(cases["pp9"].find("failure").get("message"), 'a<b>&" ?')
     equal((cases["pp8"].find("error").get("message"), cases["fma f16"].find("skipped").get("message")), ("lost", "the device has no half precision"))
     assert abs(float(cases["pp512 f32 batch 1"].get("time")) - 512 / 9000) < 0.002, cases["pp512 f32 batch 1"].get("time")
+
+
+def test_times_of_junit(folder):
+    """Those of a run, by what a run counts: requests of a scheduler, also in files that don't say how many; texts; FLOP; bytes."""
+    rows = peaks() + [served(128), served(128, test="serve", requests=32), row("embed16", "embed", [50] * 5, unit="sentences/s", model=0, tokens=16, batch=32),
+                      row("linear", "op", [2e11] * 5, unit="FLOP/s", flops=6e8, bytes=4e6), row("norm", "op", [2e10] * 5, unit="B/s", flops=6e6, bytes=4e6)]
+    (suite,) = xml.fromstring(report("junit", write(folder / "a.json", rows=rows)))
+    times = {case.get("name"): float(case.get("time")) for case in suite}
+    wanted = {"serve64+16 f32 batch 8": 16 * 16 / 128, "serve f32 batch 8": 32 * 16 / 128, "embed16 batch 32": 32 / 50, "linear": 6e8 / 2e11, "norm": 4e6 / 2e10,
+              "launch batched": 6e-6, "fma f32": 0}
+    for name, seconds in wanted.items():
+        assert abs(times[name] - seconds) < 1e-8, (name, times[name], seconds)
+
+
+def test_a_device_without_rows_is_told(folder):
+    devices = [device(), device(name="Idle", usable=False, reason='its driver is "old"')]
+    suites = xml.fromstring(report("junit", write(folder / "a.json", devices=devices)))
+    idle = suites[1]
+    equal({k: idle.get(k) for k in ("name", "tests", "failures", "errors", "skipped")}, {"name": "Idle", "tests": "1", "failures": "0", "errors": "0", "skipped": "1"})
+    equal([case.find("skipped").get("message") for case in idle], ['its driver is "old"'])
+    equal(suites[0].get("skipped"), "1", "a peak")
+    (ended,) = xml.fromstring(report("junit", write(folder / "b.json", rows=[], devices=[device(reason="a CPU")], suite_partial=True)))
+    equal([case.find("skipped").get("message") for case in ended], ["the run ended before its first row"])
 
 
 # What llama.cpp's script for comparisons asks of each entry: the fields that it joins and averages.
@@ -82,6 +110,13 @@ def test_llama_bench(folder):
         assert abs(t["avg_ts"] / mean - 1) < 1e-8 and abs(t["avg_ns"] / (1e9 * wanted["tokens"] / mean) - 1) < 1e-3 and t["stddev_ts"] > 0, t
         equal((len(t["samples_ns"]), len(t["samples_ts"]), t["build_commit"], t["flash_attn"]), (7, 7, "01234567", True))
         equal((t["model_type"], t["cpu_info"], t["gpu_info"], t["n_threads"]), ("shape:llama-15m f32", "Example CPU", "", 2))
+    equal({(t["type_k"], t["type_v"]) for t in told}, {("default", "default")}, "an older file does not say it")
+    for kept, wanted in (("f16", "f16"), ("q8", "q8_0"), (None, "default")):
+        one = json.loads(report("llama-bench", write(folder / "c.json", models=[model(kv_dtype=kept, compute="f32")])))[0]
+        equal((one["type_k"], one["type_v"]), (wanted, wanted))
+    for name in ("x" * 119 + "ä", "/models/" + "模型" * 100):  # a character may lie where a text is cut
+        long = json.loads(report("llama-bench", write(folder / "c.json", models=[model(name)], engine_commit="0123456ä")))
+        equal((long[0]["model_type"], long[0]["build_commit"]), (f"{name} f32", "0123456"))
     gpu = json.loads(report("llama-bench", write(folder / "b.json", devices=[device(type="gpu")])))
     equal((gpu[0]["gpu_info"], gpu[0]["n_gpu_layers"]), ("Example Device", 99))
 
@@ -93,6 +128,7 @@ def test_badge(folder):
     equal((told["schemaVersion"], told["message"]), (1, f"{wanted:.0f} % of the roofline, 4 jobs"))
     bad = write(folder / "b.json", rows=jobs() + [row("pp9", "prompt", [], status="failed-accuracy", model=0)])
     equal(json.loads(report("badge", bad))["message"], "failed")
+    equal(json.loads(report("badge", write(folder / "c.json", rows=peaks()))), {"schemaVersion": 1, "label": "tessera bench", "message": "not measured", "color": "lightgrey"})
 
 
 def test_a_report_in_a_file(folder):
@@ -101,6 +137,13 @@ def test_a_report_in_a_file(folder):
     equal((folder / "a.csv").read_bytes(), run(*REPORT, path, "--format", "csv").out)
     refused(2, "--format xls: give html, md, csv, junit, llama-bench or badge", *REPORT, path, "--format", "xls")
     refused(3, "No such file", *REPORT, folder / "none.json")
+
+
+def test_an_output_that_is_full(folder):
+    with open("/dev/full", "wb") as full:
+        for format_name in ("md", "html"):  # one that fits in a buffer, and one that does not
+            told = run(*REPORT, write(folder / "a.json"), "--format", format_name, code=5, stdout=full)
+            equal(told.err, f"tessera: the output could not be written: {os.strerror(28)}\n")
 
 
 def test_edited_files_are_refused(folder):
@@ -121,7 +164,10 @@ def test_edited_files_are_refused(folder):
     newer = results()
     for one in newer["rows"]:
         one["predicted_seconds"] = {"memory": 0.5, "arithmetic": 0, "launches": 1e-3} if one["predicted"] else None
-    run(*REPORT, write(path, newer))
+        one["requests"] = 16 if one["kind"] == "generate" else None
+    newer["models"][0].update(kv_dtype="q8", compute="int8")
+    checked(write(path, newer).read_bytes())
+    run(*REPORT, path)
     run("bench", "compare", write(folder / "old.json", old), path)
 
 
@@ -142,6 +188,8 @@ def test_hostile_files_are_refused(folder):
         (lambda t: t["rows"][0].update(unit="bananas"), "rows[0].unit is"),
         (lambda t: t["rows"][0].update(extra=1), "no member of this name"),
         (lambda t: t["rows"][0].update(predicted_seconds={"memory": 1}), "predicted_seconds"),
+        (lambda t: t["rows"][0].update(requests=0), "a larger number"),
+        (lambda t: t["models"][0].update(kv_dtype="f64"), "models[0].kv_dtype is"),
         (lambda t: t["rows"][0].pop("median"), 'one with "median"'),
         (lambda t: t["rows"][0].update(device=1), "device that the file does not have"),
         (lambda t: t["rows"][4].update(model=10**15), "model that the file does not have"),

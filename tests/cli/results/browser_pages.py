@@ -7,7 +7,7 @@ import re
 
 from support.browser import Browser, needed
 from support.command import PLAY, equal, main, run
-from support.results import device, jobs, model, peaks, row, write
+from support.results import device, jobs, model, peaks, row, served, write
 
 needed()
 BROWSER = Browser()
@@ -66,6 +66,26 @@ def test_a_report_of_two_devices(folder):
     equal(BROWSER.value("[...document.querySelectorAll('#portability b')].map(e => e.textContent)"),
           [f"{100 * (0 if i == 1 else 2 / sum(1 / min(1, s[i]) for s in shares)):.0f} %" for i in range(4)])
     equal(BROWSER.value("document.querySelectorAll('#roofs svg').length"), 2)
+
+
+def test_requests_of_a_scheduler(folder):
+    """A run is 16 of them, in files that say so and in older ones: 32 GFLOP in two seconds."""
+    for path in write(folder / "old.json", rows=peaks() + [served(128)]), write(folder / "new.json", rows=peaks() + [served(128, requests=16)]):
+        run("bench", "report", path, "-o", folder / "a.html")
+        shown(folder / "a.html")
+        said = BROWSER.value("[...document.querySelectorAll('#roofs svg circle title')].map(e => e.textContent)")
+        assert len(said) == 1 and "serve64+16 × 8" in said[0] and ", 16.0 GFLOP/s" in said[0], said
+
+
+def test_a_report_of_devices_without_rows(folder):
+    devices = [device(), device(name="Idle", usable=False, reason="its driver is <b>old")]
+    run("bench", "report", write(folder / "a.json", devices=devices), "-o", folder / "a.html")
+    text = shown(folder / "a.html")
+    assert "Not measured Idle: its driver is <b>old" in text and "1 device," in text, text
+    run("bench", "report", write(folder / "b.json", rows=[], devices=[device(reason="a CPU")], suite_partial=True), "-o", folder / "b.html")
+    assert "Example Device: the run ended before its first row" in shown(folder / "b.html")
+    run("bench", "report", write(folder / "c.json"), "-o", folder / "c.html")
+    assert "Not measured" not in shown(folder / "c.html")
 
 
 def test_a_report_of_no_rows(folder):

@@ -58,6 +58,12 @@ def peaks(**changes):
             row("fma f16", "peak", [], unit="FLOP/s", status="unsupported", reason="the device has no half precision", **changes)]
 
 
+def served(rate, test="serve64+16", **changes):
+    """The row of 16 requests to a scheduler of 8 slots; `changes` with requests=16 make it one of a newer file."""
+    return row(test, "serve", [rate] * 5, **{"model": 0, "class": "f32", "scenario": "offline", "tokens": 16, "depth": 64, "batch": 8,
+                                         "flops": 3.2e10, "bytes": 4e9, "roofline": 0.3, "bound_by": "arithmetic", **changes})
+
+
 def jobs(factor=1.0, seed=0, **changes):
     """The example's jobs, `factor` times as fast."""
     return [job("pp512", 9000 * factor, 512, seed=seed, **changes), job("tg64", 400 * factor, 64, seed=seed, **changes),

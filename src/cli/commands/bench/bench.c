@@ -206,5 +206,8 @@ static int bench(int argc, char **argv) {
 
 int tsri_cli_bench(int argc, char **argv) {
     const tsri_cli_verb *verb = argc > 1 ? tsri_cli_find_verb("bench", argv[1]) : NULL;
-    return verb ? verb->run(argc - 1, argv + 1) : bench(argc, argv);
+    if (!verb)
+        return bench(argc, argv);
+    argv[1] = (char *)verb->name;
+    return verb->run(argc - 1, argv + 1);
 }

@@ -80,6 +80,12 @@ static void print_summary(tsri_cli_bench_comparing *c) {
     if (isfinite(s->ratio))
         tsri_cli_print(c->app, "; %.3f times as fast in the mean", s->ratio);
     tsri_cli_print(c->app, "\n");
+    if (s->partial_before)
+        tsri_cli_print(c->app, "BEFORE is partial: its run was stopped before its end.\n");
+    if (s->partial_after)
+        tsri_cli_print(c->app,
+                       "AFTER is partial: its run was stopped before its end. A row that it lacks "
+                       "and that had a rate counts as lost.\n");
     if (c->peaks_differ)
         tsri_cli_print(c->app,
                        "The device's own peaks differ: the machine was not in the same state, "
@@ -131,7 +137,9 @@ static json_t *summary_json(const tsr_compare_summary *s) {
                   {"gained", s->gained},
                   {"without_rate", s->without_rate},
                   {"only_before", s->only_before},
-                  {"only_after", s->only_after}};
+                  {"only_after", s->only_after},
+                  {"partial_before", s->partial_before},
+                  {"partial_after", s->partial_after}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         tsri_cli_json_put(summary, counts[i].key, json_integer(counts[i].n));
     tsri_cli_json_put(summary, "ratio", tsri_cli_json_number(s->ratio));
@@ -220,8 +228,8 @@ int tsri_cli_bench_compare(int argc, char **argv) {
         "Compares the same rows of two files of results: how many times as fast the second is, as "
         "the median of\nthe ratios, with an interval and the Mann-Whitney test; ~ where no "
         "difference is shown. Exit code 1:\na row is slower, or lost its rate; peaks and another "
-        "engine's rows are shown, but not counted. Files whose\nsuite, devices or weights differ "
-        "are refused.",
+        "engine's rows are shown, but not counted. Files whose\nsuite, devices, weights or dtypes "
+        "differ are refused.",
         tables, &paths);
     if (code == CLI_OK && paths.n != 2)
         code = tsri_cli_fail(CLI_USAGE, "bench compare needs two files, BEFORE and AFTER");

@@ -99,27 +99,60 @@ static int measure(duel *d, int side, const char *path) {
                  : wait_for(child, command);
 }
 
-/* Round 0 fills the caches of both, and is not compared. Then ABBA: what changes evenly in time
- * meets both alike. */
-static int fight(duel *d) {
+/* Whether what both wrote can be compared: else all rounds would be for nothing. */
+static int check_alike(const duel *d, const char *paths[2]) {
+    const tsri_cli_list list = {.items = paths, .n = 2};
+    tsr_results **results = NULL;
+    for (int side = 0; side < 2; side++)
+        if (access(paths[side], F_OK) != 0)
+            return tsri_cli_fail(CLI_FILE, "%s bench wrote no results: is it a tessera?",
+                                 side ? d->self : d->against);
+    int code = tsri_cli_bench_open(&list, &results);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_results_compare((const tsr_results *const *)results, 1,
+                                                   (const tsr_results *const *)results + 1, 1,
+                                                   &d->options, NULL, NULL, NULL));
+    tsri_cli_bench_close(results, list.n);
+    return code;
+}
+
+/* Round 0 fills the caches of both, and is not compared. */
+static int warm_up(duel *d) {
+    char places[2][PATH_MAX];
+    const char *paths[] = {places[0], places[1]};
     int code = CLI_OK;
+    for (int side = 0; side < 2; side++) {
+        place_of(d, side, 0, places[side]);
+        unlink(paths[side]); /* of an earlier duel that was killed */
+    }
+    for (int side = 0; side < 2 && code == CLI_OK; side++) {
+        tsri_cli_note(&d->app, "warm-up: %s", side ? "this build" : "the other build");
+        code = measure(d, side, paths[side]);
+    }
+    if (code == CLI_OK)
+        code = check_alike(d, paths);
+    for (int side = 0; side < 2; side++)
+        unlink(paths[side]); /* a run that was stopped has left it, too */
+    return code;
+}
+
+/* ABBA: what changes evenly in time meets both alike. */
+static int fight(duel *d) {
+    int code = warm_up(d);
     char path[PATH_MAX];
-    for (int64_t round = 0; round <= d->rounds && code == CLI_OK; round++)
+    for (int64_t round = 1; round <= d->rounds && code == CLI_OK; round++)
         for (int turn = 0; turn < 2 && code == CLI_OK; turn++) {
             const int side = (turn + (int)round) % 2;
-            if (round)
-                tsri_cli_note(&d->app, "round %" PRId64 " of %" PRId64 ": %s", round, d->rounds,
-                              side ? "this build" : "the other build");
-            else
-                tsri_cli_note(&d->app, "warm-up: %s", side ? "this build" : "the other build");
+            tsri_cli_note(&d->app, "round %" PRId64 " of %" PRId64 ": %s", round, d->rounds,
+                          side ? "this build" : "the other build");
             place_of(d, side, round, path);
             code = measure(d, side, path);
-            if (code == CLI_OK && round) {
+            if (code == CLI_OK) {
                 tsri_cli_list *files = &d->files[side];
                 files->items[files->n] = strdup(path);
                 code =
                     files->items[files->n++] ? CLI_OK : tsri_cli_fail(CLI_OTHER, "out of memory");
-            } else if (!round || d->made)
+            } else if (d->made)
                 unlink(path); /* a run that was stopped has left it, too */
         }
     return code;

@@ -50,14 +50,26 @@ static void print_predicted(const tsr_bench_row *r, char out[80]) {
                  100 * r->predicted_seconds[r->bound_by] / all);
 }
 
+/* What options say of the model. */
+static void md_model(tsri_cli_app *app, const tsri_cli_bench_subject *s) {
+    tsri_cli_print(app, "model %s", s->model);
+    for (size_t i = 0; i < app->loras.n; i++)
+        tsri_cli_print(app, " + %s", app->loras.items[i]);
+    tsri_cli_print(app, ", weights %s", s->dtype ? s->dtype : "as stored");
+    if (app->kv_dtype_name)
+        tsri_cli_print(app, ", keys and values %s", app->kv_dtype_name);
+    if (app->compute_name)
+        tsri_cli_print(app, ", products %s", app->compute_name);
+    tsri_cli_print(app, "\n");
+}
+
 static void md_device(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s) {
     const tsr_facts *f = &s->device->facts;
     tsri_cli_print(w->app, "tessera %s, %s / %s (driver %s, %u compute units, %s threads)\n",
                    TESSERA_VERSION, f->platform, f->name, f->driver, f->compute_units,
                    s->threads ? "limited" : "all");
     if (s->model)
-        tsri_cli_print(w->app, "model %s, weights %s\n", s->model,
-                       s->dtype ? s->dtype : "as stored");
+        md_model(w->app, s);
     tsri_cli_print(w->app,
                    "\n| test | batch | tokens/s or peak | lowest .. highest | roofline | predicted "
                    "| host / device MiB | error of bound | kernels "
@@ -219,10 +231,12 @@ int tsri_cli_bench_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s
 }
 
 int tsri_cli_bench_left_out(tsri_cli_bench_writer *w, const tsr_device_info *device) {
-    const tsr_facts *f = &device->facts;
-    tsri_cli_note(w->app, "%s / %s is left out: %s", f->platform, f->name, f->reason);
+    tsr_device_info out = *device;
+    out.facts.usable = 0; /* nor is one here that needs a bundle */
+    tsri_cli_note(w->app, "%s / %s is left out: %s", out.facts.platform, out.facts.name,
+                  out.facts.reason);
     w->filled = true;
-    return tsri_cli_status(tsr_bench_file_device(w->file, device, 0));
+    return tsri_cli_status(tsr_bench_file_device(w->file, &out, 0));
 }
 
 int tsri_cli_bench_end(tsri_cli_bench_writer *w, int code, bool partial) {

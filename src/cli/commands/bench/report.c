@@ -34,7 +34,8 @@ static int write_report(tsri_cli_app *app, const tsri_cli_list *paths, const cha
             tsr_results_report((const tsr_results *const *)results, paths->n, format, &text, &n));
     if (code == CLI_OK)
         code = tsri_cli_output_begin(app, path, &output);
-    if (code == CLI_OK && !tsri_cli_output_write(&output, text, n))
+    /* Of standard output the end of the command tells what failed. */
+    if (code == CLI_OK && !tsri_cli_output_write(&output, text, n) && path)
         code = CLI_FILE;
     code = tsri_cli_output_end(&output, code);
     tsr_text_free(text);

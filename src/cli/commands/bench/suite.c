@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_START = 16, PATH = 4096, DRAW_MS = 200 };
+enum { MOST_START = 24, PATH = 4096, DRAW_MS = 200 }; /* MOST_START: words beside --backend */
 
 typedef struct job {
     tsri_cli_app app;
@@ -21,9 +21,9 @@ typedef struct job {
     tsri_cli_bench_subject subject;
     char told[96]; /* what was last said to be measured */
     uint64_t begun, drawn;
-    char self[PATH];
-    tsri_cli_bench_peer peer; /* where --peer is given */
-    bool headed;              /* the device was written */
+    char self[PATH], threads[24], memory[24]; /* words of the command that is started */
+    tsri_cli_bench_peer peer;                 /* where --peer is given */
+    bool headed;                              /* the device was written */
 } job;
 
 static int show(void *data, const tsr_bench_row *row) {
@@ -68,30 +68,52 @@ static int tell(void *data, const char *what, uint32_t done, uint32_t rows) {
     return tsri_cli_signal();
 }
 
-/* Starts of this program on the same device: `generate` with the bundled model. */
-static uint32_t start_command(job *j, const char *argv[MOST_START]) {
+static const char *number_word(int64_t value, char out[24]) {
+    snprintf(out, 24, "%" PRId64, value);
+    return value ? out : NULL;
+}
+
+/* Starts of this program on the same device, opened with the same options: `generate` with the bundled
+ * model. Returns the number of words. */
+static uint32_t start_command(job *j, const char **argv) {
     const char *const words[] = {j->self, "generate", "-m", "shakespeare", "-p",
                                  "To be", "-n",       "1",  "-q"};
+    const tsri_cli_app *app = &j->app;
+    const struct {
+        const char *option, *value;
+    } given[] = {{"--device", app->device_name},
+                 {"--kernels", app->kernels},
+                 {"--bundle", app->bundle},
+                 {"--threads", number_word(app->threads, j->threads)},
+                 {"--device-memory", number_word(app->device_memory, j->memory)}};
     uint32_t count = 0;
     if (!tsri_system_program(j->self, sizeof j->self))
         return 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         argv[count++] = words[i];
-    if (j->app.device_name) {
-        argv[count++] = "--device";
-        argv[count++] = j->app.device_name;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (given[i].value) {
+            argv[count++] = given[i].option;
+            argv[count++] = given[i].value;
+        }
+    for (size_t i = 0; i < app->backends.n; i++) {
+        argv[count++] = "--backend";
+        argv[count++] = app->backends.items[i];
     }
     return count;
 }
 
 static int bench_device(void *data) {
     job *j = data;
-    const char *start[MOST_START];
+    const char **start;
     tsr_bench_summary summary = {.struct_size = sizeof summary};
     tsr_device_info info;
     const int code = tsri_cli_bench_open_device(&j->app, &info);
     if (code != CLI_OK)
         return code;
+    start = calloc(MOST_START + 2 * j->app.backends.n, sizeof *start);
+    if (!start)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
     const uint32_t n_start = start_command(j, start);
     const tsr_bench_suite_options options = {.struct_size = sizeof options,
                                              .class_name = j->class_name,
@@ -108,6 +130,7 @@ static int bench_device(void *data) {
     j->headed = false;
     const tsr_status status =
         tsr_bench_suite(j->app.engine, j->app.device, &options, show, j, &summary);
+    free(start);
     tsri_cli_clear_progress(&j->app);
     return tsri_cli_bench_close_device(&j->app, status, &summary);
 }
