@@ -214,6 +214,24 @@ bool tsri_text_is_upper(int32_t c) {
     return k == UTF8PROC_CATEGORY_LU || k == UTF8PROC_CATEGORY_LT;
 }
 
+bool tsri_text_is_printable(int32_t c) {
+    if (c < 0x80)
+        return c >= ' ' && c < 0x7F;
+    switch (utf8proc_category(c)) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_CN:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+    case UTF8PROC_CATEGORY_ZS:
+        return false;
+    default:
+        return true;
+    }
+}
+
 size_t tsri_text_grapheme(const char *text, size_t n) {
     utf8proc_int32_t state = 0;
     int32_t c, next;

@@ -41,6 +41,9 @@ bool tsri_text_is_accent(int32_t c);
 /* \p{Ll}, and \p{Lu} or \p{Lt}; of a letter. */
 bool tsri_text_is_lower(int32_t c);
 bool tsri_text_is_upper(int32_t c);
+/* As Python's str.isprintable: no control, format, private or unassigned character, and of separators the
+ * space alone. */
+bool tsri_text_is_printable(int32_t c);
 
 /* The length in bytes of the extended grapheme cluster that text (valid UTF-8, n >= 1) starts
  * with. */

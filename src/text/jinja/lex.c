@@ -126,11 +126,45 @@ static tsr_status string(lexer *x) {
     return TSR_OK;
 }
 
+/* The base of 0x1f, 0o17 or 0b11; 0: a number is none of these. */
+static int base_of(const char *s, size_t left) {
+    if (left < 3 || s[0] != '0')
+        return 0;
+    const char kind = (char)tolower((unsigned char)s[1]);
+    return kind == 'x' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 0;
+}
+
+static bool is_digit(char c, int base) {
+    return base == 16 ? isxdigit((unsigned char)c) != 0 : c >= '0' && c < '0' + base;
+}
+
+/* Such a number becomes a decimal one; of one above 64 bits, the largest that these hold without a sign. */
+static tsr_status based(lexer *x, int base) {
+    char *digits;
+    const char *s = x->text + x->at;
+    size_t n = 2, used = 0;
+    const size_t left = x->n - x->at;
+    while (n < left &&
+           (is_digit(s[n], base) || (s[n] == '_' && n + 1 < left && is_digit(s[n + 1], base))))
+        n++;
+    TRY(tsri_jinja_alloc(x->arena, n + 32, &digits));
+    for (size_t i = 2; i < n; i++)
+        if (s[i] != '_')
+            digits[used++] = s[i];
+    digits[used] = 0;
+    const int size = sprintf(digits, "%llu", strtoull(digits, NULL, base));
+    x->at += n;
+    return add(x, 'i', digits, (size_t)size);
+}
+
 static tsr_status number(lexer *x) {
     const char *s = x->text + x->at;
     size_t n = 0, used = 0;
     const size_t left = x->n - x->at;
     bool real = false;
+    const int base = base_of(s, left);
+    if (base && (is_digit(s[2], base) || (s[2] == '_' && left > 3 && is_digit(s[3], base))))
+        return based(x, base);
     while (n < left && (isdigit((unsigned char)s[n]) || (s[n] == '_' && n)))
         n++;
     if (n + 1 < left && s[n] == '.' && isdigit((unsigned char)s[n + 1])) {

@@ -67,29 +67,54 @@ static bool is_cased(int32_t c) {
                      utf8proc_category(c) == UTF8PROC_CATEGORY_LT);
 }
 
-/* 'u', 'l': each character; 'c': the first upper, the rest lower; 't': so each word of letters; 'w':
- * so each word between white space and brackets, as the filter title does. */
+/* Puts the upper case of a character that becomes several ("ŉ", "ﬁ"), and gives its size; 0: it becomes one. It is that of
+ * each character of its case folding; in a title, of the first that has a case, and an iota behind that is
+ * written below it. */
+static size_t put_several(int32_t c, bool title, char *out) {
+    enum { MOST = 4 };
+    int32_t folded[MOST];
+    int last = 0;
+    size_t size = 0;
+    bool begun = false;
+    const utf8proc_category_t kind = utf8proc_category(c);
+    const bool alone = kind == UTF8PROC_CATEGORY_LT || (utf8proc_totitle(c) != c && c != 0xDF);
+    if (kind == UTF8PROC_CATEGORY_LU || (title && alone))
+        return 0;
+    const utf8proc_ssize_t n = utf8proc_decompose_char(c, folded, MOST, UTF8PROC_CASEFOLD, &last);
+    for (utf8proc_ssize_t i = 0; n > 1 && n <= MOST && i < n; i++) {
+        int32_t to = folded[i];
+        if (!title)
+            to = utf8proc_toupper(to);
+        else if (begun && to == 0x3B9)
+            to = 0x345;
+        else if (!begun && is_cased(to))
+            to = utf8proc_totitle(to);
+        begun = begun || is_cased(folded[i]);
+        size += tsri_text_utf8_put(to, out + size);
+    }
+    return size;
+}
+
+/* 'u', 'l': each character; 'c': the first as in a title, the rest lower; 't': so each word of letters; 'w':
+ * each word between white space and brackets begins with upper case, as the filter title has it. */
 static tsr_status change_case(jinja_run *r, const jinja_text *t, char how, jinja_value *out) {
     jinja_buffer b = {0};
     bool start = true;
     for (size_t i = 0; i < t->n;) {
         int32_t c;
-        char bytes[8], marks[8];
+        char bytes[16], marks[16];
         const size_t n = tsri_text_utf8_next(t->data + i, t->n - i, &c);
-        const bool up = how == 'u' || (how != 'l' && start);
-        size_t size = n;
-        if (c == 0xDF && up) {
-            memcpy(bytes, how == 'u' ? "SS" : "Ss", size = 2);
-        } else if (c == 0x130 && !up) {
+        const bool up = how == 'u' || (how != 'l' && start), title = how == 't' || how == 'c';
+        size_t size = up && c >= 0x80 ? put_several(c, title, bytes) : 0;
+        if (c < 0)
+            memcpy(bytes, t->data + i, size = n);
+        else if (c == 0x130 && !up)
             memcpy(bytes, "i\xCC\x87", size = 3);
-        } else if (c >= 0) {
-            const int32_t to = !up          ? utf8proc_tolower(c)
-                               : how == 'u' ? utf8proc_toupper(c)
-                                            : utf8proc_totitle(c);
-            size = tsri_text_utf8_put(to, bytes);
-        } else {
-            bytes[0] = t->data[i];
-        }
+        else if (!size)
+            size = tsri_text_utf8_put(!up     ? utf8proc_tolower(c)
+                                      : title ? utf8proc_totitle(c)
+                                              : utf8proc_toupper(c),
+                                      bytes);
         start = how == 't' ? !is_cased(c)
                 : how == 'w'
                     ? c == '-' || tsri_jinja_space(c) || (c > 0 && c < 128 && strchr("({[<", c))
@@ -222,13 +247,23 @@ static tsr_status split(jinja_run *r, const jinja_text *t, const jinja_args *a, 
     return tsri_jinja_push(r, out->list, v);
 }
 
+/* Those of Python's str.splitlines. */
+static bool ends_line(int32_t c) {
+    return (c >= '\n' && c <= '\r') || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 ||
+           c == 0x2029;
+}
+
 static tsr_status split_lines(jinja_run *r, const jinja_text *t, bool keep, jinja_value *out) {
     TRY(tsri_jinja_list(r, J_LIST, out));
     for (size_t from = 0, i = 0; from < t->n;) {
-        while (i < t->n && t->data[i] != '\n' && t->data[i] != '\r')
-            i++;
-        size_t next = i < t->n ? i + 1 : i;
-        next += i + 1 < t->n && t->data[i] == '\r' && t->data[i + 1] == '\n';
+        int32_t c;
+        size_t next = i;
+        for (; i < t->n; i = next) {
+            next = i + tsri_text_utf8_next(t->data + i, t->n - i, &c);
+            if (ends_line(c))
+                break;
+        }
+        next += next < t->n && t->data[i] == '\r' && t->data[next] == '\n';
         jinja_value v;
         TRY(part(r, t, from, keep ? next : i, &v));
         TRY(tsri_jinja_push(r, out->list, v));

@@ -50,8 +50,13 @@ static tsr_status put_repr(jinja_run *r, jinja_buffer *b, const jinja_text *t) {
             TRY(put(r, b, name));
         else if (c == quote)
             TRY((snprintf(out, sizeof out, "\\%c", quote), put(r, b, out)));
-        else if ((c >= 0 && c < 32) || (c >= 0x7F && c <= 0xA0) || c == 0xAD)
-            TRY((snprintf(out, sizeof out, "\\x%02x", (unsigned)c), put(r, b, out)));
+        else if (c >= 0 && !tsri_text_is_printable(c))
+            TRY((snprintf(out, sizeof out,
+                          c < 0x100     ? "\\x%02x"
+                          : c < 0x10000 ? "\\u%04x"
+                                        : "\\U%08x",
+                          (unsigned)c),
+                 put(r, b, out)));
         else
             TRY(tsri_jinja_put(r, b, t->data + i, said, n));
         i += n;

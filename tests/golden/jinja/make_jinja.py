@@ -81,6 +81,7 @@ s.count('l', 3), 'abc'.find('', 5), 'abc'.startswith('', 4), 'abc'.count('', 3),
 '-0x10' | int(0, 16), '0x_ff' | int(0, 16), '9007199254740993' | int, '1e3' | int, '12' | int(5, 1), '+7' | int, '_1' | int, 'zz' | int(0, 36), '- 1' | int, '' | int(4), '0x' | int(6, 16), '017' | int(0, 0)
 {'B': 1, 'a': 2} | tojson(sort_keys=true), {'b': {'Z': 1, 'y': 2}, 'A': 0} | tojson(sort_keys=true, indent=1), {'B': 1, 'a': 2} | dictsort
 s[1:-1:2], s[-2:1:-3], s[16:], s[:99], s[3:3], s[10:2:-1], s[::-4], empty[::-1], s | first, s | last, empty | first, 'ab'[5:], s[-99:3], s[5::-1], s[:3:-1], s[0:1:1], s[2:1:2]
+0x10, 0XfF + 1, 0b101, 0o17, 0x_ff, 0B1_0, 0x7fffffffffffffff, -0x2
 strftime_now('%d %b %Y'), strftime_now('%Y-%m-%d'), bos_token + 'x', -2 ** 2, 2 ** -1, 7 - 2 - 1, 2 ~ 3 * 4, '1' + '2' | int | string, n | abs is odd
 """
 
@@ -104,6 +105,13 @@ TEMPLATES = [
     "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.next() }}{% set j = joiner('; ') %}{{ j() }}x{{ j() }}y",
     "{% for x in [1, 1, 2] %}{{ loop.changed(x) }}{% endfor %}{% for c in s %}{{ c }}.{% endfor %}",
     "{% if n == 1 %}a{% elif n == 7 %}b{% else %}c{% endif %}{% generation %}said{% endgeneration %}{{ {'a': {'b': 1}}['a']['b'] }}",
+    "{% for c in '\\x00\\x1f\\x7f\\x85\\xa0\\xa1\\xad\\u0300\\u0378\\u0600\\u061c\\u1680\\u180e\\u2003\\u200b\\u200e\\u2028\\u2029\\u202f\\u3000\\u3001"
+    "\\ue000\\ufeff\\uffff\\U0001f600\\U000e0001\\U0010ffff \\\\\\'\"' %}{{ [c] }}{{ c.split('b') }}\n{% endfor %}",
+    "{% for c in '\\n\\x0b\\x0c\\r\\x1c\\x1d\\x1e\\x1f\\x85\\u2028\\u2029\\t' %}{{ ('a' ~ c ~ 'b' ~ c).splitlines() }}{{ ('a' ~ c ~ 'b').splitlines(true) }}\n{% endfor %}"
+    "{{ 'a\\r\\n\\n\\rb\\r\\n'.splitlines() }}{{ '\\x85\\u2028'.splitlines(true) }}{{ ''.splitlines() }}",
+    "{% for c in '\u00df\u0149\u01c6\u01f0\u0390\u03b0\u0587\u1e96\u1e9a\u1e9e\u0130\u1f50\u1f57\u1f80\u1f88\u1fb2\u1fb3\u1fb6\u1fb7\u1fbc\u1fc4\u1ff7\ufb01\ufb03\ufb06\ufb13' %}"
+    "{{ c | upper }} {{ c | title }} {{ c | capitalize }} {{ (c ~ 'a' ~ c).title() }} {{ (c ~ 'B') | upper }} {{ c | lower }}\n{% endfor %}",
+    "{{ 0xg }}", "{{ 0b2 }}", "{{ 0x }}", "{{ 0x1g }}",
     "{{ raise_exception('no ' ~ n) }}", "{{ missing.x }}", "{{ 1 + missing }}", "{{ missing() }}", "{{ 'a' + 1 }}", "{{ 1 / 0 }}", "{{ words.append(1) }}", "{% if x %}", "{{ x",
     "{{ 'a' | trim(foo=1) }}", "{{ 'a' | upper(1) }}", "{{ 'a' | trim('x', chars='y') }}", "{{ [1] | sum(begin=2) }}", "{{ ['a'] | map('upper', 2) | list }}",
     "{{ [d] | map(attribute='b', other=1) | list }}", "{{ 'a'.upper(1) }}", "{{ 'a'.split(by='x') }}", "{{ 'a'.startswith('a', 'b') }}", "{{ d.items(1) }}", "{{ range(stop=3) }}",
