@@ -42,6 +42,9 @@ tsr_status tsri_model_add_tokens(const tsri_model_place *place, tsri_text_tokeni
 /* added_tokens_decoder as a tokenizer.json would list these tokens; the caller releases the list, after a failure
  * too. */
 tsr_status tsri_model_added_decoder(const tsri_model_place *place, json_t **out);
+/* What tokenizer_config.json states anew of the steps of a tokenizer.json beside it, as tsri_text_from_json_for takes it;
+ * the caller releases it, after a failure too. */
+tsr_status tsri_model_stated_steps(const tsri_model_place *place, json_t **out);
 /* Adds the languages that the family knows, whichever file the tokenizer came from. */
 tsr_status tsri_model_add_languages(const tsri_model_place *place, tsri_text_tokenizer *tokenizer);
 

@@ -64,10 +64,12 @@ static tsr_status set_affixes(const tsri_model_place *p, tsri_text_tokenizer *to
 }
 
 /* `rows`: those of the model's embedding; 0: not known. */
-static tsr_status read_json(const char *path, int32_t rows, tsri_text_tokenizer **out) {
+static tsr_status read_json(const char *path, int32_t rows, const json_t *steps,
+                            tsri_text_tokenizer **out) {
     tsri_bytes bytes = {0};
     TRY(tsri_base_read_whole(path, MOST, &bytes));
-    const tsr_status status = tsri_text_from_json_for(bytes.data, bytes.size, path, rows, out);
+    const tsr_status status =
+        tsri_text_from_json_for(bytes.data, bytes.size, path, rows, steps, out);
     tsri_base_bytes_clear(&bytes);
     return status;
 }
@@ -90,7 +92,12 @@ static tsr_status read_bert(const tsri_model_place *p, const char *path,
 
 static tsr_status place_json(const tsri_model_place *p, const char *path,
                              tsri_text_tokenizer **out) {
-    return read_json(path, p->spec->vocab, out);
+    json_t *steps = NULL;
+    tsr_status status = tsri_model_stated_steps(p, &steps);
+    if (status == TSR_OK)
+        status = read_json(path, p->spec->vocab, steps, out);
+    json_decref(steps);
+    return status;
 }
 
 /* tokenizer.model is SentencePiece's or, of Llama 3 and 4, tiktoken's. */
@@ -246,7 +253,7 @@ static tsr_status tokenizer_in_file(const char *path, tsri_text_tokenizer **out)
         TRY(tsri_model_read_ranks(&p, path, out));
     if (*out)
         return TSR_OK;
-    return json                               ? read_json(path, 0, out)
+    return json                               ? read_json(path, 0, NULL, out)
            : model || ends_with(name, ".spm") ? tsri_model_read_sentencepiece(path, out)
                                               : TSR_OK;
 }

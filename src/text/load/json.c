@@ -135,12 +135,45 @@ tsr_status tsri_text_add_tokens(const json_t *list, const char *what, int64_t ro
     return load_added(list, &(adding){what, rows, true}, tokenizer);
 }
 
+/* What is known beside a file. */
+typedef struct beside {
+    int64_t rows;
+    const json_t *steps;
+} beside;
+
+/* A step with the members that `steps` has for its type; the caller releases it. */
+static tsr_status stated(json_t *step, const json_t *steps, json_t **out) {
+    const char *type = json_string_value(json_object_get(step, "type"));
+    json_t *members = type ? json_object_get(steps, type) : NULL;
+    *out = members ? json_copy(step) : json_incref(step);
+    if (members && (!*out || json_object_update(*out, members)))
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for a step of a tokenizer");
+    return TSR_OK;
+}
+
+static tsr_status load_steps(const json_t *json, const beside *beside, const adding *how,
+                             tsri_text_tokenizer *t) {
+    json_t *normalizer = NULL, *words = NULL;
+    tsr_status status = stated(json_object_get(json, "normalizer"), beside->steps, &normalizer);
+    if (status == TSR_OK)
+        status = tsri_text_normalizer_load(normalizer, &t->normalizer);
+    if (status == TSR_OK)
+        status = load_added(json_object_get(json, how->what), how, t);
+    if (status == TSR_OK)
+        status = stated(json_object_get(json, "pre_tokenizer"), beside->steps, &words);
+    if (status == TSR_OK)
+        status = tsri_text_pre_tokenizer_load(words, &t->pre_tokenizer);
+    json_decref(normalizer);
+    json_decref(words);
+    return status;
+}
+
 /* `lists`: the long ones, where they are not in the JSON. */
-static tsr_status load(const json_t *json, const tsri_text_model_file *lists, int64_t rows,
+static tsr_status load(const json_t *json, const tsri_text_model_file *lists, const beside *beside,
                        tsri_text_tokenizer *t) {
     if (!json_is_object(json))
         return tsri_base_fail(TSR_E_FORMAT, "a tokenizer.json must be a JSON object");
-    const adding how = {"added_tokens", rows, false};
+    const adding how = {"added_tokens", beside->rows, false};
     int64_t length = 0;
     const json_t *truncation = json_object_get(json, "truncation");
     tsri_text_model_file model = *lists;
@@ -149,28 +182,26 @@ static tsr_status load(const json_t *json, const tsri_text_model_file *lists, in
         TRY(tsri_base_json_int(truncation, "truncation", "max_length", 0, INT64_MAX, &length));
     tsri_text_set_max_length(t, length);
     TRY(load_model(&model, t));
-    TRY(tsri_text_normalizer_load(json_object_get(json, "normalizer"), &t->normalizer));
-    TRY(load_added(json_object_get(json, how.what), &how, t));
-    TRY(tsri_text_pre_tokenizer_load(json_object_get(json, "pre_tokenizer"), &t->pre_tokenizer));
+    TRY(load_steps(json, beside, &how, t));
     TRY(tsri_text_post_load(json_object_get(json, "post_processor"), &t->vocabulary, &t->post));
     return tsri_text_decoder_load(json_object_get(json, "decoder"), &t->decoder);
 }
 
-static tsr_status make(const json_t *json, const tsri_text_model_file *lists, int64_t rows,
+static tsr_status make(const json_t *json, const tsri_text_model_file *lists, const beside *beside,
                        tsri_text_tokenizer **out) {
     TRY(tsri_text_tokenizer_new("tokenizer.json", out));
-    const tsr_status status = load(json, lists, rows, *out);
+    const tsr_status status = load(json, lists, beside, *out);
     if (status != TSR_OK)
         tsri_text_tokenizer_destroy(out);
     return status;
 }
 
 tsr_status tsri_text_from_json(const json_t *json, tsri_text_tokenizer **out) {
-    return make(json, &(tsri_text_model_file){0}, 0, out);
+    return make(json, &(tsri_text_model_file){0}, &(beside){0}, out);
 }
 
 /* Parses a text without its long lists, which are read from the text itself. */
-static tsr_status from_cut_text(const char *text, size_t n, int64_t rows,
+static tsr_status from_cut_text(const char *text, size_t n, const beside *beside,
                                 tsri_text_tokenizer **out) {
     tsri_text_model_file lists = {0};
     tsri_bytes rest = {0};
@@ -179,7 +210,7 @@ static tsr_status from_cut_text(const char *text, size_t n, int64_t rows,
     if (status == TSR_OK)
         status = tsri_base_json_parse(rest.data, rest.size, DEPTH, "tokenizer.json", &json);
     if (status == TSR_OK)
-        status = make(json, &lists, rows, out);
+        status = make(json, &lists, beside, out);
     json_decref(json);
     tsri_base_bytes_clear(&rest);
     return status;
@@ -187,19 +218,20 @@ static tsr_status from_cut_text(const char *text, size_t n, int64_t rows,
 
 tsr_status tsri_text_from_json_text(const char *text, size_t n, const char *what,
                                     tsri_text_tokenizer **out) {
-    return tsri_text_from_json_for(text, n, what, 0, out);
+    return tsri_text_from_json_for(text, n, what, 0, NULL, out);
 }
 
 tsr_status tsri_text_from_json_for(const char *text, size_t n, const char *what, int64_t rows,
-                                   tsri_text_tokenizer **out) {
+                                   const json_t *steps, tsri_text_tokenizer **out) {
+    const beside beside = {rows, steps};
     json_t *json = NULL;
     *out = NULL;
-    tsr_status status = from_cut_text(text, n, rows, out);
+    tsr_status status = from_cut_text(text, n, &beside, out);
     if (status == TSR_OK || status == TSR_E_HOST_MEMORY)
         return status;
     /* What is wrong is said by the parser of the whole text, which knows the line. */
     TRY(tsri_base_json_parse(text, n, DEPTH, what, &json));
-    status = make(json, &(tsri_text_model_file){0}, rows, out);
+    status = make(json, &(tsri_text_model_file){0}, &beside, out);
     json_decref(json);
     return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", what);
 }

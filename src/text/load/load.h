@@ -20,9 +20,10 @@ tsr_status tsri_text_from_json_text(const char *text, size_t n, const char *what
                                     tsri_text_tokenizer **out);
 /* The same for a model whose embedding has so many rows (0: not known). Added tokens behind them are left
  * out, so their names are plain text: Gemma 3's <image_soft_token> in a model that reads no images, a <pad>
- * that only training had. */
+ * that only training had. steps: members that the normalizer or pre-tokenizer of a type has instead of its own, where it
+ * stands by itself, {"ByteLevel": {"add_prefix_space": true}}; NULL: none. */
 tsr_status tsri_text_from_json_for(const char *text, size_t n, const char *what, int64_t rows,
-                                   tsri_text_tokenizer **out);
+                                   const json_t *steps, tsri_text_tokenizer **out);
 
 /* Set-up: adds tokens to a tokenizer whose own file has no list of them (SentencePiece's models, vocab.txt). The
  * list is that of a tokenizer.json; it may rename pieces and change the flags of tokens. what: its name for messages.

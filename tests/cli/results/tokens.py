@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """tessera tokenize: lines to ids and back; refuses lines that are not lists of ids, and ids that the model does not have."""
 
+import json
+
 from support.command import GOLDEN, PLAY, SHARED, copy_model, equal, larger, main, refused, run
 
 LINES = ["KING HENRY: once more", "", "  two  spaces ", "tab\there", "été 🙂 naïve", "e\u0301 \u200d", "<|endoftext|>x", "\ufeffbom", "a\x01b", "x" * 3000]
@@ -51,6 +53,44 @@ def test_a_tokenizer_alone(folder):
     ids = run("tokenize", given="To be\n").text
     for place in (folder / "t", folder / "t" / "tokenizer.json"):
         equal(run("tokenize", "-m", place, given="To be\n").text, ids)
+
+
+def tokenizer(folder, model, normalizer=None, words=None):
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text(json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": normalizer,
+                                                       "pre_tokenizer": words, "post_processor": None, "decoder": None, "model": model}))
+    return folder
+
+
+def with_config(folder, tokenizer_class, model_type, **fields):
+    (folder / "config.json").write_text(json.dumps({"model_type": model_type, "vocab_size": 8}))
+    (folder / "tokenizer_config.json").write_text(json.dumps(fields | ({"tokenizer_class": tokenizer_class} if tokenizer_class else {})))
+
+
+def test_what_tokenizer_config_says_of_the_steps(folder):
+    """do_lower_case and its kin, and add_prefix_space, replace what tokenizer.json has, as in the classes of transformers that read them."""
+    pieces = {piece: i for i, piece in enumerate(("[UNK]", "hello", "Hello", "\u00e9", "e", "\u65e5\u672c", "\u65e5", "\u672c"))}
+    bert = tokenizer(folder / "bert", {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": pieces},
+                     {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": False}, {"type": "BertPreTokenizer"})
+    for name, kind, fields, ids in (("BertTokenizer", "bert", {}, "2 3 6 7"), ("BertTokenizer", "bert", {"do_lower_case": True}, "1 4 6 7"),
+                                    ("BertTokenizerFast", "bert", {"do_lower_case": True, "strip_accents": False}, "1 3 6 7"),
+                                    ("ElectraTokenizer", "electra", {"strip_accents": True, "do_lower_case": None}, "2 4 6 7"),
+                                    ("MPNetTokenizer", "mpnet", {"tokenize_chinese_chars": False, "do_lower_case": False}, "2 3 5"),
+                                    (None, "distilbert", {"do_lower_case": True, "strip_accents": None}, "1 4 6 7"),
+                                    ("PreTrainedTokenizerFast", "bert", {"do_lower_case": True, "tokenize_chinese_chars": False}, "2 3 6 7")):
+        with_config(bert, name, kind, **fields)
+        equal(run("tokenize", "-m", bert, given="Hello \u00e9 \u65e5\u672c\n").text, ids + "\n", (name, fields))
+    with_config(bert, "BertTokenizer", "bert", do_lower_case="yes")
+    refused(3, '"do_lower_case"', "tokenize", "-m", bert, given="a")
+    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": False,
+             "byte_fallback": False, "vocab": {"a": 0, "\u0120": 1, "\u0120a": 2}, "merges": ["\u0120 a"]}
+    step = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    plain, several = tokenizer(folder / "plain", model, words=step), tokenizer(folder / "several", model, words={"type": "Sequence", "pretokenizers": [step]})
+    for model, name, kind, prefix, ids in ((plain, "GPT2Tokenizer", "gpt2", True, "2"), (plain, "GPT2TokenizerFast", "gpt2", False, "0"), (plain, None, "gpt_neox", True, "2"),
+                                           (plain, "RobertaTokenizer", "roberta", True, "2"), (plain, "PreTrainedTokenizerFast", "gpt2", True, "0"),
+                                           (several, "GPT2Tokenizer", "gpt2", True, "0")):
+        with_config(model, name, kind, add_prefix_space=prefix)
+        equal(run("tokenize", "-m", model, given="a\n").text, ids + "\n", (model, name, prefix))
 
 
 def test_no_tokenizer(folder):
