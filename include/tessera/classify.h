@@ -32,17 +32,25 @@ typedef struct tsr_classify_options {
      * May be NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
+    /** The name of a prompt of the model (a cross-encoder in a sentence-transformers folder), whose text is put
+     * before the first text of each pair; "": none; NULL: the default one of the model's files, if there is one. A
+     * single text has none. */
+    const char *prompt;
+    /** The text that is put there, in place of one of the model's prompts; NULL: `prompt` says it. */
+    const char *prompt_text;
 } tsr_classify_options;
 
 /**
  * Prepares a model with a classifier.
  *
- * options may be NULL
+ * options may be NULL; prompt_text is borrowed for the classifier's life
  * owner   the caller destroys *out, before the model is closed
  * thread  one call at a time for a model
  * error   TSR_E_STATE     the model has no such head or no tokenizer, or was opened without a
  *                         device
- *         TSR_E_ARGUMENT  max_tokens is above what the model reads
+ *         TSR_E_ARGUMENT  max_tokens is above what the model reads; the model has no such prompt (the
+ *                         sentence lists those that it has); `prompt` and `prompt_text` are both given
+ *         TSR_E_FORMAT    config_sentence_transformers.json breaks its format
  */
 TSR_API tsr_status tsr_classifier_create(tsr_model *model, const tsr_classify_options *options,
                                          tsr_classifier **out);
@@ -83,6 +91,13 @@ typedef struct tsr_classify_stats {
 TSR_API tsr_status tsr_classify(tsr_classifier *classifier, const tsr_string *texts,
                                 const tsr_string *seconds, size_t n, float *scores,
                                 tsr_classify_stats *stats);
+/**
+ * Gives the numbers of the classifier itself for each of n texts, or pairs of texts: tsr_classify makes
+ * scores of them, by softmax or sigmoid. Everything else is as with tsr_classify.
+ */
+TSR_API tsr_status tsr_classify_logits(tsr_classifier *classifier, const tsr_string *texts,
+                                       const tsr_string *seconds, size_t n, float *logits,
+                                       tsr_classify_stats *stats);
 
 /** Neighbouring words that belong together. */
 typedef struct tsr_span {

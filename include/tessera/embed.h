@@ -33,10 +33,10 @@ typedef struct tsr_embed_options {
 
 /**
  * Prepares a model for embedding. A sentence-transformers folder is followed in everything that its
- * files say: pooling, dense layers, normalisation, maximum length, lower case, prompts. The vector
- * of any other encoder is the mean of its last hidden states, not normalised; that of a bare decoder
- * (its class is LlamaModel, Qwen3Model, ...), opened with tsr_model_options.vectors, is the last
- * hidden state of its last token, not normalised.
+ * files say: pooling, dense layers, normalisation, the width that vectors are cut to, maximum length,
+ * lower case, prompts. The vector of any other encoder is the mean of its last hidden states, not
+ * normalised; that of a bare decoder (its class is LlamaModel, Qwen3Model, ...), opened with
+ * tsr_model_options.vectors, is the last hidden state of its last token, not normalised.
  *
  * options may be NULL
  * owner   the caller destroys *out, before the model is closed
@@ -61,7 +61,7 @@ typedef struct tsr_embedder_info {
     uint32_t struct_size;
     uint32_t width;       /**< of a vector */
     uint32_t layers;      /**< of the encoder */
-    uint32_t normalized;  /**< 1: vectors have length 1 */
+    uint32_t normalized;  /**< 1: vectors have length 1; those that are cut have not */
     uint32_t has_modules; /**< 1: a sentence-transformers folder; 0: no file says the pooling */
     uint32_t model_width; /**< of the hidden states */
     int64_t max_tokens;

@@ -20,6 +20,9 @@ typedef struct tsr_rank_options {
      * May be NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
+    /** As tsr_classify_options has them: a prompt before the question. To a language model that reads an instruction,
+     * the prompt is that. */
+    const char *prompt, *prompt_text;
 } tsr_rank_options;
 
 /**
@@ -33,13 +36,14 @@ typedef struct tsr_rank_options {
  * A classifier of family qwen3 or gemma reads the same words. It has one label, or two that are named
  * as the answers: so GGUF files have Qwen3-Reranker.
  *
- * options may be NULL; instruction is borrowed for the ranker's life
+ * options may be NULL; instruction and prompt_text are borrowed for the ranker's life
  * owner   the caller destroys *out, before the model is closed
  * thread  one call at a time for a model
  * error   TSR_E_STATE        the model is neither of these, has no tokenizer, or was opened without a
  *                            device
- *         TSR_E_ARGUMENT     max_tokens is above what the model reads; or there is an instruction, and
- *                            the model reads none
+ *         TSR_E_ARGUMENT     max_tokens is above what the model reads; there is an instruction, and
+ *                            the model reads none; there is a prompt, and the model is a language model
+ *                            that reads none; prompts as in tsr_classifier_create
  */
 TSR_API tsr_status tsr_ranker_create(tsr_model *model, const tsr_rank_options *options,
                                      tsr_ranker **out);

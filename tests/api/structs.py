@@ -42,7 +42,7 @@ VALUES = {
     "tsr_classifier_create:model": "encoder", "tsr_embedder_create:model": "encoder", "tsr_fill_mask:model": "encoder", "tsr_answerer_create:model": "answering",
     "tsr_ranker_create:model": "ranking", "tsr_string": "strings[0]",
     "tsr_explain_encoder:model": "encoder", "tsr_vectors_open:path": 'FOLDER "/vectors.npy"', "tsr_plot_add:path": 'FOLDER "/log.jsonl"',
-    "tsr_classify:seconds": "NULL", "tsr_bench:model": "NULL", "tsr_merge:name": "NULL", "tsr_embed:vectors": "many", "tsr_training_array_read:data": "many", "tsr_training_array_write:data": "many", "tsr_training_gradient_read:data": "many",
+    "tsr_classify:seconds": "NULL", "tsr_classify_logits:seconds": "NULL", "tsr_classify_logits:logits": "many", "tsr_bench:model": "NULL", "tsr_merge:name": "NULL", "tsr_embed:vectors": "many", "tsr_training_array_read:data": "many", "tsr_training_array_write:data": "many", "tsr_training_gradient_read:data": "many",
     "tsr_classify:scores": "many", "tsr_session_prefill:logits": "many", "tsr_session_step:logits": "many", "tsr_session_prefill:n": "1", "tsr_session_step:n": "1", "tsr_session_greedy:n": "1",
     "tsr_session_create:model": "translator", "tsr_session_encode:session": "writing",
     "tsr_evaluate_perplexity:size": "5", "tsr_bench_file *": "results", "tsr_bench_file_text:text": "&(char *){0}",

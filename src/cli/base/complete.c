@@ -11,24 +11,38 @@
 #include <string.h>
 
 static struct {
-    const char *word;   /* the one to complete */
+    const char *word;   /* the one to complete; of --name=value, the value */
     const char *before; /* the option of which it is the value, "--model"; "": of none */
+    bool joined;        /* a '=' stands between the two */
+    const char *lead;   /* where the shell passes --name=value as one word, that word: each */
+    int lead_size;      /* candidate begins with so many bytes of it, "--name=" */
+    char option[CLI_NAME_ROOM + 2];
 } now;
 
+/* Zsh and fish pass --name=value as one word, bash as three. */
 void tsri_cli_complete_begin(const char *const *words, size_t n) {
     now.word = n ? words[n - 1] : "";
     now.before = n > 1 ? words[n - 2] : "";
-    /* Bash makes three words of --name=value. */
-    if (!strcmp(now.word, "=")) {
+    now.lead_size = 0;
+    const char *equals = strncmp(now.word, "--", 2) ? NULL : strchr(now.word, '=');
+    now.joined = equals || !strcmp(now.word, "=") || !strcmp(now.before, "=");
+    if (equals) {
+        now.lead = now.word;
+        now.lead_size = (int)(equals + 1 - now.word);
+        snprintf(now.option, sizeof now.option, "%.*s", now.lead_size - 1, now.word);
+        now.before = now.option;
+        now.word = equals + 1;
+    } else if (!strcmp(now.word, "=")) {
         now.word = "";
-    } else if (n > 2 && !strcmp(now.before, "=")) {
+    } else if (n > 2 && now.joined) {
         now.before = words[n - 3];
     }
 }
 
 void tsri_cli_complete_offer(const char *candidate, const char *about) {
     if (!strncmp(candidate, now.word, strlen(now.word)))
-        printf("%s\t%.*s\n", candidate, (int)strcspn(about, "\n"), about);
+        printf("%.*s%s\t%.*s\n", now.lead_size, now.lead_size ? now.lead : "", candidate,
+               (int)strcspn(about, "\n"), about);
 }
 
 /* ---- values ---- */
@@ -164,10 +178,12 @@ static void page(const char *usage, const char *about, const tsri_cli_option *co
     const char *typed = now.word;
     for (const tsri_cli_option *const *t = tables; *t; t++)
         for (const tsri_cli_option *o = *t; o->names; o++)
-            if (o->kind != CLI_FLAG && o->kind != CLI_MAYBE && is(o, now.before)) {
+            if (o->kind != CLI_FLAG && (o->kind != CLI_MAYBE || now.joined) && is(o, now.before)) {
                 offer_value(o->value);
                 return;
             }
+    if (now.joined && now.before[0] == '-')
+        return;
     if (typed[0] != '-') {
         offer_operands(usage);
         return;

@@ -12,8 +12,9 @@ const tsri_cli_command tsri_cli_commands[] = {
 
 const tsri_cli_verb tsri_cli_verbs[] = {
 #define COMMAND(name, function, about)
-#define VERB(command, word, about) {command, word, about, NULL},
-#define SUBCOMMAND(command, word, function, about) {command, word, about, tsri_cli_##function},
+#define VERB(command, word, about) {command, word, command " " word, about, NULL},
+#define SUBCOMMAND(command, word, function, about) \
+    {command, word, command " " word, about, tsri_cli_##function},
 #include "cli/commands/commands.def"
     {0}};
 

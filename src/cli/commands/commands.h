@@ -12,10 +12,10 @@ typedef struct tsri_cli_command {
     int (*run)(int argc, char **argv);
 } tsri_cli_command;
 
-/* A verb, the word behind a command's name. `run` gets the arguments from that word on, and has a help
- * of its own; where it is NULL, the command reads the verb and tells of it. */
+/* A verb, the word behind a command's name. `run` gets the arguments from that word on, `name` in its
+ * place, and has a help of its own; where it is NULL, the command reads the verb and tells of it. */
 typedef struct tsri_cli_verb {
-    const char *command, *word, *about;
+    const char *command, *word, *name, *about; /* name: both words, for messages: "bench suite" */
     int (*run)(int argc, char **argv);
 } tsri_cli_verb;
 

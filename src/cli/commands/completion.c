@@ -31,19 +31,24 @@ static const char bash[] =
 static const char zsh[] = "#compdef tessera\n"
                           "# zsh completion for tessera; made by: tessera completion zsh\n"
                           "_tessera() {\n"
-                          "    local line name\n"
+                          "    local line name files ret=1\n"
                           "    local -a candidates\n"
                           "    for line in \"${(@f)$(\"${words[1]}\" completion --words "
                           "\"${(@Q)words[2,CURRENT]}\" 2>/dev/null)}\"; do\n"
                           "        name=${line%%$'\\t'*}\n"
                           "        case $line in\n"
-                          "        :files) _files ;;\n"
-                          "        :folders) _files -/ ;;\n"
+                          "        :files|:folders) files=$line ;;\n"
                           "        '') ;;\n"
                           "        *) candidates+=(\"${name//:/\\\\:}:${line#*$'\\t'}\") ;;\n"
                           "        esac\n"
                           "    done\n"
-                          "    (( $#candidates )) && _describe tessera candidates\n"
+                          "    (( $#candidates )) && _describe tessera candidates && ret=0\n"
+                          "    compset -P 1 '--*=' # the name of a file stands behind it\n"
+                          "    case $files in\n"
+                          "    :files) _files && ret=0 ;;\n"
+                          "    :folders) _files -/ && ret=0 ;;\n"
+                          "    esac\n"
+                          "    return ret\n"
                           "}\n"
                           "if [ \"$funcstack[1]\" = _tessera ]; then _tessera \"$@\"; else compdef "
                           "_tessera tessera; fi\n";
@@ -53,12 +58,18 @@ static const char fish[] =
     "function __tessera_complete\n"
     "    set -l words (commandline -opc)\n"
     "    set -l word (string unescape -- (commandline -ct))\n"
+    "    set -l option (string match -r -- '^--[^=]+=' \"$word\")\n"
+    "    set -l path (string replace -r -- '^--[^=]+=' '' \"$word\")\n"
     "    for line in ($words[1] completion --words $words[2..-1] \"$word\" 2>/dev/null)\n"
     "        switch $line\n"
     "            case :files\n"
-    "                __fish_complete_path \"$word\"\n"
+    "                for name in (__fish_complete_path \"$path\")\n"
+    "                    echo \"$option$name\"\n"
+    "                end\n"
     "            case :folders\n"
-    "                __fish_complete_directories \"$word\"\n"
+    "                for name in (__fish_complete_directories \"$path\")\n"
+    "                    echo \"$option$name\"\n"
+    "                end\n"
     "            case '*'\n"
     "                echo $line\n"
     "        end\n"
@@ -71,6 +82,12 @@ static const struct {
 } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 
 /* ---- candidates ---- */
+
+static void offer_verbs(const char *command) {
+    for (const tsri_cli_verb *v = tsri_cli_verbs; v->command; v++)
+        if (!strcmp(v->command, command))
+            tsri_cli_complete_offer(v->word, v->about);
+}
 
 /* Words behind "tessera"; the last is the one to complete. */
 static int candidates(const char *const *words, size_t n) {
@@ -85,6 +102,10 @@ static int candidates(const char *const *words, size_t n) {
     if (!strcmp(words[0], "help")) {
         for (const tsri_cli_command *c = tsri_cli_commands; n == 2 && c->name; c++)
             tsri_cli_complete_offer(c->name, c->about);
+        if (n == 2)
+            tsri_cli_complete_offer("environment", "list the environment variables");
+        else if (n == 3)
+            offer_verbs(words[1]);
         return CLI_OK;
     }
     const tsri_cli_command *command = tsri_cli_find_command(words[0]);
@@ -95,9 +116,8 @@ static int candidates(const char *const *words, size_t n) {
             tsri_cli_complete_offer(shells[i].name, "shell");
         return CLI_OK;
     }
-    for (const tsri_cli_verb *v = tsri_cli_verbs; n == 2 && v->command; v++)
-        if (!strcmp(v->command, words[0]))
-            tsri_cli_complete_offer(v->word, v->about);
+    if (n == 2)
+        offer_verbs(words[0]);
     const tsri_cli_verb *verb = n > 2 ? tsri_cli_find_verb(words[0], words[1]) : NULL;
     tsri_cli_help_as(&tsri_cli_candidates);
     return tsri_cli_help_of(command, verb);

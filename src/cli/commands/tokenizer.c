@@ -103,5 +103,8 @@ int tsri_cli_tokenizer(int argc, char **argv) {
                                      "tokenizer, tessera tokenize turns text into ids"
                                    : "tokenizer%s: give what to do: tessera tokenizer train",
                              verb);
-    return strcmp(verb, "train") ? run_train(argc, argv) : run_train(argc - 1, argv + 1);
+    if (strcmp(verb, "train"))
+        return run_train(argc, argv);
+    argv[1] = (char *)tsri_cli_find_verb("tokenizer", verb)->name;
+    return run_train(argc - 1, argv + 1);
 }

@@ -199,22 +199,75 @@ static tsr_status take_default(const json_t *json, const char *path, tsri_model_
     return TSR_OK;
 }
 
-static tsr_status read_prompts(const char *folder, tsri_model_sentence *s) {
+static tsr_status read_prompts(const json_t *json, const char *path, tsri_model_sentence *s) {
+    json_t *list = json_object_get(json, "prompts");
+    if (list && !json_is_null(list) && !json_is_object(list))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"prompts\" is not an object", path);
+    if (json_is_object(list))
+        TRY(take_prompts(list, path, s));
+    return take_default(json, path, s);
+}
+
+/* truncate_dim: a vector is cut to so many numbers, after all steps. */
+static tsr_status read_cut(const json_t *json, const char *path, tsri_model_sentence *s) {
+    int64_t cut = 0;
+    TRY(tsri_base_json_int(json, path, "truncate_dim", 1, INT32_MAX, &cut));
+    s->cut = (int32_t)cut;
+    tsri_model_sentence_set_width(s, s->width);
+    return TSR_OK;
+}
+
+/* Loads the settings of a sentence-transformers folder as a whole, an object; *out is NULL if it has none. */
+static tsr_status load_settings(const char *folder, json_t **out, char **path) {
+    TRY(tsri_model_sentence_load(folder, "config_sentence_transformers.json", out, path));
+    return *out && !json_is_object(*out)
+               ? tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", *path)
+               : TSR_OK;
+}
+
+static tsr_status read_settings(const char *folder, tsri_model_sentence *s) {
     json_t *json = NULL;
     char *path = NULL;
-    tsr_status status =
-        tsri_model_sentence_load(folder, "config_sentence_transformers.json", &json, &path);
-    json_t *list = json_object_get(json, "prompts");
-    if (status == TSR_OK && json && !json_is_object(json))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", path);
-    if (status == TSR_OK && list && !json_is_null(list) && !json_is_object(list))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: \"prompts\" is not an object", path);
-    if (status == TSR_OK && json_is_object(list))
-        status = take_prompts(list, path, s);
+    tsr_status status = load_settings(folder, &json, &path);
     if (status == TSR_OK && json)
-        status = take_default(json, path, s);
+        status = read_prompts(json, path, s);
+    if (status == TSR_OK && json)
+        status = read_cut(json, path, s);
     json_decref(json);
     free(path);
+    return status;
+}
+
+tsr_status tsri_model_sentence_prompt_names(const tsri_model_sentence *s, tsri_bytes *out) {
+    for (size_t i = 0; i < s->n_prompts; i++)
+        TRY(tsri_base_bytes_printf(out, i ? ", %s" : "%s", s->prompts[i].name));
+    return tsri_base_bytes_append(out, "", 0);
+}
+
+tsr_status tsri_model_sentence_prompt(const tsri_model_sentence *s, const char *model,
+                                      const char *name, const char *text, const char **out) {
+    const char *asked = name ? name : s->default_prompt;
+    *out = "";
+    if (name && text)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the prompt \"%s\" by its name and \"%s\" as a text were asked for: "
+                              "give one of them",
+                              name, text);
+    if (text)
+        *out = text;
+    if (text || !asked || !*asked)
+        return TSR_OK;
+    for (size_t i = 0; i < s->n_prompts; i++)
+        if (!strcmp(asked, s->prompts[i].name)) {
+            *out = s->prompts[i].text;
+            return TSR_OK;
+        }
+    tsri_bytes names = {0};
+    tsr_status status = tsri_model_sentence_prompt_names(s, &names);
+    if (status == TSR_OK)
+        status = tsri_base_fail(TSR_E_ARGUMENT, "%s has no prompt \"%s\"; it has %s", model, asked,
+                                s->n_prompts ? names.data : "none");
+    tsri_base_bytes_clear(&names);
     return status;
 }
 
@@ -299,7 +352,7 @@ static tsr_status read_folder(const char *folder, bool by_task, int64_t context,
     if (status == TSR_OK)
         status = read_length(folder, context, out);
     if (status == TSR_OK)
-        status = read_prompts(place, out);
+        status = read_settings(place, out);
     free(place);
     return status;
 }
@@ -322,6 +375,38 @@ static tsr_status has_modules(const char *folder, bool *out) {
     free(place);
     free(path);
     return path ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+/* As sentence-transformers does, which follows the settings of a folder with modules.json that was saved as what it is
+ * opened as. */
+static tsr_status read_pairs(const char *folder, tsri_model_sentence *out) {
+    json_t *json = NULL;
+    char *path = NULL;
+    const char *type = NULL;
+    tsr_status status = load_settings(folder, &json, &path);
+    if (status == TSR_OK && json)
+        status = tsri_base_json_text(json, path, "model_type", &type);
+    if (status == TSR_OK && type && !strcmp(type, "CrossEncoder"))
+        status = read_prompts(json, path, out);
+    json_decref(json);
+    free(path);
+    return status;
+}
+
+tsr_status tsri_model_sentence_pairs(const tsri_io_archive *archive, const char *folder,
+                                     tsri_model_sentence *out) {
+    *out = (tsri_model_sentence){0};
+    bool found = false;
+    char *place = NULL;
+    if (!folder || archive->format == TSRI_IO_GGUF)
+        return TSR_OK;
+    TRY(has_modules(folder, &found));
+    if (!found)
+        return TSR_OK;
+    TRY(tsri_model_sentence_place(folder, &place));
+    const tsr_status status = read_pairs(place, out);
+    free(place);
+    return status;
 }
 
 tsr_status tsri_model_sentence_is(const tsri_io_archive *archive, const char *folder, bool *out) {

@@ -50,6 +50,7 @@ typedef struct tsri_model_sentence {
     tsri_model_step steps[TSRI_MODEL_MAX_STEPS];
     int n_steps;
     int32_t width; /* of the vector */
+    int32_t cut;   /* a wider vector is cut to so many numbers after the last step; 0: none is */
     tsri_model_prompt *prompts;
     size_t n_prompts;
     const char *default_prompt; /* the name of one of `prompts`, or NULL */
@@ -66,6 +67,26 @@ tsr_status tsri_model_sentence_read(const tsri_io_archive *archive, const char *
                                     bool by_task, int32_t width, int64_t context,
                                     tsri_model_sentence *out);
 void tsri_model_sentence_clear(tsri_model_sentence *sentence);
+
+/* The text of a prompt: of the one with this name ("": none), or this text, else of the default one; "" where
+ * there is none. `model` is its path, for the message.
+ *
+ * owner   *out: the sentence or, where it is `text`, the caller
+ * error   TSR_E_ARGUMENT  no prompt has this name, or name and text are both given */
+tsr_status tsri_model_sentence_prompt(const tsri_model_sentence *sentence, const char *model,
+                                      const char *name, const char *text, const char **out);
+/* Appends the names of all prompts, with ", " between. */
+tsr_status tsri_model_sentence_prompt_names(const tsri_model_sentence *sentence, tsri_bytes *out);
+
+/* Reads the prompts of a sentence-transformers folder that was saved as a cross-encoder, which reads pairs of texts; of
+ * any other model there are none. folder may be NULL.
+ *
+ * owner, error  as tsri_model_sentence_read */
+tsr_status tsri_model_sentence_pairs(const tsri_io_archive *archive, const char *folder,
+                                     tsri_model_sentence *out);
+
+/* Sets the width of the vectors, of which `cut` may leave less. */
+void tsri_model_sentence_set_width(tsri_model_sentence *sentence, int32_t width);
 
 /* Whether the model says that it was made for vectors: a modules.json is in its folder, or in the folder
  * above it and names it first; or its GGUF file names a pooling. */

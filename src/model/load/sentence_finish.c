@@ -27,6 +27,10 @@ int tsri_model_sentence_device_pool(const tsri_model_sentence *s, size_t skipped
     return s->n_poolings == 1 && !skipped ? kinds[s->poolings[0]].device : -1;
 }
 
+void tsri_model_sentence_set_width(tsri_model_sentence *s, int32_t width) {
+    s->width = s->cut && s->cut < width ? s->cut : width;
+}
+
 tsr_status tsri_model_sentence_pool_by(tsri_model_sentence *s, const char *name, int32_t width) {
     int kind = strcmp(name, "cls") == 0 ? TSRI_POOLING_FIRST : 0;
     while (kind < TSRI_POOLINGS && strcmp(name, "cls") != 0 && strcmp(name, kinds[kind].name) != 0)
@@ -43,7 +47,7 @@ tsr_status tsri_model_sentence_pool_by(tsri_model_sentence *s, const char *name,
                                   "need all of these: the pooling %s can't replace them",
                                   s->n_poolings, name);
     if (s->n_poolings > 1)
-        s->width = width;
+        tsri_model_sentence_set_width(s, width);
     s->poolings[0] = (tsri_model_pooling)kind;
     s->n_poolings = 1;
     return TSR_OK;

@@ -53,6 +53,15 @@ static tsr_status check_text(const char *text, size_t size) {
         at, (unsigned)(unsigned char)text[at]);
 }
 
+static tsr_status check_model(const tsri_model *model) {
+    if (model->spec.encoder.layers && model->spec.decoder.layers)
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s (%s) writes from a source, and perplexity is of a text alone; "
+                              "score its translations (tessera evaluate --parallel)",
+                              model->path, model->spec.family);
+    return tsri_model_need_device(model);
+}
+
 static tsr_status check_sizes(const tsri_model *model, const tsr_perplexity_options *o,
                               tsr_perplexity *out) {
     const int64_t most = model->spec.context;
@@ -220,7 +229,7 @@ tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t si
     tsri_model *m = tsri_model_of(model);
     scoring s = {.options = &known};
     tsr_perplexity p = {.struct_size = sizeof p, .bytes = size};
-    TRY(tsri_model_need_device(m));
+    TRY(check_model(m));
     TRY(check_sizes(m, s.options, &p));
     tsr_status status = read_ids(model, text, size, &s);
     if (status == TSR_OK)

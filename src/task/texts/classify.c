@@ -55,6 +55,9 @@ static tsr_status begin(tsr_classifier *c) {
     TRY(tsri_task_check_tokens(c->model, most, c->model->spec.source_context));
     TRY(tsri_task_reader_begin(c->model, "classifying", most, &c->reader));
     TRY(choose_head(c));
+    TRY(tsri_model_sentence_pairs(c->model->archive, c->model->folder, &c->sentence));
+    TRY(tsri_model_sentence_prompt(&c->sentence, c->model->path, c->options.prompt,
+                                   c->options.prompt_text, &c->prompt));
     return tsri_session_create(c->model, 1, 0, &c->session);
 }
 
@@ -82,6 +85,7 @@ void tsr_classifier_destroy(tsr_classifier **classifier) {
         return;
     tsri_session_destroy(&c->session);
     tsri_task_passages_clear(&c->passages);
+    tsri_model_sentence_clear(&c->sentence);
     free(c->raw);
     free(c);
     *classifier = NULL;
@@ -131,16 +135,15 @@ static tsr_status run(void *data, const tsri_model_sequence *sequences, const si
                                       "the scores of text %zu of %zu are not finite: the weights "
                                       "are damaged, or they overflow in this dtype",
                                       which[i] + 1, c->n);
-        tsri_task_scores(c->kind, scores, c->labels);
+        if (!c->plain)
+            tsri_task_scores(c->kind, scores, c->labels);
     }
     return TSR_OK;
 }
 
-tsr_status tsr_classify(tsr_classifier *c, const tsr_string *texts, const tsr_string *seconds,
-                        size_t n, float *scores, tsr_classify_stats *stats) {
-    TRY(NEED(c));
-    TRY(NEED_ARRAY(texts, n));
-    TRY(NEED_ARRAY(scores, n));
+/* plain: the head's own numbers. */
+static tsr_status classify(tsr_classifier *c, const tsr_string *texts, const tsr_string *seconds,
+                           size_t n, bool plain, float *scores, tsr_classify_stats *stats) {
     TRY(tsri_base_check_out("tsr_classify_stats", stats));
     if (c->kind == TSR_CLASSIFIER_TOKENS || c->kind == TSR_CLASSIFIER_SPANS)
         return tsri_base_fail(TSR_E_STATE, "%s labels tokens, not texts: use %s", c->model->path,
@@ -150,13 +153,32 @@ tsr_status tsr_classify(tsr_classifier *c, const tsr_string *texts, const tsr_st
         return tsri_base_fail(TSR_E_STATE, "next-sentence prediction needs pairs of texts");
     tsri_task_passages_reset(&c->passages);
     for (size_t i = 0; i < n; i++)
-        TRY(tsri_task_passages_add(&c->reader, &c->passages, "", &texts[i],
+        TRY(tsri_task_passages_add(&c->reader, &c->passages, seconds ? c->prompt : "", &texts[i],
                                    seconds ? &seconds[i] : NULL));
     const tsr_classify_stats counted = {.tokens = c->passages.ids.count, .cut = c->passages.cut};
     tsri_base_give(&counted, sizeof counted, stats);
     c->scores = scores;
+    c->plain = plain;
     c->n = n;
     if (n)
         memset(scores, 0, n * (size_t)c->labels * sizeof *scores); /* for texts without tokens */
     return tsri_task_passages_run(&c->passages, run, tsri_task_classify_tell, c);
+}
+
+tsr_status tsr_classify(tsr_classifier *classifier, const tsr_string *texts,
+                        const tsr_string *seconds, size_t n, float *scores,
+                        tsr_classify_stats *stats) {
+    TRY(NEED(classifier));
+    TRY(NEED_ARRAY(texts, n));
+    TRY(NEED_ARRAY(scores, n));
+    return classify(classifier, texts, seconds, n, false, scores, stats);
+}
+
+tsr_status tsr_classify_logits(tsr_classifier *classifier, const tsr_string *texts,
+                               const tsr_string *seconds, size_t n, float *logits,
+                               tsr_classify_stats *stats) {
+    TRY(NEED(classifier));
+    TRY(NEED_ARRAY(texts, n));
+    TRY(NEED_ARRAY(logits, n));
+    return classify(classifier, texts, seconds, n, true, logits, stats);
 }

@@ -2,6 +2,7 @@
 #ifndef TSRI_TASK_TEXTS_CLASSIFY_H
 #define TSRI_TASK_TEXTS_CLASSIFY_H
 
+#include "model/load/sentence.h"
 #include "model/model.h"
 #include "task/texts/passages.h"
 #include "tessera/classify.h"
@@ -11,12 +12,15 @@ struct tsr_classifier {
     tsri_session *session;
     tsri_task_reader reader;
     tsri_task_passages passages;
+    tsri_model_sentence sentence; /* its prompts */
+    const char *prompt;           /* before the first text of a pair */
     tsr_classify_options options;
     tsr_classifier_kind kind;
     int32_t labels;
     float *raw; /* results of a run */
     size_t raw_room;
     float *scores; /* of the current call */
+    bool plain;    /* they stay the head's own numbers */
     size_t n;
 };
 

@@ -274,10 +274,12 @@ tsr_status tsri_task_passages_add_part(const tsri_task_reader *r, tsri_task_pass
     return tsri_task_passages_close(r, p);
 }
 
-static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, const tsr_string *a,
-                           const tsr_string *b) {
+static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, const char *prefix,
+                           const tsr_string *a, const tsr_string *b) {
     tsri_task_pair pair;
-    TRY(tsri_task_passages_pair(r, p, a, b, &pair));
+    tsr_string first;
+    TRY(prepare(r, prefix, a, &p->text, &first));
+    TRY(tsri_task_passages_pair(r, p, &first, b, &pair));
     size_t keep_a = pair.na, keep_b = pair.nb;
     share((size_t)r->max_tokens - r->around_pair, &keep_a, &keep_b);
     p->cut += keep_a + keep_b < pair.na + pair.nb;
@@ -287,7 +289,7 @@ static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, con
 
 tsr_status tsri_task_passages_add(const tsri_task_reader *r, tsri_task_passages *p,
                                   const char *prefix, const tsr_string *a, const tsr_string *b) {
-    const tsr_status status = b ? add_pair(r, p, a, b) : add_single(r, p, prefix, a);
+    const tsr_status status = b ? add_pair(r, p, prefix, a, b) : add_single(r, p, prefix, a);
     return status == TSR_OK ? tsri_task_passages_close(r, p)
                             : tsri_base_fail_within(status, "text %zu", p->n + 1);
 }

@@ -25,6 +25,8 @@ struct tsr_ranker {
     tsri_session *session;
     tsri_task_reader reader; /* where there are words */
     tsri_task_passages passages;
+    tsri_model_sentence sentence; /* its prompts, where there are words */
+    const char *instruction;      /* NULL: that of the words */
     int32_t yes, no; /* of the logits, or of the labels; no -1: that of yes counts alone */
     tsr_string *questions;
     float *raw, *scores;
@@ -41,6 +43,8 @@ static int tell_classifier(void *data, uint64_t done, uint64_t total) {
 static tsr_status begin_classifier(tsr_ranker *r) {
     const tsr_classify_options options = {.struct_size = sizeof options,
                                           .max_tokens = r->options.max_tokens,
+                                          .prompt = r->options.prompt,
+                                          .prompt_text = r->options.prompt_text,
                                           .progress = tell_classifier,
                                           .progress_data = r};
     TRY(tsr_classifier_create(r->handle, &options, &r->classifier));
@@ -64,6 +68,27 @@ static tsr_status find_token(const tsr_ranker *r, const char *name, int32_t *id)
                                 r->model->path, name, r->model->spec.family);
 }
 
+/* A prompt is the instruction of a language model that reads one, as Qwen3-Reranker's template for
+ * sentence-transformers has it. */
+static tsr_status choose_instruction(tsr_ranker *r) {
+    const tsr_rank_options *o = &r->options;
+    const char *prompt;
+    TRY(tsri_model_sentence_pairs(r->model->archive, r->model->folder, &r->sentence));
+    TRY(tsri_model_sentence_prompt(&r->sentence, r->model->path, o->prompt, o->prompt_text,
+                                   &prompt));
+    if (o->instruction && (o->prompt || o->prompt_text))
+        return tsri_base_fail(TSR_E_ARGUMENT, "an instruction and a prompt were asked for, which "
+                                              "stands in the same place: give one of them");
+    if (!r->words->instruction && *prompt)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s is a language model of the family %s, which reads no prompt; "
+                              "\"%s\" would stand before the question: ask for the prompt \"\" to "
+                              "leave it out",
+                              r->model->path, r->model->spec.family, prompt);
+    r->instruction = o->instruction ? o->instruction : *prompt ? prompt : NULL;
+    return TSR_OK;
+}
+
 static tsr_status begin_words(tsr_ranker *r) {
     const tsri_model *m = r->model;
     const int64_t reads = m->spec.decoder.layers ? m->spec.context : m->spec.source_context,
@@ -71,6 +96,7 @@ static tsr_status begin_words(tsr_ranker *r) {
     TRY(tsri_model_need_device(m));
     TRY(tsri_task_need_tokenizer(m, "ranking"));
     TRY(tsri_task_check_tokens(m, asked, reads));
+    TRY(choose_instruction(r));
     r->reader = (tsri_task_reader){.tokenizer = m->tokenizer,
                                    .max_tokens = asked          ? asked
                                                  : reads < MOST ? reads
@@ -151,6 +177,7 @@ void tsr_ranker_destroy(tsr_ranker **ranker) {
     tsri_session_destroy(&r->session);
     tsr_classifier_destroy(&r->classifier);
     tsri_task_passages_clear(&r->passages);
+    tsri_model_sentence_clear(&r->sentence);
     free(r->questions);
     free(r->raw);
     free(r);
@@ -232,7 +259,7 @@ static tsr_status rank_by_words(tsr_ranker *r, tsr_string question, const tsr_st
     tsri_task_passages_reset(p);
     for (size_t i = 0; i < n; i++) {
         bool cut = false;
-        TRY(tsri_task_ranking_ids(r->words, r->model->tokenizer, r->options.instruction, &question,
+        TRY(tsri_task_ranking_ids(r->words, r->model->tokenizer, r->instruction, &question,
                                   &texts[i], (size_t)r->reader.max_tokens, &p->ids, &cut));
         TRY(tsri_task_passages_close(&r->reader, p));
         p->cut += cut;

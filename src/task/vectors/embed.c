@@ -49,33 +49,15 @@ static const char *instruction_of(const tsri_model *model) {
 }
 
 static tsr_status choose_prompt(tsr_embedder *e) {
-    const tsri_model_sentence *s = &e->sentence;
-    const char *asked = e->options.prompt ? e->options.prompt : s->default_prompt,
-               *instruction = instruction_of(e->model);
-    for (size_t i = 0; i < s->n_prompts; i++)
-        TRY(tsri_base_bytes_printf(&e->prompt_names, i ? ", %s" : "%s", s->prompts[i].name));
-    TRY(tsri_base_bytes_append(&e->prompt_names, "", 0));
-    e->prompt = "";
-    if (e->options.prompt_text && e->options.prompt)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the prompt \"%s\" by its name and \"%s\" as a text were asked for: "
-                              "give one of them",
-                              e->options.prompt, e->options.prompt_text);
-    if (e->options.prompt_text)
+    const tsr_embed_options *o = &e->options;
+    const char *instruction = instruction_of(e->model);
+    TRY(tsri_model_sentence_prompt_names(&e->sentence, &e->prompt_names));
+    TRY(tsri_model_sentence_prompt(&e->sentence, e->model->path, o->prompt, o->prompt_text,
+                                   &e->prompt));
+    if (o->prompt_text)
         return copy_prompt(e);
-    if (instruction && !e->options.prompt) {
+    if (instruction && !o->prompt)
         e->prompt = instruction;
-        return TSR_OK;
-    }
-    if (!asked || !*asked)
-        return TSR_OK;
-    size_t i = 0;
-    while (i < s->n_prompts && strcmp(asked, s->prompts[i].name) != 0)
-        i++;
-    if (i == s->n_prompts)
-        return tsri_base_fail(TSR_E_ARGUMENT, "%s has no prompt \"%s\"; it has %s", e->model->path,
-                              asked, s->n_prompts ? e->prompt_names.data : "none");
-    e->prompt = s->prompts[i].text;
     return TSR_OK;
 }
 
@@ -192,7 +174,8 @@ tsr_status tsr_embedder_info_get(const tsr_embedder *e, tsr_embedder_info *out) 
         .struct_size = sizeof info,
         .width = (uint32_t)s->width,
         .layers = (uint32_t)e->model->spec.encoder.layers,
-        .normalized = s->n_steps > 0 && s->steps[s->n_steps - 1].kind == TSRI_STEP_NORMALIZE,
+        .normalized = s->n_steps > 0 && s->steps[s->n_steps - 1].kind == TSRI_STEP_NORMALIZE &&
+                      s->width != s->cut,
         .has_modules = s->found,
         .model_width = (uint32_t)e->model->spec.width,
         .max_tokens = e->reader.max_tokens,

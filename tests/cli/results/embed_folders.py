@@ -7,8 +7,9 @@ import shutil
 import subprocess
 
 from support.command import PLAY, SOURCE, change_json, environment, equal, main, refused, run, write_safetensors
-from support.encoders import (CLASSIFY, EXPECTED, LINES, MASKED, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, own_folder,
-                              vectors, written)
+from support.encoders import (CLASSIFY, EXPECTED, LINES, MASKED, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, npy,
+                              own_folder, vectors, written)
+from support.server import Server
 
 
 def test_the_model_in_a_folder_of_its_own(folder):
@@ -75,6 +76,37 @@ def test_modules(folder):
     change_json(model / "config_sentence_transformers.json", prompts={"long": "the " * 40})
     asked = ("embed", "-m", model, *REFERENCE, "--prompt", "long")      # of which the end token alone is pooled
     close(vectors(run(*asked, given="a\n").text)[0], json.loads(run(*asked, "--tokens", given="a\n").text)["vectors"][-1])
+
+
+def test_vectors_that_are_cut(folder):
+    """truncate_dim: the first numbers of a vector after all steps, which are not normalised again."""
+    model = copy_model_deep(SENTENCE, folder / "m")
+    asked = ("embed", "-m", model, *REFERENCE)
+    whole = vectors(run(*asked, given=joined(LINES)).text)
+    width = len(whole[0])
+    for cut, wanted in ((3, 3), (1, 1), (width, width), (width + 1, width), (None, width)):
+        change_json(model / "config_sentence_transformers.json", truncate_dim=cut)
+        equal(vectors(run(*asked, given=joined(LINES)).text), [row[:wanted] for row in whole], cut)
+    change_json(model / "config_sentence_transformers.json", truncate_dim=3)
+    out = folder / "E.npy"
+    run(*asked, "-o", out, given=joined(LINES))
+    shape, values = npy(out)
+    equal(shape, (len(LINES), 3))
+    query = values[9:12]      # the question is line 4, without its prompt: it is the nearest to itself
+    assert abs(math.hypot(*query) - 1) > 1e-3, "the cut vector has length 1 by chance"
+    equal(run("search", "-m", model, *REFERENCE, "--prompt", "", LINES[3], "-i", out, "-k", 1).text, "1.000000\t4\n")
+    with Server(model=model) as server:
+        data = server.fine("/v1/embeddings", {"input": [line for line in LINES if line]})["data"]
+    for one, row in zip(data, [row for row, line in zip(whole, LINES) if line], strict=True):
+        close(one["embedding"], row[:3])
+    pooling = {"word_embedding_dimension": 16, "pooling_mode": ["mean", "max"]}
+    several = with_modules(folder / "several", {"modules": [{"path": "1_Pooling", "kind": "Pooling", "config": pooling, "weights": None}]})
+    rows = [vectors(run("embed", "-m", several, *REFERENCE, *pooling, given=LINES[3]).text)[0] for pooling in ((), ("--pooling", "max"))]
+    equal([len(row) for row in rows], [32, 16])
+    for cut in 5, 20:
+        change_json(several / "config_sentence_transformers.json", truncate_dim=cut)
+        for row, pooling in zip(rows, ((), ("--pooling", "max"))):
+            equal(vectors(run("embed", "-m", several, *REFERENCE, *pooling, given=LINES[3]).text)[0], row[:cut], (cut, pooling))
 
 
 def table_folder(folder, table, name="embedding.weight", inner="0_StaticEmbedding"):
@@ -162,7 +194,9 @@ def test_damaged_folders(folder):
             (of("sentence_bert_config.json", max_seq_length="24"), "a whole number"), (of("sentence_bert_config.json", max_seq_length=0), "must be from 1"),
             (of("config_sentence_transformers.json", prompts=["a"]), '"prompts" is not an object'),
             (of("config_sentence_transformers.json", prompts={"a": 1}), 'prompt "a" is not a text'),
-            (of("config_sentence_transformers.json", default_prompt_name="nobody"), "not one of its prompts")]
+            (of("config_sentence_transformers.json", default_prompt_name="nobody"), "not one of its prompts"),
+            (of("config_sentence_transformers.json", truncate_dim=0), '"truncate_dim" is 0; it must be from 1'),
+            (of("config_sentence_transformers.json", truncate_dim="64"), "a whole number")]
     for i, (damage, said) in enumerate(rows):
         model = copy_model_deep(SENTENCE, folder / str(i))
         damage(model)

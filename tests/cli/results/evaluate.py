@@ -162,6 +162,12 @@ def test_without_a_tokenizer(folder):
     refused(3, "has no tokenizer", "evaluate", *REFERENCE, "-m", model, "--perplexity", written(folder))
 
 
+def test_a_model_that_writes_from_a_source(folder):
+    """It has no probability of a text alone."""
+    refused(3, "(marian) writes from a source, and perplexity is of a text alone; score its translations (tessera evaluate --parallel)",
+            "evaluate", *REFERENCE, "-m", "translate-de-en", "--perplexity", written(folder))
+
+
 def test_options_of_words(folder):
     """--words heeds --context, and names of fields that are --labelled's defaults; it refuses --encoding, and names a bad file once."""
     words = "the cat sat on a mat red dog".split()

@@ -55,6 +55,26 @@ def test_tokens_that_a_folder_names(folder):
     refused(3, 'needs a config.json with "true_token_id"', "rerank", *REFERENCE, "-m", folder / "judge", "q", "text")
 
 
+def test_the_prompt_of_a_folder_is_the_instruction(folder):
+    """So Qwen3-Reranker's template for sentence-transformers has it; bge-reranker-v2-gemma's words have no place for one."""
+    for name in ("qwen3", "gemma"):
+        shutil.copytree(RANKS / name, folder / name)
+        shutil.copytree(RANKS / "judge", folder / name, dirs_exist_ok=True)
+    judge = folder / "qwen3"
+    plain, told = scores(judge), scores(judge, "--instruction", "cats")
+    assert plain != told, "the instruction changes nothing"
+    settings = json.dumps({"model_type": "CrossEncoder", "prompts": {"q": "cats", "none": ""}, "default_prompt_name": "q"})
+    for name in ("qwen3", "gemma"):
+        (folder / name / "config_sentence_transformers.json").write_text(settings)
+    equal(scores(judge), told)
+    equal(scores(judge, "--prompt", ""), plain)
+    equal(scores(judge, "--prompt-text", "cats"), told)
+    assert scores(judge, "--instruction", "dogs") not in (plain, told)
+    refused(2, "give one of them", "rerank", *REFERENCE, "-m", judge, "--prompt", "q", "--instruction", "x", "q", "text")
+    refused(2, "reads no prompt", "rerank", *REFERENCE, "-m", folder / "gemma", "q", "text")
+    run("rerank", *REFERENCE, "-m", folder / "gemma", "--prompt", "", "q", "text")
+
+
 NAMES = {"^model.embed_tokens": "token_embd", "^model.norm": "output_norm", r"^model.layers.(\d+).": r"blk.\1.", "input_layernorm": "attn_norm",
          "post_attention_layernorm": "ffn_norm", r"self_attn.([qkv])_": r"attn_\1_", "self_attn.o_proj": "attn_output", "mlp.": "ffn_", "_proj": "", "^lm_head": "output"}
 

@@ -7,6 +7,7 @@ import math
 from support.command import equal, main, refused, run
 from support.encoders import CLASSIFY, EXPECTED, LINES, REFERENCE, WITH, embedded, joined, written
 from support.ranker import cross_encoder
+from support.server import Server
 
 
 def cosine(a, b):
@@ -55,6 +56,35 @@ def test_rerank(folder):
     refused(3, "a classifier of 3 labels; ranking needs a cross-encoder", "rerank", *REFERENCE, "-m", CLASSIFY, "a", "b")
     refused(2, "needs -m MODEL", "rerank", *REFERENCE, "a", "b")
     refused(2, "needs a question", "rerank", *REFERENCE, "-m", ranker)
+
+
+def test_prompts_of_a_cross_encoder(folder):
+    """sentence-transformers puts the default prompt of a folder that it saved as a cross-encoder before the first text of each pair."""
+    ranker, texts = cross_encoder(folder / "cross"), ["the cat sat", "anna lives in london", "a big red mat", "how are you"]
+    asked = lambda question, *options: run("rerank", "-m", ranker, *REFERENCE, *options, question, *texts).text  # noqa: E731
+    plain, told = asked("where is anna"), asked("anna lives: where is anna")
+    assert plain != told, "the prompt changes nothing"
+    (ranker / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.base.modules.transformer.Transformer", "path": ""}]))
+    settings = {"model_type": "CrossEncoder", "prompts": {"q": "anna lives: ", "other": "how "}, "default_prompt_name": "q"}
+    written(ranker, json.dumps(settings), "config_sentence_transformers.json")
+    equal(asked("where is anna"), told)
+    equal(asked("where is anna", "--prompt", ""), plain)
+    equal(asked("where is anna", "--prompt", "other"), asked("how where is anna", "--prompt", ""))
+    equal(asked("is anna", "--prompt-text", "anna lives: where "), told)
+    pairs = joined(f"where is anna\t{text}" for text in texts)
+    labelled = run("classify", "-m", ranker, *REFERENCE, "--pair", given=pairs).text
+    refused(2, 'has no prompt "x"; it has q, other', "rerank", "-m", ranker, *REFERENCE, "--prompt", "x", "a", "b")
+    refused(2, "give one of them", "rerank", "-m", ranker, *REFERENCE, "--prompt", "q", "--prompt-text", "x", "a", "b")
+    with Server(model=ranker) as server:
+        found = server.fine("/v1/rerank", {"query": "where is anna", "documents": texts})["results"]
+    wanted = [line.split("\t") for line in told.splitlines()]
+    for one, (score, line, _) in zip(found, wanted, strict=True):
+        assert one["index"] == int(line) - 1 and abs(one["relevance_score"] - float(score)) < 2e-6, (found, told)
+    written(ranker, json.dumps(dict(settings, model_type="SentenceTransformer")), "config_sentence_transformers.json")
+    equal(asked("where is anna"), plain, "what was saved as another kind of model has no prompts for pairs")
+    equal(run("classify", "-m", ranker, *REFERENCE, "--pair", given=pairs.replace("where", "anna lives: where")).text, labelled)
+    written(ranker, json.dumps(dict(settings, default_prompt_name="nobody")), "config_sentence_transformers.json")
+    refused(3, "not one of its prompts", "rerank", "-m", ranker, *REFERENCE, "a", "b")
 
 
 def test_cluster(folder):

@@ -61,7 +61,12 @@ def test_candidates(_):
                           (("bench", "suite", "--class", ""), ["smoke", "laptop", "full"]), (("bench", "suite", "--class", "="), ["smoke", "laptop", "full"]), (("generate", "-m", "shake"), ["shakespeare", ":files"]),
                           (("info", "shake"), ["shakespeare", ":files"]), (("train", "--recipe", "char"), ["char-gpt", ":files"]), (("train", "--set", "weight_d"), ["weight_decay="]),
                           (("verify", "--op", "layer_n"), ["layer_norm"]), (("generate", "--lora", ""), [":folders"]), (("generate", "-f", ""), [":files"]), (("generate", "--quiet", "on"), []),
-                          (("completion", ""), ["bash", "zsh", "fish"]), (("no-such", ""), [])):
+                          (("completion", ""), ["bash", "zsh", "fish"]), (("no-such", ""), []),
+                          # one word, as zsh and fish pass it: the shell replaces all of it
+                          (("generate", "--dtype=b"), ["--dtype=bf16"]), (("bench", "suite", "--class="), ["--class=smoke", "--class=laptop", "--class=full"]),
+                          (("generate", "--model=shake"), ["--model=shakespeare", ":files"]), (("generate", "--file=x"), [":files"]), (("train", "--set=weight_d"), ["--set=weight_decay="]), (("generate", "--profile=x"), [":files"]), (("generate", "--profile", "=", "x"), [":files"]),
+                          (("info", "--quiet=sha"), []), (("info", "--no-such=sha"), []), (("help", "gen"), ["generate"]), (("help", "env"), ["environment"]),
+                          (("help", "bench", ""), ["suite", "report", "compare", "duel"]), (("help", "bench", "suite", ""), []), (("help", "generate", ""), [])):
         equal({*candidates(*words)}, {*wanted}, words)
     assert {"cpu", "gpu", "reference"} <= {*candidates("explain", "-d", "")} | {"reference"}, candidates("explain", "-d", "")
     for name in COMMANDS:  # no option is left out
@@ -92,17 +97,20 @@ def test_in_bash(folder):
 
 @needs("zsh")
 def test_in_zsh(folder):
+    (folder / "weights.gguf").touch()
     env = with_spaces(folder)
     setup = f'cd {folder}; autoload -U compinit; compinit -u -D; eval "$(tessera completion zsh)"'
-    for keys, wanted in ((b"tessera genera\t--dty\t", b"--dtype "), (b"tessera generate -m my\\ mo\t", b"-m my\\ model ")):
+    for keys, wanted in ((b"tessera genera\t--dty\t", b"--dtype "), (b"tessera generate -m my\\ mo\t", b"-m my\\ model "), (b"tessera generate --dtype=bf\t", b"--dtype=bf16 "),
+                         (b"tessera generate --model=my\\ mo\t", b"--model=my\\ model "), (b"tessera generate -m wei\t", b"-m weights.gguf "), (b"tessera generate --model=wei\t", b"--model=weights.gguf ")):
         typed(["zsh", "-f", "-i"], setup, keys, wanted, env)
 
 
 @needs("fish")
 def test_in_fish(folder):
+    (folder / "weights.gguf").touch()
     env = with_spaces(folder)
     for line, wanted in (("tessera bench suite --class sm", "smoke"), ("tessera generate --dty", "--dtype\thow weights"), ("tessera generate -m my\\ mo", "my model\t"),
-                         ('tessera generate -m "my mo', "my model\t")):
+                         ('tessera generate -m "my mo', "my model\t"), ("tessera generate --dtype=bf", "--dtype=bf16\n"), (f"tessera generate --model={folder}/wei", f"--model={folder}/weights.gguf")):
         shown = subprocess.run(["fish", "-N", "-c", "tessera completion fish | source; complete -C $argv", "--", line], capture_output=True, text=True, check=False, env=env)
         assert wanted in shown.stdout, shown
 

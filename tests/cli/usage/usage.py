@@ -77,6 +77,19 @@ def test_unknown(_):
         refused(2, "-Z: no such option", name, "-Z")
 
 
+def test_a_verb_names_its_page(_):
+    """What refuses an option or operand of a verb names a page of help, which is the verb's."""
+    verbs = re.findall(r'^(?:VERB|SUBCOMMAND)\("([a-z-]+)", "([a-z]+)"', (SOURCE / "src/cli/commands/commands.def").read_text(), re.M)
+    assert len(verbs) > 8, verbs
+    for command, verb in verbs:
+        for fault, sentence in (("--no-such-option", "no such option"), ("--progress", "a value is missing"), ("-", 'this command does not take "-"')):
+            told = refused(2, f"{fault}: {sentence}", command, verb, fault).err
+            page = re.search(r"; see tessera help ([a-z ]+)\n", told)
+            assert page, told
+            equal(run("help", *page[1].split()).text, run("help", command, verb).text, told)
+    refused(2, "x: bench suite takes no operands", "bench", "suite", "x")
+
+
 def test_commands_that_were_meant(_):
     for typed, meant in (("translat", "translate"), ("genrate", "generate"), ("fill_mask", "fill-mask"), ("Bench", "bench"), ("class", "classify"), ("run", "generate"),
                          ("perplexity", "evaluate"), ("finetune", "train")):

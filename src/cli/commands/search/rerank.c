@@ -21,7 +21,7 @@ typedef struct job {
     tsri_cli_source source;
     int64_t k;
     tsr_string query;
-    const char *instruction;
+    const char *instruction, *prompt, *prompt_text;
     tsr_ranker *ranker;
     tsri_cli_windows windows; /* counts[0]: texts that were cut */
     float *scores;            /* [TSRI_CLI_WINDOW] */
@@ -103,6 +103,8 @@ static int open_ranker(job *j) {
     const tsr_rank_options options = {.struct_size = sizeof options,
                                       .max_tokens = j->app.context,
                                       .instruction = j->instruction,
+                                      .prompt = j->prompt,
+                                      .prompt_text = j->prompt_text,
                                       .progress = show_progress,
                                       .progress_data = j};
     code = tsri_cli_status(tsr_ranker_create(j->app.model, &options, &j->ranker));
@@ -122,6 +124,12 @@ int tsri_cli_rerank(int argc, char **argv) {
         {"top-k", 'k', CLI_INT, &j.k, "K", "show the K best texts (default: 10)", 1, 1 << 24, NULL},
         {"instruction", 0, CLI_TEXT, &j.instruction, "TEXT",
          "what a language model (Qwen3-Reranker) should look for in the texts", 0, 0, NULL},
+        {"prompt", 0, CLI_TEXT, &j.prompt, "NAME",
+         "put the prompt of this name, from the model's files, before the question; \"\" for none "
+         "(default: the model's default_prompt_name)",
+         0, 0, NULL},
+        {"prompt-text", 0, CLI_TEXT, &j.prompt_text, "TEXT",
+         "put TEXT before the question; for models whose files list no prompts", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
                                        tsri_cli_running_options(&j.app, true), NULL};
