@@ -1389,7 +1389,7 @@ class tsr_generated(Structure):
 class tsr_generate_stats(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
-        ("reserved", c_uint32),
+        ("refused", c_uint32),
         ("prompt_tokens", c_uint64),
         ("new_tokens", c_uint64),
         ("prefill_ns", c_uint64),
@@ -1471,6 +1471,8 @@ class tsr_bench_model(Structure):
         ("hash", c_char_p),
         ("parameters", c_int64),
         ("bytes", c_uint64),
+        ("kv_dtype", c_char_p),
+        ("compute", c_char_p),
     ]
 
 
@@ -1540,6 +1542,7 @@ class tsr_bench_row(Structure):
         ("reason", c_char_p),
         ("p99", c_double),
         ("predicted_seconds", c_double * 4),
+        ("requests", c_int64),
     ]
 
 
@@ -1620,6 +1623,8 @@ class tsr_classify_options(Structure):
         ("max_tokens", c_int64),
         ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
         ("progress_data", c_void_p),
+        ("prompt", c_char_p),
+        ("prompt_text", c_char_p),
     ]
 
 
@@ -1952,6 +1957,8 @@ class tsr_rank_options(Structure):
         ("instruction", c_char_p),
         ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64)),
         ("progress_data", c_void_p),
+        ("prompt", c_char_p),
+        ("prompt_text", c_char_p),
     ]
 
 
@@ -2007,6 +2014,8 @@ class tsr_compare_summary(Structure):
         ("only_after", c_uint32),
         ("reserved", c_uint32),
         ("ratio", c_double),
+        ("partial_before", c_uint32),
+        ("partial_after", c_uint32),
     ]
 
 
@@ -2233,6 +2242,8 @@ class tsr_train_result(Structure):
         ("eval_loss", c_double),
         ("best_step", c_uint64),
         ("best", c_double),
+        ("stopped", c_int32),
+        ("reserved", c_int32),
     ]
 
 
@@ -2453,7 +2464,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_device_describe": (c_char_p, [POINTER(tsr_device)]),
     "tsr_device_indices": (c_size_t, [POINTER(tsr_device), POINTER(c_size_t), c_size_t]),
     "tsr_ranks_open": (c_int, [POINTER(tsr_ranks_options), POINTER(POINTER(tsr_ranks))]),
-    "tsr_ranks_close": (None, [POINTER(POINTER(tsr_ranks))]),
+    "tsr_ranks_close": (c_int, [POINTER(POINTER(tsr_ranks))]),
     "tsr_ranks_leave": (None, [POINTER(tsr_ranks), c_char_p]),
     "tsr_ranks_info_get": (c_int, [POINTER(tsr_ranks), POINTER(tsr_ranks_info)]),
     "tsr_ranks_compare": (c_int, [POINTER(tsr_ranks), c_char_p]),
@@ -2527,6 +2538,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_classifier_labels": (c_uint32, [POINTER(tsr_classifier)]),
     "tsr_classifier_label": (c_char_p, [POINTER(tsr_classifier), c_uint32]),
     "tsr_classify": (c_int, [POINTER(tsr_classifier), POINTER(tsr_string), POINTER(tsr_string), c_size_t, POINTER(c_float), POINTER(tsr_classify_stats)]),
+    "tsr_classify_logits": (c_int, [POINTER(tsr_classifier), POINTER(tsr_string), POINTER(tsr_string), c_size_t, POINTER(c_float), POINTER(tsr_classify_stats)]),
     "tsr_classify_tokens": (c_int, [POINTER(tsr_classifier), POINTER(tsr_string), c_size_t, CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(tsr_span), c_size_t), c_void_p, POINTER(tsr_classify_stats)]),
     "tsr_cluster": (c_int, [POINTER(c_float), c_uint64, c_uint32, POINTER(tsr_cluster_options), POINTER(POINTER(tsr_clusters))]),
     "tsr_clusters_free": (None, [POINTER(POINTER(tsr_clusters))]),
@@ -2863,7 +2875,7 @@ class EmbedderInfo:
 
     width: of a vector
     layers: of the encoder
-    normalized: 1: vectors have length 1
+    normalized: 1: vectors have length 1; those that are cut have not
     has_modules: 1: a sentence-transformers folder; 0: no file says the pooling
     model_width: of the hidden states
     pooling: "mean", "first", "max", "last", "sqrt-mean", "weighted-mean"; several with ", " between
@@ -2925,6 +2937,7 @@ class EmbedStats:
 class GenerateStats:
     """Tokens and times of one generation; times in nanoseconds.
 
+    refused: after TSR_E_ARGUMENT: the prompt, from 1, that is wrong; 0: none is
     prompt_tokens, new_tokens: over all prompts
     prefill_ns, decode_ns: Time spent on prompts, and on the tokens after the first of each.
     first_token_ns: from the call to the first token
@@ -2933,6 +2946,7 @@ class GenerateStats:
     accepted_tokens: and those of them that were right
     """
 
+    refused: int
     prompt_tokens: int
     new_tokens: int
     prefill_ns: int
@@ -2945,6 +2959,7 @@ class GenerateStats:
     @classmethod
     def _of(cls, s: tsr_generate_stats) -> "GenerateStats":
         return cls(
+            s.refused,
             s.prompt_tokens,
             s.new_tokens,
             s.prefill_ns,
@@ -3275,6 +3290,8 @@ class TrainResult:
     loss, eval_loss: the last ones; NaN where there are none
     best_step: the step of the best evaluation; 0: none
     best: its loss or accuracy
+    stopped: After TSR_E_CANCELLED: if all ranks stopped at the same step, what `progress` returned to ask for it, on
+        the first rank that asked; otherwise 0.
     """
 
     finished: bool
@@ -3285,6 +3302,7 @@ class TrainResult:
     eval_loss: float
     best_step: int
     best: float
+    stopped: int
 
     @classmethod
     def _of(cls, s: tsr_train_result) -> "TrainResult":
@@ -3297,6 +3315,7 @@ class TrainResult:
             s.eval_loss,
             s.best_step,
             s.best,
+            s.stopped,
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Union
 
 from . import _declarations as c
 from ._declarations import DeviceFacts
-from ._library import Handle, Path, check, encoded, field_type, guarded, lib, new, path_of, text
+from ._library import Handle, Path, Turn, check, ended, field_type, guarded, lib, new, path_of, text
 
 logger = logging.getLogger("tessera_cl")
 _LEVELS = {c.TSR_LOG_ERROR: logging.ERROR, c.TSR_LOG_WARNING: logging.WARNING, c.TSR_LOG_INFO: logging.INFO, c.TSR_LOG_DEBUG: logging.DEBUG}
@@ -28,7 +28,7 @@ class _Engine(Handle):
         # The library calls these for as long as the engine lives.
         self._log = guarded(field_type(c.tsr_engine_options, "log"), lambda _, level, line: logger.log(_LEVELS.get(level, logging.INFO), "%s", text(line)))
         self._progress = guarded(field_type(c.tsr_engine_options, "progress"), lambda _, progress: 0)  # lets Ctrl-C in while kernels are built
-        options = new(c.tsr_engine_options, device=encoded(device) if device else None, log=self._log, progress=self._progress)
+        options = new(c.tsr_engine_options, device=ended(device) if device else None, log=self._log, progress=self._progress)
         with self._running():
             check(lib.tsr_engine_create(ctypes.byref(options), self._out))
 
@@ -49,7 +49,9 @@ class _Engine(Handle):
 
 _engines: Dict[Optional[str], _Engine] = {}
 _engines_lock = threading.Lock()
-_left_behind: List[_Engine] = []  # those of the process that this one was forked from: their threads are not here
+# Those of the process that this one was forked from. Their drivers' threads are not here, and the drivers can't be loaded again: of the
+# engines that are made here, only the reference is a device.
+_left_behind: List[_Engine] = []
 
 
 def _engine(device: Optional[str] = None) -> _Engine:
@@ -97,7 +99,8 @@ class DeviceInfo:
 
 
 def devices() -> List[DeviceInfo]:
-    """Every device of every backend, usable or not (`facts.usable`, `facts.reason`), best first."""
+    """Every device of every backend, usable or not (`facts.usable`, `facts.reason`), best first. A process that was forked after the first call
+    finds the reference only."""
     return _engine().devices()
 
 
@@ -124,11 +127,11 @@ class Device(Handle):
         self.engine = engine = _engine(name)
         self.threads = threads
         super().__init__(c.tsr_device, engine)
-        self._held.lock = threading.RLock()  # its own: devices of one engine may be used at once
-        options = new(c.tsr_device_open_options, threads=threads, kernels=encoded(kernels) if kernels else None,
+        self._held.turn = Turn()  # its own: devices of one engine may be used at once
+        options = new(c.tsr_device_open_options, threads=threads, kernels=ended(kernels) if kernels else None,
                       bundle=path_of(bundle) if bundle else None, profile=profile, no_self_test=not self_test)
         with self._running():
-            check(lib.tsr_device_open(engine._open, encoded(name) if name else None, ctypes.byref(options), self._out))
+            check(lib.tsr_device_open(engine._open, ended(name) if name else None, ctypes.byref(options), self._out))
         self._made()
 
     @property

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from . import _declarations as c
 from ._declarations import GenerateStats
-from ._library import Handle, Stream, bytes_at, check, encoded, guarded, ids_of, lib, named, nearest, new, pointer, text, text_list
+from ._library import Handle, Stream, bytes_at, check, encoded, ended, guarded, ids_of, lib, named, nearest, new, pointer, put, text, text_list
 from ._model import Base, Ids, Session, Text
+from .errors import StateError
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -114,7 +115,7 @@ def fill(options: Any, settings: Dict[str, Any]) -> List[Any]:
         if name not in numbers:
             raise TypeError(f"{name}: there is no such setting{nearest(name, sorted(numbers))}")
         if name == "stop":
-            stops = text_list([encoded(t) for t in ([value] if isinstance(value, str) else value)])
+            stops = text_list([ended(t) for t in ([value] if isinstance(value, str) else value)])
             kept.append(stops)
             options.stop, options.n_stop = stops, 1 if isinstance(value, str) else len(value)
         elif name == "suppress":
@@ -122,17 +123,17 @@ def fill(options: Any, settings: Dict[str, Any]) -> List[Any]:
             kept.append(ids)
             options.suppress, options.n_suppress = pointer(ids, ctypes.c_int32), len(ids)
         elif name == "logit_bias":
-            biases = (c.tsr_logit_bias * len(value))(*value.items())
+            biases = (c.tsr_logit_bias * len(value))(*zip(ids_of(list(value)).tolist(), value.values()))
             kept.append(biases)
             options.logit_bias, options.n_logit_bias = biases, len(value)
         elif name == "grammar":
-            options.grammar = encoded(value)
+            options.grammar = ended(value)
         elif name == "json_schema":
-            options.json_schema = encoded(value if isinstance(value, str) else json.dumps(value))
+            options.json_schema = ended(value if isinstance(value, str) else json.dumps(value))
         elif name == "early_stopping":
             options.early_stopping = named(name, value, EARLY)
         else:
-            setattr(options, name, value)
+            put(options, name, value)
     return kept
 
 
@@ -178,6 +179,8 @@ def streamed(owner: Handle, run: Callable[[Callable[[Any, Any], Any]], None]) ->
         except BaseException as error:  # pylint: disable=broad-exception-caught  # it is raised in the other thread
             waiting.put(error)
 
+    if owner._held.turn.is_mine():
+        raise StateError("a stream can't begin in a callback of a call on its device, because its thread waits for that call; give stream=False")
     stream = Stream(work)
     stream.thread.start()
     try:
@@ -203,7 +206,7 @@ class Model(Base):
         with self._running():
             check(lib.tsr_generate_defaults(self._open, ctypes.byref(options)))
         if max_tokens is not None:
-            options.max_new_tokens = max_tokens
+            put(options, "max_new_tokens", max_tokens, "max_tokens")
         return options, fill(options, settings)
 
     @overload
@@ -294,8 +297,8 @@ class Chat(Handle):
     def __init__(self, model: Model, template: Optional[str], system: Optional[str], tools: Optional[Sequence[Dict[str, Any]]],
                  options: Any, kept: List[Any]) -> None:
         super().__init__(c.tsr_chat, model)
-        how = new(c.tsr_chat_options, template_text=encoded(template) if template is not None else None, system=encoded(system) if system else None,
-                  tools=encoded(json.dumps(list(tools), ensure_ascii=False)) if tools is not None else None)
+        how = new(c.tsr_chat_options, template_text=ended(template) if template is not None else None, system=ended(system) if system else None,
+                  tools=ended(json.dumps(list(tools), ensure_ascii=False)) if tools is not None else None)
         with self._running():
             check(lib.tsr_chat_create(model._open, ctypes.byref(how), ctypes.byref(options), self._out))
         kept.clear()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib
+import operator
 import os
 import pathlib
 import signal
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from . import _declarations as c
 from . import _drivers
-from .errors import BY_STATUS, InternalError, StateError, TesseraError
+from .errors import BY_STATUS, ArgumentError, InternalError, StateError, TesseraError
 
 Path = Union[str, "os.PathLike[str]"]
 Own = TypeVar("Own", bound="Handle")
@@ -62,28 +64,90 @@ class _Interrupt:
 _interrupt = _Interrupt()
 
 
-class Running:
-    """A call of the library under its device's lock. Python raises KeyboardInterrupt between any two instructions, also where a callback has
-    begun and can't catch it yet; so during a call of the main thread Ctrl-C only sets `_interrupt.came`, which callbacks answer with "cancel", and
-    KeyboardInterrupt is raised when the call has returned. A handler of the program's own stays in force."""
+class Turn:
+    """Which call of a device runs, and the objects of it that the garbage collector ended meanwhile. Its objects share it: one thread at a time
+    calls them. `with` waits for the calls of other threads."""
 
-    def __init__(self, lock: Any) -> None:
-        self._lock = lock
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.running: Optional[Running] = None  # the innermost: a callback of one call may make another
+        self.dropped: List[Held] = []
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.lock.release()
+        if self.dropped:
+            self.end_dropped()
+
+    def is_mine(self) -> bool:
+        """Whether this thread is within a callback of a call."""
+        running = self.running
+        return running is not None and running.thread == threading.get_ident()
+
+    def uses(self, held: "Held") -> bool:
+        """Whether a call runs that uses this object. The caller has the lock."""
+        running = self.running
+        while running is not None:
+            above: Optional[Held] = running.held
+            while above is not None and above is not held:
+                above = above.parent
+            if above is held or running.unit is (held.shares or held):
+                return True
+            running = running.outer
+        return False
+
+    def end_dropped(self) -> None:
+        """Frees what the garbage collector ended, unless a call runs, which does that when it returns."""
+        while self.dropped and self.lock.acquire(False):
+            try:
+                if self.running is not None or not self.dropped:
+                    return
+                self.dropped.pop(0).end()
+            finally:
+                self.lock.release()
+
+
+class Running:
+    """A call of the library in its device's turn. The library takes one call at a time for a model and what was made from it, so a callback that
+    makes a second one gets StateError; calls of other models of the device may be made.
+
+    Python raises KeyboardInterrupt between any two instructions, also where a callback has begun and can't catch it yet; so during a call of the
+    main thread Ctrl-C only sets `_interrupt.came`, which callbacks answer with "cancel", and KeyboardInterrupt is raised when the call has
+    returned. A handler of the program's own stays in force."""
+
+    def __init__(self, held: "Held") -> None:
+        self.held = held
+        self.unit = held.shares or held
+        self.thread = 0
+        self.outer: Optional[Running] = None  # the call whose callback makes this one
         self._replaced = False
 
     def __enter__(self) -> None:
-        self._lock.acquire()
-        if threading.get_ident() == threading.main_thread().ident and _signals.getsignal(signal.SIGINT) is signal.default_int_handler:
+        turn = self.held.turn
+        turn.lock.acquire()
+        self.outer = turn.running
+        if self.outer is not None and self.unit.alone and turn.uses(self.unit):
+            turn.lock.release()
+            raise StateError(f"this {self.unit.called} is in a call, whose callback can't call it again; do so when the call has returned, or open a second one")
+        self.thread = threading.get_ident()
+        if self.thread == threading.main_thread().ident and _signals.getsignal(signal.SIGINT) is signal.default_int_handler:
             _interrupt.came = False
             self._replaced = True
             _signals.signal(signal.SIGINT, _interrupt.catch)
+        turn.running = self
 
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        turn = self.held.turn
+        turn.running = self.outer
         try:
             if self._replaced:
                 _signals.signal(signal.SIGINT, signal.default_int_handler)
         finally:
-            self._lock.release()
+            turn.lock.release()
+        if turn.dropped:
+            turn.end_dropped()
         if self._replaced and _interrupt.came:
             _interrupt.came = False
             raise KeyboardInterrupt from None
@@ -123,8 +187,9 @@ def failure(status: int, sentence: Optional[bytes]) -> TesseraError:
     return BY_STATUS.get(status, InternalError)(text(sentence))
 
 
+@functools.lru_cache(maxsize=None)
 def field_type(struct: Type[Any], name: str) -> Any:
-    """The type of a struct's field: of a callback, for `guarded`."""
+    """The type of a struct's field: of a callback, for `guarded`; of a number, for `whole`."""
     return next(field[1] for field in struct._fields_ if field[0] == name)
 
 
@@ -136,12 +201,24 @@ def progress_callback(struct: Any, told: Optional[Callable[[int, int], Any]] = N
 # ---- texts, names, arrays ----
 
 def encoded(value: str) -> bytes:
-    """UTF-8. Lone surrogates become bytes that are not UTF-8, which the library reads as U+FFFD."""
+    """UTF-8, for a text whose size is given with it. Lone surrogates become bytes that are not UTF-8, which the library reads as U+FFFD."""
     return value.encode("utf-8", "surrogatepass")
 
 
+def ended(value: str) -> bytes:
+    """UTF-8, for a text that ends with a 0 byte in C. ValueError: it contains one."""
+    return _without_nul(encoded(value), value)
+
+
 def path_of(value: Path) -> bytes:
-    return os.fsencode(value)
+    """ValueError: the path contains a 0 byte."""
+    return _without_nul(os.fsencode(value), value)
+
+
+def _without_nul(data: bytes, value: Path) -> bytes:
+    if b"\0" in data:
+        raise ValueError(f"{value!r:.60} contains a NUL character, at which the library would end it; remove it")
+    return data
 
 
 def paths_of(values: Union[Path, Iterable[Path]]) -> List[bytes]:
@@ -213,10 +290,43 @@ def ids_of(ids: Union[Sequence[int], NDArray[Any]]) -> NDArray[np.int32]:
     return np.ascontiguousarray(array, np.int32)
 
 
+@functools.lru_cache(maxsize=None)
+def _limits(kind: Any) -> Optional[Tuple[int, int]]:
+    """The least and the largest number of a C type; None: it is no whole number."""
+    if getattr(kind, "_type_", None) not in tuple("bBhHiIlLqQ"):
+        return None
+    bits = 8 * ctypes.sizeof(kind)
+    return (-2**(bits - 1), 2**(bits - 1) - 1) if kind(-1).value < 0 else (0, 2**bits - 1)
+
+
+def whole(name: str, value: Any, kind: Any) -> Any:
+    """A value of the setting `name`, for a C parameter or field of the type `kind`: of a number that is too large, ctypes takes the lowest bits.
+
+    Raises ArgumentError: it is outside of the type's range; TypeError: the type is one of whole numbers, and the value is none.
+    """
+    limits = _limits(kind)
+    if limits is None:
+        return value
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}={value!r}: give a whole number") from None
+    if not limits[0] <= number <= limits[1]:
+        raise ArgumentError(f"{name}={number}: give a whole number from {limits[0]} to {limits[1]}")
+    return number
+
+
+def put(struct: Any, field: str, value: Any, name: str = "") -> None:
+    """Sets a struct's field to the value of the setting `name`; "": it is named like the field. Raises what `whole` does."""
+    setattr(struct, field, whole(name or field, value, field_type(type(struct), field)))
+
+
 def new(struct: Type[Any], **fields: Any) -> Any:
-    """A struct with struct_size and these fields set."""
-    made = struct(**fields)
+    """A struct with struct_size and these fields set. Raises what `whole` does."""
+    made = struct()
     made.struct_size = ctypes.sizeof(struct)
+    for name, value in fields.items():
+        put(made, name, value)
     return made
 
 
@@ -247,14 +357,23 @@ class Stream:
 
 class Held:
     """What a Handle holds of the library, with what was made from it. It doesn't refer to the Handle: the garbage collector may end a Handle
-    before the Handles that were made from it."""
+    before the Handles that were made from it.
 
-    def __init__(self, kind: Any, destroy: str, parent: "Optional[Held]") -> None:
+    called: the class of the Handle, for messages
+    alone: the library takes one call at a time for it and what was made from it
+    """
+
+    def __init__(self, kind: Any, destroy: str, parent: "Optional[Held]", called: str, alone: bool) -> None:
         self.pointer = ctypes.POINTER(kind)()
-        self.lock: threading.RLock = parent.lock if parent else threading.RLock()
+        self.turn: Turn = parent.turn if parent is not None else Turn()
         self.parent = parent
+        self.shares: Optional[Held] = None  # the object with which it shares that one call
+        if parent is not None:
+            self.shares = parent if parent.alone else parent.shares
         self.children: "Set[Held]" = set()
         self.streams: Set[Stream] = set()
+        self.called = called
+        self.alone = alone
         self._destroy = destroy
 
     def stop(self) -> List[Stream]:
@@ -267,10 +386,22 @@ class Held:
         return found
 
     def close(self) -> None:
+        """Waits for the calls of other threads. StateError: it is called from a callback of a call that uses it."""
+        if self.pointer and self.turn.is_mine() and self.turn.uses(self):
+            raise StateError(f"this {self.called} is in a call, whose callback can't close it; stop the call, and close it when that has returned")
         self.stop()
-        with self.lock:
+        self.end()
+
+    def drop(self) -> None:
+        """The garbage collector ended the Handle, perhaps during a call: then the end of that call frees it."""
+        self.stop()
+        self.turn.dropped.append(self)
+        self.turn.end_dropped()
+
+    def end(self) -> None:
+        with self.turn:
             for child in list(self.children):
-                child.close()
+                child.end()
             if self.parent is not None:
                 self.parent.children.discard(self)
             if self.pointer:
@@ -282,11 +413,11 @@ class Handle:
     it are closed before it."""
 
     _destroy = ""  # the function that destroys it
+    _alone = False  # the library takes one call at a time for it and what was made from it
 
     def __init__(self, kind: Any, parent: Optional["Handle"] = None) -> None:
-        self._held = Held(kind, self._destroy, parent._held if parent else None)
+        self._held = Held(kind, self._destroy, parent._held if parent else None, type(self).__name__, self._alone)
         self._parent = parent
-        self._called = type(self).__name__  # in messages
 
     def _made(self) -> None:
         """The pointer is set: from now on it must be closed before its parent."""
@@ -302,19 +433,22 @@ class Handle:
     def _open(self) -> Any:
         """The pointer. StateError: it is closed."""
         if not self._held.pointer:
-            raise StateError(f"this {self._called} is closed")
+            raise StateError(f"this {self._held.called} is closed")
         return self._held.pointer
 
     def _running(self) -> Running:
-        """For `with`, around a call that uses the device."""
-        return Running(self._held.lock)
+        """For `with`, around a call that uses the device. StateError: a callback of a call on the same model makes it."""
+        return Running(self._held)
 
     @property
     def closed(self) -> bool:
         return not self._held.pointer
 
     def close(self) -> None:
-        """Frees what it holds; a second call does nothing. Ends its streams, and waits for any other call that runs in another thread."""
+        """Frees what it holds; a second call does nothing. Ends its streams, and waits for any other call that runs in another thread.
+
+        Raises StateError: a callback of a call that uses it closes it.
+        """
         self._held.close()
 
     def __enter__(self: Own) -> Own:
@@ -323,6 +457,10 @@ class Handle:
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         self.close()
 
+    def _drop(self) -> None:
+        """Closes it for the garbage collector."""
+        self._held.drop()
+
     def __del__(self) -> None:
         if hasattr(self, "_held") and self._held.pointer and lib is not None:
-            self.close()
+            self._drop()

@@ -11,7 +11,7 @@ from . import _declarations as c
 from ._declarations import ExplainedOp, TrainEvent, TrainResult, VerifyResult, VerifySummary
 from ._device import Device, opened
 from ._generate import Model
-from ._library import Path, bytes_at, check, encoded, field_type, guarded, lib, named, new, path_of, paths_of, text_list
+from ._library import Path, bytes_at, check, ended, field_type, guarded, lib, named, new, path_of, paths_of, text_list, whole
 from ._model import COMPUTES, DTYPES
 
 TASKS = {"generate": c.TSR_TRAIN_GENERATE, "fill_mask": c.TSR_TRAIN_FILL_MASK, "translate": c.TSR_TRAIN_TRANSLATE, "classify": c.TSR_TRAIN_CLASSIFY,
@@ -45,7 +45,7 @@ def verify(device: Optional[Union[str, int]] = None, *, op: Optional[str] = None
         results.append(VerifyResult._of(found[0]))
         return bool(progress(results[-1])) if progress else False
 
-    options, summary = new(c.tsr_verify_options, level=smoke, op=encoded(op) if op else None), new(c.tsr_verify_summary)
+    options, summary = new(c.tsr_verify_options, level=smoke, op=ended(op) if op else None), new(c.tsr_verify_summary)
     with Device(device, self_test=False) as one, one._running():
         check(lib.tsr_verify(one._open, ctypes.byref(options), guarded(lib.tsr_verify.argtypes[2], take), None, ctypes.byref(summary)))
     return Verified(VerifySummary._of(summary), tuple(results))
@@ -80,7 +80,7 @@ def _bench(device: Device, model: Optional[Path], dtype: Optional[str], compute:
     options = new(c.tsr_bench_options, repeats=repeats,
                   progress=guarded(field_type(c.tsr_bench_options, "progress"), lambda _, what: bool(progress(what.decode())) if progress else False))
     for name, values in zip(("prompts", "generates", "depths", "batches"), sizes):
-        setattr(options, name, (ctypes.c_int64 * max(len(values), 1))(*values))
+        setattr(options, name, (ctypes.c_int64 * max(len(values), 1))(*(whole(name, v, ctypes.c_int64) for v in values)))
         setattr(options, f"n_{name}", len(values))
     storage = new(c.tsr_model_options, dtype=named("dtype", dtype, DTYPES), compute=named("compute", compute, COMPUTES))
     engine = device.engine
@@ -121,8 +121,8 @@ def train(recipe: Optional[str] = None, *, data: Union[Path, Sequence[Path]], ou
     """
     told = guarded(field_type(c.tsr_train_options, "progress"), lambda _, event: bool(callback(TrainEvent._of(event[0]))) if callback else False)
     texts = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in (settings or {}).items()]
-    lists = {"data": paths_of(data), "validation": paths_of(validation), "set": [encoded(t) for t in texts]}
-    options = new(c.tsr_train_options, task=named("task", task, TASKS), output=path_of(output), recipe=encoded(recipe) if recipe else None,
+    lists = {"data": paths_of(data), "validation": paths_of(validation), "set": [ended(t) for t in texts]}
+    options = new(c.tsr_train_options, task=named("task", task, TASKS), output=path_of(output), recipe=ended(recipe) if recipe else None,
                   model=path_of(model) if model is not None else None, head_only=head_only, resume=resume, dry_run=dry_run, progress=told)
     for name, values in lists.items():
         setattr(options, name, text_list(values))

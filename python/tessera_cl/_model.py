@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from . import _declarations as c
 from ._declarations import ExplainedOp, ModelInfo, ModelMemory, Perplexity, Profiled
 from ._device import Device, opened
-from ._library import (Handle, Path, bytes_at, check, encoded, guarded, ids_of, lib, named, new, path_of, paths_of, pointer, progress_callback, text, text_list)
+from ._library import (Handle, Path, bytes_at, check, encoded, ended, guarded, ids_of, lib, named, new, path_of, paths_of, pointer, progress_callback, put,
+                       text, text_list, whole)
+from .errors import StateError
 
 DTYPES = {"f32": c.TSR_F32, "f16": c.TSR_F16, "bf16": c.TSR_BF16, "q8": c.TSR_GGML_Q8_0, "q4": c.TSR_GGML_Q4_0}
 KV_DTYPES = {"f32": c.TSR_F32, "f16": c.TSR_F16, "q8": c.TSR_GGML_Q8_0}
@@ -82,6 +84,9 @@ class Attention(Handle):
         """The maps stay; `write_page` is refused."""
         self._held.pointer = type(self._held.pointer)()
 
+    def _drop(self) -> None:
+        self.close()
+
     def write_page(self, path: Path) -> None:
         """Writes a page for a browser: heat maps of every layer and head. It is one file and needs no network.
 
@@ -115,22 +120,22 @@ class Session(Handle):
 
     def length(self, sequence: int = 0) -> int:
         """Tokens of a sequence so far."""
-        return int(lib.tsr_session_length(self._open, sequence))
+        return int(lib.tsr_session_length(self._open, whole("sequence", sequence, ctypes.c_uint32)))
 
     def encode(self, ids: Ids, sequence: int = 0) -> None:
         """Encodes what an encoder-decoder reads, for a sequence, which becomes empty."""
-        given = ids_of(ids)
+        given, slot = ids_of(ids), whole("sequence", sequence, ctypes.c_uint32)
         with self._running():
-            check(lib.tsr_session_encode(self._open, sequence, pointer(given, ctypes.c_int32), len(given)))
+            check(lib.tsr_session_encode(self._open, slot, pointer(given, ctypes.c_int32), len(given)))
 
     def prefill(self, ids: Ids, sequence: int = 0) -> NDArray[np.float32]:
         """Appends tokens to a sequence. Gives the logits of the last one, float32 [V], natural logarithms that are not normalised.
 
         Raises ArgumentError: an id past the vocabulary, or more tokens than the context holds.
         """
-        given, logits = ids_of(ids), np.empty(self._vocab, np.float32)
+        given, logits, slot = ids_of(ids), np.empty(self._vocab, np.float32), whole("sequence", sequence, ctypes.c_uint32)
         with self._running():
-            check(lib.tsr_session_prefill(self._open, sequence, pointer(given, ctypes.c_int32), len(given), pointer(logits, ctypes.c_float), None))
+            check(lib.tsr_session_prefill(self._open, slot, pointer(given, ctypes.c_int32), len(given), pointer(logits, ctypes.c_float), None))
         return logits
 
     def step(self, ids: Union[Sequence[Sequence[int]], NDArray[Any]]) -> NDArray[np.float32]:
@@ -145,13 +150,15 @@ class Session(Handle):
 
     def fork(self, source: int, to: int) -> None:
         """Makes sequence `to` a copy of sequence `source`; no key or value is copied."""
+        first, second = whole("source", source, ctypes.c_uint32), whole("to", to, ctypes.c_uint32)
         with self._running():
-            check(lib.tsr_session_fork(self._open, source, to))
+            check(lib.tsr_session_fork(self._open, first, second))
 
     def rewind(self, sequence: int, length: int) -> None:
         """Cuts a sequence to its first `length` tokens."""
+        slot, kept = whole("sequence", sequence, ctypes.c_uint32), whole("length", length, ctypes.c_int64)
         with self._running():
-            check(lib.tsr_session_rewind(self._open, sequence, length))
+            check(lib.tsr_session_rewind(self._open, slot, kept))
 
 
 class Base(Handle):
@@ -172,6 +179,7 @@ class Base(Handle):
     """
 
     _destroy = "tsr_model_close"
+    _alone = True
     _tokenizer_only = False
     _vectors = False  # opened for vectors: a decoder is read as an encoder
 
@@ -182,7 +190,7 @@ class Base(Handle):
         options = new(c.tsr_model_options, dtype=named("dtype", dtype, DTYPES), kv_dtype=named("kv_dtype", kv_dtype, KV_DTYPES),
                       compute=named("compute", compute, COMPUTES), context=context, n_lora=len(adapters), lora=text_list(adapters),
                       progress=progress_callback(c.tsr_model_options, progress), tokenizer_only=self._tokenizer_only,
-                      vectors=self._vectors, **({} if task is None else {"task": encoded(task)}))
+                      vectors=self._vectors, **({} if task is None else {"task": ended(task)}))
         self._device: Optional[Device] = None
         self._owned = False
         if not self._tokenizer_only:
@@ -209,6 +217,11 @@ class Base(Handle):
         if self._owned and self._device:
             self._device.close()
 
+    def _drop(self) -> None:
+        super()._drop()
+        if self._owned and self._device:
+            self._device._drop()
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.info.path}{', closed' if self.closed else ''}>"
 
@@ -221,7 +234,7 @@ class Base(Handle):
     def memory(self) -> ModelMemory:
         """Device memory in use, in bytes."""
         found = new(c.tsr_model_memory)
-        with self._running():
+        with self._held.turn:  # a callback may ask, too
             check(lib.tsr_model_memory_get(self._open, ctypes.byref(found)))
         return ModelMemory._of(found)
 
@@ -267,7 +280,7 @@ class Base(Handle):
     def piece(self, token: int) -> Optional[bytes]:
         """The piece of an id, spelled as in the tokenizer's file; None for an id that has none."""
         n = ctypes.c_size_t()
-        found = lib.tsr_piece(self._open, token, ctypes.byref(n))
+        found = lib.tsr_piece(self._open, whole("token", token, ctypes.c_int32), ctypes.byref(n))
         return bytes_at(found, n.value) if found else None
 
     # ---- why it runs as it does ----
@@ -279,7 +292,7 @@ class Base(Handle):
         function = lib.tsr_explain_encoder if encoder else lib.tsr_explain
         visit = guarded(function.argtypes[2], lambda _, op: found.append(ExplainedOp._of(op[0])))
         with self._running():
-            check(function(self._open, tokens, visit, None))
+            check(function(self._open, whole("tokens", tokens, ctypes.c_int64), visit, None))
         return found
 
     def profile(self) -> List[Profiled]:
@@ -316,9 +329,17 @@ class Base(Handle):
             return _safetensors(path)  # mapped into memory: it lives on without its name
 
     def logits(self, source: Text) -> NDArray[np.float32]:
-        """The logits of each token of a text, float32 [T, V]: what the model expects after it (of a masked LM: in its place)."""
-        batch: NDArray[np.float32] = self.dump([source])["logits"][0]
-        return batch
+        """The logits of each token of a text, float32 [T, V]: what the model expects after it (of a masked LM: in its place; of an
+        encoder-decoder, [1, V]: as the first token of what it writes for the text).
+
+        Raises StateError: the model gives vectors, labels or answers.
+        """
+        batch = self.dump([source]).get("logits")
+        if batch is None or batch.ndim != 3 or batch.shape[2] != self.info.vocab:
+            instead = "it gives hidden states" if batch is None else f'its "logits" are {list(batch.shape[1:])}'
+            raise StateError(f"{self.info.path} has no logits of tokens, [T, V]: {instead}; see dump")
+        rows: NDArray[np.float32] = batch[0]
+        return rows
 
     def attention(self, source: str, target: Optional[str] = None, *, layers: Optional[Tuple[int, int]] = None, heads: Optional[Tuple[int, int]] = None,
                   source_language: Optional[str] = None, target_language: Optional[str] = None, max_new_tokens: int = 0) -> Attention:
@@ -329,21 +350,22 @@ class Base(Handle):
         """
         given = encoded(target) if target is not None else None
         options = new(c.tsr_attention_options, max_new_tokens=max_new_tokens,
-                      source_language=encoded(source_language) if source_language else None,
-                      target_language=encoded(target_language) if target_language else None)
+                      source_language=ended(source_language) if source_language else None,
+                      target_language=ended(target_language) if target_language else None)
         if given is not None:
             options.target, options.target_size = ctypes.cast(ctypes.c_char_p(given), ctypes.POINTER(ctypes.c_char)), len(given)
-        options.first_layer, options.layers = layers or (0, 0)
-        options.first_head, options.heads = heads or (0, 0)
+        for name, first, given_range in (("layers", "first_layer", layers), ("heads", "first_head", heads)):
+            put(options, first, (given_range or (0, 0))[0], f"the first of {name}")
+            put(options, name, (given_range or (0, 0))[1])
         return Attention(self, source, options)
 
     def _ids(self, source: Text) -> NDArray[np.int32]:
         return self.tokenize(source, parse_special=True) if isinstance(source, str) else ids_of(source)
 
     def perplexity(self, source: str, *, window: int = 0, stride: int = 0, progress: Optional[Callable[[int, int], Any]] = None) -> Perplexity:
-        """How well the model predicts a text, in sliding windows (tessera/evaluate.h); 0: the context, and half a window.
+        """How well a decoder predicts a text, in sliding windows (tessera/evaluate.h); 0: the context, and half a window.
 
-        Raises FormatError: the text has fewer than two tokens.
+        Raises FormatError: the text has fewer than two tokens; StateError: the model is no decoder alone.
         """
         data, found = encoded(source), new(c.tsr_perplexity)
         options = new(c.tsr_perplexity_options, window=window, stride=stride, progress=progress_callback(c.tsr_perplexity_options, progress))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import _declarations as c
 from ._declarations import EmbedderInfo
 from ._device import Device
-from ._library import Handle, Path, check, encoded, guarded, lib, listed, new, pointer, progress_callback, strings, text
+from ._library import Handle, Path, check, encoded, ended, guarded, lib, listed, new, pointer, progress_callback, strings, text, whole
 from ._model import Base
 from .errors import ArgumentError
 
@@ -40,7 +40,7 @@ class _Part(Handle):
         self._destroy = destroy
         super().__init__(kind, model)
         self._parent = None
-        self._called = type(model).__name__
+        self._held.called = type(model).__name__
         self._listener = _Listener()
         self.callback = progress_callback(struct, self._listener)
 
@@ -109,7 +109,8 @@ class Embedder(Base):
         self._pooling = pooling
         self._parts: Dict[Tuple[Optional[str], Optional[str]], _Part] = {}  # in the order of their last use
         try:
-            self.embedding: EmbedderInfo = self._embedding(self._part(None, None))
+            with self._running():
+                self.embedding: EmbedderInfo = self._embedding(self._part(None, None))
             self._single = _Single(self.embedding.width)
         except BaseException:
             self.close()
@@ -118,19 +119,18 @@ class Embedder(Base):
 
     def _part(self, name: Optional[str], prompt: Optional[str]) -> _Part:
         """The library's embedder with this prompt, by its name or as a text. Each has a session of its own, so only those that were used last are
-        kept, beside the one with the default prompt."""
+        kept, beside the one with the default prompt. The caller is within `with self._running()`."""
         key = (name, prompt)
         part = self._parts.pop(key, None)
         if part is None:
             part = _Part(c.tsr_embedder, self, "tsr_embedder_destroy", c.tsr_embed_options)
             options = new(c.tsr_embed_options, max_tokens=self._max_tokens, progress=part.callback,
-                          **{field: encoded(value) for field, value in (("prompt", name), ("prompt_text", prompt), ("pooling", self._pooling)) if value is not None})
-            with self._running():
-                check(lib.tsr_embedder_create(self._open, ctypes.byref(options), part._out))
+                          **{field: ended(value) for field, value in (("prompt", name), ("prompt_text", prompt), ("pooling", self._pooling)) if value is not None})
+            check(lib.tsr_embedder_create(self._open, ctypes.byref(options), part._out))
             part._made()
         self._parts[key] = part
         if len(self._parts) > self._MOST_PARTS:
-            self._parts.pop(next(k for k in self._parts if k != (None, None))).close()
+            self._parts.pop(next(k for k in self._parts if k != (None, None)))._held.end()
         return part
 
     def _embedding(self, part: _Part) -> EmbedderInfo:
@@ -287,29 +287,53 @@ class Ranked:
     text: Optional[str] = None
 
 
-class CrossEncoder(Classifier):
-    """A model that scores pairs of texts, as sentence-transformers' CrossEncoder; with one label, a score for each pair: through a sigmoid,
-    unless the model's config.json names another activation."""
+_Logits = NDArray[np.float32]
 
-    def _activation(self) -> bool:
-        """Whether scores go through a sigmoid."""
-        config = _folder_json(self, "config.json")
-        asked = (config.get("sentence_transformers") or {}).get("activation_fn") or config.get("sbert_ce_default_activation_function") or "Sigmoid"
-        kind = str(asked).rsplit(".", 1)[-1]
-        if kind not in ("Sigmoid", "Identity"):
-            raise ValueError(f"config.json: the activation {asked} is not supported: it is Sigmoid or Identity")
-        return kind == "Sigmoid"
+
+def _softmax(logits: _Logits) -> _Logits:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.divide(powers, powers.sum(axis=1, keepdims=True), dtype=np.float32)
+
+
+_ACTIVATIONS: Dict[str, Callable[[_Logits], _Logits]] = {
+    "Sigmoid": lambda logits: np.divide(1, 1 + np.exp(-logits), dtype=np.float32), "Identity": lambda logits: logits, "Tanh": np.tanh, "Softmax": _softmax}
+
+
+class CrossEncoder(Classifier):
+    """A model that scores pairs of texts, as sentence-transformers' CrossEncoder: with one label, a score for each pair, through a sigmoid; with
+    several, the logits. The model's files may name another activation (config_sentence_transformers.json, else config.json), and a prompt that
+    is put before the first text of each pair."""
+
+    def _activation(self) -> Callable[[_Logits], _Logits]:
+        """What makes scores of logits."""
+        saved, config = (_folder_json(self, name) for name in ("config_sentence_transformers.json", "config.json"))
+        places = (("config_sentence_transformers.json", saved if saved.get("model_type") == "CrossEncoder" else {}, "activation_fn"),
+                  ("config.json", config.get("sentence_transformers") or {}, "activation_fn"), ("config.json", config, "sbert_ce_default_activation_function"))
+        for file, settings, key in places:
+            asked = settings.get(key)
+            if asked is None:
+                continue
+            found = _ACTIVATIONS.get(str(asked).rsplit(".", 1)[-1])
+            if found is None:
+                raise ValueError(f"{file}: the activation {asked} is not supported; these are: {', '.join(_ACTIVATIONS)}")
+            return found
+        return _ACTIVATIONS["Sigmoid" if len(self.labels) == 1 else "Identity"]
 
     def predict(self, pairs: Iterable[Tuple[str, str]], *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
-        """The scores of pairs: float32 [n] with one label, else probabilities [n, labels]."""
+        """The scores of pairs: float32 [n] with one label, else [n, labels].
+
+        Raises ValueError: the model's files name an activation that is not supported.
+        """
+        activation = self._activation()
         pairs = list(pairs)
-        found = self.scores([a for a, _ in pairs], [b for _, b in pairs], progress=progress)
-        if len(self.labels) > 1:
-            return found
-        column: NDArray[np.float32] = found[:, 0]
-        if self.kind == "regression" and self._activation():
-            column = np.divide(1, 1 + np.exp(-column), dtype=np.float32)
-        return column
+        logits = np.empty((len(pairs), len(self.labels)), np.float32)
+        firsts, kept = strings([a for a, _ in pairs])
+        seconds, kept_too = strings([b for _, b in pairs])
+        with self._running():
+            self._part.call(progress, lib.tsr_classify_logits, firsts, seconds, len(pairs), pointer(logits, ctypes.c_float), None)
+        del kept, kept_too
+        found = activation(logits)
+        return found[:, 0] if len(self.labels) == 1 else found
 
     def rank(self, query: str, documents: Sequence[str], *, top_k: Optional[int] = None, return_documents: bool = False) -> List[Ranked]:
         """The documents by their scores with the query, best first.
@@ -389,7 +413,7 @@ class Ranker(Base):
                  max_tokens: int = 0, **options: Any) -> None:
         super().__init__(name, device, dtype, **options)
         self._part = _Part(c.tsr_ranker, self, "tsr_ranker_destroy", c.tsr_rank_options)
-        self._instruction = None if instruction is None else encoded(instruction)   # borrowed by the library
+        self._instruction = None if instruction is None else ended(instruction)   # borrowed by the library
         settings = new(c.tsr_rank_options, max_tokens=max_tokens, instruction=self._instruction, progress=self._part.callback)
         try:
             with self._running():
@@ -446,6 +470,6 @@ class FillMask(Base):
                                                one.candidates[i].probability) for i in range(one.n)])
 
         with self._running():
-            check(lib.tsr_fill_mask(self._open, table, len(given), top_k, guarded(lib.tsr_fill_mask.argtypes[4], visit), None))
+            check(lib.tsr_fill_mask(self._open, table, len(given), whole("top_k", top_k, ctypes.c_uint32), guarded(lib.tsr_fill_mask.argtypes[4], visit), None))
         del kept
         return found[0] if isinstance(texts, str) else found

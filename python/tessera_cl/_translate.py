@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional,
 
 from . import _declarations as c
 from ._generate import Sampling, fill
-from ._library import bytes_at, check, encoded, failure, field_type, guarded, lib, listed, new, text
+from ._library import bytes_at, check, encoded, ended, failure, field_type, guarded, lib, listed, new, put, text
 from ._model import Base
 from .errors import TesseraError
 
@@ -64,14 +64,15 @@ class Translator(Base):
             check(lib.tsr_translate_defaults(self._open, ctypes.byref(search)))
         kept = fill(search, cast(Dict[str, Any], settings))
         if beam_size is not None:
-            search.num_beams = beam_size
-        search.n_best = num_hypotheses
+            put(search, "num_beams", beam_size, "beam_size")
+        put(search, "n_best", num_hypotheses, "num_hypotheses")
         if max_decoding_length is not None:
-            search.max_new_tokens = max_decoding_length
+            put(search, "max_new_tokens", max_decoding_length, "max_decoding_length")
         told = guarded(field_type(c.tsr_translate_options, "progress"), lambda _, done, read: bool(progress(done, read)) if progress else False)
-        options = new(c.tsr_translate_options, batch=max_batch_size, source=encoded(source_language) if source_language else None,
-                      target=encoded(target_language) if target_language else None, target_prefix=encoded(target_prefix) if target_prefix else None,
+        options = new(c.tsr_translate_options, source=ended(source_language) if source_language else None,
+                      target=ended(target_language) if target_language else None, target_prefix=ended(target_prefix) if target_prefix else None,
                       search=ctypes.pointer(search), progress=told)
+        put(options, "batch", max_batch_size, "max_batch_size")
         lines = iter(listed(source))
         results: List[TranslationResult] = []
 

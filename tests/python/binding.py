@@ -5,6 +5,7 @@ errors are exceptions with the library's sentence, Ctrl-C stops a call, and obje
 import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import weakref
 from unittest import mock
 
 from support import binding  # noqa: F401  # pylint: disable=unused-import
-from support.command import ALL, DEVICE as TESTED, SOURCE, main, run
+from support.command import ALL, DEVICE as TESTED, SOURCE, change_json, main, run
+from support.ranker import cross_encoder
 
 import numpy as np
 import tessera_cl as t
@@ -83,6 +85,88 @@ def test_stream_ends_with_what_it_was_made_from(folder):
         assert next(stream).id >= 0
         owner.close()
         raises(t.CancelledError, "", lambda: list(stream))
+
+
+def test_a_callback_cannot_call_or_close_what_its_call_uses(folder):
+    """The library takes one call at a time for a model; the other models of the device may be called."""
+    golden = SOURCE / "tests/golden"
+    calls = {
+        "Model": (lambda d: t.Model("shakespeare", d), lambda m, told: m.perplexity("To be, or not", progress=told).loss),
+        "Embedder": (lambda d: t.Embedder("intents", d), lambda m, told: m.encode(["a", "my card"], progress=told)),
+        "Embedder of one text": (lambda d: t.Embedder("intents", d), lambda m, told: m.encode("my card", progress=told)),
+        "Classifier": (lambda d: t.Classifier("intents", d), lambda m, told: m.scores(["my card"], progress=told)),
+        "CrossEncoder": (lambda d: t.CrossEncoder(golden / "ranks/labels", d), lambda m, told: m.predict([("a", "b")], progress=told)),
+        "Answerer": (lambda d: t.Answerer(golden / "answers/unigram", d), lambda m, told: m("a", "b", progress=told)),
+        "Ranker": (lambda d: t.Ranker(golden / "ranks/qwen3", d), lambda m, told: m.scores("a", ["b"], progress=told)),
+        "Translator": (lambda d: t.Translator(device=d), lambda m, told: [str(r) for r in m.translate_batch(["Guten Morgen."], progress=told)]),
+    }
+
+    def checked(call, model, device, other):
+        wanted, before, seen = other.generate("ROMEO:", 2, seed=1).text, call(model, None), []
+        for sentence, attempt in (("is in a call, whose callback can't call it again", lambda: call(model, None)), ("can't call it again", lambda: model.dump(["a"])),
+                                  (f"this {type(model).__name__} is in a call, whose callback can't close it", model.close),
+                                  ("this Device is in a call, whose callback can't close it", device.close)):
+            raises(t.StateError, sentence, lambda attempt=attempt: call(model, lambda done, total: attempt() is None))
+        after = call(model, lambda done, total: seen.append((model.memory.weights > 0, model.tokenize("a").size > 0, other.generate("ROMEO:", 2, seed=1).text)))
+        np.testing.assert_array_equal(after, before)
+        assert set(seen) == {(True, True, wanted)}, seen
+
+    with t.Device(DEVICE) as device, t.Model("shakespeare", device) as other:
+        for make, call in calls.values():
+            with make(device) as model:
+                checked(call, model, device, other)
+        with other.session() as session:
+            for attempt in (lambda: session.prefill([1]), session.close, other.session, lambda: other.chat(template="x")):
+                raises(t.StateError, "is in a call", lambda attempt=attempt: other.perplexity("To be, or not", progress=lambda done, total: attempt() is None))
+            assert session.prefill([1]).size
+        raises(t.StateError, "this Device is in a call", lambda: t.Model("shakespeare", device, progress=lambda done, total: device.close()))
+
+        def closes_another(done, total):
+            with t.Model("shakespeare", device) as third:
+                return not third.generate("a", 1).ids.size
+        assert other.perplexity("To be, or not", progress=closes_another).tokens
+        (folder / "text.txt").write_text("To be, or not to be, that is the question.\n" * 50)
+        settings = {"max_steps": 1, "per_device_train_batch_size": 2, "block_size": 16}
+        raises(t.StateError, "this Device is in a call", lambda: t.train(model="shakespeare", data=folder / "text.txt", output=folder / "out", device=device,
+                                                                        settings=settings, callback=lambda event: device.close()))
+
+
+def test_a_stream_does_not_begin_in_a_callback(folder):
+    """Its thread would wait for the call, and the call for its tokens. One that has begun has all its tokens then, because calls take turns."""
+    with t.Device(DEVICE) as device, t.Model("shakespeare", device) as model, t.Embedder("intents", device) as embedder:
+        raises(t.StateError, "a stream can't begin in a callback", lambda: embedder.encode(["a"], progress=lambda done, total: list(model.generate("a", 2, stream=True)) is None))
+        begun, rest = model.generate("ROMEO:", 12, ignore_eos=True, stream=True), []
+        assert next(begun).id >= 0 and embedder.encode(["a"], progress=lambda done, total: rest.extend(begun)).shape[0] == 1
+        assert sum(token.id >= 0 for token in rest) == 11, rest
+
+
+def test_the_garbage_collector_frees_nothing_during_a_call(folder):
+    """Neither in a callback, nor in another thread, which does not wait for the call."""
+    ended, library = [], t._library.lib
+
+    def collect(elsewhere):
+        thread = threading.Thread(target=gc.collect, daemon=True)
+        if elsewhere:
+            thread.start()
+            thread.join(60)
+        else:
+            gc.collect()
+        assert not thread.is_alive() and not ended, ended
+
+    destroy = library.tsr_session_destroy
+    with play() as model, mock.patch.object(library, "tsr_session_destroy", lambda pointer: (ended.append(1), destroy(pointer))):
+        for elsewhere in (False, True):
+            gc.collect()
+            gc.disable()
+            try:
+                session = model.session()
+                session.cycle = session  # only the garbage collector ends it
+                del session
+                assert model.perplexity("To be, or not", progress=lambda done, total, elsewhere=elsewhere: collect(elsewhere)).tokens
+                assert ended == [1], ended
+                ended.clear()
+            finally:
+                gc.enable()
 
 
 LEAVES_A_STREAM = """
@@ -214,6 +298,41 @@ def test_scores_of_pairs(folder):
         raises(TypeError, "list of str", lambda: model.rank("a", "bc"))
 
 
+def test_scores_go_through_the_activation_that_the_files_name(folder):
+    """config_sentence_transformers.json, where the folder was saved as a cross-encoder, before config.json; without either as sentence-transformers
+    has it: a sigmoid of one label, the logits of several."""
+    pairs = [("anna", "the cat sat"), ("how are you", "anna lives in london")]
+
+    def predicted(model):
+        with t.CrossEncoder(model, "reference") as opened:
+            return opened.predict(pairs), opened.scores([a for a, _ in pairs], [b for _, b in pairs])
+
+    def saved(model, activation, **more):
+        (model / "config_sentence_transformers.json").write_text(json.dumps({"model_type": "CrossEncoder", "activation_fn": activation} | more))
+    one, three = cross_encoder(folder / "one"), folder / "three"
+    shutil.copytree(SOURCE / "tests/golden/encoders/classify", three)
+    plain, logits = predicted(one)
+    logits, sigmoid = logits[:, 0], lambda x: 1 / (1 + np.exp(-x))
+    np.testing.assert_allclose(plain, sigmoid(logits), atol=1e-6)
+    change_json(one / "config.json", sentence_transformers={"activation_fn": "torch.nn.modules.activation.Tanh"})
+    np.testing.assert_allclose(predicted(one)[0], np.tanh(logits), atol=1e-6)
+    for name, wanted in (("linear.Identity", logits), ("activation.Tanh", np.tanh(logits)), ("activation.Sigmoid", sigmoid(logits))):
+        saved(one, "torch.nn.modules." + name)
+        np.testing.assert_allclose(predicted(one)[0], wanted, atol=1e-6)
+    saved(one, "torch.nn.modules.linear.Identity", model_type="SentenceTransformer")
+    np.testing.assert_allclose(predicted(one)[0], np.tanh(logits), atol=1e-6)
+    saved(one, "torch.nn.modules.activation.GELU")
+    raises(ValueError, "config_sentence_transformers.json: the activation torch.nn.modules.activation.GELU is not supported", lambda: predicted(one))
+    numbers, probabilities = predicted(three)
+    softmax = np.exp(numbers) / np.exp(numbers).sum(axis=1, keepdims=True)
+    assert numbers.shape == (2, 3) and abs(numbers.sum(axis=1) - 1).min() > 1e-3, numbers
+    np.testing.assert_allclose(softmax, probabilities, atol=1e-6)
+    saved(three, "torch.nn.modules.activation.Softmax")
+    np.testing.assert_allclose(predicted(three)[0], probabilities, atol=1e-6)
+    saved(three, "torch.nn.modules.linear.Identity")
+    np.testing.assert_array_equal(predicted(three)[0], numbers)
+
+
 def test_embed(folder):
     """An encoder without modules.json: the mean of its last hidden states."""
     with t.Embedder("intents", DEVICE) as model:
@@ -274,6 +393,49 @@ def test_errors_are_exceptions(folder):
         raises(t.UnsupportedError, "", lambda: t.Translator("shakespeare", DEVICE).translate("a"))
     raises(t.StateError, "this Model is closed", lambda: model.generate("a"))
     model.close()  # a second time does nothing
+
+
+def test_whole_numbers_out_of_range_are_errors(_):
+    """ctypes would take their lowest bits."""
+    masked = SOURCE / "tests/golden/encoders/masked"
+    with t.Device(DEVICE) as device, t.Model("shakespeare", device) as model, t.Translator(device=device) as translator, model.session() as session:
+        for name, value in (("seed", 2**64 + 1), ("seed", -1), ("top_k", 2**32 + 1), ("no_repeat_ngram", -1), ("logprobs", -1), ("ignore_eos", 2**32), ("speculate", 2**31)):
+            raises(t.ArgumentError, f"{name}={value}: give a whole number from ", lambda one={name: value}: model.generate("a", 1, **one))
+        for sentence, call in (("max_tokens=9223372036854775808: give", lambda: model.generate("a", 2**63)), ("token=4294967301: give", lambda: model.piece(2**32 + 5)),
+                               ("sequences=-1: give a whole number from 0 to 4294967295", lambda: model.session(-1)), ("sequence=4294967296:", lambda: session.length(2**32)),
+                               ("sequence=4294967296:", lambda: session.prefill([1], 2**32)), ("source=-1:", lambda: session.fork(-1, 0)),
+                               ("length=18446744073709551616:", lambda: session.rewind(0, 2**64)), ("threads=-1:", lambda: t.Device(DEVICE, threads=-1)),
+                               ("context=18446744073709551621:", lambda: t.Model("shakespeare", device, context=2**64 + 5)), ("tokens=18446744073709551617:", lambda: model.explain(2**64 + 1)),
+                               ("the first of layers=4294967296:", lambda: model.attention("a", layers=(2**32, 1))), ("heads=4294967297:", lambda: model.attention("a", heads=(0, 2**32 + 1))),
+                               ("top_k=4294967297:", lambda: t.FillMask(masked, device)("anna [MASK]", 2**32 + 1)),
+                               ("prompts=18446744073709551617:", lambda: t.bench(None, device, prompts=[2**64 + 1])),
+                               *((f"{name}=-1:", lambda name=name: translator.translate("a", **{name: -1})) for name in ("beam_size", "num_hypotheses", "max_batch_size"))):
+            raises(t.ArgumentError, sentence, call)
+        raises(ValueError, "one of them is 4294967301", lambda: model.generate("a", 1, logit_bias={2**32 + 5: 1.0}))
+        raises(TypeError, "max_tokens=2.5: give a whole number", lambda: model.generate("a", 2.5))
+        assert model.generate("a", np.int64(2), seed=2**64 - 1, top_k=np.int32(3), logit_bias={np.int32(5): 1.0}, ignore_eos=True).ids.size == 2
+
+
+def test_what_ends_at_a_nul_has_none(_):
+    """Texts with a size may contain it: see test_tokenizer_alone."""
+    with t.Device(DEVICE) as device, t.Model("shakespeare", device) as model, t.Embedder("intents", device) as embedder:
+        for call in (lambda: t.Model("shakespeare\0xyz", device), lambda: t.Device("reference\0xyz"), lambda: t.Model("shakespeare", device, lora="a\0b"),
+                     lambda: model.generate("a", 1, grammar='root ::= "x" \0 ((('), lambda: model.generate("a", 1, json_schema="true\0{"), lambda: model.generate("a", 1, stop="a\0b"),
+                     lambda: model.chat("a\0b", template="x"), lambda: embedder.encode("d", prompt="a\0b c d"), lambda: t.verify(DEVICE, op="softmax\0x")):
+            raises(ValueError, "contains a NUL character", call)
+        assert (embedder.encode("d\0zzz") != embedder.encode("d")).any()
+
+
+def test_models_without_logits_of_tokens(_):
+    answers = SOURCE / "tests/golden/answers/unigram"
+    with t.Device(DEVICE) as device:
+        for make, gives in ((lambda: t.Embedder("shakespeare", device, pooling="last"), "it gives hidden states; see dump"),
+                            (lambda: t.Classifier("intents", device), 'its "logits" are [77]; see dump'), (lambda: t.Answerer(answers, device), 'its "logits" are [3, 2]; see dump')):
+            with make() as model:
+                raises(t.StateError, "has no logits of tokens, [T, V]: " + gives, lambda model=model: model.logits([5, 6, 7]))
+        with t.Translator(device=device) as translator:
+            assert translator.logits("Guten Tag").shape == (1, translator.info.vocab)
+            raises(t.StateError, "(marian) writes from a source, and perplexity is of a text alone", lambda: translator.perplexity("hello you"))
 
 
 def test_objects_close_in_order(folder):
