@@ -237,6 +237,13 @@ void tsri_base_json_put(json_t *object, const char *key, json_t *value) {
     lost |= json_object_set_new(object, key, value) != 0;
 }
 
+void tsri_base_json_default(json_t *object, const char *key, json_t *value) {
+    if (json_object_get(object, key))
+        json_decref(value);
+    else
+        tsri_base_json_put(object, key, value);
+}
+
 void tsri_base_json_rename(json_t *object, const char *from, const char *to) {
     json_t *value = json_object_get(object, from);
     if (!value)

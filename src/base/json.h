@@ -24,6 +24,8 @@ tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t
  * value or container also means, nothing is added and the thread remembers it, until made, print or
  * save is called and fails; so what is given out is complete. made does not take over `value`. */
 void tsri_base_json_put(json_t *object, const char *key, json_t *value);
+/* The same, unless the field is there. */
+void tsri_base_json_default(json_t *object, const char *key, json_t *value);
 /* Gives a field, if it is there, another name. */
 void tsri_base_json_rename(json_t *object, const char *from, const char *to);
 void tsri_base_json_append(json_t *list, json_t *value);

@@ -231,6 +231,16 @@ Test(refused, configs) {
         {"llama-tiny", "tie_word_embeddings", "\"yes\"", TSR_E_FORMAT, "\"tie_word_embeddings\""},
         {"llama-tiny", "model_type", "\"mamba\"", TSR_E_UNSUPPORTED,
          "\"model_type\" is \"mamba\", which is not served; these are: gpt2, llama"},
+        {"llama-tiny", "rope_scaling",
+         "{\"rope_type\": \"default\", \"partial_rotary_factor\": 0.5}", TSR_E_UNSUPPORTED,
+         "\"partial_rotary_factor\" is 0.5, which changes results"},
+        {"granite-odd", "rope_scaling",
+         "{\"rope_type\": \"linear\", \"factor\": 2.0, \"partial_rotary_factor\": 0.5}",
+         TSR_E_UNSUPPORTED, "\"partial_rotary_factor\" is 0.5, which changes results"},
+        {"gpt_neox-odd", "rope_theta", "777.0", TSR_E_UNSUPPORTED,
+         "\"rope_theta\" is 777, but \"rotary_emb_base\" is 300; which of them counts"},
+        {"gpt_neox-odd", "partial_rotary_factor", "0.5", TSR_E_UNSUPPORTED,
+         "\"partial_rotary_factor\" is 0.5, but \"rotary_pct\" is 0.666667"},
         {"deberta-odd/mlm", "relative_attention", "false", TSR_E_UNSUPPORTED,
          "\"relative_attention\" is false, which is not served"},
         {"deberta-odd/mlm", "pos_att_type", "[\"c2p\"]", TSR_E_UNSUPPORTED, "\"pos_att_type\""},
@@ -350,6 +360,72 @@ Test(refused, both_spellings_are_one) {
     cr_expect(model->spec.decoder.rope.scaling == TSRI_SCALING_LLAMA3);
     tsri_model_close(&model);
     tsri_model_close(&older);
+}
+
+/* Changes a key of the config that make_config wrote. */
+static void change_config(const char *key, const char *value) {
+    char path[128];
+    json_t *config = NULL;
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    OK(tsri_base_json_load(path, 1 << 20, 64, &config));
+    json_object_set_new(config, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    cr_assert(json_dump_file(config, path, 0) == 0);
+    json_decref(config);
+}
+
+/* As in transformers: a config's own original length takes precedence over that among its rotary parameters, but not
+ * where kinds of layers have parameters of their own. */
+Test(refused, an_original_length_beside_rotary_parameters_takes_precedence) {
+#define SCALED(type)                                                            \
+    "{\"rope_type\": \"" type "\", \"factor\": 4.0, \"low_freq_factor\": 1.0, " \
+    "\"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 24}"
+    static const struct {
+        const char *base, *key, *parameters;
+        int64_t original;
+    } rows[] = {{"llama-tiny", "rope_scaling", SCALED("llama3"), 8},
+                {"llama-tiny", "rope_scaling", SCALED("yarn"), 8},
+                {"llama-tiny", "rope_parameters", SCALED("yarn"), 8},
+                {"gemma3_text", "rope_parameters", "{\"full_attention\": " SCALED("yarn") "}", 24},
+                {"gemma3_text", "rope_parameters",
+                 "{\"full_attention\": {\"rope_type\": \"yarn\", \"factor\": 4.0}}", 48}};
+#undef SCALED
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tsri_model_options options = {0};
+        tsri_model *model = NULL;
+        make_config(rows[i].base, "original_max_position_embeddings", "8");
+        change_config(rows[i].key, rows[i].parameters);
+        OK(tsri_model_open(folder, &options, &model));
+        cr_expect(model->spec.decoder.rope.original_positions == rows[i].original, "row %zu: %lld",
+                  i, (long long)model->spec.decoder.rope.original_positions);
+        tsri_model_close(&model);
+    }
+}
+
+/* GPT-NeoX's numbers by the names that other families have: they must agree with its own, also where these are
+ * missing; rotary parameters in an object take precedence over both. */
+Test(refused, rotary_numbers_of_gpt_neox_have_one_value) {
+    static const struct {
+        const char *own, *key, *value, *fragment;
+    } rows[] = {{"rotary_pct", "partial_rotary_factor", "0.5",
+                 "\"partial_rotary_factor\" is 0.5, but \"rotary_pct\" is missing and means 0.25"},
+                {"rotary_emb_base", "rope_theta", "777.0",
+                 "\"rotary_emb_base\" is missing and means 10000"},
+                {"rotary_emb_base", "rope_theta", "10000.0", NULL},
+                {"rotary_emb_base", "rope_parameters", "{\"rope_theta\": 777.0}", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        make_config("gpt_neox-odd", rows[i].own, NULL);
+        change_config(rows[i].key, rows[i].value);
+        if (rows[i].fragment) {
+            expect_refused(TSR_E_UNSUPPORTED, rows[i].fragment, rows[i].key);
+            continue;
+        }
+        const tsri_model_options options = {0};
+        tsri_model *model = NULL;
+        OK(tsri_model_open(folder, &options, &model));
+        cr_expect(model->spec.decoder.rope.theta == (i == 2 ? 10000 : 777), "row %zu: %g", i,
+                  model->spec.decoder.rope.theta);
+        tsri_model_close(&model);
+    }
 }
 
 /* Linear scaling of one rotation makes the context longer; Gemma 3's config gives the longer one. A window of tokens

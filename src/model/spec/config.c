@@ -225,23 +225,28 @@ static bool is_neutral(const json_t *value, tsri_model_neutral_value wanted) {
     }
 }
 
-/* transformers 5 has the rotary share among the rope parameters. */
-static const json_t *semantic_field(const tsri_model_config *config, const char *key) {
-    const json_t *value = field(config, key);
-    if (!value)
-        value = json_object_get(json_object_get(config->root, "rope_parameters"), key);
-    return json_is_null(value) ? NULL : value;
+/* A value of a key that is not the neutral one, or NULL. The rotary share may be among the rotary parameters. */
+static const json_t *semantic_field(const tsri_model_config *config,
+                                    const tsri_model_neutral *neutral) {
+    const json_t *const scopes[] = {config->root, json_object_get(config->root, "rope_parameters"),
+                                    json_object_get(config->root, "rope_scaling")};
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
+        const json_t *value = json_object_get(scopes[i], neutral->key);
+        if (value && !json_is_null(value) && !is_neutral(value, neutral->value))
+            return value;
+    }
+    return NULL;
 }
 
 tsr_status tsri_model_config_refuse_table(const tsri_model_config *config,
                                           const tsri_model_neutral *table, size_t n,
                                           const char *const *handled) {
     for (size_t i = 0; i < n; i++) {
-        const json_t *value = semantic_field(config, table[i].key);
+        const json_t *value = semantic_field(config, &table[i]);
         bool read = false;
         for (const char *const *key = handled; key && *key && !read; key++)
             read = strcmp(*key, table[i].key) == 0;
-        if (!value || read || is_neutral(value, table[i].value))
+        if (!value || read)
             continue;
         char *text = tsri_base_json_print(value, JSON_ENCODE_ANY | JSON_COMPACT);
         const tsr_status status = tsri_base_fail(

@@ -12,8 +12,11 @@
 
 typedef struct scope {
     const json_t *object; /* the object that has the parameters; NULL: there are none */
+    bool of_layers;       /* they are those of one kind of layer */
     char what[512];
 } scope;
+
+static const char original[] = "original_max_position_embeddings";
 
 static tsr_status positive(const scope *scope, const char *key, bool required, double *out) {
     const json_t *value = json_object_get(scope->object, key);
@@ -80,7 +83,6 @@ static tsr_status read_factors(const scope *scope, const char *key, int32_t rota
 
 static tsr_status read_longrope(const scope *scope, const tsri_model_config *config,
                                 int64_t max_positions, int32_t rotary, tsri_model_rope *rope) {
-    static const char original[] = "original_max_position_embeddings";
     double magnitude = 0;
     rope->original_positions = 0;
     TRY(tsri_base_json_int(scope->object, scope->what, original, 2, TSRI_MODEL_MAX_POSITIONS,
@@ -118,10 +120,12 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
     if (!type || strcmp(type, "default") == 0)
         return TSR_OK;
     rope->original_positions = max_positions;
-    TRY(tsri_model_config_long(config, "original_max_position_embeddings", false, 1,
-                               TSRI_MODEL_MAX_POSITIONS, &rope->original_positions));
-    TRY(tsri_base_json_int(scope->object, scope->what, "original_max_position_embeddings", 1,
-                           TSRI_MODEL_MAX_POSITIONS, &rope->original_positions));
+    TRY(tsri_base_json_int(scope->object, scope->what, original, 1, TSRI_MODEL_MAX_POSITIONS,
+                           &rope->original_positions));
+    /* the config's own takes precedence, as in transformers, but where kinds of layers have theirs */
+    if (!scope->of_layers)
+        TRY(tsri_model_config_long(config, original, false, 1, TSRI_MODEL_MAX_POSITIONS,
+                                   &rope->original_positions));
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(type, types[i].name) == 0)
             rope->scaling = types[i].scaling;
@@ -190,7 +194,7 @@ tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
 static tsr_status read_set(const tsri_model_config *config, const json_t *object, const char *name,
                            int64_t max_positions, tsri_model_rope *rope) {
     double share = 1;
-    scope scope = {.object = object};
+    scope scope = {.object = object, .of_layers = true};
     snprintf(scope.what, sizeof scope.what, "%s: \"%s\"", config->what, name);
     if (!object || json_is_null(object))
         return TSR_OK;

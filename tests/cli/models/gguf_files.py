@@ -102,6 +102,10 @@ def test_modernbert(folder):
     same(folder, model, file)
     file = write_gguf(folder / "vectors.gguf", encoder(config, "modern-bert", **shared, pooling_type=1), renamed(MODERN, arrays, "^(head|classifier)"))
     same(folder, model, file, head=False)
+    full, _, _ = folder_of("modernbert/cls", "full", folder, layer_types=["full_attention"] * config["num_hidden_layers"])
+    file = write_gguf(folder / "full.gguf", encoder(config, "modern-bert", **{key: value for key, value in shared.items() if key != "attention.sliding_window"},
+                                                    pooling_type=1), renamed(MODERN, arrays, "^(head|classifier)"))
+    same(folder, full, file, head=False)
 
 
 def bert(config, arrays, **more):
@@ -246,6 +250,151 @@ def test_yarn(folder):
             run("info", file)
     write_gguf(file, qwen3(config, **names, **{"rope.scaling.yarn_beta_slow": 0.0}), renamed(QWEN3, arrays))
     refused(3, '"beta_slow" is 0', "info", file)
+
+
+def test_other_scaling(folder):
+    """A factor without a type is linear. The attention factor, which counts with any type, is read with those that have one in a config."""
+    factor, kind, attention = "rope.scaling.factor", "rope.scaling.type", "rope.scaling.attn_factor"
+    original = {"rope.scaling.original_context_length": 12}
+    rope = {"rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 12}
+    cases = (({factor: 4.0}, rope | {"rope_type": "linear"}), ({"rope.scale_linear": 4.0}, rope | {"rope_type": "linear"}),
+             ({factor: 4.0, "rope.scale_linear": 2.0}, rope | {"rope_type": "linear"}), ({kind: "linear"}, rope | {"rope_type": "default"}),
+             ({kind: "none", factor: 4.0}, rope | {"rope_type": "default"}), ({factor: 1.0, attention: 1.0}, rope | {"rope_type": "default"}),
+             ({kind: "yarn", "rope.scale_linear": 4.0, **original}, rope | {"rope_type": "yarn"}),
+             ({kind: "yarn", factor: 4.0, attention: 1.5, **original}, rope | {"rope_type": "yarn", "attention_factor": 1.5 * (0.1 * math.log(4) + 1)}))
+    file, seen = folder / "m.gguf", []
+    for i, (keys, parameters) in enumerate(cases):
+        model, config, arrays = folder_of("qwen3", f"m{i}", folder, rope_parameters=parameters)
+        write_gguf(file, qwen3(config, **keys), renamed(QWEN3, arrays))
+        same(folder, model, file)
+        seen.append(logits(folder, file))
+    for i, j in (0, 3), (6, 7), (0, 6):
+        assert seen[i] != seen[j], f"cases {i} and {j} give the same numbers"
+    for keys in {attention: 1.5}, {attention: 0.0}, {kind: "linear", factor: 4.0, attention: 1.5}, {kind: "none", attention: 1.5}:
+        write_gguf(file, qwen3(config, **keys), renamed(QWEN3, arrays))
+        refused(3, f'm.gguf: "qwen3.{attention}" is {keys[attention]:g}, which changes results; only 1 is served for this architecture with the scaling type '
+                   f'"{keys.get(kind, "none")}"', "info", file)
+    for keys in {kind: "yarn"}, {kind: "yarn", factor: 0.0}:
+        write_gguf(file, qwen3(config, **keys, **original), renamed(QWEN3, arrays))
+        refused(3, 'm.gguf: "qwen3.rope.scaling.type" is "yarn", which needs a factor; "qwen3.rope.scaling.factor" is missing or 0', "info", file)
+    write_gguf(file, *drawn("gemma3", **{"attention.sliding_window": 4, kind: "yarn", factor: 4.0, **original}))
+    run("info", file)
+    write_gguf(file, *drawn("gemma3", **{"attention.sliding_window": 4, kind: "yarn", factor: 4.0, attention: 1.5, **original}))
+    refused(3, f'm.gguf: "gemma3.{attention}" is 1.5, which changes results; only 1 is served', "info", file)
+
+
+WIDTH, HEADS, INNER, WORDS = 16, 4, 24, 24
+
+
+def drawn(arch, layers=2, kv=HEADS, experts=0, **more):
+    """Metadata without a key that may be missing, and arrays, of a small model of Llama's layout. A key in `more` that is None is left out."""
+    head, lead, end = WIDTH // HEADS, (experts,) * bool(experts), "_exps" * bool(experts)
+    shapes = {"token_embd": (WORDS, WIDTH), "output_norm": (WIDTH,)}
+    if arch != "gemma3":
+        shapes["output"] = WORDS, WIDTH
+    for i in range(layers):
+        parts = {"attn_norm": (WIDTH,), "ffn_norm": (WIDTH,), "attn_q": (WIDTH, WIDTH), "attn_k": (kv * head, WIDTH), "attn_v": (kv * head, WIDTH),
+                 "attn_output": (WIDTH, WIDTH), f"ffn_gate{end}": (*lead, INNER, WIDTH), f"ffn_up{end}": (*lead, INNER, WIDTH), f"ffn_down{end}": (*lead, WIDTH, INNER)}
+        if experts:
+            parts["ffn_gate_inp"] = experts, WIDTH
+        if arch in ("qwen3", "gemma3"):
+            parts |= {"attn_q_norm": (head,), "attn_k_norm": (head,)}
+        if arch == "gemma3":
+            parts |= {"post_attention_norm": (WIDTH,), "post_ffw_norm": (WIDTH,)}
+        shapes |= {f"blk.{i}.{part}": shape for part, shape in parts.items()}
+    arrays = {}
+    for name, shape in shapes.items():
+        seed = sum(name.encode())
+        arrays[f"{name}.weight"] = floats(shape, [((i * 37 + seed) % 19 - 9) / 12 + (len(shape) == 1) for i in range(math.prod(shape))])
+    sizes = {"context_length": 64, "embedding_length": WIDTH, "feed_forward_length": INNER, "block_count": layers, "attention.head_count": HEADS,
+             "attention.layer_norm_rms_epsilon": 1e-6} | ({"expert_count": experts, "expert_used_count": 2} if experts else {}) | more
+    return {"general.architecture": arch} | {f"{arch}.{key}": value for key, value in sizes.items() if value is not None}, arrays
+
+
+def two(folder, given, other):
+    """Two files of what drawn gives."""
+    return write_gguf(folder / "given.gguf", *given), write_gguf(folder / "other.gguf", *other)
+
+
+def test_missing_keys(folder):
+    """They mean what llama.cpp takes for them, not what transformers takes for a field that a config lacks."""
+    head = WIDTH // HEADS
+    every = {"rope.freq_base": 10000.0, "attention.head_count_kv": HEADS, "attention.key_length": head, "attention.value_length": head}
+    window, scales = {"layers": 6, "attention.sliding_window": 4}, {"logit_scale": 2.0}
+    for arch, needed, keys in (("llama", {"experts": 4}, every), ("qwen3", {}, every), ("smollm3", {}, every), ("gemma3", window, every | {"rope.freq_base_swa": 10000.0}),
+                               ("granite", scales, every | {"attention.scale": head ** -0.5, "embedding_scale": 1.0, "residual_scale": 1.0})):
+        for key in keys:
+            same(folder, *two(folder, drawn(arch, **needed, **keys), drawn(arch, **needed, **keys | {key: None})))
+        same(folder, *two(folder, drawn(arch, **needed, **keys), drawn(arch, **needed)))
+        one, other = two(folder, drawn(arch, **needed), drawn(arch, **needed, **{"rope.freq_base": 500.0}))
+        assert logits(folder, one) != logits(folder, other), f"{arch}: rotations change too little to be tested"
+    one, other = two(folder, drawn("granite", **scales), drawn("granite", **scales, **{"attention.scale": 1.0}))
+    assert logits(folder, one) != logits(folder, other), "scales of scores change too little to be tested"
+
+
+def test_a_gemma_3_without_a_window(folder):
+    """Its layers all see every token, and rotate alike."""
+    wide = {"attention.sliding_window": 64, "rope.freq_base": 300.0}
+    same(folder, *two(folder, drawn("gemma3", 7, **wide, **{"rope.freq_base_swa": 300.0}), drawn("gemma3", 7, **{"rope.freq_base": 300.0, "rope.freq_base_swa": 40.0})))
+    one, other = two(folder, drawn("gemma3", 7, **wide), drawn("gemma3", 7, **wide | {"attention.sliding_window": 4}))
+    assert logits(folder, one) != logits(folder, other), "windows change too little to be tested"
+
+
+def test_keys_that_have_no_default(folder):
+    """And values that are not served."""
+    file, eps = folder / "m.gguf", {"attention.layer_norm_rms_epsilon": 1e-6}
+    table = {"token_embd.weight": floats((2, 2), [1, 2, 3, 4])}
+    for arch, held, key in (("llama", {}, 'attention.layer_norm_rms_epsilon" or "llama.attention.layer_norm_epsilon'), ("command-r", eps, "logit_scale"),
+                            ("cohere2", eps | {"attention.sliding_window": 4}, "logit_scale"), ("cohere2", eps | {"logit_scale": 1.0}, "attention.sliding_window"),
+                            ("granite", eps, "logit_scale"), ("granitemoe", eps, "logit_scale"), ("gpt-oss", eps, "attention.sliding_window"),
+                            ("gemma-embedding", eps, "attention.sliding_window"), ("gptneox", eps, "use_parallel_residual"), ("mpt", eps, "attention.max_alibi_bias")):
+        write_gguf(file, {"general.architecture": arch} | {f"{arch}.{name}": value for name, value in held.items()}, table)
+        refused(3, f'm.gguf: metadata "{arch}.{key}" is missing, and there is no default for it', "info", file)
+    write_gguf(file, *drawn("llama", experts=4, expert_used_count=None))
+    refused(3, 'm.gguf: metadata "llama.expert_count" is 4, but "llama.expert_used_count" is missing', "info", file)
+    for groups in 1, 2:
+        write_gguf(file, *drawn("llama", experts=4, expert_group_count=groups))
+        if groups == 1:
+            run("info", file)
+    refused(3, 'm.gguf: "llama.expert_group_count" is 2, which changes results; only 1 is served', "info", file)
+    for rotated in True, False:
+        write_gguf(file, *drawn("granite", **{"logit_scale": 1.0, "rope.scaling.finetuned": rotated}))
+        if rotated:
+            run("info", file)
+    refused(3, 'm.gguf: "granite.rope.scaling.finetuned" is false: a Granite without rotary positions', "info", file)
+
+
+def test_lists_with_a_value_for_each_layer(folder):
+    kv, inner, heads = "attention.head_count_kv", "feed_forward_length", "attention.head_count"
+    same(folder, *two(folder, drawn("llama", kv=2, **{kv: 2}), drawn("llama", kv=2, **{kv: [2, 2], inner: [INNER] * 2, heads: [HEADS] * 2})))
+    file = folder / "m.gguf"
+    for key, values, fragment in ((kv, [2, 1], "is 2 for layer 0 and 1 for layer 1; layers of different sizes are not served"),
+                                  (inner, [INNER, 7], f"is {INNER} for layer 0 and 7 for layer 1; layers of different"), (heads, [HEADS, 2], "is 4 for layer 0 and 2 for"),
+                                  (kv, [2, 2, 2], 'lists 3 values, but "llama.block_count" is 2; one value for each layer is needed'), (kv, [2.0, 2.0], "is a list in which each"),
+                                  (kv, [2**32 - 1] * 2, "is 4294967295 for each layer; it must be from 0 to")):
+        write_gguf(file, *drawn("llama", kv=2, **{kv: 2} | {key: values}))
+        refused(3, f'm.gguf: metadata "llama.{key}" {fragment}', "info", file)
+    pattern, window = "attention.sliding_window_pattern", {"attention.sliding_window": 4, "rope.freq_base_swa": 40.0}
+    same(folder, *two(folder, drawn("gemma3", 3, **window, **{pattern: 3}), drawn("gemma3", 3, **window, **{pattern: [True, True, False]})))
+    one, other = two(folder, drawn("gemma3", 3, **window, **{pattern: 3}), drawn("gemma3", 3, **window, **{pattern: [False, True, True]}))
+    assert logits(folder, one) != logits(folder, other), "which layers have the window makes no difference"
+    write_gguf(file, *drawn("gemma3", 3, **window, **{pattern: [True, False]}))
+    refused(3, f'm.gguf: metadata "gemma3.{pattern}" lists 2 values, but "gemma3.block_count" is 3', "info", file)
+
+
+STARCODER2 = QWEN3 | {r"mlp\.c_fc": "ffn_up", r"mlp\.c_proj": "ffn_down"}
+
+
+def test_starcoder2(folder):
+    """Its norms' epsilon has a name of its own in a config, and its biases have one key."""
+    model, config, arrays = folder_of("starcoder2", "m", folder, sliding_window=None, norm_epsilon=0.125)
+    sizes = {"context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
+             "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"],
+             "attention.head_count_kv": config["num_key_value_heads"], "attention.layer_norm_epsilon": config["norm_epsilon"],
+             "rope.freq_base": config["rope_parameters"]["rope_theta"]}
+    file = write_gguf(folder / "m.gguf", {"general.architecture": "starcoder2"} | {f"starcoder2.{key}": value for key, value in sizes.items()},
+                      renamed(STARCODER2, arrays))
+    same(folder, model, file)
 
 
 def logits(folder, model):

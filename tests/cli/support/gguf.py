@@ -10,7 +10,7 @@ def text(value):
 
 
 def value_of(value):
-    """A metadata value with its type: a bool, an integer, a real number, a text, or a list of one of the last three."""
+    """A metadata value with its type: a bool, an integer, a real number, a text, or a list of one of these."""
     if isinstance(value, bool):
         return struct.pack("<I?", 7, value)
     if isinstance(value, int):

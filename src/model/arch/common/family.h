@@ -116,6 +116,9 @@ typedef struct tsri_model_arch {
 extern const tsri_model_names tsri_model_names_gguf, tsri_model_names_gguf_gate_up,
     tsri_model_names_gguf_fused, tsri_model_names_gguf_encoder;
 
+/* For families in which some layers have a window: no layer has one where the file names no width. */
+void tsri_model_gguf_windows(json_t *config);
+
 /* Adds what GGUF files of encoders say by themselves: how many segments there are, and the labels of a
  * classifier. For complete_gguf. */
 tsr_status tsri_model_gguf_encoder(const tsri_io_archive *archive, json_t *config);

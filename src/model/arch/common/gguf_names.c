@@ -67,6 +67,16 @@ const tsri_model_names tsri_model_names_gguf_encoder = {
     .unserved = rankers,
 };
 
+void tsri_model_gguf_windows(json_t *config) {
+    const json_int_t layers = json_integer_value(json_object_get(config, "num_hidden_layers"));
+    if (json_object_get(config, "sliding_window"))
+        return;
+    json_t *types = json_array();
+    for (json_int_t i = 0; i < layers && i < TSRI_MODEL_MAX_LAYERS; i++)
+        tsri_base_json_append(types, json_string("full_attention"));
+    tsri_base_json_put(config, "layer_types", types);
+}
+
 tsr_status tsri_model_gguf_labels(const tsri_io_archive *archive, json_t *config) {
     const tsri_io_array *output = tsri_io_find(archive, "cls.output.weight");
     const tsri_io_value *list = NULL;

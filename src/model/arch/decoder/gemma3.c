@@ -107,6 +107,7 @@ static const tsri_model_names names_of_texts_alone = {
 
 static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
     (void)archive;
+    tsri_model_gguf_windows(config);
     tsri_model_arch_gemma_scale(config, LARGEST);
     return TSR_OK;
 }

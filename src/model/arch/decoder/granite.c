@@ -4,6 +4,9 @@
 #include "base/error.h"
 #include "base/json.h"
 
+#include <math.h>
+#include <stdio.h>
+
 enum { MOST = 1000000 };
 
 tsr_status tsri_model_arch_granite_like(const tsri_model_config *config, tsri_model_spec *spec) {
@@ -25,7 +28,20 @@ tsr_status tsri_model_arch_granite_like(const tsri_model_config *config, tsri_mo
 }
 
 tsr_status tsri_model_arch_complete_granite(const tsri_io_archive *archive, json_t *config) {
-    (void)archive;
+    const double size = json_number_value(json_object_get(config, "head_dim"));
+    const char *name = NULL;
+    bool rotated = true; /* what the key says in Granite's files alone */
+    char key[96];
+    TRY(tsri_io_meta_text(archive, "general.architecture", &name, NULL));
+    snprintf(key, sizeof key, "%.60s.rope.scaling.finetuned", name);
+    TRY(tsri_io_meta_bool(archive, key, &rotated));
+    if (!rotated)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"%s\" is false: a Granite without rotary positions, which is "
+                              "not served",
+                              archive->path, key);
+    if (json_number_value(json_object_get(config, "attention_multiplier")) == 0 && size > 0)
+        tsri_base_json_put(config, "attention_multiplier", json_real(1 / sqrt(size)));
     tsri_base_json_rename(config, "logit_scale", "logits_scaling");
     return TSR_OK;
 }

@@ -12,7 +12,8 @@
 /* Llama's layout, and the factors of embeddings, scores, branches and logits. */
 tsr_status tsri_model_arch_granite_like(const tsri_model_config *config, tsri_model_spec *spec);
 
-/* For complete_gguf: what divides the logits is called logit_scale there. */
+/* For complete_gguf: what divides the logits is called logit_scale there, and scores without a scale have that of
+ * the head size. */
 tsr_status tsri_model_arch_complete_granite(const tsri_io_archive *archive, json_t *config);
 
 #endif

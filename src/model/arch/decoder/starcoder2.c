@@ -2,6 +2,7 @@
  * plain feed-forward part.
  * source  Lozhkov et al. 2024, arXiv:2402.19173 */
 #include "base/error.h"
+#include "base/json.h"
 #include "model/arch/decoder/llama.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
@@ -28,10 +29,20 @@ static const tsri_model_names names = {
     .down = "layers.%d.mlp.c_proj",
 };
 
+/* All biases are one option in the config, and the epsilon has a name of its own. */
+static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
+    const bool bias = tsri_io_find(archive, "blk.0.attn_q.bias") != NULL;
+    json_object_del(config, "attention_bias");
+    tsri_base_json_put(config, "use_bias", json_boolean(bias));
+    tsri_base_json_rename(config, "layer_norm_epsilon", "norm_epsilon");
+    return TSR_OK;
+}
+
 const tsri_model_arch tsri_model_arch_starcoder2 = {
     .name = "starcoder2",
     .gguf = "starcoder2",
     .names = &names,
     .gguf_names = &tsri_model_names_gguf,
     .read = read,
+    .complete_gguf = complete_gguf,
 };

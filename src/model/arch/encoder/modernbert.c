@@ -135,6 +135,7 @@ static tsr_status complete(const tsri_io_archive *archive, json_t *config) {
                 {"norm_eps", "layer_norm_epsilon"}};
     const char *activation = NULL;
     TRY(tsri_io_meta_text(archive, "modern-bert.hidden_activation", &activation, NULL));
+    tsri_model_gguf_windows(config);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (json_object_get(config, same[i].from)) {
             tsri_base_json_put(config, same[i].field,

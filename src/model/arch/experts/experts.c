@@ -70,16 +70,12 @@ tsr_status tsri_model_arch_qwen_experts(const tsri_model_config *config,
     return read_dense(config, stack);
 }
 
-static void put_missing(json_t *config, const char *key, json_int_t value) {
-    if (!json_object_get(config, key))
-        tsri_base_json_put(config, key, json_integer(value));
-}
-
 tsr_status tsri_model_arch_complete_qwen_experts(json_t *config, bool normed) {
     const json_int_t ffn = json_integer_value(json_object_get(config, "intermediate_size")),
                      used = json_integer_value(json_object_get(config, "num_experts_per_tok"));
-    put_missing(config, "shared_expert_intermediate_size", ffn);
-    put_missing(config, "moe_intermediate_size", used > 0 ? ffn / used : ffn);
+    tsri_base_json_default(config, "shared_expert_intermediate_size", json_integer(ffn));
+    tsri_base_json_default(config, "moe_intermediate_size",
+                           json_integer(used > 0 ? ffn / used : ffn));
     tsri_base_json_put(config, "norm_topk_prob", json_boolean(normed));
     return TSR_OK;
 }

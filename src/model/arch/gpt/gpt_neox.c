@@ -2,7 +2,33 @@
  * one matrix for q, k and v ordered by head. */
 #include "model/arch/gpt/gpt_neox.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "model/arch/decoder/llama.h"
+
+/* transformers' defaults */
+static const double theta = 10000, share = 0.25;
+
+/* Where a config has both names of a number, transformers 5 reads the first one alone, and transformers 4 the
+ * second. Parameters in an object of their own take precedence over both. */
+static tsr_status check_names(const tsri_model_config *config, const char *first,
+                              const char *second, double fallback) {
+    static const char *const objects[] = {"rope_scaling", "rope_parameters"};
+    double value = fallback, other;
+    for (size_t i = 0; i < 2; i++)
+        if (json_object_get(json_object_get(config->root, objects[i]), second))
+            return TSR_OK;
+    TRY(tsri_base_json_real(config->root, config->what, first, -1e12, 1e12, &value));
+    other = value;
+    TRY(tsri_base_json_real(config->root, config->what, second, -1e12, 1e12, &other));
+    if (other == value)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "%s: \"%s\" is %g, but \"%s\" %s %g; which of them counts depends on "
+                          "the version of transformers, so they must agree",
+                          config->what, second, other, first,
+                          json_object_get(config->root, first) ? "is" : "is missing and means",
+                          value);
+}
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {
@@ -10,7 +36,9 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
         "rope_scaling",   "rope_parameters",       NULL};
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_refuse(config, handled));
-    stack->rope.share = 0.25; /* transformers' default */
+    stack->rope.share = share;
+    TRY(check_names(config, "rotary_emb_base", "rope_theta", theta));
+    TRY(check_names(config, "rotary_pct", "partial_rotary_factor", share));
     TRY(tsri_model_arch_llama_like(config, spec));
     stack->gated = false;
     TRY(tsri_model_config_activation(config, "hidden_act", "gelu", &stack->activation));
@@ -21,6 +49,13 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
     stack->out_bias = stack->qkv_bias;
     stack->mlp_bias = true;
+    return TSR_OK;
+}
+
+static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
+    (void)archive;
+    tsri_base_json_rename(config, "rope_theta", "rotary_emb_base");
+    tsri_base_json_rename(config, "partial_rotary_factor", "rotary_pct");
     return TSR_OK;
 }
 
@@ -42,4 +77,5 @@ const tsri_model_arch tsri_model_arch_gpt_neox = {
     .names = &names,
     .gguf_names = &tsri_model_names_gguf_fused,
     .read = read,
+    .complete_gguf = complete_gguf,
 };
