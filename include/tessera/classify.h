@@ -93,7 +93,12 @@ TSR_API tsr_status tsr_classify(tsr_classifier *classifier, const tsr_string *te
                                 tsr_classify_stats *stats);
 /**
  * Gives the numbers of the classifier itself for each of n texts, or pairs of texts: tsr_classify makes
- * scores of them, by softmax or sigmoid. Everything else is as with tsr_classify.
+ * scores of them, by softmax or sigmoid.
+ *
+ * shape    logits: [n, labels]
+ * units    natural logarithms that are not normalised; of a regression, its numbers
+ * thread   one call at a time for a model
+ * error    as tsr_classify
  */
 TSR_API tsr_status tsr_classify_logits(tsr_classifier *classifier, const tsr_string *texts,
                                        const tsr_string *seconds, size_t n, float *logits,
