@@ -53,6 +53,18 @@ def test_slow_is_not_late(_):
     assert time.monotonic() - begun > 3, "longer than --idle, which is what this is about"
 
 
+def test_suspended_is_not_a_hang(_):
+    process = subprocess.Popen([LIMIT, "--cpu", "30", "--idle", "1", sys.executable, "-c", SLOW], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    time.sleep(1)
+    both = [process.pid, *map(int, subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=False).stdout.split())]
+    equal(len(both), 2)
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for pid in both:
+            os.kill(pid, number)
+        time.sleep(2)
+    equal((process.communicate()[0], process.returncode), ("", 0))
+
+
 def test_it_ends_as_the_test_did(_):
     for code in (0, 1, 77):
         assert limited("sh", "-c", f"exit {code}").returncode == code
