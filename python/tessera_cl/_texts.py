@@ -82,7 +82,8 @@ def _bar(name: str) -> Progress:
 
 def _folder_json(model: Base, name: str) -> Dict[str, Any]:
     """A JSON object beside the model; {} where there is none."""
-    path = os.path.join(model.info.path, name)
+    place = model.info.path
+    path = os.path.join(place if os.path.isdir(place) else os.path.dirname(place), name)
     if not os.path.isfile(path):
         return {}
     with open(path, encoding="utf-8") as file:

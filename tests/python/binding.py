@@ -319,6 +319,7 @@ def test_scores_go_through_the_activation_that_the_files_name(folder):
     for name, wanted in (("linear.Identity", logits), ("activation.Tanh", np.tanh(logits)), ("activation.Sigmoid", sigmoid(logits))):
         saved(one, "torch.nn.modules." + name)
         np.testing.assert_allclose(predicted(one)[0], wanted, atol=1e-6)
+        np.testing.assert_array_equal(predicted(one / "model.safetensors")[0], predicted(one)[0])  # its settings are beside it
     saved(one, "torch.nn.modules.linear.Identity", model_type="SentenceTransformer")
     np.testing.assert_allclose(predicted(one)[0], np.tanh(logits), atol=1e-6)
     saved(one, "torch.nn.modules.activation.GELU")
