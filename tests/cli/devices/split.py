@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
 """A model split over two devices gives the same text as each of them: pocl's two CPU devices, and pocl with the reference."""
 
-import json
-
-from support.command import BUILD, COMMAND, PLAY, environment, equal, has_device, main, run, skip
-from support.ranks import SPLIT, has_mpi, ranks
+from support.command import PLAY, environment, equal, has_device, main, run, skip
 
 BOTH = environment(POCL_DEVICES="basic pthread")
 ASKED = ("generate", "-m", PLAY, "--temp", "0", "-n", "24", "--print-ids", "ROMEO:")
@@ -20,17 +17,6 @@ def test_two_devices_of_pocl(_):
 
 def test_a_device_and_the_reference(_):
     equal(run(*ASKED, "-d", "reference,pocl").out, run(*ASKED, "-d", "reference").out)
-
-
-def test_a_kind_named_once_for_each_rank(folder):
-    """With `cpu,cpu` the second rank has the second CPU."""
-    if not has_mpi():
-        return
-    env = environment(POCL_DEVICES="basic basic", OPENCL_LAYERS=BUILD / "tests" / "name_layer.so")
-    for names, wanted in (("cpu,cpu", "AB"), ("cpu", "AB")):
-        ranks(2, COMMAND, *ASKED, *SPLIT, "-d", names, f"--profile={folder / 'profile'}", env=env)
-        used = ["".join(sorted({row["device"][-1] for row in json.loads((folder / name).read_text())})) for name in ("profile", "profile.rank1")]
-        equal("".join(used), wanted, names)
 
 
 if not has_device("pocl"):

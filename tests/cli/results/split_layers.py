@@ -2,11 +2,12 @@
 """Models whose layers are split over ranks: the bytes of one process, on ranks of which none could hold the model; a rank that goes away ends
 all."""
 
+import json
 import random
 import signal
 
 from support import words
-from support.command import COMMAND, DEVICE, SOURCE, equal, main, run
+from support.command import BUILD, COMMAND, DEVICE, SOURCE, environment, equal, has_device, main, run
 from support.ranks import SPLIT, apart, broken_at, need_mpi, rank_goes_away, ranks, refused_by_all, same, told
 
 GOLDEN = SOURCE / "tests" / "golden"
@@ -105,6 +106,17 @@ def test_a_rank_that_is_killed_ends_all(folder):
 
 def test_a_rank_that_is_stopped_ends_all(folder):
     goes_away(folder, signal.SIGSTOP)
+
+
+def test_a_kind_named_once_for_each_rank(folder):
+    """With `cpu,cpu` the second rank has the second CPU, as with `cpu`."""
+    if not has_device("pocl"):
+        return
+    layered = ("env", f"OPENCL_LAYERS={BUILD / 'tests' / 'name_layer.so'}", COMMAND)  # not mpirun, which opens OpenCL's loader, too
+    for names in ("cpu,cpu", "cpu"):
+        ranks(2, *layered, "generate", "-n", "4", "KING", *SPLIT, "-d", names, f"--profile={folder / 'profile'}", env=environment(POCL_DEVICES="basic basic"))
+        used = ["".join(sorted({row["device"][-1] for row in json.loads((folder / name).read_text())})) for name in ("profile", "profile.rank1")]
+        equal(used, ["A", "B"], names)
 
 
 need_mpi()

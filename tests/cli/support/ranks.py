@@ -19,12 +19,8 @@ SPLIT = ("--split-layers",)
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
 
 
-def has_mpi():
-    return PLUGIN.exists() and shutil.which("mpirun") is not None
-
-
 def need_mpi():
-    if not has_mpi():
+    if not PLUGIN.exists() or not shutil.which("mpirun"):
         skip("the transport mpi was not built, or there is no mpirun")
 
 

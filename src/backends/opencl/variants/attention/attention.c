@@ -68,10 +68,11 @@ static int parts_of(int size, int part) {
     return (size + part - 1) / part;
 }
 
-/* A key or value in parts of equal length, of at most `step` elements rounded up to whole units. */
+/* A key or value in parts of equal length, of at most `step` elements rounded up to whole units; one
+ * unit where it has no element. */
 static int part_of(int size, int step, int unit) {
-    const int whole = unit > 4 ? unit : 4, part = parts_of(size, parts_of(size, step));
-    return parts_of(part, whole) * whole;
+    const int whole = unit > 4 ? unit : 4, parts = parts_of(size, step);
+    return parts ? parts_of(parts_of(size, parts), whole) * whole : whole;
 }
 
 /* The rows in local memory for TILE_KEYS parts, each of which `group` work-items write. */
