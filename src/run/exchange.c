@@ -61,7 +61,7 @@ static tsr_status bind_outputs(tsri_run_plan *plan, const int64_t sizes[TSR_SYMB
                        sizeof *m->outputs));
     *n = 0;
     for (size_t i = 0; i < n_outputs; i++) {
-        uint32_t rank;
+        uint32_t rank = 0;
         TRY(find_owner(plan, outputs[i].id, &rank));
         if (rank == own)
             m->outputs[(*n)++] = outputs[i];
@@ -105,7 +105,7 @@ static tsr_status begin_to_share(const tsri_run_plan *plan, const tsri_run_bindi
                                  size_t n, tsri_run_reads *reads) {
     reads->ranks = plan->context->options.ranks;
     for (size_t i = 0; i < n; i++) {
-        uint32_t rank;
+        uint32_t rank = 0;
         if (reads->n_shared == TSRI_RUN_READS)
             TRY(finish_part(reads));
         TRY(find_owner(plan, outputs[i].id, &rank));
