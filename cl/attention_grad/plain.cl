@@ -66,7 +66,7 @@ ENTRY KERNEL(PLACE
         const int before = BEFORE(b), length = LENGTH(b);
         __global const float *key = k + k0 + b * AT(kj) + s * AT(ks) + g * AT(kg);
         __global const float *value = v + v0 + b * AT(vj) + s * AT(vs) + g * AT(vg);
-        float dkey[HEAD], dvalue[VALUE];
+        float dkey[HEAD + !HEAD], dvalue[VALUE + !VALUE]; /* at least one: OpenCL C has no empty arrays */
         for (int d = 0; d < HEAD; d++)
             dkey[d] = 0.0f;
         for (int d = 0; d < VALUE; d++)
