@@ -61,7 +61,7 @@ typedef struct tsr_embedder_info {
     uint32_t struct_size;
     uint32_t width;       /**< of a vector */
     uint32_t layers;      /**< of the encoder */
-    uint32_t normalized;  /**< 1: vectors have length 1; those that are cut have not */
+    uint32_t normalized;  /**< 1: vectors have length 1; 0 also where they are cut */
     uint32_t has_modules; /**< 1: a sentence-transformers folder; 0: no file says the pooling */
     uint32_t model_width; /**< of the hidden states */
     int64_t max_tokens;

@@ -53,8 +53,8 @@ typedef struct tsr_perplexity {
  * error   TSR_E_FORMAT     the text is empty, is not UTF-8, or has fewer than two tokens
  *         TSR_E_ARGUMENT   window or stride is out of its range, or above the context (the sentence
  *                          gives both numbers)
- *         TSR_E_STATE      the model has no tokenizer, is no decoder alone, or was opened without a
- *                          device
+ *         TSR_E_STATE      the model has no tokenizer, is not a decoder alone, or was opened without
+ *                          a device
  *         TSR_E_DEVICE     a logit is not finite
  *         TSR_E_CANCELLED  progress asked for it
  *         TSR_E_PEER       a rank is gone

@@ -230,7 +230,7 @@ typedef int (*tsr_generated_fn)(void *data, const tsr_generated *generated);
 
 typedef struct tsr_generate_stats {
     uint32_t struct_size;
-    uint32_t refused; /**< after TSR_E_ARGUMENT: the prompt, from 1, that is wrong; 0: none is */
+    uint32_t refused; /**< after TSR_E_ARGUMENT: the wrong prompt, from 1; 0: no prompt is wrong */
     uint64_t prompt_tokens, new_tokens; /**< over all prompts */
     /** Time spent on prompts, and on the tokens after the first of each. */
     uint64_t prefill_ns, decode_ns;

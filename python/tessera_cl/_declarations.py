@@ -2875,7 +2875,7 @@ class EmbedderInfo:
 
     width: of a vector
     layers: of the encoder
-    normalized: 1: vectors have length 1; those that are cut have not
+    normalized: 1: vectors have length 1; 0 also where they are cut
     has_modules: 1: a sentence-transformers folder; 0: no file says the pooling
     model_width: of the hidden states
     pooling: "mean", "first", "max", "last", "sqrt-mean", "weighted-mean"; several with ", " between
@@ -2937,7 +2937,7 @@ class EmbedStats:
 class GenerateStats:
     """Tokens and times of one generation; times in nanoseconds.
 
-    refused: after TSR_E_ARGUMENT: the prompt, from 1, that is wrong; 0: none is
+    refused: after TSR_E_ARGUMENT: the wrong prompt, from 1; 0: no prompt is wrong
     prompt_tokens, new_tokens: over all prompts
     prefill_ns, decode_ns: Time spent on prompts, and on the tokens after the first of each.
     first_token_ns: from the call to the first token

@@ -126,7 +126,7 @@ static tsr_status string(lexer *x) {
     return TSR_OK;
 }
 
-/* The base of 0x1f, 0o17 or 0b11; 0: a number is none of these. */
+/* The base of a number such as 0x1f, 0o17 or 0b11; 0: it is not written in this way. */
 static int base_of(const char *s, size_t left) {
     if (left < 3 || s[0] != '0')
         return 0;
