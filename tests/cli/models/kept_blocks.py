@@ -263,7 +263,8 @@ def test_experts_on_a_gpu(folder):
         equal(logits([many[:n]], env=small) == prompt[:n], True, f"{n} tokens have other bytes by parts of the experts")
     equal(logits([many], "--kernels", "expert_glu_linear=plain,expert_linear=plain") == prompt, True, "plain kernels give other bytes")
     wide = logits([many], "--dtype", "f32", "--kv-dtype", "f32", device="reference")
-    assert 1e-4 < distance(sum(prompt, ()), sum(wide, ())) < 0.05  # measured 0.014
+    far = sorted(map(distance, prompt, wide))  # a token that stands between two experts may go to the other one: 3 of 64 are 0.05 to 0.45 away
+    assert 1e-4 < far[0] and far[len(far) * 9 // 10] < 0.05, far  # measured 0.008 and 0.02
 
 
 def test_few_blocks(folder):
