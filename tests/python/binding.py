@@ -15,6 +15,7 @@ from unittest import mock
 
 from support import binding  # noqa: F401  # pylint: disable=unused-import
 from support.command import ALL, DEVICE as TESTED, SOURCE, change_json, main, run
+from support.encoders import SENTENCE, copy_model_deep
 from support.ranker import cross_encoder
 
 import numpy as np
@@ -368,6 +369,11 @@ def test_embed(folder):
         vector, states = model.encode("KING"), model.dump([model.tokenize("KING")])
         last = states[max((n for n in states if n.startswith("hidden.")), key=lambda n: int(n.split(".")[1]))][0]
         np.testing.assert_allclose(vector, last[-1], atol=1e-5)
+    sentence = copy_model_deep(SENTENCE, folder / "sentence")
+    for cut, unit in ((3, False), (None, True), (6, True), (7, True)):  # its vectors have 6 numbers
+        change_json(sentence / "config_sentence_transformers.json", truncate_dim=cut)
+        with t.Embedder(sentence, DEVICE) as model:
+            assert model.embedding.normalized == unit, (cut, model.embedding)
     golden = SOURCE / "tests" / "golden" / "models" / "jina_tasks"
     wanted = json.loads((golden / "expected.json").read_text())
     with t.Embedder(golden / "model", "reference", task="separation") as model:

@@ -51,6 +51,7 @@ typedef struct tsri_model_sentence {
     int n_steps;
     int32_t width; /* of the vector */
     int32_t cut;   /* a wider vector is cut to so many numbers after the last step; 0: it stays */
+    bool is_cut;   /* the vector is wider before */
     tsri_model_prompt *prompts;
     size_t n_prompts;
     const char *default_prompt; /* the name of one of `prompts`, or NULL */

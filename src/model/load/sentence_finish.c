@@ -28,7 +28,8 @@ int tsri_model_sentence_device_pool(const tsri_model_sentence *s, size_t skipped
 }
 
 void tsri_model_sentence_set_width(tsri_model_sentence *s, int32_t width) {
-    s->width = s->cut && s->cut < width ? s->cut : width;
+    s->is_cut = s->cut && s->cut < width;
+    s->width = s->is_cut ? s->cut : width;
 }
 
 tsr_status tsri_model_sentence_pool_by(tsri_model_sentence *s, const char *name, int32_t width) {

@@ -174,8 +174,8 @@ tsr_status tsr_embedder_info_get(const tsr_embedder *e, tsr_embedder_info *out) 
         .struct_size = sizeof info,
         .width = (uint32_t)s->width,
         .layers = (uint32_t)e->model->spec.encoder.layers,
-        .normalized = s->n_steps > 0 && s->steps[s->n_steps - 1].kind == TSRI_STEP_NORMALIZE &&
-                      s->width != s->cut,
+        .normalized =
+            s->n_steps > 0 && s->steps[s->n_steps - 1].kind == TSRI_STEP_NORMALIZE && !s->is_cut,
         .has_modules = s->found,
         .model_width = (uint32_t)e->model->spec.width,
         .max_tokens = e->reader.max_tokens,
