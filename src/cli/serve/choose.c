@@ -29,11 +29,17 @@ static tsri_serve_model *first_for(tsri_serve_server *s, tsri_serve_use use, boo
     return NULL;
 }
 
+/* NULL: it isn't a string, or has a byte 0, which no name has. */
+static const char *name_in(const json_t *value) {
+    const char *name = json_string_value(value);
+    return name && strlen(name) == json_string_length(value) ? name : NULL;
+}
+
 static tsri_serve_model *choose(tsri_serve_server *s, const json_t *body, tsri_serve_use use,
                                 tsri_serve_failure *f) {
     const json_t *value = json_object_get(body, "model"),
                  *messages = json_object_get(body, "messages");
-    const char *name = json_string_value(value);
+    const char *name = name_in(value);
     if (!value || json_is_null(value))
         return first_for(s, use, messages && !json_is_null(messages), f);
     for (size_t i = 0; name && i < s->n_models; i++) {
@@ -60,7 +66,7 @@ static tsri_serve_model *choose(tsri_serve_server *s, const json_t *body, tsri_s
 static tsri_serve_model *for_task(tsri_serve_server *s, tsri_serve_model *m, const json_t *body,
                                   tsri_serve_failure *f) {
     const json_t *value = json_object_get(body, "task");
-    const char *task = json_string_value(value), *path = m->given.model;
+    const char *task = name_in(value), *path = m->given.model;
     if (!value || json_is_null(value))
         return m;
     for (size_t i = 0; task && path && i < s->n_models; i++) {

@@ -205,6 +205,7 @@ def refusals(server):
     server.wrong(400, "the model reads", path, ASKED | {"prompt": "word " * 5000}, "prompt")
     server.wrong(400, "the model reads", "/v1/chat/completions", {"messages": [{"role": "user", "content": "word " * 5000}]}, "messages")
     server.wrong(404, "is not served here", path, ASKED | {"model": "other"}, "model")
+    server.wrong(400, "the name of a model is wanted", path, ASKED | {"model": server.fine("/v1/models")["data"][0]["id"] + "\0"}, "model")
     server.wrong(400, "needs \"stream\"", path, ASKED | {"stream_options": {"include_usage": True}}, "stream_options")
     chat = {"messages": [{"role": "user", "content": "x"}]}
     server.wrong(400, "max_completion_tokens is 2, but max_tokens, which means the same, is 3", "/v1/chat/completions", chat | {"max_completion_tokens": 2, "max_tokens": 3},
