@@ -67,7 +67,8 @@ typedef struct tsr_bench_model {
     const char *name;  /**< with adapters: "model + adapter" */
     const char *dtype; /**< what was asked for: "q8"; NULL: as stored */
     const char *kept;  /**< what most bytes of the matrices are kept in: the row's class */
-    const char *hash;  /**< SHA-256 of the arrays as they are read, and of adapters; NULL: not known */
+    const char
+        *hash; /**< SHA-256 of the arrays as they are read, and of adapters; NULL: not known */
     int64_t parameters;
     uint64_t bytes; /**< of the weights on the device */
     /** What keys and values are kept in, "f16", and what the products of most weights are formed in, "int8";
@@ -149,7 +150,8 @@ typedef struct tsr_bench_row {
     /** What `predicted` is made of, by tsr_bench_bound: seconds of one run in launches that memory
      * holds back, in those that arithmetic does, and for the launches themselves; 0: not known. */
     double predicted_seconds[4];
-    int64_t requests; /**< to a scheduler, of a run, which answers `tokens` tokens to each; 0: none */
+    int64_t
+        requests; /**< to a scheduler, of a run, which answers `tokens` tokens to each; 0: none */
 } tsr_bench_row;
 
 typedef struct tsr_bench_options {
@@ -188,7 +190,8 @@ typedef struct tsr_bench_summary {
  * owner   all arguments are borrowed for the call; what `row` is given is valid during its call
  * order   peaks, then prompts, then generations, then training, as they are listed
  * thread  that of the device
- * error   TSR_E_ARGUMENT   a size is below its least (tokens 1, depth 0, batch 1)
+ * error   TSR_E_ARGUMENT   a size is below its least (tokens 1, depth 0, batch 1), or training
+ *                          steps are asked for with adapters
  *         TSR_E_CANCELLED  progress or `row` asked for it
  *         What goes wrong with a model is a row, not a failure of the call
  */

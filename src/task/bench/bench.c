@@ -63,6 +63,12 @@ static tsr_status run_all(tsri_task_bench *b, const tsr_bench_options *o, const 
     list l = {0};
     size_t trains = 0;
     tsr_status status = list_jobs(o, &l, &trains);
+    if (status == TSR_OK && trains < l.n && options->n_lora)
+        status = tsri_base_fail(TSR_E_ARGUMENT,
+                                "training steps change all weights of a model, and adapters (%s) "
+                                "have no part in them: measure the model with its adapters "
+                                "without training steps",
+                                options->lora[0]);
     if (status == TSR_OK)
         status = tsri_task_bench_peaks(b);
     if (status == TSR_OK && model && trains)

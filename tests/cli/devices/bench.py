@@ -122,6 +122,7 @@ def test_adapters_belong_to_the_weights(folder):
     equal(len({m["hash"] for m in (bare, plain, other, both)}), 4)
     equal(measured("again.json", one)["hash"], plain["hash"])
     refused(2, 'the model is "', "bench", "compare", folder / "bare.json", folder / "one.json")
+    refused(2, "leave out --lora or --train", "bench", "-m", tiny, "--lora", one, *REFERENCE, "--train", "8")
     assert f"model {tiny} + {one}, weights as stored" in run("bench", "-m", tiny, "--lora", one, *REFERENCE, "-q", "-r", "1", "-p", "0", "-n", "1", "-d", "0").text
 
 

@@ -118,6 +118,10 @@ static int prepare(job *j) {
     leave_out_zeros(&j->n);
     if (code == CLI_OK && j->shape && j->app.model_name)
         code = tsri_cli_fail(CLI_USAGE, "--shape stands in place of a model: leave out -m");
+    if (code == CLI_OK && j->t.n && j->app.loras.n)
+        code =
+            tsri_cli_fail(CLI_USAGE, "--train times steps that change all weights of a model, and "
+                                     "adapters have no part in them: leave out --lora or --train");
     if (code == CLI_OK)
         code = tsri_cli_model_settings(&j->app, &j->model_options);
     const char *model = j->shape ? j->shape : j->app.model_name ? j->app.model_name : "shakespeare";
