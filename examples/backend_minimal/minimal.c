@@ -205,6 +205,8 @@ static tsr_status buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_b
         free(buf);
         return fail(dev->host, TSR_E_DEVICE_MEMORY, "minimal: no memory for a buffer");
     }
+    if (spec->struct_size >= sizeof *spec && spec->zeroed) /* an older host lacks the field */
+        memset(data, 0, spec->bytes);
     *buf = (tsr_buf){.data = data, .bytes = spec->bytes};
     *out = buf;
     return TSR_OK;

@@ -141,8 +141,10 @@ typedef struct tsr_device_options {
 
 typedef struct tsr_buffer_spec {
     uint32_t struct_size;
-    uint32_t kind;  /**< tsr_kind of its contents, a hint */
-    uint64_t bytes; /**< > 0 */
+    uint32_t kind;   /**< tsr_kind of its contents, a hint */
+    uint64_t bytes;  /**< > 0 */
+    uint32_t zeroed; /**< 1: the contents are zeros, and bytes is a multiple of 4; 0: undefined */
+    uint32_t reserved;
 } tsr_buffer_spec;
 
 typedef enum tsr_transfer_kind {
@@ -266,7 +268,7 @@ typedef struct tsr_backend {
                               tsr_dev **out);
     void (*device_close)(tsr_dev *dev);
 
-    /** Creates memory with undefined contents. TSR_E_DEVICE_MEMORY where there is too little. */
+    /** Creates memory. TSR_E_DEVICE_MEMORY where there is too little. */
     tsr_status (*buffer_create)(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf **out);
     void (*buffer_destroy)(tsr_buf *buf);
 

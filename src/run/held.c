@@ -19,8 +19,10 @@ void tsri_run_log(const tsri_run_context *context, tsr_log_level level, const ch
 
 tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind kind, uint64_t bytes,
                            const char *what, tsr_buf **out) {
-    const tsr_buffer_spec spec = {
-        .struct_size = sizeof spec, .kind = kind, .bytes = bytes ? bytes : 4};
+    const tsr_buffer_spec spec = {.struct_size = sizeof spec,
+                                  .kind = kind,
+                                  .bytes = bytes ? bytes : 4,
+                                  .zeroed = kind == TSR_KIND_STATE};
     const tsr_status status = TSRI_RUN_CALL(&context->slots[device], buffer_create, &spec, out);
     return status == TSR_OK ? status
                             : tsri_base_fail_within(status, "%s (%llu bytes)", what,

@@ -94,12 +94,8 @@ static tsr_status check_size(const tsri_run_context *context, const tsri_run_kv_
 
 /* Makes the buffer of a state, zeroed. */
 static tsr_status make(tsri_run_context *context, tsri_run_kv_state *state) {
-    TRY(tsri_run_buffer(context, state->device, TSR_KIND_STATE, state->bytes, "keys and values",
-                        &state->buf));
-    const tsr_status status = zero(context, state);
-    if (status != TSR_OK)
-        tsri_run_buffer_drop(context, state->device, &state->buf);
-    return status;
+    return tsri_run_buffer(context, state->device, TSR_KIND_STATE, state->bytes, "keys and values",
+                           &state->buf);
 }
 
 /* Where a device has no room for a smaller state beside the larger one, the contents wait on the host. */

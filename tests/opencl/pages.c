@@ -1,4 +1,5 @@
-/* Memory of weights on a CPU: side by side, and given back one by one. */
+/* Memory of weights and states on a CPU: side by side, and given back one by one; states are zeroed
+ * without being touched. */
 #include "base/memory.h"
 #include "base/system/system.h"
 #include "opencl/rig.h"
@@ -101,5 +102,56 @@ Test(opencl_pages, neighbours_keep_their_bytes) {
     free(back);
     for (int i = 0; i < 3; i++)
         r.backend->buffer_destroy(bufs[i]);
+    end(&r);
+}
+
+static tsr_buf *zeroed(rig *r, uint64_t bytes) {
+    const tsr_buffer_spec spec = {
+        .struct_size = sizeof spec, .kind = TSR_KIND_STATE, .bytes = bytes, .zeroed = 1};
+    tsr_buf *buf = NULL;
+    cr_assert_eq(r->backend->buffer_create(r->dev, &spec, &buf), TSR_OK, "%s", r->sentence);
+    return buf;
+}
+
+static void expect_zeros(rig *r, tsr_buf *buf, uint64_t bytes) {
+    memset(rows, 0x5a, bytes);
+    rig_transfer(r, TSR_TRANSFER_READ, buf, rows, bytes);
+    size_t others = 0;
+    for (size_t i = 0; i < bytes; i++)
+        others += rows[i] != 0;
+    cr_expect_eq(others, 0, "%zu bytes of %llu are not 0", others, (unsigned long long)bytes);
+}
+
+Test(opencl_pages, states_take_nothing_until_they_are_used) {
+    enum { BYTES = 24 * MIB };
+    rig r;
+    begin(&r);
+    tsr_buf *states[BUFFERS];
+    r.backend->buffer_destroy(zeroed(&r, MIB)); /* what the driver and this test need once */
+    const uint64_t before = tsri_system_resident();
+    for (int i = 0; i < BUFFERS; i++)
+        states[i] = zeroed(&r, BYTES);
+    const uint64_t made = tsri_system_resident();
+    cr_expect_lt(made, before + NEAR, "%llu KiB", (unsigned long long)(made - before) / 1024);
+    for (int i = 0; i < BUFFERS; i++)
+        r.backend->buffer_destroy(states[i]);
+    end(&r);
+}
+
+/* In pages of its own, in the driver's memory, and where another state lay before. */
+Test(opencl_pages, states_are_zeroed) {
+    static const uint64_t sizes[] = {4, 60 << 10, 64 << 10, 3 * MIB + PAGE + 4};
+    rig r;
+    begin(&r);
+    tsr_buf *neighbour = zeroed(&r, MIB);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int again = 0; again < 2; again++) {
+            tsr_buf *buf = zeroed(&r, sizes[i]);
+            expect_zeros(&r, buf, sizes[i]);
+            memset(rows, 0x5a, sizes[i]);
+            rig_transfer(&r, TSR_TRANSFER_WRITE, buf, rows, sizes[i]);
+            r.backend->buffer_destroy(buf);
+        }
+    r.backend->buffer_destroy(neighbour);
     end(&r);
 }

@@ -95,6 +95,8 @@ static tsr_status buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_b
         return status;
     }
     buf->bytes = spec->bytes;
+    if (spec->zeroed)
+        memset(buf->data, 0, (size_t)spec->bytes);
     *out = buf;
     return TSR_OK;
 }

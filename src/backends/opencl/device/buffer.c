@@ -33,6 +33,14 @@ tsr_status tsri_opencl_touch(tsr_dev *dev, cl_mem mem, uint64_t bytes, const cha
                                                       : tsri_opencl_fail(dev, code, what);
 }
 
+/* Of memory that the driver gives. Memory in pages of ours is there, and zeroed. */
+static tsr_status begin_contents(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf *buf) {
+    const tsr_transfer fill = {
+        .struct_size = sizeof fill, .kind = TSR_TRANSFER_FILL, .dst = buf, .bytes = spec->bytes};
+    TRY(tsri_opencl_touch(dev, buf->mem, spec->bytes, "the first use of a buffer"));
+    return spec->zeroed ? tsri_opencl_transfer(dev, &fill, NULL, NULL) : TSR_OK;
+}
+
 tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf **out) {
     const tsr_facts *facts = &dev->facts.common;
     tsr_buf *buf = NULL;
@@ -58,8 +66,7 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
         free(buf);
         return tsri_opencl_fail_create(dev, code, "clCreateBuffer");
     }
-    const tsr_status status =
-        tsri_opencl_touch(dev, buf->mem, spec->bytes, "the first use of a buffer");
+    const tsr_status status = memory ? TSR_OK : begin_contents(dev, spec, buf);
     if (status == TSR_OK)
         *out = buf;
     else

@@ -110,10 +110,9 @@ void *tsri_opencl_pages_take(tsr_dev *dev, const tsr_buffer_spec *spec, tsri_ope
     return memory;
 }
 
-/* Gives back what one buffer of a mapping took, while others are in use. */
+/* Gives back what one buffer of a mapping took, while others are in use. The next one there finds zeros. */
 static void give_part(tsri_opencl_pages *pages, char *memory, size_t bytes) {
-    (void)madvise(memory, bytes, MADV_DONTNEED);
-    if (memory + bytes == pages->memory + pages->used)
+    if (madvise(memory, bytes, MADV_DONTNEED) == 0 && memory + bytes == pages->memory + pages->used)
         pages->used -= bytes;
 }
 

@@ -5,8 +5,9 @@
 
 #include "backends/opencl/device/device.h"
 
-/* Memory for a buffer of CL_MEM_USE_HOST_PTR, aligned to a page; NULL where huge pages do not help
- * on the device or the machine, and the driver's own memory serves. *pages must be given back. */
+/* Memory for a buffer of CL_MEM_USE_HOST_PTR, aligned to a page, with zeros in it, of which the system
+ * makes what is used; NULL where huge pages do not help on the device or the machine, and the driver's own
+ * memory serves. *pages must be given back. */
 void *tsri_opencl_pages_take(tsr_dev *dev, const tsr_buffer_spec *spec, tsri_opencl_pages **pages);
 /* Gives back the memory of a buffer of `bytes`, after the buffer was released and nothing that uses
  * it runs. pages NULL: nothing was taken. */
