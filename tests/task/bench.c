@@ -3,6 +3,7 @@
 #include "task/bench/bench.h"
 #include "task/fixture.h"
 
+#include "backend/opened.h"
 #include "model/load/measure.h"
 #include "task/bench/runs/arrivals.h"
 
@@ -188,16 +189,20 @@ Test(bench, what_windows_see_is_counted_pair_by_pair) {
     cr_expect_eq(tsri_model_seen(&stack, 5, 0), 0);
 }
 
+static void open_golden(const char *name, tsr_model **model) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
+    OK(tsr_model_open(path, device, NULL, model));
+}
+
 /* What a job of a golden model computes and reads at least. */
 static tsr_bench_row least(const char *name, tsr_bench_kind kind, int64_t tokens, int64_t depth) {
     const tsri_run_peaks none = {0};
     const tsri_task_job job = {.kind = kind, .tokens = tokens, .depth = depth, .batch = 1};
     tsr_bench_row row = {.unit = "tokens/s"};
     tsr_model *model = NULL;
-    char path[512];
-    snprintf(path, sizeof path, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
     open_reference();
-    OK(tsr_model_open(path, device, NULL, &model));
+    open_golden(name, &model);
     OK(tsri_task_bench_work(model, &none, &job, 0, &row));
     tsr_model_close(&model);
     close_reference();
@@ -245,6 +250,89 @@ Test(bench, rows_of_vectors_count_what_windows_see) {
                  f20 = least(model, TSR_BENCH_EMBED, 20, 0).flops,
                  f30 = least(model, TSR_BENCH_EMBED, 30, 0).flops;
     cr_expect_eq(f30 - 2 * f20 + f10, 96 * 2 * 200, "%g", f30 - 2 * f20 + f10);
+}
+
+/* ---- kernels ---- */
+
+static tsri_task_draft kernels_of(tsr_model *model, tsr_bench_kind kind, int64_t tokens,
+                                  int64_t depth, bool request) {
+    const tsri_task_job job = {
+        .kind = kind, .tokens = tokens, .depth = depth, .batch = 1, .request = request};
+    tsri_task_draft draft;
+    tsri_task_draft_begin(&draft, kind, "tokens/s", "kernels");
+    OK(tsri_task_bench_kernels(model, &job, &draft));
+    cr_expect(draft.row.n_kernels > 0);
+    return draft;
+}
+
+/* How many kernels of `some` are in `all`, and whether one of them is tuned. */
+static uint32_t common(const tsri_task_draft *some, const tsri_task_draft *all, bool *tuned) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < some->row.n_kernels; i++)
+        for (uint32_t k = 0; k < all->row.n_kernels; k++) {
+            const tsr_bench_kernel *a = &some->kernels[i], *b = &all->kernels[k];
+            n += !strcmp(a->op, b->op) && !strcmp(a->variant, b->variant) &&
+                 !strcmp(a->tuning, b->tuning);
+            *tuned |= strchr(a->tuning, '=') != NULL;
+        }
+    return n;
+}
+
+/* Those of a prompt and those of the tokens after it differ on a device. */
+Test(bench, requests_list_the_kernels_of_prompts_and_tokens) {
+    tsr_model *model = NULL;
+    bool tuned = false;
+    OK(tsr_engine_create(NULL, &engine));
+    if (tsr_device_open(engine, NULL, NULL, &device) != TSR_OK)
+        cr_skip_test("no device: %s", tsr_error_last());
+    open_golden("llama", &model);
+    tsri_task_draft prompt = kernels_of(model, TSR_BENCH_PROMPT, 32, 0, false),
+                    tokens = kernels_of(model, TSR_BENCH_GENERATE, 4, 32, false),
+                    both[] = {kernels_of(model, TSR_BENCH_GENERATE, 4, 32, true),
+                              kernels_of(model, TSR_BENCH_SERVE, 4, 32, false)};
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(common(&prompt, &both[i], &tuned), prompt.row.n_kernels, "%d", i);
+        cr_expect_eq(common(&tokens, &both[i], &tuned), tokens.row.n_kernels, "%d", i);
+        tsri_task_draft_clear(&both[i]);
+    }
+    if (strcmp(tsri_backend_opened(device)->devices[0]->backend->name, "reference") != 0) {
+        cr_expect_lt(common(&prompt, &tokens, &tuned), prompt.row.n_kernels);
+        cr_expect(tuned, "no tuning is listed");
+    }
+    tsri_task_draft_clear(&prompt);
+    tsri_task_draft_clear(&tokens);
+    tsr_model_close(&model);
+    close_reference();
+}
+
+/* An encoder has ops that its decoder lacks: here, what pools hidden states. */
+Test(bench, translations_list_the_kernels_of_encoders) {
+    tsr_model *model = NULL;
+    bool pools = false, argmax = false;
+    open_reference();
+    open_golden("bahdanau", &model);
+    tsri_task_draft draft = kernels_of(model, TSR_BENCH_TRANSLATE, 4, 8, false);
+    for (uint32_t i = 0; i < draft.row.n_kernels; i++) {
+        pools |= !strcmp(draft.kernels[i].op, "pool");
+        argmax |= !strcmp(draft.kernels[i].op, "argmax");
+    }
+    cr_expect(pools && argmax);
+    tsri_task_draft_clear(&draft);
+    tsr_model_close(&model);
+    close_reference();
+}
+
+/* One variant may run with two tunings. */
+Test(bench, kernels_are_listed_once_for_each_tuning) {
+    tsri_task_draft draft;
+    tsri_task_draft_begin(&draft, TSR_BENCH_OP, "FLOP/s", "linear");
+    OK(tsri_task_draft_kernel(&draft, "linear", "linear/packed:MR=6", "MR=6 (default)"));
+    OK(tsri_task_draft_kernel(&draft, "linear", "linear/packed:MR=6", "MR=6 (default)"));
+    OK(tsri_task_draft_kernel(&draft, "linear", "linear/packed:MR=4", "MR=4 (tuned)"));
+    cr_assert_eq(draft.row.n_kernels, 2);
+    cr_expect_str_eq(draft.kernels[1].variant, "packed");
+    cr_expect_str_eq(draft.kernels[1].tuning, "MR=4 (tuned)");
+    tsri_task_draft_clear(&draft);
 }
 
 /* ---- steady times ---- */
@@ -450,4 +538,50 @@ Test(bench, conditions_of_a_card, .init = begin, .fini = end) {
     put("sys/class/drm/card1/device/hwmon/hwmon3/temp1_input", "30000\n");
     r = tsri_task_read_conditions(root, false);
     cr_expect(isnan(r.clock) && isnan(r.temperature), "which of two cards runs is not known");
+}
+
+/* No counter of energy: the mean of 100 and 180 W for four seconds. */
+Test(bench, conditions_of_a_card_of_amdgpu, .init = begin, .fini = end) {
+    put("sys/class/drm/card0/device/hwmon/hwmon2/freq1_input", "2400000000\n");
+    put("sys/class/drm/card0/device/hwmon/hwmon2/freq2_input", "96000000\n");
+    put("sys/class/drm/card0/device/hwmon/hwmon2/temp1_input", "52000\n");
+    put("sys/class/drm/card0/device/hwmon/hwmon2/temp2_input", "58000\n");
+    put("sys/class/drm/card0/device/hwmon/hwmon2/power1_average", "100000000\n");
+    put("sys/class/drm/card0/device/hwmon/hwmon2/power1_input", "999000000\n");
+    tsri_task_reading before = tsri_task_read_conditions(root, false);
+    put("sys/class/drm/card0/device/hwmon/hwmon2/power1_average", "180000000\n");
+    tsri_task_reading after = tsri_task_read_conditions(root, false);
+    cr_expect(after.seconds > before.seconds, "%g", after.seconds - before.seconds);
+    before.seconds = 10;
+    after.seconds = 14;
+    const tsr_bench_conditions c = tsri_task_conditions_between(&before, &after);
+    cr_expect(c.clock[0] == 2.4e9 && c.temperature[1] == 58, "%g %g", c.clock[0], c.temperature[1]);
+    cr_expect_float_eq(c.energy, 560, 1e-6, "%g", c.energy);
+    put("sys/class/drm/card0/device/hwmon/hwmon2/power1_average", "none\n");
+    before = tsri_task_read_conditions(root, false);
+    cr_expect_float_eq(before.power, 999, 1e-6, "%g", before.power);
+}
+
+/* A part of the processor: a clock in MHz, and nothing in hwmon. It is 0 while the part sleeps. */
+Test(bench, conditions_of_a_card_of_i915, .init = begin, .fini = end) {
+    put("sys/class/drm/card0/gt_act_freq_mhz", "0\n");
+    tsri_task_reading r = tsri_task_read_conditions(root, false);
+    cr_expect(isnan(r.clock), "%g", r.clock);
+    put("sys/class/drm/card0/gt_act_freq_mhz", "1150\n");
+    r = tsri_task_read_conditions(root, false);
+    cr_expect(r.clock == 1.15e9 && isnan(r.temperature) && isnan(r.energy) && isnan(r.power), "%g",
+              r.clock);
+    put("sys/class/drm/card0/gt/gt0/rps_act_freq_mhz", "1200\n");
+    put("sys/class/drm/card0/gt/gt1/rps_act_freq_mhz", "900\n");
+    cr_expect_eq(tsri_task_read_conditions(root, false).clock, 1.2e9);
+    put("sys/class/drm/card1/device/hwmon/hwmon3/freq1_input", "1800000000\n");
+    r = tsri_task_read_conditions(root, false);
+    cr_expect(isnan(r.clock), "which of two cards runs is not known: %g", r.clock);
+}
+
+Test(bench, conditions_of_a_card_of_xe, .init = begin, .fini = end) {
+    put("sys/class/drm/card0/device/tile0/gt0/freq0/act_freq", "2050\n");
+    put("sys/class/drm/card0/device/hwmon/hwmon1/energy1_input", "7000000\n");
+    const tsri_task_reading r = tsri_task_read_conditions(root, false);
+    cr_expect(r.clock == 2.05e9 && r.energy == 7, "%g %g", r.clock, r.energy);
 }

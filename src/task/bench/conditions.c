@@ -1,6 +1,7 @@
 /* task/bench/conditions.c - reads Linux's files about clocks, temperatures, energy and load. */
 #include "task/bench/conditions.h"
 
+#include "base/clock.h"
 #include "base/numbers.h"
 
 #include <glob.h>
@@ -108,22 +109,51 @@ static void read_processor(const char *root, tsri_task_reading *out) {
 
 /* ---- a card ---- */
 
+/* The clock of a card whose driver tells it in MHz, apart from hwmon: i915, older i915, xe. A
+ * graphics part of an Intel processor has no hwmon at all. */
+static double driver_clock(const char *card) {
+    static const char *const files[] = {"/gt/gt*/rps_act_freq_mhz", "/gt_act_freq_mhz",
+                                        "/device/tile*/gt*/freq0/act_freq"};
+    double mhz = NAN;
+    for (size_t i = 0; i < sizeof files / sizeof *files && isnan(mhz); i++)
+        mhz = join(card, files[i], most);
+    return mhz * 1e6;
+}
+
+/* Sets what one card's sensors say. Returns false if it has none. */
+static bool read_sensors(const char *card, tsri_task_reading *out) {
+    out->clock = join(card, "/device/hwmon/hwmon*/freq1_input", most);
+    if (isnan(out->clock))
+        out->clock = driver_clock(card);
+    out->temperature = join(card, "/device/hwmon/hwmon*/temp*_input", most) / 1000;
+    out->energy = join(card, "/device/hwmon/hwmon*/energy1_input", sum) * 1e-6;
+    out->power = join(card, "/device/hwmon/hwmon*/power1_average", sum) * 1e-6;
+    if (isnan(out->power))
+        out->power = join(card, "/device/hwmon/hwmon*/power1_input", sum) * 1e-6;
+    const bool any =
+        !isnan(out->clock) || !isnan(out->temperature) || !isnan(out->energy) || !isnan(out->power);
+    if (out->clock <= 0) /* it is asleep: this says nothing about its speed */
+        out->clock = NAN;
+    return any;
+}
+
 /* Only where one card alone has sensors is it known whose they are. */
 static void read_card(const char *root, tsri_task_reading *out) {
     char path[PATH];
     glob_t found;
-    snprintf(path, sizeof path, "%s/sys/class/drm/card[0-9]/device/hwmon/hwmon*", root);
+    size_t n = 0;
+    snprintf(path, sizeof path, "%s/sys/class/drm/card[0-9]", root);
     if (glob(path, 0, NULL, &found) != 0)
         return;
-    if (found.gl_pathc == 1) {
-        snprintf(path, sizeof path, "%s/freq1_input", found.gl_pathv[0]);
-        out->clock = read_number(path);
-        snprintf(path, sizeof path, "%s/temp*_input", found.gl_pathv[0]);
-        out->temperature = join("", path, most) / 1000;
-        snprintf(path, sizeof path, "%s/energy1_input", found.gl_pathv[0]);
-        out->energy = read_number(path) * 1e-6;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        tsri_task_reading one = *out;
+        if (!read_sensors(found.gl_pathv[i], &one))
+            continue;
+        *out = n++ ? *out : one;
     }
     globfree(&found);
+    if (n > 1)
+        out->clock = out->temperature = out->energy = out->power = NAN;
 }
 
 /* ---- load ---- */
@@ -149,7 +179,16 @@ static void read_load(const char *root, tsri_task_reading *out) {
 }
 
 tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu) {
-    tsri_task_reading r = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    tsri_task_reading r = {.clock = NAN,
+                           .temperature = NAN,
+                           .load = NAN,
+                           .load_minute = NAN,
+                           .stolen = NAN,
+                           .all = NAN,
+                           .energy = NAN,
+                           .energy_wrap = NAN,
+                           .power = NAN,
+                           .seconds = (double)tsri_base_now_ns() * 1e-9};
     read_load(root, &r);
     if (cpu)
         read_processor(root, &r);
@@ -158,19 +197,27 @@ tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu) {
     return r;
 }
 
-tsr_bench_conditions tsri_task_conditions_between(const tsri_task_reading *before,
-                                                  const tsri_task_reading *after) {
-    const double ticks = after->all - before->all;
+/* The counter's difference; without a counter, the mean of the power before and after, times the
+ * time between. */
+static double joules_between(const tsri_task_reading *before, const tsri_task_reading *after) {
     double joules = after->energy - before->energy;
     if (joules < 0) /* the counter began anew */
         joules += after->energy_wrap;
+    if (isnan(joules))
+        joules = (before->power + after->power) / 2 * (after->seconds - before->seconds);
+    return joules >= 0 ? joules : NAN;
+}
+
+tsr_bench_conditions tsri_task_conditions_between(const tsri_task_reading *before,
+                                                  const tsri_task_reading *after) {
+    const double ticks = after->all - before->all;
     return (tsr_bench_conditions){.clock = {before->clock, after->clock},
                                   .temperature = {before->temperature, after->temperature},
                                   .load = {before->load, after->load},
                                   .steal = ticks > 0      ? (after->stolen - before->stolen) / ticks
                                            : isnan(ticks) ? NAN
                                                           : 0,
-                                  .energy = joules >= 0 ? joules : NAN};
+                                  .energy = joules_between(before, after)};
 }
 
 void tsri_task_read_governor(const char *root, char *out, size_t room) {

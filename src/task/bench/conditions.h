@@ -16,6 +16,8 @@ typedef struct tsri_task_reading {
     double stolen, all; /* processor time, in ticks */
     double energy;      /* joules so far */
     double energy_wrap; /* joules after which the counter begins anew */
+    double power;       /* watts, of a card */
+    double seconds;     /* of the monotonic clock */
 } tsri_task_reading;
 
 /* `root`: where proc and sys are, "" on a real machine. `cpu`: the device is the host's processor;
