@@ -11,6 +11,7 @@ cat >"$HOME/tessera-bench" <<'END'
 tessera --version | cut -d ' ' -f 2 >"$HOME/pts-test-version" # shown beside results
 file=$(mktemp) || exit 1
 trap 'rm -f "$file"' EXIT
+: >"$LOG_FILE" # a rate of an earlier run must not stand for this one
 tessera bench --shape llama-110m -d 0 "$@" -q -o "$file" >/dev/null && tessera bench report "$file" --format llama-bench |
     sed -n 's/^ *"avg_ts": \([0-9.]*\),*$/tokens\/s: \1/p' >"$LOG_FILE"
 test -s "$LOG_FILE"
