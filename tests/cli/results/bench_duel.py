@@ -8,7 +8,7 @@ import signal
 import time
 
 from support.command import COMMAND, environment, equal, main, refused, run, start
-from support.results import write
+from support.results import jobs, peaks, write
 
 DUEL = ("bench", "duel", "-q", "--rounds", "5")
 ROWS = ("--device", "reference", "--shape", "tiny", "-p", "8", "-n", "0", "-r", "1", "-d", "0")
@@ -46,6 +46,35 @@ def test_this_build_against_itself(folder):
     equal(sorted(path.name for path in kept.iterdir()), sorted(f"{side}-{i:02}.json" for side in ("other", "this") for i in range(1, 6)))
     turns = (folder / "turns").read_text().splitlines()
     equal(turns, [f"bench {' '.join(ROWS)} -q -o {kept}/other-{i:02}.json" for i in range(6)], "a warm-up and five rounds")
+
+
+def prepared(folder, factor, code):
+    """What a duel says of runs of this build that are `factor` times as fast as the other's. Its last process is the other build's, which puts prepared
+    files in the place of all."""
+    files, kept = folder / f"prepared{factor}", folder / f"kept{factor}"
+    files.mkdir()
+    for i in range(1, 6):
+        write(files / f"other-{i:02}.json", rows=peaks() + jobs(seed=i))
+        write(files / f"this-{i:02}.json", rows=peaks() + jobs(factor, seed=i + 5))
+    other = script(folder / f"other{factor}", f"""for last; do :; done
+case "$last" in
+*-00.json) exec "{COMMAND}" "$@" ;;
+*-05.json) cp "{files}"/*.json "{kept}" ;;
+esac""")
+    told = json.loads(run(*DUEL, "--against", other, "--json", "-o", kept, "--", *ROWS, code=code).text)
+    rows = [r for r in told["rows"] if not r["peak"]]
+    equal([(r["test"], r["values_before"], r["values_after"], r["by_runs"]) for r in rows], [(r["test"], 5, 5, True) for r in jobs()])
+    return rows, told["summary"]
+
+
+def test_a_slower_build_is_found(folder):
+    """By a tenth in all rows; two builds that are equally fast, and a faster one, give no regression."""
+    rows, summary = prepared(folder, 0.9, 1)
+    equal(([r["verdict"] for r in rows], summary["regressions"]), (["slower"] * 4, 4))
+    assert all(r["low"] < 0.9 < r["high"] < 0.95 for r in rows), rows
+    rows, summary = prepared(folder, 1, 0)
+    equal(([r["verdict"] for r in rows], summary["regressions"]), (["same"] * 4, 0))
+    equal(prepared(folder, 1.1, 0)[1]["faster"], 4)
 
 
 def test_its_folder(folder):
