@@ -227,6 +227,9 @@ typedef struct tsr_bench_suite_options {
      * NULL: none. */
     const char *const *peer;
     uint32_t n_peer, reserved3;
+    /** The model that `start` runs, which rows of starts name, with the hash of its weights; NULL:
+     * they name none. */
+    const char *start_model;
 } tsr_bench_suite_options;
 
 /**

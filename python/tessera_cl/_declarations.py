@@ -739,6 +739,8 @@ class tsr_buffer_spec(Structure):
         ("struct_size", c_uint32),
         ("kind", c_uint32),
         ("bytes", c_uint64),
+        ("zeroed", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1191,6 +1193,7 @@ class tsr_model_found(Structure):
         ("path", c_char_p),
         ("place", c_char_p),
         ("bytes", c_uint64),
+        ("get", c_char_p),
     ]
 
 
@@ -1596,6 +1599,7 @@ class tsr_bench_suite_options(Structure):
         ("peer", POINTER(c_char_p)),
         ("n_peer", c_uint32),
         ("reserved3", c_uint32),
+        ("start_model", c_char_p),
     ]
 
 

@@ -77,9 +77,12 @@ __attribute__((format(PRINTF, 2, 3))) void tsri_task_draft_note(tsri_task_draft 
 void tsri_task_draft_void(tsri_task_draft *draft, uint32_t status, const char *reason);
 /* The same after a call that failed with `status`, whose sentence is the reason. */
 void tsri_task_draft_fail(tsri_task_draft *draft, tsr_status status);
-/* Adds a kernel variant, once; the texts are copied. `name` is "linear/packed:MR=6". */
+/* Adds a kernel variant with its tuning, once; the texts are copied. `name` is
+ * "linear/packed:MR=6". */
 tsr_status tsri_task_draft_kernel(tsri_task_draft *draft, const char *op, const char *name,
                                   const char *tuning);
+/* Adds the kernel variants that a plan runs. */
+tsr_status tsri_task_draft_plan(tsri_task_draft *draft, const tsri_run_plan *plan);
 /* Sets median, percentiles and outliers from the samples. */
 tsr_status tsri_task_draft_figures(tsri_task_draft *draft);
 /* Sets the times of requests from those [n] of all that ran, in order: the row has the medians of the
@@ -168,8 +171,10 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks,
  * already. `work` is what a run counts in the row's unit. */
 void tsri_task_bench_share(const tsri_run_peaks *peaks, const tsri_task_amounts *amounts,
                            double work, tsr_bench_row *row);
-/* Lists the kernel variants of the plan for `tokens` tokens. */
-tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, tsri_task_draft *draft);
+/* Lists the kernel variants of all plans that a run of the job has: those of a prompt and of the
+ * tokens after it, those of an encoder and of its decoder. */
+tsr_status tsri_task_bench_kernels(tsr_model *model, const tsri_task_job *job,
+                                   tsri_task_draft *draft);
 
 /* What a model keeps on the device; 0: not known. */
 uint64_t tsri_task_bench_device_bytes(const tsr_model *model);
@@ -195,7 +200,8 @@ tsr_status tsri_task_bench_serve(tsri_task_bench *b, tsr_model *model, const tsr
 /* ---- training.c ---- */
 
 /* Makes the row of training steps on `batch` sequences of `tokens`; the roofline counts 6 FLOP for
- * each parameter and token. The gate: the loss and the gradients' norm of a short first step. */
+ * each parameter and token, and 36 bytes for each parameter. The gate: the loss and the gradients'
+ * norm of a short first step. */
 tsr_status tsri_task_bench_train(tsri_task_bench *b, const char *model, const tsri_task_job *job);
 
 /* ---- identity.c ---- */
@@ -213,8 +219,10 @@ tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype
 /* ---- start.c ---- */
 
 /* Makes the rows of a process from its start to the first byte of its output: with empty caches of
- * Tessera and of the drivers ("cold start"), and with full ones ("warm start"). */
-tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command, size_t n);
+ * Tessera and of the drivers ("cold start"), and with full ones ("warm start"). `model`: the one
+ * that it runs; NULL: the rows name none. */
+tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command, size_t n,
+                                  const char *model);
 enum { TSRI_TASK_BENCH_STARTS = 2 };
 
 /* ---- gate.c ---- */

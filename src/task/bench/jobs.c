@@ -256,9 +256,8 @@ static void clear(run *r) {
 
 /* What the row has beside its times. */
 static tsr_status describe(const subject *s, const tsri_task_job *job, tsri_task_draft *draft) {
-    const bool many = job->kind == TSR_BENCH_PROMPT || job->kind == TSR_BENCH_EMBED;
     TRY(tsri_task_bench_work(s->model, &s->b->best, job, job->request ? 1 : 0, &draft->row));
-    return tsri_task_bench_kernels(s->model, many ? job->tokens : 1, draft);
+    return tsri_task_bench_kernels(s->model, job, draft);
 }
 
 /* What the gates have shown. */

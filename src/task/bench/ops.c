@@ -43,7 +43,7 @@ static const shape shapes[] = {{EVERY, TSR_OP_LINEAR, TSR_F32, 512, 1536, 576, 0
                                {LONGER, TSR_OP_RMS_NORM, TSR_F32, 512, 576, 0, 0},
                                {EVERY, TSR_OP_RMS_NORM, TSR_F32, 512, 2048, 0, 0},
                                {EVERY, TSR_OP_LAYER_NORM, TSR_F32, 512, 768, 0, 0}};
-enum { SHAPES = sizeof shapes / sizeof *shapes, HEAD = 64, CHECKED = 16, KERNEL = 128 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, HEAD = 64, CHECKED = 16 };
 
 /* ---- cases ---- */
 
@@ -189,26 +189,10 @@ static tsr_status check(tsri_task_bench *b, const tsri_backend_opened_device *re
 
 /* ---- times ---- */
 
-static void take_chosen(void *data, const tsr_variant *variant) {
-    if (variant->chosen)
-        snprintf(data, KERNEL, "%.*s", (int)strcspn(variant->name, ":"), variant->name);
-}
-
-/* The kernel variant that the plan has for the op: the device's choice, or the one that was forced. */
-static tsr_status name_kernel(const tsri_run_plan *plan, const char *op, char kernel[KERNEL]) {
-    for (size_t i = 0; i < tsri_run_step_count(plan); i++) {
-        tsri_run_step step;
-        TRY(tsri_run_step_at(plan, i, &step));
-        if (!strcmp(step.op, op))
-            TRY(tsri_run_step_variants(plan, i, take_chosen, kernel));
-    }
-    return TSR_OK;
-}
-
-/* Only results that pass the gate are timed. */
+/* Names the kernel variant that runs: the device's choice, or the one that was forced. Only results
+ * that pass the gate are timed. */
 static tsr_status time_case(tsri_task_bench *b, const places *at, const shape *s,
-                            const tsri_case *c, double work, tsri_task_draft *draft,
-                            char kernel[KERNEL]) {
+                            const tsri_case *c, double work, tsri_task_draft *draft) {
     const tsri_verify_place place = {
         .set = at->device->set, .device = at->device->devices[0], .kernels = at->device->kernels};
     tsri_case_values values = {0};
@@ -224,7 +208,7 @@ static tsr_status time_case(tsri_task_bench *b, const places *at, const shape *s
                                 .n_in = tsri_verify_bind(c, &values, in)};
         status = tsri_verify_answer(&ready, &values);
         if (status == TSR_OK)
-            status = name_kernel(ready.plan, tsri_graph_op_find(s->op)->name, kernel);
+            status = tsri_task_draft_plan(draft, ready.plan);
         if (status == TSR_OK)
             status = check(b, at->reference, s, &values, &draft->row);
         if (status == TSR_OK && draft->row.error <= draft->row.bound)
@@ -235,25 +219,27 @@ static tsr_status time_case(tsri_task_bench *b, const places *at, const shape *s
     return status;
 }
 
-/* Names the kernel, and voids the row where its results are wrong. */
-static tsr_status judge(const char *op, const char *kernel, tsri_task_draft *draft) {
+/* Voids the row where its results are wrong, and says which kernel gave them. */
+static void judge(const char *op, tsri_task_draft *draft) {
     char why[320];
+    const char *variant = "";
     const tsr_bench_row *row = &draft->row;
-    if (!(row->error <= row->bound)) {
-        snprintf(why, sizeof why,
-                 "results are off by %.3g of the largest of a row; at most %.3g is allowed: the "
-                 "kernel %s is wrong on this device; tessera verify --op %s tells more",
-                 row->error, row->bound, kernel, op);
-        tsri_task_draft_void(draft, TSR_BENCH_FAILED_ACCURACY, why);
-    }
-    return *kernel ? tsri_task_draft_kernel(draft, op, kernel, "") : TSR_OK;
+    if (row->error <= row->bound)
+        return;
+    for (uint32_t i = 0; i < row->n_kernels; i++)
+        if (!strcmp(draft->kernels[i].op, op))
+            variant = draft->kernels[i].variant;
+    snprintf(why, sizeof why,
+             "results are off by %.3g of the largest of a row; at most %.3g is allowed: the "
+             "kernel %s/%s is wrong on this device; tessera verify --op %s tells more",
+             row->error, row->bound, op, variant, op);
+    tsri_task_draft_void(draft, TSR_BENCH_FAILED_ACCURACY, why);
 }
 
 static tsr_status measure(tsri_task_bench *b, const places *at, const shape *s, const tsri_case *c,
                           tsri_task_draft *draft) {
     tsri_verify_variants *known = NULL;
     tsri_task_least least = {0};
-    char kernel[KERNEL] = "";
     bool any = false;
     TRY(tsri_base_new(1, sizeof *known, &known));
     tsr_status status = tsri_verify_ask(at->device->devices[0], c, known, &any);
@@ -266,9 +252,9 @@ static tsr_status measure(tsri_task_bench *b, const places *at, const shape *s, 
     least.bytes = row->bytes;
     const double work = strcmp(row->unit, "B/s") ? row->flops : row->bytes;
     if (status == TSR_OK)
-        status = time_case(b, at, s, c, work, draft, kernel);
+        status = time_case(b, at, s, c, work, draft);
     if (status == TSR_OK)
-        status = judge(tsri_graph_op_find(s->op)->name, kernel, draft);
+        judge(tsri_graph_op_find(s->op)->name, draft);
     tsri_run_peaks peaks = b->best;
     /* Operands stay in caches from run to run, if these hold them. */
     if (row->bytes <= 1 << TSRI_TASK_BENCH_CACHED && b->cached > peaks.read) {

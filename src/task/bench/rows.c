@@ -100,7 +100,8 @@ tsr_status tsri_task_draft_kernel(tsri_task_draft *draft, const char *op, const 
     tsr_bench_row *row = &draft->row;
     for (uint32_t i = 0; i < row->n_kernels; i++)
         if (!strcmp(draft->kernels[i].op, op) && strlen(draft->kernels[i].variant) == n &&
-            !strncmp(draft->kernels[i].variant, variant, n))
+            !strncmp(draft->kernels[i].variant, variant, n) &&
+            !strcmp(draft->kernels[i].tuning, tuning))
             return TSR_OK;
     TRY(tsri_base_grow(&draft->kernels, &draft->kernels_room, row->n_kernels + 1,
                        sizeof *draft->kernels));
@@ -109,6 +110,31 @@ tsr_status tsri_task_draft_kernel(tsri_task_draft *draft, const char *op, const 
     kernel->variant = tsri_base_copy_text(variant, n);
     kernel->tuning = tsri_base_copy_text(tuning, strlen(tuning));
     return kernel->op && kernel->variant && kernel->tuning ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+/* An op of a plan whose kernel variant is being added. */
+typedef struct planned_op {
+    tsri_task_draft *draft;
+    const char *op;
+    tsr_status status;
+} planned_op;
+
+static void add_chosen(void *data, const tsr_variant *variant) {
+    planned_op *to = data;
+    if (variant->chosen && to->status == TSR_OK)
+        to->status = tsri_task_draft_kernel(to->draft, to->op, variant->name ? variant->name : "",
+                                            variant->tunables ? variant->tunables : "");
+}
+
+tsr_status tsri_task_draft_plan(tsri_task_draft *draft, const tsri_run_plan *plan) {
+    for (size_t i = 0; i < tsri_run_step_count(plan); i++) {
+        tsri_run_step step = {0};
+        TRY(tsri_run_step_at(plan, i, &step));
+        planned_op op = {.draft = draft, .op = step.op};
+        TRY(tsri_run_step_variants(plan, i, add_chosen, &op));
+        TRY(op.status);
+    }
+    return TSR_OK;
 }
 
 void tsri_task_draft_clear(tsri_task_draft *draft) {
@@ -122,7 +148,6 @@ void tsri_task_draft_clear(tsri_task_draft *draft) {
     *draft = (tsri_task_draft){0};
 }
 
-/* The reading before is of an idle machine, and so is that after: the device's threads sleep then. */
 tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first,
                                      const double *each, uint32_t n, uint32_t per_sample) {
     const uint32_t all = draft->samples.n * per_sample, last = all < n ? all : n;
@@ -136,6 +161,8 @@ tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first
     return TSR_OK;
 }
 
+/* The reading before is of an idle machine, and so is that after: the device's threads sleep then.
+ * */
 void tsri_task_draft_company(tsri_task_draft *draft, bool cpu) {
     const tsr_bench_conditions *c = &draft->conditions;
     const double load = (c->load[0] + c->load[1]) / 2;

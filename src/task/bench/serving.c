@@ -75,7 +75,7 @@ static tsr_status measure(serving *s, tsri_task_draft *draft) {
     s->times.n = 0;
     TRY(tsri_task_bench_time(s->b, draft, tokens, once, s));
     draft->row.device_bytes = tsri_task_bench_device_bytes(s->model);
-    TRY(tsri_task_bench_kernels(s->model, 1, draft));
+    TRY(tsri_task_bench_kernels(s->model, s->job, draft));
     return tsri_task_draft_latencies(draft, s->times.first, s->times.each, s->times.n, REQUESTS);
 }
 
@@ -98,7 +98,7 @@ static tsr_status latencies(const serving *s, const tsri_task_draft *rates, cons
     memcpy(draft->row.peak_read, from->peak_read, sizeof from->peak_read);
     draft->row.host_bytes = from->host_bytes;
     draft->row.device_bytes = from->device_bytes;
-    TRY(tsri_task_bench_kernels(s->model, 1, draft));
+    TRY(tsri_task_bench_kernels(s->model, s->job, draft));
     return tsri_task_draft_figures(draft);
 }
 

@@ -32,6 +32,8 @@ typedef struct start {
     tsri_bytes set[CACHES]; /* NAME=folder */
     bool cold;              /* each run has an empty folder */
     uint64_t memory;
+    tsri_task_identity identity;
+    const tsr_bench_model *model; /* NULL: not known */
 } start;
 
 static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where) {
@@ -131,6 +133,7 @@ static tsr_status make_row(tsri_task_bench *b, start *s) {
     tsri_task_draft draft;
     tsri_task_draft_begin(&draft, TSR_BENCH_START, "s", "%s start", s->cold ? "cold" : "warm");
     draft.row.scenario = TSR_BENCH_SINGLE_STREAM;
+    draft.row.model = s->model;
     other.rule.cold = s->cold;
     if (s->cold) /* a cold start takes seconds */
         other.rule.least = other.rule.least < 3 ? other.rule.least : 3;
@@ -141,11 +144,23 @@ static tsr_status make_row(tsri_task_bench *b, start *s) {
     return tsri_task_bench_finish(b, &draft, status, "");
 }
 
-tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command, size_t n) {
+/* Where the model can't be read, the command ends with an error, which the rows tell. */
+static void identify(start *s, const char *name) {
+    tsr_model *model = NULL;
+    if (tsr_model_open(name, NULL, NULL, &model) == TSR_OK &&
+        tsri_task_identify(model, name, 0, NULL, &s->identity) == TSR_OK)
+        s->model = &s->identity.model;
+    tsr_model_close(&model);
+}
+
+tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command, size_t n,
+                                  const char *model) {
     start s = {.cold = true};
     tsr_status status = tsri_base_new(n + 1, sizeof *s.argv, &s.argv);
     for (size_t i = 0; i < n && status == TSR_OK; i++)
         s.argv[i] = (char *)command[i];
+    if (status == TSR_OK && model)
+        identify(&s, model);
     if (status == TSR_OK)
         status = make_environment(&s);
     if (status == TSR_OK)

@@ -230,7 +230,7 @@ static tsr_status run_all(suite *s) {
     for (size_t i = 0; i < PARTS; i++)
         TRY(run_part(s, &parts[i]));
     if (o->start && has(o->parts, "start"))
-        TRY(tsri_task_bench_starts(&s->b, o->start, o->n_start));
+        TRY(tsri_task_bench_starts(&s->b, o->start, o->n_start, o->start_model));
     return TSR_OK;
 }
 

@@ -132,7 +132,10 @@ static uint64_t bytes_of(const tsri_training_memory *m) {
 
 /* ---- a row ---- */
 
-enum { GATE_TOKENS = 8 };
+/* FLOP_PER_PARAMETER: for each token, 2 forward and 4 backward. BYTES_PER_PARAMETER: of f32, once
+ * each: the parameter is read by the products, its gradient written; the update reads both, and
+ * reads and writes two moments, and writes the parameter. */
+enum { GATE_TOKENS = 8, FLOP_PER_PARAMETER = 6, BYTES_PER_PARAMETER = 9 * sizeof(float) };
 #define BOUND 1e-3
 
 static tsr_status first_step(tsr_device *device, const char *model, double out[2]) {
@@ -172,6 +175,25 @@ static tsr_status once(void *data, double *seconds) {
     return TSR_OK;
 }
 
+static tsr_status list_kernels(void *data, const tsri_run_plan *plan) {
+    return tsri_task_draft_plan(data, plan);
+}
+
+/* The least work of a step of all `n` parameters, and the row's share of the roofline. */
+static void share(const tsri_run_peaks *peaks, double n, tsr_bench_row *row) {
+    const double tokens = (double)(row->batch * row->tokens),
+                 flops[TSRI_RUN_COMPUTES] = {[TSR_COMPUTE_F32] = FLOP_PER_PARAMETER * n * tokens};
+    row->flops = flops[TSR_COMPUTE_F32];
+    row->bytes = BYTES_PER_PARAMETER * n;
+    const double least = tsri_run_least_seconds(peaks, flops, row->bytes);
+    if (least <= 0)
+        return;
+    row->roofline = least * row->median / tokens;
+    row->bound_by = row->bytes / peaks->read > row->flops / peaks->fma_f32
+                        ? TSR_BENCH_BOUND_MEMORY
+                        : TSR_BENCH_BOUND_ARITHMETIC;
+}
+
 static tsr_status measure(tsri_task_bench *b, const char *name, tsri_task_identity *identity,
                           tsri_task_draft *draft) {
     tsr_bench_row *row = &draft->row;
@@ -182,12 +204,11 @@ static tsr_status measure(tsri_task_bench *b, const char *name, tsri_task_identi
     tsr_status status = tsri_task_identify(t->model, name, TSR_F32, NULL, identity);
     if (status == TSR_OK)
         status = tsri_task_bench_time(b, draft, tokens, once, t);
+    if (status == TSR_OK)
+        status = tsri_training_each_plan(t->training, list_kernels, draft);
     if (status == TSR_OK) {
         row->device_bytes = bytes_of(&t->memory);
-        row->flops = 6 * (double)tsr_bench_training_parameters(t) * tokens;
-        if (b->best.fma_f32 > 0)
-            row->roofline = row->flops / tokens * row->median / b->best.fma_f32;
-        row->bound_by = row->roofline > 0 ? TSR_BENCH_BOUND_ARITHMETIC : TSR_BENCH_BOUND_UNKNOWN;
+        share(&b->best, (double)tsr_bench_training_parameters(t), row);
     }
     tsr_bench_training_destroy(&t);
     return status;

@@ -4,16 +4,16 @@
 
 #include "base/error.h"
 #include "model/load/measure.h"
-#include "tessera/run.h"
 
 #include <string.h>
 
-/* What the run of a row computes and reads, step by step. */
+/* What the run of a row computes and reads, step by step, and by which kernel variants. */
 typedef struct amounts {
     const tsri_run_peaks *peaks;
     tsri_task_amounts sums;
     tsri_task_least attention; /* of the whole run */
     double times;              /* how often the plan runs whose ops are being added */
+    tsri_task_draft *draft; /* gets the kernel variants of the plans; NULL: they are not listed */
 } amounts;
 
 static void add_op(void *data, const tsri_run_op_work *op) {
@@ -33,6 +33,8 @@ static void add_op(void *data, const tsri_run_op_work *op) {
 static tsr_status add(amounts *all, const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                       int64_t times) {
     uint64_t launches = 0;
+    if (all->draft)
+        TRY(tsri_task_draft_plan(all->draft, plan));
     TRY(tsri_run_launches(plan, &launches));
     all->times = (double)times;
     tsri_run_each_op(plan, sizes, add_op, all);
@@ -140,15 +142,18 @@ static tsr_status add_job(const tsri_model *m, tsri_session *session, const tsri
     }
 }
 
+static tsr_status add_all(tsri_model *m, const tsri_task_job *job, int64_t requests, amounts *all) {
+    tsri_session *session = NULL;
+    TRY(tsri_session_create(m, 1, 0, &session));
+    const tsr_status status = add_job(m, session, job, requests, all);
+    tsri_session_destroy(&session);
+    return status;
+}
+
 tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks,
                                 const tsri_task_job *job, int64_t requests, tsr_bench_row *row) {
-    tsri_model *m = tsri_model_of(model);
-    tsri_session *session = NULL;
     amounts all = {.peaks = peaks};
-    TRY(tsri_session_create(m, 1, 0, &session));
-    const tsr_status status = add_job(m, session, job, requests, &all);
-    tsri_session_destroy(&session);
-    TRY(status);
+    TRY(add_all(tsri_model_of(model), job, requests, &all));
     tsri_task_bench_predict(peaks, &all.attention, 1, all.sums.seconds);
     all.sums.seconds[TSR_BENCH_BOUND_LAUNCHES] = (double)all.sums.launches * peaks->launch;
     const int64_t texts = requests ? requests : job->batch;
@@ -156,6 +161,13 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks,
                           (double)(job->kind == TSR_BENCH_EMBED ? texts : texts * job->tokens),
                           row);
     return TSR_OK;
+}
+
+tsr_status tsri_task_bench_kernels(tsr_model *model, const tsri_task_job *job,
+                                   tsri_task_draft *draft) {
+    const tsri_run_peaks unused = {0};
+    amounts all = {.peaks = &unused, .draft = draft};
+    return add_all(tsri_model_of(model), job, job->request || job->kind == TSR_BENCH_SERVE, &all);
 }
 
 void tsri_task_bench_share(const tsri_run_peaks *peaks, const tsri_task_amounts *amounts,
@@ -189,25 +201,4 @@ uint64_t tsri_task_bench_device_bytes(const tsr_model *model) {
     return tsr_model_memory_get(model, &m) == TSR_OK
                ? m.weights + m.states + m.activations + m.inputs
                : 0;
-}
-
-/* ---- kernels ---- */
-
-typedef struct list {
-    tsri_task_draft *draft;
-    tsr_status status;
-} list;
-
-static void add_kernels(void *data, const tsr_explained *op) {
-    list *all = data;
-    for (uint32_t i = 0; i < op->n_rows; i++)
-        if (op->variants[i].chosen && all->status == TSR_OK)
-            all->status = tsri_task_draft_kernel(all->draft, op->op, op->variants[i].name,
-                                                 op->variants[i].tunables);
-}
-
-tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, tsri_task_draft *draft) {
-    list all = {.draft = draft};
-    TRY(tsr_explain(model, tokens, add_kernels, &all));
-    return all.status;
 }

@@ -133,8 +133,14 @@ static bool same_test(const comparison *c, const tsri_results_row *a, const tsri
            (c->options.across_devices || same_device(a->device, b->device));
 }
 
+/* Starts in older files name no model. */
+static bool is_unsaid(const tsri_results_row *a, const tsri_results_row *b) {
+    return !strcmp(a->kind, "start") && (!a->model || !b->model);
+}
+
 static bool same_row(const comparison *c, const tsri_results_row *a, const tsri_results_row *b) {
-    return same_test(c, a, b) && tsri_results_is(a->class_name, b->class_name) && same_model(a, b);
+    return same_test(c, a, b) &&
+           (is_unsaid(a, b) || (tsri_results_is(a->class_name, b->class_name) && same_model(a, b)));
 }
 
 /* How many rows before `row` in its file are the same. */

@@ -1,6 +1,8 @@
-/* task/results/names.c - how values, rows and engines are called in reports. */
+/* task/results/names.c - how values, rows, engines and the state of a machine are called in
+ * reports. */
 #include "task/results/results.h"
 
+#include "base/error.h"
 #include "base/numbers.h"
 
 #include <inttypes.h>
@@ -65,4 +67,50 @@ void tsri_results_engine_name(const tsr_results *t, char out[TSRI_RESULTS_NAME])
     snprintf(out, TSRI_RESULTS_NAME, "%.*s %.*s%s%.*s%s", tsri_results_cut(name, 40), name,
              tsri_results_cut(version, 40), version, commit ? " (" : "",
              tsri_results_cut(build, 12), build, commit ? ")" : "");
+}
+
+/* ---- what sensors said ---- */
+
+/* NaN where nothing is known yet, which fmin and fmax leave out. */
+static void widen(double span[2], const json_t *pair) {
+    const json_t *value;
+    size_t i;
+    json_array_foreach(pair, i, value) if (json_is_number(value)) {
+        span[0] = fmin(span[0], json_number_value(value));
+        span[1] = fmax(span[1], json_number_value(value));
+    }
+}
+
+static tsr_status print_span(const char *what, const double span[2], const char *unit,
+                             tsri_bytes *out) {
+    char lowest[TSRI_RESULTS_VALUE], highest[TSRI_RESULTS_VALUE];
+    if (isnan(span[0]))
+        return tsri_base_bytes_printf(out, "%s not measured", what);
+    tsri_results_print_value(span[0], unit, lowest);
+    tsri_results_print_value(span[1], unit, highest);
+    return strcmp(lowest, highest) != 0
+               ? tsri_base_bytes_printf(out, "%s %s to %s", what, lowest, highest)
+               : tsri_base_bytes_printf(out, "%s %s", what, lowest);
+}
+
+/* Latencies of a scheduler's requests are rows beside that of their rate, of the same runs: what
+ * these took counts once. */
+tsr_status tsri_results_sensors(const tsr_results *t, size_t device, tsri_bytes *out) {
+    double clock[2] = {NAN, NAN}, temperature[2] = {NAN, NAN}, energy[2] = {NAN, NAN};
+    for (size_t i = 0; i < t->n; i++) {
+        const tsri_results_row *r = &t->rows[i];
+        const json_t *told = json_object_get(r->json, "conditions");
+        const double joules = tsri_results_number(told, "energy");
+        if (r->device_index != device)
+            continue;
+        widen(clock, json_object_get(told, "clock"));
+        widen(temperature, json_object_get(told, "temperature"));
+        if (!isnan(joules) && !(!strcmp(r->kind, "serve") && !strcmp(r->unit, "s")))
+            energy[0] = energy[1] = isnan(energy[0]) ? joules : energy[0] + joules;
+    }
+    TRY(print_span("clock", clock, "Hz", out));
+    TRY(tsri_base_bytes_append(out, ", ", 2));
+    TRY(print_span("temperature", temperature, "°C", out));
+    TRY(tsri_base_bytes_append(out, ", ", 2));
+    return print_span("energy", energy, "J", out);
 }

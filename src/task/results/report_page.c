@@ -40,6 +40,18 @@ static json_t *unmeasured_json(const tsr_results *t) {
     return list;
 }
 
+/* Of each device, what sensors said beside its rows. */
+static json_t *sensors_json(const tsr_results *t) {
+    json_t *list = json_array();
+    for (size_t d = 0; d < json_array_size(t->devices); d++) {
+        tsri_bytes text = {0};
+        const tsr_status status = tsri_results_sensors(t, d, &text);
+        tsri_base_json_append(list, json_string(status == TSR_OK ? text.data : ""));
+        tsri_base_bytes_clear(&text);
+    }
+    return list;
+}
+
 static json_t *file_json(const tsr_results *t) {
     json_t *file = json_copy(t->root), *rows = json_array();
     for (size_t i = 0; i < t->n; i++) {
@@ -51,6 +63,7 @@ static json_t *file_json(const tsr_results *t) {
     }
     tsri_base_json_put(file, "rows", rows);
     tsri_base_json_put(file, "unmeasured", unmeasured_json(t));
+    tsri_base_json_put(file, "sensors", sensors_json(t));
     tsri_base_json_put(file, "file", json_string(t->name));
     return file;
 }

@@ -19,7 +19,8 @@ static tsr_status cell(tsri_bytes *out, const char *text) {
     return TSR_OK;
 }
 
-static tsr_status md_head(const tsr_results *t, const json_t *device, tsri_bytes *out) {
+static tsr_status md_head(const tsr_results *t, size_t d, tsri_bytes *out) {
+    const json_t *device = json_array_get(t->devices, d);
     const char *class_name = tsri_results_text(t->suite, "class"),
                *cpu = tsri_results_text(t->host, "cpu"), *os = tsri_results_text(t->host, "os");
     char engine[TSRI_RESULTS_NAME];
@@ -41,6 +42,8 @@ static tsr_status md_head(const tsr_results *t, const json_t *device, tsri_bytes
     TRY(cell(out, tsri_results_text(device, "platform")));
     TRY(tsri_base_bytes_append(out, ", driver ", 9));
     TRY(cell(out, tsri_results_text(device, "driver")));
+    TRY(tsri_base_bytes_append(out, ", ", 2));
+    TRY(tsri_results_sensors(t, d, out));
     static const char table[] =
         ".\n\n| model | test | class | batch | median | p90 | p99 | lowest .. "
         "highest | roofline | bound by "
@@ -100,7 +103,7 @@ tsr_status tsri_results_md(const tsr_results *const *results, size_t count, tsri
                 TRY(md_unmeasured(t, json_array_get(t->devices, d), out));
                 continue;
             }
-            TRY(md_head(t, json_array_get(t->devices, d), out));
+            TRY(md_head(t, d, out));
             for (size_t i = 0; i < t->n; i++)
                 if (t->rows[i].device_index == d)
                     TRY(md_row(&t->rows[i], out));

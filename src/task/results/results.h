@@ -8,7 +8,8 @@
 
 /* All texts are borrowed from the file's JSON; what it has as null is NULL, NaN or -1 here. */
 typedef struct tsri_results_row {
-    const json_t *json, *device, *model; /* model: NULL for a peak, an op, a start */
+    const json_t *json, *device, *model; /* model: NULL for a peak and an op, and in older
+                                              files for a start */
     const char *test, *kind, *class_name, *scenario, *peer, *status, *reason, *unit, *bound_by;
     const char *model_name, *model_hash;
     size_t device_index;
@@ -51,6 +52,9 @@ int tsri_results_cut(const char *text, size_t most);
 /* "pp512@4096 q8 batch 8": a row's name within its model and device. */
 enum { TSRI_RESULTS_NAME = 160 };
 void tsri_results_row_name(const tsri_results_row *row, char out[TSRI_RESULTS_NAME]);
+/* What sensors said beside the rows of a device: "clock 2.10 GHz to 3.40 GHz, temperature not
+ * measured, energy 123 J". */
+tsr_status tsri_results_sensors(const tsr_results *results, size_t device, tsri_bytes *out);
 /* "tessera 1.2.3 (0123456789ab)" */
 void tsri_results_engine_name(const tsr_results *results, char out[TSRI_RESULTS_NAME]);
 

@@ -406,6 +406,18 @@ tsr_status tsri_training_update(tsri_training *t, uint64_t step, double rate, do
     return t->division ? take_values(t) : TSR_OK;
 }
 
+tsr_status tsri_training_each_plan(tsri_training *t,
+                                   tsr_status (*visit)(void *data, const tsri_run_plan *plan),
+                                   void *data) {
+    tsri_training_set *set = NULL;
+    TRY(tsri_training_set_for(t, t->most[1], &set));
+    const tsri_run_plan *const plans[] = {set->learn.plan, t->norms.plan, t->update.plan};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
+        if (plans[i])
+            TRY(visit(data, plans[i]));
+    return TSR_OK;
+}
+
 tsr_status tsri_training_profile(tsri_training *t,
                                  void (*visit)(void *data, const tsr_profiled *entry), void *data) {
     return tsri_model_profile(t->run, t->opened, visit, data);

@@ -9,6 +9,7 @@
 #define TSRI_TRAIN_STEP_TRAINING_H
 
 #include "model/load/load.h"
+#include "run/run.h"
 #include "tessera/ranks.h"
 #include "tessera/run.h"
 #include "train/step/deal.h"
@@ -173,6 +174,11 @@ tsr_status tsri_training_evaluate(tsri_training *training, const tsri_training_b
 tsr_status tsri_training_logits(tsri_training *training, const tsri_training_batch *batch,
                                 const int32_t *at, float *logits);
 
+/* Visits the plans of a step of one process: gradients, their norm, the update. They exist once
+ * room is reserved. Ends at the first failure of `visit`. */
+tsr_status tsri_training_each_plan(tsri_training *training,
+                                   tsr_status (*visit)(void *data, const tsri_run_plan *plan),
+                                   void *data);
 /* Visits the time of each kernel so far, on a device that measures launches. */
 tsr_status tsri_training_profile(tsri_training *training,
                                  void (*visit)(void *data, const tsr_profiled *entry), void *data);

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 from support.adapter import make_adapter
@@ -203,13 +204,34 @@ def test_training_steps(_):
         for r in rows:
             assert r["status"] in ("ok", "throttled"), r
             assert 0 < r["lowest"] <= r["median"] <= r["highest"] and 0 <= r["gate"]["error"] <= r["gate"]["bound"], r
-            assert r["memory"]["device"] > 16 * r["flops"] / 6 / r["tokens"] / r["batch"], "values, gradients and two moments"
+            parameters = told["models"][r["model"]]["parameters"]
+            equal((r["flops"], r["bytes"]), (6 * parameters * r["tokens"] * r["batch"], 36 * parameters))
+            assert r["memory"]["device"] > 16 * parameters, "values, gradients and two moments"
+            assert {"linear", "attention_grad", "sumsq", "adamw"} <= {k["op"] for k in r["kernels"]}, "gradients, norm, update"
+            assert (r["roofline"] is None) == (r["bound_by"] is None) == (device == "reference"), r
 
 
 def test_peaks_alone(_):
     told = json.loads(run("bench", *REFERENCE, "-q", "--peaks", "-r", "2", "--json").text)
     equal([r["test"] for r in told["rows"]], PEAKS)
     equal(told["models"], [])
+
+
+def test_what_runs_beside_it_is_told(_):
+    """Two processes that compute all the time: each row says that threads of others were running, and is noisy."""
+    others = [subprocess.Popen([sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE) for _ in range(2)]
+    try:
+        for other in others:
+            other.stdout.readline()  # it has begun
+        told = results(run("bench", *REFERENCE, "-q", "--peaks", "-r", "2", "--json").out)
+    finally:
+        for other in others:
+            other.kill()
+            other.communicate()
+    rows = [r for r in told["rows"] if r["samples"]]
+    assert rows and all(r["noisy"] for r in rows), rows
+    for r in rows:
+        assert re.search(r"[1-9]\d* threads of other programs were running", r["reason"]) and min(r["conditions"]["load"]) >= 1, r
 
 
 def test_several_devices_are_named_together(_):

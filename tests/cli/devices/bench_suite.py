@@ -40,8 +40,11 @@ def test_starts_of_a_process(folder):
     """A cold start has caches of its own: the user's stay as they are. The model and the device are the command's."""
     env = environment(TESSERA_CACHE=folder / "cache", TMPDIR=folder)
     told = results(run("bench", "suite", *REFERENCE, "--parts", "start", "--json", env=env).out)
-    equal(names(told), [("cold start", None, None), ("warm start", None, None)])
+    equal(names(told), [("cold start", "f16", None), ("warm start", "f16", None)])
+    (weights,) = told["models"]
+    equal((weights["name"], weights["parameters"] > 1e6, len(weights["hash"])), ("shakespeare", True, 64))
     for r in jobs(told):
+        equal(r["model"], 0)
         equal((r["unit"], r["better"], r["scenario"], r["status"]), ("s", "lower", "single-stream", "ok"), r["reason"])
         assert 0.001 < r["lowest"] <= r["median"] <= r["p90"] <= r["highest"] < 60 and r["memory"]["host"] > 1 << 20, r
     equal([r["warmup"] > 0 for r in jobs(told)], [False, True])
@@ -123,6 +126,10 @@ def test_translations_are_compared_with_those_of_f32(_):
     for r in told:  # on a busy machine the peaks may be too low, and the row says so
         assert not r["median"] or (0 < r["roofline"] < 1.1 or "of the roofline is more than the peaks allow" in r["reason"]), r
         assert not r["median"] or (r["bound_by"] and r["launches"] > 24), r
+    plans = json.loads(run("explain", "--device", DEVICE, "-m", "translate-de-en", "--dtype", "f32", "--prompt-tokens", "16", "--json").text)
+    chosen = {(op["op"], v["name"].split(":")[0].split("/")[1], v["tunables"]) for phase in ("encode", "decode") for op in plans[phase]["ops"]
+              for v in op["variants"] if v["chosen"]}
+    assert not told[0]["median"] or {(k["op"], k["variant"], k["tuning"]) for k in told[0]["kernels"]} == chosen, (told[0]["kernels"], chosen)
     q = told[2]["quality"]
     equal((told[0]["quality"], q["measure"], q["least"]), (None, "bleu", 0.99))
     assert 50 < q["f32"] < 90 and abs(q["kept"] - q["value"] / q["f32"]) < 1e-6, q
@@ -242,7 +249,10 @@ def test_on_the_device(_):
         assert r["kind"] == "op" and r["status"] in ("ok", "throttled") and r["median"] > 0 and r["class"] in ("f32", "q8"), r
         assert r["roofline"] > 0 and r["bound_by"] in ("memory", "arithmetic") and r["peaks"]["after"]["fma_f32"] > 0 and r["kernels"][0]["variant"], r
         equal(r["unit"], "B/s" if "norm" in r["test"] else "FLOP/s")
+        equal(r["kernels"][0]["op"], r["test"].split()[0])
         assert 0 <= r["gate"]["error"] <= r["gate"]["bound"], r
+    tunings = [k["tuning"] for r in jobs(told) for k in r["kernels"] if r["test"].startswith("linear")]
+    assert any(re.match(r"[A-Z_]+=\d+ \(\w", tuning) for tuning in tunings), tunings
 
 
 def test_a_kernel_that_is_forced(_):

@@ -61,6 +61,18 @@ def test_seconds_are_better_when_less(folder):
     equal(compared(slow, fast)[0]["warm start", None]["verdict"], "faster")
 
 
+def test_starts_of_older_files_name_no_model(folder):
+    """They are compared with those that do; of two models, they are not."""
+    def starts(name, **changes):
+        rows = [row("warm start", "start", [0.1] * 7, unit="s", scenario="single-stream", **changes)]
+        return write(folder / f"{name}.json", rows=rows, models=[model(name)])
+    named = {"model": 0, "class": "f32"}
+    old, new, other = starts("old"), starts("shakespeare", **named), starts("another", **named)
+    for pair in ((old, new), (new, old)):
+        equal(compared(*pair)[0]["warm start", None]["verdict"], "same")
+    refused(2, 'the model is "shakespeare" there, "another" here', *COMPARE, new, other)
+
+
 def test_too_few_runs_show_nothing(folder):
     before, after = (write(folder / name, rows=jobs(factor, runs=3)) for name, factor in (("a", 1), ("b", 0.5)))
     rows, _ = compared(before, after)

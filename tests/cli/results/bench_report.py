@@ -8,7 +8,7 @@ import os
 import xml.etree.ElementTree as xml
 
 from support.command import equal, main, refused, run
-from support.results import device, jobs, model, peaks, results, row, served, write
+from support.results import device, job, jobs, model, peaks, results, row, served, write
 from support.schema import results as checked
 
 REPORT = ("bench", "report")
@@ -38,11 +38,27 @@ def test_markdown(folder):
     assert "| p90 | p99 |" in text and f"| {wanted['p90']:.0f} tokens/s | {wanted['p99']:.0f} tokens/s |" in told[0], told
     assert "400 GFLOP/s" in text and "6.00 us" in text and "failed-accuracy: a\\|b" in text, text
     assert "unsupported: the device has no half precision" in text, text
+    assert ", clock 2.50 GHz, temperature not measured, energy not measured.\n\n| model |" in text, text
     idle = report("md", write(folder / "b.json", devices=[device(), device(name="Idle", usable=False, reason="its driver is too old")]))
     assert idle.endswith("\n\n## Idle\n\nNothing was measured: its driver is too old.\n") and idle.count("| model |") == 1, idle
     for partial, why in ((True, "the run ended before its first row"), (False, "a CPU")):
         ended = report("md", write(folder / "c.json", rows=[], devices=[device(reason="a CPU")], suite_partial=partial))
         equal(ended, f"## Example Device\n\nNothing was measured: {why}.\n")
+
+
+def sensed(clock, temperature, energy):
+    return {"clock": clock, "temperature": temperature, "load": [0, 0], "steal": 0, "energy": energy}
+
+
+def test_what_sensors_said(folder):
+    """Of each device: the lowest and highest clock and temperature, and the energy of all runs. Rows of latencies are of the runs of the row before them."""
+    rows = [job("pp512", 9000, 512, conditions=sensed([2.1e9, 3.4e9], [61, None], 100)), job("tg64", 400, 64, conditions=sensed([None, 3.1e9], [64.25, 63], 23.5)),
+            served(128, conditions=sensed([3e9, 3e9], [62, 62], 10)), row("serve first token", "serve", [0.1] * 5, unit="s", model=0, conditions=sensed([3e9, 3e9], [62, 62], 10)),
+            row("pp64", "prompt", [], conditions=None), job("pp512", 9000, 512, device=1)]
+    text = report("md", write(folder / "a.json", rows=rows, devices=[device(), device(name="Second")]))
+    first, second = text.split("## Second")
+    assert ", clock 2.10 GHz to 3.40 GHz, temperature 61.0 °C to 64.2 °C, energy 134 J.\n" in first, first
+    assert ", clock 2.50 GHz, temperature not measured, energy not measured.\n" in second, second
 
 
 def test_csv(folder):

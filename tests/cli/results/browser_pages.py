@@ -15,8 +15,8 @@ atexit.register(BROWSER.close)
 
 
 def shown(path):
-    """Opens the page wide, in the dark and on a phone, where it must do nothing that it should not; returns its text."""
-    for width, dark in ((1200, False), (1200, True), (420, False)):
+    """Opens the page wide, in the dark, on a tablet and on a phone, where it must do nothing that it should not; returns its text."""
+    for width, dark in ((1200, False), (1200, True), (900, False), (760, False), (420, False)):
         BROWSER.open(path, width=width, dark=dark)
         equal(BROWSER.complaints(), [], f"{width} {dark}")
         equal(BROWSER.overflow(), None, f"{width} {dark}")
@@ -36,7 +36,8 @@ def test_a_browser_that_complains_is_heard(folder):
 def test_a_report_of_one_device(folder):
     op = row("linear 512x576", "op", [2e11] * 5, unit="FLOP/s", flops=6e8, bytes=4e6, roofline=0.5, bound_by="arithmetic", **{"class": "f32"})
     start = row("warm start", "start", [0.125] * 5, unit="s", scenario="single-stream")
-    rows = peaks() + jobs() + [op, start] + [row("pp9", "prompt", [], status="failed-accuracy", reason="</script><b>logits differ", model=0)]
+    train = row("train64", "train", [3000] * 5, model=0, tokens=64, batch=8, flops=6 * 15e6 * 512, bytes=36 * 15e6, roofline=0.7, bound_by="arithmetic", **{"class": "f32"})
+    rows = peaks() + jobs() + [op, start, train] + [row("pp9", "prompt", [], status="failed-accuracy", reason="</script><b>logits differ", model=0)]
     rows[4]["noisy"], rows[5]["status"], rows[5]["reason"] = True, "throttled", "its peaks fell"
     path = write(folder / "a.json", rows=rows)
     run("bench", "report", path, "-o", folder / "a.html")
@@ -45,10 +46,36 @@ def test_a_report_of_one_device(folder):
         share = int(100 * r["roofline"])
         assert f"{r['median']:.0f} tokens/s" in text and re.search(f"({share}|{share + 1}) % {r['bound_by']}", text), (r["test"], text)
     for word in ("Example Device", "400 GFLOP/s in f32", "40.0 GB/s", "noisy", "throttled", "failed-accuracy", "</script><b>logits differ", "0123456789abcdef",
-                 "1 of 11 rows gave wrong results", "6 of 7 have a rate", "Ops", "200 GFLOP/s", "The command", "125 ms", "tg64 × 8", json.loads(path.read_text())["hash"], model()["hash"]):
+                 "1 of 12 rows gave wrong results", "7 of 8 have a rate", "Ops", "200 GFLOP/s", "The command", "125 ms", "tg64 × 8", json.loads(path.read_text())["hash"], model()["hash"]):
         assert word in text, (word, text)
-    equal(BROWSER.value("document.querySelectorAll('#roofs svg circle').length"), 5)
+    assert "governor unknown clock 2.50 GHz, temperature not measured, energy not measured" in text, text
+    said = BROWSER.value("[...document.querySelectorAll('#roofs svg circle title')].map(e => e.textContent)")
+    assert len(said) == 6 and any("train64 × 8 f32" in one and "270 GFLOP/s" in one for one in said), said
     equal(BROWSER.value("document.getElementById('port-part').hidden"), True)
+
+
+def test_roofs_of_every_dtype(folder):
+    """Each has the best of its units: a dashed roof, its name, and a line of the card. Roofs that are close to each other share a line of text."""
+    units = [row(test, "peak", [value, value * 0.9, value * 0.8], unit=unit) for test, value, unit in (
+        ("matrix f16", 3.2e12, "FLOP/s"), ("fma bf16", 410e9, "FLOP/s"), ("matrix bf16", 3.3e12, "FLOP/s"), ("dot int8", 9e11, "OP/s"))]
+    run("bench", "report", write(folder / "a.json", rows=peaks() + units + jobs()), "-o", folder / "a.html")
+    text = shown(folder / "a.html")
+    for told in ("400 GFLOP/s in f32", "3.20 TFLOP/s in f16", "3.30 TFLOP/s in bf16", "900 GOP/s in int8"):
+        assert told in text, (told, text)
+    equal(BROWSER.value("[...document.querySelectorAll('#roofs svg text.name')].map(e => e.textContent)"), ["bf16, f16", "int8", "f32"])
+    equal(BROWSER.value("['.roof', '.roof.other'].map(name => document.querySelectorAll(`#roofs svg ${name}`).length)"), [4, 3])
+    run("bench", "report", write(folder / "b.json"), "-o", folder / "b.html")
+    shown(folder / "b.html")
+    equal(BROWSER.value("document.querySelectorAll('#roofs svg .roof.other').length"), 0, "fma f16 was not measured")
+
+
+def test_a_report_on_paper(folder):
+    """A4 and Letter without their margins, at 96 dots per inch: nothing is cut off, and there are pages."""
+    run("bench", "report", write(folder / "a.json"), "-o", folder / "a.html")
+    for width, height in ((718, 1047), (740, 980)):
+        BROWSER.open(folder / "a.html")
+        wide, pages = BROWSER.printed(width, height)
+        equal((wide, 1 <= pages <= 6), (None, True), f"{width} {pages}")
 
 
 def test_a_report_of_two_devices(folder):

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -100,6 +101,16 @@ class Browser:
         options = {"clip": {"scale": 1, **clip}} if clip else {}
         data = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **options)["data"]
         path.write_bytes(base64.b64decode(data))
+
+    def printed(self, width, height):
+        """How far the page is wider than paper of this many pixels, as in overflow(), and the pages of its PDF on A4."""
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.ask("Emulation.setEmulatedMedia", media="print")
+        wide = self.overflow()
+        self.ask("Emulation.setEmulatedMedia", media="")
+        pdf = base64.b64decode(self.ask("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
+        assert pdf.startswith(b"%PDF-"), pdf[:20]
+        return wide, len(re.findall(rb"/Type ?/Page\b", pdf))
 
     def close(self):
         self.process.kill()

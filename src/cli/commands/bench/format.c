@@ -13,10 +13,21 @@ struct tsri_cli_bench_format {
     void (*row)(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s, const tsr_bench_row *r);
 };
 
+/* Whether an earlier kernel of the row is the same variant, with another tuning. */
+static bool is_again(const tsr_bench_row *r, uint32_t kernel) {
+    for (uint32_t i = 0; i < kernel; i++)
+        if (!strcmp(r->kernels[i].op, r->kernels[kernel].op) &&
+            !strcmp(r->kernels[i].variant, r->kernels[kernel].variant))
+            return true;
+    return false;
+}
+
 /* "linear/packed attention/lanes" */
 static void print_kernels(tsri_cli_bench_writer *w, const tsr_bench_row *r) {
     for (uint32_t i = 0; i < r->n_kernels; i++)
-        tsri_cli_print(w->app, "%s%s/%s", i ? " " : "", r->kernels[i].op, r->kernels[i].variant);
+        if (!is_again(r, i))
+            tsri_cli_print(w->app, "%s%s/%s", i ? " " : "", r->kernels[i].op,
+                           r->kernels[i].variant);
 }
 
 /* ---- Markdown ---- */

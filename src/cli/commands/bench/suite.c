@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define START_MODEL "shakespeare"
 enum { MOST_START = 24, PATH = 4096, DRAW_MS = 200 }; /* MOST_START: words beside --backend */
 
 typedef struct job {
@@ -76,7 +77,7 @@ static const char *number_word(int64_t value, char out[24]) {
 /* Starts of this program on the same device, opened with the same options: `generate` with the bundled
  * model. Returns the number of words. */
 static uint32_t start_command(job *j, const char **argv) {
-    const char *const words[] = {j->self, "generate", "-m", "shakespeare", "-p",
+    const char *const words[] = {j->self, "generate", "-m", START_MODEL, "-p",
                                  "To be", "-n",       "1",  "-q"};
     const tsri_cli_app *app = &j->app;
     const struct {
@@ -121,6 +122,7 @@ static int bench_device(void *data) {
                                              .model = j->app.model_name,
                                              .start = n_start ? start : NULL,
                                              .n_start = n_start,
+                                             .start_model = START_MODEL,
                                              .progress = tell,
                                              .progress_data = j,
                                              .peer = j->peer_name ? j->peer.command : NULL,
