@@ -17,6 +17,12 @@ static bool take_texts(const json_t *input, tsri_serve_texts *w, tsri_serve_fail
         return tsri_serve_fail(f, 400, "input",
                                "input: a text, or a list of 1 to %d texts, is wanted",
                                TSRI_SERVE_TEXTS);
+    const json_t *first = json_array_get(input, 0);
+    if (json_is_integer(json_is_array(first) ? json_array_get(first, 0) : first))
+        return tsri_serve_fail(
+            f, 400, "input",
+            "input: token ids were given, and texts are wanted (LangChain's "
+            "OpenAIEmbeddings sends them with check_embedding_ctx_length=False)");
     for (size_t i = 0; i < w->n; i++) {
         const json_t *one = json_is_string(input) ? input : json_array_get(input, i);
         if (!json_is_string(one) || !json_string_length(one))

@@ -1,6 +1,6 @@
 /* cli/serve/http.c - HTTP by libmicrohttpd: one thread reads requests and writes answers. A connection is
- * suspended while the engine works on its request; since it does not see its client leave meanwhile, its
- * socket is polled. */
+ * suspended while the engine works on its request; since it does not see its client leave meanwhile, the sockets
+ * of these requests are polled. */
 #include "cli/serve/server.h"
 
 #include "cli/serve/log.h"
@@ -413,11 +413,13 @@ static bool has_left(int fd) {
     return poll(&one, 1, 0) > 0 && one.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
+/* A stream whose last event is still being sent is not suspended. It is polled, too: the engine would be some steps on
+ * before the HTTP thread notices that its client has left. A socket is open until on_completed has set http_done. */
 void tsri_serve_http_look(tsri_serve_server *s) {
     pthread_mutex_lock(&s->lock);
     const uint64_t now = tsri_cli_now_ns(); /* with the lock held: no connection began later */
     for (tsri_serve_exchange *x = s->exchanges; x; x = x->next)
-        if (x->suspended && !x->gone && has_left(x->fd)) {
+        if (x->taken && !x->complete && !x->gone && !x->http_done && has_left(x->fd)) {
             x->gone = true;
             x->complete = true;
             go_on(x);

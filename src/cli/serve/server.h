@@ -190,7 +190,7 @@ void tsri_serve_http_refuse(tsri_serve_server *s); /* takes no new connections *
 /* Answers the requests that the engine has taken and not answered: status 503. It may still work on them. */
 void tsri_serve_http_give_up(tsri_serve_server *s);
 void tsri_serve_http_end(tsri_serve_server *s);
-/* Notes the clients that have left while their exchanges were suspended, and ends connections that take
+/* Notes the clients that have left before their answers were complete, and ends connections that take
  * too long over their headers. */
 void tsri_serve_http_look(tsri_serve_server *s);
 /* Sets *done, x->http_done or x->engine_done. When both are set, nobody needs the exchange any more: it is logged, its client is

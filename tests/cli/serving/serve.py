@@ -7,13 +7,15 @@ import contextlib
 import json
 import math
 import os
+import re
+import signal
 import socket
 import struct
 import threading
 
 from support import words
 from support.adapter import make_adapter
-from support.command import GOLDEN, PLAY, change_json, copy_model, equal, main, refused, run, slowness, start
+from support.command import GOLDEN, PLAY, SOURCE, change_json, copy_model, equal, main, refused, run, slowness, start
 from support.ranker import cross_encoder
 from support.server import ENCODER, REFERENCE, TEMPLATE, Server, skip_without_server, until, value
 
@@ -187,6 +189,11 @@ def tokens(server):
     equal(server.fine("/detokenize", server.fine("/tokenize", {"content": "a\x00b"})), {"content": "a\x00b"})
     server.wrong(400, "content", "/tokenize", {"content": 3}, "content")
     server.wrong(400, "token ids", "/detokenize", {"tokens": ["a"]}, "tokens")
+    for ids in ([1, 2, 3], [[1, 2, 3], [4, 5]]):
+        server.wrong(400, "input: token ids were given, and texts are wanted (LangChain's OpenAIEmbeddings sends them with check_embedding_ctx_length=False)", "/v1/embeddings",
+                     {"input": ids}, "input")
+    for n, wrong in ((2, ["a", 3]), (1, [["a"]])):
+        server.wrong(400, f"input: number {n} is not a text of at least one character", "/v1/embeddings", {"input": wrong}, "input")
     server.wrong(400, "vocabulary", "/detokenize", {"tokens": [1 << 30]}, "tokens")
 
 
@@ -400,6 +407,31 @@ def test_under_load_each_gets_what_it_gets_alone(folder):
         assert again["usage"]["prompt_tokens_details"]["cached_tokens"] > 0, again["usage"]
 
 
+def test_the_metrics_that_are_documented(folder):
+    text = (SOURCE / "docs" / "server.md").read_text()
+    told = text[text.index("\n## Metrics\n"):].split("\n## ")[1]
+    documented = set(re.findall(r"`tessera_(\w+)`", told))
+    with Server("-m", ENCODER) as server:
+        server.fine("/v1/completions", ASKED)
+        before = server.fine("/metrics").decode()
+        used = server.fine("/v1/completions", ASKED | {"max_tokens": 7, "ignore_eos": True})["usage"]
+        after = server.fine("/metrics").decode()
+    equal(set(re.findall(r"^# TYPE tessera_(\w+) ", after, re.M)), documented)
+    for name in documented:
+        histogram = f"\n# TYPE tessera_{name} histogram\n" in after
+        for series in [f"{name}_{part}" for part in ("bucket", "sum", "count")] if histogram else [name]:
+            equal(set(re.findall(rf'^tessera_{series}{{model_name="(\w+)"', after, re.M)), {"shakespeare", "sentence"}, series)
+    more = lambda name: value(after, name) - value(before, name)
+    equal((more("prompt_tokens_total"), more("prefix_cache_queries"), more("generation_tokens_total")), (used["prompt_tokens"], used["prompt_tokens"], 7))
+    times = ("time_to_first_token_seconds", "inter_token_latency_seconds", "e2e_request_latency_seconds")
+    equal([more(f"{name}_count") for name in times], [1, 7 - 1, 1])
+    first, between, whole = (more(f"{name}_sum") for name in times)
+    assert first > 0 and between > 0 and abs(first + between - whole) < 1e-6, (first, between, whole)
+    for name in times:
+        buckets = [float(line.split()[-1]) for line in after.splitlines() if line.startswith(f'tessera_{name}_bucket{{model_name="shakespeare"')]
+        equal((buckets, buckets[-1]), (sorted(buckets), value(after, f"{name}_count")), name)
+
+
 def test_an_answer_is_counted_before_it_is_given(folder):
     """On one processor the thread that speaks HTTP runs as soon as it has the answer, before the engine's goes on."""
     one, body = {min(os.sched_getaffinity(0))}, json.dumps(ASKED | {"max_tokens": 3, "ignore_eos": True}).encode()
@@ -429,6 +461,26 @@ def test_a_client_that_hangs_up_frees_its_place(folder):
         equal(server.metric("requests_finished_total"), 1, "the server's own alone")
 
 
+def test_a_client_that_hangs_up_frees_its_place_within_a_step(folder):
+    """The server stands still while the client hangs up and the metrics are asked for, so the steps are counted from there, however slow the machine is."""
+    with Server("--slots", "1") as server:
+        for stream in (True, False):
+            body = json.dumps(ASKED | {"max_tokens": 480, "ignore_eos": True, "stream": stream}).encode()
+            left = server.metric("clients_left_total")
+            with socket.create_connection(("127.0.0.1", server.port)) as watcher:
+                with socket.create_connection(("127.0.0.1", server.port)) as leaving:
+                    leaving.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+                    until(lambda: server.metric("num_requests_running") == 1, "it runs")
+                    server.process.send_signal(signal.SIGSTOP)
+                    os.waitid(os.P_PID, server.process.pid, os.WSTOPPED)
+                    watcher.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                server.process.send_signal(signal.SIGCONT)
+                begun = value(b"".join(iter(lambda: watcher.recv(1 << 16), b"")).decode(), "steps_total")
+            until(lambda: server.metric("clients_left_total") == left + 1 and server.metric("num_requests_running") == 0, "it has left")  # pylint: disable=cell-var-from-loop
+            steps = server.metric("steps_total") - begun
+            assert steps <= 2, f"the step during which it left, and the one in which others may have its place, but there were {steps:.0f}"
+
+
 def test_keys_queue_and_end(folder):
     keys = folder / "keys"
     keys.write_text("# two\n \talpha \n\t \n # three\nbeta\t\r\n")
@@ -445,7 +497,7 @@ def test_keys_queue_and_end(folder):
         for thread in threads:
             thread.start()
         held = lambda: sum(server.metric(f"num_requests_{state}", Authorization="Bearer beta") for state in ("running", "waiting"))
-        until(lambda: answers and len(answers) + held() == 4, "all have come, and one is refused")
+        until(lambda: answers and len(answers) + held() == 4, "all have come")
         server.end()  # those that run and wait are answered before it ends
         for thread in threads:
             thread.join()

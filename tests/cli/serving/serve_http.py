@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """tessera serve towards its clients: pages of other origins; what is logged of requests; bounds of tokens; clients that send too
-slowly; HTTPS."""
+slowly; silent connections; a full queue; addresses without a key; HTTPS."""
 
 import contextlib
 import http.client
@@ -261,6 +261,50 @@ def answers(server):
     with contextlib.suppress(OSError, http.client.HTTPException):
         return server.ask("/health")[0] == 200
     return False
+
+
+def test_a_connection_that_is_silent_for_too_long(_):
+    """It ends, after an answer and before a first request; one whose answer is being computed does not."""
+    slow = json.dumps(ASKED | {"max_tokens": 300, "ignore_eos": True}).encode()
+    with Server("--idle-timeout", "1", "--header-timeout", "3600") as server, socket.create_connection(("127.0.0.1", server.port)) as waiting:
+        waiting.sendall(REQUEST % len(slow) + slow)
+        with socket.create_connection(("127.0.0.1", server.port)) as heard, socket.create_connection(("127.0.0.1", server.port)) as silent:
+            begun = time.monotonic()
+            heard.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            got = http.client.HTTPResponse(heard)
+            got.begin()
+            equal((got.status, json.load(got), got.will_close), (200, {"status": "ok"}, False))
+            ended = [ends_after(heard, begun), ends_after(silent, begun)]
+        assert all(0.9 < seconds < 20 * slowness() for seconds in ended), ended
+        got = http.client.HTTPResponse(waiting)
+        got.begin()
+        equal((got.status, json.load(got)["usage"]["completion_tokens"]), (200, 300))
+
+
+def test_a_full_queue(_):
+    long = ASKED | {"max_tokens": 480, "ignore_eos": True, "stream": True}
+    body = json.dumps(long).encode()
+    with Server("--slots", "1", "--queue", "1") as server, contextlib.ExitStack() as stack:
+        for state in ("running", "waiting"):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port))).sendall(REQUEST % len(body) + body)
+            until(lambda: server.metric(f"num_requests_{state}") == 1, state)  # pylint: disable=cell-var-from-loop
+        for more in ({}, {"stream": False}):
+            status, headers, got = answered(server, "POST", "/v1/completions", long | more)
+            equal((status, headers["Retry-After"], headers["Content-Type"]), (503, "1", "application/json"))
+            equal(json.loads(got), {"error": {"message": "1 requests wait already (--queue): try again later", "type": "server_error", "param": None, "code": None}})
+        equal([server.metric(f"num_requests_{state}") for state in ("running", "waiting")], [1, 1], "those that came before go on")
+        equal(server.fine("/health"), {"status": "ok"})
+
+
+def test_an_address_that_others_reach_needs_a_key(_):
+    told = {}
+    for host in ("0.0.0.0", "127.0.0.1"):
+        for key in ((), ("--api-key", "alpha")):
+            with Server("--host", host, *key, device=("-d", "reference")) as server:
+                equal(server.fine("/health"), {"status": "ok"})
+            told[host, bool(key)] = [line for line in server.err.splitlines() if "warning" in line]
+    wanted = "tessera: warning: everyone who reaches 0.0.0.0 can use the model: give --api-key or --api-key-file"
+    equal(told, {("0.0.0.0", False): [wanted], ("0.0.0.0", True): [], ("127.0.0.1", False): [], ("127.0.0.1", True): []})
 
 
 def certificate(folder, name):

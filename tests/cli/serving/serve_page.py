@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The page at "/" of tessera serve in a browser: it chats, stops, continues a text, shows the probabilities of tokens and the attention
-of an answer, and asks its own server alone."""
+"""The page at "/" of tessera serve in a browser: it chats, stops, continues a text, sends every setting, obeys keys, shows the probabilities of
+tokens and the attention of an answer, and asks its own server alone."""
 
 import atexit
 import json
@@ -21,9 +21,11 @@ ENCODER = SOURCE / "tests" / "golden" / "encoders" / "sentence"
 TEMPLATE = "{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}"
 
 
-def show(server, **how):
-    BROWSER.open(f"http://127.0.0.1:{server.port}/", **how)
+def show(server, dark=False, **how):
+    BROWSER.open(f"http://127.0.0.1:{server.port}/", dark=dark, **how)
     until("!document.getElementById('form').hidden && document.title !== 'Tessera'")
+    paper = BROWSER.value("getComputedStyle(document.body).backgroundColor")
+    equal(sum(map(int, re.findall(r"\d+", paper))) < 200, dark, paper)
 
 
 def until(true):
@@ -42,6 +44,12 @@ def put(**fields):
 def send(text):
     put(text=text)
     BROWSER.value("document.getElementById('form').requestSubmit()")
+
+
+def press(key, code, text="", shift=False):
+    """A key of the keyboard, pressed and released."""
+    for kind in ("keyDown", "keyUp"):
+        BROWSER.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, modifiers=8 * shift, **({"text": text} if kind == "keyDown" else {}))
 
 
 def done(answers):
@@ -242,6 +250,45 @@ def test_it_continues_a_text_and_stops(_):
         BROWSER.value("document.getElementById('stop').click()")
         done(2)
         assert "stopped" in BROWSER.value("document.querySelectorAll('.turn.assistant .meta')[1].textContent")
+        fits(server)
+
+
+def test_the_keyboard(_):
+    with Server() as server:
+        show(server)
+        hear()
+        put(temperature=0, max_tokens=4000)
+        BROWSER.value("document.getElementById('text').focus()")
+        BROWSER.ask("Input.insertText", text="ROMEO:")
+        press("Enter", 13, "\r", shift=True)
+        equal((questions(), heard()), (([], "ROMEO:\n"), []))
+        press("Enter", 13, "\r")
+        until("document.querySelector('.turn.assistant .said')?.textContent.length > 4")
+        BROWSER.ask("Input.insertText", text="JULIET:")
+        press("Enter", 13, "\r")
+        equal(questions(), (["ROMEO:\n"], "JULIET:"), "one answer at a time")
+        press("Escape", 27)
+        done(1)
+        assert notes()[0].endswith("stoppedAttention"), notes()
+        press("Enter", 13, "\r")
+        until("document.querySelectorAll('.turn.assistant .said').length === 2")
+        press("Escape", 27)
+        done(2)
+        equal([asked["prompt"] for asked in heard()], ["ROMEO:\n", "ROMEO:\n" + answers()[0] + "JULIET:"])
+        fits(server)
+
+
+def test_every_setting_is_sent(_):
+    wanted = {"temperature": 0.9, "top_p": 0.8, "top_k": 30, "min_p": 0.02, "repetition_penalty": 1.1, "max_tokens": 12, "seed": 7}
+    with Server() as server:
+        show(server)
+        equal(BROWSER.value("[...document.querySelectorAll('.settings input[type=number]')].map(e => e.id)"), list(wanted))
+        hear()
+        put(**wanted)
+        send("ROMEO:\n")
+        done(1)
+        equal(heard(), [{"model": "shakespeare", "stream": True, "stream_options": {"include_usage": True}, "prompt": "ROMEO:\n", **wanted}])
+        equal(answers(), [server.fine("/v1/completions", {"prompt": "ROMEO:\n", **wanted})["choices"][0]["text"]])
         fits(server)
 
 

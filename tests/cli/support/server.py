@@ -26,7 +26,7 @@ class Server:
     def __enter__(self):
         self.process = subprocess.Popen([COMMAND, *map(str, self.arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **self.how)
         line = self.process.stdout.readline().decode()
-        assert re.search(" served at https?://127.0.0.1:", line), (line, self.process.stderr.read() if self.process.poll() is not None else "")
+        assert re.search(r" served at https?://(127\.0\.0\.1|0\.0\.0\.0):", line), (line, self.process.stderr.read() if self.process.poll() is not None else "")
         self.port, self.ended = int(line.rsplit(":", 1)[1]), False
         return self
 
