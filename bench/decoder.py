@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Measures decoders with random weights, Tessera and its peers in turn: prefill of 512 tokens, decoding after 64 and 512 tokens (of a Q4_K_M file
-after 64 and 2048), the time from start to first token and what of it loading took, and memory.
+after 64 and 2048; of llama-q8-8192 after 8192), the time from start to first token and what of it loading took, and memory.
 
     bench/decoder.py --models FOLDER [--peers PYTHON] [--group llama-f32,..] [--rounds 5] [--steps 32] [--device D] [--build build/release]
 
-bench/models.py FOLDER makes the models, and bench/models.py FOLDER 1b that of 1b-q4_K_M; tools/peers installs PYTHON. A group is a model with a dtype for its weights, and the peers that offer it;
---group list names the groups. Of llama.cpp's two ways to run attention, the faster counts. Prints one JSON line per test: both medians,
-their ratio (above 1: Tessera is faster), and the share of the peaks that were measured at the start. Where logits differ by more than the
-group's bound, in units of their deviation, no ratio is printed, and the exit code is 1.
+bench/models.py FOLDER makes the models, and bench/models.py FOLDER 1b that of 1b-q4_K_M; tools/peers installs PYTHON. A group is a model with a dtype
+for its weights, and the peers that offer it; --group list names the groups. Of llama.cpp's two ways to run attention, the faster counts. Prints one
+JSON line per test: both medians, their ratio (above 1: Tessera is faster) beside the goal, if there is one, the dtype in which each engine keeps keys
+and values, and the share of the peaks, which are measured before and after each group; the best so far counts. Tessera keeps keys and values as it
+does by default: in f32 with weights in f32, else in f16. llama.cpp has f16 in all groups, which is its default; PyTorch has the dtype that it computes
+in, CTranslate2 f32. Where logits differ by more than the group's bound, in units of their deviation, no ratio is printed, and the exit code is 1.
 """
 
 import argparse
@@ -18,9 +20,10 @@ import subprocess
 import sys
 import typing
 
-from duel import ROOT, WORKERS, distance, fail, machine, median, peaks, say, start
+from duel import ROOT, WORKERS, Peaks, Process, distance, fail, machine, median, say, start
 
 IDS = list(range(5, 21))
+KEY_BYTES = {"f32": 4, "f16": 2, "q8_0": 34 / 32}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +45,8 @@ class Shape:
         return self.layers * self.layer_weights + self.width * self.vocab
 
 
-SHAPES = {"llama-110m": Shape(768, 12, 2048, 32000, 768), "gpt2-124m": Shape(768, 12, 3072, 50257, 768, 2),
+LLAMA = Shape(768, 12, 2048, 32000, 768)
+SHAPES = {"llama-110m": LLAMA, "llama-110m-16k": LLAMA, "gpt2-124m": Shape(768, 12, 3072, 50257, 768, 2),
           "llama-1b-q4_k_m.gguf": Shape(2048, 22, 5632, 32000, 256)}
 
 
@@ -55,6 +59,7 @@ class Group:
     peers: typing.Callable
     depths: tuple = (64, 512)
     ours: str = ""  # another file of the same model, for Tessera
+    goals: tuple = ()  # pairs (test, the least ratio to the best peer)
 
     def context(self):
         return max(1024, 2 * self.depths[-1])
@@ -74,7 +79,8 @@ def ct2(o, model, dtype):
 
 def llamas(o, kind, model="llama-110m", context=1024):
     path = o.models / f"{model}-{kind}.gguf"
-    return {f"llama.cpp {kind} flash {name}": [o.peers, WORKERS / "llamacpp.py", path, f"flash={flash}", f"context={context}"] for flash, name in ((1, "on"), (0, "off"))}
+    return {f"llama.cpp {kind} flash {name}": [o.peers, WORKERS / "llamacpp.py", path, f"flash={flash}", "kv=f16", f"context={context}"]
+            for flash, name in ((1, "on"), (0, "off"))}
 
 
 GROUPS = {
@@ -85,10 +91,11 @@ GROUPS = {
     "llama-q8": Group("llama-110m", 34 / 32, 0.12, ("dtype=q8",),
                       lambda o: {**llamas(o, "q8_0"), "torch int8": torch(o, "llama-110m", "int8"), "ct2 int8": ct2(o, "llama-110m", "int8")}),
     "llama-q4": Group("llama-110m", 18 / 32, 0.6, ("dtype=q4",), lambda o: llamas(o, "q4_0"), ours="llama-110m-q4_0.gguf"),
+    "llama-q8-8192": Group("llama-110m-16k", 34 / 32, 0.12, ("dtype=q8",), lambda o: llamas(o, "q8_0", context=16384), (8192,), goals=(("decode at 8192", 2),)),
     "gpt2-f32": Group("gpt2-124m", 4, 0.02, ("dtype=f32",), lambda o: {"torch f32": torch(o, "gpt2-124m", "f32"), "ct2 f32": ct2(o, "gpt2-124m", "float32")}),
     "gpt2-q8": Group("gpt2-124m", 34 / 32, 0.12, ("dtype=q8",), lambda o: {"torch int8": torch(o, "gpt2-124m", "int8"), "ct2 int8": ct2(o, "gpt2-124m", "int8")}),
     # 0.62: of q4_K and q6_K as they are mixed. Products are of int8 here as there, so logits are off as those of q8 are
-    "1b-q4_K_M": Group("llama-1b-q4_k_m.gguf", 0.62, 0.12, ("kv=f16",), lambda o: llamas(o, "q4_k_m", "llama-1b", 4096), (64, 2048)),
+    "1b-q4_K_M": Group("llama-1b-q4_k_m.gguf", 0.62, 0.12, (), lambda o: llamas(o, "q4_k_m", "llama-1b", 4096), (64, 2048)),
 }
 
 
@@ -115,8 +122,16 @@ def work(shape, test, tokens_at):
     return 2 * (shape.layers * shape.layer_weights * n + shape.width * shape.vocab) + shape.layers * 4 * shape.width * past
 
 
+def least_seconds(group, test, keys, steps, top):
+    """What a test would take at the peaks: that of its multiply-adds for a prompt, else that of its weights, keys and values."""
+    shape, depth = SHAPES[group.model], int(test.split()[-1]) + steps / 2
+    flops = work(shape, test, depth) if test.startswith("prefill") else 0
+    past = 0 if test.startswith("prefill") else 2 * shape.layers * shape.kv_width * depth * KEY_BYTES[keys]
+    return max(flops / top["gflops"], (shape.weights * group.per_weight + past) / top["gbytes"]) * 1e-9
+
+
 def compare(o, group, ours, rivals, top):
-    bound, shape = GROUPS[group].bound, SHAPES[GROUPS[group].model]
+    bound, goals = GROUPS[group].bound, dict(GROUPS[group].goals)
     right = True
     for worker in (ours, *rivals):
         if max(worker.errors.values()) > bound:
@@ -126,16 +141,16 @@ def compare(o, group, ours, rivals, top):
     for test in tests_of(GROUPS[group]):
         mine = median(ours.times[test])
         tokens = 512 if test.startswith("prefill") else 1
-        flops = work(shape, test, int(test.split()[-1]) + o.steps / 2)
-        least = max(flops / top["gflops"] if test.startswith("prefill") else 0, shape.weights * GROUPS[group].per_weight / top["gbytes"]) * 1e-9
+        least = least_seconds(GROUPS[group], test, ours.keys, o.steps, top)
         line = {"schema": 1, "group": group, "test": test, "tessera": round(tokens / mine, 1), "unit": "tokens/s",
-                "roofline": round(least / mine, 3), "distance": round(ours.errors["logits"], 5), "spread": spread(ours.times[test])}
+                "roofline": round(least / mine, 3), "distance": round(ours.errors["logits"], 5), "spread": spread(ours.times[test]),
+                "keys": {w.engine: w.keys for w in (ours, *able)}}
         if able:
             best = min(able, key=lambda w: median(w.times[test]))
             line["peers"] = {w.engine: round(tokens / median(w.times[test]), 1) for w in able}
             line["best"] = best.engine
             if right:
-                line["ratio"] = round(median(best.times[test]) / mine, 3)
+                line.update(ratio=round(median(best.times[test]) / mine, 3), **({"goal": goals[test]} if test in goals else {}))
         say(**line)
     say(group=group, first_token_s={w.engine: round(w.first_token, 2) for w in (ours, *rivals)}, load_s={w.engine: round(w.load, 2) for w in (ours, *rivals)},
         peak_mib={w.engine: w.ask(do="memory")["bytes"] >> 20 for w in (ours, *rivals)})
@@ -147,6 +162,7 @@ def spread(times):
 
 
 def duel(o, group, top):
+    top.measure()
     tests = tests_of(GROUPS[group])
     ours = start("Tessera", tessera(o, GROUPS[group]))
     rivals = [w for w in (start(name, command) for name, command in GROUPS[group].peers(o).items()) if w]
@@ -163,7 +179,7 @@ def duel(o, group, top):
         for test, request in tests.items():
             for worker in (ours, *rivals):
                 worker.time(test, **request, **({"steps": o.steps} if request["do"] == "decode" else {}))
-    right = compare(o, group, ours, rivals, top)
+    right = compare(o, group, ours, rivals, top.measure())
     for worker in (ours, *rivals):
         worker.close()
     return right
@@ -185,9 +201,11 @@ def main():
     chosen = o.group.split(",")
     if not set(chosen) <= set(GROUPS):
         fail(f"--group {o.group}: groups are {', '.join(GROUPS)}")
-    top = peaks(o.build / "bench" / "kernels")
-    say(schema=1, bench="decoder", **machine(), peaks=top, rounds=o.rounds, steps=o.steps)
-    return 0 if all([duel(o, group, top) for group in chosen]) else 1
+    top = Peaks(Process([o.build / "bench" / "kernels"]))
+    say(schema=1, bench="decoder", **machine(), peaks=top.measure(), rounds=o.rounds, steps=o.steps)
+    right = [duel(o, group, top) for group in chosen]
+    top.close()
+    return 0 if all(right) else 1
 
 
 if __name__ == "__main__":

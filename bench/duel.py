@@ -33,7 +33,7 @@ class Worker:
             raise RuntimeError(f"{name}: {self.process.stderr.read().strip().splitlines()[-1:]}")
         self.first_token = time.perf_counter() - begun
         said = json.loads(first)
-        self.engine, self.load = said["engine"], said.get("load")
+        self.engine, self.load, self.keys = said["engine"], said.get("load"), said.get("keys")
         self.errors = {}
 
     def ask(self, **request):
@@ -63,6 +63,44 @@ class Worker:
         self.process.wait(timeout=30)
         self.process.stdout.close()
         self.process.stderr.close()
+
+
+class Process:
+    """A process that answers each JSON line with a JSON line, and greets nobody: bench/kernels, and the peers' single ops."""
+
+    def __init__(self, command, env=None):
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=dict(os.environ, **(env or {})))
+
+    def ask(self, **request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"error": "it ended"}
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+class Peaks:
+    """The peak rates of multiply-adds and of reads, by bench/kernels, of which rates are shares. They change by a factor of 2 within minutes, so they
+    are measured beside each test, best of three, which takes about a second; and the best so far counts, as in `tessera bench suite`."""
+
+    def __init__(self, process, device=""):
+        self.process, self.device, self.best = process, device, {}
+
+    def measure(self):
+        time.sleep(PAUSE)
+        for what, unit in (("fma_f32", "gflops"), ("read", "gbytes")):
+            answer = self.process.ask(peak=what, repeat=3, device=self.device)
+            if unit not in answer:
+                fail(f"the peak {what} can't be measured: {answer['error']}")
+            self.best[unit] = max(answer[unit], self.best.get(unit, 0))
+        return dict(self.best)
+
+    def close(self):
+        self.process.close()
 
 
 def distance(got, wanted):
@@ -99,11 +137,11 @@ def median(times):
 
 
 def peaks(worker):
-    """The peak rates of multiply-adds and of reads of this machine, measured now by bench/kernels."""
-    asked = b'{"peak":"fma_f32"}\n{"peak":"read"}\n'
-    lines = subprocess.run([str(worker)], input=asked, stdout=subprocess.PIPE, check=True).stdout.splitlines()
-    fma, read = (json.loads(line) for line in lines)
-    return {"gflops": fma["gflops"], "gbytes": read["gbytes"]}
+    """The peaks of this machine now, for programs that print no shares of them."""
+    top = Peaks(Process([worker]))
+    told = top.measure()
+    top.close()
+    return told
 
 
 def fail(text):

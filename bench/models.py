@@ -2,6 +2,7 @@
 """bench/models.py FOLDER [SIZE..]: makes the two decoders with random weights that bench/ runs, in the format of every engine.
 
     FOLDER/llama-110m/           Llama's shape: width 768, 12 layers, 12 heads, feed-forward 2048, vocabulary 32000, untied
+    FOLDER/llama-110m-16k/       the same weights with a longer context: 16,384 tokens
     FOLDER/llama-110m-TYPE.gguf  the same weights: f32, f16, bf16, q8_0, q4_0 (matrices and embedding; norms f32)
     FOLDER/gpt2-124m/            GPT-2's smallest: width 768, 12 layers, 12 heads, vocabulary 50257, tied
     FOLDER/*-ct2/                both, converted for CTranslate2
@@ -181,6 +182,12 @@ def make_small(folder):
         if not (folder / f"{name}-ct2").exists():
             write_ct2(folder / name, folder / f"{name}-ct2", config["vocab_size"])
             made.append(f"{name}-ct2")
+    long = folder / "llama-110m-16k"
+    if not long.exists():
+        long.mkdir()
+        (long / "config.json").write_text(json.dumps(dict(LLAMA, max_position_embeddings=16384), indent=1))
+        (long / "model.safetensors").symlink_to("../llama-110m/model.safetensors")
+        made.append(long.name)
     for kind, file_type in (("F32", 0), ("F16", 1), ("BF16", 32), ("Q8_0", 7), ("Q4_0", 2)):
         path = folder / f"llama-110m-{kind.lower()}.gguf"
         if not path.exists():

@@ -80,19 +80,22 @@ const char *bench_device(const char *selector, tsr_dev **dev, const char **name)
     return NULL;
 }
 
-const char *bench_peak(tsr_dev *dev, const char *what, uint32_t repeats, double *rate) {
+const char *bench_peak(tsr_dev *dev, const char *what, int64_t repeats, double *rate) {
     const tsr_backend_peaks *peaks =
         backend->extension ? backend->extension(state, "tsr.peaks/1") : NULL;
     const bool reads = !strcmp(what, "read");
     double values[MOST_REPEATS];
     if (!reads && strcmp(what, "fma_f32") != 0)
         return "a peak is fma_f32 or read";
+    if (repeats < 1 || repeats > MOST_REPEATS)
+        return "a peak is measured 1 to 16 times";
     if (!peaks)
         return "the plugin measures no peaks";
-    if (peaks->measure(dev, reads ? TSR_PEAK_READ : TSR_PEAK_FMA_F32, repeats, values) != TSR_OK)
+    if (peaks->measure(dev, reads ? TSR_PEAK_READ : TSR_PEAK_FMA_F32, (uint32_t)repeats, values) !=
+        TSR_OK)
         return sentence;
     *rate = 0;
-    for (uint32_t i = 0; i < repeats; i++)
+    for (int64_t i = 0; i < repeats; i++)
         *rate = fmax(*rate, values[i] * 1e-9);
     return NULL;
 }

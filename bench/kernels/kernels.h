@@ -64,9 +64,9 @@ const char *bench_open(const char *plugin);
 const char *bench_device(const char *selector, tsr_dev **dev, const char **name);
 const char *bench_time(tsr_dev *dev, const bench_op *op, bench_case *c, const json_t *request,
                        json_t *answer);
-/* The best of so many measurements of the peak "fma_f32" or "read", by the backend itself: flops or
- * bytes, in units of 1e9 per second. */
-const char *bench_peak(tsr_dev *dev, const char *what, uint32_t repeats, double *rate);
+/* The best of so many measurements (1 to 16) of the peak "fma_f32" or "read", by the backend itself:
+ * flops or bytes, in units of 1e9 per second. */
+const char *bench_peak(tsr_dev *dev, const char *what, int64_t repeats, double *rate);
 void bench_close(void);
 
 #endif

@@ -4,9 +4,10 @@
  *     {"op":"linear","m":512,"n":3072,"k":768,"dtype":"f32","seconds":0.5,"repeat":5}
  *     {"op":"attention","t":512,"h":12,"g":12,"d":64,"causal":1,"kv":"f32"}
  *     {"op":"attention_grad","b":16,"t":256,"h":6,"d":64,"causal":1}
- *     {"peak":"fma_f32"} {"peak":"read"}
+ *     {"peak":"fma_f32"} {"peak":"read","repeat":3}
  *
- * Peaks are those that the backend measures, as `tessera bench` does (flops, bytes; 1e9 per second).
+ * Peaks are those that the backend measures, as `tessera bench` does (flops, bytes; 1e9 per second):
+ * the best of "repeat" measurements, 10 without it.
  * With "beside":"read" or "fma_f32", that peak is measured between any two samples, and the answer
  * has its median and the share of it that the op's median reaches: of weight bytes, or of flops. Any request may have "device" (a part of platform/name) and "kernels" (forced kernel
  * variants). An answer has best_ns and median_ns of one run, gflops, the variant ("row"), and
@@ -61,7 +62,7 @@ static const char *time_peak(const json_t *request, const char *what, json_t *an
     double rate = 0;
     const char *failed = bench_device(bench_text(request, "device", ""), &dev, &device);
     if (!failed)
-        failed = bench_peak(dev, what, PEAK_REPEATS, &rate);
+        failed = bench_peak(dev, what, bench_int(request, "repeat", PEAK_REPEATS), &rate);
     if (!failed)
         json_object_set_new(answer, !strcmp(what, "read") ? "gbytes" : "gflops", json_real(rate));
     return failed;

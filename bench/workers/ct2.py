@@ -11,6 +11,7 @@ class CTranslate2:
     def __init__(self, folder, dtype="float32", threads="2"):
         self.generator = ctranslate2.Generator(folder, intra_threads=int(threads), compute_type=dtype)
         self.name = f"CTranslate2 {ctranslate2.__version__} {dtype}"
+        self.keys = "f32"
 
     def generate(self, ids, n):
         begun = time.perf_counter()

@@ -28,6 +28,7 @@ class LlamaCpp:
         options.n_threads = options.n_threads_batch = int(threads)
         options.flash_attn_type = int(flash)
         options.type_k = options.type_v = 0 if kv == "f32" else 1
+        self.keys = "f32" if kv == "f32" else "f16"
         self.context = lib.llama_init_from_model(self.model, options)
         if not self.context:
             raise RuntimeError(f"there is no context of {context} tokens")

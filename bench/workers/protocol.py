@@ -6,7 +6,7 @@
     {"do": "memory"}                              largest resident set of the process, bytes
 
 A worker begins by making one token from a prompt of one token, and reports {"first": true}, so that its starter can measure how long that took;
-"load" is the seconds of it until the engine had its weights.
+"load" is the seconds of it until the engine had its weights, "keys" the dtype in which it keeps keys and values.
 """
 
 import json
@@ -71,9 +71,9 @@ def answer(make, begin, actions):
 
 def begin(engine):
     engine.prefill(ids_of(1))
-    return {}
+    return {"keys": engine.keys}
 
 
 def serve(make):
-    """`make(arguments)` gives the engine: prefill(ids) -> likeliest next id, step(id, place) -> the same, logits(ids)."""
+    """`make(arguments)` gives the engine: prefill(ids) -> likeliest next id, step(id, place) -> the same, logits(ids); keys."""
     answer(make, begin, {"prefill": prefill, "decode": decode, "logits": logits, "memory": memory})

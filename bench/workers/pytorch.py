@@ -24,7 +24,7 @@ class Torch:
             torch.backends.quantized.engine = "onednn"
             self.model = torch.ao.quantization.quantize_dynamic(self.model, {torch.nn.Linear}, dtype=torch.qint8)
         self.name = f"PyTorch {torch.__version__} {'dynamic int8' if dtype == 'int8' else dtype}"
-        self.past = None
+        self.past, self.keys = None, "bf16" if dtype == "bf16" else "f32"
 
     def run(self, ids, past):
         with self.torch.inference_mode():

@@ -1,4 +1,5 @@
-"""Tessera by its library: tessera.py LIBRARY DEVICE MODEL [dtype=f32|f16|bf16|q8|q4] [kv=f32|f16] [context=1024]"""
+"""Tessera by its library: tessera.py LIBRARY DEVICE MODEL [dtype=f32|f16|bf16|q8|q4] [kv=f32|f16] [context=1024]; without kv, keys and
+values are kept as they are by default"""
 
 import ctypes as c
 
@@ -7,13 +8,14 @@ from tessera_library import Library, SessionOptions
 
 
 class Tessera(Library):
-    def __init__(self, library, device, model, dtype=None, kv="f32", context="1024"):
+    def __init__(self, library, device, model, dtype=None, kv=None, context="1024"):
         super().__init__(library, device)
         self.open(model, dtype, kv, int(context))
         self.session = c.c_void_p()
         options = SessionOptions(c.sizeof(SessionOptions), 1, int(context), int(context))
         self.ok(self.lib.tsr_session_create(self.model, c.byref(options), c.byref(self.session)))
-        self.vocabulary = self.info().vocab
+        info = self.info()
+        self.vocabulary, self.keys = info.vocab, info.kv_dtype.decode()
 
     def run(self, ids, past, logits=None):
         given, following = (c.c_int32 * len(ids))(*ids), c.c_int32()

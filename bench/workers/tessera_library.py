@@ -19,7 +19,9 @@ class SessionOptions(c.Structure):
 class ModelInfo(c.Structure):
     """The struct's first fields, as many as are needed."""
     _fields_ = [("struct_size", c.c_uint32), ("has_tokenizer", c.c_uint32), ("texts", c.c_char_p * 5), ("layers", c.c_int64), ("width", c.c_int64),
-                ("heads", c.c_int64), ("kv_heads", c.c_int64), ("head_size", c.c_int64), ("ffn", c.c_int64), ("vocab", c.c_int64)]
+                ("heads", c.c_int64), ("kv_heads", c.c_int64), ("head_size", c.c_int64), ("ffn", c.c_int64), ("vocab", c.c_int64), ("context", c.c_int64),
+                ("sizes", c.c_uint64 * 3), ("flops", c.c_double * 2), ("bos", c.c_int32), ("pad", c.c_int32), ("n_eos", c.c_uint32), ("eos", c.c_void_p),
+                ("kv_dtype", c.c_char_p)]
 
 
 class Library:
@@ -37,7 +39,7 @@ class Library:
         if status:
             raise RuntimeError(self.lib.tsr_error_last().decode())
 
-    def open(self, model, dtype=None, kv="f32", context=0, compute=None):
+    def open(self, model, dtype=None, kv=None, context=0, compute=None):
         options = ModelOptions(struct_size=c.sizeof(ModelOptions), dtype=DTYPES[dtype], context=context, kv_dtype=DTYPES[kv], compute=COMPUTES[compute])
         self.ok(self.lib.tsr_model_open(model.encode(), self.device, c.byref(options), c.byref(self.model)))
         self.name = f"Tessera {dtype or 'as stored'}" + (f", products of {compute}" if compute else "")

@@ -1,11 +1,51 @@
 #!/usr/bin/env python3
 """Every program of bench/ starts: a name that it takes from another program, and that this one no longer has, is found here and not on the day
-when somebody measures."""
+when somebody measures. What they make of times and rates is checked with engines that answer what the test gives them."""
 
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
 import os
 import subprocess
+import sys
+import types
 
-from support.command import SOURCE, equal, main
+from support.command import BUILD, SOURCE, equal, has_device, main
+
+sys.path[:0] = [str(SOURCE / "bench")]
+
+
+def program(name):
+    """A program of bench/ as a module."""
+    loader = importlib.machinery.SourceFileLoader("bench_" + name.removesuffix(".py"), str(SOURCE / "bench" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    sys.modules[loader.name] = module  # dataclasses look their module up
+    loader.exec_module(module)
+    return module
+
+
+def printed(call, *arguments):
+    """What it gives, and the JSON lines that it prints."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        given = call(*arguments)
+    return given, [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+class Machine:
+    """Answers as bench/kernels does on a machine whose speed changes; an op takes as long as its multiply-adds do at 50 GFLOP/s, heads of 32 at less."""
+
+    def __init__(self, narrow=50):
+        self.peaks, self.asked, self.narrow = [100, 300, 200, 250], [], narrow
+
+    def ask(self, **request):
+        self.asked.append(request)
+        if "peak" in request:
+            rate = self.peaks[(sum("peak" in r for r in self.asked) - 1) // 2 % len(self.peaks)]
+            return {"gflops": rate} if request["peak"] == "fma_f32" else {"gbytes": rate / 10}
+        work = 4 * 12 * request["d"] * (request["t"] * (request["t"] + 1) / 2 if request["causal"] else request["t"] ** 2)
+        return {"median_ns": work / (self.narrow if request["d"] == 32 else 50), "max_error": 0, "row": "flash"}
 
 
 def programs():
@@ -20,6 +60,82 @@ def test_each_program_tells_what_it_does(folder):
         equal((done.returncode, done.stderr), (0, ""), path.name)
         equal(path.name in done.stdout, True, f"{path.name} --help names itself: {done.stdout[:200]!r}")
     equal(list(folder.iterdir()), [], "files that --help made")
+
+
+def test_shares_are_of_the_best_peak_so_far(_):
+    import duel  # pylint: disable=import-outside-toplevel
+    duel.PAUSE = 0
+    machine = Machine()
+    peaks = duel.Peaks(machine, "pocl")
+    equal([peaks.measure() for _ in range(3)], [{"gflops": 100, "gbytes": 10}, {"gflops": 300, "gbytes": 30}, {"gflops": 300, "gbytes": 30}])
+    equal({(r["device"], r["repeat"]) for r in machine.asked}, {("pocl", 3)})
+
+
+def ops(machine):
+    """bench/ops attention beside a peer that is half as fast."""
+    import duel  # pylint: disable=import-outside-toplevel
+    duel.PAUSE = 0
+    module = program("ops")
+    module.time = types.SimpleNamespace(sleep=lambda _: None)
+    o = types.SimpleNamespace(rounds=1, seconds=0, device="", shape="", peaks=duel.Peaks(machine))
+    return printed(module.attention, o, machine, lambda _: types.SimpleNamespace(ask=lambda **r: {"median_ns": 2 * machine.ask(**r)["median_ns"], "max_error": 0}))
+
+
+def test_heads_of_32_beside_those_of_64(_):
+    """Peaks are measured before and after each shape."""
+    for narrow, good in ((46, True), (44, False)):
+        right, lines = ops(Machine(narrow))
+        shares = {(line["shape"], line["causal"]): line["of_heads_of_64"] for line in lines if "of_heads_of_64" in line}
+        equal((right, shares), (good, {(shape, causal): narrow / 50 for shape in ("512x32", "2048x32") for causal in (0, 1)}))
+        rates = [line for line in lines if "tessera_gflops" in line]
+        equal((len(rates), {line["ratios"]["torch"] for line in rates}), (12, {2}))
+        equal([line["of_peak"] for line in rates], [round(line["tessera_gflops"] / 300, 3) for line in rates], "300 is the second of the peaks")
+
+
+def test_peaks_by_bench_kernels(_):
+    from duel import Process  # pylint: disable=import-outside-toplevel
+    if not (BUILD / "bench" / "kernels").exists() or not has_device():
+        return print("       SKIP: no device, or bench/kernels is not built")
+    worker = Process([BUILD / "bench" / "kernels"])
+    for repeat in (0, 17, -1, 1 << 32):
+        equal(worker.ask(peak="read", repeat=repeat)["error"], "a peak is measured 1 to 16 times")
+    equal(worker.ask(peak="read", repeat=1)["gbytes"] > 0, True)
+    worker.close()
+    return None
+
+
+def test_goals_of_training(_):
+    """Those of f32 beside PyTorch eager, whatever torch.compile does; those of bf16 where the CPU has instructions for it."""
+    train = program("train.py")
+    rate = {"Tessera": 160, "Tessera bf16": 260, "eager": 100, "compile": 150, "autocast": 200}
+    told, good = train.ratios("char-gpt", rate, list(rate), True)
+    equal(good, True)
+    equal(told["goals"], {"Tessera to eager": [1.6, 1.6], "Tessera bf16 to autocast": [1.3, 1.3], "Tessera bf16 to Tessera": [1.625, 1.6]})
+    equal((told["to"]["compile"], told["bf16_to"]["compile"]), (1.067, 1.733))
+    for slower in ({"Tessera": 159}, {"Tessera bf16": 259}):
+        equal(train.ratios("char-gpt", rate | slower, list(rate), True)[1], False, slower)
+    equal(train.ratios("char-gpt", rate | {"Tessera bf16": 150}, list(rate), False)[1], True, "without such instructions")
+    equal([train.ratios(shape, {"Tessera": 180, "eager": 100}, ["Tessera", "eager"], True)[1] for shape in train.SHAPES], [True] * 3)
+    equal([train.ratios(shape, {"Tessera": 179, "eager": 100}, ["Tessera", "eager"], True)[1] for shape in train.SHAPES], [True, False, False])
+
+
+def test_keys_and_values_of_decoders(folder):
+    """Tessera's are as they are by default; a line tells those of each engine, and their bytes count in the share of the peak."""
+    decoder = program("decoder.py")
+    o = types.SimpleNamespace(peers="python", build=folder, models=folder, device="", steps=2)
+    for name, group in decoder.GROUPS.items():
+        equal([word for word in map(str, decoder.tessera(o, group)) if word.startswith("kv=")], [], name)
+        equal({word for peer, words in group.peers(o).items() for word in words if peer.startswith("llama.cpp") and str(word).startswith("kv=")} <= {"kv=f16"}, True, name)
+    equal(decoder.GROUPS["llama-q8-8192"].context() <= 16384, True, "the context of llama-110m-16k")
+
+    def engine(name, seconds, keys):
+        tests = decoder.tests_of(decoder.GROUPS["llama-q8-8192"])
+        return types.SimpleNamespace(engine=name, keys=keys, errors={"logits": 0}, times={test: [seconds] for test in tests}, first_token=0, load=0, ask=lambda **_: {"bytes": 0})
+    right, lines = printed(decoder.compare, o, "llama-q8-8192", engine("Tessera", 0.01, "f16"), [engine("llama.cpp", 0.03, "f16")], {"gflops": 400, "gbytes": 50})
+    (line,) = [line for line in lines if line.get("test") == "decode at 8192"]
+    equal((right, line["ratio"], line["goal"], line["keys"]), (True, 3, 2, {"Tessera": "f16", "llama.cpp": "f16"}))
+    weights, cached = 12 * (4 * 768 * 768 + 3 * 768 * 2048) + 768 * 32000, 12 * 2 * 768 * 2 * 8193
+    equal(line["roofline"], round((weights * 34 / 32 + cached) / 50e9 / 0.01, 3))
 
 
 main(globals())
