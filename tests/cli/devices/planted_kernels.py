@@ -3,7 +3,7 @@
 
 All kernels of the tree are broken: in a copy of cl/, read through TESSERA_KERNEL_PATH, all work-items of each kernel but the first return at once;
 where work-items wait for each other, all work-groups do what the first one does (pocl 3.1 compiles a return before a barrier wrongly). Kernels
-that only run before another one are broken separately, in a second copy. ci/test --all verifies every op; without --all, a few. The variants that
+that only run before another one are broken separately, in a second copy. ci/test --all verifies every op; without --all, three in turn. The variants that
 this device can't run are listed.
 """
 
@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 
-from support.command import ALL, SOURCE, environment, has_device, main, run, skip
+from support.command import ALL, SOURCE, due, environment, has_device, main, run, skip
 
 DEVICE = "pocl"
 # Kernels of no variant: those that measure the device (bench) or that a probe runs (libexec/tessera/probe), and the chain, which
@@ -81,16 +81,16 @@ def check(folder, stages, *arguments):
 
 
 def test_every_kernel(folder):
-    ops = () if ALL else FEW
+    ops = () if ALL else due(FEW, 3)
     missed, right = check(folder, False, *ops)
     assert not right, f"verify saw nothing wrong in {right}"
-    assert len(missed) >= len(FEW), missed
+    assert len(missed) >= len(ops), missed
 
 
 def test_every_kernel_that_runs_before_another(folder):
-    ops = () if ALL else ("additive_attention", "linear")
+    ops = () if ALL else due(("additive_attention", "linear"))
     missed, _ = check(folder, True, *ops)
-    assert len(missed) >= 2, missed
+    assert len(missed) >= 1, missed
 
 
 if not has_device(DEVICE):

@@ -8,7 +8,7 @@ import random
 import struct
 
 from support.adapter import header, write_adapter
-from support.command import BUILD, DEVICE, GOLDEN, copy_model, environment, equal, has_device, main, read_safetensors, refused, run, small_buffers
+from support.command import BUILD, DEVICE, GOLDEN, copy_model, due, environment, equal, has_device, main, read_safetensors, refused, run, small_buffers
 from support.gguf import write_gguf
 
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12", "--ids", "7")
@@ -111,7 +111,7 @@ def adapters(folder):
 def test_adapters(folder):
     """They are added beside the products, so matrices stay in blocks; the logits are those of numbers to which they are added."""
     every, some = adapters(folder)
-    for tied in (True, False):
+    for tied in due((True, False)):
         model, _ = gguf(folder / "m.gguf", tied)
         told, alone = (json.loads(run("info", "--json", model, *options).text) for options in (("--lora", every, "--lora", some), ()))
         kv = C // HEADS * KV
@@ -133,9 +133,9 @@ def test_other_types(folder):
     gpu = environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so", TSR_GPU_GROUP=256, TSR_GPU_DOT=1, TESSERA_TRUST_DRIVERS=1, TESSERA_CACHE=folder / "cache",
                       POCL_EXTRA_BUILD_FLAGS="-cl-opt-disable")
     places = [("reference", None)] + ([(DEVICE, None)] if has_device() else []) + ([("pocl", gpu)] if has_device("pocl") else [])
-    for instead, kept in (({"q4_K": "q3_K", "q5_K": "q5_0", "q6_K": "iq4_nl"}, "q3_K (7), iq4_nl (5), q5_0 (1)"),
-                          ({"q4_K": "q2_K", "q6_K": "iq4_xs"}, "q2_K (7), iq4_xs (5), q5_K (1)"),
-                          ({"q4_K": "q4_1", "q5_K": "q5_0", "q6_K": "q5_1"}, "q4_1 (7), q5_1 (5), q5_0 (1)")):
+    for instead, kept in due((({"q4_K": "q3_K", "q5_K": "q5_0", "q6_K": "iq4_nl"}, "q3_K (7), iq4_nl (5), q5_0 (1)"),
+                              ({"q4_K": "q2_K", "q6_K": "iq4_xs"}, "q2_K (7), iq4_xs (5), q5_K (1)"),
+                              ({"q4_K": "q4_1", "q5_K": "q5_0", "q6_K": "q5_1"}, "q4_1 (7), q5_1 (5), q5_0 (1)"))):
         model, matrices = gguf(folder / "m.gguf", False, instead=instead)
         told = json.loads(run("info", "--json", model).text)
         equal(told["matrices kept as"], kept)

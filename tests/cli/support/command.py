@@ -149,6 +149,13 @@ def slow(test):
     return None if CASES == "smoke" else test
 
 
+def due(items, n=1):
+    """The n items whose turn it is, others for each commit; with ci/test --all, all of them. (Scripts take turns by what is left of TESSERA_TEST_TURN over 6,
+    items by the rest of it.)"""
+    turn = int(os.environ.get("TESSERA_TEST_TURN") or 0) // 6 * n
+    return items if ALL else [items[(turn + i) % len(items)] for i in range(min(n, len(items)))]
+
+
 def skip(reason):
     print(f"SKIP: {reason}")
     sys.exit(77)
