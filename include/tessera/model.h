@@ -172,8 +172,9 @@ typedef struct tsr_model_memory {
 TSR_API tsr_status tsr_model_memory_get(const tsr_model *model, tsr_model_memory *out);
 
 /**
- * Tells whether two models are the same, without reading all of them: the SHA-256, in hex, of the
- * vocabulary, and of each array's name, type, shape and first 4096 bytes.
+ * Tells whether two models are the same, without reading all of their weights: the SHA-256, in hex, of
+ * the vocabulary; of each array's name, type, shape and first 4096 bytes; of all arrays of its LoRA
+ * adapters; and of the folder's other files that say how it is run (config.json, tokenizer.json, ...).
  *
  * error   TSR_E_IO  a file of the model can't be read
  */
@@ -194,12 +195,14 @@ typedef struct tsr_model_found {
     const char *name;  /**< what tsr_model_open takes */
     const char *path;  /**< its folder or file */
     const char *place; /**< "bundled", or whose cache it is in: "Hugging Face", "llama.cpp", .. */
-    uint64_t bytes;    /**< of the file, or of the files in the folder */
+    uint64_t bytes;    /**< of the file with its other parts, or of the files in the folder */
+    const char *get;   /**< the command that downloads what is missing of it; NULL: bundled */
 } tsr_model_found;
 
 /**
  * Visits all models that are found by name: the bundled ones, then those in the caches of Hugging Face,
- * llama.cpp and Ollama. None is opened: whether it can be is not known. No network is used.
+ * llama.cpp and Ollama. None is opened: whether it can be, and whether all its files are there, is not
+ * known. No network is used.
  *
  * visit   called with each; what it is given is valid during its call
  * error   TSR_E_HOST_MEMORY  there is too little memory

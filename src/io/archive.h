@@ -101,6 +101,8 @@ struct tsri_io_archive {
 /* Tells the format of what is at `path`, by its content. TSR_E_IO where nothing can be read there;
  * for an unknown format it is TSR_OK, with UNKNOWN. */
 tsr_status tsri_io_detect(const char *path, tsri_io_format *out);
+/* Whether a folder has a file of weights, by its name; GGUF files don't count. */
+bool tsri_io_has_weights(const char *folder);
 
 /* Opens a safetensors file, an index, a GGUF file, a llama2.c checkpoint, a CTranslate2 model.bin,
  * or the weights of a folder (model.safetensors, else model.safetensors.index.json, else a

@@ -35,6 +35,14 @@ static tsr_status find_weights(const char *folder, size_t *which, char **path) {
     return TSR_OK;
 }
 
+bool tsri_io_has_weights(const char *folder) {
+    size_t which;
+    char *path;
+    const bool has = find_weights(folder, &which, &path) != TSR_OK || path;
+    free(path);
+    return has;
+}
+
 static tsr_status detect_folder(const char *folder, tsri_io_format *out) {
     char *path = tsri_base_join(folder, "config.json");
     size_t which;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "model/load/caches.h"
 #include "model/load/measure.h"
 #include "model/load/model_path.h"
 #include "tensor/quantize.h"
@@ -138,7 +139,7 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
     if (status == TSR_OK)
         status = tsri_base_new(1, sizeof *model, &model);
     if (status == TSR_OK)
-        status = tsri_model_open(path, &inner, &model->model);
+        status = tsri_model_tell_download(tsri_model_open(path, &inner, &model->model), name, path);
     if (status == TSR_OK && known.context > model->model->spec.context)
         status = tsri_base_fail(
             TSR_E_ARGUMENT, "a context of %lld tokens was asked for; %s reads at most %lld",

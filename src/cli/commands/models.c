@@ -4,11 +4,13 @@
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct row {
     char *name, *path, *place;
+    char *get; /* the command that downloads it; NULL: there is none */
     uint64_t bytes;
 } row;
 
@@ -28,10 +30,19 @@ static void keep(void *data, const tsr_model_found *found) {
         return;
     }
     j->rows = grown;
-    j->rows[j->n] =
-        (row){strdup(found->name), strdup(found->path), strdup(found->place), found->bytes};
-    j->lost |= !j->rows[j->n].name || !j->rows[j->n].path || !j->rows[j->n].place;
+    j->rows[j->n] = (row){strdup(found->name), strdup(found->path), strdup(found->place),
+                          found->get ? strdup(found->get) : NULL, found->bytes};
+    j->lost |= !j->rows[j->n].name || !j->rows[j->n].path || !j->rows[j->n].place ||
+               (found->get && !j->rows[j->n].get);
     j->n++;
+}
+
+/* The reason in new memory, with the command that downloads what is missing. */
+static char *reason(const char *why, const char *get) {
+    char *text = NULL;
+    const int n =
+        get ? asprintf(&text, "%s; get it with \"%s\"", why, get) : asprintf(&text, "%s", why);
+    return n < 0 ? NULL : text;
 }
 
 /* Why the model can't be used, in new memory; NULL: it can. */
@@ -40,11 +51,13 @@ static char *why_not(job *j, const row *r, char *kind, size_t room) {
     tsr_model_info info = {.struct_size = sizeof info};
     char *why = NULL;
     *kind = 0;
-    if (tsr_model_open(r->path, NULL, NULL, &model) != TSR_OK ||
-        tsr_model_info_get(model, &info) != TSR_OK)
-        why = strdup(tsr_error_last());
+    tsr_status status = tsr_model_open(r->path, NULL, NULL, &model);
+    if (status == TSR_OK)
+        status = tsr_model_info_get(model, &info);
+    if (status != TSR_OK)
+        why = reason(tsr_error_last(), status == TSR_E_IO ? r->get : NULL);
     else if (!info.layers)
-        why = strdup("it has a tokenizer, but no weights");
+        why = reason("it has a tokenizer, but no weights", r->get);
     else
         snprintf(kind, room, "%s, %s", info.family, info.stored);
     tsr_model_close(&model);
@@ -104,6 +117,7 @@ int tsri_cli_models(int argc, char **argv) {
         free(j.rows[i].name);
         free(j.rows[i].path);
         free(j.rows[i].place);
+        free(j.rows[i].get);
     }
     free(j.rows);
     return tsri_cli_close(&j.app, code);

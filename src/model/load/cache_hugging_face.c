@@ -110,7 +110,7 @@ static tsr_status list_file(void *data, const char *snapshot, const char *file) 
     const tsr_status status =
         path ? tsri_base_bytes_printf(&w->name, ":%.*s", n, quant) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
-        w->visit->each(w->visit->data, w->visit->place, w->name.data, path);
+        tsri_model_visit_hub(w->visit, w->name.data, path);
     w->found++;
     w->name.size = size;
     w->name.data[size] = 0;
@@ -120,23 +120,46 @@ static tsr_status list_file(void *data, const char *snapshot, const char *file) 
 
 /* A folder of GGUF files is listed by its files. */
 static tsr_status list_snapshot(walk *w, const char *snapshot) {
-    char *config = tsri_base_join(snapshot, "config.json");
-    if (!config)
-        return TSR_E_HOST_MEMORY;
-    const bool is_folder = tsri_base_is_file(config);
-    free(config);
     w->found = 0;
-    if (!is_folder)
-        TRY(tsri_model_each_entry(snapshot, list_file, w));
+    if (tsri_model_is_gguf_folder(snapshot))
+        TRY(tsri_model_each_gguf(snapshot, list_file, w));
     if (!w->found)
-        w->visit->each(w->visit->data, w->visit->place, w->name.data, snapshot);
+        tsri_model_visit_hub(w->visit, w->name.data, snapshot);
     return TSR_OK;
 }
 
-static tsr_status list_repository(void *data, const char *cache, const char *entry) {
-    const tsri_model_visit *visit = data;
+/* Where no revision is named, a snapshot is found by its commit. */
+static tsr_status list_commit(void *data, const char *snapshots, const char *commit) {
+    walk *w = data;
+    const size_t size = w->name.size;
+    char *snapshot = tsri_base_join(snapshots, commit);
+    tsr_status status =
+        snapshot ? tsri_base_bytes_printf(&w->name, "@%s", commit) : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && tsri_base_is_folder(snapshot))
+        status = list_snapshot(w, snapshot);
+    if (w->name.size > size)
+        w->name.data[w->name.size = size] = 0;
+    free(snapshot);
+    return status;
+}
+
+/* The snapshot of refs/main, else all. */
+static tsr_status list_snapshots(walk *w, const char *repository) {
     tsri_bytes snapshot = {0};
-    walk w = {.visit = visit};
+    tsr_status status = snapshot_of(repository, NULL, &snapshot);
+    if (status == TSR_OK && snapshot.size)
+        status = list_snapshot(w, snapshot.data);
+    else if (status == TSR_OK) {
+        char *snapshots = tsri_base_join(repository, "snapshots");
+        status = snapshots ? tsri_model_each_entry(snapshots, list_commit, w) : TSR_E_HOST_MEMORY;
+        free(snapshots);
+    }
+    tsri_base_bytes_clear(&snapshot);
+    return status;
+}
+
+static tsr_status list_repository(void *data, const char *cache, const char *entry) {
+    walk w = {.visit = data};
     const size_t skipped = sizeof before - 1;
     if (strncmp(entry, before, skipped))
         return TSR_OK;
@@ -148,11 +171,8 @@ static tsr_status list_repository(void *data, const char *cache, const char *ent
                                                 entry + skipped, slash + 2)
                        : tsri_base_bytes_printf(&w.name, "%s", entry + skipped);
     if (status == TSR_OK)
-        status = snapshot_of(repository, NULL, &snapshot);
-    if (status == TSR_OK && snapshot.size)
-        status = list_snapshot(&w, snapshot.data);
+        status = list_snapshots(&w, repository);
     free(repository);
-    tsri_base_bytes_clear(&snapshot);
     tsri_base_bytes_clear(&w.name);
     return status;
 }
@@ -162,4 +182,4 @@ static tsr_status list(const char *cache, const tsri_model_visit *visit) {
 }
 
 const tsri_model_place tsri_model_hugging_face = {
-    .name = "Hugging Face", .folder = folder, .find = find, .list = list};
+    .name = "Hugging Face", .is_hub = true, .folder = folder, .find = find, .list = list};

@@ -44,7 +44,7 @@ static tsr_status list_file(void *data, const char *cache, const char *file) {
                                       (int)(rest - name - 1), name + 1, n, quant)
              : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
-        visit->each(visit->data, visit->place, model.data, path);
+        tsri_model_visit_hub(visit, model.data, path);
     free(path);
     tsri_base_bytes_clear(&model);
     return status;
@@ -55,4 +55,4 @@ static tsr_status list(const char *cache, const tsri_model_visit *visit) {
 }
 
 const tsri_model_place tsri_model_llama_cpp = {
-    .name = "llama.cpp", .folder = folder, .find = find, .list = list};
+    .name = "llama.cpp", .is_hub = true, .folder = folder, .find = find, .list = list};

@@ -26,7 +26,7 @@ static char *services(void) {
     return tsri_base_copy_text(path, sizeof path - 1);
 }
 
-/* The file that a manifest names; *path stays NULL where it has no model, or the file is gone. */
+/* The file that a manifest names, which may be gone; *path stays NULL where it has no model. */
 static tsr_status follow(const char *store, const char *manifest, char **path) {
     json_t *json = NULL;
     const json_t *layer;
@@ -44,11 +44,35 @@ static tsr_status follow(const char *store, const char *manifest, char **path) {
         break;
     }
     json_decref(json);
-    if (status == TSR_OK && file.size && tsri_base_is_file(file.data)) {
+    if (status == TSR_OK && file.size)
         *path = file.data;
-        return TSR_OK;
+    else
+        tsri_base_bytes_clear(&file);
+    return status;
+}
+
+/* "ollama pull ..." of a manifest of the store: what names Ollama's own host and organisation is
+ * left out. */
+static tsr_status get_command(const char *store, const char *manifest, tsri_bytes *command) {
+    const char *name = manifest + strlen(store) + sizeof "/manifests/" - 1;
+    const char *const own[] = {own_host, own_org};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        const size_t n = strlen(own[i]);
+        if (strncmp(name, own[i], n) || name[n] != '/')
+            break;
+        name += n + 1;
     }
-    tsri_base_bytes_clear(&file);
+    const char *tag = strrchr(name, '/');
+    return tsri_base_bytes_printf(command, "ollama pull %.*s:%s", (int)(tag - name), name, tag + 1);
+}
+
+static tsr_status refuse_gone(const char *store, const char *manifest, const char *path) {
+    tsri_bytes command = {0};
+    tsr_status status = get_command(store, manifest, &command);
+    if (status == TSR_OK)
+        status = tsri_base_fail(TSR_E_IO, "%s, which %s names, is gone; get it with \"%s\"", path,
+                                manifest, command.data);
+    tsri_base_bytes_clear(&command);
     return status;
 }
 
@@ -60,6 +84,11 @@ static tsr_status find_at(const char *store, const char *host, const char *org,
         org ? org : "", org ? "/" : "", asked->repository, asked->tag ? asked->tag : "latest");
     if (status == TSR_OK && tsri_base_is_file(manifest.data))
         status = follow(store, manifest.data, path);
+    if (status == TSR_OK && *path && !tsri_base_is_file(*path)) {
+        status = refuse_gone(store, manifest.data, *path);
+        free(*path);
+        *path = NULL;
+    }
     tsri_base_bytes_clear(&manifest);
     return status;
 }
@@ -89,17 +118,20 @@ static tsr_status list_manifest(const walk *w, const char *manifest, const char 
     const char *host = w->parts[0], *org = w->parts[1];
     const bool own = !strcmp(host, own_host), short_host = own || !strcmp(host, hub),
                short_org = own && !strcmp(org, own_org);
-    tsri_bytes name = {0};
+    tsri_bytes name = {0}, command = {0};
     char *path = NULL;
     if (follow(w->store, manifest, &path) != TSR_OK || !path)
         return TSR_OK; /* it can't be opened by this name either */
-    const tsr_status status = tsri_base_bytes_printf(&name, "%s%s%s%s%s:%s", short_host ? "" : host,
-                                                     short_host ? "" : "/", short_org ? "" : org,
-                                                     short_org ? "" : "/", w->parts[2], tag);
+    tsr_status status = tsri_base_bytes_printf(&name, "%s%s%s%s%s:%s", short_host ? "" : host,
+                                               short_host ? "" : "/", short_org ? "" : org,
+                                               short_org ? "" : "/", w->parts[2], tag);
     if (status == TSR_OK)
-        w->visit->each(w->visit->data, w->visit->place, name.data, path);
+        status = get_command(w->store, manifest, &command);
+    if (status == TSR_OK)
+        w->visit->each(w->visit->data, w->visit->place, name.data, path, command.data);
     free(path);
     tsri_base_bytes_clear(&name);
+    tsri_base_bytes_clear(&command);
     return status;
 }
 

@@ -1,11 +1,13 @@
 /* model/load/cache_place.c - what the files of caches have in common. */
 #include "model/load/cache_place.h"
+#include "model/load/caches.h"
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/system/files.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,40 @@ char *tsri_model_first_root(const tsri_model_root *roots, size_t n) {
             return roots[i].below ? tsri_base_join(roots[i].root, roots[i].below)
                                   : tsri_base_copy_text(roots[i].root, strlen(roots[i].root));
     return NULL;
+}
+
+tsri_model_asked tsri_model_asked_of(char *copy) {
+    tsri_model_asked asked = {.repository = copy};
+    char *slash = strrchr(copy, '/'), *tag = strrchr(slash ? slash : copy, ':');
+    if (tag) {
+        *tag = 0;
+        asked.tag = tag + 1;
+    }
+    char *revision = strchr(copy, '@');
+    if (revision) {
+        *revision = 0;
+        asked.revision = revision + 1;
+    }
+    return asked;
+}
+
+void tsri_model_hub_command(const char *name, char *command, size_t room) {
+    char *copy = tsri_base_copy_text(name, strlen(name));
+    if (!copy) {
+        snprintf(command, room, "hf download");
+        return;
+    }
+    const tsri_model_asked a = tsri_model_asked_of(copy);
+    snprintf(command, room, "hf download %s%s%s%s%s%s", a.repository,
+             a.revision ? " --revision " : "", a.revision ? a.revision : "",
+             a.tag ? " --include '*" : "", a.tag ? a.tag : "", a.tag ? "*'" : "");
+    free(copy);
+}
+
+void tsri_model_visit_hub(const tsri_model_visit *visit, const char *name, const char *path) {
+    char command[TSRI_MODEL_COMMAND];
+    tsri_model_hub_command(name, command, sizeof command);
+    visit->each(visit->data, visit->place, name, path, command);
 }
 
 tsr_status tsri_model_each_entry(const char *folder,

@@ -13,16 +13,25 @@ typedef struct tsri_model_asked {
     const char *repository;     /* "name", "org/name" or "host/org/name" */
     const char *revision, *tag; /* NULL: not given */
 } tsri_model_asked;
+/* Takes a name apart; `copy` has it, and is memory for its parts. */
+tsri_model_asked tsri_model_asked_of(char *copy);
+/* Puts into `command` what downloads a model by its name of Hugging Face's hub. */
+void tsri_model_hub_command(const char *name, char *command, size_t room);
 
-/* Told of each model of a cache; `name` is one that finds it. */
+/* Told of each model of a cache; `name` is one that finds it, and `get` the command that downloads
+ * it. */
 typedef struct tsri_model_visit {
-    void (*each)(void *data, const char *place, const char *name, const char *path);
+    void (*each)(void *data, const char *place, const char *name, const char *path,
+                 const char *get);
     void *data;
     const char *place;
 } tsri_model_visit;
+/* Calls visit->each for a model whose name is one of Hugging Face's hub. */
+void tsri_model_visit_hub(const tsri_model_visit *visit, const char *name, const char *path);
 
 typedef struct tsri_model_place {
     const char *name;
+    bool is_hub; /* its names are those of Hugging Face's hub */
     /* The folder, in new memory; NULL: the user has none. */
     char *(*folder)(void);
     /* The model's path, in new memory; *path stays NULL where the folder doesn't have it. */

@@ -206,7 +206,7 @@ static bool could_be_downloaded(const char *name) {
 }
 
 static tsr_status missing(const char *name) {
-    char command[512];
+    char command[TSRI_MODEL_COMMAND];
     tsri_model_download(name, command, sizeof command);
     return tsri_base_fail(TSR_E_UNSUPPORTED,
                           "%s is neither a path on this machine nor in a cache of Hugging Face, "

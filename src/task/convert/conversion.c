@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/system/paths.h"
 #include "base/text.h"
+#include "model/load/caches.h"
 #include "model/load/model_path.h"
 #include "model/load/sentence.h"
 
@@ -18,7 +19,8 @@ tsr_status tsri_task_conversion_open(tsri_task_conversion *c, const char *name,
                                      const tsri_model_options *options, const char *only) {
     char *path = NULL;
     TRY(tsri_model_locate(name, &path));
-    tsr_status status = tsri_model_open(path, options, &c->model);
+    tsr_status status =
+        tsri_model_tell_download(tsri_model_open(path, options, &c->model), name, path);
     if (status == TSR_OK && c->model->archive->format != TSRI_IO_SAFETENSORS &&
         c->model->archive->format != TSRI_IO_INDEX)
         status = tsri_base_fail(TSR_E_UNSUPPORTED, "%s is %s; %s", path, c->model->format, only);

@@ -66,6 +66,94 @@ def test_a_folder_of_gguf_files(folder):
     equal(opened(folder), f"{folder}/m.q4_k_m.gguf")
 
 
+def test_gguf_files_in_folders(folder):
+    """As large repositories have them: a folder for each quantisation, whose files may be parts and need not name it."""
+    top, env = folder / ".cache/huggingface/hub/models--org--big/snapshots/aaa", home(folder)
+    write(top.parents[1] / "refs/main", "aaa")
+    link(GGUF, top / "Q4_K_M/big-7B-00001-of-00002.gguf")
+    refused(3, "hf download org/big --include '*Q8_0*'", "info", "-m", "org/big:Q8_0", env=env)
+    for name in ("org/big", "org/big:q4_k_m", top):
+        equal(opened(name, env=env), f"{top}/Q4_K_M/big-7B-00001-of-00002.gguf", name)
+    link(GGUF, top / "big-Q8_0.gguf")
+    link(GGUF, top / "big-Q6_K/big-Q6_K.gguf")
+    link(GGUF, top / "big-Q6_K/mmproj-f16.gguf")
+    link(TINY / "config.json", top / "config.json")  # these repositories have it, too
+    write(top / "big-Q6_K/README.md", "two")
+    link(GGUF, top / ".cache/hidden-Q4_K_M.gguf")
+    link(GGUF, top / "deep/er/big-Q2_K.gguf")
+    files = {"Q4_K_M": "Q4_K_M/big-7B-00001-of-00002.gguf", "Q8_0": "big-Q8_0.gguf", "Q6_K": "big-Q6_K/big-Q6_K.gguf"}
+    equal(opened("org/big", env=env), f"{top}/{files['Q4_K_M']}", "the usual one of several")
+    for quant, file in files.items():
+        equal(opened(f"org/big:{quant}", env=env), f"{top}/{file}", quant)
+    rows = [model for model in json.loads(run("models", "--json", env=env).text) if model["place"] == "Hugging Face"]
+    equal({row["name"]: row["path"] for row in rows}, {f"org/big:{quant}": f"{top}/{file}" for quant, file in files.items()})
+    assert all(row["served"] for row in rows), rows
+    (top / files["Q4_K_M"]).unlink()
+    refused(2, "Give the path of one of big-Q6_K/big-Q6_K.gguf, big-Q8_0.gguf", "info", "-m", "org/big", env=env)
+
+
+def test_quantisations_of_the_same_name(folder):
+    """Unsloth has two files of a quantisation; the other is named with its UD-."""
+    top, env = folder / ".cache/huggingface/hub/models--org--two/snapshots/aaa", home(folder)
+    link(GGUF, top / "two-UD-Q4_K_M.gguf")
+    equal(opened("org/two:Q4_K_M", env=env), f"{top}/two-UD-Q4_K_M.gguf", "it is the only one")
+    link(GGUF, top / "two-Q4_K_M.gguf")
+    link(GGUF, top / "UD-Q2_K_XL/two-UD-Q2_K_XL.gguf")
+    for name, file in (("org/two", "two-Q4_K_M.gguf"), ("org/two:Q4_K_M", "two-Q4_K_M.gguf"), ("org/two:ud-q4_k_m", "two-UD-Q4_K_M.gguf"),
+                       ("org/two:Q2_K_XL", "UD-Q2_K_XL/two-UD-Q2_K_XL.gguf"), ("org/two:UD-Q2_K_XL", "UD-Q2_K_XL/two-UD-Q2_K_XL.gguf")):
+        equal(opened(name, env=env), f"{top}/{file}", name)
+    names = [model["name"] for model in json.loads(run("models", "--json", env=env).text) if model["place"] == "Hugging Face"]
+    equal(sorted(names), ["org/two:Q4_K_M", "org/two:UD-Q2_K_XL", "org/two:UD-Q4_K_M"])
+    link(GGUF, top / "three-Q4_K_M.gguf")
+    refused(2, "Give the path of one of three-Q4_K_M.gguf, two-Q4_K_M.gguf", "info", "-m", "org/two:Q4_K_M", env=env)
+
+
+def listed(env, place):
+    return {model["name"]: model for model in json.loads(run("models", "--json", env=env).text) if model["place"] == place}
+
+
+def test_incomplete_downloads(folder):
+    """What is in a cache without its weights, or whose blobs are gone, gets the command that downloads it."""
+    cache, env = folder / ".cache/huggingface/hub", home(folder)
+    hub(cache)
+    link(TINY / "config.json", cache / "models--org--part/snapshots/eee/config.json")
+    link(folder / "blobs/gone", cache / "models--org--gone-GGUF/snapshots/fff/gone-Q4_K_M.gguf")
+    link(folder / "blobs/gone", folder / ".cache/llama.cpp/org_less_less-Q8_0.gguf")
+    commands = {"part": "hf download part", "org/part": "hf download org/part", "org/gone-GGUF:Q4_K_M": "hf download org/gone-GGUF --include '*Q4_K_M*'",
+                "org/less:Q8_0": "hf download org/less --include '*Q8_0*'"}
+    rows = listed(env, "Hugging Face") | listed(env, "llama.cpp")
+    for name, command in commands.items():
+        refused(3, f'; get it with "{command}"', "info", "-m", name, env=env)
+        assert not rows[name]["served"] and rows[name]["why"].endswith(f'; get it with "{command}"'), rows[name]
+    refused(3, 'get it with "hf download org/part --revision eee"', "generate", "-d", "reference", "-m", "org/part@eee", "x", env=env)
+    refused(3, 'get it with "hf download org/part"', "quantize", "-m", "org/part", "-o", folder / "out", env=env)
+    assert "get it with" not in run("info", "-m", cache / "models--org--part/snapshots/eee", env=env, code=3).err, "a path is nobody's name"
+
+
+def test_snapshots_without_a_main_revision(folder):
+    cache, env = folder / ".cache/huggingface/hub", home(folder)
+    for commit in ("aaa", "bbb"):
+        for name in ("config.json", "model.safetensors"):
+            link(TINY / name, cache / "models--org--two/snapshots" / commit / name)
+    link(GGUF, cache / "models--org--two/snapshots/ccc/m-Q8_0.gguf")
+    rows = listed(env, "Hugging Face")
+    equal(set(rows), {"org/two@aaa", "org/two@bbb", "org/two@ccc:Q8_0"})
+    for name, row in rows.items():
+        equal(opened(name, env=env), row["path"], name)
+
+
+def test_the_size_of_a_split_file(folder):
+    """All its parts that are there."""
+    top, env = folder / ".cache/huggingface/hub/models--org--big/snapshots/aaa", home(folder)
+    sizes = {"1-of-00003": 300, "2-of-00003": 70, "3-of-00003": 5, "1-of-00002": 1000}
+    for part, size in sizes.items():
+        path = top / ("Q4_K_M" if part.endswith("3") else "Q8_0") / f"big-0000{part}.gguf"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"GGUF" + bytes(size - 4))
+    rows = listed(env, "Hugging Face")
+    equal({name: row["bytes"] for name, row in rows.items()}, {"org/big:Q4_K_M": 375, "org/big:Q8_0": 1000})
+
+
 def test_hugging_face(folder):
     snapshots, quants = hub(folder / ".cache/huggingface/hub")
     env = home(folder)
@@ -101,7 +189,12 @@ def test_llama_cpp_and_ollama(folder):
         equal(opened(name, env=env), str(path), name)
     refused(3, "ollama pull tiny:2b", "info", "-m", "tiny:2b", env=env)
     blob.unlink()
-    refused(3, "ollama pull tiny:latest", "info", "-m", "tiny:latest", env=env)
+    commands = {"tiny:latest": "ollama pull tiny:latest", "me/mine:1b": "ollama pull me/mine:1b", "you/yours:Q8_0": "ollama pull hf.co/you/yours:Q8_0"}
+    rows = listed(env, "Ollama")
+    equal(set(rows), set(commands))
+    for name, command in commands.items():
+        refused(3, f'; get it with "{command}"', "info", "-m", name, env=env)
+        assert not rows[name]["served"] and rows[name]["why"].endswith(f'; get it with "{command}"'), rows[name]
 
 
 def test_models(folder):
@@ -109,19 +202,19 @@ def test_models(folder):
     link(GGUF, folder / ".cache/llama.cpp/org_tiny-GGUF_tiny-Q8_0.gguf")
     ollama(folder / ".ollama/models")
     env = home(folder)
-    listed = {(model["place"], model["name"]): model for model in json.loads(run("models", "--json", env=env).text)}
-    equal({key for key in listed if key[0] != "bundled"},
+    rows = {(model["place"], model["name"]): model for model in json.loads(run("models", "--json", env=env).text)}
+    equal({key for key in rows if key[0] != "bundled"},
           {("Hugging Face", "org/tiny"), ("Hugging Face", "org/tiny-GGUF:Q8_0"), ("Hugging Face", "org/tiny-GGUF:Q4_K_M"), ("Hugging Face", "part"),
            ("llama.cpp", "org/tiny-GGUF:Q8_0"), ("Ollama", "tiny:latest"), ("Ollama", "me/mine:1b"), ("Ollama", "you/yours:Q8_0")})
-    equal({key[1] for key, model in listed.items() if not model["served"]}, {"part"})
-    assert "model.safetensors" in listed["Hugging Face", "part"]["why"], listed
-    equal(listed["Ollama", "tiny:latest"]["bytes"], GGUF.stat().st_size)
-    assert ("bundled", "shakespeare") in listed and listed["bundled", "shakespeare"]["path"] == str(PLAY), listed
-    for (place, name), model in listed.items():
+    equal({key[1] for key, model in rows.items() if not model["served"]}, {"part"})
+    assert "model.safetensors" in rows["Hugging Face", "part"]["why"], rows
+    equal(rows["Ollama", "tiny:latest"]["bytes"], GGUF.stat().st_size)
+    assert ("bundled", "shakespeare") in rows and rows["bundled", "shakespeare"]["path"] == str(PLAY), rows
+    for (place, name), model in rows.items():
         if model["served"] and place != "llama.cpp":  # Hugging Face's cache has the same name, and comes first
             equal(opened(name, env=env), model["path"], name)
     text = run("models", env=env).text
-    assert len(text.splitlines()) == len(listed) and " Ollama        gpt2, f32\n" in text and "no: " in text, text
+    assert len(text.splitlines()) == len(rows) and " Ollama        gpt2, f32\n" in text and "no: " in text, text
 
 
 main(globals())
