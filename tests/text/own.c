@@ -136,6 +136,90 @@ Test(text, llama2c_vocabulary_of_characters) {
     json_decref(golden);
 }
 
+/* What all of these files call <unk>, <s> and </s> has the ids 0, 1 and 2. */
+static void expect_specials(const char *kind, tsri_text_tokenizer *t) {
+    static const char text[] = "<s>a<unk> b</s>";
+    for (int parses = 0; parses < 2; parses++) {
+        tsri_text_ids ids = {0}, found = {0};
+        cr_assert_eq(
+            tsri_text_encode(t, text, strlen(text), parses ? TSRI_TEXT_PARSE_SPECIAL : 0, &ids),
+            TSR_OK, "%s: %s", kind, tsri_base_reported());
+        for (size_t i = 0; i < ids.count; i++)
+            if (ids.data[i] < 3)
+                cr_assert_eq(tsri_text_ids_append(&found, &ids.data[i], 1), TSR_OK);
+        const bool all =
+            found.count == 3 && found.data[0] == 1 && found.data[1] == 0 && found.data[2] == 2;
+        cr_expect(parses ? all : !all, "%s, %s: %zu of %zu ids are special", kind,
+                  parses ? "parsed" : "as text", found.count, ids.count);
+        tsri_text_ids_clear(&ids);
+        tsri_text_ids_clear(&found);
+    }
+    tsri_text_tokenizer_destroy(&t);
+}
+
+static tsri_text_tokenizer *from_gguf(const char *model) {
+    static const tsri_text_piece tokens[] = {
+        {"<unk>", 5}, {"<s>", 3},     {"</s>", 4}, {"\xE2\x96\x81", 3},
+        {"a", 1},     {"b", 1},       {"<", 1},    {">", 1},
+        {"/", 1},     {"s", 1},       {"u", 1},    {"n", 1},
+        {"k", 1},     {"\xC4\xA0", 2} /* a space in bytes */};
+    enum { N = sizeof tokens / sizeof *tokens };
+    static const float scores[N] = {0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    static const int32_t types[N] = {2, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    tsri_text_gguf gguf = tsri_text_gguf_unstated;
+    tsri_text_tokenizer *t = NULL;
+    gguf.model = model;
+    gguf.tokens = tokens;
+    gguf.token_count = gguf.score_count = gguf.type_count = N;
+    gguf.scores = scores;
+    gguf.types = types;
+    gguf.merges = tokens; /* gpt2 needs the list, and none of it */
+    cr_assert_eq(tsri_text_from_gguf(&gguf, &t), TSR_OK, "%s: %s", model, tsri_base_reported());
+    return t;
+}
+
+Test(text, special_tokens_in_a_text_are_the_same_from_every_kind_of_file) {
+    static const char *const models[] = {"small.model", "unigram.model"}, *const ggufs[] = {"llama",
+                                                                                            "t5",
+                                                                                            "gpt2"};
+    json_t *chars = golden_own_json("char.json");
+    tsri_bytes bin = golden_own("small.bin");
+    tsri_text_tokenizer *t = NULL;
+    expect_specials("tokenizer.json", golden_from_json(chars));
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        tsri_bytes model = golden_own(models[i]);
+        cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK);
+        expect_specials(models[i], t);
+        tsri_base_bytes_clear(&model);
+    }
+    cr_assert_eq(tsri_text_from_llama2c(bin.data, bin.size, 320, &t), TSR_OK);
+    expect_specials("tokenizer.bin", t);
+    for (size_t i = 0; i < sizeof ggufs / sizeof *ggufs; i++)
+        expect_specials(ggufs[i], from_gguf(ggufs[i]));
+    json_decref(chars);
+    tsri_base_bytes_clear(&bin);
+}
+
+/* A list of pieces says which is unknown; decoded text has it all the same. */
+Test(text, the_unknown_token_of_a_list_is_found_in_a_text) {
+    static const tsri_text_piece pieces[] = {
+        {"<unk>", 5}, {"<s>", 3}, {"</s>", 4}, {"a", 1}, {"b", 1}};
+    static const int32_t specials[] = {1, 2}, unknown[] = {3, 0};
+    const tsri_text_listed listed = {.source = "a list",
+                                     .pieces = pieces,
+                                     .count = 5,
+                                     .specials = specials,
+                                     .special_count = 2,
+                                     .mask = -1};
+    tsri_text_tokenizer *t = NULL;
+    tsri_bytes text = {0};
+    cr_assert_eq(tsri_text_from_list(&listed, &t), TSR_OK, "%s", tsri_base_reported());
+    cr_assert_eq(tsri_text_decode(t, unknown, 2, true, &text), TSR_OK);
+    cr_expect_str_eq(text.data, "a <unk>");
+    expect_specials("a list", t);
+    tsri_base_bytes_clear(&text);
+}
+
 /* The bytes of a text's tokens, one behind the other; sentencepiece puts a space before a text. */
 static void expect_bytes_of_tokens(const tsri_text_tokenizer *t, const char *text,
                                    const char *wanted) {

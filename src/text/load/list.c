@@ -8,6 +8,17 @@
 
 #include <stdlib.h>
 
+/* Makes the token, if it has a piece, one that is found in a text on request. */
+static tsr_status put_special(const tsri_text_added_token *token, bool left_out,
+                              tsri_text_tokenizer *t) {
+    size_t n;
+    const char *piece = tsri_text_vocabulary_piece(&t->vocabulary, token->id, &n);
+    if (!piece)
+        return TSR_OK;
+    TRY(tsri_text_added_put(&t->added, token, piece, n, NULL));
+    return left_out ? tsri_text_mark_special(t, token->id) : TSR_OK;
+}
+
 static tsr_status read_pieces(const tsri_text_listed *listed, tsri_text_tokenizer *t) {
     if (listed->count == 0 || listed->count > TSRI_TEXT_IDS_LIMIT)
         return tsri_base_fail(TSR_E_FORMAT, "vocabulary: %zu pieces; 1 to %d are read",
@@ -22,13 +33,12 @@ static tsr_status read_pieces(const tsri_text_listed *listed, tsri_text_tokenize
         const tsri_text_added_token token = {.id = listed->specials[i],
                                              .special = true,
                                              .lstrip = listed->specials[i] == listed->mask};
-        size_t n;
-        const char *piece = tsri_text_vocabulary_piece(&t->vocabulary, token.id, &n);
-        if (!piece)
-            continue;
-        TRY(tsri_text_added_put(&t->added, &token, piece, n, NULL));
-        TRY(tsri_text_mark_special(t, token.id));
+        TRY(put_special(&token, true, t));
     }
+    /* Decoded text has the unknown token, unless it is one of those. */
+    const tsri_text_added_token unknown = {.id = listed->unknown, .special = true};
+    if (!tsri_text_is_special(t, unknown.id))
+        TRY(put_special(&unknown, false, t));
     t->roles[TSRI_TEXT_UNK] = listed->unknown;
     return TSR_OK;
 }

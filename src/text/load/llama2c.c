@@ -1,7 +1,8 @@
 /* text/load/llama2c.c - llama2.c's tokenizer.bin: int32 longest, then for each piece float32 score,
  * int32 size, bytes; all little-endian. The file gives neither types nor the number of pieces:
  * <unk>, bos and eos come first, then the 256 bytes, if there are any. Without them, as in
- * vocabularies of characters, a character that has no piece is unknown. */
+ * vocabularies of characters, a character that has no piece is unknown. llama2.c writes bos and eos
+ * with a line end before and behind them ("\n<s>\n"), which is not part of their names. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/load/load.h"
@@ -19,6 +20,13 @@ static uint32_t little(const unsigned char *at) {
 /* Whether piece FIRST_BYTE is the first byte's. */
 static bool is_first_byte(const tsri_text_scored *piece) {
     return piece->size == 6 && memcmp(piece->text, "<0x00>", 6) == 0;
+}
+
+static void drop_line_ends(tsri_text_scored *piece) {
+    if (piece->size > 2 && piece->text[0] == '\n' && piece->text[piece->size - 1] == '\n') {
+        piece->text++;
+        piece->size -= 2;
+    }
 }
 
 static tsr_status read_pieces(const unsigned char *bytes, size_t n, size_t count,
@@ -43,6 +51,8 @@ static tsr_status read_pieces(const unsigned char *bytes, size_t n, size_t count
                          : i < FIRST_BYTE                 ? TSRI_TEXT_CONTROL
                          : bytes_follow && i < FIRST_TEXT ? TSRI_TEXT_BYTE
                                                           : TSRI_TEXT_NORMAL;
+        if (pieces[i].type == TSRI_TEXT_CONTROL)
+            drop_line_ends(&pieces[i]);
         at += size;
     }
     if (bytes_follow && count < FIRST_TEXT)

@@ -91,7 +91,7 @@ typedef struct tsri_text_listed {
     size_t count;
     const int32_t *specials; /* left out of decoded text; found in a text only on request */
     size_t special_count;
-    int32_t unknown; /* -1: none; then text that has no piece is left out */
+    int32_t unknown; /* found likewise; -1: none; then text that has no piece is left out */
     int32_t mask;    /* a special token that takes the white space before it; -1: none */
     /* A tokenizer of SentencePiece pieces, which is taken over and set to NULL: it cuts a text, and
      * its pieces are looked up here. NULL: texts are pieces separated by spaces, and are joined by

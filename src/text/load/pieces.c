@@ -20,16 +20,18 @@ static tsr_status add_piece(const tsri_text_scored *piece, int32_t id,
             TSR_E_FORMAT,
             "vocabulary: \"%.*s\" (id %d) has type byte, which only <0x00> to <0xFF> may have",
             (int)(piece->size < 60 ? piece->size : 60), piece->text, id);
-    const bool control = piece->type == TSRI_TEXT_CONTROL;
+    /* Both are found in a text on request; the unknown piece has a surface when it is decoded. */
+    const bool control = piece->type == TSRI_TEXT_CONTROL,
+               special = control || piece->type == TSRI_TEXT_UNKNOWN;
     if (control)
         TRY(tsri_text_mark_special(t, id));
     if (piece->type == TSRI_TEXT_UNKNOWN && t->roles[TSRI_TEXT_UNK] < 0)
         t->roles[TSRI_TEXT_UNK] = id;
     if (piece->type == TSRI_TEXT_USER_DEFINED && rules->whole_in_model)
         return tsri_text_matcher_add(&t->whole, piece->text, piece->size, id);
-    if (!control && piece->type != TSRI_TEXT_USER_DEFINED)
+    if (!special && piece->type != TSRI_TEXT_USER_DEFINED)
         return TSR_OK;
-    const tsri_text_added_token token = {.id = id, .special = control};
+    const tsri_text_added_token token = {.id = id, .special = special};
     return tsri_text_added_put(&t->added, &token, piece->text, piece->size, NULL);
 }
 

@@ -9,7 +9,7 @@
 
 typedef struct tsri_text_added_token {
     int32_t id;
-    bool special;        /* left out of decoded text; found in input only on request */
+    bool special;        /* found in input only on request; most are left out of decoded text */
     bool single_word;    /* found only where no word character is next to it */
     bool lstrip, rstrip; /* takes the white space before it, after it */
     bool normalized;     /* searched in the normalized text, else in the original text */
