@@ -28,7 +28,8 @@ typedef struct tsr_translate_options {
 } tsr_translate_options;
 
 /**
- * As tsr_generate_defaults, with four beams where the model's files give no number.
+ * As tsr_generate_defaults, but where the model's files give no number of beams, with four, or with
+ * two for CTranslate2 folders, as CTranslate2 does.
  *
  * thread  one call at a time for a model
  * error   as for tsr_generate_defaults

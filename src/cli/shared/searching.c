@@ -9,8 +9,8 @@ const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
     static tsri_cli_option rows[9];
     const tsri_cli_option all[] = {
         {"num-beams|beam-size", 0, CLI_INT, &s->num_beams, "K",
-         "beam search with K beams; 1: no beam search (default: what the model's files say, else 4 "
-         "to translate, else 1)",
+         "beam search with K beams; 1: no beam search (default: what the model's files say; else 4 "
+         "to translate, or 2 for CTranslate2 folders, as CTranslate2 does; else 1)",
          1, 1024, &s->has_num_beams},
         {"n-best", 0, CLI_INT, &s->n_best, "N",
          "print the N best results of each search with their scores (at most one per beam)", 1,

@@ -10,8 +10,9 @@
 /* CTranslate2: include/ctranslate2/translation.h, generation.h; src/decoding.cc (BeamSearch::search
  * ends with as many results as beams, and bans tokens before the softmax). */
 static const tsri_task_manner manners[] = {
-    {TSRI_IO_CTRANSLATE2, TSR_EARLY_FIRST, .least = 1, .renormalize = true},
-    {TSRI_IO_UNKNOWN, TSR_EARLY_HEURISTIC, .least = 0, .renormalize = false}, /* transformers */
+    {TSRI_IO_CTRANSLATE2, TSR_EARLY_FIRST, .beams = 2, .least = 1, .renormalize = true},
+    /* transformers; but there a model whose files give no number isn't searched */
+    {TSRI_IO_UNKNOWN, TSR_EARLY_HEURISTIC, .beams = 4, .least = 0, .renormalize = false},
 };
 
 const tsri_task_manner *tsri_task_manner_of(const tsri_model *model) {

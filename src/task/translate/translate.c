@@ -17,7 +17,6 @@ enum {
     BATCH = 32,
     AHEAD = 8,              /* the most batches of lines that are read ahead */
     TOKENS_AHEAD = 1 << 18, /* reading ahead stops after so many tokens */
-    BEAMS = 4,              /* where neither the options nor the model's files say how many */
     CAPACITY = 64           /* the smallest context of a session; larger ones are powers of two */
 };
 
@@ -25,7 +24,7 @@ static tsr_status defaults(const tsri_model *model, tsr_generate_options *option
     TRY(tsri_task_defaults(model, options));
     const json_t *beams = json_object_get(model->generation.settings, "num_beams");
     if (!beams || json_is_null(beams))
-        options->num_beams = BEAMS;
+        options->num_beams = tsri_task_manner_of(model)->beams;
     return TSR_OK;
 }
 

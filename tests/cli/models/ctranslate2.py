@@ -5,7 +5,7 @@ folder works with the commands for its kind of model."""
 import json
 import shutil
 
-from support.command import DEVICE, SHARED, SOURCE, equal, has_device, larger, main, run
+from support.command import DEVICE, SHARED, SOURCE, equal, has_device, larger, main, refused, run
 
 MODELS = SOURCE / "tests" / "golden" / "ctranslate2"
 PUBLISHED = SHARED / "data" / "models" / "aren-transliteration"
@@ -26,11 +26,12 @@ def test_a_published_model(_):
         assert abs(float(line.split("\t")[-1]) - score) <= 1e-4, line
 
 
-def searched(model, name, *options):
-    """The hypotheses of each text of a folder's beams.json, as this command finds them and as they should be: the words that aren't special, and score."""
+def searched(model, name, *options, told=False):
+    """The hypotheses of each text of a folder's beams.json, as this command finds them and as they should be: the words that aren't special, and score.
+    told: the folder itself says how many beams there are."""
     golden = json.loads((MODELS / name / "beams.json").read_text())
     n = golden["num_beams"]
-    lines = run("translate", "-q", "-m", model, "--n-best", n, "-n", golden["max_new_tokens"], *options,
+    lines = run("translate", "-q", "-m", model, *(() if told else ("--num-beams", n)), "--n-best", n, "-n", golden["max_new_tokens"], *options,
                 given="".join(case["source"] + "\n" for case in golden["cases"])).text.splitlines()
 
     def plain(text, score):
@@ -42,7 +43,7 @@ def searched(model, name, *options):
 
 def test_a_search_takes_the_defaults_of_ctranslate2(folder):
     """It ends with as many results as beams, the first token is no end token, and probabilities are those of the tokens that may come; what the
-    options or generation_config.json say takes precedence. Four beams are the default of translate."""
+    options or generation_config.json say takes precedence."""
     hugging_face = "--early-stopping", "false", "--min-new-tokens", 0
     for name in "opennmt", "t5":
         for device in "reference", DEVICE:
@@ -59,9 +60,24 @@ def test_a_search_takes_the_defaults_of_ctranslate2(folder):
         (told / "generation_config.json").write_text(json.dumps({"early_stopping": False, "min_length": 0, **start}))
         equal(searched(told, name, "-d", "reference")[0], other, name)
         (told / "generation_config.json").write_text(json.dumps({"num_beams": 4, "length_penalty": 1.0, **start}))
-        equal([[text for text, _ in g] for g in searched(told, name, "-d", "reference")[0]], [[text for text, _ in w] for w in wanted], name)
+        equal([[text for text, _ in g] for g in searched(told, name, "-d", "reference", told=True)[0]], [[text for text, _ in w] for w in wanted], name)
     for command in "translate", "generate":
-        assert "CTranslate2" in run(command, "--help").text.split("--early-stopping")[1].split("--coverage-penalty")[0], command
+        told = run(command, "--help").text
+        for option, following in ("--num-beams", "--n-best"), ("--early-stopping", "--coverage-penalty"):
+            assert "CTranslate2" in told.split(option)[1].split(following)[0], f"{command} {option}"
+
+
+def test_a_translation_has_the_beams_of_ctranslate2(folder):
+    """Two, if neither an option nor the folder says how many."""
+    model = shutil.copytree(MODELS / "opennmt", folder / "m")
+    lines = "".join(case["source"] + "\n" for case in json.loads((model / "beams.json").read_text())["cases"])
+
+    def best(*options):
+        return run("translate", "-q", "-d", "reference", "-m", model, "--n-best", 1, "-n", 8, *options, given=lines).text
+
+    equal(best(), best("--num-beams", 2))
+    assert best() != best("--num-beams", 4), "the cases don't tell 2 beams from 4"
+    refused(2, "--n-best 3: there are only 2 beams", "translate", "-q", "-d", "reference", "-m", model, "--n-best", 3, "w1")
 
 
 def test_scores_of_one_beam_are_those_of_more(_):
