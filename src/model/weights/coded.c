@@ -159,6 +159,7 @@ static tsr_status adopt(finding *f, tsr_dtype wide, tsri_model_coded_summary *ou
         most = bits[i] > bits[most] ? i : most;
     out->title = f->format->title;
     out->wide = wide;
+    out->activations = f->job.activations;
     snprintf(out->type, sizeof out->type, "%s %d bits", f->format->method, most);
     return tsri_io_remove(f->job.archive, f->job.gone);
 }
@@ -211,4 +212,7 @@ void tsri_model_coded_tell(const tsri_model_coded_summary *summary, char text[TS
             n += (size_t)snprintf(text + n, TSRI_CODED_TEXT - n, "%s %" PRId64 " as %s, %s",
                                   told++ ? ";" : ":", kinds[i].matrices, kinds[i].dtype,
                                   kinds[i].how);
+    if (summary->activations)
+        snprintf(text + n, TSRI_CODED_TEXT - n,
+                 "; the method quantises activations, too, which stay floats here");
 }

@@ -20,7 +20,8 @@ typedef struct tsri_model_coded_summary {
     const char *title; /* "GPTQ"; NULL: nothing was found */
     char type[32];     /* "gptq 4 bits": of most matrices */
     int64_t matrices, q4_0, q8_0;
-    tsr_dtype wide; /* that of the others */
+    tsr_dtype wide;   /* that of the others */
+    bool activations; /* the method also quantises what products read; here that stays floats */
 } tsri_model_coded_summary;
 
 /* If config.json names a method that formats.c has, turns the arrays of its matrices into such arrays and
@@ -74,6 +75,7 @@ typedef struct tsri_model_coded_job {
     int64_t group;          /* likewise; -1: a whole row */
     bool minus_one;         /* GPTQ: zero points are stored less 1 */
     bool ordered, zeros; /* the settings say that there are arrays of groups, and of zero points */
+    bool activations;    /* the settings say that activations are quantised, too */
     /* Rows and columns that share a scale, as the settings list them */
     int64_t sizes[TSRI_CODED_SIZES][2];
     int n_sizes;

@@ -27,7 +27,8 @@
 #define STATE ".quant_state.bitsandbytes__"
 
 static tsr_status check(tsri_model_coded_job *job) {
-    (void)job; /* the arrays say what each matrix is */
+    /* The arrays say what each matrix is. LLM.int8() multiplies by activations of 8 bits. */
+    job->activations = json_is_true(json_object_get(job->settings, "load_in_8bit"));
     return TSR_OK;
 }
 

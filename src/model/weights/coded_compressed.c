@@ -89,6 +89,8 @@ static tsr_status check(tsri_model_coded_job *job) {
         TRY(tsri_base_json_int(weights, job->what, "group_size", -1, INT32_MAX, &size));
         job->ordered = job->ordered && is_ordered(weights);
         job->zeros = job->zeros && json_is_false(json_object_get(weights, "symmetric"));
+        job->activations =
+            job->activations || json_object_size(json_object_get(group, "input_activations")) > 0;
         if (size > 0)
             TRY(add_size(job, 1, size));
         const int64_t rows = json_integer_value(json_array_get(tile, 0)),

@@ -18,6 +18,7 @@
 static tsr_status check(tsri_model_coded_job *job) {
     const char *fmt = "e4m3";
     const json_t *size = json_object_get(job->settings, "weight_block_size");
+    job->activations = true; /* whatever "activation_scheme" is */
     TRY(tsri_base_json_text(job->settings, job->what, "fmt", &fmt));
     if (strncmp(fmt, "e4m3", 4) != 0)
         return tsri_base_fail(TSR_E_UNSUPPORTED,

@@ -14,6 +14,7 @@ REFERENCE, IDS = ("-d", "reference"), ("--ids", "3,4,5,6,7,8")
 NAMES = sorted(path.name for path in CODED.iterdir() if path.is_dir())
 LAYER = "model.layers.0.self_attn.q_proj"
 BERT = "bert.encoder.layer.0.attention.self.query"
+ACTIVATIONS = "; the method quantises activations, too, which stay floats here"
 # Arrays without which a model is whole: scales of activations, zeros for models without biases, groups that lie in their order
 OPTIONAL = {".input_scale", ".bias", ".weight_format"}
 
@@ -51,7 +52,19 @@ def test_what_is_said(folder):
         model = CODED / name
         assert f"(safetensors, {stored})" in run("info", model).text, name
         told = run("generate", *REFERENCE, "-m", model, "--ids", "3", "-n", "2").err
-        equal(told.count(f"matrices of {stored} are read: {became}\n"), 1, told)
+        more = ACTIVATIONS if stored.startswith("fp8") else ""
+        equal(told.count(f"matrices of {stored} are read: {became}{more}\n"), 1, told)
+
+
+def test_activations_stay_floats(folder):
+    """Methods that quantise what products read: the sentence about the matrices says that this is not done, and no other's does."""
+    for name in "fp8-rows", "bnb-int8":
+        equal(run("generate", *REFERENCE, "-m", CODED / name, "--ids", "3", "-n", "1").err.count(ACTIVATIONS), 1, name)
+    model = copy_model(CODED / "int8", folder / "w8a8")
+    group = json.loads((model / "config.json").read_text())["quantization_config"]["config_groups"]["group_0"]
+    for activations, count in (None, 0), ({"dynamic": True, "num_bits": 8, "strategy": "token", "type": "int"}, 1):
+        settings(model, config_groups={"group_0": group | {"input_activations": activations}})
+        equal(run("generate", *REFERENCE, "-m", model, "--ids", "3", "-n", "1").err.count(ACTIVATIONS), count, activations)
 
 
 def test_older_configs(folder):
@@ -65,7 +78,7 @@ def test_older_configs(folder):
     for dtype, stored in (("bfloat16", "bf16"), ("float16", "f16"), ("float32", "f32"), (None, "f32")):
         change_json(model / "config.json", dtype=None, torch_dtype=dtype)
         told = run("generate", *REFERENCE, "-m", model, "--ids", "3", "-n", "1").err
-        assert f": 7 as {stored}, rounded\n" in told, told
+        assert f": 7 as {stored}, rounded{ACTIVATIONS}\n" in told, told
 
 
 def test_dtypes(folder):

@@ -163,6 +163,14 @@ def test_white_space_beside_special_tokens(folder):
         equal(run("tokenize", folder / "texts", "-m", file).text, ids, name)
 
 
+def decoder(config, arch, **more):
+    """The metadata of a decoder of Llama's layout; a key in `more` that is None is left out."""
+    sizes = {"context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
+             "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"],
+             "attention.head_count_kv": config["num_key_value_heads"], **more}
+    return {"general.architecture": arch} | {f"{arch}.{key}": value for key, value in sizes.items() if value is not None}
+
+
 PHI3 = {"^model.": "", "embed_tokens": "token_embd", "^norm": "output_norm", "lm_head": "output", r"layers\.(\d+)\.": r"blk.\1.", "input_layernorm": "attn_norm",
         "post_attention_layernorm": "ffn_norm", r"self_attn\.qkv_proj": "attn_qkv", r"self_attn\.o_proj": "attn_output", r"mlp\.gate_up_proj": "ffn_up",
         r"mlp\.down_proj": "ffn_down"}
@@ -170,12 +178,10 @@ PHI3 = {"^model.": "", "embed_tokens": "token_embd", "^norm": "output_norm", "lm
 
 def phi3(config, arrays, **more):
     """Without rope.scaling.attn_factor, as llama.cpp then has it: 1."""
-    sizes = {"context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
-             "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"],
-             "attention.head_count_kv": config["num_key_value_heads"], "attention.layer_norm_rms_epsilon": config["rms_norm_eps"],
-             "rope.freq_base": config["rope_theta"], "rope.dimension_count": 6, "rope.scaling.original_context_length": 8} | more
+    sizes = {"attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "rope.freq_base": config["rope_theta"], "rope.dimension_count": 6,
+             "rope.scaling.original_context_length": 8}
     factors = {f"rope_factors_{kind}.weight": floats((3,), config["rope_scaling"][f"{kind}_factor"]) for kind in ("short", "long")}
-    return {"general.architecture": "phi3"} | {f"phi3.{key}": value for key, value in sizes.items() if value is not None}, renamed(PHI3, arrays) | factors
+    return decoder(config, "phi3", **sizes | more), renamed(PHI3, arrays) | factors
 
 
 def test_longrope(folder):
@@ -216,11 +222,9 @@ QWEN3 = PHI3 | {rf"self_attn\.{x}_(proj|norm)": lambda m, x=x: f"attn_{x}" + ("_
 
 
 def qwen3(config, **scaling):
-    sizes = {"context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
-             "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"],
-             "attention.head_count_kv": config["num_key_value_heads"], "attention.key_length": config["head_dim"], "attention.value_length": config["head_dim"],
-             "attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "rope.freq_base": 10000.0} | scaling
-    return {"general.architecture": "qwen3"} | {f"qwen3.{key}": value for key, value in sizes.items()}
+    sizes = {"attention.key_length": config["head_dim"], "attention.value_length": config["head_dim"],
+             "attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "rope.freq_base": 10000.0}
+    return decoder(config, "qwen3", **sizes | scaling)
 
 
 def test_yarn(folder):
@@ -388,13 +392,76 @@ STARCODER2 = QWEN3 | {r"mlp\.c_fc": "ffn_up", r"mlp\.c_proj": "ffn_down"}
 def test_starcoder2(folder):
     """Its norms' epsilon has a name of its own in a config, and its biases have one key."""
     model, config, arrays = folder_of("starcoder2", "m", folder, sliding_window=None, norm_epsilon=0.125)
-    sizes = {"context_length": config["max_position_embeddings"], "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
-             "block_count": config["num_hidden_layers"], "attention.head_count": config["num_attention_heads"],
-             "attention.head_count_kv": config["num_key_value_heads"], "attention.layer_norm_epsilon": config["norm_epsilon"],
-             "rope.freq_base": config["rope_parameters"]["rope_theta"]}
-    file = write_gguf(folder / "m.gguf", {"general.architecture": "starcoder2"} | {f"starcoder2.{key}": value for key, value in sizes.items()},
-                      renamed(STARCODER2, arrays))
+    meta = decoder(config, "starcoder2", **{"attention.layer_norm_epsilon": config["norm_epsilon"], "rope.freq_base": config["rope_parameters"]["rope_theta"]})
+    same(folder, model, write_gguf(folder / "m.gguf", meta, renamed(STARCODER2, arrays)))
+
+
+MPT = {"^transformer.": "", "wte": "token_embd", "norm_f": "output_norm", r"blocks\.(\d+)\.": r"blk.\1.", "norm_1": "attn_norm", "norm_2": "ffn_norm",
+       r"attn\.Wqkv": "attn_qkv", r"attn\.out_proj": "attn_output", r"ffn\.up_proj": "ffn_up", r"ffn\.down_proj": "ffn_down"}
+
+
+def test_mpt(folder):
+    """Its width alone tells that of the feed-forward part; scores have no scale of their own in a file."""
+    attention = json.loads((GOLDEN / "mpt-odd/config.json").read_text())["attn_config"]
+    model, config, arrays = folder_of("mpt-odd", "m", folder, attn_config=attention | {"softmax_scale": None})
+    sizes = {"context_length": config["max_seq_len"], "embedding_length": config["d_model"], "feed_forward_length": 4 * config["d_model"],
+             "block_count": config["n_layers"], "attention.head_count": config["n_heads"], "attention.layer_norm_epsilon": config["layer_norm_epsilon"],
+             "attention.max_alibi_bias": 8.0}
+    file = write_gguf(folder / "m.gguf", {"general.architecture": "mpt"} | {f"mpt.{key}": value for key, value in sizes.items()}, renamed(MPT, arrays))
     same(folder, model, file)
+
+
+def test_command_r(folder):
+    model, config, arrays = folder_of("cohere-odd", "m", folder, hidden_act="silu")
+    meta = decoder(config, "command-r", **{"attention.layer_norm_epsilon": config["layer_norm_eps"], "logit_scale": config["logit_scale"],
+                                           "rope.freq_base": config["rope_parameters"]["rope_theta"]})
+    same(folder, model, write_gguf(folder / "m.gguf", meta, renamed(QWEN3, arrays)))
+
+
+def in_pairs(rows, heads):
+    """Rows i and i + D/2 of a head become rows 2i and 2i + 1, as the converter stores queries and keys of Llama and some relatives."""
+    size = len(rows) // heads
+    return [rows[h * size + i + half] for h in range(heads) for i in range(size // 2) for half in (0, size // 2)]
+
+
+def test_smollm3(folder):
+    """Every fourth layer rotates nothing, which a file does not say. Two layers of the golden are layers 2 and 3, too."""
+    model, config, arrays = folder_of("smollm3-odd", "m", folder, hidden_act="silu", num_hidden_layers=4, use_sliding_window=False, sliding_window=None,
+                                      layer_types=["full_attention"] * 4, no_rope_layers=[1, 1, 1, 0])
+    arrays |= {re.sub(r"layers\.(\d)", lambda m: f"layers.{int(m[1]) + 2}", name): array for name, array in arrays.items() if ".layers." in name}
+    write(model / "model.safetensors", arrays)
+    held = {}
+    for name, (shape, values) in arrays.items():
+        heads = config["num_attention_heads" if "q_proj" in name else "num_key_value_heads"]
+        if re.search(r"[qk]_proj", name):
+            width = shape[1]
+            values = sum(in_pairs([list(values[i:i + width]) for i in range(0, len(values), width)], heads), [])
+        held[name] = shape, values
+    meta = decoder(config, "smollm3", **{"attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "rope.freq_base": config["rope_parameters"]["rope_theta"]})
+    file = write_gguf(folder / "m.gguf", meta, renamed(QWEN3, held))
+    same(folder, model, file)
+    rotated, _, _ = folder_of("smollm3-odd", "r", folder, **{key: config[key] for key in ("hidden_act", "num_hidden_layers", "layer_types")},
+                              use_sliding_window=False, sliding_window=None, no_rope_layers=[1] * 4)
+    write(rotated / "model.safetensors", arrays)
+    assert logits(folder, rotated) != logits(folder, file), "which layers rotate makes no difference"
+
+
+GLM = QWEN3 | {r"mlp\.gate_up_proj": "ffn_up", r"self_attn\.qkv": "attn_qkv"}
+
+
+def test_glm_with_queries_keys_and_values_in_one_array(folder):
+    """As files made from THUDM's first folders have them; with three arrays: tests/golden/models/glm-odd."""
+    model, config, arrays = folder_of("glm-odd", "m", folder)
+    rope, held = config["rope_parameters"], {}
+    for name, (shape, values) in arrays.items():
+        name = re.sub(r"[qkv]_proj", "qkv", name)
+        before, more = held.get(name, ((0,), []))
+        held[name] = (before[0] + shape[0], *shape[1:]) if more else shape, [*more, *values]
+    meta = decoder(config, "chatglm", **{
+        "attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "attention.key_length": config["head_dim"], "attention.value_length": config["head_dim"],
+        "rope.freq_base": rope["rope_theta"], "rope.dimension_count": int(config["head_dim"] * rope["partial_rotary_factor"])})
+    equal(sum("qkv" in name for name in held), 2 * config["num_hidden_layers"], list(held))
+    same(folder, model, write_gguf(folder / "m.gguf", meta, renamed(GLM, held)))
 
 
 def logits(folder, model):

@@ -11,7 +11,7 @@ import transformers as tr
 
 FAMILIES = """GPT2 Llama Mistral Qwen2 Qwen3 Gemma Phi3 GPTNeoX OPT Starcoder2 Bloom Bert Roberta XLMRoberta Camembert DistilBert Albert MPNet
 Electra Bart MBart Marian Pegasus M2M100 T5 MT5 UMT5 Gemma3Text
-ModernBert NomicBert EuroBert Gte JinaEmbeddingsV3 Olmo2 Granite SmolLM3 Cohere Cohere2 StableLm Glm4 Phi Falcon GPTJ Mpt Helium Gemma2 Mixtral
+ModernBert NomicBert EuroBert Gte JinaEmbeddingsV3 Olmo2 Granite SmolLM3 Cohere Cohere2 StableLm Glm Glm4 Phi Falcon GPTJ Mpt Helium Gemma2 Mixtral
 Qwen2Moe Qwen3Moe Olmoe GraniteMoe GraniteMoeShared GptOss DeepseekV2 DeepseekV3 Deberta""".split()
 KEYS = """hidden_act activation activation_function rms_norm_eps layer_norm_eps layer_norm_epsilon norm_epsilon tie_word_embeddings sliding_window
 use_sliding_window max_window_layers attention_bias use_bias mlp_bias rope_parameters scale_embedding scale_attn_weights use_parallel_residual
@@ -22,7 +22,7 @@ decoder_bias num_local_experts num_experts num_experts_per_tok moe_intermediate_
 decoder_sparse_step mlp_only_layers qkv_bias shared_intermediate_size
 swiglu_alpha swiglu_limit n_routed_experts n_shared_experts n_group topk_group topk_method routed_scaling_factor first_k_dense_replace
 rope_interleave num_nextn_predict_layers""".split()
-HEADS = ("Qwen3", "Gemma", "Gemma2", "Gemma3Text", "Glm4", "Helium", "GptOss")      # whose head_dim is a number of its own
+HEADS = ("Qwen3", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "Helium", "GptOss")      # whose head_dim is a number of its own
 
 found = {}
 for family in FAMILIES:

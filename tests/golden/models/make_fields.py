@@ -6,7 +6,8 @@ left over" where it does not read all. Values that it refuses are left out.
     python3 make_fields.py [FOLDER...]   (needs torch, transformers, safetensors, numpy; the goldens must have been made)
 
 A row is [field, value, what, place, numbers]: of "changes", the sequence and the token where they differ most, and every STEP-th number
-of that token, which are logits, labels or, of a model without a head, the hidden state. The case is the first of cases.json.
+of that token, which are logits, labels or, of a model without a head, the hidden state. The case is the first of cases.json. A sixth item has
+other fields that the value needs. A field for which no golden of its family has a row is an error, unless WITHOUT says why.
 """
 import contextlib
 import dataclasses
@@ -52,6 +53,17 @@ SKIPPED = {f.name for f in dataclasses.fields(tr.PreTrainedConfig)} - set(MORE) 
     "cls_token_id", "sep_token_id", "mask_token_id", "unk_token_id", "cutoff_factor", "initializer_cutoff_factor", "deterministic_flash_attn",
     "sparse_prediction", "sparse_pred_ignore_index", "reference_compile", "repad_logits_with_grad", "decoder_start_token_id", "is_encoder_decoder",
     "legacy"}       # of an encoder; the file's arrays tell which head it has
+SLIDING = ["sliding_attention", "full_attention"]
+OTHER = {   # values of a family's field, each with the fields that it needs, where transformers takes none of those that others() gives
+    ("gptj", "rotary_dim"): [(2, {}), (6, {})], ("deepseek_v3", "n_group"): [(n, {}) for n in (2, 3, 6)],
+    ("qwen3", "layer_types"): [(SLIDING, {"sliding_window": 3, "use_sliding_window": True})], ("qwen3_moe", "mlp_only_layers"): [([0], {}), ([1], {})],
+    ("phi", "rope_scaling"): [({"rope_type": "linear", "factor": 2.0}, {"partial_rotary_factor": 2 / 3})]}
+WITHOUT = {     # fields without a row, by the beginning of the family's name; tests/model/fields.c says what Tessera does with other values
+    ("", "model_type"): "it names the family", ("", "add_cross_attention"): "transformers refuses it without is_decoder",
+    ("falcon", "alibi"): "transformers rounds it to bfloat16", ("gpt2", "reorder_and_upcast_attn"): "transformers computes it in float32 alone",
+    ("deepseek", "num_key_value_heads"): "transformers fails unless it is num_attention_heads",
+    ("deepseek", "head_dim"): "transformers fails unless it is qk_rope_head_dim, or repeats one angle",
+    ("gte", "partial_rotary_factor"): "transformers rotates whole heads", ("nomic_bert", "partial_rotary_factor"): "transformers rotates whole heads"}
 
 
 def others(key, value):
@@ -81,6 +93,14 @@ def others(key, value):
             yield 0.9
         elif key in UNSET:
             yield UNSET[key]
+
+
+def with_needs(config, key, value):
+    """The same, each with other fields that it needs, and the values of OTHER; one layer less needs a shorter list of what layers are."""
+    yield from ((other, {}) for other in others(key, value))
+    yield from OTHER.get((config["model_type"], key), ())
+    if key == "num_hidden_layers" and "layer_types" in config:
+        yield value - 1, {"layer_types": config["layer_types"][:value - 1]}
 
 
 def inputs_of(folder):
@@ -158,6 +178,23 @@ def keys_of(kind, config):
     return list(dict.fromkeys(names + list(config) + list(more)))
 
 
+def is_walked(key):
+    return not (key in SKIPPED or "dropout" in key or "pdrop" in key or key.startswith("summary_"))
+
+
+def lacking(found):
+    """The fields of each family of which no golden has a row. A key of MORE that neither the class nor the file has need not have one."""
+    with_row, declared = {}, {}
+    for name in folders():
+        config = json.loads((HERE / name / "config.json").read_text())
+        kind, family = getattr(tr, config["architectures"][0]), config["model_type"]
+        own = {field.name for field in dataclasses.fields(kind.config_class)} | set(config)
+        with_row.setdefault(family, set()).update(each[0] for each in found.get(name, ()))
+        declared.setdefault(family, set()).update(key for key in keys_of(kind, config) if is_walked(key) and (key in own or key not in MORE))
+    return [(family, key) for family, keys in declared.items() for key in sorted(keys - with_row[family])
+            if not any(family.startswith(start) and key == one for start, one in WITHOUT)]
+
+
 def walk(folder, copy):
     config = json.loads((HERE / folder / "config.json").read_text())
     kind, inputs = getattr(tr, config["architectures"][0]), inputs_of(folder)
@@ -167,18 +204,20 @@ def walk(folder, copy):
     assert usual[0] is not None, folder
     rows = []
     for key in keys_of(kind, config):
-        if key in SKIPPED or "dropout" in key or "pdrop" in key or key.startswith("summary_"):
+        if not is_walked(key):
             continue
         value = config.get(key, None if key in ROTARY else getattr(kind.config_class(), key, None))
         known = {k: v for k, v in config.items() if key != "feed_forward_proj" or k not in ("dense_act_fn", "is_gated_act")}  # files that say it once
         free = [n for n in range(config.get("vocab_size", 29)) if n not in taken and n != value]
-        for other in free[:2] if key == "pad_token_id" else others(key, value):     # a text has no padding in it
+        padding = [(n, {}) for n in free[:2]]   # a text has no padding in it
+        for other, needs in padding if key == "pad_token_id" else with_needs(config, key, value):
             with contextlib.redirect_stderr(io.StringIO()):
                 try:
-                    got = computed(kind, copy, known | {key: other}, inputs)
+                    got = computed(kind, copy, known | {key: other} | needs, inputs)
                 except Exception:
                     continue
-            rows.append(row(key, other, got, usual, inputs))
+            made = row(key, other, got, usual, inputs)
+            rows.append((made + [None] * (5 - len(made)) + [needs]) if needs else made)
     return rows
 
 
@@ -201,3 +240,4 @@ if __name__ == "__main__":
         print(name, len(found[name]), flush=True)
     text = ",\n".join(f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for name, rows in sorted(found.items()))
     path.write_text("{\n" + text + "\n}\n")
+    assert not lacking(found), f"no row: {lacking(found)}"

@@ -118,8 +118,13 @@ LATENT = {
                                        n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=2, n_group=4, topk_group=3, norm_topk_prob=False,
                                        routed_scaling_factor=1.7, first_k_dense_replace=1, rope_interleave=False, rope_parameters=ROPE),
 }
+REST = {
+    "glm": tr.GlmConfig(**SMALL, num_key_value_heads=1, head_dim=8, rms_norm_eps=EPS, tie_word_embeddings=True,
+                        rope_parameters=dict(rope_theta=300.0, rope_type="default", partial_rotary_factor=0.75)),
+}
 GGUF = {    # the odd goldens that are also written as GGUF, which does not name activations: their architecture there
-    "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "phi": "phi2", "falcon": "falcon",
+    "granite": "granite", "olmo2": "olmo2", "cohere2": "cohere2", "stablelm": "stablelm", "glm4": "glm4", "glm": "chatglm", "phi": "phi2",
+    "falcon": "falcon",
     "granitemoe": "granitemoe", "granitemoeshared": "granitemoe",
 }
 LONGROPE = {    # texts of up to 8 tokens have the short factors, longer ones the long
@@ -239,7 +244,7 @@ def run(model, **inputs):
 
 def decoder(name, seed):
     out, g = HERE / f"{name}-odd", torch.Generator().manual_seed(seed)
-    config = (DECODERS | LATER | EXPERTS | LATENT)[name]
+    config = (DECODERS | LATER | EXPERTS | LATENT | REST)[name]
     config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
     model = made(tr.AutoModelForCausalLM.from_config(config).__class__, config, seed)
     write(model, out, OLD.get(name))
@@ -359,6 +364,7 @@ if __name__ == "__main__":
                                         [(decoder, n) for n in EXPERTS] + [(encoder, n) for n in ROTARY_ENCODERS] + [(encoder, n) for n in MORE_ENCODERS] +
                                         [(encoder, n) for n in CONVOLVED_ENCODERS] + [(encoder, n) for n in FIRST_ENCODERS] +
                                         [(decoder, n) for n in LATENT] +
-                                        [(translator, n) for n in MORE_TRANSLATORS] + [(lengths, n) for n in LONGROPE]):
+                                        [(translator, n) for n in MORE_TRANSLATORS] + [(lengths, n) for n in LONGROPE] +
+                                        [(decoder, n) for n in REST]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
             make(name, 700 + seed)

@@ -1,5 +1,7 @@
-/* model/arch/decoder/glm4.c - GLM-4 (0414): Llama's layout with norms of what branches add, too,
- * interleaved rotary positions in half of each head, and one matrix for gate and up.
+/* model/arch/decoder/glm4.c - GLM-4 9B and GLM-4 (0414): Llama's layout with interleaved rotary
+ * positions in half of each head, and one matrix for gate and up; of 0414, with norms of what
+ * branches add, too.
+ * https://huggingface.co/docs/transformers/model_doc/glm
  * https://huggingface.co/docs/transformers/model_doc/glm4 */
 #include "base/error.h"
 #include "base/json.h"
@@ -16,9 +18,13 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_arch_llama_like(config, spec));
     stack->norm_eps = 1.5625e-7f;
     TRY(tsri_model_config_float(config, "rms_norm_eps", false, 1e-12, 1, &stack->norm_eps));
-    stack->place = TSRI_NORM_BOTH;
     stack->qkv_bias = true;
     return tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias);
+}
+
+static tsr_status read_0414(const tsri_model_config *config, tsri_model_spec *spec) {
+    spec->decoder.place = TSRI_NORM_BOTH;
+    return read(config, spec);
 }
 
 static const tsri_model_names names = {
@@ -31,16 +37,26 @@ static const tsri_model_names names = {
 };
 
 static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
-    if (!tsri_io_find(archive, "blk.0.attn_q.bias"))
+    if (!tsri_io_find(archive, "blk.0.attn_q.bias") &&
+        !tsri_io_find(archive, "blk.0.attn_qkv.bias"))
         tsri_base_json_put(config, "attention_bias", json_false());
     return TSR_OK;
 }
+
+const tsri_model_arch tsri_model_arch_glm = {
+    .name = "glm",
+    .gguf = "chatglm",
+    .names = &names,
+    .gguf_names = &tsri_model_names_gguf_gate_up,
+    .read = read,
+    .complete_gguf = complete_gguf,
+};
 
 const tsri_model_arch tsri_model_arch_glm4 = {
     .name = "glm4",
     .gguf = "glm4",
     .names = &names,
     .gguf_names = &tsri_model_names_gguf_gate_up,
-    .read = read,
+    .read = read_0414,
     .complete_gguf = complete_gguf,
 };
