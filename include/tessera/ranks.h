@@ -12,7 +12,7 @@ typedef struct tsr_ranks tsr_ranks; /**< this process and those that it works wi
 
 typedef struct tsr_ranks_options {
     uint32_t struct_size;
-    uint32_t deadline_seconds; /**< how long a rank may give no sign of life; 0: 30 */
+    uint32_t deadline_seconds; /**< how long a rank may give no sign of life; 0: 20 */
     /** The name of a transport ("mpi"), or "none". NULL: "mpi" where the environment says that a
      * launcher started several ranks, otherwise "none". */
     const char *transport;

@@ -15,9 +15,12 @@ tsr_status tsr_model_fingerprint(const tsr_model *model, char hex[65]) {
     unsigned char digest[32];
     tsri_hash *hash = NULL;
     size_t size;
-    TRY(tsri_model_hash(m->archive, SAMPLE, hex));
+    char settings[65];
+    TRY(tsri_model_hash_weights(m, SAMPLE, hex));
+    TRY(tsri_model_hash_settings(m, settings));
     TRY(tsri_base_hash_begin(&hash));
     tsri_base_hash_text(hash, hex);
+    tsri_base_hash_text(hash, settings);
     const char *piece = "";
     for (int32_t id = 0; id < m->spec.vocab && piece; id++) {
         piece = tsr_piece(model, id, &size);

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEADLINE_SECONDS = 30, MOST_SECONDS = 1 << 20 };
+/* With the default, and the few seconds that it takes to notice and to end, a run in which a rank is
+ * stopped ends within 30 seconds on all ranks. */
+enum { DEADLINE_SECONDS = 20, MOST_SECONDS = 1 << 20 };
 
 struct tsr_ranks {
     const tsr_transport *transport;
@@ -83,7 +85,8 @@ tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **out) {
         status = tsri_base_fail(TSR_E_PEER,
                                 "the launcher started %ld processes, but MPI joins only this one: "
                                 "start them with the mpirun of the MPI that the transport mpi was "
-                                "built with, or let each work alone (--transport none)",
+                                "built with, or by srun --mpi=pmix, or let each work alone "
+                                "(--transport none)",
                                 n);
     if (status == TSR_OK) /* `start` reported a sentence in advance */
         tsri_base_restore(TSR_OK, &before);

@@ -1,13 +1,17 @@
-/* exchange MODE [TRANSPORT] - one rank of a work, started by mpirun. tests/cli/faults/ranks.py says what is
- * expected.
+/* exchange MODE [TRANSPORT [DEADLINE]] - one rank of a work, started by mpirun.
+ * tests/cli/faults/ranks.py says what is expected. DEADLINE: in seconds; 0: the default of
+ * tsr_ranks_open.
  *
  *   all         makes each exchange, and compares what arrived
+ *   begun       begins each exchange by the transport's own functions, and waits for it twice: for a
+ *               short time, before rank 0 has come to it, and then until it has ended
  *   stop, kill  rank 1 stops itself or dies by a signal; the others wait in a barrier
  *   leave       rank 1 ends with a sentence of its own; the others wait for a message from it
  *   slow        rank 1 computes for longer than the deadline before it comes to the barrier
  *   suspended   all ranks are stopped for longer than the deadline, and then go on
  *
  * Prints a line and ends with 0; with 5 where an exchange fails, after the line of its failure. */
+#include "transport/load.h"
 #include "transport/ranks.h"
 
 #include <signal.h>
@@ -21,6 +25,7 @@
 enum { MOST = 16, DEADLINE = 2, LARGE = 3000000 };
 
 static tsr_ranks *ranks;
+static uint32_t own; /* number of this rank */
 
 static void must(tsr_status status) {
     if (status == TSR_OK)
@@ -32,7 +37,7 @@ static void must(tsr_status status) {
 static void same(const char *what, int right) {
     if (right)
         return;
-    fprintf(stderr, "failed: %s of rank %u\n", what, tsri_ranks_rank(ranks));
+    fprintf(stderr, "failed: %s of rank %u\n", what, own);
     exit(1);
 }
 
@@ -109,6 +114,105 @@ static void test_all(uint32_t rank, uint32_t n) {
     }
 }
 
+/* ---- exchanges that are begun ---- */
+
+enum { BARRIER, BROADCAST, ALL_TO_ALL, ALL_GATHER, MESSAGE, KINDS };
+enum { PART = 100000, SHORT_NS = 20000000 }; /* a part is sent only once its receiver is ready */
+static unsigned char sent[MOST][PART], got[MOST][PART];
+
+static void report(void *data, tsr_status status, const char *sentence) {
+    (void)data;
+    fprintf(stderr, "failed: %s: %s\n", tsr_status_name(status), sentence);
+}
+
+static void fill(unsigned char *part, uint32_t from, uint32_t to) {
+    for (uint64_t i = 0; i < PART; i++)
+        part[i] = byte_of(from, to, i);
+}
+
+static int is_filled(const unsigned char *part, uint32_t from, uint32_t to) {
+    uint64_t i = 0;
+    while (i < PART && part[i] == byte_of(from, to, i))
+        i++;
+    return i == PART;
+}
+
+/* Begins an exchange; returns how many handles it has. */
+static uint32_t begin(const tsr_transport *t, tsr_link *link, int kind, uint32_t n,
+                      tsr_exchange **x) {
+    void *out[MOST], *in[MOST];
+    uint64_t bytes[MOST];
+    uint32_t begun = 1;
+    memset(got, 0, sizeof got);
+    for (uint32_t r = 0; r < n; r++) {
+        fill(sent[r], own, r);
+        out[r] = sent[r];
+        in[r] = got[r];
+        bytes[r] = PART;
+    }
+    const tsr_parts from = {.struct_size = sizeof from, .data = out, .bytes = bytes},
+                    to = {.struct_size = sizeof to, .data = in, .bytes = bytes};
+    if (kind == ALL_GATHER || (kind == BROADCAST && own == 0))
+        fill(got[own], own, 0);
+    if (kind == BARRIER)
+        must(t->barrier(link, x));
+    else if (kind == BROADCAST)
+        must(t->broadcast(link, 0, got[0], PART, x));
+    else if (kind == ALL_TO_ALL)
+        must(t->all_to_all(link, &from, &to, x));
+    else if (kind == ALL_GATHER)
+        must(t->all_gather(link, &to, x));
+    else if (own)
+        must(t->receive(link, 0, got[0], PART, x));
+    else
+        for (begun = 0; begun + 1 < n; begun++)
+            must(t->send(link, begun + 1, sent[begun + 1], PART, &x[begun]));
+    return begun;
+}
+
+/* Whether what the exchange brings is there. */
+static int arrived(int kind, uint32_t n) {
+    int right = 1;
+    if (kind == BROADCAST || (kind == MESSAGE && own))
+        right = is_filled(got[0], 0, kind == MESSAGE ? own : 0);
+    for (uint32_t r = 0; r < n && (kind == ALL_TO_ALL || kind == ALL_GATHER); r++)
+        right = right && is_filled(got[r], r, kind == ALL_TO_ALL ? own : 0);
+    return right;
+}
+
+/* Rank 0 comes to each exchange only when the others have said that they waited for it in vain. */
+static int test_begun(const char *name) {
+    const tsr_transport_host host = {
+        .struct_size = sizeof host, .abi = TSR_TRANSPORT_ABI, .report = report};
+    const tsr_transport_options options = {.struct_size = sizeof options,
+                                           .deadline_ms = DEADLINE * 1000};
+    tsr_transport_facts facts = {.struct_size = sizeof facts};
+    const tsr_transport *t;
+    tsr_link *link;
+    char word = 0;
+    must(tsri_transport_load(name, &t));
+    must(t->open(&host, &options, &link));
+    must(t->facts(link, &facts));
+    own = facts.rank;
+    same("size", facts.size > 1 && facts.size <= MOST);
+    for (int kind = 0; kind < KINDS; kind++) {
+        tsr_exchange *x[MOST] = {NULL};
+        for (uint32_t r = 1; r < facts.size && own == 0; r++)
+            must(t->receive(link, r, &word, 1, NULL));
+        const uint32_t begun = begin(t, link, kind, facts.size, x);
+        if (own) {
+            same("a short wait", t->wait(link, x[0], SHORT_NS) == TSR_E_STATE);
+            must(t->send(link, 0, &word, 1, NULL));
+        }
+        for (uint32_t i = 0; i < begun; i++)
+            must(t->wait(link, x[i], UINT64_MAX));
+        same("an exchange that was begun", arrived(kind, facts.size));
+    }
+    t->close(link);
+    printf("rank %u of %u by %s: all right\n", own, facts.size, t->name);
+    return 0;
+}
+
 static void compute(int seconds) {
     const time_t until = time(NULL) + seconds;
     volatile unsigned count = 0;
@@ -140,12 +244,16 @@ static void test_suspended(void) {
 
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "all";
+    const long deadline = argc > 3 ? strtol(argv[3], NULL, 10) : DEADLINE;
+    if (!strcmp(mode, "begun"))
+        return test_begun(argc > 2 ? argv[2] : "mpi");
     must(tsr_ranks_open(&(tsr_ranks_options){.struct_size = sizeof(tsr_ranks_options),
-                                             .deadline_seconds = DEADLINE,
+                                             .deadline_seconds = (uint32_t)deadline,
                                              .transport = argc > 2 ? argv[2] : NULL},
                         &ranks));
     tsr_ranks_info info = {.struct_size = sizeof info};
     must(tsr_ranks_info_get(ranks, &info));
+    own = info.rank;
     same("size", info.size <= MOST);
     if (!strcmp(mode, "all"))
         test_all(info.rank, info.size);

@@ -1,3 +1,4 @@
+/* tests/run/rig.c - opens, refuses and closes the graphs of rig.h. */
 #include "rig.h"
 
 #include <criterion/criterion.h>

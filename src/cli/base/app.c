@@ -54,7 +54,7 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          0, 0, NULL},
         {"compute", 0, CLI_TEXT, &app->compute_name, "f32|f16|bf16|int8|auto",
          "how matrix products are computed; int8 is for q8 and q4 weights and the blocks of GGUF "
-         "files, and raised perplexity by 0.34 % in our measurement",
+         "files; with q8 weights it raised a model's perplexity by 0.50 % over that of f32 weights",
          0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
          "the most tokens a sequence may have (default: as many as the model can read); for models "
@@ -76,7 +76,7 @@ const tsri_cli_option *tsri_cli_rank_options(tsri_cli_app *app) {
          "started several)",
          0, 0, NULL},
         {"deadline", 0, CLI_INT, &app->deadline, "SECONDS",
-         "end when another process gives no sign of life for so long (default: 30)", 1, 1 << 20,
+         "end when another process gives no sign of life for so long (default: 20)", 1, 1 << 20,
          NULL},
         {0}};
     memcpy(rows, all, sizeof all);
@@ -111,8 +111,9 @@ const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app) {
         {"verbose", 'v', CLI_FLAG, &app->verbose, NULL, "print more about what is done", 0, 0,
          NULL},
         {"progress", 0, CLI_WORD, &app->progress, "auto|plain|none",
-         "how to show progress on standard error: auto: one line, redrawn, if that is a terminal; "
-         "plain: lines as in a log; none: nothing",
+         "how to show progress on standard error: auto: one line, redrawn, if that is a terminal, "
+         "and plain where mpirun or srun started several processes; plain: lines as in a log; "
+         "none: nothing",
          0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
@@ -342,6 +343,15 @@ static void append_value(tsri_cli_app *app, char **list, const tsri_cli_option *
     }
 }
 
+/* Compares a list of lines with those of the other ranks, and frees it; NULL: there was too little
+ * memory. */
+static int compare(tsri_cli_app *app, char *list) {
+    const int code = list ? tsri_cli_status(tsr_ranks_compare(app->ranks, list))
+                          : tsri_cli_fail(CLI_OTHER, "out of memory");
+    free(list);
+    return code;
+}
+
 /* Compares the command, the version and the options with those of the other ranks. */
 static int compare_options(tsri_cli_app *app, const char *command,
                            const tsri_cli_option *const *tables) {
@@ -356,10 +366,17 @@ static int compare_options(tsri_cli_app *app, const char *command,
             append_value(app, &list, o);
             append(&list, "\n");
         }
-    const int code = list ? tsri_cli_status(tsr_ranks_compare(app->ranks, list))
-                          : tsri_cli_fail(CLI_OTHER, "out of memory");
-    free(list);
-    return code;
+    return compare(app, list);
+}
+
+int tsri_cli_compare_files(tsri_cli_app *app, const tsri_cli_compared *files, size_t n) {
+    char *list = strdup("");
+    for (size_t i = 0; i < n && app->ranks; i++) {
+        append(&list, "what is in the file of %s\t", files[i].option);
+        append_text(app, &list, files[i].text ? files[i].text : "");
+        append(&list, "\n");
+    }
+    return compare(app, list);
 }
 
 int tsri_cli_open_ranks(tsri_cli_app *app, const char *command,

@@ -67,6 +67,13 @@ int tsri_cli_open_device(tsri_cli_app *app);
  * same command, and the same options of its tables; NULL: the command compares them itself. */
 int tsri_cli_open_ranks(tsri_cli_app *app, const char *command,
                         const tsri_cli_option *const *tables);
+/* An option that names a file which each rank reads, and what this rank found in it; NULL: it was
+ * not given. */
+typedef struct tsri_cli_compared {
+    const char *option, *text;
+} tsri_cli_compared;
+/* All ranks call this at the same place: they must have found the same under these names. */
+int tsri_cli_compare_files(tsri_cli_app *app, const tsri_cli_compared *files, size_t n);
 int tsri_cli_open_model(tsri_cli_app *app); /* also opens the engine and the device */
 /* Takes the operand at `first` as the model's name: there may be one, and none beside -m. */
 int tsri_cli_take_model(tsri_cli_app *app, const tsri_cli_list *operands, size_t first);

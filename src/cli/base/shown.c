@@ -12,7 +12,9 @@ tsri_cli_shown tsri_cli_shown_as(const tsri_cli_app *app) {
         return CLI_SHOWN_NOT;
     if (app->progress && !strcmp(app->progress, "plain"))
         return CLI_SHOWN_LINES;
-    return tsri_cli_is_terminal(2) ? CLI_SHOWN_LINE : CLI_SHOWN_NOT;
+    return tsri_cli_is_terminal(2) ? CLI_SHOWN_LINE
+           : app->n_ranks > 1      ? CLI_SHOWN_LINES
+                                   : CLI_SHOWN_NOT;
 }
 
 void tsri_cli_show(tsri_cli_app *app, const char *text) {

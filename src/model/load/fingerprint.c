@@ -2,8 +2,12 @@
 #include "model/load/fingerprint.h"
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "model/weights/adapter.h"
+#include "model/weights/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,5 +56,67 @@ tsr_status tsri_model_hash(const tsri_io_archive *archive, uint64_t most, char h
         tsri_base_hash_hex(digest, hex);
     free(order);
     free(piece);
+    return status;
+}
+
+tsr_status tsri_model_hash_weights(const tsri_model *model, uint64_t most, char hex[65]) {
+    const tsri_model_adapters *adapters = model->weights->adapters;
+    const tsri_io_archive *file = tsri_model_adapters_file(adapters, 0);
+    unsigned char digest[32];
+    tsri_hash *hash = NULL;
+    tsr_status status = tsri_model_hash(model->archive, most, hex);
+    if (status != TSR_OK || !file)
+        return status;
+    TRY(tsri_base_hash_begin(&hash));
+    tsri_base_hash_text(hash, hex);
+    for (size_t i = 0; file && status == TSR_OK; file = tsri_model_adapters_file(adapters, ++i)) {
+        status = tsri_model_hash(file, UINT64_MAX, hex);
+        tsri_base_hash_text(hash, hex);
+    }
+    tsri_model_adapters_hash(adapters, hash);
+    tsri_base_hash_end(&hash, digest);
+    tsri_base_hash_hex(digest, hex);
+    return status;
+}
+
+/* The name of a file, and the hash of what is in it; nothing where there is no such file. */
+static tsr_status hash_file(const char *folder, const char *name, tsri_hash *hash) {
+    char *path = tsri_base_join(folder, name), hex[65];
+    uint64_t size;
+    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (path && tsri_base_is_file(path)) {
+        status = tsri_base_file_digest(path, &size, hex);
+        if (status == TSR_OK) {
+            tsri_base_hash_text(hash, name);
+            tsri_base_hash_text(hash, hex);
+        }
+    }
+    free(path);
+    return status;
+}
+
+tsr_status tsri_model_hash_settings(const tsri_model *model, char hex[65]) {
+    static const char *const names[] = {"config.json",
+                                        "generation_config.json",
+                                        "tokenizer.json",
+                                        "tokenizer_config.json",
+                                        "special_tokens_map.json",
+                                        "added_tokens.json",
+                                        "merges.txt",
+                                        "chat_template.jinja",
+                                        "chat_template.json",
+                                        "modules.json",
+                                        "1_Pooling/config.json",
+                                        "sentence_bert_config.json",
+                                        "config_sentence_transformers.json"};
+    unsigned char digest[32];
+    tsri_hash *hash = NULL;
+    tsr_status status = TSR_OK;
+    *hex = 0;
+    TRY(tsri_base_hash_begin(&hash));
+    for (size_t i = 0; i < sizeof names / sizeof *names && model->folder && status == TSR_OK; i++)
+        status = hash_file(model->folder, names[i], hash);
+    tsri_base_hash_end(&hash, digest);
+    tsri_base_hash_hex(digest, hex);
     return status;
 }

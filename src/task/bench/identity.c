@@ -2,11 +2,8 @@
 #include "task/bench/bench.h"
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "model/load/fingerprint.h"
 #include "model/load/measure.h"
-#include "model/weights/adapter.h"
-#include "model/weights/weights.h"
 #include "tensor/shape.h"
 
 #include <stdio.h>
@@ -16,27 +13,6 @@
 /* "q8" for "q8_0": the classes of docs/benchmark.md. */
 static void class_of(const char *dtype, char out[16]) {
     snprintf(out, 16, "%.*s", *dtype == 'q' ? 2 : 15, dtype);
-}
-
-/* Of the model's files; where adapters are added, of theirs, too, and of their scales. */
-static tsr_status hash_weights(const tsri_model *m, char hex[65]) {
-    const tsri_model_adapters *adapters = m->weights->adapters;
-    const tsri_io_archive *file = tsri_model_adapters_file(adapters, 0);
-    unsigned char digest[32];
-    tsri_hash *hash = NULL;
-    tsr_status status = tsri_model_hash(m->archive, UINT64_MAX, hex);
-    if (status != TSR_OK || !file)
-        return status;
-    TRY(tsri_base_hash_begin(&hash));
-    tsri_base_hash_text(hash, hex);
-    for (size_t i = 0; file && status == TSR_OK; file = tsri_model_adapters_file(adapters, ++i)) {
-        status = tsri_model_hash(file, UINT64_MAX, hex);
-        tsri_base_hash_text(hash, hex);
-    }
-    tsri_model_adapters_hash(adapters, hash);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
-    return status;
 }
 
 tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype, const char *known,
@@ -53,7 +29,7 @@ tsr_status tsri_task_identify(tsr_model *model, const char *name, uint32_t dtype
     if (known)
         snprintf(out->hash, sizeof out->hash, "%s", known);
     else
-        TRY(hash_weights(m, out->hash));
+        TRY(tsri_model_hash_weights(m, UINT64_MAX, out->hash));
     class_of(tsri_tensor_dtype_name(m->kv_dtype), out->kv_dtype);
     out->model.kv_dtype = m->run && m->spec.decoder.layers ? out->kv_dtype : NULL;
     out->model.compute = m->run ? figures.compute : NULL; /* a constant */

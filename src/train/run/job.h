@@ -132,7 +132,8 @@ tsr_status tsri_train_sample(tsri_train_job *job, tsri_bytes *text);
 bool tsri_train_is_first(const tsri_train_job *job);
 /* Whether there are enough shards for them, and without --balance, as many for each. */
 tsr_status tsri_train_ranks_check(const tsri_train_job *job);
-/* Whether they were asked for the same; then, whether they read the same data and weights. */
+/* Whether they were asked for the same; then, whether they read the same data, weights and
+ * teacher. */
 tsr_status tsri_train_ranks_compare(const tsri_train_job *job);
 tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job);
 /* Warns where their devices differ. */

@@ -146,7 +146,15 @@ static tsr_status add_parameters(const tsri_train_job *job, tsri_bytes *list) {
     return status == TSR_OK ? tsri_ranks_list_add(list, "the SHA-256 of the weights", hex) : status;
 }
 
+/* The hash of a whole model, also of what is frozen. */
+static tsr_status add_hash(const tsr_model *model, const char *what, tsri_bytes *list) {
+    char hex[65];
+    TRY(tsr_model_fingerprint(model, hex));
+    return tsri_ranks_list_add(list, what, hex);
+}
+
 tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job) {
+    const bool distills = *job->settings.distill_from;
     tsri_bytes list = {0};
     if (!job->ranks)
         return TSR_OK;
@@ -154,6 +162,13 @@ tsr_status tsri_train_ranks_compare_state(const tsri_train_job *job) {
         tsri_ranks_list_add(&list, "the identity of the data", tsri_train_data_identity(job->data));
     if (status == TSR_OK)
         status = add_parameters(job, &list);
+    if (status == TSR_OK)
+        status = add_hash(job->model, "the model's hash", &list);
+    if (status == TSR_OK && job->teacher)
+        status = add_hash(tsri_train_teacher_model(job->teacher),
+                          distills ? "the hash of the model in distill_from"
+                                   : "the hash of the model in kl_to",
+                          &list);
     if (status == TSR_OK)
         status = tsr_ranks_compare(job->ranks, list.data);
     tsri_base_bytes_clear(&list);

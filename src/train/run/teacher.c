@@ -224,6 +224,10 @@ tsr_status tsri_train_teacher_run(tsri_train_teacher *t, tsri_training_batch *ba
     return TSR_OK;
 }
 
+const tsr_model *tsri_train_teacher_model(const tsri_train_teacher *teacher) {
+    return teacher->model;
+}
+
 void tsri_train_teacher_close(tsri_train_teacher **teacher) {
     if (!*teacher)
         return;

@@ -14,6 +14,8 @@ typedef struct tsri_train_teacher tsri_train_teacher;
 tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const tsr_model *student,
                                    tsri_training_objective objective, int32_t B, int32_t T,
                                    int32_t S, tsri_train_teacher **out);
+/* The teacher itself, borrowed. */
+const tsr_model *tsri_train_teacher_model(const tsri_train_teacher *teacher);
 /* Sets batch->teacher, borrowed until the next call. */
 tsr_status tsri_train_teacher_run(tsri_train_teacher *teacher, tsri_training_batch *batch);
 void tsri_train_teacher_close(tsri_train_teacher **teacher);

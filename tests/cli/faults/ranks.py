@@ -3,12 +3,13 @@
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import time
 
-from support.command import BUILD, PATIENCE, SOURCE, Result, environment, equal, main, run, slowness
-from support.ranks import LIMITED, need_mpi, own_lines, ranks
+from support.command import ALL, BUILD, PATIENCE, SOURCE, Result, environment, equal, main, run, slowness
+from support.ranks import LIMITED, PLUGIN, need_mpi, own_lines, ranks
 
 EXCHANGE, PROBE = BUILD / "tests" / "ranks" / "exchange", BUILD / "bench" / "probe"
 
@@ -30,6 +31,25 @@ def test_every_exchange_arrives_for_any_number_of_ranks(folder):
         result = ranks(n, EXCHANGE, "all")
         by = "none" if n == 1 else "mpi"  # one rank needs no transport
         equal(sorted(result.text.splitlines()), [f"rank {i} of {n} by {by}: all right" for i in range(n)])
+
+
+def test_an_exchange_that_is_begun_ends_later(folder):
+    """A wait with a limit ends before a rank that is late has come to the exchange; the next one ends with it."""
+    for name in ("mpi", "limited"):
+        equal(sorted(ranks(3, EXCHANGE, "begun", name, env=limits(1000, 4)).text.splitlines()), [f"rank {i} of 3 by {name}: all right" for i in range(3)])
+
+
+def test_the_default_deadline(_):
+    """By default, too, a rank that is stopped ends the run within 30 s: 5 s are for noticing and ending."""
+    (seconds,) = re.findall(r"gives no sign of life for so long \(default: (\d+)\)", " ".join(run("help", "train").text.split()))
+    assert int(seconds) + 5 < 30, seconds
+    equal(re.findall(r"may give no sign of life; 0: (\d+) ", (SOURCE / "include/tessera/ranks.h").read_text()), [seconds])
+    if not ALL:
+        return
+    begun = time.monotonic()
+    said = own_lines(ranks(2, EXCHANGE, "stop", "mpi", 0, code=5).err)
+    took = time.monotonic() - begun
+    assert took < 30 and any(f"gave no sign of life for {seconds} s" in line for line in said), (took, said)
 
 
 def test_slow_work_is_no_failure(folder):
@@ -118,8 +138,13 @@ def test_built_against_mpich(folder):
 
 
 def test_a_transport_that_is_missing_is_named(folder):
-    env = dict(environment(), OMPI_COMM_WORLD_SIZE="4", TESSERA_TRANSPORT_PATH=str(folder))
-    equal(run("--version", env=env).code, 0)  # commands that need no ranks don't look for them
+    env = environment(OMPI_COMM_WORLD_SIZE=4, TESSERA_TRANSPORT_PATH=folder)
+    few = ("generate", "-q", "-d", "reference", "-n", "2", "--temp", "0", "To be")
+    # a process that is alone needs no transport, and commands for one process don't look for the others
+    alone = run(*few, env=environment(TESSERA_TRANSPORT_PATH=folder)).text
+    equal(run(*few, "--transport", "none", env=env).text, alone)
+    equal(alone, run(*few, env=environment(TESSERA_TRANSPORT_PATH=PLUGIN.parent)).text)
+    equal(run("tokenize", given="To be", env=env).text, run("tokenize", given="To be").text)
     (folder / "broken.so").write_text("no library")
     done = Result(subprocess.run([str(EXCHANGE)], capture_output=True, env=env, check=False))
     equal(done.code, 5)

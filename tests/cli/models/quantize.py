@@ -5,12 +5,13 @@ wherever they come from, and damaged files and wrong requests are refused."""
 import json
 import math
 import random
+import re
 import shutil
 import struct
 import subprocess
 import sys
 
-from support.command import (DEVICE, GOLDEN, PLAY, SHARED, change_json, copy_model, equal, has_device, main, read_safetensors, refused, run,
+from support.command import (DEVICE, GOLDEN, PLAY, SHARED, SOURCE, change_json, copy_model, equal, has_device, main, read_safetensors, refused, run,
                              write_safetensors)
 from support.encoders import LINES, SENTENCE, copy_model_deep, joined, own_folder, paths
 
@@ -90,6 +91,17 @@ def test_what_auto_says_of_weights_in_bf16(folder):
     """Without a device, nothing is faster at products of bf16."""
     said = run("info", PLAY, "--dtype", "bf16").out.decode()
     assert "f32 of bf16" in said, said
+
+
+def test_the_loss_that_is_told_is_the_measured_one(_):
+    """Help and `info` name what q8 costs; the figure stands in the column of docs/performance.md for q8 weights and products of int8."""
+    lines = (SOURCE / "docs" / "performance.md").read_text().splitlines()
+    (at,) = [i for i, line in enumerate(lines) if line.startswith("| perplexity | f32 |")]
+    column = [cell.strip() for cell in lines[at].split("|")].index("q8, int8 products")
+    (measured,) = [line.split("|")[column] for line in lines[at + 2:at + 6] if line.startswith("| SmolLM2-135M-Instruct |")]
+    (percent,) = re.findall(r"\(\+([\d.]+) %\)", measured)
+    for told in (run("generate", "--help").text, run("info", PLAY, "--dtype", "q8").text, run("info", PLAY, "--dtype", "q8", "--compute", "int8").text):
+        equal(re.findall(r"perplexity\s+by\s+([\d.]+)\s+%", told), [percent], told)
 
 
 def test_alone_and_in_a_batch(folder):

@@ -5,11 +5,16 @@ away ends all."""
 import json
 import os
 import random
+import shutil
 import signal
+import struct
 import subprocess
+import time
 
-from support.command import COMMAND, DEVICE, SOURCE, Result, environment, equal, main, run
-from support.ranks import BUILD, MPIRUN, PLUGIN, SPLIT, apart, need_mpi, own_lines, rank_goes_away, ranks, same, told
+from support.adapter import make_adapter
+from support.command import COMMAND, DEVICE, PLAY, SOURCE, Result, copy_model, environment, equal, main, run
+from support.ranks import (BUILD, MPIRUN, PLUGIN, REFUSED, SPLIT, apart, differs, in_two_folders, loses_device, need_mpi, own_lines, rank_goes_away, ranks,
+                           running, same, told)
 
 GOLDEN = SOURCE / "tests" / "golden"
 ENCODERS, TRANSLATOR = GOLDEN / "encoders", GOLDEN / "translate"
@@ -172,10 +177,10 @@ def test_what_the_ranks_do_not_agree_on_is_named(folder):
     text = lines(folder, 20)
     first = ("embed", "-m", ENCODERS / "sentence", *REFERENCE, text)
     other = ("embed", "-m", ENCODERS / "sentence", *REFERENCE, "-c", "9", text)
-    said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=2).err)
+    said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=REFUSED).err)
     assert said and all("--ctx-size differs: rank 0 on " in line and "has 9" in line for line in said), said
     other = ("embed", "-m", ENCODERS / "classify", *REFERENCE, text)
-    said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=2).err)
+    said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=REFUSED).err)
     assert said and all("--model differs" in line for line in said), said
     host, generate, long = os.uname().nodename, ("generate", *REFERENCE, "-n", "1", "a"), "x" * 300
     for first, other, what in (
@@ -186,8 +191,54 @@ def test_what_the_ranks_do_not_agree_on_is_named(folder):
             (generate, ("embed", "-m", ENCODERS / "sentence", *REFERENCE, text), f"the command differs: rank 0 on {host} has generate, rank 1 on {host} has embed;"),
             (("train", text, "-o", folder / "out", "--recipe", "char-gpt", "-d", "reference"), generate,
              f"the command differs: rank 0 on {host} has train, rank 1 on {host} has generate;")):
-        said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=2).err)
+        said = own_lines(ranks(1, COMMAND, *first, ":", "-n", "1", COMMAND, *other, code=REFUSED).err)
         assert said and all(what in line for line in said), (what, said)
+
+
+def other_weight(data):
+    """A file of arrays whose first number is another."""
+    at = 8 + struct.unpack("<Q", data[:8])[0]
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+
+
+def test_files_that_differ_between_hosts_are_named(folder):
+    """Two ranks run one command on files of the same names, one of which is another file for rank 1."""
+    (folder / "b").mkdir()
+    make_adapter(folder / "b" / "adapter", PLAY, ["transformer.h.0.attn.c_attn"], True)
+    copy_model(PLAY, folder / "b" / "model")
+    for name, text in (("g.gbnf", 'root ::= "a" | "b"'), ("s.json", '{"type": "integer"}'), ("t.jinja", "{{ messages[0].content }}"), ("tools.json", "[]"),
+                       ("prompts", "To be\nKING\nthe\n")):
+        (folder / "b" / name).write_text(text)
+    shutil.copytree(folder / "b", folder / "a")
+    few, chat = ("generate", *REFERENCE, "-n", "2", "--temp", "0", "--lines", "-f", "prompts"), ("--chat", "--chat-template", "t.jinja")
+    for arguments in (("--lora", "adapter"), ("--grammar", "g.gbnf"), ("-m", "model"), chat):
+        equal(in_two_folders(folder, *few, *arguments, code=0), [])  # the same files: no rank complains
+    for name, other, arguments, what in (
+            ("g.gbnf", b'root ::= "a" | "c"', ("--grammar", "g.gbnf"), "what is in the file of --grammar"),
+            ("s.json", b'{"type": "boolean"}', ("--json-schema", "s.json"), "what is in the file of --json-schema"),
+            ("t.jinja", b"{{ messages[0].content }}!", chat, "what is in the file of --chat-template"),
+            ("tools.json", b'[{"a": 1}]', (*chat, "--tools", "tools.json"), "what is in the file of --tools"),
+            ("adapter/adapter_model.safetensors", None, ("--lora", "adapter"), "the model's hash"),
+            ("model/model.safetensors", None, ("-m", "model"), "the model's hash"),
+            ("model/generation_config.json", b'{"repetition_penalty": 3.0}', ("-m", "model"), "the model's hash")):
+        file = folder / "b" / name
+        held = file.read_bytes() if file.exists() else None
+        file.write_bytes(other or other_weight(held))
+        differs(in_two_folders(folder, *few, *arguments), what)
+        file.unlink()
+        if held is not None:
+            file.write_bytes(held)
+
+
+def test_rank_0_alone_shows_progress(folder):
+    text = lines(folder, 6000)
+    asked = ("embed", "-m", ENCODERS / "sentence", "-d", "reference", "-o", folder / "out.npy", text)
+    for options, shown in (((), True), (("--progress", "none"), False), (("-q",), False)):
+        begun = time.monotonic()
+        told = [line for line in ranks(2, COMMAND, *asked, *options).err.splitlines() if line.startswith("tessera: embedding")]
+        most = 1 + int((time.monotonic() - begun) / 5)  # a rank that shows progress prints a line at once, and then one in 5 seconds
+        assert 1 <= len(told) <= most if shown else not told, (options, told)
+    assert not [line for line in run(*asked).err.splitlines() if line.startswith("tessera: embedding")]  # to a pipe, of one process
 
 
 def gone(folder, how, ends):
@@ -203,6 +254,15 @@ def test_a_rank_that_is_killed_ends_all(folder):
 
 def test_a_rank_that_is_stopped_ends_all(folder):
     gone(folder, signal.SIGSTOP, "gave no sign of life for 3 s")
+
+
+def test_a_rank_that_loses_its_device_ends_all(folder):
+    if DEVICE == "reference":
+        return
+    text, out = lines(folder, 4000), folder / "out.npy"
+    loses_device(folder, out, (0.2, 0.5), "embed", "-m", ENCODERS / "sentence", "-d", DEVICE, "-q", "-t", "1", "-o", out, text)
+    equal(running(text), [])
+    assert not out.exists()
 
 
 def test_a_rank_that_fails_ends_all(folder):

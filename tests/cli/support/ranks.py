@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import struct
@@ -15,6 +16,7 @@ from support.command import BUILD, COMMAND, PATIENCE, SOURCE, Result, environmen
 PLUGIN = BUILD / "lib" / "tessera" / "transports" / "mpi.so"
 LIMITED = BUILD / "bench" / "transports" / "limited.so"  # makes another transport slower (bench/network)
 SPLIT = ("--split-layers",)
+REFUSED = (2, 5)  # of the rank that finds that a command can't be run; or, of one that hears of it before it finds it itself
 # Ranks may be more than cores, and none is bound to one. `root` may start them, as it may in a container.
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
 
@@ -30,14 +32,28 @@ def own_lines(text):
 
 
 def ranks(n, command, *arguments, env=None, code=0, options=(), cwd=None):
-    """Runs n ranks; mpirun's exit code must be `code`, unless that is None."""
+    """Runs n ranks; mpirun's exit code must be `code`, or one of several, unless that is None."""
     env = env or environment()
     env = dict(env, TESSERA_TRANSPORT_PATH=f"{PLUGIN.parent}:{LIMITED.parent}", LIMITED_TRANSPORT=str(PLUGIN))
     done = subprocess.run([*MPIRUN, *options, "-n", str(n), str(command), *map(str, arguments)], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd, timeout=PATIENCE, check=False)
     result = Result(done)
-    assert code is None or result.code == code, f"{n} ranks of {command} {arguments}: wanted exit code {code}, got {result}"
+    assert code is None or result.code in (code if isinstance(code, tuple) else (code,)), f"{n} ranks of {command} {arguments}: wanted exit code {code}, got {result}"
     return result
+
+
+def in_two_folders(folder, *arguments, code=REFUSED):
+    """What two ranks say that run the same command, one in folder/a, the other in folder/b, as if these were two hosts with files of the same names."""
+    done = ranks(1, COMMAND, *arguments, ":", "-wdir", folder / "b", "-n", "1", COMMAND, *arguments, code=code, cwd=folder / "a")
+    return own_lines(done.err)
+
+
+def differs(said, what):
+    """Every line must say that this differs, and what each of the two ranks has."""
+    host = re.escape(os.uname().nodename)
+    wanted = re.compile(f"{re.escape(what)} differs: rank 0 on {host} has (.+), rank 1 on {host} has (.+); start all ranks with the same$")
+    found = [wanted.search(line) for line in said]
+    assert said and all(one and one[1] != one[2] for one in found), (what, said)
 
 
 def same(*arguments, numbers=(3,), code=0, but=None, together=(), **options):
@@ -83,6 +99,41 @@ def running(name):
         except OSError:
             pass
     return sorted(left)
+
+
+def with_layer(folder, arguments, **layer):
+    """The words of mpirun for two ranks, of which rank 1 runs with the layer that counts OpenCL calls and writes to folder/calls."""
+    of_rank = ["env", f"OPENCL_LAYERS={BUILD / 'tests' / 'count_layer.so'}", "COUNT_LAYER_IN=tessera", f"COUNT_LAYER_LOG={folder / 'calls'}",
+               *(f"{key}={value}" for key, value in layer.items())]
+    return [str(word) for word in (COMMAND, *arguments, ":", "-n", "1", *of_rank, COMMAND, *arguments)]
+
+
+def loses_device(folder, out, between, *arguments):
+    """Two ranks run the command, which writes `out`; at a random moment between these parts of the whole, a launch of a kernel by rank 1 fails. Both
+    must end soon: with exit code 4 of the rank itself or 5 of the other, whichever mpirun gives. Before that, it is run to build and test kernels,
+    and to count launches."""
+    arguments = (*arguments, "--deadline", "60")  # so that none ends because no sign of life comes
+    calls = folder / "calls"
+    for _ in range(2):
+        ranks(1, *with_layer(folder, arguments))
+        (n,) = (int(line.split()[-1]) for line in calls.read_text().splitlines() if line.startswith("calls clEnqueueNDRangeKernel "))
+        calls.unlink()
+        if out.is_dir():
+            shutil.rmtree(out)
+        else:
+            out.unlink()
+    call = int(n * random.uniform(*between))
+    print(f"       launch {call} of {n} fails", flush=True)
+    words = with_layer(folder, arguments, COUNT_LAYER_FAULT=f"clEnqueueNDRangeKernel {call} -5 after")
+    with subprocess.Popen([*MPIRUN, "-n", "1", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=environment(TESSERA_TRANSPORT_PATH=PLUGIN.parent)) as process:
+        while process.poll() is None and not (calls.exists() and calls.stat().st_size):
+            time.sleep(0.01)
+        begun = time.monotonic()
+        said = process.communicate()[1].decode("utf-8", "replace")
+        took = time.monotonic() - begun
+    assert process.returncode in (4, 5) and "CL_OUT_OF_RESOURCES" in said, (process.returncode, said)
+    assert took < 30, took
 
 
 def apart(folder, n, *arguments):

@@ -101,6 +101,14 @@ static int check_chat(tsri_cli_generation *j) {
     return j->chat ? tsri_cli_chatting_apply(&j->app, &j->chatting, &j->how) : CLI_OK;
 }
 
+static int compare_files(tsri_cli_generation *j) {
+    const tsri_cli_compared files[] = {{"--grammar", j->sampling.grammar},
+                                       {"--json-schema", j->sampling.schema},
+                                       {"--chat-template", j->chatting.template_text},
+                                       {"--tools", j->chatting.tools}};
+    return tsri_cli_compare_files(&j->app, files, sizeof files / sizeof *files);
+}
+
 /* All prompts at once. */
 static int run_batch(tsri_cli_generation *j) {
     tsr_generate_stats stats = {.struct_size = sizeof stats};
@@ -195,6 +203,8 @@ int tsri_cli_generate(int argc, char **argv) {
         code = tsri_cli_sampling_read(&j.app, &j.sampling);
     if (code == CLI_OK)
         code = tsri_cli_open_ranks(&j.app, argv[0], tables);
+    if (code == CLI_OK)
+        code = compare_files(&j);
     if (code == CLI_OK && j.app.rank == 0) /* which deals the prompts out */
         code = (j.lines ? take_lines : take_prompts)(&j);
     if (code == CLI_OK)
