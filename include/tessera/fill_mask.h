@@ -33,8 +33,9 @@ typedef struct tsr_fill {
  *
  * visit   returns not 0 to cancel; what it is given is valid during its call. A text without a mask
  *         is visited once, with masks 0 and no candidates; so is one with a mask past what the model
- *         reads, none of whose masks is filled
- * alloc   what one batch of texts needs: their ids, and top_k candidates for each mask
+ *         reads, none of whose masks is filled. The texts run in batches of some thousand tokens, and
+ *         each batch is visited before the texts after it are read
+ * alloc   the ids of all texts, and for each mask of a batch top_k candidates
  * thread  one call at a time for a model
  * error   TSR_E_STATE      the model has no masked-LM head, no mask token or no tokenizer, or was
  *                          opened without a device

@@ -123,7 +123,7 @@ def fill(options: Any, settings: Dict[str, Any]) -> List[Any]:
             kept.append(ids)
             options.suppress, options.n_suppress = pointer(ids, ctypes.c_int32), len(ids)
         elif name == "logit_bias":
-            biases = (c.tsr_logit_bias * len(value))(*zip(ids_of(list(value)).tolist(), value.values()))
+            biases = (c.tsr_logit_bias * len(value))(*(c.tsr_logit_bias(one, by) for one, by in zip(ids_of(list(value)).tolist(), value.values())))
             kept.append(biases)
             options.logit_bias, options.n_logit_bias = biases, len(value)
         elif name == "grammar":
@@ -266,6 +266,7 @@ class Model(Base):
         system: what the model is told first
         template: the text of a chat template, Jinja as transformers sets it up; None: the model's own (`chat_template`)
         tools: what the template gets as `tools`, in the form that the model was trained with
+
         Raises UnsupportedError: no template is given and the model has none, it has a part of Jinja that is not served, or num_beams is above
         1; FormatError: it is not Jinja.
         """
@@ -285,7 +286,10 @@ class Model(Base):
             lib.tsr_text_free(out)
 
     def session(self, sequences: int = 1, *, context: int = 0, reserve: int = 0) -> Session:
-        """Empty sequences that the caller fills token by token; context: tokens of each at most, 0: what the model reads."""
+        """Empty sequences that the caller fills token by token; context: tokens of each at most, 0: what the model reads.
+
+        Raises ArgumentError: the context is above what the model reads; StateError: the model has no decoder.
+        """
         return Session(self, sequences, context, reserve)
 
 

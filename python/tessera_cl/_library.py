@@ -188,7 +188,7 @@ def failure(status: int, sentence: Optional[bytes]) -> TesseraError:
 
 
 @functools.lru_cache(maxsize=None)
-def field_type(struct: Type[Any], name: str) -> Any:
+def field_type(struct: Any, name: str) -> Any:
     """The type of a struct's field: of a callback, for `guarded`; of a number, for `whole`."""
     return next(field[1] for field in struct._fields_ if field[0] == name)
 
@@ -275,12 +275,26 @@ def pointer(array: NDArray[Any], kind: Any) -> Any:
     return array.ctypes.data_as(ctypes.POINTER(kind))
 
 
+def array_of(values: Any) -> NDArray[Any]:
+    """The values as an array, without a copy where their memory can be read in place: by NumPy's protocols, or by __dlpack__ alone.
+
+    ValueError: __dlpack__ gives what NumPy can't read, such as the memory of a GPU
+    """
+    if hasattr(values, "__array__") or not hasattr(values, "__dlpack__"):
+        return np.asarray(values)
+    try:
+        found: NDArray[Any] = np.from_dlpack(values)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise ValueError(f"NumPy can't read the array of class {type(values).__name__} by its __dlpack__: {error}; give one in the host's memory") from error
+    return found
+
+
 def ids_of(ids: Union[Sequence[int], NDArray[Any]]) -> NDArray[np.int32]:
     """Token ids as the library reads them; an int32 array that is contiguous is not copied.
 
     ValueError: they are not whole numbers in one dimension
     """
-    array = np.asarray(ids)
+    array = array_of(ids)
     if array.size == 0:
         array = array.astype(np.int32)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -318,7 +332,8 @@ def whole(name: str, value: Any, kind: Any) -> Any:
 
 def put(struct: Any, field: str, value: Any, name: str = "") -> None:
     """Sets a struct's field to the value of the setting `name`; "": it is named like the field. Raises what `whole` does."""
-    setattr(struct, field, whole(name or field, value, field_type(type(struct), field)))
+    kind: Any = type(struct)
+    setattr(struct, field, whole(name or field, value, field_type(kind, field)))
 
 
 def new(struct: Type[Any], **fields: Any) -> Any:
@@ -373,7 +388,7 @@ class Held:
         self.children: "Set[Held]" = set()
         self.streams: Set[Stream] = set()
         self.called = called
-        self.alone = alone
+        self.alone: bool = alone
         self._destroy = destroy
 
     def stop(self) -> List[Stream]:
@@ -416,7 +431,7 @@ class Handle:
     _alone = False  # the library takes one call at a time for it and what was made from it
 
     def __init__(self, kind: Any, parent: Optional["Handle"] = None) -> None:
-        self._held = Held(kind, self._destroy, parent._held if parent else None, type(self).__name__, self._alone)
+        self._held: Held = Held(kind, self._destroy, parent._held if parent else None, type(self).__name__, self._alone)
         self._parent = parent
 
     def _made(self) -> None:

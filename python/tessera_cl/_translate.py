@@ -10,10 +10,20 @@ from . import _declarations as c
 from ._generate import Sampling, fill
 from ._library import bytes_at, check, encoded, ended, failure, field_type, guarded, lib, listed, new, put, text
 from ._model import Base
-from .errors import TesseraError
+from .errors import ArgumentError, TesseraError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+# The settings of Model.generate that a translation does not read
+_UNREAD = frozenset(("temperature", "top_k", "top_p", "min_p", "seed", "stop", "context", "logprobs", "return_logprob"))
+
+
+def _check_unread(settings: Dict[str, Any], sampling: Dict[str, float]) -> None:
+    """ArgumentError: a setting that is not read is given; or one of CTranslate2's (`sampling`) is not 1, with which CTranslate2 draws nothing."""
+    unread = [(name, value) for name, value in settings.items() if name in _UNREAD]
+    for name, value in unread + [(name, value) for name, value in sampling.items() if value != 1]:
+        raise ArgumentError(f"{name}={value!r}: translations are searched, not drawn, and don't read it; leave it out")
 
 
 @dataclass(frozen=True)
@@ -38,41 +48,58 @@ class TranslationResult:
 class Translator(Base):
     __doc__ = "A model that translates; the default is translate-de-en." + (Base.__doc__ or "").partition(".")[2]
 
-    def __init__(self, name: Any = "translate-de-en", *arguments: Any, **options: Any) -> None:
-        super().__init__(name, *arguments, **options)
+    def __init__(self, name_or_path: Any = "translate-de-en", *arguments: Any, **options: Any) -> None:
+        super().__init__(name_or_path, *arguments, **options)
 
     def translate_batch(self, source: Iterable[str], target_prefix: Optional[str] = None, *, source_language: Optional[str] = None,
-                        target_language: Optional[str] = None, max_batch_size: int = 0, beam_size: Optional[int] = None, num_hypotheses: int = 1,
-                        max_decoding_length: Optional[int] = None, progress: Optional[Callable[[int, int], Any]] = None,
-                        **settings: Unpack[Sampling]) -> List[TranslationResult]:
+                        target_language: Optional[str] = None, max_batch_size: int = 0, batch_type: str = "examples", beam_size: Optional[int] = None,
+                        num_hypotheses: Optional[int] = None, max_decoding_length: Optional[int] = None, min_decoding_length: Optional[int] = None,
+                        repetition_penalty: Optional[float] = None, no_repeat_ngram_size: Optional[int] = None, sampling_topk: int = 1,
+                        sampling_topp: float = 1, sampling_temperature: float = 1, return_scores: bool = True,
+                        progress: Optional[Callable[[int, int], Any]] = None, **settings: Unpack[Sampling]) -> List[TranslationResult]:
         """Translates texts, in order, each as it would be alone; a line that fails has its `error`, and the others are translated.
 
         target_prefix: what every translation begins with
         source_language, target_language: as the model's files or ISO 639-1 name them; None: what the model is made for
         max_batch_size: texts that are translated at once; 0: 32
-        beam_size: None: as the model's files say, else 4; 1: no search
-        num_hypotheses: translations given for each text
-        max_decoding_length: new tokens of each
+        batch_type: "examples"; with "tokens", max_batch_size is not read, because the library chooses its own batches. No translation depends on it
+        beam_size: None: as the model's files say, else 4, or 2 for CTranslate2 folders; 1: no search
+        num_hypotheses: translations given for each text; None: 1
+        max_decoding_length, min_decoding_length: the most and the fewest new tokens of each
+        repetition_penalty, no_repeat_ngram_size: CTranslate2's names of repeat_penalty and no_repeat_ngram
+        sampling_topk, sampling_topp, sampling_temperature: must be 1, because nothing is drawn
+        return_scores: False: `scores` stay empty
         progress: told (source tokens translated, source tokens read so far); True from it cancels
-        settings: as for Model.generate: length_penalty, repeat_penalty, no_repeat_ngram, ...; but presence_penalty, frequency_penalty,
-        logit_bias, grammar and json_schema are refused
+        settings: as for Model.generate: length_penalty, coverage_penalty, suppress, ...; but presence_penalty, frequency_penalty, logit_bias,
+        grammar and json_schema are refused, and so is what a search does not read: temperature, top_k, top_p, min_p, seed, stop, context,
+        logprobs and return_logprob
 
-        Raises ArgumentError: the model does not have a language, or a setting is refused; UnsupportedError: it is not an encoder-decoder.
+        Raises ArgumentError: the model does not have a language, or a setting is refused; UnsupportedError: it is not an encoder-decoder;
+        CancelledError: progress asked for it; TypeError: there is no such setting, or lists of tokens are given in place of texts.
         """
+        if target_prefix is not None and not isinstance(target_prefix, str):
+            raise TypeError(f"target_prefix={target_prefix!r:.60}: give one text, with which every translation begins; lists of tokens are not taken")
+        if batch_type not in ("examples", "tokens"):
+            raise ValueError(f"batch_type={batch_type!r}: it is one of examples, tokens")
+        given = cast(Dict[str, Any], settings)
+        _check_unread(given, {"sampling_topk": sampling_topk, "sampling_topp": sampling_topp, "sampling_temperature": sampling_temperature})
         search = new(c.tsr_generate_options)
         with self._running():
             check(lib.tsr_translate_defaults(self._open, ctypes.byref(search)))
-        kept = fill(search, cast(Dict[str, Any], settings))
-        if beam_size is not None:
-            put(search, "num_beams", beam_size, "beam_size")
-        put(search, "n_best", num_hypotheses, "num_hypotheses")
-        if max_decoding_length is not None:
-            put(search, "max_new_tokens", max_decoding_length, "max_decoding_length")
+        search.n_best = 1
+        kept = fill(search, given)
+        for name, own, value in (("beam_size", "num_beams", beam_size), ("num_hypotheses", "n_best", num_hypotheses),
+                                 ("max_decoding_length", "max_new_tokens", max_decoding_length), ("min_decoding_length", "min_new_tokens", min_decoding_length),
+                                 ("repetition_penalty", "repeat_penalty", repetition_penalty), ("no_repeat_ngram_size", "no_repeat_ngram", no_repeat_ngram_size)):
+            if value is not None and own in given:
+                raise TypeError(f"{name} and {own} are the same setting; give one of them")
+            if value is not None:
+                put(search, own, value, name)
         told = guarded(field_type(c.tsr_translate_options, "progress"), lambda _, done, read: bool(progress(done, read)) if progress else False)
         options = new(c.tsr_translate_options, source=ended(source_language) if source_language else None,
                       target=ended(target_language) if target_language else None, target_prefix=ended(target_prefix) if target_prefix else None,
                       search=ctypes.pointer(search), progress=told)
-        put(options, "batch", max_batch_size, "max_batch_size")
+        put(options, "batch", max_batch_size if batch_type == "examples" else 0, "max_batch_size")
         lines = iter(listed(source))
         results: List[TranslationResult] = []
 
@@ -88,7 +115,7 @@ class Translator(Base):
             one = found[0]
             error = failure(one.status, one.error) if one.status != c.TSR_OK else None
             best = [one.best[i] for i in range(one.n)]
-            results.append(TranslationResult([text(bytes_at(b.text, b.size)) for b in best], [b.score for b in best], one.parts, error))
+            results.append(TranslationResult([text(bytes_at(b.text, b.size)) for b in best], [b.score for b in best] if return_scores else [], one.parts, error))
 
         kept_before = len(kept)
         with self._running():
@@ -96,7 +123,10 @@ class Translator(Base):
         return results
 
     def translate(self, source: str, **options: Any) -> str:
-        """The best translation of a text. Raises what the line failed with; options: those of translate_batch."""
+        """The best translation of a text; options: those of translate_batch.
+
+        Raises what translate_batch does, and what the text failed with.
+        """
         result = self.translate_batch([source], **options)[0]
         if result.error:
             raise result.error

@@ -2,7 +2,10 @@
 """The Python package does what the command does, on the reference device: texts, tokens, logits, attention, translations, labels, training;
 errors are exceptions with the library's sentence, Ctrl-C stops a call, and objects close in order."""
 
+import contextlib
 import gc
+import inspect
+import io
 import json
 import os
 import shutil
@@ -15,7 +18,7 @@ from unittest import mock
 
 from support import binding  # noqa: F401  # pylint: disable=unused-import
 from support.command import ALL, DEVICE as TESTED, SOURCE, change_json, main, run
-from support.encoders import SENTENCE, copy_model_deep
+from support.encoders import EXPECTED, MASKED, SENTENCE, TOKENS, close, copy_model_deep, joined
 from support.ranker import cross_encoder
 
 import numpy as np
@@ -64,6 +67,61 @@ def test_chat(folder):
             assert first.ids.size and first.text == model.generate("system: Verona\nuser: Speak\nROMEO:x", 6, temperature=0).text, first
             assert "".join(map(str, chat.say("Again", stream=True)))
         assert chat.closed
+
+
+class Exported:
+    """An array that offers its memory by __dlpack__ alone."""
+
+    def __init__(self, values, kind=np.int32):
+        self.array = np.array(values, kind)
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_of_other_packages(folder):
+    ids = [3, 5, 7, 9]
+    given = Exported(ids)
+    assert np.shares_memory(t._library.ids_of(given), given.array)
+    with play() as model:
+        assert model.detokenize(given) == model.detokenize(ids) and (model.logits(given) == model.logits(ids)).all()
+        assert model.generate([given], 3, temperature=0)[0].text == model.generate([ids], 3, temperature=0)[0].text
+        with model.session(2) as session:
+            wanted = session.step([ids, ids[::-1]])
+            session.rewind(0, 0)
+            session.rewind(1, 0)
+            assert (session.step(Exported([ids, ids[::-1]], np.int64)) == wanted).all()
+        raises(ValueError, "whole numbers", lambda: model.detokenize(Exported(ids, np.float32)))
+        with mock.patch.object(Exported, "__dlpack__", side_effect=BufferError("it is on a GPU")):
+            raises(ValueError, "can't read the array of class Exported by its __dlpack__: it is on a GPU; give one in the host's memory", lambda: model.detokenize(given))
+    with t.Embedder(SENTENCE, DEVICE) as model:
+        vectors = model.encode(["anna", "the cat", "a mat"])
+        assert (model.similarity(Exported(vectors, np.float32), Exported(vectors[:2], np.float32)) == model.similarity(vectors, vectors[:2])).all()
+
+
+def test_a_model_is_named_by_name_or_path(folder):
+    golden = SOURCE / "tests/golden"
+    for kind, model in ((t.Model, "shakespeare"), (t.Embedder, "intents"), (t.Classifier, "intents"), (t.CrossEncoder, golden / "ranks/labels"), (t.FillMask, MASKED),
+                        (t.Answerer, golden / "answers/unigram"), (t.Ranker, golden / "ranks/qwen3"), (t.Translator, "translate-de-en")):
+        with kind(name_or_path=model, device=DEVICE) as opened:
+            assert str(model) in opened.info.path, opened
+    with t.Tokenizer(name_or_path="shakespeare") as opened:
+        assert opened.tokenize("a").size
+
+
+def test_docstrings_name_the_errors(folder):
+    """Of every class, method and function that calls the library, but for those that nothing goes wrong with, or that others make."""
+    harmless = {"Attention", "Chat", "Session", "Attention.close", "Base.describe", "Embedder.get_sentence_embedding_dimension", "devices", "models", "recipes"}
+    called = [getattr(t, name) for name in t.__all__ if inspect.isfunction(getattr(t, name))]
+    for kind in (getattr(t, name) for name in t.__all__):
+        if inspect.isclass(kind) and issubclass(kind, t._library.Handle):
+            called.append(kind)
+            called += [found for base in kind.__mro__ for name, found in vars(base).items() if inspect.isfunction(found) and (name[0] != "_" or name == "__call__")]
+    silent = {function.__qualname__ for function in called if "Raises" not in (function.__doc__ or "")}
+    assert silent == harmless, silent ^ harmless
 
 
 def test_stream_that_is_left_ends(folder):
@@ -246,10 +304,58 @@ def test_translate_is_the_commands(folder):
         raises(TypeError, "list of str", lambda: model.translate_batch(iter(["Guten Tag", 1])))
         raises(t.ArgumentError, "", lambda: model.translate("Guten Tag", target_language="Klingon"))
         raises(TypeError, "Did you mean", lambda: model.translate("Guten Tag", lenght_penalty=1))
+        raises(TypeError, "target_prefix=[['a']]: give one text", lambda: model.translate_batch(["Guten Tag"], target_prefix=[["a"]]))
         refused = {"presence_penalty": 1.0, "frequency_penalty": 1.0, "logit_bias": {5: 1.0}, "grammar": 'root ::= "a"', "json_schema": "{}"}
         for beams in (1, 2):
             for name, value in refused.items():
                 raises(t.ArgumentError, f"{name} is given", lambda beams=beams, one={name: value}: model.translate("Guten Tag", beam_size=beams, **one))
+
+
+def test_translate_takes_the_names_of_ctranslate2(folder):
+    lines = ["das das das das"]
+    with t.Translator(device=DEVICE) as model:
+        plain = model.translate_batch(lines)
+        for named, own in (({"min_decoding_length": 9}, {"min_new_tokens": 9}), ({"repetition_penalty": 5.0}, {"repeat_penalty": 5.0}),
+                           ({"no_repeat_ngram_size": 1}, {"no_repeat_ngram": 1}), ({"max_decoding_length": 2}, {"max_new_tokens": 2}),
+                           ({"beam_size": 2, "num_hypotheses": 2}, {"num_beams": 2, "n_best": 2})):
+            found = model.translate_batch(lines, **named)
+            assert found == model.translate_batch(lines, **own) != plain, named
+            raises(TypeError, f"{[*named][0]} and {[*own][0]} are the same setting", lambda both={**named, **own}: model.translate_batch(lines, **both))
+        same = model.translate_batch(lines, max_batch_size=1, batch_type="tokens", sampling_topk=1, sampling_topp=1, sampling_temperature=1.0, return_scores=False)
+        assert [(f.hypotheses, f.scores) for f in same] == [(f.hypotheses, []) for f in plain]
+        raises(ValueError, "batch_type='lines': it is one of examples, tokens", lambda: model.translate_batch(lines, batch_type="lines"))
+        for name, value in (("sampling_topk", 5), ("sampling_temperature", 0.5), ("sampling_topp", 0.5), ("temperature", 0.7), ("top_k", 5), ("top_p", 0.5), ("min_p", 0.5),
+                            ("seed", 3), ("stop", "a"), ("context", 9), ("logprobs", 2), ("return_logprob", True)):
+            raises(t.ArgumentError, f"{name}={value!r}: translations are searched, not drawn", lambda one={name: value}: model.translate_batch(lines, **one))
+        raises(TypeError, "max_input_length: there is no such setting", lambda: model.translate_batch(lines, max_input_length=5))
+
+
+def test_masks_are_the_commands(folder):
+    lines = EXPECTED["masked"]["lines"]
+    said = [json.loads(line)["masks"] for line in run("fill-mask", "-m", MASKED, "-d", DEVICE, "-q", "-k", 4, "--json", *lines).text.splitlines()]
+    with t.FillMask(MASKED, DEVICE) as model:
+        found = model((line for line in lines), 4)
+        assert [[[(one.id, one.token) for one in mask] for mask in text] for text in found] == \
+            [[[(one["id"], one["token"].strip()) for one in mask] for mask in text] for text in said]
+        for text, wanted in zip(found, said):
+            for mask, of_command in zip(text, wanted):
+                close([one.probability for one in mask], [one["probability"] for one in of_command])
+        assert [len(text) for text in found] == [line.count("[MASK]") for line in lines] and model(lines[1], 4) == found[1]
+
+
+def test_spans_are_the_commands(folder):
+    lines = [*EXPECTED["tokens"]["lines"], "Z\u00fcrich and \u4e2d\u6587 Anna lives in London."]
+    said = [json.loads(line)["spans"] for line in run("classify", "-m", TOKENS, "-d", DEVICE, "-q", "--json", given=joined(lines)).text.splitlines()]
+    with t.Classifier(TOKENS, DEVICE) as model:
+        found = model.spans(line for line in lines)
+        assert model.kind == "tokens" and any(len(spans) > 1 for spans in found)
+        for line, spans, wanted in zip(lines, found, said, strict=True):
+            assert [(s.label, s.text) for s in spans] == [(s["label"], s["text"]) for s in wanted], line
+            close([s.score for s in spans], [s["score"] for s in wanted], line)
+            for s, of_command in zip(spans, wanted):  # the command counts bytes
+                assert line[s.start:s.end] == s.text and (len(line[:s.start].encode()), len(line[:s.end].encode())) == (of_command["begin"], of_command["end"]), line
+                assert 1 <= s.words <= len(s.text), s
+        raises(t.StateError, "labels tokens, not texts", lambda: model.scores(lines))
 
 
 def test_labels_are_the_commands(folder):
@@ -297,6 +403,30 @@ def test_scores_of_pairs(folder):
         pairs = [("a", "b"), ("c", "d e")]
         np.testing.assert_array_equal(model.predict(pair for pair in pairs), model.predict(pairs))
         raises(TypeError, "list of str", lambda: model.rank("a", "bc"))
+        for one in (("a", "b"), ["a", "b"]):
+            score = model.predict(one)
+            assert isinstance(score, np.float32) and score == model.predict(pairs)[0], score
+        for wrong, named in ((("ab",), "pair 1 is 'ab'"), ("ab", "pair 1 is 'a'"), ([("a", "b"), "cd"], "pair 2 is 'cd'"), ([("a", "b", "c")], "pair 1 is ('a', 'b', 'c')"),
+                             ([("a", 1)], "pair 1 is ('a', 1)"), ([5], "pair 1 is 5")):
+            raises(TypeError, f"{named}; give two texts, (first, second)", lambda wrong=wrong: model.predict(wrong))
+        told, drawn = [], io.StringIO()
+        with contextlib.redirect_stderr(drawn):
+            np.testing.assert_array_equal(model.predict(pairs, batch_size=1, show_progress_bar=True, convert_to_numpy=True), model.predict(pairs))
+            np.testing.assert_array_equal(model.predict(pairs, show_progress_bar=True, progress=lambda done, total: told.append((done, total))), model.predict(pairs))
+        assert drawn.getvalue() == "\rpredict: 2/2\n" and told == [(2, 2)], (drawn.getvalue(), told)
+        raises(ValueError, "batch_size=0", lambda: model.predict(pairs, batch_size=0))
+        raises(ValueError, "convert_to_numpy=False", lambda: model.predict(pairs, convert_to_numpy=False))
+    with t.CrossEncoder(cross_encoder(folder / "one"), DEVICE) as model:
+        documents = ["anna lives in london", "the cat sat", "paris", "how are you"]
+        scores = model.predict([("how are you", document) for document in documents])
+        ranked = model.rank("how are you", (document for document in documents), return_documents=True, batch_size=2, show_progress_bar=False)
+        order = sorted(range(4), key=lambda i: -scores[i])
+        assert [r.corpus_id for r in ranked] == order != [0, 1, 2, 3] and [r.text for r in ranked] == [documents[i] for i in order]
+        assert [r.score for r in ranked] == [scores[i] for i in order] and [r["corpus_id"] for r in ranked] == order and ranked[0]["score"] == ranked[0].score
+        assert [(r.corpus_id, r.text) for r in model.rank("how are you", documents, top_k=2)] == [(i, None) for i in order[:2]]
+        raises(KeyError, "rank", lambda: ranked[0]["rank"])
+    with t.CrossEncoder(SOURCE / "tests/golden/encoders/classify", DEVICE) as model:
+        assert model.predict(("a", "b")).shape == (3,)
 
 
 def test_scores_go_through_the_activation_that_the_files_name(folder):
@@ -382,6 +512,50 @@ def test_embed(folder):
     raises(t.ArgumentError, "has no adapter for the task", lambda: t.Embedder(golden / "model", "reference", task="x"))
     raises(t.ArgumentError, "choose a pooling", lambda: t.Embedder("shakespeare", DEVICE))
     raises(t.ArgumentError, 'no pooling "median"', lambda: t.Embedder("intents", DEVICE, pooling="median"))
+
+
+def test_embed_takes_what_sentence_transformers_takes(folder):
+    texts = ["anna lives in london", "the cat sat on the mat", "how are you?"]
+    sentence = copy_model_deep(SENTENCE, folder / "sentence")
+    with t.Embedder(sentence, DEVICE) as model:
+        vectors = model.encode(texts)
+        np.testing.assert_array_equal(model.encode(text for text in texts), vectors)
+        np.testing.assert_array_equal(model.encode(texts, batch_size=1, convert_to_numpy=True, show_progress_bar=None), vectors)
+        assert model.get_embedding_dimension() == model.get_sentence_embedding_dimension() == vectors.shape[1]
+        drawn = io.StringIO()
+        with contextlib.redirect_stderr(drawn):
+            model.encode(texts)
+            assert drawn.getvalue() == "", drawn
+            np.testing.assert_array_equal(model.encode(texts, show_progress_bar=True), vectors)
+        assert drawn.getvalue() == "\rencode: 3/3\n", drawn.getvalue()
+        raises(ValueError, "batch_size=0: it is at least 1", lambda: model.encode(texts, batch_size=0))
+        raises(ValueError, "convert_to_numpy=False", lambda: model.encode(texts, convert_to_numpy=False))
+    a, b = np.array([[3, 4], [0, 2]], np.float32), np.array([[4, 3], [-3, -4], [0, 0]], np.float32)
+    wanted = {"cosine": [[0.96, -1, 0], [0.6, -0.8, 0]], "dot": [[24, -25, 0], [6, -8, 0]], "manhattan": [[-2, -14, -7], [-5, -9, -2]],
+              "euclidean": [[-2**0.5, -10, -5], [-17**0.5, -45**0.5, -2]]}
+    for name, numbers in wanted.items():
+        change_json(sentence / "config_sentence_transformers.json", similarity_fn_name=name)
+        with t.Embedder(sentence, DEVICE) as model:
+            found = model.similarity(a, b)
+            assert model.similarity_fn_name == name and found.dtype == np.float32
+            np.testing.assert_allclose(found, numbers, atol=1e-5)
+            np.testing.assert_allclose(model.similarity(a[0], b), numbers[:1], atol=1e-5)
+    change_json(sentence / "config_sentence_transformers.json", similarity_fn_name="jaccard")
+    with t.Embedder(sentence, DEVICE) as model:
+        raises(ValueError, "similarity_fn_name 'jaccard': it is one of cosine, dot, euclidean, manhattan", lambda: model.similarity(a, b))
+
+
+def test_lists_of_texts_may_be_any_iterables(folder):
+    golden = SOURCE / "tests/golden"
+    with t.Device(DEVICE) as device:
+        with t.Classifier(golden / "ranks/labels", device) as model:
+            np.testing.assert_array_equal(model.scores(iter(["a", "b"]), iter(["c", "d"])), model.scores(["a", "b"], ["c", "d"]))
+            assert model(iter(["a", "b"])) == model(["a", "b"])
+        with t.Answerer(golden / "answers/unigram", device) as model:
+            assert model(iter(["a", "b"]), iter(["c", "d"])) == model(["a", "b"], ["c", "d"])
+        with t.Ranker(golden / "ranks/qwen3", device) as model:
+            np.testing.assert_array_equal(model.scores("a", iter(["b", "c"])), model.scores("a", ["b", "c"]))
+            assert model.rank("a", iter(["b", "c"]), return_documents=True) == model.rank("a", ["b", "c"], return_documents=True)
 
 
 def test_errors_are_exceptions(folder):
@@ -510,6 +684,24 @@ def test_interrupt(folder):
                 pass
             assert not [thread for thread in threading.enumerate() if thread.name == "tessera_cl stream"]
         assert model.generate("ROMEO:", 2).finish == "length"
+
+
+def test_interrupt_of_masks(folder):
+    """The texts run in batches, and the visit after the first one stops the rest."""
+    texts = ["anna [MASK]"] * 10000
+    with t.Device(DEVICE, profile=True) as device, t.FillMask(MASKED, device) as model:
+        def launches():
+            return sum(kernel.launches for kernel in model.profile())
+        assert len(model(texts, 1)) == len(texts)
+        whole, detokenize = launches(), model.detokenize
+
+        def press(*arguments, **options):
+            os.kill(os.getpid(), signal.SIGINT)
+            return detokenize(*arguments, **options)
+        with mock.patch.object(model, "detokenize", press):
+            raises(KeyboardInterrupt, "", lambda: model(texts, 1))
+        assert 0 < launches() - whole < whole / 2, (launches(), whole)
+        assert len(model("anna [MASK]", 1)[0]) == 1
 
 
 def test_fork(folder):

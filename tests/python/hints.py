@@ -13,7 +13,7 @@ if importlib.util.find_spec("mypy") is None:
     sys.exit(77)
 
 PROGRAM = """
-from tessera_cl import Embedder, Model, Translator, train
+from tessera_cl import CrossEncoder, Embedder, Model, Translator, train
 with Model("shakespeare", dtype="q8") as model:
     reveal_type(model.generate("To be"))
     reveal_type(model.generate(["To be"]))
@@ -23,8 +23,10 @@ with Model("shakespeare", dtype="q8") as model:
 reveal_type(Embedder().encode(["a"]))
 reveal_type(Translator().translate_batch(["a"])[0].hypotheses)
 reveal_type(train(data=["a.txt"], output="out").finished)
+reveal_type(CrossEncoder("a").predict([("a", "b")]))
+reveal_type(CrossEncoder("a").predict(("a", "b")))
 """
-WANTED = ["Generation", "list[tessera_cl._generate.Generation]", "Iterator[tessera_cl._generate.Token]", "Generation", "ndarray", "list[str]", "bool"]
+WANTED = ["Generation", "list[tessera_cl._generate.Generation]", "Iterator[tessera_cl._generate.Token]", "Generation", "ndarray", "list[str]", "bool", "ndarray", "] | numpy.ndarray["]
 
 
 def mypy(folder, *arguments):

@@ -33,11 +33,14 @@ typedef struct filling {
     int32_t top_k;
     int (*visit)(void *data, const tsr_fill *fill);
     void *data;
-    lost *lost;      /* [texts] */
-    int64_t *listed; /* places of the batch's masks */
-    size_t n_listed, listed_room;
+    lost *lost;   /* [texts] */
+    size_t first; /* the first text of the batch; the last one is the last that was read */
+    tsri_model_sequence *sequences;
+    int64_t *listed; /* places of the batch's masks among its tokens */
+    size_t n_listed, sequences_room, listed_room;
     float *logits, *lse; /* [masks, top_k], [masks] */
     int32_t *ids;
+    size_t logits_room, lse_room, ids_room;
     tsr_filled *candidates; /* [top_k] */
 } filling;
 
@@ -123,40 +126,35 @@ static tsr_status read_text(filling *f, const tsr_string *text, tsri_bytes *spel
     return TSR_OK;
 }
 
-static tsr_status read_texts(filling *f, const tsr_string *texts, size_t n) {
-    tsri_bytes spelled = {0};
-    tsr_status status = tsri_base_new(n, sizeof *f->lost, &f->lost);
-    for (size_t i = 0; status == TSR_OK && i < n; i++)
-        status = read_text(f, &texts[i], &spelled);
-    tsri_base_bytes_clear(&spelled);
-    for (size_t i = 0; status == TSR_OK && i < f->passages.ids.count; i++)
-        if (f->passages.ids.data[i] == f->mask) {
-            status =
-                tsri_base_grow(&f->listed, &f->listed_room, f->n_listed + 1, sizeof *f->listed);
-            if (status == TSR_OK)
-                f->listed[f->n_listed++] = (int64_t)i;
-        }
-    return status;
-}
-
 /* ---- running ---- */
+
+/* Lists the masks of the batch. */
+static tsr_status list_masks(filling *f) {
+    const tsri_task_passages *p = &f->passages;
+    f->n_listed = 0;
+    for (size_t i = p->starts[f->first]; i < p->ids.count; i++)
+        if (p->ids.data[i] == f->mask) {
+            TRY(tsri_base_grow(&f->listed, &f->listed_room, f->n_listed + 1, sizeof *f->listed));
+            f->listed[f->n_listed++] = (int64_t)(i - p->starts[f->first]);
+        }
+    return TSR_OK;
+}
 
 static tsr_status run(filling *f) {
     const tsri_task_passages *p = &f->passages;
-    tsri_model_sequence *sequences = NULL;
     const size_t cells = f->n_listed * (size_t)f->top_k;
-    TRY(tsri_base_new(cells, sizeof *f->logits, &f->logits));
-    TRY(tsri_base_new(cells, sizeof *f->ids, &f->ids));
-    TRY(tsri_base_new(f->n_listed, sizeof *f->lse, &f->lse));
-    TRY(tsri_base_new((size_t)f->top_k, sizeof *f->candidates, &f->candidates));
-    TRY(tsri_base_new(p->n, sizeof *sequences, &sequences));
+    TRY(tsri_base_grow(&f->logits, &f->logits_room, cells, sizeof *f->logits));
+    TRY(tsri_base_grow(&f->ids, &f->ids_room, cells, sizeof *f->ids));
+    TRY(tsri_base_grow(&f->lse, &f->lse_room, f->n_listed, sizeof *f->lse));
+    TRY(tsri_base_grow(&f->sequences, &f->sequences_room, p->n - f->first, sizeof *f->sequences));
     int32_t n = 0;
-    for (size_t i = 0; i < p->n;
+    for (size_t i = f->first; i < p->n;
          i++) /* numbers in the list count tokens, and empty texts have none */
         if (p->starts[i + 1] > p->starts[i])
-            sequences[n++] = (tsri_model_sequence){.ids = p->ids.data + p->starts[i],
-                                                   .types = p->types.data + p->starts[i],
-                                                   .n = (int64_t)(p->starts[i + 1] - p->starts[i])};
+            f->sequences[n++] =
+                (tsri_model_sequence){.ids = p->ids.data + p->starts[i],
+                                      .types = p->types.data + p->starts[i],
+                                      .n = (int64_t)(p->starts[i + 1] - p->starts[i])};
     const tsri_model_results results = {.rows = TSRI_ROWS_LISTED,
                                         .listed = f->listed,
                                         .n_listed = (int64_t)f->n_listed,
@@ -164,10 +162,7 @@ static tsr_status run(filling *f) {
                                         .top_logits = f->logits,
                                         .top_ids = f->ids,
                                         .top_lse = f->lse};
-    const tsr_status status =
-        f->n_listed ? tsri_session_encode(f->session, sequences, n, &results) : TSR_OK;
-    free(sequences);
-    return status;
+    return f->n_listed ? tsri_session_encode(f->session, f->sequences, n, &results) : TSR_OK;
 }
 
 static tsr_status visit_mask(const filling *f, tsr_fill *fill, size_t row) {
@@ -187,9 +182,9 @@ static tsr_status visit_mask(const filling *f, tsr_fill *fill, size_t row) {
     return TSR_OK;
 }
 
-static tsr_status visit_all(const filling *f) {
+static tsr_status visit_batch(const filling *f) {
     size_t row = 0;
-    for (size_t text = 0; text < f->passages.n; text++) {
+    for (size_t text = f->first; text < f->passages.n; text++) {
         const lost *lost = &f->lost[text];
         tsr_fill fill = {.struct_size = sizeof fill,
                          .text = text,
@@ -206,17 +201,40 @@ static tsr_status visit_all(const filling *f) {
     return TSR_OK;
 }
 
+static tsr_status fill_batch(filling *f) {
+    TRY(list_masks(f));
+    TRY(run(f));
+    TRY(visit_batch(f));
+    f->first = f->passages.n;
+    return TSR_OK;
+}
+
+/* A batch is visited before the texts after it are read: a visitor that cancels does not wait for
+ * them. */
+static tsr_status fill_texts(filling *f, const tsr_string *texts, size_t n, tsri_bytes *spelled) {
+    const tsri_task_passages *p = &f->passages;
+    for (size_t i = 0; i < n; i++) {
+        TRY(read_text(f, &texts[i], spelled));
+        if (i + 1 == n || p->ids.count - p->starts[f->first] >= TSRI_TASK_RUN_TOKENS)
+            TRY(fill_batch(f));
+    }
+    return TSR_OK;
+}
+
 static tsr_status fill_all(filling *f, const tsr_string *texts, size_t n) {
+    tsri_bytes spelled = {0};
     TRY(tsri_task_reader_begin(f->model, "filling masks", 0, &f->reader));
     if (!tsri_model_has_masked(f->model->weights))
         return tsri_base_fail(TSR_E_STATE,
                               "%s has no masked LM head; models of class ...ForMaskedLM have one",
                               f->model->path);
     TRY(find_mask(f));
-    TRY(read_texts(f, texts, n));
     TRY(tsri_session_create(f->model, 1, 0, &f->session));
-    TRY(run(f));
-    return visit_all(f);
+    TRY(tsri_base_new(n, sizeof *f->lost, &f->lost));
+    TRY(tsri_base_new((size_t)f->top_k, sizeof *f->candidates, &f->candidates));
+    const tsr_status status = fill_texts(f, texts, n, &spelled);
+    tsri_base_bytes_clear(&spelled);
+    return status;
 }
 
 tsr_status tsr_fill_mask(tsr_model *model, const tsr_string *texts, size_t n, uint32_t top_k,
@@ -233,6 +251,7 @@ tsr_status tsr_fill_mask(tsr_model *model, const tsr_string *texts, size_t n, ui
     tsri_session_destroy(&f.session);
     tsri_task_passages_clear(&f.passages);
     free(f.lost);
+    free(f.sequences);
     free(f.listed);
     free(f.logits);
     free(f.lse);

@@ -12,11 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOST_TOKENS = 8192, /* of a run: enough to fill a device, few enough to report progress */
-    MOST_CONFIG = 1 << 24,
-    DEPTH = 64
-};
+enum { MOST_CONFIG = 1 << 24, DEPTH = 64 };
 
 /* ---- how the tokenizer frames a text ---- */
 
@@ -322,12 +318,12 @@ static int longest_first(const void *a, const void *b) {
                                   : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Collects texts from `order` on, up to MOST_TOKENS. */
+/* Collects texts from `order` on, up to TSRI_TASK_RUN_TOKENS. */
 static int32_t gather(const tsri_task_passages *p, const length *order, size_t left,
                       tsri_model_sequence *sequences, size_t *which) {
     size_t tokens = 0;
     int32_t n = 0;
-    for (; (size_t)n < left && (n == 0 || tokens + order[n].tokens <= MOST_TOKENS); n++) {
+    for (; (size_t)n < left && (n == 0 || tokens + order[n].tokens <= TSRI_TASK_RUN_TOKENS); n++) {
         const size_t begin = p->starts[order[n].number];
         tokens += order[n].tokens;
         which[n] = order[n].number;

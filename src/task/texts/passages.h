@@ -30,6 +30,9 @@ tsr_status tsri_task_check_tokens(const tsri_model *model, int64_t asked, int64_
 tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int64_t max_tokens,
                                   tsri_task_reader *out);
 
+/* Tokens of a run: enough to fill a device, few enough to report progress. */
+enum { TSRI_TASK_RUN_TOKENS = 8192 };
+
 /* The ids of texts, one after the other. All zero: empty. */
 typedef struct tsri_task_passages {
     tsri_text_ids ids, types;
