@@ -27,7 +27,9 @@
  *           prompts of 64 tokens                                7850       9310
  *           prompts of 256 tokens                               9330       9790
  *
- *           Intel's runtime: decoding q8 242 by launches, 251 by a chain; prompts the same
+ *           Intel's runtime: decoding q8 242 by launches, 251 by a chain (1.04); prompts the same.
+ *           Its threads don't sleep between launches, and norms by sub-groups did not work in a
+ *           chain; so it has none
  *
  *           a training step, ms, pocl       launches   chain, 2^22 looks   chain, now
  *           6 x 384, 4096 tokens            1673       2486                1648
