@@ -67,8 +67,7 @@ typedef struct tsr_bench_model {
     const char *name;  /**< with adapters: "model + adapter" */
     const char *dtype; /**< what was asked for: "q8"; NULL: as stored */
     const char *kept;  /**< what most bytes of the matrices are kept in: the row's class */
-    const char
-        *hash; /**< SHA-256 of the arrays as they are read, and of adapters; NULL: not known */
+    const char *hash;  /**< SHA-256 of the arrays and of adapters; NULL: not known */
     int64_t parameters;
     uint64_t bytes; /**< of the weights on the device */
     /** What keys and values are kept in, "f16", and what the products of most weights are formed in, "int8";
@@ -150,8 +149,7 @@ typedef struct tsr_bench_row {
     /** What `predicted` is made of, by tsr_bench_bound: seconds of one run in launches that memory
      * holds back, in those that arithmetic does, and for the launches themselves; 0: not known. */
     double predicted_seconds[4];
-    int64_t
-        requests; /**< to a scheduler, of a run, which answers `tokens` tokens to each; 0: none */
+    int64_t requests; /**< of a run to a scheduler, each of `tokens` tokens; 0: none */
 } tsr_bench_row;
 
 typedef struct tsr_bench_options {

@@ -100,6 +100,22 @@ TSR_API tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *opti
 /** The names of the ops, in the order in which they are verified; NULL past the last. */
 TSR_API const char *tsr_verify_op_name(size_t index);
 
+/**
+ * Visits the kernel variants that a device has for an op, best first. None is built.
+ *
+ * device  of several that split a model, the first is asked
+ * op      "linear"
+ * visit   called with each variant, as tsr_verify_options.variants and tsr_device_open_options.kernels
+ *         name it: "packed". fits is 1 where the device can run a case of the op on it
+ * owner   `variant` is valid during the call
+ * thread  that of the device
+ * error   TSR_E_ARGUMENT  no op has this name
+ */
+TSR_API tsr_status tsr_verify_variants(tsr_device *device, const char *op,
+                                       void (*visit)(void *data, const char *variant,
+                                                     uint32_t fits),
+                                       void *data);
+
 #ifdef __cplusplus
 }
 #endif

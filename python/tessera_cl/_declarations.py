@@ -2640,6 +2640,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_tune_shapes": (c_int, [POINTER(tsr_device), c_char_p, POINTER(tsr_tune_options)]),
     "tsr_verify": (c_int, [POINTER(tsr_device), POINTER(tsr_verify_options), CFUNCTYPE(c_int, c_void_p, POINTER(tsr_verify_result)), c_void_p, POINTER(tsr_verify_summary)]),
     "tsr_verify_op_name": (c_char_p, [c_size_t]),
+    "tsr_verify_variants": (c_int, [POINTER(tsr_device), c_char_p, CFUNCTYPE(None, c_void_p, c_char_p, c_uint32), c_void_p]),
 }
 
 

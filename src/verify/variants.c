@@ -1,10 +1,14 @@
 /* verify/variants.c - the kernel variants of an op on a device, and which of them fit a case. */
 #include "verify/verify.h"
 
+#include "backend/opened.h"
 #include "base/error.h"
+#include "base/memory.h"
+#include "base/structs.h"
 #include "graph/ops.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A kernel variant is identified by its name up to the constants, which may differ between
@@ -61,10 +65,38 @@ tsr_status tsri_verify_ask(const tsri_backend_device *device, const tsri_case *c
     return status;
 }
 
+const char *tsri_verify_own_name(const char *op, const char *variant) {
+    const size_t n = strlen(op);
+    return strncmp(variant, op, n) == 0 && variant[n] == '/' ? variant + n + 1 : variant;
+}
+
 void tsri_verify_force(const char *op, const char *variant, const char *tunables,
                        char text[TSRI_VERIFY_FORCED]) {
-    const size_t n = strlen(op);
-    const bool own = strncmp(variant, op, n) == 0 && variant[n] == '/';
-    snprintf(text, TSRI_VERIFY_FORCED, "%s=%s%.*s", op, own ? variant + n + 1 : variant,
+    snprintf(text, TSRI_VERIFY_FORCED, "%s=%s%.*s", op, tsri_verify_own_name(op, variant),
              (int)strcspn(tunables, ","), tunables);
+}
+
+/* Each case is asked: a device may offer a variant for some of them only. */
+tsr_status tsr_verify_variants(tsr_device *device, const char *op,
+                               void (*visit)(void *data, const char *variant, uint32_t fits),
+                               void *data) {
+    TRY(NEED(device));
+    TRY(NEED(op));
+    TRY(NEED(visit));
+    const tsri_graph_op_row *row = tsri_graph_op_named(op);
+    if (!row)
+        return tsri_base_fail(TSR_E_ARGUMENT, "no op is called \"%s\"", op);
+    tsri_verify_variants *seen = NULL;
+    tsri_case_list list = {0};
+    bool any = false;
+    TRY(tsri_base_new(1, sizeof *seen, &seen));
+    tsr_status status = tsri_cases_of(row->id, &list);
+    for (size_t i = 0; i < list.n && status == TSR_OK; i++)
+        status =
+            tsri_verify_ask(tsri_backend_opened(device)->devices[0], &list.cases[i], seen, &any);
+    for (size_t i = 0; i < seen->n && status == TSR_OK; i++)
+        visit(data, tsri_verify_own_name(op, seen->list[i].name), seen->list[i].fitted);
+    free(list.cases);
+    free(seen);
+    return status;
 }

@@ -76,11 +76,8 @@ static const char *find_entry(const char *list, const char *name, size_t n) {
     return NULL;
 }
 
-/* "mma" of "linear/mma"; the whole name if it does not begin with the op's. */
 static const char *own_name(const session *s, size_t variant) {
-    const char *name = s->known.list[variant].name;
-    const size_t n = strlen(s->op->name);
-    return !strncmp(name, s->op->name, n) && name[n] == '/' ? name + n + 1 : name;
+    return tsri_verify_own_name(s->op->name, s->known.list[variant].name);
 }
 
 static const char *entry_of(const session *s, size_t variant) {

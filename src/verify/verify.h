@@ -40,6 +40,8 @@ typedef struct tsri_verify_variants {
  * begins as {0}, and grows from case to case of the same op. */
 tsr_status tsri_verify_ask(const tsri_backend_device *device, const tsri_case *c,
                            tsri_verify_variants *seen, bool *any);
+/* "mma" of "linear/mma"; the whole name if it does not begin with the op's. */
+const char *tsri_verify_own_name(const char *op, const char *variant);
 /* Writes "linear=packed:MR=4" for "linear/packed" and ":MR=4"; the whole name if it does not begin with the
  * op's. `tunables` end at a comma; "": the device's own. */
 void tsri_verify_force(const char *op, const char *variant, const char *tunables,

@@ -36,7 +36,7 @@ VALUES = {
     "tsr_value": "value", "size_t index": "0", "uint32_t labels": "2", "uint32_t width": "4", "uint32_t C": "4", "uint64_t N": "4",
     "uint32_t layer": "0", "uint64_t first": "0", "int64_t past": "0", "uint32_t flags": "0", "uint32_t k": "1", "uint32_t compute": "0", "uint32_t attention": "0",
     "tsr_generated_fn": "take_generated", "tsr_translated_fn": "take_translated", "tsr_line_fn": "next_line", "int64_t *": "dims",
-    "char *const *": "paths", "size_t n_paths": "1", "char *selector": '"reference"', "char *shapes": '"8,8,f32"', "char *grammar": '"root ::= [a-z]*"', "char *json_schema": '"{}"',
+    "char *const *": "paths", "size_t n_paths": "1", "char *selector": '"reference"', "char *op": '"add"', "char *shapes": '"8,8,f32"', "char *grammar": '"root ::= [a-z]*"', "char *json_schema": '"{}"',
     "char *binary": "NULL", "char *hex": "&(char[65]){0}[0]", "int64_t context": "64", "int64_t tokens": "4",
     "tsr_generate:model": "translator", "tsr_generate_text:model": "translator", "tsr_translate:model": "translator", "tsr_translate_text:model": "translator", "tsr_translate_defaults:model": "translator",
     "tsr_classifier_create:model": "encoder", "tsr_embedder_create:model": "encoder", "tsr_fill_mask:model": "encoder", "tsr_answerer_create:model": "answering",

@@ -188,6 +188,24 @@ Test(conformance, the_example_backend_passes_and_what_it_lacks_is_listed) {
     cr_expect_eq(s.rows_of_missing, 0);
 }
 
+static void list(void *data, const char *variant, uint32_t fits) {
+    char *all = data;
+    snprintf(all + strlen(all), 64 - strlen(all), "%s%s ", variant, fits ? "" : "?");
+}
+
+Test(conformance, the_kernel_variants_of_an_op_are_listed) {
+    char all[64] = "", none[64] = "";
+    open_plugin("examples/backend_minimal/minimal.c");
+    cr_assert_eq(tsr_verify_variants(device, "linear", list, all), TSR_OK, "%s", tsr_error_last());
+    cr_expect_str_eq(all, "minimal ");
+    cr_expect_eq(tsr_verify_variants(device, "attention", list, none), TSR_OK);
+    cr_expect_str_eq(none, "");
+    cr_expect_eq(tsr_verify_variants(device, "lineal", list, none), TSR_E_ARGUMENT);
+    cr_expect_not_null(strstr(tsr_error_last(), "no op is called \"lineal\""), "%s",
+                       tsr_error_last());
+    close_plugin();
+}
+
 Test(conformance, an_eps_that_is_slightly_wrong_is_a_miss) {
     const seen s = verify("tests/verify/plugins/wrong_eps.c", 0);
     cr_expect_gt(s.summary.misses, 0);

@@ -7,11 +7,13 @@
 /* A command's help as candidates for the word that tsri_cli_complete_begin set. */
 extern const tsri_cli_help_form tsri_cli_candidates;
 
-/* The words behind the command and its verb; the last is the one to complete, as far as it has
- * been typed. */
+/* The words behind "tessera", which must stay valid; the last is the one to complete, as far as it
+ * has been typed. An argument such as --name=value is one word, as zsh and fish pass it, or three,
+ * as bash does. */
 void tsri_cli_complete_begin(const char *const *words, size_t n);
-/* Prints a candidate, a TAB and what it means, where the candidate begins as the word does. Of a word
- * --name=value, candidates are those of the value, and are printed with --name= before them. */
+/* Prints a candidate for the value, a TAB and what it means, where the candidate begins with what
+ * has been typed of the value. What stands before the value in the last word ("--name=") is printed,
+ * too. */
 void tsri_cli_complete_offer(const char *candidate, const char *about);
 
 #endif

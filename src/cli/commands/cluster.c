@@ -1,4 +1,5 @@
 /* cli/commands/cluster.c - tessera cluster: groups similar lines. */
+#include "cli/base/json.h"
 #include "cli/commands/commands.h"
 #include "cli/shared/embedding.h"
 
@@ -141,6 +142,34 @@ static void print_text(job *j, uint64_t row) {
         tsri_cli_print(&j->app, "%" PRIu64, row + 1);
 }
 
+/* Adds the text, where it is known, and prints the object. */
+static void print_object(job *j, json_t *object, uint64_t row) {
+    if (row < j->n_texts)
+        tsri_cli_json_put(
+            object, "text",
+            tsri_cli_json_text(j->bytes + j->starts[row], j->starts[row + 1] - j->starts[row]));
+    tsri_cli_json_print(&j->app, object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+}
+
+static void print_rows_json(job *j, const tsr_clusters *found) {
+    for (uint64_t i = 0; i < found->rows && !j->app.stopped; i++) {
+        const int32_t c = found->cluster[i];
+        json_t *object = json_pack("{s:I,s:i,s:o,s:b}", "line", (json_int_t)i + 1, "cluster",
+                                   (int)c, "cosine", tsri_cli_json_number((double)found->cosine[i]),
+                                   "nearest", c >= 0 && found->nearest[c] == i);
+        print_object(j, object, i);
+    }
+}
+
+static void print_centres_json(job *j, const tsr_clusters *found) {
+    for (uint32_t c = 0; c < found->n && !j->app.stopped; c++) {
+        const uint64_t row = found->nearest[c];
+        json_t *object = json_pack("{s:I,s:I,s:I}", "cluster", (json_int_t)c, "size",
+                                   (json_int_t)found->size[c], "line", (json_int_t)row + 1);
+        print_object(j, object, row);
+    }
+}
+
 static void print_rows(job *j, const tsr_clusters *found) {
     for (uint64_t i = 0; i < found->rows && !j->app.stopped; i++) {
         const int32_t c = found->cluster[i];
@@ -173,7 +202,10 @@ static int group(job *j) {
     tsri_cli_progress_end(&j->progress, false);
     if (status != TSR_OK)
         return tsri_cli_run_status(status);
-    (j->centres ? print_centres : print_rows)(j, found);
+    if (j->app.json)
+        (j->centres ? print_centres_json : print_rows_json)(j, found);
+    else
+        (j->centres ? print_centres : print_rows)(j, found);
     uint64_t alone = j->n;
     for (uint32_t c = 0; c < found->n; c++)
         alone -= found->size[c];
@@ -204,13 +236,16 @@ int tsri_cli_cluster(int argc, char **argv) {
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
                                        tsri_cli_embedding_options(&j.embedding),
-                                       tsri_cli_running_options(&j.app, false), NULL};
+                                       tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera cluster (-k K | --threshold C) [FILE|E.npy|-]",
         "Groups lines, or the vectors of an .npy file, by cosine. For each line, in order, it "
         "prints\n\"cluster<TAB>cosine to its centre<TAB>*<TAB>text\", where the * marks the line "
         "nearest to each\ncentre. Clusters are numbered from 0, the largest first; the same seed "
-        "gives the same output. All\nvectors are held in memory.",
+        "gives the same output. All\nvectors are held in memory. --json prints an object for each "
+        "line: \"line\", "
+        "\"cluster\", \"cosine\",\n\"nearest\" (the *) and \"text\"; and with --centres, for each "
+        "cluster: \"cluster\", \"size\", \"line\"\nand \"text\".",
         tables, &operands);
     if (code == CLI_OK && (operands.n > 1 || (j.k != 0) == j.has_threshold))
         code = tsri_cli_fail(CLI_USAGE, "cluster takes at most one file, and either -k K or "

@@ -133,7 +133,7 @@ int tsri_cli_completion(int argc, char **argv) {
                               "Prints a script for a shell. For this shell alone: eval \"$(tessera "
                               "completion bash)\"; a package or\ncmake --install puts the scripts "
                               "where the shells look for them. Commands, options, models, devices,"
-                              "\nrecipes, ops and files are completed.",
+                              "\nrecipes, ops, kernel variants and files are completed.",
                               tables, &operands);
     if (code == CLI_OK && operands.n != 1)
         code = tsri_cli_fail(CLI_USAGE, "completion needs the name of a shell: bash, zsh or fish");

@@ -24,6 +24,10 @@ def test_search(folder):
         score, number, text = line.split("\t", 2)
         equal([int(number), text], [i + 1, LINES[i]])
         assert abs(float(score) - cosine(rows[i], query)) < 1e-5
+    objects = [json.loads(line) for line in run("search", *WITH, LINES[3], "--index", index, "--lines", path, "-k", 4, "--json").text.splitlines()]
+    equal([f"{one['cosine']:.6f}\t{one['line']}\t{one['text']}" for one in objects], told)
+    (bare,) = run("search", *WITH, LINES[3], "-i", index, "-k", 1, "--json").text.splitlines()
+    equal({**json.loads(bare), "text": LINES[wanted[0]]}, objects[0], "without --lines only the text is missing")
     top = run("search", *WITH, LINES[3], "--prompt", "", "-i", index, "-k", 1).text
     equal(top, "1.000000\t4\n")
     equal(len(run("search", *WITH, "x", "-i", index, "-k", 1000).text.splitlines()), len(LINES))
@@ -104,6 +108,16 @@ def test_cluster(folder):
     equal(sum(int(c[1]) for c in centres), len(lines))
     together = run("cluster", *WITH, "--threshold", "0.95", path).text.splitlines()
     equal(len(together), len(lines))
+    for options, told in ((("-k", 3, "--seed", 7), rows), (("--threshold", "0.9999"), None)):
+        told = told or [line.split("\t") for line in run("cluster", *WITH, *options, path).text.splitlines()]
+        objects = [json.loads(line) for line in run("cluster", *WITH, *options, path, "--json").text.splitlines()]
+        equal([[str(one["cluster"]), f"{one['cosine']:.6f}", "*" if one["nearest"] else "", one["text"]] for one in objects], told)
+        equal([one["line"] for one in objects], [i + 1 for i in range(len(lines))])
+    objects = [json.loads(line) for line in run("cluster", *WITH, "-k", 3, "--seed", 7, "--centres", "--json", path).text.splitlines()]
+    equal([[str(one["cluster"]), str(one["size"]), one["text"]] for one in objects], centres)
+    equal([lines[one["line"] - 1] for one in objects], [centre[2] for centre in centres])
+    equal([{**one, "text": lines[one["line"] - 1]} for one in (json.loads(line) for line in run("cluster", *REFERENCE, "-k", 3, "--seed", 7, "--centres", "--json", folder / "E.npy").text.splitlines())],
+          objects, "of an .npy file only the texts are missing")
     refused(2, "ask for fewer clusters", "cluster", *WITH, "-k", 19, path)
     refused(2, "either -k K or --threshold C", "cluster", *WITH, path)
     refused(2, "either -k K or --threshold C", "cluster", *WITH, "-k", 2, "--threshold", 0.5, path)

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from support.command import BUILD, PLAY, SOURCE, copy_model, environment, equal, main, refused, run
+from support.command import BUILD, DEVICE, PLAY, SOURCE, copy_model, environment, equal, has_device, main, refused, run
 from support.terminal import typed
 
 COMMANDS = [line.split()[0] for line in run("help").text.splitlines() if re.match(r"^  [a-z][a-z-]+ ", line)]
@@ -68,10 +68,33 @@ def test_candidates(_):
                           (("info", "--quiet=sha"), []), (("info", "--no-such=sha"), []), (("help", "gen"), ["generate"]), (("help", "env"), ["environment"]),
                           (("help", "bench", ""), ["suite", "report", "compare", "duel"]), (("help", "bench", "suite", ""), []), (("help", "generate", ""), [])):
         equal({*candidates(*words)}, {*wanted}, words)
-    assert {"cpu", "gpu", "reference"} <= {*candidates("explain", "-d", "")} | {"reference"}, candidates("explain", "-d", "")
+    assert {"cpu", "gpu", "reference"} <= {*candidates("explain", "-d", "")}, candidates("explain", "-d", "")
+    equal(candidates("explain", "-d", "0,refer"), ["0,reference"])
     for name in COMMANDS:  # no option is left out
         if name != "completion":
             equal({*re.findall(r"^ +(?:-\w, )?(--[a-z0-9-]+)", run("help", name).text, re.M)} - {*candidates(name, "--")}, set(), name)
+
+
+def test_kernel_variants(_):
+    """Of the op, and of the device that was given: the name of a variant is what --kernels and --variant take."""
+    device, full = ("-d", "reference"), "reference/linear"
+    for words, wanted in ((("explain", "--kernels", "layer_n"), ["layer_norm="]), (("explain", *device, "--kernels", "linear=ref"), [f"linear={full}"]),
+                          (("explain", *device, "--kernels", "linear=x"), []), (("explain", *device, "--kernels", "no-op="), []),
+                          (("explain", *device, "--kernels", "add=reference/add,linear="), [f"add=reference/add,linear={full}"]),
+                          (("explain", *device, "--kernels", "add=reference/add,layer_n"), ["add=reference/add,layer_norm="]),
+                          (("explain", *device, "--kernels=linear="), [f"--kernels=linear={full}"]), (("explain", "--device=reference", "--kernels", "linear="), [f"linear={full}"]),
+                          # bash makes words of "=" and ":", and replaces the last word
+                          (("explain", *device, "--kernels", "linear", "="), [full]), (("explain", *device, "--kernels", "linear", "=", "ref"), [full]),
+                          (("explain", "--device", "=", "reference", "--kernels", "=", "linear", "=", "ref"), [full]), (("explain", *device, "--kernels", "add", "=", "reference/add,layer_n"), ["reference/add,layer_norm="]),
+                          (("verify", *device, "--op", "linear", "--variant", ""), [full]), (("verify", "--op", "=", "linear", *device, "--variant", "=", "ref"), [full]),
+                          (("verify", *device, "--op=linear", "--variant", "ref"), [full]), (("verify", *device, "--variant", ""), [])):
+        equal({*candidates(*words)}, {*wanted}, words)
+    run("explain", "-q", *device, "--kernels", f"linear={full}")
+    if has_device():
+        offered = candidates("verify", "-d", DEVICE, "--op", "add", "--variant", "")
+        assert {"plain"} <= {*offered} and not any("/" in name for name in offered), offered
+        for name in offered:
+            run("verify", "-q", "-d", DEVICE, "--op", "add", "--variant", name, "--smoke")
 
 
 def test_arguments(_):
@@ -91,7 +114,8 @@ def test_in_bash(folder):
     setup = f'cd {folder}; eval "$(tessera completion bash)"'
     for keys, wanted in ((b"tessera genera\t--dty\t", b"tessera generate --dtype "), (b"tessera bench suite --class sm\t", b"--class smoke "), (b"tessera generate -m wei\t", b"-m weights.gguf"),
                          (b"tessera generate --dtype=bf\t", b"--dtype=bf16"), (b"tessera train --set weight_d\t", b"--set weight_decay="), (b"tessera generate -m my\t", b"-m my\\ model "),
-                         (b"tessera generate -m my\\ mo\t", b"-m my\\ model "), (b'tessera generate -m "my mo\t', b'-m "my model" ')):
+                         (b"tessera generate -m my\\ mo\t", b"-m my\\ model "), (b'tessera generate -m "my mo\t', b'-m "my model" '),
+                         (b"tessera explain -d reference --kernels lin\tref\t", b"--kernels linear=reference/linear ")):
         typed(["bash", "--norc", "--noprofile", "-i"], setup, keys, wanted, env)
 
 
@@ -101,7 +125,8 @@ def test_in_zsh(folder):
     env = with_spaces(folder)
     setup = f'cd {folder}; autoload -U compinit; compinit -u -D; eval "$(tessera completion zsh)"'
     for keys, wanted in ((b"tessera genera\t--dty\t", b"--dtype "), (b"tessera generate -m my\\ mo\t", b"-m my\\ model "), (b"tessera generate --dtype=bf\t", b"--dtype=bf16 "),
-                         (b"tessera generate --model=my\\ mo\t", b"--model=my\\ model "), (b"tessera generate -m wei\t", b"-m weights.gguf "), (b"tessera generate --model=wei\t", b"--model=weights.gguf ")):
+                         (b"tessera generate --model=my\\ mo\t", b"--model=my\\ model "), (b"tessera generate -m wei\t", b"-m weights.gguf "), (b"tessera generate --model=wei\t", b"--model=weights.gguf "),
+                         (b"tessera explain -d reference --kernels linear=ref\t", b"--kernels linear=reference/linear ")):
         typed(["zsh", "-f", "-i"], setup, keys, wanted, env)
 
 

@@ -1,5 +1,6 @@
 /* cli/commands/search/search.c - tessera search: finds the lines of a corpus that are nearest to a
  * question. */
+#include "cli/base/json.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
 #include "cli/shared/embedding.h"
@@ -121,6 +122,16 @@ static int read_lines(job *j) {
     return code;
 }
 
+static void print_hits_json(job *j) {
+    for (uint32_t i = 0; i < j->n; i++) {
+        json_t *hit = json_pack("{s:I,s:o}", "line", (json_int_t)j->hits[i].row + 1, "cosine",
+                                tsri_cli_json_number((double)j->hits[i].cosine));
+        if (j->texts)
+            tsri_cli_json_put(hit, "text", tsri_cli_json_text(j->texts[i], j->sizes[i]));
+        tsri_cli_json_print(&j->app, hit, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    }
+}
+
 static void print_hits(job *j) {
     for (uint32_t i = 0; i < j->n; i++) {
         tsri_cli_print(&j->app, "%.6f\t%" PRIu64, (double)j->hits[i].cosine, j->hits[i].row + 1);
@@ -144,11 +155,13 @@ int tsri_cli_search(int argc, char **argv) {
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.lines),
                                        tsri_cli_embedding_options(&j.embedding),
-                                       tsri_cli_running_options(&j.app, false), NULL};
+                                       tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera search QUERY|- --index E.npy [--lines FILE] [-k K]",
         "Finds the lines nearest to a question by cosine, and prints \"cosine<TAB>line<TAB>text\", "
-        "the nearest\nfirst. The corpus is embedded once, by tessera embed with the same model.",
+        "the nearest\nfirst. The corpus is embedded once, by tessera embed with the same model.\n"
+        "--json prints an object for each line found: \"line\", \"cosine\" and, with --lines, "
+        "\"text\".",
         tables, &operands);
     if (code == CLI_OK && (operands.n != 1 || !j.index_path))
         code = tsri_cli_fail(
@@ -162,7 +175,7 @@ int tsri_cli_search(int argc, char **argv) {
     if (code == CLI_OK && j.lines.path)
         code = read_lines(&j);
     if (code == CLI_OK)
-        print_hits(&j);
+        (j.app.json ? print_hits_json : print_hits)(&j);
     for (uint32_t i = 0; j.texts && i < j.n; i++)
         free(j.texts[i]);
     free(j.texts);
