@@ -16,6 +16,16 @@ def test_version(_):
     equal(re.match(r"tessera \(([^)]+)\)", (SOURCE / "debian/changelog").read_text())[1], VERSION, "debian/changelog")
 
 
+def test_licences(_):
+    """Each licence that files are under is there: Debian's own copy is named, or there is the legal code, and not a summary of it (lintian, in ci/debian)."""
+    paragraphs = [dict(re.findall(r"^(\S+): *(.*(?:\n .*)*)", part, re.M)) for part in (SOURCE / "debian/copyright").read_text().split("\n\n")]
+    texts = {name: text for name, _, text in (part["License"].partition("\n") for part in paragraphs if "License" in part and "Files" not in part)}
+    for part in paragraphs:
+        if "Files" in part:
+            text = texts[part["License"]]
+            assert "/usr/share/common-licenses/" in text or "liability" in text.lower(), (part, text)
+
+
 def test_python_package(folder):
     if sys.version_info < (3, 11):
         skip("debian/python-package needs Python 3.11")
