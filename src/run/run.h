@@ -133,8 +133,6 @@ bool tsri_run_feeds(const tsri_run_plan *plan, uint32_t output, uint32_t input);
  * run doesn't write: memory that is used again might hold the right answer. */
 tsr_status tsri_run_poison(tsri_run_plan *plan);
 
-/* Fills the states with zeros (a new conversation). */
-tsr_status tsri_run_clear_states(tsri_run_context *context);
 /* Gives back the memory of the states with the ids first .. first + n - 1. No plan may use them any more;
  * the next one that does begins with zeros. */
 void tsri_run_drop_states(tsri_run_context *context, uint32_t first, uint32_t n);

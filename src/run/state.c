@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tsr_status zero(tsri_run_context *context, const tsri_run_kv_state *state) {
-    const tsr_transfer fill = {.struct_size = sizeof fill,
-                               .kind = TSR_TRANSFER_FILL,
-                               .dst = state->buf,
-                               .bytes = state->bytes};
-    return TSRI_RUN_CALL(&context->slots[state->device], transfer, &fill, NULL, NULL);
-}
-
 /* Of the pieces that two sizes of a state have in common, the place of one among all those of `state`.
  * A piece is an index of the first `axes` dimensions. */
 static uint64_t place_of(const tsri_run_kv_state *state, const int64_t common[4], int axes,
@@ -269,12 +261,5 @@ tsr_status tsri_run_copy_slot(tsri_run_context *context, uint32_t id, int64_t fr
                                    .bytes = (uint64_t)n * row};
         TRY(TSRI_RUN_CALL(&context->slots[state->device], transfer, &copy, NULL, NULL));
     }
-    return TSR_OK;
-}
-
-tsr_status tsri_run_clear_states(tsri_run_context *context) {
-    for (size_t i = 0; i < context->n_states; i++)
-        if (context->states[i].buf)
-            TRY(zero(context, &context->states[i]));
     return TSR_OK;
 }

@@ -509,22 +509,6 @@ Test(run, a_lost_state_is_told) {
     tsri_graph_destroy(&large);
 }
 
-Test(run, cleared_states_start_anew) {
-    float x[2 * 2 * C], first[2 * 2 * C], again[2 * 2 * C];
-    for (int i = 0; i < 2 * 2 * C; i++)
-        x[i] = sinf((float)i);
-    tsri_graph *g = with_state(CAPACITY, TSR_F32);
-    rig r;
-    open_rig(&r, "reference", NULL);
-    step(&r, g, 0, x, first);
-    step(&r, g, 2, x, again);
-    cr_assert_eq(tsri_run_clear_states(r.context), TSR_OK);
-    step(&r, g, 0, x, again);
-    cr_assert_arr_eq(first, again, 3 * C * sizeof(float));
-    close_rig(&r);
-    tsri_graph_destroy(&g);
-}
-
 static void read_and_write(const char *device) {
     float x[2 * 2 * C], y[2 * 2 * C], state[2 * CAPACITY * C], zero[C] = {0};
     for (int i = 0; i < 2 * 2 * C; i++)

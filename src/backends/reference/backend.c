@@ -95,7 +95,7 @@ static tsr_status buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_b
         return status;
     }
     buf->bytes = spec->bytes;
-    if (spec->zeroed)
+    if (spec->struct_size >= sizeof *spec && spec->zeroed)
         memset(buf->data, 0, (size_t)spec->bytes);
     *out = buf;
     return TSR_OK;

@@ -21,8 +21,8 @@ static bool take_texts(const json_t *input, tsri_serve_texts *w, tsri_serve_fail
     if (json_is_integer(json_is_array(first) ? json_array_get(first, 0) : first))
         return tsri_serve_fail(
             f, 400, "input",
-            "input: token ids were given, and texts are wanted (LangChain's "
-            "OpenAIEmbeddings sends them with check_embedding_ctx_length=False)");
+            "input: token ids were given, and texts are wanted; in LangChain, set "
+            "check_embedding_ctx_length=False on OpenAIEmbeddings");
     for (size_t i = 0; i < w->n; i++) {
         const json_t *one = json_is_string(input) ? input : json_array_get(input, i);
         if (!json_is_string(one) || !json_string_length(one))

@@ -197,14 +197,13 @@ tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu) {
     return r;
 }
 
-/* The counter's difference; without a counter, the mean of the power before and after, times the
- * time between. */
+/* The counter's difference; without a counter, the power at the end times the time between. */
 static double joules_between(const tsri_task_reading *before, const tsri_task_reading *after) {
     double joules = after->energy - before->energy;
     if (joules < 0) /* the counter began anew */
         joules += after->energy_wrap;
     if (isnan(joules))
-        joules = (before->power + after->power) / 2 * (after->seconds - before->seconds);
+        joules = after->power * (after->seconds - before->seconds);
     return joules >= 0 ? joules : NAN;
 }
 

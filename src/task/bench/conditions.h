@@ -16,7 +16,7 @@ typedef struct tsri_task_reading {
     double stolen, all; /* processor time, in ticks */
     double energy;      /* joules so far */
     double energy_wrap; /* joules after which the counter begins anew */
-    double power;       /* watts, of a card */
+    double power;       /* watts, of a card; at the end of work, read it before the card rests */
     double seconds;     /* of the monotonic clock */
 } tsri_task_reading;
 

@@ -161,8 +161,7 @@ tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first
     return TSR_OK;
 }
 
-/* The reading before is of an idle machine, and so is that after: the device's threads sleep then.
- * */
+/* Both readings are of an idle machine: the device's threads sleep before and after the samples. */
 void tsri_task_draft_company(tsri_task_draft *draft, bool cpu) {
     const tsr_bench_conditions *c = &draft->conditions;
     const double load = (c->load[0] + c->load[1]) / 2;

@@ -38,8 +38,10 @@ tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, doub
     row->peak_read[0] = b->now.read;
     const tsri_task_reading before = tsri_task_read_conditions("", b->cpu);
     TRY(tsri_task_sample(&b->rule, ask, &a, &draft->samples));
+    const double power = tsri_task_read_conditions("", b->cpu).power;
     wait_for(b->rest);
-    const tsri_task_reading after = tsri_task_read_conditions("", b->cpu);
+    tsri_task_reading after = tsri_task_read_conditions("", b->cpu);
+    after.power = power;
     draft->conditions = tsri_task_conditions_between(&before, &after);
     row->conditions = &draft->conditions;
     row->host_bytes = tsri_task_bench_host_peak(b);

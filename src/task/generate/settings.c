@@ -11,7 +11,7 @@
  * ends with as many results as beams, and bans tokens before the softmax). */
 static const tsri_task_manner manners[] = {
     {TSRI_IO_CTRANSLATE2, TSR_EARLY_FIRST, .beams = 2, .least = 1, .renormalize = true},
-    /* transformers; but there a model whose files give no number isn't searched */
+    /* transformers, which takes one beam where the files give no number; 4 is ours */
     {TSRI_IO_UNKNOWN, TSR_EARLY_HEURISTIC, .beams = 4, .least = 0, .renormalize = false},
 };
 

@@ -190,7 +190,7 @@ def tokens(server):
     server.wrong(400, "content", "/tokenize", {"content": 3}, "content")
     server.wrong(400, "token ids", "/detokenize", {"tokens": ["a"]}, "tokens")
     for ids in ([1, 2, 3], [[1, 2, 3], [4, 5]]):
-        server.wrong(400, "input: token ids were given, and texts are wanted (LangChain's OpenAIEmbeddings sends them with check_embedding_ctx_length=False)", "/v1/embeddings",
+        server.wrong(400, "input: token ids were given, and texts are wanted; in LangChain, set check_embedding_ctx_length=False on OpenAIEmbeddings", "/v1/embeddings",
                      {"input": ids}, "input")
     for n, wrong in ((2, ["a", 3]), (1, [["a"]])):
         server.wrong(400, f"input: number {n} is not a text of at least one character", "/v1/embeddings", {"input": wrong}, "input")
