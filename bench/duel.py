@@ -6,6 +6,7 @@ only where the results agree: the logits of one prompt, compared with PyTorch's 
 """
 
 import array
+import functools
 import json
 import math
 import os
@@ -136,9 +137,23 @@ def median(times):
     return statistics.median(times)
 
 
-def peaks(worker):
-    """The peaks of this machine now, for programs that print no shares of them."""
-    top = Peaks(Process([worker]))
+@functools.lru_cache(maxsize=None)
+def opened(build, device):
+    """What the library of a build opens for --device: {"device": its name in bench/kernels, "cpu": whether it is a CPU}."""
+    done = subprocess.run([sys.executable, WORKERS / "device.py", build / "lib" / "libtessera.so", device], capture_output=True, text=True, check=False)
+    if done.returncode:
+        fail(done.stderr.strip())
+    return json.loads(done.stdout)
+
+
+def peaks_of(o):
+    """The peaks of the device that --device names, as engines of ours are given it."""
+    return Peaks(Process([o.build / "bench" / "kernels"]), opened(o.build, o.device)["device"])
+
+
+def peaks(o):
+    """The peaks of this device now, for programs that print no shares of them."""
+    top = peaks_of(o)
     told = top.measure()
     top.close()
     return told

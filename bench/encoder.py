@@ -159,7 +159,7 @@ def main():
     if not (o.work / "minilm-ct2").exists():
         o.work.mkdir(parents=True, exist_ok=True)
         subprocess.run([o.peers, WORKERS / "encoder_peers.py", "make", o.model, o.work], check=True)
-    say(schema=1, bench="encoder", **machine(), peaks=peaks(o.build / "bench" / "kernels"), rounds=o.rounds)
+    say(schema=1, bench="encoder", **machine(), peaks=peaks(o), rounds=o.rounds)
     truth = expected(o)
     return 0 if all([duel(o, group, truth) for group in chosen]) else 1
 

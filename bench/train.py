@@ -4,12 +4,13 @@
     bench/train.py [--peers PYTHON] [--shape char-gpt,gpt-10m,gpt2-124m] [--rounds 3] [--steps N] [--only eager,compile,autocast]
                    [--compute f32,bf16] [--device D] [--build build/release]
 
-tools/peers installs PYTHON. --compute bf16 also measures Tessera with products of bf16, as "Tessera bf16"; by default it does on a CPU with
-instructions for bf16, and PyTorch's autocast to bf16 runs there, too. Prints one JSON line per shape: tokens/s of each engine, the ratios of "Tessera"
+tools/peers installs PYTHON. --compute bf16 also measures Tessera with products of bf16, as "Tessera bf16"; by default it does if
+the device is a CPU with instructions for bf16, and PyTorch's autocast to bf16 runs there, too. Prints one JSON line per shape: tokens/s of each engine, the ratios of "Tessera"
 and of "Tessera bf16" to each other engine (above 1: Tessera is faster), which of them have a goal (PyTorch eager; with bf16, autocast and our f32), the
 share of the cores' peak at 6 FLOP per parameter and token, the time of the first step including compilation, and peak memory. The peak is measured
 before and after each shape; the best so far counts. A loss must begin at the logarithm of the vocabulary's size; an engine with another loss gets no
-ratio. If a ratio misses its goal, or Tessera needs more memory than the leanest peer, the exit code is 1.
+ratio. If a ratio misses its goal, Tessera needs more memory than the leanest peer, or "Tessera" or "Tessera bf16" was asked for and has no ratio, the
+exit code is 1.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import math
 import pathlib
 import sys
 
-from duel import ROOT, WORKERS, Peaks, Process, machine, say, start
+from duel import ROOT, WORKERS, machine, opened, peaks_of, say, start
 
 sys.path.insert(0, str(WORKERS))
 from trainers import SHAPES  # pylint: disable=wrong-import-position
@@ -46,6 +47,7 @@ def ratios(shape, rate, able, bf16):
 def duel(o, shape, top):
     ours = {"f32": "Tessera", "bf16": "Tessera bf16"}
     commands = {ours[compute]: [o.peers, WORKERS / "train_tessera.py", o.library, o.device, shape, compute] for compute in ["f32", *o.compute.split(",")]}
+    asked = set(commands)
     commands |= {kind: [o.peers, WORKERS / "train_torch.py", kind, shape] for kind in o.only.split(",") if kind}
     top.measure()
     workers = {name: start(name, command) for name, command in commands.items()}
@@ -65,12 +67,12 @@ def duel(o, shape, top):
             "first_step_s": {name: round(worker.first_token, 2) for name, worker in workers.items()}}
     for worker in workers.values():
         worker.close()
-    told, reached = ratios(shape, rate, able, has_bf16())
+    told, reached = ratios(shape, rate, able, o.bf16)
     if "Tessera" in able:
         told["share_of_peak"] = round(6 * o.parameters[shape] * rate["Tessera"] / top.measure()["gflops"] / 1e9, 3)
     say(**line, **told)
     rivals = [memory[name] for name in able if name not in ours.values()]
-    return "Tessera" in able and reached and memory["Tessera"] <= min(rivals, default=memory["Tessera"])
+    return asked <= set(able) and reached and memory["Tessera"] <= min(rivals, default=memory["Tessera"])
 
 
 def parameters(shape):
@@ -82,17 +84,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", default=sys.executable, help="python with PyTorch")
     parser.add_argument("--shape", default=",".join(SHAPES))
-    parser.add_argument("--only", default="eager,compile" + (",autocast" if has_bf16() else ""),
-                        help="measure only these modes of PyTorch: eager, compile, autocast (products in bf16); \"\" for none")
-    parser.add_argument("--compute", default="f32,bf16" if has_bf16() else "f32", help="f32,bf16: also measure Tessera with products of bf16")
+    parser.add_argument("--only", help="measure only these modes of PyTorch: eager, compile, autocast (products in bf16); \"\" for none")
+    parser.add_argument("--compute", help="f32,bf16: also measure Tessera with products of bf16")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=0, help="steps per turn")
     parser.add_argument("--device", default="")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     o = parser.parse_args()
     o.library = str(o.build / "lib" / "libtessera.so")
+    o.bf16 = opened(o.build, o.device)["cpu"] and has_bf16()
+    o.only = ("eager,compile,autocast" if o.bf16 else "eager,compile") if o.only is None else o.only
+    o.compute = o.compute or ("f32,bf16" if o.bf16 else "f32")
     o.parameters = {shape: parameters(shape) for shape in SHAPES}
-    top = Peaks(Process([o.build / "bench" / "kernels"]))
+    top = peaks_of(o)
     say(schema=1, bench="train", **machine(), **top.measure())
     held = [duel(o, shape, top) for shape in o.shape.split(",")]
     top.close()

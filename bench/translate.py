@@ -109,7 +109,7 @@ def main():
         fail(f"--group {o.group}: groups are {', '.join(GROUPS)}; tiny needs --tiny FOLDER")
     if not (o.work / "base-ct2").exists():
         subprocess.run([o.peers, WORKERS / "translate_peers.py", "make", o.work], check=True)
-    say(schema=1, bench="translate", **machine(), peaks=peaks(o.build / "bench" / "kernels"), rounds=o.rounds)
+    say(schema=1, bench="translate", **machine(), peaks=peaks(o), rounds=o.rounds)
     return 0 if all([duel(o, group) for group in chosen]) else 1
 
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import types
+from unittest import mock
 
 from support.command import BUILD, SOURCE, equal, has_device, main
 
@@ -104,6 +105,68 @@ def test_peaks_by_bench_kernels(_):
     return None
 
 
+def test_peaks_are_of_the_device_that_is_measured(folder):
+    import duel  # pylint: disable=import-outside-toplevel
+    for name, needed in (("decoder.py", ["--models", folder]), ("train.py", []), ("encoder.py", ["--model", folder, "--work", folder]), ("translate.py", ["--work", folder])):
+        module, machine = program(name), Machine()
+        machine.close = lambda: None
+        (folder / "minilm-ct2").mkdir(exist_ok=True)
+        (folder / "base-ct2").mkdir(exist_ok=True)
+        words = [name, "--device", "gpu", "--build", "made", *map(str, needed)]
+        with (mock.patch.object(duel, "Process", lambda command, machine=machine: machine), mock.patch.object(duel, "PAUSE", 0), mock.patch.object(sys, "argv", words),
+              mock.patch.object(duel, "opened", lambda build, device: {"device": f"{build}/{device}", "cpu": False}), mock.patch.object(module, "duel", lambda *_: True)):
+            if name == "train.py":
+                module.opened = duel.opened
+            if name == "encoder.py":
+                module.expected = lambda _: None
+            equal(printed(module.main)[0], 0, name)
+        equal({request["device"] for request in machine.asked}, {"made/gpu"}, name)
+
+
+def test_what_the_library_opens(_):
+    from duel import Process, opened  # pylint: disable=import-outside-toplevel
+    if not has_device("cpu"):
+        return print("       SKIP: no CPU device")
+    found = opened(BUILD, "cpu")
+    equal((found["cpu"], opened(BUILD, "reference")), (True, {"device": "Tessera/reference", "cpu": False}))
+    try:
+        with contextlib.redirect_stderr(io.StringIO()) as told:
+            opened(BUILD, "no-such-device")
+    except SystemExit as ended:
+        equal((ended.code, told.getvalue().startswith('device "no-such-device"')), (2, True), told.getvalue())
+    else:
+        raise AssertionError("no-such-device was opened")
+    if (BUILD / "bench" / "kernels").exists():
+        worker = Process([BUILD / "bench" / "kernels"])
+        equal(worker.ask(peak="read", repeat=1, device=found["device"])["gbytes"] > 0, True)
+        worker.close()
+    return None
+
+
+def test_training_needs_each_engine_that_was_asked_for(_):
+    """An engine of ours that can't start, or whose loss is wrong, is a failure, and not one goal less."""
+    train = program("train.py")
+    seconds = {"Tessera": 1 / 1.8, "Tessera bf16": 1 / 3, "eager": 1, "autocast": 1 / 1.9}
+
+    def trained(broken="", loss=None, **options):
+        def engine(name, _):
+            answers = {"train": {"seconds": seconds[name], "loss": loss if name == broken else 4.2}, "memory": {"bytes": 1 << 30}}
+            return None if name == broken and loss is None else types.SimpleNamespace(times={}, first_token=0, close=lambda: None, ask=lambda do, **_: answers[do])
+        o = types.SimpleNamespace(**{"peers": "python", "library": "", "device": "", "compute": "f32,bf16", "only": "eager,autocast", "rounds": 1, "steps": 1, "bf16": True,
+                                     "parameters": {"char-gpt": 1e6}} | options)
+        with mock.patch.object(train, "start", engine):
+            good, (line,) = printed(train.duel, o, "char-gpt", types.SimpleNamespace(measure=lambda: {"gflops": 100}))
+        return good, sorted(line["goals"])
+    every = ["Tessera bf16 to Tessera", "Tessera bf16 to autocast", "Tessera to eager"]
+    equal(trained(), (True, every))
+    for loss in (None, 9.9):
+        equal(trained("Tessera bf16", loss), (False, every[2:]), f"Tessera bf16 with loss {loss}")
+        equal(trained("eager", loss), (True, every[:2]), "a peer that can't run has no goal")
+    equal(trained("Tessera", 9.9), (False, every[1:2]))
+    equal(trained("Tessera bf16", compute="f32"), (True, every[2:]), "it was not asked for")
+    equal(trained(bf16=False), (True, every[2:]), "on a device without instructions for bf16")
+
+
 def test_goals_of_training(_):
     """Those of f32 beside PyTorch eager, whatever torch.compile does; those of bf16 where the CPU has instructions for it."""
     train = program("train.py")
@@ -132,6 +195,13 @@ def test_keys_and_values_of_decoders(folder):
         tests = decoder.tests_of(decoder.GROUPS["llama-q8-8192"])
         return types.SimpleNamespace(engine=name, keys=keys, errors={"logits": 0}, times={test: [seconds] for test in tests}, first_token=0, load=0, ask=lambda **_: {"bytes": 0})
     right, lines = printed(decoder.compare, o, "llama-q8-8192", engine("Tessera", 0.01, "f16"), [engine("llama.cpp", 0.03, "f16")], {"gflops": 400, "gbytes": 50})
+    missed, _ = printed(decoder.compare, o, "llama-q8-8192", engine("Tessera", 0.01, "f16"), [engine("llama.cpp", 0.0199, "f16")], {"gflops": 400, "gbytes": 50})
+    equal(missed, False, "1.99 of 2")
+    for name, group in decoder.GROUPS.items():
+        equal(set(dict(group.goals)) <= set(decoder.tests_of(group)), True, f"goals of {name}")
+    equal({name: dict(group.goals) for name, group in decoder.GROUPS.items() if group.goals},
+          {"llama-f32": {"prefill 512": 1}, "llama-q4": {"decode at 512": 1.3}, "llama-q8-8192": {"decode at 8192": 2},
+           "1b-q4_K_M": {"prefill 512": 1.5, "decode at 64": 1.15, "decode at 2048": 1.3}}, "those that docs/performance.md names")
     (line,) = [line for line in lines if line.get("test") == "decode at 8192"]
     equal((right, line["ratio"], line["goal"], line["keys"]), (True, 3, 2, {"Tessera": "f16", "llama.cpp": "f16"}))
     weights, cached = 12 * (4 * 768 * 768 + 3 * 768 * 2048) + 768 * 32000, 12 * 2 * 768 * 2 * 8193
