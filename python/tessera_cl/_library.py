@@ -275,17 +275,22 @@ def pointer(array: NDArray[Any], kind: Any) -> Any:
     return array.ctypes.data_as(ctypes.POINTER(kind))
 
 
+_DLPACK_CPU = 1  # kDLCPU, of DLPack's DLDeviceType
+
+
 def array_of(values: Any) -> NDArray[Any]:
     """The values as an array, without a copy where their memory can be read in place: by NumPy's protocols, or by __dlpack__ alone.
 
-    ValueError: __dlpack__ gives what NumPy can't read, such as the memory of a GPU
+    ValueError: NumPy can't read what is offered by __dlpack__ alone, such as the memory of a GPU, or a dtype that NumPy lacks. What offers __array__
+    raises its own errors.
     """
     if hasattr(values, "__array__") or not hasattr(values, "__dlpack__"):
         return np.asarray(values)
     try:
         found: NDArray[Any] = np.from_dlpack(values)
     except (BufferError, RuntimeError, TypeError) as error:
-        raise ValueError(f"NumPy can't read the array of class {type(values).__name__} by its __dlpack__: {error}; give one in the host's memory") from error
+        advice = "convert it to a dtype that NumPy has" if values.__dlpack_device__()[0] == _DLPACK_CPU else "give one in the host's memory"
+        raise ValueError(f"NumPy can't read the array of class {type(values).__name__} by its __dlpack__: {error}; {advice}") from error
     return found
 
 

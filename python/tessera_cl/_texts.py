@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union, overload
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -305,19 +305,25 @@ class Classifier(Base):
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """A document of a ranking: its number, its score, and its text where that was asked for. ranked["score"] is ranked.score, because
-    sentence-transformers gives dicts."""
+class Ranked(Mapping[str, Any]):
+    """A document of a ranking: its number, its score, and its text where that was asked for. Because sentence-transformers gives dicts, it is also a
+    mapping: ranked["score"] is ranked.score, and "text" is a key where the text was asked for."""
 
     corpus_id: int
     score: float
     text: Optional[str] = None
 
     def __getitem__(self, name: str) -> Any:
-        """Raises KeyError: it has no such field."""
-        if name not in self.__dataclass_fields__:
+        """Raises KeyError: there is no such field, or it is the text, which was not asked for."""
+        if name not in tuple(self):
             raise KeyError(name)
         return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("corpus_id", "score") if self.text is None else ("corpus_id", "score", "text"))
+
+    def __len__(self) -> int:
+        return 2 if self.text is None else 3
 
 
 def _ranking(scores: NDArray[np.float32], documents: Sequence[str], top_k: Optional[int], return_documents: bool) -> List[Ranked]:

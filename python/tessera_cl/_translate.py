@@ -68,7 +68,7 @@ class Translator(Base):
         max_decoding_length, min_decoding_length: the most and the fewest new tokens of each
         repetition_penalty, no_repeat_ngram_size: CTranslate2's names of repeat_penalty and no_repeat_ngram
         sampling_topk, sampling_topp, sampling_temperature: must be 1, because nothing is drawn
-        return_scores: False: `scores` stay empty
+        return_scores: False: `scores` stay empty, as they do by default in CTranslate2
         progress: told (source tokens translated, source tokens read so far); True from it cancels
         settings: as for Model.generate: length_penalty, coverage_penalty, suppress, ...; but presence_penalty, frequency_penalty, logit_bias,
         grammar and json_schema are refused, and so is what a search does not read: temperature, top_k, top_p, min_p, seed, stop, context,

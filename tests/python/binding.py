@@ -95,8 +95,9 @@ def test_arrays_of_other_packages(folder):
             session.rewind(1, 0)
             assert (session.step(Exported([ids, ids[::-1]], np.int64)) == wanted).all()
         raises(ValueError, "whole numbers", lambda: model.detokenize(Exported(ids, np.float32)))
-        with mock.patch.object(Exported, "__dlpack__", side_effect=BufferError("it is on a GPU")):
-            raises(ValueError, "can't read the array of class Exported by its __dlpack__: it is on a GPU; give one in the host's memory", lambda: model.detokenize(given))
+        for place, why, advice in ((2, "it is on a GPU", "give one in the host's memory"), (1, "it is bfloat16", "convert it to a dtype that NumPy has")):
+            with mock.patch.object(Exported, "__dlpack__", side_effect=BufferError(why)), mock.patch.object(Exported, "__dlpack_device__", return_value=(place, 0)):
+                raises(ValueError, f"can't read the array of class Exported by its __dlpack__: {why}; {advice}", lambda: model.detokenize(given))
     with t.Embedder(SENTENCE, DEVICE) as model:
         vectors = model.encode(["anna", "the cat", "a mat"])
         assert (model.similarity(Exported(vectors, np.float32), Exported(vectors[:2], np.float32)) == model.similarity(vectors, vectors[:2])).all()
@@ -423,8 +424,13 @@ def test_scores_of_pairs(folder):
         order = sorted(range(4), key=lambda i: -scores[i])
         assert [r.corpus_id for r in ranked] == order != [0, 1, 2, 3] and [r.text for r in ranked] == [documents[i] for i in order]
         assert [r.score for r in ranked] == [scores[i] for i in order] and [r["corpus_id"] for r in ranked] == order and ranked[0]["score"] == ranked[0].score
-        assert [(r.corpus_id, r.text) for r in model.rank("how are you", documents, top_k=2)] == [(i, None) for i in order[:2]]
+        bare = model.rank("how are you", documents, top_k=2)
+        assert [(r.corpus_id, r.text) for r in bare] == [(i, None) for i in order[:2]]
+        wanted = {"corpus_id": order[0], "score": ranked[0].score, "text": documents[order[0]]}
+        assert dict(ranked[0]) == wanted and list(ranked[0]) == list(wanted) and len(ranked[0]) == 3 and "text" in ranked[0] and "rank" not in ranked[0], ranked[0]
+        assert list(bare[0]) == ["corpus_id", "score"] and len(bare[0]) == 2 and "text" not in bare[0] and bare[0].get("text", "") == "", bare[0]
         raises(KeyError, "rank", lambda: ranked[0]["rank"])
+        raises(KeyError, "text", lambda: bare[0]["text"])
     with t.CrossEncoder(SOURCE / "tests/golden/encoders/classify", DEVICE) as model:
         assert model.predict(("a", "b")).shape == (3,)
 
