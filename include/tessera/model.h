@@ -39,8 +39,9 @@ typedef struct tsr_model_options {
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
     /** 1: where there are no weights, a tokenizer alone is enough: a tokenizer.json or
-     * tokenizer.model, a tekken.json, a file of tiktoken, a folder with one of them, or the vocabulary of a GGUF file. Such a model
-     * can only encode and decode, and is opened without a device. */
+     * tokenizer.model, a tekken.json, a file of tiktoken, a folder with one of them, or the vocabulary of a GGUF file. A
+     * folder's own tokenizer is taken before that of GGUF files in it. Such a model can only encode and
+     * decode, and is opened without a device. */
     uint32_t tokenizer_only;
     /** Storage dtype of keys and values: TSR_F32, TSR_F16, or TSR_GGML_Q8_0 where the sizes of a head's
      * keys and values are multiples of 32 (each number is within half a step: the largest of its
@@ -174,9 +175,13 @@ TSR_API tsr_status tsr_model_memory_get(const tsr_model *model, tsr_model_memory
 /**
  * Tells whether two models are the same, without reading all of their weights: the SHA-256, in hex, of
  * the vocabulary; of each array's name, type, shape and first 4096 bytes; of all arrays of its LoRA
- * adapters; and of the folder's other files that say how it is run (config.json, tokenizer.json, ...).
+ * adapters; and of what says how it is run: the metadata of a GGUF, llama2.c or CTranslate2 file, and the
+ * folder's other files (config.json, those of the tokenizer, chat templates, the modules of a
+ * sentence-transformers folder).
  *
- * error   TSR_E_IO  a file of the model can't be read
+ * error   TSR_E_IO      a file of the model can't be read
+ *         TSR_E_FORMAT  its modules.json is not JSON
+ *         TSR_E_STATE   it is a tokenizer without weights (tsr_model_options.tokenizer_only)
  */
 TSR_API tsr_status tsr_model_fingerprint(const tsr_model *model, char hex[65]);
 

@@ -8,6 +8,7 @@
 #define TSRI_IO_ARCHIVE_H
 
 #include "base/files.h"
+#include "base/hash.h"
 #include "tessera/tensor.h"
 
 #include <stdbool.h>
@@ -103,6 +104,8 @@ struct tsri_io_archive {
 tsr_status tsri_io_detect(const char *path, tsri_io_format *out);
 /* Whether a folder has a file of weights, by its name; GGUF files don't count. */
 bool tsri_io_has_weights(const char *folder);
+/* Whether a GGUF file has adapters (general.type) and no model; reads only its first keys. */
+bool tsri_io_is_adapter(const char *path);
 
 /* Opens a safetensors file, an index, a GGUF file, a llama2.c checkpoint, a CTranslate2 model.bin,
  * or the weights of a folder (model.safetensors, else model.safetensors.index.json, else a
@@ -188,6 +191,9 @@ tsr_status tsri_io_meta_text(const tsri_io_archive *archive, const char *key, co
 /* Gives a list whose items are all of `kind`; *out is NULL where the key is missing. */
 tsr_status tsri_io_meta_list(const tsri_io_archive *archive, const char *key, tsri_io_kind kind,
                              const tsri_io_value **out);
+
+/* Adds all metadata to a hash, sorted by key, but for what says how the file is split. */
+void tsri_io_meta_hash(const tsri_io_archive *archive, tsri_hash *hash);
 
 /* The key and the kind of a value; the kind of a list's items (0 for an empty list of unknown
  * kind), and their number. */

@@ -315,6 +315,39 @@ static tsr_status read_one(tsri_io_archive *archive, const char *path) {
     return status;
 }
 
+static bool is_text(const tsri_io_value *value, const char *key, const char *text) {
+    return !strcmp(value->key, key) && !value->is_list && value->item == TSRI_IO_ITEM_TEXT &&
+           !strcmp(value->data, text);
+}
+
+bool tsri_io_is_adapter(const char *path) {
+    static const char group[] = "general."; /* writers put these keys first */
+    tsri_io_archive archive = {.format = TSRI_IO_GGUF};
+    tsri_io_cursor c = {0};
+    char *name = NULL;
+    tsri_file *file;
+    uint64_t tensors = 0, keys = 0;
+    bool is = false, more = true;
+    tsr_status status = tsri_io_add_file(&archive, path, &file);
+    if (status == TSR_OK)
+        status = tsri_io_cursor_begin(&c, file);
+    if (status == TSR_OK)
+        status = tsri_base_new(MAX_KEY + 1, 1, &name);
+    if (status == TSR_OK)
+        status = take_counts(&c, &tensors, &keys);
+    for (uint64_t i = 0; status == TSR_OK && i < keys && more && !is; i++) {
+        status = take_value(&archive, &c, name);
+        if (status != TSR_OK)
+            break;
+        is = is_text(&archive.values[i], "general.type", "adapter");
+        more = !strncmp(archive.values[i].key, group, sizeof group - 1);
+    }
+    tsri_io_cursor_end(&c);
+    tsri_io_clear(&archive);
+    free(name);
+    return is;
+}
+
 /* Finds which part of how many a file is: 0 of 1 where it is not split. */
 static tsr_status find_part(const tsri_io_archive *archive, int64_t *part, int64_t *count) {
     *part = 0;

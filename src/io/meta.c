@@ -224,3 +224,28 @@ tsr_status tsri_io_meta_list(const tsri_io_archive *archive, const char *key, ts
     *out = value;
     return TSR_OK;
 }
+
+static void hash_value(const tsri_io_value *value, tsri_hash *hash) {
+    const uint64_t facts[] = {value->item, value->is_list, value->count};
+    const size_t bytes = items[value->item].bytes;
+    tsri_base_hash_text(hash, value->key);
+    tsri_base_hash_add(hash, facts, sizeof facts);
+    if (bytes && value->count)
+        tsri_base_hash_add(hash, value->data, value->count * bytes);
+    for (size_t i = 0; !bytes && i < value->count; i++) {
+        size_t n;
+        const char *text = tsri_io_list_text(value, i, &n);
+        const uint64_t size = n; /* texts may have 0 bytes */
+        tsri_base_hash_add(hash, &size, sizeof size);
+        tsri_base_hash_add(hash, text, n);
+    }
+}
+
+void tsri_io_meta_hash(const tsri_io_archive *archive, tsri_hash *hash) {
+    static const char split[] = "split.";
+    for (size_t i = 0; i < archive->n_values; i++) {
+        const tsri_io_value *value = &archive->values[archive->by_key[i]];
+        if (strncmp(value->key, split, strlen(split)) != 0)
+            hash_value(value, hash);
+    }
+}

@@ -134,12 +134,13 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
         inner.progress = tell_progress;
         inner.progress_data = &known;
     }
-    TRY(tsri_model_locate(name, &path));
+    TRY(inner.tokenizer_only ? tsri_model_locate_tokenizer(name, &path)
+                             : tsri_model_locate(name, &path));
     tsr_status status = known.base ? check_base(known.base, path, device) : TSR_OK;
     if (status == TSR_OK)
         status = tsri_base_new(1, sizeof *model, &model);
     if (status == TSR_OK)
-        status = tsri_model_tell_download(tsri_model_open(path, &inner, &model->model), name, path);
+        status = tsri_model_tell_download(tsri_model_open(path, &inner, &model->model), name);
     if (status == TSR_OK && known.context > model->model->spec.context)
         status = tsri_base_fail(
             TSR_E_ARGUMENT, "a context of %lld tokens was asked for; %s reads at most %lld",

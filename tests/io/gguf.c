@@ -268,6 +268,33 @@ Test(gguf, each_bad_file_has_its_sentence) {
     }
 }
 
+static bool is_adapter(const tsri_bytes *f, size_t n) {
+    forge_file("a.gguf", f->data, n);
+    return tsri_io_is_adapter("a.gguf");
+}
+
+Test(gguf, files_of_adapters) {
+    static const char *const types[] = {"adapter", "model"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        tsri_bytes f = {0};
+        forge_gguf(&f, 3, 0, 3);
+        forge_kv_text(&f, "general.architecture", "llama");
+        forge_kv_text(&f, "general.type", types[i]);
+        const size_t head = f.size;
+        forge_kv_text(&f, "adapter.type", "lora");
+        cr_expect_eq(is_adapter(&f, f.size), i == 0, "%s", types[i]);
+        for (size_t n = 0; n < head; n++)
+            cr_expect_not(is_adapter(&f, n), "%s: the first %zu bytes", types[i], n);
+        tsri_base_bytes_clear(&f);
+    }
+    tsri_bytes number = {0};
+    forge_gguf(&number, 3, 0, 1);
+    forge_kv_u32(&number, "general.type", 1);
+    cr_expect_not(is_adapter(&number, number.size));
+    cr_expect_not(tsri_io_is_adapter("none.gguf"));
+    tsri_base_bytes_clear(&number);
+}
+
 /* Metadata of every type, and four tensors at an alignment of 64. */
 static void good(tsri_bytes *f) {
     const uint8_t u8 = 200;
@@ -471,4 +498,47 @@ Test(gguf, cut_off_or_changed_anywhere_it_never_crashes) {
     forge_cut("m.gguf", &file);
     forge_change("m.gguf", &file, file.size);
     tsri_base_bytes_clear(&file);
+}
+
+/* ---- the hash of the metadata ---- */
+
+static void hash_meta(bool turned, uint32_t number, const char *text, bool split, char hex[65]) {
+    tsri_bytes file = {0};
+    unsigned char digest[32];
+    tsri_hash *hash = NULL;
+    forge_gguf(&file, 3, 0, split ? 4 : 2);
+    if (split) {
+        forge_kv_u16(&file, "split.no", 0);
+        forge_kv_u16(&file, "split.count", 1);
+    }
+    for (int i = 0; i < 2; i++)
+        if (i == turned)
+            forge_kv_u32(&file, "a.number", number);
+        else
+            forge_kv_text(&file, "a.text", text);
+    forge_data(&file, 32, 0);
+    tsri_io_archive *archive = forge_open("m.gguf", &file);
+    cr_assert_eq(tsri_base_hash_begin(&hash), TSR_OK);
+    tsri_io_meta_hash(archive, hash);
+    tsri_base_hash_end(&hash, digest);
+    tsri_base_hash_hex(digest, hex);
+    tsri_io_close(&archive);
+    tsri_base_bytes_clear(&file);
+}
+
+Test(gguf, the_hash_of_metadata_is_that_of_keys_and_values) {
+    static const struct {
+        bool turned;
+        uint32_t number;
+        const char *text;
+        bool split, same;
+    } rows[] = {{false, 7, "b", false, true},  {true, 7, "b", false, true},
+                {false, 7, "b", true, true},   {false, 8, "b", false, false},
+                {false, 7, "c", false, false}, {false, 7, "", false, false}};
+    char first[65], hex[65];
+    hash_meta(false, 7, "b", false, first);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hash_meta(rows[i].turned, rows[i].number, rows[i].text, rows[i].split, hex);
+        cr_expect(rows[i].same == !strcmp(first, hex), "row %zu", i);
+    }
 }

@@ -5,6 +5,7 @@
 #include "io/archive.h"
 #include "model/load/load.h"
 #include "model/load/measure.h"
+#include "train/start/init_parts.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -332,4 +333,37 @@ Test(recipe, a_head_is_kept_under_another_of_its_names) {
     OK(tsri_train_init_from(deberta, &options, &made));
     moments("lm_predictions.lm_head.dense.weight", &mean, &deviation, &zeros);
     cr_expect(deviation > 0.1, "the head is the model's, and not drawn: %g", deviation);
+}
+
+/* Every file that a tokenizer is read from goes into a new folder, whichever family it is of. */
+Test(recipe, all_files_of_a_tokenizer_are_copied) {
+    static const char *const names[] = {"tekken.json",
+                                        "tiktoken.model",
+                                        "qwen.tiktoken",
+                                        "target_vocab.json",
+                                        "spiece.model",
+                                        "tokenizer_config.json",
+                                        "additional_chat_templates/tool_use.jinja"};
+    char from[96], to[96], path[256];
+    snprintf(from, sizeof from, "%s/from", folder);
+    snprintf(to, sizeof to, "%s/to", folder);
+    OK(tsri_base_make_folders(from));
+    OK(tsri_base_make_folders(to));
+    cr_expect(tsri_train_copy_tokenizer(from, to) == TSR_E_FORMAT);
+    cr_expect(strstr(tsr_error_last(), "this folder has no tokenizer"), "%s", tsr_error_last());
+    snprintf(path, sizeof path, "%s/additional_chat_templates", from);
+    OK(tsri_base_make_folders(path));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", from, names[i]);
+        OK(tsri_base_write_whole(path, names[i], strlen(names[i])));
+    }
+    OK(tsri_train_copy_tokenizer(from, to));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tsri_bytes held = {0};
+        snprintf(path, sizeof path, "%s/%s", to, names[i]);
+        OK(tsri_base_read_whole(path, 1 << 10, &held));
+        cr_expect(held.size == strlen(names[i]) && !memcmp(held.data, names[i], held.size), "%s",
+                  names[i]);
+        tsri_base_bytes_clear(&held);
+    }
 }

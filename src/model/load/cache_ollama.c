@@ -70,8 +70,8 @@ static tsr_status refuse_gone(const char *store, const char *manifest, const cha
     tsri_bytes command = {0};
     tsr_status status = get_command(store, manifest, &command);
     if (status == TSR_OK)
-        status = tsri_base_fail(TSR_E_IO, "%s, which %s names, is gone; get it with \"%s\"", path,
-                                manifest, command.data);
+        status = tsri_model_tell_command(
+            tsri_base_fail(TSR_E_IO, "%s, which %s names, is gone", path, manifest), command.data);
     tsri_base_bytes_clear(&command);
     return status;
 }
@@ -101,8 +101,11 @@ static tsr_status find(const char *store, const tsri_model_asked *asked, char **
         return find_at(store, own_host, own_org, asked, path);
     if (strchr(slash + 1, '/'))
         return find_at(store, NULL, NULL, asked, path);
-    TRY(find_at(store, own_host, NULL, asked, path));
-    return *path ? TSR_OK : find_at(store, hub, NULL, asked, path);
+    const char *const hosts[] = {own_host, hub};
+    tsri_model_put_off first = {0};
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts && !*path; i++)
+        TRY(tsri_model_put_failure_off(find_at(store, hosts[i], NULL, asked, path), &first));
+    return *path ? TSR_OK : tsri_model_fail_now(&first);
 }
 
 /* ---- all ---- */

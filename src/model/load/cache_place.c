@@ -47,6 +47,25 @@ void tsri_model_hub_command(const char *name, char *command, size_t room) {
     free(copy);
 }
 
+tsr_status tsri_model_tell_command(tsr_status status, const char *command) {
+    const tsri_base_kept why = tsri_base_keep();
+    return tsri_base_fail(status, "%s; get it with \"%s\"", why.sentence, command);
+}
+
+tsr_status tsri_model_put_failure_off(tsr_status status, tsri_model_put_off *first) {
+    if (status != TSR_E_IO && status != TSR_E_FORMAT)
+        return status;
+    if (first->status == TSR_OK)
+        *first = (tsri_model_put_off){.status = status, .why = tsri_base_keep()};
+    return TSR_OK;
+}
+
+tsr_status tsri_model_fail_now(const tsri_model_put_off *first) {
+    if (first->status != TSR_OK)
+        tsri_base_restore(first->status, &first->why);
+    return first->status;
+}
+
 void tsri_model_visit_hub(const tsri_model_visit *visit, const char *name, const char *path) {
     char command[TSRI_MODEL_COMMAND];
     tsri_model_hub_command(name, command, sizeof command);

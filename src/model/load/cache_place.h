@@ -3,7 +3,7 @@
 #ifndef TSRI_MODEL_LOAD_CACHE_PLACE_H
 #define TSRI_MODEL_LOAD_CACHE_PLACE_H
 
-#include "tessera/status.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +17,9 @@ typedef struct tsri_model_asked {
 tsri_model_asked tsri_model_asked_of(char *copy);
 /* Puts into `command` what downloads a model by its name of Hugging Face's hub. */
 void tsri_model_hub_command(const char *name, char *command, size_t room);
+/* Adds the command that downloads what is missing to the sentence of the failure that just happened,
+ * and returns `status`. */
+tsr_status tsri_model_tell_command(tsr_status status, const char *command);
 
 /* Told of each model of a cache; `name` is one that finds it, and `get` the command that downloads
  * it. */
@@ -41,6 +44,18 @@ typedef struct tsri_model_place {
 
 extern const tsri_model_place tsri_model_hugging_face, tsri_model_llama_cpp, tsri_model_ollama,
     tsri_model_ollama_service;
+
+/* The first failure of the places that were searched. It counts only where none of them has the
+ * model. */
+typedef struct tsri_model_put_off {
+    tsr_status status; /* TSR_OK: nothing failed */
+    tsri_base_kept why;
+} tsri_model_put_off;
+/* Keeps the failure of a place whose files are missing or damaged (TSR_E_IO, TSR_E_FORMAT), and
+ * returns TSR_OK: the next place may have the model. Other failures are returned. */
+tsr_status tsri_model_put_failure_off(tsr_status status, tsri_model_put_off *first);
+/* Reports the failure that was kept and returns its status. */
+tsr_status tsri_model_fail_now(const tsri_model_put_off *first);
 
 /* The first of n folders whose root is given, in new memory. */
 typedef struct tsri_model_root {

@@ -1,6 +1,7 @@
 /* model/load/caches.c - the table of caches, and the names that they understand. */
 #include "model/load/caches.h"
 #include "model/load/cache_place.h"
+#include "model/load/quants.h"
 
 #include "base/error.h"
 #include "base/files.h"
@@ -21,17 +22,30 @@ static bool is_name(const char *repository) {
            !strstr(repository, "..") && repository[strlen(repository) - 1] != '/';
 }
 
-static tsr_status search(const tsri_model_asked *asked, const tsri_model_place **place,
-                         char **path) {
+/* Refuses a link whose file is gone; Ollama's places do so themselves. */
+static tsr_status find_in(const tsri_model_place *place, const tsri_model_asked *asked,
+                          const char *name, char **path) {
+    char *folder = place->folder(), command[TSRI_MODEL_COMMAND];
+    const tsr_status status =
+        folder && tsri_base_is_folder(folder) ? place->find(folder, asked, path) : TSR_OK;
+    free(folder);
+    if (status != TSR_OK || !*path || tsri_base_is_folder(*path) || tsri_base_is_file(*path))
+        return status;
+    tsri_base_fail(TSR_E_IO, "%s is gone", *path);
+    free(*path);
+    *path = NULL;
+    tsri_model_hub_command(name, command, sizeof command);
+    return tsri_model_tell_command(TSR_E_IO, command);
+}
+
+static tsr_status search(const tsri_model_asked *asked, const char *name,
+                         const tsri_model_place **place, char **path) {
+    tsri_model_put_off first = {0};
     for (size_t i = 0; i < PLACES && !*path; i++) {
-        char *folder = places[i]->folder();
-        const tsr_status status =
-            folder && tsri_base_is_folder(folder) ? places[i]->find(folder, asked, path) : TSR_OK;
         *place = places[i];
-        free(folder);
-        TRY(status);
+        TRY(tsri_model_put_failure_off(find_in(places[i], asked, name, path), &first));
     }
-    return TSR_OK;
+    return *path ? TSR_OK : tsri_model_fail_now(&first);
 }
 
 /* *place: where it is found. */
@@ -41,7 +55,8 @@ static tsr_status find(const char *name, const tsri_model_place **place, char **
     if (!copy)
         return TSR_E_HOST_MEMORY;
     const tsri_model_asked asked = tsri_model_asked_of(copy);
-    const tsr_status status = is_name(asked.repository) ? search(&asked, place, path) : TSR_OK;
+    const tsr_status status =
+        is_name(asked.repository) ? search(&asked, name, place, path) : TSR_OK;
     free(copy);
     return status;
 }
@@ -51,23 +66,31 @@ tsr_status tsri_model_cached(const char *name, char **path) {
     return find(name, &place, path);
 }
 
-tsr_status tsri_model_tell_download(tsr_status status, const char *name, const char *path) {
+/* Whether a sentence begins with the path of a folder, or of a file or another part of its model. */
+static bool is_about(const char *sentence, const char *path) {
+    int parts;
+    const size_t n = tsri_base_is_folder(path) ? strlen(path) : tsri_model_gguf_stem(path, &parts);
+    return n && !strncmp(sentence, path, n);
+}
+
+tsr_status tsri_model_tell_download(tsr_status status, const char *name) {
     const tsri_base_kept why = tsri_base_keep();
     const tsri_model_place *place = NULL;
     char *cached = NULL, command[TSRI_MODEL_COMMAND];
     if (status != TSR_E_IO || !name)
         return status;
-    if (find(name, &place, &cached) == TSR_OK && cached && place->is_hub &&
-        !strncmp(path, cached, strlen(cached))) {
-        tsri_model_hub_command(name, command, sizeof command);
-        tsri_base_fail(status, "%s; get it with \"%s\"", why.sentence, command);
-    } else
-        tsri_base_restore(status, &why);
+    const bool lacks = find(name, &place, &cached) == TSR_OK && cached && place->is_hub &&
+                       is_about(why.sentence, cached);
     free(cached);
+    tsri_base_restore(status, &why);
+    if (lacks) {
+        tsri_model_hub_command(name, command, sizeof command);
+        tsri_model_tell_command(status, command);
+    }
     return status;
 }
 
-void tsri_model_download(const char *name, char *command, size_t room) {
+void tsri_model_get_command(const char *name, char *command, size_t room) {
     if (strchr(name, '/'))
         tsri_model_hub_command(name, command, room);
     else

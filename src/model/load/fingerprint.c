@@ -6,6 +6,8 @@
 #include "base/folder.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "model/load/sentence.h"
+#include "model/tokens/tokens.h"
 #include "model/weights/adapter.h"
 #include "model/weights/weights.h"
 
@@ -13,6 +15,8 @@
 #include <string.h>
 
 enum { PIECE = 1 << 20 };
+
+/* ---- weights ---- */
 
 static int by_name(const void *a, const void *b) {
     return strcmp((*(const tsri_io_array *const *)a)->name,
@@ -60,10 +64,15 @@ tsr_status tsri_model_hash(const tsri_io_archive *archive, uint64_t most, char h
 }
 
 tsr_status tsri_model_hash_weights(const tsri_model *model, uint64_t most, char hex[65]) {
-    const tsri_model_adapters *adapters = model->weights->adapters;
-    const tsri_io_archive *file = tsri_model_adapters_file(adapters, 0);
     unsigned char digest[32];
     tsri_hash *hash = NULL;
+    if (!model->archive || !model->weights)
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s has no weights to hash: it was opened for its tokenizer alone; "
+                              "open a model",
+                              model->path);
+    const tsri_model_adapters *adapters = model->weights->adapters;
+    const tsri_io_archive *file = tsri_model_adapters_file(adapters, 0);
     tsr_status status = tsri_model_hash(model->archive, most, hex);
     if (status != TSR_OK || !file)
         return status;
@@ -79,43 +88,138 @@ tsr_status tsri_model_hash_weights(const tsri_model *model, uint64_t most, char 
     return status;
 }
 
-/* The name of a file, and the hash of what is in it; nothing where there is no such file. */
-static tsr_status hash_file(const char *folder, const char *name, tsri_hash *hash) {
-    char *path = tsri_base_join(folder, name), hex[65];
-    uint64_t size;
-    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
-    if (path && tsri_base_is_file(path)) {
-        status = tsri_base_file_digest(path, &size, hex);
-        if (status == TSR_OK) {
-            tsri_base_hash_text(hash, name);
-            tsri_base_hash_text(hash, hex);
-        }
+/* ---- settings ---- */
+
+typedef struct walk {
+    tsr_status (*visit)(void *data, const char *name, const char *path);
+    void *data;
+    const char *place; /* of a sentence-transformers folder: where its modules.json lies */
+} walk;
+
+static tsr_status visit_in(const walk *w, const char *folder, const char *const *names) {
+    tsr_status status = TSR_OK;
+    for (; *names && status == TSR_OK; names++) {
+        char *path = tsri_base_join(folder, *names);
+        status = path ? w->visit(w->data, *names, path) : TSR_E_HOST_MEMORY;
+        free(path);
     }
+    return status;
+}
+
+static tsr_status visit_module(void *data, const char *module) {
+    static const char *const names[] = {"config.json", "model.safetensors"};
+    const walk *w = data;
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == TSR_OK; i++) {
+        char *name = tsri_base_join(module, names[i]),
+             *path = name ? tsri_base_join(w->place, name) : NULL;
+        status = path ? w->visit(w->data, name, path) : TSR_E_HOST_MEMORY;
+        free(path);
+        free(name);
+    }
+    return status;
+}
+
+static tsr_status visit_sentence(walk *w, const char *folder) {
+    static const char *const names[] = {"modules.json", "config_sentence_transformers.json", NULL};
+    char *place = NULL;
+    TRY(visit_in(w, folder, tsri_model_sentence_transformer_files));
+    TRY(tsri_model_sentence_place(folder, &place));
+    w->place = place;
+    tsr_status status = visit_in(w, place, names);
+    if (status == TSR_OK)
+        status = tsri_model_sentence_visit(place, visit_module, w);
+    free(place);
+    return status;
+}
+
+/* What cuts the texts of a side may lie above the folder. */
+static tsr_status visit_pieces(const walk *w, const char *folder, bool target) {
+    char *path = NULL;
+    TRY(tsri_model_ctranslate2_pieces(folder, target, &path));
+    const tsr_status status = w->visit(
+        w->data, target ? "the target's SentencePiece model" : "the source's SentencePiece model",
+        path);
     free(path);
     return status;
 }
 
-tsr_status tsri_model_hash_settings(const tsri_model *model, char hex[65]) {
-    static const char *const names[] = {"config.json",
-                                        "generation_config.json",
-                                        "tokenizer.json",
-                                        "tokenizer_config.json",
-                                        "special_tokens_map.json",
-                                        "added_tokens.json",
-                                        "merges.txt",
-                                        "chat_template.jinja",
-                                        "chat_template.json",
-                                        "modules.json",
-                                        "1_Pooling/config.json",
-                                        "sentence_bert_config.json",
-                                        "config_sentence_transformers.json"};
+static tsr_status visit_ctranslate2(const walk *w, const char *folder) {
+    static const char *const names[] = {
+        "vocabulary.json",        "vocabulary.txt",         "shared_vocabulary.json",
+        "shared_vocabulary.txt",  "source_vocabulary.json", "source_vocabulary.txt",
+        "target_vocabulary.json", "target_vocabulary.txt",  NULL};
+    TRY(visit_in(w, folder, names));
+    TRY(visit_pieces(w, folder, false));
+    return visit_pieces(w, folder, true);
+}
+
+/* Of a llama2.c checkpoint only the tokenizer lies beside it. */
+static tsr_status visit_llama2c(const walk *w, const char *checkpoint) {
+    static const char *const names[] = {"tokenizer.bin", NULL};
+    char *folder = NULL;
+    TRY(tsri_base_folder_of(checkpoint, &folder));
+    folder[tsri_base_folder_length(folder)] = 0;
+    const tsr_status status = visit_in(w, folder, names);
+    free(folder);
+    return status;
+}
+
+tsr_status tsri_model_visit_settings(const tsri_model *model,
+                                     tsr_status (*visit)(void *data, const char *name,
+                                                         const char *path),
+                                     void *data) {
+    static const char *const configs[] = {"config.json", "generation_config.json", NULL};
+    const tsri_io_format format = model->archive ? model->archive->format : TSRI_IO_UNKNOWN;
+    walk w = {.visit = visit, .data = data};
+    if (format == TSRI_IO_LLAMA2C)
+        return visit_llama2c(&w, model->path);
+    if (!model->folder)
+        return TSR_OK;
+    TRY(visit_in(&w, model->folder, configs));
+    TRY(visit_in(&w, model->folder, tsri_model_tokenizer_files));
+    TRY(visit_in(&w, model->folder, tsri_model_tokenizer_settings));
+    return format == TSRI_IO_CTRANSLATE2 ? visit_ctranslate2(&w, model->folder)
+                                         : visit_sentence(&w, model->folder);
+}
+
+/* The name of a file, and the hash of what is in it; nothing where there is no such file. */
+static tsr_status hash_file(void *data, const char *name, const char *path) {
+    char hex[65];
+    uint64_t size;
+    if (!path || !tsri_base_is_file(path))
+        return TSR_OK;
+    TRY(tsri_base_file_digest(path, &size, hex));
+    tsri_base_hash_text(data, name);
+    tsri_base_hash_text(data, hex);
+    return TSR_OK;
+}
+
+static bool holds_settings(const tsri_io_archive *archive) {
+    return archive && archive->n_values && archive->format != TSRI_IO_SAFETENSORS &&
+           archive->format != TSRI_IO_INDEX;
+}
+
+tsr_status tsri_model_hash_metadata(const tsri_model *model, char hex[65]) {
     unsigned char digest[32];
     tsri_hash *hash = NULL;
-    tsr_status status = TSR_OK;
     *hex = 0;
+    if (!holds_settings(model->archive))
+        return TSR_OK;
     TRY(tsri_base_hash_begin(&hash));
-    for (size_t i = 0; i < sizeof names / sizeof *names && model->folder && status == TSR_OK; i++)
-        status = hash_file(model->folder, names[i], hash);
+    tsri_io_meta_hash(model->archive, hash);
+    tsri_base_hash_end(&hash, digest);
+    tsri_base_hash_hex(digest, hex);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_hash_settings(const tsri_model *model, char hex[65]) {
+    unsigned char digest[32];
+    tsri_hash *hash = NULL;
+    TRY(tsri_model_hash_metadata(model, hex));
+    TRY(tsri_base_hash_begin(&hash));
+    tsri_base_hash_text(hash, hex);
+    const tsr_status status = tsri_model_visit_settings(model, hash_file, hash);
     tsri_base_hash_end(&hash, digest);
     tsri_base_hash_hex(digest, hex);
     return status;

@@ -5,6 +5,7 @@
 #include "model/load/quants.h"
 #include "model/load/sentence.h"
 #include "model/load/shapes.h"
+#include "model/tokens/tokens.h"
 
 #include "base/error.h"
 #include "base/files.h"
@@ -207,7 +208,7 @@ static bool could_be_downloaded(const char *name) {
 
 static tsr_status missing(const char *name) {
     char command[TSRI_MODEL_COMMAND];
-    tsri_model_download(name, command, sizeof command);
+    tsri_model_get_command(name, command, sizeof command);
     return tsri_base_fail(TSR_E_UNSUPPORTED,
                           "%s is neither a path on this machine nor in a cache of Hugging Face, "
                           "llama.cpp or Ollama, and Tessera downloads nothing: get it with \"%s\"",
@@ -248,15 +249,25 @@ static tsr_status locate(const char *name, char **path) {
                           *near.name ? "?" : "");
 }
 
-tsr_status tsri_model_locate(const char *name, char **path) {
+static tsr_status locate_in_folder(const char *name, bool tokenizer, char **path) {
     TRY(locate(name, path));
     enter_first_module(path);
+    if (tokenizer && tsri_model_has_tokenizer(*path))
+        return TSR_OK;
     const tsr_status status = tsri_model_enter_gguf(path);
     if (status != TSR_OK) {
         free(*path);
         *path = NULL;
     }
     return status;
+}
+
+tsr_status tsri_model_locate(const char *name, char **path) {
+    return locate_in_folder(name, false, path);
+}
+
+tsr_status tsri_model_locate_tokenizer(const char *name, char **path) {
+    return locate_in_folder(name, true, path);
 }
 
 tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const char *path),

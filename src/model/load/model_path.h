@@ -10,6 +10,8 @@
  * New memory. For a name that looks like a repository (org/name) the message says how to download
  * it. NULL: the default model. */
 tsr_status tsri_model_locate(const char *name, char **path);
+/* The same for a tokenizer: a folder that has a tokenizer's file stays that folder. */
+tsr_status tsri_model_locate_tokenizer(const char *name, char **path);
 /* Why blocks of the model of this name are multiplied as floats, unless something else is asked for; NULL:
  * they aren't. Of static storage. */
 const char *tsri_model_float_blocks(const char *name);

@@ -128,19 +128,31 @@ tsr_status tsri_model_each_gguf(const char *folder,
 
 typedef struct choice {
     const char *prefix, *quant;
+    bool models;      /* files of adapters don't count */
     bool exact;       /* of those that fit: their quantisation is the one that was asked for */
     size_t n;         /* that fit */
     tsri_bytes found; /* the last of them */
     tsri_bytes names; /* of those that fit */
 } choice;
 
+static tsr_status is_adapter(const char *folder, const char *file, bool *is) {
+    char *path = tsri_base_join(folder, file);
+    *is = path && tsri_io_is_adapter(path);
+    free(path);
+    return path ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
 static tsr_status consider(void *data, const char *folder, const char *file) {
     choice *c = data;
     const size_t before = strlen(c->prefix);
     const char *quant;
-    (void)folder;
+    bool adapter = false;
     if (strncasecmp(file, c->prefix, before) || !stem_of(file + before) ||
         (c->quant && !has_quant(file + before, c->quant)))
+        return TSR_OK;
+    if (c->models)
+        TRY(is_adapter(folder, file, &adapter));
+    if (adapter)
         return TSR_OK;
     const size_t n = (size_t)tsri_model_quant_of(file + before, &quant);
     const bool exact = c->quant && n == strlen(c->quant);
@@ -174,7 +186,8 @@ static void forget(choice *c) {
 
 tsr_status tsri_model_find_gguf(const char *folder, const char *prefix, const char *quant,
                                 char **path) {
-    choice c = {.prefix = prefix, .quant = quant}, often = {.prefix = prefix, .quant = usual};
+    choice c = {.prefix = prefix, .quant = quant, .models = !quant},
+           often = {.prefix = prefix, .quant = usual, .models = !quant};
     *path = NULL;
     tsr_status status = choose(&c, &often, folder);
     if (status == TSR_OK && c.n) {

@@ -18,7 +18,8 @@ tsr_status tsri_model_each_gguf(const char *folder,
 
 /* Finds the file of a quantisation ("Q4_K_M", in any case) among these: model-Q4_K_M.gguf,
  * model.q4_k_m.gguf, model-Q4_K_M-00001-of-00002.gguf, Q4_K_M/model.gguf. A file of just that name
- * is chosen before model-UD-Q4_K_M.gguf. Where `quant` is NULL: the only file, or Q4_K_M of several.
+ * is chosen before model-UD-Q4_K_M.gguf. Where `quant` is NULL: the only file, or Q4_K_M of several;
+ * files of adapters don't count then.
  * prefix: only files whose names begin with it.
  * *path is new memory; NULL: none fits.
  *
@@ -26,7 +27,8 @@ tsr_status tsri_model_each_gguf(const char *folder,
 tsr_status tsri_model_find_gguf(const char *folder, const char *prefix, const char *quant,
                                 char **path);
 
-/* Whether it is a folder that has no weights but GGUF files, if it has any. */
+/* Whether GGUF files are looked for in it: it is a folder without config.json, or one whose model has
+ * no weights in another format. */
 bool tsri_model_is_gguf_folder(const char *folder);
 /* Where *path is such a folder, replaces it by one of its files, as above. Other paths stay. */
 tsr_status tsri_model_enter_gguf(char **path);

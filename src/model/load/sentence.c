@@ -120,17 +120,19 @@ static tsr_status read_modules(const char *folder, bool by_task, tsri_model_sent
 
 /* ---- the text ---- */
 
+const char *const tsri_model_sentence_transformer_files[] = {
+    "sentence_bert_config.json",       "sentence_roberta_config.json",
+    "sentence_distilbert_config.json", "sentence_camembert_config.json",
+    "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json",      NULL};
+
 /* Loads what the folder says of its Transformer, an object under one of several names; *out is NULL if it has none. */
 static tsr_status load_transformer(const char *folder, json_t **out, char **path) {
-    static const char *const names[] = {
-        "sentence_bert_config.json",       "sentence_roberta_config.json",
-        "sentence_distilbert_config.json", "sentence_camembert_config.json",
-        "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
-        "sentence_xlnet_config.json"};
+    const char *const *names = tsri_model_sentence_transformer_files;
     tsr_status status = TSR_OK;
     *out = NULL;
     *path = NULL;
-    for (size_t i = 0; status == TSR_OK && !*out && i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; status == TSR_OK && !*out && names[i]; i++) {
         free(*path);
         status = tsri_model_sentence_load(folder, names[i], out, path);
     }

@@ -122,6 +122,10 @@ const char *tsri_model_pooling_name(tsri_model_pooling kind);
 tsr_status tsri_model_sentence_finish(const tsri_model_sentence *sentence, const float *rows,
                                       size_t n, int32_t width, float *out);
 
+/* The names that a Transformer's settings, in the model's own folder, may have: the first that exists counts. NULL at the
+ * end. */
+extern const char *const tsri_model_sentence_transformer_files[];
+
 /* The folder of the model, if its config.json is in the folder of the first module; new memory.
  * NULL if `folder` is not such a sentence-transformers folder. */
 char *tsri_model_sentence_transformer(const char *folder);

@@ -38,8 +38,7 @@ static tsr_status first_of(const char *folder, const char *above, const char *co
     return TSR_OK;
 }
 
-/* A SentencePiece model for a side, in the folder or the one above. */
-static tsr_status find_model(const char *folder, bool target, char **out) {
+tsr_status tsri_model_ctranslate2_pieces(const char *folder, bool target, char **out) {
     static const char *const places[] = {"", "../"};
     *out = NULL;
     for (size_t i = 0; i < 2 && !*out; i++) {
@@ -90,7 +89,7 @@ static tsr_status make(const char *folder, bool target, const tsri_model_vocabul
                        const tsri_model_ctranslate2_settings *settings, bool add_bos, bool add_eos,
                        tsri_text_tokenizer **out) {
     char *model = NULL;
-    tsr_status status = find_model(folder, target, &model);
+    tsr_status status = tsri_model_ctranslate2_pieces(folder, target, &model);
     if (status == TSR_OK)
         status = list(vocabulary, settings, model, out);
     free(model);
@@ -126,13 +125,13 @@ static tsr_status make_both(const char *folder, const tsri_model_spec *spec,
     tsri_text_tokenizer *target = NULL;
     char *models[2] = {NULL, NULL};
     TRY(tsri_model_vocabularies_read(folder, settings->unknown, &words));
-    tsr_status status = find_model(folder, false, &models[0]);
+    tsr_status status = tsri_model_ctranslate2_pieces(folder, false, &models[0]);
     if (status == TSR_OK)
         status = make(folder, false, words.shared ? &words.target : &words.source, settings,
                       settings->add_source_bos,
                       settings->add_source_eos || (models[0] && reads_end(spec, settings)), out);
     if (status == TSR_OK)
-        status = find_model(folder, true, &models[1]);
+        status = tsri_model_ctranslate2_pieces(folder, true, &models[1]);
     /* One vocabulary with a SentencePiece model for each side also makes two tokenizers. */
     const bool apart = !words.shared || (models[0] && models[1] && strcmp(models[0], models[1]));
     if (status == TSR_OK && apart)

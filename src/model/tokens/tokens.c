@@ -13,6 +13,32 @@
 
 enum { MOST = 1 << 30, DEPTH = 64 };
 
+/* Data sets are hashed in this order (train/data/encode.c). */
+const char *const tsri_model_tokenizer_files[] = {"tokenizer.json",
+                                                  "merges.txt",
+                                                  "vocab.json",
+                                                  "tokenizer.model",
+                                                  "vocab.txt",
+                                                  "source.spm",
+                                                  "target.spm",
+                                                  "spiece.model",
+                                                  "spm.model",
+                                                  "sentencepiece.bpe.model",
+                                                  "target_vocab.json",
+                                                  "tekken.json",
+                                                  "tiktoken.model",
+                                                  "qwen.tiktoken",
+                                                  "cl100k_base.tiktoken",
+                                                  "o200k_base.tiktoken",
+                                                  NULL};
+const char *const tsri_model_tokenizer_settings[] = {"tokenizer_config.json",
+                                                     "special_tokens_map.json",
+                                                     "added_tokens.json",
+                                                     "chat_template.jinja",
+                                                     "chat_template.json",
+                                                     "additional_chat_templates/tool_use.jinja",
+                                                     NULL};
+
 static const char *const role_keys[TSRI_TEXT_ROLES] = {
     [TSRI_TEXT_BOS] = "bos_token", [TSRI_TEXT_EOS] = "eos_token",   [TSRI_TEXT_UNK] = "unk_token",
     [TSRI_TEXT_PAD] = "pad_token", [TSRI_TEXT_MASK] = "mask_token", [TSRI_TEXT_CLS] = "cls_token",
@@ -144,6 +170,16 @@ static const struct {
     {"vocab.txt", read_bert, true},
     {"bpe_encoder.bin", refuse_pickle, false},
 };
+
+bool tsri_model_has_tokenizer(const char *folder) {
+    bool has = false;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources && !has; i++) {
+        char *path = tsri_base_join(folder, sources[i].file);
+        has = path && tsri_base_is_file(path);
+        free(path);
+    }
+    return has;
+}
 
 /* "model_max_length" may be a whole number, or 1e30 for no limit. */
 static void set_max_length(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {

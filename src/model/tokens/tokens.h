@@ -6,6 +6,11 @@
 #include "model/spec/spec.h"
 #include "text/tokenizer/tokenizer.h"
 
+/* The names of the files that a folder's tokenizer may be in, and of those that say more of it: its tokens' roles,
+ * added tokens, chat templates. NULL at the end. */
+extern const char *const tsri_model_tokenizer_files[];
+extern const char *const tsri_model_tokenizer_settings[];
+
 /* Reads the tokenizer of a folder: tokenizer.json, else tekken.json, tokenizer.model (SentencePiece's or
  * tiktoken's), tiktoken.model, qwen.tiktoken, cl100k_base.tiktoken, o200k_base.tiktoken, source.spm and
  * target.spm with vocab.json, sentencepiece.bpe.model, spiece.model, spm.model, merges.txt with vocab.json,
@@ -13,6 +18,8 @@
  * added_tokens.json. *out is NULL if there is none. */
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
                                        tsri_text_tokenizer **out);
+/* Whether a folder has one of these files. */
+bool tsri_model_has_tokenizer(const char *folder);
 /* Reads the tokenizer of a path that need not have a model: a folder, a tokenizer.json or tekken.json, a
  * file of tiktoken (by its content), a SentencePiece .model or .spm (which adds no tokens of its own), or
  * the vocabulary in a GGUF file. *out is NULL if there is none. */
@@ -27,5 +34,8 @@ tsr_status tsri_model_llama2c_tokenizer(const char *folder, const tsri_model_spe
  * its own vocabulary or SentencePiece model. */
 tsr_status tsri_model_ctranslate2_tokenizer(const tsri_io_archive *archive, const char *folder,
                                             const tsri_model_spec *spec, tsri_text_tokenizer **out);
+/* The path of the SentencePiece model that cuts the texts of a side of a CTranslate2 folder: in it or above it; new
+ * memory, or NULL: there is none. */
+tsr_status tsri_model_ctranslate2_pieces(const char *folder, bool target, char **out);
 
 #endif

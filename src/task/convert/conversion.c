@@ -19,8 +19,7 @@ tsr_status tsri_task_conversion_open(tsri_task_conversion *c, const char *name,
                                      const tsri_model_options *options, const char *only) {
     char *path = NULL;
     TRY(tsri_model_locate(name, &path));
-    tsr_status status =
-        tsri_model_tell_download(tsri_model_open(path, options, &c->model), name, path);
+    tsr_status status = tsri_model_tell_download(tsri_model_open(path, options, &c->model), name);
     if (status == TSR_OK && c->model->archive->format != TSRI_IO_SAFETENSORS &&
         c->model->archive->format != TSRI_IO_INDEX)
         status = tsri_base_fail(TSR_E_UNSUPPORTED, "%s is %s; %s", path, c->model->format, only);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "model/tokens/tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,8 @@ enum { MOST_TOKENIZER_FILE = 1 << 30 };
 
 /* Files with rules that the vocabulary alone doesn't tell: merges, scores, patterns. */
 static tsr_status hash_files(const char *folder, tsri_hash *hash) {
-    static const char *const names[] = {"tokenizer.json", "merges.txt",
-                                        "vocab.json",     "tokenizer.model",
-                                        "vocab.txt",      "source.spm",
-                                        "target.spm",     "spiece.model",
-                                        "spm.model",      "sentencepiece.bpe.model",
-                                        "tokenizer.bin"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *const *names = tsri_model_tokenizer_files;
+    for (size_t i = 0; names[i]; i++) {
         char *path = tsri_base_join(folder, names[i]);
         tsri_bytes bytes = {0};
         tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;

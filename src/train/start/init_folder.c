@@ -2,6 +2,7 @@
  * weights: tokenizer, generation settings, model card. */
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "model/tokens/tokens.h"
@@ -13,26 +14,10 @@
 
 enum { COPY_BYTES = 1 << 30 };
 
-/* The files that a tokenizer may have, in any version of its format. */
-static const char *const tokenizer_files[] = {"tokenizer.json",
-                                              "tokenizer_config.json",
-                                              "special_tokens_map.json",
-                                              "added_tokens.json",
-                                              "chat_template.jinja",
-                                              "tokenizer.model",
-                                              "spiece.model",
-                                              "spm.model",
-                                              "sentencepiece.bpe.model",
-                                              "source.spm",
-                                              "target.spm",
-                                              "vocab.json",
-                                              "merges.txt",
-                                              "vocab.txt"};
-
 static tsr_status copy(const char *from, const char *folder, const char *name) {
     tsri_bytes bytes = {0};
     char *to = tsri_base_join(folder, name);
-    tsr_status status = to ? TSR_OK : TSR_E_HOST_MEMORY;
+    tsr_status status = to ? tsri_base_folder_make_parent(to) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
         status = tsri_base_read_whole(from, COPY_BYTES, &bytes);
     if (status == TSR_OK)
@@ -40,6 +25,22 @@ static tsr_status copy(const char *from, const char *folder, const char *name) {
     tsri_base_bytes_clear(&bytes);
     free(to);
     return status;
+}
+
+/* Copies the files with these names that the folder has, and adds their number. */
+static tsr_status copy_all(const char *from, const char *const *names, const char *folder,
+                           size_t *found) {
+    for (; *names; names++) {
+        char *path = tsri_base_join(from, *names);
+        tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+        if (status == TSR_OK && tsri_base_is_file(path)) {
+            status = copy(path, folder, *names);
+            ++*found;
+        }
+        free(path);
+        TRY(status);
+    }
+    return TSR_OK;
 }
 
 tsr_status tsri_train_copy_tokenizer(const char *from, const char *folder) {
@@ -51,16 +52,8 @@ tsr_status tsri_train_copy_tokenizer(const char *from, const char *folder) {
                               "tokenizer \"%.200s\" is neither bpe nor char, which are trained on "
                               "the data, nor a file or folder that exists",
                               from);
-    for (size_t i = 0; i < sizeof tokenizer_files / sizeof *tokenizer_files; i++) {
-        char *path = tsri_base_join(from, tokenizer_files[i]);
-        tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
-        if (status == TSR_OK && tsri_base_is_file(path)) {
-            status = copy(path, folder, tokenizer_files[i]);
-            found++;
-        }
-        free(path);
-        TRY(status);
-    }
+    TRY(copy_all(from, tsri_model_tokenizer_files, folder, &found));
+    TRY(copy_all(from, tsri_model_tokenizer_settings, folder, &found));
     return found ? TSR_OK
                  : tsri_base_fail(TSR_E_FORMAT,
                                   "%s: this folder has no tokenizer (tokenizer.json, vocab.txt, "

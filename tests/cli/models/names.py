@@ -4,6 +4,7 @@
 import json
 
 from support.command import GOLDEN, PLAY, environment, equal, main, refused, run
+from support.gguf import floats, write_gguf
 
 TINY = GOLDEN / "gpt2-tiny"
 GGUF = TINY / "model.gguf"
@@ -64,6 +65,43 @@ def test_a_folder_of_gguf_files(folder):
     link(GGUF, folder / "m.q4_k_m.gguf")
     link(GGUF, folder / "m-Q4_K_S.gguf")
     equal(opened(folder), f"{folder}/m.q4_k_m.gguf")
+
+
+def adapter(path):
+    """A GGUF file as llama.cpp's convert_lora_to_gguf.py writes it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_gguf(path, {"general.architecture": "gpt2", "general.type": "adapter", "adapter.type": "lora"},
+                      {"blk.0.attn_qkv.weight.lora_a": floats((2, 4), [0] * 8)})
+
+
+def test_a_folder_with_a_tokenizer(folder):
+    """Where a tokenizer is enough, it is the folder's own, whatever GGUF files are there."""
+    for config in (True, False):
+        top = folder / str(config)
+        link(PLAY / "tokenizer.json", top / "tokenizer.json")
+        if config:
+            link(TINY / "config.json", top / "config.json")
+        for names in (["sub/lora.gguf"], ["a.gguf", "b.gguf"]):
+            for name in names:
+                link(GGUF, top / name)
+            equal(run("tokenize", "-m", top, given="hello\n").text, run("tokenize", "-m", PLAY / "tokenizer.json", given="hello\n").text, top)
+        refused(2, "Give the path of one of a.gguf, b.gguf, sub/lora.gguf", "info", "-m", top)
+        (top / "tokenizer.json").unlink()
+        refused(2, "Give the path of one of a.gguf, b.gguf, sub/lora.gguf", "tokenize", "-m", top, given="hello\n")
+
+
+def test_adapters_beside_a_model(folder):
+    """They are no models, so none is chosen."""
+    top, env = folder / ".cache/huggingface/hub/models--org--one/snapshots/aaa", home(folder)
+    adapter(top / "one-lora-Q4_K_M.gguf")
+    adapter(top / "sub/one-lora-F16.gguf")
+    refused(3, "has no weights", "info", "-m", top)
+    link(GGUF, top / "one-Q8_0.gguf")
+    for name in ("org/one", top):
+        equal(opened(name, env=env), f"{top}/one-Q8_0.gguf", name)
+    link(TINY / "config.json", top / "config.json")
+    equal(opened(top), f"{top}/one-Q8_0.gguf")
+    equal(opened("org/one:Q8_0", env=env), f"{top}/one-Q8_0.gguf")
 
 
 def test_gguf_files_in_folders(folder):
@@ -128,6 +166,50 @@ def test_incomplete_downloads(folder):
     refused(3, 'get it with "hf download org/part --revision eee"', "generate", "-d", "reference", "-m", "org/part@eee", "x", env=env)
     refused(3, 'get it with "hf download org/part"', "quantize", "-m", "org/part", "-o", folder / "out", env=env)
     assert "get it with" not in run("info", "-m", cache / "models--org--part/snapshots/eee", env=env, code=3).err, "a path is nobody's name"
+
+
+def test_the_command_is_told_of_the_model_alone(folder):
+    """Not where files of an adapter are missing, but of the model's parts."""
+    cache, env = folder / ".cache/huggingface/hub", home(folder)
+    hub(cache)
+    missing = run("info", "-m", "org/tiny", "--lora", folder / "none", env=env, code=3).err
+    assert f"{folder}/none" in missing and "get it with" not in missing, missing
+    link(TINY / "config.json", cache / "models--org--shards/snapshots/aaa/config.json")
+    write(cache / "models--org--shards/snapshots/aaa/model.safetensors.index.json", json.dumps({"weight_map": {"a": "model-1.safetensors"}}))
+    refused(3, '; get it with "hf download org/shards"', "info", "-m", "org/shards", env=env)
+    half = cache / "models--org--half/snapshots/aaa/half-Q8_0-00001-of-00002.gguf"
+    half.parent.mkdir(parents=True)
+    write_gguf(half, {"general.architecture": "gpt2", "split.count": 2, "split.no": 0}, {})
+    link(half, folder / ".cache/llama.cpp/org_part_part-Q8_0-00001-of-00002.gguf")
+    for name, command in (("org/half", "org/half"), ("org/half:Q8_0", "org/half --include '*Q8_0*'"), ("org/part:Q8_0", "org/part --include '*Q8_0*'")):
+        refused(3, f'; get it with "hf download {command}"', "info", "-m", name, env=env)
+
+
+def test_what_is_gone_in_one_place(folder):
+    """The next one that has the model whole gives it; if none does, the first one's failure is told."""
+    snapshot, cached = folder / ".cache/huggingface/hub/models--you--yours/snapshots/aaa", folder / ".cache/llama.cpp/you_yours_yours-Q8_0.gguf"
+    store, env = folder / ".ollama/models", home(folder)
+    blob = ollama(store)
+    hugging_face = link(folder / "gone", snapshot / "yours-Q8_0.gguf")
+    equal(opened("you/yours:Q8_0", env=env), str(blob), "after Hugging Face")
+    link(folder / "gone", cached)
+    equal(opened("you/yours:Q8_0", env=env), str(blob), "after llama.cpp")
+    own = store / "manifests/registry.ollama.ai/you/yours/Q8_0"
+    write(own, json.dumps({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:00"}]}))
+    equal(opened("you/yours:Q8_0", env=env), str(blob), "after Ollama's own host")
+    write(own, "{")
+    equal(opened("you/yours:Q8_0", env=env), str(blob), "after a damaged manifest")
+    cached.unlink()
+    link(GGUF, cached)
+    equal(opened("you/yours:Q8_0", env=env), str(cached), "llama.cpp comes before Ollama")
+    cached.unlink()
+    blob.unlink()
+    refused(3, f"{hugging_face} is gone; get it with \"hf download you/yours --include '*Q8_0*'\"", "info", "-m", "you/yours:Q8_0", env=env)
+    hugging_face.unlink()
+    refused(3, f"{own}", "info", "-m", "you/yours:Q8_0", env=env)
+    own.unlink()
+    refused(3, f"{blob}, which {store}/manifests/hf.co/you/yours/Q8_0 names, is gone; get it with \"ollama pull hf.co/you/yours:Q8_0\"", "info", "-m",
+            "you/yours:Q8_0", env=env)
 
 
 def test_snapshots_without_a_main_revision(folder):
