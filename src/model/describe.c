@@ -228,6 +228,28 @@ static void describe_matrices(const describer *d, const tsri_model_weights *weig
     say(d, "products", "%s (%s)", products, why_compute(&weights->keeping, why, sizeof why));
 }
 
+static tsr_status describe_model(const describer *d, const tsri_model *model) {
+    if (model->family_by)
+        say(d, "model_type", "missing; told by %s", model->family_by);
+    describe_parts(d, model);
+    if (!describe_other(d, &model->spec)) {
+        describe_positions(d, &model->spec);
+        describe_blocks(d, &model->spec, tsri_model_has_output(model->weights));
+    }
+    describe_matrices(d, model->weights);
+    if (model->tasks.n) {
+        tsri_bytes tasks = {0};
+        TRY(tsri_model_tasks_list(&model->tasks, &tasks));
+        say(d, "adapters by task", "%s", tasks.data);
+        tsri_base_bytes_clear(&tasks);
+    }
+    if (model->weights->left_out.size)
+        say(d, "left out", "%s", model->weights->left_out.data);
+    if (model->spec.decoder.layers)
+        say(d, "keys and values kept as", "%s", tsri_tensor_dtype_name(model->kv_dtype));
+    return TSR_OK;
+}
+
 tsr_status tsr_model_describe(const tsr_model *model,
                               void (*line)(void *data, const char *name, const char *value),
                               void *data) {
@@ -235,24 +257,8 @@ tsr_status tsr_model_describe(const tsr_model *model,
     TRY(NEED(line));
     const tsri_model *inner = tsri_model_of(model);
     const describer d = {.line = line, .data = data};
-    if (inner->family_by)
-        say(&d, "model_type", "missing; told by %s", inner->family_by);
-    describe_parts(&d, inner);
-    if (!describe_other(&d, &inner->spec)) {
-        describe_positions(&d, &inner->spec);
-        describe_blocks(&d, &inner->spec, tsri_model_has_output(inner->weights));
-    }
-    describe_matrices(&d, inner->weights);
-    if (inner->tasks.n) {
-        tsri_bytes tasks = {0};
-        TRY(tsri_model_tasks_list(&inner->tasks, &tasks));
-        say(&d, "adapters by task", "%s", tasks.data);
-        tsri_base_bytes_clear(&tasks);
-    }
-    if (inner->weights->left_out.size)
-        say(&d, "left out", "%s", inner->weights->left_out.data);
-    if (inner->spec.decoder.layers)
-        say(&d, "keys and values kept as", "%s", tsri_tensor_dtype_name(inner->kv_dtype));
+    if (inner->weights) /* else it is a tokenizer alone */
+        TRY(describe_model(&d, inner));
     if (!inner->tokenizer)
         return TSR_OK;
     tsri_bytes text = {0};

@@ -1,8 +1,10 @@
 /* The public model: opened on a device or only for inspection, described, explained, cancelled. */
 #include "base/json.h"
 #include "support/folder.h"
+#include "tessera/generate.h"
 #include "tessera/run.h"
 #include "tessera/tokenizer.h"
+#include "tessera/translate.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -132,6 +134,140 @@ Test(public_model, tokens) {
     cr_expect(tsr_decode(model, ids, n, 0, &back, &size) == TSR_E_ARGUMENT);
     cr_expect(tsr_encode(model, text, strlen(text), 8, &ids, &n) == TSR_E_ARGUMENT);
     tsr_ids_free(ids);
+    tsr_model_close(&model);
+}
+
+/* ---- fingerprints ---- */
+
+static void fingerprint_of(const char *path, char hex[65]) {
+    tsr_model *model = NULL;
+    OK(tsr_model_open(path, NULL, NULL, &model));
+    OK(tsr_model_fingerprint(model, hex));
+    tsr_model_close(&model);
+}
+
+static void write_file(const char *folder, const char *name, const void *data, size_t n) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    cr_assert(file && fwrite(data, 1, n, file) == n && fclose(file) == 0, "%s", path);
+}
+
+/* The metadata of a GGUF file is its config: the arrays of the two files are the same. */
+Test(public_model, another_rope_base_is_another_fingerprint) {
+    static const char of[] = TESSERA_SOURCE_DIR "/tests/golden/models/llama-tiny/model.gguf",
+                      key[] = "llama.rope.freq_base";
+    char folder[64], path[1024], first[65], second[65];
+    static char data[1 << 17];
+    folder_make(folder);
+    FILE *file = fopen(of, "rb");
+    cr_assert(file);
+    const size_t n = fread(data, 1, sizeof data, file);
+    cr_assert(fclose(file) == 0 && n < sizeof data);
+    size_t at = 0;
+    while (at + 64 < n && memcmp(data + at, key, sizeof key - 1) != 0)
+        at++;
+    cr_assert(at + 64 < n);
+    snprintf(path, sizeof path, "%s/m.gguf", folder);
+    write_file(folder, "m.gguf", data, n);
+    fingerprint_of(of, first);
+    fingerprint_of(path, second);
+    cr_expect_str_eq(first, second);
+    data[at + sizeof key - 1 + 4 + 2] ^= 1; /* behind the type: a bit of the f32 */
+    write_file(folder, "m.gguf", data, n);
+    fingerprint_of(path, second);
+    cr_expect(strcmp(first, second) != 0);
+    folder_drop(folder);
+}
+
+/* Each of these files may say how a model is run or how its texts are cut. */
+Test(public_model, another_file_beside_the_weights_is_another_fingerprint) {
+    static const char *const names[] = {"generation_config.json",
+                                        "tokenizer_config.json",
+                                        "special_tokens_map.json",
+                                        "added_tokens.json",
+                                        "chat_template.jinja",
+                                        "tokenizer.model",
+                                        "tekken.json",
+                                        "tiktoken.model",
+                                        "spiece.model",
+                                        "spm.model",
+                                        "sentencepiece.bpe.model",
+                                        "source.spm",
+                                        "target.spm",
+                                        "target_vocab.json",
+                                        "vocab.json",
+                                        "vocab.txt",
+                                        "sentence_roberta_config.json",
+                                        "config_sentence_transformers.json"};
+    static const char *const links[] = {"config.json", "model.safetensors", "tokenizer.json"};
+    char folder[64], from[1024], path[1024], first[65], second[65];
+    folder_make(folder);
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        snprintf(from, sizeof from, "%s/%s", shakespeare, links[i]);
+        snprintf(path, sizeof path, "%s/%s", folder, links[i]);
+        cr_assert(symlink(from, path) == 0);
+    }
+    fingerprint_of(folder, first);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        write_file(folder, names[i], "{}", 2);
+        fingerprint_of(folder, second);
+        cr_expect(strcmp(first, second) != 0, "%s", names[i]);
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        cr_assert(unlink(path) == 0);
+    }
+    write_file(folder, "README.md", "{}", 2);
+    fingerprint_of(folder, second);
+    cr_expect_str_eq(first, second);
+    folder_drop(folder);
+}
+
+Test(public_model, a_tokenizer_alone_has_no_fingerprint) {
+    static const char of[] = TESSERA_SOURCE_DIR "/models/shakespeare/tokenizer.json";
+    const tsr_model_options options = {.struct_size = sizeof options, .tokenizer_only = 1};
+    char folder[64], path[1024], hex[65];
+    folder_make(folder);
+    snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+    cr_assert(symlink(of, path) == 0);
+    const char *const given[] = {folder, of};
+    for (int i = 0; i < 2; i++) {
+        tsr_model *model = NULL;
+        OK(tsr_model_open(given[i], NULL, &options, &model));
+        cr_expect(tsr_model_fingerprint(model, hex) == TSR_E_STATE);
+        cr_expect(strstr(tsr_error_last(), given[i]) &&
+                      strstr(tsr_error_last(), "has no weights to hash"),
+                  "%s", tsr_error_last());
+        tsr_model_close(&model);
+    }
+    folder_drop(folder);
+}
+
+static int no_line(void *data, int wait, const char **text, size_t *size) {
+    (void)data, (void)wait, (void)text, (void)size;
+    cr_assert(false, "a tokenizer translates nothing");
+    return 0;
+}
+
+static int no_translation(void *data, const tsr_translated *translation) {
+    (void)data, (void)translation;
+    return 0;
+}
+
+/* It is described, and asked to write it says what it lacks. */
+Test(public_model, a_tokenizer_alone_serves_as_far_as_it_can) {
+    const tsr_model_options options = {.struct_size = sizeof options, .tokenizer_only = 1};
+    tsr_generate_options search = {.struct_size = sizeof search};
+    tsr_model *model = NULL;
+    int lines = 0;
+    OK(tsr_model_open(TESSERA_SOURCE_DIR "/models/shakespeare/tokenizer.json", NULL, &options,
+                      &model));
+    OK(tsr_model_describe(model, count_line, &lines));
+    cr_expect(lines > 0);
+    OK(tsr_generate_defaults(model, &search));
+    cr_expect(search.num_beams == 1);
+    OK(tsr_translate_defaults(model, &search));
+    cr_expect(search.num_beams > 1);
+    cr_expect(tsr_translate(model, NULL, no_line, no_translation, NULL, NULL) == TSR_E_UNSUPPORTED);
     tsr_model_close(&model);
 }
 

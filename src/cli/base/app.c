@@ -469,9 +469,10 @@ int tsri_cli_take_model(tsri_cli_app *app, const tsri_cli_list *operands, size_t
 
 /* Ranks may have found different files under the same name. */
 static int compare_models(tsri_cli_app *app) {
-    char hex[65], line[96];
+    char hex[65] = "", line[160];
     tsr_status status = tsr_model_fingerprint(app->model, hex);
-    snprintf(line, sizeof line, "the model's hash\t%s\n", hex);
+    snprintf(line, sizeof line,
+             "the model's hash (weights, adapters, config and tokenizer files)\t%s\n", hex);
     if (status == TSR_OK)
         status = tsr_ranks_compare(app->ranks, line);
     return tsri_cli_status(status);

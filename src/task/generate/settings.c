@@ -17,7 +17,8 @@ static const tsri_task_manner manners[] = {
 
 const tsri_task_manner *tsri_task_manner_of(const tsri_model *model) {
     const tsri_task_manner *m = manners;
-    while (m->format != TSRI_IO_UNKNOWN && m->format != model->archive->format)
+    const tsri_io_format format = model->archive ? model->archive->format : TSRI_IO_UNKNOWN;
+    while (m->format != TSRI_IO_UNKNOWN && m->format != format)
         m++;
     return m;
 }

@@ -195,6 +195,9 @@ def test_what_the_ranks_do_not_agree_on_is_named(folder):
         assert said and all(what in line for line in said), (what, said)
 
 
+HASH = "the model's hash (weights, adapters, config and tokenizer files)"
+
+
 def other_weight(data):
     """A file of arrays whose first number is another."""
     at = 8 + struct.unpack("<Q", data[:8])[0]
@@ -218,9 +221,9 @@ def test_files_that_differ_between_hosts_are_named(folder):
             ("s.json", b'{"type": "boolean"}', ("--json-schema", "s.json"), "what is in the file of --json-schema"),
             ("t.jinja", b"{{ messages[0].content }}!", chat, "what is in the file of --chat-template"),
             ("tools.json", b'[{"a": 1}]', (*chat, "--tools", "tools.json"), "what is in the file of --tools"),
-            ("adapter/adapter_model.safetensors", None, ("--lora", "adapter"), "the model's hash"),
-            ("model/model.safetensors", None, ("-m", "model"), "the model's hash"),
-            ("model/generation_config.json", b'{"repetition_penalty": 3.0}', ("-m", "model"), "the model's hash")):
+            ("adapter/adapter_model.safetensors", None, ("--lora", "adapter"), HASH),
+            ("model/model.safetensors", None, ("-m", "model"), HASH),
+            ("model/generation_config.json", b'{"repetition_penalty": 3.0}', ("-m", "model"), HASH)):
         file = folder / "b" / name
         held = file.read_bytes() if file.exists() else None
         file.write_bytes(other or other_weight(held))
@@ -228,6 +231,24 @@ def test_files_that_differ_between_hosts_are_named(folder):
         file.unlink()
         if held is not None:
             file.write_bytes(held)
+
+
+def test_modules_that_differ_between_hosts_are_named(folder):
+    """The folder of the pooling has the name that modules.json gives it."""
+    for place in (folder / "a", folder / "b"):
+        model = place / "model"
+        shutil.copytree(ENCODERS / "sentence", model)
+        (model / "1_Pooling").rename(model / "pooling")
+        modules = model / "modules.json"
+        modules.write_text(modules.read_text().replace("1_Pooling", "pooling"))
+        (place / "text").write_text("To be\n")
+    embed, model = ("embed", "-m", "model", *REFERENCE, "text"), folder / "b" / "model"
+    in_two_folders(folder, *embed, code=0)
+    for name, other in (("pooling/config.json", lambda data: data + b"\n"), ("2_Dense/model.safetensors", other_weight)):
+        held = (model / name).read_bytes()
+        (model / name).write_bytes(other(held))
+        differs(in_two_folders(folder, *embed), HASH)
+        (model / name).write_bytes(held)
 
 
 def test_rank_0_alone_shows_progress(folder):
@@ -258,9 +279,10 @@ def test_a_rank_that_is_stopped_ends_all(folder):
 
 def test_a_rank_that_loses_its_device_ends_all(folder):
     if DEVICE == "reference":
+        print("       SKIP: the layer that fails is one of OpenCL")
         return
     text, out = lines(folder, 4000), folder / "out.npy"
-    loses_device(folder, out, (0.2, 0.5), "embed", "-m", ENCODERS / "sentence", "-d", DEVICE, "-q", "-t", "1", "-o", out, text)
+    loses_device(folder, out, (0.1, 0.3), "embed", "-m", ENCODERS / "sentence", "-d", DEVICE, "-q", "-t", "1", "-o", out, text)
     equal(running(text), [])
     assert not out.exists()
 
