@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ci/limit and ci/counts.awk: they distinguish a test that hangs, one that computes endlessly, a slow one and one that fails."""
+"""ci/limit and ci/counts.awk: they distinguish a test that hangs, one that computes endlessly, a slow one and one that fails. And how a script of tests ends."""
 
 import json
 import os
@@ -120,6 +120,16 @@ def test_the_summary(folder):
     assert counted[0] == "2 1 2 1", counted
     assert sorted(counted[1].split()) == ["hangs", "spins"], counted
     assert counted[2:] == ["     1  no device"], counted
+
+
+def test_how_a_script_ends(folder):
+    """A test that skips the rest of its script does not hide that one before it has failed."""
+    kinds = {"good": "pass", "bad": "assert 0", "skips": "skip('no device')", "never": "open('ran', 'w')"}
+    for names, code in ((["good", "good"], 0), (["good", "skips", "never"], 77), (["bad", "good"], 1), (["bad", "skips", "never"], 1), (["good", "bad", "skips"], 1)):
+        tests = ", ".join(f"'test_{i}': lambda folder: test_{name}()" for i, name in enumerate(names))
+        script = "from support.command import main, skip\n" + "".join(f"def test_{name}():\n    {body}\n" for name, body in kinds.items())
+        done = subprocess.run([sys.executable, "-c", f"{script}main({{{tests}}})"], cwd=folder, capture_output=True, text=True, check=False)
+        equal((done.returncode, "SKIP: no device" in done.stdout, (folder / "ran").exists()), (code, "skips" in names, False), (names, done))
 
 
 main(globals())

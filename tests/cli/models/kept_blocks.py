@@ -91,6 +91,7 @@ def test_on_the_reference_device(folder):
 
 def test_on_a_device(folder):
     if not has_device():
+        print(f"       SKIP: no device {DEVICE}")
         return
     model, _ = gguf(folder / "m.gguf", True)
     wide, wanted = dump(folder, model, DEVICE, "--dtype", "f32", "--kv-dtype", "f32")
@@ -196,6 +197,7 @@ def test_mxfp4_without_a_scale(folder):
 def test_on_a_gpu(folder):
     """Kept, too, with int8 products or those of floats."""
     if not has_device("pocl"):
+        print("       SKIP: pocl is not here")
         return
     model, _ = gguf(folder / "m.gguf", True)
     gpu = environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so", TSR_GPU_GROUP=256, TSR_GPU_DOT=1, TESSERA_TRUST_DRIVERS=1, TESSERA_CACHE=folder / "cache",
@@ -211,6 +213,7 @@ def test_on_a_gpu(folder):
 def test_in_several_buffers(folder):
     """The matrices of the feed-forward part have 105 and 144 KiB; a layer reports buffers of 80 kB, and refuses larger ones."""
     if not has_device("pocl"):
+        print("       SKIP: pocl is not here")
         return
     model, _ = gguf(folder / "m.gguf", False)
     asked = ("generate", "-m", model, "-d", "pocl", "--ids", "1,2,3,4,5,6,7", "-c", "16", "-n", "8", "--temp", "0", "--ignore-eos", "--logprobs", "3")
@@ -223,6 +226,7 @@ def test_in_several_buffers(folder):
 def test_what_does_not_fit(folder):
     """What may help is not a larger type: a layer reports buffers that are too small for a token's activations."""
     if not has_device("pocl"):
+        print("       SKIP: pocl is not here")
         return
     model, _ = gguf(folder / "m.gguf", True)
     for dtype, remedy in ((None, "MiB: use another device"), ("f32", "use smaller weights (--dtype f16) or another"),
@@ -236,6 +240,7 @@ def test_experts_on_a_gpu(folder):
     """Products of bytes, too: by work-groups which quantise a token once, and which give a token the same bytes in a prompt, alone, in a batch, and where a
     buffer holds five or six experts."""
     if not has_device("pocl"):
+        print("       SKIP: pocl is not here")
         return
     model, _ = gguf(folder / "m.gguf", True, experts=EXPERTS)
     gpu = environment(OPENCL_LAYERS=BUILD / "tests/gpu_layer.so", TSR_GPU_GROUP=256, TSR_GPU_DOT=1, TESSERA_TRUST_DRIVERS=1, TESSERA_CACHE=folder / "cache",

@@ -111,6 +111,7 @@ def test_a_rank_that_is_stopped_ends_all(folder):
 def test_a_kind_named_once_for_each_rank(folder):
     """With `cpu,cpu` the second rank has the second CPU, as with `cpu`."""
     if not has_device("pocl"):
+        print("       SKIP: pocl is not here")
         return
     layered = ("env", f"OPENCL_LAYERS={BUILD / 'tests' / 'name_layer.so'}", COMMAND)  # not mpirun, which opens OpenCL's loader, too
     for names in ("cpu,cpu", "cpu"):

@@ -468,13 +468,15 @@ def test_a_client_that_hangs_up_frees_its_place_within_a_step(folder):
             body = json.dumps(ASKED | {"max_tokens": 480, "ignore_eos": True, "stream": stream}).encode()
             left = server.metric("clients_left_total")
             with socket.create_connection(("127.0.0.1", server.port)) as watcher:
-                with socket.create_connection(("127.0.0.1", server.port)) as leaving:
-                    leaving.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-                    until(lambda: server.metric("num_requests_running") == 1, "it runs")
-                    server.process.send_signal(signal.SIGSTOP)
-                    os.waitid(os.P_PID, server.process.pid, os.WSTOPPED)
-                    watcher.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-                server.process.send_signal(signal.SIGCONT)
+                try:
+                    with socket.create_connection(("127.0.0.1", server.port)) as leaving:
+                        leaving.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+                        until(lambda: server.metric("num_requests_running") == 1, "it runs")
+                        server.process.send_signal(signal.SIGSTOP)
+                        os.waitid(os.P_PID, server.process.pid, os.WSTOPPED)
+                        watcher.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                finally:
+                    server.process.send_signal(signal.SIGCONT)
                 begun = value(b"".join(iter(lambda: watcher.recv(1 << 16), b"")).decode(), "steps_total")
             until(lambda: server.metric("clients_left_total") == left + 1 and server.metric("num_requests_running") == 0, "it has left")  # pylint: disable=cell-var-from-loop
             steps = server.metric("steps_total") - begun

@@ -2,6 +2,7 @@
 """tessera serve towards its clients: pages of other origins; what is logged of requests; bounds of tokens; clients that send too
 slowly; silent connections; a full queue; addresses without a key; HTTPS."""
 
+import concurrent.futures
 import contextlib
 import http.client
 import json
@@ -208,6 +209,12 @@ def ends_after(connection, begun):
     return time.monotonic() - begun
 
 
+def each_ends_after(begun, *connections):
+    """The same for several connections. Each has a thread, so that none is read only after the server has ended another one."""
+    with concurrent.futures.ThreadPoolExecutor(len(connections)) as pool:
+        return list(pool.map(lambda connection: ends_after(connection, begun), connections))
+
+
 def dripped(server, parts, pause):
     """Sends bytes one after the other until the server ends the connection, which must be after about a second."""
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
@@ -233,11 +240,12 @@ def test_clients_that_send_too_slowly(_):
         with socket.create_connection(("127.0.0.1", server.port)) as silent, socket.create_connection(("127.0.0.1", server.port)) as halves:
             begun = time.monotonic()
             halves.sendall(REQUEST[:30])
-            while len(ended) < len(slow) and time.monotonic() < begun + most:
+            threads.append(threading.Thread(target=lambda: ended.extend(each_ends_after(begun, silent, halves))))
+            threads[-1].start()
+            while len(ended) < 5 and time.monotonic() < begun + most:
                 equal(server.fine("/v1/completions", ASKED)["choices"], whole["choices"], "others are served meanwhile")
             for thread in threads:
                 thread.join()
-            ended += [ends_after(silent, begun), ends_after(halves, begun)]
         assert len(ended) == 5 and all(0.9 < seconds < most for seconds in ended), ended
         body = json.dumps(ASKED).encode()  # a slow body is no slow header, and a client that has been heard may be silent
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
@@ -274,7 +282,7 @@ def test_a_connection_that_is_silent_for_too_long(_):
             got = http.client.HTTPResponse(heard)
             got.begin()
             equal((got.status, json.load(got), got.will_close), (200, {"status": "ok"}, False))
-            ended = [ends_after(heard, begun), ends_after(silent, begun)]
+            ended = each_ends_after(begun, heard, silent)
         assert all(0.9 < seconds < 20 * slowness() for seconds in ended), ended
         got = http.client.HTTPResponse(waiting)
         got.begin()

@@ -150,13 +150,14 @@ def slow(test):
 
 
 def due(items, n=1):
-    """The n items whose turn it is, others for each commit; with ci/test --all, all of them. (Scripts take turns by what is left of TESSERA_TEST_TURN over 6,
-    items by the rest of it.)"""
+    """n of the items, others for each commit; with ci/test --all, all of them. Scripts take turns by TESSERA_TEST_TURN % 6 (ci/test), items by
+    TESSERA_TEST_TURN // 6."""
     turn = int(os.environ.get("TESSERA_TEST_TURN") or 0) // 6 * n
     return items if ALL else [items[(turn + i) % len(items)] for i in range(min(n, len(items)))]
 
 
 def skip(reason):
+    """Ends the script, which is skipped then unless one of its tests has failed. A test that alone can't run here prints the reason and returns."""
     print(f"SKIP: {reason}")
     sys.exit(77)
 
@@ -180,5 +181,9 @@ def main(tests):
                 traceback.print_exc(limit=2)
                 told = "FAILED"
                 failed += 1
+            except SystemExit:
+                if not failed:
+                    raise
+                break
             print(f"{told:6} {time.monotonic() - begun:6.2f} s  {name[5:].replace('_', ' ')}", flush=True)
     sys.exit(1 if failed else 0)

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from support.command import BUILD, COMMAND, PATIENCE, SOURCE, Result, environment, equal, run, skip
+from support.command import BUILD, COMMAND, PATIENCE, SOURCE, Result, environment, equal, run, skip, slowness
 
 PLUGIN = BUILD / "lib" / "tessera" / "transports" / "mpi.so"
 LIMITED = BUILD / "bench" / "transports" / "limited.so"  # makes another transport slower (bench/network)
@@ -108,32 +108,43 @@ def with_layer(folder, arguments, **layer):
     return [str(word) for word in (COMMAND, *arguments, ":", "-n", "1", *of_rank, COMMAND, *arguments)]
 
 
+def remove(*paths):
+    """Removes what the next run writes again."""
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
 def loses_device(folder, out, between, *arguments):
     """Two ranks run the command, which writes `out`; at a random moment between these parts of the whole, a launch of a kernel by rank 1 fails. Both
     must end soon: with exit code 4 of the rank itself or 5 of the other, whichever mpirun gives. Before that, it is run to build and test kernels,
-    and to count launches."""
+    and to count launches. Where rank 0 gives work to the rank that is free, rank 1 may get too little of it to come to that launch: then another run
+    has an earlier one fail."""
     arguments = (*arguments, "--deadline", "60")  # so that none ends because no sign of life comes
     calls = folder / "calls"
     for _ in range(2):
         ranks(1, *with_layer(folder, arguments))
         (n,) = (int(line.split()[-1]) for line in calls.read_text().splitlines() if line.startswith("calls clEnqueueNDRangeKernel "))
-        calls.unlink()
-        if out.is_dir():
-            shutil.rmtree(out)
-        else:
-            out.unlink()
-    call = int(n * random.uniform(*between))
-    print(f"       launch {call} of {n} fails", flush=True)
-    words = with_layer(folder, arguments, COUNT_LAYER_FAULT=f"clEnqueueNDRangeKernel {call} -5 after")
-    with subprocess.Popen([*MPIRUN, "-n", "1", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=environment(TESSERA_TRANSPORT_PATH=PLUGIN.parent)) as process:
-        while process.poll() is None and not (calls.exists() and calls.stat().st_size):
-            time.sleep(0.01)
-        begun = time.monotonic()
-        said = process.communicate()[1].decode("utf-8", "replace")
-        took = time.monotonic() - begun
+        remove(calls, out)
+    for _ in range(5):
+        call = max(1, int(n * random.uniform(*between)))
+        print(f"       launch {call} of {n} fails", flush=True)
+        words = with_layer(folder, arguments, COUNT_LAYER_FAULT=f"clEnqueueNDRangeKernel {call} -5 after")
+        with subprocess.Popen([*MPIRUN, "-n", "1", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=environment(TESSERA_TRANSPORT_PATH=PLUGIN.parent)) as process:
+            while process.poll() is None and not (calls.exists() and calls.stat().st_size):
+                time.sleep(0.01)
+            begun = time.monotonic()
+            said = process.communicate()[1].decode("utf-8", "replace")
+            took = time.monotonic() - begun
+        if process.returncode or f"clEnqueueNDRangeKernel {call}\n" in calls.read_text():
+            break
+        remove(calls, out)
+        n //= 2
     assert process.returncode in (4, 5) and "CL_OUT_OF_RESOURCES" in said, (process.returncode, said)
-    assert took < 30, took
+    assert took < 30 * slowness(), took
 
 
 def apart(folder, n, *arguments):
@@ -160,16 +171,17 @@ def rank_goes_away(folder, how, n, ends, name, *arguments):
             time.sleep(0.05)
         time.sleep(random.uniform(0, 1))
         victim = random.choice(running(name))
+        most = 30 * slowness()
         os.kill(victim, how)
         sent = time.monotonic()
-        while [other for other in running(name) if other != victim] and time.monotonic() - sent < 60:
+        while [other for other in running(name) if other != victim] and time.monotonic() - sent < most:
             time.sleep(0.05)
         took = time.monotonic() - sent
         for left in running(name):
             os.kill(left, signal.SIGKILL)
         process.communicate(timeout=60)
     equal(running(name), [])
-    assert took < 30, took
+    assert took < most, took
     codes, said = told(folder, n)
     equal(sorted(codes), [5] * (n - 1) + [137])
     for code, text in zip(codes, said):

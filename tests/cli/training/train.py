@@ -608,6 +608,7 @@ def test_a_plan_builds_nothing(folder):
     """With empty caches, no program is built, from source or from binaries, and the sizes are those of the real run."""
     layer = BUILD / "tests" / "count_layer.so"
     if not has_device() or not layer.exists():
+        print(f"       SKIP: no device {DEVICE}, or {layer.name} is not built")
         return
     model, text = make(folder)
     env = environment(OPENCL_LAYERS=layer, COUNT_LAYER_REPORT="1")
