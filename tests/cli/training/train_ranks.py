@@ -284,7 +284,7 @@ def test_ranks_that_mpi_does_not_join_are_refused(folder):
 
 def start(*words, extra=None):
     """Starts ranks; mpirun's words follow -n."""
-    env = dict(environment(), TESSERA_TRANSPORT_PATH=str(PLUGIN.parent), **(extra or {}))
+    env = environment(TESSERA_TRANSPORT_PATH=PLUGIN.parent) | (extra or {})
     return subprocess.Popen([*MPIRUN, "-n", *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
 
 
