@@ -4,7 +4,7 @@ same."""
 
 import pathlib
 
-from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip, slow
+from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip, slow, slowness
 
 TEXT = ("generate", "-d", "pocl", "-m", PLAY, "-q", "--temp", "0", "-n", "6", "ROMEO:")
 REAL = BUILD / "libexec" / "tessera" / "probe"
@@ -56,7 +56,7 @@ def test_whatever_becomes_of_the_builders(folder):
             "answers before it is asked": "echo pass; echo pass; exec sleep 100", "lies": "while read line; do echo pass; done"}
     for name, instead in ways.items():
         helper = Helper(folder, instead)
-        equal(helper.run(name, TESSERA_PROBE_SECONDS=3)[0], text, name)
+        equal(helper.run(name, TESSERA_PROBE_SECONDS=round(3 + 3 * slowness()))[0], text, name)
 
 
 def programs(folder, *arguments, **more):

@@ -453,8 +453,8 @@ def test_glm_with_queries_keys_and_values_in_one_array(folder):
     """As files made from THUDM's first folders have them; with three arrays: tests/golden/models/glm-odd."""
     model, config, arrays = folder_of("glm-odd", "m", folder)
     rope, held = config["rope_parameters"], {}
-    for name, (shape, values) in arrays.items():
-        name = re.sub(r"[qkv]_proj", "qkv", name)
+    for name in sorted(arrays, key=lambda name: "k_proj" in name or 2 * ("v_proj" in name)):  # queries, keys, values
+        (shape, values), name = arrays[name], re.sub(r"[qkv]_proj", "qkv", name)
         before, more = held.get(name, ((0,), []))
         held[name] = (before[0] + shape[0], *shape[1:]) if more else shape, [*more, *values]
     meta = decoder(config, "chatglm", **{
