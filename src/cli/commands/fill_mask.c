@@ -111,6 +111,7 @@ static int each_window(job *j) {
         if (status != TSR_E_CANCELLED || !j->app.stopped || tsri_cli_signal())
             code = tsri_cli_window_status(&j->window, tsri_cli_lines_unit(j->lines), status);
         tsri_cli_flush(&j->app);
+        tsri_cli_pace_end(&j->pace);
     }
     return code == CLI_OK ? tsri_cli_window_end(&j->app, j->lines, &j->window) : code;
 }

@@ -75,8 +75,8 @@ typedef struct tsri_cli_window {
  * one takes more than a second. */
 typedef struct tsri_cli_pace {
     size_t most;
-    uint64_t begun; /* nanoseconds */
-    unsigned slow;  /* how many times as long a window takes; 0: 1 */
+    uint64_t begun, took; /* nanoseconds */
+    unsigned slow;        /* how many times as long a window takes; 0: 1 */
 } tsri_cli_pace;
 
 enum { TSRI_CLI_WINDOW = 4096 };
@@ -84,6 +84,7 @@ enum { TSRI_CLI_WINDOW = 4096 };
  * TSRI_CLI_WINDOW. */
 size_t tsri_cli_pace_next(tsri_cli_pace *pace, size_t done);
 void tsri_cli_pace_begin(tsri_cli_pace *pace); /* work on the window begins */
+void tsri_cli_pace_end(tsri_cli_pace *pace);   /* and ends; what comes then is not counted */
 
 /* Reads the next texts: at most `most`; fewer where they have more than most_bytes bytes or have
  * not arrived yet. n is 0 after the last. Output is flushed first. Reports on stderr the first few

@@ -24,7 +24,7 @@ static int make_room(tsri_cli_window *w) {
 }
 
 size_t tsri_cli_pace_next(tsri_cli_pace *p, size_t done) {
-    const uint64_t took = (tsri_cli_now_ns() - p->begun) / (p->slow ? p->slow : 1);
+    const uint64_t took = p->took / (p->slow ? p->slow : 1);
     if (!p->most)
         p->most = FIRST;
     else if (took > LONG_NS && p->most > FEWEST)
@@ -36,6 +36,10 @@ size_t tsri_cli_pace_next(tsri_cli_pace *p, size_t done) {
 
 void tsri_cli_pace_begin(tsri_cli_pace *p) {
     p->begun = tsri_cli_now_ns();
+}
+
+void tsri_cli_pace_end(tsri_cli_pace *p) {
+    p->took = tsri_cli_now_ns() - p->begun;
 }
 
 void tsri_cli_window_empty(tsri_cli_window *w) {

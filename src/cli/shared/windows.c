@@ -201,6 +201,7 @@ static int work(tsri_cli_windows *w, const char *block) {
     app->captured = w->always || app->n_ranks > 1 ? &w->captured : NULL;
     tsri_cli_pace_begin(&w->pace);
     code = w->work(w->data);
+    tsri_cli_pace_end(&w->pace); /* giving the result may wait for rank 0 */
     app->captured = NULL;
     if (code == CLI_OK && app->write_failed)
         code = CLI_OTHER;
