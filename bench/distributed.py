@@ -136,7 +136,7 @@ def main():
     parser.add_argument("--peers", default="", help="python with PyTorch; none: training is measured without it")
     parser.add_argument("--shape", default=",".join(STEPS), help="\"\": no training")
     parser.add_argument("--model", default="", help="a folder of MiniLM")
-    parser.add_argument("--lines", type=int, default=6000)
+    parser.add_argument("--lines", type=int, default=16000)
     parser.add_argument("--split", type=int, default=0, help="lines for the commands with --split-layers; 0: they are not measured")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=0, help="updates of a run")
