@@ -274,12 +274,10 @@ static tsr_status add_to_hash(void *hash, const void *data, size_t n) {
 }
 
 tsr_status tsri_base_file_digest(const char *path, uint64_t *size, char hex[65]) {
-    unsigned char digest[32];
     tsri_hash *hash = NULL;
     TRY(tsri_base_hash_begin(&hash));
     const tsr_status status = each_piece(path, add_to_hash, hash, size);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
+    tsri_base_hash_end_hex(&hash, hex);
     return status;
 }
 

@@ -49,12 +49,16 @@ void tsri_base_hash_hex(const unsigned char digest[32], char text[65]) {
     text[64] = 0;
 }
 
-tsr_status tsri_base_hash_bytes(const void *data, size_t n, char hex[65]) {
+void tsri_base_hash_end_hex(tsri_hash **hash, char text[65]) {
     unsigned char digest[32];
+    tsri_base_hash_end(hash, digest);
+    tsri_base_hash_hex(digest, text);
+}
+
+tsr_status tsri_base_hash_bytes(const void *data, size_t n, char hex[65]) {
     tsri_hash *hash = NULL;
     TRY(tsri_base_hash_begin(&hash));
     tsri_base_hash_add(hash, data, n);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
+    tsri_base_hash_end_hex(&hash, hex);
     return TSR_OK;
 }

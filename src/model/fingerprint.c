@@ -12,7 +12,6 @@ tsr_status tsr_model_fingerprint(const tsr_model *model, char hex[65]) {
     TRY(NEED(model));
     TRY(NEED(hex));
     const tsri_model *m = tsri_model_of(model);
-    unsigned char digest[32];
     tsri_hash *hash = NULL;
     size_t size;
     char settings[65];
@@ -28,7 +27,6 @@ tsr_status tsr_model_fingerprint(const tsr_model *model, char hex[65]) {
             tsri_base_hash_add(hash, piece, size);
         tsri_base_hash_text(hash, "");
     }
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
+    tsri_base_hash_end_hex(&hash, hex);
     return TSR_OK;
 }

@@ -199,11 +199,14 @@ static void open_golden(const char *name, tsr_model **model) {
 static tsr_bench_row least(const char *name, tsr_bench_kind kind, int64_t tokens, int64_t depth) {
     const tsri_run_peaks none = {0};
     const tsri_task_job job = {.kind = kind, .tokens = tokens, .depth = depth, .batch = 1};
-    tsr_bench_row row = {.unit = "tokens/s"};
+    tsri_task_draft draft;
     tsr_model *model = NULL;
     open_reference();
     open_golden(name, &model);
-    OK(tsri_task_bench_work(model, &none, &job, 0, &row));
+    tsri_task_draft_begin(&draft, kind, "tokens/s", "work");
+    OK(tsri_task_bench_work(model, &none, &job, 0, &draft));
+    const tsr_bench_row row = draft.row;
+    tsri_task_draft_clear(&draft);
     tsr_model_close(&model);
     close_reference();
     return row;

@@ -5,7 +5,7 @@
 #include "cli/base/app.h"
 
 typedef enum tsri_cli_shown {
-    CLI_SHOWN_NOT,  /* --progress none, --quiet; auto of one process whose stderr is no terminal */
+    CLI_SHOWN_NOT, /* --progress none, --quiet; auto of one process whose stderr is not a terminal */
     CLI_SHOWN_LINE, /* auto on a terminal: one line, which is drawn again */
     CLI_SHOWN_LINES /* plain; auto of rank 0 of several, to which the launcher gives a pipe: lines
                      * one after the other, without control characters */

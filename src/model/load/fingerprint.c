@@ -64,7 +64,6 @@ tsr_status tsri_model_hash(const tsri_io_archive *archive, uint64_t most, char h
 }
 
 tsr_status tsri_model_hash_weights(const tsri_model *model, uint64_t most, char hex[65]) {
-    unsigned char digest[32];
     tsri_hash *hash = NULL;
     if (!model->archive || !model->weights)
         return tsri_base_fail(TSR_E_STATE,
@@ -83,8 +82,7 @@ tsr_status tsri_model_hash_weights(const tsri_model *model, uint64_t most, char 
         tsri_base_hash_text(hash, hex);
     }
     tsri_model_adapters_hash(adapters, hash);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
+    tsri_base_hash_end_hex(&hash, hex);
     return status;
 }
 
@@ -96,14 +94,17 @@ typedef struct walk {
     const char *place; /* of a sentence-transformers folder: where its modules.json lies */
 } walk;
 
-static tsr_status visit_in(const walk *w, const char *folder, const char *const *names) {
-    tsr_status status = TSR_OK;
-    for (; *names && status == TSR_OK; names++) {
-        char *path = tsri_base_join(folder, *names);
-        status = path ? w->visit(w->data, *names, path) : TSR_E_HOST_MEMORY;
-        free(path);
-    }
+static tsr_status visit_one(const walk *w, const char *folder, const char *name) {
+    char *path = tsri_base_join(folder, name);
+    const tsr_status status = path ? w->visit(w->data, name, path) : TSR_E_HOST_MEMORY;
+    free(path);
     return status;
+}
+
+static tsr_status visit_in(const walk *w, const char *folder, const char *const *names) {
+    for (; *names; names++)
+        TRY(visit_one(w, folder, *names));
+    return TSR_OK;
 }
 
 static tsr_status visit_module(void *data, const char *module) {
@@ -111,10 +112,8 @@ static tsr_status visit_module(void *data, const char *module) {
     const walk *w = data;
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && status == TSR_OK; i++) {
-        char *name = tsri_base_join(module, names[i]),
-             *path = name ? tsri_base_join(w->place, name) : NULL;
-        status = path ? w->visit(w->data, name, path) : TSR_E_HOST_MEMORY;
-        free(path);
+        char *name = tsri_base_join(module, names[i]);
+        status = name ? visit_one(w, w->place, name) : TSR_E_HOST_MEMORY;
         free(name);
     }
     return status;
@@ -156,11 +155,10 @@ static tsr_status visit_ctranslate2(const walk *w, const char *folder) {
 
 /* Of a llama2.c checkpoint only the tokenizer lies beside it. */
 static tsr_status visit_llama2c(const walk *w, const char *checkpoint) {
-    static const char *const names[] = {"tokenizer.bin", NULL};
     char *folder = NULL;
     TRY(tsri_base_folder_of(checkpoint, &folder));
     folder[tsri_base_folder_length(folder)] = 0;
-    const tsr_status status = visit_in(w, folder, names);
+    const tsr_status status = visit_one(w, folder, "tokenizer.bin");
     free(folder);
     return status;
 }
@@ -201,26 +199,22 @@ static bool holds_settings(const tsri_io_archive *archive) {
 }
 
 tsr_status tsri_model_hash_metadata(const tsri_model *model, char hex[65]) {
-    unsigned char digest[32];
     tsri_hash *hash = NULL;
     *hex = 0;
     if (!holds_settings(model->archive))
         return TSR_OK;
     TRY(tsri_base_hash_begin(&hash));
     tsri_io_meta_hash(model->archive, hash);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
+    tsri_base_hash_end_hex(&hash, hex);
     return TSR_OK;
 }
 
 tsr_status tsri_model_hash_settings(const tsri_model *model, char hex[65]) {
-    unsigned char digest[32];
     tsri_hash *hash = NULL;
     TRY(tsri_model_hash_metadata(model, hex));
     TRY(tsri_base_hash_begin(&hash));
     tsri_base_hash_text(hash, hex);
     const tsr_status status = tsri_model_visit_settings(model, hash_file, hash);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
+    tsri_base_hash_end_hex(&hash, hex);
     return status;
 }

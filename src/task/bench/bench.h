@@ -163,15 +163,15 @@ typedef struct tsri_task_amounts {
     double seconds[TSRI_TASK_BENCH_BOUNDS];
 } tsri_task_amounts;
 
-/* Fills in what a run of the job computes and reads at least, and the row's share of the roofline; its
- * median is set already. `requests`: how many a run answers, 0 if the job is not of requests. */
+/* Fills in what a run of the job computes and reads at least, by which kernel variants, and the row's
+ * share of the roofline; its median is set already. `requests`: how many a run answers, 0 if the job is not of requests. */
 tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks,
-                                const tsri_task_job *job, int64_t requests, tsr_bench_row *row);
+                                const tsri_task_job *job, int64_t requests, tsri_task_draft *draft);
 /* Sets the row's amounts, its share, the predicted rate and what holds it back; its median is set
  * already. `work` is what a run counts in the row's unit. */
 void tsri_task_bench_share(const tsri_run_peaks *peaks, const tsri_task_amounts *amounts,
                            double work, tsr_bench_row *row);
-/* Lists the kernel variants of all plans that a run of the job has: those of a prompt and of the
+/* Lists the kernel variants alone: of all plans that a run of the job has, those of a prompt and of the
  * tokens after it, those of an encoder and of its decoder. */
 tsr_status tsri_task_bench_kernels(tsr_model *model, const tsri_task_job *job,
                                    tsri_task_draft *draft);

@@ -256,8 +256,7 @@ static void clear(run *r) {
 
 /* What the row has beside its times. */
 static tsr_status describe(const subject *s, const tsri_task_job *job, tsri_task_draft *draft) {
-    TRY(tsri_task_bench_work(s->model, &s->b->best, job, job->request ? 1 : 0, &draft->row));
-    return tsri_task_bench_kernels(s->model, job, draft);
+    return tsri_task_bench_work(s->model, &s->b->best, job, job->request ? 1 : 0, draft);
 }
 
 /* What the gates have shown. */

@@ -75,7 +75,6 @@ static tsr_status measure(serving *s, tsri_task_draft *draft) {
     s->times.n = 0;
     TRY(tsri_task_bench_time(s->b, draft, tokens, once, s));
     draft->row.device_bytes = tsri_task_bench_device_bytes(s->model);
-    TRY(tsri_task_bench_kernels(s->model, s->job, draft));
     return tsri_task_draft_latencies(draft, s->times.first, s->times.each, s->times.n, REQUESTS);
 }
 
@@ -134,13 +133,15 @@ static tsr_status measure_all(serving *s) {
     if (status == TSR_OK)
         status = measure(s, &draft);
     if (status == TSR_OK)
-        status = tsri_task_bench_work(s->model, &s->b->best, s->job, REQUESTS, &draft.row);
+        status = tsri_task_bench_work(s->model, &s->b->best, s->job, REQUESTS, &draft);
     const double requests = draft.row.median / (double)s->job->tokens;
     TRY(tsri_task_bench_finish(s->b, &draft, status, s->note));
     begin_row(s, RATE, &draft);
     s->rate = requests * PERCENT / 100;
     if (status == TSR_OK)
         status = measure(s, &draft);
+    if (status == TSR_OK)
+        status = tsri_task_bench_kernels(s->model, s->job, &draft);
     return give_poisson(s, status, &draft);
 }
 

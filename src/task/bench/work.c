@@ -13,7 +13,7 @@ typedef struct amounts {
     tsri_task_amounts sums;
     tsri_task_least attention; /* of the whole run */
     double times;              /* how often the plan runs whose ops are being added */
-    tsri_task_draft *draft; /* gets the kernel variants of the plans; NULL: they are not listed */
+    tsri_task_draft *draft;    /* gets the kernel variants of the plans */
 } amounts;
 
 static void add_op(void *data, const tsri_run_op_work *op) {
@@ -33,8 +33,7 @@ static void add_op(void *data, const tsri_run_op_work *op) {
 static tsr_status add(amounts *all, const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                       int64_t times) {
     uint64_t launches = 0;
-    if (all->draft)
-        TRY(tsri_task_draft_plan(all->draft, plan));
+    TRY(tsri_task_draft_plan(all->draft, plan));
     TRY(tsri_run_launches(plan, &launches));
     all->times = (double)times;
     tsri_run_each_op(plan, sizes, add_op, all);
@@ -151,8 +150,10 @@ static tsr_status add_all(tsri_model *m, const tsri_task_job *job, int64_t reque
 }
 
 tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks,
-                                const tsri_task_job *job, int64_t requests, tsr_bench_row *row) {
-    amounts all = {.peaks = peaks};
+                                const tsri_task_job *job, int64_t requests,
+                                tsri_task_draft *draft) {
+    tsr_bench_row *row = &draft->row;
+    amounts all = {.peaks = peaks, .draft = draft};
     TRY(add_all(tsri_model_of(model), job, requests, &all));
     tsri_task_bench_predict(peaks, &all.attention, 1, all.sums.seconds);
     all.sums.seconds[TSR_BENCH_BOUND_LAUNCHES] = (double)all.sums.launches * peaks->launch;

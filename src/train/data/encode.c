@@ -65,7 +65,6 @@ static tsr_status make_digest(const tsri_train_data_options *o, tsri_train_encod
                              spec->source_vocab};
     const char *const texts[] = {o->text_field, o->label_field, o->source_field, o->target_field,
                                  e->direction.prefix};
-    unsigned char digest[32];
     tsri_hash *hash = NULL;
     TRY(tsri_base_hash_begin(&hash));
     tsri_base_hash_add(hash, facts, sizeof facts);
@@ -76,8 +75,7 @@ static tsr_status make_digest(const tsri_train_data_options *o, tsri_train_encod
         status = hash_pieces(target, hash);
     if (status == TSR_OK && e->model->folder)
         status = hash_files(e->model->folder, hash);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, e->digest);
+    tsri_base_hash_end_hex(&hash, e->digest);
     return status;
 }
 

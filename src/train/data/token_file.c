@@ -312,7 +312,7 @@ static tsr_status make(const char *path, const tsri_train_token_file_options *o,
 static tsr_status digest_of(const char *path, char hex[65]) {
     tsri_file *file = NULL;
     tsri_hash *hash = NULL;
-    unsigned char digest[32], *buffer = NULL;
+    unsigned char *buffer = NULL;
     TRY(tsri_base_file_open(path, &file));
     tsr_status status = tsri_base_hash_begin(&hash);
     if (status == TSR_OK)
@@ -326,8 +326,7 @@ static tsr_status digest_of(const char *path, char hex[65]) {
         at += n;
     }
     if (hash) {
-        tsri_base_hash_end(&hash, digest);
-        tsri_base_hash_hex(digest, hex);
+        tsri_base_hash_end_hex(&hash, hex);
     }
     free(buffer);
     tsri_base_file_close(&file);
@@ -337,7 +336,6 @@ static tsr_status digest_of(const char *path, char hex[65]) {
 /* The form is part of the key, because it follows from the file's name and not from its bytes. */
 static tsr_status key_of(const tsri_train_token_file *t, const tsri_train_token_file_options *o,
                          char key[65]) {
-    unsigned char digest[32];
     tsri_hash *hash = NULL;
     TRY(tsri_base_hash_begin(&hash));
     tsri_base_hash_text(hash, t->digest);
@@ -348,8 +346,7 @@ static tsr_status key_of(const tsri_train_token_file *t, const tsri_train_token_
         tsri_base_hash_add(hash, &o->data->seed, sizeof o->data->seed);
         tsri_base_hash_add(hash, &o->number, sizeof o->number);
     }
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, key);
+    tsri_base_hash_end_hex(&hash, key);
     return TSR_OK;
 }
 

@@ -124,7 +124,6 @@ tsr_status tsri_train_ranks_compare(const tsri_train_job *job) {
 
 /* The SHA-256 of the parameters as this rank has them. */
 static tsr_status add_parameters(const tsri_train_job *job, tsri_bytes *list) {
-    unsigned char digest[32];
     char hex[65];
     tsri_hash *hash = NULL;
     TRY(tsri_base_hash_begin(&hash));
@@ -143,8 +142,7 @@ static tsr_status add_parameters(const tsri_train_job *job, tsri_bytes *list) {
             tsri_base_hash_add(hash, values, n * sizeof *values);
         free(values);
     }
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
+    tsri_base_hash_end_hex(&hash, hex);
     return status == TSR_OK ? tsri_ranks_list_add(list, "the SHA-256 of the weights", hex) : status;
 }
 

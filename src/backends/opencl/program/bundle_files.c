@@ -10,7 +10,6 @@
  * folder's name stands for them. */
 tsr_status tsri_opencl_bundle_sources(char hex[65]) {
     const char *folder = getenv("TESSERA_KERNEL_PATH");
-    unsigned char digest[32];
     tsri_hash *hash = NULL;
     TRY(tsri_base_hash_begin(&hash));
     tsri_base_hash_text(hash, folder ? folder : "");
@@ -18,7 +17,6 @@ tsr_status tsri_opencl_bundle_sources(char hex[65]) {
         tsri_base_hash_text(hash, source->path);
         tsri_base_hash_text(hash, source->text);
     }
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
+    tsri_base_hash_end_hex(&hash, hex);
     return TSR_OK;
 }

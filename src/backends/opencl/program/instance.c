@@ -25,13 +25,11 @@ static const char *text_of(const tsri_bytes *bytes) {
 
 /* Makes a C identifier that is short and the same from run to run: "linear_packed_5f3a09c1". */
 static tsr_status name_kernel(tsri_opencl_instance *instance) {
-    unsigned char digest[32];
     tsri_hash *hash = NULL;
     char hex[65];
     TRY(tsri_base_hash_begin(&hash));
     tsri_base_hash_text(hash, instance->name);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
+    tsri_base_hash_end_hex(&hash, hex);
     const tsri_opencl_stage *stage = instance->stage;
     snprintf(instance->kernel, sizeof instance->kernel, "%s_%.40s_%.8s",
              stage ? "stage" : tsri_opencl_op_name(instance->variant->op),
