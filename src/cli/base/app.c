@@ -303,7 +303,7 @@ __attribute__((format(PRINTF, 2, 3))) static void append(char **list, const char
 /* A text in quotes, with its line ends escaped: the list has a line for each option, and the text
  * "none" differs from no text. */
 static void append_text(tsri_cli_app *app, char **list, const char *text) {
-    json_t *value = tsri_cli_json_text(text, strlen(text));
+    json_t *value = tsri_cli_json_string(text);
     size_t n;
     char *quoted = tsri_cli_json_dump(app, value, JSON_ENCODE_ANY, &n);
     append(list, "%s", quoted ? quoted : "");
@@ -502,11 +502,11 @@ static void profile_line(const tsr_profiled *entry) {
 }
 
 static void profile_json(json_t *all, const tsr_profiled *entry) {
-    tsri_cli_json_append(all, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I}", "device", entry->device, "op",
-                                        entry->op, "kernel", entry->kernel, "launches",
-                                        (json_int_t)entry->launches, "nanoseconds",
-                                        (json_int_t)entry->nanoseconds, "enqueue_nanoseconds",
-                                        (json_int_t)entry->enqueue_nanoseconds));
+    tsri_cli_json_append(
+        all, json_pack("{s:o,s:s,s:s,s:I,s:I,s:I}", "device", tsri_cli_json_string(entry->device),
+                       "op", entry->op, "kernel", entry->kernel, "launches",
+                       (json_int_t)entry->launches, "nanoseconds", (json_int_t)entry->nanoseconds,
+                       "enqueue_nanoseconds", (json_int_t)entry->enqueue_nanoseconds));
 }
 
 void tsri_cli_profiled(void *data, const tsr_profiled *entry) {
@@ -558,6 +558,14 @@ static void leave_ranks(tsri_cli_app *app) {
     snprintf(stopped, sizeof stopped, "stopped by SIG%s",
              tsri_system_signal_name(tsri_cli_signal()));
     tsr_ranks_leave(app->ranks, tsri_cli_signal() ? stopped : tsri_cli_failure());
+}
+
+int tsri_cli_refuse_profile(const tsri_cli_app *app, const char *command) {
+    return app->profile ? tsri_cli_fail(CLI_USAGE,
+                                        "--profile: %s measures by itself, and a profile would "
+                                        "change what it measures; leave it out",
+                                        command)
+                        : CLI_OK;
 }
 
 int tsri_cli_close(tsri_cli_app *app, int code) {

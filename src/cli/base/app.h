@@ -81,6 +81,8 @@ int tsri_cli_take_model(tsri_cli_app *app, const tsri_cli_list *operands, size_t
 int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options);
 /* Takes one entry of the profile; a callback of tsr_profile and tsr_train. */
 void tsri_cli_profiled(void *app, const tsr_profiled *entry);
+/* For commands that measure by themselves: refuses --profile. */
+int tsri_cli_refuse_profile(const tsri_cli_app *app, const char *command);
 /* Prints or writes the profile if it was asked for, and closes everything. Returns `code`, or
  * another exit code where that failed. */
 int tsri_cli_close(tsri_cli_app *app, int code);

@@ -13,6 +13,10 @@ void tsri_cli_json_append(json_t *list, json_t *value);
 
 /* A JSON string from any bytes: each byte that is not UTF-8 becomes U+FFFD. */
 json_t *tsri_cli_json_text(const char *text, size_t n);
+json_t *tsri_cli_json_string(const char *text); /* the same of a text that ends with a 0 byte */
+
+/* json_loadb; but a whole number outside of 64 bits, as an id or a schema may have it, is read as a real. */
+json_t *tsri_cli_json_load(const char *text, size_t n, size_t flags, json_error_t *error);
 
 /* A JSON number; null where it is not finite, which JSON cannot express. */
 json_t *tsri_cli_json_number(double value);

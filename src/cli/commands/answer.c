@@ -41,7 +41,8 @@ static void take_line(job *j, size_t i) {
     const tsr_string *line = &w->texts[i];
     json_error_t error;
     json_decref(j->objects[i]);
-    j->objects[i] = w->wrong[i] ? NULL : json_loadb(line->data, line->size, JSON_ALLOW_NUL, &error);
+    j->objects[i] =
+        w->wrong[i] ? NULL : tsri_cli_json_load(line->data, line->size, JSON_ALLOW_NUL, &error);
     if (take_field(j->objects[i], "question", &j->questions[i]) &&
         take_field(j->objects[i], "context", &j->texts[i]))
         return;

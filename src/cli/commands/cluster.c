@@ -91,13 +91,13 @@ static int read_texts(job *j) {
     int code = tsri_cli_lines_open(&j->app, &source, &lines);
     while (code == CLI_OK && (code = tsri_cli_lines_next(lines, &line)) == CLI_OK && line.text)
         code = keep_text(j, line.text, line.size);
-    if (code == CLI_OK)
-        code = tsri_cli_lines_end(lines);
     if (code == CLI_OK && j->n_texts != j->n)
         code = tsri_cli_fail(CLI_FILE,
                              "%s has %zu texts and %s has %" PRIu64
                              " rows: the vectors were not made from these lines",
                              j->lines_path, j->n_texts, j->source.path, j->n);
+    if (code == CLI_OK)
+        code = tsri_cli_lines_end(lines);
     tsri_cli_lines_close(&lines);
     return code;
 }

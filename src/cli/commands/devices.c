@@ -48,12 +48,15 @@ static json_t *as_json(size_t index, const tsr_device_info *info) {
     json_t *groups = json_array();
     for (int i = 0; i < 8 && f->subgroup_sizes[i]; i++)
         tsri_cli_json_append(groups, json_integer(f->subgroup_sizes[i]));
-    json_t *o = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:s,s:i,s:b}", "index",
-                          (json_int_t)index, "backend", info->backend, "platform", f->platform,
-                          "device", f->name, "type", type_name(f->type), "vendor", f->vendor,
-                          "driver", f->driver, "version", f->version, "c_version", f->c_version,
-                          "usable", (int)f->usable, "default", (int)info->is_default, "reason",
-                          f->reason, "score", (int)f->score, "emulator", (int)f->emulator);
+    /* Drivers' texts are not always UTF-8. */
+    json_t *o = json_pack(
+        "{s:I,s:s,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:i,s:b}", "index", (json_int_t)index,
+        "backend", info->backend, "platform", tsri_cli_json_string(f->platform), "device",
+        tsri_cli_json_string(f->name), "type", type_name(f->type), "vendor",
+        tsri_cli_json_string(f->vendor), "driver", tsri_cli_json_string(f->driver), "version",
+        tsri_cli_json_string(f->version), "c_version", tsri_cli_json_string(f->c_version), "usable",
+        (int)f->usable, "default", (int)info->is_default, "reason", tsri_cli_json_string(f->reason),
+        "score", (int)f->score, "emulator", (int)f->emulator);
     json_t *more =
         json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:b,s:b,s:b,s:b,s:b,s:b}", "compute_units",
                   (json_int_t)f->compute_units, "clock_mhz", (json_int_t)f->clock_mhz, "memory",
@@ -86,7 +89,7 @@ static int list(tsri_cli_app *app) {
     for (size_t i = 0; i < tsr_engine_note_count(app->engine); i++) {
         const char *note = tsr_engine_note(app->engine, i);
         if (app->json)
-            tsri_cli_json_append(notes, tsri_cli_json_text(note, strlen(note)));
+            tsri_cli_json_append(notes, tsri_cli_json_string(note));
         else
             tsri_cli_print(app, "-  %s\n", note);
     }

@@ -53,9 +53,9 @@ static void collect(void *data, const tsr_explained *op) {
                                        (int)!r->batch_variant, "score", (int)r->score, "why",
                                        r->why, "tunables", r->tunables));
     }
-    tsri_cli_json_append(j->ops,
-                         json_pack("{s:s,s:s,s:s,s:s,s:o}", "label", op->label, "op", op->op,
-                                   "device", op->device, "note", op->note, "variants", rows));
+    tsri_cli_json_append(j->ops, json_pack("{s:s,s:s,s:o,s:s,s:o}", "label", op->label, "op",
+                                           op->op, "device", tsri_cli_json_string(op->device),
+                                           "note", op->note, "variants", rows));
 }
 
 /* Of all that describes a model, prints how its weights are stored and its products computed. */

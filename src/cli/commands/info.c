@@ -15,8 +15,8 @@ typedef struct job {
 static void bundled_line(void *data, const char *name, const char *path) {
     job *j = data;
     if (j->app.json)
-        tsri_cli_json_append(j->out, json_pack("{s:s,s:o}", "name", name, "path",
-                                               tsri_cli_json_text(path, strlen(path))));
+        tsri_cli_json_append(
+            j->out, json_pack("{s:s,s:o}", "name", name, "path", tsri_cli_json_string(path)));
     else
         tsri_cli_print(&j->app, "%-20s %s\n", name, path);
 }
@@ -24,7 +24,7 @@ static void bundled_line(void *data, const char *name, const char *path) {
 static void setting(void *data, const char *name, const char *value) {
     job *j = data;
     if (j->app.json)
-        tsri_cli_json_put(j->out, name, tsri_cli_json_text(value, strlen(value)));
+        tsri_cli_json_put(j->out, name, tsri_cli_json_string(value));
     else
         tsri_cli_print(&j->app, "%-22s %s\n", name, value);
 }
@@ -68,13 +68,12 @@ static void figures(job *j, const tsr_model_info *i) {
 }
 
 static void figures_json(job *j, const tsr_model_info *i) {
-    j->out = json_pack("{s:o,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "path",
-                       tsri_cli_json_text(i->path, strlen(i->path)), "format", i->format,
-                       "architecture", i->family, "stored", i->stored, "layers",
-                       (json_int_t)i->layers, "width", (json_int_t)i->width, "heads",
-                       (json_int_t)i->heads, "kv_heads", (json_int_t)i->kv_heads, "head_size",
-                       (json_int_t)i->head_size, "ffn", (json_int_t)i->ffn, "vocab",
-                       (json_int_t)i->vocab, "context", (json_int_t)i->context);
+    j->out = json_pack(
+        "{s:o,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "path", tsri_cli_json_string(i->path),
+        "format", i->format, "architecture", i->family, "stored", i->stored, "layers",
+        (json_int_t)i->layers, "width", (json_int_t)i->width, "heads", (json_int_t)i->heads,
+        "kv_heads", (json_int_t)i->kv_heads, "head_size", (json_int_t)i->head_size, "ffn",
+        (json_int_t)i->ffn, "vocab", (json_int_t)i->vocab, "context", (json_int_t)i->context);
     json_t *more = json_pack("{s:I,s:I,s:I,s:f,s:f,s:b,s:s,s:s,s:s,s:I}", "parameters",
                              (json_int_t)i->parameters, "weight_bytes", (json_int_t)i->weight_bytes,
                              "kv_bytes_per_token", (json_int_t)i->kv_bytes_per_token,

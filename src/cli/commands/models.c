@@ -69,12 +69,11 @@ static void print_row(job *j, const row *r, int width) {
     char kind[96];
     char *why = why_not(j, r, kind, sizeof kind);
     if (j->app.json) {
-        json_t *one =
-            json_pack("{s:o,s:o,s:s,s:I,s:b}", "name", tsri_cli_json_text(r->name, strlen(r->name)),
-                      "path", tsri_cli_json_text(r->path, strlen(r->path)), "place", r->place,
-                      "bytes", (json_int_t)r->bytes, "served", why == NULL);
+        json_t *one = json_pack("{s:o,s:o,s:s,s:I,s:b}", "name", tsri_cli_json_string(r->name),
+                                "path", tsri_cli_json_string(r->path), "place", r->place, "bytes",
+                                (json_int_t)r->bytes, "served", why == NULL);
         if (why)
-            tsri_cli_json_put(one, "why", tsri_cli_json_text(why, strlen(why)));
+            tsri_cli_json_put(one, "why", tsri_cli_json_string(why));
         tsri_cli_json_append(j->out, one);
     } else {
         tsri_cli_print(&j->app, "%-*s %9.1f MiB  %-13s %s%s\n", width, r->name,

@@ -21,11 +21,13 @@ static int encode_line(tsri_cli_app *app, const char *line, size_t n, uint32_t f
     return CLI_OK;
 }
 
-static int decode_line(tsri_cli_app *app, const char *line, bool special) {
+static int decode_line(tsri_cli_app *app, const tsri_cli_line *line, bool special) {
     int32_t *ids;
     size_t count, size;
     char *text;
-    int code = tsri_cli_parse_ids("", line, &ids, &count);
+    if (strlen(line->text) != line->size)
+        return tsri_cli_fail(CLI_MISS, "it has a 0 byte; give token ids separated by ','");
+    int code = tsri_cli_parse_ids("", line->text, &ids, &count);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_decode(app->model, ids, count, !special, &text, &size));
     free(ids);
@@ -49,7 +51,7 @@ static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, uint
             break;
         number = line.number;
         const int read = line.cut ? CLI_MISS
-                         : decode ? decode_line(app, line.text, flags & TSR_ENCODE_ADD_SPECIAL)
+                         : decode ? decode_line(app, &line, flags & TSR_ENCODE_ADD_SPECIAL)
                                   : encode_line(app, line.text, line.size, flags);
         if (read == CLI_OK)
             continue;

@@ -83,8 +83,8 @@ static int take(void *data, const tsr_verify_result *r) {
     if (j->app.json)
         tsri_cli_json_append(j->results,
                              json_pack("{s:o,s:s,s:s,s:s,s:o,s:o,s:s,s:s,s:s}", "device",
-                                       tsri_cli_json_text(j->device, strlen(j->device)), "op",
-                                       r->op, "variant", r->variant, "case", r->name, "error",
+                                       tsri_cli_json_string(j->device), "op", r->op, "variant",
+                                       r->variant, "case", r->name, "error",
                                        tsri_cli_json_number(r->error), "bound",
                                        tsri_cli_json_number(r->bound), "reason", r->reason,
                                        "status", status_name(r->status), "message", r->message));
@@ -143,14 +143,13 @@ static int take_timed(void *data, const tsr_verify_result *r) {
     job *j = data;
     if (j->app.json)
         tsri_cli_json_append(
-            j->results,
-            json_pack("{s:o,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:i,s:o,s:o,s:o,s:o}", "device",
-                      tsri_cli_json_text(j->device, strlen(j->device)), "op", r->op, "variant",
-                      r->variant, "case", r->name, "status", status_name(r->status), "message",
-                      r->message, "best_seconds", known(r->best_seconds), "median_seconds",
-                      known(r->median_seconds), "runs", (int)r->runs, "flops", known(r->flops),
-                      "bytes", known(r->bytes), "of_peak", known(r->peak_share), "ratio_to_plain",
-                      known(r->plain_ratio)));
+            j->results, json_pack("{s:o,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:i,s:o,s:o,s:o,s:o}", "device",
+                                  tsri_cli_json_string(j->device), "op", r->op, "variant",
+                                  r->variant, "case", r->name, "status", status_name(r->status),
+                                  "message", r->message, "best_seconds", known(r->best_seconds),
+                                  "median_seconds", known(r->median_seconds), "runs", (int)r->runs,
+                                  "flops", known(r->flops), "bytes", known(r->bytes), "of_peak",
+                                  known(r->peak_share), "ratio_to_plain", known(r->plain_ratio)));
     else
         print_timed(j, r);
     tsri_cli_flush(&j->app);
@@ -293,6 +292,8 @@ int tsri_cli_verify(int argc, char **argv) {
         "reported, and the others are verified. Each\nresult of --json names its device; after "
         "Ctrl-C, those so far are printed.",
         tables, NULL);
+    if (code == CLI_OK)
+        code = tsri_cli_refuse_profile(&j.app, "verify");
     if (code == CLI_OK && j.smoke && j.bench)
         code = tsri_cli_fail(CLI_USAGE, "--smoke and --bench can't be combined");
     if (code == CLI_OK && j.has_most_flops && !j.smoke)

@@ -17,8 +17,9 @@ struct tsri_cli_input {
     tsri_cli_app *app;
     int fd;
     tsr_string held; /* data not NULL: what is left of a text in memory; fd is -1 then */
-    const char *name, *encoding;
-    uint64_t size, line; /* line: the line of the converted text, from 1 */
+    const char *name, *encoding; /* encoding: as it was given; NULL: by its byte-order mark */
+    const char *known;           /* the same by the name that iconv and the table of marks have */
+    uint64_t size, line;         /* line: the line of the converted text, from 1 */
     bool begun, told;
     tsri_system_converter *converter; /* NULL: bytes are passed on */
     size_t unit;                      /* how many bytes are skipped where they are wrong */
@@ -43,13 +44,15 @@ static int set_converter(tsri_cli_input *in, const char *encoding) {
     static const struct {
         const char *given, *known; /* for encodings that iconv knows by another name */
     } names[] = {{"latin-1", "ISO-8859-1"}, {"latin1", "ISO-8859-1"}, {"latin-9", "ISO-8859-15"},
-                 {"ansi", "WINDOWS-1252"},  {"utf16le", "UTF-16LE"},  {"utf16be", "UTF-16BE"}};
+                 {"ansi", "WINDOWS-1252"},  {"utf16le", "UTF-16LE"},  {"utf16be", "UTF-16BE"},
+                 {"utf32le", "UTF-32LE"},   {"utf32be", "UTF-32BE"},  {"utf8", "UTF-8"}};
     const char *known = encoding;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcasecmp(encoding, names[i].given))
             known = names[i].known;
     in->encoding = encoding;
-    if (!strcasecmp(known, "utf-8") || !strcasecmp(known, "utf8"))
+    in->known = known;
+    if (!strcasecmp(known, "utf-8"))
         return CLI_OK;
     in->converter = tsri_system_converter_open(known);
     in->unit = !strncasecmp(known, "UTF-16", 6) || !strncasecmp(known, "UCS-2", 5)   ? 2
@@ -189,7 +192,7 @@ static int take_mark(tsri_cli_input *in) {
     for (size_t i = 0; i < N_MARKS; i++) {
         const bool utf8 = i == N_MARKS - 1;
         if (in->n_raw < marks[i].n || memcmp(in->raw, marks[i].bytes, marks[i].n) ||
-            (in->encoding && strcasecmp(in->encoding, marks[i].encoding)))
+            (in->known && strcasecmp(in->known, marks[i].encoding)))
             continue;
         in->n_raw -= marks[i].n;
         memmove(in->raw, in->raw + marks[i].n, in->n_raw);
@@ -326,6 +329,12 @@ size_t tsri_cli_line_size(const char *text, size_t n) {
     while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
         n--;
     return n;
+}
+
+size_t tsri_cli_without_line_end(const char *text, size_t n) {
+    if (!n || text[n - 1] != '\n')
+        return n;
+    return n - (n > 1 && text[n - 2] == '\r' ? 2 : 1);
 }
 
 void tsri_cli_tell_if_file(const char *text) {

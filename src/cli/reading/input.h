@@ -43,8 +43,9 @@ int tsri_cli_read_input(tsri_cli_app *app, const char *path, const char *encodin
 /* The same for a file that is taken as a string: one with a 0 byte in it is refused. */
 int tsri_cli_read_text(tsri_cli_app *app, const char *path, const char *encoding, char **text);
 
-/* The size of the text without the line ends after it. */
+/* The size of the text without the line ends after it, and without the last one alone. */
 size_t tsri_cli_line_size(const char *text, size_t n);
+size_t tsri_cli_without_line_end(const char *text, size_t n);
 
 /* Where a text is also the name of a file: says so, because what is in the file was perhaps meant. */
 void tsri_cli_tell_if_file(const char *text);

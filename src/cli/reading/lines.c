@@ -3,6 +3,7 @@
 #include "cli/reading/lines.h"
 
 #include "base/csv.h"
+#include "cli/base/json.h"
 #include "cli/reading/input.h"
 
 #include <inttypes.h>
@@ -111,7 +112,7 @@ static int read_line(tsri_cli_lines *l, bool *got) {
         *got = true;
     }
     if (*got && !l->cut && l->size && l->text[l->size - 1] == '\r')
-        l->size--;
+        l->text[--l->size] = 0;
     return code;
 }
 
@@ -244,7 +245,8 @@ static int parse_json(tsri_cli_lines *l, json_error_t *error) {
     json_set_alloc_funcs(allocate, free);
     refused = false;
     json_decref(l->parsed);
-    l->parsed = json_loadb(l->text, l->size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, error);
+    l->parsed =
+        tsri_cli_json_load(l->text, l->size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, error);
     return refused ? tsri_cli_fail(CLI_OTHER, "out of memory") : CLI_OK;
 }
 

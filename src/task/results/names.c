@@ -23,10 +23,10 @@ void tsri_results_print_value(double value, const char *unit, char out[TSRI_RESU
         return;
     }
     if (seconds)
-        while (small[i].size > value)
+        while (small[i].size > 0 && small[i].size > value)
             i++;
     else
-        while (large[i].size > value)
+        while (large[i].size > 0 && large[i].size > value)
             i++;
     const double size = seconds                         ? (small[i].size > 0 ? small[i].size : 1e-9)
                         : counted || large[i].size <= 0 ? 1

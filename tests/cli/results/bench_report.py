@@ -59,6 +59,8 @@ def test_what_sensors_said(folder):
     first, second = text.split("## Second")
     assert ", clock 2.10 GHz to 3.40 GHz, temperature 61.0 °C to 64.2 °C, energy 134 J.\n" in first, first
     assert ", clock 2.50 GHz, temperature not measured, energy not measured.\n" in second, second
+    cold = report("md", write(folder / "cold.json", rows=[job("pp512", 9000, 512, conditions=sensed([None, None], [-5, -40.5], 1))], devices=[device()]))
+    assert ", temperature -40.50 °C to -5.00 °C, energy 1.00 J.\n" in cold, cold
 
 
 def test_csv(folder):

@@ -117,6 +117,7 @@ def test_fields(folder):
     text = "\n".join(map(json.dumps, good)) + "\n"
     equal(embedded(folder, text, "--field", "t")[0], embedded(folder, "the cat")[0])
     equal(len(embedded(folder, text, "--field", "t")), 3)
+    equal(embedded(folder, '{"id": 14695981039346656037, "t": "the cat"}\n', "--field", "t"), embedded(folder, "the cat"), "ids that are hashes have 64 bits")
     bad = [b"{", b"[]", b"{}", b'{"t": 3}', b'{"t": "\xff"}', b"", b'{"t": "a"', b'"t"', b'{"t":"a"} x', b'{"t":1,"t":"a"}', b"[" * 100000, b"\0"]
     told = run("embed", "-m", SENTENCE, "-d", "reference", "--field", "t", given=b'{"t":"a"}\n' + b"\n".join(bad) + b'\n{"t":"a"}\n', code=1)
     lines = vectors(told.text)

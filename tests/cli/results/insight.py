@@ -157,6 +157,8 @@ def test_profile(folder):
     for entry in told:
         equal(set(entry), {"device", "op", "kernel", "launches", "nanoseconds", "enqueue_nanoseconds"})
         assert entry["launches"] > 0 and entry["nanoseconds"] >= 0, entry
+    for command in ("bench", "--shape", "tiny"), ("bench", "suite"), ("verify",):
+        refused(2, f"--profile: {' '.join(part for part in command if part in ('bench', 'suite', 'verify'))} measures by itself", *command, "--profile")
     told = run(*generate, f"--profile={folder / 'none' / 'p.json'}", code=3)
     assert "p.json: the profile could not be written" in told.err
 

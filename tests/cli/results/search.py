@@ -32,6 +32,15 @@ def test_search(folder):
     equal(top, "1.000000\t4\n")
     equal(len(run("search", *WITH, "x", "-i", index, "-k", 1000).text.splitlines()), len(LINES))
     refused(3, "has 2 texts", "search", *WITH, "x", "-i", index, "--lines", written(folder, "a\nb\n", "two"))
+    latin = folder / "latin"
+    latin.write_bytes(b"the cat\nGr\xf6\xdfe\n")
+    run("embed", *WITH, "-o", folder / "latin.npy", latin, code=1)
+    found = run("search", *WITH, "the cat", "--prompt", "", "-i", folder / "latin.npy", "--lines", latin, code=1)
+    equal(found.out.splitlines()[0], b"1.000000\t1\tthe cat", "hits are shown where a text is not UTF-8")
+    equal(len(found.out.splitlines()), 2)
+    for command in ("search", *WITH, "x", "-i", index, "--lines", latin), ("cluster", *WITH, "-k", 1, index, "--lines", latin):
+        told = run(*command, code=3)
+        assert told.out == b"" and "has 2 texts" in told.err, told
     refused(3, "is not an .npy file", "search", *WITH, "x", "-i", path)
     run("embed", "-m", CLASSIFY, *REFERENCE, "-o", folder / "wide.npy", given="a")
     refused(2, "must come from the same model", "search", *WITH, "x", "-i", folder / "wide.npy")
@@ -79,6 +88,15 @@ def test_prompts_of_a_cross_encoder(folder):
     labelled = run("classify", "-m", ranker, *REFERENCE, "--pair", given=pairs).text
     refused(2, 'has no prompt "x"; it has q, other', "rerank", "-m", ranker, *REFERENCE, "--prompt", "x", "a", "b")
     refused(2, "give one of them", "rerank", "-m", ranker, *REFERENCE, "--prompt", "q", "--prompt-text", "x", "a", "b")
+    forward = {"method": "forward", "method_output_name": "logits"}
+    for modalities in {"text": forward}, {"text": forward, "message": forward}:
+        written(ranker, json.dumps({"modality_config": modalities}), "sentence_bert_config.json")
+        if "message" not in modalities:
+            equal(asked("where is anna"), told)
+    for command in (("rerank", "a", "b"), ("classify", "--pair", "a", "b")):
+        refused(3, "puts pairs of texts into the tokenizer's chat template", *command, "-m", ranker, *REFERENCE)
+    run("classify", "-m", ranker, *REFERENCE, "a")
+    (ranker / "sentence_bert_config.json").unlink()
     with Server(model=ranker) as server:
         found = server.fine("/v1/rerank", {"query": "where is anna", "documents": texts})["results"]
     wanted = [line.split("\t") for line in told.splitlines()]

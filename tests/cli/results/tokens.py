@@ -30,6 +30,7 @@ def test_special_tokens(_):
     equal(run("tokenize", "--decode", given="0 33\n").text, "<|endoftext|>A\n")
     equal(run("tokenize", "--decode", "--no-special", given="0 33\n").text, "A\n")
     equal(run("tokenize", "--decode", given="33,34 35\n").text, "ABC\n")
+    equal(run("tokenize", "--decode", given=b"33,34 35\r\n\r\n33\r\n").text, "ABC\n\nA\n")
 
 
 def test_bytes_that_are_no_text(_):
@@ -40,7 +41,7 @@ def test_bytes_that_are_no_text(_):
 
 def test_bad_ids(_):
     """A line that fails leaves an empty line; the others are still read, and the exit code shows the failure."""
-    for bad, why in (("x", "x: give token ids"), ("1024", "1024"), ("99999999999", "99999999999"), ("-1", "-1")):
+    for bad, why in (("x", "x: give token ids"), ("1024", "1024"), ("99999999999", "99999999999"), ("-1", "-1"), ("33\0 34", "it has a 0 byte")):
         result = run("tokenize", "--decode", given=f"33\n{bad}\n34\n", code=1)
         equal(result.text, "A\n\nB\n")
         assert why in result.err and "1 of 3 lines failed" in result.err, result.err

@@ -104,7 +104,9 @@ static int bench_device(void *data) {
 }
 
 static int prepare(job *j) {
-    int code = read_sizes("-p", j->prompts, 0, &j->p);
+    int code = tsri_cli_refuse_profile(&j->app, "bench");
+    if (code == CLI_OK)
+        code = read_sizes("-p", j->prompts, 0, &j->p);
     if (code == CLI_OK)
         code = read_sizes("-n", j->generates, 0, &j->n);
     if (code == CLI_OK)

@@ -180,6 +180,8 @@ int tsri_cli_bench_suite(int argc, char **argv) {
         "and q4; and starts of\ntessera itself. Rows whose results are wrong have no rate. After "
         "Ctrl-C, what was measured is\nwritten, and marked as partial.",
         tables, NULL);
+    if (code == CLI_OK)
+        code = tsri_cli_refuse_profile(&j.app, "bench suite");
     if (code == CLI_OK && j.peer_name)
         code = tsri_cli_bench_find_peer(j.peer_name, j.app.threads, &j.peer);
     if (code == CLI_OK)

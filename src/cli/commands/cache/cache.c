@@ -46,9 +46,8 @@ static int visit(const char *path, const struct stat *info, int kind, struct FTW
     t->count++;
     t->bytes += (unsigned long long)info->st_size;
     if (t->files)
-        tsri_cli_json_append(t->files,
-                             json_pack("{s:o,s:I}", "path", tsri_cli_json_text(path, strlen(path)),
-                                       "bytes", (json_int_t)info->st_size));
+        tsri_cli_json_append(t->files, json_pack("{s:o,s:I}", "path", tsri_cli_json_string(path),
+                                                 "bytes", (json_int_t)info->st_size));
     else if (visiting.list)
         tsri_cli_print(visiting.app, "%10lld  %s\n", (long long)info->st_size, path);
     return 0;
@@ -102,10 +101,10 @@ static int show(tsri_cli_app *app, bool clear, bool tuned) {
         const tally *b = &tallies[BUILT], *t = &tallies[TUNED];
         tsri_cli_json_print(app,
                             json_pack("{s:o,s:I,s:b,s:o,s:{s:I,s:b,s:o}}", "folder",
-                                      tsri_cli_json_text(folder, strlen(folder)), "bytes",
-                                      (json_int_t)b->bytes, "cleared", (int)clear, "files",
-                                      b->files, "tuned", "bytes", (json_int_t)t->bytes, "cleared",
-                                      (int)tuned, "files", t->files),
+                                      tsri_cli_json_string(folder), "bytes", (json_int_t)b->bytes,
+                                      "cleared", (int)clear, "files", b->files, "tuned", "bytes",
+                                      (json_int_t)t->bytes, "cleared", (int)tuned, "files",
+                                      t->files),
                             JSON_INDENT(1));
     }
     return visiting.code;

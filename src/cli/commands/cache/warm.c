@@ -230,9 +230,8 @@ static int run_use(tsri_cli_app *app, size_t use, const tsr_model_info *info, co
 static void print(tsri_cli_app *app, const char *name, json_t *commands, double took) {
     if (app->json) {
         tsri_cli_json_print(app,
-                            json_pack("{s:o,s:O,s:f}", "model",
-                                      tsri_cli_json_text(name, strlen(name)), "commands", commands,
-                                      "seconds", took),
+                            json_pack("{s:o,s:O,s:f}", "model", tsri_cli_json_string(name),
+                                      "commands", commands, "seconds", took),
                             JSON_COMPACT | JSON_REAL_PRECISION(4));
         return;
     }

@@ -129,14 +129,14 @@ static void show_json(work *w, const tsr_answer_scores *s) {
                json_pack("{s:I,s:o,s:o}", "questions", (json_int_t)(s->questions - s->answerable),
                          "exact_match", tsri_cli_json_number(s->unanswerable_exact_match), "f1",
                          tsri_cli_json_number(s->unanswerable_exact_match));
-    tsri_cli_json_print(
-        &w->job->app,
-        json_pack("{s:i,s:o,s:I,s:I,s:o,s:o,s:o,s:o}", "schema", 1, "file",
-                  tsri_cli_json_text(w->job->answers, strlen(w->job->answers)), "questions",
-                  (json_int_t)s->questions, "exact", (json_int_t)s->exact, "exact_match",
-                  tsri_cli_json_number(s->exact_match), "f1", tsri_cli_json_number(s->f1),
-                  "answerable", answerable, "unanswerable", unanswerable),
-        JSON_INDENT(1));
+    tsri_cli_json_print(&w->job->app,
+                        json_pack("{s:i,s:o,s:I,s:I,s:o,s:o,s:o,s:o}", "schema", 1, "file",
+                                  tsri_cli_json_string(w->job->answers), "questions",
+                                  (json_int_t)s->questions, "exact", (json_int_t)s->exact,
+                                  "exact_match", tsri_cli_json_number(s->exact_match), "f1",
+                                  tsri_cli_json_number(s->f1), "answerable", answerable,
+                                  "unanswerable", unanswerable),
+                        JSON_INDENT(1));
 }
 
 static int score(work *w) {

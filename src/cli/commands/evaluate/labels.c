@@ -207,15 +207,14 @@ static void show_json(work *w, const tsr_label_scores *s) {
                               "recall", e->recall, "f1", e->f1, "texts", (json_int_t)e->wanted,
                               "given", (json_int_t)e->given, "right", (json_int_t)e->right));
     }
-    tsri_cli_json_print(
-        &w->job->app,
-        json_pack("{s:i,s:o,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:o}", "schema", 1, "file",
-                  tsri_cli_json_text(w->job->labelled, strlen(w->job->labelled)), "texts",
-                  (json_int_t)s->texts, "right", (json_int_t)s->right, "accuracy", s->accuracy,
-                  "micro_f1", s->micro_f1, "macro_f1", s->macro_f1, "macro_precision",
-                  s->macro_precision, "macro_recall", s->macro_recall, "weighted_f1",
-                  s->weighted_f1, "labels", labels),
-        JSON_INDENT(1));
+    tsri_cli_json_print(&w->job->app,
+                        json_pack("{s:i,s:o,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:o}", "schema", 1,
+                                  "file", tsri_cli_json_string(w->job->labelled), "texts",
+                                  (json_int_t)s->texts, "right", (json_int_t)s->right, "accuracy",
+                                  s->accuracy, "micro_f1", s->micro_f1, "macro_f1", s->macro_f1,
+                                  "macro_precision", s->macro_precision, "macro_recall",
+                                  s->macro_recall, "weighted_f1", s->weighted_f1, "labels", labels),
+                        JSON_INDENT(1));
 }
 
 int tsri_cli_evaluate_labels(tsri_cli_evaluation *job) {

@@ -34,14 +34,13 @@ static void show(tsri_cli_evaluation *j, const tsr_perplexity *p) {
 }
 
 static void show_json(tsri_cli_evaluation *j, const tsr_perplexity *p) {
-    json_t *all =
-        json_pack("{s:i,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:f}", "schema", 1, "file",
-                  tsri_cli_json_text(j->perplexity, strlen(j->perplexity)), "loss",
-                  tsri_cli_json_number(p->loss), "perplexity", tsri_cli_json_number(p->perplexity),
-                  "bits_per_byte", tsri_cli_json_number(p->bits_per_byte), "tokens",
-                  (json_int_t)p->tokens, "bytes", (json_int_t)p->bytes, "windows",
-                  (json_int_t)p->windows, "window", (json_int_t)p->window, "stride",
-                  (json_int_t)p->stride, "seconds", (double)p->nanoseconds * 1e-9);
+    json_t *all = json_pack(
+        "{s:i,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:f}", "schema", 1, "file",
+        tsri_cli_json_string(j->perplexity), "loss", tsri_cli_json_number(p->loss), "perplexity",
+        tsri_cli_json_number(p->perplexity), "bits_per_byte",
+        tsri_cli_json_number(p->bits_per_byte), "tokens", (json_int_t)p->tokens, "bytes",
+        (json_int_t)p->bytes, "windows", (json_int_t)p->windows, "window", (json_int_t)p->window,
+        "stride", (json_int_t)p->stride, "seconds", (double)p->nanoseconds * 1e-9);
     tsri_cli_json_print(&j->app, all, JSON_INDENT(1));
 }
 

@@ -150,7 +150,7 @@ static int read_lines(reading *r, const char *text, size_t n) {
         json_error_t error;
         r->number++;
         if (strspn(text, " \t\r") < size) {
-            json_t *object = json_loadb(text, size, JSON_ALLOW_NUL, &error);
+            json_t *object = tsri_cli_json_load(text, size, JSON_ALLOW_NUL, &error);
             code = add_question(r, object, NULL);
             json_decref(object);
         }
@@ -178,7 +178,7 @@ int tsri_cli_questions_read(tsri_cli_app *app, const char *path, const char *enc
     int code = tsri_cli_read_input(app, path, encoding, &text, &n);
     if (code != CLI_OK)
         return code;
-    json_t *root = json_loadb(text, n, JSON_ALLOW_NUL, &error);
+    json_t *root = tsri_cli_json_load(text, n, JSON_ALLOW_NUL, &error);
     const json_t *data = json_is_object(root) ? json_object_get(root, "data") : root;
     code = json_is_array(data) ? read_whole(&r, data) : read_lines(&r, text, n);
     if (code == CLI_OK && !out->asked.n)

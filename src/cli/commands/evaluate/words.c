@@ -35,11 +35,10 @@ static void show_json(tsri_cli_evaluation *j, const tsr_word_scores *s) {
                                        : json_null();
     tsri_cli_json_print(&j->app,
                         json_pack("{s:i,s:o,s:I,s:I,s:I,s:I,s:o,s:o}", "schema", 1, "file",
-                                  tsri_cli_json_text(j->words, strlen(j->words)), "texts",
-                                  (json_int_t)s->texts, "words", (json_int_t)s->words, "right",
-                                  (json_int_t)s->right, "left_out", (json_int_t)s->left_out,
-                                  "accuracy", tsri_cli_json_number(s->accuracy), "entities",
-                                  entities),
+                                  tsri_cli_json_string(j->words), "texts", (json_int_t)s->texts,
+                                  "words", (json_int_t)s->words, "right", (json_int_t)s->right,
+                                  "left_out", (json_int_t)s->left_out, "accuracy",
+                                  tsri_cli_json_number(s->accuracy), "entities", entities),
                         JSON_INDENT(1));
 }
 

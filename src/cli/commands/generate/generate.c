@@ -13,8 +13,8 @@ static int take_input(tsri_cli_generation *j, const char *path, tsr_prompt *prom
     char **input = &j->inputs[prompt - j->prompts];
     const int code = tsri_cli_read_input(&j->app, path, j->encoding, input, &prompt->text_size);
     prompt->text = *input;
-    if (code == CLI_OK && !path && prompt->text_size && prompt->text[prompt->text_size - 1] == '\n')
-        prompt->text_size--;
+    if (code == CLI_OK && (!path || !strcmp(path, "-")))
+        prompt->text_size = tsri_cli_without_line_end(prompt->text, prompt->text_size);
     return code;
 }
 

@@ -111,13 +111,13 @@ static int read_lines(job *j) {
         count = line.number;
         code = keep_text(j, &line);
     }
-    if (code == CLI_OK)
-        code = tsri_cli_lines_end(lines);
     if (code == CLI_OK && count != tsr_vectors_rows(j->index))
         code = tsri_cli_fail(CLI_FILE,
                              "%s has %" PRIu64 " texts and %s has %" PRIu64
                              " rows: the index was not made from these lines",
                              j->lines.path, count, j->index_path, tsr_vectors_rows(j->index));
+    if (code == CLI_OK)
+        code = tsri_cli_lines_end(lines);
     tsri_cli_lines_close(&lines);
     return code;
 }
@@ -174,7 +174,7 @@ int tsri_cli_search(int argc, char **argv) {
         code = find(&j);
     if (code == CLI_OK && j.lines.path)
         code = read_lines(&j);
-    if (code == CLI_OK)
+    if (code == CLI_OK || code == CLI_MISS) /* some texts are not UTF-8: the hits are right */
         (j.app.json ? print_hits_json : print_hits)(&j);
     for (uint32_t i = 0; j.texts && i < j.n; i++)
         free(j.texts[i]);
