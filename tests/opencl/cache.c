@@ -118,6 +118,40 @@ Test(opencl_cache, a_cache_that_cannot_be_written_is_a_warning) {
     cr_expect_not(found());
 }
 
+/* Whether a start for which this variable is set (NULL: none) builds kernels. */
+static bool builds_with(rig *r, const char *variable) {
+    rig_linear linear;
+    if (variable)
+        setenv(variable, "1", 1);
+    r->log[0] = 0;
+    rig_open(r, "Portable Computing Language", false);
+    cr_assert_eq(rig_linear_make(r, r->dev, NULL, &linear), TSR_OK, "%s", r->sentence);
+    rig_linear_free(r, &linear);
+    r->backend->device_close(r->dev);
+    r->dev = NULL;
+    if (variable)
+        unsetenv(variable);
+    return strstr(r->log, "building");
+}
+
+/* No driver reads CL_CONFIG_TESSERA_TEST; those that steer Intel's compilers begin like it. */
+Test(opencl_cache, variables_that_may_steer_a_compiler_are_part_of_keys) {
+    static const char *const others[] = {"POCL_MAX_PTHREAD_COUNT", "CL_CONFIG_CPU_TBB_NUM_WORKERS",
+                                         "CUDA_VISIBLE_DEVICES", "LD_TESSERA_TEST"};
+    static const char steering[] = "CL_CONFIG_TESSERA_TEST";
+    rig r;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        unsetenv(others[i]);
+    rig_begin(&r, NULL, NULL);
+    cr_expect(builds_with(&r, NULL));
+    cr_expect(builds_with(&r, steering), "kernels of another compiler's settings were used");
+    cr_expect_not(builds_with(&r, steering));
+    cr_expect_not(builds_with(&r, NULL));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        cr_expect_not(builds_with(&r, others[i]), "%s", others[i]);
+    rig_end(&r);
+}
+
 /* Cuts every file of a rig's cache in half. */
 static int halve_all(const rig *r) {
     char name[160], file[600];

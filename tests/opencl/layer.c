@@ -1,11 +1,14 @@
 /* With the counting layer below the plugin: which calls a run makes, and what happens when a call
  * fails. */
+#include "backends/opencl/driver/cache.h"
 #include "opencl/rig.h"
 #include "support/cases.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,6 +222,67 @@ Test(opencl_layer, a_build_that_failed_is_remembered) {
     cr_expect_eq(builds[2] - builds[1], builds[1] - builds[0] - 1, "%ld, then %ld",
                  builds[1] - builds[0], builds[2] - builds[1]);
     cr_expect(strstr(r.log, "does not build"), "%s", r.log);
+    rig_end(&r);
+    cr_expect_eq(alive(), 0);
+}
+
+/* Opens a device on which the first self-test fails when it is waited for; `lost` gets the name of
+ * its kernel. */
+static void lose_in_self_test(int code, char lost[128]) {
+    rig_linear linear;
+    tsr_dev *dev = NULL;
+    cr_assert_eq(rig_open_index(&r, r.index, false, &dev), TSR_OK, "%s", r.sentence);
+    fail("clFinish", 1, code, true);
+    cr_expect_eq(rig_linear_make(&r, dev, NULL, &linear), TSR_E_DEVICE, "%s", r.sentence);
+    const char *named = strstr(r.sentence, "the self-test of linear/");
+    cr_assert(named && sscanf(named, "the self-test of %127[^ ]", lost) == 1, "%s", r.sentence);
+    lost[strlen(lost) - 1] = 0; /* the colon behind the name */
+    rig_linear_free(&r, &linear);
+    r.backend->device_close(dev);
+}
+
+/* Ends the time for which verdicts in the cache hold; returns how many there were. */
+static int end_verdicts(void) {
+    const tsr_state state = {.host = &r.host};
+    char folder[160];
+    int n = 0;
+    snprintf(folder, sizeof folder, "%s/opencl", r.cache);
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        tsri_opencl_key key;
+        tsri_bytes text = {0};
+        bool found = false;
+        if (!strstr(entry->d_name, ".test"))
+            continue;
+        for (int i = 0; i < 32; i++)
+            cr_assert_eq(sscanf(entry->d_name + 2 * i, "%2hhx", &key.digest[i]), 1);
+        cr_assert_eq(tsri_opencl_cache_load(&state, &key, "test", &text, &found), TSR_OK);
+        char *until = found && text.data ? strstr(text.data, " until ") : NULL;
+        if (until && until[7] != '0') {
+            memset(until + 7, '0', strspn(until + 7, "0123456789"));
+            tsri_opencl_cache_save(&state, &key, "test", text.data, text.size);
+            n++;
+        }
+        tsri_base_bytes_clear(&text);
+    }
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+/* Drivers of GPUs report a kernel's failure when they are waited for. The second start does without
+ * the kernel; the last one, after the verdict's day, tests it anew. */
+Test(opencl_layer, a_kernel_that_loses_the_device_in_its_self_test_gives_way_for_a_day) {
+    char lost[128], chosen[128];
+    lose_in_self_test(-5, lost);
+    choose_with(NULL, 0, chosen);
+    cr_expect_str_neq(chosen, lost);
+    cr_expect(
+        strstr(r.log, "lost the device in an earlier run (clFinish: CL_OUT_OF_RESOURCES (-5))"),
+        "%s", r.log);
+    cr_expect_eq(end_verdicts(), 1);
+    choose_with(NULL, 0, chosen);
+    cr_expect_str_eq(chosen, lost);
     rig_end(&r);
     cr_expect_eq(alive(), 0);
 }

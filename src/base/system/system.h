@@ -41,6 +41,8 @@ void tsri_system_name(char *out, size_t room);
 
 /* ---- memory ---- */
 
+/* Bytes of a page: the system maps memory, and takes it back, in whole pages. */
+size_t tsri_system_page_size(void);
 /* Memory that begins at a multiple of `alignment`, a power of two that divides `bytes`; NULL where there is too
  * little. It is given back by tsri_system_free_aligned. */
 void *tsri_system_new_aligned(size_t alignment, size_t bytes);

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* A kernel and one trial of it. */
 typedef struct test {
@@ -35,6 +36,7 @@ typedef struct test {
     void *got[TSRI_OPENCL_OPERANDS];  /* what the kernel wrote */
     bool chained;
     bool defect; /* arguments and parameters differ: an error of this program, not of the device */
+    bool launched; /* the kernel was launched: what fails afterwards is its failure */
     cl_mem dims;
 } test;
 
@@ -135,6 +137,7 @@ static tsr_status launch(test *t) {
     else if (status == TSR_OK)
         status = tsri_opencl_launch_bind_scratch(&step->launch);
     dev->trial = true;
+    t->launched = status == TSR_OK;
     if (status == TSR_OK)
         status = t->chained
                      ? tsri_opencl_chain_run(&alone, &alone.links[0], NULL)
@@ -289,7 +292,8 @@ static tsr_status is_same(test *t, bool *same) {
     return TSR_OK;
 }
 
-/* *once: the failure behind the verdict may not come again, so it is not kept. */
+/* *once: the failure behind the verdict may not come again, so it is not kept. Where the kernel
+ * loses the device, this fails, with a verdict for later runs. */
 static tsr_status try_axis(tsr_plan *plan, const tsri_opencl_step *step, bool chained, int axis,
                            char *verdict, size_t size, bool *once) {
     test t = {.plan = plan, .chained = chained, .own.instance = step->instance};
@@ -308,6 +312,13 @@ static tsr_status try_axis(tsr_plan *plan, const tsri_opencl_step *step, bool ch
                         "%s: no self-test along axis %d is small enough to run",
                         step->instance->name, axis);
     release(&t);
+    if (status != TSR_OK && plan->dev->poisoned && t.launched) {
+        snprintf(verdict, size,
+                 "self-test: it lost the device in an earlier run (%.140s), and is tested again a "
+                 "day after that",
+                 plan->dev->lost);
+        return tsri_base_fail_within(status, "the self-test of %s", step->instance->name);
+    }
     if (status != TSR_OK && !plan->dev->poisoned && !t.defect) {
         snprintf(verdict, size, "self-test: %.200s", tsri_base_reported());
         *once = status != TSR_E_UNSUPPORTED;
@@ -333,7 +344,8 @@ static void find_farthest(const tsr_plan *plan, const tsri_opencl_instance *inst
     }
 }
 
-/* --- verdicts: kept as "1 64 768 4096\n", then why the kernel is refused, or nothing --- */
+/* --- verdicts: kept as "1 64 768 4096\n", then why the kernel is refused, or nothing. One that
+ * holds for a time begins with "1 64 768 4096 until SECONDS\n" --- */
 
 /* A line of tuning that a device does not take does not mean that its driver is wrong. */
 tsr_status tsri_opencl_refuse_step(const tsr_dev *dev, const tsri_opencl_step *step,
@@ -357,31 +369,50 @@ static tsr_status recall(const tsr_plan *plan, const tsri_opencl_instance *insta
                          size_t size) {
     tsri_bytes text = {0};
     bool found = false;
-    int64_t *most = reach->most;
-    int end = 0;
+    int64_t most[TSRI_OPENCL_AXES];
+    long long until = 0;
+    int end = 0, more = 0;
     reach->asked = true;
-    if (instance->variant
-            ->enqueue) /* compiles at its first use: here, so that no run waits for it */
-        return TSR_OK;
     tsr_status status = tsri_opencl_verdict_load(plan->dev, instance, within, &text, &found);
     if (status == TSR_OK && found && text.data &&
         sscanf(text.data, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 "%n", &most[0], &most[1],
-               &most[2], &most[3], &end) == TSRI_OPENCL_AXES &&
-        text.data[end] == '\n')
-        snprintf(verdict, size, "%s", text.data + end + 1);
+               &most[2], &most[3], &end) == TSRI_OPENCL_AXES) {
+        const bool ends = sscanf(text.data + end, " until %lld%n", &until, &more) == 1;
+        if (text.data[end + more] == '\n' && (!ends || until > (long long)time(NULL))) {
+            memcpy(reach->most, most, sizeof most);
+            snprintf(verdict, size, "%s", text.data + end + more + 1);
+        }
+    }
     tsri_base_bytes_clear(&text);
     return status;
+}
+
+/* `until`: " until SECONDS", or "". */
+static void save(const tsr_plan *plan, const tsri_opencl_instance *instance,
+                 const tsri_opencl_key *within, const tsri_opencl_reach *reach, const char *until,
+                 const char *verdict) {
+    char text[512];
+    snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "%s\n%s",
+             reach->most[0], reach->most[1], reach->most[2], reach->most[3], until, verdict);
+    tsri_opencl_verdict_save(plan->dev, instance, within, text);
 }
 
 static void keep(const tsr_plan *plan, const tsri_opencl_instance *instance,
                  const tsri_opencl_key *within, const tsri_opencl_reach *reach,
                  const char *verdict) {
-    char text[512];
-    if (instance->variant->enqueue)
-        return;
-    snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n%s",
-             reach->most[0], reach->most[1], reach->most[2], reach->most[3], verdict);
-    tsri_opencl_verdict_save(plan->dev, instance, within, text);
+    /* A library's variant compiles at its first use. It is tested in each run, so that no run of a
+     * plan waits for that. */
+    if (!instance->variant->enqueue)
+        save(plan, instance, within, reach, "", verdict);
+}
+
+/* Later runs do without a kernel that lost the device; after a day, the reason may have passed. */
+static void keep_for_a_day(const tsr_plan *plan, const tsri_opencl_instance *instance,
+                           const tsri_opencl_key *within, const tsri_opencl_reach *reach,
+                           const char *verdict) {
+    char until[48];
+    snprintf(until, sizeof until, " until %lld", (long long)time(NULL) + TSRI_OPENCL_TRIED_AGAIN);
+    save(plan, instance, within, reach, until, verdict);
 }
 
 /* Tests the kernel; the verdict is "" where it may be used, else why not. */
@@ -403,7 +434,11 @@ static tsr_status test_kernel(tsr_plan *plan, const tsri_opencl_step *step, bool
             continue;
         if (tsri_opencl_stops(plan->dev->state))
             return tsri_base_fail(TSR_E_CANCELLED, "stopped while testing kernels");
-        TRY(try_axis(plan, farthest[axis], chained, axis, verdict, size, &once));
+        const tsr_status status =
+            try_axis(plan, farthest[axis], chained, axis, verdict, size, &once);
+        if (status != TSR_OK && *verdict)
+            keep_for_a_day(plan, instance, within, reach, verdict);
+        TRY(status);
         reach->most[axis] = most[axis];
         tested = true;
     }

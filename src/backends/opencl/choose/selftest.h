@@ -5,7 +5,11 @@
  * small sizes that leave tails. One more trial for each axis has the op's own size along that axis
  * and small sizes along the others, so a trial costs some million multiply-adds whatever the model.
  * How far each axis was tested is kept with the kernel and with its cached verdict: a plan that
- * goes further tests anew. */
+ * goes further tests anew.
+ *
+ * A kernel may lose the device in its test, which a driver may report only when it is waited for.
+ * The plan then fails, because such a driver can't be trusted. Later runs refuse the kernel for a
+ * day. */
 #ifndef TSRI_OPENCL_CHOOSE_SELFTEST_H
 #define TSRI_OPENCL_CHOOSE_SELFTEST_H
 

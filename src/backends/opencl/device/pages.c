@@ -8,6 +8,7 @@
  * touched costs nothing. */
 #include "backends/opencl/device/pages.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 #include "tensor/parallel.h"
 
 #include <stdlib.h>
@@ -15,7 +16,6 @@
 
 enum {
     HUGE_PAGE = 2 << 20,
-    PAGE = 4096,
     WEIGHTS_BYTES = 256 << 20, /* of a mapping that weights share */
     STATES_BYTES = 32 << 20,   /* and states, which come and go */
     LEAST_BYTES = 64 << 10
@@ -31,6 +31,12 @@ struct tsri_opencl_pages {
 
 static size_t round_up(size_t bytes, size_t unit) {
     return (bytes + unit - 1) / unit * unit;
+}
+
+/* What a buffer takes of a mapping: whole pages of the system, because give_part gives whole pages
+ * back. Linux has pages of 4, 16 or 64 KiB. */
+static size_t room_of(uint64_t bytes) {
+    return round_up((size_t)bytes, tsri_system_page_size());
 }
 
 /* A mapping that begins at a huge page. */
@@ -83,7 +89,7 @@ void *tsri_opencl_pages_take(tsr_dev *dev, const tsr_buffer_spec *spec, tsri_ope
     if (!streams || !dev->facts.cpu || (dev->found->effects & TSRI_OPENCL_WATCHES_MEMORY) ||
         spec->bytes < LEAST_BYTES)
         return NULL;
-    const size_t bytes = round_up((size_t)spec->bytes, PAGE),
+    const size_t bytes = room_of(spec->bytes),
                  shared = spec->kind == TSR_KIND_WEIGHT ? WEIGHTS_BYTES : STATES_BYTES;
     tsri_opencl_pages *at = dev->pages;
     while (at && (at->kind != spec->kind || at->bytes - at->used < bytes))
@@ -121,7 +127,7 @@ void tsri_opencl_pages_give(tsr_dev *dev, tsri_opencl_pages *pages, void *memory
         return;
     if (--pages->live) {
         if (!dev->uncertain)
-            give_part(pages, memory, round_up((size_t)bytes, PAGE));
+            give_part(pages, memory, room_of(bytes));
         return;
     }
     for (tsri_opencl_pages **at = &dev->pages; *at; at = &(*at)->next)

@@ -10,6 +10,9 @@
 #include "backends/opencl/driver/state.h"
 #include "base/bytes.h"
 
+/* Seconds after which a kept failure that may have passed is tried again. */
+enum { TSRI_OPENCL_TRIED_AGAIN = 24 * 3600 };
+
 typedef struct tsri_opencl_key {
     unsigned char digest[32];
 } tsri_opencl_key;

@@ -6,6 +6,7 @@
 #include "backends/opencl/driver/helper.h"
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/driver/quirks.h"
+#include "backends/opencl/driver/variables.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/folder.h"
@@ -23,8 +24,6 @@
 #include <unistd.h>
 
 enum { ICD_LIMIT = 4096, SECONDS = 30, TRIED_AGAIN = 3600, SENTENCE = 1024 };
-
-extern char **environ;
 
 /* --- the vendor files --- */
 
@@ -77,45 +76,22 @@ static tsr_status read_vendors(const char *vendors, tsri_opencl_drivers *drivers
  * Lines of words separated by tabs: "until SECONDS", "library PATH SIZE MTIME", "dead WHY",
  * "device PLATFORM VERSION NAME NUMBER WHY": of the devices with these names, number NUMBER, from 0. */
 
-/* Whether a variable of the environment changes what a driver does. POCL_CACHE_DIR does not,
- * nor do variables that only choose drivers. */
-static bool steers(const char *variable) {
-    static const char *const prefixes[] = {"POCL_", "RUSTICL_", "CL_",      "LD_", "LP_",  "CUDA_",
-                                           "ZE_",   "MESA_",    "GALLIUM_", "NEO", "IGC_", "HSA_",
-                                           "ROCR_", "GPU_",     "AMD_",     "HIP_"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (!strncmp(variable, prefixes[i], strlen(prefixes[i])))
-            return strncmp(variable, "POCL_CACHE_DIR=", 15) != 0;
-    return false;
-}
-
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static tsr_status key_of(const tsr_state *state, const tsri_opencl_driver *driver,
                          tsri_opencl_key *key) {
-    const char **variables = NULL;
-    size_t n = 0, all = 0;
+    tsri_bytes variables = {0};
     tsri_hash *hash = NULL;
-    while (environ[all])
-        all++;
-    TRY(tsri_base_new(all + 1, sizeof *variables, &variables));
-    for (size_t i = 0; i < all; i++)
-        if (steers(environ[i]))
-            variables[n++] = environ[i];
-    qsort(variables, n, sizeof *variables, by_text);
-    const tsr_status status = tsri_base_hash_begin(&hash);
+    tsr_status status = tsri_opencl_variables(false, &variables);
+    if (status == TSR_OK)
+        status = tsri_base_hash_begin(&hash);
     if (status == TSR_OK) {
         tsri_base_hash_text(hash, "driver 2"); /* it counts up when the lines change */
         tsri_base_hash_text(hash, state->host->version);
         tsri_base_hash_text(hash, driver->icd);
         tsri_base_hash_text(hash, driver->text);
-        for (size_t i = 0; i < n; i++)
-            tsri_base_hash_text(hash, variables[i]);
+        tsri_base_hash_add(hash, variables.data, variables.size);
         tsri_base_hash_end(&hash, key->digest);
     }
-    free(variables);
+    tsri_base_bytes_clear(&variables);
     return status;
 }
 

@@ -13,9 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-/* A build that failed is tried again after a day: a full disk, say, may have been the reason. */
-enum { TRIED_AGAIN = 24 * 3600 };
-
 /* Adds what a CPU device's code depends on and the driver does not report. */
 static void add_cpu(tsri_hash *hash) {
     char line[4096];
@@ -62,6 +59,7 @@ tsr_status tsri_opencl_make_key(const tsri_opencl_programs *programs, const char
     tsri_base_hash_add(hash, &found->vendor_id, sizeof found->vendor_id);
     if (facts->type == TSR_DEVICE_CPU || facts->emulator)
         add_cpu(hash);
+    tsri_base_hash_add(hash, programs->variables.data, programs->variables.size);
     tsri_base_hash_add(hash, text, n);
     tsri_base_hash_end(&hash, key->digest);
     return TSR_OK;
@@ -226,10 +224,11 @@ static tsr_status recall_failure(const tsr_dev *dev, const tsri_opencl_key *key,
     return status;
 }
 
+/* For a day: a full disk, say, may have been the reason. */
 static void keep_failure(const tsr_dev *dev, const tsri_opencl_key *key, const char *log) {
     tsri_bytes text = {0};
-    if (tsri_base_bytes_printf(&text, "%lld\n%s", (long long)time(NULL) + TRIED_AGAIN, log) ==
-        TSR_OK)
+    const long long until = (long long)time(NULL) + TSRI_OPENCL_TRIED_AGAIN;
+    if (tsri_base_bytes_printf(&text, "%lld\n%s", until, log) == TSR_OK)
         tsri_opencl_cache_save(dev->state, key, "fail", text.data, text.size);
     tsri_base_bytes_clear(&text);
 }

@@ -12,6 +12,7 @@ struct tsri_opencl_programs {
     tsr_dev *dev;
     const char *options[2]; /* for OpenCL C 1.2, and for the newest that the device has */
     const char *folder;     /* TESSERA_KERNEL_PATH, or NULL: the embedded files */
+    tsri_bytes variables;   /* of the environment, that may change what the compiler makes */
     bool announced;         /* the user was told once that kernels are being built */
     size_t n, capacity, n_programs, programs_capacity;
     tsri_opencl_instance **instances;

@@ -2,6 +2,7 @@
  * into one source and builds it as one program. */
 #include "backends/opencl/program/program.h"
 #include "backends/opencl/driver/host.h"
+#include "backends/opencl/driver/variables.h"
 #include "backends/opencl/program/compile.h"
 #include "backends/opencl/program/constants.h"
 #include "backends/opencl/program/probe.h"
@@ -32,7 +33,7 @@ tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out)
     (*out)->options[0] = version < 102 ? "" : options[0][dev->found->exact_division];
     (*out)->options[1] = version < 102 ? "" : options[newest][dev->found->exact_division];
     (*out)->folder = folder && *folder ? folder : NULL;
-    return TSR_OK;
+    return tsri_opencl_variables(true, &(*out)->variables);
 }
 
 void tsri_opencl_programs_destroy(tsri_opencl_programs *programs) {
@@ -44,6 +45,7 @@ void tsri_opencl_programs_destroy(tsri_opencl_programs *programs) {
         clReleaseProgram(programs->programs[i]);
     free(programs->instances);
     free(programs->programs);
+    tsri_base_bytes_clear(&programs->variables);
     free(programs);
 }
 

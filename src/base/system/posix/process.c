@@ -73,8 +73,8 @@ void tsri_system_flush_if_free(FILE *stream) {
 }
 
 uint64_t tsri_system_memory(void) {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    return pages > 0 ? (uint64_t)pages * tsri_system_page_size() : 0;
 }
 
 unsigned tsri_system_cores(void) {
@@ -96,6 +96,10 @@ void tsri_system_name(char *out, size_t room) {
     *out = 0;
     if (uname(&system) == 0)
         snprintf(out, room, "%s %s %s", system.sysname, system.release, system.machine);
+}
+
+size_t tsri_system_page_size(void) {
+    return (size_t)getpagesize();
 }
 
 void *tsri_system_new_aligned(size_t alignment, size_t bytes) {

@@ -109,6 +109,12 @@ void tsri_system_name(char *out, size_t room) {
                  version.dwMinorVersion, version.dwBuildNumber);
 }
 
+size_t tsri_system_page_size(void) {
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwPageSize;
+}
+
 void *tsri_system_new_aligned(size_t alignment, size_t bytes) {
     return _aligned_malloc(bytes, alignment);
 }
