@@ -77,3 +77,72 @@ Test(defaults, of_missing_keys) {
     cr_assert(checked > 90, "%d", checked);
     json_decref(root);
 }
+
+/* Layers from `first` on have a window of `width`; of families without Qwen's keys those change nothing. */
+Test(defaults, of_windows) {
+    static const struct {
+        const char *family, *changes;
+        int32_t first, width;
+    } rows[] = {
+        {"qwen2", "{\"use_sliding_window\": true}", 28, 4096},
+        {"qwen3", "{\"use_sliding_window\": true}", 28, 4096},
+        {"qwen2", "{\"use_sliding_window\": true, \"max_window_layers\": 3}", 3, 4096},
+        {"qwen2", "{\"use_sliding_window\": true, \"sliding_window\": null}", 30, 0},
+        {"qwen2", "{\"sliding_window\": 5, \"max_window_layers\": 0}", 30, 0},
+        {"mistral", "{\"use_sliding_window\": false, \"max_window_layers\": 28}", 0, 4096},
+        {"mistral", "{\"use_sliding_window\": true, \"sliding_window\": 7}", 0, 7},
+        {"mixtral", "{\"use_sliding_window\": false, \"sliding_window\": 7}", 0, 7},
+        {"phi3", "{\"max_window_layers\": 28, \"sliding_window\": 7}", 0, 7},
+        {"starcoder2", "{\"use_sliding_window\": false, \"sliding_window\": 7}", 0, 7},
+    };
+    static const char *const keys[] = {"layer_types", "sliding_window", "use_sliding_window",
+                                       "max_window_layers", "rope_parameters"};
+    static layers found;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_model_spec spec;
+        json_t *config = example(rows[i].family), *changes = json_loads(rows[i].changes, 0, NULL);
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            json_object_del(config, keys[k]);
+        json_object_set_new(config, "num_hidden_layers", json_integer(30));
+        cr_assert(changes && json_object_update(config, changes) == 0);
+        OK(read_spec(config, &spec, &found));
+        for (int32_t layer = 0; layer < 30; layer++)
+            cr_expect(found.window[layer] == (layer >= rows[i].first ? rows[i].width : 0),
+                      "%s %s: layer %d has a window of %d", rows[i].family, rows[i].changes, layer,
+                      found.window[layer]);
+        json_decref(changes);
+        json_decref(config);
+    }
+}
+
+/* Phi-3's "yarn" is longrope. */
+Test(defaults, longrope_by_another_name) {
+    static const char *const names[] = {"longrope", "yarn", "su"};
+    static layers found;
+    tsri_model_spec specs[3];
+    for (size_t i = 0; i < 3; i++) {
+        json_t *config = json_load_file(GOLDEN "phi3-longrope-odd/config.json", 0, NULL);
+        json_t *rope = json_object_get(config, "rope_parameters");
+        rope = rope ? rope : json_object_get(config, "rope_scaling");
+        cr_assert(rope);
+        json_object_del(rope, "type");
+        json_object_set_new(rope, "rope_type", json_string(names[i]));
+        OK(read_spec(config, &specs[i], &found));
+        cr_expect(specs[i].decoder.rope.scaling == specs[0].decoder.rope.scaling, "%s", names[i]);
+        json_decref(config);
+    }
+}
+
+/* Qwen3-Coder's files say that queries and keys have norms, which Qwen3's always have. */
+Test(defaults, norms_that_are_always_there) {
+    static const char *const families[] = {"qwen3", "qwen3_moe"};
+    static layers found;
+    for (size_t i = 0; i < 2; i++) {
+        tsri_model_spec spec;
+        json_t *config = example(families[i]);
+        json_object_set_new(config, "use_qk_norm", json_true());
+        json_object_set_new(config, "shared_expert_intermediate_size", json_integer(0));
+        OK(read_spec(config, &spec, &found));
+        json_decref(config);
+    }
+}

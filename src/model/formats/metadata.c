@@ -32,6 +32,8 @@ static const struct {
     {"attention.key_length", INTEGER, "head_dim", NULL},
     {"attention.layer_norm_rms_epsilon", REAL, "rms_norm_eps", NULL},
     {"attention.layer_norm_epsilon", REAL, "layer_norm_epsilon", "layer_norm_eps"},
+    {"rope.global.freq_base", REAL, "rope_theta", NULL}, /* Ollama's names; llama.cpp's win */
+    {"rope.local.freq_base", REAL, "rope_local_base_freq", NULL},
     {"rope.freq_base", REAL, "rope_theta", NULL},
     {"rope.freq_base_swa", REAL, "rope_local_base_freq", NULL},
     {"attention.causal", FLAG, "is_causal", NULL},
@@ -397,20 +399,30 @@ static void put_defaults(json_t *config) {
         tsri_base_json_default(config, "head_dim", json_integer(width / heads));
 }
 
+/* The id of a special token; -1: the file has none, or one that the vocabulary doesn't have, which llama.cpp leaves out,
+ * too. */
+static tsr_status token_of(const tsri_io_archive *archive, const char *key, int64_t V,
+                           int64_t *out) {
+    *out = -1;
+    TRY(tsri_io_meta_int(archive, key, 0, UINT32_MAX, out));
+    *out = *out < V ? *out : -1;
+    return TSR_OK;
+}
+
 static tsr_status copy_tokens(const tsri_io_archive *archive, json_t *config) {
     static const char *const ends[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
                                        "tokenizer.ggml.eom_token_id"};
-    int64_t bos = -1, pad = -1;
+    const int64_t V = json_integer_value(json_object_get(config, "vocab_size"));
+    int64_t bos, pad, id;
     json_t *eos = json_array();
     tsri_base_json_put(config, "eos_token_id", eos);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        int64_t id = -1;
-        TRY(tsri_io_meta_int(archive, ends[i], 0, UINT32_MAX, &id));
+        TRY(token_of(archive, ends[i], V, &id));
         if (id >= 0)
             tsri_base_json_append(eos, json_integer(id));
     }
-    TRY(tsri_io_meta_int(archive, "tokenizer.ggml.bos_token_id", 0, INT32_MAX, &bos));
-    TRY(tsri_io_meta_int(archive, "tokenizer.ggml.padding_token_id", 0, INT32_MAX, &pad));
+    TRY(token_of(archive, "tokenizer.ggml.bos_token_id", V, &bos));
+    TRY(token_of(archive, "tokenizer.ggml.padding_token_id", V, &pad));
     set(config, "bos_token_id", NULL, json_integer(bos));
     set(config, "pad_token_id", NULL, json_integer(pad));
     return TSR_OK;

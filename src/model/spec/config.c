@@ -266,6 +266,8 @@ tsr_status tsri_model_config_refuse(const tsri_model_config *config, const char 
 
 /* ---- sliding windows ---- */
 
+enum { QWEN_FULL_LAYERS = 28 }; /* if max_window_layers is missing */
+
 static tsr_status read_layer_types(const tsri_model_config *config, const json_t *types,
                                    tsri_model_stack *stack, uint8_t *windowed) {
     if (!json_is_array(types) || json_array_size(types) != (size_t)stack->layers)
@@ -304,10 +306,12 @@ static tsr_status finish_window(const tsri_model_config *config, int32_t window,
 tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
                                     tsri_model_stack *stack) {
     bool use = by_default;
-    int32_t window = stack->window, full = by_default ? 0 : stack->layers;
-    TRY(tsri_model_config_bool(config, "use_sliding_window", &use));
+    int32_t window = stack->window, full = by_default ? 0 : QWEN_FULL_LAYERS;
+    if (!by_default) {
+        TRY(tsri_model_config_bool(config, "use_sliding_window", &use));
+        TRY(tsri_model_config_int(config, "max_window_layers", false, 0, INT32_MAX, &full));
+    }
     TRY(tsri_model_config_int(config, "sliding_window", false, 1, INT32_MAX, &window));
-    TRY(tsri_model_config_int(config, "max_window_layers", false, 0, INT32_MAX, &full));
     uint8_t *windowed = NULL;
     TRY(tsri_base_new((size_t)stack->layers, 1, &windowed));
     stack->windowed = windowed;

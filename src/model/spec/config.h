@@ -81,9 +81,9 @@ tsr_status tsri_model_config_two_ropes(const tsri_model_config *config, double t
                                        double local_theta, int64_t max_positions,
                                        tsri_model_stack *stack);
 
-/* sliding_window, use_sliding_window, max_window_layers and layer_types. `stack->layers` must be
- * set before, and so must `stack->window` where the family has a window that no key names; windowed
- * is new memory. */
+/* sliding_window and layer_types; of a family that has no window by default, Qwen's keys
+ * use_sliding_window and max_window_layers, too. `stack->layers` must be set before, and so must
+ * `stack->window` where the family has a window that no key names; windowed is new memory. */
 tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
                                     tsri_model_stack *stack);
 

@@ -150,7 +150,7 @@ static bool tied_head(const tsri_model_adapter_search *r, char out[NAME]) {
     if (!spec->tied || !spec->decoder.layers || spec->encoder.layers || !names || !names->head ||
         *names->head != '/' || tsri_model_weight_at(r->weights, TSRI_WEIGHT_HEAD))
         return false;
-    snprintf(out, NAME, "%s.weight", names->head + 1);
+    snprintf(out, NAME, "%.*s.weight", (int)strcspn(names->head + 1, "|"), names->head + 1);
     return true;
 }
 

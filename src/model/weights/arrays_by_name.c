@@ -124,9 +124,12 @@ static void print_dims(const int64_t *dims, int rank, char out[96]) {
 
 static tsr_status check_shape(const tsri_model_finder *finder, const tsri_io_array *array, int rank,
                               const int64_t *dims) {
-    const int more = rank == 1 && array->rank == 2 && array->dims[0] == 1; /* [1, V] is a vector */
+    /* [1, V] is a vector; and GGUF writes a matrix of one row as [V]: its tools drop the outer dims of 1 */
+    const int more = rank == 1 && array->rank == 2 && array->dims[0] == 1 ? 1
+                     : rank == 2 && array->rank == 1 && dims[0] == 1      ? -1
+                                                                          : 0;
     bool same = array->rank == rank + more;
-    for (int i = 0; i < rank && same; i++)
+    for (int i = more < 0; i < rank && same; i++)
         same = array->dims[i + more] == dims[i];
     if (same)
         return TSR_OK;

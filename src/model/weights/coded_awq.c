@@ -76,6 +76,12 @@ static tsr_status take(tsri_model_coded_job *job, size_t index, char stem[TSRI_C
                        tsri_model_coded_matrix **out) {
     const tsri_io_array *codes = &job->archive->arrays[index], *zeros, *scales;
     bool middle = false;
+    if (tsri_model_coded_stem(codes->name, ".act.scales", stem) ||
+        tsri_model_coded_stem(codes->name, ".gelu_impl.scales", stem)) /* Falcon, MPT, BLOOM, ... */
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"%s\" divides the result of an activation, which AWQ does in "
+                              "this family and is not supported; use the model in another form",
+                              job->archive->path, codes->name);
     if (!tsri_model_coded_stem(codes->name, ".qweight", stem))
         return TSR_OK;
     TRY(tsri_model_coded_part(job, stem, ".qzeros", true, &zeros));

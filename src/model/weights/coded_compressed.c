@@ -213,9 +213,17 @@ static tsr_status take(tsri_model_coded_job *job, size_t index, char stem[TSRI_C
     return TSR_OK;
 }
 
-static const char *const unread[] = {".input_scale",  ".input_zero_point",  ".input_g_idx",
-                                     ".output_scale", ".output_zero_point", ".k_scale",
-                                     ".v_scale",      ".q_scale",           NULL};
+static const char *const unread[] = {".input_scale",
+                                     ".input_zero_point",
+                                     ".input_g_idx",
+                                     ".output_scale",
+                                     ".output_zero_point",
+                                     ".k_scale",
+                                     ".v_scale",
+                                     ".q_scale",
+                                     ".prob_output_scale",
+                                     ".kv_scale",
+                                     NULL};
 
 const tsri_model_coded_format tsri_model_coded_compressed = {.method = "compressed-tensors",
                                                              .title = "compressed-tensors",

@@ -25,8 +25,13 @@ static tsr_status check(tsri_model_coded_job *job) {
                               "%s: \"quantization_config\": \"fmt\" is \"%s\", which is not read; "
                               "e4m3 is",
                               job->what, fmt);
-    if (!size || json_is_null(size))
+    if (json_is_null(size))
         return TSR_OK;
+    if (!size) { /* transformers' default, beside which files with one scale are read */
+        job->sizes[0][0] = job->sizes[0][1] = 128;
+        job->n_sizes = 1;
+        return TSR_OK;
+    }
     for (size_t i = 0; i < 2; i++) {
         const json_t *each = json_array_get(size, i);
         if (json_array_size(size) != 2 || !json_is_integer(each) || json_integer_value(each) < 1)
@@ -53,8 +58,9 @@ static tsr_status take(tsri_model_coded_job *job, size_t index, char stem[TSRI_C
     return tsri_model_coded_of_bytes(job, index, scales, out);
 }
 
-static const char *const unread[] = {".input_scale", ".activation_scale", ".k_scale", ".v_scale",
-                                     NULL};
+static const char *const unread[] = {".input_scale",       ".activation_scale", ".output_scale",
+                                     ".q_scale",           ".k_scale",          ".v_scale",
+                                     ".prob_output_scale", ".kv_scale",         NULL};
 
 const tsri_model_coded_format tsri_model_coded_fp8 = {
     .method = "fp8", .title = "FP8", .check = check, .take = take, .unread = unread};

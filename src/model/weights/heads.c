@@ -20,9 +20,11 @@ tsr_status tsri_model_define_dense(tsri_model_finder *finder, uint32_t id, const
     const bool bias = id == TSRI_WEIGHT_LABEL ? spec->label_bias : spec->dense_bias;
     if (!array && !wanted && !needed)
         return TSR_OK;
-    const tsri_model_source source = {
-        .pattern = pattern,
-        .rows = outputs || !array || array->rank < 1 ? outputs : array->dims[0]};
+    const tsri_model_source source = {.pattern = pattern,
+                                      .rows = outputs || !array || array->rank < 1 ? outputs
+                                              : array->rank == 1
+                                                  ? 1 /* a matrix of one row (check_shape) */
+                                                  : array->dims[0]};
     TRY(tsri_model_find(finder, id, -1, title, ".weight", &source, 1, inputs));
     if (!bias && !tsri_model_find_array(finder, pattern, 0, ".bias"))
         return TSR_OK;

@@ -146,15 +146,14 @@ tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_mo
     const tsri_model_names *names =
         archive->format == TSRI_IO_GGUF ? arch->gguf_names : arch->names;
     const tsri_model_names *all = names ? names : arch->encoder_names;
-    char head[TSRI_MODEL_ARRAY_NAME] = "", bias[TSRI_MODEL_ARRAY_NAME] = "";
+    const tsri_io_array *head = NULL, *bias = NULL;
     if (all->head && finder->weights->spec->tied)
-        tsri_model_find_begin(finder, all->head, 0, ".weight", head);
+        head = tsri_model_find_array(finder, all->head, 0, ".weight");
     if (all->head && names && !finder->weights->spec->decoder.layers) /* read as an encoder */
-        tsri_model_find_begin(finder, all->head, 0, ".bias", bias);
+        bias = tsri_model_find_array(finder, all->head, 0, ".bias");
     for (size_t i = 0; i < archive->n_arrays; i++)
-        if (!finder->used[i] && !archive->arrays[i].spare &&
-            strcmp(archive->arrays[i].name, head) != 0 &&
-            strcmp(archive->arrays[i].name, bias) != 0)
+        if (!finder->used[i] && !archive->arrays[i].spare && head != &archive->arrays[i] &&
+            bias != &archive->arrays[i])
             TRY(check(finder, arch, names, &archive->arrays[i]));
     return TSR_OK;
 }

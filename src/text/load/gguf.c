@@ -52,15 +52,14 @@ static tsr_status load_scored(const tsri_text_gguf *g, bool unigram, tsri_text_c
         pieces[i] = (tsri_text_scored){g->tokens[i].text, g->tokens[i].size, g->scores[i],
                                        type < 0 || type > 255 ? 0 : (uint8_t)type};
     }
-    const tsri_text_scored_rules rules = {
-        .spaces = {.add_prefix = g->add_space_prefix != 0,
-                   .remove_extra = g->remove_extra_spaces > 0,
-                   .escape = true},
-        .space = "\xE2\x96\x81",
-        .duplicates = true,
-        .unigram = unigram,
-        .map = map,
-        .unknown = g->unknown >= 0 && g->unknown < TSRI_TEXT_IDS_LIMIT ? (int32_t)g->unknown : -1};
+    const tsri_text_scored_rules rules = {.spaces = {.add_prefix = g->add_space_prefix != 0,
+                                                     .remove_extra = g->remove_extra_spaces > 0,
+                                                     .escape = true},
+                                          .space = "\xE2\x96\x81",
+                                          .duplicates = true,
+                                          .unigram = unigram,
+                                          .map = map,
+                                          .unknown = (int32_t)g->unknown};
     const tsr_status status = tsri_text_load_scored(pieces, g->token_count, &rules, t);
     free(pieces);
     return status;
@@ -204,9 +203,7 @@ static tsr_status load_bert(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
                                             g->strip_accents < 0 ? lowercase : g->strip_accents};
     const int64_t cls = g->cls < 0 ? g->bos : g->cls, sep = g->sep < 0 ? g->eos : g->sep;
     const tsri_text_word_piece_options options = {
-        .unknown = g->unknown < TSRI_TEXT_IDS_LIMIT ? (int32_t)g->unknown : -1,
-        .longest_word = INT64_MAX,
-        .first_prefix = "\xE2\x96\x81"};
+        .unknown = (int32_t)g->unknown, .longest_word = INT64_MAX, .first_prefix = "\xE2\x96\x81"};
     TRY(check_arrays(g, false, false));
     TRY(load_tokens(g, t));
     TRY(tsri_base_new(g->token_count, sizeof *t->types, &t->types));
@@ -312,10 +309,20 @@ const tsri_text_gguf tsri_text_gguf_unstated = {.bos = -1,
                                                 .lowercase = -1,
                                                 .strip_accents = -1};
 
+/* llama.cpp warns of a special token that the vocabulary doesn't have, and goes on without it. */
+static void drop_absent(tsri_text_gguf *g) {
+    int64_t *const ids[] = {&g->bos, &g->eos, &g->unknown, &g->padding, &g->mask, &g->cls, &g->sep};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (*ids[i] >= (int64_t)g->token_count)
+            *ids[i] = -1;
+}
+
 tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out) {
+    tsri_text_gguf own = *gguf;
     *out = NULL;
+    drop_absent(&own);
     TRY(tsri_text_tokenizer_new("GGUF", out));
-    const tsr_status status = load(gguf, *out);
+    const tsr_status status = load(&own, *out);
     if (status != TSR_OK)
         tsri_text_tokenizer_destroy(out);
     return status;

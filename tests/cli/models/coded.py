@@ -127,6 +127,45 @@ def test_latent_attention_and_experts(folder):
     equal(dump(folder, coded) == dump(folder, plain), True)
 
 
+def test_tiles_without_a_size_and_scales_of_caches(folder):
+    """FP8 folders that name no tile have tiles of 128 x 128, as in transformers; and scales that calibration wrote for queries, keys and values in FP8
+    concern no number that is computed here."""
+    model = copy_model(CODED / "fp8-tiles", folder / "coded")
+    rows, columns = header(model / "model.safetensors")[0][LAYER + ".weight"]["shape"]
+
+    def one_tile(arrays):
+        for name in [name for name in arrays if name.endswith(".weight_scale_inv")]:
+            arrays[name] = "F32", [1, 1], struct.pack("<f", 0.25)
+
+    def beside(arrays):
+        for end in ".q_proj.output_scale", ".k_proj.output_scale", ".prob_output_scale", ".kv_scale":
+            arrays[LAYER.removesuffix(".q_proj") + end] = "F32", [1], struct.pack("<f", 3)
+
+    def two_tiles(arrays):
+        arrays[LAYER + ".weight_scale_inv"] = "F32", [2, 1], struct.pack("<2f", 0.25, 0.25)
+
+    assert 1 < rows <= 128 and columns <= 128, (rows, columns)
+    rewrite(model, one_tile)
+    settings(model, weight_block_size=[128, 128])
+    wanted = dump(folder, model)
+    settings(model, weight_block_size=None)  # leaves the key out
+    rewrite(model, beside)
+    equal(dump(folder, model) == wanted, True)
+    rewrite(model, two_tiles)
+    refused(3, "one for each group or tile of config.json", "info", model)
+    model = copy_model(CODED / "int8", folder / "int8")
+    wanted = dump(folder, model)
+    rewrite(model, beside)
+    equal(dump(folder, model) == wanted, True)
+
+
+def test_scaled_activations(folder):
+    """AutoAWQ divides the results of some families' activations; computing without that would give other numbers."""
+    model = copy_model(CODED / "awq-4", folder / "awq")
+    rewrite(model, lambda arrays: arrays.update({"model.layers.0.mlp.act.scales": ("F32", [2], struct.pack("<2f", 1, 2))}))
+    refused(3, "mlp.act.scales\" divides the result of an activation", "info", model)
+
+
 def test_missing_and_misshapen_arrays(folder):
     for name in NAMES:
         model = copy_model(CODED / name, folder / name)

@@ -77,6 +77,13 @@ def test_t5(folder):
         equal("umt5" in told, name == "umt5", told)
 
 
+def test_ids_outside_the_vocabulary(folder):
+    """llama.cpp warns of such a special token, and goes on without it."""
+    model, config, arrays = folder_of("t5", "t5", folder, relative_attention_max_distance=128)
+    meta = t5(config, "t5") | {f"tokenizer.ggml.{name}_token_id": config["vocab_size"] for name in ("padding", "bos", "eot")}
+    same(folder, model, write_gguf(folder / "t5.gguf", meta, renamed(T5, arrays)), "--decoder-ids", "0,6,3,8", "--decoder-ids", "0,2")
+
+
 def test_t5_encoder(folder):
     """The encoder of a whole file, as the architecture t5encoder."""
     model, config, arrays = folder_of("t5", "encoder", folder, relative_attention_max_distance=128, architectures=["T5EncoderModel"])
@@ -151,6 +158,14 @@ def test_a_reranker(folder):
         equal(run(*command, "-m", file).text, run(*command, "-m", model).text, command[0])
     without = write_gguf(folder / "without.gguf", meta | {"tokenizer.ggml.add_sep_token": False}, held)
     assert run(*command, "-m", without).text != run(*command, "-m", model).text, "the separator makes no difference"
+    # llama.cpp's tools drop the outer dims of 1: a matrix of one row, as the kinds of tokens and one label have, is a vector in files that they quantised.
+    flat = {name: (shape[1:], numbers) if len(shape) == 2 and shape[0] == 1 else (shape, numbers) for name, (shape, numbers) in arrays.items()}
+    changed = [name for name in flat if flat[name][0] != arrays[name][0]]
+    equal(sorted(changed), ["classifier.out_proj.weight", "roberta.embeddings.token_type_embeddings.weight"])
+    file = write_gguf(folder / "flat.gguf", meta, bert(config, flat)[1])
+    equal(run(*command, "-m", file).text, run(*command, "-m", model).text)
+    no_list = {key: value for key, value in meta.items() if not key.endswith("classifier.output_labels")}
+    equal(run(*command, "-m", write_gguf(folder / "one.gguf", no_list, bert(config, flat)[1])).text, run(*command, "-m", model).text)
 
 
 def test_white_space_beside_special_tokens(folder):
@@ -344,6 +359,29 @@ def test_a_gemma_3_without_a_window(folder):
     assert logits(folder, one) != logits(folder, other), "windows change too little to be tested"
 
 
+def test_a_conversation_begins_as_in_llama_cpp(folder):
+    """With the beginning-of-sequence token, once, whether the template writes it or not, unless the file says that texts have none."""
+    meta, arrays = drawn("llama", **{"attention.head_count_kv": HEADS})
+    tokens = ["<unk>", "<s>", "</s>", "\u2581", "u", "x", *(f"<{i}>" for i in range(WORDS - 6))]
+    meta |= {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.scores": [0.0] * 3 + [-1.0] * (WORDS - 3),
+             "tokenizer.ggml.token_type": [2, 3, 3] + [1] * (WORDS - 3), "tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 2,
+             "tokenizer.ggml.unknown_token_id": 0, "tokenizer.ggml.add_space_prefix": False}
+    for writes, adds, count in ("", True, 3), ("{{ bos_token }}", True, 3), ("", False, 2), ("{{ bos_token }}", False, 3):
+        template = writes + "{% for m in messages %}u{{ m.content }}{% endfor %}"
+        file = write_gguf(folder / "chat.gguf", meta | {"tokenizer.ggml.add_bos_token": adds, "tokenizer.chat_template": template}, arrays)
+        told = run("generate", "-d", "reference", "-v", "-m", file, "--chat", "-n", 1, "--temp", 0, "x").err
+        assert f"prefill {count} tokens" in told, (writes, adds, told)
+
+
+def test_ollamas_names_of_rotary_bases(folder):
+    """Its own converter wrote Gemma 3's so."""
+    window, bases = {"layers": 6, "attention.sliding_window": 4}, {"rope.freq_base": 300.0, "rope.freq_base_swa": 40.0}
+    given, other = two(folder, drawn("gemma3", **window, **bases), drawn("gemma3", **window, **{"rope.global.freq_base": 300.0, "rope.local.freq_base": 40.0}))
+    same(folder, given, other)
+    for key in bases:
+        assert logits(folder, given) != logits(folder, write_gguf(folder / "without.gguf", *drawn("gemma3", **window, **bases | {key: None}))), key
+
+
 def test_keys_that_have_no_default(folder):
     """And values that are not served."""
     file, eps = folder / "m.gguf", {"attention.layer_norm_rms_epsilon": 1e-6}
@@ -462,6 +500,30 @@ def test_glm_with_queries_keys_and_values_in_one_array(folder):
         "rope.freq_base": rope["rope_theta"], "rope.dimension_count": int(config["head_dim"] * rope["partial_rotary_factor"])})
     equal(sum("qkv" in name for name in held), 2 * config["num_hidden_layers"], list(held))
     same(folder, model, write_gguf(folder / "m.gguf", meta, renamed(GLM, held)))
+
+
+def test_glm_4_with_sections(folder):
+    """GLM-4V's text: llama.cpp's converter puts the halves of each rotated pair apart, which the sections of its positions show."""
+    model, config, arrays = folder_of("glm4-odd", "m", folder)
+    rope, size, held = config["rope_parameters"], config["head_dim"], {}
+    rotary = int(size * rope["partial_rotary_factor"])
+    order = [*range(0, rotary, 2), *range(1, rotary, 2), *range(rotary, size)]
+    for name, (shape, values) in arrays.items():
+        if re.search(r"[qk]_proj", name):
+            width = math.prod(shape[1:])
+            rows = [values[i:i + width] for i in range(0, len(values), width)]
+            values = [number for head in range(0, len(rows), size) for i in order for number in rows[head + i]]
+        held[name] = shape, values
+    names = GLM | {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
+    meta = decoder(config, "glm4", **{
+        "attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "attention.key_length": size, "attention.value_length": size,
+        "rope.freq_base": rope["rope_theta"], "rope.dimension_count": rotary})
+    same(folder, model, write_gguf(folder / "pairs.gguf", meta, renamed(names, arrays)))
+    wanted = logits(folder, model)
+    file = write_gguf(folder / "halves.gguf", meta | {"glm4.rope.dimension_sections": [1, 1, 1, 0]}, renamed(names, held))
+    far = write_gguf(folder / "far.gguf", meta | {"glm4.rope.dimension_sections": [3, 0, 0, 0]}, renamed(names, held))
+    most, apart = max(map(abs, wanted)), [max(abs(a - b) for a, b in zip(wanted, logits(folder, each), strict=True)) for each in (file, far)]
+    assert apart[0] < 1e-5 * most < apart[1], apart
 
 
 def logits(folder, model):

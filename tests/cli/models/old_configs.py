@@ -61,6 +61,25 @@ def test_arrays_that_may_change_a_number(folder):
         refused(3, f'tensor "{name}" is not part of a ', "info", with_arrays(source, folder / str(i), {name: ([2], [1, 2])}))
 
 
+def test_the_output_matrix_of_gemma_3_by_its_older_name(folder):
+    """transformers 4.50 wrote language_model.lm_head.weight beside the texts' arrays of a model that reads images, too."""
+    source = GOLDEN / "gemma3-odd"
+    arrays = read_safetensors(source / "model.safetensors")
+    (embed,) = (name for name in arrays if name.endswith("embed_tokens.weight"))
+    assert embed.startswith("language_model."), embed
+
+    def dumped(model):
+        run("dump", *REFERENCE, "-q", "-m", model, "--ids", "3,4,5,6", "-o", folder / "o.safetensors")
+        return read_safetensors(folder / "o.safetensors")["logits"]
+
+    wanted = dumped(source)
+    tied = with_arrays(source, folder / "tied", {"language_model.lm_head.weight": arrays[embed]})
+    equal(dumped(tied) == wanted, True)
+    other = (arrays[embed][0], [2 * number for number in arrays[embed][1]])
+    apart = with_arrays(source, folder / "apart", {"language_model.lm_head.weight": other})
+    assert dumped(apart) != wanted, "the output matrix of the file is not read"
+
+
 def test_no_model_type(folder):
     """The classes tell the family; else the keys and arrays do, where they are those of one family alone."""
     for i, source in enumerate((CLASSIFY, GOLDEN / "gpt2-tiny", GOLDEN / "distilbert/cls", GOLDEN / "xlm-roberta/cls", GOLDEN / "llama-tiny", GOLDEN / "gemma3_text",

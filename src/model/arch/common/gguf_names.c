@@ -77,6 +77,13 @@ void tsri_model_gguf_windows(json_t *config) {
     tsri_base_json_put(config, "layer_types", types);
 }
 
+/* The rows of a matrix; of one that is written as a vector, 1 (arrays_by_name.c tells why). */
+static json_int_t rows_of(const tsri_io_array *array) {
+    return !array || array->rank < 1 || array->rank > 2 ? 0
+           : array->rank == 2                           ? (json_int_t)array->dims[0]
+                                                        : 1;
+}
+
 tsr_status tsri_model_gguf_labels(const tsri_io_archive *archive, json_t *config) {
     const tsri_io_array *output = tsri_io_find(archive, "cls.output.weight");
     const tsri_io_value *list = NULL;
@@ -85,10 +92,10 @@ tsr_status tsri_model_gguf_labels(const tsri_io_archive *archive, json_t *config
     TRY(tsri_io_meta_text(archive, "general.architecture", &name, NULL));
     snprintf(key, sizeof key, "%.60s.classifier.output_labels", name);
     TRY(tsri_io_meta_list(archive, key, TSRI_IO_TEXT, &list));
-    if (!output || output->rank != 2)
+    if (!rows_of(output))
         return TSR_OK;
     if (!list) {
-        tsri_base_json_put(config, "num_labels", json_integer(output->dims[0]));
+        tsri_base_json_put(config, "num_labels", json_integer(rows_of(output)));
         return TSR_OK;
     }
     json_t *labels = json_object();
@@ -107,7 +114,6 @@ tsr_status tsri_model_gguf_encoder(const tsri_io_archive *archive, json_t *confi
     const tsri_io_array *types = tsri_io_find(archive, "token_types.weight");
     json_object_del(config, "attention_bias"); /* which layers have is the family's */
     json_object_del(config, "mlp_bias");
-    tsri_base_json_put(config, "type_vocab_size",
-                       json_integer(types && types->rank == 2 ? (json_int_t)types->dims[0] : 0));
+    tsri_base_json_put(config, "type_vocab_size", json_integer(rows_of(types)));
     return tsri_model_gguf_labels(archive, config);
 }

@@ -12,10 +12,12 @@ tsr_status tsri_model_arch_gemma_layout(const tsri_model_config *config, tsri_mo
 tsr_status tsri_model_arch_gemma2_layout(const tsri_model_config *config, float cap,
                                          tsri_model_spec *spec);
 
-/* The names of Gemma 2 and 3. */
+/* The names of Gemma 2 and 3. The output matrix has the second name in files of a Gemma 3 with images that
+ * transformers 4.50 wrote. */
 /* clang-format off */
 #define TSRI_MODEL_NAMES_GEMMA2(at) \
-    .prefix = at, .embed = "embed_tokens", .final_norm = "norm", .head = "/lm_head", \
+    .prefix = at, .embed = "embed_tokens", .final_norm = "norm", \
+    .head = "/lm_head|/language_model.lm_head", \
     .norm1 = "layers.%d.input_layernorm", .norm2 = "layers.%d.pre_feedforward_layernorm", \
     .out_norm = "layers.%d.post_attention_layernorm", \
     .down_norm = "layers.%d.post_feedforward_layernorm", \

@@ -15,6 +15,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->head_size = 128;
     stack->rope.share = 0.5;
     stack->rope.interleaved = true;
+    TRY(tsri_model_config_bool(config, "rope_interleave", &stack->rope.interleaved));
     TRY(tsri_model_arch_llama_like(config, spec));
     stack->norm_eps = 1.5625e-7f;
     TRY(tsri_model_config_float(config, "rms_norm_eps", false, 1e-12, 1, &stack->norm_eps));
@@ -36,7 +37,19 @@ static const tsri_model_names names = {
     .down = "layers.%d.mlp.down_proj",
 };
 
+/* Of GLM-4V's text, whose positions have sections, llama.cpp's converter puts the halves of each
+ * pair apart. */
+static tsr_status read_sections(const tsri_io_archive *archive, json_t *config) {
+    const tsri_io_value *sections = NULL;
+    TRY(tsri_io_meta_list(archive, "glm4.rope.dimension_sections", TSRI_IO_INT, &sections));
+    if (sections && tsri_io_list_count(sections) > 1 && tsri_io_list_int(sections, 0) > 0 &&
+        tsri_io_list_int(sections, 1) > 0)
+        tsri_base_json_put(config, "rope_interleave", json_false());
+    return TSR_OK;
+}
+
 static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
+    TRY(read_sections(archive, config));
     if (!tsri_io_find(archive, "blk.0.attn_q.bias") &&
         !tsri_io_find(archive, "blk.0.attn_qkv.bias"))
         tsri_base_json_put(config, "attention_bias", json_false());

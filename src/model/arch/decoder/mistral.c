@@ -5,8 +5,8 @@
 enum { WINDOW = 4096 }; /* if the key is missing */
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const handled[] = {"sliding_window", "layer_types", "rope_scaling",
-                                          "rope_parameters", NULL};
+    static const char *const handled[] = {"sliding_window", "use_sliding_window", "layer_types",
+                                          "rope_scaling",   "rope_parameters",    NULL};
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_arch_llama_like(config, spec));
     if (!json_object_get(config->root, "sliding_window")) /* null: no window */

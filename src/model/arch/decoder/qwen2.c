@@ -3,12 +3,16 @@
 #include "base/error.h"
 #include "model/arch/decoder/llama.h"
 
+enum { WINDOW = 4096 }; /* if the key is missing */
+
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {"use_sliding_window", "sliding_window",  "layer_types",
                                           "rope_scaling",       "rope_parameters", NULL};
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_arch_llama_like(config, spec));
     spec->decoder.qkv_bias = true;
+    if (!json_object_get(config->root, "sliding_window")) /* null: no window */
+        spec->decoder.window = WINDOW;
     return tsri_model_config_window(config, false, &spec->decoder);
 }
 

@@ -5,14 +5,13 @@
 #include "model/arch/common/family.h"
 #include "model/arch/decoder/llama.h"
 
+enum { WINDOW = 4096 }; /* if the key is missing */
+
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const handled[] = {"attention_bias",
-                                          "use_sliding_window",
-                                          "sliding_window",
-                                          "layer_types",
-                                          "rope_scaling",
-                                          "rope_parameters",
-                                          NULL};
+    static const char *const handled[] = {
+        "attention_bias",     "use_qk_norm", /* as some write; there are always norms */
+        "use_sliding_window", "sliding_window",  "layer_types",
+        "rope_scaling",       "rope_parameters", NULL};
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_refuse(config, handled));
     stack->head_size = 128; /* transformers' default: not hidden_size / heads */
@@ -20,6 +19,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->qk_norm = TSRI_QK_NORM_HEADS;
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
     stack->out_bias = stack->qkv_bias;
+    if (!json_object_get(config->root, "sliding_window")) /* null: no window */
+        stack->window = WINDOW;
     return tsri_model_config_window(config, false, stack);
 }
 

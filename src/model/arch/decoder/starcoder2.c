@@ -6,8 +6,9 @@
 #include "model/arch/decoder/llama.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const handled[] = {"use_bias",     "sliding_window",  "layer_types",
-                                          "rope_scaling", "rope_parameters", NULL};
+    static const char *const handled[] = {"use_bias",    "sliding_window", "use_sliding_window",
+                                          "layer_types", "rope_scaling",   "rope_parameters",
+                                          NULL};
     tsri_model_stack *stack = &spec->decoder;
     bool bias = true;
     TRY(tsri_model_config_refuse(config, handled));

@@ -23,8 +23,13 @@ static const tsri_model_names names = {
 };
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const handled[] = {"sliding_window",    "rope_scaling", "rope_parameters",
-                                          "num_local_experts", "num_experts",  NULL};
+    static const char *const handled[] = {"sliding_window",
+                                          "use_sliding_window",
+                                          "rope_scaling",
+                                          "rope_parameters",
+                                          "num_local_experts",
+                                          "num_experts",
+                                          NULL};
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_arch_llama_layout(config, spec));

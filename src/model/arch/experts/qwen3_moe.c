@@ -28,6 +28,7 @@ static tsr_status read_window(const tsri_model_config *config, tsri_model_stack 
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {
+        "use_qk_norm", /* as Qwen3-Coder's files say; there are always norms */
         "attention_bias",  "use_sliding_window", "sliding_window", "rope_scaling",
         "rope_parameters", "num_local_experts",  "num_experts",    NULL};
     tsri_model_stack *stack = &spec->decoder;
