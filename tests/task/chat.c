@@ -112,6 +112,59 @@ Test(chat, rendered) {
     cr_expect(tsr_chat_render(model, &how, "[", 0, &text, NULL) == TSR_E_FORMAT && !text);
 }
 
+/* A template is told of the special tokens that tokenizer_config.json has, as in transformers; the model's own config knows
+ * bos by its id. */
+Test(chat, special_tokens_of_the_context) {
+    static const struct {
+        const char *config, *map, *text;
+    } cases[] = {{"{\"bos_token\": \"<s>\", \"eos_token\": \"</s>\"}", "{}", "<s>a</s>"},
+                 {"{\"bos_token\": null, \"eos_token\": \"</s>\"}", "{}", "a</s>"},
+                 {"{\"eos_token\": \"</s>\"}", "{}", "<s>a</s>"},
+                 {"{\"tokenizer_class\": \"PreTrainedTokenizerFast\", \"eos_token\": \"</s>\"}",
+                  "{}", "a</s>"},
+                 {"{\"tokenizer_class\": \"PreTrainedTokenizerFast\", \"eos_token\": \"</s>\"}",
+                  "{\"bos_token\": {\"content\": \"<s>\"}}", "<s>a</s>"},
+                 {"{\"bos_token\": null, \"eos_token\": \"</s>\", \"added_tokens_decoder\": {}}",
+                  "{\"bos_token\": \"<s>\"}", "a</s>"}};
+    const tsr_chat_options how = {.struct_size = sizeof how,
+                                  .template_text =
+                                      "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tsr_model *other = NULL;
+        char *text = NULL;
+        write_chat_file("tokenizer_config.json", cases[i].config);
+        write_chat_file("special_tokens_map.json", cases[i].map);
+        OK(tsr_model_open(chat_folder, device, NULL, &other));
+        OK(tsr_chat_render(other, &how, "[{\"role\": \"user\", \"content\": \"a\"}]", 1, &text,
+                           NULL));
+        cr_expect_str_eq(text, cases[i].text, "%s: %s", cases[i].config, text);
+        tsr_text_free(text);
+        tsr_model_close(&other);
+    }
+}
+
+/* What a folder's template doesn't write is not put before a conversation, though the tokenizer puts <s> before a text. */
+Test(chat, begins_as_the_template_does) {
+    static const char *const templates[] = {"{{ messages[0].content }}</s>",
+                                            "<s>{{ messages[0].content }}</s>"};
+    const char *const messages = "[{\"role\": \"user\", \"content\": \"a\"}]";
+    int32_t *text = NULL;
+    size_t n = 0;
+    OK(tsr_encode(model, "<s>a</s>", 8, TSR_ENCODE_PARSE_SPECIAL, &text, &n));
+    cr_assert_eq(n, 3);
+    for (size_t i = 0; i < 2; i++) {
+        const tsr_chat_options how = {.struct_size = sizeof how, .template_text = templates[i]};
+        tsr_chat_prompt *prompt = NULL;
+        uint32_t n_ids = 0;
+        OK(tsr_chat_prompt_create(model, &how, messages, &prompt));
+        const int32_t *ids = tsr_chat_prompt_ids(prompt, &n_ids);
+        cr_expect(n_ids == 2 + i && !memcmp(ids, text + 1 - i, n_ids * sizeof *ids), "%u ids",
+                  n_ids);
+        tsr_chat_prompt_destroy(&prompt);
+    }
+    tsr_ids_free(text);
+}
+
 /* Written once, a conversation has the text that is rendered, the tokens that its messages give a request, and what
  * ends an answer. A name of a special token that a message says is text. */
 Test(chat, written_once) {
@@ -159,7 +212,7 @@ static const format chatml = {
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{{ '\n' }}{% endfor "
     "%}"
     "{% if add_generation_prompt %}<|im_start|>assistant{{ '\n' }}{% endif %}",
-    "<s>", "<|im_start|>system\n$<|im_end|>\n",
+    "", "<|im_start|>system\n$<|im_end|>\n",
     "<|im_start|>user\n$<|im_end|>\n<|im_start|>assistant\n", "$<|im_end|>\n"};
 static const format inst = {
     "{% for m in messages %}{% if m.role == 'system' %}{{ bos_token }}SYS{{ m.content }} "
@@ -170,7 +223,7 @@ static const format inst = {
 static const format forgetful = {
     "{% for m in messages %}{% if m.role == 'user' %}<|im_start|>{{ m.content }}|{% else %}"
     "{{ m.content[:2] }}<|im_end|>{% endif %}{% endfor %}",
-    "<s>", "", "<|im_start|>$|", NULL};
+    "", "", "<|im_start|>$|", NULL};
 
 static tsr_chat_options how_of(const format *f, const char *system) {
     return (tsr_chat_options){
@@ -385,7 +438,7 @@ Test(chat, tools) {
     tsr_chat_destroy(&chat);
     int32_t *encoded;
     size_t n;
-    OK(tsr_encode(model, "[{\"name\": \"<s>\"}]a", 18, TSR_ENCODE_ADD_SPECIAL, &encoded, &n));
+    OK(tsr_encode(model, "[{\"name\": \"<s>\"}]a", 18, 0, &encoded, &n));
     const tsr_prompt one = {.struct_size = sizeof one, .ids = encoded, .n_ids = (uint32_t)n};
     const tsr_prompt *const prompts[] = {&one};
     collected whole = {0};
@@ -408,7 +461,7 @@ Test(chat, refused) {
     cr_expect(tsr_chat_say(chat, "no", 2, collect, &none, NULL) == TSR_E_ARGUMENT && !none.n);
     cr_expect(strstr(tsr_error_last(), "the chat template says: say yes"), "%s", tsr_error_last());
     OK(tsr_chat_say(chat, "yes", 3, collect, &first, &stats));
-    cr_expect(stats.prompt_tokens == 6, "%llu", (unsigned long long)stats.prompt_tokens);
+    cr_expect(stats.prompt_tokens == 5, "%llu", (unsigned long long)stats.prompt_tokens);
     tsr_chat_destroy(&chat);
     OK(tsr_chat_create(model, &how, &options, &chat));
     OK(tsr_chat_say(chat, "yes", 3, collect, &again, NULL));

@@ -384,8 +384,8 @@ Test(text, bad_gguf_vocabularies_are_refused) {
         expect_gguf(&g, TSR_E_FORMAT, "token_type has 4 entries for 3");
         g = gguf_of(model), g.tokens = same;
         expect_gguf(&g, TSR_E_FORMAT, "id 2 has 0 bytes");
-        g = gguf_of(model), g.eos = 3;
-        expect_gguf(&g, TSR_E_FORMAT, "eos token's id 3 is not in");
+        g = gguf_of(model), g.bos = 3, g.add_bos = 1;
+        expect_gguf(&g, TSR_E_FORMAT, "a bos token is to be added");
         g = gguf_of(model), g.add_bos = 1;
         expect_gguf(&g, TSR_E_FORMAT, "a bos token is to be added");
     }
@@ -411,8 +411,25 @@ Test(text, bad_gguf_vocabularies_are_refused) {
     expect_gguf(&g, TSR_E_FORMAT, "type of id 1 is 99");
     g = gguf_of("llama"), g.types = bytes;
     expect_gguf(&g, TSR_E_FORMAT, "\"b\" (id 1) has type byte");
-    g = gguf_of("llama"), g.unknown = 7;
-    expect_gguf(&g, TSR_E_FORMAT, "unknown token's id 7");
+}
+
+/* Special tokens that the vocabulary doesn't have are those of no role, as in llama.cpp. */
+Test(text, gguf_ids_outside_the_vocabulary_are_left_out) {
+    static const char *const models[] = {"llama", "gpt2", "t5", "bert"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        tsri_text_tokenizer *t = NULL;
+        tsri_text_ids ids = {0};
+        tsri_text_gguf g = gguf_of(models[i]);
+        g.padding = 3, g.unknown = g.mask = INT64_C(32000), g.cls = g.sep = UINT32_MAX;
+        g.bos = g.eos = 5;
+        cr_assert_eq(tsri_text_from_gguf(&g, &t), TSR_OK, "%s: %s", models[i], tsr_error_last());
+        for (int role = 0; role < TSRI_TEXT_ROLES; role++)
+            cr_expect_eq(tsri_text_role_id(t, (tsri_text_role)role), -1, "%s, %d", models[i], role);
+        cr_assert_eq(tsri_text_encode(t, "", 0, TSRI_TEXT_ADD_SPECIAL, &ids), TSR_OK);
+        cr_expect_eq(ids.count, 0, "%s", models[i]);
+        tsri_text_ids_clear(&ids);
+        tsri_text_tokenizer_destroy(&t);
+    }
 }
 
 Test(text, a_pattern_past_its_limit_is_an_error) {

@@ -402,8 +402,6 @@ Test(families, byte_level_merges_of_deberta) {
     tsri_text_tokenizer_destroy(&t);
 }
 
-/* ---- added tokens, which the vocabulary's own file doesn't have ---- */
-
 static void expect_encoded(const tsri_text_tokenizer *t, const char *line, unsigned flags,
                            const int32_t *wanted, size_t n) {
     json_t *ids = json_array();
@@ -420,6 +418,151 @@ static void expect_text(const tsri_text_tokenizer *t, const int32_t *ids, size_t
     cr_expect_str_eq(out.data, wanted);
     tsri_base_bytes_clear(&out);
 }
+
+/* The class, or the model's type, says what stands around a text; it is not the vocabulary alone that does. */
+Test(families, byte_level_merges_by_class) {
+    static const struct {
+        const char *model, *config;
+        int32_t ids[5];
+        size_t n;
+    } cases[] = {
+        {"{\"model_type\":\"opt\"}", "{}", {4, 5, 4}, 3},
+        {"{\"model_type\":\"roberta\"}", "{}", {0, 4, 5, 4, 1}, 5},
+        {"{}", "{}", {0, 4, 5, 4, 1}, 5},
+        {"{}", "{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", {0, 4, 5, 4, 1}, 5},
+        {"{\"model_type\":\"opt\"}",
+         "{\"tokenizer_class\":\"BartTokenizerFast\"}",
+         {0, 4, 5, 4, 1},
+         5},
+        {"{\"model_type\":\"opt\"}",
+         "{\"tokenizer_class\":\"GPT2Tokenizer\",\"bos_token\":\"</s>\",\"add_bos_token\":true}",
+         {1, 4, 5, 4},
+         4},
+        {"{}",
+         "{\"tokenizer_class\":\"GPT2Tokenizer\",\"bos_token\":\"<s>\",\"eos_token\":{\"content\":"
+         "\"</s>\"},\"add_eos_token\":true}",
+         {4, 5, 4, 1},
+         4},
+        {"{}",
+         "{\"tokenizer_class\":\"GPT2Tokenizer\",\"add_bos_token\":true,\"add_eos_token\":true}",
+         {4, 5, 4},
+         3}};
+    write_text("vocab.json", "{\"<s>\":0,\"</s>\":1,\"a\":2,\"b\":3,\"ab\":4,\"\xC4\xA0\":5}");
+    write_text("merges.txt", "#version: 0.2\na b\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_text("config.json", cases[i].model);
+        write_text("tokenizer_config.json", cases[i].config);
+        tsri_text_tokenizer *t = open_folder();
+        expect_encoded(t, "ab ab", TSRI_TEXT_ADD_SPECIAL, cases[i].ids, cases[i].n);
+        tsri_text_tokenizer_destroy(&t);
+    }
+    write_text("tokenizer_config.json", "{\"tokenizer_class\":\"CLIPTokenizer\"}");
+    expect_refused(TSR_E_UNSUPPORTED, "merges.txt of \"clip\"");
+}
+
+/* Qwen's classes compose texts, and cut words by a pattern of their own; GPT-NeoX's composes alone. */
+Test(families, byte_level_merges_of_qwen) {
+    static const char vocabulary[] =
+        "{\"(\":0,\"x\":1,\")\":2,\";\":3,\"\xC4\x8A\":4,\"y\":5,\"(x\":6,\";\xC4\x8A\":7,"
+        "\"\xC3\x83\":8,\"\xC2\xA9\":9,\"e\":10,\"\xC3\x8C\":11,\"\xC4\xA3\":12,"
+        "\"\xC3\x83\xC2\xA9\":13}";
+    static const int32_t of_qwen[] = {6, 2, 7, 4, 5}, of_gpt2[] = {0, 1, 2, 3, 4, 4, 5},
+                         composed[] = {13}, as_it_is[] = {10, 11, 12};
+    static const struct {
+        const char *config;
+        bool qwen, composes;
+    } cases[] = {{"{\"tokenizer_class\":\"Qwen2Tokenizer\"}", true, true},
+                 {"{\"tokenizer_class\":\"Qwen3_5TokenizerFast\"}", true, true},
+                 {"{\"tokenizer_class\":\"GPTNeoXTokenizerFast\"}", false, true},
+                 {"{\"tokenizer_class\":\"GPT2Tokenizer\"}", false, false}};
+    write_text("vocab.json", vocabulary);
+    write_text("merges.txt", "( x\n; \xC4\x8A\n\xC3\x83 \xC2\xA9\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_text("tokenizer_config.json", cases[i].config);
+        tsri_text_tokenizer *t = open_folder();
+        cases[i].qwen ? expect_encoded(t, "(x);\n\ny", 0, of_qwen, 5)
+                      : expect_encoded(t, "(x);\n\ny", 0, of_gpt2, 7);
+        cases[i].composes ? expect_encoded(t, "e\xCC\x81", 0, composed, 1)
+                          : expect_encoded(t, "e\xCC\x81", 0, as_it_is, 3);
+        tsri_text_tokenizer_destroy(&t);
+    }
+}
+
+/* MPNet's tokens have RoBERTa's names, and its pairs two separators. */
+Test(families, vocab_txt_of_mpnet) {
+    static const int32_t one[] = {0, 4, 5, 2}, two[] = {0, 4, 2, 2, 4, 4, 2};
+    write_text("vocab.txt", "<s>\n<pad>\n</s>\n[UNK]\nhello\n<mask>\n");
+    write_text("config.json", "{\"model_type\":\"mpnet\"}");
+    for (int named = 0; named < 2; named++) {
+        tsri_text_ids ids = {0}, types = {0};
+        write_text("tokenizer_config.json", named ? "{\"tokenizer_class\":\"MPNetTokenizer\","
+                                                    "\"sep_token\":\"</s>\"}"
+                                                  : "{}");
+        tsri_text_tokenizer *t = open_folder();
+        expect_encoded(t, "Hello <mask>", TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, one, 4);
+        cr_assert_eq(tsri_text_encode_pair(t, "hello", 5, "hello hello", 11, TSRI_TEXT_ADD_SPECIAL,
+                                           &ids, &types),
+                     TSR_OK);
+        cr_assert_eq(ids.count, sizeof two / sizeof *two);
+        for (size_t i = 0; i < ids.count; i++)
+            cr_expect(ids.data[i] == two[i] && types.data[i] == 0, "%zu: %d", i, ids.data[i]);
+        cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_PAD), 1);
+        cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_UNK), 3);
+        cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_MASK), 5);
+        tsri_text_ids_clear(&ids);
+        tsri_text_ids_clear(&types);
+        tsri_text_tokenizer_destroy(&t);
+    }
+}
+
+/* Where a space is put before a text of tokenizer.model. `pieces` are those of the line, one behind the other. */
+Test(families, spaces_of_llama) {
+    static const struct {
+        const char *model, *config, *line, *pieces;
+    } cases[] = {
+        {"{}", "{}", "<s>day day", "<s>_day_day"},
+        {"{}", "{\"legacy\":false}", "<s>day day", "<s>day_day"},
+        {"{}", "{\"tokenizer_class\":\"LlamaTokenizer\"}", "<s>day day", "<s>day_day"},
+        {"{\"model_type\":\"llama\"}", "{\"tokenizer_class\":\"LlamaTokenizerFast\"}", "day day",
+         "_day_day"},
+        {"{\"model_type\":\"mistral\"}", "{\"tokenizer_class\":\"LlamaTokenizer\"}", "<s>day",
+         "<s>_day"},
+        {"{}", "{\"tokenizer_class\":\"LlamaTokenizer\",\"legacy\":true}", "<s>day", "<s>_day"},
+        {"{}", "{\"tokenizer_class\":\"CodeLlamaTokenizer\"}", "<s>day", "<s>day"},
+        {"{}", "{\"tokenizer_class\":\"LlamaTokenizer\",\"add_prefix_space\":false}", "day day",
+         "day_day"},
+        {"{}", "{\"tokenizer_class\":\"LlamaTokenizer\",\"add_prefix_space\":null}", "day", "_day"},
+        {"{}", "{\"add_prefix_space\":false}", "day", "_day"}};
+    write_model("tokenizer.model");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tsri_text_ids ids = {0};
+        tsri_bytes pieces = {0};
+        write_text("config.json", cases[i].model);
+        write_text("tokenizer_config.json", cases[i].config);
+        tsri_text_tokenizer *t = open_folder();
+        cr_assert_eq(tsri_text_encode(t, cases[i].line, strlen(cases[i].line),
+                                      TSRI_TEXT_PARSE_SPECIAL, &ids),
+                     TSR_OK);
+        for (size_t k = 0; k < ids.count; k++) {
+            size_t n;
+            const char *piece = tsri_text_piece_of(t, ids.data[k], &n);
+            for (size_t at = 0; at < n; at++) { /* U+2581 as "_" */
+                const bool space = n - at >= 3 && !memcmp(piece + at, "\xE2\x96\x81", 3);
+                cr_assert_eq(tsri_base_bytes_append(&pieces, space ? "_" : piece + at, 1), TSR_OK);
+                at += space ? 2 : 0;
+            }
+        }
+        cr_expect_str_eq(pieces.data, cases[i].pieces, "%s, %s: %s", cases[i].config, cases[i].line,
+                         pieces.data);
+        tsri_base_bytes_clear(&pieces);
+        if (cases[i].line[0] != '<')
+            expect_text(t, ids.data, ids.count, cases[i].line);
+        tsri_text_ids_clear(&ids);
+        tsri_text_tokenizer_destroy(&t);
+    }
+}
+
+/* ---- added tokens, which the vocabulary's own file doesn't have ---- */
 
 /* Id 5 is a piece that the decoder renames; <x> is always found, <|end|> where special tokens are. */
 Test(families, added_tokens_decoder_beside_pieces) {

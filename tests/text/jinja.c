@@ -117,6 +117,70 @@ Test(jinja, slices_of_a_long_text) {
     json_decref(context);
 }
 
+/* n parts between two ends; the caller frees it. */
+static char *chain(const char *before, const char *part, size_t n, const char *behind) {
+    const size_t first = strlen(before), size = strlen(part);
+    char *text = malloc(first + n * size + strlen(behind) + 1);
+    cr_assert_not_null(text);
+    memcpy(text, before, first);
+    for (size_t i = 0; i < n; i++)
+        memcpy(text + first + i * size, part, size);
+    strcpy(text + first + n * size, behind);
+    return text;
+}
+
+/* A flat chain in a template nests in its tree. One as long as a person writes is served, and one that would fill the stack
+ * is refused. */
+Test(jinja, chains) {
+    static const struct {
+        const char *before, *part, *behind;
+        const char *text; /* of 400 parts; NULL: not compared */
+    } cases[] = {{"{{ 1", "+1", " }}", "401"},
+                 {"{{ 1", " ** 1", " }}", "1"},
+                 {"{{ 1", " and 1", " }}", "1"},
+                 {"{{ 0", " or 0", " }}", "0"},
+                 {"{{ 2", " if 1", " }}", "2"},
+                 {"{{ 'a'", "|upper", " }}", "A"},
+                 {"{{ 1", " is defined", " }}", "True"},
+                 {"{% set x", " | upper", " %}a{% endset %}{{ x }}", "A"},
+                 {"{% filter upper", " | lower", " %}A{% endfilter %}", "a"},
+                 {"{{ a", ".a", " }}", NULL},
+                 {"{{ a", "[0]", " }}", NULL},
+                 {"{{ f", "()", " }}", NULL}};
+    json_t *context = json_object();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tsri_bytes text = {0}, said = {0};
+        char *some = chain(cases[i].before, cases[i].part, 400, cases[i].behind),
+             *many = chain(cases[i].before, cases[i].part, 20000, cases[i].behind);
+        if (cases[i].text) {
+            cr_expect(render(some, context, &text, &said) == TSR_OK, "%s", tsr_error_last());
+            cr_expect_str_eq(text.data, cases[i].text);
+        }
+        cr_expect(render(many, context, &text, &said) == TSR_E_UNSUPPORTED &&
+                      strstr(tsr_error_last(), "nested more than 500 deep"),
+                  "%s%s: %s", cases[i].before, cases[i].part, tsr_error_last());
+        tsri_base_bytes_clear(&text);
+        tsri_base_bytes_clear(&said);
+        free(some);
+        free(many);
+    }
+    json_decref(context);
+}
+
+/* Conditions stand beside each other, however many there are. */
+Test(jinja, long_elif) {
+    tsri_bytes text = {0}, said = {0};
+    char *many =
+        chain("{% if 0 %}a", "{% elif 0 %}b", 20000, "{% elif 1 %}c{% else %}d{% endif %}");
+    json_t *context = json_object();
+    cr_expect(render(many, context, &text, &said) == TSR_OK, "%s", tsr_error_last());
+    cr_expect_str_eq(text.data, "c");
+    tsri_base_bytes_clear(&text);
+    tsri_base_bytes_clear(&said);
+    json_decref(context);
+    free(many);
+}
+
 Test(jinja, limits) {
     static const struct {
         const char *template, *said;

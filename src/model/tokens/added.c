@@ -36,8 +36,7 @@ tsr_status tsri_model_added_decoder(const tsri_model_place *place, json_t **out)
     return tsri_base_json_made(*out, decoder_key);
 }
 
-/* Reads a file of the folder if it is there. */
-static tsr_status load_if(const tsri_model_place *place, const char *name, json_t **out) {
+tsr_status tsri_model_load_if(const tsri_model_place *place, const char *name, json_t **out) {
     char *path = tsri_base_join(place->folder, name);
     const tsr_status status = !path ? TSR_E_HOST_MEMORY
                               : tsri_base_is_file(path)
@@ -77,8 +76,9 @@ static tsr_status read_names(const tsri_model_place *place, json_t **out) {
     json_t *names = NULL, *specials = NULL, *id;
     const char *content;
     *out = NULL;
-    TRY(load_if(place, names_file, &names));
-    tsr_status status = names ? load_if(place, "special_tokens_map.json", &specials) : TSR_OK;
+    TRY(tsri_model_load_if(place, names_file, &names));
+    tsr_status status =
+        names ? tsri_model_load_if(place, "special_tokens_map.json", &specials) : TSR_OK;
     if (status == TSR_OK && names && !json_is_object(names))
         status = tsri_base_fail(TSR_E_FORMAT, "%s/%s: an object of tokens and ids was expected",
                                 place->folder, names_file);

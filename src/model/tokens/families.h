@@ -24,13 +24,19 @@ const tsri_model_family *tsri_model_family_of(const tsri_model_place *place);
 /* Whether transformers has the family's tokenizer in Python, not from the tokenizers library. */
 bool tsri_model_family_in_python(const tsri_model_family *family);
 
+/* Writes the name of transformers' class for the tokenizer, by tokenizer_class, else by model_type: without its end and in
+ * lower case, so that "GPTNeoXTokenizerFast" and "gpt_neox" become "gptneox". Empty: neither is known. */
+enum { TSRI_MODEL_CLASS = 64 };
+void tsri_model_class_of(const tsri_model_place *place, char out[TSRI_MODEL_CLASS]);
+
 /* Read a file by the family of its place: spiece.model, spm.model or sentencepiece.bpe.model; source.spm with
  * target.spm and vocab.json; vocab.json with merges.txt. */
 tsr_status tsri_model_read_pieces(const tsri_model_place *place, const char *path,
                                   tsri_text_tokenizer **out);
 tsr_status tsri_model_read_marian(const tsri_model_place *place, const char *path,
                                   tsri_text_tokenizer **out);
-tsr_status tsri_model_read_merges(const tsri_model_place *place, const char *path,
+/* framed: whether the class puts tokens around a text whatever tokenizer_config.json says of bos and eos. */
+tsr_status tsri_model_read_merges(const tsri_model_place *place, const char *path, bool *framed,
                                   tsri_text_tokenizer **out);
 /* Reads a tekken.json, by its name or by what is in it, or a file of tiktoken; *out is NULL where the
  * file is neither. */
@@ -55,6 +61,8 @@ tsr_status tsri_model_guess_languages(tsri_text_tokenizer *tokenizer);
 /* Gives the special tokens their roles by their usual names: <s>, <mask>, ..., or BERT's [CLS], [MASK], ... */
 tsr_status tsri_model_set_usual_roles(tsri_text_tokenizer *tokenizer, bool bert);
 
+/* Reads a file of the folder if it is there; else *out stays as it is. */
+tsr_status tsri_model_load_if(const tsri_model_place *place, const char *name, json_t **out);
 /* Reads a SentencePiece model's file; messages have its path. */
 tsr_status tsri_model_read_sentencepiece(const char *path, tsri_text_tokenizer **out);
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "text/load/gguf_pre.h"
 #include "text/load/load.h"
 
 #include <stdlib.h>
@@ -47,22 +48,75 @@ static json_t *specials_of(const json_t *vocabulary) {
     return list;
 }
 
-/* The tokens around a text. */
+/* The tokens around a text. DeBERTa's pairs are those that it was trained on; the class of transformers 5 puts [SEP] twice
+ * between two texts. */
 typedef struct frame {
     const char *cls, *sep, *type;
     bool bert;
 } frame;
 
-/* The first frame whose tokens the vocabulary has; NULL: of no frame. DeBERTa's pairs are those that it was
- * trained on; the class of transformers 5 puts [SEP] twice between two texts. */
-static const frame *frame_of(const json_t *vocabulary) {
-    static const frame frames[] = {{"<s>", "</s>", "RobertaProcessing", false}, /* RoBERTa, BART */
-                                   {"[CLS]", "[SEP]", "BertProcessing", true}}; /* DeBERTa */
-    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
-        if (json_is_integer(json_object_get(vocabulary, frames[i].cls)) &&
-            json_is_integer(json_object_get(vocabulary, frames[i].sep)))
-            return &frames[i];
+static const frame roberta = {"<s>", "</s>", "RobertaProcessing", false},
+                   deberta = {"[CLS]", "[SEP]", "BertProcessing", true};
+
+/* What transformers' classes for these files do unlike GPT2Tokenizer, which cuts words by GPT-2's pattern and adds the tokens
+ * that tokenizer_config.json asks for. Names are those of tsri_model_class_of, also of the models' types. */
+typedef struct rules {
+    const char *classes[16];
+    const frame *around; /* NULL: as GPT2Tokenizer */
+    /* The name that llama.cpp gives the pattern that cuts words; NULL: GPT-2's. */
+    const char *pattern;
+    bool composed; /* texts are composed (NFC) */
+    bool refused;  /* the pieces are not made of bytes as GPT-2's are */
+} rules;
+
+static const rules all[] = {
+    {{"roberta", "bart", "longformer", "led", "mvp", "data2vectext", "ibert", "lilt", "mega", "mra",
+      "robertaprelayernorm", "luke", "layoutlmv3", "bridgetower", "clap"},
+     .around = &roberta},
+    {{"deberta"}, .around = &deberta},
+    {{"qwen2", "qwen2moe", "qwen2vl", "qwen25vl", "qwen2audio", "qwen3", "qwen3moe", "qwen3next",
+      "qwen3vl", "qwen3vlmoe", "qwen3asr", "qwen3omnimoe"},
+     .pattern = "qwen2",
+     .composed = true},
+    {{"qwen35", "qwen35moe", "qwen35text", "qwen35moetext"}, .pattern = "qwen35", .composed = true},
+    {{"gptneox"}, .composed = true},
+    {{"clip", "clvp", "ctrl", "biogpt", "fsmt", "xlm", "flaubert", "openaigpt", "herbert",
+      "blenderbotsmall"},
+     .refused = true}};
+
+/* The rules of a class; NULL: those of GPT2Tokenizer. */
+static const rules *rules_of(const char *class) {
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t k = 0; k < sizeof all->classes / sizeof *all->classes && all[i].classes[k]; k++)
+            if (strcmp(all[i].classes[k], class) == 0)
+                return &all[i];
     return NULL;
+}
+
+static bool has_frame(const json_t *vocabulary, const frame *f) {
+    return json_is_integer(json_object_get(vocabulary, f->cls)) &&
+           json_is_integer(json_object_get(vocabulary, f->sep));
+}
+
+/* The tokens around a text; NULL: none but those that tokenizer_config.json asks for. Where no class is known
+ * ("PreTrainedTokenizerFast" is that of any tokenizer.json), the vocabulary tells. */
+static const frame *frame_of(const char *class, const rules *r, const json_t *vocabulary) {
+    const bool unknown = !*class || strcmp(class, "pretrained") == 0;
+    const frame *known = r ? r->around : NULL;
+    if (unknown)
+        known = has_frame(vocabulary, &roberta) ? &roberta : &deberta;
+    return known && has_frame(vocabulary, known) ? known : NULL;
+}
+
+/* How words are cut, as a tokenizer.json has it; NULL: memory ran out. */
+static json_t *words_of(const rules *r, bool prefix) {
+    const tsri_text_gguf_pre *pre;
+    if (!r || !r->pattern || tsri_text_gguf_pre_of(r->pattern, &pre) != TSR_OK)
+        return json_pack("{s:s, s:b}", "type", "ByteLevel", "add_prefix_space", prefix);
+    return json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, {s:s, s:b, s:b}]}", "type", "Sequence",
+                     "pretokenizers", "type", "Split", "pattern", "Regex", pre->patterns[0],
+                     "behavior", "Isolated", "invert", 0, "type", "ByteLevel", "add_prefix_space",
+                     prefix, "use_regex", 0);
 }
 
 static json_t *processor_of(const frame *f, const json_t *vocabulary) {
@@ -72,17 +126,29 @@ static json_t *processor_of(const frame *f, const json_t *vocabulary) {
 }
 
 static tsr_status make(const tsri_model_place *place, json_t *vocabulary, const tsri_bytes *merges,
-                       tsri_text_tokenizer **out) {
-    const frame *around = frame_of(vocabulary);
+                       bool *framed, tsri_text_tokenizer **out) {
+    char class[TSRI_MODEL_CLASS];
     bool prefix = false;
+    tsri_model_class_of(place, class);
+    const rules *r = rules_of(class);
+    const frame *around = frame_of(class, r, vocabulary);
+    *framed = around != NULL;
+    if (r && r->refused)
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "vocab.json and merges.txt of \"%s\" have other pieces than GPT-2's, which "
+            "alone are read; put the model's tokenizer.json beside them",
+            class);
     TRY(tsri_base_json_bool(place->config, place->config_path, "add_prefix_space", &prefix));
-    json_t *json = json_pack("{s:{s:s, s:O, s:o}, s:o, s:{s:s, s:b}, s:{s:s}}", "model", "type",
-                             "BPE", "vocab", vocabulary, "merges", lines_of(merges), "added_tokens",
-                             specials_of(vocabulary), "pre_tokenizer", "type", "ByteLevel",
-                             "add_prefix_space", prefix, "decoder", "type", "ByteLevel");
+    json_t *json =
+        json_pack("{s:{s:s, s:O, s:o}, s:o, s:o, s:{s:s}}", "model", "type", "BPE", "vocab",
+                  vocabulary, "merges", lines_of(merges), "added_tokens", specials_of(vocabulary),
+                  "pre_tokenizer", words_of(r, prefix), "decoder", "type", "ByteLevel");
     if (!json)
         return tsri_base_fail(TSR_E_FORMAT,
                               "merges.txt has a line that is not UTF-8, or memory ran out");
+    if (r && r->composed)
+        tsri_base_json_put(json, "normalizer", json_pack("{s:s}", "type", "NFC"));
     if (around)
         tsri_base_json_put(json, "post_processor", processor_of(around, vocabulary));
     tsr_status status = tsri_base_json_made(json, "merges.txt");
@@ -96,7 +162,7 @@ static tsr_status make(const tsri_model_place *place, json_t *vocabulary, const 
     return status;
 }
 
-tsr_status tsri_model_read_merges(const tsri_model_place *place, const char *path,
+tsr_status tsri_model_read_merges(const tsri_model_place *place, const char *path, bool *framed,
                                   tsri_text_tokenizer **out) {
     tsri_bytes merges = {0};
     json_t *vocabulary = NULL;
@@ -105,7 +171,7 @@ tsr_status tsri_model_read_merges(const tsri_model_place *place, const char *pat
         ids ? tsri_base_json_load(ids, MOST, DEPTH, &vocabulary) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
         status = tsri_base_read_whole(path, MOST, &merges);
-    if (status == TSR_OK && (status = make(place, vocabulary, &merges, out)) != TSR_OK)
+    if (status == TSR_OK && (status = make(place, vocabulary, &merges, framed, out)) != TSR_OK)
         tsri_base_fail_within(status, "%s", place->folder);
     tsri_base_bytes_clear(&merges);
     json_decref(vocabulary);

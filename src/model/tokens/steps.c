@@ -27,8 +27,7 @@ static const struct stated {
              "longformer", "opt", "qwen2", "roberta", "whisper"},
             {{"add_prefix_space", "add_prefix_space", false}}}};
 
-/* Writes the class without its end and in lower case: "GPTNeoXTokenizerFast" and "gpt_neox" become "gptneox". */
-static void class_of(const tsri_model_place *place, char *out, size_t room) {
+void tsri_model_class_of(const tsri_model_place *place, char out[TSRI_MODEL_CLASS]) {
     static const char key[] = "tokenizer_class";
     const char *name = json_string_value(json_object_get(place->config, key));
     if (!name)
@@ -37,7 +36,7 @@ static void class_of(const tsri_model_place *place, char *out, size_t room) {
         name = json_string_value(json_object_get(place->model_config, "model_type"));
     const char *end = name ? strstr(name, "Tokenizer") : NULL;
     size_t n = 0;
-    for (; name && *name && name != end && n + 1 < room; name++)
+    for (; name && *name && name != end && n + 1 < TSRI_MODEL_CLASS; name++)
         if (*name != '_' && *name != '-')
             out[n++] = (char)tolower((unsigned char)*name);
     out[n] = 0;
@@ -64,9 +63,9 @@ static tsr_status add_fields(const tsri_model_place *place, const struct stated 
 }
 
 tsr_status tsri_model_stated_steps(const tsri_model_place *place, json_t **out) {
-    char class[64];
+    char class[TSRI_MODEL_CLASS];
     *out = json_object();
-    class_of(place, class, sizeof class);
+    tsri_model_class_of(place, class);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!names(&all[i], class))
             continue;

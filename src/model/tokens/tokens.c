@@ -39,6 +39,8 @@ const char *const tsri_model_tokenizer_settings[] = {"tokenizer_config.json",
                                                      "additional_chat_templates/tool_use.jinja",
                                                      NULL};
 
+const char tsri_model_more_templates[] = "additional_chat_templates";
+
 static const char *const role_keys[TSRI_TEXT_ROLES] = {
     [TSRI_TEXT_BOS] = "bos_token", [TSRI_TEXT_EOS] = "eos_token",   [TSRI_TEXT_UNK] = "unk_token",
     [TSRI_TEXT_PAD] = "pad_token", [TSRI_TEXT_MASK] = "mask_token", [TSRI_TEXT_CLS] = "cls_token",
@@ -53,11 +55,37 @@ static const char *named(const json_t *config, const char *key) {
     return json_string_value(value);
 }
 
+/* Whether tokenizer_config.json says that there is no such token: by null or, where the class has no defaults, by silence.
+ * map: special_tokens_map.json, where it counts, too. */
+static bool is_unnamed(const json_t *config, const json_t *map, const char *key) {
+    static const char *const plain[] = {"PreTrainedTokenizerFast", "PreTrainedTokenizer",
+                                        "TokenizersBackend", "PythonBackend"};
+    const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
+    bool silent = false;
+    for (size_t i = 0; class && i < sizeof plain / sizeof *plain; i++)
+        silent |= strcmp(class, plain[i]) == 0;
+    return !named(map, key) && (json_is_null(json_object_get(config, key)) ||
+                                (silent && !json_object_get(config, key)));
+}
+
+/* transformers reads special_tokens_map.json only where tokenizer_config.json has no added_tokens_decoder. */
+static tsr_status find_unnamed(const tsri_model_place *p, bool unnamed[TSRI_TEXT_ROLES]) {
+    json_t *map = NULL;
+    if (!json_object_get(p->config, "added_tokens_decoder"))
+        TRY(tsri_model_load_if(p, "special_tokens_map.json", &map));
+    for (int role = 0; role < TSRI_TEXT_ROLES; role++)
+        unnamed[role] = is_unnamed(p->config, map, role_keys[role]);
+    json_decref(map);
+    return TSR_OK;
+}
+
 /* Sets what the tokenizer's own file doesn't say, from tokenizer_config.json, else from the model's
  * config. */
 static tsr_status set_roles(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
     const tsri_model_spec *spec = p->spec;
     int32_t fallback[TSRI_TEXT_ROLES];
+    bool unnamed[TSRI_TEXT_ROLES];
+    TRY(find_unnamed(p, unnamed));
     for (int role = 0; role < TSRI_TEXT_ROLES; role++)
         fallback[role] = -1;
     fallback[TSRI_TEXT_BOS] = spec->bos;
@@ -70,6 +98,8 @@ static tsr_status set_roles(const tsri_model_place *p, tsri_text_tokenizer *toke
             id = tsri_text_role_id(tokenizer, (tsri_text_role)role);
         if (id < 0 && fallback[role] < tsri_text_vocabulary_size(tokenizer))
             id = fallback[role];
+        if (unnamed[role])
+            tsri_text_set_role_unnamed(tokenizer, (tsri_text_role)role);
         size_t n;
         if (id >= 0 && tsri_text_piece_of(tokenizer, id, &n))
             TRY(tsri_text_set_role(tokenizer, (tsri_text_role)role, id));
@@ -77,16 +107,35 @@ static tsr_status set_roles(const tsri_model_place *p, tsri_text_tokenizer *toke
     return TSR_OK;
 }
 
-/* SentencePiece itself adds no tokens: those around a text are in tokenizer_config.json. */
-static tsr_status set_affixes(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
-    bool add_bos = true, add_eos = false;
+/* The tokens around a text that tokenizer_config.json asks for, where the tokenizer has them. add_bos: unless it says
+ * otherwise. */
+static tsr_status set_affixes(const tsri_model_place *p, bool add_bos,
+                              tsri_text_tokenizer *tokenizer) {
+    bool add_eos = false;
     if (!p->config && p->spec->bos < 0)
         return TSR_OK;
     TRY(tsri_base_json_bool(p->config, p->config_path, "add_bos_token", &add_bos));
     TRY(tsri_base_json_bool(p->config, p->config_path, "add_eos_token", &add_eos));
-    if (tsri_text_role_id(tokenizer, TSRI_TEXT_BOS) < 0)
-        add_bos = false;
-    return tsri_text_set_affixes(tokenizer, add_bos, add_eos);
+    return tsri_text_set_affixes(tokenizer,
+                                 add_bos && tsri_text_role_id(tokenizer, TSRI_TEXT_BOS) >= 0,
+                                 add_eos && tsri_text_role_id(tokenizer, TSRI_TEXT_EOS) >= 0);
+}
+
+/* Where Llama's classes put a space. Their `legacy` is false unless it is stated, that of other classes true; Code Llama's
+ * reads none. Only Llama's own reads add_prefix_space. A model of another type that names Llama's class has another in
+ * transformers. */
+static tsr_status set_space_before(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
+    const char *class = json_string_value(json_object_get(p->config, "tokenizer_class")),
+               *type = json_string_value(json_object_get(p->model_config, "model_type"));
+    const bool own = class && (!type || strcmp(type, "llama") == 0),
+               code = own && strncmp(class, "CodeLlamaTokenizer", 18) == 0,
+               llama = own && strncmp(class, "LlamaTokenizer", 14) == 0;
+    bool legacy = !llama, before = true;
+    TRY(tsri_base_json_bool(p->config, p->config_path, "legacy", &legacy));
+    if (llama || code)
+        TRY(tsri_base_json_bool(p->config, p->config_path, "add_prefix_space", &before));
+    tsri_text_set_space_before(tokenizer, before, code || !legacy);
+    return TSR_OK;
 }
 
 /* `rows`: those of the model's embedding; 0: not known. */
@@ -103,10 +152,13 @@ static tsr_status read_json(const char *path, int32_t rows, const json_t *steps,
 static tsr_status read_bert(const tsri_model_place *p, const char *path,
                             tsri_text_tokenizer **out) {
     tsri_text_bert options = {.lowercase = true, .chinese = true};
+    char class[TSRI_MODEL_CLASS];
     tsri_bytes bytes = {0};
     TRY(tsri_base_json_bool(p->config, p->config_path, "do_lower_case", &options.lowercase));
     TRY(tsri_base_json_bool(p->config, p->config_path, "tokenize_chinese_chars", &options.chinese));
     options.strip_accents = options.lowercase;
+    tsri_model_class_of(p, class);
+    options.roberta = strcmp(class, "mpnet") == 0;
     TRY(tsri_base_json_bool(p->config, p->config_path, "strip_accents", &options.strip_accents));
     for (int role = 0; role < TSRI_TEXT_ROLES; role++)
         options.names[role] = named(p->config, role_keys[role]);
@@ -135,7 +187,18 @@ static tsr_status place_model(const tsri_model_place *p, const char *path,
     TRY(tsri_model_read_sentencepiece(path, out));
     TRY(tsri_model_add_tokens(p, *out));
     TRY(set_roles(p, *out));
-    return set_affixes(p, *out);
+    TRY(set_space_before(p, *out));
+    return set_affixes(p, true, *out);
+}
+
+/* vocab.json with merges.txt. The tokens around a text may be added ones. */
+static tsr_status place_merges(const tsri_model_place *p, const char *path,
+                               tsri_text_tokenizer **out) {
+    bool framed;
+    TRY(tsri_model_read_merges(p, path, &framed, out));
+    TRY(tsri_model_add_tokens(p, *out));
+    TRY(set_roles(p, *out));
+    return framed ? TSR_OK : set_affixes(p, false, *out);
 }
 
 /* DeBERTa's first tokenizer: a pickle of PyTorch, whose contents vocab.json and merges.txt have, too. */
@@ -149,7 +212,7 @@ static tsr_status refuse_pickle(const tsri_model_place *p, const char *path,
                           path);
 }
 
-/* The first of these files that exists is the tokenizer. alone: it has no list of added tokens. */
+/* The first of these files that exists is the tokenizer. alone: what reads it leaves the added tokens out. */
 static const struct {
     const char *file;
     tsr_status (*read)(const tsri_model_place *p, const char *path, tsri_text_tokenizer **out);
@@ -166,7 +229,7 @@ static const struct {
     {"sentencepiece.bpe.model", tsri_model_read_pieces, true},
     {"spiece.model", tsri_model_read_pieces, true},
     {"spm.model", tsri_model_read_pieces, true},
-    {"merges.txt", tsri_model_read_merges, true},
+    {"merges.txt", place_merges, false},
     {"vocab.txt", read_bert, true},
     {"bpe_encoder.bin", refuse_pickle, false},
 };
@@ -228,7 +291,9 @@ tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec
     char *model = tsri_base_join(folder, "config.json");
     p.config_path = tsri_base_join(folder, "tokenizer_config.json");
     tsr_status status = p.config_path && model ? TSR_OK : TSR_E_HOST_MEMORY;
-    if (status == TSR_OK && tsri_base_is_file(p.config_path))
+    /* sentence-transformers reads the tokenizer.json of a table of vectors, and nothing beside it */
+    const bool alone = spec && spec->encoder.embeds_only;
+    if (status == TSR_OK && !alone && tsri_base_is_file(p.config_path))
         status = tsri_base_json_load(p.config_path, MOST, DEPTH, &p.config);
     if (status == TSR_OK && tsri_base_is_file(model))
         status = tsri_base_json_load(model, MOST, DEPTH, &p.model_config);

@@ -10,6 +10,8 @@
  * added tokens, chat templates. NULL at the end. */
 extern const char *const tsri_model_tokenizer_files[];
 extern const char *const tsri_model_tokenizer_settings[];
+/* The folder of chat templates for other uses, such as tools; one of the files above is in it. */
+extern const char tsri_model_more_templates[];
 
 /* Reads the tokenizer of a folder: tokenizer.json, else tekken.json, tokenizer.model (SentencePiece's or
  * tiktoken's), tiktoken.model, qwen.tiktoken, cl100k_base.tiktoken, o200k_base.tiktoken, source.spm and

@@ -75,17 +75,24 @@ tsr_status tsri_task_template_render(const tsri_task_template *t, json_t *messag
     return status;
 }
 
+/* The token that is put before a conversation whose template doesn't write it; -1: none. */
+static int32_t begin_of(const tsri_model *model) {
+    const bool gguf = model->archive && model->archive->format == TSRI_IO_GGUF;
+    return gguf && tsri_text_adds_bos(model->tokenizer)
+               ? tsri_text_role_id(model->tokenizer, TSRI_TEXT_BOS)
+               : -1;
+}
+
 tsr_status tsri_task_template_encode(const tsri_task_template *t, json_t *messages, bool answer,
                                      tsri_bytes *text, tsri_text_ids *ids) {
     const tsri_text_tokenizer *tokenizer = t->model->tokenizer;
-    const int32_t bos = tsri_text_role_id(tokenizer, TSRI_TEXT_BOS);
+    const int32_t bos = begin_of(t->model);
     tsri_bytes said = {0};
     tsri_text_ids found = {0};
     tsr_status status = tsri_task_template_render(t, messages, answer, text, &said);
     if (status == TSR_OK && text->size)
         status = tsri_text_encode_marked(tokenizer, text->data, said.data, text->size, &found);
-    if (status == TSR_OK && bos >= 0 && tsri_text_adds_bos(tokenizer) &&
-        (!found.count || found.data[0] != bos))
+    if (status == TSR_OK && bos >= 0 && (!found.count || found.data[0] != bos))
         status = tsri_text_ids_append(ids, &bos, 1);
     if (status == TSR_OK && found.count)
         status = tsri_text_ids_append(ids, found.data, found.count);
@@ -206,7 +213,9 @@ static tsr_status make_context(tsri_task_template *t, const tsr_chat_options *o)
     json_t *tools = NULL;
     t->context = json_object();
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
-        const int32_t id = tsri_text_role_id(tokenizer, tokens[i].role);
+        const int32_t id = tsri_text_role_is_unnamed(tokenizer, tokens[i].role)
+                               ? -1
+                               : tsri_text_role_id(tokenizer, tokens[i].role);
         size_t n = 0;
         const char *piece = id >= 0 ? tsri_text_piece_of(tokenizer, id, &n) : NULL;
         if (piece && tsri_text_utf8_valid(piece, n))

@@ -40,8 +40,9 @@ tsr_status tsri_task_messages_read(const char *text, size_t n, json_t **messages
 tsr_status tsri_task_template_render(const tsri_task_template *template, json_t *messages,
                                      bool answer, tsri_bytes *text, tsri_bytes *said);
 
-/* Appends the text of a conversation, and its ids. They have one beginning-of-sequence token, also where
- * both the template and the tokenizer put one.
+/* Appends the text of a conversation, and its ids: those of the template's text alone, as in transformers. Where the model
+ * is a GGUF file, its tokenizer's beginning-of-sequence token stands before them once, as in llama.cpp, whether the template
+ * writes it or not.
  *
  * answer: up to where the next answer begins; else it ends with the last message
  * text    empty before the call

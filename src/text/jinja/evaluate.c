@@ -403,5 +403,8 @@ static tsr_status eval(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_
 tsr_status tsri_jinja_eval(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_value *out) {
     r->line = n->line;
     TRY(tsri_jinja_step(r, 1));
-    return eval(r, s, n, out);
+    TRY(tsri_jinja_nest(r));
+    const tsr_status status = eval(r, s, n, out);
+    r->chain--;
+    return status;
 }

@@ -145,6 +145,43 @@ tsr_status tsri_jinja_loop(jinja_run *r, jinja_scope *s, const jinja_node *n,
 
 /* ---- calls ---- */
 
+/* Binds `varargs`: the arguments behind the first n. A body that doesn't read it must not be given any. */
+static tsr_status bind_varargs(jinja_run *r, jinja_scope *s, const jinja_macro *m,
+                               const jinja_args *a, size_t n) {
+    jinja_value rest;
+    if (!m->node->reads.varargs)
+        return a->n <= n ? TSR_OK
+                         : tsri_jinja_fail(r, TSR_E_FORMAT,
+                                           "macro %s takes %zu arguments, but %zu are given",
+                                           m->node->name, n, a->n);
+    TRY(tsri_jinja_list(r, J_TUPLE, &rest));
+    for (size_t i = n; i < a->n; i++)
+        TRY(tsri_jinja_push(r, rest.list, a->at[i]));
+    return tsri_jinja_bind(r, s, "varargs", rest);
+}
+
+/* Binds `kwargs`: the arguments with names that no parameter takes. A body that doesn't read it must not be given any. */
+static tsr_status bind_kwargs(jinja_run *r, jinja_scope *s, const jinja_macro *m,
+                              const jinja_args *a) {
+    jinja_value rest, key;
+    TRY(tsri_jinja_dict(r, J_DICT, &rest));
+    for (size_t k = 0; k < a->named; k++) {
+        bool taken = IS(a->names[k], "caller");
+        size_t i = 0;
+        for (const jinja_node *p = m->node->args; p; p = p->next, i++)
+            taken = taken || (i >= a->n && IS(p->name, a->names[k]));
+        if (taken)
+            continue;
+        if (!m->node->reads.kwargs)
+            return tsri_jinja_fail(r, TSR_E_FORMAT,
+                                   "macro %s has no argument %s, or is given it twice",
+                                   m->node->name, a->names[k]);
+        TRY(tsri_jinja_literal(r, a->names[k], &key));
+        TRY(tsri_jinja_set(r, rest.dict, key, a->of[k]));
+    }
+    return m->node->reads.kwargs ? tsri_jinja_bind(r, s, "kwargs", rest) : TSR_OK;
+}
+
 static tsr_status call_macro(jinja_run *r, const jinja_macro *m, const jinja_args *a,
                              jinja_value *out) {
     jinja_scope *s;
@@ -152,7 +189,7 @@ static tsr_status call_macro(jinja_run *r, const jinja_macro *m, const jinja_arg
     size_t i = 0;
     TRY(tsri_jinja_scope(r, m->scope, &s));
     for (const jinja_node *p = m->node->args; p; p = p->next, i++) {
-        const jinja_value *given = tsri_jinja_arg(a, i, p->name);
+        const jinja_value *given = i < a->n ? &a->at[i] : tsri_jinja_arg(a, MOST_ARGS, p->name);
         jinja_value v = UNDEFINED(p->name);
         if (given)
             v = *given;
@@ -160,17 +197,8 @@ static tsr_status call_macro(jinja_run *r, const jinja_macro *m, const jinja_arg
             TRY(tsri_jinja_eval(r, s, p->a, &v));
         TRY(tsri_jinja_bind(r, s, p->name, v));
     }
-    if (a->n > i)
-        return tsri_jinja_fail(r, TSR_E_FORMAT, "macro %s takes %zu arguments, but %zu are given",
-                               m->node->name, i, a->n);
-    for (size_t k = 0; k < a->named; k++) {
-        bool known = IS(a->names[k], "caller");
-        for (const jinja_node *p = m->node->args; p; p = p->next)
-            known = known || IS(p->name, a->names[k]);
-        if (!known)
-            return tsri_jinja_fail(r, TSR_E_FORMAT, "macro %s has no argument %s", m->node->name,
-                                   a->names[k]);
-    }
+    TRY(bind_varargs(r, s, m, a, i));
+    TRY(bind_kwargs(r, s, m, a));
     const jinja_value *caller = tsri_jinja_arg(a, MOST_ARGS, "caller");
     if (caller)
         TRY(tsri_jinja_bind(r, s, "caller", *caller));
@@ -333,7 +361,9 @@ static tsr_status macro_of(jinja_run *r, jinja_scope *s, const jinja_node *n, ji
 static tsr_status filtered(jinja_run *r, jinja_scope *s, const jinja_node *pipe, jinja_value *v) {
     if (!pipe)
         return TSR_OK;
+    TRY(tsri_jinja_nest(r));
     TRY(filtered(r, s, pipe->a, v));
+    r->chain--;
     jinja_args a = {.n = 1, .at = {*v}};
     TRY(tsri_jinja_eval_args(r, s, pipe->args, &a));
     return tsri_jinja_filter(r, pipe->name, &a, v);
@@ -358,11 +388,16 @@ static tsr_status block(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja
         TRY(tsri_jinja_bind(r, inner, i->name, v));
     }
     if (n->op == N_WITH || n->op == N_BLOCK)
-        return tsri_jinja_exec(r, n->op == N_WITH ? inner : s, n->c, b);
+        return tsri_jinja_exec(r, inner, n->c, b);
     TRY(tsri_jinja_exec(r, inner, n->c, &text));
     TRY(tsri_jinja_take(r, &text, &v));
     TRY(filtered(r, inner, n->b, &v));
     return n->op == N_SET_BLOCK ? assign(r, s, n->a, v) : tsri_jinja_print(r, b, &v, false);
+}
+
+/* Whether what an "if" does otherwise is another "if" alone. */
+static bool is_elif(const jinja_node *n) {
+    return n && n->op == N_IF && !n->next;
 }
 
 static tsr_status one(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_buffer *b) {
@@ -375,6 +410,10 @@ static tsr_status one(jinja_run *r, jinja_scope *s, const jinja_node *n, jinja_b
         return tsri_jinja_print(r, b, &v, false);
     case N_IF:
         TRY(tsri_jinja_eval(r, s, n->a, &v));
+        while (!tsri_jinja_truth(&v) && is_elif(n->c)) {
+            n = n->c;
+            TRY(tsri_jinja_eval(r, s, n->a, &v));
+        }
         return tsri_jinja_exec(r, s, tsri_jinja_truth(&v) ? n->b : n->c, b);
     case N_FOR:
         TRY(tsri_jinja_eval(r, s, n->b, &v));

@@ -167,14 +167,18 @@ static tsr_status f_last(jinja_run *r, const jinja_args *a, jinja_value *out) {
     return ends(r, a, true, out);
 }
 
-/* An attribute "a.b.0" of a value. */
+/* An attribute "a.b.0" of a value. def: what stands for each part that is undefined; NULL, None: nothing. */
 static tsr_status path(jinja_run *r, const jinja_value *v, const jinja_value *name,
-                       jinja_value *out) {
+                       const jinja_value *def, jinja_value *out) {
+    const bool given = def && def->kind != J_NONE;
     *out = *v;
     if (!name || name->kind == J_NONE)
         return TSR_OK;
-    if (name->kind != J_TEXT)
-        return tsri_jinja_attr(r, v, name, true, out);
+    if (name->kind != J_TEXT) {
+        TRY(tsri_jinja_attr(r, v, name, true, out));
+        *out = given && out->kind == J_UNDEFINED ? *def : *out;
+        return TSR_OK;
+    }
     for (size_t at = 0; at <= name->text->n;) {
         const char *s = name->text->data + at, *dot = memchr(s, '.', name->text->n - at);
         const size_t n = dot ? (size_t)(dot - s) : name->text->n - at;
@@ -187,6 +191,7 @@ static tsr_status path(jinja_run *r, const jinja_value *v, const jinja_value *na
         if (n && strspn(copy, "0123456789") == n && n < 10)
             key = INT(atol(copy));
         TRY(tsri_jinja_attr(r, &from, &key, true, out));
+        *out = given && out->kind == J_UNDEFINED ? *def : *out;
         at += n + 1;
     }
     return TSR_OK;
@@ -207,7 +212,7 @@ static tsr_status f_join(jinja_run *r, const jinja_args *a, jinja_value *out) {
     for (size_t i = 0; i < items->n; i++) {
         if (i && by)
             TRY(tsri_jinja_print(r, &b, by, false));
-        TRY(path(r, &items->items[i], name, &v));
+        TRY(path(r, &items->items[i], name, NULL, &v));
         TRY(tsri_jinja_print(r, &b, &v, false));
     }
     return tsri_jinja_take(r, &b, out);
@@ -229,9 +234,9 @@ static tsr_status f_map(jinja_run *r, const jinja_args *a, jinja_value *out) {
         return tsri_jinja_fail(r, TSR_E_FORMAT, "map wants a filter's name or attribute=");
     for (size_t i = 0; i < items->n; i++) {
         const jinja_args inner = inner_args(a, 2, items->items[i]);
-        TRY(name ? path(r, &items->items[i], name, &v)
+        TRY(name ? path(r, &items->items[i], name, def, &v)
                  : tsri_jinja_filter(r, a->at[1].text->data, &inner, &v));
-        TRY(tsri_jinja_push(r, out->list, v.kind == J_UNDEFINED && def ? *def : v));
+        TRY(tsri_jinja_push(r, out->list, v));
     }
     return TSR_OK;
 }
@@ -249,7 +254,7 @@ static tsr_status choose(jinja_run *r, const jinja_args *a, bool attribute, bool
         return tsri_jinja_fail(r, TSR_E_FORMAT, "select and reject want the name of a test");
     for (size_t i = 0; i < items->n; i++) {
         bool is;
-        TRY(path(r, &items->items[i], attribute ? &a->at[1] : NULL, &v));
+        TRY(path(r, &items->items[i], attribute ? &a->at[1] : NULL, NULL, &v));
         const jinja_args inner = inner_args(a, at + 1, v);
         is = tsri_jinja_truth(&v);
         if (a->n > at)
@@ -275,7 +280,7 @@ static tsr_status f_rejectattr(jinja_run *r, const jinja_args *a, jinja_value *o
 /* What sorting compares: an attribute, in lower case unless case counts. */
 static tsr_status sort_key(jinja_run *r, const jinja_value *v, const jinja_value *name, bool cased,
                            jinja_value *out) {
-    TRY(path(r, v, name, out));
+    TRY(path(r, v, name, NULL, out));
     if (cased || out->kind != J_TEXT)
         return TSR_OK;
     const jinja_args a = {.n = 1, .at = {*out}};
@@ -370,23 +375,48 @@ static tsr_status f_max(jinja_run *r, const jinja_args *a, jinja_value *out) {
 static tsr_status f_indent(jinja_run *r, const jinja_args *a, jinja_value *out) {
     const jinja_value *w = arg(a, 1, "width");
     const bool first = flag(a, 2, "first"), blank = flag(a, 3, "blank");
-    char spaces[65] = "";
-    jinja_value v;
-    jinja_buffer b = {0};
-    TRY(tsri_jinja_str(r, &a->at[0], &v));
-    const size_t n = !w || w->kind != J_INT || w->i < 0 ? 4 : w->i > 64 ? 64 : (size_t)w->i;
-    memset(spaces, ' ', n);
-    const char *by = w && w->kind == J_TEXT ? w->text->data : spaces;
-    const size_t size = w && w->kind == J_TEXT ? w->text->n : n;
-    for (size_t i = 0; i < v.text->n; i++) {
-        const char *c = v.text->data + i;
-        if ((i ? c[-1] == '\n' : first) && (*c != '\n' || blank))
-            TRY(tsri_jinja_put(r, &b, by, NULL, size));
-        TRY(tsri_jinja_put(r, &b, c, v.text->said ? v.text->said + i : NULL, 1));
+    const jinja_args keep = {.n = 1, .at = {BOOL(true)}}, cut = {0};
+    jinja_value by = w ? *w : INT(4), space, whole, lines;
+    jinja_method split = {.name = "splitlines"};
+    jinja_buffer ended = {0}, b = {0};
+    if (by.kind != J_INT && by.kind != J_BOOL && by.kind != J_TEXT)
+        return tsri_jinja_fail(r, TSR_E_FORMAT,
+                               "indent wants a number of spaces or a text, not a %s",
+                               tsri_jinja_kind(&by));
+    if (by.kind != J_TEXT) {
+        const jinja_value width = by;
+        TRY(tsri_jinja_literal(r, " ", &space));
+        TRY(tsri_jinja_arithmetic(r, "*", &space, &width, &by));
     }
-    if (blank && v.text->n && v.text->data[v.text->n - 1] == '\n')
-        TRY(tsri_jinja_put(r, &b, by, NULL, size));
+    TRY(tsri_jinja_str(r, &a->at[0], &split.self));
+    TRY(tsri_jinja_put_text(r, &ended, split.self.text));
+    TRY(tsri_jinja_put(r, &ended, "\n", NULL, 1)); /* so that a last line that is empty counts */
+    TRY(tsri_jinja_take(r, &ended, &split.self));
+    TRY(tsri_jinja_method(r, &split, &keep, &whole));
+    TRY(tsri_jinja_method(r, &split, &cut, &lines));
+    for (size_t i = 0; i < lines.list->n; i++) {
+        const jinja_text *line = lines.list->items[i].text;
+        if (i ? line->n || blank : first)
+            TRY(tsri_jinja_put_text(r, &b, by.text));
+        TRY(tsri_jinja_put_text(r, &b, line));
+        const char *said = whole.list->items[i].text->said; /* a line's end has its own mark */
+        if (i + 1 < lines.list->n)
+            TRY(tsri_jinja_put(r, &b, "\n", said ? said + line->n : NULL, 1));
+    }
     return tsri_jinja_take(r, &b, out);
+}
+
+/* str.replace, of what the value and the arguments print. */
+static tsr_status f_replace(jinja_run *r, const jinja_args *a, jinja_value *out) {
+    const jinja_value *old = arg(a, 1, "old"), *new = arg(a, 2, "new"), *count = arg(a, 3, "count");
+    jinja_args texts = {.n = 3, .at = {a->at[0]}};
+    if (!old || !new)
+        return tsri_jinja_fail(r, TSR_E_FORMAT, "replace wants an old and a new text");
+    TRY(tsri_jinja_str(r, old, &texts.at[1]));
+    TRY(tsri_jinja_str(r, new, &texts.at[2]));
+    if (count && count->kind != J_NONE)
+        texts.at[texts.n++] = *count;
+    return as_text(r, "replace", &texts, out);
 }
 
 static tsr_status f_escape(jinja_run *r, const jinja_args *a, jinja_value *out) {
@@ -436,7 +466,7 @@ static tsr_status f_sum(jinja_run *r, const jinja_args *a, jinja_value *out) {
         return tsri_jinja_fail(r, TSR_E_FORMAT, "sum wants numbers or lists; join adds up texts");
     for (size_t i = 0; i < items->n; i++) {
         const jinja_value before = sum;
-        TRY(path(r, &items->items[i], arg(a, 1, "attribute"), &v));
+        TRY(path(r, &items->items[i], arg(a, 1, "attribute"), NULL, &v));
         TRY(tsri_jinja_arithmetic(r, "+", &before, &v, &sum));
     }
     *out = sum;
@@ -476,7 +506,7 @@ tsr_status tsri_jinja_filter(jinja_run *r, const char *name, const jinja_args *a
         {"min", f_min, NULL, "case_sensitive, attribute"},
         {"reject", f_reject, NULL, "**"},
         {"rejectattr", f_rejectattr, NULL, "**"},
-        {"replace", NULL, "replace", "old, new, count"},
+        {"replace", f_replace, NULL, "old, new, count"},
         {"reverse", f_reverse, NULL, ""},
         {"round", f_round, NULL, "precision, method"},
         {"safe", f_string, NULL, ""},

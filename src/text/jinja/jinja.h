@@ -13,6 +13,7 @@
 
 enum {
     TSRI_JINJA_DEPTH = 150,       /* nested expressions, blocks, calls and values */
+    TSRI_JINJA_CHAIN = 500,       /* nested operands: each waits for the one before it */
     TSRI_JINJA_STEPS = 1 << 23,   /* nodes evaluated in one render */
     TSRI_JINJA_MEMORY = 64 << 20, /* bytes of values that one render makes */
     TSRI_JINJA_TEXT = 4 << 20     /* bytes of a template */

@@ -149,7 +149,10 @@ static tsr_status named(jinja_parser *p, jinja_node **out) {
         if (tsri_jinja_skip(p, known[i].name))
             return constant(p, known[i].v, out);
     TRY(tsri_jinja_new(p, N_NAME, out));
-    return tsri_jinja_name(p, &(*out)->name);
+    TRY(tsri_jinja_name(p, &(*out)->name));
+    p->reads.varargs |= IS((*out)->name, "varargs");
+    p->reads.kwargs |= IS((*out)->name, "kwargs");
+    return TSR_OK;
 }
 
 static tsr_status primary(jinja_parser *p, jinja_node **out) {
@@ -375,6 +378,7 @@ tsr_status tsri_jinja_tuple(jinja_parser *p, bool conditional, bool target, jinj
         return tsri_jinja_new(p, N_TUPLE, out);
     for (;;) {
         jinja_node *one;
+        const jinja_extras read = p->reads;
         TRY(deeper(p));
         if (target && tsri_jinja_skip(p, "(")) {
             TRY(tsri_jinja_tuple(p, false, true, &one));
@@ -383,6 +387,8 @@ tsr_status tsri_jinja_tuple(jinja_parser *p, bool conditional, bool target, jinj
             TRY(target ? primary(p, &one) : tsri_jinja_expression(p, conditional, &one));
         }
         p->depth--;
+        if (target)
+            p->reads = read; /* a name that is assigned is not read */
         if (target && one->op != N_NAME && one->op != N_TUPLE)
             return tsri_jinja_wrong(p, "a name to assign to");
         const bool more = tsri_jinja_skip(p, ",");

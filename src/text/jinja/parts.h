@@ -133,6 +133,11 @@ typedef enum jinja_op {
     N_CONTINUE
 } jinja_op;
 
+/* The arguments that a macro has no parameters for: whether their names are read. */
+typedef struct jinja_extras {
+    bool varargs, kwargs;
+} jinja_extras;
+
 struct jinja_node {
     jinja_op op;
     int line;
@@ -140,7 +145,8 @@ struct jinja_node {
     jinja_value value;            /* of a constant */
     jinja_node *a, *b, *c, *args; /* operands; lists go on by `next` */
     jinja_node *next;
-    bool flag; /* N_TEST: negated; N_FOR: recursive */
+    bool flag;          /* N_TEST: negated; N_FOR: recursive */
+    jinja_extras reads; /* what the body of a macro or call block reads */
 };
 struct jinja_macro {
     const jinja_node *node;
@@ -163,7 +169,7 @@ typedef enum jinja_flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE } jinja_flow;
 typedef struct jinja_run {
     jinja_arena arena;
     size_t steps;
-    int depth, line;
+    int depth, chain, line;
     time_t now;
     jinja_scope *globals;
     jinja_flow flow;
@@ -179,7 +185,9 @@ typedef struct jinja_args {
 __attribute__((format(PRINTF, 3, 4))) tsr_status tsri_jinja_fail(const jinja_run *r, tsr_status s,
                                                                  const char *format, ...);
 tsr_status tsri_jinja_step(jinja_run *r, size_t n);
+/* One level more, which the caller takes off again: of blocks, calls and values in r->depth, of operands in r->chain. */
 tsr_status tsri_jinja_enter(jinja_run *r);
+tsr_status tsri_jinja_nest(jinja_run *r);
 
 #define INT(x) ((jinja_value){.kind = J_INT, .i = (int64_t)(x)})
 #define BOOL(x) ((jinja_value){.kind = J_BOOL, .i = (x) ? 1 : 0})
@@ -237,6 +245,7 @@ typedef struct jinja_parser {
     jinja_token *tokens;
     size_t n, at;
     int depth;
+    jinja_extras reads; /* so far */
 } jinja_parser;
 tsr_status tsri_jinja_lex(jinja_arena *a, const char *text, size_t n, jinja_token **out,
                           size_t *count);

@@ -109,11 +109,27 @@ static tsr_status parameters(jinja_parser *p, jinja_node **out) {
     return TSR_OK;
 }
 
+/* The body of a macro or call block, and which extras it reads whose names its parameters don't have. A macro around it
+ * reads them, too. */
+static tsr_status macro_body(jinja_parser *p, const char *end, jinja_node *macro) {
+    const jinja_extras before = p->reads;
+    p->reads = (jinja_extras){0};
+    TRY(closed(p, end, &macro->c));
+    macro->reads = p->reads;
+    for (const jinja_node *i = macro->args; i; i = i->next) {
+        macro->reads.varargs &= !IS(i->name, "varargs");
+        macro->reads.kwargs &= !IS(i->name, "kwargs");
+    }
+    p->reads.varargs |= before.varargs;
+    p->reads.kwargs |= before.kwargs;
+    return TSR_OK;
+}
+
 static tsr_status parse_macro(jinja_parser *p, jinja_node **out) {
     TRY(tsri_jinja_new(p, N_MACRO, out));
     TRY(tsri_jinja_name(p, &(*out)->name));
     TRY(parameters(p, &(*out)->args));
-    return closed(p, "endmacro", &(*out)->c);
+    return macro_body(p, "endmacro", *out);
 }
 
 static tsr_status parse_call(jinja_parser *p, jinja_node **out) {
@@ -124,7 +140,7 @@ static tsr_status parse_call(jinja_parser *p, jinja_node **out) {
     TRY(tsri_jinja_expression(p, true, &(*out)->a));
     if ((*out)->a->op != N_CALL)
         return tsri_jinja_wrong(p, "a call");
-    return closed(p, "endcall", &(*out)->c);
+    return macro_body(p, "endcall", *out);
 }
 
 static tsr_status parse_filter(jinja_parser *p, jinja_node **out) {

@@ -65,6 +65,16 @@ tsr_status tsri_jinja_enter(jinja_run *r) {
     return TSR_OK;
 }
 
+tsr_status tsri_jinja_nest(jinja_run *r) {
+    if (r->chain >= TSRI_JINJA_CHAIN)
+        return tsri_jinja_fail(r, TSR_E_UNSUPPORTED,
+                               "operators, filters or attributes are nested more than %d deep: "
+                               "give parts of the chain names with {%% set %%}",
+                               TSRI_JINJA_CHAIN);
+    r->chain++;
+    return TSR_OK;
+}
+
 /* ---- texts ---- */
 
 tsr_status tsri_jinja_put(jinja_run *r, jinja_buffer *b, const char *data, const char *said,

@@ -24,19 +24,28 @@ static tsr_status read_lines(const char *text, size_t n, tsri_text_vocabulary *v
 }
 
 static tsr_status add_specials(const tsri_text_bert *options, tsri_text_tokenizer *t) {
-    static const char *const usual[TSRI_TEXT_ROLES] = {[TSRI_TEXT_UNK] = "[UNK]",
-                                                       [TSRI_TEXT_PAD] = "[PAD]",
-                                                       [TSRI_TEXT_MASK] = "[MASK]",
-                                                       [TSRI_TEXT_CLS] = "[CLS]",
-                                                       [TSRI_TEXT_SEP] = "[SEP]"};
+    static const char *const
+        bert[TSRI_TEXT_ROLES] = {[TSRI_TEXT_UNK] = "[UNK]",
+                                 [TSRI_TEXT_PAD] = "[PAD]",
+                                 [TSRI_TEXT_MASK] = "[MASK]",
+                                 [TSRI_TEXT_CLS] = "[CLS]",
+                                 [TSRI_TEXT_SEP] = "[SEP]"},
+        *const roberta[TSRI_TEXT_ROLES] = {
+            [TSRI_TEXT_BOS] = "<s>",   [TSRI_TEXT_EOS] = "</s>",    [TSRI_TEXT_UNK] = "[UNK]",
+            [TSRI_TEXT_PAD] = "<pad>", [TSRI_TEXT_MASK] = "<mask>", [TSRI_TEXT_CLS] = "<s>",
+            [TSRI_TEXT_SEP] = "</s>"};
+    const char *const *usual = options->roberta ? roberta : bert;
     for (int role = 0; role < TSRI_TEXT_ROLES; role++) {
         const char *name = options->names[role] ? options->names[role] : usual[role];
         const int32_t id =
             name ? tsri_text_vocabulary_find(&t->vocabulary, name, strlen(name)) : -1;
         if (id < 0)
             continue;
-        const tsri_text_added_token token = {.id = id, .special = true};
+        const tsri_text_added_token token = {
+            .id = id, .special = true, .lstrip = options->roberta && role == TSRI_TEXT_MASK};
         t->roles[role] = id;
+        if (tsri_text_is_special(t, id)) /* a token of two roles */
+            continue;
         TRY(tsri_text_added_put(&t->added, &token, name, strlen(name), NULL));
         TRY(tsri_text_mark_special(t, id));
     }
@@ -59,7 +68,9 @@ static tsr_status load(const char *text, size_t n, const tsri_text_bert *options
     TRY(tsri_text_pre_tokenizer_bert(&t->pre_tokenizer));
     TRY(tsri_text_decoder_word_piece("##", false, true, &t->decoder));
     const int32_t cls = t->roles[TSRI_TEXT_CLS], sep = t->roles[TSRI_TEXT_SEP];
-    return cls < 0 || sep < 0 ? TSR_OK : tsri_text_post_bert(cls, sep, &t->post);
+    return cls < 0 || sep < 0 ? TSR_OK
+           : options->roberta ? tsri_text_post_roberta(cls, sep, &t->post)
+                              : tsri_text_post_bert(cls, sep, &t->post);
 }
 
 tsr_status tsri_text_from_bert_vocabulary(const char *text, size_t n, const tsri_text_bert *options,

@@ -58,6 +58,7 @@ typedef struct tsri_text_gguf {
     size_t type_count;
     const tsri_text_piece *merges; /* "a b"; needed by "gpt2" */
     size_t merge_count;
+    /* An id that `tokens` doesn't have counts as not given. */
     int64_t bos, eos, unknown, padding; /* -1: not given */
     int64_t mask, cls, sep;             /* -1: not given; then "bert" takes bos and eos */
     int add_bos, add_eos, add_sep, add_space_prefix, remove_extra_spaces, lowercase,
@@ -71,12 +72,14 @@ extern const tsri_text_gguf tsri_text_gguf_unstated;
 tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out);
 
 /* BERT's vocab.txt: one piece on each line, its id the number of the line from 0, "##" before
- * pieces inside a word. It adds [CLS] and [SEP] where the vocabulary has them. */
+ * pieces inside a word. It adds cls and sep ([CLS] and [SEP]) where the vocabulary has them. */
 typedef struct tsri_text_bert {
     bool lowercase, strip_accents, chinese; /* do_lower_case, strip_accents (the same as
                                                lowercase unless given), tokenize_chinese_chars */
+    bool roberta; /* pairs and the mask token are RoBERTa's, whose names tokens have: MPNet */
     const char *names[TSRI_TEXT_ROLES]; /* of the special tokens; NULL: [UNK], [PAD], [MASK], [CLS],
-                                           [SEP]; bos and eos: none */
+                                           [SEP]; bos and eos: none. roberta: [UNK], <pad>, <mask>,
+                                           <s>, </s>; bos and eos: <s>, </s> */
 } tsri_text_bert;
 
 tsr_status tsri_text_from_bert_vocabulary(const char *text, size_t n, const tsri_text_bert *options,

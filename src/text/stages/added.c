@@ -39,7 +39,7 @@ tsr_status tsri_text_added_put(tsri_text_added *added, const tsri_text_added_tok
     bool moved;
     tsri_text_allowance allowance = tsri_text_allowance_of(n);
     tsr_status status =
-        tsri_text_normalizer_apply(normalizer, content, n, &allowance, &text, &moved);
+        tsri_text_normalizer_apply(normalizer, content, n, false, &allowance, &text, &moved);
     if (status == TSR_OK && text.size) /* a normalized text can't contain a token that
                                           normalization empties */
         status = tsri_text_matcher_add(&added->normalized, text.data, text.size, index);

@@ -115,6 +115,12 @@ tsr_status tsri_text_decoder_sentencepiece(const char *space, bool strip_one, bo
     return status;
 }
 
+void tsri_text_decoder_keep_space(tsri_text_decoder *decoder) {
+    for (size_t k = 0; k < decoder->count; k++)
+        if (decoder->stages[k].row == &tsri_text_decode_sentencepiece)
+            decoder->stages[k].strip_one = false;
+}
+
 bool tsri_text_decoder_wants_all(const tsri_text_decoder *decoder) {
     return decoder->count && decoder->stages[0].row == &tsri_text_decode_sentencepiece;
 }

@@ -25,6 +25,8 @@ tsr_status tsri_text_decoder_word_piece(const char *prefix, bool first, bool cle
  * there. */
 tsr_status tsri_text_decoder_sentencepiece(const char *space, bool strip_one, bool strip_all,
                                            const char *unknown, tsri_text_decoder **out);
+/* Keeps the leading space of SentencePiece's pieces: the normalizer adds none. */
+void tsri_text_decoder_keep_space(tsri_text_decoder *decoder);
 /* Whether pieces that are left out must still be pushed, as empty ones: they end runs of bytes. */
 bool tsri_text_decoder_wants_all(const tsri_text_decoder *decoder);
 /* Whether one of its steps has this type. */

@@ -17,6 +17,7 @@ typedef struct step step;
 
 /* What a step reports besides its text. */
 typedef struct tally {
+    bool first; /* the text is what a text begins with */
     bool moved; /* characters at the very start were removed */
     tsri_text_allowance *allowance;
 } tally;
@@ -246,9 +247,15 @@ static size_t next_of(const step *s, const char *text, size_t n, const char **by
     return size;
 }
 
+/* Whether a space is added to a text, which has lost its leading spaces where the rules remove them. */
+static bool adds_space(const step *s, const char *text, size_t n, const tally *t) {
+    static const char space[] = "\xE2\x96\x81";
+    const bool begins = text[0] == ' ' || (n >= 3 && memcmp(text, space, 3) == 0);
+    return s->rules.add_prefix && (!s->rules.first_only || (t->first && !begins));
+}
+
 /* SentencePiece's Normalizer::Normalize. */
 static tsr_status spaces(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
-    (void)t;
     const char *const space = s->rules.escape ? "\xE2\x96\x81" : " ", *by;
     const size_t space_size = strlen(space), start = out->size;
     size_t at = 0, by_size;
@@ -260,7 +267,8 @@ static tsr_status spaces(const step *s, const char *text, size_t n, tsri_bytes *
     }
     if (at == n)
         return TSR_OK;
-    if (s->rules.add_prefix && !s->rules.suffix)
+    const bool adds = adds_space(s, text + at, n - at, t);
+    if (adds && !s->rules.suffix)
         TRY(tsri_base_bytes_append(out, space, space_size));
     bool after_space = s->rules.remove_extra;
     while (at < n) {
@@ -276,7 +284,7 @@ static tsr_status spaces(const step *s, const char *text, size_t n, tsri_bytes *
     while (s->rules.remove_extra && out->size - start >= space_size &&
            memcmp(out->data + out->size - space_size, space, space_size) == 0)
         out->size -= space_size;
-    if (s->rules.add_prefix && s->rules.suffix)
+    if (adds && s->rules.suffix)
         TRY(tsri_base_bytes_append(out, space, space_size));
     return TSR_OK;
 }
@@ -364,6 +372,14 @@ tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_t
     return status;
 }
 
+void tsri_text_normalizer_set_prefix(tsri_text_normalizer *normalizer, bool add, bool first_only) {
+    for (size_t i = 0; normalizer && i < normalizer->count; i++)
+        if (normalizer->steps[i].row == &spaces_row) {
+            normalizer->steps[i].rules.add_prefix &= add;
+            normalizer->steps[i].rules.first_only = first_only;
+        }
+}
+
 tsr_status tsri_text_normalizer_bert(const tsri_text_bert_rules *rules,
                                      tsri_text_normalizer **out) {
     *out = NULL;
@@ -393,13 +409,13 @@ static tsr_status apply(const step *s, const char *text, size_t n, tally *t, tsr
 }
 
 tsr_status tsri_text_normalizer_apply(const tsri_text_normalizer *normalizer, const char *text,
-                                      size_t n, tsri_text_allowance *allowance, tsri_bytes *out,
-                                      bool *moved) {
+                                      size_t n, bool first, tsri_text_allowance *allowance,
+                                      tsri_bytes *out, bool *moved) {
     *moved = false;
     if (!normalizer || normalizer->count == 0)
         return tsri_base_bytes_append(out, text, n);
     tsri_bytes now = {0}, next = {0};
-    tally t = {.allowance = allowance};
+    tally t = {.first = first, .allowance = allowance};
     tsr_status status = TSR_OK;
     size_t most = 0;
     for (size_t i = 0; i < normalizer->count && status == TSR_OK; i++) {

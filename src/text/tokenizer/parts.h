@@ -50,9 +50,10 @@ struct tsri_text_tokenizer {
     bool *special; /* by id */
     size_t special_count;
     int32_t roles[TSRI_TEXT_ROLES];
-    tsri_text_tokenizer *cutter; /* the tokenizer whose parts this one uses; NULL: none */
-    int64_t max_length;          /* 0: not given */
-    tsri_text_dropout *dropout;  /* NULL: none */
+    bool unnamed[TSRI_TEXT_ROLES]; /* tsri_text_set_role_unnamed */
+    tsri_text_tokenizer *cutter;   /* the tokenizer whose parts this one uses; NULL: none */
+    int64_t max_length;            /* 0: not given */
+    tsri_text_dropout *dropout;    /* NULL: none */
     tsri_text_languages languages;
     tsri_text_tokenizer *target; /* the tokenizer of the other side; NULL: this one serves both */
 };

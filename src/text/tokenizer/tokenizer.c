@@ -82,8 +82,8 @@ static tsr_status find_added(const tsri_text_tokenizer *t, bool special, const c
         }
         bool moved = false;
         normal.size = 0;
-        status =
-            tsri_text_normalizer_apply(t->normalizer, at, piece.size, allowance, &normal, &moved);
+        status = tsri_text_normalizer_apply(t->normalizer, at, piece.size, piece.first, allowance,
+                                            &normal, &moved);
         if (status == TSR_OK && normal.size)
             status = tsri_text_added_split(&t->added, true, special, normal.data, normal.size,
                                            piece.first && !moved, out);
@@ -336,6 +336,20 @@ tsr_status tsri_text_set_role(tsri_text_tokenizer *tokenizer, tsri_text_role rol
                               (long long)id, tokenizer->vocabulary.count);
     tokenizer->roles[role] = (int32_t)id;
     return TSR_OK;
+}
+
+void tsri_text_set_role_unnamed(tsri_text_tokenizer *tokenizer, tsri_text_role role) {
+    tokenizer->unnamed[role] = true;
+}
+
+bool tsri_text_role_is_unnamed(const tsri_text_tokenizer *tokenizer, tsri_text_role role) {
+    return tokenizer->unnamed[role];
+}
+
+void tsri_text_set_space_before(tsri_text_tokenizer *tokenizer, bool before, bool first_only) {
+    tsri_text_normalizer_set_prefix(tokenizer->normalizer, before, first_only);
+    if (!before)
+        tsri_text_decoder_keep_space(tokenizer->decoder);
 }
 
 tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, bool add_eos) {

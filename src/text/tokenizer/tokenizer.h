@@ -106,6 +106,13 @@ int32_t tsri_text_role_id(const tsri_text_tokenizer *tokenizer,
 /* Set-up, before other threads use the tokenizer. What a tokenizer.json doesn't say (bos, eos, pad)
  * comes from config files. -1 is allowed; TSR_E_FORMAT: an id without a piece. */
 tsr_status tsri_text_set_role(tsri_text_tokenizer *tokenizer, tsri_text_role role, int64_t id);
+/* Set-up: the tokenizer's files say that they have no token of this role; its id is the model's own knowledge. Chat templates
+ * are not told of it. */
+void tsri_text_set_role_unnamed(tsri_text_tokenizer *tokenizer, tsri_text_role role);
+bool tsri_text_role_is_unnamed(const tsri_text_tokenizer *tokenizer, tsri_text_role role);
+/* Set-up: SentencePiece's rules beside a model that says otherwise. before: whether a space is put before a text at all;
+ * first_only: not before what stands behind an added token, nor before a space. Nothing happens to other tokenizers. */
+void tsri_text_set_space_before(tsri_text_tokenizer *tokenizer, bool before, bool first_only);
 /* Replaces the tokens that are added around a text: bos before and eos after each sequence of a
  * pair. The roles must be known. */
 tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, bool add_eos);

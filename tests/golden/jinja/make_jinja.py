@@ -105,6 +105,15 @@ TEMPLATES = [
     "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.next() }}{% set j = joiner('; ') %}{{ j() }}x{{ j() }}y",
     "{% for x in [1, 1, 2] %}{{ loop.changed(x) }}{% endfor %}{% for c in s %}{{ c }}.{% endfor %}",
     "{% if n == 1 %}a{% elif n == 7 %}b{% else %}c{% endif %}{% generation %}said{% endgeneration %}{{ {'a': {'b': 1}}['a']['b'] }}",
+    "{% macro f(a) %}{{ a }}{{ varargs | join(',') }}{{ kwargs }}{% endmacro %}{{ f(1, 2, k=3) }}|{{ f(1) }}|{{ f(1, a=2) }}"
+    "{% macro g() %}{{ varargs }}{% endmacro %}|{{ g(1) }}",
+    "{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, 2) }}", "{% macro f(a) %}{{ a }}{% endmacro %}{{ f(1, a=2) }}",
+    "{% macro f(kwargs) %}{{ kwargs }}{% endmacro %}{{ f(b=1) }}",
+    "{% set x = 1 %}{% generation %}{% set x = 2 %}{{ x }}{% endgeneration %}{{ x }}",
+    "{{ 'a\\r\\nb' | indent(2) }}|{{ '\\n\\na' | indent(1, true) }}|{{ 'a\\x85\\x0bb\\n' | indent('> ', blank=true) }}"
+    "|{{ 'a\\nb' | indent(70) | length }}|{{ 'a\\nb' | indent(-1) }}",
+    "{{ rows | map(attribute='k.z', default='?') | list }}{{ [{'f': {'n': 1}}, {}] | map(attribute='f.n', default='') | list }}"
+    "{{ ([{}] | map(attribute='x', default=none) | list)[0] is defined }}{{ 'banana' | replace('a', 1) }}{{ 112 | replace(1, none, 1) }}",
     "{% for c in '\\x00\\x1f\\x7f\\x85\\xa0\\xa1\\xad\\u0300\\u0378\\u0600\\u061c\\u1680\\u180e\\u2003\\u200b\\u200e\\u2028\\u2029\\u202f\\u3000\\u3001"
     "\\ue000\\ufeff\\uffff\\U0001f600\\U000e0001\\U0010ffff \\\\\\'\"' %}{{ [c] }}{{ c.split('b') }}\n{% endfor %}",
     "{% for c in '\\n\\x0b\\x0c\\r\\x1c\\x1d\\x1e\\x1f\\x85\\u2028\\u2029\\t' %}{{ ('a' ~ c ~ 'b' ~ c).splitlines() }}{{ ('a' ~ c ~ 'b').splitlines(true) }}\n{% endfor %}"
