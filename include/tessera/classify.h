@@ -84,7 +84,8 @@ typedef struct tsr_classify_stats {
  * error    TSR_E_STATE        the classifier labels tokens; or it judges pairs
  *                             (TSR_CLASSIFIER_NEXT) and seconds is NULL
  *          TSR_E_UNSUPPORTED  a pair is longer than the model reads, and the tokenizer's template
- *                             is not one that can be cut
+ *                             is not one that can be cut; or the model's folder puts pairs into the
+ *                             tokenizer's chat template
  *          TSR_E_DEVICE       a score is not finite
  *          TSR_E_CANCELLED    progress asked for it
  */
@@ -107,15 +108,17 @@ TSR_API tsr_status tsr_classify_logits(tsr_classifier *classifier, const tsr_str
 /** Neighbouring words that belong together. */
 typedef struct tsr_span {
     size_t begin, end; /**< in bytes of the text */
-    const char *label; /**< without "B-" or "I-" */
-    float score;       /**< mean probability of its words */
+    /** That of its first word, without what stands up to the first "-" ("B-", "S-"). */
+    const char *label;
+    float score; /**< mean probability of its words */
     uint32_t words;
 } tsr_span;
 
 /**
  * Finds the named spans of each text. A word has the label of its first token. A word labelled
  * "B-X" and the words labelled "I-X" after it are one span, and so are neighbours with the same
- * label without such a prefix. A word labelled "O" is in no span.
+ * label of any other form. A word labelled "O" is in no span. With the labels of another scheme ("B-X", "E-X",
+ * "S-X") a span ends where the label changes, as in transformers' pipeline "token-classification".
  *
  * visit   gets the spans of each text, in order, n_spans of them, valid during its call; it returns
  *         not 0 to cancel

@@ -45,7 +45,7 @@ typedef struct tsr_embed_options {
  *                            device
  *         TSR_E_FORMAT       a file of the folder breaks its format: the sentence names file and
  *                            field
- *         TSR_E_UNSUPPORTED  a module or a way of pooling that is not supported
+ *         TSR_E_UNSUPPORTED  a module, a way of pooling or a setting of texts that is not supported
  *         TSR_E_ARGUMENT     max_tokens is above what the model reads; the model has no such prompt
  *                            (the sentence lists those that it has); there is no such pooling, or it
  *                            doesn't fit the dense layers behind it; both `prompt` and

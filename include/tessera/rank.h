@@ -44,6 +44,7 @@ typedef struct tsr_rank_options {
  *         TSR_E_ARGUMENT     max_tokens is above what the model reads; there is an instruction, and
  *                            the model reads none; there is a prompt, and the model is a language model
  *                            that reads none; prompts as in tsr_classifier_create
+ *         TSR_E_UNSUPPORTED  the model's folder puts pairs into the tokenizer's chat template
  */
 TSR_API tsr_status tsr_ranker_create(tsr_model *model, const tsr_rank_options *options,
                                      tsr_ranker **out);

@@ -118,59 +118,7 @@ static tsr_status read_modules(const char *folder, bool by_task, tsri_model_sent
     return status;
 }
 
-/* ---- the text ---- */
-
-const char *const tsri_model_sentence_transformer_files[] = {
-    "sentence_bert_config.json",       "sentence_roberta_config.json",
-    "sentence_distilbert_config.json", "sentence_camembert_config.json",
-    "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
-    "sentence_xlnet_config.json",      NULL};
-
-/* Loads what the folder says of its Transformer, an object under one of several names; *out is NULL if it has none. */
-static tsr_status load_transformer(const char *folder, json_t **out, char **path) {
-    const char *const *names = tsri_model_sentence_transformer_files;
-    tsr_status status = TSR_OK;
-    *out = NULL;
-    *path = NULL;
-    for (size_t i = 0; status == TSR_OK && !*out && names[i]; i++) {
-        free(*path);
-        status = tsri_model_sentence_load(folder, names[i], out, path);
-    }
-    return status == TSR_OK && *out && !json_is_object(*out)
-               ? tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", *path)
-               : status;
-}
-
-tsr_status tsri_model_sentence_task(const char *folder, char **out) {
-    json_t *json = NULL;
-    char *path = NULL;
-    const char *name = NULL;
-    *out = NULL;
-    tsr_status status = load_transformer(folder, &json, &path);
-    if (status == TSR_OK && json)
-        status =
-            tsri_base_json_text(json_object_get(json, "model_args"), path, "default_task", &name);
-    if (status == TSR_OK && name && *name && !(*out = tsri_base_copy_text(name, strlen(name))))
-        status = TSR_E_HOST_MEMORY;
-    json_decref(json);
-    free(path);
-    return status;
-}
-
-static tsr_status read_length(const char *folder, int64_t context, tsri_model_sentence *s) {
-    json_t *json = NULL;
-    char *path = NULL;
-    tsr_status status = load_transformer(folder, &json, &path);
-    if (status == TSR_OK && json)
-        status = tsri_base_json_int(json, path, "max_seq_length", 1, INT32_MAX, &s->max_tokens);
-    if (status == TSR_OK && json)
-        status = tsri_base_json_bool(json, path, "do_lower_case", &s->lower_case);
-    if (s->max_tokens > context) /* RoBERTa's 514 positions, of which a text has 512 */
-        s->max_tokens = context;
-    json_decref(json);
-    free(path);
-    return status;
-}
+/* ---- prompts ---- */
 
 static tsr_status take_prompts(json_t *list, const char *path, tsri_model_sentence *s) {
     const char *name;
@@ -349,10 +297,12 @@ static tsr_status read_gguf(const tsri_io_archive *archive, tsri_model_sentence 
 static tsr_status read_folder(const char *folder, bool by_task, int64_t context,
                               tsri_model_sentence *out) {
     char *place = NULL;
+    bool table = false;
+    TRY(tsri_model_sentence_is_table(folder, &table));
     TRY(tsri_model_sentence_place(folder, &place));
     tsr_status status = read_modules(place, by_task, out);
-    if (status == TSR_OK)
-        status = read_length(folder, context, out);
+    if (status == TSR_OK && !table)
+        status = tsri_model_sentence_text(folder, context, out);
     if (status == TSR_OK)
         status = read_settings(place, out);
     free(place);
@@ -381,15 +331,18 @@ static tsr_status has_modules(const char *folder, bool *out) {
 
 /* As sentence-transformers does, which follows the settings of a folder with modules.json that was saved as what it is
  * opened as. */
-static tsr_status read_pairs(const char *folder, tsri_model_sentence *out) {
+static tsr_status read_pairs(const char *place, const char *folder, tsri_model_sentence *out) {
     json_t *json = NULL;
     char *path = NULL;
     const char *type = NULL;
-    tsr_status status = load_settings(folder, &json, &path);
+    tsr_status status = load_settings(place, &json, &path);
     if (status == TSR_OK && json)
         status = tsri_base_json_text(json, path, "model_type", &type);
-    if (status == TSR_OK && type && !strcmp(type, "CrossEncoder"))
+    const bool saved_so = status == TSR_OK && type && !strcmp(type, "CrossEncoder");
+    if (saved_so)
         status = read_prompts(json, path, out);
+    if (saved_so && status == TSR_OK)
+        status = tsri_model_sentence_in_template(folder, &out->in_template);
     json_decref(json);
     free(path);
     return status;
@@ -406,7 +359,7 @@ tsr_status tsri_model_sentence_pairs(const tsri_io_archive *archive, const char 
     if (!found)
         return TSR_OK;
     TRY(tsri_model_sentence_place(folder, &place));
-    const tsr_status status = read_pairs(place, out);
+    const tsr_status status = read_pairs(place, folder, out);
     free(place);
     return status;
 }

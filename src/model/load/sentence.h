@@ -55,6 +55,7 @@ typedef struct tsri_model_sentence {
     tsri_model_prompt *prompts;
     size_t n_prompts;
     const char *default_prompt; /* the name of one of `prompts`, or NULL */
+    bool in_template; /* of a cross-encoder: its pairs stand in the tokenizer's chat template */
 } tsri_model_sentence;
 
 /* Reads what a model says of its vectors: in files of its folder (NULL: it has none), or in a GGUF file. Its hidden

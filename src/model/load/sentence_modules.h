@@ -12,6 +12,14 @@ tsr_status tsri_model_sentence_dense(const char *folder, tsri_model_sentence *se
 tsr_status tsri_model_sentence_layer_norm(const char *folder, tsri_model_sentence *sentence);
 tsr_status tsri_model_sentence_normalize(const char *folder, tsri_model_sentence *sentence);
 
+/* What the folder of the model says of its texts: their length and case. `context`: the tokens that it reads.
+ *
+ * error   TSR_E_UNSUPPORTED  a setting would change tokens and is not served */
+tsr_status tsri_model_sentence_text(const char *folder, int64_t context,
+                                    tsri_model_sentence *sentence);
+/* Whether sentence-transformers puts its texts into the tokenizer's chat template. */
+tsr_status tsri_model_sentence_in_template(const char *folder, bool *out);
+
 /* The dense layers of EmbeddingGemma as GGUF files have them: dense_2 and dense_3, where they are. */
 tsr_status tsri_model_sentence_gguf_dense(const tsri_io_archive *archive,
                                           tsri_model_sentence *sentence);

@@ -128,9 +128,16 @@ static tsr_status place_words(tsr_answerer *a, const tsr_string *text, asked *as
     return TSR_OK;
 }
 
+/* Whether a window's first token, that of `ids`, says that there is no answer: cls_token does. Where no file
+ * names one, it is what the tokenizer of an encoder puts first, the default of its class in transformers;
+ * decoders have none. */
+static bool begins_with_null(const tsr_answerer *a, const int32_t *ids) {
+    const int32_t null = tsri_text_role_id(a->reader.tokenizer, TSRI_TEXT_CLS);
+    return null >= 0 ? *ids == null : a->reader.before && !a->model->spec.encoder.causal;
+}
+
 static tsr_status add_window(tsr_answerer *a, const tsri_task_pair *pair, size_t keep, size_t first,
                              size_t n) {
-    const int32_t null = tsri_text_role_id(a->reader.tokenizer, TSRI_TEXT_CLS);
     tsri_task_passages *p = &a->passages;
     TRY(tsri_task_passages_add_part(&a->reader, p, pair, keep, first, n));
     TRY(tsri_base_grow(&a->windows, &a->windows_room, a->n_windows + 1, sizeof *a->windows));
@@ -139,7 +146,7 @@ static tsr_status add_window(tsr_answerer *a, const tsri_task_pair *pair, size_t
                               .begin = pair->begin_b - (pair->na - keep),
                               .first = first,
                               .n = n,
-                              .null = null >= 0 && p->ids.data[p->starts[p->n - 1]] == null};
+                              .null = begins_with_null(a, p->ids.data + p->starts[p->n - 1])};
     return TSR_OK;
 }
 

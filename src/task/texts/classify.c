@@ -50,11 +50,22 @@ static tsr_status choose_head(tsr_classifier *c) {
     return TSR_OK;
 }
 
+/* The classifier of a decoder reads the last token that isn't padding, as in transformers, to which each
+ * pad_token_id is padding, also one that belongs to the text. The padding behind that token can be left out,
+ * as no token sees those behind it. Of a GGUF file llama.cpp reads the last token, whichever it is. */
+static int32_t padding_of(const tsr_classifier *c) {
+    const tsri_model_spec *spec = &c->model->spec;
+    const bool last = c->kind != TSR_CLASSIFIER_NEXT && !spec->label_tokens &&
+                      spec->label_pooling == TSR_POOL_LAST && spec->encoder.causal;
+    return last && c->model->archive->format != TSRI_IO_GGUF ? spec->pad : -1;
+}
+
 static tsr_status begin(tsr_classifier *c) {
     const int64_t most = c->options.max_tokens;
     TRY(tsri_task_check_tokens(c->model, most, c->model->spec.source_context));
     TRY(tsri_task_reader_begin(c->model, "classifying", most, &c->reader));
     TRY(choose_head(c));
+    c->reader.padding = padding_of(c);
     TRY(tsri_model_sentence_pairs(c->model->archive, c->model->folder, &c->sentence));
     TRY(tsri_model_sentence_prompt(&c->sentence, c->model->path, c->options.prompt,
                                    c->options.prompt_text, &c->prompt));
@@ -141,6 +152,16 @@ static tsr_status run(void *data, const tsri_model_sequence *sequences, const si
     return TSR_OK;
 }
 
+tsr_status tsri_task_classify_pairs(const tsr_classifier *c) {
+    return !c->sentence.in_template
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s: its sentence_bert_config.json names the modality \"message\", "
+                                "so sentence-transformers puts pairs of texts into the tokenizer's "
+                                "chat template, which is not served",
+                                c->model->path);
+}
+
 /* plain: the head's own numbers. */
 static tsr_status classify(tsr_classifier *c, const tsr_string *texts, const tsr_string *seconds,
                            size_t n, bool plain, float *scores, tsr_classify_stats *stats) {
@@ -149,6 +170,8 @@ static tsr_status classify(tsr_classifier *c, const tsr_string *texts, const tsr
         return tsri_base_fail(TSR_E_STATE, "%s labels tokens, not texts: use %s", c->model->path,
                               c->kind == TSR_CLASSIFIER_SPANS ? "tsr_answer_questions"
                                                               : "tsr_classify_tokens");
+    if (seconds)
+        TRY(tsri_task_classify_pairs(c));
     if (c->kind == TSR_CLASSIFIER_NEXT && !seconds)
         return tsri_base_fail(TSR_E_STATE, "next-sentence prediction needs pairs of texts");
     tsri_task_passages_reset(&c->passages);

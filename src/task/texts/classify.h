@@ -27,6 +27,8 @@ struct tsr_classifier {
 /* Turns the numbers of a classifier into scores, in place: softmax over n, sigmoid of each, or
  * unchanged. */
 void tsri_task_scores(tsr_classifier_kind kind, float *numbers, int32_t n);
+/* TSR_E_UNSUPPORTED: the model's files want pairs of texts in a form that is not served. */
+tsr_status tsri_task_classify_pairs(const tsr_classifier *classifier);
 /* Tells the callback; TSR_E_CANCELLED where it asks for that. */
 tsr_status tsri_task_classify_tell(void *classifier, size_t done);
 

@@ -100,7 +100,8 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
     *out = (tsri_task_reader){.tokenizer = model->tokenizer,
                               .max_tokens = spec->source_context,
                               .flags = spec->encoder.embeds_only ? 0 : TSRI_TEXT_ADD_SPECIAL,
-                              .segments = spec->token_types > 1};
+                              .segments = spec->token_types > 1,
+                              .padding = -1};
     if (!spec->encoder.layers || spec->decoder.layers)
         return tsri_base_fail(
             TSR_E_STATE,
@@ -109,7 +110,10 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
             model->path, spec->family, job);
     TRY(tsri_model_need_device(model));
     TRY(tsri_task_need_tokenizer(model, job));
-    if (model->folder)
+    const int64_t said = tsri_text_max_length(model->tokenizer);
+    if (spec->encoder.embeds_only) /* a table's tokenizer.json says it */
+        out->max_tokens = said && said < out->max_tokens ? said : out->max_tokens;
+    else if (model->folder)
         TRY(read_config(model->folder, &out->max_tokens, &out->cut_left));
     if (max_tokens)
         out->max_tokens = max_tokens;
@@ -124,31 +128,6 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
 
 /* ---- texts ---- */
 
-static bool is_space(int32_t c) {
-    return tsri_text_is_space(c) || (c >= 0x1c && c <= 0x1f);
-}
-
-/* The text without white space around it, as by Python's str.strip. */
-static tsr_string trimmed(tsr_string text) {
-    const char *at = text.data, *end = text.data + text.size;
-    int32_t c;
-    while (at < end) {
-        const size_t n = tsri_text_utf8_next(at, (size_t)(end - at), &c);
-        if (!is_space(c))
-            break;
-        at += n;
-    }
-    while (at < end) {
-        const char *last = end - 1;
-        while (last > at && ((unsigned char)*last & 0xc0) == 0x80)
-            last--;
-        if (last + tsri_text_utf8_next(last, (size_t)(end - last), &c) != end || !is_space(c))
-            break;
-        end = last;
-    }
-    return (tsr_string){.data = at, .size = (size_t)(end - at)};
-}
-
 /* Makes prefix + text in the form that the reader needs; where that is not the text itself, it lies
  * in `room`. */
 static tsr_status prepare(const tsri_task_reader *r, const char *prefix, const tsr_string *given,
@@ -160,8 +139,6 @@ static tsr_status prepare(const tsri_task_reader *r, const char *prefix, const t
         TRY(tsri_base_bytes_append(room, given->data, given->size));
         *text = (tsr_string){.data = room->data, .size = room->size};
     }
-    if (r->trim)
-        *text = trimmed(*text);
     if (!r->lower_case)
         return TSR_OK;
     tsri_bytes valid = {0}, lower = {0};
@@ -226,11 +203,22 @@ tsr_status tsri_task_passages_pair(const tsri_task_reader *r, tsri_task_passages
     return TSR_OK;
 }
 
+/* Leaves out the padding at the end of the sequence that is being closed. */
+static void drop_padding(const tsri_task_reader *r, tsri_task_passages *p) {
+    tsri_text_ids *ids = &p->ids;
+    while (r->padding >= 0 && ids->count > p->starts[p->n] + 1 &&
+           ids->data[ids->count - 1] == r->padding)
+        ids->count--;
+    if (p->types.count > ids->count)
+        p->types.count = ids->count;
+}
+
 tsr_status tsri_task_passages_close(const tsri_task_reader *r, tsri_task_passages *p) {
     static const int32_t zeros[64] = {0};
     TRY(tsri_base_grow(&p->starts, &p->room, p->n + 2, sizeof *p->starts));
     if (!p->n)
         p->starts[0] = 0;
+    drop_padding(r, p);
     while (p->types.count < p->ids.count) {
         const size_t left = p->ids.count - p->types.count;
         TRY(tsri_text_ids_append(&p->types, zeros, left < 64 ? left : 64));

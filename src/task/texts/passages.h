@@ -13,10 +13,12 @@ typedef struct tsri_task_reader {
     int64_t max_tokens;    /* of a sequence, including special tokens */
     size_t before, around; /* special tokens before a text, and in all; for a pair: around_pair */
     size_t around_pair;
-    unsigned flags;        /* of tsri_text_encode: whether special tokens are put around a text */
-    bool segments;         /* the model distinguishes the two texts of a pair */
-    bool lower_case, trim; /* what is done to a text first */
-    bool cut_left;         /* a text that is too long loses its beginning, not its end */
+    unsigned flags;  /* of tsri_text_encode: whether special tokens are put around a text */
+    bool segments;   /* the model distinguishes the two texts of a pair */
+    bool lower_case; /* a text is put in lower case first */
+    bool cut_left;   /* a text that is too long loses its beginning, not its end */
+    /* The token that is left out at the end of a sequence, behind its first token; -1: none is */
+    int32_t padding;
 } tsri_task_reader;
 
 /* TSR_E_STATE: the model has no tokenizer; `job` names the task in the message. */
@@ -25,8 +27,8 @@ tsr_status tsri_task_need_tokenizer(const tsri_model *model, const char *job);
 tsr_status tsri_task_check_tokens(const tsri_model *model, int64_t asked, int64_t reads);
 
 /* TSR_E_STATE: the model has no tokenizer or no device, or is not an encoder alone; `job` names the
- * task in the message. max_tokens 0: as many as the model reads and tokenizer_config.json allows.
- */
+ * task in the message. max_tokens 0: as many as the model reads and tokenizer_config.json allows or, where
+ * the model is a table of vectors, the tokenizer.json beside it. */
 tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int64_t max_tokens,
                                   tsri_task_reader *out);
 

@@ -48,6 +48,7 @@ static tsr_status begin_classifier(tsr_ranker *r) {
                                           .progress = tell_classifier,
                                           .progress_data = r};
     TRY(tsr_classifier_create(r->handle, &options, &r->classifier));
+    TRY(tsri_task_classify_pairs(r->classifier));
     const tsr_classifier_kind kind = tsr_classifier_kind_of(r->classifier);
     if (tsr_classifier_labels(r->classifier) == 1 && kind != TSR_CLASSIFIER_TOKENS)
         return TSR_OK;
@@ -98,6 +99,7 @@ static tsr_status begin_words(tsr_ranker *r) {
     TRY(tsri_task_check_tokens(m, asked, reads));
     TRY(choose_instruction(r));
     r->reader = (tsri_task_reader){.tokenizer = m->tokenizer,
+                                   .padding = -1,
                                    .max_tokens = asked          ? asked
                                                  : reads < MOST ? reads
                                                                 : MOST};

@@ -67,33 +67,40 @@ static tsr_status tell(void *data, size_t done) {
 
 /* ---- words and spans ---- */
 
-/* The tag of a label: "B-PER" is PER, and begins a span. */
+/* The tag of a label, by which words join a span: "B-PER" is PER, and begins a span; "E-PER" is a tag itself. */
 static const char *tag_of(const char *label, bool *begins) {
     const bool prefixed = (label[0] == 'B' || label[0] == 'I') && label[1] == '-';
     *begins = prefixed && label[0] == 'B';
     return prefixed ? label + 2 : label;
 }
 
-/* Adds a word: to the span before it, or as a span of its own. */
+/* What a span is called: the label of its first word without anything up to the first "-". */
+static const char *name_of(const char *label) {
+    const char *dash = strchr(label, '-');
+    return dash ? dash + 1 : label;
+}
+
+/* Adds a word: to the span before it, or as a span of its own. `open`: the tag of that span before it, or
+ * NULL. */
 static tsr_status add_word(labelling *l, const guess *g, size_t begin, size_t end, size_t *n,
-                           bool *open) {
+                           const char **open) {
     bool begins;
     const char *label = l->c->model->spec.label_of[g->label], *tag = tag_of(label, &begins);
     if (!strcmp(label, "O")) {
-        *open = false;
+        *open = NULL;
         return TSR_OK;
     }
-    tsr_span *last = *open ? &l->spans[*n - 1] : NULL;
-    if (last && !begins && !strcmp(last->label, tag)) {
+    if (*open && !begins && !strcmp(*open, tag)) {
+        tsr_span *last = &l->spans[*n - 1];
         last->end = end;
         last->score += g->score;
         last->words++;
         return TSR_OK;
     }
     TRY(tsri_base_grow(&l->spans, &l->spans_room, *n + 1, sizeof *l->spans));
-    l->spans[(*n)++] =
-        (tsr_span){.begin = begin, .end = end, .label = tag, .score = g->score, .words = 1};
-    *open = true;
+    l->spans[(*n)++] = (tsr_span){
+        .begin = begin, .end = end, .label = name_of(label), .score = g->score, .words = 1};
+    *open = tag;
     return TSR_OK;
 }
 
@@ -121,7 +128,7 @@ static tsr_status find_spans(labelling *l, size_t number, const tsr_string *text
     const size_t from = p->starts[number] + r->before, all = p->starts[number + 1],
                  to = all - (r->around - r->before);
     const tsri_task_offset *places;
-    bool open = false;
+    const char *open = NULL;
     *n = 0;
     if (to <= from || to > all)
         return TSR_OK;

@@ -65,12 +65,10 @@ static tsr_status choose_prompt(tsr_embedder *e) {
  * alone, but for a special one at their end. */
 static tsr_status measure_prompt(tsr_embedder *e) {
     const tsr_string prompt = {e->prompt, strlen(e->prompt)};
-    tsri_task_reader reader = e->reader;
     tsri_task_passages alone = {0};
     if (!prompt.size || e->sentence.pool_prompt)
         return TSR_OK;
-    reader.trim = false;
-    tsr_status status = tsri_task_passages_add(&reader, &alone, "", &prompt, NULL);
+    tsr_status status = tsri_task_passages_add(&e->reader, &alone, "", &prompt, NULL);
     if (status == TSR_OK) {
         e->skipped = alone.ids.count;
         if (e->reader.around > e->reader.before)
@@ -120,7 +118,6 @@ static tsr_status begin(tsr_embedder *e) {
             e->options.max_tokens, e->model->path, e->reader.around + 1, spec->source_context);
     if (e->options.max_tokens)
         e->reader.max_tokens = e->options.max_tokens;
-    e->reader.trim = e->sentence.found && !spec->encoder.embeds_only;
     e->reader.lower_case = e->sentence.lower_case;
     TRY(choose_pooling(e));
     TRY(choose_prompt(e));

@@ -2,6 +2,7 @@
 """tessera answer: compares answers with those of transformers' pipeline (tests/golden/answers), and checks what it refuses."""
 
 import json
+import shutil
 
 from support.command import GOLDEN, equal, main, refused, run
 
@@ -38,6 +39,16 @@ def test_answers_of_the_pipeline(folder):
                 found = json.loads(line)
                 equal(found["line"], i + 1)
                 check(found["answers"], wanted, (name, case["setting"], i))
+
+
+def test_a_tokenizer_without_cls_token(folder):
+    """The token that says that there is no answer is then what the tokenizer puts first: the default of each class of tokenizers."""
+    for name, (_, _, case, *_) in EXPECTED["models"].items():
+        model = shutil.copytree(ANSWERS / name, folder / name)
+        (model / "tokenizer_config.json").write_text('{"model_max_length": 96}')
+        lines = run("answer", *REFERENCE, "-m", model, "-f", questions(folder), "--json", *options(case["setting"])).text.splitlines()
+        for i, (line, wanted) in enumerate(zip(lines, case["answers"], strict=True)):
+            check(json.loads(line)["answers"], wanted, (name, i))
 
 
 def test_a_question_and_a_file(folder):

@@ -5,7 +5,7 @@ import json
 import math
 import re
 
-from support.command import change_json, copy_model, equal, main, read_safetensors, refused, run, write_safetensors
+from support.command import GOLDEN, change_json, copy_model, equal, main, read_safetensors, refused, run, write_safetensors
 from support.encoders import CLASSIFY, EXPECTED, LINES, MASKED, NEXT, REFERENCE, SENTENCE, TOKENS, close, joined, written
 from support.ranker import cross_encoder
 
@@ -57,6 +57,26 @@ def test_one_label(folder):
     equal((probabilities, ranked), scores("multi_label_classification"))
 
 
+def test_a_decoder_s_classifier_reads_the_last_token_before_padding(folder):
+    """As transformers, which takes every pad_token_id at the end of a text for padding, also one that the text or the tokenizer's template has."""
+    model = copy_model(GOLDEN.parent / "ranks/labels", folder / "m")
+
+    def scores(*arguments):
+        lines = run("classify", "-m", model, *REFERENCE, "--json", *arguments).text.splitlines()
+        return [labels(line)["LABEL_0"] for line in lines]
+    plain = scores("the cat", "<pad>", "the", "cat")
+    equal(scores("the cat<pad>", "<pad><pad>", "the<pad><pad><pad>", "cat"), plain)
+    assert scores("the<pad> cat")[0] != plain[0], "padding inside a text stays"
+    pair = scores("--pair", "the", " cat")
+    end = {"SpecialToken": {"id": "<pad>", "type_id": 0}}
+    one, other = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    template = {"type": "TemplateProcessing", "single": [one, end], "pair": [one, other, end], "special_tokens": {"<pad>": {"id": "<pad>", "ids": [1], "tokens": ["<pad>"]}}}
+    change_json(model / "tokenizer.json", post_processor=template)
+    equal((scores("the cat", "<pad>", "the", "cat"), scores("--pair", "the", " cat")), (plain, pair))
+    change_json(model / "config.json", pad_token_id=None)
+    assert scores("the cat")[0] != plain[0], "without pad_token_id every token counts"
+
+
 def test_a_long_text_loses_the_end_that_the_tokenizer_names(folder):
     """truncation_side: the texts are cut by hand here, to the 32 tokens that the models read, of which 2 are around a text and 3 around a pair."""
     words = ("the cat sat on a mat paris is big how are you anna lives in london red dog green bob " * 2).split()
@@ -92,6 +112,23 @@ def test_spans(_):
     equal(sum(line == "" for line in blocks.splitlines()), len(golden["lines"]))
     for odd in (b"\xff\xfe anna \x80\n", b"anna\0bob\n", "\u00c5nna \u0e01\u0e33 \ufb01x\n".encode(), b"anna " * 300):
         run("classify", "-m", TOKENS, *REFERENCE, "--encoding", "utf-8", given=odd)
+
+
+def test_names_of_spans(folder):
+    """A span has the name of its label without what stands up to the first "-"; only "B-" begins a span beside one of the same label."""
+    golden, model = EXPECTED["tokens"], copy_model(TOKENS, folder / "m")
+    names = json.loads((model / "config.json").read_text())["id2label"]
+
+    def spans(**new):
+        change_json(model / "config.json", id2label={i: new.get(name.replace("-", "_"), name) for i, name in names.items()})
+        told = run("classify", "-m", model, *REFERENCE, "--json", given=joined(golden["lines"])).text.splitlines()
+        return [[(s["label"], s["begin"], s["end"]) for s in json.loads(line)["spans"]] for line in told]
+    wanted = [[(s["label"].replace("MISC", "MISC-A"), s["begin"], s["end"]) for s in one] for one in golden["spans"]]
+    assert any(label == "MISC-A" for one in wanted for label, *_ in one), wanted
+    equal(spans(MISC="S-MISC-A"), wanted)
+    line = golden["lines"].index("red green red green")
+    equal(wanted[line], [("PER", 0, 3), ("PER", 4, 9), ("PER", 10, 13), ("PER", 14, 19)])
+    equal(spans(B_PER="S-PER")[line], [("PER", 0, 19)], "neighbours with the same label")
 
 
 def test_labels_of_equal_scores_keep_their_order(folder):

@@ -6,7 +6,7 @@ import math
 import shutil
 import subprocess
 
-from support.command import PLAY, SOURCE, change_json, environment, equal, main, refused, run, write_safetensors
+from support.command import GOLDEN, PLAY, SOURCE, change_json, environment, equal, main, read_safetensors, refused, run, write_safetensors
 from support.encoders import (CLASSIFY, EXPECTED, LINES, MASKED, REFERENCE, SENTENCE, change_json_list, close, copy_model_deep, joined, npy,
                               own_folder, vectors, written)
 from support.server import Server
@@ -109,6 +109,24 @@ def test_vectors_that_are_cut(folder):
             equal(vectors(run("embed", "-m", several, *REFERENCE, *pooling, given=LINES[3]).text)[0], row[:cut], (cut, pooling))
 
 
+def test_blanks_around_a_text_are_read(folder):
+    """As in sentence-transformers 6; older releases took them off."""
+    model = shutil.copytree(GOLDEN.parent / "ranks/qwen3", folder / "m")
+    arrays = read_safetensors(model / "model.safetensors")
+    del arrays["lm_head.weight"]
+    write_safetensors(model / "model.safetensors", arrays)
+    kinds = (("", "Transformer"), ("1_Pooling", "Pooling"))
+    (model / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models." + kind, "path": path} for path, kind in kinds]))
+    (model / "1_Pooling").mkdir()
+    (model / "1_Pooling/config.json").write_text('{"word_embedding_dimension": 16, "pooling_mode": "lasttoken"}')
+    found = set()
+    for prompt, text in (("", "cat"), ("", " cat"), ("", "cat  "), ("", " "), ("where is: ", ""), ("where is: ", "cat "), (" ", "cat")):
+        told = json.loads(run("embed", "-m", model, *REFERENCE, "--prompt-text", prompt, "--tokens", given=text + "\n").text)
+        equal([str(i) for i in told["ids"]], run("tokenize", "-m", model / "tokenizer.json", given=prompt + text).text.split(), (prompt, text))
+        found.add(tuple(told["ids"]))
+    equal(len(found), 6, "all but the last of these texts differ in their tokens")
+
+
 def table_folder(folder, table, name="embedding.weight", inner="0_StaticEmbedding"):
     """A folder whose first module is a table of vectors, one for each token of the tiny sentence encoder's tokenizer."""
     (folder / inner).mkdir(parents=True, exist_ok=True)
@@ -163,7 +181,8 @@ def test_dropout_does_nothing(folder):
 
 
 def test_damaged_folders(folder):
-    pooling, dense = "1_Pooling/config.json", "2_Dense/config.json"
+    pooling, dense, text_settings = "1_Pooling/config.json", "2_Dense/config.json", "sentence_bert_config.json"
+    forward = {"method": "forward", "method_output_name": "last_hidden_state"}
 
     def modules(change):
         return lambda m: change_json_list(m / "modules.json", change)
@@ -192,6 +211,17 @@ def test_damaged_folders(folder):
             (lambda m: (m / "2_Dense/model.safetensors").unlink(), "2_Dense"),
             (lambda m: (m / "2_Dense/model.safetensors").write_bytes((m / "2_Dense/model.safetensors").read_bytes()[:-5]), "2_Dense"),
             (of("sentence_bert_config.json", max_seq_length="24"), "a whole number"), (of("sentence_bert_config.json", max_seq_length=0), "must be from 1"),
+            (of(text_settings, modality_config={"text": forward, "message": forward}), '"modality_config" has "message", so sentence-transformers puts each text'),
+            (of(text_settings, modality_config={"image": forward}), 'has no "text", so the model reads no texts'),
+            (of(text_settings, modality_config={"text": dict(forward, method="get_text_features")}), '"get_text_features", which is not served; "forward" is'),
+            (of(text_settings, modality_config={"text": dict(forward, method_output_name="logits")}), '"logits", which is not served'),
+            (of(text_settings, modality_config=["text"]), '"modality_config" is not an object'),
+            (of(text_settings, tokenizer_args={"add_eos_token": True}), '"add_eos_token" in "tokenizer_args" may change the tokens'),
+            (of(text_settings, processor_kwargs={"truncation_side": "left"}), '"truncation_side" in "processor_kwargs" may change'),
+            (of(text_settings, processing_kwargs={"text": {"truncation": False}}), '"truncation" in "text" may change'),
+            (of(text_settings, processing_kwargs={"common": {"add_special_tokens": False}}), '"add_special_tokens" in "common" may change'),
+            (of(text_settings, processing_kwargs={"text": {"max_length": "8"}}), '"max_length"'), (of(text_settings, processing_kwargs=[1]), "is not an object"),
+            (of(text_settings, tokenizer_name_or_path="other"), '"tokenizer_name_or_path" is "other"'),
             (of("config_sentence_transformers.json", prompts=["a"]), '"prompts" is not an object'),
             (of("config_sentence_transformers.json", prompts={"a": 1}), 'prompt "a" is not a text'),
             (of("config_sentence_transformers.json", default_prompt_name="nobody"), "not one of its prompts"),
@@ -202,6 +232,23 @@ def test_damaged_folders(folder):
         damage(model)
         refused(3, said, "embed", "-m", model, *REFERENCE, given="a")
     refused(2, "was not made for vectors", "embed", "-m", "shakespeare", *REFERENCE, given="a")
+
+
+def test_tables_are_cut_as_tokenizer_json_says(folder):
+    """sentence-transformers reads that file of a StaticEmbedding, and none beside it."""
+    rows = 1 + max(json.loads((SENTENCE / "tokenizer.json").read_text())["model"]["vocab"].values())
+    model = table_folder(folder / "m", [[i / 8, 1.0] for i in range(rows)])
+    inner = model / "0_StaticEmbedding"
+
+    def ids():
+        return json.loads(run("embed", "-m", model, *REFERENCE, "--tokens", given="The cat sat on the mat\n").text)["ids"]
+    whole = ids()
+    equal(len(whole), 6)
+    (inner / "tokenizer_config.json").write_text('{"model_max_length": 3, "truncation_side": "left", "tokenizer_class": "BertTokenizer", "do_lower_case": false}')
+    (inner / "sentence_bert_config.json").write_text('{"max_seq_length": 4}')
+    equal(ids(), whole)
+    change_json(inner / "tokenizer.json", truncation={"direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0})
+    equal(ids(), whole[:5])
 
 
 def test_tokens_without_a_row(folder):
@@ -232,6 +279,20 @@ def test_a_length_above_the_model_s(folder):
         told.append(run("embed", "-m", model, "-d", "reference", given=text))
         assert "1 of 1 texts were longer than 32 tokens and were cut" in told[-1].err, told[-1]
     equal({one.text for one in told}, {told[0].text})
+
+
+def test_lengths_among_the_arguments_of_the_tokenizer(folder):
+    """They precede max_seq_length; what changes no token is passed over."""
+    model, text = copy_model_deep(SENTENCE, folder / "m"), "the cat " * 40 + "\n"
+    usual = {"transformer_task": "feature-extraction", "module_output_name": "token_embeddings", "max_seq_length": 24,
+             "modality_config": {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}}
+    call = {"max_length": 7, "truncation": "longest_first", "padding": True}
+    for more, length in (({}, 24), ({"processor_kwargs": {"model_max_length": 9, "padding_side": "left"}}, 9), ({"tokenizer_args": {"model_max_length": 10**30}}, 32),
+                         ({"processor_kwargs": {"model_max_length": 9}, "processing_kwargs": {"text": call, "chat_template": {"add_generation_prompt": True}}}, 7),
+                         ({"processing_kwargs": {"text": call, "common": {"max_length": 8, "return_tensors": "pt"}}}, 8)):
+        (model / "sentence_bert_config.json").write_text(json.dumps(usual | more))
+        told = run("embed", "-m", model, "-d", "reference", given=text)
+        assert f"1 of 1 texts were longer than {length} tokens and were cut" in told.err, (more, told)
 
 
 def test_without_a_model(folder):

@@ -101,7 +101,7 @@ def sentence(t):
     dense.double()
 
     def embed(text):
-        found = cut(t, text.strip(), MOST)
+        found = cut(t, text, MOST)
         with torch.no_grad():
             hidden = run(model, found.ids).last_hidden_state[0]
             vector = torch.tanh(dense(hidden.mean(0)))
