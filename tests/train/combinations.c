@@ -69,7 +69,8 @@ static void make(const combination *c, const char *folder) {
     tsri_train_made made;
     char copy[200], *rest = NULL;
     setenv("TESSERA_RECIPES", SOURCE "/recipes", 1);
-    snprintf(copy, sizeof copy, "layers=2 hidden_size=16 heads=2 ffn=24 %s", c->sets);
+    snprintf(copy, sizeof copy, "hidden_size=16 %s %s",
+             strcmp(c->recipe, "bahdanau") ? "layers=2 heads=2 ffn=24" : "", c->sets);
     OK(tsri_train_recipe_open(c->recipe, &recipe));
     for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(word, '=');

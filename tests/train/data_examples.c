@@ -200,7 +200,9 @@ Test(data_examples, the_first_record_tells_whether_files_hold_pairs) {
                 {"e.csv", "source,target\na,b\n", true},
                 {"f.csv", "text,label\na,b\n", false},
                 {"g.txt", "a\tb\n", false},
-                {"h.jsonl", "{\"source\": \"a\"}\n", false}};
+                {"h.jsonl", "{\"source\": \"a\"}\n", false},
+                {"i.tsv", "source\ttarget\na\tb\n", true},
+                {"j.tsv", "text\tlabel\na\tb\n", false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *paths[] = {"/nowhere.tsv",
                                data_file(rows[i].name, rows[i].text, strlen(rows[i].text))};

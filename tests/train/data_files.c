@@ -43,15 +43,57 @@ Test(data_files, csv_with_quotes_and_line_ends) {
     tsr_model_close(&model);
 }
 
+/* Of a table, or of lines that have no header, in which quotes mean nothing. */
+Test(data_files, a_header_names_the_columns_of_tsv) {
+    static const struct {
+        const char *text, *text_field, *label_field;
+    } rows[] = {{"id\tlabel\ttext\n1\tgood\tthe \"cat\n\n2\tbad\ta cat\tmore\n", NULL, NULL},
+                {"sentence\tmood\r\nthe \"cat\tgood\r\na cat\tbad\r\n", "sentence", "mood"},
+                {"mood\ttext\ngood\tthe \"cat\nbad\ta cat\n", NULL, "mood"},
+                {"the \"cat\tgood\na cat\tbad\tmore\n", NULL, NULL}};
+    tsr_model *model = data_model(CLASSIFIER);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *path = data_file("t.tsv", rows[i].text, strlen(rows[i].text));
+        tsri_train_data *data =
+            data_open(model, (tsri_train_data_options){.paths = &path,
+                                                       .n_paths = 1,
+                                                       .batch = 3,
+                                                       .text_field = rows[i].text_field,
+                                                       .label_field = rows[i].label_field,
+                                                       .objective = TSRI_OBJECTIVE_CLASSIFY});
+        const tsri_training_batch b = data_batch(data, 0);
+        cr_assert_eq(b.B, 2, "row %zu", i);
+        for (int32_t k = 0; k < 2; k++) {
+            char *back;
+            size_t n;
+            cr_assert_eq(tsr_decode(model, b.ids + k * b.T, (size_t)b.len[k], 1, &back, &n),
+                         TSR_OK);
+            cr_expect_eq(strstr(back, "the") != NULL, b.targets[k] == 0, "row %zu: \"%s\" is %d", i,
+                         back, b.targets[k]);
+            tsr_text_free(back);
+        }
+        cr_expect_neq(b.targets[0], b.targets[1], "row %zu", i);
+        tsri_train_data_close(&data);
+    }
+    tsr_model_close(&model);
+}
+
 Test(data_files, labels_before_there_is_a_model) {
     const char *numbers = data_file("n.tsv", "a\t10\nb\t2\nc\t10\n", 14),
-               *names = data_file("w.tsv", "a\tx\nb\tab\nc\tabc\n", 15);
+               *names = data_file("w.tsv", "a\tx\nb\tab\nc\tabc\n", 15),
+               *header = data_file("h.tsv", "text\tlabel\na\t10\n", 16);
     char **labels;
     size_t n;
-    tsri_train_data_options o = {.paths = &numbers, .n_paths = 1};
+    tsri_train_data_options o = {
+        .paths = &numbers, .n_paths = 1, .objective = TSRI_OBJECTIVE_CLASSIFY};
     cr_assert_eq(tsri_train_labels_scan(&o, &labels, &n), TSR_OK);
     cr_assert(n == 2 && !strcmp(labels[0], "2") && !strcmp(labels[1], "10"));
     tsri_train_labels_free(&labels, n);
+    o.paths = &header;
+    cr_assert_eq(tsri_train_labels_scan(&o, &labels, &n), TSR_OK, "%s", tsr_error_last());
+    cr_expect(n == 1 && !strcmp(labels[0], "10"), "%zu labels: %s", n, labels[0]);
+    tsri_train_labels_free(&labels, n);
+    o.paths = &numbers;
     o.validation_paths = &names;
     o.n_validation_paths = 1;
     cr_assert_eq(tsri_train_labels_scan(&o, &labels, &n), TSR_OK);
@@ -65,12 +107,13 @@ static tsr_status gather(void *data, const char *text, size_t n) {
 }
 
 Test(data_files, texts_for_a_tokenizer) {
-    const char *path = data_file("p.tsv", "a b\tc d\ne\tf\n", 12);
+    const char *paths[] = {data_file("p.tsv", "a b\tc d\ne\tf\n", 12),
+                           data_file("h.tsv", "target\tsource\ng\th\n", 18)};
     tsri_bytes all = {0};
     const tsri_train_data_options o = {
-        .paths = &path, .n_paths = 1, .objective = TSRI_OBJECTIVE_TRANSLATE};
+        .paths = paths, .n_paths = 2, .objective = TSRI_OBJECTIVE_TRANSLATE};
     cr_assert_eq(tsri_train_data_texts(&o, gather, &all), TSR_OK);
-    cr_assert_str_eq(all.data, "a bc def");
+    cr_assert_str_eq(all.data, "a bc defhg");
     tsri_base_bytes_clear(&all);
 }
 
@@ -329,6 +372,45 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
          "b good\n",
          "a.tsv: line 1: it has no tab; text, a tab and a label",
          {LABELS},
+         TSR_E_FORMAT},
+        {CLASSIFIER,
+         "a.tsv",
+         "sentence\tlabel\na\tgood\n",
+         "a.tsv: line 1 has no column \"text\"; its columns are \"sentence\", \"label\"; "
+         "text_field "
+         "and label_field name others",
+         {LABELS},
+         TSR_E_FORMAT},
+        {CLASSIFIER,
+         "a.tsv",
+         "text\tmood\na\tgood\n",
+         "a.tsv: line 1 has no column \"label\"; its columns are \"text\", \"mood\"",
+         {LABELS},
+         TSR_E_FORMAT},
+        {CLASSIFIER,
+         "a.tsv",
+         "a\tgood\n",
+         "a.tsv: line 1 has no column \"sentence\"; its columns are \"a\", \"good\"",
+         {LABELS, .text_field = "sentence"},
+         TSR_E_FORMAT},
+        {CLASSIFIER,
+         "a.tsv",
+         "text\tlabel\na\n",
+         "a.tsv: line 2: the row has 1 fields; by the header it needs at least 2",
+         {LABELS},
+         TSR_E_FORMAT},
+        {TRANSLATOR,
+         "a.tsv",
+         "\na\tb\n",
+         "a.tsv: line 2 has no column \"de\"; its columns are \"a\", \"b\"; source_field and "
+         "target_field name others",
+         {PAIRS, .source_field = "de"},
+         TSR_E_FORMAT},
+        {DECODER,
+         "a.tsv",
+         "a\n",
+         "a.tsv: line 1 has no column \"body\"; its columns are \"a\"; text_field names another",
+         {PACKED, .text_field = "body"},
          TSR_E_FORMAT},
         {CLASSIFIER,
          "a.jsonl",

@@ -115,6 +115,9 @@ Test(recipe, combinations_that_cannot_be) {
         {"char-gpt", "encoder_layers=4", "of kind encoder-decoder"},
         {"char-gpt", "layers=0", "\"layers\" is missing"},
         {"bahdanau", "hidden_size=0", "\"hidden_size\" is missing"},
+        {"bahdanau", "layers=4", "layers is not for models of kind recurrent"},
+        {"bahdanau", "tied=true", "tied is not for models of kind recurrent"},
+        {"transformer-base", "heads=2 kind=recurrent", "heads is not for models of kind recurrent"},
         {"gpt-small", "tokenizer=words.json vocab_size=300",
          "vocab_size=300 is for a tokenizer that is trained (bpe or char), and words.json has its "
          "own tokens"},
@@ -126,6 +129,27 @@ Test(recipe, combinations_that_cannot_be) {
         cr_expect(tsri_train_recipe_finish(recipe, 16) == TSR_E_FORMAT, "%s", wrong[i].sets);
         cr_expect(strstr(tsr_error_last(), wrong[i].says), "%s: %s", wrong[i].sets,
                   tsr_error_last());
+        tsri_train_recipe_close(&recipe);
+    }
+}
+
+/* What a file says of another kind of model is no mistake where --set changes the kind. */
+Test(recipe, keys_that_recurrent_units_lack) {
+    static const struct {
+        const char *kind, *says;
+    } rows[] = {{"recurrent", "r.json: norm is not for models of kind recurrent"},
+                {"encoder-decoder", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[160];
+        tsri_train_recipe *recipe = NULL;
+        snprintf(text, sizeof text,
+                 "{\"model\": {\"kind\": \"%s\", \"hidden_size\": 8, \"norm\": \"post\"}}",
+                 rows[i].kind);
+        OK(open_text(text, &recipe));
+        set_all(recipe, "kind=recurrent embed_size=4");
+        cr_expect_eq(tsri_train_recipe_finish(recipe, 16), rows[i].says ? TSR_E_FORMAT : TSR_OK,
+                     "%s: %s", rows[i].kind, tsr_error_last());
+        cr_expect(!rows[i].says || strstr(tsr_error_last(), rows[i].says), "%s", tsr_error_last());
         tsri_train_recipe_close(&recipe);
     }
 }
@@ -148,7 +172,8 @@ static tsri_train_made make(const char *recipe_name, const char *sets,
                                              .n_labels = 3,
                                              .dropout = 0.1};
     OK(tsri_train_recipe_open(recipe_name, &recipe));
-    set_all(recipe, "layers=2 hidden_size=32 heads=4 ffn=64");
+    set_all(recipe, strstr(sets, "kind=recurrent") ? "hidden_size=32"
+                                                   : "layers=2 hidden_size=32 heads=4 ffn=64");
     set_all(recipe, sets);
     OK(tsri_train_recipe_finish(recipe, 16));
     OK(tsri_train_init(recipe, &options, &made));

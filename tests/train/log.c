@@ -85,6 +85,9 @@ Test(train, the_folders_of_modules_go_along, .init = set_up, .fini = clean) {
          "[{\"path\": \"\"}, {\"path\": \"1_Pooling\"}, {\"path\": \"2_Normalize\"}]"},
         {"1_Pooling/config.json", "{\"dtype\": \"float16\"}"},
         {"1_Pooling/model.safetensors", "weights"},
+        {"qwen.tiktoken", "IQ== 0"},
+        {"additional_chat_templates/tool_use.jinja", "{{ tools }}"},
+        {"additional_chat_templates/rag.jinja", "{{ documents }}"},
         {"onnx/model.json", "another model"}};
     enum { FILES = sizeof files / sizeof *files };
     tsri_train_companions companions = {0};
@@ -145,7 +148,10 @@ Test(train, what_goes_along_with_weights) {
                 {".hidden.json", false},
                 {"README.md", false},
                 {"log.jsonl", false},
-                {"tokenizer.model", true}};
+                {"tokenizer.model", true},
+                {"tiktoken.model", true},
+                {"cl100k_base.tiktoken", true},
+                {".hidden.tiktoken", false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         cr_expect_eq(tsri_train_accompanies(rows[i].name), rows[i].along, "%s", rows[i].name);
 }

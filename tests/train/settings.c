@@ -230,6 +230,25 @@ Test(train, settings_that_may_differ_on_resume) {
     cr_expect_eq(tsri_train_settings_resume(&then, &now, harmless, sizeof harmless),
                  TSR_E_ARGUMENT);
     cr_expect_not_null(strstr(tsri_base_reported(), "seed=3: this run began with 42"));
+    /* Validations that choose the result are as often as checkpoints, unless they have a number of their own. */
+    static const char *const choices[] = {"load_best_model_at_end", "early_stopping_patience"},
+                             *const values[] = {"true", "1"};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        tsri_train_settings chosen = fresh(), other;
+        cr_assert_eq(set(&chosen, choices[i], values[i]), TSR_OK);
+        other = chosen;
+        cr_assert_eq(set(&other, "save_steps", "50"), TSR_OK);
+        cr_expect_eq(tsri_train_settings_resume(&chosen, &other, harmless, sizeof harmless),
+                     TSR_E_ARGUMENT);
+        cr_expect(strstr(tsri_base_reported(), "save_steps=50: this run began with 500, and") &&
+                      strstr(tsri_base_reported(), "eval_steps"),
+                  "%s", tsri_base_reported());
+        cr_assert_eq(set(&chosen, "eval_steps", "20"), TSR_OK);
+        cr_assert_eq(set(&other, "eval_steps", "20"), TSR_OK);
+        cr_expect_eq(tsri_train_settings_resume(&chosen, &other, harmless, sizeof harmless),
+                     TSR_OK);
+        cr_expect_str_eq(harmless, "save_steps=50");
+    }
     /* A run can be made longer where its learning rates don't depend on its end. */
     now = then;
     cr_assert_eq(set(&now, "max_steps", "9"), TSR_OK);

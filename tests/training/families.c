@@ -380,6 +380,61 @@ Test(families, prefixes) {
     check_prefixes(decoders[0], NULL);
 }
 
+/* ---- padding ---- */
+
+/* Of a batch that has the padding's id alone: the largest sum of a column of the embedding's gradient, and the
+ * largest number in the gradient. What an output matrix that is the embedding adds to a column is 0 in all, because
+ * probabilities and targets have the same sum; so the sum is what the lookups give. */
+static double gradient_of_padding(const char *name, double *largest) {
+    tsri_training_options options = {.optimizer = TSRI_OPTIMIZER_SGD};
+    subject s = {0};
+    tsri_training_loss loss;
+    tsri_training_array array;
+    double most = 0;
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
+    cr_assert(open_subject(&s, path, "reference", &options));
+    for (int i = 0; i < B * T; i++)
+        s.ids[i] = tsri_model_of(s.model)->spec.pad;
+    OK(tsri_training_gradients(s.training, &s.batch, true, 1, 0, &loss));
+    tsri_training_array_at(s.training, 0, &array);
+    cr_assert(strstr(array.name, "embed") && array.rank == 2, "%s", array.name);
+    const int64_t rows = array.dims[0], columns = array.dims[1];
+    float *gradient = calloc((size_t)(rows * columns), sizeof *gradient);
+    OK(tsri_training_gradient_read(s.training, 0, gradient));
+    *largest = 0;
+    for (int64_t c = 0; c < columns; c++) {
+        double sum = 0;
+        for (int64_t r = 0; r < rows; r++) {
+            const double x = (double)gradient[r * columns + c];
+            *largest = fabs(x) > *largest ? fabs(x) : *largest;
+            sum += x;
+        }
+        most = fabs(sum) > most ? fabs(sum) : most;
+    }
+    free(gradient);
+    close_subject(&s);
+    return most;
+}
+
+/* As in transformers: families whose embedding has a padding_idx, with an output matrix of its own or not, and two
+ * that have none. */
+Test(families, a_lookup_of_padding_has_no_gradient) {
+    static const struct {
+        const char *model;
+        bool fixed;
+    } rows[] = {{"llama-tiny", true}, {"phi3", true},     {"qwen2", true},
+                {"gpt_oss", true},    {"opt", true},      {"distilbert/cls", true},
+                {"gpt2-tiny", false}, {"gpt_neox", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double largest;
+        const double sum = gradient_of_padding(rows[i].model, &largest);
+        cr_expect(rows[i].fixed ? sum <= 1e-4 * largest : sum > 1e-3 * largest,
+                  "%s: the lookups give %g, where the largest number is %g", rows[i].model, sum,
+                  largest);
+    }
+}
+
 /* ---- steps ---- */
 
 static double learn(const char *device, const tsri_training_options *how, int steps,

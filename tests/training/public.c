@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 #define MODEL TESSERA_SOURCE_DIR "/tests/golden/models/gpt2-tiny"
+#define MASKED TESSERA_SOURCE_DIR "/tests/golden/models/bert/mlm"
 #define PLAY TESSERA_SOURCE_DIR "/models/shakespeare"
 
 enum { B = 2, T = 6 };
@@ -261,6 +264,37 @@ Test(public_training, teachers) {
     cr_expect(loss.kl > 0 && fabs(loss.loss - loss.hard - 0.5 * loss.kl) < 1e-6 * loss.loss,
               "%g of %g and %g", loss.loss, loss.hard, loss.kl);
     tsr_training_destroy(&t);
+}
+
+/* Its teacher's logits, [0,V], end where they begin. */
+Test(public_training, a_masked_batch_may_have_no_target) {
+    static const char *const set[] = {"dropout=0"};
+    const tsr_training_options options = {.struct_size = sizeof options,
+                                          .task = TSR_TRAIN_FILL_MASK,
+                                          .set = set,
+                                          .n_set = 1,
+                                          .teacher = 1};
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *unreadable = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert_neq(unreadable, MAP_FAILED);
+    int32_t none[B * T];
+    for (int i = 0; i < B * T; i++)
+        none[i] = TSR_TRAINING_IGNORE;
+    tsr_training_batch empty = batch;
+    empty.targets = none;
+    empty.teacher = unreadable;
+    tsr_training_loss loss = {.struct_size = sizeof loss};
+    tsr_training *t = NULL;
+    double norm = -1;
+    OK(tsr_training_create(MASKED, device, &options, &t));
+    OK(tsr_training_gradients(t, &empty, 1, &loss));
+    OK(tsr_training_norm(t, &norm));
+    cr_expect(loss.counted == 0 && loss.loss == 0 && norm == 0, "%g of %lld targets, norm %g",
+              loss.loss, (long long)loss.counted, norm);
+    OK(tsr_training_evaluate(t, &empty, &loss));
+    cr_expect(loss.counted == 0 && loss.loss == 0, "%g", loss.loss);
+    tsr_training_destroy(&t);
+    cr_assert_eq(munmap(unreadable, page), 0);
 }
 
 Test(public_training, segments_are_those_of_the_model) {

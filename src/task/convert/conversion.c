@@ -11,6 +11,7 @@
 #include "model/load/caches.h"
 #include "model/load/model_path.h"
 #include "model/load/sentence.h"
+#include "model/tokens/tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,18 +60,24 @@ static bool is_other(const char *name) {
     return name[0] != '.';
 }
 
+/* Copies the folder of this name in `from` to one in `to`, where there is such a folder. */
+static tsr_status copy_inner(const char *from, const char *to, const char *name) {
+    char *source = tsri_base_join(from, name), *target = tsri_base_join(to, name);
+    const tsr_status status =
+        source && target ? tsri_base_folder_copy(source, target, NULL) : TSR_E_HOST_MEMORY;
+    free(source);
+    free(target);
+    return status;
+}
+
 static tsr_status copy_module(void *data, const char *name) {
     const tsri_task_conversion *c = data;
-    char *from = tsri_base_join(c->whole, name), *to = tsri_base_join(c->temporary, name);
-    const tsr_status status =
-        from && to ? tsri_base_folder_copy(from, to, NULL) : TSR_E_HOST_MEMORY;
-    free(from);
-    free(to);
-    return status;
+    return copy_inner(c->whole, c->temporary, name);
 }
 
 static tsr_status copy_others(tsri_task_conversion *c) {
     TRY(tsri_base_folder_copy(c->source, c->place, is_other));
+    TRY(copy_inner(c->source, c->place, tsri_model_more_templates));
     if (strcmp(c->source, c->whole) != 0)
         TRY(tsri_base_folder_copy(c->whole, c->temporary, is_other));
     return tsri_model_sentence_visit(c->whole, copy_module, c);

@@ -105,6 +105,10 @@ static tsr_status write_manifest(const tsri_train_kept *kept, const tsri_train_p
             (json_int_t)p->without_better, "eval_step", (json_int_t)p->eval_step, "data",
             kept->identity, "settings",
             tsri_train_key_object(tsri_train_settings_keys(), kept->settings), "files", l.files);
+        if (*kept->frozen->base)
+            tsri_base_json_put(all, "base", json_string(kept->frozen->base));
+        if (*kept->frozen->teacher)
+            tsri_base_json_put(all, "teacher", json_string(kept->frozen->teacher));
         status = tsri_base_json_save(path, all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
         json_decref(all);
     }
@@ -262,6 +266,24 @@ tsr_status tsri_train_checkpoint_position(const char *folder, tsri_train_positio
         status = tsri_base_json_text(manifest, folder, "data", &data);
     if (status == TSR_OK && !(*identity = tsri_base_copy_text(data, strlen(data))))
         status = TSR_E_HOST_MEMORY;
+    json_decref(manifest);
+    return status;
+}
+
+static tsr_status read_hash(const json_t *manifest, const char *folder, const char *key,
+                            char hex[65]) {
+    const char *text = "";
+    TRY(tsri_base_json_text(manifest, folder, key, &text));
+    snprintf(hex, 65, "%s", text);
+    return TSR_OK;
+}
+
+tsr_status tsri_train_checkpoint_frozen(const char *folder, tsri_train_frozen *out) {
+    json_t *manifest = NULL;
+    TRY(load_manifest(folder, &manifest));
+    tsr_status status = read_hash(manifest, folder, "base", out->base);
+    if (status == TSR_OK)
+        status = read_hash(manifest, folder, "teacher", out->teacher);
     json_decref(manifest);
     return status;
 }

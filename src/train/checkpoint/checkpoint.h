@@ -29,6 +29,12 @@ typedef struct tsri_train_position {
     int64_t eval_step;      /* of the last validation */
 } tsri_train_position;
 
+/* The SHA-256, in hex, of weights that a run reads and a checkpoint lacks: those that adapters belong to, and a
+ * teacher's; "": the run has none, or its checkpoint doesn't say. */
+typedef struct tsri_train_frozen {
+    char base[65], teacher[65];
+} tsri_train_frozen;
+
 /* What a checkpoint is made from; borrowed. */
 typedef struct tsri_train_kept {
     tsri_training *training;
@@ -38,6 +44,7 @@ typedef struct tsri_train_kept {
     const char *base; /* with LoRA: the model that the adapter belongs to, as the user named it */
     const tsri_train_settings *settings;
     const char *identity; /* of the data: tsri_train_data_identity */
+    const tsri_train_frozen *frozen;
 } tsri_train_kept;
 
 /* Writes the model's own files into a folder that exists: of `kept`, the training, ranks, companions, base
@@ -60,6 +67,7 @@ tsr_status tsri_train_checkpoint_check(const char *folder);
 /* What the manifest says; `identity` in new memory. */
 tsr_status tsri_train_checkpoint_position(const char *folder, tsri_train_position *position,
                                           char **identity);
+tsr_status tsri_train_checkpoint_frozen(const char *folder, tsri_train_frozen *out);
 /* state.c: state.safetensors, an array at a time. All ranks call it. */
 tsr_status tsri_train_state_write(tsri_training *training, tsr_ranks *ranks, const char *path);
 /* Reads what this rank holds of every array of the training. TSR_E_FORMAT: the file has other arrays. */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "model/load/sentence.h"
+#include "model/tokens/tokens.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ enum { MOST = 256 << 20, DEPTH = 64 };
 static const char config_name[] = "config.json";
 
 typedef struct reading {
-    const char *folder, *module; /* the name of a module, of which all files are taken; or NULL */
+    const char *folder, *module; /* module: a folder in it, of which all files are taken; or NULL */
     bool card;
     void (*warn)(void *data, const char *sentence);
     void *warn_data;
@@ -37,6 +38,9 @@ bool tsri_train_accompanies(const char *name) {
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (tsri_base_ends_with(name, ends[i]))
             return name[0] != '.';
+    for (const char *const *file = tsri_model_tokenizer_files; *file; file++)
+        if (!strcmp(name, *file))
+            return true;
     return false;
 }
 
@@ -139,6 +143,7 @@ tsr_status tsri_train_companions_read(const char *folder, bool card,
                                       void *warn_data, tsri_train_companions *out) {
     reading r = {.folder = folder, .card = card, .warn = warn, .warn_data = warn_data, .out = out};
     TRY(tsri_base_folder_visit(folder, read_one, &r));
+    TRY(read_module(&r, tsri_model_more_templates));
     return tsri_model_sentence_visit(folder, read_module, &r);
 }
 

@@ -20,8 +20,8 @@ typedef struct tsri_train_companions {
     size_t n, room;
 } tsri_train_companions;
 
-/* Reads them, and the files of the folders that modules.json names; config.json gets the dtype that
- * trained weights have. `card`: README.md too. A file that is too large to be one of them is left
+/* Reads them, and the files of additional_chat_templates and of the folders that modules.json names;
+ * config.json gets the dtype that trained weights have. `card`: README.md too. A file that is too large to be one of them is left
  * out, and `warn` gets a sentence about it. */
 tsr_status tsri_train_companions_read(const char *folder, bool card,
                                       void (*warn)(void *data, const char *sentence),

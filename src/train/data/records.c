@@ -26,27 +26,6 @@ static tsr_status next_text(tsri_train_records *r, tsri_train_record *out) {
     return TSR_OK;
 }
 
-/* ---- TSV: text TAB second, further columns are not read ---- */
-
-static tsr_status next_tsv(tsri_train_records *r, tsri_train_record *out) {
-    char *text;
-    size_t n;
-    TRY(tsri_train_records_line(r, &text, &n));
-    *out = (tsri_train_record){.text = {text, n}};
-    const char *tab = text ? memchr(text, '\t', n) : NULL;
-    if (!text || (!tab && r->wants < TSRI_WANTS_PAIRS))
-        return TSR_OK;
-    if (!tab)
-        return tsri_train_records_refuse(
-            r, r->wants == TSRI_WANTS_PAIRS ? "it has no tab; source, a tab and target are needed"
-                                            : "it has no tab; text, a tab and a label are needed");
-    const size_t rest = n - (size_t)(tab + 1 - text);
-    const char *end = memchr(tab + 1, '\t', rest);
-    out->text.n = (size_t)(tab - text);
-    out->second = (tsri_train_span){tab + 1, end ? (size_t)(end - tab - 1) : rest};
-    return TSR_OK;
-}
-
 /* ---- JSONL ---- */
 
 /* A string as it is; where a label may be a whole number, its digits. */
@@ -87,6 +66,77 @@ static tsr_status next_json(tsri_train_records *r, tsri_train_record *out) {
                           json_is_string(json_object_get(r->json, f->text)) ? f->second : f->text);
 }
 
+/* ---- columns that a header names ---- */
+
+static tsr_status end_field(row *row) {
+    TRY(tsri_base_grow(&row->ends, &row->capacity, row->count + 1, sizeof *row->ends));
+    row->ends[row->count++] = row->text.size;
+    return TSR_OK;
+}
+
+/* Borrowed until the next row. */
+static tsri_train_span field(const row *row, size_t i) {
+    const size_t start = i ? row->ends[i - 1] : 0;
+    return (tsri_train_span){row->text.data + start, row->ends[i] - start};
+}
+
+static int column_of(const row *row, const char *name) {
+    for (size_t i = 0; name && i < row->count; i++) {
+        const tsri_train_span s = field(row, i);
+        if (s.n == strlen(name) && !memcmp(s.data, name, s.n))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* Finds the columns of the first pair of fields that the header in r->row has. */
+static bool find_columns(tsri_train_records *r) {
+    for (int i = 0; i < r->n_fields; i++) {
+        r->columns[0] = column_of(&r->row, r->fields[i].text);
+        r->columns[1] = column_of(&r->row, r->fields[i].second);
+        if (r->columns[0] >= 0 && (r->columns[1] >= 0 || !r->fields[i].second))
+            return true;
+    }
+    return false;
+}
+
+static tsr_status refuse_header(const tsri_train_records *r) {
+    static const char *const settings[] = {"text_field names another", "text_field names another",
+                                           "source_field and target_field name others",
+                                           "text_field and label_field name others"};
+    tsri_bytes names = {0};
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < r->row.count && status == TSR_OK; i++) {
+        const tsri_train_span s = field(&r->row, i);
+        status = tsri_base_bytes_printf(&names, "%s\"%.*s\"", i ? ", " : "",
+                                        (int)(s.n < 40 ? s.n : 40), s.data ? s.data : "");
+    }
+    const fields *f = r->fields;
+    if (status == TSR_OK)
+        status = tsri_base_fail(
+            TSR_E_FORMAT, "%s: line %" PRIu64 " has no column \"%s\"; its columns are %.400s; %s",
+            r->path, r->row.line, column_of(&r->row, f->text) < 0 ? f->text : f->second,
+            names.data ? names.data : "", settings[r->wants]);
+    tsri_base_bytes_clear(&names);
+    return status;
+}
+
+static tsr_status take_columns(const tsri_train_records *r, tsri_train_record *out) {
+    tsri_train_span *const spans[] = {&out->text, &out->second};
+    for (int i = 0; i < 2; i++) {
+        if (r->columns[i] < 0)
+            continue;
+        if ((size_t)r->columns[i] >= r->row.count)
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: line %" PRIu64 ": the row has %zu fields; by the header it "
+                                  "needs at least %d",
+                                  r->path, r->row.line, r->row.count, r->columns[i] + 1);
+        *spans[i] = field(&r->row, (size_t)r->columns[i]);
+    }
+    out->line = r->row.line;
+    return TSR_OK;
+}
+
 /* ---- CSV ---- */
 
 /* Adds one more line to the row. Where a quote is open, the line end belongs to the field. */
@@ -98,18 +148,10 @@ static tsr_status feed(row *row, const char *line, size_t n) {
         const tsri_csv_event event = tsri_base_csv_feed(&row->csv, c);
         if (event == TSRI_CSV_BYTE)
             text->data[text->size++] = c;
-        if (event != TSRI_CSV_FIELD && event != TSRI_CSV_ROW)
-            continue;
-        TRY(tsri_base_grow(&row->ends, &row->capacity, row->count + 1, sizeof *row->ends));
-        row->ends[row->count++] = text->size;
+        if (event == TSRI_CSV_FIELD || event == TSRI_CSV_ROW)
+            TRY(end_field(row));
     }
     return TSR_OK;
-}
-
-/* Borrowed until the next row. */
-static tsri_train_span field(const row *row, size_t i) {
-    const size_t start = i ? row->ends[i - 1] : 0;
-    return (tsri_train_span){row->text.data + start, row->ends[i] - start};
 }
 
 static tsr_status next_row(tsri_train_records *r, bool *found) {
@@ -141,38 +183,11 @@ static tsr_status next_row(tsri_train_records *r, bool *found) {
                : TSR_OK;
 }
 
-static int column_of(const row *row, const char *name) {
-    for (size_t i = 0; name && i < row->count; i++) {
-        const tsri_train_span s = field(row, i);
-        if (s.n == strlen(name) && !memcmp(s.data, name, s.n))
-            return (int)i;
-    }
-    return -1;
-}
-
 static tsr_status begin_csv(tsri_train_records *r) {
     bool found;
+    r->row.line = 1; /* of an empty file, too */
     TRY(next_row(r, &found));
-    for (int i = 0; i < r->n_fields; i++) {
-        r->columns[0] = column_of(&r->row, r->fields[i].text);
-        r->columns[1] = column_of(&r->row, r->fields[i].second);
-        if (r->columns[0] >= 0 && (r->columns[1] >= 0 || !r->fields[i].second))
-            return TSR_OK;
-    }
-    tsri_bytes names = {0};
-    tsr_status status = TSR_OK;
-    for (size_t i = 0; i < r->row.count && status == TSR_OK; i++) {
-        const tsri_train_span s = field(&r->row, i);
-        status = tsri_base_bytes_printf(&names, "%s\"%.*s\"", i ? ", " : "",
-                                        (int)(s.n < 40 ? s.n : 40), s.data ? s.data : "");
-    }
-    const fields *f = r->fields;
-    if (status == TSR_OK)
-        status = tsri_base_fail(
-            TSR_E_FORMAT, "%s: line 1 has no column \"%s\"; its columns are %.400s", r->path,
-            column_of(&r->row, f->text) < 0 ? f->text : f->second, names.data ? names.data : "");
-    tsri_base_bytes_clear(&names);
-    return status;
+    return find_columns(r) ? TSR_OK : refuse_header(r);
 }
 
 static tsr_status next_csv(tsri_train_records *r, tsri_train_record *out) {
@@ -183,18 +198,65 @@ static tsr_status next_csv(tsri_train_records *r, tsri_train_record *out) {
         if (!found)
             return TSR_OK;
     } while (r->row.count == 1 && !field(&r->row, 0).n); /* a blank line */
-    tsri_train_span *const spans[] = {&out->text, &out->second};
-    for (int i = 0; i < 2; i++) {
-        if (r->columns[i] < 0)
-            continue;
-        if ((size_t)r->columns[i] >= r->row.count)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: line %" PRIu64 ": the row has %zu fields; by the header it "
-                                  "needs at least %d",
-                                  r->path, r->row.line, r->row.count, r->columns[i] + 1);
-        *spans[i] = field(&r->row, (size_t)r->columns[i]);
+    return take_columns(r, out);
+}
+
+/* ---- TSV: text TAB second, or the columns that a header names; further columns are not read ---- */
+
+static tsr_status split_tabs(tsri_train_records *r, const char *line, size_t n) {
+    row *row = &r->row;
+    tsri_bytes *text = &row->text;
+    text->size = row->count = 0;
+    row->line = tsri_text_reader_number(r->reader);
+    TRY(tsri_base_grow(&text->data, &text->capacity, n + 1, 1));
+    for (size_t i = 0; i <= n; i++) {
+        if (i == n || line[i] == '\t')
+            TRY(end_field(row));
+        else
+            text->data[text->size++] = line[i];
     }
-    out->line = r->row.line;
+    return TSR_OK;
+}
+
+/* The first line is a header if it has the columns that are wanted. It must be one if their names were given, or if
+ * one of its columns is called as the text or the label is: as an example, it would make a class of that name. */
+static tsr_status begin_tsv(tsri_train_records *r) {
+    TRY(tsri_train_records_line(r, &r->first, &r->first_size));
+    if (!r->first)
+        return TSR_OK;
+    TRY(split_tabs(r, r->first, r->first_size));
+    r->header = find_columns(r);
+    const bool labels =
+        r->wants == TSRI_WANTS_LABELS && r->row.count > 1 &&
+        (column_of(&r->row, r->fields->text) >= 0 || column_of(&r->row, r->fields->second) >= 0);
+    return !r->header && (r->named || labels) ? refuse_header(r) : TSR_OK;
+}
+
+static tsr_status next_tsv(tsri_train_records *r, tsri_train_record *out) {
+    char *text = r->first;
+    size_t n = r->first_size;
+    *out = (tsri_train_record){0};
+    if (r->header || !text)
+        TRY(tsri_train_records_line(r, &text, &n));
+    r->first = NULL;
+    if (!text)
+        return TSR_OK;
+    if (r->header) {
+        TRY(split_tabs(r, text, n));
+        return take_columns(r, out);
+    }
+    out->text = (tsri_train_span){text, n};
+    const char *tab = memchr(text, '\t', n);
+    if (!tab && r->wants < TSRI_WANTS_PAIRS)
+        return TSR_OK;
+    if (!tab)
+        return tsri_train_records_refuse(
+            r, r->wants == TSRI_WANTS_PAIRS ? "it has no tab; source, a tab and target are needed"
+                                            : "it has no tab; text, a tab and a label are needed");
+    const size_t rest = n - (size_t)(tab + 1 - text);
+    const char *end = memchr(tab + 1, '\t', rest);
+    out->text.n = (size_t)(tab - text);
+    out->second = (tsri_train_span){tab + 1, end ? (size_t)(end - tab - 1) : rest};
     return TSR_OK;
 }
 
@@ -207,7 +269,7 @@ static const char *const of_json[] = {".jsonl", ".json", ".ndjson", NULL},
 enum { FORM_TSV = 1, FORM_TEXT = 3 };
 static const form forms[] = {
     {"JSONL", of_json, NULL, next_json},
-    {"TSV", of_tsv, NULL, next_tsv},
+    {"TSV", of_tsv, begin_tsv, next_tsv},
     {"CSV", of_csv, begin_csv, next_csv},
     {"text", of_text, NULL, next_text},
 };
@@ -263,6 +325,9 @@ static void choose_fields(tsri_train_records *r, const tsri_train_data_options *
                  pair = {o->source_field ? o->source_field : "source",
                          o->target_field ? o->target_field : "target"};
     r->n_fields = r->wants < TSRI_WANTS_PAIRS ? 2 : 1;
+    r->named = r->wants == TSRI_WANTS_LABELS  ? o->text_field || o->label_field
+               : r->wants == TSRI_WANTS_PAIRS ? o->source_field || o->target_field
+                                              : o->text_field || o->source_field || o->target_field;
     r->fields[0] = r->wants == TSRI_WANTS_LABELS  ? labelled
                    : r->wants == TSRI_WANTS_PAIRS ? pair
                                                   : text;

@@ -16,8 +16,8 @@ typedef struct tsri_train_words {
     size_t n, words_room, labels_room;
 } tsri_train_words;
 
-/* The fields of JSONL and CSV to read. The first pair that the file has is taken; where it has
- * none, the message names the first pair. */
+/* The fields of JSONL, CSV and of TSV with a header to read. The first pair that the file has is taken;
+ * where it has none, the message names the first pair. */
 typedef struct fields {
     const char *text, *second; /* second NULL: none */
 } fields;
@@ -29,7 +29,7 @@ typedef struct form {
     tsr_status (*next)(tsri_train_records *records, tsri_train_record *out);
 } form;
 
-/* A row of CSV. */
+/* A row of CSV, or of TSV with a header. */
 typedef struct row {
     tsri_csv csv;
     tsri_bytes text; /* of the fields, joined */
@@ -45,10 +45,14 @@ struct tsri_train_records {
     tsri_text_reader *reader;
     fields fields[3];
     int n_fields;
+    bool named;   /* one of their names was given */
     json_t *json; /* the line that was returned last */
     char number[32];
     row row;
     int columns[2]; /* of the fields; -1: none */
+    bool header;    /* TSV: the first line is one */
+    char *first;    /* TSV: the first line, the reader's, until it is the next record; else NULL */
+    size_t first_size;
     tsri_train_words words;
 };
 

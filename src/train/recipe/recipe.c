@@ -61,6 +61,11 @@ static const tsri_train_key keys[] = {
      "the most tokens that a trained tokenizer may have; char: 0, or not given, is all characters"},
 };
 static const tsri_train_keys table = {keys, sizeof keys / sizeof *keys};
+_Static_assert(sizeof keys / sizeof *keys <= 32, "a recipe has a bit for each key");
+
+static uint32_t bit_of(const tsri_train_key *key) {
+    return 1u << (key - keys);
+}
 
 const tsri_train_keys *tsri_train_recipe_keys(void) {
     return &table;
@@ -70,6 +75,7 @@ tsr_status tsri_train_recipe_set(tsri_train_recipe *recipe, const char *key, con
                                  bool *own) {
     const tsri_train_key *found = tsri_train_key_find(&table, key);
     *own = found;
+    recipe->given |= found ? bit_of(found) : 0;
     if (found && !strcmp(found->name, "vocab_size"))
         recipe->vocab_size = TSRI_TRAIN_BY_SET;
     return found ? tsri_train_key_set(found, &recipe->model, value) : TSR_OK;
@@ -99,6 +105,20 @@ static tsr_status read_tokenizer(tsri_train_recipe *recipe, json_t *object) {
     return TSR_OK;
 }
 
+static tsr_status read_model(tsri_train_recipe *recipe, json_t *object) {
+    const char *name;
+    json_t *value;
+    TRY(tsri_train_key_set_object(&table, &recipe->model, object, recipe->path));
+    json_object_foreach(object, name, value) {
+        const tsri_train_key *key = tsri_train_key_find(&table, name);
+        if (recipe->model.kind == TSRI_KIND_RECURRENT)
+            recipe->given |= bit_of(key);
+        if (!strcmp(key->name, "vocab_size"))
+            recipe->vocab_size = TSRI_TRAIN_BY_FILE;
+    }
+    return TSR_OK;
+}
+
 static tsr_status read_recipe(tsri_train_recipe *recipe) {
     static const char *const objects[] = {"model", "tokenizer", "training"};
     const char *key, *text = NULL;
@@ -120,8 +140,7 @@ static tsr_status read_recipe(tsri_train_recipe *recipe) {
     TRY(tsri_base_json_text(recipe->json, recipe->path, "description", &text));
     TRY(tsri_base_json_text(recipe->json, recipe->path, "name", &recipe->name));
     recipe->name = recipe->name ? recipe->name : recipe->path;
-    TRY(tsri_train_key_set_object(&table, &recipe->model, json_object_get(recipe->json, "model"),
-                                  recipe->path));
+    TRY(read_model(recipe, json_object_get(recipe->json, "model")));
     return read_tokenizer(recipe, json_object_get(recipe->json, "tokenizer"));
 }
 
@@ -268,6 +287,22 @@ static tsr_status check_vocabulary(const tsri_train_recipe *recipe) {
                           recipe->path, recipe->model.vocab_size, recipe->tokenizer);
 }
 
+/* Recurrent units have none of these. What the file says of a model of another kind is passed over where --set
+ * makes that one recurrent. */
+static tsr_status check_recurrent(const tsri_train_recipe *recipe) {
+    static const char *const others[] = {
+        "layers", "encoder_layers", "heads",      "kv_heads", "ffn",  "positions", "attention",
+        "norm",   "norm_type",      "activation", "gated",    "tied", "bias"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (recipe->given & bit_of(tsri_train_key_find(&table, others[i])))
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: %s is not for models of kind recurrent, whose sizes are "
+                                  "hidden_size, embed_size, attention_size and max_positions: "
+                                  "leave it out",
+                                  recipe->path, others[i]);
+    return TSR_OK;
+}
+
 static tsr_status check_positions(const tsri_train_recipe *recipe) {
     const tsri_train_architecture *model = &recipe->model;
     if (model->positions == TSRI_POSITIONS_ROTARY && model->hidden_size / model->heads % 2)
@@ -296,6 +331,7 @@ tsr_status tsri_train_recipe_finish(tsri_train_recipe *recipe, int64_t block_siz
                               ", the longest sequence that the model reads",
                               recipe->path, block_size, model->max_positions);
     if (model->kind == TSRI_KIND_RECURRENT) {
+        TRY(check_recurrent(recipe));
         model->embed_size = model->embed_size ? model->embed_size : model->hidden_size;
         model->attention_size = model->attention_size ? model->attention_size : model->hidden_size;
         return TSR_OK;

@@ -54,6 +54,9 @@ typedef struct tsri_train_recipe {
     const char *name, *tokenizer; /* tokenizer: model.tokenizer */
     tsri_train_architecture model;
     tsri_train_given vocab_size;
+    /* A bit for each key, in the table's order: those that --set gave, and those in the "model" of a file whose
+     * kind is recurrent */
+    uint32_t given;
 } tsri_train_recipe;
 
 /* The keys of "model" and "tokenizer". */

@@ -229,6 +229,11 @@ static bool may_go_on(const tsri_train_settings *s) {
            s->lr_scheduler_type != TSRI_SCHEDULE_COSINE;
 }
 
+/* Whether save_steps also says after how many steps validations choose the result. */
+static bool chooses(const tsri_train_key *key, const tsri_train_settings *s) {
+    return !strcmp(key->name, "save_steps") && !s->eval_steps && tsri_train_settings_keep_best(s);
+}
+
 tsr_status tsri_train_settings_resume(const tsri_train_settings *then,
                                       const tsri_train_settings *now, char *harmless, size_t size) {
     *harmless = 0;
@@ -246,6 +251,13 @@ tsr_status tsri_train_settings_resume(const tsri_train_settings *then,
                 TSR_E_ARGUMENT,
                 "%s=%.80s: this run began with %.80s, and its learning rate depends on "
                 "that; give the same to --resume, or begin in a new folder",
+                key->name, b, a);
+        if (chooses(key, then))
+            return tsri_base_fail(
+                TSR_E_ARGUMENT,
+                "%s=%.80s: this run began with %.80s, and as it has no eval_steps, it chooses its "
+                "result by validations after as many steps; give the same to --resume, or begin in "
+                "a new folder",
                 key->name, b, a);
         if (!length && !(key->flags & FREE))
             return tsri_base_fail(

@@ -48,6 +48,7 @@ typedef struct tsri_train_job {
     tsri_train_data *data, *evaluated; /* evaluated: data with other sizes of batches, or NULL */
     tsri_train_data *validation;       /* a view of one of them; NULL: there is none */
     tsri_train_teacher *teacher;
+    tsri_train_frozen frozen; /* not of a dry run */
     tsri_train_log *log;
     tsri_train_balance *balance; /* NULL: the shards stay as they are dealt */
     tsr_train_plan plan;

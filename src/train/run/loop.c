@@ -173,7 +173,8 @@ static tsr_status write_checkpoint(tsri_train_job *job) {
                                   .companions = &job->companions,
                                   .base = tsri_train_run_json_text(job, "model"),
                                   .settings = &job->settings,
-                                  .identity = tsri_train_data_identity(job->data)};
+                                  .identity = tsri_train_data_identity(job->data),
+                                  .frozen = &job->frozen};
     char last[400];
     last_good(job, last, sizeof last);
     tsr_status status = tsri_training_complete_values(job->training);

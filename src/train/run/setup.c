@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/system/files.h"
 #include "base/system/system.h"
+#include "model/load/fingerprint.h"
 #include "model/model.h"
 #include "train/data/entities.h"
 #include "train/run/job.h"
@@ -186,6 +187,18 @@ static tsr_status open_teacher(tsri_train_job *job) {
                 : TSR_OK;
 }
 
+/* Whole files are hashed, as another copy may differ anywhere in them; ranks.c says what it costs. */
+static tsr_status hash_frozen(tsri_train_job *job) {
+    if (job->options->dry_run)
+        return TSR_OK;
+    if (job->settings.lora_rank > 0)
+        TRY(tsri_model_hash_weights(tsri_model_of(job->model), UINT64_MAX, job->frozen.base));
+    return job->teacher
+               ? tsri_model_hash_weights(tsri_model_of(tsri_train_teacher_model(job->teacher)),
+                                         UINT64_MAX, job->frozen.teacher)
+               : TSR_OK;
+}
+
 /* ---- going on ---- */
 
 static tsr_status find_checkpoint(tsri_train_job *job) {
@@ -197,6 +210,27 @@ static tsr_status find_checkpoint(tsri_train_job *job) {
     return TSR_OK;
 }
 
+static tsr_status check_weights(const tsr_model *model, const char *then, const char *now,
+                                const char *why) {
+    if (!*then || !strcmp(then, now))
+        return TSR_OK;
+    return tsri_base_fail(
+        TSR_E_FORMAT,
+        "the weights of %s have changed since the checkpoint (their SHA-256 began "
+        "with %.12s, and now begins with %.12s); resuming needs the old ones, %s",
+        tsri_model_of(model)->path, then, now, why);
+}
+
+static tsr_status check_frozen(const tsri_train_job *job) {
+    tsri_train_frozen then;
+    TRY(tsri_train_checkpoint_frozen(job->checkpoint, &then));
+    TRY(check_weights(job->model, then.base, job->frozen.base,
+                      "which the adapters were trained beside"));
+    return job->teacher ? check_weights(tsri_train_teacher_model(job->teacher), then.teacher,
+                                        job->frozen.teacher, "which the model learns from")
+                        : TSR_OK;
+}
+
 static tsr_status restore(tsri_train_job *job) {
     char *identity = NULL;
     job->at = (tsri_train_position){.loss = NAN, .eval_loss = NAN, .best = NAN};
@@ -205,6 +239,8 @@ static tsr_status restore(tsri_train_job *job) {
     tsr_status status = tsri_train_checkpoint_position(job->checkpoint, &job->at, &identity);
     if (status == TSR_OK)
         status = tsri_train_data_check(job->data, identity);
+    if (status == TSR_OK)
+        status = check_frozen(job);
     if (status == TSR_OK)
         status = tsri_train_checkpoint_restore(job->checkpoint, job->training);
     job->saved = job->at.step;
@@ -281,6 +317,7 @@ tsr_status tsri_train_set_up(tsri_train_job *job) {
     TRY(tsri_train_check_prompt(job));
     TRY(make_plan(job));
     TRY(open_teacher(job));
+    TRY(hash_frozen(job));
     TRY(restore(job));
     TRY(tsri_train_ranks_compare_state(job));
     (void)tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_PLANNED,

@@ -166,6 +166,20 @@ static tsr_status bind_tokens(tsri_training *t, batch_run *run) {
     return TSR_OK;
 }
 
+/* The row that the head reads where no token has a target is none of the teacher's rows: it is 0. */
+static tsr_status bind_teacher(tsri_training *t, batch_run *run) {
+    const int64_t outputs = head_outputs(t);
+    const float *teacher = run->batch.teacher;
+    if (lists_rows(t) && t->in.targets[0] == TSRI_TRAINING_IGNORE) {
+        TRY(tsri_base_grow(&t->in.no_teacher, &t->in.no_teacher_room, (size_t)outputs,
+                           sizeof *t->in.no_teacher));
+        memset(t->in.no_teacher, 0, (size_t)outputs * sizeof *t->in.no_teacher);
+        teacher = t->in.no_teacher;
+    }
+    bind(run, TSRI_INPUT_TEACHER, teacher, run->rows * outputs);
+    return TSR_OK;
+}
+
 static tsr_status bind_targets(tsri_training *t, batch_run *run) {
     const tsri_training_batch *batch = &run->batch;
     const int32_t *targets = batch->targets;
@@ -177,9 +191,7 @@ static tsr_status bind_targets(tsri_training *t, batch_run *run) {
         targets = t->in.targets;
     }
     bind(run, TSRI_INPUT_TARGETS, targets, run->rows);
-    if (batch->teacher)
-        bind(run, TSRI_INPUT_TEACHER, batch->teacher, run->rows * head_outputs(t));
-    return TSR_OK;
+    return batch->teacher ? bind_teacher(t, run) : TSR_OK;
 }
 
 /* Pads the rows from T to `steps` tokens. */

@@ -170,9 +170,9 @@ void tsri_training_destroy(tsri_training **training) {
     free(t->in.padded[0]);
     free(t->in.padded[1]);
     void *const owned[] = {
-        t->parameters,   t->sums,           t->in.positions,       t->in.rows,
-        t->in.targets,   t->in.types,       t->in.buckets,         t->in.losses[0],
-        t->in.losses[1], t->in.own_buckets, t->in.source_positions};
+        t->parameters,   t->sums,           t->in.positions,        t->in.rows,
+        t->in.targets,   t->in.types,       t->in.buckets,          t->in.losses[0],
+        t->in.losses[1], t->in.own_buckets, t->in.source_positions, t->in.no_teacher};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     free(t);

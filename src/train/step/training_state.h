@@ -58,8 +58,9 @@ typedef struct tsri_training_inputs { /* a batch as the graphs read it */
     float
         frequencies[TSRI_MODEL_MAX_ROTARY / 2]; /* for rotary positions that depend on the length */
     int32_t seed[4];
-    float *losses[2]; /* hard, soft: of each row */
-    size_t losses_room[2];
+    float *losses[2];  /* hard, soft: of each row */
+    float *no_teacher; /* a row of zeros */
+    size_t losses_room[2], no_teacher_room;
 } tsri_training_inputs;
 
 struct tsri_training {

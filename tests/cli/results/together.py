@@ -100,6 +100,9 @@ def test_evaluate(folder):
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"{line or 'a'}\t{(line or 'a').upper()}\n" for line in lines(folder, 60).read_text().splitlines()))
     assert "BLEU" in same("evaluate", "-m", TRANSLATOR, *REFERENCE, "--parallel", pairs).text
+    text.write_text("the cat sat on a mat\na tall tree\n")
+    for form in ((), ("--json",)):
+        assert "exact" in same("evaluate", "-q", *form, "--hypotheses", text, "--references", text, numbers=(2, 3)).text
     table = folder / "table.csv"
     labels = run("classify", "-m", ENCODERS / "classify", *REFERENCE, "-f", lines(folder, 90)).text.splitlines()
     table.write_text("text,label\n" + "".join(f"{line},{labels[i // 2].split(chr(9))[0]}\n"

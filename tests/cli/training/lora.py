@@ -209,12 +209,16 @@ def test_merge(folder):
         model = copy_model(GOLDEN / name, folder / "source" / name)
         (model / "README.md").write_text("a card\n")
         (model / "pytorch_model.bin").write_bytes(b"other weights")
+        for place, file in ("additional_chat_templates", "tool_use.jinja"), ("mine", "notes.txt"):
+            (model / place).mkdir()
+            (model / place / file).write_text("{{ tools }}")
         lora, matrices = adapter(folder / f"{name}.lora", model)
         out = folder / f"{name}.out"
         run("merge", model, "--lora", lora, "-o", f"{out}/")
-        equal({path.name for path in out.iterdir()}, {path.name for path in model.iterdir()} - {"pytorch_model.bin"})
+        equal({path.name for path in out.iterdir()}, {path.name for path in model.iterdir()} - {"pytorch_model.bin", "mine"})
+        equal((out / "additional_chat_templates" / "tool_use.jinja").read_text(), "{{ tools }}")
         for path in out.iterdir():
-            if path.name != "model.safetensors":
+            if path.is_file() and path.name != "model.safetensors":
                 equal(path.read_bytes(), (model / path.name).read_bytes(), path.name)
         got, wanted = read(out / "model.safetensors"), read(merged(folder / name, model, (matrices, 3, 2)) / "model.safetensors")
         equal(set(got), set(wanted))

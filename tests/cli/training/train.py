@@ -513,6 +513,15 @@ def test_data_that_are_refused(folder):
     equal((folder / "o").exists(), False)
 
 
+def test_the_header_of_a_tsv_is_no_example(folder):
+    data = folder / "moods.tsv"
+    data.write_text("sentence\tlabel\n" + "the sea is good\thappy\na bad poem\tsad\n" * 10)
+    made = ("train", data, "-m", GOLDEN.parent / "encoders" / "classify", "-o", folder / "o", *REFERENCE, *SMALL, "--set", "max_steps=1", "--task", "classify")
+    refused(3, 'moods.tsv: line 1 has no column "text"; its columns are "sentence", "label"', *made)
+    run(*made, "--set", "text_field=sentence")
+    equal(json.loads((folder / "o" / "config.json").read_text())["id2label"], {"0": "happy", "1": "sad"})
+
+
 def test_from_scratch_goes_on_too(folder):
     _, text = make(folder)
     small = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "block_size=8", "--set", "lr_scheduler_type=constant",
@@ -534,6 +543,9 @@ def test_what_may_differ_on_resume(folder):
     run(*command(model, text, out, 2))
     refused(2, "seed=7: this run began with 42", *command(model, text, out, 2, "--set", "seed=7", "--resume"))
     refused(2, "compute=bf16: this run began with f32", *command(model, text, out, 2, "--set", "compute=bf16", "--resume"))
+    best = ("--set", "load_best_model_at_end=true", *every(2))
+    run(*command(model, text, folder / "best", 2, *best))
+    refused(2, "save_steps=1: this run began with 2, and as it has no eval_steps", *command(model, text, folder / "best", 2, *best, *every(1), "--resume"))
     refused(2, "--task classify: this run began with generate", *command(model, text, out, 2, "--task", "classify", "--resume"))
     other = words.model(folder / "other", "gpt2-tiny")[0] if (folder / "other").mkdir() is None else None
     refused(2, "this run began with", *command(other, text, out, 2, "--resume"))
@@ -678,15 +690,17 @@ def test_how_many_characters_a_vocabulary_may_have(folder):
     (folder / "many.txt").write_text("".join(chr(0x4E00 + i) for i in range(8300)))
     tiny = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "max_steps=1", "--set", "block_size=16", "--set", "sample_tokens=0",
             "--set", "validation_split=0", "--set", "per_device_train_batch_size=1")
-    own = {name: folder / f"{name}.json" for name in ("without", "with")}
+    own = {name: folder / f"{name}.json" for name in ("without", "with", "in_model")}
     own["without"].write_text(json.dumps({"tokenizer": {"type": "char"}}))
     own["with"].write_text(json.dumps({"tokenizer": {"type": "char", "vocab_size": 13}}))
+    own["in_model"].write_text(json.dumps({"model": {"tokenizer": "char", "vocab_size": 12}}))
 
     def trained(name, data, recipe, *more):
         return ("train", folder / data, "-o", folder / name, "--recipe", recipe, *REFERENCE, *tiny, *more)
     small = "the text has 13 different characters, 14 tokens with the special ones; a vocabulary of {} is too small"
     refused(3, small.format(10), *trained("o", "text.txt", "char-gpt", "--set", "vocab_size=10"))
     refused(3, small.format(13), *trained("o", "text.txt", own["with"]))
+    refused(3, small.format(12), *trained("o", "text.txt", own["in_model"]))
     for name, data, recipe, more, size in (("enough", "text.txt", "char-gpt", ("--set", "vocab_size=14"), 14),
                                            ("more", "text.txt", own["with"], ("--set", "vocab_size=0"), 14),
                                            ("default", "many.txt", own["without"], (), 8301)):

@@ -224,20 +224,51 @@ def test_a_resume_that_is_refused_changes_nothing(folder):
     equal(json.loads((out / "run.json").read_text())["settings"]["max_steps"], 3)
 
 
+def other_weights(model):
+    """Writes other weights in place of the model's, and returns its own."""
+    path = model / "model.safetensors"
+    own = path.read_bytes()
+    path.write_bytes(own[:-2] + bytes((own[-2] ^ 1, own[-1])))  # the last number
+    return own
+
+
+def test_another_base_or_teacher(folder):
+    """Neither is in the checkpoints, whose manifests have the hashes of both. Those of earlier versions lack them."""
+    model, text = make(folder)
+    teacher = copy_model(GOLDEN / "gpt2-tiny", folder / "teacher")
+    for read, more in (model, ("lora_rank=2",)), (teacher, (f"distill_from={teacher}",)), (teacher, (f"kl_to={teacher}", "lora_rank=2")):
+        out, settings = folder / f"out-{len(list(folder.iterdir()))}", [word for pair in more for word in ("--set", pair)]
+        run(*command(model, text, out, 2, *every(1), *settings))
+        longer = ("train", "-o", out, "--resume", *REFERENCE, "--set")
+        own = other_weights(read)
+        refused(3, f"the weights of {read} have changed since the checkpoint", *longer, "max_steps=3")
+        equal(newest(out), 2)
+        (read / "model.safetensors").write_bytes(own)
+        run(*longer, "max_steps=3")
+        change_json(out / "checkpoint-3" / "manifest.json", base=None, teacher=None)
+        other_weights(read)
+        run(*longer, "max_steps=4")
+        (read / "model.safetensors").write_bytes(own)
+        equal(newest(out), 4)
+
+
 def test_the_folders_of_modules(folder):
-    """What modules.json names goes into each checkpoint, and leaves with it."""
+    """What modules.json names goes into each checkpoint, and leaves with it; so do chat templates for other uses."""
     model, text = copy_model(GOLDEN.parent / "encoders" / "classify", folder / "classify"), folder / "moods.csv"
     labels = json.loads((model / "config.json").read_text())["id2label"].values()
     text.write_text("text,label\n" + "".join(f"the sea is good,{label}\n" for label in labels) * 10)
     (model / "modules.json").write_text(json.dumps([{"type": "mine.Model", "path": ""}, {"type": "mine.Pooling", "path": "1_Pooling"}]))
     (model / "1_Pooling").mkdir()
     (model / "1_Pooling" / "config.json").write_text("{}")
+    (model / "additional_chat_templates").mkdir()
+    (model / "additional_chat_templates" / "tool_use.jinja").write_text("{{ tools }}")
     out = folder / "out"
     for steps, resumed in ((3, ()), (6, ("--resume",))):
         run(*limited(model, text, out, steps, 1, "--task", "classify", *resumed))
         kept(out, 1)
         for place in (out, *checkpoints(out)):
             equal((place / "1_Pooling" / "config.json").read_text(), "{}", place)
+            equal((place / "additional_chat_templates" / "tool_use.jinja").read_text(), "{{ tools }}", place)
         equal([path.name for path in out.glob("checkpoint-*") if path not in checkpoints(out)], [])
 
 

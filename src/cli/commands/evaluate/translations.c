@@ -112,6 +112,8 @@ int tsri_cli_evaluate_hypotheses(tsri_cli_evaluation *job) {
     const tsri_cli_source hypotheses = {.path = job->hypotheses, .encoding = job->encoding},
                           references = {.path = job->references, .encoding = job->encoding};
     int code = choose_metrics(&w);
+    if (job->app.rank) /* rank 0 alone reads and prints */
+        return finish(&w, code);
     if (code == CLI_OK)
         code = tsri_cli_texts_read(&job->app, &w.translations, &hypotheses);
     if (code == CLI_OK)

@@ -50,6 +50,7 @@ tsr_status tsri_model_arch_llama_layout(const tsri_model_config *config, tsri_mo
     TRY(tsri_model_config_activation(config, "hidden_act", "silu", &stack->activation));
     stack->positions = TSRI_POSITIONS_ROTARY;
     stack->rope.rotary = stack->head_size;
+    spec->pad_fixed = true;
     return TSR_OK;
 }
 

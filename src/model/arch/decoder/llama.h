@@ -5,7 +5,7 @@
 #include "model/arch/common/family.h"
 
 /* Reads Llama's layout from a config: its relatives start from it. llama_layout leaves the rotary
- * parameters to them. */
+ * parameters to them. The embedding has a padding_idx, as those of all relatives but GPT-NeoX. */
 tsr_status tsri_model_arch_llama_like(const tsri_model_config *config, tsri_model_spec *spec);
 tsr_status tsri_model_arch_llama_layout(const tsri_model_config *config, tsri_model_spec *spec);
 

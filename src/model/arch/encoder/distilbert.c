@@ -24,6 +24,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->place = TSRI_NORM_POST;
     stack->final_norm = false;
     stack->embed_norm = true;
+    spec->pad_fixed = true;
     stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;
     spec->dense_bias = spec->label_bias = true;
     spec->masked_activation = stack->activation;

@@ -40,6 +40,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(check_names(config, "rotary_emb_base", "rope_theta", theta));
     TRY(check_names(config, "rotary_pct", "partial_rotary_factor", share));
     TRY(tsri_model_arch_llama_like(config, spec));
+    spec->pad_fixed = false;
     stack->gated = false;
     TRY(tsri_model_config_activation(config, "hidden_act", "gelu", &stack->activation));
     TRY(tsri_model_config_layer_norm(config, "layer_norm_eps", true, stack));

@@ -33,6 +33,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_config_common(config, true, spec));
     TRY(read_sizes(config, spec));
+    spec->pad_fixed = true;
     stack->positions = TSRI_POSITIONS_LEARNED;
     stack->position_offset = 2;
     stack->positions_of_tokens = true;
