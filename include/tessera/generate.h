@@ -334,6 +334,13 @@ TSR_API const int32_t *tsr_chat_prompt_ids(const tsr_chat_prompt *prompt, uint32
 /** The [*n] tokens that end the answer, besides the model's own, for tsr_request.ends. */
 TSR_API const int32_t *tsr_chat_prompt_ends(const tsr_chat_prompt *prompt, uint32_t *n);
 
+/** The tags around what models think at the beginning of an answer, each as TAG(open, close). */
+#define TSR_THOUGHT_TAGS(TAG)            \
+    TAG("<think>", "</think>")           \
+    TAG("[THINK]", "[/THINK]")           \
+    TAG("<seed:think>", "</seed:think>") \
+    TAG("<|START_THINKING|>", "<|END_THINKING|>")
+
 /** Splits one answer into its parts, as its tokens come. */
 typedef struct tsr_answer tsr_answer;
 

@@ -4,6 +4,7 @@
 #include "cli/serve/calls.h"
 #include "cli/serve/choose.h"
 #include "cli/serve/messages.h"
+#include "cli/serve/parse.h"
 #include "text/base/unicode.h"
 
 #include <stdlib.h>
@@ -21,6 +22,18 @@ static const char *const templates[] = {
     TEMPLATE("")};
 enum { MODELS = sizeof templates / sizeof *templates };
 static tsri_serve_model models[MODELS];
+
+/* Of the command, which prints JSON; nothing here is printed. */
+bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n) {
+    (void)app;
+    (void)data;
+    (void)n;
+    return false;
+}
+
+void tsri_cli_lost(tsri_cli_app *app) {
+    (void)app;
+}
 
 /* Of the command, where it is the time; here a request without a seed has always the same. */
 uint64_t tsri_cli_now_ns(void) {

@@ -121,6 +121,21 @@ static const struct {
      "{\"v\":1,\"next\":null}\r{\"v\":1,\"next\":{\"v\":2,\"next\":null}}",
      "{\"v\":1}\r{\"v\":1,\"next\":{}}"},
     {"{\"type\": \"array\", \"items\": {\"$ref\": \"#\"}}", "[]\r[[],[[]]]", "[1]\r[,]"},
+    {"{\"$ref\": \"#/$defs/n\", \"$defs\": {\"n\": {\"type\": \"object\", \"properties\": "
+     "{\"next\": "
+     "{\"allOf\": [{\"$ref\": \"#/$defs/n\"}], \"nullable\": true}}}}}",
+     "{}\r{\"next\":null}\r{\"next\":{\"next\":null}}\r{\"next\":{\"next\":{}}}",
+     "null\r{\"next\":1}\r{\"next\":[]}\r{\"next\":{\"next\":1}}"},
+    {"{\"properties\": {\"v\": {\"type\": \"integer\"}, \"next\": {\"$ref\": \"#\", \"nullable\": "
+     "true, "
+     "\"description\": \"x\"}, \"other\": {\"$ref\": \"#\", \"required\": [\"next\"]}}, "
+     "\"required\": "
+     "[\"v\"]}",
+     "{\"v\":1}\r{\"v\":1,\"next\":null}\r{\"v\":1,\"next\":{\"v\":2,\"next\":null}}\r{\"v\":1,"
+     "\"other\":{\"v\":2,\"next\":null}}",
+     "null\r{\"v\":1,\"next\":{}}\r{\"v\":1,\"next\":1}\r{\"v\":1,\"other\":null}\r{\"v\":1,"
+     "\"other\":"
+     "{\"v\":2}}"},
     {"{\"allOf\": [{\"properties\": {\"a\": {\"type\": \"number\"}}, \"required\": [\"a\"]}, "
      "{\"$ref\": \"#/$defs/b\"}], \"properties\": {\"a\": {\"type\": \"integer\"}},"
      "\"$defs\": {\"b\": {\"properties\": {\"b\": {\"type\": \"string\"}}, \"required\": "
@@ -252,6 +267,8 @@ static const struct {
      "of \"oneOf\" may hold at the same time"},
     {"{\"$ref\": \"other.json\"}", "there is nothing at this place"},
     {"{\"$ref\": \"#/$defs/a\"}", "there is nothing at this place"},
+    {"{\"$ref\": \"#\", \"nullable\": true}",
+     "the schema at \"#\" refers to itself (\"$ref\") before a value"},
     {"{\"$ref\": \"#\"}", "the schema at \"#\" refers to itself (\"$ref\") before a value"},
     {"{\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": \"#/$defs/a\"}], \"$defs\": {\"a\": {\"$ref\": "
      "\"#/$defs/b\"}, \"b\": {\"anyOf\": [{\"type\": \"integer\"}, {\"$ref\": \"#/$defs/a\"}]}}}",

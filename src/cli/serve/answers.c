@@ -123,7 +123,7 @@ json_t *tsri_serve_role_chunk(const tsri_serve_choice *c) {
 
 json_t *tsri_serve_chunk(const tsri_serve_choice *c, const char *text, size_t n, json_t *logprobs) {
     const char *finish = c->calls ? NULL : c->finish; /* the chunk of the calls follows */
-    json_t *words = json_stringn(text, n);
+    json_t *words = tsri_cli_json_text(text, n);
     if (!c->job->ask.chat)
         return chunk(c->job, json_pack("{s:i,s:o,s:o?,s:s?}", "index", (int)c->index, "text", words,
                                        "logprobs", logprobs, "finish_reason", finish));
@@ -136,9 +136,9 @@ json_t *tsri_serve_chunk(const tsri_serve_choice *c, const char *text, size_t n,
 
 json_t *tsri_serve_reasoning_chunk(const tsri_serve_choice *c, const char *text, size_t n,
                                    json_t *logprobs) {
-    return chunk(c->job,
-                 json_pack("{s:i,s:{s:s%},s:o?,s:n}", "index", (int)c->index, "delta",
-                           "reasoning_content", text, n, "logprobs", logprobs, "finish_reason"));
+    return chunk(c->job, json_pack("{s:i,s:{s:o},s:o?,s:n}", "index", (int)c->index, "delta",
+                                   "reasoning_content", tsri_cli_json_text(text, n), "logprobs",
+                                   logprobs, "finish_reason"));
 }
 
 json_t *tsri_serve_calls_chunk(const tsri_serve_choice *c) {
@@ -162,7 +162,8 @@ json_t *tsri_serve_usage_chunk(const tsri_serve_job *job) {
 
 static json_t *whole_choice(const tsri_serve_choice *c, size_t index) {
     const bool none = !c->content && (c->calls || c->job->ask.must_call);
-    json_t *words = none ? json_null() : json_stringn(c->text.data ? c->text.data : "", c->content),
+    json_t *words = none ? json_null()
+                         : tsri_cli_json_text(c->text.data ? c->text.data : "", c->content),
            *logprobs = c->logprobs ? json_incref(c->logprobs) : NULL;
     if (c->calls)
         words = json_pack("{s:s,s:o,s:n,s:O}", "role", "assistant", "content", words, "refusal",
@@ -171,7 +172,7 @@ static json_t *whole_choice(const tsri_serve_choice *c, size_t index) {
         words = json_pack("{s:s,s:o,s:n}", "role", "assistant", "content", words, "refusal");
     if (c->reasoning.size)
         json_object_set_new(words, "reasoning_content",
-                            json_stringn(c->reasoning.data, c->reasoning.size));
+                            tsri_cli_json_text(c->reasoning.data, c->reasoning.size));
     return json_pack("{s:I,s:o,s:o?,s:s?}", "index", (json_int_t)index,
                      c->job->ask.chat ? "message" : "text", words, "logprobs", logprobs,
                      "finish_reason", c->finish);
@@ -192,13 +193,18 @@ static tsri_serve_choice *take_best(tsri_serve_choice *of_prompt, int64_t n) {
 json_t *tsri_serve_whole(tsri_serve_job *job) {
     json_t *choices = json_array();
     const tsri_serve_ask *ask = &job->ask;
+    bool lost = false;
     for (uint32_t first = 0; first < job->n; first += (uint32_t)ask->best_of)
         for (int64_t i = 0; i < ask->n; i++) {
             tsri_serve_choice *c = &job->choices[first + i];
             if (ask->best_of > ask->n)
                 c = take_best(&job->choices[first], ask->best_of);
-            json_array_append_new(choices, whole_choice(c, json_array_size(choices)));
+            lost |= json_array_append_new(choices, whole_choice(c, json_array_size(choices))) != 0;
         }
+    if (lost) {
+        json_decref(choices);
+        return NULL;
+    }
     json_t *json = frame(job, job->ask.chat ? "chat.completion" : "text_completion", choices);
     json_object_set_new(json, "usage", usage(job));
     return json;

@@ -11,7 +11,7 @@ typedef struct tsri_serve_choice {
     uint64_t request;                       /* its number; 0: it has ended, or was not added */
     uint64_t last_ns;                       /* when its last token came */
     tsri_serve_buffer text;                 /* with "echo", the prompt's first */
-    tsr_answer *answer;                     /* own; NULL: the answer is not split */
+    tsr_answer *answer;                     /* own; NULL: the answer is not split, or no more */
     tsri_serve_buffer reasoning, arguments; /* arguments: of the call that is being written */
     char *function;                         /* own; of that call; NULL: none is */
     bool thinks;                            /* what came last is reasoning */
@@ -57,6 +57,7 @@ json_t *tsri_serve_reasoning_chunk(const tsri_serve_choice *choice, const char *
 /* The last chunk of a choice that has calls. */
 json_t *tsri_serve_calls_chunk(const tsri_serve_choice *choice);
 json_t *tsri_serve_usage_chunk(const tsri_serve_job *job);
+/* The whole answer; NULL: out of memory. */
 json_t *tsri_serve_whole(tsri_serve_job *job);
 
 #endif

@@ -2,6 +2,7 @@
 #include "cli/serve/calls.h"
 #include "cli/serve/call_form.h"
 #include "cli/serve/marks.h"
+#include "cli/serve/messages.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -45,6 +46,32 @@ static void say_literal(tsri_serve_buffer *to, const char *words, size_t n) {
 
 static void say_text(tsri_serve_buffer *to, const char *words) {
     say_literal(to, words, strlen(words));
+}
+
+/* Alternatives for the tags around thoughts that are special tokens of the model, each with what follows it; tags of letters
+ * are text. */
+static tsri_serve_buffer say_tags(const tsri_serve_model *m, const char *behind_open,
+                                  const char *behind_close) {
+#define TAG(open, close) {open, close},
+    static const char *const tags[][2] = {TSR_THOUGHT_TAGS(TAG)};
+#undef TAG
+    tsri_serve_buffer all = {0};
+    for (size_t i = 0; i < 2 * sizeof tags / sizeof *tags; i++) {
+        char *marked = tsri_serve_with_marks(m->model, tags[i / 2][i % 2]);
+        const char *behind = marked;
+        all.lost |= !marked;
+        const int32_t id =
+            marked && *marked == TSRI_SERVE_MARK ? tsri_serve_mark_read(marked, &behind) : -1;
+        if (id >= 0 && !*behind)
+            say(&all, " | <[%" PRId32 "]> %s", id, i % 2 ? behind_close : behind_open);
+        free(marked);
+    }
+    return all;
+}
+
+static void say_part(tsri_serve_buffer *to, const tsri_serve_buffer *part) {
+    tsri_serve_put(to, part->data, part->size);
+    to->lost |= part->lost;
 }
 
 /* The characters of the marker. */
@@ -94,8 +121,8 @@ static void say_step(tsri_serve_buffer *to, const letters *l, size_t i, size_t c
 }
 
 /* Text without the marker; t<i> goes on behind i characters of it, and where it is whole, a call does. */
-static void say_text_anywhere(tsri_serve_buffer *to, const letters *l) {
-    tsri_serve_buffer others = {0};
+static void say_text_anywhere(tsri_serve_buffer *to, const letters *l, const tsri_serve_model *m) {
+    tsri_serve_buffer others = {0}, tags = say_tags(m, "t0", "t0");
     for (size_t i = 0; i < l->n; i++) {
         others.size = 0;
         say(to, "t%zu ::= \"\"", i);
@@ -110,15 +137,19 @@ static void say_text_anywhere(tsri_serve_buffer *to, const letters *l) {
         }
         say(to, " | [^");
         tsri_serve_put(to, others.data, others.size);
-        say(to, "] t0\n");
+        say(to, "] t0");
+        say_part(to, &tags);
+        say(to, "\n");
     }
     to->lost |= others.lost;
     tsri_serve_clear(&others);
+    tsri_serve_clear(&tags);
 }
 
-/* Text that does not begin with the marker, nor with blanks and the marker. */
-static void say_text_behind(tsri_serve_buffer *to, const letters *l) {
+/* Text that does not begin with the marker, nor with blanks and the marker; nor does what follows thoughts. */
+static void say_text_behind(tsri_serve_buffer *to, const letters *l, const tsri_serve_model *m) {
     static const char blanks[] = " \\t\\n\\r";
+    tsri_serve_buffer tags = say_tags(m, "any", "t0");
     for (size_t i = 0; i < l->n; i++) {
         say(to, "t%zu ::= \"\"", i);
         if (!i)
@@ -126,16 +157,28 @@ static void say_text_behind(tsri_serve_buffer *to, const letters *l) {
         say_step(to, l, i, i);
         say(to, " | [^%s", i ? "" : blanks);
         say_letter(to, l, i);
-        say(to, "] any\n");
+        say(to, "] any");
+        say_part(to, &tags);
+        say(to, "\n");
     }
-    say(to, "any ::= .*\n");
+    say(to, "any ::= \"\" | . any");
+    say_part(to, &tags);
+    say(to, "\n");
+    tsri_serve_clear(&tags);
 }
 
-/* What a function's arguments are held to, in new memory. */
+/* What a function's arguments are held to, in new memory: they are an object, unless the parameters name other types. */
 static char *schema_of(const json_t *function) {
+    static const char *const types[] = {"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"};
     const json_t *parameters = json_object_get(function, "parameters");
-    return json_is_object(parameters) ? json_dumps(parameters, JSON_COMPACT)
-                                      : strdup("{\"type\":\"object\"}");
+    json_t *schema = json_is_object(parameters) ? json_copy((json_t *)parameters) : json_object();
+    bool named = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        named |= json_object_get(schema, types[i]) != NULL;
+    const bool lost = !named && json_object_set_new(schema, "type", json_string("object"));
+    char *text = lost ? NULL : json_dumps(schema, JSON_COMPACT);
+    json_decref(schema);
+    return text;
 }
 
 /* A function's arguments, and the end of its rule. */
@@ -164,8 +207,20 @@ static void say_frame(tsri_serve_buffer *to, const char *words) {
     say(to, ")?");
 }
 
+/* What a model with special tokens for tags thinks before an ordinary answer or a call. */
+static void say_thoughts(tsri_serve_buffer *to, const tsri_serve_model *m) {
+    tsri_serve_buffer tags = say_tags(m, "", "");
+    if (tags.size) {
+        say(to, " (.");
+        say_part(to, &tags);
+        say(to, ")*");
+    }
+    to->lost |= tags.lost;
+    tsri_serve_clear(&tags);
+}
+
 /* What the answer begins with: a call, or what else it may be. */
-static void say_root(tsri_serve_buffer *to, const tsri_serve_ask *ask) {
+static void say_root(tsri_serve_buffer *to, const tsri_serve_model *m, const tsri_serve_ask *ask) {
     const tsri_serve_call_form *form = ask->call_form;
     const bool special = *form->before == TSRI_SERVE_MARK, json = ask->schema && !ask->must_call;
     if (json) {
@@ -182,11 +237,12 @@ static void say_root(tsri_serve_buffer *to, const tsri_serve_ask *ask) {
     if (!ask->must_call && !special) {
         const letters l = letters_of(form);
         say(to, "root ::= t0\n");
-        (form->anywhere ? say_text_anywhere : say_text_behind)(to, &l);
+        (form->anywhere ? say_text_anywhere : say_text_behind)(to, &l, m);
         return;
     }
     say(to, "root ::=");
     if (!ask->must_call) {
+        say_thoughts(to, m);
         say_frame(to, form->text_before);
         say(to, " .*");
         say_frame(to, form->text_after);
@@ -267,10 +323,11 @@ static char *make_channels(const tsri_serve_model *m, const tsri_serve_ask *ask,
 }
 
 /* functions: a list. several: of calls. */
-static char *make_grammar(const tsri_serve_ask *ask, const json_t *functions, bool several) {
+static char *make_grammar(const tsri_serve_model *m, const tsri_serve_ask *ask,
+                          const json_t *functions, bool several) {
     const tsri_serve_call_form *form = ask->call_form;
     tsri_serve_buffer all = {0};
-    say_root(&all, ask);
+    say_root(&all, m, ask);
     say(&all, "call ::=");
     say_text(&all, form->before + form->marker);
     say(&all, " f");
@@ -336,6 +393,19 @@ static bool add_functions(const json_t *tools, const char *name, json_t *functio
                            name);
 }
 
+/* The tools as the template reads them, in new memory: it asks whether a function has a field. */
+static char *tools_text(const json_t *tools) {
+    json_t *own = json_deep_copy(tools), *tool;
+    size_t i;
+    json_array_foreach(own, i, tool) {
+        tsri_serve_drop_nulls(tool);
+        tsri_serve_drop_nulls(json_object_get(tool, "function"));
+    }
+    char *text = own ? json_dumps(own, JSON_COMPACT) : NULL;
+    json_decref(own);
+    return text;
+}
+
 /* Says which function's parameters are at fault, if one's are. */
 static bool fail_grammar(const json_t *functions, tsri_serve_failure *f) {
     tsri_serve_fail(f, 400, "tools", "tools: %s", tsr_error_last());
@@ -360,15 +430,15 @@ static bool make(const tsri_serve_model *m, tsri_serve_ask *ask, const char *nam
     if (fine) {
         ask->call_grammar =
             ask->channels ? make_channels(m, ask, functions)
-                          : make_grammar(ask, functions,
+                          : make_grammar(m, ask, functions,
                                          ask->parallel_calls && !name && ask->call_form->next);
-        ask->tools_text = json_dumps(ask->tools, JSON_COMPACT);
+        ask->tools_text = tools_text(ask->tools);
         fine = (ask->call_grammar && ask->tools_text) ||
                tsri_serve_fail(f, 503, NULL, "out of memory");
     }
     fine = fine && (tsr_grammar_check(ask->call_grammar) == TSR_OK || fail_grammar(functions, f));
     ask->options.grammar = ask->call_grammar;
-    json_decref(functions);
+    ask->functions = functions;
     return fine;
 }
 

@@ -1,10 +1,10 @@
 /* cli/serve/calls_read.c - calls of functions: from the text of an answer to "tool_calls", whole or cut, and from those
  * of earlier turns to what a template reads. */
+#include "cli/base/json.h"
 #include "cli/serve/call_form.h"
 #include "cli/serve/calls.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,12 +54,25 @@ static bool is_of_name(char c) {
     return isalnum((unsigned char)c) || (c && strchr("_.-", c));
 }
 
+/* The id of a call: a letter, and the last digits of its number to the base 36. Mistral's templates refuse ids of another
+ * length. */
+static void write_id(uint64_t number, char id[TSRI_SERVE_CALL_ID_SIZE + 1]) {
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    enum { BASE = sizeof digits - 1 };
+    for (size_t i = TSRI_SERVE_CALL_ID_SIZE - 1; i > 0; i--) {
+        id[i] = digits[number % BASE];
+        number /= BASE;
+    }
+    id[0] = 'c';
+    id[TSRI_SERVE_CALL_ID_SIZE] = 0;
+}
+
 json_t *tsri_serve_call_json(const tsri_serve_choice *c, const char *name, size_t n,
                              const char *arguments, size_t size, size_t number) {
-    char id[80];
-    snprintf(id, sizeof id, "call-%s-%" PRIu32 "-%zu", c->job->id, c->index, number);
-    json_t *call = json_pack("{s:s,s:s,s:{s:s%,s:s%}}", "id", id, "type", "function", "function",
-                             "name", name, n, "arguments", arguments, size);
+    char id[TSRI_SERVE_CALL_ID_SIZE + 1];
+    write_id(c->job->x->server->calls++, id);
+    json_t *call = json_pack("{s:s,s:s,s:{s:s%,s:o}}", "id", id, "type", "function", "function",
+                             "name", name, n, "arguments", tsri_cli_json_text(arguments, size));
     if (call && c->job->ask.stream)
         json_object_set_new(call, "index", json_integer((json_int_t)number));
     return call;
@@ -122,6 +135,21 @@ static json_t *read_calls(const tsri_serve_choice *c, const char *at, const char
     return NULL;
 }
 
+/* Whether each call is of a function that the request has. Behind thoughts in letters a model may write JSON that only looks
+ * like a call: no grammar tells where the thoughts end. */
+static bool are_known(const tsri_serve_ask *ask, const json_t *calls) {
+    bool all = true;
+    for (size_t i = 0; i < json_array_size(calls) && all; i++) {
+        const json_t *name =
+            json_object_get(json_object_get(json_array_get(calls, i), "function"), "name");
+        bool known = false;
+        for (size_t k = 0; k < json_array_size(ask->functions) && !known; k++)
+            known = json_equal(json_object_get(json_array_get(ask->functions, k), "name"), name);
+        all = known;
+    }
+    return all;
+}
+
 bool tsri_serve_calls_take(tsri_serve_choice *c) {
     const tsri_serve_ask *ask = &c->job->ask;
     const char *data = c->text.data ? c->text.data : "", *end = data + c->text.size,
@@ -130,10 +158,11 @@ bool tsri_serve_calls_take(tsri_serve_choice *c) {
     const bool either = ask->schema && !ask->must_call && !ask->call_form->anywhere;
     bool whole = false;
     c->calls = at ? read_calls(c, at, end, &whole) : NULL;
-    if (either && !whole) {
+    if ((either && !whole) || !are_known(ask, c->calls)) {
         json_decref(c->calls);
         c->calls = NULL;
         at = NULL;
+        whole = false;
     }
     c->content = at ? without_blanks(data, (size_t)(at - data)) : ask->must_call ? 0 : c->text.size;
     return whole;
@@ -160,13 +189,18 @@ size_t tsri_serve_calls_content(const tsri_serve_choice *c) {
 
 /* ---- earlier turns ---- */
 
-/* Arguments that are JSON become an object. */
+/* Arguments that are JSON become an object, and an empty text, which some clients send for a call without arguments, an
+ * empty one. */
 static void parse_arguments(json_t *function) {
-    const json_t *text = json_object_get(function, "arguments");
-    json_t *arguments =
-        json_is_string(text)
-            ? json_loadb(json_string_value(text), json_string_length(text), JSON_ALLOW_NUL, NULL)
-            : NULL;
+    const json_t *given = json_object_get(function, "arguments");
+    const char *text = json_string_value(given);
+    const size_t n = json_string_length(given);
+    json_error_t error;
+    if (!text)
+        return;
+    json_t *arguments = blanks_before(text, n) == n
+                            ? json_object()
+                            : tsri_cli_json_load(text, n, JSON_ALLOW_NUL, &error);
     if (arguments)
         json_object_set_new(function, "arguments", arguments);
 }

@@ -190,11 +190,17 @@ static void finish(tsri_serve_choice *c, uint32_t how) {
     c->finish = !ended ? "length" : calls ? "tool_calls" : "stop";
 }
 
-/* Special tokens of calls are a part of the text that is read, others are not. */
+/* Special tokens of calls are a part of the text that is read, others are not. The one that begins a call ends what is
+ * thought, whether it was closed or not. */
 static void put_mark(tsri_serve_choice *c, int32_t id) {
+    const tsri_serve_call_form *form = c->job->ask.call_form;
     char mark[TSRI_SERVE_MARK_ROOM];
     const size_t n = tsri_serve_mark_of(c->job->x->model->model, id, mark);
-    if (n && tsri_serve_call_form_has(c->job->ask.call_form, mark))
+    if (!n || !tsri_serve_call_form_has(form, mark))
+        return;
+    if (!strncmp(form->before, mark, n))
+        tsri_serve_parts_leave(c);
+    if (!c->thinks)
         tsri_serve_put(&c->text, mark, n);
 }
 
@@ -213,7 +219,7 @@ static void take_token(tsri_serve_choice *c, const tsr_generated *g) {
         tsri_serve_parts_take(c, g);
     else if (!job->ask.stream || job->ask.calls)
         tsri_serve_put(&c->text, g->text, g->text_size);
-    if (job->ask.call_form && !c->thinks && g->id >= 0 && g->finish != TSR_FINISH_END)
+    if (job->ask.call_form && g->id >= 0 && g->finish != TSR_FINISH_END)
         put_mark(c, g->id);
     if (g->finish)
         finish(c, g->finish);
@@ -334,8 +340,10 @@ static bool add(tsri_serve_job *job, uint32_t prompt_number, const start *start,
     for (uint32_t i = 0; i < each; i++) {
         tsri_serve_choice *c = &job->choices[prompt_number * each + i];
         *c = (tsri_serve_choice){.job = job, .index = (uint32_t)(c - job->choices)};
+        /* Without a seed, equal prompts have different answers, too. */
+        const uint64_t seed = job->ask.options.seed + (job->ask.has_seed ? i : c->index);
         if ((job->ask.echo && !echo_text(job->x->model, &start->prompt, &c->text, f)) ||
-            !add_choice(c, start, job->ask.options.seed + i, f))
+            !add_choice(c, start, seed, f))
             return false;
     }
     return true;

@@ -112,10 +112,12 @@ static bool take_stream_options(const json_t *value, tsri_serve_ask *ask, tsri_s
     if (!json_is_object(value))
         return wrong(f, "stream_options", "an object");
     json_object_foreach((json_t *)value, key, one) {
+        if (json_is_null(one))
+            continue;
         if (strcmp(key, "include_usage"))
             return tsri_serve_fail(f, 400, "stream_options", "stream_options.%s is not served",
                                    key);
-        if (!json_is_boolean(one) && !json_is_null(one))
+        if (!json_is_boolean(one))
             return wrong(f, "stream_options.include_usage", "true or false");
         ask->include_usage = json_is_true(one);
     }
@@ -325,9 +327,11 @@ static bool take_row(const struct row *row, const json_t *value, tsri_serve_ask 
 
 static bool take_field(const char *key, const json_t *value, tsri_serve_ask *ask,
                        tsri_serve_failure *f) {
+    if (json_is_null(value))
+        return true;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].where & (ask->chat ? CHAT : COMPLETION) && !strcmp(rows[i].name, key))
-            return json_is_null(value) || take_row(&rows[i], value, ask, f);
+            return take_row(&rows[i], value, ask, f);
     return tsri_serve_fail(f, 400, key, "the field \"%s\" is not served", key);
 }
 
@@ -396,6 +400,8 @@ void tsri_serve_ask_clear(tsri_serve_ask *ask) {
     free(ask->schema);
     free(ask->call_grammar);
     free(ask->tools_text);
+    json_decref(ask->functions);
+    ask->functions = NULL;
     ask->schema = ask->call_grammar = ask->tools_text = NULL;
 }
 
@@ -420,41 +426,14 @@ bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,
         return tsri_serve_fail(f, 400, "stream_options", "stream_options needs \"stream\": true");
     if (chat && ask->options.logprobs && !ask->logprobs)
         return tsri_serve_fail(f, 400, "top_logprobs", "top_logprobs needs \"logprobs\": true");
-    if (!ask->has_seed &&
-        getrandom(&ask->options.seed, sizeof ask->options.seed, GRND_NONBLOCK) < 0)
-        ask->options.seed = tsri_cli_now_ns();
+    if (!ask->has_seed)
+        ask->options.seed = tsri_serve_random();
     return true;
 }
 
-/* What JSON allows, but is not read. NULL: the text is not JSON. */
-static const char *not_read(const json_error_t *error) {
-    switch (json_error_code(error)) {
-    case json_error_numeric_overflow:
-        return "the number is too large: whole numbers from -2^63 to 2^63-1 are read, and others "
-               "up to 1.8e308";
-    case json_error_null_byte_in_key:
-        return "a name with a 0 byte is not read";
-    default:
-        return NULL;
-    }
-}
-
-json_t *tsri_serve_parse(const char *text, size_t n, tsri_serve_failure *f) {
-    json_error_t error;
-    json_t *body = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-    if (json_is_object(body))
-        return body;
-    const char *why = body ? NULL : not_read(&error);
-    if (body)
-        tsri_serve_fail(f, 400, NULL, "the body is not a JSON object");
-    else if (why)
-        tsri_serve_fail(f, 400, NULL, "the body: line %d, column %d: %s", error.line, error.column,
-                        why);
-    else
-        tsri_serve_fail(f, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
-                        error.column, error.text);
-    json_decref(body);
-    return NULL;
+uint64_t tsri_serve_random(void) {
+    uint64_t number;
+    return getrandom(&number, sizeof number, GRND_NONBLOCK) < 0 ? tsri_cli_now_ns() : number;
 }
 
 bool tsri_serve_ids(const json_t *list, const char *param, const char *wanted, int32_t **ids,
@@ -481,9 +460,9 @@ bool tsri_serve_only(const json_t *body, const char *const *known, size_t n,
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)body, key, value) {
-        bool found = false;
-        for (size_t i = 0; i < n; i++)
-            found |= !strcmp(key, known[i]);
+        bool found = json_is_null(value);
+        for (size_t i = 0; i < n && !found; i++)
+            found = !strcmp(key, known[i]);
         if (!found)
             return tsri_serve_fail(f, 400, key, "the field \"%s\" is not served", key);
     }

@@ -24,12 +24,11 @@ typedef struct tsri_serve_ask {
     /* own: the JSON schema of the answer; the grammar of calls or channels; what the template is told */
     char *schema, *call_grammar, *tools_text;
     const json_t *tools, *tool_choice; /* of the body, while it is read */
+    json_t *functions;                 /* own: a list of those that may be called; NULL: none may */
     int64_t n;                         /* answers for each prompt */
     int64_t best_of;                   /* so many are written, and the n likeliest given; n: all */
 } tsri_serve_ask;
 
-/* Parses a body, which must be an object. NULL: *f says why. */
-json_t *tsri_serve_parse(const char *text, size_t n, tsri_serve_failure *f);
 /* Reads all fields of `body` but the prompt. What it fills borrows from the body and the model. The caller clears *ask, after a
  * failure, too. False: *f says why. */
 bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,
@@ -38,7 +37,9 @@ void tsri_serve_ask_clear(tsri_serve_ask *ask);
 /* Reads a list of token ids into new memory. Where it is not one, *f says that `wanted` is wanted. */
 bool tsri_serve_ids(const json_t *list, const char *param, const char *wanted, int32_t **ids,
                     size_t *n, tsri_serve_failure *f);
-/* Whether a body has no fields but these. */
+/* A number that is another one each time. */
+uint64_t tsri_serve_random(void);
+/* Whether a body has no fields but these and such as are null, which count as missing. */
 bool tsri_serve_only(const json_t *body, const char *const *known, size_t n, tsri_serve_failure *f);
 
 #endif

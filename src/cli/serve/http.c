@@ -196,7 +196,7 @@ static enum MHD_Result respond(tsri_serve_exchange *x) {
     const char *type = x->route && x->status == 200 ? x->route->type : NULL;
     if (x->status != 204)
         MHD_add_response_header(r, "Content-Type",
-                                x->stream ? "text/event-stream"
+                                x->stream ? "text/event-stream; charset=utf-8"
                                 : type    ? type
                                           : "application/json");
     tsri_serve_put_origin(x, r);

@@ -26,15 +26,25 @@ static json_t *content_text(const json_t *content, tsri_serve_failure *f) {
     return text;
 }
 
-/* A field that is null is missing: templates ask whether a message has it. Only "content" may be null. */
-static void drop_nulls(json_t *message) {
+void tsri_serve_drop_nulls(json_t *object) {
     const char *key;
     json_t *value;
     void *next;
-    json_object_foreach_safe(message, next, key, value) {
-        if (json_is_null(value) && strcmp(key, "content") != 0)
-            json_object_del(message, key);
+    json_object_foreach_safe(object, next, key, value) {
+        if (json_is_null(value))
+            json_object_del(object, key);
     }
+}
+
+/* Makes the content a text; beside calls it may be missing, and is null then, as templates look for it. */
+static bool set_content(json_t *message, tsri_serve_failure *f) {
+    const json_t *content = json_object_get(message, "content");
+    if (json_is_string(content))
+        return true;
+    const bool none = !content && json_is_array(json_object_get(message, "tool_calls"));
+    json_t *text = none ? json_null() : content_text(content, f);
+    return text && (!json_object_set_new(message, "content", text) ||
+                    tsri_serve_fail(f, 503, NULL, "out of memory"));
 }
 
 bool tsri_serve_plain_messages(tsri_serve_model *m, json_t *messages, tsri_serve_failure *f) {
@@ -44,26 +54,16 @@ bool tsri_serve_plain_messages(tsri_serve_model *m, json_t *messages, tsri_serve
         return tsri_serve_fail(f, 400, "messages",
                                "messages: a list of at least one message is wanted");
     json_array_foreach(messages, i, message) {
-        drop_nulls(message);
+        tsri_serve_drop_nulls(message); /* templates ask whether a message has a field */
         const char *role = json_string_value(json_object_get(message, "role"));
         if (!role)
             return tsri_serve_fail(f, 400, "messages", "messages: message %zu has no \"role\"",
                                    i + 1);
-        tsri_serve_calls_read(m, message);
-        const json_t *content = json_object_get(message, "content");
-        if ((!content || json_is_null(content)) &&
-            json_is_array(json_object_get(message, "tool_calls"))) {
-            json_object_set_new(message, "content", json_null()); /* as templates look for it */
-            continue;
-        }
         if (!strcmp(role, "developer"))
             json_object_set_new(message, "role", json_string("system"));
-        if (json_is_string(content))
-            continue;
-        json_t *text = content_text(content, f);
-        if (!text)
+        if (!set_content(message, f))
             return false;
-        json_object_set_new(message, "content", text);
+        tsri_serve_calls_read(m, message);
     }
     return true;
 }

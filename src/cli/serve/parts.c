@@ -73,6 +73,15 @@ void tsri_serve_parts_take(tsri_serve_choice *c, const tsr_generated *g) {
     (void)tsr_answer_take(c->answer, g, take_part, c);
 }
 
+void tsri_serve_parts_leave(tsri_serve_choice *c) {
+    const tsr_generated end = {
+        .struct_size = sizeof end, .id = -1, .finish = TSR_FINISH_END, .text = ""};
+    if (c->answer)
+        tsri_serve_parts_take(c, &end);
+    tsr_answer_destroy(&c->answer);
+    c->thinks = false;
+}
+
 bool tsri_serve_parts_end(tsri_serve_choice *c) {
     json_t *last = c->function && c->arguments.size
                        ? json_loadb(c->arguments.data, c->arguments.size,

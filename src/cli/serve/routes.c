@@ -4,6 +4,7 @@
 #include "cli/serve/log.h"
 #include "cli/serve/metrics.h"
 #include "cli/serve/page.h"
+#include "cli/serve/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

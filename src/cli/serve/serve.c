@@ -3,6 +3,7 @@
 
 #include "cli/base/watch.h"
 #include "cli/reading/input.h"
+#include "cli/serve/fields.h"
 #include "cli/serve/models.h"
 #include "cli/serve/origins.h"
 #include "cli/shared/chatting.h"
@@ -184,6 +185,7 @@ int tsri_serve_run(const tsri_serve_options *o) {
     if (!r)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
     r->server = (tsri_serve_server){.app = o->app,
+                                    .calls = tsri_serve_random(),
                                     .origins = &o->origins,
                                     .log = {.on = o->log || o->log_prompts || o->log_format,
                                             .json = o->log_format && !strcmp(o->log_format, "json"),

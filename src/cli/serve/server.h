@@ -154,6 +154,7 @@ struct tsri_serve_server {
     tsri_serve_errand *looks; /* the engine's: requests for attention, the oldest first */
     tsri_serve_look *packing; /* the engine's: the one whose numbers a thread packs, or NULL */
     uint64_t numbers;         /* of answers, for their ids */
+    uint64_t calls;           /* for the ids of calls: it begins with a random number */
     bool draining, stopping;
 };
 

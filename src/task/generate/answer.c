@@ -14,10 +14,9 @@
 typedef struct tags {
     const char *open, *close;
 } tags;
-static const tags known_tags[] = {{"<think>", "</think>"},
-                                  {"[THINK]", "[/THINK]"},
-                                  {"<seed:think>", "</seed:think>"},
-                                  {"<|START_THINKING|>", "<|END_THINKING|>"}};
+#define TAG(open, close) {open, close},
+static const tags known_tags[] = {TSR_THOUGHT_TAGS(TAG)};
+#undef TAG
 enum { TAGS = sizeof known_tags / sizeof *known_tags };
 
 /* The special tokens of channels. An answer goes on behind the prompt's START. */

@@ -3,7 +3,6 @@
 #include "text/grammar/schema.h"
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "text/grammar/read.h"
 
 #include <math.h>
@@ -332,33 +331,12 @@ static int32_t read_types(tsri_text_schema *s, const json_t *schema) {
 
 /* ---- what schemas are made of ---- */
 
-/* The rule of a schema that others refer to, which is read later. */
-static int32_t refer(tsri_text_schema *s, const char *pointer) {
-    const json_t *schema = tsri_text_schema_at(s, pointer);
-    tsri_text_tree *t = s->json.tree;
-    for (size_t i = 0; i < s->n_references; i++)
-        if (s->references[i].schema == schema)
-            return tsri_text_call(t, s->references[i].rule);
-    if (t->status == TSR_OK)
-        t->status = tsri_base_grow(&s->references, &s->references_room, s->n_references + 1,
-                                   sizeof *s->references);
-    const int32_t rule = tsri_text_rule_new(t, pointer, strlen(pointer));
-    if (t->status == TSR_OK)
-        s->references[s->n_references++] = (tsri_text_reference){.schema = schema, .rule = rule};
-    return tsri_text_call(t, rule);
-}
-
 static int32_t read_reference(tsri_text_schema *s, const json_t *schema) {
     const char *pointer = tsri_text_schema_word(json_object_get(schema, "$ref"));
     if (!pointer)
         return tsri_text_schema_fail(s, TSR_E_ARGUMENT,
                                      "\"$ref\": a text without a 0 byte is wanted");
-    const json_t *rest = tsri_text_schema_without(s, schema, "$ref");
-    if (!rest)
-        return refer(s, pointer);
-    const json_t *other = tsri_text_schema_at(s, pointer),
-                 *both = other ? tsri_text_schema_join(s, other, rest) : NULL;
-    return both ? tsri_text_schema_read(s, both) : 0;
+    return tsri_text_schema_refer(s, pointer, tsri_text_schema_without(s, schema, "$ref"));
 }
 
 static int32_t read_any_of(tsri_text_schema *s, const json_t *schema, const char *keyword) {
@@ -436,6 +414,7 @@ int32_t tsri_text_schema_part(tsri_text_schema *s, const char *keyword, const ch
 /* ---- the whole ---- */
 
 static int32_t read_root(tsri_text_schema *s, const json_t *schema) {
+    s->rules = json_object();
     const int32_t root = tsri_text_rule_new(s->json.tree, "#", 1);
     tsri_text_rule_set(s->json.tree, root, tsri_text_schema_read(s, schema));
     for (size_t i = 0; i < s->n_references && s->json.tree->status == TSR_OK; i++) {
@@ -445,6 +424,7 @@ static int32_t read_root(tsri_text_schema *s, const json_t *schema) {
                            tsri_text_schema_part(s, pointer + (strlen(pointer) > 2 ? 2 : 1), NULL,
                                                  s->references[i].schema));
     }
+    json_decref(s->rules);
     return root;
 }
 

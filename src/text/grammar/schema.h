@@ -16,11 +16,10 @@ enum {
     TSRI_TEXT_JSON_NOTHING = 64
 };
 
-/* A schema that others refer to. */
+/* A schema that others refer to, joined with what stands beside the "$ref". */
 typedef struct tsri_text_reference {
     const json_t *schema;
     int32_t rule;
-    bool made;
 } tsri_text_reference;
 
 typedef struct tsri_text_schema {
@@ -28,6 +27,7 @@ typedef struct tsri_text_schema {
     const json_t *root;
     tsri_text_reference *references;
     size_t n_references, references_room;
+    json_t *rules;    /* their rules: numbers, by what the references say */
     json_t *joined;   /* a list that owns the schemas that were joined of several */
     tsri_bytes path;  /* of the schema that is read, for messages */
     int depth, count; /* of schemas that are open; of all so far */
@@ -61,12 +61,16 @@ int32_t tsri_text_schema_array(tsri_text_schema *s, const json_t *schema);
 json_t *tsri_text_schema_join(tsri_text_schema *s, const json_t *a, const json_t *b);
 /* The parts of "allOf", and what stands beside it, joined. NULL: failed. */
 const json_t *tsri_text_schema_all_of(tsri_text_schema *s, const json_t *schema);
-/* A copy without a keyword; NULL where nothing but notes is left. Owned by s->joined. */
+/* A copy without a keyword and without notes; NULL where nothing is left. Owned by s->joined. */
 json_t *tsri_text_schema_without(tsri_text_schema *s, const json_t *schema, const char *keyword);
 /* A schema without "$ref" and "allOf": what they stand for, joined. NULL: failed, or it has no end. */
 const json_t *tsri_text_schema_flat(tsri_text_schema *s, const json_t *schema);
 /* The schema at a pointer like #/$defs/name. NULL: failed. */
 const json_t *tsri_text_schema_at(tsri_text_schema *s, const char *pointer);
+/* The texts that the schema at a pointer allows, if `rest`, which stands beside the reference, allows them, too; rest NULL:
+ * nothing does. Both are a rule, which is read later, and once for equal references, so that it may refer to itself; with a
+ * long rest they are read at once. */
+int32_t tsri_text_schema_refer(tsri_text_schema *s, const char *pointer, const json_t *rest);
 
 /* schema_apart.c: changes the parts of a "oneOf", so that what is written by one holds for no other one. Failures, also
  * where it can't be shown that it does not, are kept in the tree. */

@@ -1,13 +1,17 @@
-/* text/grammar/schema_join.c - joins schemas that both hold (allOf, and what stands beside $ref and anyOf), and
- * finds schemas by pointers. */
+/* text/grammar/schema_join.c - joins schemas that both hold (allOf, and what stands beside $ref and anyOf), finds
+ * schemas by pointers, and makes rules of those that others refer to. */
 #include "text/grammar/schema.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PAIRS = 1 << 20 };
+enum {
+    MOST_PAIRS = 1 << 20,
+    BESIDE = 4 << 10 /* bytes of a "$ref", and of what stands beside it, that are compared */
+};
 
 /* ---- pointers ---- */
 
@@ -52,13 +56,14 @@ const json_t *tsri_text_schema_at(tsri_text_schema *s, const char *pointer) {
 }
 
 json_t *tsri_text_schema_without(tsri_text_schema *s, const json_t *schema, const char *keyword) {
-    json_t *rest = json_copy((json_t *)schema), *value;
+    json_t *rest = json_object(), *value;
     const char *key;
-    bool more = false;
-    json_object_del(rest, keyword);
+    json_object_foreach((json_t *)schema, key, value) {
+        if (strcmp(key, keyword) != 0 && !tsri_text_schema_is_note(key))
+            json_object_set(rest, key, value);
+    }
     json_array_append_new(s->joined, rest);
-    json_object_foreach(rest, key, value) more |= !tsri_text_schema_is_note(key);
-    return more ? rest : NULL;
+    return json_object_size(rest) ? rest : NULL;
 }
 
 /* ---- joining ---- */
@@ -212,9 +217,24 @@ json_t *tsri_text_schema_join(tsri_text_schema *s, const json_t *a, const json_t
     return all;
 }
 
+/* The reference that "allOf" consists of, with what stands beside: read as one, it may lead back to itself. NULL: there are
+ * other parts, or properties, which come before those of the reference. */
+static json_t *only_reference(tsri_text_schema *s, const json_t *list, json_t *beside) {
+    const json_t *one = json_array_get(list, 0);
+    json_t *pointer = json_object_get(one, "$ref");
+    if (!beside || !pointer || json_array_size(list) > 1 || json_object_get(beside, "$ref") ||
+        json_object_get(beside, "properties") || tsri_text_schema_without(s, one, "$ref"))
+        return NULL;
+    return json_object_set(beside, "$ref", pointer) ? NULL : beside;
+}
+
 const json_t *tsri_text_schema_all_of(tsri_text_schema *s, const json_t *schema) {
-    const json_t *list = json_object_get(schema, "allOf"),
-                 *all = tsri_text_schema_without(s, schema, "allOf");
+    const json_t *list = json_object_get(schema, "allOf");
+    json_t *beside = tsri_text_schema_without(s, schema, "allOf"),
+           *reference = only_reference(s, list, beside);
+    const json_t *all = beside;
+    if (reference)
+        return reference;
     if (!json_array_size(list))
         tsri_text_schema_fail(s, TSR_E_ARGUMENT, "\"allOf\": a list of schemas is wanted");
     for (size_t i = 0; i < json_array_size(list) && s->json.tree->status == TSR_OK; i++) {
@@ -248,4 +268,50 @@ const json_t *tsri_text_schema_flat(tsri_text_schema *s, const json_t *schema) {
         schema = rest && other ? tsri_text_schema_join(s, other, rest) : other;
     }
     return NULL;
+}
+
+/* ---- references ---- */
+
+static int append(const char *text, size_t n, void *data) {
+    return tsri_base_bytes_append(data, text, n) == TSR_OK ? 0 : -1;
+}
+
+/* What a reference says, as a text: equal ones say the same. False: it says too much. */
+static bool write_reference(const char *pointer, const json_t *rest, tsri_bytes *out) {
+    json_t *both = json_pack("[s,O?]", pointer, rest);
+    const bool fine = both && !json_dump_callback(both, append, out, JSON_COMPACT);
+    json_decref(both);
+    return fine;
+}
+
+static int32_t add_reference(tsri_text_schema *s, const char *pointer, const json_t *schema) {
+    tsri_text_tree *t = s->json.tree;
+    if (t->status == TSR_OK)
+        t->status = tsri_base_grow(&s->references, &s->references_room, s->n_references + 1,
+                                   sizeof *s->references);
+    const int32_t rule = tsri_text_rule_new(t, pointer, strlen(pointer));
+    if (t->status == TSR_OK)
+        s->references[s->n_references++] = (tsri_text_reference){.schema = schema, .rule = rule};
+    return rule;
+}
+
+int32_t tsri_text_schema_refer(tsri_text_schema *s, const char *pointer, const json_t *rest) {
+    tsri_bytes text = {.limit = BESIDE};
+    const bool shared = write_reference(pointer, rest, &text);
+    const json_t *known = shared ? json_object_get(s->rules, text.data) : NULL,
+                 *target = known ? NULL : tsri_text_schema_at(s, pointer),
+                 *both = target && rest ? tsri_text_schema_join(s, target, rest) : target;
+    int32_t all = 0;
+    if (known)
+        all = tsri_text_call(s->json.tree, (int32_t)json_integer_value(known));
+    else if (both && !shared)
+        all = tsri_text_schema_read(s, both);
+    else if (both) {
+        const int32_t rule = add_reference(s, pointer, both);
+        if (json_object_set_new(s->rules, text.data, json_integer(rule)))
+            tsri_text_schema_fail(s, TSR_E_HOST_MEMORY, "out of memory");
+        all = tsri_text_call(s->json.tree, rule);
+    }
+    tsri_base_bytes_clear(&text);
+    return all;
 }

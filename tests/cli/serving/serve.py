@@ -4,6 +4,7 @@ its place; hostile input is refused, and the server goes on."""
 
 import base64
 import contextlib
+import http.client
 import json
 import math
 import os
@@ -58,6 +59,9 @@ def completions(server):
     several = server.fine("/v1/completions", ASKED | {"prompt": ["ROMEO:\n", "KING"]})["choices"]
     equal([one["text"] for one in several], [wanted, generated("KING", 8, "--temp", "0")])
     equal(server.fine("/v1/completions", ASKED | {"prompt": n})["choices"][0]["text"], wanted)
+    same = ASKED | {"prompt": ["ROMEO:\n"] * 3, "temperature": 1, "max_tokens": 40, "ignore_eos": True}
+    equal(len({one["text"] for one in server.fine("/v1/completions", same)["choices"]}), 3, "without a seed each is drawn anew")
+    equal(len({one["text"] for one in server.fine("/v1/completions", same | {"seed": 7})["choices"]}), 1)
     asked = ASKED | {"presence_penalty": 1.5, "frequency_penalty": 0.5, "logit_bias": {str(n[0]): 3, "5": -100}}
     penalties = ("--presence-penalty", "1.5", "--frequency-penalty", "0.5", "--logit-bias", f"{n[0]}=3", "--logit-bias", "5=-100")
     equal(server.fine("/v1/completions", asked)["choices"][0]["text"], generated("ROMEO:\n", 8, "--temp", "0", *penalties))
@@ -122,6 +126,11 @@ def streams(server):
     chunks = server.events("/v1/completions", ASKED | {"stream_options": {"include_usage": True}})
     equal("".join(chunk["choices"][0]["text"] for chunk in chunks[:-1]), whole)
     equal((chunks[-1]["choices"], chunks[-1]["usage"]["completion_tokens"], chunks[-2]["usage"]), ([], 8, None))
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection.request("POST", "/v1/completions", json.dumps(ASKED | {"stream": True}))
+    answer = connection.getresponse()
+    equal((answer.headers["Content-Type"], answer.read()[:6]), ("text/event-stream; charset=utf-8", b"data: "), "without a charset, some clients read Latin-1")
+    connection.close()
     equal([chunk["choices"][0]["finish_reason"] for chunk in chunks[-3:-1]], [None, "length"])
     unasked = server.events("/v1/completions", ASKED | {"stream_options": {"include_usage": None}})
     equal(["usage" in chunk for chunk in unasked], [False] * len(unasked))
@@ -207,6 +216,10 @@ def refusals(server):
         assert answer["error"]["message"] and answer["error"]["param"] == key, answer
     for key in ("presence_penalty", "frequency_penalty"):  # what many clients send with each request
         server.fine(path, ASKED | {key: 0, "user": "me"})
+    nothing = {"service_tier": None, "reasoning_effort": None, "functions": None}  # a field that is null counts as missing, whatever it is
+    server.fine(path, ASKED | nothing)
+    server.fine("/v1/embeddings", {"input": "x"} | nothing)
+    server.events(path, ASKED | {"stream_options": {"include_usage": None, "include_obfuscation": None}})
     server.wrong(400, "prompt: a text is wanted", path, {}, "prompt")
     server.fine(path, ASKED | {"logit_bias": {"1023": 1}, "seed": -1 << 63})
     server.wrong(400, "the model reads", path, ASKED | {"prompt": "word " * 5000}, "prompt")
@@ -215,6 +228,7 @@ def refusals(server):
     server.wrong(400, "the name of a model is wanted", path, ASKED | {"model": server.fine("/v1/models")["data"][0]["id"] + "\0"}, "model")
     server.wrong(400, "needs \"stream\"", path, ASKED | {"stream_options": {"include_usage": True}}, "stream_options")
     chat = {"messages": [{"role": "user", "content": "x"}]}
+    server.fine("/v1/chat/completions", chat | {"max_tokens": 1, "response_format": {"type": "json_schema", "other": None, "json_schema": {"schema": {"const": 1}, "other": None}}})
     server.wrong(400, "max_completion_tokens is 2, but max_tokens, which means the same, is 3", "/v1/chat/completions", chat | {"max_completion_tokens": 2, "max_tokens": 3},
                  "max_completion_tokens")
     for bound in ({"max_tokens": 2, "max_completion_tokens": 2}, {"max_tokens": None, "max_completion_tokens": 2}, {"max_tokens": 2, "max_completion_tokens": None}):
@@ -376,7 +390,10 @@ def hostile(server):
     server.wrong(400, "not JSON", "/v1/completions", '{"prompt": \u202e]}'.encode())
     server.wrong(400, "the field \"???", "/v1/completions", ASKED | {"\u202e" * 600 + "x": 1}, "\u202e" * 600 + "x")
     for seed in (1 << 63, -(1 << 63) - 1, (1 << 64) - 1):
-        server.wrong(400, "the number is too large: whole numbers from -2^63 to 2^63-1 are read", "/v1/completions", ASKED | {"seed": seed})
+        server.wrong(400, "seed: a whole number from -2^63 to 2^63-1 is wanted", "/v1/completions", ASKED | {"seed": seed}, "seed")
+    large = {"type": "function", "function": {"name": "f", "description": "\\\"18446744073709551615", "parameters": {
+        "type": "object", "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 18446744073709551615}}}}}
+    server.fine("/v1/chat/completions", {"messages": HELLO, "tools": [large], "max_tokens": 1, "seed": (1 << 63) - 1, "top_k": 5})
     server.wrong(400, "the body: line 2, column", "/v1/completions", b'{"prompt": "a",\n "temperature": 1e999}')
     server.wrong(400, "a name with a 0 byte is not read", "/v1/completions", ASKED | {"a\0b": 1})
     server.wrong(400, "not a JSON object", "/v1/completions", b"[]")

@@ -2,9 +2,10 @@
 """tessera serve: answers that a grammar or a schema holds, calls of functions in the form of the model's template, and what a model thinks."""
 
 import json
+import math
 import re
 
-from support.command import PLAY, equal, main
+from support.command import PLAY, equal, main, write_safetensors
 from support.server import TEMPLATE, Server, skip_without_server
 
 # It reads arguments as texts, and calls only without content, as DeepSeek's does; it asks whether a message has calls, as Llama's does.
@@ -33,6 +34,7 @@ def test_calls_and_thoughts(folder):
         constrained(server)
         calls_of_earlier_turns(server)
         arguments_as_they_are_written(server)
+        arguments_are_an_object(server)
         calls_with_special_tokens(server)
         thoughts(server)
         channels(server)
@@ -64,6 +66,7 @@ def constrained(server):
         answer = server.fine(path, ask | {"tools": tools, "tool_choice": choice})["choices"][0]
         equal((answer["finish_reason"], answer["message"]["content"]), ("tool_calls", None))
         call = answer["message"]["tool_calls"][0]
+        assert re.fullmatch("[a-zA-Z0-9]{9}", call["id"]), call
         assert call["function"]["name"] in names and 1 <= json.loads(call["function"]["arguments"])["n"] <= 12, call
         told = [c["choices"][0]["delta"] for c in server.events(path, ask | {"tools": tools, "tool_choice": choice})]
         equal(next(d["tool_calls"][0]["function"] for d in told if "tool_calls" in d), call["function"])
@@ -87,6 +90,7 @@ def calls_or_text(server, ask):
         for call in answer["message"]["tool_calls"]:
             assert call["function"]["name"] in "fg" and 1 <= json.loads(call["function"]["arguments"])["n"] <= 12, call
         chunks = [chunk["choices"][0] for chunk in server.events(path, asked)]
+        equal(len({call["id"] for one in [answer["message"], *(chunk["delta"] for chunk in chunks)] for call in one.get("tool_calls", [])}), 2 * calls, "ids of other answers")
         equal("".join(one["delta"].get("content") or "" for one in chunks) or None, answer["message"]["content"])
         equal([[call["index"], call["function"]] for one in chunks for call in one["delta"].get("tool_calls", [])],
               [[i, call["function"]] for i, call in enumerate(answer["message"]["tool_calls"])])
@@ -103,11 +107,18 @@ def calls_of_earlier_turns(server):
     equal(call["function"], {"name": "f", "arguments": '{"n":7}'})
     for content in (None, ""):
         server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], {"role": "assistant", "content": content, "tool_calls": [call]}]})
-    server.wrong(400, "calls beside content", path, ask | {"messages": [*ask["messages"], {"role": "assistant", "content": "y", "tool_calls": [call]}]}, "messages")
+    for content in ("y", [{"type": "text", "text": "y"}]):
+        server.wrong(400, "calls beside content", path, ask | {"messages": [*ask["messages"], {"role": "assistant", "content": content, "tool_calls": [call]}]}, "messages")
+    server.wrong(400, "the content of a message is a text", path, ask | {"messages": [*ask["messages"], {"role": "assistant", "content": 3, "tool_calls": [call]}]}, "messages")
     said = {"role": "assistant", "content": "y"}
     read = [server.fine(path, ask | {"max_tokens": 1, "messages": [*ask["messages"], said | nulls]})["usage"]["prompt_tokens"]
             for nulls in ({}, {"tool_calls": None, "function_call": None, "refusal": None})]
     equal(read[1], read[0], "fields that are null are missing")
+    written = lambda arguments: server.fine("/attention", {"messages": [{"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": arguments}}]}]})
+    for empty in ("", " \n"):
+        equal(written(empty), server.fine("/attention", {"content": 'A $ {"name": "f", "arguments": {}} \n'}), "no arguments are an empty object")
+    for large in ("18446744073709551615", "-9223372036854775809"):
+        equal(written('{"e": "\\"%s", "n": 5, "id": %s}' % (large, large)), written('{"e": "\\"%s", "n": 5, "id": %s.0}' % (large, large)), "a whole number outside of 64 bits")
 
 
 def arguments_as_they_are_written(server):
@@ -122,6 +133,17 @@ def arguments_as_they_are_written(server):
             equal(answer["finish_reason"], "tool_calls", answer)
             (call,) = answer["message"]["tool_calls"]
             assert re.fullmatch(form, call["function"]["arguments"]), call
+
+
+def arguments_are_an_object(server):
+    """Unless the parameters name other types."""
+    digits = server.fine("/tokenize", {"content": "1"})["tokens"]
+    ask = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 40, "temperature": 0, "tool_choice": "required", "parallel_tool_calls": False}
+    for parameters, begin in (({}, "{"), ({"title": "x"}, "{"), ({"description": "x", "$defs": {}}, "{"), (None, "{"), ({"type": "integer"}, "1"),
+                              ({"$ref": "#/$defs/n", "$defs": {"n": {"const": 1}}}, "1")):
+        tools = [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
+        (call,) = server.fine("/v1/chat/completions", ask | {"tools": tools, "logit_bias": {str(id): 100 for id in digits}})["choices"][0]["message"]["tool_calls"]
+        equal(call["function"]["arguments"][:1], begin, parameters)
 
 
 def with_special_tokens(folder, names=SPECIAL, template=MARKED):
@@ -265,6 +287,76 @@ def calls_or_json(server):
         equal(server.fine(path, asked | {"tool_choice": "required"})["choices"][0]["finish_reason"], "tool_calls")
     server.wrong(400, "JSON schema: \"not\" is not served", path, ask | {"response_format": {"type": "json_schema", "json_schema": {"schema": {"not": {}}}}}, "response_format")
     server.wrong(400, "tool_choice \"none\" is wanted", path, {key: ask[key] for key in ("messages", "tools")} | {"grammar": "root ::= \"a\""}, "tools")
+
+
+# ---- a model that writes what it is told ----
+
+CALLED = ("{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% else %}A {{ m.content }}{% for c in m.tool_calls or [] %}[CALLS]{{ c.function.name }}[ARGS]"
+          "{{ c.function.arguments | tojson }}{% endfor %}{% endif %}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}")
+LISTED = ("{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% else %}A {{ m.content }}{% if m.tool_calls %}[CALLS] [{% for c in m.tool_calls %}"
+          "{\"name\": \"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}{% if not loop.last %}, {% endif %}{% endfor %}]{% endif %}{% endif %}\n"
+          "{% endfor %}{% if add_generation_prompt %}A {% endif %}")
+PLAIN = ("{% for m in messages %}{% if m.role != 'assistant' %}U {{ m.content }}{% else %}A {{ m.content }}{% for c in m.tool_calls or [] %}{\"name\": \"{{ c.function.name }}\", "
+         "\"arguments\": {{ c.function.arguments | tojson }}}{% endfor %}{% endif %}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}")
+OPENED = TEMPLATE.replace("A {% endif %}", "A <think>\n{% endif %}")
+TOLD = "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}A {% endif %}"
+CALL, TAGS = ("[CALLS]", "[ARGS]"), ("<think>", "</think>")
+# By name: special tokens, the template, what the model writes before it has no choice, what it thinks, and what it says where it doesn't call.
+SCRIPTS = {
+    "closed": (CALL, CALLED, "<think>x</think>\n[CALLS]", "x", None),
+    "unclosed": (CALL, CALLED, "<think>x[CALLS]", "x", None),
+    "blank": (CALL, CALLED, "\n[CALLS]", "", None),
+    "listed": (CALL, LISTED, "<think>x</think>[CALLS]", "x", None),
+    "tags": (TAGS + CALL, CALLED, "<think>x</think>[CALLS]", "x", None),
+    "opened": (TAGS, OPENED, "x</think>\n$", "x", None),
+    "plain": (TAGS, PLAIN, "<think>x</think>{\"name\":", "x", None),
+    "said": (TAGS, PLAIN, "<think>x</think>so<|endoftext|>", "x", "so"),
+    "unknown": ((), PLAIN, "<think>x</think>{\"name\": \"g\", \"arguments\": {}}<|endoftext|>", "x", "{\"name\": \"g\", \"arguments\": {}}"),
+}
+
+
+def set_script(folder, tokens, first):
+    """Gives a folder of with_special_tokens weights with which these tokens are the likeliest, whatever the text is, the first of them at the position `first`.
+    Each token has an axis of its own, on which its position lies; the blocks add nothing."""
+    width, ids = 48, list(dict.fromkeys(tokens))
+    assert len(ids) < width, ids
+    config = json.loads((PLAY / "config.json").read_text()) | {"n_embd": width, "n_layer": 1, "n_head": 2, "n_inner": width, "dtype": "float32"}
+    place = {id: i for i, id in enumerate(ids)}
+    axis = lambda id, size: [size * (place.get(id) == i) for i in range(width)]
+    told = {first + i: id for i, id in enumerate(tokens)}
+    zeros = lambda *shape: (list(shape), [0.0] * math.prod(shape))
+    arrays = {"wte.weight": ([config["vocab_size"], width], [x for id in range(config["vocab_size"]) for x in axis(id, 1.0)]),
+              "wpe.weight": ([config["n_positions"], width], [x for at in range(config["n_positions"]) for x in axis(told.get(at), 8.0)]),
+              "h.0.attn.c_attn.weight": zeros(width, 3 * width), "h.0.attn.c_attn.bias": zeros(3 * width)}
+    for name in ("attn.c_proj", "mlp.c_fc", "mlp.c_proj"):
+        arrays |= {f"h.0.{name}.weight": zeros(width, width), f"h.0.{name}.bias": zeros(width)}
+    for name in ("h.0.ln_1", "h.0.ln_2", "ln_f"):
+        arrays |= {f"{name}.weight": ([width], [1.0] * width), f"{name}.bias": zeros(width)}
+    for file in ("config.json", "model.safetensors"):
+        (folder / file).unlink()
+    (folder / "config.json").write_text(json.dumps(config))
+    write_safetensors(folder / "model.safetensors", {f"transformer.{name}": array for name, array in arrays.items()})
+
+
+def test_thoughts_before_calls(folder):
+    """A call behind thoughts is one, whether tags are letters or special tokens, closed or not, and whatever blanks stand around; other text is none."""
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"const": {"n": 7}}}}]
+    ask = {"messages": [{"role": "user", "content": "x"}], "tools": tools, "max_tokens": 90, "temperature": 0}
+    models = [with_special_tokens(folder / name, special, template) for name, (special, template, *_) in SCRIPTS.items()]
+    names = [option for model in (*models, with_special_tokens(folder / "told", (), TOLD)) for option in ("-m", model)]
+    with Server(*names) as server:
+        for model in models:
+            tokens = server.fine("/tokenize", {"model": model.name, "content": SCRIPTS[model.name][2]})["tokens"]
+            read = server.fine("/v1/chat/completions", ask | {"model": model.name, "max_tokens": 1})["usage"]["prompt_tokens"]
+            set_script(model, tokens, read - 1)
+        nulls = [{"type": "function", "strict": None, "function": {"name": "f", "description": None, "parameters": {"const": {"n": 7}}, "strict": None}}]
+        read = [server.fine("/v1/chat/completions", ask | {"model": "told", "max_tokens": 1, "tools": given})["usage"]["prompt_tokens"] for given in (tools, nulls)]
+        equal(read[1], read[0], "fields of tools that are null are missing")
+    with Server(*names) as server:
+        for name, (*_, thought, said) in SCRIPTS.items():
+            message, why = both_ways(server, ask | {"model": name, "parallel_tool_calls": False})  # behind the script it could go on with calls for ever
+            equal((name, message.get("reasoning_content", ""), message["content"], why), (name, thought, said, "stop" if said else "tool_calls"), message)
+            equal([call["function"] for call in message.get("tool_calls", [])], [] if said else [{"name": "f", "arguments": '{"n":7}'}], name)
 
 
 skip_without_server()

@@ -132,7 +132,7 @@ def ask(fits, server, method, path, body=None, **headers):
         assert status >= 400, (status, path, got)
     content = described["content"].get(kind)
     assert content, (kind, status, path, body)
-    if kind == "text/event-stream":
+    if kind == "text/event-stream; charset=utf-8":
         lines = got.decode().split("\n\n")
         equal(lines[-2:], ["data: [DONE]", ""], body)
         for line in lines[:-2]:
