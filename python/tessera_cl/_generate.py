@@ -279,7 +279,8 @@ class Model(Base):
     def chat_template(self) -> Optional[str]:
         """The text of the model's chat template; None where it has none."""
         out, n = ctypes.POINTER(ctypes.c_char)(), ctypes.c_size_t()
-        check(lib.tsr_chat_template_of(self._open, ctypes.byref(out), ctypes.byref(n)))
+        with self._reading():
+            check(lib.tsr_chat_template_of(self._open, ctypes.byref(out), ctypes.byref(n)))
         try:
             return text(bytes_at(out, n.value)) if out else None
         finally:

@@ -153,6 +153,26 @@ class Running:
             raise KeyboardInterrupt from None
 
 
+class Reading:
+    """A call of the library that any number of threads may make at once, also while another runs; `close` waits for it."""
+
+    def __init__(self, held: "Held") -> None:
+        self.held = held
+
+    def __enter__(self) -> None:
+        held = self.held
+        with held.changed:
+            if not held.pointer:
+                raise StateError(f"this {held.called} is closed")
+            held.readers.append(threading.get_ident())
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        held = self.held
+        with held.changed:
+            held.readers.remove(threading.get_ident())
+            held.changed.notify_all()
+
+
 def guarded(kind: Any, function: Callable[..., Any], *, cancels: bool = True) -> Any:
     """`function` as a callback of type `kind`. What it raises cancels the call that it is called from (where the callback returns an int),
     and `check` raises it there. Ctrl-C cancels, too. cancels: False where what it returns means something else; 0 is returned where it raised."""
@@ -392,6 +412,8 @@ class Held:
             self.shares = parent if parent.alone else parent.shares
         self.children: "Set[Held]" = set()
         self.streams: Set[Stream] = set()
+        self.readers: List[int] = []  # the threads of calls that are a Reading
+        self.changed = threading.Condition()
         self.called = called
         self.alone: bool = alone
         self._destroy = destroy
@@ -407,7 +429,7 @@ class Held:
 
     def close(self) -> None:
         """Waits for the calls of other threads. StateError: it is called from a callback of a call that uses it."""
-        if self.pointer and self.turn.is_mine() and self.turn.uses(self):
+        if self.pointer and ((self.turn.is_mine() and self.turn.uses(self)) or threading.get_ident() in self.readers):
             raise StateError(f"this {self.called} is in a call, whose callback can't close it; stop the call, and close it when that has returned")
         self.stop()
         self.end()
@@ -424,8 +446,11 @@ class Held:
                 child.end()
             if self.parent is not None:
                 self.parent.children.discard(self)
-            if self.pointer:
-                getattr(lib, self._destroy)(ctypes.byref(self.pointer))
+            with self.changed:
+                while self.readers:
+                    self.changed.wait()
+                if self.pointer:
+                    getattr(lib, self._destroy)(ctypes.byref(self.pointer))
 
 
 class Handle:
@@ -459,6 +484,10 @@ class Handle:
     def _running(self) -> Running:
         """For `with`, around a call that uses the device. StateError: a callback of a call on the same model makes it."""
         return Running(self._held)
+
+    def _reading(self) -> Reading:
+        """For `with`, around a call that the library takes from any thread at any time. StateError: it is closed."""
+        return Reading(self._held)
 
     @property
     def closed(self) -> bool:

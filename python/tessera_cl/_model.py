@@ -264,7 +264,8 @@ class Base(Handle):
         found: Dict[str, str] = {}
         visit = guarded(ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p),
                         lambda _, name, value: found.__setitem__(text(name), text(value)))
-        check(lib.tsr_model_describe(self._open, visit, None))
+        with self._reading():
+            check(lib.tsr_model_describe(self._open, visit, None))
         return found
 
     # ---- the tokenizer ----
@@ -279,7 +280,8 @@ class Base(Handle):
         data = encoded(source)
         ids, n = ctypes.POINTER(ctypes.c_int32)(), ctypes.c_size_t()
         flags = (c.TSR_ENCODE_ADD_SPECIAL if add_special_tokens else 0) | (c.TSR_ENCODE_PARSE_SPECIAL if parse_special else 0)
-        check(lib.tsr_encode(self._open, data, len(data), flags, ctypes.byref(ids), ctypes.byref(n)))
+        with self._reading():
+            check(lib.tsr_encode(self._open, data, len(data), flags, ctypes.byref(ids), ctypes.byref(n)))
         try:
             return np.ctypeslib.as_array(ids, (n.value,)).copy() if n.value else np.empty(0, np.int32)
         finally:
@@ -292,7 +294,8 @@ class Base(Handle):
         """
         given = ids_of(ids)
         out, n = ctypes.POINTER(ctypes.c_char)(), ctypes.c_size_t()
-        check(lib.tsr_decode(self._open, pointer(given, ctypes.c_int32), len(given), skip_special_tokens, ctypes.byref(out), ctypes.byref(n)))
+        with self._reading():
+            check(lib.tsr_decode(self._open, pointer(given, ctypes.c_int32), len(given), skip_special_tokens, ctypes.byref(out), ctypes.byref(n)))
         try:
             return text(bytes_at(out, n.value))
         finally:
@@ -304,8 +307,10 @@ class Base(Handle):
         Raises ArgumentError: the id is not a number of 32 bits.
         """
         n = ctypes.c_size_t()
-        found = lib.tsr_piece(self._open, whole("token", token, ctypes.c_int32), ctypes.byref(n))
-        return bytes_at(found, n.value) if found else None
+        number = whole("token", token, ctypes.c_int32)
+        with self._reading():
+            found = lib.tsr_piece(self._open, number, ctypes.byref(n))
+            return bytes_at(found, n.value) if found else None
 
     # ---- why it runs as it does ----
 

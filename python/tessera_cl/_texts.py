@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, overload
 
@@ -88,14 +89,33 @@ def _check_taken(batch_size: int, convert_to_numpy: bool) -> None:
         raise ValueError(f"batch_size={batch_size}: it is at least 1")
 
 
-def _folder_json(model: Base, name: str) -> Dict[str, Any]:
-    """A JSON object beside the model; {} where there is none."""
-    place = model.info.path
-    path = os.path.join(place if os.path.isdir(place) else os.path.dirname(place), name)
+_SETTINGS = "config_sentence_transformers.json"
+
+
+def _loaded(folder: str, name: str) -> Any:
+    """What a JSON file of the folder holds; None where there is no such file."""
+    path = os.path.join(folder, name)
     if not os.path.isfile(path):
-        return {}
+        return None
     with open(path, encoding="utf-8") as file:
-        found = json.load(file)
+        return json.load(file)
+
+
+def _modules_folder(folder: str) -> str:
+    """The folder of the modules.json of the model in `folder`: the one above, where that names this folder first, else this one."""
+    above = os.path.dirname(os.path.abspath(folder))
+    modules = None if os.path.isfile(os.path.join(folder, "modules.json")) else _loaded(above, "modules.json")
+    first = modules[0] if isinstance(modules, list) and modules else None
+    inner = first.get("path") if isinstance(first, dict) else None
+    place = os.path.join(above, inner) if isinstance(inner, str) else ""
+    return above if os.path.isdir(place) and os.path.samefile(place, folder or ".") else folder
+
+
+def _folder_json(model: Base, name: str, *, of_modules: bool = False) -> Dict[str, Any]:
+    """A JSON object beside the model, or beside its modules.json; {} where there is none."""
+    place = model.info.path
+    folder = place if os.path.isdir(place) else os.path.dirname(place)
+    found = _loaded(_modules_folder(folder) if of_modules else folder, name)
     return found if isinstance(found, dict) else {}
 
 
@@ -127,7 +147,7 @@ class Embedder(Base):
         except BaseException:
             self.close()
             raise
-        self.similarity_fn_name: str = _folder_json(self, "config_sentence_transformers.json").get("similarity_fn_name") or "cosine"
+        self.similarity_fn_name: str = _folder_json(self, _SETTINGS, of_modules=True).get("similarity_fn_name") or "cosine"
 
     def _part(self, name: Optional[str], prompt: Optional[str]) -> _Part:
         """The library's embedder with this prompt, by its name or as a text. Each has a session of its own, so only those that were used last are
@@ -355,26 +375,34 @@ def _pair(number: int, given: Any) -> Tuple[str, str]:
 
 class CrossEncoder(Classifier):
     """A model that scores pairs of texts, as sentence-transformers' CrossEncoder: with one label, a score for each pair, through a sigmoid; with
-    several, the logits. The model's files may name another activation (config_sentence_transformers.json, else config.json), and a prompt that
-    is put before the first text of each pair.
+    several, the logits. The model's files may name another activation of PyTorch (config_sentence_transformers.json, else config.json; any other
+    is passed over with a warning), and a prompt that is put before the first text of each pair.
 
     Raises what Classifier does.
     """
 
+    @staticmethod
+    def _named_activation(file: str, asked: Any) -> Optional[Callable[[_Logits], _Logits]]:
+        """The activation of this name; None: none is asked for, or it is not PyTorch's, which sentence-transformers passes over with a warning, too."""
+        if asked is None:
+            return None
+        if not str(asked).startswith("torch."):
+            warnings.warn(f"{file}: the activation {asked} is not one of PyTorch's, so the default is used in its place", stacklevel=4)
+            return None
+        found = _ACTIVATIONS.get(str(asked).rsplit(".", 1)[-1])
+        if found is None:
+            raise ValueError(f"{file}: the activation {asked} is not supported; these are: {', '.join(_ACTIVATIONS)}")
+        return found
+
     def _activation(self) -> Callable[[_Logits], _Logits]:
         """What makes scores of logits."""
-        saved, config = (_folder_json(self, name) for name in ("config_sentence_transformers.json", "config.json"))
-        places = (("config_sentence_transformers.json", saved if saved.get("model_type") == "CrossEncoder" else {}, "activation_fn"),
-                  ("config.json", config.get("sentence_transformers") or {}, "activation_fn"), ("config.json", config, "sbert_ce_default_activation_function"))
-        for file, settings, key in places:
-            asked = settings.get(key)
-            if asked is None:
-                continue
-            found = _ACTIVATIONS.get(str(asked).rsplit(".", 1)[-1])
-            if found is None:
-                raise ValueError(f"{file}: the activation {asked} is not supported; these are: {', '.join(_ACTIVATIONS)}")
-            return found
-        return _ACTIVATIONS["Sigmoid" if len(self.labels) == 1 else "Identity"]
+        saved, config = _folder_json(self, _SETTINGS, of_modules=True), _folder_json(self, "config.json")
+        found = self._named_activation(_SETTINGS, saved.get("activation_fn")) if saved.get("model_type") == "CrossEncoder" else None
+        if found is None:
+            own = config.get("sentence_transformers")
+            told = own["activation_fn"] if isinstance(own, dict) and "activation_fn" in own else config.get("sbert_ce_default_activation_function")
+            found = self._named_activation("config.json", told)
+        return found or _ACTIVATIONS["Sigmoid" if len(self.labels) == 1 else "Identity"]
 
     @overload
     def predict(self, pairs: Union[Tuple[str, str], List[str]], *, batch_size: int = ..., show_progress_bar: Optional[bool] = ...,
@@ -386,14 +414,17 @@ class CrossEncoder(Classifier):
                 progress: Optional[Progress] = None) -> Union[np.float32, NDArray[np.float32]]:
         """The scores of pairs: float32 [n] with one label, else [n, labels].
 
-        pairs: texts by twos, [(first, second), ...]; of one pair, a tuple or list of two texts, the score alone, or its [labels]
+        pairs: texts by twos, [(first, second), ...], or an array [n, 2]; of one pair, a tuple, list or array of two texts, the score alone, or
+        its [labels]
         batch_size, show_progress_bar, convert_to_numpy, progress: as for Embedder.encode
 
         Raises ValueError: the model's files name an activation that is not supported, convert_to_numpy is False, or batch_size is below 1;
-        TypeError: a pair is not two texts; DeviceError: a score is not finite; CancelledError: progress asked for it.
+        UnsupportedError: they put pairs into the tokenizer's chat template; TypeError: a pair is not two texts; DeviceError: a score is not finite; CancelledError: progress asked for it.
         """
         _check_taken(batch_size, convert_to_numpy)
         activation = self._activation()
+        if isinstance(pairs, np.ndarray):
+            pairs = pairs.tolist()
         single = isinstance(pairs, (tuple, list)) and len(pairs) == 2 and all(isinstance(one, str) for one in pairs)
         given = [_pair(i + 1, pair) for i, pair in enumerate([pairs] if single else pairs)]
         logits = np.empty((len(given), len(self.labels)), np.float32)

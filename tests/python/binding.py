@@ -13,12 +13,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import warnings
 import weakref
 from unittest import mock
 
 from support import binding  # noqa: F401  # pylint: disable=unused-import
 from support.command import ALL, DEVICE as TESTED, SOURCE, change_json, main, run
-from support.encoders import EXPECTED, MASKED, SENTENCE, TOKENS, close, copy_model_deep, joined
+from support.encoders import EXPECTED, MASKED, SENTENCE, TOKENS, close, copy_model_deep, joined, own_folder
 from support.ranker import cross_encoder
 
 import numpy as np
@@ -404,7 +406,8 @@ def test_scores_of_pairs(folder):
         pairs = [("a", "b"), ("c", "d e")]
         np.testing.assert_array_equal(model.predict(pair for pair in pairs), model.predict(pairs))
         raises(TypeError, "list of str", lambda: model.rank("a", "bc"))
-        for one in (("a", "b"), ["a", "b"]):
+        np.testing.assert_array_equal(model.predict(np.array(pairs)), model.predict(pairs))
+        for one in (("a", "b"), ["a", "b"], np.array(["a", "b"]), np.array(["a", "b"], object)):
             score = model.predict(one)
             assert isinstance(score, np.float32) and score == model.predict(pairs)[0], score
         for wrong, named in ((("ab",), "pair 1 is 'ab'"), ("ab", "pair 1 is 'a'"), ([("a", "b"), "cd"], "pair 2 is 'cd'"), ([("a", "b", "c")], "pair 1 is ('a', 'b', 'c')"),
@@ -459,6 +462,19 @@ def test_scores_go_through_the_activation_that_the_files_name(folder):
         np.testing.assert_array_equal(predicted(one / "model.safetensors")[0], predicted(one)[0])  # its settings are beside it
     saved(one, "torch.nn.modules.linear.Identity", model_type="SentenceTransformer")
     np.testing.assert_allclose(predicted(one)[0], np.tanh(logits), atol=1e-6)
+
+    def warned(*files):
+        """The scores, where these files name an activation that is not PyTorch's."""
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            scores = predicted(one)[0]
+        said = [str(warning.message) for warning in told if "is not one of PyTorch's" in str(warning.message)]
+        assert [line.split(":")[0] for line in said] == list(files), said
+        return scores
+    saved(one, "mine.Identity")
+    np.testing.assert_allclose(warned("config_sentence_transformers.json"), np.tanh(logits), atol=1e-6)
+    change_json(one / "config.json", sentence_transformers={"activation_fn": "mine.Softmax"}, sbert_ce_default_activation_function="torch.nn.modules.linear.Identity")
+    np.testing.assert_allclose(warned("config_sentence_transformers.json", "config.json"), plain, atol=1e-6)
     saved(one, "torch.nn.modules.activation.GELU")
     raises(ValueError, "config_sentence_transformers.json: the activation torch.nn.modules.activation.GELU is not supported", lambda: predicted(one))
     numbers, probabilities = predicted(three)
@@ -549,6 +565,11 @@ def test_embed_takes_what_sentence_transformers_takes(folder):
     change_json(sentence / "config_sentence_transformers.json", similarity_fn_name="jaccard")
     with t.Embedder(sentence, DEVICE) as model:
         raises(ValueError, "similarity_fn_name 'jaccard': it is one of cosine, dot, euclidean, manhattan", lambda: model.similarity(a, b))
+    apart = own_folder(copy_model_deep(SENTENCE, folder / "apart"))
+    change_json(apart / "config_sentence_transformers.json", similarity_fn_name="dot")
+    for path in apart, apart / "0_Transformer", apart / "0_Transformer/model.safetensors":
+        with t.Embedder(path, DEVICE) as model:
+            assert model.similarity_fn_name == "dot", path
 
 
 def test_lists_of_texts_may_be_any_iterables(folder):
@@ -580,6 +601,23 @@ def test_errors_are_exceptions(folder):
         raises(t.UnsupportedError, "", lambda: t.Translator("shakespeare", DEVICE).translate("a"))
     raises(t.StateError, "this Model is closed", lambda: model.generate("a"))
     model.close()  # a second time does nothing
+
+
+def test_close_waits_for_tokenizing(_):
+    """It needs no device, so it takes no turn: any thread may do it at any time."""
+    tokenizer, found = t.Tokenizer("shakespeare"), []
+    thread = threading.Thread(target=lambda: found.append(tokenizer.tokenize("word " * 1_000_000).size))
+    thread.start()
+    while not tokenizer._held.readers and thread.is_alive():
+        time.sleep(0.0005)
+    tokenizer.close()
+    assert not tokenizer._held.readers
+    thread.join()
+    assert found and found[0] >= 1_000_000, found
+    for call in (lambda: tokenizer.tokenize("a"), lambda: tokenizer.detokenize([1]), lambda: tokenizer.piece(1), tokenizer.describe):
+        raises(t.StateError, "this Tokenizer is closed", call)
+    with t.Tokenizer("shakespeare") as tokenizer, tokenizer._reading():
+        raises(t.StateError, "can't close it", tokenizer.close)
 
 
 def test_whole_numbers_out_of_range_are_errors(_):
