@@ -53,7 +53,7 @@ ENTRY_OF_ONE KERNEL(PLACE
         for (int i = whole * 16; i < width; i++)
             tail[i & 15] = fma(LOAD(VALUES_DTYPE, values, i), p, tail[i & 15]);
     }
-    const float share = total > 0.0f ? 1.0f / total : 0.0f;
+    const float share = total == 0.0f ? 0.0f : 1.0f / total;
     for (int i = 0; i < whole; i++)
         SIXTEEN(y + i * 16) = sum[i] * share;
     for (int i = whole * 16; i < width; i++)

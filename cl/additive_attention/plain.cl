@@ -74,7 +74,7 @@ ENTRY KERNEL(PLACE
         probabilities[s] = p;
 #endif
     }
-    const float share = total > 0.0f ? 1.0f / total : 0.0f;
+    const float share = total == 0.0f ? 0.0f : 1.0f / total;
     for (int e = 0; e < E; e++)
         y[e] *= share;
 #if HAS_PROBABILITIES

@@ -250,8 +250,7 @@ ENTRY_OF_ONE KERNEL(PLACE
         for (; d < VALUE; d++)
             y[i * y_head + d] = ((float *)sum[i])[d] * part;
 #if HAS_LSE
-        lse[lse0 + (b * H + h0 + i) * AT(T) + t] =
-            total[i] > 0.0f ? fma(largest[i], LN_2, log(total[i])) : -INFINITY;
+        lse[lse0 + (b * H + h0 + i) * AT(T) + t] = LOG_OF_SUM(largest[i], total[i]);
 #endif
     }
 }

@@ -163,7 +163,7 @@ ENTRY_OF_ONE KERNEL(PLACE
 #if HAS_LSE
     for (int i = 0; i < here_many; i++) {
         const float all = ((float *)total)[i];
-        lse[lse0 + (b * H + h) * queries + t0 + i] = all > 0.0f ? fma(((float *)largest)[i], LN_2, log(all)) : -INFINITY;
+        lse[lse0 + (b * H + h) * queries + t0 + i] = LOG_OF_SUM(((float *)largest)[i], all);
     }
 #endif
 }

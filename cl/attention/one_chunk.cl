@@ -29,7 +29,7 @@
     SHARE_OF_TOTAL(float, LOCAL_NAME(exp2), HEAD_OF(lane), largest, total, share)                \
     shares[lane] = share;                                                               \
     if (lane < rows) {                                                                  \
-        KEEP_LSE(lane, total > 0.0f ? fma(largest, LN_2, log(total)) : -INFINITY)       \
+        KEEP_LSE(lane, LOG_OF_SUM(largest, total))                                      \
     }
 #define KEEP_SUM(row, d, n, four)                           \
     {                                                       \

@@ -118,9 +118,8 @@ ENTRY KERNEL(PLACE
                 top = fmax(top, score[i]);
             }
         }
-        if (top == -INFINITY) /* a bias of -inf masks a key too */
-            continue;
-        const float shrink = LOCAL_NAME(exp2)(largest - top);
+        const float base = top == -INFINITY ? 0.0f : top; /* a bias of -inf masks a key too */
+        const float shrink = LOCAL_NAME(exp2)(largest - base);
         largest = top;
         total *= shrink;
         for (int d = 0; d < VALUE; d++)
@@ -129,7 +128,7 @@ ENTRY KERNEL(PLACE
             const int s = block + i;
             if (score[i] != -INFINITY) {
                 __global const ELEMENT(V_DTYPE) *value = v + HOME(s) * v_slot + s * v_step;
-                const float p = LOCAL_NAME(exp2)(score[i] - top);
+                const float p = LOCAL_NAME(exp2)(score[i] - base);
                 total = ORDERED_ADD(p, total);
                 for (int d = 0; d < VALUE; d++)
                     sum[d] = fma(LOAD(V_DTYPE, value, d), p, sum[d]);
@@ -149,7 +148,7 @@ ENTRY KERNEL(PLACE
     for (int d = 0; d < VALUE; d++)
         y[d] = sum[d] * share;
 #if HAS_LSE
-    lse[lse0 + (b * H + h) * AT(T) + t] = total > 0.0f ? fma(largest, LN_2, log(total)) : -INFINITY;
+    lse[lse0 + (b * H + h) * AT(T) + t] = LOG_OF_SUM(largest, total);
 #endif
 }
 

@@ -78,7 +78,7 @@ ENTRY KERNEL(PLACE
     y[y0 + b * AT(yb) + t * AT(yt) + h * AT(yh) + d] = sum * share;
 #if HAS_LSE
     if (d == 0)
-        lse[lse0 + (b * H + h) * AT(T) + t] = total > 0.0f ? fma(largest, LN_2, log(total)) : -INFINITY;
+        lse[lse0 + (b * H + h) * AT(T) + t] = LOG_OF_SUM(largest, total);
 #endif
 }
 

@@ -86,7 +86,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
 #if HAS_LSE
     if (lane < QUERIES && tile + lane < rows) {
         const int t = (tile + lane) / group, h = g * group + (tile + lane) - t * group;
-        lse[lse0 + (b * H + h) * AT(T) + t] = all_total > 0.0f ? fma(all_largest, LN_2, log(all_total)) : -INFINITY;
+        lse[lse0 + (b * H + h) * AT(T) + t] = LOG_OF_SUM(all_largest, all_total);
     }
 #endif
 }

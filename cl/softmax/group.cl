@@ -48,18 +48,17 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
     for (int s = lane; s < end; s += GROUP)
         top = s >= first ? fmax(top, SCORE(s)) : top;
     GROUP_MAX(SUB_GROUPS, top, share);
-    if (top == -INFINITY)
-        end = first; /* no visible element, or a bias of -inf everywhere */
 #if HAS_SINKS
     top = fmax(top, sinks[sinks0 + n[5]]);
 #endif
+    top = top == -INFINITY ? 0.0f : top; /* no visible element, a bias of -inf everywhere, or only NaN */
     for (int s = lane; s < end; s += GROUP)
         total = s >= first ? ORDERED_ADD(tsr_exp_float(SCORE(s) - top), total) : total;
     GROUP_SUM(SUB_GROUPS, total, share);
 #if HAS_SINKS
     total = ORDERED_ADD(tsr_exp_float(sinks[sinks0 + n[5]] - top), total);
 #endif
-    const float part = total > 0.0f ? 1.0f / total : 0.0f;
+    const float part = total == 0.0f ? 0.0f : 1.0f / total;
     for (int s = lane; s < S; s += GROUP) {
         const float v = s >= first && s < end ? tsr_exp_float(SCORE(s) - top) * part : 0.0f;
         STORE(Y_DTYPE, y, yi + s * y7, v);

@@ -5,7 +5,7 @@
  *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats
  *           (broadcast)
  *   visible s < len[b]; causal: s <= past[b] + t; WINDOW > 0: |past[b] + t - s| < WINDOW. A row that
- *           sees nothing is 0
+ *           sees nothing is 0; one with a score of NaN or inf is NaN
  *   alias   y may be x
  *   needs   nothing beyond OpenCL C 1.1
  *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight
@@ -39,23 +39,22 @@ ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global const in
     float top = -INFINITY;
     for (int s = first; s < end; s++)
         top = fmax(top, SCORE(s));
-    if (top == -INFINITY)
-        end = first; /* no visible element, or a bias of -inf everywhere */
+#if HAS_SINKS
+    top = fmax(top, sinks[sinks0 + n[5]]);
+#endif
+    top = top == -INFINITY ? 0.0f : top; /* no visible element, a bias of -inf everywhere, or only NaN */
     for (int s = 0; s < min(first, S); s++)
         STORE(Y_DTYPE, y, yi + s * y7, 0.0f);
     for (int s = max(first, end); s < S; s++)
         STORE(Y_DTYPE, y, yi + s * y7, 0.0f);
 
-#if HAS_SINKS
-    top = fmax(top, sinks[sinks0 + n[5]]);
-#endif
     float total = 0.0f;
     for (int s = first; s < end; s++)
         total = ORDERED_ADD(tsr_exp_float(SCORE(s) - top), total);
 #if HAS_SINKS
     total = ORDERED_ADD(tsr_exp_float(sinks[sinks0 + n[5]] - top), total);
 #endif
-    const float share = total > 0.0f ? 1.0f / total : 0.0f;
+    const float share = total == 0.0f ? 0.0f : 1.0f / total;
     for (int s = first; s < end; s++)
         STORE(Y_DTYPE, y, yi + s * y7, tsr_exp_float(SCORE(s) - top) * share);
 }

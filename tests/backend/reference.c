@@ -21,6 +21,9 @@ Test(reference, topk_and_argmax_order_ties_by_index_and_nan_last) {
     const int32_t want[] = {2, 3, 6, 5, 0, 4, 1, 7};
     cr_expect_arr_eq(indices, want, sizeof want);
     cr_expect(values[0] == 7 && values[3] == 3 && isnan(values[6]));
+    data[3] = lse;
+    cr_assert_eq(direct_run(TSR_OP_TOPK, &attrs, 1, 3, tensors, data, bytes), TSR_OK);
+    cr_expect(isnan(lse[0]), "log-sum-exp: %g", lse[0]);
 
     const tsr_tensor argmax[] = {tensors[0], direct_tensor(TSR_I32, 1, one)};
     void *argmax_data[] = {(void *)(uintptr_t)x, first};

@@ -66,10 +66,14 @@ void tsri_cases_additive_attention(tsri_case_list *list) {
             c->want = probabilities * 2;
             c->sparse = forms[i].n_len > 0;
         }
+    tsri_case *c = add(list, &(form){4, 3, 33, 8, 20, 0, {0}, " NaN among the keys"});
+    c->in[1].fill = TSRI_CASE_SOME_NAN;
+    c->in[1].low = 0.005;
+    c->want = 2;
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
     for (size_t i = 0; i < 3; i++) { /* hypotheses that share the keys of sentences */
         const form f = {4, 1, 20, 24, 40, 4, {20, 3, 20, 9}, " slots"};
-        tsri_case *c = add(list, &f);
+        c = add(list, &f);
         c->in[1].dim[0] = c->in[3].dim[0] = TSRI_CASE_K(3);
         c->in[1].dtype = c->in[3].dtype = dtypes[i];
         tsri_case_ints(c, 5, TSRI_CASE_B, 4, (const int32_t[]){2, 0, 2, 1});
@@ -77,7 +81,7 @@ void tsri_cases_additive_attention(tsri_case_list *list) {
         c->sparse = true;
     }
     const form f = {2, 3, 9, 16, 32, 0, {0}, " strided"};
-    tsri_case *c = add(list, &f);
+    c = add(list, &f);
     c->in[0].view = c->in[1].view = c->in[3].view = TSRI_CASE_SLICED;
     const form turned = {2, 3, 9, 16, 32, 2, {9, 5}, " axes swapped"};
     c = add(list, &turned);

@@ -222,6 +222,13 @@ static void add_variants(tsri_case_list *list) {
     f.what = " log-sum-exp";
     c = tsri_case_attention_add(list, &f);
     c->want = 2;
+    for (int chunks = 0; chunks < 2; chunks++) { /* they leave the other queries alone */
+        const form several = {1, 9, 300, 4, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, ", chunks"};
+        c = tsri_case_attention_add_as(list, "some queries NaN", chunks ? &several : &plain);
+        c->in[0].fill = TSRI_CASE_SOME_NAN;
+        c->in[0].low = 0.1;
+        c->want = 2;
+    }
     f = cached;
     for (int i = 0; i < 4;
          i++) { /* the dtypes in which a session may keep keys and values; 2 and 40 queries */

@@ -99,6 +99,14 @@ void tsri_cases_softmax(tsri_case_list *list) {
     c = add(list, 1, 3, 24, 1, " all equal");
     c->in[0].fill = TSRI_CASE_EQUAL;
     c->in[0].low = 88.5;
+    for (int64_t S = 9; S <= 300; S += 291) { /* rows with and without a NaN, and of nothing else */
+        c = add(list, 2, 3, S, 1, " NaN among them");
+        c->in[0].fill = TSRI_CASE_SOME_NAN;
+        c->in[0].low = 0.5 / (double)S;
+        c = add(list, 1, 2, S, 1, " all NaN");
+        c->in[0].fill = TSRI_CASE_EQUAL;
+        c->in[0].low = NAN;
+    }
     c = add(list, 2, 3, 10, 3, " heads swapped");
     c->in[0].view = TSRI_CASE_SWAPPED;
     add_masked(list);

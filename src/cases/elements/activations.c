@@ -19,6 +19,7 @@ static void add_all(tsri_case_list *list, tsr_op_id op, double relative, double 
                  {0, 7, 1, TSRI_CASE_UNIFORM, ""},
                  {2, 24, 80, TSRI_CASE_EXTREME, " extremes"},
                  {2, 5, 0, TSRI_CASE_ZEROS, " signed zeros"},
+                 {3, 40, 1, TSRI_CASE_SOME_NAN, " NaN among them"},
                  {512, 2048, 3, TSRI_CASE_UNIFORM, ""}};
     enum { N_FORMS = sizeof forms / sizeof *forms }; /* the last is timed */
     for (int i = 0; i < N_FORMS; i++) {
@@ -26,7 +27,8 @@ static void add_all(tsri_case_list *list, tsr_op_id op, double relative, double 
                                      (long long)forms[i].C, forms[i].what);
         tsri_case_operand *x =
             tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_T, TSRI_CASE_K(forms[i].C));
-        x->low = -forms[i].range, x->high = forms[i].range;
+        x->low = forms[i].fill == TSRI_CASE_SOME_NAN ? 0.3 : -forms[i].range;
+        x->high = forms[i].range;
         x->fill = forms[i].fill;
         x->view = i == 2 ? TSRI_CASE_SLICED : TSRI_CASE_PACKED;
         c->sizes[1] = forms[i].T;

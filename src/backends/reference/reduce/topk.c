@@ -25,10 +25,10 @@ tsr_status tsri_reference_topk(const tsri_reference_call *call) {
                 index);
         }
         for (int64_t v = 0; v < V; v++)
-            sum += top > -INFINITY ? exp(tsri_reference_load(&x, at + v * step) - top) : 0;
+            sum += top != -INFINITY ? exp(tsri_reference_load(&x, at + v * step) - top) : 0;
         if (lse.data)
             tsri_reference_store(&lse, tsri_reference_element_at(&lse, r),
-                                 sum > 0 ? top + log(sum) : -INFINITY);
+                                 top == -INFINITY ? top : top + log(sum));
     }
     return TSR_OK;
 }

@@ -85,7 +85,9 @@ bool tsri_opencl_fits_halves(const tsr_op *op, const char **why) {
 bool tsri_opencl_fits_few_rows(const tsr_op *op, int most, const char **why) {
     if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) > most)
         return tsri_opencl_refuse(why, most == 1 ? "made for one row of x; this plan has more"
-                                                 : "made for 8 rows of x; this plan has more");
+                                       : most == 2
+                                           ? "made for one or two rows of x; this plan has more"
+                                           : "made for 8 rows of x; this plan has more");
     return true;
 }
 
