@@ -5,6 +5,10 @@
  * op's id answers TSR_E_UNSUPPORTED, or offers no kernel variant for it. Structs of attributes
  * start with struct_size and grow at the end; zero is the default.
  *
+ * Indices that a run reads (ids, targets, slots, pages, experts, places) lie within the array that they
+ * count, unless an op says more. The reference refuses most others (TSR_E_ARGUMENT). Other devices don't
+ * check them: results are undefined, and a wrong slot or page may read or write memory outside the array.
+ *
  * Letters: B sequences, T queries, S keys, H heads, G key/value heads, D head size, Dv value size,
  * C width, F feed-forward width, V vocabulary, R rows of any leading shape; M N K as in matrix
  * products.
@@ -59,11 +63,12 @@ typedef enum tsr_op_id {
      *
      *     scale <q[b,t,h,:], k[j,s,g,:]> + bias + relative[h, clamp(s - (past[b] + t), -R, R) + R]
      *
-     * and g = h / (H / G); j = source[b,s] where given, else slot[b], else b. With pages, in place of both,
-     * keys and values lie in pages of S keys: key s of a sequence is key s % S of page j = pages[b,s / S],
-     * and a sequence has up to `pages` S keys, which is S below and in bias. With a soft cap c, the first
-     * term x = scale <q, k> is c tanh(x / c). With sinks, the sum that the softmax of query head h
-     * divides by has exp(sinks[h]) besides, as if there were one more key, whose value is 0.
+     * and g = h / (H / G); j = source[b,s] where given, else slot[b], else b (J >= B then). With pages,
+     * in place of both, keys and values lie in pages of S keys: key s of a sequence is key s % S of page
+     * j = pages[b,s / S], and a sequence has up to `pages` S keys, which is S below and in bias. With a
+     * soft cap c, the first term x = scale <q, k> is c tanh(x / c). With sinks, the sum that the softmax
+     * of query head h divides by has exp(sinks[h]) besides, as if there were one more key, whose value
+     * is 0.
      *
      * Key s is visible to query t of sequence b where s < len[b] (S without len) and, where causal,
      * s <= past[b] + t and, where window > 0, |past[b] + t - s| < window (a missing past is 0). A
@@ -146,7 +151,7 @@ typedef enum tsr_op_id {
     /**
      * state[slot[b], :, past[b]+t, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity). The keys
      * of one head are adjacent. With pages, in place of slot, a sequence has `pages` times as many
-     * positions: position s is row s % capacity of slot pages[b,s / capacity].
+     * positions: position s is row s % capacity of slot pages[b,s / capacity]. With neither, slots >= B.
      *
      * in     state[slots,G,capacity,D], x[B,T,G,D], past[B], len[B], slot?[B] (b where missing),
      *        pages?[B,pages] i32
@@ -194,7 +199,7 @@ typedef enum tsr_op_id {
     /**
      * What a decoder layer does between its first product and attention: y = rope(q); k, rotated in
      * the same way, is appended to `keys`, and v to `values`, each as kv_append does it. Without q,
-     * positions and inv_freq nothing is rotated and there is no y.
+     * positions and inv_freq nothing is rotated and there is no y; with them y is always made.
      *
      * attrs  tsr_rope_attrs
      * in     keys[slots,G,capacity,D], values[slots,G,capacity,Dv], k[B,T,G,D], v[B,T,G,Dv],
@@ -222,8 +227,8 @@ typedef enum tsr_op_id {
     TSR_OP_GRU_CELL = 27,
     /**
      * y[b,t,:] = sum_s p[b,t,s] values[j,s,:], where p is the softmax over s < len[b] of
-     * sum_a v[a] tanh(q[b,t,a] + k[j,s,a]), and j = slot[b] where given, else b. A query that sees
-     * no key gives 0.
+     * sum_a v[a] tanh(q[b,t,a] + k[j,s,a]), and j = slot[b] where given, else b (J >= B then). A query
+     * that sees no key gives 0.
      *
      * in     q[B,T,A], k[J,S,A], v[A], values[J,S,E], len?[B], slot?[B]
      * out    y[B,T,E], probabilities?[B,T,S]
@@ -700,8 +705,8 @@ typedef struct tsr_glu_linear_attrs { /* glu_linear, expert_glu_linear */
 typedef struct tsr_attention_attrs {
     uint32_t struct_size;
     uint32_t causal;
-    uint32_t window; /**< keys that a query sees to each side, its own included; 0: all */
-    float scale;
+    uint32_t window;  /**< keys that a query sees to each side, its own included; 0: all */
+    float scale;      /**< not 0; mostly 1 / sqrt(D) */
     uint32_t compute; /**< tsr_compute: F32, F16 or BF16. attention only */
     float soft_cap;   /**< 0: none; else positive */
 } tsr_attention_attrs;

@@ -386,7 +386,9 @@ void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsr
     node->n_out = n_out;
     for (uint32_t i = 0; i < n_out; i++) {
         node->out[i] = TSRI_GRAPH_NONE;
-        if (tsri_tensor_result_is(id, i, TSRI_TENSOR_ON_REQUEST) && !(want >> i & 1))
+        if (signature.out[i].dtype == TSR_DTYPE_NONE ||
+            (tsri_tensor_result_is(id, i, TSRI_TENSOR_ON_REQUEST) &&
+             !((want | signature.made) >> i & 1)))
             continue;
         tsri_graph_value value = {
             .tensor = signature.out[i], .storage = TSRI_GRAPH_NONE, .producer = producer};

@@ -8,12 +8,13 @@
 #include "tensor/operands.h"
 
 /* What infer gets and fills: it gets operands (NULL where missing) and attributes, and writes
- * out[i].{dtype, rank, dim}. */
+ * out[i].{dtype, rank, dim}; a result that these operands don't have keeps dtype 0. */
 typedef struct tsri_graph_signature {
     uint32_t n_in;
     const tsr_tensor *in[TSRI_GRAPH_MAX_OPERANDS];
     const void *attrs;
     tsr_tensor out[TSRI_GRAPH_MAX_OPERANDS];
+    uint32_t made; /* bit i: result i is made even if nobody asks for it */
 } tsri_graph_signature;
 
 typedef struct tsri_graph_cost {

@@ -365,6 +365,7 @@ tsr_status tsri_model_profile(tsri_run_context *run, const tsri_backend_opened_d
 tsr_status tsr_profile(tsr_model *model, void (*visit)(void *data, const tsr_profiled *entry),
                        void *data) {
     TRY(NEED(model));
+    TRY(NEED(visit));
     if (!model->run)
         return tsri_base_fail(TSR_E_STATE, "%s was opened without a device; nothing ran",
                               model->model->path);

@@ -69,6 +69,9 @@ static attributes attributes_of(const tsri_graph_op_row *row, bool exchanged) {
     case TSR_OP_QKV_APPEND:
         all.rope.rotary = 4;
         break;
+    case TSR_OP_ATTENTION:
+        all.attention.scale = 1;
+        break;
     case TSR_OP_CAST:
         all.cast.dtype = TSR_F16;
         break;

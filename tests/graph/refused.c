@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 /* Each row: what is asked, and a part of the sentence. */
@@ -219,6 +220,67 @@ Test(graph, pages_of_no_sequence_are_refused) {
     cr_expect(strstr(tsr_error_last(), "kv_append: pages is i32 [2]; wanted i32 [B,pages]"), "%s",
               tsr_error_last());
     tsri_graph_destroy(&g);
+}
+
+/* Sequence b has slot b where no slot is named, so there must be as many; named ones may be fewer. */
+Test(graph, sequences_without_named_slots_have_slots_of_their_own) {
+    static const struct {
+        tsr_op_id id;
+        const char *fragment;
+    } rows[] = {
+        {TSR_OP_ATTENTION, "attention: k is f32 [1,5,2,8]; wanted at least q's B"},
+        {TSR_OP_ADDITIVE_ATTENTION, "additive_attention: k is f32 [1,5,8]; wanted at least"},
+        {TSR_OP_KV_APPEND, "kv_append: the state is f32 [1,2,5,8]; wanted a slot for each"},
+        {TSR_OP_QKV_APPEND, "qkv_append: the state of keys is f32 [1,2,5,8]; wanted a slot"}};
+    const tsr_attention_attrs attention = {.struct_size = sizeof attention, .scale = 1};
+    const tsr_rope_attrs rope = {.struct_size = sizeof rope};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int named = 0; named < 2; named++) {
+            tsri_graph *g;
+            tsri_graph_create(&g);
+            const tsr_dim state[] = {n(1), n(2), n(5), n(8)}, B3[] = {n(3)};
+            const tsri_value none = TSRI_GRAPH_NONE,
+                             x = input(g, 0, 4, (tsr_dim[]){n(3), n(1), n(2), n(8)}),
+                             k = input(g, 1, 4, (tsr_dim[]){n(1), n(5), n(2), n(8)}),
+                             q3 = input(g, 2, 3, (tsr_dim[]){n(3), n(1), n(8)}),
+                             k3 = input(g, 3, 3, (tsr_dim[]){n(1), n(5), n(8)}),
+                             v = input(g, 4, 1, (tsr_dim[]){n(8)}),
+                             ints = tsri_graph_leaf(g, TSR_KIND_INPUT, 5, "ints", TSR_I32, 1, B3),
+                             keys = tsri_graph_leaf(g, TSR_KIND_STATE, 0, "k", TSR_F32, 4, state),
+                             values = tsri_graph_leaf(g, TSR_KIND_STATE, 1, "v", TSR_F32, 4, state),
+                             slot = named ? ints : none;
+            const tsri_value of_attention[] = {x, k, k, none, none, slot},
+                             additive[] = {q3, k3, v, k3, none, slot},
+                             append[] = {keys, x, ints, ints, slot},
+                             both[] = {keys, values, x, x, ints, ints, slot};
+            const tsri_value *const in[] = {of_attention, additive, append, both};
+            const void *const attrs[] = {&attention, NULL, NULL, &rope};
+            const uint32_t n_in[] = {6, 6, 5, 7};
+            tsri_value out[TSRI_GRAPH_MAX_OPERANDS];
+            tsri_graph_op(g, rows[i].id, attrs[i], in[i], n_in[i], 0, out);
+            cr_expect_eq(tsri_graph_status(g), named ? TSR_OK : TSR_E_ARGUMENT, "row %zu: %s", i,
+                         tsr_error_last());
+            cr_expect(named || strstr(tsr_error_last(), rows[i].fragment), "row %zu: %s", i,
+                      tsr_error_last());
+            tsri_graph_destroy(&g);
+        }
+}
+
+/* A scale of 0, which is what a program leaves out, would give each key the same share. */
+Test(graph, attention_needs_a_scale) {
+    const float scales[] = {0, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        tsri_graph *g;
+        tsri_graph_create(&g);
+        const tsr_attention_attrs attrs = {.struct_size = sizeof attrs, .scale = scales[i]};
+        const tsri_value x = input(g, 0, 4, (tsr_dim[]){n(2), n(3), n(2), n(8)});
+        cr_expect_eq(tsri_graph_op1(g, TSR_OP_ATTENTION, &attrs, (tsri_value[]){x, x, x}, 3),
+                     TSRI_GRAPH_NONE);
+        cr_expect_eq(tsri_graph_status(g), TSR_E_ARGUMENT);
+        cr_expect(strstr(tsr_error_last(), "wanted the factor of the scores"), "%s",
+                  tsr_error_last());
+        tsri_graph_destroy(&g);
+    }
 }
 
 /* Each row: a bias, and a part of the sentence; NULL: it is taken. 2 sequences of 3 queries in 4 heads, and 6

@@ -63,6 +63,8 @@ Test(public_model, looked_at) {
     OK(tsr_model_describe(model, count_line, &lines));
     cr_expect(lines > 6);
     cr_expect(tsr_explain(model, 1, pass_op, NULL) == TSR_E_STATE);
+    cr_expect(tsr_explain(model, 1, NULL, NULL) == TSR_E_ARGUMENT);
+    cr_expect(tsr_profile(model, NULL, NULL) == TSR_E_ARGUMENT);
     tsr_model_close(&model);
     cr_expect(model == NULL);
 }

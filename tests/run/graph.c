@@ -76,6 +76,51 @@ Test(graph_api, a_state_lives_from_run_to_run) {
     }
 }
 
+/* qkv_append writes its states whether or not its rotated queries are read; without queries it has
+ * none. */
+Test(graph_api, rotated_queries_are_there_where_queries_are) {
+    enum { CAPACITY = 2, D = 2 };
+    const tsr_rope_attrs rope = {.struct_size = sizeof rope, .rotary = D};
+    const int64_t shape[] = {1, 1, CAPACITY, D}, one[] = {1, 1};
+    static const float k[D] = {1, 2}, v[D] = {3, 4}, q[D] = {5, 6}, frequency[1] = {1};
+    static const int32_t zero[1] = {0}, length[1] = {1};
+    for (size_t d = 0; d < RIG_DEVICES; d++)
+        for (int queries = 0; queries < 2; queries++) {
+            rig r = rig_open(rig_devices[d]);
+            tsr_graph *g = r.graph;
+            float keys[CAPACITY][D], values[CAPACITY][D], rotated[D] = {0};
+            tsr_value y;
+            const tsr_value in[] = {
+                tsr_graph_state(g, "keys", TSR_F32, 4, shape),
+                tsr_graph_state(g, "values", TSR_F32, 4, shape),
+                tsr_graph_input(g, "k", TSR_F32, 4, (int64_t[]){1, 1, 1, D}, k),
+                tsr_graph_input(g, "v", TSR_F32, 4, (int64_t[]){1, 1, 1, D}, v),
+                tsr_graph_input(g, "past", TSR_I32, 1, one, zero),
+                tsr_graph_input(g, "len", TSR_I32, 1, one, length),
+                TSR_VALUE_NONE,
+                queries ? tsr_graph_input(g, "q", TSR_F32, 4, (int64_t[]){1, 1, 1, D}, q)
+                        : TSR_VALUE_NONE,
+                queries ? tsr_graph_input(g, "at", TSR_I32, 2, one, zero) : TSR_VALUE_NONE,
+                queries ? tsr_graph_input(g, "f", TSR_F32, 1, one, frequency) : TSR_VALUE_NONE};
+            if (queries)
+                y = tsr_graph_op(g, TSR_OP_QKV_APPEND, &rope, in, 10);
+            else
+                tsr_graph_op_outputs(g, TSR_OP_QKV_APPEND, &rope, in, 10, 1, &y, 1);
+            cr_assert_eq(y != TSR_VALUE_NONE, queries);
+            tsr_graph_output(g, "keys", in[0], keys, sizeof keys);
+            tsr_graph_output(g, "values", in[1], values, sizeof values);
+            if (queries)
+                tsr_graph_output(g, "y", y, rotated, sizeof rotated);
+            cr_assert_eq(tsr_graph_run(g), TSR_OK, "%s", tsr_error_last());
+            for (int i = 0; i < D; i++) { /* at position 0 nothing turns */
+                cr_expect_eq(keys[0][i], k[i]);
+                cr_expect_eq(values[0][i], v[i]);
+                cr_expect_eq(rotated[i], queries ? q[i] : 0);
+            }
+            rig_close(&r);
+        }
+}
+
 Test(graph_api, sizes_of_zero_and_one) {
     rig r = rig_open(NULL);
     float one = -3, result = 0;

@@ -180,6 +180,42 @@ Test(graph_api, gradients_of_every_kind_of_seed) {
         }
 }
 
+/* Each row: the shape of b in a b, with a of [2,3], and its gradient: the sums over the sizes that it
+ * is repeated along. */
+Test(graph_api, gradients_of_repeated_sizes) {
+    static const float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 1, 1, 1, 1, 1};
+    static const struct {
+        uint32_t rank;
+        int64_t dims[2];
+        int n;
+        float wanted[6];
+    } rows[] = {{2, {2, 3}, 6, {1, 4, 9, 16, 25, 36}},
+                {1, {3}, 3, {17, 29, 45}},
+                {2, {1, 3}, 3, {17, 29, 45}},
+                {2, {2, 1}, 2, {14, 77}},
+                {2, {1, 1}, 1, {91}},
+                {1, {1}, 1, {91}},
+                {0, {0}, 1, {91}}};
+    const int64_t dims[] = {2, 3};
+    for (size_t d = 0; d < RIG_DEVICES; d++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            rig r = rig_open(rig_devices[d]);
+            float got[6];
+            tsr_value gradient;
+            const int64_t own[] = {rows[i].n};
+            const tsr_value x = tsr_graph_input(r.graph, "a", TSR_F32, 2, dims, a),
+                            y = tsr_graph_input(r.graph, "b", TSR_F32, 1, own, b),
+                            view = tsr_graph_reshape(r.graph, y, rows[i].rank, rows[i].dims),
+                            z = tsr_graph_op(r.graph, TSR_OP_MUL, NULL, (tsr_value[]){x, view}, 2);
+            tsr_graph_gradients(r.graph, &y, 1, &z, &x, 1, &gradient);
+            tsr_graph_output(r.graph, "db", gradient, got, (size_t)rows[i].n * sizeof *got);
+            cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "row %zu: %s", i, tsr_error_last());
+            for (int k = 0; k < rows[i].n; k++)
+                cr_expect_eq(got[k], rows[i].wanted[k], "row %zu: %g", i, (double)got[k]);
+            rig_close(&r);
+        }
+}
+
 Test(graph_api, factors_of_one_loss_are_added) {
     static const float logits[4] = {0, 0, 0, 0}, factors[2] = {0.5f, 1.5f};
     static const int32_t targets[2] = {0, 1};
@@ -251,7 +287,9 @@ static void no_gradient(rig *r, tsr_value x, tsr_value y, const char *fragment) 
 Test(graph_api, ops_without_a_gradient_are_named) {
     static const float data[8] = {0};
     static const int32_t zero[2] = {0}, one[1] = {1};
-    const int64_t dims[] = {2, 2}, heads[] = {1, 1, 1, 2};
+    const int64_t dims[] = {2, 2}, heads[] = {1, 1, 1, 2}, cube[] = {2, 2, 2}, row[] = {2, 1, 2};
+    const tsr_embed_attrs rows = {.struct_size = sizeof rows, .whole = 4};
+    const tsr_linear_attrs experts = {.struct_size = sizeof experts, .whole = 4};
     const tsr_matmul_attrs plain = {.struct_size = sizeof plain, .alpha = 1};
     const tsr_cast_attrs halves = {.struct_size = sizeof halves, .dtype = TSR_F16};
     const tsr_cross_entropy_attrs loss = {.struct_size = sizeof loss, .ignore = -100};
@@ -291,6 +329,18 @@ Test(graph_api, ops_without_a_gradient_are_named) {
     no_gradient(&r, x,
                 tsr_graph_op(r.graph, TSR_OP_ROPE, &rope, (tsr_value[]){LEAF(heads), at, x}, 3),
                 "gradient of inv_freq");
+
+    x = LEAF(dims);
+    const tsr_value ids = tsr_graph_input(r.graph, "ids", TSR_I32, 1, (int64_t[]){2}, zero);
+    no_gradient(&r, x, tsr_graph_op(r.graph, TSR_OP_EMBED, &rows, (tsr_value[]){x, ids}, 2),
+                "embed: the gradient of a part of a table");
+
+    x = LEAF(cube);
+    const tsr_value chosen = tsr_graph_input(r.graph, "e", TSR_I32, 2, (int64_t[]){2, 1}, zero);
+    no_gradient(&r, x,
+                tsr_graph_op(r.graph, TSR_OP_EXPERT_LINEAR, &experts,
+                             (tsr_value[]){LEAF(row), x, chosen}, 3),
+                "expert_linear of a part of the experts has no gradient");
 
     x = LEAF(dims);
     no_gradient(&r, x, tsr_graph_slice(r.graph, rig_unary(r.graph, TSR_OP_RELU, x), 0, 0, 1),

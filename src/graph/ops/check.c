@@ -94,6 +94,10 @@ bool tsri_graph_is_pages(const tsr_tensor *tensor, tsr_dim B) {
                        tsri_tensor_same_dim(tensor->dim[0], B));
 }
 
+bool tsri_graph_has_rows(tsr_dim rows, tsr_dim B) {
+    return rows.symbols != B.symbols || rows.factor >= B.factor;
+}
+
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n) {
     return !tensor || (tensor->dtype == TSR_F32 && tensor->rank == 1 &&
                        tsri_tensor_same_dim(tensor->dim[0], n));

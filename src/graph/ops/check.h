@@ -37,6 +37,8 @@ tsr_activation_attrs tsri_graph_gates_of(const tsr_glu_linear_attrs *attrs);
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
 /* Whether they are the pages of B sequences: i32 [B,pages]. */
 bool tsri_graph_is_pages(const tsr_tensor *tensor, tsr_dim B);
+/* Whether each of B sequences has a row of its own among `rows`, as far as both are known. */
+bool tsri_graph_has_rows(tsr_dim rows, tsr_dim B);
 /* Whether it is a table that positions add to the scores of H heads: f32 [H,2R+1]. */
 bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H);
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n); /* f32 [n] */
@@ -104,7 +106,8 @@ tsr_status tsri_graph_check_activation(const char *op, uint32_t activation);
 bool tsri_graph_refuse_normed(tsri_graph_backward *backward, const tsri_graph_node *node,
                               uint32_t norm);
 
-/* Gives d, summed over the leading dimensions, to a value that was broadcast to d's shape. */
+/* Gives d to a value that was broadcast to d's shape, summed over the dimensions that the value is
+ * repeated along. */
 void tsri_graph_give_broadcast(tsri_graph_backward *backward, tsri_value value, tsri_value d);
 /* dy * act'(x) */
 tsri_value tsri_graph_activation_gradient(tsri_graph_backward *backward, uint32_t activation,

@@ -1,30 +1,35 @@
 /* graph/ops/gradients.c - functions that the gradients of several ops share. */
 #include "graph/ops/check.h"
 
+/* Appends to `order` the dimensions of d that the value has, too (own), or those that it is repeated
+ * along; returns the product of their sizes. */
+static tsr_dim take_dims(const tsr_tensor *d, const tsr_tensor *value, bool own,
+                         uint32_t order[TSR_MAX_RANK], uint32_t *n) {
+    const uint32_t lead = d->rank - value->rank;
+    tsr_dim product = tsri_tensor_const(1);
+    for (uint32_t i = 0; i < d->rank; i++) {
+        if (own != (i >= lead && tsri_tensor_same_dim(value->dim[i - lead], d->dim[i])))
+            continue;
+        product = tsri_tensor_times(product, d->dim[i]);
+        order[(*n)++] = i;
+    }
+    return product;
+}
+
 void tsri_graph_give_broadcast(tsri_graph_backward *b, tsri_value value, tsri_value d) {
     tsri_graph *graph = tsri_graph_of(b);
     if (!tsri_graph_wants(b, value) || d == TSRI_GRAPH_NONE)
         return;
     const tsr_tensor have = tsri_graph_value_at(graph, d)->tensor,
                      wanted = tsri_graph_value_at(graph, value)->tensor;
-    const uint32_t lead = have.rank - wanted.rank;
-    tsr_dim rows = tsri_tensor_const(1), tail = tsri_tensor_const(1);
-    bool suffix = true;
-    for (uint32_t i = 0; i < lead; i++)
-        rows = tsri_tensor_times(rows, have.dim[i]);
-    for (uint32_t i = 0; i < wanted.rank && suffix; i++) {
-        suffix = tsri_tensor_same_dim(wanted.dim[i], have.dim[lead + i]);
-        tail = tsri_tensor_times(tail, have.dim[lead + i]);
-    }
-    if (!suffix) {
-        tsri_graph_fail(
-            graph, TSR_E_UNSUPPORTED,
-            "the gradient of a value that is repeated along a dimension of 1 is not supported");
-        return;
-    }
-    if (lead) {
+    uint32_t order[TSR_MAX_RANK], n = 0;
+    const tsr_dim rows = take_dims(&have, &wanted, false, order, &n);
+    if (n) {
+        const tsr_dim columns = take_dims(&have, &wanted, true, order, &n);
+        const tsri_value outer_first =
+            tsri_graph_packed(graph, tsri_graph_permute(graph, d, order));
         const tsri_value matrix =
-            tsri_graph_reshape(graph, tsri_graph_packed(graph, d), 2, (tsr_dim[]){rows, tail});
+            tsri_graph_reshape(graph, outer_first, 2, (tsr_dim[]){rows, columns});
         d = tsri_graph_op1(graph, TSR_OP_SUM_ROWS, NULL, &matrix, 1);
         d = tsri_graph_shaped(graph, d, value);
     }

@@ -26,6 +26,9 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_ints(len, q->dim[0]) || !tsri_graph_is_ints(slot, q->dim[0]))
         return tsri_graph_refuse("additive_attention", "len or slot",
                                  !tsri_graph_is_ints(len, q->dim[0]) ? len : slot, "i32 [B]");
+    if (!slot && !tsri_graph_has_rows(k->dim[0], q->dim[0]))
+        return tsri_graph_refuse("additive_attention", "k", k,
+                                 "at least q's B sequences, or a `slot` that chooses among them");
     tsri_graph_shape_like(&s->out[Y], TSR_F32, q, values->dim[2]);
     tsri_graph_shape_like(&s->out[PROBABILITIES], TSR_F32, q, k->dim[1]);
     return TSR_OK;

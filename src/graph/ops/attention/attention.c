@@ -14,6 +14,11 @@ static tsr_status check_scores(const tsri_graph_signature *s, const tsr_tensor *
                      *pages = tsri_graph_operand(s, PAGES);
     if (!tsri_graph_is_pages(pages, q->dim[0]))
         return tsri_graph_refuse("attention", "pages", pages, "i32 [B,pages]");
+    if (!source && !pages && !tsri_graph_operand(s, SLOT) &&
+        !tsri_graph_has_rows(k->dim[0], q->dim[0]))
+        return tsri_graph_refuse("attention", "k", k,
+                                 "at least q's B sequences, or a `slot`, `source` or `pages` that "
+                                 "chooses among them");
     const tsr_dim keys = pages ? tsri_tensor_times(k->dim[1], pages->dim[1]) : k->dim[1];
     if (source && (source->dtype != TSR_I32 || source->rank != 2 ||
                    !tsri_tensor_same_dim(source->dim[0], q->dim[0]) ||
@@ -36,11 +41,17 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "attention: compute %u is not f32 (%d), f16 (%d) or bf16 (%d)",
                               compute, TSR_COMPUTE_F32, TSR_COMPUTE_F16, TSR_COMPUTE_BF16);
-    const float cap = ((const tsr_attention_attrs *)s->attrs)->soft_cap;
+    const float cap = ((const tsr_attention_attrs *)s->attrs)->soft_cap,
+                scale = ((const tsr_attention_attrs *)s->attrs)->scale;
     if (!(cap >= 0) || isinf(cap))
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "attention: soft_cap is %g; wanted 0 or a positive number",
                               (double)cap);
+    if (scale == 0 || !isfinite(scale))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "attention: scale is %g; wanted the factor of the scores, mostly 1 / "
+                              "sqrt(D)",
+                              (double)scale);
     if (!tsri_graph_is_f32(q) || q->rank != 4)
         return tsri_graph_refuse("attention", "q", q, "f32 [B,T,H,D]");
     if (!tsri_graph_is_kv(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))

@@ -18,6 +18,10 @@ static tsr_status infer(tsri_graph_signature *s) {
                                      s->in[i], "i32 [B]");
     if (!tsri_graph_is_pages(tsri_graph_operand(s, PAGES), x->dim[0]))
         return tsri_graph_refuse("kv_append", "pages", s->in[PAGES], "i32 [B,pages]");
+    if (!tsri_graph_operand(s, SLOT) && !tsri_graph_operand(s, PAGES) &&
+        !tsri_graph_has_rows(state->dim[0], x->dim[0]))
+        return tsri_graph_refuse("kv_append", "the state", state,
+                                 "a slot for each of x's B sequences, or `slot` or `pages`");
     return TSR_OK;
 }
 

@@ -42,6 +42,7 @@ static tsr_status check_rope(tsri_graph_signature *s) {
     if (!tsri_graph_is_vector(s->in[INV_FREQ], tsri_tensor_const(attrs->rotary / 2)))
         return tsri_graph_refuse("qkv_append", "inv_freq", s->in[INV_FREQ], "f32 [rotary/2]");
     tsri_graph_shape_like(&s->out[Y], TSR_F32, q, q->dim[3]);
+    s->made = 1u << Y;
     return TSR_OK;
 }
 
@@ -60,10 +61,11 @@ static tsr_status infer(tsri_graph_signature *s) {
                                      s->in[i], "i32 [B]");
     if (!tsri_graph_is_pages(tsri_graph_operand(s, PAGES), k->dim[0]))
         return tsri_graph_refuse("qkv_append", "pages", s->in[PAGES], "i32 [B,pages]");
-    if (tsri_graph_operand(s, Q))
-        return check_rope(s);
-    tsri_graph_shape_like(&s->out[Y], TSR_F32, k, k->dim[3]); /* not made */
-    return TSR_OK;
+    if (!tsri_graph_operand(s, SLOT) && !tsri_graph_operand(s, PAGES) &&
+        !tsri_graph_has_rows(s->in[KEYS]->dim[0], k->dim[0]))
+        return tsri_graph_refuse("qkv_append", "the state of keys", s->in[KEYS],
+                                 "a slot for each of k's B sequences, or `slot` or `pages`");
+    return tsri_graph_operand(s, Q) ? check_rope(s) : TSR_OK;
 }
 
 static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,

@@ -25,7 +25,11 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 }
 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
-    tsri_graph_give_rows(b, node->in[TABLE], node->attrs, node->in[IDS], d_out[Y]);
+    const tsr_embed_attrs *attrs = node->attrs;
+    if (attrs->whole && tsri_graph_wants(b, node->in[TABLE]))
+        tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
+                        "%s: the gradient of a part of a table is not supported", node->label);
+    tsri_graph_give_rows(b, node->in[TABLE], attrs, node->in[IDS], d_out[Y]);
 }
 
 const tsri_graph_op_row tsri_graph_op_embed = {.name = "embed",

@@ -102,6 +102,9 @@ static void give_all(tsri_graph_backward *b, const tsri_graph_node *node, tsri_v
     const tsr_embed_attrs plain = {.struct_size = sizeof plain};
     const tsri_value x = node->in[X], experts = node->in[EXPERTS],
                      bias = node->n_in > BIAS ? node->in[BIAS] : TSRI_GRAPH_NONE;
+    if (attrs->whole)
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "%s: %s of a part of the experts has no gradient",
+                        node->label, tsri_graph_op_find(node->id)->name);
     if (tsri_graph_wants(b, x)) {
         const tsri_value in[] = {dz, node->in[W], experts};
         const tsr_dim J = tsri_graph_value_at(graph, experts)->tensor.dim[1];
