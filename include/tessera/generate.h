@@ -92,7 +92,8 @@ typedef struct tsr_generate_options {
     uint32_t early_stopping; /**< tsr_early_stopping */
     float length_penalty;    /**< A of score = sum of log-probabilities / length^A */
     /** B of B sum_s log(min(sum of the attention on source token s, 1)), which is added to a score.
-     * For encoder-decoders. 0: none. >= 0 */
+     * For encoder-decoders: the mean over the last layer's heads, or, in a CTranslate2 folder, over those
+     * that its files name for alignment. 0: none. >= 0 */
     float coverage_penalty;
     uint32_t no_repeat_ngram; /**< no n-gram of this many tokens occurs twice; 0: any may */
     int64_t min_new_tokens;   /**< end tokens are not chosen before this many new tokens */
@@ -157,8 +158,9 @@ TSR_API tsr_status tsr_json_schema_check(const char *json_schema);
  * min_p 0.05, no penalty, to the end of the context, seed 0; for an encoder-decoder temperature 0 and 256
  * tokens. A CTranslate2 folder is searched as CTranslate2 does by default: early_stopping is TSR_EARLY_FIRST,
  * min_new_tokens of an encoder-decoder 1, and log-probabilities are those of the tokens that are
- * allowed (renormalize_logits). The log gets a warning about each setting that a
- * search ignores, once for each model.
+ * allowed (renormalize_logits). In its encoder-decoders a beam search and a translation apply
+ * repeat_penalty to logits, and count the token that the decoder starts with neither for that nor for
+ * no_repeat_ngram. The log gets a warning about each setting that a search ignores, once for each model.
  *
  * options  its struct_size is set before the call
  * thread   one call at a time for a model
@@ -391,8 +393,9 @@ TSR_API tsr_status tsr_chat_create(tsr_model *model, const tsr_chat_options *cha
 TSR_API void tsr_chat_destroy(tsr_chat **chat);
 /**
  * Says `text` and streams the answer; both become part of the conversation. The template renders all
- * messages anew; what it writes as before stays in the key/value memory, and the rest is fed. Special
- * tokens in what was said and answered are plain text. A cancelled answer stays as far as it came;
+ * messages anew; what it writes as before stays in the key/value memory, and the rest is fed. With
+ * dynamic scaling of positions all is fed, because keys depend on the text's length. Special tokens in
+ * what was said and answered are plain text. A cancelled answer stays as far as it came;
  * after any other failure the conversation is as it was before the call.
  *
  * stats   of this call; may be NULL

@@ -11,11 +11,13 @@ extern "C" {
 typedef struct tsr_translate_options {
     uint32_t struct_size;
     uint32_t batch; /**< texts that are translated at once; 0: 32 */
-    /** Languages, as the model's files or ISO 639-1 name them ("de", "deu_Latn", "German"). NULL:
-     * what the model is made for, or what its files say. */
+    /** Languages, as the model's files name them ("de", "de_DE", "deu_Latn"), or what is before the
+     * "_" where one language alone begins so. NULL: what the model is made for, or what its files say. */
     const char *source, *target;
-    const char *target_prefix; /**< what every translation begins with; NULL: anything */
-    uint32_t no_split;         /**< 1: a line longer than the model reads fails */
+    /** What every translation begins with; NULL: anything. In a CTranslate2 folder its tokens count as
+     * new ones, as there: in max_new_tokens, min_new_tokens and the length that a score is divided by. */
+    const char *target_prefix;
+    uint32_t no_split; /**< 1: a line longer than the model reads fails */
     uint32_t reserved;
     /** NULL: tsr_translate_defaults. The settings of a draw (temperature to min_p, seed), stop
      * texts, context and log-probabilities are not read. */

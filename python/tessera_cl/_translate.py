@@ -59,8 +59,8 @@ class Translator(Base):
                         progress: Optional[Callable[[int, int], Any]] = None, **settings: Unpack[Sampling]) -> List[TranslationResult]:
         """Translates texts, in order, each as it would be alone; a line that fails has its `error`, and the others are translated.
 
-        target_prefix: what every translation begins with
-        source_language, target_language: as the model's files or ISO 639-1 name them; None: what the model is made for
+        target_prefix: what every translation begins with; in CTranslate2 folders its tokens count as new ones, as they do there
+        source_language, target_language: as the model's files name them, or what is before the "_" there; None: what the model is made for
         max_batch_size: texts that are translated at once; 0: 32
         batch_type: "examples"; with "tokens", max_batch_size is not read, because the library chooses its own batches. No translation depends on it
         beam_size: None: as the model's files say, else 4, or 2 for CTranslate2 folders; 1: no search

@@ -38,16 +38,16 @@ static int draw(uint64_t n, int below) {
 
 /* ---- the plain search: it always keeps all beams; dead ones have a sum that can't win ---- */
 
-static double penalty_of(const tsri_task_token_rules *r, const text *t, int32_t id, double logp) {
-    for (int i = 0; i < t->n; i++)
+static double penalty_of(const tsri_task_token_rules *r, const text *t, int32_t id, double value) {
+    for (int i = r->start_apart; i < t->n; i++)
         if (t->ids[i] == id)
-            return logp * r->repetition_penalty;
-    return logp;
+            return value < 0 ? value * r->repetition_penalty : value / r->repetition_penalty;
+    return value;
 }
 
 static bool banned_by_repeat(const tsri_task_token_rules *r, const text *t, int32_t id) {
     const int g = (int)r->no_repeat_ngram;
-    for (int i = 0; g && i + g <= t->n; i++) {
+    for (int i = r->start_apart; g && i + g <= t->n; i++) {
         int same = 0;
         while (same < g - 1 && t->ids[i + same] == t->ids[t->n - (g - 1) + same])
             same++;
@@ -80,7 +80,8 @@ static double logp_of(const tsri_task_token_rules *r, const text *t, int prompt,
         ((made < r->least || t->n < r->least_length) && (is[id] & TSRI_TASK_END)) ||
         banned_by_repeat(r, t, id) || banned_by_word(r, t, id))
         return -INFINITY;
-    return penalty_of(r, t, id, row[id] - lse);
+    return r->penalise_logits ? penalty_of(r, t, id, row[id]) - lse
+                              : penalty_of(r, t, id, row[id] - lse);
 }
 
 /* The logarithm of the sum over the allowed tokens, where probabilities are renormalised; else 0.
@@ -135,7 +136,8 @@ static int plain(const tsri_task_token_rules *r, const int32_t *start, int n, in
                 now[live++] = next[rank];
             } else if (next[rank].ended && rank < K && next[rank].sum > WORST / 2) {
                 best[done] = next[rank];
-                best[done].score = next[rank].sum / pow(made, r->length_penalty);
+                best[done].score =
+                    next[rank].sum / pow(made + (double)r->counted, r->length_penalty);
                 done++;
                 qsort(best, (size_t)done, sizeof *best, by_score);
                 done = done > K ? K : done;
@@ -144,7 +146,8 @@ static int plain(const tsri_task_token_rules *r, const int32_t *start, int n, in
         for (; live < K; live++)
             now[live].sum = WORST;
         const bool far = r->stopping == TSR_EARLY_NEVER && r->length_penalty > 0;
-        const double reach = now[0].sum / pow(far ? most : made, r->length_penalty);
+        const double reach =
+            now[0].sum / pow((far ? most : made) + (double)r->counted, r->length_penalty);
         if (now[0].sum < WORST / 2 ||
             (done == K && (r->stopping == TSR_EARLY_FIRST || !(reach > best[K - 1].score))))
             break;
@@ -224,6 +227,9 @@ static tsri_task_token_rules random_rules(void) {
                                .least = draw(5, 3) ? 0 : draw(6, 5),
                                .least_length = draw(16, 4) ? 0 : draw(17, 8),
                                .renormalize = draw(18, 3) == 0,
+                               .penalise_logits = draw(18, 3) == 0 && draw(19, 2),
+                               .start_apart = draw(20, 2) == 0,
+                               .counted = draw(21, 2) ? 0 : draw(22, 4),
                                .ends = draw(7, 4),
                                .never = draw(8, 3),
                                .not_first = draw(9, 3),

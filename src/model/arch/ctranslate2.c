@@ -81,9 +81,13 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     if (encoder.root)
         TRY(read_stack(&encoder, &spec->encoder,
                        decoder.root ? &spec->source_context : &spec->max_positions));
-    if (decoder.root)
-        TRY(read_stack(&decoder, &spec->decoder, &spec->max_positions));
-    return TSR_OK;
+    if (!decoder.root)
+        return TSR_OK;
+    TRY(read_stack(&decoder, &spec->decoder, &spec->max_positions));
+    TRY(tsri_model_config_int(config, "alignment_heads", false, 0, TSRI_MODEL_MAX_WIDTH,
+                              &spec->alignment_heads));
+    return tsri_model_config_int(config, "alignment_back", false, 0, spec->decoder.layers - 1,
+                                 &spec->alignment_back);
 }
 
 /* All layers of T5 name the first layer's bias. */

@@ -273,6 +273,23 @@ static tsr_status set_tokens(const maker *m, const tsri_model_ctranslate2_settin
     return set_token(m, vocabulary, "decoder_start_token", settings->decoder_start);
 }
 
+/* Which heads say how much of the source a token covers: the first of a layer, 0 for all; a layer below
+ * 0 counts from the end. A layer that the decoder doesn't have, as in OpenNMT-py's -3 for two layers,
+ * stands for the nearest. */
+static tsr_status read_alignment(const maker *m) {
+    const int64_t last = count_layers(m) - 1;
+    int64_t layer = -1, heads = 1;
+    TRY(side_int(m, "alignment_layer", INT16_MIN, INT16_MAX, &layer));
+    TRY(side_int(m, "alignment_heads", 0, TSRI_MODEL_MAX_WIDTH, &heads));
+    const int64_t back = layer < 0 ? -1 - layer : last - layer;
+    tsri_base_json_put(m->config, "alignment_heads", json_integer(heads));
+    tsri_base_json_put(m->config, "alignment_back",
+                       json_integer(back < 0      ? 0
+                                    : back > last ? last
+                                                  : back));
+    return TSR_OK;
+}
+
 static tsr_status read_decoder(maker *m, const tsri_model_ctranslate2_settings *settings,
                                const tsri_model_vocabulary *vocabulary) {
     const tsri_io_array *embed, *head;
@@ -297,7 +314,8 @@ static tsr_status read_decoder(maker *m, const tsri_model_ctranslate2_settings *
     tsri_base_json_put(m->config, "tie_word_embeddings",
                        json_boolean(head->offset == embed->offset));
     tsri_base_json_put(m->config, "head_bias", json_boolean(find(m, "projection.bias") != NULL));
-    return read_side(m, settings->norm_eps);
+    TRY(read_side(m, settings->norm_eps));
+    return find(m, "layer_0.attention.linear_0.weight") ? read_alignment(m) : TSR_OK;
 }
 
 /* In an encoder-decoder the decoder has been read before. */

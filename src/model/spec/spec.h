@@ -211,10 +211,13 @@ typedef struct tsri_model_spec {
     bool source_embed;      /* the encoder has its own embedding table */
     bool blank_start;       /* the vocabulary's last row is not in the files: it starts as zeros
                                and is never chosen */
-    int32_t embed_width;    /* width of the embedding table, if a matrix then widens it to the
+    /* The coverage penalty reads the attention of the first so many heads (0: of all), in the layer
+     * that is so many before the decoder's last. */
+    int32_t alignment_heads, alignment_back;
+    int32_t embed_width; /* width of the embedding table, if a matrix then widens it to the
                                hidden size; 0: the hidden size */
-    int32_t token_types;    /* rows of a table that is added by segment; 0: no such table */
-    bool tied;              /* the output matrix is the embedding */
+    int32_t token_types; /* rows of a table that is added by segment; 0: no such table */
+    bool tied;           /* the output matrix is the embedding */
     bool head_bias;
     bool head_bias_fixed;             /* not a parameter in this family: final_logits_bias */
     float embed_scale, head_scale;    /* head_scale: factor of what the output matrix reads */

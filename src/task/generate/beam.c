@@ -185,7 +185,7 @@ static double penalised(double value, double penalty) {
 static void mark(tsri_task_beam *b, int32_t beam) {
     const tsri_task_hypothesis *h = &b->now[beam];
     const tsri_task_bans *bans = &b->bans[beam];
-    for (int64_t i = 0; b->seen && i < h->n; i++)
+    for (int64_t i = b->rules->start_apart; b->seen && i < h->n; i++)
         b->seen[h->ids[i]] |= SEEN;
     for (size_t i = 0; b->seen && i < bans->n; i++)
         b->seen[bans->ids[i]] |= BANNED;
@@ -205,9 +205,12 @@ static double value_of(const tsri_task_beam *b, int32_t id, double value) {
     return b->seen && b->seen[id] & SEEN ? penalised(value, b->rules->repetition_penalty) : value;
 }
 
-/* A log-probability as it is added up. Greedy search puts the penalty on logits, and not on sums. */
-static double added(const tsri_task_beam *b, int32_t id, double logp) {
-    return b->rules->beams == 1 ? logp : value_of(b, id, logp);
+/* A log-probability as it is added up. Greedy search puts the penalty on logits, and not on sums;
+ * with penalise_logits, the sum over the allowed tokens makes a penalised logit a log-probability. */
+static double added(const tsri_task_beam *b, int32_t id, double logit, double lse) {
+    if (b->rules->penalise_logits)
+        return value_of(b, id, logit) - lse;
+    return b->rules->beams == 1 ? logit - lse : value_of(b, id, logit - lse);
 }
 
 static bool may_come(const tsri_task_beam *b, int32_t beam, int32_t id) {
@@ -218,18 +221,21 @@ static bool may_come(const tsri_task_beam *b, int32_t beam, int32_t id) {
  * allowed; 0 where probabilities are not renormalised. */
 static double log_of_rest(const tsri_task_beam *b, int32_t beam, const float *row, double lse) {
     const tsri_task_token_rules *rules = b->rules;
-    double banned = 0, sum = 0;
+    double banned = 0, sum = 0, top = -INFINITY;
     if (!rules->renormalize)
         return 0;
     for (int32_t id = 0; id < rules->V; id++)
         banned += may_come(b, beam, id) ? 0 : exp(row[id] - lse);
-    if ((rules->repetition_penalty == 1 || rules->beams == 1) &&
+    if ((rules->repetition_penalty == 1 || (rules->beams == 1 && !rules->penalise_logits)) &&
         banned < 0.5) /* banned tokens are far fewer than the others */
         return log1p(-banned);
     for (int32_t id = 0; id < rules->V; id++)
         if (may_come(b, beam, id))
-            sum += exp(added(b, id, row[id] - lse));
-    return sum > 0 ? log(sum) : 0;
+            top = fmax(top, added(b, id, row[id], lse));
+    for (int32_t id = 0; id < rules->V; id++)
+        if (may_come(b, beam, id))
+            sum += exp(added(b, id, row[id], lse) - top);
+    return isfinite(top) ? top + log(sum) : 0;
 }
 
 static tsr_status offer_row(tsri_task_beam *b, int32_t beam, const float *row) {
@@ -242,7 +248,7 @@ static tsr_status offer_row(tsri_task_beam *b, int32_t beam, const float *row) {
     mark(b, beam);
     const double rest = log_of_rest(b, beam, row, lse);
     for (int32_t id = 0; id < rules->V; id++) {
-        const double sum = h->sum + added(b, id, row[id] - lse) - rest,
+        const double sum = h->sum + added(b, id, row[id], lse) - rest,
                      order = greedy ? value_of(b, id, row[id]) : sum;
         const candidate c = {.order = order, .sum = sum, .id = id, .beam = beam};
         const bool better = b->listed < b->keep || order > b->list[b->listed - 1].order;
@@ -269,7 +275,7 @@ static void follow(const tsri_task_beam *b, const candidate *c, tsri_task_hypoth
 }
 
 static double normalised(const tsri_task_beam *b, double sum, int64_t length) {
-    return sum / pow((double)length, b->rules->length_penalty);
+    return sum / pow((double)(length + b->rules->counted), b->rules->length_penalty);
 }
 
 static double score(const tsri_task_beam *b, const tsri_task_hypothesis *h) {

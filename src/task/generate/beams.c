@@ -303,18 +303,21 @@ static tsr_status want_attention(tsri_task_beams *s, const group *g, int32_t n,
     return tsri_base_grow(&s->attention, &s->attention_room, means, sizeof *s->attention);
 }
 
-/* The attention of each sequence's last token, as the mean over the heads of the last layer. */
+/* The attention of each sequence's last token, as the mean over the heads that are read. */
 static void take_attention(tsri_task_beams *s, group *g) {
-    const tsri_model_stack *decoder = &s->model->spec.decoder;
-    const float *from = s->cross[decoder->layers - 1];
+    const tsri_model_spec *spec = &s->model->spec;
+    const tsri_model_stack *decoder = &spec->decoder;
+    const int32_t few = spec->alignment_heads,
+                  heads = few > 0 && few < decoder->heads ? few : decoder->heads;
+    const float *from = s->cross[decoder->layers - 1 - spec->alignment_back];
     float *to = s->attention;
     for (int32_t i = 0; i < g->n; i++) {
         const int64_t S = s->lanes[g->inputs[i].source].text->n_source, T = g->inputs[i].n;
         for (int64_t u = 0; u < S; u++) {
             double sum = 0;
-            for (int32_t h = 0; h < decoder->heads; h++)
+            for (int32_t h = 0; h < heads; h++)
                 sum += from[(h * T + T - 1) * S + u];
-            to[u] = (float)(sum / decoder->heads);
+            to[u] = (float)(sum / heads);
         }
         g->rows[i].attention = to;
         from += decoder->heads * T * S;

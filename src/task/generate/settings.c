@@ -8,9 +8,11 @@
 #include <stdlib.h>
 
 /* CTranslate2: include/ctranslate2/translation.h, generation.h; src/decoding.cc (BeamSearch::search
- * ends with as many results as beams, and bans tokens before the softmax). */
+ * ends with as many results as beams, and bans and penalises tokens before the softmax; its
+ * sequences have a target prefix, and no start token). */
 static const tsri_task_manner manners[] = {
-    {TSRI_IO_CTRANSLATE2, TSR_EARLY_FIRST, .beams = 2, .least = 1, .renormalize = true},
+    {TSRI_IO_CTRANSLATE2, TSR_EARLY_FIRST, .beams = 2, .least = 1, .renormalize = true,
+     .after_start = true},
     /* transformers, which takes one beam where the files give no number; 4 is ours */
     {TSRI_IO_UNKNOWN, TSR_EARLY_HEURISTIC, .beams = 4, .least = 0, .renormalize = false},
 };
@@ -158,6 +160,8 @@ static tsr_status fill(const tsri_model *model, const tsr_generate_options *o, c
 tsr_status tsri_task_token_rules_create(tsri_model *model, const tsr_generate_options *o,
                                         const int32_t *ends, uint32_t n_ends,
                                         tsri_task_token_rules *out) {
+    const tsri_task_manner *manner = tsri_task_manner_of(model);
+    const bool after_start = manner->after_start && model->spec.encoder.layers;
     tsri_task_settings_tell(model);
     *out = (tsri_task_token_rules){.V = model->spec.vocab,
                                    .beams = o->num_beams > 1 ? (int32_t)o->num_beams : 1,
@@ -168,10 +172,12 @@ tsr_status tsri_task_token_rules_create(tsri_model *model, const tsr_generate_op
                                    .no_repeat_ngram = o->no_repeat_ngram,
                                    .least = o->min_new_tokens,
                                    .least_length = o->min_new_tokens ? 0 : o->min_length,
-                                   .renormalize = tsri_task_manner_of(model)->renormalize,
+                                   .renormalize = manner->renormalize,
+                                   .start_apart = after_start,
                                    .forced_first = -1,
                                    .forced_last = -1};
     const tsr_status status = fill(model, o, ends, n_ends, out);
+    out->penalise_logits = after_start && out->renormalize;
     if (o->ignore_eos)
         out->forced_last = -1;
     if (status != TSR_OK)

@@ -37,6 +37,8 @@ typedef struct tsri_task_manner {
     uint32_t beams;   /* of a translation */
     int64_t least;    /* min_new_tokens of an encoder-decoder */
     bool renormalize; /* token_rules.h */
+    bool after_start; /* in an encoder-decoder, what follows the start token counts as new, a target
+                         prefix too: start_apart and penalise_logits of token_rules.h */
 } tsri_task_manner;
 
 const tsri_task_manner *tsri_task_manner_of(const tsri_model *model);

@@ -30,10 +30,11 @@ tsr_status tsri_task_bans_reserve(tsri_task_bans *bans, const tsri_task_token_ru
 }
 
 static void ban_repeats(int64_t size, const int32_t *ids, int64_t n, tsri_task_bans *out) {
-    if (!size || n < size)
+    const int64_t first = out->rules->start_apart;
+    if (!size || n - first < size)
         return;
     const int32_t *end = ids + n - (size - 1);
-    for (int64_t i = 0; i + size <= n; i++)
+    for (int64_t i = first; i + size <= n; i++)
         if (memcmp(ids + i, end, (size_t)(size - 1) * sizeof *end) == 0)
             out->ids[out->n++] = ids[i + size - 1];
 }

@@ -28,10 +28,16 @@ typedef struct tsri_task_token_rules {
     double repetition_penalty; /* on log-probabilities (in greedy search, on logits) of tokens that
                                   occur in the text; 1: none */
     int64_t no_repeat_ngram;   /* no n-gram of this length may occur twice; 0: any may */
-    bool renormalize;     /* in scores, log-probabilities are normalised over the allowed tokens */
-    int64_t least;        /* generated tokens before an end token is allowed */
-    int64_t least_length; /* tokens of a text, with its prompt, before an end token is allowed */
-    const unsigned char *is;        /* [V] flags, as above */
+    bool renormalize; /* in scores, log-probabilities are normalised over the allowed tokens */
+    /* With several beams, too, the penalty changes logits, from which probabilities are made then;
+     * only with renormalize. */
+    bool penalise_logits;
+    /* A text's first token, with which its decoder starts, is neither penalised nor in an n-gram. */
+    bool start_apart;
+    int64_t counted;         /* tokens of a prompt that count in a score's length */
+    int64_t least;           /* generated tokens before an end token is allowed */
+    int64_t least_length;    /* tokens of a text, with its prompt, before an end token is allowed */
+    const unsigned char *is; /* [V] flags, as above */
     int32_t ends, never, not_first; /* how many ids have each flag */
     tsri_task_words bad;
     int32_t forced_first; /* the first generated token, after a prompt of one token; -1: any */

@@ -128,8 +128,9 @@ static int longest_first(const void *a, const void *b) {
 /* The most tokens of a part's translation. */
 static int64_t most_of(const tsri_task_translation *t, int64_t n_source) {
     const int64_t room = t->model->spec.context - (int64_t)t->prompt.count;
-    const int64_t wanted =
+    const int64_t most =
         t->search->max_new_tokens > 0 ? t->search->max_new_tokens : 2 * n_source + 64;
+    const int64_t wanted = most > t->rules.counted ? most - t->rules.counted : 1;
     return wanted < room ? wanted : room;
 }
 

@@ -90,6 +90,15 @@ static tsr_status check(const tsri_model *m, const tsr_translate_options *o,
     return tsri_task_options_check(search, m);
 }
 
+/* Where a target prefix counts as new tokens, it shortens what follows, and lengthens scores' lengths. */
+static void count_prefix(tsri_task_translation *t) {
+    const int64_t n = (int64_t)t->prompt.count - 1;
+    if (!tsri_task_manner_of(t->model)->after_start)
+        return;
+    t->rules.counted = n;
+    t->rules.least = t->rules.least > n ? t->rules.least - n : 0;
+}
+
 static tsr_status begin(run *r) {
     tsri_task_translation *t = &r->t;
     TRY(tsri_task_token_rules_create(t->model, t->search, NULL, 0, &t->rules));
@@ -101,6 +110,7 @@ static tsr_status begin(run *r) {
     if (said > 0 && said < t->limit) /* T5 reads any number, but learned with this one */
         t->limit = said;
     TRY(tsri_task_translation_begin(t));
+    count_prefix(t);
     if ((int64_t)t->prompt.count >= t->model->spec.context)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "the target prefix has %zu tokens, but %s writes at most %lld",

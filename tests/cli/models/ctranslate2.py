@@ -4,6 +4,7 @@ folder works with the commands for its kind of model."""
 
 import json
 import shutil
+import struct
 
 from support.command import DEVICE, SHARED, SOURCE, equal, has_device, larger, main, refused, run
 
@@ -26,19 +27,22 @@ def test_a_published_model(_):
         assert abs(float(line.split("\t")[-1]) - score) <= 1e-4, line
 
 
-def searched(model, name, *options, told=False):
-    """The hypotheses of each text of a folder's beams.json, as this command finds them and as they should be: the words that aren't special, and score.
-    told: the folder itself says how many beams there are."""
-    golden = json.loads((MODELS / name / "beams.json").read_text())
-    n = golden["num_beams"]
-    lines = run("translate", "-q", "-m", model, *(() if told else ("--num-beams", n)), "--n-best", n, "-n", golden["max_new_tokens"], *options,
-                given="".join(case["source"] + "\n" for case in golden["cases"])).text.splitlines()
+def found(model, cases, n, *options):
+    """The n hypotheses of each case's text, as this command finds them and as they should be: the words that aren't special, and score."""
+    lines = run("translate", "-q", "-m", model, "--n-best", n, *options, given="".join(case["source"] + "\n" for case in cases)).text.splitlines()
 
     def plain(text, score):
         return " ".join(word for word in text.split() if word not in ("<s>", "</s>", "<pad>")), float(score)
 
-    found = [plain(*line.rsplit("\t", 1)) for line in lines]
-    return [found[i:i + n] for i in range(0, len(found), n)], [[plain(h["text"], h["score"]) for h in case["hypotheses"]] for case in golden["cases"]]
+    got = [plain(*line.rsplit("\t", 1)) for line in lines]
+    return [got[i:i + n] for i in range(0, len(got), n)], [[plain(h["text"], h["score"]) for h in case["hypotheses"]] for case in cases]
+
+
+def searched(model, name, *options, told=False):
+    """`found` of a folder's beams.json. told: the folder itself says how many beams there are."""
+    golden = json.loads((MODELS / name / "beams.json").read_text())
+    n = golden["num_beams"]
+    return found(model, golden["cases"], n, *(() if told else ("--num-beams", n)), "-n", golden["max_new_tokens"], *options)
 
 
 def test_a_search_takes_the_defaults_of_ctranslate2(folder):
@@ -65,6 +69,28 @@ def test_a_search_takes_the_defaults_of_ctranslate2(folder):
         told = run(command, "--help").text
         for option, following in ("--num-beams", "--n-best"), ("--early-stopping", "--coverage-penalty"):
             assert "CTranslate2" in told.split(option)[1].split(following)[0], f"{command} {option}"
+
+
+def test_options_do_what_they_do_in_ctranslate2(folder):
+    """The repetition penalty changes logits, the start token is no part of a text, a target prefix counts in lengths, and the coverage penalty reads the
+    heads that model.bin names."""
+    named = {"beam_size": "--num-beams", "repetition_penalty": "--repetition-penalty", "no_repeat_ngram_size": "--no-repeat-ngram-size",
+             "min_decoding_length": "--min-new-tokens", "coverage_penalty": "--coverage-penalty", "target_prefix": "--target-prefix"}
+    for name in "opennmt", "t5":
+        golden = json.loads((MODELS / name / "options.json").read_text())
+        for i, group in enumerate(golden["groups"]):
+            model, options = MODELS / name, {"beam_size": golden["num_beams"], **group["options"]}
+            if "alignment" in options:
+                model = shutil.copytree(model, folder / f"{name}-{i}")
+                data = bytearray((model / "model.bin").read_bytes())
+                for key, number in zip((b"decoder/alignment_layer\0", b"decoder/alignment_heads\0"), options.pop("alignment")):
+                    struct.pack_into("<h", data, data.index(key) + len(key) + 6, number)  # behind the rank, the type and the size
+                (model / "model.bin").write_bytes(data)
+            got, wanted = found(model, group["cases"], options["beam_size"], "-d", "reference", "-n", golden["max_new_tokens"],
+                                *(word for key, value in options.items() for word in (named[key], value)))
+            for g, w in zip(got, wanted, strict=True):
+                equal([text for text, _ in g], [text for text, _ in w], f"{name}, {group['options']}")
+                assert all(abs(a - b) <= 1e-4 for (_, a), (_, b) in zip(g, w)), f"{name}, {group['options']}: {g}, not {w}"
 
 
 def test_a_translation_has_the_beams_of_ctranslate2(folder):

@@ -9,12 +9,15 @@ converters, each in another precision, and what CTranslate2 itself computes with
 Each folder has model.bin, config.json and its vocabularies as the converter writes them, and cases.json: for an encoder-decoder
 `source` and `target` (ids; the target without the start token, with its end) and the `log_probs` of each of its tokens; `greedy`, at
 most 12 ids. beams.json: texts, and what a beam search with CTranslate2's defaults finds: the hypotheses, best first, with their scores; only
-texts of which a hypothesis ends before the greatest length, and no two are a near tie. For a decoder `ids` and `logits` of each token; for an encoder `ids`, `hidden` (after the last layer) and `pooled`.
+texts of which a hypothesis ends before the greatest length, and no two are a near tie. options.json: the same
+with options of Translator.translate_batch; `alignment`: the layer and the number of heads that the coverage penalty reads, in place of those
+that model.bin names. For a decoder `ids` and `logits` of each token; for an encoder `ids`, `hidden` (after the last layer) and `pooled`.
 """
 import json
 import shutil
 import struct
 import sys
+import tempfile
 from pathlib import Path
 
 import ctranslate2
@@ -150,6 +153,9 @@ MODELS = {"first": (first, None), "opennmt": (opennmt, None), "marian": (marian,
           "gpt2": (gpt2, "bfloat16")}
 
 SEARCHES = "opennmt", "t5"  # end tokens are likely in these
+OPTIONS = (dict(repetition_penalty=1.3), dict(repetition_penalty=1.3, beam_size=1), dict(repetition_penalty=0.8, target_prefix="w3 w4", min_decoding_length=5),
+           dict(target_prefix="w3", min_decoding_length=2), dict(no_repeat_ngram_size=2), dict(no_repeat_ngram_size=1), dict(coverage_penalty=0.3),
+           dict(coverage_penalty=0.3, alignment=[0, 0]), dict(coverage_penalty=0.3, alignment=[0, 2]))
 
 
 def words_of(folder, name):
@@ -190,6 +196,35 @@ def beam_cases(folder):
             cases.append({"source": " ".join(source), "hypotheses": [{"text": " ".join(words), "score": score}
                                                                      for words, score in zip(found.hypotheses, found.scores)]})
     return {"num_beams": BEAMS, "max_new_tokens": LONGEST, "cases": cases}
+
+
+def align(path, layer, heads):
+    """Replaces two numbers of a model.bin: behind the name are the rank 0, the type, the size, and the number as int16."""
+    data = bytearray(path.read_bytes())
+    for name, number in (b"decoder/alignment_layer\0", layer), (b"decoder/alignment_heads\0", heads):
+        struct.pack_into("<h", data, data.index(name) + len(name) + 6, number)
+    path.write_bytes(data)
+
+
+def option_cases(folder):
+    groups = []
+    for group in OPTIONS:
+        options, generator, cases = dict(group), np.random.default_rng(6), []
+        prefix = {"target_prefix": [options.pop("target_prefix").split()]} if "target_prefix" in options else {}
+        with tempfile.TemporaryDirectory() as place:
+            model = shutil.copytree(folder, Path(place) / "m")
+            if "alignment" in options:
+                align(model / "model.bin", *options.pop("alignment"))
+            beams = options.setdefault("beam_size", BEAMS)
+            translator = ctranslate2.Translator(str(model), compute_type="float32", inter_threads=1, intra_threads=1)
+            while len(cases) < 6:
+                source = [f"w{i}" for i in generator.integers(0, 24, generator.integers(1, 10))]
+                found = translator.translate_batch([source], **options, **prefix, max_decoding_length=LONGEST, num_hypotheses=beams, return_scores=True)[0]
+                if beams == 1 or min(-np.diff(found.scores)) > 1e-3:
+                    cases.append({"source": " ".join(source), "hypotheses": [{"text": " ".join(words), "score": score}
+                                                                             for words, score in zip(found.hypotheses, found.scores)]})
+        groups.append({"options": group, "cases": cases})
+    return {"num_beams": BEAMS, "max_new_tokens": LONGEST, "groups": groups}
 
 
 def encoder_cases(folder):
@@ -239,6 +274,7 @@ def main(names):
         write(folder / "cases.json", cases(folder))
         if name in SEARCHES:
             write(folder / "beams.json", beam_cases(folder))
+            write(folder / "options.json", option_cases(folder))
         print(name, sum(f.stat().st_size for f in folder.iterdir()), "bytes")
 
 
