@@ -44,7 +44,8 @@ typedef struct tsr_perplexity {
  * window are scored after at least window - stride others.
  *
  * This is Hugging Face's fixed-length perplexity: special tokens that the tokenizer adds, or that
- * the text names, count as they do there, and a token with no token before it is not scored.
+ * the text names, count as they do there, and a token with no token before it is not scored. With
+ * dynamic scaling and longrope the rotary frequencies are those of each window's own length.
  *
  * options may be NULL
  * units   loss: nats a token

@@ -8,6 +8,7 @@
 
 static tsr_model *model;
 static tsr_generate_options options = {.struct_size = sizeof options};
+static bool keeps_nothing; /* each turn is computed anew */
 
 static void set_up(void) {
     open_chat_model(&model);
@@ -279,7 +280,8 @@ static size_t fed_of(const script *s, const ids *held) {
     ids prompt;
     size_t same = 0;
     encode(s, &prompt);
-    while (same < held->n && same + 1 < prompt.n && held->data[same] == prompt.data[same])
+    while (!keeps_nothing && same < held->n && same + 1 < prompt.n &&
+           held->data[same] == prompt.data[same])
         same++;
     return prompt.n - same;
 }
@@ -316,6 +318,22 @@ Test(chat, turns_are_one_prompt) {
     talk_three_turns(&chatml, "be brief");
     talk_three_turns(&inst, "be brief");
     talk_three_turns(&forgetful, NULL);
+}
+
+/* With dynamic scaling a key depends on the length of the run that it was computed in. */
+Test(chat, turns_are_one_prompt_where_positions_depend_on_the_length) {
+    json_t *config = read_json(chat_folder, "config.json");
+    json_t *rope = json_pack("{s:s,s:f}", "rope_type", "dynamic", "factor", 64.0);
+    cr_assert(json_object_set_new(config, "rope_scaling", rope) == 0 &&
+              json_object_set_new(config, "max_position_embeddings", json_integer(16)) == 0);
+    char *text = json_dumps(config, 0);
+    write_chat_file("config.json", text);
+    tsr_model_close(&model);
+    OK(tsr_model_open(chat_folder, device, NULL, &model));
+    keeps_nothing = true;
+    talk_three_turns(&chatml, NULL);
+    free(text);
+    json_decref(config);
 }
 
 Test(chat, penalty_sees_all_turns) {

@@ -49,7 +49,7 @@ static int on_token(void *data, const tsr_generated *g) {
 
 static int talk(talking *t, tsr_chat *chat) {
     tsri_cli_app *app = t->app;
-    const bool prompt = tsri_cli_is_terminal(0) && !app->quiet;
+    const bool person = tsri_cli_is_terminal(0), prompt = person && !app->quiet;
     if (prompt)
         tsri_cli_note(app, "reading from the terminal; end with Ctrl-D");
     char *line = NULL;
@@ -74,6 +74,12 @@ static int talk(talking *t, tsr_chat *chat) {
         tsr_generate_stats stats = {.struct_size = sizeof stats};
         const tsr_status status = tsr_chat_say(chat, line, (size_t)n, on_token, app, &stats);
         code = tsri_cli_generated(status, &stats);
+        /* The turn was refused; the conversation is as it was, and a shorter turn may fit. */
+        if (person && status == TSR_E_ARGUMENT) {
+            t->kind = TSR_PART_TEXT;
+            code = CLI_OK;
+            continue;
+        }
         if (code == CLI_OK && turn_to(t, TSR_PART_TEXT) && tsri_cli_write(app, "\n", 1) &&
             tsri_cli_flush(app) && app->verbose)
             tsri_cli_print_stats(app, &stats);
@@ -115,7 +121,7 @@ int tsri_cli_chat(int argc, char **argv) {
         code = tsri_cli_sampling_apply(&app, &sampling, &options);
     options.num_beams = options.n_best = 0; /* an answer is not searched */
     if (code == CLI_OK)
-        tsri_cli_sampling_tell(&app, &options);
+        tsri_cli_sampling_tell(&app, &sampling, &options);
     talking talking = {.app = &app};
     how.part = on_part;
     how.part_data = &talking;

@@ -137,9 +137,34 @@ void tsri_cli_sampling_clear(tsri_cli_sampling *s) {
     free(s->schema);
 }
 
-void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *o) {
-    if (o->temperature > 0 && o->num_beams <= 1)
+/* An option that says how tokens are drawn, where none is drawn though --temperature 0 was not given;
+ * NULL: no such option was given. */
+static const char *without_effect(const tsri_cli_sampling *s, const tsr_generate_options *o) {
+    const bool beams = o->num_beams > 1;
+    if (s->has_temperature && !(beams && s->temperature > 0))
+        return NULL;
+    return s->has_temperature ? "--temperature"
+           : s->has_top_k     ? "--top-k"
+           : s->has_top_p     ? "--top-p"
+           : s->has_min_p     ? "--min-p"
+                              : NULL;
+}
+
+void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsri_cli_sampling *s,
+                            const tsr_generate_options *o) {
+    if (o->temperature > 0 && o->num_beams <= 1) {
         tsri_cli_note(app, "seed: %llu", (unsigned long long)o->seed);
+        return;
+    }
+    const char *option = without_effect(s, o);
+    if (option && o->num_beams > 1)
+        tsri_cli_note(app, "%s has no effect: a search with %u beams draws nothing", option,
+                      o->num_beams);
+    else if (option)
+        tsri_cli_note(app,
+                      "%s has no effect: the likeliest token is always taken, unless --temperature "
+                      "is given",
+                      option);
 }
 
 int tsri_cli_generated(tsr_status status, const tsr_generate_stats *stats) {

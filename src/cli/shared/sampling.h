@@ -24,8 +24,9 @@ int tsri_cli_sampling_read(tsri_cli_app *app, tsri_cli_sampling *sampling);
 int tsri_cli_sampling_apply(const tsri_cli_app *app, tsri_cli_sampling *sampling,
                             tsr_generate_options *options);
 void tsri_cli_sampling_clear(tsri_cli_sampling *sampling);
-/* Prints the seed on stderr, if tokens are drawn with it. */
-void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *options);
+/* Prints on stderr the seed if tokens are drawn; if not, an option of draws that has no effect. */
+void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsri_cli_sampling *sampling,
+                            const tsr_generate_options *options);
 /* The exit code after a generation, which may have been cancelled: a failure, and a signal before the
  * first token, are said; a text that was begun stays as it is. */
 int tsri_cli_generated(tsr_status status, const tsr_generate_stats *stats);

@@ -289,19 +289,22 @@ static tsr_status check_batch(const tsri_session *session, const tsri_model_sequ
     return TSR_OK;
 }
 
-/* With dynamic scaling the frequencies depend on the highest position of a run. */
+/* With dynamic scaling the frequencies depend on the highest position of a run, or on a length that is
+ * given. */
 static int64_t set_frequencies(tsri_session *session, const tsri_model_sequence *sequences,
                                int32_t n) {
     const tsri_model_rope *rope = &session->model->spec.decoder.rope;
     int64_t length = 0;
     if (rope->scaling != TSRI_SCALING_DYNAMIC)
         return 0;
-    for (int32_t i = 0; i < n; i++)
+    for (int32_t i = 0; i < n; i++) {
+        length = sequences[i].length > length ? sequences[i].length : length;
         for (int64_t t = 0; t < sequences[i].n; t++) {
             const int64_t position =
                 sequences[i].positions ? sequences[i].positions[t] : sequences[i].past + t;
             length = position + 1 > length ? position + 1 : length;
         }
+    }
     tsri_model_rope_frequencies(rope, session->model->spec.max_positions, length,
                                 session->frequencies);
     return length;

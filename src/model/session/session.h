@@ -29,6 +29,8 @@ typedef struct tsri_model_sequence {
     const tsri_model_pages *pages;
     int64_t n;      /* >= 1 */
     int64_t past;   /* tokens of the slot that are kept; 0: the slot starts anew */
+    int64_t length; /* with dynamic scaling: tokens of the whole text, of which some follow in later
+                       runs; 0: none follow */
     int32_t slot;   /* 0 <= slot < slots, different for each sequence of a batch. To be encoded:
                        < sources */
     int32_t source; /* of an encoder-decoder: the source slot that it attends to */

@@ -134,16 +134,20 @@ void tsr_chat_destroy(tsr_chat **chat) {
 
 /* ---- a turn ---- */
 
-/* How many of the new ids the slot holds already. At least one is fed. */
-static int64_t held(const tsri_task_sequence *s, const tsri_text_ids *ids) {
+/* How many of the new ids the slot holds already. At least one is fed; all are where a key depends on
+ * the length of the run that it was computed in (dynamic scaling). */
+static int64_t held(const tsr_chat *chat, const tsri_text_ids *ids) {
+    const tsri_task_sequence *s = &chat->sequence;
     const int64_t common = (int64_t)tsri_text_ids_common(&s->ids, ids),
                   has = common < s->past ? common : s->past, most = (int64_t)ids->count - 1;
+    if (chat->model->spec.decoder.rope.scaling == TSRI_SCALING_DYNAMIC)
+        return 0;
     return has < most ? has : most;
 }
 
 /* Makes the sequence anew for an answer, over the same slot. */
 static tsr_status begin_answer(tsr_chat *chat, tsri_text_ids *ids) {
-    const int64_t past = held(&chat->sequence, ids);
+    const int64_t past = held(chat, ids);
     tsri_task_sequence_clear(&chat->sequence);
     chat->sequence = (tsri_task_sequence){.ids = *ids, .past = past};
     *ids = (tsri_text_ids){0};

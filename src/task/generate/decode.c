@@ -239,13 +239,12 @@ static tsr_status take_text(const tsri_task_decoding *d, tsri_task_sequence *s, 
     }
     if (s->stream && id >= 0 && s->finish != TSR_FINISH_END)
         TRY(tsri_text_stream_push(s->stream, id, &s->held));
+    if (s->stream && s->finish) /* what it holds back may be the end of a stop text */
+        TRY(tsri_text_stream_finish(s->stream, &s->held));
     size_t ready = find_stop(d->options, &s->held, &found);
     if (found)
         s->finish = TSR_FINISH_STOP;
-    else if (s->finish && s->stream) {
-        TRY(tsri_text_stream_finish(s->stream, &s->held));
-        ready = s->held.size;
-    } else if (!is_special(d, id))
+    else if (!s->finish && !is_special(d, id))
         ready -= undecided(d->options, &s->held);
     *text = s->held.data ? s->held.data : "";
     *size = s->given = ready;

@@ -27,6 +27,7 @@ typedef struct sum {
 typedef struct scoring {
     const tsr_perplexity_options *options;
     tsr_share *share;
+    tsri_model *model;
     tsri_session *session;
     int32_t *ids;
     int64_t n, size, stride, vocab, piece; /* piece: rows of logits at once */
@@ -92,10 +93,11 @@ static double nats_of(const float *logits, int64_t vocab, int32_t id) {
     return log(sum) + (double)largest - (double)logits[id];
 }
 
-/* Runs tokens begin .. begin + n - 1 of the text, after `past` others of the window; the logits of
- * each token give the likelihood of the next one. */
-static tsr_status score_piece(scoring *s, int64_t begin, int64_t past, int64_t n) {
-    const tsri_model_sequence sequence = {.ids = s->ids + begin, .n = n, .past = past};
+/* Runs tokens begin .. begin + n - 1 of the text, after those of the window before them; the logits
+ * of each token give the likelihood of the next one. */
+static tsr_status score_piece(scoring *s, const tsri_task_window *w, int64_t begin, int64_t n) {
+    const tsri_model_sequence sequence = {
+        .ids = s->ids + begin, .n = n, .past = begin - w->begin, .length = w->end - w->begin};
     const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = s->logits};
     TRY(tsri_session_forward(s->session, &sequence, 1, &results));
     for (int64_t i = 0; i < n; i++) {
@@ -116,18 +118,35 @@ static tsr_status score_piece(scoring *s, int64_t begin, int64_t past, int64_t n
     return tsr_share_poll(s->share);
 }
 
+/* A session for a window of `length` tokens. With longrope its context chooses the factors, which in
+ * transformers the length of the window does: the text, or its last window, may be a short one. */
+static tsr_status need_session(scoring *s, int64_t length) {
+    const tsri_model_rope *rope = &s->model->spec.decoder.rope;
+    const bool is_short =
+        rope->scaling == TSRI_SCALING_LONGROPE && length <= rope->original_positions;
+    const int64_t context =
+        is_short && s->size > rope->original_positions ? rope->original_positions : s->size;
+    if (s->session && tsri_session_context(s->session) == context)
+        return TSR_OK;
+    tsri_session_destroy(&s->session);
+    return tsri_session_create(s->model, 1, context, &s->session);
+}
+
 static tsr_status score_window(scoring *s, const tsri_task_window *w) {
-    const int64_t context = w->from - 1 - w->begin; /* tokens that are read but not scored */
+    const int64_t length = w->end - w->begin,
+                  context = w->from - 1 - w->begin; /* tokens that are read but not scored */
     s->window = (sum){0};
+    TRY(need_session(s, length));
     if (context) {
         int32_t argmax;
-        const tsri_model_sequence sequence = {.ids = s->ids + w->begin, .n = context};
+        const tsri_model_sequence sequence = {
+            .ids = s->ids + w->begin, .n = context, .length = length};
         const tsri_model_results results = {.rows = TSRI_ROWS_LAST, .argmax = &argmax};
         TRY(tsri_session_forward(s->session, &sequence, 1, &results));
     }
     for (int64_t at = w->from - 1; at < w->end - 1; at += s->piece) {
         const int64_t left = w->end - 1 - at;
-        TRY(score_piece(s, at, at - w->begin, left < s->piece ? left : s->piece));
+        TRY(score_piece(s, w, at, left < s->piece ? left : s->piece));
     }
     return TSR_OK;
 }
@@ -180,13 +199,14 @@ static tsr_status score(tsri_model *model, scoring *s, tsr_perplexity *out) {
                                        .take = take,
                                        .stop = stop,
                                        .data = s};
+    s->model = model;
     s->size = out->window;
     s->stride = out->stride;
     s->vocab = model->spec.vocab;
     s->piece = MOST_LOGITS / s->vocab;
     s->piece = s->piece < 1 ? 1 : s->piece > out->window ? out->window : s->piece;
     TRY(tsri_base_new((size_t)(s->piece * s->vocab), sizeof *s->logits, &s->logits));
-    TRY(tsri_session_create(model, 1, out->window, &s->session));
+    TRY(need_session(s, out->window));
     TRY(tsr_share_begin(s->options->ranks, &sharing, &s->share));
     const uint64_t begun = tsri_base_now_ns();
     const tsr_status status = score_windows(s);

@@ -2,8 +2,11 @@
 """tessera chat and tessera generate --chat: a model's own template and a given one, tools, the system's words, and what is refused."""
 
 import json
+import os
+import pty
+import subprocess
 
-from support.command import PLAY, change_json, copy_model, equal, main, refused, run
+from support.command import COMMAND, PLAY, change_json, copy_model, environment, equal, main, refused, run
 
 REFERENCE = ("-d", "reference", "-q", "--temp", "0", "-n", "2")
 TEMPLATE = ("{%- if tools %}{{ tools[0].name }}:{% endif %}{% for m in messages %}{{ m.role[0] | upper }} {{ m.content }}\n{% endfor %}"
@@ -45,6 +48,23 @@ def test_an_answer_is_not_searched(folder):
     template.write_text(TEMPLATE)
     change_json(model / "generation_config.json", num_beams=4)
     equal(run("chat", *REFERENCE, "-m", model, "--chat-template", template, given="Hark!\n").text, answers(PLAY, "U Hark!\nA "))
+
+
+def test_a_refused_turn_on_a_terminal(folder):
+    """The conversation goes on without it; where the turns come from a file, it ends."""
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE)
+    chat = ("chat", *REFERENCE, "-m", PLAY, "-c", "40", "--chat-template", template)
+    long = "Hark! " * 60
+    master, terminal = pty.openpty()
+    with subprocess.Popen([COMMAND, *map(str, chat)], stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as talk:
+        os.close(terminal)
+        os.write(master, f"{long}\nHark!\n\x04".encode())
+        out, err = talk.communicate()
+    os.close(master)
+    equal((talk.returncode, out.decode()), (0, answers(PLAY, "U Hark!\nA ")), err)
+    assert err.count(b"the context holds 40") == 1, err
+    refused(2, "the context holds 40", *chat, given=f"{long}\nHark!\n")
 
 
 def test_refused(folder):

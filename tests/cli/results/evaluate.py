@@ -6,6 +6,7 @@ import math
 import os
 import struct
 
+from support import words as tiny
 from support.command import PLAY, copy_model, equal, main, read_safetensors, refused, run
 from support.encoders import TOKENS
 
@@ -95,6 +96,15 @@ def test_a_first_token_of_its_own(folder):
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
     ids = [bos, *encoded(LINE)]
     check(evaluate(written(folder), "-m", model), by_dump(folder, ids, len(ids), 1), len(ids) - 1, LINE)
+
+
+def test_the_length_of_a_window_chooses_its_frequencies(folder):
+    """Of dynamic scaling and longrope, as in transformers: also where a window is read in parts, and where a text or the last window is short."""
+    dynamic, longrope = (tiny.model(folder, name)[0] for name in ("llama-dynamic", "phi3-longrope-odd"))  # original lengths of 16 and 8
+    for model, n, *sizes in ((dynamic, 50, 40, 16), (dynamic, 30, 64, 32), (longrope, 6, 48, 24), (longrope, 30, 48, 24), (longrope, 19, 12, 6)):
+        text = " ".join(tiny.WORDS[i * i % 19] for i in range(n))
+        told = evaluate(written(folder, text), "-m", model, "--window", sizes[0], "--stride", sizes[1])
+        check(told, by_dump(folder, tiny.ids(text), *sizes, model), n - 1, text)
 
 
 def test_as_transformers(folder):

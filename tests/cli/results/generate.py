@@ -50,6 +50,17 @@ def test_seeds(_):
     equal(quiet("-n", "8", "--top-k", "1", "-s", "9", PROMPT), greedy.out, "one candidate is greedy")
 
 
+def test_options_without_effect_are_named(folder):
+    """Those of draws where the model's settings or beams draw nothing, unless --temperature 0 asked for that."""
+    model = copy_model(PLAY, folder / "m")
+    (model / "generation_config.json").write_text('{"do_sample": false}')
+    for options, said in ((("--top-k", "5"), "--top-k has no effect: the likeliest token is always taken"), (("--top-p", "0.5"), "--top-p has no effect: "),
+                          (("--min-p", "0.5"), "--min-p has no effect: "), (("--num-beams", "2", "--temp", "0.7"), "--temperature has no effect: a search with 2 beams"),
+                          (("--temp", "0", "--top-k", "5"), None), (("--temp", "0.7", "--top-k", "5"), None), ((), None)):
+        err = play("-m", model, "-n", "1", *options, PROMPT).err
+        assert said in err if said else "no effect" not in err, (options, err)
+
+
 def test_prompts_from_everywhere(folder):
     wanted = quiet("-n", "5", "--temp", "0", "-p", PROMPT)
     equal(quiet("-n", "5", "--temp", "0", PROMPT), wanted)
@@ -88,6 +99,19 @@ def test_stop_texts(_):
     equal(json.loads(quiet("-n", "24", "--temp", "0", "--stop", middle, "--json", PROMPT))[0]["finish"], "stop")
     equal(quiet("-n", "24", "--temp", "0", "--stop", whole + "never said", PROMPT).decode(), whole + "\n", "text that was held back is printed at the end")
     refused(2, "stop text number 1 is empty", "generate", *REFERENCE, "--stop", "", PROMPT)
+
+
+def test_a_stop_text_that_the_last_token_completes(folder):
+    """A decoder holds bytes back until another token comes; they are compared with stop texts where none comes, too."""
+    model = copy_model(TINY, folder / "m")
+    vocabulary = {f"w{i}": i for i in range(61) if i != 31} | {"<0x0A>": 31}
+    (model / "tokenizer.json").write_text(json.dumps(
+        {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": None,
+         "decoder": {"type": "ByteFallback"}, "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "w0"}}))
+    line_ends = ("-q", "-m", model, "--temp", "0", "--ignore-eos", "--logit-bias", "31=1000", "--json", "w5")
+    for stop, text, finish in (("\n", "", "stop"), ("no", "\n", "length")):
+        told = json.loads(play("-n", "1", "--stop", stop, *line_ends).text)[0]
+        equal((told["text"], told["finish"], len(told["tokens"])), (text, finish, 1), stop)
 
 
 def test_ids_without_a_tokenizer(folder):
@@ -184,6 +208,15 @@ def test_a_batch_gives_what_each_gives_alone(_):
             equal(json.loads(quiet("-n", "6", *options, "--json", "-p", prompt)), [result], prompt)
     shown = quiet("-n", "2", "--temp", "0", "KING", "O").decode()
     assert shown.startswith("--- 1 ---\n") and "\n--- 2 ---\n" in shown, shown
+
+
+def test_all_tokens_are_counted(folder):
+    """The first of each line, too."""
+    lines = folder / "lines"
+    lines.write_text("KING\nO\nwhat\n")
+    for n in 1, 4:
+        said = play("--lines", "-f", lines, "-n", n, "--temp", "0", "--ignore-eos").err
+        assert f"tokens read, {3 * n} written\n" in said, said
 
 
 def test_the_context(_):

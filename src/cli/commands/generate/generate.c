@@ -142,7 +142,7 @@ static int run(tsri_cli_generation *j) {
         return code;
     j->beams = options.num_beams > 1;
     j->best = j->beams && options.n_best ? options.n_best : 1;
-    tsri_cli_sampling_tell(&j->app, &options);
+    tsri_cli_sampling_tell(&j->app, &j->sampling, &options);
     options.logprobs = j->logprobs > 0 ? (uint32_t)j->logprobs : 0;
     options.return_logprob = j->logprobs >= 0;
     options.chat = j->chat ? &j->how : NULL;

@@ -146,7 +146,7 @@ static int generate_window(void *data) {
     for (uint32_t i = 0; code == CLI_OK && i < tsri_cli_results_count(j); i++)
         code = capture(j, &j->results[i]);
     j->windows.counts[READ] += stats.prompt_tokens;
-    j->windows.counts[WRITTEN] += stats.decode_tokens;
+    j->windows.counts[WRITTEN] += stats.new_tokens;
     tsri_cli_results_clear(j);
     tsri_cli_prompts_clear(j->prompts, j->n);
     free(j->pointers);
