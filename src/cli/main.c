@@ -48,6 +48,7 @@ static const struct {
     {"ROCR_VISIBLE_DEVICES", "read by ROCm, like GPU_DEVICE_ORDINAL: which GPUs it exposes"},
     {"GPU_DEVICE_ORDINAL", "read by ROCm for OpenCL and HIP: which GPUs it exposes"},
     {"HF_HUB_CACHE", "Hugging Face's cache of models (default: HF_HOME/hub)"},
+    {"HUGGINGFACE_HUB_CACHE", "the older name of HF_HUB_CACHE, which counts if both are set"},
     {"HF_HOME", "Hugging Face's home folder; its cache of models is HF_HOME/hub (default: "
                 "~/.cache/huggingface)"},
     {"LLAMA_CACHE", "llama.cpp's cache of models (default: ~/.cache/llama.cpp)"},

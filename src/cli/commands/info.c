@@ -15,8 +15,8 @@ typedef struct job {
 static void bundled_line(void *data, const char *name, const char *path) {
     job *j = data;
     if (j->app.json)
-        tsri_cli_json_append(
-            j->out, json_pack("{s:s,s:o}", "name", name, "path", tsri_cli_json_string(path)));
+        tsri_cli_json_append(j->out, json_pack("{s:o,s:o}", "name", tsri_cli_json_string(name),
+                                               "path", tsri_cli_json_string(path)));
     else
         tsri_cli_print(&j->app, "%-20s %s\n", name, path);
 }

@@ -12,12 +12,20 @@
 
 static const char before[] = "models--";
 
+/* As in Python's library, "~" at the beginning is the user's home folder, also where no shell has replaced it. */
 static char *folder(void) {
+    const char *home = getenv("HOME");
     const tsri_model_root roots[] = {{getenv("HF_HUB_CACHE"), NULL},
+                                     {getenv("HUGGINGFACE_HUB_CACHE"), NULL}, /* the older name */
                                      {getenv("HF_HOME"), "hub"},
                                      {getenv("XDG_CACHE_HOME"), "huggingface/hub"},
-                                     {getenv("HOME"), ".cache/huggingface/hub"}};
-    return tsri_model_first_root(roots, sizeof roots / sizeof *roots);
+                                     {home, ".cache/huggingface/hub"}};
+    char *found = tsri_model_first_root(roots, sizeof roots / sizeof *roots);
+    if (!found || !home || found[0] != '~' || (found[1] && found[1] != '/'))
+        return found;
+    char *expanded = tsri_base_join(home, found + 1 + (found[1] == '/'));
+    free(found);
+    return expanded;
 }
 
 /* ---- one repository ---- */

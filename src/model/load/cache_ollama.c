@@ -26,7 +26,8 @@ static char *services(void) {
     return tsri_base_copy_text(path, sizeof path - 1);
 }
 
-/* The file that a manifest names, which may be gone; *path stays NULL where it has no model. */
+/* The file that a manifest names, which may be gone; *path stays NULL where it has no model. A model with a LoRA
+ * adapter (ADAPTER of a Modelfile) is refused: without the adapter it is another model. */
 static tsr_status follow(const char *store, const char *manifest, char **path) {
     json_t *json = NULL;
     const json_t *layer;
@@ -37,11 +38,20 @@ static tsr_status follow(const char *store, const char *manifest, char **path) {
     json_array_foreach(json_object_get(json, "layers"), i, layer) {
         const char *type = json_string_value(json_object_get(layer, "mediaType")),
                    *digest = json_string_value(json_object_get(layer, "digest"));
-        if (!type || !digest || strcmp(type, "application/vnd.ollama.image.model") != 0 ||
+        if (type && !strcmp(type, "application/vnd.ollama.image.adapter")) {
+            status = tsri_base_fail(TSR_E_UNSUPPORTED,
+                                    "%s adds a LoRA adapter to its model, which is not served; "
+                                    "merge the two, and give the merged model",
+                                    manifest);
+            break;
+        }
+        if (file.size || !type || !digest ||
+            strcmp(type, "application/vnd.ollama.image.model") != 0 ||
             strncmp(digest, "sha256:", 7) != 0 || strchr(digest, '/'))
             continue;
         status = tsri_base_bytes_printf(&file, "%s/blobs/sha256-%s", store, digest + 7);
-        break;
+        if (status != TSR_OK)
+            break;
     }
     json_decref(json);
     if (status == TSR_OK && file.size)

@@ -9,9 +9,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/system/files.h"
+#include "base/system/paths.h"
 #include "base/system/system.h"
 
 #include <stdio.h>
@@ -34,11 +36,13 @@ static const struct fetched {
                 "its answers are then those of transformers"}};
 
 const char *tsri_model_float_blocks(const char *name) {
-    const char *slash = name ? tsri_system_last_slash(name) : NULL,
-               *last = slash ? slash + 1 : name;
-    for (size_t i = 0; i < sizeof fetched / sizeof *fetched; i++)
-        if (name && !strcmp(last, fetched[i].name))
+    const size_t n = name ? tsri_base_folder_length(name) : 0;
+    for (size_t i = 0; i < sizeof fetched / sizeof *fetched; i++) {
+        const size_t size = strlen(fetched[i].name);
+        if (n >= size && !strncmp(name + n - size, fetched[i].name, size) &&
+            (n == size || tsri_system_is_slash(name[n - size - 1])))
             return fetched[i].float_blocks;
+    }
     return NULL;
 }
 

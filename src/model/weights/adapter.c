@@ -32,6 +32,7 @@ struct tsri_model_adapters {
     size_t n, room;
     tsri_io_archive **archives;
     size_t n_archives;
+    const tsri_io_array *left_out; /* one for a part of the model that is not computed; or NULL */
 };
 
 /* "base_model.model.<module>.lora_A.weight" */
@@ -50,6 +51,11 @@ typedef struct reading {
 static tsr_status add(tsri_model_adapters *all, const adapter *item) {
     TRY(tsri_base_grow(&all->items, &all->room, all->n + 1, sizeof *all->items));
     all->items[all->n++] = *item;
+    return TSR_OK;
+}
+
+static tsr_status leave_out(const reading *r, const tsri_io_array *array) {
+    r->all->left_out = array;
     return TSR_OK;
 }
 
@@ -123,6 +129,8 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
         return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is there without \"%s\"",
                               r->archive->path, a->name, other);
     TRY(tsri_model_adapter_find(&r->search, a->name, name, &at));
+    if (!at.part)
+        return leave_out(r, a);
     const tsri_io_array *array = at.part->array;
     if (array->rank != 2 || at.weight->rank != 2)
         return tsri_base_fail(TSR_E_FORMAT,
@@ -161,16 +169,30 @@ static tsr_status check_whole(const reading *r, const tsri_io_array *array,
                                 r->archive->path, array->name, array->type_name);
 }
 
+/* The model's name of an array that is not LoRA's. PEFT puts a module that it adapts into another one, as base_layer;
+ * under this name it saves trained biases, and the output matrix where target_modules names it. */
+static void name_of_whole(const tsri_io_array *array, char out[NAME]) {
+    static const char base[] = ".base_layer.";
+    const char *name = array->name + strlen(prefix), *at = strstr(name, base);
+    if (at)
+        snprintf(out, NAME, "%.*s.%s", (int)(at - name), name, at + strlen(base));
+    else
+        snprintf(out, NAME, "%s", name);
+}
+
 /* Reads an array that is not LoRA's: it replaces the model's array of that name. */
 static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
-    const char *name = array->name + strlen(prefix);
+    char name[NAME];
     tsri_model_adapter_place at;
+    name_of_whole(array, name);
     if (strstr(name, ".lora_"))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: tensor \"%s\" is of a kind that is not served; LoRA adapters "
                               "have lora_A.weight and lora_B.weight",
                               r->archive->path, array->name);
     TRY(tsri_model_adapter_find(&r->search, array->name, name, &at));
+    if (!at.part)
+        return leave_out(r, array);
     if (r->search.names->count &&
         (at.paired || (r->search.arch->gguf_norm_added && array->rank == 1)))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
@@ -222,9 +244,15 @@ static tsr_status read_folder(reading *r, const char *folder) {
     r->search.path = r->archive->path;
     if (!r->archive->n_arrays)
         return tsri_base_fail(TSR_E_FORMAT, "%s: the file holds no tensor", r->archive->path);
+    const size_t before = r->all->n;
     for (size_t i = 0; i < r->archive->n_arrays; i++)
         TRY(read_array(r, &r->archive->arrays[i]));
-    return TSR_OK;
+    return r->all->n > before
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s: all its tensors, such as \"%s\", belong to parts of the model "
+                                "that are not served",
+                                r->archive->path, r->archive->arrays[0].name);
 }
 
 /* ---- the adapter of a task ---- */
@@ -391,6 +419,10 @@ const tsri_io_array *tsri_model_adapters_instead(const tsri_model_adapters *adap
 }
 
 /* ---- what tells models apart ---- */
+
+const tsri_io_array *tsri_model_adapters_left_out(const tsri_model_adapters *adapters) {
+    return adapters ? adapters->left_out : NULL;
+}
 
 const tsri_io_archive *tsri_model_adapters_file(const tsri_model_adapters *adapters, size_t i) {
     return adapters && i < adapters->n_archives ? adapters->archives[i] : NULL;

@@ -4,7 +4,8 @@
  * A folder has adapter_config.json and adapter_model.safetensors, whose arrays are matrices A [r,
  * inputs] and B [outputs, r] for matrices of the model: W becomes W + scale * B A. An array with
  * the name and shape of one of the model's (biases, modules_to_save) replaces it. PEFT trains a copy of what it
- * replaces: an output matrix that was the embedding stays as it was, and becomes a matrix of its own.
+ * replaces: an output matrix that was the embedding stays as it was, and becomes a matrix of its own. Arrays for parts
+ * of the model that are not computed (what reads images) are left out, as the model's own are.
  *
  * source  Hu et al. 2021, arXiv:2106.09685; Kalajdzievski 2023, arXiv:2312.03732 (rslora) */
 #ifndef TSRI_MODEL_WEIGHTS_ADAPTER_H
@@ -66,6 +67,9 @@ void tsri_model_adapters_forget(tsri_model_adapters *adapters, const tsri_io_arr
 const tsri_io_array *tsri_model_adapters_instead(const tsri_model_adapters *adapters,
                                                  const tsri_io_array *array,
                                                  const tsri_io_archive **archive);
+
+/* An array of theirs that was left out; NULL: there is none. */
+const tsri_io_array *tsri_model_adapters_left_out(const tsri_model_adapters *adapters);
 
 /* For who tells models apart: the file of folder number i; NULL past the last. */
 const tsri_io_archive *tsri_model_adapters_file(const tsri_model_adapters *adapters, size_t i);

@@ -83,10 +83,11 @@ tsr_status tsri_model_adapter_config_read(const char *folder, tsri_model_adapter
     char *path = tsri_base_join(folder, "adapter_config.json");
     tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
     if (status == TSR_OK && !tsri_base_is_folder(folder))
-        status = tsri_base_fail(TSR_E_IO,
-                                "%s: no such folder; a LoRA adapter is one with "
-                                "adapter_config.json and adapter_model.safetensors",
-                                folder);
+        status =
+            tsri_base_fail(TSR_E_IO,
+                           "%s: %s; a LoRA adapter is a folder with "
+                           "adapter_config.json and adapter_model.safetensors",
+                           folder, tsri_base_is_file(folder) ? "this is a file" : "no such folder");
     if (status == TSR_OK && !tsri_base_is_file(path))
         status =
             tsri_base_fail(TSR_E_IO, "%s: no such file; the folder is not a LoRA adapter", path);

@@ -2,6 +2,7 @@
 #include "model/weights/adapter_place.h"
 
 #include "base/error.h"
+#include "model/weights/arrays_by_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -178,5 +179,8 @@ tsr_status tsri_model_adapter_find(const tsri_model_adapter_search *r, const cha
     for (int i = 0; i < 2 && !out->part; i++)
         if (respell(name, prefixes[i], prefixes[!i], other))
             TRY(find_spelled(r, given, other, &found, out));
-    return out->part ? TSR_OK : refuse(r, given, name, found);
+    bool left = false;
+    if (!out->part)
+        TRY(tsri_model_leave_out(r->weights, names, name, &left));
+    return out->part || left ? TSR_OK : refuse(r, given, name, found);
 }

@@ -14,6 +14,7 @@ typedef struct tsri_model_adapter_search {
 } tsri_model_adapter_search;
 
 typedef struct tsri_model_adapter_place {
+    /* NULL: the array belongs to a part of the model that is not computed */
     const tsri_model_part *part;
     const tsri_model_weight *weight;
     /* Elements of a head whose rows the model's file has in pairs (i, i + half of them), as they are

@@ -74,5 +74,9 @@ tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern
  * would be wrong without a message. Heads that no part of the family reads, outside of the model's own
  * arrays, are left out and listed in weights->left_out. */
 tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_model_arch *arch);
+/* *left: whether the array of this name is of a part that the family names as one that is not computed, which is
+ * then listed in weights->left_out. */
+tsr_status tsri_model_leave_out(tsri_model_weights *weights, const tsri_model_names *names,
+                                const char *name, bool *left);
 
 #endif

@@ -127,10 +127,10 @@ static tsr_status read_adapted(const tsri_model_weights *weights, const tsri_mod
     return status;
 }
 
-/* Reads n rows of blocks as those of the type that holds the same numbers. */
+/* Reads n rows of blocks of type `stored` as those of the type that holds the same numbers. */
 static tsr_status read_transcoded(const tsri_model_weights *weights, const tsri_model_part *part,
-                                  int64_t columns, int64_t row, int64_t n, char *out) {
-    const tsr_dtype stored = part->array->dtype;
+                                  int64_t columns, int64_t row, int64_t n, tsr_dtype stored,
+                                  char *out) {
     uint64_t bytes = 0;
     char *blocks = NULL;
     tsri_tensor_bytes(stored, (uint64_t)(n * columns), &bytes);
@@ -147,11 +147,13 @@ static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_
                             int64_t columns, int64_t row, int64_t n, tsr_dtype dtype, char *out) {
     const size_t count = (size_t)(n * columns);
     const bool adapted = tsri_model_adapters_add_to(weights->adapters, part->array);
+    const tsri_io_archive *archive = weights->archive;
+    const tsr_dtype stored =
+        tsri_model_adapters_instead(weights->adapters, part->array, &archive)->dtype;
     size_t bad = 0;
-    if (tsri_tensor_holder(part->array->dtype) == dtype && !adapted && !part->across)
-        TRY(read_transcoded(weights, part, columns, row, n, out));
-    else if (tsri_tensor_is_kept_blocks(dtype) &&
-             (adapted || part->across || dtype != part->array->dtype))
+    if (tsri_tensor_holder(stored) == dtype && !adapted && !part->across)
+        TRY(read_transcoded(weights, part, columns, row, n, stored, out));
+    else if (tsri_tensor_is_kept_blocks(dtype) && (adapted || part->across || dtype != stored))
         TRY(quantize_rows(weights, part, columns, row, n, dtype, out));
     else
         TRY((adapted ? read_adapted : read_stored)(weights, part, columns, row, n, dtype, out));
@@ -165,7 +167,7 @@ static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_
         "%s; the file is damaged, or its numbers don't fit the dtype",
         weights->archive->path, part->array->name,
         (uint64_t)tsri_model_part_element(part, columns, (int64_t)bad_row, (int64_t)column),
-        dtype == part->array->dtype ? "" : " as converted");
+        dtype == stored ? "" : " as converted");
 }
 
 /* Fills rows with one number. */

@@ -116,6 +116,13 @@ static tsr_status list(tsri_bytes *all, const char *part, size_t n) {
                : tsri_base_bytes_printf(all, "%s", all->size ? more : "...");
 }
 
+tsr_status tsri_model_leave_out(tsri_model_weights *weights, const tsri_model_names *names,
+                                const char *name, bool *left) {
+    const size_t part = part_unserved(names, name);
+    *left = part > 0;
+    return part ? list(&weights->left_out, name, part) : TSR_OK;
+}
+
 /* Whether the config was made from the array. */
 static bool is_of_config(const tsri_io_archive *archive, const char *name) {
     return archive->format == TSRI_IO_GGUF && (strcmp(name, tsri_model_rope_factors_gguf[0]) == 0 ||

@@ -110,6 +110,13 @@ static tsr_status write_weights(void *data) {
             "%s is quantised, and such matrices are not written; give the model with matrices "
             "of floats, or use the adapter with --lora",
             j->model->path);
+    const tsri_io_array *left_out = tsri_model_adapters_left_out(j->model->weights->adapters);
+    if (left_out)
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: the adapter's tensor \"%s\" belongs to a part that is not served, and would be "
+            "lost; merge it with PEFT, or use it with --lora",
+            j->model->path, left_out->name);
     tsri_io_entry *entries = NULL;
     TRY(tsri_base_new(n + 1, sizeof *entries, &entries));
     for (size_t i = 0; i < n; i++) {

@@ -145,6 +145,21 @@ def modules():
     expect(run("twice", "none"), 3, "LayerNorm.weight occurs twice")
 
 
+def companions():
+    """The files of tokenizers and the chat templates that tessera reads go along."""
+    path, text = folder("companions"), (SOURCE / "src/model/tokens/tokens.c").read_text()
+    lists = re.findall(r"tsri_model_tokenizer_(?:files|settings)\[\] = {(.+?)};", text, re.S)
+    files = [name for names in lists for name in re.findall('"([^"]+)"', names)]
+    assert "tokenizer.json" in files and "additional_chat_templates/tool_use.jinja" in files, files
+    for name in files:
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text(name)
+    torch.save({"x": torch.ones(3)}, path / "pytorch_model.bin")
+    expect(run("companions", "accompanied"), 0, "1 tensors")
+    for name in files:
+        assert pathlib.Path("accompanied", name).is_file(), name
+
+
 def shards():
     path = folder("shards")
     torch.save({"p": torch.ones(2)}, path / "1.bin", _use_new_zipfile_serialization=False)
@@ -209,6 +224,7 @@ with tempfile.TemporaryDirectory() as temporary:
     whole_model()
     families()
     modules()
+    companions()
     shards()
     refusals()
     old_configs()

@@ -7,7 +7,7 @@ import math
 import random
 import struct
 
-from support.adapter import header, write_adapter
+from support.adapter import header, read, write, write_adapter
 from support.command import BUILD, DEVICE, GOLDEN, copy_model, due, environment, equal, has_device, main, read_safetensors, refused, run, small_buffers
 from support.gguf import write_gguf
 
@@ -281,13 +281,25 @@ def test_few_blocks(folder):
     equal(dump(folder, model, "reference")[0] == dump(folder, model, "reference", "--compute", "f32")[0], True, "the bytes of --compute f32")
 
 
+def test_an_adapters_matrix_in_place_of_blocks(folder):
+    """--dtype q8 makes blocks of it, too, where the file's own blocks would only be written in another way."""
+    model, _ = gguf(folder / "m.gguf", False, instead={"q4_K": "q5_0"}.items())
+    draw, (lora, _) = random.Random(5), write_adapter(folder / "lora", {"model.layers.0.mlp.up_proj": (F, C)}, size=0.05)
+    arrays = read(lora / "adapter_model.safetensors")
+    arrays["base_model.model.model.layers.1.mlp.up_proj.weight"] = [F, C], [draw.uniform(-0.05, 0.05) for _ in range(F * C)]
+    write(lora / "adapter_model.safetensors", arrays)
+    got, wanted = (dump(folder, model, "reference", "--lora", lora, "--compute", "f32", "--dtype", dtype)[1] for dtype in ("q8", "f32"))
+    assert 0 < distance(got, wanted) < 0.05, distance(got, wanted)
+
+
 def test_the_model_of_chat(folder):
     """Blocks of the model that chat uses are multiplied as floats, unless something else is asked for."""
     place = folder / "SmolLM2-135M-Instruct"
     place.mkdir()
     model, _ = gguf(place / "m.gguf", True)
     products = lambda *words: json.loads(run("info", "--json", "-m", *words).text)["products"]
-    equal(products(place).partition(" of ")[0], "f32")
+    for name in place, f"{place}/", f"{place}//":
+        equal(products(name).partition(" of ")[0], "f32", name)
     assert "auto: f32, because its answers are then those of transformers" in products(place), products(place)
     for words in ((place, "--compute", "int8"), (place, "--dtype", "q8"), (model,)):
         equal(products(*words).partition(" of ")[0], "int8", words)

@@ -2,6 +2,7 @@
 """tessera info, devices and cache: the lists, as text and as JSON."""
 
 import json
+import os
 import struct
 
 from support.command import GOLDEN, PLAY, SHARED, copy_model, environment, equal, larger, main, refused, run
@@ -174,6 +175,12 @@ def test_a_name_is_listed_once(folder):
         told[model["name"]] = model["path"]
     equal(told["shakespeare"], str(own))
     equal(json.loads(run("info", "--json", "shakespeare", env=env).text)["path"], str(own))
+
+
+def test_a_name_that_is_not_utf8(folder):
+    os.symlink(PLAY, os.fsencode(folder) + b"/b\xff")
+    env = environment(TESSERA_MODELS=folder)
+    assert "b\ufffd" in [model["name"] for model in json.loads(run("info", "--json", env=env).text)]
 
 
 main(globals())

@@ -8,7 +8,7 @@ from support.gguf import floats, write_gguf
 
 TINY = GOLDEN / "gpt2-tiny"
 GGUF = TINY / "model.gguf"
-VARIABLES = dict.fromkeys(("HF_HUB_CACHE", "HF_HOME", "LLAMA_CACHE", "OLLAMA_MODELS", "XDG_CACHE_HOME"))
+VARIABLES = dict.fromkeys(("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "LLAMA_CACHE", "OLLAMA_MODELS", "XDG_CACHE_HOME"))
 
 
 def home(folder, **changes):
@@ -245,9 +245,13 @@ def test_hugging_face(folder):
     for name, command in (("org/none", "hf download org/none"), ("org/tiny@v2", "hf download org/tiny --revision v2"),
                           ("org/tiny-GGUF:Q6_K", "hf download org/tiny-GGUF --include '*Q6_K*'"), ("org/tiny@../../x", "no such folder")):
         refused(3, command, "info", "-m", name, env=env)
-    for variable, below in (("HF_HUB_CACHE", "."), ("HF_HOME", "hub"), ("XDG_CACHE_HOME", "huggingface/hub")):
+    for variable, below in (("HF_HUB_CACHE", "."), ("HUGGINGFACE_HUB_CACHE", "."), ("HF_HOME", "hub"), ("XDG_CACHE_HOME", "huggingface/hub")):
         snapshots, _ = hub(folder / variable / below)
         equal(opened("org/tiny", env=home("/nonexistent", **{variable: folder / variable})), str(snapshots / "aaa"), variable)
+    snapshots, _ = hub(folder / "of" / "HF")
+    for variables in {"HF_HUB_CACHE": "~/of/HF", "HUGGINGFACE_HUB_CACHE": "/nonexistent"}, {"HUGGINGFACE_HUB_CACHE": "~/of/HF", "HF_HOME": "/nonexistent"}:
+        equal(opened("org/tiny", env=home(folder, **variables)), str(snapshots / "aaa"), variables)
+    equal(opened("org/tiny", env=home(folder, HF_HOME="~/HF_HOME")), str(folder / "HF_HOME/hub/models--org--tiny/snapshots/aaa"))
 
 
 def test_a_misspelled_path(folder):
@@ -277,6 +281,18 @@ def test_llama_cpp_and_ollama(folder):
     for name, command in commands.items():
         refused(3, f'; get it with "{command}"', "info", "-m", name, env=env)
         assert not rows[name]["served"] and rows[name]["why"].endswith(f'; get it with "{command}"'), rows[name]
+
+
+def test_ollamas_adapters(folder):
+    """A model with ADAPTER in its Modelfile isn't the model that it was made from."""
+    store, env = folder / ".ollama/models", home(folder)
+    ollama(store)
+    for name, order in ("after", 1), ("before", -1):
+        layers = [{"mediaType": f"application/vnd.ollama.image.{kind}", "digest": "sha256:12ab"} for kind in ("model", "adapter")]
+        path = store / "manifests/registry.ollama.ai/library" / name / "latest"
+        write(path, json.dumps({"layers": layers[::order]}))
+        refused(3, f"{path} adds a LoRA adapter to its model, which is not served", "info", "-m", name, env=env)
+    equal(set(listed(env, "Ollama")), {"tiny:latest", "me/mine:1b", "you/yours:Q8_0"})
 
 
 def test_models(folder):

@@ -137,6 +137,25 @@ def test_arrays_that_were_trained_whole(folder):
     equal(read(folder / "out" / "model.safetensors")["model.norm.weight"], arrays["model.norm.weight"])
 
 
+def test_arrays_of_modules_that_peft_wraps(folder):
+    """Where target_modules names the output matrix, PEFT saves the matrix, too; with bias "all" the biases: both as base_layer's."""
+    for name, module, kind in (("llama-tiny", "lm_head", "weight"), ("gpt2-tiny", "transformer.h.0.attn.c_attn", "bias")):
+        model = GOLDEN / name
+        base, (lora, matrices) = copy_model(model, folder / "base" / name), adapter(folder / f"{name}.lora", model, [module])
+        held, arrays = read(lora / "adapter_model.safetensors"), read(model / "model.safetensors")
+        array = array_of(arrays, module).removesuffix("weight") + kind
+        shape, values = arrays[array]
+        arrays[array] = held[f"base_model.model.{module}.base_layer.{kind}"] = shape, [v + i % 3 / 10 for i, v in enumerate(values)]
+        write(lora / "adapter_model.safetensors", held)
+        write(base / "model.safetensors", arrays)
+        wanted = logits(folder, merged(folder / "wanted" / name, base, (matrices, 3, 2)))
+        got = logits(folder, model, "--lora", lora)
+        near(got, wanted, name)
+        near(logits(folder, model / "model.gguf", "--lora", lora), wanted, f"{name}, GGUF")
+        run("merge", model, "--lora", lora, "-o", folder / f"{name}.out")
+        equal(logits(folder, folder / f"{name}.out"), got, f"{name}, merged")
+
+
 def renamed(source, folder, old, new):
     """A copy of a folder whose arrays have another beginning of their names."""
     shutil.copytree(source, folder)
@@ -166,6 +185,30 @@ def test_both_names_of_gemma_3(folder):
         lora = renamed(old, folder / begin, base + "model.", base + begin)
         for held in texts, texts / "model.gguf":
             equal(logits(folder, held, "--lora", lora), logits(folder, held, "--lora", old), f"{begin} for {held.name}")
+
+
+def test_parts_that_are_not_computed(folder):
+    """PEFT's "all-linear" adapts what reads images, too. Its arrays are left out, but merge would lose them."""
+    def for_images(source, name, begin, alone=False):
+        lora = shutil.copytree(source, folder / name)
+        held = {} if alone else read(lora / "adapter_model.safetensors")
+        for part, shape in (("A", [3, 8]), ("B", [8, 3])):
+            held[f"base_model.model.{begin}vision_tower.encoder.layers.0.self_attn.q_proj.lora_{part}.weight"] = shape, [0.1] * 24
+        write(lora / "adapter_model.safetensors", held)
+        return lora
+
+    for model, module in (GOLDEN / "gemma3-odd", "language_model.model."), (GOLDEN / "gemma3_text" / "model.gguf", "model."):
+        source = model.parent if model.suffix else model
+        lora, _ = make_adapter(folder / f"{source.name}.lora", source, [module + "layers.0.self_attn.q_proj"], False)
+        for begin in "", "model.":
+            both = for_images(lora, f"{source.name}.{begin}both", begin)
+            equal(logits(folder, model, "--lora", both), logits(folder, model, "--lora", lora), f"{source.name}, {begin}")
+            assert f"{begin}vision_tower" in json.loads(run("info", "--json", model, "--lora", both).text)["left out"]
+        refused(3, 'q_proj.lora_A.weight", belong to parts of the model that are not served', "dump", *REFERENCE, "-m", model, *IDS, "--lora",
+                for_images(lora, f"{source.name}.images", "", alone=True), "-o", folder / "o.safetensors")
+    refused(3, "belongs to a part that is not served, and would be lost", "merge", GOLDEN / "gemma3-odd", "--lora", folder / "gemma3-odd.both", "-o",
+            folder / "out")
+    assert not (folder / "out").exists()
 
 
 def test_a_copy_of_a_tied_matrix_is_trained_alone(folder):
@@ -255,6 +298,7 @@ def test_merge_refuses_and_leaves_nothing(folder):
     refused(2, "merge needs MODEL, --lora FOLDER and -o FOLDER", "merge", model, "-o", folder / "x")
     refused(2, "give only one model", "merge", model, model, "--lora", lora, "-o", folder / "x")
     refused(3, "no such folder", "merge", model, "--lora", folder / "none", "-o", folder / "x")
+    refused(3, "this is a file; a LoRA adapter is a folder", "merge", model, "--lora", lora / "adapter_model.safetensors", "-o", folder / "x")
     refused(3, "make a folder beside it", "merge", model, "--lora", lora, "-o", folder / "none" / "x")
     equal(sorted(path.name for path in folder.iterdir()), ["lora", "taken"])
     run("quantize", PLAY, "-o", folder / "q8")
@@ -283,6 +327,7 @@ def test_beside_blocks(folder):
         assert f"q8_0 ({blocks - floats})" in told, told
         got = logits(folder, folder / "q8", "--lora", lora, "--compute", "f32")
         near(got, logits(folder, folder / "q8", "--lora", lora, "--dtype", "f32"), lora.name)
+        near(logits(folder, folder / "q8", "--lora", lora, "--dtype", "q8", "--compute", "f32"), got, f"{lora.name}, q8", 0.05)
         assert max(abs(a - b) for a, b in zip(got, base)) > 1e-2 * max(map(abs, base)), "the adapter changes too little to be tested"
 
 

@@ -103,6 +103,7 @@ static const tsri_model_names names_of_texts = {
 static const tsri_model_names names_of_texts_alone = {
     TSRI_MODEL_NAMES_GEMMA2("model."),
     .other_prefix = in_memory,
+    .unserved = unserved,
 };
 
 static tsr_status complete_gguf(const tsri_io_archive *archive, json_t *config) {
