@@ -33,7 +33,9 @@ int tsri_cli_serve(int argc, char **argv) {
         {"port", 0, CLI_INT, &o.port, "N",
          "listen on this port; 0: a free one, which is printed; default 8080", 0, 65535, NULL},
         {"alias", 0, CLI_TEXT, &o.alias, "NAME",
-         "the first model's name for clients; default: that of its folder or file", 0, 0, NULL},
+         "the first model's name for clients; default: NAME of -m, else the name of the model, its "
+         "folder or file",
+         0, 0, NULL},
         {"chat-template", 0, CLI_TEXT, &o.template_file, "FILE",
          "the chat template (Jinja) of the first model that writes; default: the model's own", 0, 0,
          NULL},

@@ -70,7 +70,9 @@ int tsri_serve_given_read(const char *text, tsri_serve_given *out) {
         model = equals + 1;
     }
     out->model = model;
-    return cut_adapters(model, out);
+    const int code = cut_adapters(model, out);
+    out->is_path = exists(model);
+    return code;
 }
 
 void tsri_serve_given_free(tsri_serve_given *given) {

@@ -8,6 +8,7 @@ typedef struct tsri_serve_given {
     char *text;             /* own; the names lie in it */
     const char *name;       /* NULL: not given */
     const char *model;      /* NULL: the command's own */
+    bool is_path;           /* model is one; else a name that finds it */
     tsri_cli_list adapters; /* folders, in the order that they are given */
     const char *task;       /* of the model's own adapters by task; NULL: not given */
 } tsri_serve_given;

@@ -209,6 +209,8 @@ static enum MHD_Result respond(tsri_serve_exchange *x) {
     MHD_add_response_header(r, "Cache-Control", "no-cache");
     if (x->status == 503)
         MHD_add_response_header(r, "Retry-After", "1");
+    if (x->status == 405)
+        MHD_add_response_header(r, "Allow", x->methods);
     if (x->status == 401)
         MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
     if (x->too_large) /* the rest of the body is not read */
@@ -245,13 +247,13 @@ static bool route(tsri_serve_exchange *x, const char *method, const char *path,
                   tsri_serve_failure *f) {
     static const tsri_serve_route of_preflight = {"OPTIONS", "*", preflight, false, true, NULL};
     const tsri_serve_server *s = x->server;
-    bool known;
     if (tsri_serve_is_preflight(x, method)) {
         x->route = &of_preflight;
         return tsri_serve_origin_allowed(x, f);
     }
-    x->route = tsri_serve_find_route(method, path, &known);
-    if (!x->route && known)
+    x->path = path;
+    x->route = tsri_serve_find_route(method, path, &x->methods);
+    if (!x->route && x->methods)
         return tsri_serve_fail(f, 405, NULL, "%s is not served for %s", method, path);
     if (!x->route)
         return tsri_serve_fail(f, 404, NULL, "%s is not served; docs/server.md lists what is",

@@ -9,7 +9,13 @@ enum { CONTEXT = 4096 };
 
 /* ---- names ---- */
 
-/* The last part of a path, without the ending of a file. */
+static void cut_ending(char *name) {
+    char *dot = strrchr(name, '.');
+    if (dot && dot != name && !strcmp(dot, ".gguf"))
+        *dot = 0;
+}
+
+/* The last part of a path, without the ending of a file; for "." and "..", that of the folder they stand for. */
 static void name_of(const char *path, char *out, size_t room) {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
@@ -18,12 +24,40 @@ static void name_of(const char *path, char *out, size_t room) {
     while (begin && path[begin - 1] != '/')
         begin--;
     snprintf(out, room, "%.*s", (int)(n - begin), path + begin);
-    char *dot = strrchr(out, '.');
-    if (dot && dot != out && !strcmp(dot, ".gguf"))
-        *dot = 0;
+    if (!strcmp(out, ".") || !strcmp(out, "..")) {
+        char *folder = realpath(path, NULL);
+        if (folder)
+            name_of(folder, out, room);
+        free(folder);
+    }
+    cut_ending(out);
+}
+
+/* Names a model to which -m gives no name: by its task, its last adapter, or by what MODEL says, which a cache has in a
+ * folder or file that is named by a hash. found: the path of its files. */
+static void name_model(tsri_serve_model *m, const char *found) {
+    const tsri_serve_given *given = &m->given;
+    const size_t n = given->adapters.n;
+    if (given->task) {
+        snprintf(m->name, sizeof m->name, "%s", given->task);
+    } else if (n) {
+        name_of(given->adapters.items[n - 1], m->name, sizeof m->name);
+    } else if (given->model && !given->is_path) {
+        snprintf(m->name, sizeof m->name, "%s", given->model);
+        cut_ending(m->name);
+    } else {
+        name_of(given->model ? given->model : found, m->name, sizeof m->name);
+    }
 }
 
 static int check_name(const tsri_serve_server *s, const tsri_serve_model *m) {
+    json_t *text = json_string(m->name); /* NULL: JSON can't have it */
+    json_decref(text);
+    if (!text)
+        return tsri_cli_fail(CLI_USAGE,
+                             "the name \"%s\" of a model is not UTF-8, so no client can send it: "
+                             "give the model another one, as in -m NAME=MODEL",
+                             m->name);
     for (size_t i = 0; i < s->n_models; i++)
         if (&s->models[i] != m && !strcmp(s->models[i].name, m->name))
             return tsri_cli_fail(CLI_USAGE,
@@ -80,18 +114,14 @@ static tsri_serve_use use_of(const tsri_serve_server *s, const tsr_model_info *i
 }
 
 static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
-    const tsri_cli_list *adapters = &m->given.adapters;
     const tsr_embed_options embedding = {.struct_size = sizeof embedding,
                                          .pooling = s->limits.pooling};
     tsr_model_info info = {.struct_size = sizeof info};
     const int code = tsri_cli_status(tsr_model_info_get(m->model, &info));
     if (code != CLI_OK)
         return code;
-    if (!*m->name && m->given.task)
-        snprintf(m->name, sizeof m->name, "%s", m->given.task);
     if (!*m->name)
-        name_of(adapters->n ? adapters->items[adapters->n - 1] : info.path, m->name,
-                sizeof m->name);
+        name_model(m, info.path);
     m->use = use_of(s, &info);
     switch (m->use) {
     case TSRI_SERVE_TEXT:

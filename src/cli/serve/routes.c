@@ -10,7 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-static tsri_serve_handler page, description, health, models, metrics, tokenize, detokenize;
+static tsri_serve_handler page, description, health, models, one_model, metrics, tokenize,
+    detokenize;
 
 static const tsri_serve_route routes[] = {
     {"POST", "/v1/chat/completions", tsri_serve_chat, true, false, NULL},
@@ -23,20 +24,28 @@ static const tsri_serve_route routes[] = {
     {"POST", "/tokenize", tokenize, false, false, NULL},
     {"POST", "/detokenize", detokenize, false, false, NULL},
     {"GET", "/v1/models", models, false, false, NULL},
+    {"GET", "/v1/models/:model", one_model, false, false, NULL},
     {"GET", "/metrics", metrics, false, false, "text/plain; version=0.0.4; charset=utf-8"},
     {"GET", "/health", health, false, true, NULL},
     {"GET", "/openapi.json", description, false, true, NULL},
     {"GET", "/", page, false, true, "text/html; charset=utf-8"},
 };
 
+static bool fits(const char *of_route, const char *path) {
+    const size_t n = strcspn(of_route, ":");
+    return of_route[n] ? !strncmp(of_route, path, n) && path[n] : !strcmp(of_route, path);
+}
+
+/* Each path has one method. */
 const tsri_serve_route *tsri_serve_find_route(const char *method, const char *path,
-                                              bool *path_known) {
-    *path_known = false;
+                                              const char **methods) {
+    *methods = NULL;
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (strcmp(routes[i].path, path))
+        if (!fits(routes[i].path, path))
             continue;
-        *path_known = true;
-        if (!strcmp(routes[i].method, method))
+        const bool get = !strcmp(routes[i].method, "GET");
+        *methods = get ? "GET, HEAD" : routes[i].method;
+        if (!strcmp(routes[i].method, method) || (get && !strcmp(method, "HEAD")))
             return &routes[i];
     }
     return NULL;
@@ -87,6 +96,18 @@ static void models(tsri_serve_exchange *x) {
     for (size_t i = 0; i < s->n_models; i++)
         json_array_append_new(list, model_json(&s->models[i]));
     tsri_serve_answer(x, 200, json_pack("{s:s,s:o}", "object", "list", "data", list));
+}
+
+static void one_model(tsri_serve_exchange *x) {
+    tsri_serve_failure f;
+    json_t *name = tsri_cli_json_string(x->path + strlen("/v1/models/")),
+           *body = json_pack("{s:o}", "model", name);
+    const tsri_serve_model *m = tsri_serve_choose(x, body, TSRI_SERVE_ANYTHING, &f);
+    if (m)
+        tsri_serve_answer(x, 200, model_json(m));
+    else
+        tsri_serve_answer_failure(x, &f);
+    json_decref(body);
 }
 
 static void metrics(tsri_serve_exchange *x) {

@@ -107,7 +107,9 @@ typedef struct tsri_serve_exchange {
     int fd;
     tsri_serve_buffer body;
     bool too_large, routed;
-    uint64_t received; /* bytes of the body so far */
+    const char *path;    /* %XX decoded, no query; valid in handlers that need no device */
+    const char *methods; /* those that its path has, for the header Allow */
+    uint64_t received;   /* bytes of the body so far */
     uint64_t began_ns;
     tsri_serve_job *job;     /* the engine's */
     tsri_serve_model *model; /* that answers it; until it is known, the first */
@@ -127,7 +129,7 @@ typedef struct tsri_serve_exchange {
 typedef void tsri_serve_handler(tsri_serve_exchange *x);
 
 typedef struct tsri_serve_route {
-    const char *method, *path;
+    const char *method, *path; /* ":model" at the end of a path: any text */
     tsri_serve_handler *handle;
     bool on_device;   /* by the engine's thread; else at once by the HTTP thread */
     bool open;        /* without a key */
@@ -208,8 +210,9 @@ tsri_serve_handler tsri_serve_completions, tsri_serve_chat, tsri_serve_embedding
 
 /* ---- routes.c ---- */
 
+/* HEAD finds what GET does. *methods: those that the path has, for the header Allow; NULL: there is no such path. */
 const tsri_serve_route *tsri_serve_find_route(const char *method, const char *path,
-                                              bool *path_known);
+                                              const char **methods);
 /* Parses the body, which must be an object. NULL: it was answered with an error. */
 json_t *tsri_serve_body(tsri_serve_exchange *x);
 

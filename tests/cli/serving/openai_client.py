@@ -53,6 +53,8 @@ def asks_for_everything(folder, path, name, prompt):
         token = lambda text: str(server.fine("/tokenize", {"content": text})["tokens"][-1])
         sign, line_end = token("$"), token("\n")
         equal([model.id for model in client.models.list()], [name, "sentence"])
+        equal(client.models.retrieve("sentence").id, "sentence")
+        refused(openai.NotFoundError, "is not served here", client.models.retrieve, model="nosuch")
         chats(client, settings)
         completions(client, settings, path, prompt)
         vectors(client)

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -16,7 +17,7 @@ import threading
 
 from support import words
 from support.adapter import make_adapter
-from support.command import GOLDEN, PLAY, SOURCE, change_json, copy_model, equal, main, refused, run, slowness, start
+from support.command import GOLDEN, PLAY, SOURCE, change_json, copy_model, environment, equal, main, refused, run, slowness, start
 from support.ranker import cross_encoder
 from support.server import ENCODER, REFERENCE, TEMPLATE, Server, skip_without_server, until, value
 
@@ -284,6 +285,33 @@ def test_several_models(folder):
     with Server(model=ENCODER) as server:
         server.wrong(404, "no model here writes text", "/v1/completions", ASKED, "model")
         server.wrong(404, "no model here ranks documents", "/rerank", {"query": "x", "documents": ["y"]}, "model")
+
+
+def test_what_models_are_called(folder):
+    """By what -m says: a cache keeps a model under the hash of a commit, and a download may be a folder with a GGUF file of another name."""
+    commit = "0123456789" * 4
+    repository = folder / "hub" / "models--org--play.v1"
+    copy_model(PLAY, repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    file = folder / "own" / "alone" / "alone.Q4_1.gguf"
+    file.parent.mkdir(parents=True)
+    shutil.copy(GOLDEN / "llama-llama3" / "model.gguf", file)
+    env = environment(HF_HUB_CACHE=folder / "hub", TESSERA_MODELS=f"{PLAY.parent}:{folder / 'own'}")
+    names = lambda server: [model["id"] for model in server.fine("/v1/models")["data"]]
+    with Server("-m", "alone", "-m", file, model="org/play.v1", env=env) as server:
+        equal(names(server), ["org/play.v1", "alone", "alone.Q4_1"])
+        got = server.fine("/v1/completions", ASKED | {"model": "org/play.v1"})
+        equal((got["model"], got["choices"][0]["text"]), ("org/play.v1", generated("ROMEO:\n", 8, "--temp", "0")))
+        for path in ("/v1/models/org/play.v1", "/v1/models/org%2Fplay.v1"):
+            equal({key: told for key, told in server.fine(path).items() if key != "created"},
+                  {"id": "org/play.v1", "object": "model", "owned_by": "tessera", "use": "text", "chat": False})
+        server.wrong(404, 'the model "play.v1" is not served here', "/v1/models/play.v1", param="model")
+        server.wrong(404, "is not served here", "/v1/models/%ff%00", param="model")
+        server.wrong(404, "/v1/models/ is not served", "/v1/models/")
+    with Server("-m", file.parent, model=".", cwd=PLAY) as server:
+        equal(names(server), ["shakespeare", "alone"])
+    refused(2, "of a model is not UTF-8", "serve", *REFERENCE, "-m", f"\udce9={PLAY}")
 
 
 def test_chats_that_name_no_model_go_to_one_that_chats(folder):

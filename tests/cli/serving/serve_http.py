@@ -64,6 +64,22 @@ def test_pages_of_named_origins_may_use_it(_):
         equal(answered(server, "OPTIONS", "/v1/models")[0], 405)
 
 
+def test_methods(_):
+    """HEAD is answered as GET is, without the body: some programs that watch a server ask so. Where a method is wrong, the answer names the right ones."""
+    key = {"Authorization": "Bearer alpha"}
+    with Server("--api-key", "alpha") as server:
+        for path in ("/health", "/", "/openapi.json", "/v1/models", "/v1/models/shakespeare"):
+            (status, headers, got), (head_status, head_headers, nothing) = (answered(server, method, path, **key) for method in ("GET", "HEAD"))
+            equal((status, head_status, nothing), (200, 200, b""), path)
+            equal([head_headers[name] for name in ("Content-Type", "Content-Length")], [headers["Content-Type"], str(len(got))], path)
+        equal(answered(server, "HEAD", "/v1/models")[0], 401)
+        for method, path, right in (("POST", "/health", "GET, HEAD"), ("DELETE", "/v1/models/shakespeare", "GET, HEAD"), ("HEAD", "/v1/completions", "POST"),
+                                    ("OPTIONS", "/tokenize", "POST")):
+            status, headers, _ = answered(server, method, path, **key)
+            equal((status, headers["Allow"]), (405, right), path)
+        equal(answered(server, "GET", "/health")[1]["Allow"], None)
+
+
 def test_any_page_or_none(_):
     with Server("--cors-origin", "*") as server:
         for origin in ("https://a.example.org", "null"):

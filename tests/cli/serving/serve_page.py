@@ -224,6 +224,20 @@ def test_the_probabilities_of_a_text(folder):
         fits(server)
 
 
+def test_alternatives_that_are_numbers(_):
+    """The likeliest stands first, though an object of JavaScript begins with names that are numbers."""
+    with Server() as server:
+        show(server)
+        take_over()
+        BROWSER.value("document.getElementById('shares').click()")
+        send("x")
+        told = {"tokens": ["2"], "token_logprobs": [-2], "top_logprobs": [{" a": -0.5, "2": -2, "1": -3}], "text_offset": [1]}
+        say({"choices": [{"index": 0, "text": "2", "logprobs": told, "finish_reason": "length"}]}, "[DONE]")
+        done(1)
+        BROWSER.value("document.querySelector('.token').click()")
+        equal(BROWSER.value("[...document.querySelectorAll('#token tr')].map(row => row.cells[0].textContent)"), ['" a"', '"2"', '"1"'])
+
+
 def test_a_box_that_is_ticked_during_an_answer(_):
     with Server() as server:
         show(server)
@@ -253,6 +267,11 @@ def test_it_continues_a_text_and_stops(_):
         fits(server)
 
 
+def compose(key, **how):
+    """A key that is pressed while an input method composes a text."""
+    BROWSER.value(f"void document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {json.dumps({'key': key, 'bubbles': True, **how})}))")
+
+
 def test_the_keyboard(_):
     with Server() as server:
         show(server)
@@ -261,12 +280,16 @@ def test_the_keyboard(_):
         BROWSER.value("document.getElementById('text').focus()")
         BROWSER.ask("Input.insertText", text="ROMEO:")
         press("Enter", 13, "\r", shift=True)
+        compose("Enter", isComposing=True)
+        compose("Enter", keyCode=229)  # as Safari says it
         equal((questions(), heard()), (([], "ROMEO:\n"), []))
         press("Enter", 13, "\r")
         until("document.querySelector('.turn.assistant .said')?.textContent.length > 4")
         BROWSER.ask("Input.insertText", text="JULIET:")
         press("Enter", 13, "\r")
         equal(questions(), (["ROMEO:\n"], "JULIET:"), "one answer at a time")
+        compose("Escape", isComposing=True)
+        equal(BROWSER.value("running.signal.aborted"), False)
         press("Escape", 27)
         done(1)
         assert notes()[0].endswith("stoppedAttention"), notes()
