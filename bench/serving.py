@@ -33,6 +33,7 @@ import time
 from duel import PAUSE, ROOT, WORKERS, Worker, machine, median, say
 
 sys.path.insert(0, str(WORKERS))
+from protocol import cores  # pylint: disable=wrong-import-position
 from texts import mixed  # pylint: disable=wrong-import-position
 
 CONTEXT, PROMPT, LONG = 1024, 64, 900
@@ -176,7 +177,7 @@ def beside_llama_server(o, group, server, file):
     """One client, and a text, because llama_cpp.server takes no ids."""
     port = free_port()
     try:
-        other = Server("llama_cpp.server", [o.peers, "-m", "llama_cpp.server", "--model", file, "--n_ctx", CONTEXT, "--n_threads", 2, "--n_threads_batch", 2,
+        other = Server("llama_cpp.server", [o.peers, "-m", "llama_cpp.server", "--model", file, "--n_ctx", CONTEXT, "--n_threads", cores(), "--n_threads_batch", cores(),
                                             "--flash_attn", "true", "--port", port], port)
     except RuntimeError as error:
         say(group=group, engine="llama_cpp.server", status="unsupported", reason=str(error))

@@ -34,8 +34,8 @@ def engines(o, group):
     yield "Tessera", [o.peers, WORKERS / "translate_tessera.py", o.build / "lib" / "libtessera.so", o.device, folder, kind, f"dtype={ours}"]
     yield "ct2", [o.peers, WORKERS / "translate_peers.py", "ct2", o.tiny if kind == "tiny" else o.work / "base-ct2", kind, f"dtype={theirs}"]
     if kind == "base":  # each thread has a batch of its own
-        yield "ct2-inter", [o.peers, WORKERS / "translate_peers.py", "ct2", o.work / "base-ct2", kind, f"dtype={theirs}", "threads=1", "inter=2"]
-    if kind == "tiny":  # too small for two threads
+        yield "ct2-inter", [o.peers, WORKERS / "translate_peers.py", "ct2", o.work / "base-ct2", kind, f"dtype={theirs}", "threads=1", "inter=0"]
+    if kind == "tiny":  # too small for more than one thread
         yield "ct2-1", [o.peers, WORKERS / "translate_peers.py", "ct2", folder, kind, f"dtype={theirs}", "threads=1"]
     if o.torch and group == "base-f32":
         yield "torch", [o.peers, WORKERS / "translate_peers.py", "torch", folder, kind]

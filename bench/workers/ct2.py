@@ -1,15 +1,15 @@
-"""CTranslate2: ct2.py FOLDER [dtype=float32|int8] [threads=2]"""
+"""CTranslate2: ct2.py FOLDER [dtype=float32|int8] [threads=0]; 0: one for each core"""
 
 import statistics
 import time
 
 import ctranslate2
-from protocol import serve
+from protocol import cores, serve
 
 
 class CTranslate2:
-    def __init__(self, folder, dtype="float32", threads="2"):
-        self.generator = ctranslate2.Generator(folder, intra_threads=int(threads), compute_type=dtype)
+    def __init__(self, folder, dtype="float32", threads="0"):
+        self.generator = ctranslate2.Generator(folder, intra_threads=int(threads) or cores(), compute_type=dtype)
         self.name = f"CTranslate2 {ctranslate2.__version__} {dtype}"
         self.keys = "f32"
 

@@ -1,8 +1,8 @@
-"""Peers of an encoder: encoder_peers.py ENGINE MODEL FILE [threads=2]; and encoder_peers.py make MODEL FOLDER
+"""Peers of an encoder: encoder_peers.py ENGINE MODEL FILE [threads=0]; and encoder_peers.py make MODEL FOLDER
 
 ENGINE is torch-f32, torch-bf16 or torch-int8 (FILE is not read), ort (FILE is ONNX, in f32 or int8), openvino-f32, openvino-bf16, ct2-f32 or ct2-int8 (FILE is a CTranslate2
 folder). Tokens come from the tokenizers package; the time includes the mean over the tokens that are not padding, and the normalisation. `make` writes minilm.onnx,
-minilm.int8.onnx and minilm-ct2 for these engines.
+minilm.int8.onnx and minilm-ct2 for these engines. threads 0: one for each core.
 """
 
 import os
@@ -14,6 +14,7 @@ warnings.filterwarnings("ignore")
 os.environ.update(TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", HF_HUB_DISABLE_PROGRESS_BARS="1",
                   TOKENIZERS_PARALLELISM="false")
 import numpy as np  # noqa: E402
+from protocol import cores  # noqa: E402
 
 
 def make(model, folder):
@@ -125,7 +126,7 @@ class CTranslate2(Peer):
 
 def engine(arguments):
     kind, model, file = arguments[:3]
-    threads = int(dict(word.split("=", 1) for word in arguments[3:]).get("threads", "2"))
+    threads = int(dict(word.split("=", 1) for word in arguments[3:]).get("threads", "0")) or cores()
     if kind.startswith("torch"):
         return Torch(model, threads, kind.split("-")[1])
     if kind.startswith("ct2"):

@@ -1,10 +1,10 @@
-"""llama.cpp by its C interface: llamacpp.py MODEL.gguf [flash=1|0|-1] [kv=f16|f32] [threads=2] [context=1024] [gpu=0|1]
-[packed=1|0] [sequences=1]; flash -1: as it chooses; packed 0: without the layouts that it makes for the processor; context: of each sequence"""
+"""llama.cpp by its C interface: llamacpp.py MODEL.gguf [flash=1|0|-1] [kv=f16|f32] [threads=0] [context=1024] [gpu=0|1]
+[packed=1|0] [sequences=1]; flash -1: as it chooses; threads 0: one for each core; packed 0: without the layouts that it makes for the processor; context: of each sequence"""
 
 import ctypes as c
 
 import llama_cpp as lib
-from protocol import serve
+from protocol import cores, serve
 
 
 PIECE = 512  # tokens in a call
@@ -12,7 +12,7 @@ ATTENTION = {-1: "as it chooses", 0: "off", 1: "on"}
 
 
 class LlamaCpp:
-    def __init__(self, model, flash="1", kv="f16", threads="2", context="1024", gpu="0", packed="1", sequences="1"):
+    def __init__(self, model, flash="1", kv="f16", threads="0", context="1024", gpu="0", packed="1", sequences="1"):
         self.log = lib.llama_log_callback(lambda *_: None)
         lib.llama_log_set(self.log, c.c_void_p(0))
         lib.llama_backend_init()
@@ -25,7 +25,7 @@ class LlamaCpp:
         options = lib.llama_context_default_params()
         options.n_ctx, options.n_batch, options.n_ubatch = int(context) * int(sequences), PIECE, PIECE
         options.n_seq_max = int(sequences)
-        options.n_threads = options.n_threads_batch = int(threads)
+        options.n_threads = options.n_threads_batch = int(threads) or cores()
         options.flash_attn_type = int(flash)
         options.type_k = options.type_v = 0 if kv == "f32" else 1
         self.keys = "f32" if kv == "f32" else "f16"

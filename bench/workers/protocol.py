@@ -17,6 +17,11 @@ import tempfile
 import time
 
 
+def cores():
+    """How many threads an engine has where no other number is given: as many as Tessera has, one for each core that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def ids_of(n):
     return [5 + i * 7 % 30000 for i in range(n)]
 

@@ -1,9 +1,9 @@
-"""PyTorch by transformers: pytorch.py FOLDER [dtype=f32|bf16|int8] [threads=2]"""
+"""PyTorch by transformers: pytorch.py FOLDER [dtype=f32|bf16|int8] [threads=0]; threads 0: one for each core"""
 
 import os
 import warnings
 
-from protocol import serve
+from protocol import cores, serve
 
 warnings.filterwarnings("ignore")
 os.environ.update(TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", HF_HUB_DISABLE_PROGRESS_BARS="1")
@@ -11,10 +11,10 @@ os.environ.setdefault("OMP_PROC_BIND", "true")
 
 
 class Torch:
-    def __init__(self, folder, dtype="f32", threads="2"):
+    def __init__(self, folder, dtype="f32", threads="0"):
         import torch
         from transformers import AutoModelForCausalLM
-        torch.set_num_threads(int(threads))
+        torch.set_num_threads(int(threads) or cores())
         torch.set_grad_enabled(False)
         self.torch = torch
         self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()

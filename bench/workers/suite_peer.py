@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 
-from protocol import ids_of, memory
+from protocol import cores, ids_of, memory
 from suite_graphs import OnnxRuntime, OpenVino, Unsupported
 
 
@@ -203,7 +203,7 @@ def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # an engine's own output must not be taken for an answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this ends it
-    threads, name = int(sys.argv[1]) or len(os.sched_getaffinity(0)), sys.argv[2]
+    threads, name = int(sys.argv[1]) or cores(), sys.argv[2]
     try:
         engine = ENGINES[name](threads)
     except ImportError as error:

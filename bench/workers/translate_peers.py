@@ -1,7 +1,8 @@
-"""Peers for translation: translate_peers.py ct2|torch FOLDER base|tiny [dtype=float32|int8] [threads=2] [inter=1]; and translate_peers.py make FOLDER
+"""Peers for translation: translate_peers.py ct2|torch FOLDER base|tiny [dtype=float32|int8] [threads=0] [inter=1]; and translate_peers.py make FOLDER
 
 `make` writes FOLDER/base, a Marian model with random weights in the shape of the base Transformer (width 512, 6 + 6 layers, feed-forward 2048, 8 heads,
-vocabulary 32000), and FOLDER/base-ct2, the same for CTranslate2; its token i is called t<i>.
+vocabulary 32000), and FOLDER/base-ct2, the same for CTranslate2; its token i is called t<i>. threads 0: one for each core; inter 0: as many batches at
+a time as there are cores.
 """
 
 import os
@@ -11,6 +12,7 @@ import warnings
 
 warnings.filterwarnings("ignore")
 os.environ.update(TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", HF_HUB_DISABLE_PROGRESS_BARS="1")
+from protocol import cores  # noqa: E402
 from translators import BASE  # noqa: E402
 
 
@@ -83,8 +85,8 @@ class Torch:
 def engine(arguments):
     kind, folder, model = arguments[:3]
     options = dict(word.split("=", 1) for word in arguments[3:])
-    threads = int(options.get("threads", "2"))
-    return CTranslate2(folder, model, options.get("dtype", "float32"), threads, int(options.get("inter", "1"))) if kind == "ct2" else Torch(folder, model, threads)
+    threads = int(options.get("threads", "0")) or cores()
+    return CTranslate2(folder, model, options.get("dtype", "float32"), threads, int(options.get("inter", "1")) or cores()) if kind == "ct2" else Torch(folder, model, threads)
 
 
 if __name__ == "__main__":

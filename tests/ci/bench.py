@@ -8,12 +8,14 @@ import importlib.util
 import io
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import types
 from unittest import mock
 
-from support.command import BUILD, SOURCE, equal, has_device, main
+from support.command import BUILD, DEVICE, SOURCE, environment, equal, has_device, main, run
 
 sys.path[:0] = [str(SOURCE / "bench")]
 
@@ -121,6 +123,56 @@ def test_peaks_are_of_the_device_that_is_measured(folder):
                 module.expected = lambda _: None
             equal(printed(module.main)[0], 0, name)
         equal({request["device"] for request in machine.asked}, {"made/gpu"}, name)
+
+
+def test_a_layer_that_makes_kernels_slower(_):
+    """Below bench/duels' layer, all launches together take longer by the share that is asked for, however busy the machine is."""
+    layer = BUILD / "tests" / "drag_layer.so"
+    if not has_device() or not layer.exists():
+        return print(f"       SKIP: no device {DEVICE}, or {layer.name} is not built")
+    for percent in (0, 20):
+        env = environment(OPENCL_LAYERS=layer, TSR_DRAG=percent, TSR_DRAG_REPORT=1, TESSERA_COMMAND_BUFFERS=0)
+        told = run("bench", "--device", DEVICE, "--shape", "tiny", "-p", "64", "-n", "16", "-d", "0", "-r", "2", "-q", "--json", env=env, code=None)
+        took, added = map(float, re.search(r"drag_layer: launches took ([\d.]+) s, ([\d.]+) s were added", told.err).groups())
+        assert took > 0 and abs(added - took * percent / 100) < 0.02 * took, told.err
+    return None
+
+
+def test_peers_have_a_thread_for_each_core(_):
+    """As Tessera has, however many there are."""
+    fakes = {name: mock.MagicMock() for name in ("ctranslate2", "llama_cpp", "numpy", "onnxruntime", "openvino", "tokenizers", "torch", "transformers")}
+    for fake in fakes.values():
+        fake.__version__ = "1.0"
+    torch, ct2, made = fakes["torch"], fakes["ctranslate2"], []
+    with (mock.patch.dict(sys.modules, fakes), mock.patch.dict(os.environ), mock.patch.object(os, "sched_getaffinity", lambda _: set(range(5))),
+          mock.patch.object(sys, "path", [str(SOURCE / "bench" / "workers"), *sys.path])):
+        import protocol  # pylint: disable=import-outside-toplevel
+        with mock.patch.object(protocol, "serve", made.append):
+            for name in ("pytorch.py", "ct2.py"):
+                program(f"workers/{name}")
+                made[-1](["folder"])
+        equal((torch.set_num_threads.call_args.args, ct2.Generator.call_args.kwargs["intra_threads"]), ((5,), 5))
+        program("workers/llamacpp.py").LlamaCpp("llama-f32.gguf")
+        options = fakes["llama_cpp"].llama_context_default_params.return_value
+        equal((options.n_threads, options.n_threads_batch), (5, 5))
+        encoders = program("workers/encoder_peers.py")
+        for kind in ("torch-f32", "ort", "openvino-f32", "ct2-f32"):
+            encoders.engine([kind, "model", "file"])
+        equal((torch.set_num_threads.call_args.args, fakes["onnxruntime"].SessionOptions.return_value.intra_op_num_threads, ct2.Encoder.call_args.kwargs["intra_threads"],
+               fakes["openvino"].Core.return_value.compile_model.call_args.args[2]["INFERENCE_NUM_THREADS"]), ((5,), 5, 5, 5))
+        translators = program("workers/translate_peers.py")
+        for more, threads in (((), (5, 1)), (("threads=1", "inter=0"), (1, 5))):
+            translators.engine(["ct2", "folder", "base", *more])
+            equal(tuple(ct2.Translator.call_args.kwargs[name] for name in ("intra_threads", "inter_threads")), threads, more)
+
+
+def test_openblas_is_told_of_instructions_that_the_processor_has(_):
+    for flags, told in (("avx512vl avx512bw", "SkylakeX"), ("avx2 fma", None)):
+        with (mock.patch.dict(sys.modules, {"numpy": mock.MagicMock()}), mock.patch.dict(os.environ), mock.patch.object(sys, "stdin", []),
+              mock.patch.object(pathlib.Path, "read_text", lambda *_, flags=flags, **__: f"flags : fpu {flags} sse\n")):
+            os.environ.pop("OPENBLAS_CORETYPE", None)
+            program("workers/kernels_peers.py")
+            equal(os.environ.get("OPENBLAS_CORETYPE"), told, flags)
 
 
 def test_what_the_library_opens(_):

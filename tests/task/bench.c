@@ -500,11 +500,11 @@ Test(bench, conditions_of_a_processor, .init = begin, .fini = end) {
     put("sys/class/hwmon/hwmon1/temp2_input", "64000\n");
     put("sys/class/powercap/intel-rapl:0/energy_uj", "99000000\n");
     put("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "100000000\n");
-    const tsri_task_reading before = tsri_task_read_conditions(root, true);
+    const tsri_task_reading before = tsri_task_read_conditions(root, true, 0);
     put("proc/stat", "cpu  150 0 50 800 0 0 0 100 0 0\n");
     put("proc/loadavg", "1.50 0.7 0.3 1/200 4711\n");
     put("sys/class/powercap/intel-rapl:0/energy_uj", "4000000\n");
-    const tsri_task_reading after = tsri_task_read_conditions(root, true);
+    const tsri_task_reading after = tsri_task_read_conditions(root, true, 0);
     const tsr_bench_conditions c = tsri_task_conditions_between(&before, &after);
     char governor[32];
     tsri_task_read_governor(root, governor, sizeof governor);
@@ -515,9 +515,33 @@ Test(bench, conditions_of_a_processor, .init = begin, .fini = end) {
     cr_expect_float_eq(c.energy, 5, 1e-6, "the counter began anew: %g", c.energy);
 }
 
+/* Two packages; psys counts them once more. */
+Test(bench, energy_of_packages, .init = begin, .fini = end) {
+    static const char *const names[] = {"package-0\n", "psys\n", "package-1\n"};
+    static const char *const energies[] = {"5000000\n", "900000000\n", "7000000\n"};
+    char path[96];
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "sys/class/powercap/intel-rapl:%d/name", i);
+        put(path, names[i]);
+        snprintf(path, sizeof path, "sys/class/powercap/intel-rapl:%d/energy_uj", i);
+        put(path, energies[i]);
+    }
+    const tsri_task_reading r = tsri_task_read_conditions(root, true, 0);
+    cr_expect_float_eq(r.energy, 12, 1e-9, "%g", r.energy);
+}
+
+/* The schema has no share below 0. */
+Test(bench, stolen_time_that_falls_is_none, .init = begin, .fini = end) {
+    put("proc/stat", "cpu  100 0 50 800 0 0 0 50 0 0\n");
+    const tsri_task_reading before = tsri_task_read_conditions(root, true, 0);
+    put("proc/stat", "cpu  300 0 50 900 0 0 0 20 0 0\n");
+    const tsri_task_reading after = tsri_task_read_conditions(root, true, 0);
+    cr_expect_eq(tsri_task_conditions_between(&before, &after).steal, 0);
+}
+
 Test(bench, what_the_system_does_not_say_is_not_measured, .init = begin, .fini = end) {
-    const tsri_task_reading r = tsri_task_read_conditions(root, true),
-                            card = tsri_task_read_conditions(root, false);
+    const tsri_task_reading r = tsri_task_read_conditions(root, true, 0),
+                            card = tsri_task_read_conditions(root, false, 0);
     const tsr_bench_conditions c = tsri_task_conditions_between(&r, &card);
     char governor[32];
     tsri_task_read_governor(root, governor, sizeof governor);
@@ -527,7 +551,7 @@ Test(bench, what_the_system_does_not_say_is_not_measured, .init = begin, .fini =
     put("proc/cpuinfo", "model name\t: A\ncpu MHz\t\t: 2600.125\n");
     put("sys/class/thermal/thermal_zone0/temp", "45000\n");
     put("proc/loadavg", "nonsense\n");
-    const tsri_task_reading two = tsri_task_read_conditions(root, true);
+    const tsri_task_reading two = tsri_task_read_conditions(root, true, 0);
     cr_expect_float_eq(two.clock, 2600.125e6, 1);
     cr_expect(two.temperature == 45 && isnan(two.load), "%g", two.temperature);
 }
@@ -536,11 +560,25 @@ Test(bench, conditions_of_a_card, .init = begin, .fini = end) {
     put("sys/class/drm/card0/device/hwmon/hwmon2/freq1_input", "1800000000\n");
     put("sys/class/drm/card0/device/hwmon/hwmon2/temp1_input", "70000\n");
     put("sys/class/drm/card0/device/hwmon/hwmon2/energy1_input", "3000000\n");
-    tsri_task_reading r = tsri_task_read_conditions(root, false);
+    tsri_task_reading r = tsri_task_read_conditions(root, false, 0);
     cr_expect(r.clock == 1.8e9 && r.temperature == 70 && r.energy == 3);
     put("sys/class/drm/card1/device/hwmon/hwmon3/temp1_input", "30000\n");
-    r = tsri_task_read_conditions(root, false);
+    r = tsri_task_read_conditions(root, false, 0);
     cr_expect(isnan(r.clock) && isnan(r.temperature), "which of two cards runs is not known");
+}
+
+/* Graphics of a processor beside a card whose driver has no sensors: theirs are not the card's. */
+Test(bench, conditions_of_a_card_beside_another_vendor_s, .init = begin, .fini = end) {
+    enum { INTEL = 0x8086, NVIDIA = 0x10de };
+    put("sys/class/drm/card0/device/vendor", "0x8086\n");
+    put("sys/class/drm/card0/gt_act_freq_mhz", "1150\n");
+    put("sys/class/drm/card1/device/vendor", "0x10de\n");
+    cr_expect(isnan(tsri_task_read_conditions(root, false, NVIDIA).clock));
+    cr_expect(tsri_task_read_conditions(root, false, INTEL).clock == 1.15e9);
+    put("sys/class/drm/card1/device/hwmon/hwmon3/temp1_input", "61000\n");
+    const tsri_task_reading r = tsri_task_read_conditions(root, false, NVIDIA);
+    cr_expect(r.temperature == 61 && isnan(r.clock), "%g %g", r.temperature, r.clock);
+    cr_expect(isnan(tsri_task_read_conditions(root, false, 0).clock), "which runs is not known");
 }
 
 /* No counter of energy: 180 W at the end of four seconds. */
@@ -551,9 +589,9 @@ Test(bench, conditions_of_a_card_of_amdgpu, .init = begin, .fini = end) {
     put("sys/class/drm/card0/device/hwmon/hwmon2/temp2_input", "58000\n");
     put("sys/class/drm/card0/device/hwmon/hwmon2/power1_average", "100000000\n");
     put("sys/class/drm/card0/device/hwmon/hwmon2/power1_input", "999000000\n");
-    tsri_task_reading before = tsri_task_read_conditions(root, false);
+    tsri_task_reading before = tsri_task_read_conditions(root, false, 0);
     put("sys/class/drm/card0/device/hwmon/hwmon2/power1_average", "180000000\n");
-    tsri_task_reading after = tsri_task_read_conditions(root, false);
+    tsri_task_reading after = tsri_task_read_conditions(root, false, 0);
     cr_expect(after.seconds > before.seconds, "%g", after.seconds - before.seconds);
     before.seconds = 10;
     after.seconds = 14;
@@ -561,30 +599,30 @@ Test(bench, conditions_of_a_card_of_amdgpu, .init = begin, .fini = end) {
     cr_expect(c.clock[0] == 2.4e9 && c.temperature[1] == 58, "%g %g", c.clock[0], c.temperature[1]);
     cr_expect_float_eq(c.energy, 720, 1e-6, "%g", c.energy);
     put("sys/class/drm/card0/device/hwmon/hwmon2/power1_average", "none\n");
-    before = tsri_task_read_conditions(root, false);
+    before = tsri_task_read_conditions(root, false, 0);
     cr_expect_float_eq(before.power, 999, 1e-6, "%g", before.power);
 }
 
 /* A part of the processor: a clock in MHz, and nothing in hwmon. It is 0 while the part sleeps. */
 Test(bench, conditions_of_a_card_of_i915, .init = begin, .fini = end) {
     put("sys/class/drm/card0/gt_act_freq_mhz", "0\n");
-    tsri_task_reading r = tsri_task_read_conditions(root, false);
+    tsri_task_reading r = tsri_task_read_conditions(root, false, 0);
     cr_expect(isnan(r.clock), "%g", r.clock);
     put("sys/class/drm/card0/gt_act_freq_mhz", "1150\n");
-    r = tsri_task_read_conditions(root, false);
+    r = tsri_task_read_conditions(root, false, 0);
     cr_expect(r.clock == 1.15e9 && isnan(r.temperature) && isnan(r.energy) && isnan(r.power), "%g",
               r.clock);
     put("sys/class/drm/card0/gt/gt0/rps_act_freq_mhz", "1200\n");
     put("sys/class/drm/card0/gt/gt1/rps_act_freq_mhz", "900\n");
-    cr_expect_eq(tsri_task_read_conditions(root, false).clock, 1.2e9);
+    cr_expect_eq(tsri_task_read_conditions(root, false, 0).clock, 1.2e9);
     put("sys/class/drm/card1/device/hwmon/hwmon3/freq1_input", "1800000000\n");
-    r = tsri_task_read_conditions(root, false);
+    r = tsri_task_read_conditions(root, false, 0);
     cr_expect(isnan(r.clock), "which of two cards runs is not known: %g", r.clock);
 }
 
 Test(bench, conditions_of_a_card_of_xe, .init = begin, .fini = end) {
     put("sys/class/drm/card0/device/tile0/gt0/freq0/act_freq", "2050\n");
     put("sys/class/drm/card0/device/hwmon/hwmon1/energy1_input", "7000000\n");
-    const tsri_task_reading r = tsri_task_read_conditions(root, false);
+    const tsri_task_reading r = tsri_task_read_conditions(root, false, 0);
     cr_expect(r.clock == 2.05e9 && r.energy == 7, "%g %g", r.clock, r.energy);
 }

@@ -80,7 +80,7 @@ Test(decimal_comma, templates) {
 
 Test(decimal_comma, load) {
     comma_begin();
-    const tsri_task_reading r = tsri_task_read_conditions("", true);
+    const tsri_task_reading r = tsri_task_read_conditions("", true, 0);
     FILE *file = fopen("/proc/loadavg", "r");
     if (!file)
         cr_skip_test("this system has no /proc/loadavg");

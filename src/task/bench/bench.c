@@ -103,7 +103,8 @@ tsr_status tsr_bench(tsr_engine *engine, tsr_device *device, const char *model,
                          .device = device,
                          .sink = &sink,
                          .rule = {.least = repeats, .most = repeats, .most_seconds = MOST_SECONDS},
-                         .cpu = tsri_task_bench_is_cpu(device)};
+                         .cpu = tsri_task_bench_is_cpu(device),
+                         .vendor = tsri_task_bench_vendor(device)};
     const tsr_status status = run_all(&b, &known, model, &opened);
     tsri_base_give(&counted, sizeof counted, summary);
     return status;

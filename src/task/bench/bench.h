@@ -36,6 +36,7 @@ typedef struct tsri_task_bench {
     double cached;            /* the peak of reads of 2^CACHED bytes; 0: not known */
     uint64_t host_bytes;      /* the largest resident set so far, not counting that of the peaks */
     bool cpu;                 /* the device is the host's processor */
+    uint32_t vendor;          /* of the device: its PCI number; 0: not known */
     char broken[256];         /* why no row has a rate: the device's clock is wrong; else "" */
     tsri_task_memo *memo;     /* NULL: nothing is kept from one model to the next */
     tsri_task_peer *peer;     /* an engine that runs rows, too; NULL: none */
@@ -111,6 +112,8 @@ void tsri_task_bench_beside(tsri_task_bench *b);
 /* Keeps the larger value of each peak. */
 void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other);
 uint64_t tsri_task_bench_host_peak(tsri_task_bench *b);
+/* The PCI number of the (first) device's vendor; 0: not known. */
+uint32_t tsri_task_bench_vendor(const tsr_device *device);
 /* Whether the (first) device is the host's processor. */
 bool tsri_task_bench_is_cpu(const tsr_device *device);
 

@@ -96,15 +96,31 @@ static double processor_temperature(const char *root) {
     return hottest;
 }
 
+/* The counters of all packages. Beside them, "psys" counts the whole board, packages included. */
+static void read_packages(const char *root, tsri_task_reading *out) {
+    char path[PATH], name[64];
+    glob_t found;
+    snprintf(path, sizeof path, "%s/sys/class/powercap/intel-rapl:[0-9]", root);
+    if (glob(path, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *zone = found.gl_pathv[i];
+        snprintf(path, sizeof path, "%s/name", zone);
+        if (read_line(path, name, sizeof name) && !strcmp(name, "psys"))
+            continue;
+        out->energy = sum(out->energy, join(zone, "/energy_uj", sum) * 1e-6);
+        out->energy_wrap = most(out->energy_wrap, join(zone, "/max_energy_range_uj", most) * 1e-6);
+    }
+    globfree(&found);
+}
+
 static void read_processor(const char *root, tsri_task_reading *out) {
     out->clock =
         join(root, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq", most) * 1e3;
     if (isnan(out->clock))
         out->clock = clock_of_cpuinfo(root);
     out->temperature = processor_temperature(root);
-    out->energy = join(root, "/sys/class/powercap/intel-rapl:[0-9]/energy_uj", sum) * 1e-6;
-    out->energy_wrap =
-        join(root, "/sys/class/powercap/intel-rapl:[0-9]/max_energy_range_uj", most) * 1e-6;
+    read_packages(root, out);
 }
 
 /* ---- a card ---- */
@@ -137,8 +153,18 @@ static bool read_sensors(const char *card, tsri_task_reading *out) {
     return any;
 }
 
-/* Only where one card alone has sensors is it known whose they are. */
-static void read_card(const char *root, tsri_task_reading *out) {
+/* Whether a card is of this vendor; 0: that is not known of the device. */
+static bool is_of(const char *card, uint32_t vendor) {
+    char path[PATH], text[64];
+    if (!vendor)
+        return true;
+    snprintf(path, sizeof path, "%s/device/vendor", card);
+    return read_line(path, text, sizeof text) && strtoul(text, NULL, 16) == vendor;
+}
+
+/* Only where one card alone of the device's vendor has sensors is it known whose they are. A
+ * processor's graphics have some, a card beside them by NVIDIA's driver has none. */
+static void read_card(const char *root, uint32_t vendor, tsri_task_reading *out) {
     char path[PATH];
     glob_t found;
     size_t n = 0;
@@ -147,7 +173,7 @@ static void read_card(const char *root, tsri_task_reading *out) {
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         tsri_task_reading one = *out;
-        if (!read_sensors(found.gl_pathv[i], &one))
+        if (!is_of(found.gl_pathv[i], vendor) || !read_sensors(found.gl_pathv[i], &one))
             continue;
         *out = n++ ? *out : one;
     }
@@ -178,7 +204,7 @@ static void read_load(const char *root, tsri_task_reading *out) {
         out->all += ticks[i];
 }
 
-tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu) {
+tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu, uint32_t vendor) {
     tsri_task_reading r = {.clock = NAN,
                            .temperature = NAN,
                            .load = NAN,
@@ -193,7 +219,7 @@ tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu) {
     if (cpu)
         read_processor(root, &r);
     else
-        read_card(root, &r);
+        read_card(root, vendor, &r);
     return r;
 }
 
@@ -209,11 +235,12 @@ static double joules_between(const tsri_task_reading *before, const tsri_task_re
 
 tsr_bench_conditions tsri_task_conditions_between(const tsri_task_reading *before,
                                                   const tsri_task_reading *after) {
-    const double ticks = after->all - before->all;
+    /* After a move to another host, Xen may count less than before. */
+    const double ticks = after->all - before->all, stolen = fmax(0, after->stolen - before->stolen);
     return (tsr_bench_conditions){.clock = {before->clock, after->clock},
                                   .temperature = {before->temperature, after->temperature},
                                   .load = {before->load, after->load},
-                                  .steal = ticks > 0      ? (after->stolen - before->stolen) / ticks
+                                  .steal = ticks > 0      ? stolen / ticks
                                            : isnan(ticks) ? NAN
                                                           : 0,
                                   .energy = joules_between(before, after)};

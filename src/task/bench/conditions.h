@@ -21,8 +21,9 @@ typedef struct tsri_task_reading {
 } tsri_task_reading;
 
 /* `root`: where proc and sys are, "" on a real machine. `cpu`: the device is the host's processor;
- * else clock, temperature and energy are those of the one card that has sensors. */
-tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu);
+ * else clock, temperature and energy are those of the one card of this vendor that has sensors (its
+ * PCI number; 0: of all cards). */
+tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu, uint32_t vendor);
 tsr_bench_conditions tsri_task_conditions_between(const tsri_task_reading *before,
                                                   const tsri_task_reading *after);
 /* "performance", "schedutil"; "" where the system does not say. */

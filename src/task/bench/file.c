@@ -155,7 +155,7 @@ tsr_status tsr_bench_file_create(const tsr_bench_file_options *options, tsr_benc
         return status;
     }
     clock_gettime(CLOCK_MONOTONIC, &f->clock);
-    f->begun = tsri_task_read_conditions("", true);
+    f->begun = tsri_task_read_conditions("", true, 0);
     f->suite = suite_json(f);
     f->engine = engine_json(&f->options);
     f->host = host_json(&f->begun);
@@ -431,7 +431,7 @@ tsr_status tsr_bench_file_row(tsr_bench_file *file, const tsr_bench_row *row) {
 
 static void put_end(tsr_bench_file *file, bool partial) {
     struct timespec now;
-    const tsri_task_reading ended = tsri_task_read_conditions("", true);
+    const tsri_task_reading ended = tsri_task_read_conditions("", true, 0);
     const tsr_bench_conditions c = tsri_task_conditions_between(&file->begun, &ended);
     clock_gettime(CLOCK_MONOTONIC, &now);
     tsri_base_json_put(file->suite, "seconds",

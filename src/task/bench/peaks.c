@@ -104,10 +104,10 @@ static tsr_status measure(tsri_task_bench *b, size_t i) {
     tsri_task_samples *s = &draft.samples;
     tsri_task_draft_begin(&draft, TSR_BENCH_PEAK, peaks[i].unit, "%s", peaks[i].test);
     tsr_status status = tsri_base_grow(&s->values, &s->room, b->rule.least, sizeof *s->values);
-    const tsri_task_reading before = tsri_task_read_conditions("", b->cpu);
+    const tsri_task_reading before = tsri_task_read_conditions("", b->cpu, b->vendor);
     if (status == TSR_OK)
         status = tsri_run_peak(b->device, peaks[i].peak, b->rule.least, s->values);
-    const tsri_task_reading after = tsri_task_read_conditions("", b->cpu);
+    const tsri_task_reading after = tsri_task_read_conditions("", b->cpu, b->vendor);
     draft.conditions = tsri_task_conditions_between(&before, &after);
     draft.row.conditions = &draft.conditions;
     s->n = b->rule.least;
@@ -176,6 +176,19 @@ void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other) {
     best->fma_bf16 = larger(best->fma_bf16, other->fma_bf16);
     best->dot_int8 = larger(best->dot_int8, other->dot_int8);
     best->read = larger(best->read, other->read);
+}
+
+uint32_t tsri_task_bench_vendor(const tsr_device *device) {
+    static const struct {
+        const char *part;
+        uint32_t number;
+    } vendors[] = {
+        {"NVIDIA", 0x10de}, {"Advanced Micro Devices", 0x1002}, {"AMD", 0x1002}, {"Intel", 0x8086}};
+    const char *name = tsri_backend_opened(device)->devices[0]->facts.vendor;
+    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+        if (strstr(name, vendors[i].part))
+            return vendors[i].number;
+    return 0;
 }
 
 bool tsri_task_bench_is_cpu(const tsr_device *device) {

@@ -283,6 +283,7 @@ tsr_status tsr_bench_suite(tsr_engine *engine, tsr_device *device,
                             .sink = &sink,
                             .rule = classes[s.class_at].rule,
                             .cpu = tsri_task_bench_is_cpu(device),
+                            .vendor = tsri_task_bench_vendor(device),
                             .memo = &s.memo};
     if (known.peer)
         TRY(tsri_task_peer_start(known.peer, known.n_peer, &s.b.peer));

@@ -36,11 +36,11 @@ tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, doub
     tsr_bench_row *row = &draft->row;
     row->peak_fma[0] = b->now.fma_f32;
     row->peak_read[0] = b->now.read;
-    const tsri_task_reading before = tsri_task_read_conditions("", b->cpu);
+    const tsri_task_reading before = tsri_task_read_conditions("", b->cpu, b->vendor);
     TRY(tsri_task_sample(&b->rule, ask, &a, &draft->samples));
-    const double power = tsri_task_read_conditions("", b->cpu).power;
+    const double power = tsri_task_read_conditions("", b->cpu, b->vendor).power;
     wait_for(b->rest);
-    tsri_task_reading after = tsri_task_read_conditions("", b->cpu);
+    tsri_task_reading after = tsri_task_read_conditions("", b->cpu, b->vendor);
     after.power = power;
     draft->conditions = tsri_task_conditions_between(&before, &after);
     row->conditions = &draft->conditions;

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """tessera bench suite --peer: rows of another engine, each after that of Tessera. Most tests take a program of their own for the engine."""
 
+import csv
+import io
 import json
 import os
 import pathlib
@@ -134,6 +136,15 @@ def test_rows_in_turn(folder):
     path = write(folder / "run.json", {key: value for key, value in told.items() if key != "hash"})
     assert "other 1.2" in run("bench", "report", path, "--format", "md").text
     assert "other 1.2" not in run("bench", "report", path, "--format", "llama-bench").text
+
+
+def test_lines_of_csv(folder):
+    """A line names the engine that ran the row."""
+    env = engine(folder, logits=[1.0] * 43)
+    text = run(*SUITE, "-m", MODEL, "--peer", "pytorch", "--format", "csv", "-q", env=env, code=None).text
+    engines = [r["engine"] for r in csv.DictReader(io.StringIO(text)) if r["kind"] not in ("peak", "serve")]
+    assert engines and {name.split()[0] for name in engines[::2]} == {"tessera"}, engines
+    equal(set(engines[1::2]), {"other 1.2"})
 
 
 def test_vectors(folder):

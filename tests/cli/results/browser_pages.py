@@ -95,6 +95,18 @@ def test_a_report_of_two_devices(folder):
     equal(BROWSER.value("document.querySelectorAll('#roofs svg').length"), 2)
 
 
+def test_a_report_with_another_engine(folder):
+    """Its rows have its name, with a rate or without one, and are not counted among Tessera's."""
+    peer = jobs(0.5, peer="other 1.2", flops=None, bytes=None, roofline=None, bound_by=None, predicted=None, launches=None)
+    peer[2] = {**peer[2], **dict.fromkeys(("median", "lowest", "highest", "p90", "p99")), "samples": [], "status": "failed-accuracy", "reason": "its logits differ"}
+    rows = [r for pair in zip(jobs(), peer) for r in pair]
+    run("bench", "report", write(folder / "a.json", rows=peaks() + rows), "-o", folder / "a.html")
+    text = shown(folder / "a.html")
+    for words in ("4 of 4 have a rate", "failed-accuracy by other 1.2 its logits differ", "tg64@512 by other 1.2 f32 failed-accuracy"):
+        assert words in text, (words, text)
+    assert "gave wrong results" not in text, text
+
+
 def test_requests_of_a_scheduler(folder):
     """A run is 16 of them, in files that say so and in older ones: 32 GFLOP in two seconds."""
     for path in write(folder / "old.json", rows=peaks() + [served(128)]), write(folder / "new.json", rows=peaks() + [served(128, requests=16)]):

@@ -143,7 +143,7 @@ static void csv_text(tsri_cli_bench_writer *w, const char *text, const char *beh
 static void csv_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
                     const tsr_bench_row *r) {
     const tsr_facts *f = &s->device->facts;
-    const char *const who[] = {"tessera " TESSERA_VERSION,
+    const char *const who[] = {r->peer ? r->peer : "tessera " TESSERA_VERSION,
                                f->platform,
                                f->name,
                                f->driver,
