@@ -14,7 +14,7 @@ S390X = ("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=s390x", "-DCMAKE
 def refused_by_cmake(folder, processor, *settings):
     done = subprocess.run(["cmake", "-S", SOURCE, "-B", folder / "build", "-G", "Ninja", *settings], capture_output=True, text=True, check=False)
     told = " ".join(done.stderr.split())
-    assert done.returncode == 1 and f"Tessera is for little-endian processors: model files are, and it reads them as they lie. The compiler is for a big-endian one, {processor}." in told, done
+    assert done.returncode == 1 and f"Tessera needs a little-endian processor: model files are little-endian, and are read without conversion. The compiler is for a big-endian one, {processor}." in told, done
     assert not (folder / "build/build.ninja").exists(), done
 
 
