@@ -5,6 +5,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_numbers.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,41 +32,6 @@ static int deepest(const char *text, size_t n) {
         }
     }
     return most;
-}
-
-static bool is_past_64_bits(const char *number, size_t n) {
-    char digits[24] = "";
-    if (memchr(number, '.', n) || memchr(number, 'e', n) || memchr(number, 'E', n))
-        return false;
-    memcpy(digits, number, n < sizeof digits ? n : sizeof digits - 1);
-    errno = 0;
-    strtoll(digits, NULL, 10);
-    return errno == ERANGE;
-}
-
-/* Appends text. A whole number that does not fit 64 bits (tokenizer_config.json's "no limit" is
- * 1e30 written out) gets a ".0" at its end, as the parser would refuse it as an integer. */
-static tsr_status widen(const char *text, size_t n, tsri_bytes *out) {
-    size_t done = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '"') {
-            quoted = !quoted;
-        } else if (quoted) {
-            i += text[i] == '\\';
-        } else if ((text[i] >= '0' && text[i] <= '9') || text[i] == '-') {
-            const size_t begin = i;
-            while (i < n && strchr("+-.eE0123456789", text[i]))
-                i++;
-            if (is_past_64_bits(text + begin, i - begin)) {
-                TRY(tsri_base_bytes_append(out, text + done, i - done));
-                TRY(tsri_base_bytes_append(out, ".0", 2));
-                done = i;
-            }
-            i--;
-        }
-    }
-    return tsri_base_bytes_append(out, text + done, n - done);
 }
 
 static bool is_between_tokens(char c) {
@@ -165,10 +132,11 @@ static json_t *parse(const char *text, size_t n, size_t flags, json_error_t *err
     json_t *value = parse_whole(text, n, flags, error);
     if (value || errno == ENOMEM)
         return value;
-    tsri_bytes wide = {0};
-    if (json_error_code(error) == json_error_numeric_overflow && widen(text, n, &wide) == TSR_OK)
-        value = parse_whole(wide.data, wide.size, flags, error);
-    tsri_base_bytes_clear(&wide);
+    char *wide = NULL;
+    if (json_error_code(error) == json_error_numeric_overflow &&
+        tsri_base_new(tsri_base_json_wide_room(n), 1, &wide) == TSR_OK)
+        value = parse_whole(wide, tsri_base_json_widen(text, n, wide), flags, error);
+    free(wide);
     if (!value && errno != ENOMEM)
         json_decref(json_loadb(text, n, flags, error));
     return value;

@@ -1,9 +1,9 @@
 /* cli/base/json.c - builds and prints JSON, and reports where there is no memory for it. */
 #include "cli/base/json.h"
 
+#include "base/json_numbers.h"
 #include "cli/base/utf8.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,54 +43,13 @@ json_t *tsri_cli_json_string(const char *text) {
     return tsri_cli_json_text(text, strlen(text));
 }
 
-/* The size of the number that a text begins with; 0: it begins with something else. */
-static size_t number_size(const char *text, size_t n) {
-    size_t i = 0;
-    while (i < n && (isdigit((unsigned char)text[i]) || (text[i] && strchr("+-.eE", text[i]))))
-        i++;
-    return i;
-}
-
-/* Whether a number is a whole one outside of 64 bits. */
-static bool is_large(const char *number, size_t n) {
-    static const char most[] = "9223372036854775807", least[] = "9223372036854775808";
-    enum { DIGITS = sizeof most - 1 };
-    const bool minus = n && *number == '-';
-    const char *digits = number + minus;
-    n -= minus;
-    bool large = n > DIGITS || (n == DIGITS && memcmp(digits, minus ? least : most, n) > 0);
-    for (size_t i = 0; i < n && large; i++)
-        large = isdigit((unsigned char)digits[i]);
-    return large;
-}
-
-/* Copies JSON, and gives each whole number outside of 64 bits an exponent: jansson then reads it as a real. Returns the
- * size of the copy, which `to` has room for if it is half as large again. */
-static size_t widen(const char *text, size_t n, char *to) {
-    bool quoted = false;
-    size_t put = 0;
-    for (size_t i = 0, size; i < n; i += size) {
-        const size_t number = quoted ? 0 : number_size(text + i, n - i);
-        const bool escape = quoted && text[i] == '\\' && i + 1 < n;
-        size = number ? number : 1 + (size_t)escape;
-        quoted ^= text[i] == '"';
-        memcpy(to + put, text + i, size);
-        put += size;
-        if (is_large(text + i, number)) {
-            memcpy(to + put, "e0", 2);
-            put += 2;
-        }
-    }
-    return put;
-}
-
 json_t *tsri_cli_json_load(const char *text, size_t n, size_t flags, json_error_t *error) {
     json_t *value = json_loadb(text, n, flags, error);
     if (value || json_error_code(error) != json_error_numeric_overflow)
         return value;
-    char *wide = malloc(n + n / 2 + 1);
+    char *wide = malloc(tsri_base_json_wide_room(n));
     if (wide)
-        value = json_loadb(wide, widen(text, n, wide), flags, error);
+        value = json_loadb(wide, tsri_base_json_widen(text, n, wide), flags, error);
     free(wide);
     return value;
 }

@@ -303,10 +303,11 @@ static tsr_status finish_window(const tsri_model_config *config, int32_t window,
     return TSR_OK;
 }
 
-tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
+tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default, int32_t usual,
                                     tsri_model_stack *stack) {
     bool use = by_default;
-    int32_t window = stack->window, full = by_default ? 0 : QWEN_FULL_LAYERS;
+    int32_t window = json_object_get(config->root, "sliding_window") ? 0 : usual;
+    int32_t full = by_default ? 0 : QWEN_FULL_LAYERS;
     if (!by_default) {
         TRY(tsri_model_config_bool(config, "use_sliding_window", &use));
         TRY(tsri_model_config_int(config, "max_window_layers", false, 0, INT32_MAX, &full));

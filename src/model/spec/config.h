@@ -82,9 +82,9 @@ tsr_status tsri_model_config_two_ropes(const tsri_model_config *config, double t
                                        tsri_model_stack *stack);
 
 /* sliding_window and layer_types; of a family that has no window by default, Qwen's keys
- * use_sliding_window and max_window_layers, too. `stack->layers` must be set before, and so must
- * `stack->window` where the family has a window that no key names; windowed is new memory. */
-tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
+ * use_sliding_window and max_window_layers, too. `usual`: the window if the key is missing (null: no
+ * window); 0: none. `stack->layers` must be set before; windowed is new memory. */
+tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default, int32_t usual,
                                     tsri_model_stack *stack);
 
 /* sliding_window and layer_types of a family in which, without layer_types, every layer has a window

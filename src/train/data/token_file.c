@@ -3,6 +3,7 @@
 #include "train/data/token_file.h"
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/memory.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 1 << 20, MOST_LABELS = 1 << 16, VERSION = 1 };
+enum { MOST_LABELS = 1 << 16, VERSION = 1 };
 
 /* What an index begins with. */
 typedef struct header {
@@ -309,30 +310,6 @@ static tsr_status make(const char *path, const tsri_train_token_file_options *o,
 
 /* ---- a file's tokens, made or found ---- */
 
-static tsr_status digest_of(const char *path, char hex[65]) {
-    tsri_file *file = NULL;
-    tsri_hash *hash = NULL;
-    unsigned char *buffer = NULL;
-    TRY(tsri_base_file_open(path, &file));
-    tsr_status status = tsri_base_hash_begin(&hash);
-    if (status == TSR_OK)
-        status = tsri_base_new(AT_ONCE, 1, &buffer);
-    for (uint64_t at = 0; at < file->size && status == TSR_OK;) {
-        const uint64_t left = file->size - at;
-        const size_t n = left < AT_ONCE ? (size_t)left : AT_ONCE;
-        status = tsri_base_file_read(file, at, buffer, n);
-        if (status == TSR_OK)
-            tsri_base_hash_add(hash, buffer, n);
-        at += n;
-    }
-    if (hash) {
-        tsri_base_hash_end_hex(&hash, hex);
-    }
-    free(buffer);
-    tsri_base_file_close(&file);
-    return status;
-}
-
 /* The form is part of the key, because it follows from the file's name and not from its bytes. */
 static tsr_status key_of(const tsri_train_token_file *t, const tsri_train_token_file_options *o,
                          char key[65]) {
@@ -369,6 +346,7 @@ static void close_files(tsri_train_token_file *t) {
 }
 
 static tsr_status find_or_make(tsri_train_token_file *t, const tsri_train_token_file_options *o) {
+    uint64_t bytes;
     char key[65], name[80], again[65];
     TRY(key_of(t, o, key));
     snprintf(name, sizeof name, "%s.tokens", key);
@@ -384,7 +362,7 @@ static tsr_status find_or_make(tsri_train_token_file *t, const tsri_train_token_
         t->made = true;
         status = make(t->path, o, tokens, index);
         if (status == TSR_OK)
-            status = digest_of(t->path, again);
+            status = tsri_base_file_digest(t->path, &bytes, again);
         if (status == TSR_OK && strcmp(again, t->digest)) {
             remove(index);
             status = tsri_base_fail(TSR_E_IO, "%s changed while it was read; start again", t->path);
@@ -405,7 +383,9 @@ tsr_status tsri_train_token_file_open(const char *path,
     TRY(tsri_base_new(1, sizeof *t, &t));
     const uint64_t before = *options->done;
     t->path = tsri_base_copy_text(path, strlen(path));
-    tsr_status status = t->path ? digest_of(path, t->digest) : TSR_E_HOST_MEMORY;
+    uint64_t bytes;
+    tsr_status status =
+        t->path ? tsri_base_file_digest(path, &bytes, t->digest) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
         status = find_or_make(t, options);
     *options->done = before + t->bytes;

@@ -166,7 +166,7 @@ static tsr_status bind_tokens(tsri_training *t, batch_run *run) {
     return TSR_OK;
 }
 
-/* The row that the head reads where no token has a target is none of the teacher's rows: it is 0. */
+/* Where no token has a target, the head still reads one row: zeros, not a row of the teacher. */
 static tsr_status bind_teacher(tsri_training *t, batch_run *run) {
     const int64_t outputs = head_outputs(t);
     const float *teacher = run->batch.teacher;

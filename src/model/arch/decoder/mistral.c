@@ -9,9 +9,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
                                           "rope_scaling",   "rope_parameters",    NULL};
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_arch_llama_like(config, spec));
-    if (!json_object_get(config->root, "sliding_window")) /* null: no window */
-        spec->decoder.window = WINDOW;
-    return tsri_model_config_window(config, true, &spec->decoder);
+    return tsri_model_config_window(config, true, WINDOW, &spec->decoder);
 }
 
 const tsri_model_arch tsri_model_arch_mistral = {

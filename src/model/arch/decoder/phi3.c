@@ -27,7 +27,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_arch_llama_like(config, spec));
     spec->decoder.norm_eps = 1e-5f;
     TRY(tsri_model_config_float(config, "rms_norm_eps", false, 1e-12, 1, &spec->decoder.norm_eps));
-    return tsri_model_config_window(config, true, &spec->decoder);
+    return tsri_model_config_window(config, true, 0, &spec->decoder);
 }
 
 static const char *const ignored[] = {"rotary_emb.inv_freq", NULL};

@@ -11,9 +11,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_arch_llama_like(config, spec));
     spec->decoder.qkv_bias = true;
-    if (!json_object_get(config->root, "sliding_window")) /* null: no window */
-        spec->decoder.window = WINDOW;
-    return tsri_model_config_window(config, false, &spec->decoder);
+    return tsri_model_config_window(config, false, WINDOW, &spec->decoder);
 }
 
 /* The biases are not an option in the config. */

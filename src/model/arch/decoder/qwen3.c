@@ -19,9 +19,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->qk_norm = TSRI_QK_NORM_HEADS;
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
     stack->out_bias = stack->qkv_bias;
-    if (!json_object_get(config->root, "sliding_window")) /* null: no window */
-        stack->window = WINDOW;
-    return tsri_model_config_window(config, false, stack);
+    return tsri_model_config_window(config, false, WINDOW, stack);
 }
 
 /* llama.cpp's converter turns Qwen3-Reranker into a classifier of two labels: the rows of its output matrix for

@@ -35,7 +35,7 @@ static tsr_status read_rotations(const tsri_model_config *config, tsri_model_sta
 static tsr_status read_window(const tsri_model_config *config, tsri_model_stack *stack) {
     bool use = false;
     uint8_t *windowed = NULL;
-    TRY(tsri_model_config_window(config, false, stack));
+    TRY(tsri_model_config_window(config, false, 0, stack));
     TRY(tsri_model_config_bool(config, "use_sliding_window", &use));
     if (json_is_array(json_object_get(config->root, "layer_types")) || !use)
         return TSR_OK;

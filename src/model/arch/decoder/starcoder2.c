@@ -20,7 +20,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_layer_norm(config, "norm_epsilon", true, stack));
     TRY(tsri_model_config_bool(config, "use_bias", &bias));
     stack->qkv_bias = stack->out_bias = stack->mlp_bias = bias;
-    return tsri_model_config_window(config, true, stack);
+    return tsri_model_config_window(config, true, 0, stack);
 }
 
 static const tsri_model_names names = {

@@ -41,7 +41,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_arch_experts(config, 1, &defaults, stack));
     stack->expert_ffn = stack->ffn;
     stack->experts_normed = true;
-    return tsri_model_config_window(config, true, stack);
+    return tsri_model_config_window(config, true, 0, stack);
 }
 
 const tsri_model_arch tsri_model_arch_mixtral = {
