@@ -288,6 +288,72 @@ Test(sampler, the_largest_of_a_long_row) {
     tsri_task_sampler_destroy(&sampler);
 }
 
+/* A grammar's mask, with a vocabulary that ends before the row does and end tokens that it doesn't count, and other bans: the
+ * tokens drawn are those of a list of the allowed ones. */
+Test(sampler, masks_of_a_long_row) {
+    enum { KNOWN = MANY - 50, END = TSRI_TASK_END, NEVER = TSRI_TASK_NEVER };
+    static const int32_t shares[] = {1, 2, 31, 700, MANY}; /* one in so many is allowed */
+    static const int32_t ks[] = {1, 3, 40, 0};
+    static unsigned char is[MANY] = {[0] = END,        [77] = END,   [KNOWN + 1] = END,
+                                     [MANY - 1] = END, [40] = NEVER, [4000] = NEVER};
+    static uint32_t mask[MANY / 32 + 1];
+    static int32_t order[MANY], ids[MANY];
+    static float their[MANY];
+    int32_t banned[] = {64, 65, 2048};
+    const tsri_task_token_rules rules = {.V = MANY, .beams = 1, .is = is};
+    for (int32_t i = 0; i < MANY; i++) {
+        row_of_many[i] = floorf((float)tsri_base_uniform(9, 1, (uint64_t)i) * 500) / 64;
+        order[i] = i;
+    }
+    row_of_many[333] = -INFINITY;
+    row_of_many[KNOWN + 2] = 50; /* behind the vocabulary */
+    row_of_many[MANY - 1] = 7.75f;
+    qsort(order, MANY, sizeof *order, by_number);
+    for (size_t n = 0; n < sizeof shares / sizeof *shares * 2; n++) {
+        memset(mask, 0, sizeof mask);
+        for (int32_t id = 0; id < MANY; id++)
+            if (tsri_base_uniform(9, 2, (uint64_t)id) * shares[n / 2] < 1 || id >= KNOWN)
+                mask[id / 32] |= UINT32_C(1) << id % 32;
+        const tsri_task_bans bans = {.rules = &rules,
+                                     .ids = banned,
+                                     .n = sizeof banned / sizeof *banned,
+                                     .flags = NEVER,
+                                     .mask = mask,
+                                     .known = KNOWN,
+                                     .may_end = n % 2};
+        int32_t most = 0;
+        for (int32_t i = 0; i < MANY; i++) {
+            const int32_t id = order[i];
+            const bool bit = id < KNOWN && mask[id / 32] >> id % 32 & 1,
+                       allowed = is[id] & END ? n % 2 : bit && !(is[id] & NEVER);
+            if (!allowed || id == banned[0] || id == banned[1] || id == banned[2])
+                continue;
+            their[most] = row_of_many[id];
+            ids[most++] = id;
+        }
+        for (size_t k = 0; k < sizeof ks / sizeof *ks && most; k++) {
+            tsr_generate_options o = plain();
+            tsri_task_sampler *row, *list;
+            o.top_k = ks[k];
+            o.temperature = 1000; /* any of them */
+            OK(tsri_task_sampler_create(&o, MANY, &row));
+            OK(tsri_task_sampler_create(&o, MANY, &list));
+            tsri_task_sampler_row(row, row_of_many, NULL, &bans);
+            tsri_task_sampler_largest(list, ks[k] && ks[k] < most ? ks[k] : most, ids, their, 0,
+                                      NULL);
+            for (int32_t at = 0; at < 20; at++) {
+                int32_t a, b;
+                float logprob;
+                OK(tsri_task_sampler_draw(row, at, &a, &logprob));
+                OK(tsri_task_sampler_draw(list, at, &b, &logprob));
+                cr_expect_eq(a, b, "one in %d, k %d: %d, wanted %d", shares[n / 2], ks[k], a, b);
+            }
+            tsri_task_sampler_destroy(&row);
+            tsri_task_sampler_destroy(&list);
+        }
+    }
+}
+
 /* The largest logits, as a device gives them, have the same result as the whole row. */
 Test(sampler, largest_only) {
     static const int32_t ids[] = {7, 2, 3, 5};

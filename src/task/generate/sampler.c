@@ -9,7 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { DEVICE_TOP = 256 }; /* the host finds a longer list faster, by sorting the row */
+enum {
+    DEVICE_TOP = 256, /* the host finds a longer list faster, by sorting the row */
+    BLOCK = 32        /* ids; as tsri_task_bans_allowed takes them */
+};
 
 typedef struct entry {
     float logit, raw; /* as the options change it, and as the model gave it */
@@ -147,26 +150,41 @@ float tsri_task_log_sum_exp(const float *row, int32_t V) {
     return (float)(top + log(sum));
 }
 
+/* Whether one of BLOCK logits is above `least`; compilers compare many at once. */
+static bool any_above(const float *logits, float least) {
+    unsigned any = 0;
+    for (int i = 0; i < BLOCK; i++)
+        any |= logits[i] > least;
+    return any;
+}
+
 /* Takes the `most` largest of a row as entries, in their order; seen: of the row as penalties change it. Most of
- * a row is smaller than what was taken before it, and is passed over by this comparison alone. */
+ * a row is smaller than what was taken before it, or not allowed by a grammar, and is passed over in blocks. */
 static void take(tsri_task_sampler *s, const float *row, const tsri_task_seen *seen,
                  const tsri_task_bans *bans, int32_t most) {
     float least = -INFINITY;
     bool full = false;
     s->n = 0;
-    for (int32_t id = 0; id < s->V; id++) {
-        /* A NaN sorts last, so that the order stays total; draw refuses a row of NaN alone. */
-        const float raw = isnan(row[id]) ? -INFINITY : row[id],
-                    logit = seen ? changed(s->options, &seen[id], raw) : raw;
-        if ((full && !(logit > least)) || (bans && tsri_task_bans_hit(bans, id)))
+    for (int32_t first = 0; first < s->V; first += BLOCK) {
+        const int32_t n = s->V - first < BLOCK ? s->V - first : BLOCK;
+        if (full && !seen && n == BLOCK && !any_above(row + first, least))
             continue;
-        s->entries[s->n++] = (entry){.logit = logit, .raw = raw, .id = id};
-        if (s->n / 2 < most)
-            continue;
-        sort_best(s->entries, s->n, most);
-        s->n = most;
-        least = s->entries[most - 1].logit;
-        full = true;
+        uint32_t allowed = bans ? tsri_task_bans_allowed(bans, first) : UINT32_MAX;
+        for (int32_t id = first; id < first + n && allowed; id++, allowed >>= 1) {
+            /* A NaN sorts last, so that the order stays total; draw refuses a row of NaN alone. */
+            const float raw = isnan(row[id]) ? -INFINITY : row[id],
+                        logit = seen ? changed(s->options, &seen[id], raw) : raw;
+            if (!(allowed & 1) || (full && !(logit > least)) ||
+                (bans && tsri_task_bans_hit(bans, id)))
+                continue;
+            s->entries[s->n++] = (entry){.logit = logit, .raw = raw, .id = id};
+            if (s->n / 2 < most)
+                continue;
+            sort_best(s->entries, s->n, most);
+            s->n = most;
+            least = s->entries[most - 1].logit;
+            full = true;
+        }
     }
     sort_best(s->entries, s->n, most);
     s->n = most < s->n ? most : s->n;

@@ -66,6 +66,21 @@ static bool masked(const tsri_task_bans *bans, int32_t id) {
     return id >= bans->known || !(bans->mask[id / 32] >> (id % 32) & 1);
 }
 
+uint32_t tsri_task_bans_allowed(const tsri_task_bans *bans, int32_t first) {
+    if (!bans->mask)
+        return UINT32_MAX;
+    const int32_t rest = bans->rules->V - first, n = rest < 32 ? rest : 32;
+    unsigned flags = 0;
+    for (int32_t i = 0; i < n; i++)
+        flags |= bans->rules->is[first + i];
+    if (!(flags & TSRI_TASK_END) && first + n <= bans->known)
+        return bans->mask[first / 32];
+    uint32_t allowed = 0;
+    for (int32_t i = 0; i < n; i++)
+        allowed |= (uint32_t)!masked(bans, first + i) << i;
+    return allowed;
+}
+
 bool tsri_task_bans_hit(const tsri_task_bans *bans, int32_t id) {
     if (bans->rules->is[id] & bans->flags || (bans->mask && masked(bans, id)))
         return true;

@@ -68,6 +68,9 @@ tsr_status tsri_task_bans_reserve(tsri_task_bans *bans, const tsri_task_token_ru
 /* Sets the bans after a text of n tokens, of which the last `generated` are generated. */
 void tsri_task_bans_set(tsri_task_bans *bans, const int32_t *ids, int64_t n, int64_t generated);
 bool tsri_task_bans_hit(const tsri_task_bans *bans, int32_t id);
+/* Which of 32 tokens the mask allows, where there is one: bit i is that of id first + i below V. first: a multiple
+ * of 32 below V. */
+uint32_t tsri_task_bans_allowed(const tsri_task_bans *bans, int32_t first);
 /* The most ids that they ban. */
 int64_t tsri_task_bans_count(const tsri_task_bans *bans);
 
