@@ -140,16 +140,18 @@ void tsri_run_drop_states(tsri_run_context *context, uint32_t first, uint32_t n)
 tsr_status tsri_run_write_state(tsri_run_context *context, uint32_t id, const void *data,
                                 uint64_t bytes);
 tsr_status tsri_run_read_state(tsri_run_context *context, uint32_t id, void *out, uint64_t bytes);
-/* A copy of a state to host memory that is under way; all 0: none. */
-typedef struct tsri_run_state_read {
+/* A copy between a state and host memory that is under way; all 0: none. */
+typedef struct tsri_run_state_move {
     const tsri_backend_device *device;
     tsr_event *event;
-} tsri_run_state_read;
-/* Copies what the runs that are enqueued by now leave in the state. */
+} tsri_run_state_move;
+/* Begin what write_state and read_state do: after the runs that are enqueued by now, before later ones. */
+tsr_status tsri_run_start_state_write(tsri_run_context *context, uint32_t id, const void *data,
+                                      uint64_t bytes, tsri_run_state_move *move);
 tsr_status tsri_run_start_state_read(tsri_run_context *context, uint32_t id, void *out,
-                                     uint64_t bytes, tsri_run_state_read *read);
+                                     uint64_t bytes, tsri_run_state_move *move);
 /* TSR_E_STATE: the time has passed, and the copy is still under way. UINT64_MAX: no limit. */
-tsr_status tsri_run_wait_state_read(tsri_run_state_read *read, uint64_t timeout_ns);
+tsr_status tsri_run_wait_state_move(tsri_run_state_move *move, uint64_t timeout_ns);
 /* Copies, in a state [slots, heads, capacity, size], the first n rows of each head of one slot to another
  * slot. Runs that are enqueued later see them. */
 tsr_status tsri_run_copy_slot(tsri_run_context *context, uint32_t id, int64_t from, int64_t to,

@@ -49,10 +49,10 @@ static tsr_status carry(tsri_run_context *context, const tsri_run_kv_state *from
                                            place_of(from, common, axis, piece) * from_rows,
                                        .host = host ? host + (uint64_t)piece * run : NULL,
                                        .bytes = run};
-        tsri_run_state_read done = {.device = slot->device};
+        tsri_run_state_move done = {.device = slot->device};
         TRY(TSRI_RUN_CALL(slot, transfer, &transfer, NULL, host ? &done.event : NULL));
         if (host)
-            TRY(tsri_run_wait_state_read(&done, UINT64_MAX));
+            TRY(tsri_run_wait_state_move(&done, UINT64_MAX));
     }
     return TSR_OK;
 }
@@ -193,7 +193,7 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
 
 /* Begins to copy host memory to the first bytes of a state, or from them. */
 static tsr_status start(tsri_run_context *context, uint32_t id, tsr_transfer_kind kind, void *data,
-                        uint64_t bytes, tsri_run_state_read *out) {
+                        uint64_t bytes, tsri_run_state_move *out) {
     const tsri_run_kv_state *state = tsri_run_state_find(context, id);
     if (!state || !state->buf || bytes > state->bytes)
         return tsri_base_fail(TSR_E_INTERNAL, "state %u: %llu bytes are asked for; it has %llu", id,
@@ -211,34 +211,36 @@ static tsr_status start(tsri_run_context *context, uint32_t id, tsr_transfer_kin
     return TSRI_RUN_CALL(slot, transfer, &transfer, NULL, &out->event);
 }
 
-tsr_status tsri_run_wait_state_read(tsri_run_state_read *read, uint64_t timeout_ns) {
-    const tsr_status status = read->device->backend->event_wait(read->event, timeout_ns);
+tsr_status tsri_run_wait_state_move(tsri_run_state_move *move, uint64_t timeout_ns) {
+    const tsr_status status = move->device->backend->event_wait(move->event, timeout_ns);
     if (status == TSR_E_STATE)
         return status;
-    read->device->backend->event_destroy(read->event);
-    *read = (tsri_run_state_read){0};
+    move->device->backend->event_destroy(move->event);
+    *move = (tsri_run_state_move){0};
     return status;
 }
 
-static tsr_status move(tsri_run_context *context, uint32_t id, tsr_transfer_kind kind, void *data,
-                       uint64_t bytes) {
-    tsri_run_state_read moved = {0};
-    TRY(start(context, id, kind, data, bytes, &moved));
-    return tsri_run_wait_state_read(&moved, UINT64_MAX);
+tsr_status tsri_run_start_state_write(tsri_run_context *context, uint32_t id, const void *data,
+                                      uint64_t bytes, tsri_run_state_move *move) {
+    return start(context, id, TSR_TRANSFER_WRITE, (void *)(uintptr_t)data, bytes, move);
 }
 
 tsr_status tsri_run_start_state_read(tsri_run_context *context, uint32_t id, void *out,
-                                     uint64_t bytes, tsri_run_state_read *read) {
-    return start(context, id, TSR_TRANSFER_READ, out, bytes, read);
+                                     uint64_t bytes, tsri_run_state_move *move) {
+    return start(context, id, TSR_TRANSFER_READ, out, bytes, move);
 }
 
 tsr_status tsri_run_write_state(tsri_run_context *context, uint32_t id, const void *data,
                                 uint64_t bytes) {
-    return move(context, id, TSR_TRANSFER_WRITE, (void *)(uintptr_t)data, bytes);
+    tsri_run_state_move move = {0};
+    TRY(tsri_run_start_state_write(context, id, data, bytes, &move));
+    return tsri_run_wait_state_move(&move, UINT64_MAX);
 }
 
 tsr_status tsri_run_read_state(tsri_run_context *context, uint32_t id, void *out, uint64_t bytes) {
-    return move(context, id, TSR_TRANSFER_READ, out, bytes);
+    tsri_run_state_move move = {0};
+    TRY(tsri_run_start_state_read(context, id, out, bytes, &move));
+    return tsri_run_wait_state_move(&move, UINT64_MAX);
 }
 
 tsr_status tsri_run_copy_slot(tsri_run_context *context, uint32_t id, int64_t from, int64_t to,

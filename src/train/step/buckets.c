@@ -29,7 +29,7 @@ static tsr_status start_reads(tsri_training *t, size_t b, uint32_t level, float 
         const tsri_training_parameter *p = &t->parameters[d->order[i]];
         TRY(tsri_run_start_state_read(
             t->run, tsri_training_parameter_state(p->number, TSRI_PART_GRADIENT), out + p->at,
-            (uint64_t)p->elements * sizeof *out, &d->reads[i]));
+            (uint64_t)p->elements * sizeof *out, &d->moves[i]));
     }
     return TSR_OK;
 }
@@ -59,9 +59,9 @@ static tsr_status turn(const tsri_training_division *d) {
     return TSR_OK;
 }
 
-static tsr_status wait_read(const tsri_training_division *d, tsri_run_state_read *read) {
+static tsr_status wait_read(const tsri_training_division *d, tsri_run_state_move *read) {
     tsr_status status;
-    while ((status = tsri_run_wait_state_read(
+    while ((status = tsri_run_wait_state_move(
                 read, tsri_training_exchanging(d) ? TURN_NS : UINT64_MAX)) == TSR_E_STATE)
         TRY(turn(d));
     return status;
@@ -69,7 +69,7 @@ static tsr_status wait_read(const tsri_training_division *d, tsri_run_state_read
 
 static tsr_status wait_bucket(const tsri_training_division *d, size_t b) {
     for (size_t i = d->buckets[b].first; i < d->buckets[b].end; i++)
-        TRY(wait_read(d, &d->reads[i]));
+        TRY(wait_read(d, &d->moves[i]));
     return TSR_OK;
 }
 
@@ -203,10 +203,6 @@ tsr_status tsri_training_join(tsri_training *t) {
             memcpy(d->all + d->buckets[b].element[d->rank], d->buckets[b].got,
                    (size_t)own * sizeof *d->all);
     }
-    for (size_t i = 0; i < t->n_parameters; i++) {
-        const tsri_training_parameter *p = &t->parameters[i];
-        TRY(tsri_training_write_piece(t, p, TSRI_PART_OWN_GRADIENT,
-                                      d->all + p->at + p->piece.first));
-    }
+    TRY(tsri_training_write_pieces(t, TSRI_PART_OWN_GRADIENT));
     return tsri_training_discard(t);
 }

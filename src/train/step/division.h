@@ -33,7 +33,7 @@ struct tsri_training_division {
     tsr_exchange **early_exchanges;
     size_t rounds;
     bool early_begun;
-    tsri_run_state_read *reads; /* by place in `order` */
+    tsri_run_state_move *moves; /* a copy of each parameter's; of gradients by place in `order` */
     bool ahead;                 /* the pass that runs next is the last one of this rank's step */
     size_t read, begun;         /* buckets whose gradients go to the host, to the other ranks */
     void **data[2];             /* [size] arguments of an exchange */
@@ -52,6 +52,13 @@ static inline tsr_parts tsri_training_parts(const tsri_training_division *d, int
 static inline bool tsri_training_exchanging(const tsri_training_division *d) {
     return d->begun || (d->early_begun && d->rounds);
 }
+
+/* Copies this rank's pieces from their places in `all` to one of their states, or from there: all of them,
+ * before it waits for any. */
+tsr_status tsri_training_write_pieces(tsri_training *training, tsri_training_part part);
+tsr_status tsri_training_read_pieces(tsri_training *training, tsri_training_part part);
+/* Waits for the copies that are under way. */
+tsr_status tsri_training_end_moves(const tsri_training *training);
 
 /* Waits until an exchange has ended, if one is under way. */
 tsr_status tsri_training_end_exchange(const tsri_training_division *division,

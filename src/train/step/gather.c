@@ -54,15 +54,6 @@ static bool any_rounded(const tsri_training *t) {
     return false;
 }
 
-static tsr_status read_own_values(tsri_training *t) {
-    const tsri_training_division *d = t->division;
-    for (size_t i = 0; i < t->n_parameters; i++) {
-        const tsri_training_parameter *p = &t->parameters[i];
-        TRY(tsri_training_read_piece(t, p, TSRI_PART_OWN, d->all + p->at + p->piece.first));
-    }
-    return TSR_OK;
-}
-
 /* Each rank's values come to their places in d->all. */
 static tsr_status gather_whole(const tsri_training_division *d) {
     for (size_t b = 0; b < d->n_buckets; b++) {
@@ -133,18 +124,30 @@ static tsr_status gather_packed(const tsri_training *t) {
     return TSR_OK;
 }
 
-tsr_status tsri_training_gather_values(tsri_training *t) {
-    TRY(read_own_values(t));
-    return any_rounded(t) ? gather_packed(t) : gather_whole(t->division);
+/* The device gets what the forward pass reads: bf16 where a parameter is rounded, else f32. */
+static tsr_status write_values(tsri_training *t) {
+    const tsri_training_division *d = t->division;
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < t->n_parameters && status == TSR_OK; i++) {
+        const tsri_training_parameter *p = &t->parameters[i];
+        const tsri_training_part part = p->rounded ? TSRI_PART_ROUNDED : TSRI_PART_VALUE;
+        status = tsri_run_start_state_write(t->run, tsri_training_parameter_state(p->number, part),
+                                            d->all + p->at, (uint64_t)p->elements * width_of(p),
+                                            &d->moves[i]);
+    }
+    const tsr_status ended = tsri_training_end_moves(t);
+    return status == TSR_OK ? ended : status;
 }
 
-const void *tsri_training_gathered(const tsri_training *t, const tsri_training_parameter *p) {
-    return t->division->all + p->at;
+tsr_status tsri_training_gather_values(tsri_training *t) {
+    TRY(tsri_training_read_pieces(t, TSRI_PART_OWN));
+    TRY(any_rounded(t) ? gather_packed(t) : gather_whole(t->division));
+    return write_values(t);
 }
 
 tsr_status tsri_training_complete_values(tsri_training *t) {
     if (!t->division || !any_rounded(t))
         return TSR_OK;
-    TRY(read_own_values(t));
+    TRY(tsri_training_read_pieces(t, TSRI_PART_OWN));
     return gather_whole(t->division);
 }

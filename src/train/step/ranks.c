@@ -198,7 +198,7 @@ static tsr_status make_arguments(const tsri_training *t, tsri_training_division 
         TRY(tsri_base_new(d->size, sizeof *d->data[i], &d->data[i]));
         TRY(tsri_base_new(d->size, sizeof *d->bytes[i], &d->bytes[i]));
     }
-    TRY(tsri_base_new(t->n_parameters, sizeof *d->reads, &d->reads));
+    TRY(tsri_base_new(t->n_parameters, sizeof *d->moves, &d->moves));
     return tsri_base_new((size_t)tsri_training_parameter_count(t), sizeof *d->all, &d->all);
 }
 
@@ -235,13 +235,22 @@ tsr_status tsri_training_stop(tsri_training *t, const tsri_graph *graph,
     return t->division ? tsri_run_stop(t->run, graph, &stops) : TSR_OK;
 }
 
-/* Waits for what the device still writes. Whether an exchange is under way. */
+tsr_status tsri_training_end_moves(const tsri_training *t) {
+    tsri_run_state_move *moves = t->division->moves;
+    tsr_status first = TSR_OK;
+    for (size_t i = 0; moves && i < t->n_parameters; i++) {
+        const tsr_status status =
+            moves[i].event ? tsri_run_wait_state_move(&moves[i], UINT64_MAX) : TSR_OK;
+        first = first == TSR_OK ? status : first;
+    }
+    return first;
+}
+
+/* Waits for what the device still copies. Whether an exchange is under way. */
 static bool settle(tsri_training *t) {
     const tsri_training_division *d = t->division;
     bool under_way = false;
-    for (size_t i = 0; d->reads && i < t->n_parameters; i++)
-        if (d->reads[i].event)
-            (void)!tsri_run_wait_state_read(&d->reads[i], UINT64_MAX);
+    (void)!tsri_training_end_moves(t);
     for (size_t b = 0; b < d->n_buckets; b++)
         under_way |= d->buckets[b].exchange != NULL;
     for (size_t i = 0; d->early_exchanges && i < d->rounds * d->n_buckets; i++)
@@ -269,7 +278,7 @@ void tsri_training_divide_end(tsri_training *t) {
     }
     free(d->buckets);
     free(d->order);
-    free(d->reads);
+    free(d->moves);
     free(d);
     t->division = NULL;
 }
@@ -304,6 +313,30 @@ tsr_status tsri_training_write_piece(tsri_training *t, const tsri_training_param
         return TSR_OK;
     return tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, part), piece,
                                 (uint64_t)p->piece.count * sizeof *piece);
+}
+
+static tsr_status move_pieces(tsri_training *t, tsri_training_part part, bool writes) {
+    const tsri_training_division *d = t->division;
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < t->n_parameters && status == TSR_OK; i++) {
+        const tsri_training_parameter *p = &t->parameters[i];
+        float *piece = d->all + p->at + p->piece.first;
+        const uint64_t bytes = (uint64_t)p->piece.count * sizeof *piece;
+        const uint32_t state = tsri_training_parameter_state(p->number, part);
+        if (bytes)
+            status = writes ? tsri_run_start_state_write(t->run, state, piece, bytes, &d->moves[i])
+                            : tsri_run_start_state_read(t->run, state, piece, bytes, &d->moves[i]);
+    }
+    const tsr_status ended = tsri_training_end_moves(t);
+    return status == TSR_OK ? ended : status;
+}
+
+tsr_status tsri_training_write_pieces(tsri_training *t, tsri_training_part part) {
+    return move_pieces(t, part, true);
+}
+
+tsr_status tsri_training_read_pieces(tsri_training *t, tsri_training_part part) {
+    return move_pieces(t, part, false);
 }
 
 tsr_status tsri_training_read_piece(tsri_training *t, const tsri_training_parameter *p,

@@ -48,8 +48,6 @@ tsr_status tsri_training_state_read(const tsri_training *training,
 tsr_status tsri_training_gather_sums(tsri_training *training);
 /* All ranks get the new values that each has computed, as the forward pass reads them. */
 tsr_status tsri_training_gather_values(tsri_training *training);
-/* A parameter's values that were gathered: bf16 where it is rounded, else f32. */
-const void *tsri_training_gathered(const tsri_training *training, const tsri_training_parameter *p);
 
 /* ---- buckets.c ---- */
 

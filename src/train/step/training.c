@@ -380,19 +380,6 @@ tsr_status tsri_training_norm(tsri_training *t, double *norm, const char **culpr
     return TSR_OK;
 }
 
-/* The parameters become what the ranks have made of their pieces. */
-static tsr_status take_values(tsri_training *t) {
-    TRY(tsri_training_gather_values(t));
-    for (size_t i = 0; i < t->n_parameters; i++) {
-        const tsri_training_parameter *p = &t->parameters[i];
-        const tsri_training_part part = p->rounded ? TSRI_PART_ROUNDED : TSRI_PART_VALUE;
-        TRY(tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, part),
-                                 tsri_training_gathered(t, p),
-                                 (uint64_t)p->elements * (p->rounded ? 2 : 4)));
-    }
-    return TSR_OK;
-}
-
 tsr_status tsri_training_update(tsri_training *t, uint64_t step, double rate, double factor) {
     const double n = (double)step + 1;
     const tsri_run_binding input = {
@@ -403,7 +390,7 @@ tsr_status tsri_training_update(tsri_training *t, uint64_t step, double rate, do
     t->in.rates[3] = (float)factor;
     if (t->update.plan)
         TRY(tsri_run_execute(t->update.plan, ones, &input, 1, NULL, 0));
-    return t->division ? take_values(t) : TSR_OK;
+    return t->division ? tsri_training_gather_values(t) : TSR_OK;
 }
 
 tsr_status tsri_training_each_plan(tsri_training *t,
