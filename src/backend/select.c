@@ -45,13 +45,6 @@ static size_t in_turn(const tsri_backend_set *set, size_t best, uint32_t turn) {
     return best;
 }
 
-/* Why a device can't be used, without the words that the sentence already has. */
-static const char *why_not(const tsri_backend_entry *entry) {
-    static const char said[] = "not usable: ";
-    const char *reason = entry->facts.reason;
-    return strncmp(reason, said, sizeof said - 1) ? reason : reason + sizeof said - 1;
-}
-
 /* Refuses with `why` and a list of the devices that `fits` marks (NULL: all), one on each line. */
 static tsr_status refuse(const tsri_backend_set *set, const char *selector, const char *why,
                          const bool *fits) {
@@ -63,7 +56,7 @@ static tsr_status refuse(const tsri_backend_set *set, const char *selector, cons
             status = tsri_base_bytes_printf(
                 &list, "\n  %zu  %s: %s/%s%s%s", i, entry->backend->name, entry->facts.platform,
                 entry->facts.name, entry->facts.usable ? "" : " (not usable: ",
-                entry->facts.usable ? "" : why_not(entry));
+                entry->facts.usable ? "" : entry->facts.reason);
         if (status == TSR_OK && (!fits || fits[i]) && !entry->facts.usable)
             status = tsri_base_bytes_append(&list, ")", 1);
     }
@@ -104,7 +97,7 @@ static tsr_status take(const tsri_backend_set *set, const char *selector, size_t
     const tsri_backend_entry *entry = tsri_backend_at(set, device);
     if (!entry->facts.usable)
         return tsri_base_fail(TSR_E_ARGUMENT, "device \"%s\" (%s/%s) is not usable: %s", selector,
-                              entry->facts.platform, entry->facts.name, why_not(entry));
+                              entry->facts.platform, entry->facts.name, entry->facts.reason);
     *out = device;
     return TSR_OK;
 }

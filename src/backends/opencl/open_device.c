@@ -79,8 +79,9 @@ tsr_status tsri_opencl_device_open(tsr_state *state, uint32_t index,
                               state->n_found);
     const tsri_opencl_found *found = &state->found[index];
     if (!found->facts.common.usable)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s/%s is %s", found->facts.common.platform,
-                              found->facts.common.name, found->facts.common.reason);
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s/%s is not usable: %s",
+                              found->facts.common.platform, found->facts.common.name,
+                              found->facts.common.reason);
     if (found->facts.common.needs_bundle && !(options && (options->record || options->bundle)))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "it builds no kernels: give it a bundle of them (--bundle FOLDER; "

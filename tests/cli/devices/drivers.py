@@ -169,6 +169,20 @@ def test_gpus_are_ranked_by_their_memory_and_driver(folder):
         equal((device["score"], device["reason"].split(":")[0]), (score, reason), (name, profile))
 
 
+def test_a_device_of_an_old_version(folder):
+    """Whoever says that it is not usable says so once, and then why."""
+    (folder / "old").write_text("version OpenCL 1.0\nextensions cl_khr_byte_addressable_store\n")
+    env = environment(OCL_ICD_VENDORS=vendors(folder, pocl=POCL.read_text()), POCL_DEVICES="basic", TESSERA_TRUST_DRIVERS="1",
+                      OPENCL_LAYERS=BUILD / "tests" / "gpu_layer.so", TSR_GPU_PROFILE=folder / "old")
+    why = "not usable: the kernels need OpenCL 1.1 or newer"
+    shown = run("devices", env=env).text
+    assert f"\n    {why}\n" in shown and shown.count("not usable") == 1, shown
+    equal([device["reason"] for device in devices(env)["devices"] if not device["usable"]], [why.split(": ")[1]])
+    for name in ("0", "toaster"):
+        told = refused(4, why, "generate", "-d", name, *TINY, env=env, lines=None).err
+        equal(told.count("not usable"), 1, told)
+
+
 def test_a_vendor_file_without_a_folder(folder):
     """The loader looks for it in the default folder first, then in the current one."""
     (folder / "pocl.icd").write_text("libno-such-driver.so.1\n")

@@ -137,11 +137,11 @@ static void judge(tsri_opencl_found *found) {
         available = CL_FALSE;
     facts->score = -1;
     if (!available)
-        facts->reason = "not usable: the driver says that the device isn't available";
+        facts->reason = "the driver says that the device isn't available";
     else if (found->version < 101)
-        facts->reason = "not usable: the kernels need OpenCL 1.1 or newer";
+        facts->reason = "the kernels need OpenCL 1.1 or newer";
     else if (!facts->memory || !facts->max_allocation || !facts->max_work_group)
-        facts->reason = "not usable: the driver reports no memory size or no work-group size";
+        facts->reason = "the driver reports no memory size or no work-group size";
     else
         facts->usable = 1;
     if (!facts->usable)
