@@ -76,12 +76,17 @@ typedef struct tsr_model_options {
 } tsr_model_options;
 
 /**
- * Opens a model: a folder in Hugging Face's layout, a .gguf file, a llama2.c .bin file with
- * tokenizer.bin beside it, the name of a bundled model, or "shape:NAME", a model for measuring that
- * has random weights and no tokenizer: llama-15m, llama-110m, smollm2-135m, llama-1b, gpt2-124m,
- * minilm, bert-base, transformer-base, tiny. Everything is checked before the device is touched.
+ * Opens a model. Everything is checked before the device is touched.
  *
- * name    NULL: the default bundled model
+ * name    a path: a folder of Hugging Face or CTranslate2, a folder of GGUF files, a .gguf file, or a
+ *         llama2.c .bin file with tokenizer.bin beside it;
+ *         the name of a bundled model;
+ *         a name of a model that another program has downloaded (tsr_model_list):
+ *         org/name[@revision][:quantisation] in the cache of Hugging Face or llama.cpp, name[:tag],
+ *         org/name[:tag] or host/org/name[:tag] of Ollama; no network is used;
+ *         or "shape:NAME", a model for measuring that has random weights and no tokenizer: llama-15m,
+ *         llama-110m, smollm2-135m, llama-1b, gpt2-124m, minilm, bert-base, transformer-base, tiny.
+ *         NULL: the default bundled model
  * device  NULL: the model can be examined (info, tokenizer), but can't run
  * options may be NULL
  * owner   the caller closes *out; device is borrowed and stays open until then
@@ -89,7 +94,8 @@ typedef struct tsr_model_options {
  * error   TSR_E_IO             there is no such path, or it cannot be read
  *         TSR_E_FORMAT         a file breaks its format, or files contradict each other
  *         TSR_E_UNSUPPORTED    an architecture, dtype or setting that is not supported: the
- *                              sentence names it; org/name that is not a path
+ *                              sentence names it; a name that no cache has: the sentence gives the
+ *                              command that downloads it
  *         TSR_E_DEVICE_MEMORY, TSR_E_HOST_MEMORY  the model does not fit: the sentence gives the
  *                              sizes
  *         TSR_E_ARGUMENT       more ranks than layers; a base that is another model or on another device; the files
@@ -200,14 +206,20 @@ typedef struct tsr_model_found {
     const char *name;  /**< what tsr_model_open takes */
     const char *path;  /**< its folder or file */
     const char *place; /**< "bundled", or whose cache it is in: "Hugging Face", "llama.cpp", .. */
-    uint64_t bytes;    /**< of the file with its other parts, or of the files in the folder */
-    const char *get;   /**< the command that downloads what is missing of it; NULL: bundled */
+    /** Of the file with its other parts, or of the files in the folder and in those of its
+     * sentence-transformers modules; 0 where `why` is set. */
+    uint64_t bytes;
+    const char *get; /**< the command that downloads what is missing of it; NULL: bundled */
+    /** Why tsr_model_open refuses the name, where the cache says so: a manifest of Ollama that is damaged,
+     * names no model or adds a LoRA adapter, which `path` then is. NULL: the cache doesn't refuse it. */
+    const char *why;
 } tsr_model_found;
 
 /**
- * Visits all models that are found by name: the bundled ones, then those in the caches of Hugging Face,
- * llama.cpp and Ollama. None is opened: whether it can be, and whether all its files are there, is not
- * known. No network is used.
+ * Visits all models that are found by name: the bundled ones, then those in the caches of Hugging Face
+ * (also the revisions beside main, as org/name@revision), llama.cpp and Ollama. None is opened: whether
+ * it can be, and whether all its files are there, is not known. Several caches may have one name; it
+ * opens the one that is visited first. No network is used.
  *
  * visit   called with each; what it is given is valid during its call
  * error   TSR_E_HOST_MEMORY  there is too little memory

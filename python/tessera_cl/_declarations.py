@@ -1194,6 +1194,7 @@ class tsr_model_found(Structure):
         ("place", c_char_p),
         ("bytes", c_uint64),
         ("get", c_char_p),
+        ("why", c_char_p),
     ]
 
 

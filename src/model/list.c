@@ -3,6 +3,7 @@
 #include "model/load/caches.h"
 #include "model/load/model_path.h"
 #include "model/load/quants.h"
+#include "model/load/sentence.h"
 #include "tessera/model.h"
 
 #include "base/bytes.h"
@@ -10,6 +11,7 @@
 #include "base/files.h"
 #include "base/structs.h"
 #include "base/system/files.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 
@@ -38,30 +40,53 @@ static uint64_t size_of_parts(const char *file) {
     return bytes;
 }
 
-static tsr_status add_size(void *data, const char *folder, const char *name) {
-    uint64_t *bytes = data;
+typedef struct sum {
+    const char *folder;
+    uint64_t bytes;
+} sum;
+
+static tsr_status add_file(void *data, const char *folder, const char *name) {
+    sum *s = data;
     char *path = tsri_base_join(folder, name);
     if (!path)
         return TSR_E_HOST_MEMORY;
-    *bytes += size_of(path);
+    s->bytes += size_of(path);
     free(path);
     return TSR_OK;
 }
 
-static void visit(void *data, const char *place, const char *name, const char *path,
-                  const char *get) {
+static tsr_status add_module(void *data, const char *name) {
+    sum *s = data;
+    char *path = tsri_base_join(s->folder, name);
+    const tsr_status status = path ? tsri_model_each_entry(path, add_file, s) : TSR_E_HOST_MEMORY;
+    free(path);
+    return status;
+}
+
+/* Of its own files, and of those in the folders of sentence-transformers' modules. */
+static uint64_t size_of_folder(const char *folder) {
+    sum s = {.folder = folder};
+    char *first = tsri_model_sentence_transformer(folder);
+    (void)tsri_model_each_entry(folder, add_file, &s);
+    if (first && !tsri_base_ends_with(first, "/."))
+        (void)tsri_model_each_entry(first, add_file, &s);
+    (void)tsri_model_sentence_visit(folder, add_module, &s);
+    free(first);
+    return s.bytes;
+}
+
+static void visit(void *data, const tsr_model_found *model) {
     const listing *to = data;
-    tsr_model_found found = {
-        .struct_size = sizeof found, .name = name, .path = path, .place = place, .get = get};
-    if (tsri_base_is_folder(path))
-        (void)tsri_model_each_entry(path, add_size, &found.bytes);
-    else
-        found.bytes = size_of_parts(path);
+    tsr_model_found found = *model;
+    found.struct_size = sizeof found;
+    if (!found.why)
+        found.bytes = tsri_base_is_folder(found.path) ? size_of_folder(found.path)
+                                                      : size_of_parts(found.path);
     to->visit(to->data, &found);
 }
 
 static void visit_bundled(void *data, const char *name, const char *path) {
-    visit(data, "bundled", name, path, NULL);
+    visit(data, &(tsr_model_found){.name = name, .path = path, .place = "bundled"});
 }
 
 tsr_status tsr_model_list(void (*each)(void *data, const tsr_model_found *model), void *data) {

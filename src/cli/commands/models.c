@@ -11,8 +11,18 @@
 typedef struct row {
     char *name, *path, *place;
     char *get; /* the command that downloads it; NULL: there is none */
+    char *why; /* why its name can't be opened; NULL: that is not known yet */
     uint64_t bytes;
 } row;
+
+/* What opening a model tells. */
+typedef struct facts {
+    char *why; /* why it can't be used, in new memory; NULL: it can */
+    char *
+        tokenizer_why; /* why its tokenizer can't be used, in new memory; NULL: it can, or there is none */
+    char kind[96];
+    bool has_tokenizer;
+} facts;
 
 typedef struct job {
     tsri_cli_app app;
@@ -30,10 +40,15 @@ static void keep(void *data, const tsr_model_found *found) {
         return;
     }
     j->rows = grown;
-    j->rows[j->n] = (row){strdup(found->name), strdup(found->path), strdup(found->place),
-                          found->get ? strdup(found->get) : NULL, found->bytes};
-    j->lost |= !j->rows[j->n].name || !j->rows[j->n].path || !j->rows[j->n].place ||
-               (found->get && !j->rows[j->n].get);
+    row *r = &j->rows[j->n];
+    *r = (row){.name = strdup(found->name),
+               .path = strdup(found->path),
+               .place = strdup(found->place),
+               .get = found->get ? strdup(found->get) : NULL,
+               .why = found->why ? strdup(found->why) : NULL,
+               .bytes = found->bytes};
+    j->lost |=
+        !r->name || !r->path || !r->place || (found->get && !r->get) || (found->why && !r->why);
     j->n++;
 }
 
@@ -45,41 +60,59 @@ static char *reason(const char *why, const char *get) {
     return n < 0 ? NULL : text;
 }
 
-/* Why the model can't be used, in new memory; NULL: it can. */
-static char *why_not(job *j, const row *r, char *kind, size_t room) {
+static void find_facts(job *j, const row *r, facts *f) {
     tsr_model *model = NULL;
     tsr_model_info info = {.struct_size = sizeof info};
-    char *why = NULL;
-    *kind = 0;
-    tsr_status status = tsr_model_open(r->path, NULL, NULL, &model);
-    if (status == TSR_OK)
+    *f = (facts){0};
+    tsr_status status = TSR_OK;
+    if (!r->why)
+        status = tsr_model_open(r->path, NULL, NULL, &model);
+    if (!r->why && status == TSR_OK)
         status = tsr_model_info_get(model, &info);
-    if (status != TSR_OK)
-        why = reason(tsr_error_last(), status == TSR_E_IO ? r->get : NULL);
+    if (r->why)
+        f->why = reason(r->why, NULL);
+    else if (status != TSR_OK)
+        f->why = reason(tsr_error_last(), status == TSR_E_IO ? r->get : NULL);
     else if (!info.layers)
-        why = reason("it has a tokenizer, but no weights", r->get);
+        f->why = reason("it has a tokenizer, but no weights", r->get);
     else
-        snprintf(kind, room, "%s, %s", info.family, info.stored);
+        snprintf(f->kind, sizeof f->kind, "%s, %s", info.family, info.stored);
+    f->has_tokenizer = info.has_tokenizer;
+    if (*f->kind && *info.tokenizer_why)
+        f->tokenizer_why = reason(info.tokenizer_why, NULL);
+    j->lost |= (!f->why && !*f->kind) || (*f->kind && *info.tokenizer_why && !f->tokenizer_why);
     tsr_model_close(&model);
-    j->lost |= why == NULL && !*kind;
-    return why;
+}
+
+static void print_line(job *j, const row *r, int width, const facts *f) {
+    const bool ids_only = !f->why && !f->has_tokenizer;
+    tsri_cli_print(&j->app, "%-*s %9.1f MiB  %-13s %s%s%s%s\n", width, r->name,
+                   (double)r->bytes / (1 << 20), r->place, f->why ? "no: " : "",
+                   f->why ? f->why : f->kind, ids_only ? "; ids only: " : "",
+                   !ids_only          ? ""
+                   : f->tokenizer_why ? f->tokenizer_why
+                                      : "it has no tokenizer");
 }
 
 static void print_row(job *j, const row *r, int width) {
-    char kind[96];
-    char *why = why_not(j, r, kind, sizeof kind);
+    facts f;
+    find_facts(j, r, &f);
     if (j->app.json) {
         json_t *one = json_pack("{s:o,s:o,s:s,s:I,s:b}", "name", tsri_cli_json_string(r->name),
                                 "path", tsri_cli_json_string(r->path), "place", r->place, "bytes",
-                                (json_int_t)r->bytes, "served", why == NULL);
-        if (why)
-            tsri_cli_json_put(one, "why", tsri_cli_json_string(why));
+                                (json_int_t)r->bytes, "served", f.why == NULL);
+        if (f.why)
+            tsri_cli_json_put(one, "why", tsri_cli_json_string(f.why));
+        else
+            tsri_cli_json_put(one, "has_tokenizer", json_boolean(f.has_tokenizer));
+        if (f.tokenizer_why)
+            tsri_cli_json_put(one, "tokenizer_unsupported", tsri_cli_json_string(f.tokenizer_why));
         tsri_cli_json_append(j->out, one);
     } else {
-        tsri_cli_print(&j->app, "%-*s %9.1f MiB  %-13s %s%s\n", width, r->name,
-                       (double)r->bytes / (1 << 20), r->place, why ? "no: " : "", why ? why : kind);
+        print_line(j, r, width, &f);
     }
-    free(why);
+    free(f.why);
+    free(f.tokenizer_why);
 }
 
 static int print_all(job *j) {
@@ -103,8 +136,9 @@ int tsri_cli_models(int argc, char **argv) {
         argc, argv, "tessera models [options]",
         "Lists the models that -m finds by name: bundled ones, and those that other programs have "
         "downloaded into\nthe caches of Hugging Face, llama.cpp and Ollama. For each: its name, "
-        "the "
-        "size of its files, where it is, and\nits architecture and dtype; or why it can't be used.",
+        "the size of its files, where it is, and\nits architecture and dtype; or why it can't be "
+        "used. A model with \"ids only\" has no tokenizer that can be\nused: it takes token ids, "
+        "but no texts.",
         tables, NULL);
     if (code == CLI_OK) {
         j.out = j.app.json ? json_array() : NULL;
@@ -117,6 +151,7 @@ int tsri_cli_models(int argc, char **argv) {
         free(j.rows[i].path);
         free(j.rows[i].place);
         free(j.rows[i].get);
+        free(j.rows[i].why);
     }
     free(j.rows);
     return tsri_cli_close(&j.app, code);

@@ -238,6 +238,7 @@ static tsr_status refuse_numbers(const tsri_io_archive *archive, const char *nam
                    {"rope.scaling.yarn_attn_factor", 1, 1, true, NULL},
                    {"rope.scaling.yarn_log_multiplier", 0, 0, true, "deepseek2"},
                    {"attention.temperature_scale", 0, 0, false, NULL},
+                   {"expert_gating_func", 1, 0, false, "deepseek2"}, /* 1: softmax */
                    {"expert_group_count", 1, 0, false, "deepseek2"}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const char *read_for = numbers[i].read_for;

@@ -103,8 +103,10 @@ static tsr_status find(const char *cache, const tsri_model_asked *asked, char **
 
 typedef struct walk {
     const tsri_model_visit *visit;
-    tsri_bytes name; /* org/name */
-    size_t found;    /* GGUF files of a snapshot */
+    const char *repository, *main; /* its folder, and that of its main revision */
+    tsri_bytes name;               /* org/name */
+    tsri_bytes revision;           /* the path below refs/ */
+    size_t found;                  /* GGUF files of a snapshot */
 } walk;
 
 static tsr_status list_file(void *data, const char *snapshot, const char *file) {
@@ -136,28 +138,72 @@ static tsr_status list_snapshot(walk *w, const char *snapshot) {
     return TSR_OK;
 }
 
+static void cut(tsri_bytes *text, size_t size) {
+    if (text->size > size)
+        text->data[text->size = size] = 0;
+}
+
+/* A snapshot as org/name@REVISION. */
+static tsr_status list_revision(walk *w, const char *revision, const char *snapshot) {
+    const size_t size = w->name.size;
+    tsr_status status = tsri_base_bytes_printf(&w->name, "@%s", revision);
+    if (status == TSR_OK)
+        status = list_snapshot(w, snapshot);
+    cut(&w->name, size);
+    return status;
+}
+
 /* Where no revision is named, a snapshot is found by its commit. */
 static tsr_status list_commit(void *data, const char *snapshots, const char *commit) {
-    walk *w = data;
-    const size_t size = w->name.size;
     char *snapshot = tsri_base_join(snapshots, commit);
-    tsr_status status =
-        snapshot ? tsri_base_bytes_printf(&w->name, "@%s", commit) : TSR_E_HOST_MEMORY;
-    if (status == TSR_OK && tsri_base_is_folder(snapshot))
-        status = list_snapshot(w, snapshot);
-    if (w->name.size > size)
-        w->name.data[w->name.size = size] = 0;
+    const tsr_status status = !snapshot ? TSR_E_HOST_MEMORY
+                              : tsri_base_is_folder(snapshot)
+                                  ? list_revision(data, commit, snapshot)
+                                  : TSR_OK;
     free(snapshot);
     return status;
 }
 
-/* The snapshot of refs/main, else all. */
+/* Lists a revision whose snapshot isn't that of main; its name may have slashes. */
+static tsr_status list_ref(void *data, const char *folder, const char *entry) {
+    walk *w = data;
+    const size_t size = w->revision.size;
+    tsri_bytes snapshot = {0};
+    char *path = tsri_base_join(folder, entry);
+    tsr_status status =
+        path ? tsri_base_bytes_printf(&w->revision, size ? "/%s" : "%s", entry) : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && tsri_base_is_folder(path))
+        status = tsri_model_each_entry(path, list_ref, w);
+    else if (status == TSR_OK) {
+        status = snapshot_of(w->repository, w->revision.data, &snapshot);
+        if (status == TSR_OK && snapshot.size && strcmp(snapshot.data, w->main) != 0)
+            status = list_revision(w, w->revision.data, snapshot.data);
+    }
+    cut(&w->revision, size);
+    tsri_base_bytes_clear(&snapshot);
+    free(path);
+    return status;
+}
+
+static tsr_status list_refs(walk *w, const char *repository, const char *main) {
+    char *refs = tsri_base_join(repository, "refs");
+    w->repository = repository;
+    w->main = main;
+    const tsr_status status = refs ? tsri_model_each_entry(refs, list_ref, w) : TSR_E_HOST_MEMORY;
+    tsri_base_bytes_clear(&w->revision);
+    free(refs);
+    return status;
+}
+
+/* The snapshot of refs/main and those of other revisions, else all. */
 static tsr_status list_snapshots(walk *w, const char *repository) {
     tsri_bytes snapshot = {0};
     tsr_status status = snapshot_of(repository, NULL, &snapshot);
-    if (status == TSR_OK && snapshot.size)
+    if (status == TSR_OK && snapshot.size) {
         status = list_snapshot(w, snapshot.data);
-    else if (status == TSR_OK) {
+        if (status == TSR_OK)
+            status = list_refs(w, repository, snapshot.data);
+    } else if (status == TSR_OK) {
         char *snapshots = tsri_base_join(repository, "snapshots");
         status = snapshots ? tsri_model_each_entry(snapshots, list_commit, w) : TSR_E_HOST_MEMORY;
         free(snapshots);

@@ -26,8 +26,8 @@ static char *services(void) {
     return tsri_base_copy_text(path, sizeof path - 1);
 }
 
-/* The file that a manifest names, which may be gone; *path stays NULL where it has no model. A model with a LoRA
- * adapter (ADAPTER of a Modelfile) is refused: without the adapter it is another model. */
+/* The file that a manifest names, which may be gone. A model with a LoRA adapter (ADAPTER of a Modelfile) is
+ * refused: without the adapter it is another model. */
 static tsr_status follow(const char *store, const char *manifest, char **path) {
     json_t *json = NULL;
     const json_t *layer;
@@ -54,7 +54,9 @@ static tsr_status follow(const char *store, const char *manifest, char **path) {
             break;
     }
     json_decref(json);
-    if (status == TSR_OK && file.size)
+    if (status == TSR_OK && !file.size)
+        status = tsri_base_fail(TSR_E_FORMAT, "%s names no GGUF file of a model", manifest);
+    if (status == TSR_OK)
         *path = file.data;
     else
         tsri_base_bytes_clear(&file);
@@ -133,15 +135,21 @@ static tsr_status list_manifest(const walk *w, const char *manifest, const char 
                short_org = own && !strcmp(org, own_org);
     tsri_bytes name = {0}, command = {0};
     char *path = NULL;
-    if (follow(w->store, manifest, &path) != TSR_OK || !path)
-        return TSR_OK; /* it can't be opened by this name either */
+    const tsr_status followed = follow(w->store, manifest, &path);
+    const tsri_base_kept why = tsri_base_keep();
+    if (followed == TSR_E_HOST_MEMORY)
+        return followed;
     tsr_status status = tsri_base_bytes_printf(&name, "%s%s%s%s%s:%s", short_host ? "" : host,
                                                short_host ? "" : "/", short_org ? "" : org,
                                                short_org ? "" : "/", w->parts[2], tag);
     if (status == TSR_OK)
         status = get_command(w->store, manifest, &command);
     if (status == TSR_OK)
-        w->visit->each(w->visit->data, w->visit->place, name.data, path, command.data);
+        w->visit->each(w->visit->data, &(tsr_model_found){.name = name.data,
+                                                          .path = path ? path : manifest,
+                                                          .place = w->visit->place,
+                                                          .get = command.data,
+                                                          .why = path ? NULL : why.sentence});
     free(path);
     tsri_base_bytes_clear(&name);
     tsri_base_bytes_clear(&command);

@@ -69,7 +69,9 @@ tsr_status tsri_model_fail_now(const tsri_model_put_off *first) {
 void tsri_model_visit_hub(const tsri_model_visit *visit, const char *name, const char *path) {
     char command[TSRI_MODEL_COMMAND];
     tsri_model_hub_command(name, command, sizeof command);
-    visit->each(visit->data, visit->place, name, path, command);
+    visit->each(
+        visit->data,
+        &(tsr_model_found){.name = name, .path = path, .place = visit->place, .get = command});
 }
 
 tsr_status tsri_model_each_entry(const char *folder,

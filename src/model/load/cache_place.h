@@ -4,6 +4,7 @@
 #define TSRI_MODEL_LOAD_CACHE_PLACE_H
 
 #include "base/error.h"
+#include "tessera/model.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,11 +22,9 @@ void tsri_model_hub_command(const char *name, char *command, size_t room);
  * and returns `status`. */
 tsr_status tsri_model_tell_command(tsr_status status, const char *command);
 
-/* Told of each model of a cache; `name` is one that finds it, and `get` the command that downloads
- * it. */
+/* Told of each model of a cache; its size is not set. */
 typedef struct tsri_model_visit {
-    void (*each)(void *data, const char *place, const char *name, const char *path,
-                 const char *get);
+    void (*each)(void *data, const tsr_model_found *model);
     void *data;
     const char *place;
 } tsri_model_visit;

@@ -90,15 +90,22 @@ tsr_status tsri_model_tell_download(tsr_status status, const char *name) {
     return status;
 }
 
+bool tsri_model_names_host(const char *name) {
+    static const char *const hosts[] = {"hf.co/", "huggingface.co/", "registry.ollama.ai/"};
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
+        if (!strncmp(name, hosts[i], strlen(hosts[i])))
+            return true;
+    return false;
+}
+
 void tsri_model_get_command(const char *name, char *command, size_t room) {
-    if (strchr(name, '/'))
+    if (strchr(name, '/') && !tsri_model_names_host(name))
         tsri_model_hub_command(name, command, room);
     else
         snprintf(command, room, "ollama pull %s", name);
 }
 
-tsr_status tsri_model_list_caches(void (*each)(void *data, const char *place, const char *name,
-                                               const char *path, const char *get),
+tsr_status tsri_model_list_caches(void (*each)(void *data, const tsr_model_found *model),
                                   void *data) {
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < PLACES && status == TSR_OK; i++) {

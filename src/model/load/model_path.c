@@ -202,12 +202,20 @@ static bool begins_with_folder(const char *name, const char *slash) {
     return is;
 }
 
-/* "org/name" or "name:tag". */
+/* "org/name", "org/name@revision", where the revision may have slashes, "hf.co/org/name" or "name:tag". */
 static bool could_be_downloaded(const char *name) {
-    const char *slash = strchr(name, '/');
-    return slash ? slash != name && slash[1] && !strchr(slash + 1, '/') && name[0] != '.' &&
-                       !begins_with_folder(name, slash)
-                 : strchr(name, ':') > name;
+    const char *slash = strchr(name, '/'), *at = strchr(name, '@'), *last = name;
+    int slashes = 0;
+    for (const char *c = slash; c && (!at || c < at); c = strchr(c + 1, '/')) {
+        slashes++;
+        last = c;
+    }
+    if (!slash)
+        return strchr(name, ':') > name;
+    const bool hosted = tsri_model_names_host(name);
+    return slash != name && last[1] && last + 1 != at && slashes == (hosted ? 2 : 1) &&
+           !(hosted && at) && name[0] != '.' && !strstr(name, "..") &&
+           !begins_with_folder(name, slash);
 }
 
 static tsr_status missing(const char *name) {

@@ -3,6 +3,7 @@
 #include "model/load/load.h"
 #include "model/load/product.h"
 #include "run/context.h"
+#include "tensor/dtype.h"
 
 /* What the run's callbacks get. */
 typedef struct source {
@@ -83,6 +84,54 @@ static tsr_status check_split(const tsri_model *model, const tsri_run_context *r
     return TSR_OK;
 }
 
+/* ---- what the log says ---- */
+
+typedef struct widened {
+    unsigned matrices;
+    uint64_t bytes, stored;
+} widened;
+
+/* `mixed`: those whose parts have blocks of different types, else the others. */
+static widened count_widened(const tsri_model_weights *weights, bool mixed) {
+    widened all = {0};
+    for (uint32_t id = 0; id < weights->count; id++) {
+        if (!tsri_model_weight_is_widened(weights, id))
+            continue;
+        const tsri_model_weight *w = &weights->items[id];
+        uint64_t stored = 0, bytes = 0;
+        bool differ = false;
+        for (int i = 0; i < w->n_parts; i++) {
+            const tsri_model_part *part = &w->parts[i];
+            tsri_tensor_bytes(part->array->dtype, (uint64_t)part->rows * (uint64_t)w->dims[1],
+                              &bytes);
+            stored += bytes;
+            differ |= part->array->dtype != w->parts[0].array->dtype;
+        }
+        if (differ != mixed)
+            continue;
+        all.matrices++;
+        all.stored += stored;
+        all.bytes += tsri_model_weight_elements(w) * sizeof(float);
+    }
+    return all;
+}
+
+static void tell_widened(const tsri_model *model, tsri_run_context *run) {
+    static const char *const why[] = {
+        "the device has no fast products with blocks of their type",
+        "their parts (such as gate and up) have blocks of different types"};
+    for (int mixed = 0; mixed < 2; mixed++) {
+        const widened w = count_widened(model->weights, mixed);
+        if (w.matrices)
+            tsri_run_log(run, TSR_LOG_WARNING,
+                         "%s: %u %s f32, %.1f MiB in place of %.1f MiB, because %s; with --dtype "
+                         "q8 they are smaller",
+                         model->path, w.matrices,
+                         w.matrices == 1 ? "matrix becomes" : "matrices become",
+                         (double)w.bytes / (1 << 20), (double)w.stored / (1 << 20), why[mixed]);
+    }
+}
+
 tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                             const tsri_model_options *options) {
     const int32_t slots = options->slots ? options->slots : 1;
@@ -125,5 +174,6 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                      "%s: no part that is served reads the tensors of %s; what is computed is "
                      "computed without them",
                      model->path, model->weights->left_out.data);
+    tell_widened(model, run);
     return TSR_OK;
 }

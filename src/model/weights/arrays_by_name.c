@@ -240,14 +240,25 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
     return stays ? dtype : tsri_tensor_exact_floats(dtype);
 }
 
-bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_weight *weight) {
-    const tsri_model_keeping *keeping = &finder->weights->keeping;
+/* Whether a weight that is kept as f32 has parts of nothing but blocks that could stay as they are. */
+static bool is_of_blocks(const tsri_model_weights *weights, const tsri_model_weight *weight) {
+    const tsri_model_keeping *keeping = &weights->keeping;
     bool blocks = keeping->stored_blocks && keeping->dtype == TSR_DTYPE_NONE &&
-                  weight->dtype == TSR_F32 && weight->n_parts > 1;
+                  weight->dtype == TSR_F32 && weight->n_parts;
     for (int i = 0; i < weight->n_parts; i++)
         blocks = blocks && weight->parts[i].array &&
                  tsri_tensor_is_kept_blocks(weight->parts[i].array->dtype);
     return blocks;
+}
+
+bool tsri_model_find_mixed(const tsri_model_finder *finder, const tsri_model_weight *weight) {
+    return weight->n_parts > 1 && is_of_blocks(finder->weights, weight);
+}
+
+bool tsri_model_weight_is_widened(const tsri_model_weights *weights, uint32_t id) {
+    const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
+    return weight && weight->rank == 2 && !is_of_numbers(weights->spec, id) &&
+           is_of_blocks(weights, weight);
 }
 
 /* Lists an array that a weight would be made from; once, even if several weights or parts of one

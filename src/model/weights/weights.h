@@ -258,6 +258,9 @@ tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
 bool tsri_model_weight_is_relative(const tsri_model_spec *spec, uint32_t id);
 /* Whether it is a router, or the matrices of all experts of a layer. */
 bool tsri_model_weight_is_of_experts(uint32_t id);
+/* Whether it is a matrix of blocks that could stay as they are, and is kept as f32: its parts have blocks of
+ * different types, or tsri_model_settle_compute made them so. */
+bool tsri_model_weight_is_widened(const tsri_model_weights *weights, uint32_t id);
 /* Whether it is added to experts' scores where they are compared, so that it has no gradient. */
 bool tsri_model_weight_is_choice_bias(uint32_t id);
 /* The elements of a weight, and how many of them a token is multiplied with: of experts, those that it

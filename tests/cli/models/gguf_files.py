@@ -5,6 +5,7 @@ that llama.cpp's converter gives them, computes the same bytes as the folder."""
 import json
 import math
 import re
+import struct
 
 from support.adapter import write
 from support.command import GOLDEN, change_json, copy_model, equal, main, read_safetensors, refused, run
@@ -394,16 +395,29 @@ def test_keys_that_have_no_default(folder):
         refused(3, f'm.gguf: metadata "{arch}.{key}" is missing, and there is no default for it', "info", file)
     write_gguf(file, *drawn("llama", experts=4, expert_used_count=None))
     refused(3, 'm.gguf: metadata "llama.expert_count" is 4, but "llama.expert_used_count" is missing', "info", file)
-    for groups in 1, 2:
-        write_gguf(file, *drawn("llama", experts=4, expert_group_count=groups))
-        if groups == 1:
-            run("info", file)
-    refused(3, 'm.gguf: "llama.expert_group_count" is 2, which changes results; only 1 is served', "info", file)
+    for key in "expert_group_count", "expert_gating_func":
+        for value in 1, 2:
+            write_gguf(file, *drawn("llama", experts=4, **{key: value}))
+            if value == 1:
+                run("info", file)
+        refused(3, f'm.gguf: "llama.{key}" is 2, which changes results; only 1 is served', "info", file)
     for rotated in True, False:
         write_gguf(file, *drawn("granite", **{"logit_scale": 1.0, "rope.scaling.finetuned": rotated}))
         if rotated:
             run("info", file)
     refused(3, 'm.gguf: "granite.rope.scaling.finetuned" is false: a Granite without rotary positions', "info", file)
+
+
+def test_scores_of_experts(folder):
+    """3 is a softmax of the chosen experts alone."""
+    file, data = folder / "m.gguf", (GOLDEN / "deepseek_v3/model.gguf").read_bytes()
+    key = b"deepseek2.expert_gating_func" + struct.pack("<I", 4)
+    assert data.count(key + struct.pack("<I", 2)) == 1
+    for value in 3, 4, 2:
+        file.write_bytes(data.replace(key + struct.pack("<I", 2), key + struct.pack("<I", value)))
+        if value != 2:
+            refused(3, f'm.gguf: "deepseek2.expert_gating_func" is {value}, which is not served; 1 (softmax) and 2 (sigmoid) are', "info", file)
+    run("info", file)
 
 
 def test_lists_with_a_value_for_each_layer(folder):

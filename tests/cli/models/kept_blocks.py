@@ -31,9 +31,9 @@ def blocks(kind, count, draw):
     return bytes(out)
 
 
-def gguf(path, tied, blocks_in_layers=True, experts=0, instead=()):
+def gguf(path, tied, blocks_in_layers=True, experts=0, instead=(), own=()):
     """A Llama of two layers with random blocks: the second has a type each for queries, keys and values. Or layers of f32. With experts, three of them for
-    each token. `instead`: a type in place of another."""
+    each token. `instead`: a type in place of another; `own`: types of some matrices."""
     draw = random.Random(3)
     meta = {"general.architecture": "llama", "llama.context_length": 64, "llama.embedding_length": C, "llama.block_count": 2, "llama.feed_forward_length": F,
             "llama.attention.head_count": HEADS, "llama.attention.head_count_kv": KV, "llama.attention.layer_norm_rms_epsilon": 1e-5, "llama.vocab_size": V,
@@ -49,7 +49,7 @@ def gguf(path, tied, blocks_in_layers=True, experts=0, instead=()):
             rows.update({"ffn_gate_exps": (experts, F, C), "ffn_up_exps": (experts, F, C), "ffn_down_exps": (experts, C, F)})
             shapes[f"blk.{layer}.ffn_gate_inp"] = (None, experts, C)
         for name, shape in rows.items():
-            shapes[f"blk.{layer}.{name}"] = (kinds.get(name, "q6_K" if name.startswith("ffn_down") else "q4_K") if blocks_in_layers else None, *shape)
+            shapes[f"blk.{layer}.{name}"] = ((kinds | dict(own)).get(name, "q6_K" if name.startswith("ffn_down") else "q4_K") if blocks_in_layers else None, *shape)
         shapes[f"blk.{layer}.attn_norm"] = shapes[f"blk.{layer}.ffn_norm"] = (None, C)
     arrays, matrices = {}, 0
     for name, (kind, *shape) in shapes.items():
@@ -79,6 +79,19 @@ def test_memory(folder):
     equal(told["matrices kept as"], "q6_K (5), q4_K (6), q5_K (1)")
     wide = json.loads(run("info", "--json", model, "--dtype", "f32").text)
     assert wide["weight_bytes"] > 5 * told["weight_bytes"], wide["weight_bytes"]
+
+
+def test_gate_and_up_of_different_types(folder):
+    """As one matrix they become f32, and a warning says so."""
+    one = 2 * F * C * 4 / 2**20
+    for experts, gate in ((0, "ffn_gate"), (EXPERTS, "ffn_gate_exps")):
+        mixed, _ = gguf(folder / "mixed.gguf", False, experts=experts, own={gate: "q5_K"})
+        told = lambda model, *options: run("generate", "-d", "reference", "-m", model, "--ids", "1", "-n", "1", "--temp", "0", *options).err
+        stored, times = F * C * (TYPES["q4_K"][2] + TYPES["q5_K"][2]) / 256 / 2**20, max(experts, 1)
+        said = f"2 matrices become f32, {2 * one * times:.1f} MiB in place of {2 * stored * times:.1f} MiB, because their parts (such as gate and up) have blocks of"
+        equal(told(mixed).count(said), 1, said)
+        for err in told(mixed, "--dtype", "q8"), told(mixed, "-q"), told(gguf(folder / "alike.gguf", False, experts=experts)[0]):
+            assert "become" not in err, err
 
 
 def test_on_the_reference_device(folder):

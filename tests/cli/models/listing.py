@@ -95,6 +95,24 @@ def test_gguf(folder):
     assert set(said) <= set("ab \n<|endoftxt>"), said
 
 
+def test_tokenizers_of_models(folder):
+    """`models` says of which models only ids are taken."""
+    words = ["<|endoftext|>", "a", "b", "\u0120", "ab"]
+    gguf(folder / "full.gguf", words, ["a b"])
+    newer = gguf(folder / "newer.gguf", words, ["a b"])
+    newer.write_bytes(newer.read_bytes().replace(b"gpt-2", b"gpt-9"))
+    copy_model(GOLDEN / "gpt2-tiny", folder / "none")
+    env = environment(TESSERA_MODELS=folder)
+    rows = {model["name"]: model for model in json.loads(run("models", "--json", env=env).text)}
+    equal([(rows[name]["served"], rows[name]["has_tokenizer"]) for name in ("full.gguf", "newer.gguf", "none")], [(True, True), (True, False), (True, False)])
+    equal([name for name in ("full.gguf", "newer.gguf", "none") if "tokenizer_unsupported" in rows[name]], ["newer.gguf"])
+    why = rows["newer.gguf"]["tokenizer_unsupported"]
+    assert 'tokenizer.ggml.pre "gpt-9" is not supported' in why, why
+    lines = {line.split()[0]: line for line in run("models", env=env).text.splitlines()}
+    assert lines["full.gguf"].endswith(" gpt2, f32") and lines["newer.gguf"].endswith(f" gpt2, f32; ids only: {why}"), lines
+    assert lines["none"].endswith("; ids only: it has no tokenizer"), lines
+
+
 def test_gguf_of_several_types(folder):
     """The type of most bytes is named, though the largest matrix has another; a type that is not read is told with those that are."""
     words = ["<|endoftext|>", "a", "b", "\u0120", "ab"]

@@ -224,6 +224,36 @@ def test_snapshots_without_a_main_revision(folder):
         equal(opened(name, env=env), row["path"], name)
 
 
+def test_revisions_beside_main(folder):
+    """Those whose files are not main's are listed, too, by names that open them."""
+    cache, env = folder / ".cache/huggingface/hub", home(folder)
+    for commit in ("aaa", "bbb", "ccc"):
+        for name in ("config.json", "model.safetensors"):
+            link(TINY / name, cache / "models--org--tiny/snapshots" / commit / name)
+    for commit in ("aaa", "bbb"):
+        link(GGUF, cache / "models--org--tiny-GGUF/snapshots" / commit / "tiny-Q8_0.gguf")
+    for repository, refs in (("tiny", {"main": "aaa", "same": "aaa", "v1": "bbb", "refs/pr/1": "ccc", "gone": "ddd"}), ("tiny-GGUF", {"main": "aaa", "v1": "bbb"})):
+        for name, commit in refs.items():
+            write(cache / f"models--org--{repository}/refs" / name, commit)
+    rows = listed(env, "Hugging Face")
+    equal(set(rows), {"org/tiny", "org/tiny@v1", "org/tiny@refs/pr/1", "org/tiny-GGUF:Q8_0", "org/tiny-GGUF@v1:Q8_0"})
+    for name, row in rows.items():
+        equal(opened(name, env=env), row["path"], name)
+
+
+def test_the_size_of_a_folder_with_modules(folder):
+    """The folders of sentence-transformers' modules belong to the model; others don't."""
+    top, env = folder / ".cache/huggingface/hub/models--org--vectors/snapshots/aaa", home(folder)
+    sizes = {"README.md": 1, "0_Transformer/config.json": 20, "0_Transformer/model.safetensors": 300, "1_Pooling/config.json": 4000,
+             "2_Dense/model.safetensors": 50000, "onnx/model.onnx": 600000}
+    for name, size in sizes.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_bytes(bytes(size))
+    modules = json.dumps([{"path": name, "type": ""} for name in ("0_Transformer", "1_Pooling", "2_Dense", "")])
+    write(top / "modules.json", modules)
+    equal(listed(env, "Hugging Face")["org/vectors"]["bytes"], 54321 + len(modules))
+
+
 def test_the_size_of_a_split_file(folder):
     """All its parts that are there."""
     top, env = folder / ".cache/huggingface/hub/models--org--big/snapshots/aaa", home(folder)
@@ -283,6 +313,35 @@ def test_llama_cpp_and_ollama(folder):
         assert not rows[name]["served"] and rows[name]["why"].endswith(f'; get it with "{command}"'), rows[name]
 
 
+def test_repositories_of_llama_cpp(folder):
+    """Names of repositories may have "_". A manifest tells where they end; without one, the last "-GGUF" does."""
+    cache, env = folder / "cpp", home(folder, LLAMA_CACHE=folder / "cpp")
+    files = {"o_x/Qwen_Qwen3-GGUF:Q4_K_M": "o_x_Qwen_Qwen3-GGUF_Qwen_Qwen3-Q4_K_M.gguf", "me/a_b:Q8_0": "me_a_b_a-Q8_0.gguf",
+             "me/a_b_c:Q8_0": "me_a_b_c_a-Q8_0.gguf", "you/Qwen_Qwen3-gguf:Q4_K_M": "you_Qwen_Qwen3-gguf_Qwen_Qwen3-Q4_K_M.gguf",
+             "you/plain:Q8_0": "you_plain_plain_two-Q8_0.gguf"}
+    for name in files.values():
+        link(GGUF, cache / name)
+        write(cache / f"{name}.json", "{}")
+    for repository in ("o_x=Qwen_Qwen3-GGUF=Q4_K_M", "me=a_b=latest", "me=a_b_c=Q8_0", "me=a=latest", "no"):
+        write(cache / f"manifest={repository}.json", "{}")
+    rows = listed(env, "llama.cpp")
+    equal({name: row["path"] for name, row in rows.items()}, {name: str(cache / file) for name, file in files.items()})
+    for name, file in files.items():
+        if name != "me/a_b:Q8_0":  # files of me/a_b_c begin like those of me/a_b, too
+            equal(opened(name, env=env), str(cache / file), name)
+
+
+def test_names_with_two_slashes(folder):
+    """What isn't there gets the command that downloads it."""
+    env = home(folder)
+    for name, command in (("org/name@refs/pr/1", "hf download org/name --revision refs/pr/1"),
+                          ("org/name@refs/pr/1:Q8_0", "hf download org/name --revision refs/pr/1 --include '*Q8_0*'"),
+                          ("hf.co/org/name:Q4_K_M", "ollama pull hf.co/org/name:Q4_K_M"), ("hf.co/org/name", "ollama pull hf.co/org/name")):
+        refused(3, f'get it with "{command}"', "info", "-m", name, env=env)
+    for name in ("a/b/c", "a/b/c@d", "hf.co/a/b/c", "org/@v1", "org/name@v1/../.."):
+        refused(3, f"{name}: there is no such folder or file", "info", "-m", name, env=env, cwd=folder)
+
+
 def test_ollamas_adapters(folder):
     """A model with ADAPTER in its Modelfile isn't the model that it was made from."""
     store, env = folder / ".ollama/models", home(folder)
@@ -292,7 +351,26 @@ def test_ollamas_adapters(folder):
         path = store / "manifests/registry.ollama.ai/library" / name / "latest"
         write(path, json.dumps({"layers": layers[::order]}))
         refused(3, f"{path} adds a LoRA adapter to its model, which is not served", "info", "-m", name, env=env)
-    equal(set(listed(env, "Ollama")), {"tiny:latest", "me/mine:1b", "you/yours:Q8_0"})
+    rows = listed(env, "Ollama")
+    equal({name for name, row in rows.items() if row["served"]}, {"tiny:latest", "me/mine:1b", "you/yours:Q8_0"})
+    equal({name for name, row in rows.items() if "adds a LoRA adapter" in row.get("why", "")}, {"after:latest", "before:latest"})
+
+
+def test_manifests_that_are_refused(folder):
+    """They are listed with what opening them says."""
+    store, env = folder / ".ollama/models", home(folder)
+    manifests = store / "manifests/registry.ollama.ai/library"
+    layers = [{"mediaType": "application/vnd.ollama.image.license", "digest": "sha256:00"}]
+    for name, text in (("damaged", "{"), ("empty", json.dumps({"layers": layers}))):
+        write(manifests / name / "latest", text)
+    rows = listed(env, "Ollama")
+    equal(set(rows), {"damaged:latest", "empty:latest"})
+    for name, row in rows.items():
+        assert not row["served"] and row["bytes"] == 0 and row["path"] == str(manifests / name.replace(":", "/")), row
+        refused(3, row["why"], "info", "-m", name, env=env)
+    assert rows["empty:latest"]["why"].endswith("names no GGUF file of a model"), rows
+    text = run("models", env=env).text
+    equal(text.count(" Ollama        no: "), 2, text)
 
 
 def test_models(folder):
@@ -303,7 +381,7 @@ def test_models(folder):
     rows = {(model["place"], model["name"]): model for model in json.loads(run("models", "--json", env=env).text)}
     equal({key for key in rows if key[0] != "bundled"},
           {("Hugging Face", "org/tiny"), ("Hugging Face", "org/tiny-GGUF:Q8_0"), ("Hugging Face", "org/tiny-GGUF:Q4_K_M"), ("Hugging Face", "part"),
-           ("llama.cpp", "org/tiny-GGUF:Q8_0"), ("Ollama", "tiny:latest"), ("Ollama", "me/mine:1b"), ("Ollama", "you/yours:Q8_0")})
+           ("Hugging Face", "org/tiny@v1"), ("llama.cpp", "org/tiny-GGUF:Q8_0"), ("Ollama", "tiny:latest"), ("Ollama", "me/mine:1b"), ("Ollama", "you/yours:Q8_0")})
     equal({key[1] for key, model in rows.items() if not model["served"]}, {"part"})
     assert "model.safetensors" in rows["Hugging Face", "part"]["why"], rows
     equal(rows["Ollama", "tiny:latest"]["bytes"], GGUF.stat().st_size)
@@ -312,7 +390,7 @@ def test_models(folder):
         if model["served"] and place != "llama.cpp":  # Hugging Face's cache has the same name, and comes first
             equal(opened(name, env=env), model["path"], name)
     text = run("models", env=env).text
-    assert len(text.splitlines()) == len(rows) and " Ollama        gpt2, f32\n" in text and "no: " in text, text
+    assert len(text.splitlines()) == len(rows) and " Ollama        gpt2, f32; ids only: it has no tokenizer\n" in text and "no: " in text, text
 
 
 main(globals())

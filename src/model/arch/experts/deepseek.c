@@ -305,8 +305,8 @@ static tsr_status complete_heads(const tsri_io_archive *archive, json_t *config)
 
 /* A file says how scores are made; where it does not, they are a softmax. */
 static tsr_status complete_router(const tsri_io_archive *archive, json_t *config) {
-    enum { SIGMOID = 2 };
-    int64_t first = 0, shared = 0, groups = 1, used = 1, scoring = 0;
+    enum { UNSAID, SOFTMAX, SIGMOID };
+    int64_t first = 0, shared = 0, groups = 1, used = 1, scoring = UNSAID;
     double scale = 1;
     bool normed = false;
     TRY(meta_int(archive, "leading_dense_block_count", &first));
@@ -314,6 +314,11 @@ static tsr_status complete_router(const tsri_io_archive *archive, json_t *config
     TRY(meta_int(archive, "expert_group_count", &groups));
     TRY(meta_int(archive, "expert_group_used_count", &used));
     TRY(meta_int(archive, "expert_gating_func", &scoring));
+    if (scoring > SIGMOID)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"deepseek2.expert_gating_func\" is %" PRId64
+                              ", which is not served; 1 (softmax) and 2 (sigmoid) are",
+                              archive->path, scoring);
     TRY(tsri_io_meta_real(archive, "deepseek2.expert_weights_scale", 0, 1e6, &scale));
     TRY(tsri_io_meta_bool(archive, "deepseek2.expert_weights_norm", &normed));
     put(config, "first_k_dense_replace", json_integer(first));
