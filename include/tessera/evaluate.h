@@ -156,6 +156,9 @@ typedef struct tsr_evaluate_words_options {
     int (*progress)(void *data, uint64_t texts);
     void *progress_data;
     int64_t max_tokens; /**< a longer text is cut; 0: what the model reads */
+    /** Processes that share the texts; all of them make the call. NULL: this one is alone. Rank 0
+     * reads the file and gets the result; others get counts of 0. */
+    tsr_ranks *ranks;
 } tsr_evaluate_words_options;
 
 typedef struct tsr_word_scores {
@@ -176,12 +179,14 @@ typedef struct tsr_word_scores {
  * path     a text file: a word a line, its label in the last column, a blank line behind each text; or .jsonl
  *          (docs/training.md)
  * options  may be NULL
+ * alloc    8 bytes for each token of the file, and what a run of 64 texts needs
  * thread   one call at a time for a model
  * error    TSR_E_STATE      the model has no classifier of words, or no tokenizer, or was opened without a device
  *          TSR_E_ARGUMENT   max_tokens is above what the model reads
  *          TSR_E_FORMAT     the file, by line: no label, or one that the model does not have
  *          TSR_E_IO         the file can't be read
  *          TSR_E_CANCELLED  progress asked for it
+ *          TSR_E_PEER       a rank is gone
  * exact    tests/cli/training/train.py; entities: tests/train/words.c, against seqeval's strict mode with IOB2
  */
 TSR_API tsr_status tsr_evaluate_words(tsr_model *model, const char *path,

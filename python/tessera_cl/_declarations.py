@@ -1851,6 +1851,7 @@ class tsr_evaluate_words_options(Structure):
         ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64)),
         ("progress_data", c_void_p),
         ("max_tokens", c_int64),
+        ("ranks", POINTER(tsr_ranks)),
     ]
 
 

@@ -54,11 +54,13 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          0, 0, NULL},
         {"compute", 0, CLI_TEXT, &app->compute_name, "f32|f16|bf16|int8|auto",
          "how matrix products are computed; int8 is for q8 and q4 weights and the blocks of GGUF "
-         "files; with q8 weights it raised a model's perplexity by 0.50 % over that of f32 weights",
+         "files; with q8 weights it raised a model's perplexity by 0.50 % over that of f32 weights "
+         "(default: auto)",
          0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
-         "the most tokens a sequence may have (default: as many as the model can read); for models "
-         "with longrope scaling, this also selects the short or the long factors",
+         "the most tokens a sequence may have (default: as many as the model can read; tessera "
+         "serve: at most 4096); for models with longrope scaling, this also selects the short or "
+         "the long factors",
          1, 1 << 30, NULL},
         {"lora", 0, CLI_LIST, &app->loras, "FOLDER",
          "add this LoRA adapter (in PEFT's layout) to the weights; may be given several times", 0,
@@ -163,13 +165,14 @@ __attribute__((format(PRINTF, 2, 3))) static void say(const char *mark, const ch
 static void log_line(void *data, tsr_log_level level, const char *line) {
     tsri_cli_app *app = data;
     static const char *const marks[] = {"error: ", "warning: ", "", "debug: "};
-    const tsr_log_level shown = app->quiet     ? TSR_LOG_ERROR
+    const tsr_log_level shown = app->warns     ? TSR_LOG_WARNING
+                                : app->quiet   ? TSR_LOG_ERROR
                                 : app->verbose ? TSR_LOG_DEBUG
                                                : TSR_LOG_INFO;
     if (level > shown || (level == TSR_LOG_WARNING && is_told(app, line)))
         return;
     tsri_cli_clear_progress(app);
-    say(marks[level & 3], "%s", line);
+    say(level > TSR_LOG_WARNING ? "" : tsri_cli_rank_name(), "%s%s", marks[level & 3], line);
 }
 
 /* Some CPU drivers start one thread per core unless the environment limits them. The library leaves
@@ -232,9 +235,14 @@ int tsri_cli_open_engine(tsri_cli_app *app) {
     return create_engine(app, app->device_name);
 }
 
-int tsri_cli_open_device(tsri_cli_app *app) {
-    const char *chosen =
+/* What --device names, or TESSERA_DEVICE without it; NULL: neither names one. */
+static const char *named_device(const tsri_cli_app *app) {
+    const char *name =
         app->device_name && *app->device_name ? app->device_name : getenv("TESSERA_DEVICE");
+    return name && *name ? name : NULL;
+}
+
+int tsri_cli_open_device(tsri_cli_app *app) {
     const tsr_device_open_options options = {.struct_size = sizeof options,
                                              .threads = (uint32_t)app->threads,
                                              .profile = app->profile != NULL || app->measure,
@@ -244,7 +252,7 @@ int tsri_cli_open_device(tsri_cli_app *app) {
                                              .record = app->record,
                                              .turn = app->turn,
                                              .memory = (uint64_t)app->device_memory << 20};
-    const int code = create_engine(app, chosen);
+    const int code = create_engine(app, named_device(app));
     if (code != CLI_OK || app->device)
         return code;
     const tsr_status status =
@@ -272,6 +280,16 @@ static char *device_of(const char *names, uint32_t *turn) {
         }
     *turn = *turn / n * same + before;
     return strndup(own, length);
+}
+
+/* What a rank is called, and its device: several ranks write to one place, and take the devices of
+ * their host in turn. */
+static void share_host(tsri_cli_app *app, const tsr_ranks_info *info) {
+    const char *named = named_device(app);
+    tsri_cli_name_rank(info->rank, info->host);
+    app->turn = info->local_rank;
+    if (named)
+        app->device_name = app->own_device = device_of(named, &app->turn);
 }
 
 /* Options that ranks may have been given differently. */
@@ -357,7 +375,7 @@ static int compare_options(tsri_cli_app *app, const char *command,
                            const tsri_cli_option *const *tables) {
     char *list = strdup("the command\t"), name[CLI_NAME_ROOM];
     append(&list, "%s\nthe version\t%s\n", command, tsr_version());
-    for (; tables && *tables; tables++)
+    for (; *tables; tables++)
         for (const tsri_cli_option *o = *tables; o->names; o++) {
             const char *at = o->names;
             if (is_own(o) || !tsri_cli_next_name(&at, name))
@@ -392,10 +410,10 @@ int tsri_cli_open_ranks(tsri_cli_app *app, const char *command,
         return tsri_cli_status(status);
     app->rank = info.rank;
     app->n_ranks = info.size;
+    app->warns = info.rank > 0 && !app->quiet;
     app->quiet |= info.rank > 0;
-    app->turn = info.size > 1 ? info.local_rank : 0;
-    if (info.size > 1 && app->device_name)
-        app->device_name = app->own_device = device_of(app->device_name, &app->turn);
+    if (info.size > 1)
+        share_host(app, &info);
     return app->ranks ? compare_options(app, command, tables) : CLI_OK;
 }
 

@@ -19,6 +19,7 @@ struct tsri_cli_app {
     const char *transport;                             /* of commands that work with other ranks */
     int64_t threads, context, deadline, device_memory; /* device_memory: in MiB */
     bool quiet, verbose, json, split_layers;
+    bool warns;       /* quiet only because this is not rank 0: warnings are printed */
     uint32_t vectors; /* as in tsr_model_options */
     const char *task; /* as in tsr_model_options */
     /* opened on demand */
@@ -62,9 +63,10 @@ const tsri_cli_option *tsri_cli_running_options(tsri_cli_app *app, bool json);
 /* Each returns an exit code, and prints what went wrong. */
 int tsri_cli_open_engine(tsri_cli_app *app);
 int tsri_cli_open_device(tsri_cli_app *app);
-/* Joins the other ranks, before any device is opened; ranks above 0 become quiet, and of several
- * devices A,B each rank takes its own by its number on its host. All ranks must have been given the
- * same command, and the same options of its tables; NULL: the command compares them itself. */
+/* Joins the other ranks, before any device is opened; ranks above 0 then print only warnings and
+ * errors, and of several devices A,B each rank takes its own by its number on its host. All ranks must
+ * have been given the same command, and the same options of `tables`; what else must be the same, the
+ * command compares itself. */
 int tsri_cli_open_ranks(tsri_cli_app *app, const char *command,
                         const tsri_cli_option *const *tables);
 /* An option that names a file which each rank reads, and what this rank found in it; NULL: it was

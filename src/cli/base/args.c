@@ -28,13 +28,26 @@ void tsri_cli_say(const char *mark, const char *format, va_list args) {
 
 static _Thread_local char failure[1024];
 
+static void fail(const char *mark, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    tsri_cli_say(mark, format, args);
+    vsnprintf(failure, sizeof failure, format, again);
+    va_end(again);
+}
+
 int tsri_cli_fail(int code, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    tsri_cli_say("", format, args);
+    fail("", format, args);
     va_end(args);
+    return code;
+}
+
+int tsri_cli_fail_as(const char *mark, int code, const char *format, ...) {
+    va_list args;
     va_start(args, format);
-    vsnprintf(failure, sizeof failure, format, args);
+    fail(mark, format, args);
     va_end(args);
     return code;
 }

@@ -72,7 +72,8 @@ static void model(void *data, const char *name, const char *path) {
 }
 
 static void found(void *data, const tsr_model_found *one) {
-    model(data, one->name, one->path);
+    if (!one->why)
+        model(data, one->name, one->path);
 }
 
 static void models(void) {
@@ -195,6 +196,14 @@ static void kernels(void) {
     }
 }
 
+/* "chat=shakespeare": a model, behind the name that it is served by. */
+static void named_models(void) {
+    const char *equals = strchr(now.text + now.at, '=');
+    if (equals)
+        now.at = (size_t)(equals + 1 - now.text);
+    models();
+}
+
 static void recipes(void) {
     tsr_train_recipes(model, NULL);
     puts(":files");
@@ -213,6 +222,7 @@ static const struct {
     const char *value;
     void (*offer)(void);
 } values[] = {{"MODEL", models},
+              {"[NAME=]MODEL", named_models},
               {"D", devices},
               {"OP=", kernels},
               {"OP", ops},

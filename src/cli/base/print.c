@@ -6,6 +6,7 @@
 #include "cli/base/watch.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,36 @@ static int code_of(tsr_status status) {
     return (unsigned)status < sizeof codes / sizeof *codes ? codes[status] : CLI_OTHER;
 }
 
+static char rank_name[320];
+
+void tsri_cli_name_rank(uint32_t rank, const char *host) {
+    snprintf(rank_name, sizeof rank_name, "rank %" PRIu32 " on %s: ", rank, host);
+}
+
+const char *tsri_cli_rank_name(void) {
+    return rank_name;
+}
+
+/* Who speaks where ranks print to one place. What every rank finds alike, and what is said about other
+ * ranks, needs no name. */
+static const char *speaker(tsr_status status) {
+    static const char about[] = "rank ";
+    const bool for_all =
+        status == TSR_E_ARGUMENT || status == TSR_E_CANCELLED || status == TSR_E_PEER;
+    return for_all || !strncmp(tsr_error_last(), about, sizeof about - 1) ? "" : rank_name;
+}
+
+static int fail(tsr_status status, const char *where, const char *colon) {
+    return tsri_cli_fail_as(speaker(status), code_of(status), "%s%s%s", where, colon,
+                            tsr_error_last());
+}
+
 int tsri_cli_status(tsr_status status) {
-    return status == TSR_OK ? CLI_OK : tsri_cli_fail(code_of(status), "%s", tsr_error_last());
+    return status == TSR_OK ? CLI_OK : fail(status, "", "");
 }
 
 int tsri_cli_status_at(tsr_status status, const char *where) {
-    return status == TSR_OK ? CLI_OK
-                            : tsri_cli_fail(code_of(status), "%s: %s", where, tsr_error_last());
+    return status == TSR_OK ? CLI_OK : fail(status, where, ": ");
 }
 
 int tsri_cli_run_status(tsr_status status) {
@@ -36,9 +60,7 @@ int tsri_cli_run_status(tsr_status status) {
 }
 
 int tsri_cli_file_status(tsr_status status, const char *path) {
-    if (status == TSR_E_FORMAT)
-        return tsri_cli_fail(CLI_FILE, "%s: %s", path, tsr_error_last());
-    return tsri_cli_run_status(status);
+    return status == TSR_E_FORMAT ? fail(status, path, ": ") : tsri_cli_run_status(status);
 }
 
 void tsri_cli_clear_progress(tsri_cli_app *app) {

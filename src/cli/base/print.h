@@ -6,8 +6,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct tsri_cli_app tsri_cli_app;
+
+/* From now on messages about what this rank alone has found begin with "rank 1 on node2: ". */
+void tsri_cli_name_rank(uint32_t rank, const char *host);
+/* "rank 1 on node2: "; "" where no other rank works with this one. */
+const char *tsri_cli_rank_name(void);
 
 /* Prints tsr_error_last(), and returns the exit code of a status. */
 int tsri_cli_status(tsr_status status);

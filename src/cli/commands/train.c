@@ -247,7 +247,8 @@ int tsri_cli_train(int argc, char **argv) {
          "train from scratch by this recipe: char-gpt, gpt-small, bert-mini, tagger-mini, "
          "transformer-base, bahdanau or a file",
          0, 0, NULL},
-        {"model", 'm', CLI_TEXT, &j.app.model_name, "FOLDER", "train this model further", 0, 0,
+        {"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL",
+         "train this model further: a Hugging Face folder, or a name, as in every command", 0, 0,
          NULL},
         {"set", 0, CLI_LIST, &j.set, "KEY=VALUE", "change a setting; may be given several times", 0,
          0, NULL},
@@ -272,7 +273,7 @@ int tsri_cli_train(int argc, char **argv) {
                                        tsri_cli_common_options(&j.app), NULL};
     int code = tsri_cli_parse(
         argc, argv,
-        "tessera train DATA... -o OUT (--recipe NAME | --model FOLDER) [--set KEY=VALUE]...",
+        "tessera train DATA... -o OUT (--recipe NAME | --model MODEL) [--set KEY=VALUE]...",
         "Trains a model on text, JSONL, TSV or CSV files, and saves checkpoints. A run that is "
         "resumed from a\ncheckpoint ends with the same bytes as one that was never stopped. See "
         "docs/training.md.",
@@ -289,8 +290,9 @@ int tsri_cli_train(int argc, char **argv) {
     if (code == CLI_OK && !operands.n && !j.resume)
         code = tsri_cli_fail(CLI_USAGE, "train needs DATA, the files to train on; see tessera help "
                                         "train");
-    if (code == CLI_OK)
-        code = tsri_cli_open_ranks(&j.app, argv[0], NULL);
+    if (code == CLI_OK) /* tsr_train compares the settings */
+        code = tsri_cli_open_ranks(
+            &j.app, argv[0], (const tsri_cli_option *[]){tsri_cli_device_options(&j.app), NULL});
     if (code == CLI_OK)
         code = train(&j, &operands);
     free(operands.items);

@@ -26,35 +26,46 @@ bool tsri_train_is_first(const tsri_train_job *job) {
 
 /* ---- how many ---- */
 
+enum { ADVICE = 160 };
+
+/* Writes what lets n ranks share an update. */
+static void advise(const tsri_train_job *job, int64_t n, char text[ADVICE]) {
+    const tsri_train_settings *s = &job->settings;
+    int64_t power = 1;
+    if (n <= tsri_train_settings_shards(s)) {
+        snprintf(text, ADVICE, "deal the shards by speed (--balance)");
+        return;
+    }
+    while (power < n)
+        power *= 2;
+    const int64_t shards = tsri_train_settings_shards_for(s, power),
+                  batches = (s->gradient_accumulation_steps + power - 1) / power * power;
+    snprintf(text, ADVICE,
+             "give --set %s=%" PRId64 " to all runs that should give the same bytes%s",
+             shards ? "shards" : "gradient_accumulation_steps", shards ? shards : batches,
+             n == power || job->options->balance ? "" : ", and --balance");
+}
+
 tsr_status tsri_train_ranks_check(const tsri_train_job *job) {
     const int64_t shards = tsri_train_settings_shards(&job->settings),
                   n = tsri_ranks_size(job->ranks);
-    const bool balance = job->options->balance;
     tsri_bytes serve = {0};
-    char other[64] = "";
-    if (balance ? n <= shards : shards % n == 0)
+    char advice[ADVICE];
+    if (job->options->balance ? n <= shards : shards % n == 0)
         return TSR_OK;
-    if (balance)
+    advise(job, n, advice);
+    if (job->options->balance)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "%" PRId64 " ranks: this run has shards=%" PRId64
-                              ", and each rank needs at least one; start fewer ranks, or give more "
-                              "shards (--set shards=N)",
-                              n, shards);
+                              ", and each rank needs at least one; start fewer ranks, or %s",
+                              n, shards, advice);
     for (int64_t i = 2; i <= shards; i *= 2)
-        TRY(tsri_base_bytes_printf(&serve, i == 2 ? "1, %" PRId64 : ", %" PRId64, i));
-    const int64_t fitting = tsri_train_settings_shards_for(&job->settings, n);
-    if (fitting)
-        snprintf(other, sizeof other,
-                 "give --set shards=%" PRId64 " to all runs that should give the same bytes",
-                 fitting);
+        TRY(tsri_base_bytes_printf(&serve, "%s%" PRId64, i < shards ? ", " : " or ", i));
     const tsr_status status =
         tsri_base_fail(TSR_E_ARGUMENT,
                        "%" PRId64 " ranks: this run has shards=%" PRId64
-                       ", which numbers of ranks divide that serve: %s; start as many, or %s",
-                       n, shards, serve.size ? serve.data : "1",
-                       fitting       ? other
-                       : n <= shards ? "deal the shards by speed (--balance)"
-                                     : "deal more shards by speed (--set shards=N --balance)");
+                       ", which must be a multiple of the number of ranks; start 1%s, or %s",
+                       n, shards, serve.size ? serve.data : "", advice);
     tsri_base_bytes_clear(&serve);
     return status;
 }

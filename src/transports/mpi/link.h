@@ -83,6 +83,8 @@ bool tsri_mpi_part(tsr_link *link, bool finalizes);
 
 /* Starts the thread that sends and expects signs of life; a link of one rank needs none. */
 tsr_status tsri_mpi_watch_begin(tsr_link *link);
+/* Nanoseconds between two looks of that thread. */
+uint64_t tsri_mpi_watch_pause(const tsr_link *link);
 /* Ends it; after a failure without another MPI call. */
 void tsri_mpi_watch_end(tsr_link *link);
 void tsri_mpi_leave(tsr_link *link, const char *sentence);

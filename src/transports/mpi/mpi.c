@@ -5,6 +5,9 @@
  * an MPI call that blocks could not be ended by a deadline. All MPI calls are made under one lock,
  * because the watcher (watch.c) makes some, too. After a failure MPI is not called any more: an
  * exchange that is given up may still own memory that the caller frees.
+ *
+ * Where a call itself fails, MPI doesn't say which rank is the cause; the watchers find out. So the
+ * failure is reported when they have, or when they have had the time for it.
  */
 #include "transports/mpi/link.h"
 
@@ -15,22 +18,56 @@
 enum { PIECES = 1, MESSAGES = 2 };           /* tags */
 enum { CHUNK = 1 << 30 };                    /* MPI counts in int */
 enum { SPIN_NS = 200000, LONGEST = 500000 }; /* a wait first spins, then sleeps ever longer */
+enum { PAUSE_NS = 10000000, LOOKS = 4 };     /* of a wait for the watchers */
 
 struct tsr_exchange {
     MPI_Request *requests;
     int n, room;
+    const char *call; /* the call that failed, with this code; NULL: none did */
+    int code;
 };
 
 static tsr_status no_memory(const tsr_link *link) {
     return tsri_mpi_fail(link, TSR_E_HOST_MEMORY, "out of host memory for an exchange of ranks");
 }
 
-static tsr_status fail_code(const tsr_link *link, const char *call, int code) {
-    char text[MPI_MAX_ERROR_STRING] = "", sentence[MPI_MAX_ERROR_STRING + 80];
+enum { FAILURE = MPI_MAX_ERROR_STRING + 80 };
+
+static void describe(const char *call, int code, char sentence[FAILURE]) {
+    char text[MPI_MAX_ERROR_STRING] = "";
     int n = 0;
     (void)MPI_Error_string(code, text, &n);
-    snprintf(sentence, sizeof sentence, "%s failed: %s", call, text);
+    snprintf(sentence, FAILURE, "%s failed: %s", call, text);
+}
+
+/* Of a call before there is a watcher. */
+static tsr_status fail_code(const tsr_link *link, const char *call, int code) {
+    char sentence[FAILURE];
+    describe(call, code, sentence);
     return tsri_mpi_fail(link, TSR_E_PEER, sentence);
+}
+
+static bool has_failed(tsr_link *link) {
+    pthread_mutex_lock(&link->lock);
+    const bool failed = link->failed;
+    pthread_mutex_unlock(&link->lock);
+    return failed;
+}
+
+/* A call of the exchange has failed. Waits until a watcher has found the rank that is gone: it needs
+ * the deadline, its next look, and the next look of this rank's watcher, which hears of it. If none is
+ * found, this rank tells the others what has failed. */
+static tsr_status fail_exchange(tsr_link *link, const tsr_exchange *x) {
+    char sentence[FAILURE];
+    tsri_mpi_patience patience =
+        tsri_mpi_patience_begin(link->deadline_ns + LOOKS * tsri_mpi_watch_pause(link));
+    pthread_mutex_lock(&link->lock);
+    describe(x->call, x->code, sentence);
+    pthread_mutex_unlock(&link->lock);
+    while (link->watching && !has_failed(link) && !tsri_mpi_patience_ends(&patience))
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    tsri_mpi_leave(link, sentence); /* does nothing where the rank was found */
+    return tsri_mpi_fail(link, TSR_E_PEER, link->sentence);
 }
 
 /* ---- beginning ---- */
@@ -55,6 +92,15 @@ static MPI_Request *add(tsr_exchange *x) {
     return &x->requests[x->n++];
 }
 
+/* Keeps what a call of an exchange has returned. */
+static tsr_status called(tsr_exchange *x, const char *call, int code) {
+    if (code == MPI_SUCCESS)
+        return TSR_OK;
+    x->call = call;
+    x->code = code;
+    return TSR_E_PEER; /* fail_exchange reports it */
+}
+
 /* Begins to send or receive in chunks. */
 static tsr_status move(tsr_link *link, tsr_exchange *x, bool sends, int peer, int tag, void *data,
                        uint64_t bytes) {
@@ -66,8 +112,9 @@ static tsr_status move(tsr_link *link, tsr_exchange *x, bool sends, int peer, in
         char *from = (char *)data + at;
         const int code = sends ? MPI_Isend(from, n, MPI_BYTE, peer, tag, link->work, request)
                                : MPI_Irecv(from, n, MPI_BYTE, peer, tag, link->work, request);
-        if (code != MPI_SUCCESS)
-            return fail_code(link, sends ? "MPI_Isend" : "MPI_Irecv", code);
+        const tsr_status status = called(x, sends ? "MPI_Isend" : "MPI_Irecv", code);
+        if (status != TSR_OK)
+            return status;
     }
     return TSR_OK;
 }
@@ -85,6 +132,8 @@ static tsr_status begun(tsr_link *link, tsr_exchange *x, tsr_status status, tsr_
         status = tsri_mpi_fail(link, TSR_E_PEER, link->sentence);
     pthread_mutex_unlock(&link->lock);
     if (status != TSR_OK) {
+        if (x && x->call)
+            status = fail_exchange(link, x);
         if (x)
             drop(x);
         return status;
@@ -107,10 +156,8 @@ static tsr_status mpi_barrier(tsr_link *link, tsr_exchange **done) {
     tsr_exchange *x = begin(link);
     if (usable(link, x, &status)) {
         MPI_Request *request = add(x);
-        const int code = request ? MPI_Ibarrier(link->work, request) : MPI_SUCCESS;
-        status = !request              ? no_memory(link)
-                 : code != MPI_SUCCESS ? fail_code(link, "MPI_Ibarrier", code)
-                                       : TSR_OK;
+        status = request ? called(x, "MPI_Ibarrier", MPI_Ibarrier(link->work, request))
+                         : no_memory(link);
     }
     return begun(link, x, status, done);
 }
@@ -123,12 +170,10 @@ static tsr_status mpi_broadcast(tsr_link *link, uint32_t root, void *data, uint6
         for (uint64_t at = 0; at < bytes && status == TSR_OK; at += CHUNK) {
             const int n = bytes - at < CHUNK ? (int)(bytes - at) : CHUNK;
             MPI_Request *request = add(x);
-            const int code =
-                request ? MPI_Ibcast((char *)data + at, n, MPI_BYTE, (int)root, link->work, request)
-                        : MPI_SUCCESS;
-            status = !request              ? no_memory(link)
-                     : code != MPI_SUCCESS ? fail_code(link, "MPI_Ibcast", code)
-                                           : TSR_OK;
+            status = request ? called(x, "MPI_Ibcast",
+                                      MPI_Ibcast((char *)data + at, n, MPI_BYTE, (int)root,
+                                                 link->work, request))
+                             : no_memory(link);
         }
     return begun(link, x, status, done);
 }
@@ -209,24 +254,25 @@ static tsr_status mpi_wait(tsr_link *link, tsr_exchange *x, uint64_t timeout_ns)
     const uint64_t from = tsri_mpi_now();
     long ns = 5000;
     for (;;) {
-        int done = 0, code = MPI_SUCCESS;
+        int done = 0;
+        tsr_status status = TSR_OK;
         pthread_mutex_lock(&link->lock);
         const bool failed = link->failed;
         if (!failed)
-            code = MPI_Testall(x->n, x->requests, &done, MPI_STATUSES_IGNORE);
+            status = called(x, "MPI_Testall",
+                            MPI_Testall(x->n, x->requests, &done, MPI_STATUSES_IGNORE));
         pthread_mutex_unlock(&link->lock);
         const uint64_t waited = tsri_mpi_now() - from;
-        if (!failed && code == MPI_SUCCESS && !done) {
+        if (!failed && status == TSR_OK && !done) {
             if (waited >= timeout_ns)
                 return TSR_E_STATE;
             rest(waited, &ns);
             continue;
         }
-        tsr_status status = TSR_OK;
         if (failed)
             status = tsri_mpi_fail(link, TSR_E_PEER, link->sentence);
-        else if (code != MPI_SUCCESS)
-            status = fail_code(link, "MPI_Testall", code);
+        else if (status != TSR_OK)
+            status = fail_exchange(link, x);
         drop(x);
         return status;
     }

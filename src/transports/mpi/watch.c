@@ -99,10 +99,15 @@ static void look(tsr_link *link) {
     }
 }
 
+uint64_t tsri_mpi_watch_pause(const tsr_link *link) {
+    const uint64_t pause = link->deadline_ns / BEATS_IN_DEADLINE,
+                   most = LONGEST_MS * (uint64_t)1000000;
+    return pause < most ? pause : most;
+}
+
 static void *watch(void *data) {
     tsr_link *link = data;
-    uint64_t pause = link->deadline_ns / BEATS_IN_DEADLINE;
-    pause = pause < LONGEST_MS * (uint64_t)1000000 ? pause : LONGEST_MS * (uint64_t)1000000;
+    const uint64_t pause = tsri_mpi_watch_pause(link);
     pthread_mutex_lock(&link->lock);
     while (!link->ends && !link->failed) {
         look(link);

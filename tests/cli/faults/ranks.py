@@ -4,6 +4,7 @@
 import concurrent.futures
 import contextlib
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -14,6 +15,7 @@ from support.command import ALL, BUILD, PATIENCE, SOURCE, Result, environment, e
 from support.ranks import LIMITED, PLUGIN, need_mpi, own_lines, ranks
 
 EXCHANGE, PROBE = BUILD / "tests" / "ranks" / "exchange", BUILD / "bench" / "probe"
+LATE = BUILD / "tests" / "ranks" / "late.so"
 
 
 def running():
@@ -92,11 +94,10 @@ def test_a_rank_that_is_stopped_ends_the_run(folder):
 
 
 def test_a_rank_that_stops_while_it_joins_or_parts_ends_the_run(folder):
-    late = BUILD / "tests" / "ranks" / "late.so"
     for call, told in (("MPI_Init_thread", "transport mpi does not start: not all ranks joined within 2 s: start all of them again"),
                        ("MPI_Comm_idup", "transport mpi does not start: not all of the 3 ranks joined within 2 s: start all of them again"),
                        ("MPI_Finalize", "not all of the 3 ranks ended within 2 s: this one ends without them, and what it did is complete")):
-        said = own_lines(ranks(3, EXCHANGE, "all", code=5, options=["-x", f"LD_PRELOAD={late}", "-x", f"LATE_IN={call}"]).err)
+        said = own_lines(ranks(3, EXCHANGE, "all", code=5, options=["-x", f"LD_PRELOAD={LATE}", "-x", f"LATE_IN={call}"]).err)
         assert said and all(line == f"failed: peer: {told}" for line in said), (call, said)
         equal(running(), [])
 
@@ -109,6 +110,25 @@ def test_a_rank_that_is_killed_ends_the_run(folder):
     said = own_lines(ranks(3, EXCHANGE, "kill", code=None, options=["--enable-recovery"]).err)
     equal(len(said), 2)
     assert all("failed: peer: rank 1 on " in line for line in said), said
+    # over TCP, MPI notices it, too, and may end ranks that have said nothing
+    for options in ((), ("--enable-recovery",)):
+        result = ranks(3, EXCHANGE, "kill", code=None, options=[*options, "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"])
+        said = own_lines(result.err)
+        assert (options or result.code != 0) and all("failed: peer: rank 1 on " in line for line in said), result
+        equal(running(), [])
+
+
+def test_a_call_of_mpi_that_fails_names_a_rank(folder):
+    """MPI doesn't say which rank is the cause: rank 0, whose call fails, waits until another rank has noticed who is gone."""
+    options = ["--enable-recovery", "-x", f"LD_PRELOAD={LATE}", "-x", "FAILS_IN=MPI_Ibarrier"]
+    said = own_lines(ranks(3, EXCHANGE, "kill", code=None, options=options).err)
+    equal(len(said), 2)
+    assert all(line.startswith("failed: peer: rank 1 on ") for line in said), said
+    # nobody is gone: it tells the others of its own failure
+    said = own_lines(ranks(2, EXCHANGE, "all", code=None, options=options).err)
+    equal(len(said), 2)
+    assert all(line.startswith(f"failed: peer: rank 0 on {os.uname().nodename} ended: MPI_Ibarrier failed: ") for line in said), said
+    equal(running(), [])
 
 
 def limits(latency_us, gbits):
@@ -146,9 +166,10 @@ def test_built_against_mpich(folder):
                     f"-I{SOURCE}/src", f"-I{SOURCE}/include", *sorted((SOURCE / "src" / "transports" / "mpi").glob("*.c")), "-o", folder / "mpi.so"], check=True)
     env = dict(environment(), TESSERA_TRANSPORT_PATH=str(folder))
     # once a rank has ended with an error, its launcher kills the others, which may not have said anything
-    for what, fails in (("all", False), ("leave", True), ("stop", True)):
+    for what, fails in (("all", False), ("leave", True), ("stop", True), ("kill", True)):
         done = Result(subprocess.run(["mpirun.mpich", "-n", "3", str(EXCHANGE), what], capture_output=True, env=env, timeout=PATIENCE, check=False))
         equal((done.code != 0, done.text.count(": all right")), (fails, 0 if fails else 3), done)
+        assert all(line.startswith("failed: peer: rank 1 on ") for line in own_lines(done.err)), done
     equal(running(), [])
 
 

@@ -3,6 +3,7 @@
 all."""
 
 import json
+import os
 import random
 import signal
 
@@ -60,6 +61,10 @@ def test_encoders(folder):
     text = lines(folder, 60)
     same("embed", "-m", ENCODERS / "sentence", *REFERENCE, text, together=SPLIT, numbers=(2,))
     same("classify", "-m", ENCODERS / "classify", *REFERENCE, "--json", "-f", text, together=SPLIT, numbers=(2,))
+    labelled = folder / "words"
+    labelled.write_text("".join(f"{word} {'O' if len(word) < 4 else 'B-PER'}\n" if word else "\n" for line in text.read_text().splitlines()
+                                for word in (*line.split(), "")))
+    same("evaluate", "-m", ENCODERS / "tokens", *REFERENCE, "--words", labelled, together=SPLIT, numbers=(2,))
 
 
 def test_the_device(_):
@@ -91,8 +96,9 @@ def test_a_rank_reads_its_own_layers_and_a_failure_ends_all(folder):
         process.communicate(timeout=60)
     codes, said = told(folder, 2)
     equal(codes, [5, 3])
-    assert name in said[1] and "rank " not in said[1], said
-    assert "rank 1 on " in said[0] and name in said[0], said
+    rank = f"rank 1 on {os.uname().nodename}"
+    assert f"tessera: {rank}: " in said[1] and name in said[1] and " ended: " not in said[1], said
+    assert f"tessera: {rank} ended: " in said[0] and name in said[0], said
 
 
 def goes_away(folder, how):
@@ -114,10 +120,11 @@ def test_a_kind_named_once_for_each_rank(folder):
         print("       SKIP: pocl is not here")
         return
     layered = ("env", f"OPENCL_LAYERS={BUILD / 'tests' / 'name_layer.so'}", COMMAND)  # not mpirun, which opens OpenCL's loader, too
-    for names in ("cpu,cpu", "cpu"):
-        ranks(2, *layered, "generate", "-n", "4", "KING", *SPLIT, "-d", names, f"--profile={folder / 'profile'}", env=environment(POCL_DEVICES="basic basic"))
+    for names, option, variable in (("cpu,cpu", True, None), ("cpu", True, None), ("cpu,cpu", False, "cpu,cpu")):
+        ranks(2, *layered, "generate", "-n", "4", "KING", *SPLIT, *(("-d", names) if option else ()), f"--profile={folder / 'profile'}",
+              env=environment(POCL_DEVICES="basic basic", TESSERA_DEVICE=variable))
         used = ["".join(sorted({row["device"][-1] for row in json.loads((folder / name).read_text())})) for name in ("profile", "profile.rank1")]
-        equal(used, ["A", "B"], names)
+        equal(used, ["A", "B"], (names, variable))
 
 
 need_mpi()

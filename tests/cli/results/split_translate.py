@@ -2,6 +2,7 @@
 """Encoder-decoders whose layers are split over ranks: the bytes of one process for every family, search and number of ranks; each rank reads
 only its own layers of both stacks; a rank that goes away ends all."""
 
+import os
 import random
 import signal
 
@@ -90,8 +91,9 @@ def test_a_rank_reads_its_own_layers_of_both_stacks(folder):
             process.communicate(timeout=60)
         codes, said = told(place, 2)
         equal((codes[owner], codes[1 - owner]), (3, 5))
-        assert name in said[owner] and "rank " not in said[owner], said
-        assert f"rank {owner} on " in said[1 - owner] and name in said[1 - owner], said
+        rank = f"rank {owner} on {os.uname().nodename}"
+        assert f"tessera: {rank}: " in said[owner] and name in said[owner] and " ended: " not in said[owner], said
+        assert f"tessera: {rank} ended: " in said[1 - owner] and name in said[1 - owner], said
 
 
 def goes_away(folder, how):

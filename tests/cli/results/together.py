@@ -110,6 +110,28 @@ def test_evaluate(folder):
     same("evaluate", "-m", ENCODERS / "classify", *REFERENCE, "--labelled", table)
 
 
+def test_evaluate_words_and_answers(folder):
+    """Rank 0 alone reads the file: rank 1 runs in a folder that has none."""
+    for place in ("a", "b"):
+        (folder / place).mkdir()
+    path = folder / "a" / "words"
+    path.write_text("".join(f"{word} {label}\n" if word else "\n" for i, line in enumerate(lines(folder, 200).read_text().splitlines()) if line
+                            for word, label in (*((word, ("O", "B-PER", "I-PER", "MISC")[(i + len(word)) % 4]) for word in line.split()), ("", ""))))
+    model = ("evaluate", "-m", ENCODERS / "tokens", *REFERENCE, "--words")
+    for form in ((), ("--json",), ("-c", "6")):
+        same(*model, path, *form, numbers=(2, 3))
+    equal(in_two_folders(folder, *model, "words", code=0), [])
+    expected = json.loads((GOLDEN / "answers" / "expected.json").read_text())
+    asked = list(zip(expected["questions"], expected["contexts"])) * 3
+    path = folder / "a" / "answers"
+    path.write_text("".join(json.dumps({"question": question, "context": text, "answers": [text.split()[0] if i % 2 else "zebra"]}) + "\n"
+                            for i, (question, text) in enumerate(asked)))
+    model = ("evaluate", "-m", GOLDEN / "answers" / "word_piece", *REFERENCE, "--answers")
+    for form in ((), ("--json",)):
+        same(*model, path, *form, numbers=(2, 3))
+    equal(in_two_folders(folder, *model, "answers", code=0), [])
+
+
 def test_generate(folder):
     few = ("generate", *REFERENCE, "-n", "4", "--seed", "7")
     same(*few, "--temp", "0.9", "To be", "or not", "", "to be")

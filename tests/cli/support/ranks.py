@@ -146,21 +146,21 @@ def remove(*paths):
             path.unlink()
 
 
-def loses_device(folder, out, between, *arguments):
-    """Two ranks run the command, which writes `out`; at a random moment between these parts of the whole, a launch of a kernel by rank 1 fails. Both
-    must end soon: with exit code 4 of the rank itself or 5 of the other, whichever mpirun gives. Before that, it is run to build and test kernels,
-    and to count launches. Where rank 0 gives work to the rank that is free, rank 1 may get too little of it to come to that launch: then another run
-    has an earlier one fail."""
+def loses_device(folder, out, between, *arguments, call="clEnqueueNDRangeKernel", when="after"):
+    """Two ranks run the command, which writes `out`; at a random moment between these parts of the whole, a call of rank 1 fails, the launch of a kernel
+    or another one, `before` or `after` it is made. Both must end soon: with exit code 4 of the rank itself or 5 of the other, whichever mpirun gives. What
+    they say must name rank 1. Before that, the command is run to build and test kernels, and to count these calls. Where rank 0 gives work to the rank that
+    is free, rank 1 may get too little of it to come to that call: then another run has an earlier one fail."""
     arguments = (*arguments, "--deadline", "60")  # so that none ends because no sign of life comes
     calls = folder / "calls"
     for _ in range(2):
         ranks(1, *with_layer(folder, arguments))
-        (n,) = (int(line.split()[-1]) for line in calls.read_text().splitlines() if line.startswith("calls clEnqueueNDRangeKernel "))
+        (n,) = (int(line.split()[-1]) for line in calls.read_text().splitlines() if line.startswith(f"calls {call} "))
         remove(calls, out)
     for _ in range(5):
-        call = max(1, int(n * random.uniform(*between)))
-        print(f"       launch {call} of {n} fails", flush=True)
-        words = with_layer(folder, arguments, COUNT_LAYER_FAULT=f"clEnqueueNDRangeKernel {call} -5 after")
+        nth = max(1, int(n * random.uniform(*between)))
+        print(f"       {call} {nth} of {n} fails", flush=True)
+        words = with_layer(folder, arguments, COUNT_LAYER_FAULT=f"{call} {nth} -5 {when}")
         with subprocess.Popen([*MPIRUN, "-n", "1", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=environment(TESSERA_TRANSPORT_PATH=PLUGIN.parent)) as process:
             while process.poll() is None and not (calls.exists() and calls.stat().st_size):
@@ -168,11 +168,12 @@ def loses_device(folder, out, between, *arguments):
             begun = time.monotonic()
             said = process.communicate()[1].decode("utf-8", "replace")
             took = time.monotonic() - begun
-        if process.returncode or f"clEnqueueNDRangeKernel {call}\n" in calls.read_text():
+        if process.returncode or f"{call} {nth}\n" in calls.read_text():
             break
         remove(calls, out)
         n //= 2
-    assert process.returncode in (4, 5) and "CL_OUT_OF_RESOURCES" in said, (process.returncode, said)
+    why = [line for line in own_lines(said) if "CL_OUT_OF_RESOURCES" in line]
+    assert process.returncode in (4, 5) and why and all(f"rank 1 on {os.uname().nodename}" in line for line in why), (process.returncode, said)
     assert took < 30 * slowness(), took
 
 

@@ -19,6 +19,8 @@ DISK = BUILD / "tests" / "ranks" / "disk.so"
 SLOW_NETWORK = {"TESSERA_TRANSPORT_PATH": f"{PLUGIN.parent}:{LIMITED.parent}", "LIMITED_TRANSPORT": str(PLUGIN), "LIMITED_LATENCY_US": "200000"}
 EIGHT = ("--set", "gradient_accumulation_steps=8")
 ENDLESS = 100000
+# Where equal bytes are tested: the tested device, too, if all cases are run.
+DEVICES = {"reference": REFERENCE} | ({"tested": ("-d", DEVICE, "-q", "-t", "1")} if ALL and DEVICE != "reference" else {})
 
 
 def log(out):
@@ -83,8 +85,17 @@ def test_the_log_says_how_long_a_step_waits(folder):
 
 def test_parts_of_one_batch_adapters_and_momentum(folder):
     model, text = make(folder)
-    more = ("--set", "shards=4", "--set", "lora_rank=2", "--set", "optim=sgd", "--set", "momentum=0.9")
-    same(folder, 4, lambda out, steps: command(model, text, out, steps, *more), model="adapter_model.safetensors")
+
+    def adapters(device, *optimizer):
+        more = ("--set", "shards=4", "--set", "lora_rank=2", *optimizer)
+        return lambda out, steps: command(model, text, out, steps, *more, device=device)
+
+    for name, device in DEVICES.items():
+        for optimizer, settings in (("adamw", ()), ("sgd", ("--set", "optim=sgd", "--set", "momentum=0.9"))):
+            place = folder / name / optimizer
+            place.mkdir(parents=True)
+            for n in (2, 4) if ALL else (4,):
+                same(place, n, adapters(device, *settings), model="adapter_model.safetensors")
 
 
 def test_a_recipe_whose_arrays_are_cut_within(folder):
@@ -108,17 +119,22 @@ def test_encoders_and_teachers(folder):
             "gradient_accumulation_steps=8", "dropout=0.1", "max_grad_norm=0.5", "eval_batches=3", "sample_tokens=2", "logging_steps=1")
     tiny = [word for setting in sets for word in ("--set", setting)]
 
-    def recipe(name, data, *more):
-        return lambda out, steps: ("train", data, "-o", out, "--recipe", name, *REFERENCE, *tiny, *more, *every(2), "--set", f"max_steps={steps}")
+    def recipe(device, name, data, *more):
+        return lambda out, steps: ("train", data, "-o", out, "--recipe", name, *device, *tiny, *more, *every(2), "--set", f"max_steps={steps}")
 
-    for name, arguments in (("encoder", recipe("bert-mini", text)),
-                            ("stacks", recipe("transformer-base", pairs, "--set", "encoder_layers=1")),
-                            ("taught", lambda out, steps: command(model, text, out, steps, *EIGHT, *every(2), "--set", "max_grad_norm=0.5", "--set",
-                                                                   f"distill_from={folder / 'teacher'}"))):
-        (folder / name).mkdir()
-        for n in (2, 4, 8) if ALL else (2, 4):
-            same(folder / name, n, arguments)
-        assert any(line.get("grad_norm", 0) > 0.5 for line in log(folder / name / "one")), f"{name}: no norm is cut"
+    def taught(device):
+        more = (*EIGHT, *every(2), "--set", "max_grad_norm=0.5", "--set", f"distill_from={folder / 'teacher'}")
+        return lambda out, steps: command(model, text, out, steps, *more, device=device)
+
+    for where, device in DEVICES.items():
+        for name, arguments in (("encoder", recipe(device, "bert-mini", text)),
+                                ("stacks", recipe(device, "transformer-base", pairs, "--set", "encoder_layers=1")),
+                                ("taught", taught(device))):
+            place = folder / where / name
+            place.mkdir(parents=True)
+            for n in (2, 4, 8) if ALL and device == REFERENCE else (2, 4):
+                same(place, n, arguments)
+            assert any(line.get("grad_norm", 0) > 0.5 for line in log(place / "one")), f"{name}: no norm is cut"
 
 
 def test_the_recipe_of_shakespeare_on_the_device(folder):
@@ -142,8 +158,9 @@ def test_devices_that_differ_are_told_once(folder):
         return
     model, text = make(folder)
     for n, devices, times in ((4, f"reference,{DEVICE}", 1), (2, "reference", 0)):
-        told = ranks(n, COMMAND, *command(model, text, folder / devices, 1, *EIGHT, device=("-d", devices, "-q"))).err
-        equal((told.count("the result may depend on the number of ranks"), told.count("rank 0 has the device ")), (times, times), told)
+        for name, device, env in (("option", ("-d", devices, "-q"), None), ("variable", ("-q",), environment(TESSERA_DEVICE=devices))):
+            told = ranks(n, COMMAND, *command(model, text, folder / f"{name}{n}", 1, *EIGHT, device=device), env=env).err
+            equal((told.count("the result may depend on the number of ranks"), told.count("rank 0 has the device ")), (times, times), (name, told))
 
 
 def test_resumed_on_other_numbers_of_ranks(folder):
@@ -192,13 +209,20 @@ def test_what_the_ranks_do_not_agree_on_is_named(folder):
     model, text = make(folder)
     out = folder / "out"
     said = own_lines(ranks(3, COMMAND, *command(model, text, out, 2, *EIGHT), code=REFUSED).err)
-    assert said and all("3 ranks: this run has shards=8, which numbers of ranks divide that serve: 1, 2, 4, 8; start as many, or deal the shards by speed (--balance)" in line for line in said), said
-    whole = command(model, text, out, 2)  # one batch of 4 sequences an update, which shards may cut
-    for n, told in ((2, "give --set shards=4 to all runs that should give the same bytes"), (3, "--balance"), (8, "deal more shards by speed")):
-        said = own_lines(ranks(n, COMMAND, *whole, code=REFUSED).err)
-        assert said and all("this run has shards=1, which numbers of ranks divide that serve: 1; start as many, or " in line and told in line for line in said), said
-    first = command(model, text, out, 2, *EIGHT)
+    must = "which must be a multiple of the number of ranks; start"
+    assert said and all(f"3 ranks: this run has shards=8, {must} 1, 2, 4 or 8, or deal the shards by speed (--balance)" in line for line in said), said
+    for n, setting, more in ((2, "shards=4", ()), (3, "shards=4", ("--balance",)), (8, "gradient_accumulation_steps=8", ())):
+        # one batch of 4 sequences an update, which shards may cut
+        said = own_lines(ranks(n, COMMAND, *command(model, text, out, 2), code=REFUSED).err)
+        told = f"this run has shards=1, {must} 1, or give --set {setting} to all runs that should give the same bytes" + ", and --balance" * len(more)
+        assert said and all(line.endswith(told) for line in said), (told, said)
+        ranks(n, COMMAND, *command(model, text, folder / f"told{n}", 2, "--set", setting, *more))
+    first, kernels = command(model, text, out, 2, *EIGHT), folder / "kernels"
     for other, what in ((command(model, text, out, 2, *EIGHT, "--set", "seed=7"), "seed differs: rank 0 on {0} has 42, rank 1 on {0} has 7"),
+                        (command(model, text, out, 2, *EIGHT, "--kernels", "linear=plain"), '--kernels differs: rank 0 on {0} has none, '
+                                                                                            'rank 1 on {0} has "linear=plain"'),
+                        (command(model, text, out, 2, *EIGHT, "--bundle", kernels), f'--bundle differs: rank 0 on {{0}} has none, '
+                                                                                    f'rank 1 on {{0}} has "{kernels}"'),
                         (command(model, text, folder / "b", 2, *EIGHT), f"the folder -o differs: rank 0 on {{0}} has {out}, "
                                                                         f"rank 1 on {{0}} has {folder / 'b'}"),
                         (command(folder / "copy", text, out, 2, *EIGHT), "--model differs: ")):
@@ -354,13 +378,17 @@ def test_a_rank_that_loses_its_device_ends_the_run(folder):
         print("       SKIP: the layer that fails is one of OpenCL")
         return
     model, text = make(folder)
-    out = folder / "out"
-    loses_device(folder, out, (0.65, 0.9), *command(model, text, out, 10, *EIGHT, *every(1), device=("-d", DEVICE, "-q")))  # half is before the first step
-    equal(pids_of(out), {}, "a process was left behind")
-    last = int(checkpoints(out)[-1].name[11:])
-    assert 0 < last < 10, last
-    ranks(4, COMMAND, *command(model, text, out, last + 1, *EIGHT, *every(1), "--resume", device=("-d", DEVICE, "-q")))
-    equal(int(checkpoints(out)[-1].name[11:]), last + 1)
+    # half of the launches are before the first step; most reads are of gradients, and of what checkpoints hold
+    for call, when, between in (("clEnqueueNDRangeKernel", "after", (0.65, 0.9)), ("clEnqueueReadBuffer", "before", (0.4, 0.8))):
+        place = folder / call
+        place.mkdir()
+        out = place / "out"
+        loses_device(place, out, between, *command(model, text, out, 10, *EIGHT, *every(1), device=("-d", DEVICE, "-q")), call=call, when=when)
+        equal(pids_of(out), {}, "a process was left behind")
+        last = int(checkpoints(out)[-1].name[11:])
+        assert 0 < last < 10, last
+        ranks(4, COMMAND, *command(model, text, out, last + 1, *EIGHT, *every(1), "--resume", device=("-d", DEVICE, "-q")))
+        equal(int(checkpoints(out)[-1].name[11:]), last + 1)
 
 
 def test_killed_and_resumed_on_other_numbers_of_ranks(folder):
@@ -398,17 +426,18 @@ def until_a_checkpoint_is_written(process, out):
         time.sleep(0.001)
 
 
-def test_a_rank_that_is_killed_while_a_checkpoint_is_written(folder):
+def test_a_rank_that_is_killed_or_stopped_while_a_checkpoint_is_written(folder):
     # on a slow network a checkpoint takes a second: its files lie there unfinished, until all ranks have said that they have written their slices
-    for rank, other in ((1, 4), (0, 1)):
-        place = folder / f"rank{rank}"
+    for number, rank, other in ((signal.SIGKILL, 1, 4), (signal.SIGKILL, 0, 1), (signal.SIGSTOP, 1, 2)):
+        place = folder / f"{number.name}{rank}"
         place.mkdir()
-        process, out = begin(place, 2, "--transport", "limited", extra=SLOW_NETWORK)
+        deadline = ("--deadline", "2") if number == signal.SIGSTOP else ()
+        process, out = begin(place, 2, "--transport", "limited", *deadline, extra=SLOW_NETWORK)
         before = checkpoints(out)
         until_a_checkpoint_is_written(process, out)
-        os.kill(pids_of(out)[rank], signal.SIGKILL)
+        os.kill(pids_of(out)[rank], number)
         done = ends(process, out)
-        assert done.code != 0, done
+        assert done.code != 0 and (number == signal.SIGKILL or f"rank {rank} on {os.uname().nodename} gave no sign of life for 2 s" in done.err), done
         found = checkpoints(out)
         assert found[-1] == before[-1] or before[-1] in found, (before, found)
         whole(found[-1])
@@ -483,7 +512,7 @@ def test_more_ranks_than_shards_are_refused(folder):
     out = folder / "out"
     arguments = command(model, text, out, 2, *EIGHT, "--set", "shards=2")
     said = own_lines(ranks(3, COMMAND, *arguments, "--balance", code=REFUSED).err)
-    sentence = "3 ranks: this run has shards=2, and each rank needs at least one; start fewer ranks, or give more shards"
+    sentence = "3 ranks: this run has shards=2, and each rank needs at least one; start fewer ranks, or give --set shards=8 to all runs that should give the same bytes"
     assert said and all(sentence in line for line in said), said
     said = own_lines(ranks(1, COMMAND, *arguments, "--balance", ":", "-n", "1", COMMAND, *arguments, code=REFUSED).err)
     assert said and all(f"--balance differs: rank 0 on {os.uname().nodename} has given, rank 1 on" in line for line in said), said

@@ -59,7 +59,8 @@ def test_verbs(_):
 def test_candidates(_):
     for words, wanted in ((("gen",), ["generate"]), (("generate", "--dty"), ["--dtype"]), (("generate", "--dtype", "q"), ["q8", "q4"]), (("generate", "--dtype", "=", "b"), ["bf16"]),
                           (("bench", "suite", "--class", ""), ["smoke", "laptop", "full"]), (("bench", "suite", "--class", "="), ["smoke", "laptop", "full"]), (("generate", "-m", "shake"), ["shakespeare", ":files"]),
-                          (("info", "shake"), ["shakespeare", ":files"]), (("train", "--recipe", "char"), ["char-gpt", ":files"]), (("train", "--set", "weight_d"), ["weight_decay="]),
+                          (("info", "shake"), ["shakespeare", ":files"]), (("train", "-m", "shake"), ["shakespeare", ":files"]), (("serve", "-m", "shake"), ["shakespeare", ":files"]),
+                          (("serve", "-m", "chat=shake"), ["chat=shakespeare", ":files"]), (("serve", "-m", "chat", "=", "shake"), ["shakespeare", ":files"]), (("serve", "--model=shake"), ["--model=shakespeare", ":files"]), (("train", "--recipe", "char"), ["char-gpt", ":files"]), (("train", "--set", "weight_d"), ["weight_decay="]),
                           (("verify", "--op", "layer_n"), ["layer_norm"]), (("generate", "--lora", ""), [":folders"]), (("generate", "-f", ""), [":files"]), (("generate", "--quiet", "on"), []),
                           (("completion", ""), ["bash", "zsh", "fish"]), (("no-such", ""), []),
                           # one word, as zsh and fish pass it: the shell replaces all of it

@@ -60,7 +60,8 @@ int tsri_cli_evaluate_words(tsri_cli_evaluation *j) {
                                                 .labels_field = j->label_field,
                                                 .progress = show_progress,
                                                 .progress_data = j,
-                                                .max_tokens = j->app.context};
+                                                .max_tokens = j->app.context,
+                                                .ranks = j->app.ranks};
     tsr_word_scores scores = {.struct_size = sizeof scores};
     int code = open_model(j);
     if (code == CLI_OK)
