@@ -53,6 +53,11 @@ typedef struct tsr_chat_options {
     /** Not NULL: called by tsr_chat_say with the parts of each answer. */
     tsr_part_fn part;
     void *part_data;
+    /** A JSON object; its members are variables of the template, such as enable_thinking or
+     * reasoning_effort. Special tokens in its texts are plain text, as in messages. NULL: none. Refused:
+     * the names that the template has otherwise (messages, tools, add_generation_prompt, bos_token and the
+     * other special tokens). A name that the template doesn't read changes nothing. */
+    const char *template_kwargs;
 } tsr_chat_options;
 
 /** What is added to the logit of a token. */
@@ -156,11 +161,12 @@ TSR_API tsr_status tsr_json_schema_check(const char *json_schema);
  * same keys of config.json. Where they say do_sample, keys that are left out have transformers' values:
  * temperature 1, top_k 50, top_p 1, min_p 0. Without settings: temperature 0.8, top_k 40, top_p 0.95,
  * min_p 0.05, no penalty, to the end of the context, seed 0; for an encoder-decoder temperature 0 and 256
- * tokens. A CTranslate2 folder is searched as CTranslate2 does by default: early_stopping is TSR_EARLY_FIRST,
- * min_new_tokens of an encoder-decoder 1, and log-probabilities are those of the tokens that are
- * allowed (renormalize_logits). In its encoder-decoders a beam search and a translation apply
- * repeat_penalty to logits, and count the token that the decoder starts with neither for that nor for
- * no_repeat_ngram. The log gets a warning about each setting that a search ignores, once for each model.
+ * tokens. A CTranslate2 folder is searched as CTranslate2 does by default: temperature is 0 (its
+ * sampling_topk of 1), early_stopping is TSR_EARLY_FIRST, min_new_tokens of an encoder-decoder 1, and
+ * log-probabilities are those of the tokens that are allowed (renormalize_logits). In its
+ * encoder-decoders a beam search and a translation apply repeat_penalty to logits, and count the token
+ * that the decoder starts with neither for that nor for no_repeat_ngram. The log gets a warning about
+ * each setting that a search ignores, once for each model.
  *
  * options  its struct_size is set before the call
  * thread   one call at a time for a model
@@ -380,9 +386,11 @@ TSR_API void tsr_answer_destroy(tsr_answer **answer);
  * options  NULL: those of tsr_generate_defaults, with one beam
  * owner    the caller destroys *out, before the model is closed; options are copied
  * thread   one call at a time for a model
- * error    TSR_E_ARGUMENT     an option is out of its range
+ * error    TSR_E_ARGUMENT     an option is out of its range, or template_kwargs has a name that the
+ *                             template has otherwise
  *          TSR_E_STATE        the model has no tokenizer, or was opened without a device
- *          TSR_E_FORMAT       the template is not Jinja, or the tools are not a JSON list
+ *          TSR_E_FORMAT       the template is not Jinja, the tools are not a JSON list, or
+ *                             template_kwargs is not a JSON object
  *          TSR_E_UNSUPPORTED  no template is given and the model has none; the template has a part of
  *                             Jinja that is not served; nothing would end an answer; num_beams is
  *                             above 1

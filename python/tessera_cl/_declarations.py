@@ -1296,6 +1296,7 @@ class tsr_chat_options(Structure):
         ("tools", c_char_p),
         ("part", tsr_part_fn),
         ("part_data", c_void_p),
+        ("template_kwargs", c_char_p),
     ]
 
 

@@ -250,6 +250,11 @@ def requests():
         ' {"name": "none", "parameters": {"a": [1, "}"]}}')
     put("request", "one_call", {"messages": messages[1:2], "tools": [weather], "tool_choice": {"type": "function", "function": {"name": "weather"}}},
         '{"name": "weather", "arguments": {"city": "\u00e4"}}')
+    put("request", "variables", {"messages": messages[1:2], "chat_template_kwargs": {"enable_thinking": False, "x": [1, "a"]}, "reasoning_effort": "low"})
+    put("request", "ranks", {"query": "sea", "documents": ["a", {"text": "the sea"}], "top_n": 1, "return_documents": True, "user": "me"})
+    put("request", "attention", {"content": "to be", "layers": [0, 3], "heads": [1, 2], "user": None})
+    put("request", "attention_tokens", {"tokens": [1, 2, 3], "model": "shakespeare"})
+    put("request", "attention_messages", {"messages": messages[1:2], "layers": None})
     put("request", "either", {"messages": messages[1:2], "tools": [weather], "response_format": {"type": "json_schema", "json_schema": {"schema": {}}}}, '{"name": "weat')
 
 

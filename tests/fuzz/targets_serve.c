@@ -1,8 +1,10 @@
-/* Requests to tessera serve: a body, as JSON of a chat or a completion, and what a model answers to it. */
+/* Requests to tessera serve: a body, as JSON of a chat or a completion, and what a model answers to it; a body as a
+ * request for ranks or attention. */
 #include "fuzz.h"
 
 #include "cli/serve/calls.h"
 #include "cli/serve/choose.h"
+#include "cli/serve/errands.h"
 #include "cli/serve/messages.h"
 #include "cli/serve/parse.h"
 #include "text/base/unicode.h"
@@ -21,7 +23,7 @@ static const char *const templates[] = {
              "{{ c.function.arguments | tojson }}}"),
     TEMPLATE("")};
 enum { MODELS = sizeof templates / sizeof *templates };
-static tsri_serve_model models[MODELS];
+static tsri_serve_model models[MODELS], ranks;
 
 /* Of the command, which prints JSON; nothing here is printed. */
 bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n) {
@@ -48,6 +50,7 @@ static void begin(void) {
         models[i] = (tsri_serve_model){
             .use = TSRI_SERVE_TEXT, .model = model, .template_text = templates[i], .chats = true};
     strcpy(models[0].name, "shakespeare");
+    ranks = (tsri_serve_model){.use = TSRI_SERVE_RANKS, .model = model};
 }
 
 /* A failure is the request's: it has a sentence, which can be sent, and is not the server's fault. */
@@ -62,6 +65,41 @@ static bool is_ok(bool fine, const tsri_serve_failure *f) {
     free(text);
     json_decref(json);
     return false;
+}
+
+/* Of the server, which sends answers. */
+void tsri_serve_answer_failure(tsri_serve_exchange *x, const tsri_serve_failure *f) {
+    (void)x;
+    (void)is_ok(false, f);
+}
+
+void tsri_serve_answer(tsri_serve_exchange *x, unsigned status, json_t *json) {
+    (void)x;
+    (void)status;
+    json_decref(json);
+}
+
+void tsri_serve_answer_text(tsri_serve_exchange *x, unsigned status, const char *text, size_t n) {
+    (void)x;
+    (void)status;
+    (void)text;
+    (void)n;
+}
+
+void tsri_serve_give_back(tsri_serve_exchange *x) {
+    (void)x;
+}
+
+void tsri_serve_waits_no_more(tsri_serve_exchange *x) {
+    (void)x;
+}
+
+json_t *tsri_serve_body(tsri_serve_exchange *x) {
+    tsri_serve_failure f = {0};
+    json_t *body = tsri_serve_parse(x->body.data ? x->body.data : "", x->body.size, &f);
+    if (!body)
+        tsri_serve_answer_failure(x, &f);
+    return body;
 }
 
 static void check_ask(const tsri_serve_ask *ask) {
@@ -84,8 +122,10 @@ static void check_ask(const tsri_serve_ask *ask) {
 /* Messages can be written by the template, or it says why not. */
 static void write_messages(const tsri_serve_model *m, const tsri_serve_ask *ask,
                            const json_t *messages) {
-    const tsr_chat_options chat = {
-        .struct_size = sizeof chat, .template_text = m->template_text, .tools = ask->tools_text};
+    const tsr_chat_options chat = {.struct_size = sizeof chat,
+                                   .template_text = m->template_text,
+                                   .tools = ask->tools_text,
+                                   .template_kwargs = ask->variables};
     tsr_chat_prompt *written = NULL;
     char *text = json_dumps(messages, JSON_COMPACT);
     fuzz_must(text, "messages are JSON");
@@ -143,9 +183,24 @@ static void read_as(tsri_serve_model *m, const fuzz_part *parts, size_t n) {
     json_decref(body);
 }
 
+/* Reads a body as a request that the engine runs by itself; it is not run. */
+static void read_errand(tsri_serve_handler *handle, tsri_serve_model *m, const fuzz_part *body) {
+    tsri_serve_server server = {.models = m, .n_models = 1};
+    tsri_serve_exchange x = {
+        .server = &server, .model = m, .body = {.data = (char *)body->data, .size = body->size}};
+    pthread_mutex_init(&server.lock, NULL);
+    handle(&x);
+    tsri_serve_errands_drop(&server, &server.texts, true);
+    tsri_serve_errands_drop(&server, &server.looks, true);
+    fuzz_must(!m->metrics.errands.waiting && !m->metrics.errands.running, "all are counted");
+    pthread_mutex_destroy(&server.lock);
+}
+
 static void request(const fuzz_part *parts, size_t n) {
     for (size_t i = 0; i < MODELS; i++)
         read_as(&models[i], parts, n);
+    read_errand(tsri_serve_rerank, &ranks, &parts[0]);
+    read_errand(tsri_serve_attention, &models[0], &parts[0]);
 }
 
 const fuzz_target fuzz_serve_targets[] = {{"request", begin, request, 2}, {0}};

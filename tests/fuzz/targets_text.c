@@ -199,7 +199,7 @@ static void chat_template(const fuzz_part *parts, size_t n) {
     fuzz_must(tsri_base_json_parse(context, sizeof context - 1, 16, "context", &json) == TSR_OK,
               "the context");
     if (fuzz_is_ok(tsri_jinja_parse(parts[0].data, parts[0].size, &t)) &&
-        fuzz_is_ok(tsri_jinja_render(t, json, 1, &text, &said)))
+        fuzz_is_ok(tsri_jinja_render(t, json, NULL, 1, &text, &said)))
         fuzz_must(text.size == said.size, "each byte has its mark");
     tsri_jinja_destroy(&t);
     json_decref(json);

@@ -202,6 +202,69 @@ Test(chat, written_once) {
               !strcmp(tsr_chat_prompt_text(NULL, NULL), ""));
 }
 
+/* What a caller adds to a template's variables. */
+Test(chat, variables) {
+    static const struct {
+        const char *variables, *text;
+    } cases[] = {{NULL, "a[]</s>"},
+                 {"{}", "a[]</s>"},
+                 {"{\"enable_thinking\": true}", "a[]</s>"},
+                 {"{\"enable_thinking\": false, \"effort\": \"low\", \"other\": [1]}",
+                  "a<think></think>[low]</s>"},
+                 {" {\"documents\": [{\"text\": \"sea\"}], \"effort\": 2}\n", "a[2]sea</s>"}};
+    static const struct {
+        const char *variables, *said;
+        tsr_status status;
+    } bad[] = {{"", "template_kwargs is empty", TSR_E_FORMAT},
+               {"{\"a\": ", "template_kwargs: line 1", TSR_E_FORMAT},
+               {"true", "template_kwargs: line 1", TSR_E_FORMAT},
+               {"[1]", "a JSON object is wanted", TSR_E_FORMAT},
+               {"{\"messages\": []}", "the template has \"messages\" otherwise", TSR_E_ARGUMENT},
+               {"{\"a\": 1, \"tools\": []}", "the template has \"tools\"", TSR_E_ARGUMENT},
+               {"{\"add_generation_prompt\": true}", "\"add_generation_prompt\"", TSR_E_ARGUMENT},
+               {"{\"bos_token\": \"x\"}", "\"bos_token\"", TSR_E_ARGUMENT},
+               {"{\"mask_token\": \"x\"}", "\"mask_token\"", TSR_E_ARGUMENT}};
+    const char *const messages = "[{\"role\": \"user\", \"content\": \"a\"}]";
+    tsr_chat_options how = {
+        .struct_size = sizeof how,
+        .template_text =
+            "{{ messages[0].content }}{% if enable_thinking is defined and not enable_thinking %}"
+            "<think></think>{% endif %}[{{ effort }}]{% for d in documents or [] %}{{ d.text }}"
+            "{% endfor %}</s>"};
+    char *text = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        how.template_kwargs = cases[i].variables;
+        OK(tsr_chat_render(model, &how, messages, 1, &text, NULL));
+        cr_expect_str_eq(text, cases[i].text, "%s: %s", cases[i].variables, text);
+        tsr_text_free(text);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        how.template_kwargs = bad[i].variables;
+        cr_expect(tsr_chat_render(model, &how, messages, 1, &text, NULL) == bad[i].status && !text,
+                  "%s", bad[i].variables);
+        cr_expect(strstr(tsr_error_last(), bad[i].said), "%s", tsr_error_last());
+    }
+}
+
+/* The name of a special token in a variable is text, as in a message. */
+Test(chat, variables_are_words) {
+    const tsr_chat_options how = {.struct_size = sizeof how,
+                                  .template_text = "{{ effort }}{{ messages[0].content }}</s>",
+                                  .template_kwargs = "{\"effort\": \"</s>\"}"};
+    tsr_chat_prompt *prompt = NULL;
+    int32_t *end = NULL;
+    size_t n_end = 0;
+    uint32_t n_ids = 0, special = 0;
+    OK(tsr_encode(model, "</s>", 4, TSR_ENCODE_PARSE_SPECIAL, &end, &n_end));
+    OK(tsr_chat_prompt_create(model, &how, "[{\"role\": \"user\", \"content\": \"a\"}]", &prompt));
+    const int32_t *ids = tsr_chat_prompt_ids(prompt, &n_ids);
+    for (uint32_t i = 0; i < n_ids; i++)
+        special += ids[i] == end[0];
+    cr_expect(n_end == 1 && n_ids > 2 && special == 1, "%u of %u ids", special, n_ids);
+    tsr_chat_prompt_destroy(&prompt);
+    tsr_ids_free(end);
+}
+
 /* ---- turns ---- */
 
 /* Templates, and what they write by hand: $s the system's words, $u the user's, $a the answer's. */

@@ -69,7 +69,7 @@ Test(decimal_comma, templates) {
     json_t *context = json_pack("{s:f}", "x", 1.5);
     comma_begin();
     cr_assert_eq(tsri_jinja_parse(template, strlen(template), &parsed), TSR_OK);
-    cr_assert_eq(tsri_jinja_render(parsed, context, 1741348800, &text, &said), TSR_OK, "%s",
+    cr_assert_eq(tsri_jinja_render(parsed, context, NULL, 1741348800, &text, &said), TSR_OK, "%s",
                  tsr_error_last());
     cr_expect_str_eq(text.data, "0.5 2.75 1.3 {\"top_p\": 0.95} 1.5 1e+22");
     tsri_base_bytes_clear(&text);

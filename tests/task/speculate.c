@@ -145,6 +145,17 @@ Test(drafts, wait_until_they_pay_for_a_plan) {
     cr_expect(draft.n == 7, "counts alone");
 }
 
+Test(drafts, begin_where_later_steps_take_longer_than_the_first) {
+    tsri_task_pace pace = {0};
+    for (int i = 0; i < 200; i++)
+        tsri_task_pace_add(&pace, 1, 0, i < 20 ? 1000000 : 1500000);
+    cr_assert(pace.plain_ns > pace.first_ns);
+    const tsri_task_lookup l = {.seen = 9, .next = 5, .alike = 20};
+    tsri_task_draft draft = {.lookup = &l, .most = 7};
+    tsri_task_drafts_choose(&draft, 1, 8, &pace);
+    cr_expect(draft.n == 7, "the plan costs nothing that was measured");
+}
+
 /* What the first step behind guesses takes longer, because it was not started ahead, is a cost of theirs. */
 Test(drafts, the_step_behind_them_counts) {
     tsri_task_pace alone = begun(1000), behind = begun(1000);

@@ -7,13 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tsr_status render(const char *template, const json_t *context, tsri_bytes *text,
-                         tsri_bytes *said) {
+static tsr_status render_with(const char *template, const json_t *context, const json_t *words,
+                              tsri_bytes *text, tsri_bytes *said) {
     tsri_jinja *t = NULL;
     TRY(tsri_jinja_parse(template, strlen(template), &t));
-    const tsr_status status = tsri_jinja_render(t, context, 1741348800, text, said);
+    const tsr_status status = tsri_jinja_render(t, context, words, 1741348800, text, said);
     tsri_jinja_destroy(&t);
     return status;
+}
+
+static tsr_status render(const char *template, const json_t *context, tsri_bytes *text,
+                         tsri_bytes *said) {
+    return render_with(template, context, NULL, text, said);
 }
 
 static void compare(const json_t *item) {
@@ -84,6 +89,24 @@ Test(jinja, marks) {
         tsri_base_bytes_clear(&said);
     }
     json_decref(context);
+}
+
+/* Variables that a user chose: a text directly among them is his words, too. They hide what else has their name. */
+Test(jinja, words) {
+    tsri_bytes text = {0}, said = {0};
+    json_t *context = json_pack("{s:s,s:s}", "a", "<a>", "b", "<b>"),
+           *words = json_pack("{s:s,s:b,s:i,s:s}", "b", "<c>", "on", 1, "range", 3, "role", "<d>");
+    const char wanted[] = "<a><c>3<d>!";
+    cr_assert(render_with("{{ a }}{{ b }}{{ range }}{{ role }}{% if on %}!{% endif %}", context,
+                          words, &text, &said) == TSR_OK,
+              "%s", tsr_error_last());
+    cr_expect(text.size == strlen(wanted) && !memcmp(text.data, wanted, text.size), "%.*s",
+              (int)text.size, text.data);
+    cr_expect(said.size == text.size && !memcmp(said.data, "\0\0\0\1\1\1\0\1\1\1\0", said.size));
+    tsri_base_bytes_clear(&text);
+    tsri_base_bytes_clear(&said);
+    json_decref(context);
+    json_decref(words);
 }
 
 /* A slice takes no more memory than the text: a conversation may be long. */

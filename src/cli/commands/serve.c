@@ -17,6 +17,7 @@ int tsri_cli_serve(int argc, char **argv) {
                             .body = 8,
                             .idle = 60,
                             .header = 10,
+                            .upload = 300,
                             .drain = 30,
                             .speculate = -1};
     tsri_cli_list operands = {0};
@@ -50,8 +51,8 @@ int tsri_cli_serve(int argc, char **argv) {
          "few, the newest request waits; default: half of --slots contexts (-c), but at least one",
          1, 1e12, NULL},
         {"step-tokens", 0, CLI_INT, &o.step_tokens, "N",
-         "tokens of prompts that are read between two tokens of the answers; default: as many as "
-         "take no longer than those tokens, 64 to 512",
+         "process at most N prompt tokens per step (default: while answers are running, 64 to 512, "
+         "as many as take no longer than a step of the answers)",
          1, 1e9, NULL},
         {"rank", 0, CLI_FLAG, &o.rank, NULL,
          "language models rank documents (Qwen3-Reranker) instead of writing text", 0, 0, NULL},
@@ -97,8 +98,13 @@ int tsri_cli_serve(int argc, char **argv) {
         {"idle-timeout", 0, CLI_INT, &o.idle, "S",
          "end a connection after so many seconds without a byte; default 60", 1, 86400, NULL},
         {"header-timeout", 0, CLI_INT, &o.header, "S",
-         "end a connection whose first request has no complete header by then; default 10", 1, 3600,
-         NULL},
+         "end a connection whose first request has no complete header by then, or a later one "
+         "within this and --idle-timeout together; default 10",
+         1, 3600, NULL},
+        {"body-timeout", 0, CLI_INT, &o.upload, "S",
+         "end a connection whose request has no complete body so many seconds after the header; "
+         "each 64 KiB of the body give one more; default 300",
+         1, 86400, NULL},
         {"drain", 0, CLI_INT, &o.drain, "S",
          "after SIGTERM, running requests have so many seconds; default 30", 0, 3600, NULL},
         {"log-requests", 0, CLI_FLAG, &o.log, NULL,

@@ -144,6 +144,7 @@ static void *pack(void *data) {
     char *text = NULL;
     size_t n = 0;
     const tsr_status status = tsr_attention_json(w->found, &text, &n);
+    tsri_serve_errand_stops(&w->errand);
     if (status == TSR_OK) {
         tsri_serve_answer_text(w->errand.x, 200, text, n);
     } else {

@@ -3,31 +3,14 @@
 
 #include <inttypes.h>
 
-/* The tokens that the model will read of a prompt. */
-static tsr_status count(const tsr_model *model, const tsr_prompt *prompt, size_t *n) {
-    int32_t *ids = NULL;
-    *n = prompt->n_ids;
-    if (prompt->ids)
-        return TSR_OK;
-    const tsr_status status =
-        tsr_encode(model, prompt->text, prompt->text_size,
-                   TSR_ENCODE_ADD_SPECIAL | TSR_ENCODE_PARSE_SPECIAL, &ids, n);
-    tsr_ids_free(ids);
-    return status;
-}
-
-bool tsri_serve_bound_prompt(const tsri_serve_job *job, uint32_t number, const tsr_prompt *prompt,
+bool tsri_serve_bound_prompt(const tsri_serve_job *job, uint32_t number, uint32_t n,
                              tsri_serve_failure *f) {
     const int64_t most = job->x->server->limits.prompt_tokens;
     const char *param = job->ask.chat ? "messages" : "prompt";
-    size_t n = 0;
-    const tsr_status status = most ? count(job->x->model->model, prompt, &n) : TSR_OK;
-    if (status != TSR_OK)
-        return tsri_serve_fail_status(f, status, param);
-    return (int64_t)n <= most || !most ||
+    return !most || n <= most ||
            tsri_serve_fail(f, 400, param,
-                           "%s: prompt %" PRIu32 " has %zu tokens, but this server reads at most "
-                           "%" PRId64 " (--max-prompt-tokens): shorten it",
+                           "%s: prompt %" PRIu32 " has %" PRIu32 " tokens, but this server reads "
+                           "at most %" PRId64 " (--max-prompt-tokens): shorten it",
                            param, number + 1, n, most);
 }
 

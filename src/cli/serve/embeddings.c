@@ -1,4 +1,5 @@
 /* cli/serve/embeddings.c - vectors of texts, as lists of numbers or in base64. */
+#include "cli/serve/embedders.h"
 #include "cli/serve/texts.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@ typedef struct wanted {
     tsri_serve_texts all;
     size_t dimensions; /* of what is given of each vector: its first ones, at most all.width */
     bool base64;
+    const char *prompt_name, *prompt; /* of the body; NULL: not given */
 } wanted;
 
 static bool take_texts(const json_t *input, tsri_serve_texts *w, tsri_serve_failure *f) {
@@ -46,16 +48,51 @@ static bool take_dimensions(const json_t *given, uint32_t width, size_t *out,
                            width, width);
 }
 
+static bool take_text(const json_t *body, const char *field, const char **out,
+                      tsri_serve_failure *f) {
+    const json_t *value = json_object_get(body, field);
+    const char *text = json_string_value(value);
+    const bool any = value && !json_is_null(value);
+    *out = any ? text : NULL;
+    return !any || (text && strlen(text) == json_string_length(value)) ||
+           tsri_serve_fail(f, 400, field, "%s: a text without a byte 0 is wanted", field);
+}
+
+/* Makes the embedder that has the prompt; *info is what it says. */
+static bool take_prompt(tsri_serve_texts *w, tsr_embedder_info *info, tsri_serve_failure *f) {
+    const tsri_serve_server *s = w->errand.x->server;
+    wanted *own = (wanted *)w;
+    tsr_embedder *embedder;
+    tsr_status status = tsr_embedder_info_get(w->model->embedder, info);
+    if (status != TSR_OK)
+        return tsri_serve_fail_status(f, status, NULL);
+    if (!take_text(w->errand.body, "prompt_name", &own->prompt_name, f) ||
+        !take_text(w->errand.body, "prompt", &own->prompt, f))
+        return false;
+    if (own->prompt_name && own->prompt)
+        return tsri_serve_fail(f, 400, "prompt",
+                               "prompt and prompt_name were given: give one of them");
+    status = tsri_serve_embedder(s, w->model, own->prompt_name, own->prompt, &embedder);
+    if (status == TSR_E_ARGUMENT && own->prompt_name)
+        return tsri_serve_fail(f, 400, "prompt_name",
+                               "prompt_name: the model \"%s\" has no prompt \"%.200s\"; it has %s",
+                               w->model->name, own->prompt_name,
+                               *info->prompt_names ? info->prompt_names : "none");
+    if (status == TSR_E_HOST_MEMORY)
+        return tsri_serve_fail(f, 503, NULL, "out of memory");
+    if (status == TSR_OK)
+        status = tsr_embedder_info_get(embedder, info);
+    return status == TSR_OK || tsri_serve_fail_status(f, status, "prompt");
+}
+
 static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
-    static const char *const known[] = {"model",      "input", "encoding_format",
-                                        "dimensions", "task",  "user"};
+    static const char *const known[] = {"model", "input",  "encoding_format", "dimensions",
+                                        "task",  "prompt", "prompt_name",     "user"};
     const json_t *format = json_object_get(w->errand.body, "encoding_format"),
                  *dimensions = json_object_get(w->errand.body, "dimensions");
     tsr_embedder_info info = {.struct_size = sizeof info};
-    const tsr_status status = tsr_embedder_info_get(w->model->embedder, &info);
-    if (status != TSR_OK)
-        return tsri_serve_fail_status(f, status, NULL);
-    if (!tsri_serve_only(w->errand.body, known, sizeof known / sizeof *known, f))
+    if (!tsri_serve_only(w->errand.body, known, sizeof known / sizeof *known, f) ||
+        !take_prompt(w, &info, f))
         return false;
     const char *name = format && !json_is_null(format) ? json_string_value(format) : "float";
     if (!name || (strcmp(name, "float") && strcmp(name, "base64")))
@@ -65,6 +102,7 @@ static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
         return false;
     ((wanted *)w)->base64 = !strcmp(name, "base64");
     w->width = info.width;
+    w->beside = strlen(info.prompt);
     return take_texts(json_object_get(w->errand.body, "input"), w, f);
 }
 
@@ -95,8 +133,13 @@ static json_t *numbers(const float *vector, size_t n) {
 }
 
 static tsr_status run(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *rows) {
+    const wanted *own = (const wanted *)w;
     tsr_embed_stats stats = {.struct_size = sizeof stats};
-    const tsr_status status = tsr_embed(w->model->embedder, texts, n, rows, &stats);
+    tsr_embedder *embedder;
+    tsr_status status = tsri_serve_embedder(w->errand.x->server, w->model, own->prompt_name,
+                                            own->prompt, &embedder);
+    if (status == TSR_OK)
+        status = tsr_embed(embedder, texts, n, rows, &stats);
     w->tokens += stats.tokens;
     return status;
 }

@@ -26,6 +26,7 @@ void tsri_serve_give_back(tsri_serve_exchange *x) {
     tsri_serve_server *s = x->server;
     pthread_mutex_lock(&s->lock);
     x->job = NULL;
+    tsri_serve_waits_no_more(x);
     pthread_mutex_unlock(&s->lock);
     tsri_serve_release(x, &x->engine_done);
 }
@@ -59,12 +60,23 @@ static void end_job(tsri_serve_job *job) {
     free(job);
 }
 
+/* With the lock held: the numbers of a model's requests. */
+static void read_counts(tsri_serve_model *m) {
+    const tsr_scheduler_counts *own = &m->metrics.own;
+    tsr_scheduler_counts *c = &m->metrics.counts;
+    c->struct_size = sizeof *c;
+    if (!m->scheduler || tsr_scheduler_count(m->scheduler, c) != TSR_OK)
+        return;
+    c->finished -= own->finished;
+    c->prompt_tokens -= own->prompt_tokens;
+    c->new_tokens -= own->new_tokens;
+    c->steps -= own->steps;
+}
+
 /* What has been answered is counted: a client may ask for the metrics next. */
 static void count(tsri_serve_server *s, tsri_serve_model *m) {
     pthread_mutex_lock(&s->lock);
-    m->metrics.counts.struct_size = sizeof m->metrics.counts;
-    if (m->scheduler)
-        (void)tsr_scheduler_count(m->scheduler, &m->metrics.counts);
+    read_counts(m);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -278,7 +290,8 @@ static int on_event(void *data, const tsr_scheduler_event *e) {
 
 /* What a job's choices begin with, and the tokens that end them besides the model's own. */
 typedef struct start {
-    tsr_prompt prompt;
+    tsr_prompt prompt; /* ids */
+    tsr_string text;   /* that a client gave; data NULL: it gave ids, or messages */
     const int32_t *ends;
     uint32_t n_ends;
 } start;
@@ -316,12 +329,13 @@ static bool add_choice(tsri_serve_choice *c, const start *start, uint64_t seed,
 }
 
 /* The text that "echo" puts before each answer. */
-static bool echo_text(const tsri_serve_model *m, const tsr_prompt *prompt, tsri_serve_buffer *to,
+static bool echo_text(const tsri_serve_model *m, const start *start, tsri_serve_buffer *to,
                       tsri_serve_failure *f) {
+    const tsr_prompt *prompt = &start->prompt;
     char *text = NULL;
     size_t n = 0;
-    if (!prompt->ids) {
-        tsri_serve_put(to, prompt->text, prompt->text_size);
+    if (start->text.data) {
+        tsri_serve_put(to, start->text.data, start->text.size);
         return true;
     }
     const tsr_status status = tsr_decode(m->model, prompt->ids, prompt->n_ids, 1, &text, &n);
@@ -335,14 +349,14 @@ static bool echo_text(const tsri_serve_model *m, const tsr_prompt *prompt, tsri_
 static bool add(tsri_serve_job *job, uint32_t prompt_number, const start *start,
                 tsri_serve_failure *f) {
     const uint32_t each = (uint32_t)job->ask.best_of;
-    if (!tsri_serve_bound_prompt(job, prompt_number, &start->prompt, f))
+    if (!tsri_serve_bound_prompt(job, prompt_number, start->prompt.n_ids, f))
         return false;
     for (uint32_t i = 0; i < each; i++) {
         tsri_serve_choice *c = &job->choices[prompt_number * each + i];
         *c = (tsri_serve_choice){.job = job, .index = (uint32_t)(c - job->choices)};
         /* Without a seed, equal prompts have different answers, too. */
         const uint64_t seed = job->ask.options.seed + (job->ask.has_seed ? i : c->index);
-        if ((job->ask.echo && !echo_text(job->x->model, &start->prompt, &c->text, f)) ||
+        if ((job->ask.echo && !echo_text(job->x->model, start, &c->text, f)) ||
             !add_choice(c, start, seed, f))
             return false;
     }
@@ -364,14 +378,29 @@ static bool make_choices(tsri_serve_job *job, const json_t *body, size_t prompts
     return job->choices || tsri_serve_fail(f, 503, NULL, "out of memory");
 }
 
+/* Encodes a text once, for all answers. */
+static bool add_text(tsri_serve_job *job, uint32_t number, tsr_string text, tsri_serve_failure *f) {
+    int32_t *ids = NULL;
+    size_t n = 0;
+    const tsr_status status =
+        tsr_encode(job->x->model->model, text.data, text.size,
+                   TSR_ENCODE_ADD_SPECIAL | TSR_ENCODE_PARSE_SPECIAL, &ids, &n);
+    if (status != TSR_OK)
+        return tsri_serve_fail_status(f, status, "prompt");
+    const start start = {
+        .prompt = {.struct_size = sizeof start.prompt, .ids = ids, .n_ids = (uint32_t)n},
+        .text = text};
+    const bool fine = add(job, number, &start, f);
+    tsr_ids_free(ids);
+    return fine;
+}
+
 /* A text, or a list of token ids. */
 static bool add_prompt(tsri_serve_job *job, uint32_t number, const json_t *value,
                        tsri_serve_failure *f) {
     if (json_is_string(value)) {
-        const start text = {.prompt = {.struct_size = sizeof text.prompt,
-                                       .text = json_string_value(value),
-                                       .text_size = json_string_length(value)}};
-        return add(job, number, &text, f);
+        const tsr_string text = {json_string_value(value), json_string_length(value)};
+        return add_text(job, number, text, f);
     }
     int32_t *ids;
     size_t n;
@@ -409,6 +438,12 @@ static bool add_written(tsri_serve_job *job, const tsr_chat_prompt *written,
     return add(job, 0, &start, f) && tsri_serve_parts_begin(job, written, f);
 }
 
+/* The field for which a conversation could not be written. */
+static const char *messages_at_fault(const char *said) {
+    static const char variables[] = "template_kwargs";
+    return strncmp(said, variables, strlen(variables)) ? "messages" : "chat_template_kwargs";
+}
+
 static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_failure *f) {
     const tsri_serve_model *m = job->x->model;
     json_t *messages = json_object_get(body, "messages");
@@ -423,14 +458,16 @@ static bool add_messages(tsri_serve_job *job, const json_t *body, tsri_serve_fai
         return false;
     const tsr_chat_options chat = {.struct_size = sizeof chat,
                                    .template_text = m->template_text,
-                                   .tools = job->ask.tools_text};
+                                   .tools = job->ask.tools_text,
+                                   .template_kwargs = job->ask.variables};
     char *text = json_dumps(messages, JSON_COMPACT);
     if (!text)
         return tsri_serve_fail(f, 503, NULL, "out of memory");
     tsr_chat_prompt *written = NULL;
     const tsr_status status = tsr_chat_prompt_create(m->model, &chat, text, &written);
-    const bool fine = status == TSR_OK ? add_written(job, written, f)
-                                       : tsri_serve_fail_status(f, status, "messages");
+    const bool fine = status == TSR_OK
+                          ? add_written(job, written, f)
+                          : tsri_serve_fail_status(f, status, messages_at_fault(tsr_error_last()));
     tsr_chat_prompt_destroy(&written);
     free(text);
     return fine;
@@ -444,6 +481,15 @@ static bool begin_job(tsri_serve_job *job, const json_t *body, bool chat, tsri_s
              ++job->x->server->numbers);
     job->created = (int64_t)time(NULL);
     return chat ? add_messages(job, body, f) : add_prompts(job, body, f);
+}
+
+/* From here on the scheduler's counts have the request: --queue forgets it at no time. */
+static void begun(tsri_serve_exchange *x) {
+    tsri_serve_server *s = x->server;
+    pthread_mutex_lock(&s->lock);
+    read_counts(x->model);
+    tsri_serve_waits_no_more(x);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static void take_job(tsri_serve_exchange *x, bool chat) {
@@ -461,7 +507,9 @@ static void take_job(tsri_serve_exchange *x, bool chat) {
     x->job = job;
     job->next = x->server->jobs;
     x->server->jobs = job;
-    if (!begin_job(job, body, chat, &f)) {
+    if (begin_job(job, body, chat, &f)) {
+        begun(x);
+    } else {
         tsri_serve_answer_failure(x, &f);
         end_job(job);
     }
@@ -485,7 +533,6 @@ static tsri_serve_exchange *take_waiting(tsri_serve_server *s, bool *gone) {
     *gone = x && x->gone;
     if (x) {
         s->first_waiting = x->waiting;
-        s->n_waiting--;
         if (!s->first_waiting)
             s->last_waiting = NULL;
     }

@@ -23,6 +23,7 @@ tsri_serve_errand *tsri_serve_errand_create(tsri_serve_exchange *x, size_t size,
 
 void tsri_serve_errand_end(tsri_serve_errand *errand) {
     tsri_serve_exchange *x = errand->x;
+    tsri_serve_errand_stops(errand);
     errand->clear(errand);
     json_decref(errand->body);
     free(errand);
@@ -30,17 +31,25 @@ void tsri_serve_errand_end(tsri_serve_errand *errand) {
 }
 
 void tsri_serve_errand_fail(tsri_serve_errand *errand, const tsri_serve_failure *f) {
+    tsri_serve_errand_stops(errand);
     tsri_serve_answer_failure(errand->x, f);
     tsri_serve_errand_end(errand);
 }
 
-/* Those in a list wait: --queue bounds them, and the metrics show them. */
-static void count(const tsri_serve_errand *errand, bool waits) {
+/* Those in a list wait: --queue bounds them, and the metrics show them. `waits`: 1 more or less does. */
+static void count(tsri_serve_errand *errand, int waits, bool runs) {
     tsri_serve_server *s = errand->x->server;
-    uint64_t *n = &errand->x->model->metrics.errands;
+    tsri_serve_metrics *m = &errand->x->model->metrics;
     pthread_mutex_lock(&s->lock);
-    *n = waits ? *n + 1 : *n - 1;
+    m->errands.waiting += (uint64_t)waits;
+    m->errands.running += (uint64_t)runs - (uint64_t)errand->runs;
+    errand->runs = runs;
+    tsri_serve_waits_no_more(errand->x);
     pthread_mutex_unlock(&s->lock);
+}
+
+void tsri_serve_errand_stops(tsri_serve_errand *errand) {
+    count(errand, 0, false);
 }
 
 void tsri_serve_errand_append(tsri_serve_errand **list, tsri_serve_errand *errand) {
@@ -48,14 +57,14 @@ void tsri_serve_errand_append(tsri_serve_errand **list, tsri_serve_errand *erran
         list = &(*list)->next;
     *list = errand;
     errand->next = NULL;
-    count(errand, true);
+    count(errand, 1, false);
 }
 
 void tsri_serve_errand_take_out(tsri_serve_errand **list, tsri_serve_errand *errand) {
     while (*list != errand)
         list = &(*list)->next;
     *list = errand->next;
-    count(errand, false);
+    count(errand, -1, true);
 }
 
 void tsri_serve_errands_drop(tsri_serve_server *s, tsri_serve_errand **list, bool all) {

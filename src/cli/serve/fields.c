@@ -25,7 +25,8 @@ typedef enum kind {
 
 typedef bool take_fn(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f);
 static take_fn take_stop, take_seed, take_stream_options, take_logprobs, take_top_logprobs,
-    take_logit_bias, take_response_format, take_grammar, take_tools, take_tool_choice;
+    take_logit_bias, take_response_format, take_grammar, take_tools, take_tool_choice,
+    take_template_kwargs, take_reasoning_effort;
 
 #define OPTION(field) offsetof(tsri_serve_ask, options.field)
 #define ASK(field) offsetof(tsri_serve_ask, field)
@@ -65,6 +66,8 @@ static const struct row {
     {"grammar", BOTH, TAKEN, 0, 0, 0, take_grammar, NULL},
     {"tools", CHAT, TAKEN, 0, 0, 0, take_tools, NULL},
     {"tool_choice", CHAT, TAKEN, 0, 0, 0, take_tool_choice, NULL},
+    {"chat_template_kwargs", CHAT, TAKEN, 0, 0, 0, take_template_kwargs, NULL},
+    {"reasoning_effort", CHAT, TAKEN, 0, 0, 0, take_reasoning_effort, NULL},
     {"user", BOTH, IGNORED, 0, 0, 0, NULL, NULL},
     {"metadata", CHAT, IGNORED, 0, 0, 0, NULL, NULL},
     {"best_of", COMPLETION, I64, ASK(best_of), 1, TSRI_SERVE_CHOICES, NULL, NULL},
@@ -261,6 +264,37 @@ static bool take_tool_choice(const json_t *value, tsri_serve_ask *ask, tsri_serv
     return true;
 }
 
+static bool take_template_kwargs(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    ask->template_kwargs = value;
+    return json_is_object(value) || wrong(f, "chat_template_kwargs", "an object");
+}
+
+static bool take_reasoning_effort(const json_t *value, tsri_serve_ask *ask, tsri_serve_failure *f) {
+    ask->reasoning_effort = value;
+    return json_is_string(value) || wrong(f, "reasoning_effort", "a text");
+}
+
+/* Makes one object of both. Most templates that have a switch of thoughts call it enable_thinking. */
+static bool join_variables(tsri_serve_ask *ask, tsri_serve_failure *f) {
+    static const char effort[] = "reasoning_effort", thinking[] = "enable_thinking";
+    const json_t *given = ask->template_kwargs, *other = json_object_get(given, effort);
+    json_t *wanted = (json_t *)ask->reasoning_effort;
+    if (!given && !wanted)
+        return true;
+    if (wanted && other && !json_equal(wanted, other))
+        return tsri_serve_fail(f, 400, effort,
+                               "reasoning_effort: chat_template_kwargs has it, too, with another "
+                               "value: give one of them");
+    json_t *all = given ? json_copy((json_t *)given) : json_object();
+    bool fine = all && (!wanted || !json_object_set(all, effort, wanted));
+    if (fine && wanted && !strcmp(json_string_value(wanted), "none") &&
+        !json_object_get(all, thinking))
+        fine = !json_object_set_new(all, thinking, json_false());
+    ask->variables = fine ? json_dumps(all, JSON_COMPACT) : NULL;
+    json_decref(all);
+    return ask->variables || tsri_serve_fail(f, 503, NULL, "out of memory");
+}
+
 /* ---- the table ---- */
 
 static bool is_neutral(const json_t *value, const char *neutral) {
@@ -400,9 +434,10 @@ void tsri_serve_ask_clear(tsri_serve_ask *ask) {
     free(ask->schema);
     free(ask->call_grammar);
     free(ask->tools_text);
+    free(ask->variables);
     json_decref(ask->functions);
     ask->functions = NULL;
-    ask->schema = ask->call_grammar = ask->tools_text = NULL;
+    ask->schema = ask->call_grammar = ask->tools_text = ask->variables = NULL;
 }
 
 bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,
@@ -420,7 +455,7 @@ bool tsri_serve_ask_read(tsri_serve_model *model, const json_t *body, bool chat,
     json_object_foreach((json_t *)body, key,
                         value) if (!take_field(key, value, ask, f)) return false;
     if (!check_max_tokens(body, f) || !check_biases(model, ask, f) || !check_best_of(ask, f) ||
-        !check_constraints(model, ask, f))
+        !check_constraints(model, ask, f) || !join_variables(ask, f))
         return false;
     if (ask->include_usage && !ask->stream)
         return tsri_serve_fail(f, 400, "stream_options", "stream_options needs \"stream\": true");

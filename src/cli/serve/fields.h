@@ -21,12 +21,14 @@ typedef struct tsri_serve_ask {
     const struct tsri_serve_call_form *call_form; /* NULL: in channels */
     /* The answer is split into what is thought, said and called; by channels. */
     bool split, channels;
-    /* own: the JSON schema of the answer; the grammar of calls or channels; what the template is told */
-    char *schema, *call_grammar, *tools_text;
-    const json_t *tools, *tool_choice; /* of the body, while it is read */
-    json_t *functions;                 /* own: a list of those that may be called; NULL: none may */
-    int64_t n;                         /* answers for each prompt */
-    int64_t best_of;                   /* so many are written, and the n likeliest given; n: all */
+    /* own: the JSON schema of the answer; the grammar of calls or channels; what the template is told: of tools, and
+     * by variables */
+    char *schema, *call_grammar, *tools_text, *variables;
+    /* of the body, while it is read */
+    const json_t *tools, *tool_choice, *template_kwargs, *reasoning_effort;
+    json_t *functions; /* own: a list of those that may be called; NULL: none may */
+    int64_t n;         /* answers for each prompt */
+    int64_t best_of;   /* so many are written, and the n likeliest given; n: all */
 } tsri_serve_ask;
 
 /* Reads all fields of `body` but the prompt. What it fills borrows from the body and the model. The caller clears *ask, after a

@@ -17,13 +17,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEADERS = 64 << 10 };
+enum {
+    HEADERS = 64 << 10,
+    SLOWEST = 64 << 10 /* bytes of a body that give its client another second */
+};
+static const uint64_t SECOND = 1000000000;
 
 typedef struct tsri_serve_connection {
     struct tsri_serve_connection *next;
     int fd;
-    uint64_t began_ns;
-    bool heard; /* the headers of its first request are complete */
+    uint64_t until_ns; /* when a header or a body that is being read must be whole; 0: none is */
 } tsri_serve_connection;
 
 /* ---- answers ---- */
@@ -34,6 +37,11 @@ static void go_on(tsri_serve_exchange *x) {
         return;
     x->suspended = false;
     MHD_resume_connection(x->connection);
+}
+
+void tsri_serve_waits_no_more(tsri_serve_exchange *x) {
+    x->server->n_waiting -= x->waits;
+    x->waits = false;
 }
 
 enum { FORM = JSON_COMPACT | JSON_REAL_PRECISION(9) };
@@ -53,6 +61,7 @@ static void put_whole(tsri_serve_exchange *x, unsigned status, const char *text,
     x->status = status;
     tsri_serve_put(&x->out, text, n);
     x->complete = true;
+    tsri_serve_waits_no_more(x);
     go_on(x);
 }
 
@@ -267,6 +276,24 @@ static bool route(tsri_serve_exchange *x, const char *method, const char *path,
     return true;
 }
 
+/* With the lock held: a header or a body must be whole so many seconds from now on; 0: neither is read. */
+static void set_clock(struct MHD_Connection *connection, int64_t seconds) {
+    tsri_serve_connection *c =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    if (c)
+        c->until_ns = seconds ? tsri_cli_now_ns() + (uint64_t)seconds * SECOND : 0;
+}
+
+/* n bytes of a body have come. */
+static void set_clock_on(const tsri_serve_exchange *x, size_t n) {
+    pthread_mutex_lock(&x->server->lock);
+    tsri_serve_connection *c =
+        MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    if (c && c->until_ns)
+        c->until_ns += n * SECOND / SLOWEST;
+    pthread_mutex_unlock(&x->server->lock);
+}
+
 /* Gives a request whose body is complete to whom it belongs. */
 static void begin(tsri_serve_exchange *x, const char *method, const char *path) {
     tsri_serve_server *s = x->server;
@@ -274,6 +301,7 @@ static void begin(tsri_serve_exchange *x, const char *method, const char *path) 
     x->routed = true;
     bool fine = route(x, method, path, &f);
     pthread_mutex_lock(&s->lock);
+    set_clock(x->connection, 0);
     if (fine && x->route->on_device && s->draining)
         fine = tsri_serve_fail(&f, 503, NULL, "the server is about to end");
     else if (fine && x->route->on_device && (int64_t)tsri_serve_waiting(s) >= s->limits.queue)
@@ -287,6 +315,7 @@ static void begin(tsri_serve_exchange *x, const char *method, const char *path) 
         MHD_suspend_connection(x->connection);
         *(s->last_waiting ? &s->last_waiting->waiting : &s->first_waiting) = x;
         s->last_waiting = x;
+        x->waits = true;
         s->n_waiting++;
         pthread_cond_signal(&s->wake);
     }
@@ -311,8 +340,7 @@ static tsri_serve_exchange *make_exchange(tsri_serve_server *s, struct MHD_Conne
     pthread_mutex_lock(&s->lock);
     x->next = s->exchanges;
     s->exchanges = x;
-    for (tsri_serve_connection *c = s->connections; c; c = c->next)
-        c->heard |= c->fd == x->fd;
+    set_clock(connection, s->limits.upload);
     pthread_mutex_unlock(&s->lock);
     return x;
 }
@@ -344,6 +372,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
     }
     if (*n) {
         x->received += *n;
+        set_clock_on(x, *n);
         if (x->received / 4 > (uint64_t)x->server->limits.body)
             return MHD_NO; /* it doesn't end */
         x->too_large |= x->body.size + *n > (size_t)x->server->limits.body;
@@ -370,11 +399,11 @@ static void on_completed(void *data, struct MHD_Connection *connection, void **o
                          enum MHD_RequestTerminationCode code) {
     tsri_serve_exchange *x = *own;
     tsri_serve_server *s = data;
-    (void)connection;
     if (!x)
         return;
     *own = NULL;
     pthread_mutex_lock(&s->lock);
+    set_clock(connection, s->limits.idle + s->limits.header); /* for the next request's header */
     if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         x->gone = true;
     x->record.left = x->gone && !s->stopping && !x->too_large;
@@ -394,7 +423,7 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
                 .next = s->connections,
                 .fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
                           ->connect_fd,
-                .began_ns = tsri_cli_now_ns()};
+                .until_ns = tsri_cli_now_ns() + (uint64_t)s->limits.header * SECOND};
         if (c)
             s->connections = c;
         *own = c;
@@ -419,7 +448,7 @@ static bool has_left(int fd) {
  * before the HTTP thread notices that its client has left. A socket is open until on_completed has set http_done. */
 void tsri_serve_http_look(tsri_serve_server *s) {
     pthread_mutex_lock(&s->lock);
-    const uint64_t now = tsri_cli_now_ns(); /* with the lock held: no connection began later */
+    const uint64_t now = tsri_cli_now_ns();
     for (tsri_serve_exchange *x = s->exchanges; x; x = x->next)
         if (x->taken && !x->complete && !x->gone && !x->http_done && has_left(x->fd)) {
             x->gone = true;
@@ -427,9 +456,9 @@ void tsri_serve_http_look(tsri_serve_server *s) {
             go_on(x);
         }
     for (tsri_serve_connection *c = s->connections; c; c = c->next)
-        if (!c->heard && now - c->began_ns > (uint64_t)s->limits.header * 1000000000u) {
+        if (c->until_ns && now > c->until_ns) {
             shutdown(c->fd, SHUT_RDWR);
-            c->heard = true;
+            c->until_ns = 0;
         }
     pthread_mutex_unlock(&s->lock);
 }

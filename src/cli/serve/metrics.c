@@ -124,31 +124,32 @@ static double value_of(const tsri_serve_server *s, const tsri_serve_model *m, co
     const double room = (double)c->kv_tokens;
     /* Whose the requests are that the engine has not seen yet is not known: they count for the first. */
     const double unseen = m == s->models ? (double)s->n_waiting : 0;
-    const double values[COUNTERS] = {[RUNNING] = c->running,
-                                     [WAITING] = (double)(c->waiting + m->metrics.errands) + unseen,
-                                     [USAGE] = room > 0 ? (double)c->kv_used / room : 0,
-                                     [QUERIES] = (double)c->prompt_tokens,
-                                     [HITS] = (double)c->cached_tokens,
-                                     [PROMPT_TOKENS] = (double)c->prompt_tokens,
-                                     [NEW_TOKENS] = (double)c->new_tokens,
-                                     [FINISHED] = (double)c->finished,
-                                     [CANCELLED] = (double)c->cancelled,
-                                     [FAILED] = (double)c->failed,
-                                     [LEFT] = (double)m->metrics.left,
-                                     [EMBEDDED] = (double)m->metrics.embedded,
-                                     [RANKED] = (double)m->metrics.ranked,
-                                     [STEPS] = (double)c->steps,
-                                     [PUT_BACK] = (double)c->put_back,
-                                     [DRAFTS] = (double)c->drafts,
-                                     [DRAFTED] = (double)c->drafted_tokens,
-                                     [ACCEPTED] = (double)c->accepted_tokens};
+    const double values[COUNTERS] = {
+        [RUNNING] = (double)(c->running + m->metrics.errands.running),
+        [WAITING] = (double)(c->waiting + m->metrics.errands.waiting) + unseen,
+        [USAGE] = room > 0 ? (double)c->kv_used / room : 0,
+        [QUERIES] = (double)c->prompt_tokens,
+        [HITS] = (double)c->cached_tokens,
+        [PROMPT_TOKENS] = (double)(c->prompt_tokens + m->metrics.errands.tokens),
+        [NEW_TOKENS] = (double)c->new_tokens,
+        [FINISHED] = (double)(c->finished + m->metrics.errands.finished),
+        [CANCELLED] = (double)c->cancelled,
+        [FAILED] = (double)(c->failed + m->metrics.errands.failed),
+        [LEFT] = (double)m->metrics.left,
+        [EMBEDDED] = (double)m->metrics.embedded,
+        [RANKED] = (double)m->metrics.ranked,
+        [STEPS] = (double)c->steps,
+        [PUT_BACK] = (double)c->put_back,
+        [DRAFTS] = (double)c->drafts,
+        [DRAFTED] = (double)c->drafted_tokens,
+        [ACCEPTED] = (double)c->accepted_tokens};
     return values[which];
 }
 
 uint64_t tsri_serve_waiting(const tsri_serve_server *s) {
     uint64_t n = s->n_waiting;
     for (size_t i = 0; i < s->n_models; i++)
-        n += s->models[i].metrics.counts.waiting + s->models[i].metrics.errands;
+        n += s->models[i].metrics.counts.waiting + s->models[i].metrics.errands.waiting;
     return n;
 }
 

@@ -1,6 +1,7 @@
 /* cli/serve/models.c - opens the models of a server. */
 #include "cli/serve/models.h"
 #include "cli/serve/call_form.h"
+#include "cli/serve/embedders.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,9 @@ static int check_name(const tsri_serve_server *s, const tsri_serve_model *m) {
 
 /* ---- what a model does ---- */
 
-/* A first request, so that the kernels are built and the memory is there before clients come. */
-static int warm_up(tsr_scheduler *scheduler) {
+/* A first request, so that the kernels are built and the memory is there before clients come. *counts: what it took,
+ * which is nobody's. */
+static int warm_up(tsr_scheduler *scheduler, tsr_scheduler_counts *counts) {
     static const int32_t ids[3] = {0, 1, 2};
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = 3};
     const tsr_generate_options options = {.struct_size = sizeof options,
@@ -82,13 +84,13 @@ static int warm_up(tsr_scheduler *scheduler) {
                                           .repeat_penalty = 1};
     const tsr_request request = {
         .struct_size = sizeof request, .prompt = &prompt, .options = &options};
-    tsr_scheduler_counts counts = {.struct_size = sizeof counts, .running = 1};
+    *counts = (tsr_scheduler_counts){.struct_size = sizeof *counts, .running = 1};
     uint64_t id;
     tsr_status status = tsr_scheduler_add(scheduler, &request, &id);
-    while (status == TSR_OK && (counts.running || counts.waiting)) {
+    while (status == TSR_OK && (counts->running || counts->waiting)) {
         status = tsr_scheduler_step(scheduler, NULL, NULL);
         if (status == TSR_OK)
-            status = tsr_scheduler_count(scheduler, &counts);
+            status = tsr_scheduler_count(scheduler, counts);
     }
     return tsri_cli_status(status);
 }
@@ -101,7 +103,7 @@ static int make_scheduler(const tsri_serve_server *s, tsri_serve_model *m, int64
                                            .step_tokens = s->limits.step_tokens,
                                            .kv_tokens = s->limits.kv_tokens};
     const int code = tsri_cli_status(tsr_scheduler_create(m->model, &options, &m->scheduler));
-    return code == CLI_OK ? warm_up(m->scheduler) : code;
+    return code == CLI_OK ? warm_up(m->scheduler, &m->metrics.own) : code;
 }
 
 /* An encoder with a single label ranks, and so does a decoder where --rank says it; else a decoder writes,
@@ -114,8 +116,6 @@ static tsri_serve_use use_of(const tsri_serve_server *s, const tsr_model_info *i
 }
 
 static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
-    const tsr_embed_options embedding = {.struct_size = sizeof embedding,
-                                         .pooling = s->limits.pooling};
     tsr_model_info info = {.struct_size = sizeof info};
     const int code = tsri_cli_status(tsr_model_info_get(m->model, &info));
     if (code != CLI_OK)
@@ -129,7 +129,7 @@ static int prepare(const tsri_serve_server *s, tsri_serve_model *m) {
     case TSRI_SERVE_RANKS:
         return tsri_cli_status(tsr_ranker_create(m->model, NULL, &m->ranker));
     default:
-        return tsri_cli_status(tsr_embedder_create(m->model, &embedding, &m->embedder));
+        return tsri_cli_status(tsri_serve_embedders_begin(s, m));
     }
 }
 
@@ -256,7 +256,7 @@ void tsri_serve_close_models(tsri_serve_server *s) {
     for (size_t i = s->n_models; i-- > 0;) {
         tsri_serve_model *m = &s->models[i];
         tsr_scheduler_destroy(&m->scheduler);
-        tsr_embedder_destroy(&m->embedder);
+        tsri_serve_embedders_end(m);
         tsr_ranker_destroy(&m->ranker);
         tsri_serve_call_form_free(m->call_form);
         if (i)

@@ -197,6 +197,7 @@ int tsri_serve_run(const tsri_serve_options *o) {
                                                .body = o->body << 20,
                                                .idle = o->idle,
                                                .header = o->header,
+                                               .upload = o->upload,
                                                .drain = o->drain,
                                                .step_tokens = o->step_tokens,
                                                .prompt_tokens = o->prompt_tokens,

@@ -10,7 +10,8 @@ typedef struct tsri_serve_options {
     tsri_cli_list origins;
     const char *host, *alias, *key, *key_file, *certificate_file, *certificate_key_file,
         *template_file, *pooling;
-    int64_t port, slots, kv_tokens, queue, connections, body, idle, header, drain, step_tokens;
+    int64_t port, slots, kv_tokens, queue, connections, body, idle, header, upload, drain,
+        step_tokens;
     int64_t prompt_tokens, new_tokens; /* 0: not given */
     int64_t speculate;                 /* -1: not given */
     bool rank;

@@ -24,6 +24,7 @@ typedef struct tsri_serve_limits {
     int64_t slots, queue, connections; /* requests that run, wait; open connections */
     int64_t body;                      /* bytes of a request's body */
     int64_t idle, header;              /* seconds without a byte; until the end of the headers */
+    int64_t upload;                    /* seconds from there to the end of a small body */
     int64_t drain;                     /* seconds that running requests have after a signal */
     int64_t step_tokens; /* tokens of prompts in a step; 0: as the scheduler chooses */
     int64_t prompt_tokens, new_tokens; /* of a prompt; of all answers to a request; 0: no bound */
@@ -43,10 +44,14 @@ typedef enum tsri_serve_time {
 enum { TSRI_SERVE_BUCKETS = 16 };
 
 typedef struct tsri_serve_metrics {
-    tsr_scheduler_counts counts; /* as of the last step */
-    uint64_t errands;            /* requests for vectors, ranks and attention that wait */
-    uint64_t embedded, ranked;   /* texts, documents */
-    uint64_t left;               /* clients that hung up before their answer was complete */
+    tsr_scheduler_counts counts; /* as of the last step, without those of warm_up */
+    tsr_scheduler_counts own;    /* what warm_up took */
+    struct {
+        uint64_t waiting, running;
+        uint64_t finished, failed, tokens; /* of requests for vectors and ranks so far */
+    } errands;                             /* requests for vectors, ranks and attention */
+    uint64_t embedded, ranked;             /* texts, documents */
+    uint64_t left; /* clients that hung up before their answer was complete */
     struct {
         uint64_t counts[TSRI_SERVE_BUCKETS + 1], n;
         double sum;
@@ -61,6 +66,8 @@ typedef enum tsri_serve_use {
     TSRI_SERVE_RANKS
 } tsri_serve_use;
 
+typedef struct tsri_serve_prompted tsri_serve_prompted;
+
 typedef struct tsri_serve_model {
     char name[256];
     tsri_serve_given given;
@@ -69,6 +76,7 @@ typedef struct tsri_serve_model {
     tsr_model *model;
     tsr_scheduler *scheduler;               /* of TSRI_SERVE_TEXT; else NULL */
     tsr_embedder *embedder;                 /* of TSRI_SERVE_VECTORS */
+    tsri_serve_prompted *prompted;          /* own: those with other prompts (embedders.h) */
     tsr_ranker *ranker;                     /* of TSRI_SERVE_RANKS */
     const char *template_text;              /* of chats; NULL: the model's own */
     bool chats;                             /* it writes, and has one of them */
@@ -122,6 +130,7 @@ typedef struct tsri_serve_exchange {
     unsigned status; /* 0: not known yet */
     bool stream, complete, suspended;
     bool taken;                  /* the engine has, or had, it */
+    bool waits;                  /* it counts in n_waiting */
     bool gone;                   /* the client has left */
     bool http_done, engine_done; /* who needs it no more */
 } tsri_serve_exchange;
@@ -150,7 +159,7 @@ struct tsri_serve_server {
     pthread_mutex_t lock;
     pthread_cond_t wake; /* of the engine */
     tsri_serve_exchange *exchanges, *first_waiting, *last_waiting;
-    size_t n_waiting;
+    size_t n_waiting;         /* exchanges with `waits` */
     tsri_serve_job *jobs;     /* the engine's: requests for text */
     tsri_serve_errand *texts; /* the engine's: requests for vectors and ranks, the oldest first */
     tsri_serve_errand *looks; /* the engine's: requests for attention, the oldest first */
@@ -194,8 +203,10 @@ void tsri_serve_http_refuse(tsri_serve_server *s); /* takes no new connections *
 void tsri_serve_http_give_up(tsri_serve_server *s);
 void tsri_serve_http_end(tsri_serve_server *s);
 /* Notes the clients that have left before their answers were complete, and ends connections that take
- * too long over their headers. */
+ * too long over their headers, or over a body. */
 void tsri_serve_http_look(tsri_serve_server *s);
+/* With the lock held: the request has its answer, or counts in its model's metrics from now on. */
+void tsri_serve_waits_no_more(tsri_serve_exchange *x);
 /* Sets *done, x->http_done or x->engine_done. When both are set, nobody needs the exchange any more: it is logged, its client is
  * counted if it left, and it is freed. */
 void tsri_serve_release(tsri_serve_exchange *x, bool *done);

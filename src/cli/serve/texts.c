@@ -1,6 +1,7 @@
 /* cli/serve/texts.c - runs requests for a result of each of many texts, a piece at a time. */
 #include "cli/serve/texts.h"
 #include "cli/serve/choose.h"
+#include "cli/serve/metrics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,20 @@ static bool run_piece(tsri_serve_texts *w, size_t bytes, tsri_serve_failure *f) 
                               : true;
 }
 
+/* Counts a request that has ended, before its client has the answer. */
+static void count(tsri_serve_texts *w, bool fine) {
+    tsri_serve_server *s = w->errand.x->server;
+    tsri_serve_metrics *m = &w->model->metrics;
+    tsri_serve_errand_stops(&w->errand);
+    pthread_mutex_lock(&s->lock);
+    m->errands.tokens += w->tokens;
+    m->errands.finished += fine;
+    m->errands.failed += !fine;
+    if (fine)
+        tsri_serve_observe(m, TSRI_SERVE_WHOLE, tsri_cli_now_ns() - w->errand.x->began_ns);
+    pthread_mutex_unlock(&s->lock);
+}
+
 void tsri_serve_texts_step(tsri_serve_server *s, bool small) {
     tsri_serve_texts *w = (tsri_serve_texts *)s->texts;
     tsri_serve_failure f;
@@ -87,11 +102,14 @@ void tsri_serve_texts_step(tsri_serve_server *s, bool small) {
     const size_t asked = (size_t)s->limits.step_tokens * BYTES_A_TOKEN;
     tsri_serve_errand_take_out(&s->texts, &w->errand);
     if (!run_piece(w, !small ? PIECE : asked ? asked : SMALL_PIECE, &f)) {
+        count(w, false);
         tsri_serve_errand_fail(&w->errand, &f);
     } else if (w->done < w->n) {
         tsri_serve_errand_append(&s->texts, &w->errand);
     } else {
-        tsri_serve_answer(w->errand.x, 200, w->kind->answer(w));
+        json_t *answer = w->kind->answer(w);
+        count(w, true);
+        tsri_serve_answer(w->errand.x, 200, answer);
         tsri_serve_errand_end(&w->errand);
     }
 }

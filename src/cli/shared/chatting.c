@@ -6,7 +6,7 @@
 #include <string.h>
 
 const tsri_cli_option *tsri_cli_chatting_options(tsri_cli_chatting *c) {
-    static tsri_cli_option rows[4];
+    static tsri_cli_option rows[5];
     const tsri_cli_option all[] = {
         {"system", 0, CLI_TEXT, &c->system, "TEXT",
          "the system prompt: what the model is told before the first turn", 0, 0, NULL},
@@ -14,6 +14,9 @@ const tsri_cli_option *tsri_cli_chatting_options(tsri_cli_chatting *c) {
          "write turns with this Jinja template (default: the model's own)", 0, 0, NULL},
         {"tools", 0, CLI_TEXT, &c->tools_file, "FILE",
          "tell the model of these tools: a JSON list, as its template reads it", 0, 0, NULL},
+        {"chat-template-kwargs", 0, CLI_TEXT, &c->variables, "JSON",
+         "an object with variables of the template, such as '{\"enable_thinking\": false}'", 0, 0,
+         NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -23,6 +26,7 @@ const char *tsri_cli_chatting_given(const tsri_cli_chatting *c) {
     return c->system          ? "--system"
            : c->template_file ? "--chat-template"
            : c->tools_file    ? "--tools"
+           : c->variables     ? "--chat-template-kwargs"
                               : NULL;
 }
 
@@ -47,7 +51,8 @@ int tsri_cli_chatting_apply(tsri_cli_app *app, tsri_cli_chatting *c, tsr_chat_op
     *options = (tsr_chat_options){.struct_size = sizeof *options,
                                   .template_text = c->template_text,
                                   .system = c->system,
-                                  .tools = c->tools};
+                                  .tools = c->tools,
+                                  .template_kwargs = c->variables};
     return code;
 }
 

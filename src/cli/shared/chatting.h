@@ -5,7 +5,7 @@
 #include "cli/base/app.h"
 
 typedef struct tsri_cli_chatting {
-    const char *system, *template_file, *tools_file;
+    const char *system, *template_file, *tools_file, *variables;
     char *template_text, *tools; /* what is in the files */
 } tsri_cli_chatting;
 

@@ -101,10 +101,12 @@ static int64_t choose(const tsri_task_draft *drafts, uint32_t count, int64_t row
 
 static bool pays_for_a_plan(const tsri_task_pace *pace, const tsri_task_draft *drafts,
                             uint32_t count) {
+    /* Later steps may take longer than the first ones: for a longer context, or on a busy machine. */
+    const uint64_t plan = pace->first_ns > pace->plain_ns ? pace->first_ns - pace->plain_ns : 0;
     uint64_t hits = 0;
     for (uint32_t i = 0; i < count; i++)
         hits += drafts[i].lookup->hits;
-    return pace->met || hits * pace->plain_ns >= SAVED * (pace->first_ns - pace->plain_ns);
+    return pace->met || hits * pace->plain_ns >= SAVED * plan;
 }
 
 void tsri_task_drafts_choose(tsri_task_draft *drafts, uint32_t count, int64_t rows,

@@ -89,7 +89,7 @@ tsr_status tsri_task_defaults(const tsri_model *m, tsr_generate_options *options
     const tsri_task_manner *manner = tsri_task_manner_of(m);
     *options = (tsr_generate_options){.struct_size = sizeof *options,
                                       .max_new_tokens = start ? MOST_NEW : -1,
-                                      .temperature = start ? 0 : 0.8f,
+                                      .temperature = start || manner->greedy ? 0 : 0.8f,
                                       .top_k = 40,
                                       .top_p = 0.95f,
                                       .min_p = 0.05f,

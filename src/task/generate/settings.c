@@ -11,8 +11,8 @@
  * ends with as many results as beams, and bans and penalises tokens before the softmax; its
  * sequences have a target prefix, and no start token). */
 static const tsri_task_manner manners[] = {
-    {TSRI_IO_CTRANSLATE2, TSR_EARLY_FIRST, .beams = 2, .least = 1, .renormalize = true,
-     .after_start = true},
+    {TSRI_IO_CTRANSLATE2, TSR_EARLY_FIRST, .greedy = true, .beams = 2, .least = 1,
+     .renormalize = true, .after_start = true},
     /* transformers, which takes one beam where the files give no number; 4 is ours */
     {TSRI_IO_UNKNOWN, TSR_EARLY_HEURISTIC, .beams = 4, .least = 0, .renormalize = false},
 };

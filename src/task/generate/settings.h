@@ -34,6 +34,7 @@ void tsri_task_settings_tell(tsri_model *model);
 typedef struct tsri_task_manner {
     tsri_io_format format;
     tsr_early_stopping stopping;
+    bool greedy;      /* a decoder takes the likeliest token */
     uint32_t beams;   /* of a translation */
     int64_t least;    /* min_new_tokens of an encoder-decoder */
     bool renormalize; /* token_rules.h */

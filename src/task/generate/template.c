@@ -18,8 +18,9 @@ enum { DEPTH = 64 };
 struct tsri_task_template {
     const tsri_model *model;
     tsri_jinja *jinja;
-    json_t *context; /* what the template reads, besides messages and add_generation_prompt */
-    char *system;    /* NULL: none */
+    json_t *context;   /* what the template reads, besides messages and add_generation_prompt */
+    json_t *variables; /* what the caller adds to that; NULL: nothing */
+    char *system;      /* NULL: none */
     int32_t ends[TSRI_TASK_TEMPLATE_ENDS];
     uint32_t n_ends;
 };
@@ -70,7 +71,7 @@ tsr_status tsri_task_template_render(const tsri_task_template *t, json_t *messag
     tsri_base_json_put(context, "add_generation_prompt", json_boolean(answer));
     tsr_status status = tsri_base_json_made(context, "a conversation");
     if (status == TSR_OK)
-        status = tsri_jinja_render(t->jinja, context, 0, text, said);
+        status = tsri_jinja_render(t->jinja, context, t->variables, 0, text, said);
     json_decref(context);
     return status;
 }
@@ -227,6 +228,33 @@ static tsr_status make_context(tsri_task_template *t, const tsr_chat_options *o)
     return status != TSR_OK ? status : tsri_base_json_made(t->context, "a chat template's names");
 }
 
+/* Whether a template has this variable, whoever calls. `documents` is none of them: it is nothing unless the caller gives
+ * it. */
+static bool is_taken(const char *name) {
+    bool found = !strcmp(name, "messages") || !strcmp(name, "add_generation_prompt") ||
+                 !strcmp(name, "tools");
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        found |= !strcmp(name, tokens[i].name);
+    return found;
+}
+
+static tsr_status read_variables(tsri_task_template *t, const char *text) {
+    const char *name;
+    json_t *value;
+    TRY(tsri_base_json_parse_said(text, strlen(text), DEPTH, "template_kwargs", &t->variables));
+    if (!json_is_object(t->variables))
+        return tsri_base_fail(TSR_E_FORMAT, "template_kwargs: a JSON object is wanted, such as "
+                                            "{\"enable_thinking\": false}");
+    json_object_foreach(t->variables, name, value) {
+        if (is_taken(name))
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "template_kwargs: the template has \"%s\" otherwise, so it can't "
+                                  "be given here",
+                                  name);
+    }
+    return TSR_OK;
+}
+
 static tsr_status check_model(const tsri_model *model) {
     return model->tokenizer
                ? TSR_OK
@@ -245,6 +273,7 @@ static tsr_status fill(tsri_task_template *t, const tsr_chat_options *o) {
     }
     TRY(read_template(t, o));
     TRY(make_context(t, o));
+    TRY(o->template_kwargs ? read_variables(t, o->template_kwargs) : TSR_OK);
     TRY(learn_end(t));
     add_end_of_calls(t);
     return TSR_OK;
@@ -272,6 +301,7 @@ void tsri_task_template_destroy(tsri_task_template **template) {
         return;
     tsri_jinja_destroy(&t->jinja);
     json_decref(t->context);
+    json_decref(t->variables);
     free(t->system);
     free(t);
     *template = NULL;

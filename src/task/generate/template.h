@@ -17,7 +17,8 @@ tsr_status tsri_task_template_text(const tsri_model *model, bool tools, tsri_byt
 
 /* Borrows the model; the options are borrowed for the call.
  * error  TSR_E_STATE        the model has no tokenizer
- *        TSR_E_FORMAT       the template or the list of tools can't be read
+ *        TSR_E_FORMAT       the template, the list of tools or template_kwargs can't be read
+ *        TSR_E_ARGUMENT     template_kwargs has a name that the template has otherwise
  *        TSR_E_UNSUPPORTED  the model has no template and none is given; it has a tag that is not
  *                           served; or nothing would end an answer */
 tsr_status tsri_task_template_create(const tsri_model *model, const tsr_chat_options *options,

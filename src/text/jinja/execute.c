@@ -446,29 +446,35 @@ tsr_status tsri_jinja_exec(jinja_run *r, jinja_scope *s, const jinja_node *n, ji
     return TSR_OK;
 }
 
-static tsr_status render(jinja_run *r, const tsri_jinja *t, const json_t *context,
-                         jinja_buffer *b) {
-    jinja_scope *top;
+static tsr_status bind_members(jinja_run *r, const json_t *object, bool said) {
     const char *key;
     const json_t *value;
     jinja_value v;
+    json_object_foreach((json_t *)object, key, value) {
+        TRY(tsri_jinja_of_json(r, value, said, key, &v));
+        TRY(tsri_jinja_bind(r, r->globals, key, v));
+    }
+    return TSR_OK;
+}
+
+static tsr_status render(jinja_run *r, const tsri_jinja *t, const json_t *context,
+                         const json_t *words, jinja_buffer *b) {
+    jinja_scope *top;
     TRY(tsri_jinja_scope(r, NULL, &r->globals));
     for (int i = 0; i < GLOBALS; i++)
         TRY(tsri_jinja_bind(r, r->globals, globals[i].name,
                             (jinja_value){.kind = J_GLOBAL, .i = i}));
-    json_object_foreach((json_t *)context, key, value) {
-        TRY(tsri_jinja_of_json(r, value, false, key, &v));
-        TRY(tsri_jinja_bind(r, r->globals, key, v));
-    }
+    TRY(bind_members(r, context, false));
+    TRY(bind_members(r, words, true));
     TRY(tsri_jinja_scope(r, r->globals, &top));
     return tsri_jinja_exec(r, top, t->root, b);
 }
 
-tsr_status tsri_jinja_render(const tsri_jinja *t, const json_t *context, time_t now,
-                             tsri_bytes *text, tsri_bytes *said) {
+tsr_status tsri_jinja_render(const tsri_jinja *t, const json_t *context, const json_t *words,
+                             time_t now, tsri_bytes *text, tsri_bytes *said) {
     jinja_run r = {.arena = {.limit = TSRI_JINJA_MEMORY}, .now = now};
     jinja_buffer b = {0};
-    tsr_status status = render(&r, t, context, &b);
+    tsr_status status = render(&r, t, context, words, &b);
     if (status == TSR_OK && b.n)
         status = tsri_base_bytes_append(text, b.data, b.n);
     if (status == TSR_OK && b.n)

@@ -32,11 +32,12 @@ void tsri_jinja_destroy(tsri_jinja **t);
  * not. Special tokens may be read only where `said` is 0.
  *
  * context  an object
+ * words    an object whose members are variables, too, and whose texts all count as words; NULL: none
  * now      what strftime_now prints, in local time; 0: the clock
  * error    TSR_E_ARGUMENT     the template called raise_exception; the sentence is its own
  *          TSR_E_FORMAT       an error while rendering; the sentence names the line
  *          TSR_E_UNSUPPORTED  a filter, test or method that is not served, or a limit was reached */
-tsr_status tsri_jinja_render(const tsri_jinja *t, const json_t *context, time_t now,
-                             tsri_bytes *text, tsri_bytes *said);
+tsr_status tsri_jinja_render(const tsri_jinja *t, const json_t *context, const json_t *words,
+                             time_t now, tsri_bytes *text, tsri_bytes *said);
 
 #endif

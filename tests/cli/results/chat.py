@@ -41,6 +41,17 @@ def test_thoughts_are_marked(folder):
     equal(told, f"<think>\n{thought.strip()}\n</think>\n\n\n")
 
 
+def test_variables_of_a_template(folder):
+    """A switch such as enable_thinking: off, the template closes the thoughts, and what follows is the answer."""
+    template = folder / "t.jinja"
+    template.write_text(TEMPLATE.replace("A {% endif %}", "A <think>{% if enable_thinking is defined and not enable_thinking %}</think>{% endif %}{% endif %}"))
+    given = ("-m", PLAY, "--chat-template", template, "--chat-template-kwargs", '{"enable_thinking": false}')
+    wanted = answers(PLAY, "U Hark!\nA <think></think>")
+    assert "<think>" not in wanted
+    equal(run("chat", *REFERENCE, *given, given="Hark!\n").text, wanted)
+    equal(run("generate", *REFERENCE, *given, "--chat", "Hark!").text, wanted)
+
+
 def test_an_answer_is_not_searched(folder):
     """Also where the model's settings ask for beams."""
     model = copy_model(PLAY, folder / "m")
@@ -81,6 +92,10 @@ def test_refused(folder):
     refused(3, "chat template, line 1", *chat, "--chat-template", bad, given="a\n")
     refused(3, "the tools are not a list", *chat, "--chat-template", worse, "--tools", tools, given="a\n")
     refused(2, "the chat template says: Only English is spoken", *chat, "--chat-template", worse, given="a\n")
+    for wrong, why in (("[1]", "a JSON object is wanted"), ("{", "template_kwargs: line 1"), ("", "template_kwargs is empty")):
+        refused(3, why, *chat, "--chat-template", worse, "--chat-template-kwargs", wrong, given="a\n")
+    refused(2, 'the template has "messages" otherwise', *chat, "--chat-template", worse, "--chat-template-kwargs", '{"messages": []}', given="a\n")
+    refused(2, "--chat-template-kwargs is for messages", "generate", *REFERENCE, "-m", PLAY, "--chat-template-kwargs", "{}", "a")
     refused(2, "--tools is for messages", "generate", *REFERENCE, "-m", PLAY, "--tools", tools, "a")
     refused(2, "--ids 1: with --chat", "generate", *REFERENCE, "-m", PLAY, "--chat", "--ids", "1")
 

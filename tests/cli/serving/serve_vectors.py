@@ -2,7 +2,9 @@
 """Vectors over HTTP by models that say how one is made in other ways than a sentence-transformers folder does, or not at all: bare decoders,
 --pooling, adapters by task; requests for so many texts that they run in pieces."""
 
+import concurrent.futures
 import contextlib
+import functools
 import json
 import shutil
 import socket
@@ -10,7 +12,8 @@ import socket
 from support import words
 from support.command import GOLDEN, PLAY, change_json, equal, main, refused, run
 from support.encoders import CLASSIFY, SENTENCE, joined
-from support.server import REFERENCE, Server, skip_without_server, until
+from support.ranker import cross_encoder
+from support.server import REFERENCE, Server, skip_without_server, until, value
 from support.small import small
 
 TASKS = GOLDEN / "jina_tasks/model"
@@ -44,6 +47,34 @@ def test_tasks(_):
         near(served(server, texts, model="separation"), EXPECTED["encode"]["separation"])
     refused(2, "a model has one task", "serve", *REFERENCE, "-m", f"{TASKS}+task:separation+task:classification")
     refused(2, 'has no adapter for the task "x"', "serve", *REFERENCE, "-m", f"{TASKS}+task:x")
+
+
+def test_prompts(_):
+    """By their names in the model's files, and as texts; more of them than embedders are kept, also in requests that run side by side."""
+    texts = ["the cat sat", "anna lives in london"]
+    with Server(model=SENTENCE) as server:
+        plain = served(server, texts)
+        equal(served(server, texts, prompt_name="query"), embedded(SENTENCE, texts, "--prompt", "query"))
+        assert served(server, texts, prompt_name="query") != plain
+        for nothing in {"prompt_name": ""}, {"prompt_name": "document"}, {"prompt_name": None}, {"prompt": ""}, {"prompt": None}:
+            equal(served(server, texts, **nothing), plain, nothing)
+        prompts = [f"{one} {other} " for one in ("the", "cat", "how", "anna") for other in ("lives", "on", "you")]
+        wanted = {prompt: embedded(SENTENCE, texts, "--prompt-text", prompt) for prompt in prompts}
+        equal(len({str(rows) for rows in wanted.values()}), len(prompts), "each changes the vectors")
+        for prompt in prompts + prompts[:2]:
+            equal(served(server, texts, prompt=prompt), wanted[prompt], prompt)
+        with concurrent.futures.ThreadPoolExecutor(len(prompts)) as pool:
+            for prompt, rows in zip(prompts, pool.map(lambda prompt: served(server, texts * 1000, prompt=prompt), prompts), strict=True):
+                equal(rows == wanted[prompt] * 1000, True, prompt)
+        wrong = functools.partial(server.wrong, 400)
+        wrong('has no prompt "passage"; it has query, document', "/v1/embeddings", {"input": "a", "prompt_name": "passage"}, "prompt_name")
+        wrong("give one of them", "/v1/embeddings", {"input": "a", "prompt_name": "query", "prompt": "a"}, "prompt")
+        for field, value in (("prompt", 3), ("prompt_name", ["query"]), ("prompt", "a\0b")):
+            wrong(f"{field}: a text", "/v1/embeddings", {"input": "a", field: value}, field)
+    with Server("-m", f"{TASKS}+task:retrieval.query", model=f"jina={TASKS}") as server:
+        told = functools.partial(served, server, EXPECTED["lines"], task="retrieval.query")
+        equal(told(prompt=""), told(prompt_name=""))
+        assert told(prompt="") != told(), "the instruction is left out"
 
 
 def embedded(model, texts, *options):
@@ -94,6 +125,19 @@ def test_poolings(folder):
     refused(3, "needs an encoder", "serve", *REFERENCE, "-m", GOLDEN / "bart", "--pooling", "mean", lines=None)
 
 
+def test_metrics(folder):
+    """Of models that give vectors, or ranks: requests, tokens and whole times. The other times are those of text."""
+    with Server("-m", f"ranks={cross_encoder(folder / 'cross')}", model=SENTENCE) as server:
+        asked = {SENTENCE.name: ("/v1/embeddings", {"input": TEXTS}), "ranks": ("/rerank", {"query": "the sea", "documents": TEXTS})}
+        for model, (path, body) in asked.items():
+            tokens = sum(server.fine(path, body)["usage"]["prompt_tokens"] for _ in range(3))
+            metrics = server.fine("/metrics").decode()
+            names = ("prompt_tokens_total", "requests_finished_total", "e2e_request_latency_seconds_count", "requests_failed_total", "num_requests_running",
+                     "num_requests_waiting", "time_to_first_token_seconds_count", "generation_tokens_total", "prefix_cache_queries")
+            equal([value(metrics, name, model) for name in names], [tokens, 3, 3, 0, 0, 0, 0, 0, 0], model)
+            assert tokens > 0 < value(metrics, "e2e_request_latency_seconds_sum", model), metrics
+
+
 def test_requests_that_run_in_pieces_wait_in_the_queue(folder):
     """Between two pieces a request waits again: --queue bounds those that do, and the metrics show them."""
     body = json.dumps({"input": ["to be or not to be, that is " * 9] * 1024}).encode()
@@ -106,6 +150,7 @@ def test_requests_that_run_in_pieces_wait_in_the_queue(folder):
             for _ in range(3):
                 ask()
             until(lambda: waiting() >= 2, "they have come")
+            until(lambda: server.metric("num_requests_running") == 1, "one of them runs")
             served(server, ["a"])  # so the engine has read them
             until(lambda: waiting() >= 2, "one of them runs, and two wait")
             # One may be refused while the first is between two pieces, and waits itself.
