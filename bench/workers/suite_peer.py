@@ -1,4 +1,4 @@
-"""Another engine for `tessera bench suite --peer`: suite_peer.py THREADS llama.cpp|pytorch. THREADS 0: one for each core.
+"""Another engine for `tessera bench suite --peer`: suite_peer.py THREADS llama.cpp|onnxruntime|openvino|pytorch. THREADS 0: one for each core.
 
 Each line of JSON on the standard input is answered by one on the standard output; the first line is {"engine": name and version}.
 

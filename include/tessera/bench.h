@@ -77,7 +77,7 @@ typedef struct tsr_bench_model {
 
 typedef enum tsr_bench_measure {
     TSR_BENCH_PERPLEXITY = 0,
-    TSR_BENCH_COSINE = 1, /**< the least cosine of logits or vectors with those of f32 */
+    TSR_BENCH_COSINE = 1, /**< the mean cosine of logits or vectors with those of f32 */
     TSR_BENCH_BLEU = 2
 } tsr_bench_measure;
 
@@ -109,14 +109,14 @@ typedef struct tsr_bench_row {
     uint32_t n_samples;
     uint32_t warmup;   /**< runs that were thrown away before the first sample */
     uint32_t outliers; /**< samples more than three scaled median deviations from the median */
-    uint32_t noisy;    /**< 1: its runs never became steady */
+    uint32_t noisy;    /**< 1: its median is uncertain; the reason says why */
     double median, lowest, highest;
     double p90; /**< of seconds: what nine of ten runs stay within; of rates: what they reach */
     int64_t tokens, depth, batch;  /**< 0: the row has none */
     double first_token, per_token; /**< seconds, medians, of a request; 0: not measured */
-    /** The share of the best possible rate, by the peaks, which are measured before and after each
-     * row: the time that the multiply-adds or the bytes would take, whichever is longer, over the
-     * median's time; 0: not known. */
+    /** The share of the best possible rate, by the best peaks so far, which are measured again
+     * after each row: the time that the multiply-adds or the bytes would take, whichever is longer,
+     * over the median's time; 0: not known. */
     double roofline;
     /** Of one run: a multiply-add counts as two; bytes are those of weights and of keys and values,
      * each read once in a step. */
@@ -132,10 +132,12 @@ typedef struct tsr_bench_row {
     /** Of the accuracy gate: the largest difference from the reference's results over the largest of
      * these, and the most that it may be; 0: no gate. */
     double error, bound;
-    /** The peaks beside the row, before and after it: multiply-adds in f32 (FLOP/s), reads (B/s); 0:
-     * not measured. */
+    /** The peaks beside the row: the last that were measured before it, after the row before,
+     * and those right after it: multiply-adds in f32 (FLOP/s), reads (B/s); 0: not measured. */
     double peak_fma[2], peak_read[2];
-    uint64_t host_bytes;   /**< the largest resident set of the process so far; 0: not known */
+    /** The largest resident set of the process from the row's first run to its last; where the
+     * system can't count it anew (all but Linux), since the process began; 0: not known. */
+    uint64_t host_bytes;
     uint64_t device_bytes; /**< weights, keys and values, activations and inputs on the device */
     const tsr_bench_kernel *kernels;  /**< [n_kernels] */
     const tsr_bench_model *model;     /**< NULL: a peak or an op */
@@ -233,7 +235,7 @@ typedef struct tsr_bench_suite_options {
 /**
  * Measures the fixed set of rows of docs/benchmark.md on a device: peaks, jobs of models whose
  * weights are drawn from seeds or bundled, in f32, f16, q8 and q4, and starts of a process. Each
- * row passes the gates of tsr_bench.
+ * row of an op or a model passes the gates of tsr_bench; peaks and starts have none.
  *
  * engine  that of `device`; its reference device is opened for the gates
  * options may be NULL
@@ -259,14 +261,14 @@ typedef struct tsr_bench_file tsr_bench_file;
 
 typedef struct tsr_bench_file_options {
     uint32_t struct_size;
-    uint32_t version;       /**< of the set of rows */
+    uint32_t version;       /**< of the set of rows; 0: that of this library, by `name` */
     const char *name;       /**< "bench", rows that a user chose; "suite" */
     const char *class_name; /**< "smoke", "laptop", "full"; NULL: none */
     /** How the engine was built; NULL: not known. */
     const char *commit, *compiler, *flags, *build_type;
     /** Called with each part as it arises, as JSON on one line without its end: {"schema": 2},
-     * {"suite": ..}, {"engine": ..}, {"host": ..}, {"device": ..}, {"model": ..}, {"row": ..}. May be
-     * NULL. */
+     * {"suite": ..}, {"engine": ..}, {"host": ..}, {"device": ..}, {"model": ..}, {"row": ..};
+     * suite and host once more by tsr_bench_file_end. May be NULL. */
     void (*line)(void *data, const char *text);
     void *line_data;
 } tsr_bench_file_options;
@@ -297,6 +299,15 @@ TSR_API tsr_status tsr_bench_file_device(tsr_bench_file *file, const tsr_device_
  * error   TSR_E_STATE  there is no device yet
  */
 TSR_API tsr_status tsr_bench_file_row(tsr_bench_file *file, const tsr_bench_row *row);
+/**
+ * Ends a run: gives `suite` and `host` to `line` once more, with what is known only now: the
+ * seconds, the load, the stolen time, and whether the run is whole. Until then it counts as
+ * partial.
+ *
+ * partial  1: the run was stopped before its end
+ * error    TSR_E_ARGUMENT  file is NULL
+ */
+TSR_API tsr_status tsr_bench_file_end(tsr_bench_file *file, uint32_t partial);
 /**
  * Gives the text of the file as of now, which ends with the hash of its rows.
  *

@@ -2532,6 +2532,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "tsr_bench_file_destroy": (None, [POINTER(POINTER(tsr_bench_file))]),
     "tsr_bench_file_device": (c_int, [POINTER(tsr_bench_file), POINTER(tsr_device_info), c_uint32]),
     "tsr_bench_file_row": (c_int, [POINTER(tsr_bench_file), POINTER(tsr_bench_row)]),
+    "tsr_bench_file_end": (c_int, [POINTER(tsr_bench_file), c_uint32]),
     "tsr_bench_file_text": (c_int, [POINTER(tsr_bench_file), c_uint32, POINTER(POINTER(c_char)), POINTER(c_size_t)]),
     "tsr_bench_training_create": (c_int, [c_char_p, POINTER(tsr_device), c_uint32, c_int64, c_uint32, POINTER(POINTER(tsr_bench_training))]),
     "tsr_bench_training_destroy": (None, [POINTER(POINTER(tsr_bench_training))]),

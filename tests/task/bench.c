@@ -1,9 +1,12 @@
 /* The benchmark's arithmetic: when times are steady, percentiles and outliers, doubtful shares, the least
  * work of a job, and what Linux's files say. */
 #include "task/bench/bench.h"
+#include "task/bench/host.h"
 #include "task/fixture.h"
 
 #include "backend/opened.h"
+#include "base/memory.h"
+#include "base/system/system.h"
 #include "model/load/measure.h"
 #include "task/bench/runs/arrivals.h"
 
@@ -12,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static tsri_task_draft doubted(const tsri_task_bench *b, uint32_t held_by, double share,
                                double fma0, double fma1, double read0, double read1) {
@@ -89,9 +94,34 @@ Test(bench, other_programs_are_told) {
                   strstr(d.reason, "took 25 % of the time"),
               "%s", d.reason);
     tsri_task_draft_begin(&d, TSR_BENCH_PEAK, "B/s", "read");
+    d.others = 0.34;
+    tsri_task_draft_company(&d, false);
+    cr_expect(!d.row.noisy, "%s", d.reason);
+    tsri_task_draft_company(&d, true);
+    cr_expect(d.row.noisy && !strcmp(d.reason, "other programs used 0.3 cores meanwhile"), "%s",
+              d.reason);
+    tsri_task_draft_begin(&d, TSR_BENCH_PEAK, "B/s", "read");
     d.conditions = (tsr_bench_conditions){.load = {NAN, NAN}, .steal = NAN};
     tsri_task_draft_company(&d, true);
     cr_expect(!d.row.noisy, "not measured");
+}
+
+/* Two cores for two seconds, of which this process used three and a half; less than 50 ms or a
+ * tenth of a core is not told. */
+Test(bench, work_of_others_between_two_readings) {
+    static const struct {
+        double seconds, busy, own, others;
+    } cases[] = {{2, 4, 3.5, 0.25},     {2, 4, 3.9, 0}, {0.2, 0.24, 0.2, 0},
+                 {0.2, 0.26, 0.2, 0.3}, {2, 3.5, 4, 0}, {0, 1, 0, 0},
+                 {2, NAN, 1, 0},        {2, 4, NAN, 0}, {2, 2.5, 0.1, 1.2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tsri_task_reading before = {.seconds = 10, .busy = 100, .own = 7},
+                                after = {.seconds = 10 + cases[i].seconds,
+                                         .busy = 100 + cases[i].busy,
+                                         .own = 7 + cases[i].own};
+        const double got = tsri_task_others_between(&before, &after);
+        cr_expect(fabs(got - cases[i].others) < 1e-9, "case %zu: %g", i, got);
+    }
 }
 
 Test(bench, the_best_of_each_peak_counts) {
@@ -257,15 +287,20 @@ Test(bench, rows_of_vectors_count_what_windows_see) {
 
 /* ---- kernels ---- */
 
-static tsri_task_draft kernels_of(tsr_model *model, tsr_bench_kind kind, int64_t tokens,
-                                  int64_t depth, bool request) {
-    const tsri_task_job job = {
-        .kind = kind, .tokens = tokens, .depth = depth, .batch = 1, .request = request};
+static tsri_task_draft kernels_of(tsr_model *model, const tsri_task_job *job) {
     tsri_task_draft draft;
-    tsri_task_draft_begin(&draft, kind, "tokens/s", "kernels");
-    OK(tsri_task_bench_kernels(model, &job, &draft));
+    tsri_task_draft_begin(&draft, job->kind, "tokens/s", "kernels");
+    OK(tsri_task_bench_kernels(model, job, &draft));
     cr_expect(draft.row.n_kernels > 0);
     return draft;
+}
+
+static bool has_kernel(const tsri_task_draft *draft, const char *op, const char *variant) {
+    for (uint32_t i = 0; i < draft->row.n_kernels; i++)
+        if (!strcmp(draft->kernels[i].op, op) &&
+            (!variant || !strcmp(draft->kernels[i].variant, variant)))
+            return true;
+    return false;
 }
 
 /* How many kernels of `some` are in `all`, and whether one of them is tuned. */
@@ -281,7 +316,8 @@ static uint32_t common(const tsri_task_draft *some, const tsri_task_draft *all, 
     return n;
 }
 
-/* Those of a prompt and those of the tokens after it differ on a device. */
+/* Those of a prompt and those of the tokens after it differ on a device. All three have room for
+ * as many tokens. */
 Test(bench, requests_list_the_kernels_of_prompts_and_tokens) {
     tsr_model *model = NULL;
     bool tuned = false;
@@ -289,15 +325,16 @@ Test(bench, requests_list_the_kernels_of_prompts_and_tokens) {
     if (tsr_device_open(engine, NULL, NULL, &device) != TSR_OK)
         cr_skip_test("no device: %s", tsr_error_last());
     open_golden("llama", &model);
-    tsri_task_draft prompt = kernels_of(model, TSR_BENCH_PROMPT, 32, 0, false),
-                    tokens = kernels_of(model, TSR_BENCH_GENERATE, 4, 32, false),
-                    both[] = {kernels_of(model, TSR_BENCH_GENERATE, 4, 32, true),
-                              kernels_of(model, TSR_BENCH_SERVE, 4, 32, false)};
-    for (int i = 0; i < 2; i++) {
-        cr_expect_eq(common(&prompt, &both[i], &tuned), prompt.row.n_kernels, "%d", i);
-        cr_expect_eq(common(&tokens, &both[i], &tuned), tokens.row.n_kernels, "%d", i);
-        tsri_task_draft_clear(&both[i]);
-    }
+    static const tsri_task_job
+        prompts = {.kind = TSR_BENCH_PROMPT, .tokens = 32, .depth = 4, .batch = 1},
+        steps = {.kind = TSR_BENCH_GENERATE, .tokens = 4, .depth = 32, .batch = 1},
+        request = {
+            .kind = TSR_BENCH_GENERATE, .tokens = 4, .depth = 32, .batch = 1, .request = true};
+    tsri_task_draft prompt = kernels_of(model, &prompts), tokens = kernels_of(model, &steps),
+                    both = kernels_of(model, &request);
+    cr_expect_eq(common(&prompt, &both, &tuned), prompt.row.n_kernels);
+    cr_expect_eq(common(&tokens, &both, &tuned), tokens.row.n_kernels);
+    tsri_task_draft_clear(&both);
     if (strcmp(tsri_backend_opened(device)->devices[0]->backend->name, "reference") != 0) {
         cr_expect_lt(common(&prompt, &tokens, &tuned), prompt.row.n_kernels);
         cr_expect(tuned, "no tuning is listed");
@@ -308,18 +345,39 @@ Test(bench, requests_list_the_kernels_of_prompts_and_tokens) {
     close_reference();
 }
 
-/* An encoder has ops that its decoder lacks: here, what pools hidden states. */
-Test(bench, translations_list_the_kernels_of_encoders) {
+/* A batch's kernels are those that its own steps run: one for a single row is not among them. */
+Test(bench, batches_list_the_kernels_of_batches) {
+    static const tsri_task_job one = {.kind = TSR_BENCH_GENERATE, .tokens = 4, .batch = 1},
+                               many = {.kind = TSR_BENCH_GENERATE, .tokens = 4, .batch = 32},
+                               served = {
+                                   .kind = TSR_BENCH_SERVE, .tokens = 4, .depth = 8, .batch = 8};
     tsr_model *model = NULL;
-    bool pools = false, argmax = false;
+    OK(tsr_engine_create(NULL, &engine));
+    if (tsr_device_open(engine, NULL, NULL, &device) != TSR_OK)
+        cr_skip_test("no device: %s", tsr_error_last());
+    open_golden("llama", &model);
+    const tsri_task_job *const jobs[] = {&one, &many, &served};
+    for (int i = 0; i < 3; i++) {
+        tsri_task_draft draft = kernels_of(model, jobs[i]);
+        cr_expect(has_kernel(&draft, "linear", NULL), "%d", i);
+        cr_expect(i != 1 || !has_kernel(&draft, "linear", "packed_one"));
+        tsri_task_draft_clear(&draft);
+    }
+    tsr_model_close(&model);
+    close_reference();
+}
+
+/* An encoder has ops that its decoder lacks: here, what pools hidden states. The search takes
+ * the best candidates, not one. */
+Test(bench, translations_list_the_kernels_of_encoders) {
+    static const tsri_task_job job = {
+        .kind = TSR_BENCH_TRANSLATE, .tokens = 4, .depth = 8, .batch = 1};
+    tsr_model *model = NULL;
     open_reference();
     open_golden("bahdanau", &model);
-    tsri_task_draft draft = kernels_of(model, TSR_BENCH_TRANSLATE, 4, 8, false);
-    for (uint32_t i = 0; i < draft.row.n_kernels; i++) {
-        pools |= !strcmp(draft.kernels[i].op, "pool");
-        argmax |= !strcmp(draft.kernels[i].op, "argmax");
-    }
-    cr_expect(pools && argmax);
+    tsri_task_draft draft = kernels_of(model, &job);
+    cr_expect(has_kernel(&draft, "pool", NULL) && has_kernel(&draft, "topk", NULL) &&
+              !has_kernel(&draft, "argmax", NULL));
     tsri_task_draft_clear(&draft);
     tsr_model_close(&model);
     close_reference();
@@ -371,7 +429,8 @@ Test(bench, warm_up_ends_where_times_are_steady) {
     script s = {.times = times, .n = 10};
     tsri_task_samples out = {0};
     cr_assert_eq(tsri_task_sample(&rule, next, &s, &out), TSR_OK);
-    cr_expect(out.warmup == 9 && out.n == 5 && !out.noisy, "%u %u", out.warmup, out.n);
+    cr_expect(out.warmup == 9 && out.n == 5 && !tsri_task_is_noisy(&out.noise), "%u %u", out.warmup,
+              out.n);
     cr_expect_eq(out.values[0], 1);
     free(out.values);
 }
@@ -381,19 +440,61 @@ Test(bench, warm_up_ends_where_times_are_steady) {
 Test(bench, a_speed_that_changes_is_noisy) {
     enum { N = 1000 };
     static double values[N];
-    bool unsure = false;
+    tsri_task_noise noise;
     for (uint32_t i = 0; i < N; i++)
         values[i] = (i % 7 ? 1.0 : 1.02) * (i < 600 ? 1 : 1.2);
-    cr_assert_eq(tsri_task_unsure(values, N, &unsure), TSR_OK);
-    cr_expect(unsure, "one speed, then another");
+    cr_assert_eq(tsri_task_noise_of(values, N, &noise), TSR_OK);
+    cr_expect(fabs(noise.apart - 0.2) < 1e-9 && noise.interval == 0,
+              "one speed, then another: %g, %g", noise.apart, noise.interval);
     for (uint32_t i = 0; i < N; i++)
         values[i] = i % 2 ? 1.0 : 1.2;
-    cr_assert_eq(tsri_task_unsure(values, N, &unsure), TSR_OK);
-    cr_expect(!unsure, "two speeds in turn have one median");
+    cr_assert_eq(tsri_task_noise_of(values, N, &noise), TSR_OK);
+    cr_expect(!tsri_task_is_noisy(&noise), "two speeds in turn have one median");
     for (uint32_t i = 0; i < N; i++)
         values[i] = i % 7 ? 1.0 : 1.02;
-    cr_assert_eq(tsri_task_unsure(values, N, &unsure), TSR_OK);
-    cr_expect(!unsure, "one speed");
+    cr_assert_eq(tsri_task_noise_of(values, N, &noise), TSR_OK);
+    cr_expect(!tsri_task_is_noisy(&noise), "one speed");
+}
+
+/* 1.57 times the distance of the quartiles, 0.4, over the root of eight. */
+Test(bench, a_wide_interval_is_noisy) {
+    static const double values[] = {1, 0.8, 1.2, 1, 0.8, 1.2, 1, 1.2};
+    tsri_task_noise noise;
+    cr_assert_eq(tsri_task_noise_of(values, 8, &noise), TSR_OK);
+    cr_expect(fabs(noise.interval - 1.57 * 0.4 / sqrt(8)) < 1e-9 && noise.apart == 0, "%g, %g",
+              noise.interval, noise.apart);
+}
+
+/* A row that is noisy says why, with the figure; one without a rate is not noisy. */
+Test(bench, noise_is_told_with_its_cause) {
+    static const double values[] = {1, 2, 3};
+    static const struct {
+        tsri_task_noise noise;
+        const char *said;
+    } cases[] = {
+        {{0}, ""},
+        {{.unsteady = 27}, "its times never became steady in 27 runs"},
+        {{.interval = 0.072}, "the 95 % interval of the median extends 7.2 % to either side"},
+        {{.apart = 0.204}, "the medians of five consecutive parts differ by 20.4 %"},
+        {{.unsteady = 9, .apart = 0.3},
+         "its times never became steady in 9 runs; the medians of five consecutive parts differ by "
+         "30.0 %"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tsri_task_draft draft;
+        tsri_task_draft_begin(&draft, TSR_BENCH_PROMPT, "tokens/s", "pp1");
+        tsri_task_samples *samples = &draft.samples;
+        cr_assert_eq(tsri_base_grow(&samples->values, &samples->room, 3, sizeof *values), TSR_OK);
+        memcpy(samples->values, values, sizeof values);
+        samples->n = 3;
+        samples->noise = cases[i].noise;
+        cr_assert_eq(tsri_task_draft_figures(&draft), TSR_OK);
+        cr_expect_eq(draft.row.noisy, i > 0, "case %zu", i);
+        cr_expect_str_eq(draft.reason, cases[i].said);
+        tsri_task_draft_void(&draft, TSR_BENCH_ERROR, "lost");
+        cr_expect(!draft.row.noisy && !strcmp(draft.reason, "lost"), "%s", draft.reason);
+        tsri_task_draft_clear(&draft);
+    }
 }
 
 Test(bench, what_never_becomes_steady_is_noisy) {
@@ -403,7 +504,8 @@ Test(bench, what_never_becomes_steady_is_noisy) {
     script s = {.times = times, .n = 32};
     tsri_task_samples out = {0};
     cr_assert_eq(tsri_task_sample(&rule, next, &s, &out), TSR_OK);
-    cr_expect(out.warmup == 20 && out.n == 7 && out.noisy, "%u %u", out.warmup, out.n);
+    cr_expect(out.warmup == 20 && out.n == 7 && out.noise.unsteady == 27, "%u %u", out.warmup,
+              out.n);
     free(out.values);
 }
 
@@ -417,7 +519,8 @@ Test(bench, time_bounds_what_is_measured) {
               out.n);
     s = (script){.times = quick, .n = 1};
     cr_assert_eq(tsri_task_sample(&rule, next, &s, &out), TSR_OK);
-    cr_expect(out.n >= 99 && out.n <= 101 && !out.noisy, "a tenth of a second: %u", out.n);
+    cr_expect(out.n >= 99 && out.n <= 101 && !tsri_task_is_noisy(&out.noise),
+              "a tenth of a second: %u", out.n);
     rule.most = 7;
     cr_assert_eq(tsri_task_sample(&rule, next, &s, &out), TSR_OK);
     cr_expect_eq(out.n, 7);
@@ -434,6 +537,28 @@ Test(bench, percentiles_are_samples_and_outliers_are_counted) {
     cr_expect_eq(s.outliers, 1);
     const tsri_task_spread one = tsri_task_spread_of(values, 1, sorted);
     cr_expect(one.p10 == 10 && one.p90 == 10 && one.outliers == 0);
+}
+
+/* What was held before the row's runs, for the gates or the peaks, is not the row's. */
+Test(bench, memory_is_what_the_row_s_runs_reached) {
+    enum { BIG = 256 << 20 };
+    static const double times[] = {1e-3};
+    static const tsri_task_sink sink = {0};
+    tsri_task_bench b = {.sink = &sink, .rule = {.least = 1, .most = 1, .cold = true}};
+    script s = {.times = times, .n = 1};
+    tsri_task_draft draft;
+    if (access("/proc/self/clear_refs", W_OK) != 0)
+        cr_skip_test("this system can't count the peak of memory anew");
+    char *big = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert(big != MAP_FAILED);
+    memset(big, 1, BIG);
+    const uint64_t most = tsri_system_resident_peak();
+    munmap(big, BIG);
+    tsri_task_draft_begin(&draft, TSR_BENCH_PROMPT, "s", "row");
+    OK(tsri_task_bench_time(&b, &draft, 1, next, &s));
+    cr_expect(draft.row.host_bytes > 0 && draft.row.host_bytes + BIG / 2 < most, "%llu of %llu",
+              (unsigned long long)draft.row.host_bytes, (unsigned long long)most);
+    tsri_task_draft_clear(&draft);
 }
 
 /* ---- arrivals ---- */
@@ -460,7 +585,7 @@ Test(bench, gaps_between_arrivals_are_exponential) {
     cr_expect(fabs(along) < 0.06, "%g", along);
 }
 
-/* ---- conditions ---- */
+/* ---- the machine ---- */
 
 static char root[64];
 
@@ -490,6 +615,7 @@ static void end(void) {
 Test(bench, conditions_of_a_processor, .init = begin, .fini = end) {
     put("proc/stat", "cpu  100 0 50 800 0 0 0 50 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n");
     put("proc/loadavg", "1.50 0.7 0.3 3/200 4711\n");
+    put("proc/self/stat", "7 (a b) c) R 1 2 3 4 5 6 7 8 9 10 700 250 30 20 20 0 1 0\n");
     put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2100000\n");
     put("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3400000\n");
     put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil\n");
@@ -503,6 +629,7 @@ Test(bench, conditions_of_a_processor, .init = begin, .fini = end) {
     const tsri_task_reading before = tsri_task_read_conditions(root, true, 0);
     put("proc/stat", "cpu  150 0 50 800 0 0 0 100 0 0\n");
     put("proc/loadavg", "1.50 0.7 0.3 1/200 4711\n");
+    put("proc/self/stat", "nonsense\n");
     put("sys/class/powercap/intel-rapl:0/energy_uj", "4000000\n");
     const tsri_task_reading after = tsri_task_read_conditions(root, true, 0);
     const tsr_bench_conditions c = tsri_task_conditions_between(&before, &after);
@@ -512,7 +639,32 @@ Test(bench, conditions_of_a_processor, .init = begin, .fini = end) {
     cr_expect(c.clock[0] == 3.4e9 && c.temperature[1] == 64, "%g %g", c.clock[0], c.temperature[1]);
     cr_expect(c.load[0] == 2 && c.load[1] == 0 && before.load_minute == 1.5, "%g", c.load[0]);
     cr_expect_float_eq(c.steal, 0.5, 1e-9);
+    cr_expect_float_eq(after.busy - before.busy, 0.5, 1e-9, "%g", after.busy);
+    cr_expect_float_eq(before.own, 10, 1e-9, "%g", before.own);
+    cr_expect(isnan(after.own) && tsri_task_others_between(&before, &after) == 0, "%g", after.own);
     cr_expect_float_eq(c.energy, 5, 1e-6, "the counter began anew: %g", c.energy);
+}
+
+/* Two generations of processors with one name are two; ARM's have numbers alone. */
+Test(bench, processors_are_told_apart, .init = begin, .fini = end) {
+    static const struct {
+        const char *info, *cpu;
+    } cases[] = {
+        {"processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n"
+         "model name\t: AMD EPYC\nstepping\t: 1\nmicrocode\t: 0x1000065\n\nmodel\t\t: 9\n",
+         "AMD EPYC (family 26, model 2, stepping 1)"},
+        {"processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU architecture: 8\n"
+         "CPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n",
+         "implementer 0x41, part 0xd0c, variant 0x3, revision 1"},
+        {"model name\t: A\n", "A"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tsri_task_host host;
+        put("proc/cpuinfo", cases[i].info);
+        tsri_task_read_host(root, &host);
+        cr_expect_str_eq(host.cpu, cases[i].cpu, "case %zu", i);
+    }
 }
 
 /* Two packages; psys counts them once more. */

@@ -260,7 +260,29 @@ tsr_status tsri_session_begin_encode(tsri_session *session, const tsri_model_seq
     return tsri_model_pass_of(session, encode(session, sequences, n, &nothing), pass);
 }
 
+/* Of at most B texts of T tokens, as many as run at once. */
+static tsr_status plan_of(tsri_session *session, const tsri_model_shape *shape,
+                          const tsri_model_results *results, int64_t B, int64_t T,
+                          tsri_run_plan **out) {
+    const tsri_model *model = session->model;
+    const tsri_graph *graph = NULL;
+    int64_t lowest, highest;
+    if (!model->spec.encoder.layers)
+        return tsri_base_fail(TSR_E_STATE, "%s (%s) has no encoder", model->path,
+                              model->spec.family);
+    if (T > session->source_context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a text of %" PRId64 " tokens; the encoder reads at most %" PRId64, T,
+                              session->source_context);
+    TRY(reserve(session, T));
+    const int64_t most = tsri_model_encode_limits(session, results, T, &lowest, &highest);
+    return tsri_model_plans_settle(
+        &session->plans,
+        tsri_model_encode_plan(session, shape, results, B < most ? B : most, T, &graph, out));
+}
+
 tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
+    static const tsri_model_results none = {0};
     const tsri_model *model = session->model;
     const tsri_model_weights *w = model->weights;
     const bool whole = !model->spec.decoder.layers;
@@ -271,16 +293,11 @@ tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_
                                     .next = whole && tsri_model_weight_at(w, TSRI_WEIGHT_NEXT),
                                     .pooled = whole && tsri_model_weight_at(w, TSRI_WEIGHT_POOLER),
                                     .vectors = whole};
-    const tsri_graph *graph = NULL;
-    if (!model->spec.encoder.layers)
-        return tsri_base_fail(TSR_E_STATE, "%s (%s) has no encoder", model->path,
-                              model->spec.family);
-    if (tokens > session->source_context)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a text of %" PRId64 " tokens; the encoder reads at most %" PRId64,
-                              tokens, session->source_context);
-    TRY(reserve(session, tokens));
-    const tsri_model_results none = {0};
-    return tsri_model_plans_settle(
-        &session->plans, tsri_model_encode_plan(session, &shape, &none, 1, tokens, &graph, out));
+    return plan_of(session, &shape, &none, 1, tokens, out);
+}
+
+tsr_status tsri_session_encode_pass_plan(tsri_session *session, int64_t B, int64_t T,
+                                         const tsri_model_results *results, tsri_run_plan **out) {
+    const tsri_model_shape shape = shape_of(session, results);
+    return plan_of(session, &shape, results, B, T, out);
 }

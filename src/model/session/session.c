@@ -391,17 +391,38 @@ static tsri_model_shape shape_of(const tsri_model_results *results) {
                               .attention = results->attention};
 }
 
-tsr_status tsri_session_announce(tsri_session *session, int64_t B, int64_t T, int64_t source,
-                                 bool by_keys, const tsri_model_results *results) {
-    tsri_model_shape shape = shape_of(results);
-    shape.by_keys = by_keys && !session->model->spec.decoder.recurrent;
+/* Makes room for forward passes of B sequences of T tokens, and says what they have in common. */
+static tsr_status expect(tsri_session *session, int64_t B, int64_t T, int64_t source, bool by_keys,
+                         const tsri_model_results *results, tsri_model_shape *shape,
+                         int64_t *limit) {
+    *shape = shape_of(results);
+    shape->by_keys = by_keys && !session->model->spec.decoder.recurrent;
     tsri_model_reserve_sources(session, source);
     TRY(tsri_session_reserve(session, T));
-    const int64_t limit = tsri_model_chunk_limit(session, results, B == 1 && !shape.by_keys);
+    *limit = tsri_model_chunk_limit(session, results, B == 1 && !shape->by_keys);
+    return TSR_OK;
+}
+
+tsr_status tsri_session_announce(tsri_session *session, int64_t B, int64_t T, int64_t source,
+                                 bool by_keys, const tsri_model_results *results) {
+    tsri_model_shape shape;
+    int64_t limit;
+    TRY(expect(session, B, T, source, by_keys, results, &shape, &limit));
     return tsri_model_plans_settle(&session->plans,
                                    tsri_model_plans_announce(&session->plans, &shape, B,
                                                              T < limit ? T : limit, limit,
                                                              results->rows == TSRI_ROWS_ALL));
+}
+
+tsr_status tsri_session_pass_plan(tsri_session *session, int64_t B, int64_t T, int64_t source,
+                                  bool by_keys, const tsri_model_results *results,
+                                  tsri_run_plan **out) {
+    tsri_model_shape shape;
+    int64_t limit;
+    TRY(expect(session, B, T, source, by_keys, results, &shape, &limit));
+    return tsri_model_plans_settle(
+        &session->plans, tsri_model_plans_plan(&session->plans, &shape, B, T < limit ? T : limit,
+                                               limit, results->rows == TSRI_ROWS_ALL, out));
 }
 
 static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,

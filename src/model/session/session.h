@@ -198,4 +198,14 @@ int64_t tsri_session_plan_tokens(const tsri_session *session, int64_t tokens);
 /* The same for an encoder: with every head that the model has, or with a source to keep. */
 tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out);
 
+/* For the benchmark: the plan that forward passes of B sequences of T tokens with these results
+ * run, as tsri_session_announce takes them. Of what the caller's memory is for, only whether it is
+ * there counts. */
+tsr_status tsri_session_pass_plan(tsri_session *session, int64_t B, int64_t T, int64_t source,
+                                  bool by_keys, const tsri_model_results *results,
+                                  tsri_run_plan **out);
+/* The same for an encoder that is given B texts of T tokens at once. */
+tsr_status tsri_session_encode_pass_plan(tsri_session *session, int64_t B, int64_t T,
+                                         const tsri_model_results *results, tsri_run_plan **out);
+
 #endif

@@ -34,7 +34,6 @@ typedef struct tsri_task_bench {
     tsri_task_rule rule;
     tsri_run_peaks best, now; /* the device's peaks: the best so far, and the latest */
     double cached;            /* the peak of reads of 2^CACHED bytes; 0: not known */
-    uint64_t host_bytes;      /* the largest resident set so far, not counting that of the peaks */
     bool cpu;                 /* the device is the host's processor */
     uint32_t vendor;          /* of the device: its PCI number; 0: not known */
     char broken[256];         /* why no row has a rate: the device's clock is wrong; else "" */
@@ -49,6 +48,7 @@ typedef struct tsri_task_draft {
     char test[64], reason[1024];
     tsri_task_samples samples; /* in the row's unit */
     tsr_bench_conditions conditions;
+    double others; /* cores that other programs used meanwhile: tsri_task_others_between */
     tsr_bench_kernel *kernels;
     size_t kernels_room;
     uint32_t held_by; /* tsr_bench_bound, where it is not the row's: whose peak is watched */
@@ -84,13 +84,15 @@ tsr_status tsri_task_draft_kernel(tsri_task_draft *draft, const char *op, const 
                                   const char *tuning);
 /* Adds the kernel variants that a plan runs. */
 tsr_status tsri_task_draft_plan(tsri_task_draft *draft, const tsri_run_plan *plan);
-/* Sets median, percentiles and outliers from the samples. */
+/* Sets median, percentiles and outliers from the samples, and notes why their median is
+ * uncertain, which makes the row noisy. */
 tsr_status tsri_task_draft_figures(tsri_task_draft *draft);
 /* Sets the times of requests from those [n] of all that ran, in order: the row has the medians of the
  * last ones, of which each of its samples has `per_sample`. */
 tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first,
                                      const double *each, uint32_t n, uint32_t per_sample);
-/* Notes by the row's conditions that others used the processor beside it, which makes it noisy. */
+/* Notes that others used the processor beside the row, by its conditions and by `others`, which
+ * makes it noisy. */
 void tsri_task_draft_company(tsri_task_draft *draft, bool cpu);
 /* Hands the row on, and frees what the draft owns. */
 tsr_status tsri_task_draft_emit(tsri_task_draft *draft, const tsri_task_sink *sink);
@@ -106,12 +108,10 @@ void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab);
 /* Makes a row of each peak, and sets those of the run. */
 uint32_t tsri_task_bench_peak_count(void);
 tsr_status tsri_task_bench_peaks(tsri_task_bench *b);
-/* Measures those peaks again that the run has; the memory that this takes is left out of the
- * host's. */
+/* Measures those peaks again that the run has. */
 void tsri_task_bench_beside(tsri_task_bench *b);
 /* Keeps the larger value of each peak. */
 void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other);
-uint64_t tsri_task_bench_host_peak(tsri_task_bench *b);
 /* The PCI number of the (first) device's vendor; 0: not known. */
 uint32_t tsri_task_bench_vendor(const tsr_device *device);
 /* Whether the (first) device is the host's processor. */

@@ -10,7 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH = 512 };
+enum {
+    PATH = 512,
+    TICKS = 100 /* of a second, by which Linux counts processor time in its files */
+};
+#define LEAST_SHARE 0.1    /* of a core: what others use below it is not told */
+#define LEAST_SECONDS 0.05 /* five ticks */
 
 static bool read_line(const char *path, char *out, size_t room) {
     FILE *file = fopen(path, "re");
@@ -184,6 +189,19 @@ static void read_card(const char *root, uint32_t vendor, tsri_task_reading *out)
 
 /* ---- load ---- */
 
+/* Seconds that this process and its children that have ended used, of all its threads. */
+static double own_seconds(const char *root) {
+    char path[PATH], line[512];
+    double ticks[4];
+    snprintf(path, sizeof path, "%s/proc/self/stat", root);
+    const char *name_end = read_line(path, line, sizeof line) ? strrchr(line, ')') : NULL;
+    if (!name_end ||
+        sscanf(name_end + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %lf %lf",
+               &ticks[0], &ticks[1], &ticks[2], &ticks[3]) != 4)
+        return NAN;
+    return (ticks[0] + ticks[1] + ticks[2] + ticks[3]) / TICKS;
+}
+
 static void read_load(const char *root, tsri_task_reading *out) {
     char path[PATH], line[512];
     double ticks[8];
@@ -199,6 +217,7 @@ static void read_load(const char *root, tsri_task_reading *out) {
                &ticks[3], &ticks[4], &ticks[5], &ticks[6], &ticks[7]) != 8)
         return;
     out->stolen = ticks[7];
+    out->busy = (ticks[0] + ticks[1] + ticks[2]) / TICKS;
     out->all = 0;
     for (int i = 0; i < 8; i++)
         out->all += ticks[i];
@@ -211,6 +230,8 @@ tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu, uint32_t
                            .load_minute = NAN,
                            .stolen = NAN,
                            .all = NAN,
+                           .busy = NAN,
+                           .own = own_seconds(root),
                            .energy = NAN,
                            .energy_wrap = NAN,
                            .power = NAN,
@@ -244,6 +265,14 @@ tsr_bench_conditions tsri_task_conditions_between(const tsri_task_reading *befor
                                            : isnan(ticks) ? NAN
                                                           : 0,
                                   .energy = joules_between(before, after)};
+}
+
+double tsri_task_others_between(const tsri_task_reading *before, const tsri_task_reading *after) {
+    const double seconds = after->seconds - before->seconds,
+                 others = (after->busy - before->busy) - (after->own - before->own);
+    return others >= LEAST_SECONDS && others >= LEAST_SHARE * seconds && seconds > 0
+               ? others / seconds
+               : 0;
 }
 
 void tsri_task_read_governor(const char *root, char *out, size_t room) {

@@ -14,6 +14,8 @@ typedef struct tsri_task_reading {
     double load;        /* runnable threads but this one */
     double load_minute; /* the mean number of them in the last minute */
     double stolen, all; /* processor time, in ticks */
+    double busy;        /* seconds of processor time of all programs */
+    double own;         /* the same of this process and of its children that have ended */
     double energy;      /* joules so far */
     double energy_wrap; /* joules after which the counter begins anew */
     double power;       /* watts, of a card; at the end of work, read it before the card rests */
@@ -26,6 +28,9 @@ typedef struct tsri_task_reading {
 tsri_task_reading tsri_task_read_conditions(const char *root, bool cpu, uint32_t vendor);
 tsr_bench_conditions tsri_task_conditions_between(const tsri_task_reading *before,
                                                   const tsri_task_reading *after);
+/* How many cores other programs used between two readings, in the mean; 0: less than a tenth of
+ * one or 50 ms, which the ticks of Linux's count don't show. */
+double tsri_task_others_between(const tsri_task_reading *before, const tsri_task_reading *after);
 /* "performance", "schedutil"; "" where the system does not say. */
 void tsri_task_read_governor(const char *root, char *out, size_t room);
 

@@ -17,6 +17,7 @@
 #include <time.h>
 
 enum { SCHEMA = 2, DIGITS = 10, MOST_MODELS = 64 };
+enum { ROWS_VERSION = 1 }; /* of rows that a user chose */
 
 struct tsr_bench_file {
     tsr_bench_file_options options;
@@ -154,6 +155,10 @@ tsr_status tsr_bench_file_create(const tsr_bench_file_options *options, tsr_benc
         free(f);
         return status;
     }
+    if (!f->options.version)
+        f->options.version = f->options.name && !strcmp(f->options.name, "suite")
+                                 ? TSR_BENCH_SUITE_VERSION
+                                 : ROWS_VERSION;
     clock_gettime(CLOCK_MONOTONIC, &f->clock);
     f->begun = tsri_task_read_conditions("", true, 0);
     f->suite = suite_json(f);
@@ -440,6 +445,14 @@ static void put_end(tsr_bench_file *file, bool partial) {
     tsri_base_json_put(file->suite, "partial", json_boolean(partial));
     tsri_base_json_put(file->host, "load", pair(file->begun.load_minute, ended.load_minute));
     tsri_base_json_put(file->host, "steal", number(true, c.steal));
+}
+
+tsr_status tsr_bench_file_end(tsr_bench_file *file, uint32_t partial) {
+    TRY(NEED(file));
+    put_end(file, partial);
+    tell(file, "suite", file->suite);
+    tell(file, "host", file->host);
+    return TSR_OK;
 }
 
 /* The hash is that of all bytes before its own line. */

@@ -6,9 +6,10 @@
 
 #include <stddef.h>
 
-/* Texts are "", numbers 0, where the system does not say. */
+/* Texts are "", numbers 0, where the system does not say. cpu: the name, and the numbers that tell
+ * processors of one name apart: "AMD EPYC (family 26, model 2, stepping 1)". */
 typedef struct tsri_task_host {
-    char os[128], kernel[256], cpu[128], governor[32];
+    char os[128], kernel[256], cpu[256], governor[32];
     uint32_t cores;
     uint64_t memory; /* bytes */
 } tsri_task_host;

@@ -286,9 +286,9 @@ static tsr_status make_row(subject *s, const tsri_task_job *job) {
         tsri_task_draft_void(&draft, s->status, s->failed);
     else
         status = time_job(&r, &draft);
+    clear(&r); /* its session is kept, and serves for the description */
     if (status == TSR_OK && s->status == TSR_BENCH_OK)
         status = describe(s, job, &draft);
-    clear(&r);
     s->held_by = row->bound_by;
     return tsri_task_bench_finish(s->b, &draft, status, s->note);
 }

@@ -6,7 +6,6 @@
 #include "backend/opened.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/system/system.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,6 +108,7 @@ static tsr_status measure(tsri_task_bench *b, size_t i) {
         status = tsri_run_peak(b->device, peaks[i].peak, b->rule.least, s->values);
     const tsri_task_reading after = tsri_task_read_conditions("", b->cpu, b->vendor);
     draft.conditions = tsri_task_conditions_between(&before, &after);
+    draft.others = tsri_task_others_between(&before, &after);
     draft.row.conditions = &draft.conditions;
     s->n = b->rule.least;
     if (status == TSR_OK)
@@ -123,22 +123,6 @@ static tsr_status measure(tsri_task_bench *b, size_t i) {
     return tsri_task_draft_emit(&draft, b->sink);
 }
 
-/* Makes the kernel count the peak of resident memory anew, because measuring the device's peaks
- * took memory, too (Linux 4.0). */
-static void forget_host_peak(void) {
-    FILE *file = fopen("/proc/self/clear_refs", "we");
-    if (!file)
-        return;
-    fputs("5", file);
-    fclose(file);
-}
-
-uint64_t tsri_task_bench_host_peak(tsri_task_bench *b) {
-    const uint64_t now = tsri_system_resident_peak();
-    b->host_bytes = now > b->host_bytes ? now : b->host_bytes;
-    return b->host_bytes;
-}
-
 tsr_status tsri_task_bench_peaks(tsri_task_bench *b) {
     b->now = (tsri_run_peaks){0};
     for (size_t i = 0; i < PEAKS; i++) {
@@ -147,7 +131,6 @@ tsr_status tsri_task_bench_peaks(tsri_task_bench *b) {
     }
     b->now.term = tsri_task_bench_term(b->device);
     b->best = b->now;
-    forget_host_peak();
     return TSR_OK;
 }
 
@@ -158,7 +141,6 @@ static void again(const tsr_device *device, uint32_t peak, double *out) {
 
 void tsri_task_bench_beside(tsri_task_bench *b) {
     const double before = b->now.fma_f32;
-    tsri_task_bench_host_peak(b);
     again(b->device, TSR_PEAK_FMA_F32, &b->now.fma_f32);
     again(b->device, TSR_PEAK_READ, &b->now.read);
     if (before > 0) { /* the other types' arithmetic has the same clock */
@@ -167,7 +149,6 @@ void tsri_task_bench_beside(tsri_task_bench *b) {
         b->now.dot_int8 *= b->now.fma_f32 / before;
     }
     tsri_task_bench_best(&b->best, &b->now);
-    forget_host_peak();
 }
 
 void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other) {

@@ -171,6 +171,10 @@ void tsri_task_draft_company(tsri_task_draft *draft, bool cpu) {
         draft->row.noisy = 1;
         tsri_task_draft_note(draft, "%.0f threads of other programs were running", load);
     }
+    if (cpu && draft->others > 0) {
+        draft->row.noisy = 1;
+        tsri_task_draft_note(draft, "other programs used %.1f cores meanwhile", draft->others);
+    }
     if (cpu && c->steal > STOLEN) {
         draft->row.noisy = 1;
         tsri_task_draft_note(draft, "the hypervisor took %.0f %% of the time", 100 * c->steal);
@@ -208,6 +212,21 @@ void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab) {
         ids[i] = (int32_t)(tsri_base_uniform(1, 0, (uint64_t)i) * vocab);
 }
 
+/* Marks the row as noisy where its median is uncertain, and says why. */
+static void note_noise(tsri_task_draft *draft) {
+    const tsri_task_noise *noise = &draft->samples.noise;
+    draft->row.noisy = tsri_task_is_noisy(noise);
+    if (noise->unsteady)
+        tsri_task_draft_note(draft, "its times never became steady in %u runs", noise->unsteady);
+    if (noise->interval > 0)
+        tsri_task_draft_note(draft,
+                             "the 95 %% interval of the median extends %.1f %% to either side",
+                             100 * noise->interval);
+    if (noise->apart > 0)
+        tsri_task_draft_note(draft, "the medians of five consecutive parts differ by %.1f %%",
+                             100 * noise->apart);
+}
+
 tsr_status tsri_task_draft_figures(tsri_task_draft *draft) {
     tsri_task_samples *s = &draft->samples;
     tsr_bench_row *row = &draft->row;
@@ -221,7 +240,7 @@ tsr_status tsri_task_draft_figures(tsri_task_draft *draft) {
     row->p90 = seconds ? spread.p90 : spread.p10;
     row->p99 = seconds ? spread.p99 : spread.p1;
     row->outliers = spread.outliers;
-    row->noisy = s->noisy;
     free(sorted);
+    note_noise(draft);
     return TSR_OK;
 }

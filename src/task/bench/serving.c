@@ -84,21 +84,25 @@ static tsr_status latencies(const serving *s, const tsri_task_draft *rates, cons
     const uint32_t n = rates->samples.n * REQUESTS;
     const tsr_bench_row *from = &rates->row;
     tsri_task_samples *samples = &draft->samples;
-    bool unsure = false;
     TRY(tsri_base_grow(&samples->values, &samples->room, n, sizeof *samples->values));
     memcpy(samples->values, all + s->times.n - n, n * sizeof *all);
     samples->n = n;
     samples->warmup = s->times.n - n;
-    TRY(tsri_task_unsure(samples->values, n, &unsure));
-    samples->noisy = rates->samples.noisy || unsure;
+    TRY(tsri_task_noise_of(samples->values, n, &samples->noise));
     draft->conditions = rates->conditions;
     draft->row.conditions = &draft->conditions;
+    draft->others = rates->others;
     memcpy(draft->row.peak_fma, from->peak_fma, sizeof from->peak_fma);
     memcpy(draft->row.peak_read, from->peak_read, sizeof from->peak_read);
     draft->row.host_bytes = from->host_bytes;
     draft->row.device_bytes = from->device_bytes;
     TRY(tsri_task_bench_kernels(s->model, s->job, draft));
-    return tsri_task_draft_figures(draft);
+    TRY(tsri_task_draft_figures(draft));
+    if (tsri_task_is_noisy(&rates->samples.noise)) {
+        draft->row.noisy = 1;
+        tsri_task_draft_note(draft, "the rate of the same runs is noisy");
+    }
+    return TSR_OK;
 }
 
 /* Three rows of the same runs: what they say is computed before the first is given away. */

@@ -59,11 +59,20 @@ static void read_kv(amounts *all, const tsri_model *m, double tokens) {
 static tsr_status add_vectors(const tsri_model *m, tsri_session *session, const tsri_task_job *job,
                               amounts *all) {
     const int64_t B = job->batch, T = job->tokens, sizes[TSR_SYMBOLS] = {B, T, T, 1, B};
+    float wanted;
+    const tsri_model_results vectors = {.vectors = &wanted, .pooling = TSR_POOL_MEAN};
     tsri_run_plan *plan = NULL;
-    TRY(tsri_session_encode_plan(session, T, &plan));
+    TRY(tsri_session_encode_pass_plan(session, B, T, &vectors, &plan));
     TRY(add(all, plan, sizes, 1));
     see(all, &m->spec.encoder, (double)B * tsri_model_seen_text(&m->spec.encoder, T));
     return TSR_OK;
+}
+
+/* The plan of a step of B sequences of T tokens each, which finds the next one. */
+static tsr_status step_plan(tsri_session *session, int64_t B, int64_t T, tsri_run_plan **out) {
+    int32_t wanted;
+    const tsri_model_results next = {.rows = TSRI_ROWS_LAST, .argmax = &wanted};
+    return tsri_session_pass_plan(session, B, T, 1, false, &next, out);
 }
 
 /* A step of `B` sequences reads `tokens` of each behind `past`, and writes logits for the last. */
@@ -72,7 +81,7 @@ static tsr_status add_prompt(const tsri_model *m, tsri_session *session, int64_t
     const int64_t sizes[TSR_SYMBOLS] = {B, tokens, 1, 1, B};
     const tsri_model_stack *stack = &m->spec.decoder;
     tsri_run_plan *plan = NULL;
-    TRY(tsri_session_plan(session, tokens, &plan));
+    TRY(step_plan(session, B, tokens, &plan));
     TRY(add(all, plan, sizes, 1));
     see(all, stack, (double)B * tsri_model_seen(stack, past, tokens));
     read_kv(all, m, (double)B * tsri_model_read(stack, past, tokens));
@@ -86,7 +95,7 @@ static tsr_status add_steps(const tsri_model *m, tsri_session *session, int64_t 
     const tsri_model_stack *stack = &m->spec.decoder;
     const double seen = (double)B * tsri_model_seen(stack, past, steps);
     tsri_run_plan *plan = NULL;
-    TRY(tsri_session_plan(session, 1, &plan));
+    TRY(step_plan(session, B, 1, &plan));
     TRY(add(all, plan, sizes, steps));
     see(all, stack, seen);
     read_kv(all, m, seen);
@@ -105,19 +114,23 @@ static tsr_status add_requests(const tsri_model *m, tsri_session *session, const
     return TSR_OK;
 }
 
-/* The encoder runs once. Then comes one token of each text, and after it one of each beam. Beams may
- * share what they attend to, so only the keys of one beam are counted as read. */
+/* The encoder runs once. Then comes one token of each text, and after it one of each beam, of
+ * which the search takes twice as many candidates as it has beams. Beams may share what they attend
+ * to, so only the keys of one beam are counted as read. */
 static tsr_status add_translation(const tsri_model *m, tsri_session *session,
                                   const tsri_task_job *job, amounts *all) {
     const int64_t B = job->batch, S = job->depth, rows = B * TSRI_TASK_BENCH_BEAMS;
     const int64_t source[TSR_SYMBOLS] = {B, S, S, 1, B}, first[TSR_SYMBOLS] = {B, 1, 1, 1, B},
                   next[TSR_SYMBOLS] = {rows, 1, 1, 1, rows};
+    const int32_t wanted = 2 * TSRI_TASK_BENCH_BEAMS, V = m->spec.vocab;
     const tsri_model_stack *encoder = &m->spec.encoder, *decoder = &m->spec.decoder;
     const double seen = tsri_model_seen(decoder, 0, job->tokens);
+    const tsri_model_results nothing = {0}, candidates = {.rows = TSRI_ROWS_LAST,
+                                                          .top_k = wanted < V ? wanted : V};
     tsri_run_plan *plan = NULL;
-    TRY(tsri_session_encode_plan(session, S, &plan));
+    TRY(tsri_session_encode_pass_plan(session, B, S, &nothing, &plan));
     TRY(add(all, plan, source, 1));
-    TRY(tsri_session_plan(session, 1, &plan));
+    TRY(tsri_session_pass_plan(session, rows, 1, S, true, &candidates, &plan));
     TRY(add(all, plan, first, 1));
     TRY(add(all, plan, next, job->tokens - 1));
     see(all, encoder, (double)B * tsri_model_seen_text(encoder, S));
@@ -141,9 +154,32 @@ static tsr_status add_job(const tsri_model *m, tsri_session *session, const tsri
     }
 }
 
+/* A session of the size that the job's own has, with room for as many tokens: its plans have the
+ * same kernels. */
+static tsr_status create_session(tsri_model *m, const tsri_task_job *job, tsri_session **out) {
+    const int64_t all = job->depth + job->tokens,
+                  pages = (all + TSRI_MODEL_PAGE - 1) / TSRI_MODEL_PAGE;
+    tsri_session_sizes sizes = {.slots = (int32_t)job->batch, .context = all};
+    if (job->kind == TSR_BENCH_EMBED) {
+        sizes = (tsri_session_sizes){.slots = 1};
+    } else if (job->kind == TSR_BENCH_TRANSLATE) {
+        sizes.slots *= TSRI_TASK_BENCH_BEAMS;
+        sizes.context = job->tokens + 1;
+        sizes.sources = (int32_t)job->batch;
+        sizes.source_context = job->depth;
+    } else if (job->kind == TSR_BENCH_SERVE) {
+        sizes.pages = (int32_t)(job->batch * pages);
+    }
+    TRY(tsri_session_create_sized(m, &sizes, out));
+    const tsr_status status = tsri_session_reserve(*out, sizes.context);
+    if (status != TSR_OK)
+        tsri_session_destroy(out);
+    return status;
+}
+
 static tsr_status add_all(tsri_model *m, const tsri_task_job *job, int64_t requests, amounts *all) {
     tsri_session *session = NULL;
-    TRY(tsri_session_create(m, 1, 0, &session));
+    TRY(create_session(m, job, &session));
     const tsr_status status = add_job(m, session, job, requests, all);
     tsri_session_destroy(&session);
     return status;

@@ -34,7 +34,7 @@ typedef struct comparison {
 static tsr_status unlike(const tsr_results *a, const tsr_results *b, const char *what,
                          const char *of_a, const char *of_b, const char *todo) {
     return tsri_base_fail(TSR_E_ARGUMENT,
-                          "%s and %s can't be compared: %s \"%.80s\" there, \"%.80s\" here: %s",
+                          "%s and %s can't be compared: %s \"%.120s\" there, \"%.120s\" here: %s",
                           a->path, b->path, what, of_a ? of_a : "none", of_b ? of_b : "none", todo);
 }
 
@@ -45,6 +45,16 @@ static bool same_member(const json_t *a, const json_t *b, const char *key) {
 static bool same_device(const json_t *a, const json_t *b) {
     return same_member(a, b, "backend") && same_member(a, b, "platform") &&
            same_member(a, b, "name") && same_member(a, b, "threads");
+}
+
+/* Older files have the name alone, without the numbers behind it: "AMD EPYC" may be an
+ * "AMD EPYC (family 26, model 2, stepping 1)". What a file doesn't say is not compared. */
+static bool same_processor(const char *a, const char *b) {
+    const size_t n = a ? strlen(a) : 0, m = b ? strlen(b) : 0, least = n < m ? n : m;
+    if (!a || !b)
+        return true;
+    const char *more = n < m ? b + least : a + least;
+    return !strncmp(a, b, least) && (!*more || !strncmp(more, " (", 2));
 }
 
 static tsr_status check_suites(const tsr_results *a, const tsr_results *b) {
@@ -97,9 +107,22 @@ static tsr_status unlike_device(const tsr_results *a, const tsr_results *b, cons
                   threads[1], "measure both with the same -t");
 }
 
-static tsr_status check_devices(const comparison *c, const tsr_results *a, const tsr_results *b) {
+static bool share_a_device(const tsr_results *a, const tsr_results *b) {
     const json_t *one, *other;
     size_t i, k;
+    json_array_foreach(a->devices, i, one) {
+        const char *processor = tsri_results_processor(a, one);
+        json_array_foreach(b->devices, k, other) {
+            if (same_device(one, other) &&
+                same_processor(processor, tsri_results_processor(b, other)))
+                return true;
+        }
+    }
+    return false;
+}
+
+static tsr_status check_devices(const comparison *c, const tsr_results *a, const tsr_results *b) {
+    const json_t *one, *other;
     if (c->options.across_devices) {
         const size_t n_a = count_measured(a), n_b = count_measured(b);
         if (n_a == 1 && n_b == 1)
@@ -109,10 +132,14 @@ static tsr_status check_devices(const comparison *c, const tsr_results *a, const
                               "%s has %zu",
                               a->path, n_a, b->path, n_b);
     }
-    json_array_foreach(a->devices, i, one)
-        json_array_foreach(b->devices, k, other) if (same_device(one, other)) return TSR_OK;
+    if (share_a_device(a, b))
+        return TSR_OK;
     one = first_measured(a);
     other = first_measured(b);
+    if (same_device(one, other))
+        return unlike(a, b, "the device has the same name, but its processor is",
+                      tsri_results_processor(a, one), tsri_results_processor(b, other),
+                      "give --across-devices to compare them");
     if (same_member(one, other, "name"))
         return unlike_device(a, b, one, other);
     return unlike(a, b, "the device is", tsri_results_text(one, "name"),
@@ -130,7 +157,8 @@ static bool same_test(const comparison *c, const tsri_results_row *a, const tsri
     return !strcmp(a->test, b->test) && a->batch == b->batch && a->tokens == b->tokens &&
            a->depth == b->depth && !strcmp(a->kind, b->kind) && !strcmp(a->unit, b->unit) &&
            tsri_results_is(a->scenario, b->scenario) && tsri_results_is(a->peer, b->peer) &&
-           (c->options.across_devices || same_device(a->device, b->device));
+           (c->options.across_devices ||
+            (same_device(a->device, b->device) && same_processor(a->processor, b->processor)));
 }
 
 /* Starts in older files name no model. */

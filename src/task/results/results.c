@@ -106,6 +106,7 @@ static tsr_status find_parts(const tsr_results *t, size_t i, tsri_results_row *r
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: rows[%zu] (%s) names a %s that the file does not have", t->path,
                               i, r->test, r->device ? "model" : "device");
+    r->processor = tsri_results_processor(t, r->device);
     r->model_name = tsri_results_text(r->model, "name");
     r->model_hash = tsri_results_text(r->model, "hash");
     return TSR_OK;
@@ -162,6 +163,12 @@ static tsr_status read_rows(tsr_results *t) {
         at += t->rows[i].n;
     }
     return TSR_OK;
+}
+
+const char *tsri_results_processor(const tsr_results *t, const json_t *device) {
+    const bool is = tsri_results_is(tsri_results_text(device, "type"), "cpu") ||
+                    tsri_results_is(tsri_results_text(device, "backend"), "reference");
+    return is ? tsri_results_text(t->host, "cpu") : NULL;
 }
 
 bool tsri_results_has_rows(const tsr_results *results, size_t device) {

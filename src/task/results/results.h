@@ -12,6 +12,7 @@ typedef struct tsri_results_row {
                                               files for a start */
     const char *test, *kind, *class_name, *scenario, *peer, *status, *reason, *unit, *bound_by;
     const char *model_name, *model_hash;
+    const char *processor; /* tsri_results_processor of its device */
     size_t device_index;
     bool noisy, lower; /* lower: less is better */
     double *samples;
@@ -35,6 +36,9 @@ double tsri_results_number(const json_t *object, const char *key);    /* NaN: nu
 int64_t tsri_results_whole(const json_t *object, const char *key);    /* -1: null */
 bool tsri_results_is(const char *text, const char *other);            /* both NULL: true */
 
+/* What the host's processor is, where the device is that: drivers may call two processors alike.
+ * NULL: it is another device, or the file doesn't say it. */
+const char *tsri_results_processor(const tsr_results *results, const json_t *device);
 /* Whether a device of the file was measured. */
 bool tsri_results_has_rows(const tsr_results *results, size_t device);
 /* Why a device has no rows. */

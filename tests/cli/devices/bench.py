@@ -178,6 +178,10 @@ def test_json_lines(_):
     equal(lines[4]["device"]["name"], "reference")
     check_rows([line["row"] for line in lines if "row" in line], "reference", ["pp24", "tg3"])
     equal([line["model"]["name"] for line in lines if "model" in line], ["shape:tiny"])
+    (begun, ended), hosts = ([line[part] for line in lines if part in line] for part in ("suite", "host"))
+    equal((begun["partial"], begun["seconds"], ended["partial"], ended["began"], list(lines[-2]), list(lines[-1])),
+          (True, None, False, begun["began"], ["suite"], ["host"]), "what is known only at the end is told there")
+    assert ended["seconds"] > 0 and [host["load"][1] is None for host in hosts] == [True, False], hosts
 
 
 def test_csv(_):

@@ -167,6 +167,7 @@ def test_unlike_files_are_refused(folder):
         "the device is the same, but its backend is \"opencl\" there, \"minimal\" here: give --across-devices": {"devices": [device(backend="minimal", threads=1)]},
         "the device is the same, but its platform is \"Example Platform\" there, \"Other\" here: give --across-devices": {"devices": [device(platform="Other")]},
         "the number of its threads is \"all\" there, \"1\" here: measure both with the same -t": {"devices": [device(threads=1)]},
+        "the device has the same name, but its processor is \"Example CPU\" there, \"Other CPU\" here: give --across-devices": {"host_cpu": "Other CPU"},
         "the hash of the weights is": {"models": [model(hash="0" * 64)]},
         "the model is \"shape:llama-15m\" there, \"other\" here": {"models": [model("other")]},
         "the class of the weights is \"f32\" there, \"q8\" here": {"rows": peaks() + jobs(class_name="q8")},
@@ -188,6 +189,14 @@ def test_unlike_files_are_refused(folder):
             equal(compared(*sides, "--across-devices")[1]["same"], 4)
         else:
             refused(2, f"the dtype of {of} is", *COMPARE, *sides, "--across-devices")
+    zen = [write(folder / f"{number}.json", host_cpu=f"AMD EPYC (family 26, model {number}, stepping 1)") for number in (2, 17)]
+    refused(2, 'its processor is "AMD EPYC (family 26, model 2, stepping 1)" there, "AMD EPYC (family 26, model 17, stepping 1)" here', *COMPARE, *zen)
+    equal(compared(*zen, "--across-devices")[1]["same"], 4)
+    for old in (write(folder / "name.json", host_cpu="AMD EPYC"), write(folder / "none.json", host_cpu=None)):  # older files have no numbers, some no name
+        equal(compared(old, zen[0])[1]["same"], 4)
+        equal(compared(zen[0], old)[1]["same"], 4)
+    cards = [write(folder / f"{cpu}.json", host_cpu=cpu, devices=[device(type="gpu")]) for cpu in ("one", "other")]
+    equal(compared(*cards)[1]["same"], 4, "the processor beside a card")
     across = write(folder / "bad.json", devices=[device(name="Other", type="gpu")])
     equal(compared(good, across, "--across-devices")[1]["same"], 4)
     two = [device(name="Idle", usable=False, reason="no compiler"), device(name="x")]

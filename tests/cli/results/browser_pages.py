@@ -95,6 +95,20 @@ def test_a_report_of_two_devices(folder):
     equal(BROWSER.value("document.querySelectorAll('#roofs svg').length"), 2)
 
 
+def test_a_report_of_two_processors_with_one_name(folder):
+    """They are two devices. The same weights are one model, whatever their folder is; others under its name are another one."""
+    paths = [write(folder / f"{number}.json", rows=peaks() + jobs(factor), models=[model(f"/m/{number}", hash=model()["hash"])],
+                   host_cpu=f"AMD EPYC (family 26, model {number}, stepping 1)") for number, factor in ((2, 1.0), (17, 0.5))]
+    run("bench", "report", *paths, "-o", folder / "a.html")
+    shown(folder / "a.html")
+    count = "['#portability b', '#jobs .name', '#portability th'].map(name => document.querySelectorAll(name).length)"
+    equal(BROWSER.value(count), [4, 4, 4])
+    changed = write(folder / "changed.json", models=[model("/m/2", hash="0" * 64)], host_cpu="Other")
+    run("bench", "report", paths[0], changed, "-o", folder / "b.html")
+    shown(folder / "b.html")
+    equal(BROWSER.value(count)[:2], [8, 8])
+
+
 def test_a_report_with_another_engine(folder):
     """Its rows have its name, with a rate or without one, and are not counted among Tessera's."""
     peer = jobs(0.5, peer="other 1.2", flops=None, bytes=None, roofline=None, bound_by=None, predicted=None, launches=None)

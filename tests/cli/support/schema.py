@@ -65,8 +65,9 @@ def sealed(text):
 
 
 def results(text):
-    """A file of results, which must be as the schema says, with its hash."""
+    """A new file of results, which must be as the schema says, with its hash; rows that are noisy say why."""
     told = json.loads(text)
     check(told, SCHEMA)
+    assert all(row["reason"] for row in told["rows"] if row["noisy"]), [row for row in told["rows"] if row["noisy"] and not row["reason"]]
     assert list(told)[0] == "schema" and list(told)[-1] == "hash" and sealed(text), "the hash does not fit"
     return told

@@ -137,7 +137,7 @@ static int prepare(job *j) {
 }
 
 static int run(job *j) {
-    const tsr_bench_file_options options = {.struct_size = sizeof options, .version = 1};
+    const tsr_bench_file_options options = {.struct_size = sizeof options};
     return tsri_cli_bench_run(&j->app, j->format_name, j->path, &options, &j->writer, bench_device,
                               j);
 }

@@ -257,7 +257,9 @@ int tsri_cli_bench_end(tsri_cli_bench_writer *w, int code, bool partial) {
     char *text = NULL;
     size_t n = 0;
     int ended = CLI_OK;
-    if (w->file && wanted && (json || w->path))
+    if (w->file && wanted)
+        ended = tsri_cli_status(tsr_bench_file_end(w->file, partial || failed));
+    if (w->file && wanted && ended == CLI_OK && (json || w->path))
         ended = tsri_cli_status(tsr_bench_file_text(w->file, partial || failed, &text, &n));
     if (text && json) {
         tsri_cli_write(w->app, text, n);

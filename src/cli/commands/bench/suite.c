@@ -138,10 +138,8 @@ static int bench_device(void *data) {
 }
 
 static int run(job *j) {
-    const tsr_bench_file_options options = {.struct_size = sizeof options,
-                                            .version = TSR_BENCH_SUITE_VERSION,
-                                            .name = "suite",
-                                            .class_name = j->class_name};
+    const tsr_bench_file_options options = {
+        .struct_size = sizeof options, .name = "suite", .class_name = j->class_name};
     return tsri_cli_bench_run(&j->app, j->format_name, j->path, &options, &j->writer, bench_device,
                               j);
 }

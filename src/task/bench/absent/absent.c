@@ -9,9 +9,11 @@ static tsr_status no_processes(void) {
                                              "for Windows");
 }
 
-tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command, size_t n) {
+tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command, size_t n,
+                                  const char *model) {
     (void)command;
     (void)n;
+    (void)model;
     for (int cold = 1; cold >= 0; cold--) {
         tsri_task_draft draft;
         tsri_task_draft_begin(&draft, TSR_BENCH_START, "s", "%s start", cold ? "cold" : "warm");

@@ -68,12 +68,12 @@ tsri_task_spread tsri_task_spread_of(const double *values, uint32_t n, double *s
     return s;
 }
 
-/* Whether the medians of five parts, in the order of time, differ by more than the interval may be
- * wide: samples that follow each other resemble each other, which the interval does not know. */
-static bool wanders(const double *values, uint32_t n, double *sorted, double median) {
+/* By how much the medians of five parts, in the order of time, differ: samples that follow each
+ * other resemble each other, which the interval does not know. */
+static double parts_apart(const double *values, uint32_t n, double *sorted) {
     double lowest = HUGE_VAL, highest = 0;
     if (n < PARTS * LAST)
-        return false;
+        return 0;
     for (uint32_t i = 0; i < PARTS; i++) {
         const uint32_t from = (uint32_t)((uint64_t)i * n / PARTS),
                        to = (uint32_t)((uint64_t)(i + 1) * n / PARTS);
@@ -82,21 +82,29 @@ static bool wanders(const double *values, uint32_t n, double *sorted, double med
         lowest = fmin(lowest, middle(sorted, to - from));
         highest = fmax(highest, middle(sorted, to - from));
     }
-    return highest - lowest > 2 * WIDE * median;
+    return highest - lowest;
 }
 
 /* The interval is 1.57 times the distance of the quartiles, over the root of the number of samples
  * (McGill, Tukey, Larsen 1978). */
-tsr_status tsri_task_unsure(const double *values, uint32_t n, bool *out) {
+tsr_status tsri_task_noise_of(const double *values, uint32_t n, tsri_task_noise *out) {
     double *sorted = NULL;
+    *out = (tsri_task_noise){0};
     TRY(tsri_base_new(n, sizeof *sorted, &sorted));
     memcpy(sorted, values, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_size);
-    const double apart = rank(sorted, n, 0.75) - rank(sorted, n, 0.25);
-    const double median = middle(sorted, n);
-    *out = 1.57 * apart / sqrt(n) > WIDE * median || wanders(values, n, sorted, median);
+    const double half = 1.57 * (rank(sorted, n, 0.75) - rank(sorted, n, 0.25)) / sqrt(n),
+                 median = middle(sorted, n), apart = parts_apart(values, n, sorted);
     free(sorted);
+    if (half > WIDE * median)
+        out->interval = half / median;
+    if (apart > 2 * WIDE * median)
+        out->apart = apart / median;
     return TSR_OK;
+}
+
+bool tsri_task_is_noisy(const tsri_task_noise *noise) {
+    return noise->unsteady || noise->interval > 0 || noise->apart > 0;
 }
 
 static tsr_status warm_up(const tsri_task_rule *rule, tsr_status (*once)(void *, double *),
@@ -116,7 +124,7 @@ static tsr_status warm_up(const tsri_task_rule *rule, tsr_status (*once)(void *,
 tsr_status tsri_task_sample(const tsri_task_rule *rule,
                             tsr_status (*once)(void *data, double *seconds), void *data,
                             tsri_task_samples *out) {
-    bool steady = false, unsure = false;
+    bool steady = false;
     double total = 0;
     out->n = 0;
     out->warmup = 0;
@@ -128,8 +136,8 @@ tsr_status tsri_task_sample(const tsri_task_rule *rule,
         TRY(once(data, &out->values[out->n]));
         total += out->values[out->n++];
     }
-    TRY(tsri_task_unsure(out->values, out->n, &unsure));
-    out->noisy = unsure || (!steady && !rule->cold && out->n >= LAST &&
-                            !tsri_task_steady(out->values, out->n));
+    TRY(tsri_task_noise_of(out->values, out->n, &out->noise));
+    if (!steady && !rule->cold && out->n >= LAST && !tsri_task_steady(out->values, out->n))
+        out->noise.unsteady = out->warmup + out->n;
     return TSR_OK;
 }

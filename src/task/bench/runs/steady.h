@@ -16,11 +16,18 @@ typedef struct tsri_task_rule {
     bool cold; /* the first run counts: there is no warm-up */
 } tsri_task_rule;
 
+/* Why the median of samples is uncertain; 0: not for this reason. */
+typedef struct tsri_task_noise {
+    uint32_t unsteady; /* runs, with those of the warm-up, whose times never became steady */
+    double interval;   /* half the median's 95 % interval, as a share of it, if above 5 % */
+    double apart;      /* how far medians of five parts differ, as a share of it, if above 10 % */
+} tsri_task_noise;
+
 typedef struct tsri_task_samples {
     double *values; /* [n] in the order in which they were measured */
     size_t room;
     uint32_t n, warmup;
-    bool noisy; /* they never became steady, or their median is not known within 5 % */
+    tsri_task_noise noise; /* of their times */
 } tsri_task_samples;
 
 /* Kendall's tau of values over their order: 1 where each is larger than the one before, -1 where
@@ -36,8 +43,9 @@ tsr_status tsri_task_sample(const tsri_task_rule *rule,
                             tsr_status (*once)(void *data, double *seconds), void *data,
                             tsri_task_samples *out);
 
-/* Whether n >= 1 samples leave their median uncertain: half its 95 % interval is above 5 % of it. */
-tsr_status tsri_task_unsure(const double *values, uint32_t n, bool *out);
+/* Sets why n >= 1 samples leave their median uncertain: its interval, and parts that differ. */
+tsr_status tsri_task_noise_of(const double *values, uint32_t n, tsri_task_noise *out);
+bool tsri_task_is_noisy(const tsri_task_noise *noise);
 
 typedef struct tsri_task_spread {
     double lowest, p1, p10, median, p90, p99, highest;
