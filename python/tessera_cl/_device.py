@@ -46,6 +46,9 @@ class _Engine(Handle):
     def devices(self) -> "List[DeviceInfo]":
         return [self.device(i) for i in range(lib.tsr_device_count(self._open))]
 
+    def notes(self) -> List[str]:
+        return [text(lib.tsr_engine_note(self._open, i)) for i in range(lib.tsr_engine_note_count(self._open))]
+
 
 _engines: Dict[Optional[str], _Engine] = {}
 _engines_lock = threading.Lock()
@@ -100,8 +103,14 @@ class DeviceInfo:
 
 def devices() -> List[DeviceInfo]:
     """Every device of every backend, usable or not (`facts.usable`, `facts.reason`), best first. A process that was forked after the first call
-    finds the reference only."""
+    finds the reference only. `notes()` says why others aren't among them."""
     return _engine().devices()
+
+
+def notes() -> List[str]:
+    """Why there are not more devices: a sentence for each thing that was found and gives none, such as a driver that can't be loaded, or a
+    platform without devices."""
+    return _engine().notes()
 
 
 class Device(Handle):

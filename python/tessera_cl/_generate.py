@@ -260,20 +260,21 @@ class Model(Base):
         return results[0] if single else results
 
     def chat(self, system: Optional[str] = None, *, template: Optional[str] = None, tools: Optional[Sequence[Dict[str, Any]]] = None,
-             max_tokens: Optional[int] = None, **settings: Unpack[Sampling]) -> "Chat":
+             template_kwargs: Optional[Dict[str, Any]] = None, max_tokens: Optional[int] = None, **settings: Unpack[Sampling]) -> "Chat":
         """Begins a conversation, which is kept in the model's key/value memory.
 
         system: what the model is told first
         template: the text of a chat template, Jinja as transformers sets it up; None: the model's own (`chat_template`)
         tools: what the template gets as `tools`, in the form that the model was trained with
+        template_kwargs: variables of the template, such as {"enable_thinking": False}
 
         Raises UnsupportedError: no template is given and the model has none, it has a part of Jinja that is not served, or num_beams is above
-        1; FormatError: it is not Jinja.
+        1; FormatError: it is not Jinja; ArgumentError: template_kwargs has a name that the template has otherwise (`messages`, `tools`, ...).
         """
         options, kept = self._options(max_tokens, cast(Dict[str, Any], settings))
         if "num_beams" not in settings:
             options.num_beams = 1  # the model's settings may ask for a search
-        return Chat(self, template, system, tools, options, kept)
+        return Chat(self, template, system, tools, template_kwargs, options, kept)
 
     @property
     def chat_template(self) -> Optional[str]:
@@ -300,10 +301,11 @@ class Chat(Handle):
     _destroy = "tsr_chat_destroy"
 
     def __init__(self, model: Model, template: Optional[str], system: Optional[str], tools: Optional[Sequence[Dict[str, Any]]],
-                 options: Any, kept: List[Any]) -> None:
+                 template_kwargs: Optional[Dict[str, Any]], options: Any, kept: List[Any]) -> None:
         super().__init__(c.tsr_chat, model)
         how = new(c.tsr_chat_options, template_text=ended(template) if template is not None else None, system=ended(system) if system else None,
-                  tools=ended(json.dumps(list(tools), ensure_ascii=False)) if tools is not None else None)
+                  tools=ended(json.dumps(list(tools), ensure_ascii=False)) if tools is not None else None,
+                  template_kwargs=ended(json.dumps(template_kwargs, ensure_ascii=False)) if template_kwargs is not None else None)
         with self._running():
             check(lib.tsr_chat_create(model._open, ctypes.byref(how), ctypes.byref(options), self._out))
         kept.clear()

@@ -132,10 +132,12 @@ class Running:
             turn.lock.release()
             raise StateError(f"this {self.unit.called} is in a call, whose callback can't call it again; do so when the call has returned, or open a second one")
         self.thread = threading.get_ident()
-        if self.thread == threading.main_thread().ident and _signals.getsignal(signal.SIGINT) is signal.default_int_handler:
-            _interrupt.came = False
-            self._replaced = True
-            _signals.signal(signal.SIGINT, _interrupt.catch)
+        if _signals.getsignal(signal.SIGINT) is signal.default_int_handler:
+            try:
+                _signals.signal(signal.SIGINT, _interrupt.catch)
+                self._replaced = True
+            except ValueError:  # this is not the main thread
+                pass
         turn.running = self
 
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
@@ -146,10 +148,12 @@ class Running:
                 _signals.signal(signal.SIGINT, signal.default_int_handler)
         finally:
             turn.lock.release()
+        interrupted = self._replaced and _interrupt.came
+        if interrupted:
+            _interrupt.came = False
         if turn.dropped:
             turn.end_dropped()
-        if self._replaced and _interrupt.came:
-            _interrupt.came = False
+        if interrupted:
             raise KeyboardInterrupt from None
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ctypes
 import json
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, cast
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, cast
 
 from . import _declarations as c
 from ._declarations import ExplainedOp, TrainEvent, TrainResult, VerifyResult, VerifySummary
 from ._device import Device, opened
 from ._generate import Model
 from ._library import Path, bytes_at, check, ended, field_type, guarded, lib, named, new, path_of, paths_of, text_list, whole
-from ._model import COMPUTES, DTYPES
+from ._model import COMPUTES, DTYPES, ModelOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 TASKS = {"generate": c.TSR_TRAIN_GENERATE, "fill_mask": c.TSR_TRAIN_FILL_MASK, "translate": c.TSR_TRAIN_TRANSLATE, "classify": c.TSR_TRAIN_CLASSIFY,
          "classify_tokens": c.TSR_TRAIN_CLASSIFY_TOKENS}
@@ -52,36 +55,47 @@ def verify(device: Optional[Union[str, int]] = None, *, op: Optional[str] = None
     return Verified(VerifySummary._of(summary), tuple(results))
 
 
-def explain(model: Path, device: AnyDevice = None, *, tokens: int = 1, encoder: bool = False, **options: Any) -> List[ExplainedOp]:
+def explain(model: Path, device: AnyDevice = None, dtype: Optional[str] = None, *, tokens: int = 1, encoder: bool = False,
+            **options: Unpack[ModelOptions]) -> List[ExplainedOp]:
     """Opens a model and says which kernel variant runs each of its ops, and why not the others: `Model.explain`.
 
     Raises what Model and `Model.explain` do.
     """
-    with Model(model, device, **options) as one:
+    with Model(model, device, dtype, **options) as one:
         return one.explain(tokens, encoder=encoder)
 
 
 def bench(model: Optional[Path] = None, device: AnyDevice = None, *, dtype: Optional[str] = None, compute: str = "auto", prompts: Sequence[int] = (512,),
           generates: Sequence[int] = (128,), depths: Sequence[int] = (0,), batches: Sequence[int] = (1,), repeats: int = 5,
-          progress: Optional[Callable[[str], Any]] = None) -> Dict[str, Any]:
-    """Measures a device's peaks, then a model on it, and gives what `tessera bench` writes to a file: docs/benchmark-schema.json.
+          progress: Optional[Callable[[str], Any]] = None, output: Optional[Path] = None) -> Dict[str, Any]:
+    """Measures a device's peaks, then a model on it, and gives what `tessera bench` writes to a file: docs/benchmark-schema.json. The commit, compiler
+    and flags in it are those of the command, and None here.
 
     model: None: the peaks alone
     prompts, generates: tokens of a prompt, and tokens that are generated; each at each depth and each batch
     progress: told what comes next; True from it cancels
+    output: a file that gets the same as text, for `tessera bench report` and `compare`, which check its hash
 
-    Raises ArgumentError: a size is below its least; CancelledError: progress asked for it. What goes wrong with a model is a row.
+    Raises ArgumentError: a size is below its least; CancelledError: progress asked for it; OSError: the file can't be written. What goes wrong
+    with a model is a row.
     """
+    if output is not None:  # a wrong path is refused before anything is measured
+        with open(output, "ab"):
+            pass
     one, owned = opened(device)
     try:
-        return _bench(one, model, dtype, compute, (prompts, generates, depths, batches), repeats, progress)
+        text = _bench(one, model, dtype, compute, (prompts, generates, depths, batches), repeats, progress)
     finally:
         if owned:
             one.close()
+    if output is not None:
+        with open(output, "wb") as file:
+            file.write(text)
+    return cast(Dict[str, Any], json.loads(text))
 
 
 def _bench(device: Device, model: Optional[Path], dtype: Optional[str], compute: str, sizes: Sequence[Sequence[int]], repeats: int,
-           progress: Optional[Callable[[str], Any]]) -> Dict[str, Any]:
+           progress: Optional[Callable[[str], Any]]) -> bytes:
     options = new(c.tsr_bench_options, repeats=repeats,
                   progress=guarded(field_type(c.tsr_bench_options, "progress"), lambda _, what: bool(progress(what.decode())) if progress else False))
     for name, values in zip(("prompts", "generates", "depths", "batches"), sizes):
@@ -100,7 +114,7 @@ def _bench(device: Device, model: Optional[Path], dtype: Optional[str], compute:
         out, n = ctypes.POINTER(ctypes.c_char)(), ctypes.c_size_t()
         check(lib.tsr_bench_file_text(file, 0, ctypes.byref(out), ctypes.byref(n)))
         try:
-            return cast(Dict[str, Any], json.loads(bytes_at(out, n.value)))
+            return bytes_at(out, n.value)
         finally:
             lib.tsr_text_free(out)
     finally:

@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypedDict, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,10 +178,22 @@ class Session(Handle):
             check(lib.tsr_session_rewind(self._open, slot, kept))
 
 
+class ModelOptions(TypedDict, total=False):
+    """What every class that opens a model takes by name, besides its own parameters; `Base` says what it means."""
+
+    compute: str
+    kv_dtype: Optional[str]
+    context: int
+    lora: Union[Path, Sequence[Path]]
+    task: Optional[str]
+    progress: Optional[Callable[[int, int], Any]]
+
+
 class Base(Handle):
     """What Model, Embedder, Classifier and the others have in common: an open model.
 
-    name_or_path: a folder in Hugging Face's layout, a .gguf or llama2.c file, the name of a bundled model, "shape:NAME"; None: the default model
+    name_or_path: a folder of Hugging Face or CTranslate2, a .gguf or llama2.c file, the name of a bundled model, org/name[@revision][:quantisation] or
+        a name of Ollama in a cache (`models` lists them), "shape:NAME"; None: the default model
     device: as `Device` takes it, or an open Device, which is then shared; None: TESSERA_DEVICE, else the default
     dtype: how matrices are stored: "f32", "f16", "bf16", "q8", "q4"; None: as in the file
     compute: how their products are formed: "auto", "f32", "f16", "bf16", "int8"
@@ -370,13 +382,14 @@ class Base(Handle):
         """The logits of each token of a text, float32 [T, V]: what the model expects after it (of a masked LM: in its place; of an
         encoder-decoder, [1, V]: as the first token of what it writes for the text).
 
-        Raises StateError: the model gives vectors, labels or answers.
+        Raises StateError: the model gives vectors, labels or answers, or was opened without a device; ArgumentError: an id outside the vocabulary,
+        or a text that is empty or longer than the context; FileError: the temporary file that holds the numbers (of `dump`) can't be written.
         """
         batch = self.dump([source]).get("logits")
         if batch is None or batch.ndim != 3 or batch.shape[2] != self.info.vocab:
             instead = "it gives hidden states" if batch is None else f'its "logits" are {list(batch.shape[1:])}'
             raise StateError(f"{self.info.path} has no logits of tokens, [T, V]: {instead}; see dump")
-        rows: NDArray[np.float32] = batch[0]
+        rows: NDArray[np.float32] = batch[0].copy()  # a view would keep the whole file
         return rows
 
     def attention(self, source: str, target: Optional[str] = None, *, layers: Optional[Tuple[int, int]] = None, heads: Optional[Tuple[int, int]] = None,
@@ -449,8 +462,15 @@ class Tokenizer(Base):
 
 
 def models() -> Dict[str, str]:
-    """The bundled models that are found: their names and folders."""
+    """The models that are found by name, and their folders or files: the bundled ones, and those in the caches of Hugging Face, llama.cpp and
+    Ollama. None is opened, so files of it may be missing, or it may not be supported.
+    """
     found: Dict[str, str] = {}
-    visit = guarded(lib.tsr_model_bundled.argtypes[0], lambda _, name, path: found.__setitem__(text(name), os.fsdecode(path)))
-    check(lib.tsr_model_bundled(visit, None))
+
+    def visit(_: Any, model: Any) -> None:
+        if not model[0].why:  # a name that several caches have opens the first one
+            found.setdefault(text(model[0].name), os.fsdecode(model[0].path))
+
+    called = guarded(lib.tsr_model_list.argtypes[0], visit)
+    check(lib.tsr_model_list(called, None))
     return found

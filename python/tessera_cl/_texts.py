@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +16,24 @@ from numpy.typing import NDArray
 from . import _declarations as c
 from ._declarations import EmbedderInfo
 from ._device import Device
-from ._library import Handle, Path, array_of, check, encoded, ended, guarded, lib, listed, new, pointer, progress_callback, strings, text, whole
-from ._model import Base
+from ._library import Handle, Path, array_of, check, encoded, ended, field_type, guarded, lib, listed, new, pointer, strings, text, whole
+from ._model import Base, ModelOptions
 from .errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Progress = Callable[[int, int], Any]
 
 
 class _Listener:
-    """Tells `told` the progress of the call that runs."""
+    """Tells `told` the progress of the call that runs. A callback for `guarded`."""
 
     def __init__(self) -> None:
         self.told: Optional[Progress] = None
 
-    def __call__(self, done: int, total: int) -> Any:
-        return self.told(done, total) if self.told else False
+    def __call__(self, _: Any, done: int, total: int) -> bool:
+        return bool(self.told(done, total)) if self.told else False
 
 
 class _Part(Handle):
@@ -43,7 +46,7 @@ class _Part(Handle):
         self._parent = None
         self._held.called = type(model).__name__
         self._listener = _Listener()
-        self.callback = progress_callback(struct, self._listener)
+        self.callback = guarded(field_type(struct, "progress"), self._listener)
 
     def call(self, told: Optional[Progress], function: Any, *arguments: Any) -> None:
         """Calls a function of the library with this object and the arguments; `told` is told its progress. The caller is within `with self._running()`."""
@@ -135,7 +138,7 @@ class Embedder(Base):
     _MOST_PARTS = 8
 
     def __init__(self, name_or_path: Path = "all-MiniLM-L6-v2", device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *,
-                 max_tokens: int = 0, pooling: Optional[str] = None, **options: Any) -> None:
+                 max_tokens: int = 0, pooling: Optional[str] = None, **options: Unpack[ModelOptions]) -> None:
         super().__init__(name_or_path, device, dtype, **options)
         self._max_tokens = max_tokens
         self._pooling = pooling
@@ -260,7 +263,7 @@ class Classifier(Base):
              c.TSR_CLASSIFIER_TOKENS: "tokens", c.TSR_CLASSIFIER_NEXT: "next", c.TSR_CLASSIFIER_SPANS: "spans"}
 
     def __init__(self, name_or_path: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, next_sentence: bool = False,
-                 max_tokens: int = 0, **options: Any) -> None:
+                 max_tokens: int = 0, **options: Unpack[ModelOptions]) -> None:
         super().__init__(name_or_path, device, dtype, **options)
         self._part = _Part(c.tsr_classifier, self, "tsr_classifier_destroy", c.tsr_classify_options)
         settings = new(c.tsr_classify_options, next=next_sentence, max_tokens=max_tokens, progress=self._part.callback)
@@ -293,6 +296,10 @@ class Classifier(Base):
         del kept, kept_too
         return found
 
+    @overload
+    def __call__(self, texts: str, top_k: int = ...) -> List[Label]: ...  # type: ignore[overload-overlap, unused-ignore]
+    @overload
+    def __call__(self, texts: Iterable[str], top_k: int = ...) -> List[List[Label]]: ...
     def __call__(self, texts: Union[str, Iterable[str]], top_k: int = 1) -> Union[List[Label], List[List[Label]]]:
         """The top_k labels of a text, or of each text of a list, best first.
 
@@ -472,7 +479,7 @@ class Answerer(Base):
     """
 
     def __init__(self, name_or_path: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, top_k: int = 1, longest: int = 15,
-                 no_answer: bool = False, window: int = 0, stride: int = 0, **options: Any) -> None:
+                 no_answer: bool = False, window: int = 0, stride: int = 0, **options: Unpack[ModelOptions]) -> None:
         super().__init__(name_or_path, device, dtype, **options)
         self._part = _Part(c.tsr_answerer, self, "tsr_answerer_destroy", c.tsr_answerer_options)
         settings = new(c.tsr_answerer_options, top_k=top_k, longest=longest, no_answer=no_answer, window=window, stride=stride,
@@ -485,6 +492,11 @@ class Answerer(Base):
             raise
         self._part._made()
 
+    @overload
+    def __call__(self, questions: str, contexts: Union[str, Iterable[str]], *,  # type: ignore[overload-overlap, unused-ignore]
+                 progress: Optional[Progress] = ...) -> List[Answer]: ...
+    @overload
+    def __call__(self, questions: Iterable[str], contexts: Union[str, Iterable[str]], *, progress: Optional[Progress] = ...) -> List[List[Answer]]: ...
     def __call__(self, questions: Union[str, Iterable[str]], contexts: Union[str, Iterable[str]], *,
                  progress: Optional[Progress] = None) -> Union[List[Answer], List[List[Answer]]]:
         """The answers to a question in a text, best first; of lists of both, a list of those.
@@ -524,7 +536,7 @@ class Ranker(Base):
     """
 
     def __init__(self, name_or_path: Path, device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None, *, instruction: Optional[str] = None,
-                 max_tokens: int = 0, **options: Any) -> None:
+                 max_tokens: int = 0, **options: Unpack[ModelOptions]) -> None:
         super().__init__(name_or_path, device, dtype, **options)
         self._part = _Part(c.tsr_ranker, self, "tsr_ranker_destroy", c.tsr_rank_options)
         self._instruction = None if instruction is None else ended(instruction)   # borrowed by the library
@@ -570,7 +582,11 @@ class Filled:
 class FillMask(Base):
     """A model that fills masks. Raises what Model does; that a model has no masked-LM head is said by the call."""
 
-    def __call__(self, texts: Union[str, Iterable[str]], top_k: int = 5) -> Any:
+    @overload
+    def __call__(self, texts: str, top_k: int = ...) -> List[List[Filled]]: ...  # type: ignore[overload-overlap, unused-ignore]
+    @overload
+    def __call__(self, texts: Iterable[str], top_k: int = ...) -> List[List[List[Filled]]]: ...
+    def __call__(self, texts: Union[str, Iterable[str]], top_k: int = 5) -> Union[List[List[Filled]], List[List[List[Filled]]]]:
         """The likeliest tokens for each "[MASK]" of a text, best first: a list for each mask; of a list of texts, a list of those.
 
         Raises StateError: the model has no masked-LM head, no mask token or no tokenizer; ArgumentError: a mask past what the model reads, or

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, cast
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Union, cast
 
 from . import _declarations as c
+from ._device import Device
 from ._generate import Sampling, fill
-from ._library import bytes_at, check, encoded, ended, failure, field_type, guarded, lib, listed, new, put, text
-from ._model import Base
+from ._library import Path, bytes_at, check, encoded, ended, failure, field_type, guarded, lib, listed, new, put, text
+from ._model import Base, ModelOptions
 from .errors import ArgumentError, TesseraError
 
 if TYPE_CHECKING:
@@ -45,11 +46,33 @@ class TranslationResult:
         return self.hypotheses[0] if self.hypotheses else ""
 
 
+class Translating(Sampling, total=False):
+    """The settings of `Translator.translate_batch`, which says what they mean."""
+
+    target_prefix: Optional[str]
+    source_language: Optional[str]
+    target_language: Optional[str]
+    max_batch_size: int
+    batch_type: str
+    beam_size: Optional[int]
+    num_hypotheses: Optional[int]
+    max_decoding_length: Optional[int]
+    min_decoding_length: Optional[int]
+    repetition_penalty: Optional[float]
+    no_repeat_ngram_size: Optional[int]
+    sampling_topk: int
+    sampling_topp: float
+    sampling_temperature: float
+    return_scores: bool
+    progress: Optional[Callable[[int, int], Any]]
+
+
 class Translator(Base):
     __doc__ = "A model that translates; the default is translate-de-en." + (Base.__doc__ or "").partition(".")[2]
 
-    def __init__(self, name_or_path: Any = "translate-de-en", *arguments: Any, **options: Any) -> None:
-        super().__init__(name_or_path, *arguments, **options)
+    def __init__(self, name_or_path: Path = "translate-de-en", device: Optional[Union[Device, str, int]] = None, dtype: Optional[str] = None,
+                 **options: Unpack[ModelOptions]) -> None:
+        super().__init__(name_or_path, device, dtype, **options)
 
     def translate_batch(self, source: Iterable[str], target_prefix: Optional[str] = None, *, source_language: Optional[str] = None,
                         target_language: Optional[str] = None, max_batch_size: int = 0, batch_type: str = "examples", beam_size: Optional[int] = None,
@@ -122,7 +145,7 @@ class Translator(Base):
             check(lib.tsr_translate(self._open, ctypes.byref(options), guarded(c.tsr_line_fn, next_line, cancels=False), guarded(c.tsr_translated_fn, take), None, None))
         return results
 
-    def translate(self, source: str, **options: Any) -> str:
+    def translate(self, source: str, **options: Unpack[Translating]) -> str:
         """The best translation of a text; options: those of translate_batch.
 
         Raises what translate_batch does, and what the text failed with.

@@ -2,8 +2,10 @@
 """The Python package does what the command does, on the reference device: texts, tokens, logits, attention, translations, labels, training;
 errors are exceptions with the library's sentence, Ctrl-C stops a call, and objects close in order."""
 
+import array
 import contextlib
 import gc
+import hashlib
 import inspect
 import io
 import json
@@ -19,14 +21,26 @@ import weakref
 from unittest import mock
 
 from support import binding  # noqa: F401  # pylint: disable=unused-import
-from support.command import ALL, DEVICE as TESTED, SOURCE, change_json, main, run
+from support.command import ALL, DEVICE as TESTED, GOLDEN, SOURCE, change_json, environment, equal, has_device, main, run
 from support.encoders import EXPECTED, MASKED, SENTENCE, TOKENS, close, copy_model_deep, joined, own_folder
 from support.ranker import cross_encoder
+from support.runs import checkpoints, whole as check_checkpoint
 
 import numpy as np
 import tessera_cl as t
 
 DEVICE = "reference"
+# By class: how it is opened on a device, and a call that tells its progress.
+TELLING = {
+    "Model": (lambda d: t.Model("shakespeare", d), lambda m, told: m.perplexity("To be, or not", progress=told).loss),
+    "Embedder": (lambda d: t.Embedder("intents", d), lambda m, told: m.encode(["a", "my card"], progress=told)),
+    "Embedder of one text": (lambda d: t.Embedder("intents", d), lambda m, told: m.encode("my card", progress=told)),
+    "Classifier": (lambda d: t.Classifier("intents", d), lambda m, told: m.scores(["my card"], progress=told)),
+    "CrossEncoder": (lambda d: t.CrossEncoder(SOURCE / "tests/golden/ranks/labels", d), lambda m, told: m.predict([("a", "b")], progress=told)),
+    "Answerer": (lambda d: t.Answerer(SOURCE / "tests/golden/answers/unigram", d), lambda m, told: m("a", "b", progress=told)),
+    "Ranker": (lambda d: t.Ranker(SOURCE / "tests/golden/ranks/qwen3", d), lambda m, told: m.scores("a", ["b"], progress=told)),
+    "Translator": (lambda d: t.Translator(device=d), lambda m, told: [str(r) for r in m.translate_batch(["Guten Morgen."], progress=told)]),
+}
 
 
 def play():
@@ -69,6 +83,9 @@ def test_chat(folder):
             assert first.ids.size and first.text == model.generate("system: Verona\nuser: Speak\nROMEO:x", 6, temperature=0).text, first
             assert "".join(map(str, chat.say("Again", stream=True)))
         assert chat.closed
+        raises(t.ArgumentError, "messages", lambda: model.chat(template=template, template_kwargs={"messages": []}))
+        with model.chat(template=template + "{{ place }}", template_kwargs={"place": "Verona", "other": [1]}, max_tokens=6, temperature=0) as chat:
+            assert chat.say("Speak").text == model.generate("user: Speak\nROMEO:Verona", 6, temperature=0).text
 
 
 class Exported:
@@ -88,6 +105,9 @@ def test_arrays_of_other_packages(folder):
     ids = [3, 5, 7, 9]
     given = Exported(ids)
     assert np.shares_memory(t._library.ids_of(given), given.array)
+    plain = array.array("i", ids)
+    for values in (given.array, plain, memoryview(plain)):
+        assert np.shares_memory(t._library.ids_of(values), np.frombuffer(values, np.int32)), type(values)
     with play() as model:
         assert model.detokenize(given) == model.detokenize(ids) and (model.logits(given) == model.logits(ids)).all()
         assert model.generate([given], 3, temperature=0)[0].text == model.generate([ids], 3, temperature=0)[0].text
@@ -115,9 +135,17 @@ def test_a_model_is_named_by_name_or_path(folder):
         assert opened.tokenize("a").size
 
 
+def test_hints_of_options_are_the_parameters(folder):
+    """The dictionaries of the type hints name the same options as the functions."""
+    for hints, function, more in ((t._model.ModelOptions, t.Model.__init__, ()), (t._translate.Translating, t.Translator.translate_batch, t.Sampling.__annotations__)):
+        named = [p.name for p in inspect.signature(function).parameters.values() if p.default is not p.empty and p.name not in ("name_or_path", "device", "dtype")]
+        assert named
+        equal(set(hints.__annotations__), {*named, *more}, function)
+
+
 def test_docstrings_name_the_errors(folder):
     """Of every class, method and function that calls the library, but for those that nothing goes wrong with, or that others make."""
-    harmless = {"Attention", "Chat", "Session", "Attention.close", "Base.describe", "Embedder.get_sentence_embedding_dimension", "devices", "models", "recipes"}
+    harmless = {"Attention", "Chat", "Session", "Attention.close", "Base.describe", "Embedder.get_sentence_embedding_dimension", "devices", "models", "notes", "recipes"}
     called = [getattr(t, name) for name in t.__all__ if inspect.isfunction(getattr(t, name))]
     for kind in (getattr(t, name) for name in t.__all__):
         if inspect.isclass(kind) and issubclass(kind, t._library.Handle):
@@ -151,18 +179,6 @@ def test_stream_ends_with_what_it_was_made_from(folder):
 
 def test_a_callback_cannot_call_or_close_what_its_call_uses(folder):
     """The library takes one call at a time for a model; the other models of the device may be called."""
-    golden = SOURCE / "tests/golden"
-    calls = {
-        "Model": (lambda d: t.Model("shakespeare", d), lambda m, told: m.perplexity("To be, or not", progress=told).loss),
-        "Embedder": (lambda d: t.Embedder("intents", d), lambda m, told: m.encode(["a", "my card"], progress=told)),
-        "Embedder of one text": (lambda d: t.Embedder("intents", d), lambda m, told: m.encode("my card", progress=told)),
-        "Classifier": (lambda d: t.Classifier("intents", d), lambda m, told: m.scores(["my card"], progress=told)),
-        "CrossEncoder": (lambda d: t.CrossEncoder(golden / "ranks/labels", d), lambda m, told: m.predict([("a", "b")], progress=told)),
-        "Answerer": (lambda d: t.Answerer(golden / "answers/unigram", d), lambda m, told: m("a", "b", progress=told)),
-        "Ranker": (lambda d: t.Ranker(golden / "ranks/qwen3", d), lambda m, told: m.scores("a", ["b"], progress=told)),
-        "Translator": (lambda d: t.Translator(device=d), lambda m, told: [str(r) for r in m.translate_batch(["Guten Morgen."], progress=told)]),
-    }
-
     def checked(call, model, device, other):
         wanted, before, seen = other.generate("ROMEO:", 2, seed=1).text, call(model, None), []
         for sentence, attempt in (("is in a call, whose callback can't call it again", lambda: call(model, None)), ("can't call it again", lambda: model.dump(["a"])),
@@ -174,7 +190,7 @@ def test_a_callback_cannot_call_or_close_what_its_call_uses(folder):
         assert set(seen) == {(True, True, wanted)}, seen
 
     with t.Device(DEVICE) as device, t.Model("shakespeare", device) as other:
-        for make, call in calls.values():
+        for make, call in TELLING.values():
             with make(device) as model:
                 checked(call, model, device, other)
         with other.session() as session:
@@ -257,6 +273,10 @@ def test_logits_sessions_attention(folder):
         ids = model.tokenize("To be, or not")
         logits = model.logits("To be, or not")
         assert logits.shape == (len(ids), model.info.vocab) and logits.dtype == np.float32
+        assert logits.base is None, "it keeps the temporary file"
+        for call in (model.logits, lambda ids: model.dump([ids])):
+            with mock.patch.object(t._model.tempfile, "TemporaryDirectory", lambda: contextlib.nullcontext(str(folder / "nonsense"))):
+                raises(t.FileError, "nonsense", lambda call=call: call(ids))
         assert (model.logits(ids) == logits).all()
         with model.session(2) as session:
             assert (session.prefill(ids) == logits[-1]).all() and session.length() == len(ids)
@@ -620,6 +640,26 @@ def test_close_waits_for_tokenizing(_):
         raises(t.StateError, "can't close it", tokenizer.close)
 
 
+def test_calls_release_the_interpreters_lock(_):
+    """Another thread runs in the middle of a call, not only before and after it."""
+    stamps, over = [], threading.Event()
+
+    def note():
+        while not over.wait(0.001):
+            stamps.append(time.perf_counter())
+    thread, text = threading.Thread(target=note), "word " * 1_000_000
+    with t.Tokenizer("shakespeare") as tokenizer:
+        thread.start()
+        try:
+            begun = time.perf_counter()
+            tokenizer.tokenize(text)
+            took = time.perf_counter() - begun
+        finally:
+            over.set()
+            thread.join()
+    assert any(0.2 * took < stamp - begun < 0.8 * took for stamp in stamps), (took, [stamp - begun for stamp in stamps])
+
+
 def test_whole_numbers_out_of_range_are_errors(_):
     """ctypes would take their lowest bits."""
     masked = SOURCE / "tests/golden/encoders/masked"
@@ -730,6 +770,11 @@ def test_interrupt(folder):
         assert model.generate("ROMEO:", 2).finish == "length"
 
 
+def press(*_):
+    """Ctrl-C, in a callback."""
+    signal.raise_signal(signal.SIGINT)
+
+
 def test_interrupt_of_masks(folder):
     """The texts run in batches, and the visit after the first one stops the rest."""
     texts = ["anna [MASK]"] * 10000
@@ -739,13 +784,82 @@ def test_interrupt_of_masks(folder):
         assert len(model(texts, 1)) == len(texts)
         whole, detokenize = launches(), model.detokenize
 
-        def press(*arguments, **options):
-            os.kill(os.getpid(), signal.SIGINT)
+        def pressed(*arguments, **options):
+            press()
             return detokenize(*arguments, **options)
-        with mock.patch.object(model, "detokenize", press):
+        with mock.patch.object(model, "detokenize", pressed):
             raises(KeyboardInterrupt, "", lambda: model(texts, 1))
         assert 0 < launches() - whole < whole / 2, (launches(), whole)
         assert len(model("anna [MASK]", 1)[0]) == 1
+
+
+def stopped(call):
+    """What the library says of a call that Ctrl-C stops, before KeyboardInterrupt is raised."""
+    error = raises(KeyboardInterrupt, "", call).__context__
+    assert isinstance(error, t.CancelledError), f"it was not stopped: {error!r}"
+    return str(error)
+
+
+def test_interrupt_of_what_tells_its_progress(folder):
+    with t.Device(DEVICE) as device:
+        for make, call in TELLING.values():
+            with make(device) as model:
+                before = call(model, None)
+                stopped(lambda call=call, model=model: call(model, press))
+                np.testing.assert_array_equal(call(model, None), before)
+        stopped(lambda: t.Model("shakespeare", device, progress=press))
+        with t.Model("shakespeare", device) as model:
+            assert model.generate("ROMEO:", 2).finish == "length"
+
+
+def test_interrupt_of_training(folder):
+    """It writes a checkpoint, from which the run goes on."""
+    (folder / "text.txt").write_text("To be, or not to be, that is the question.\n" * 200)
+    run_of = {"model": "shakespeare", "data": folder / "text.txt", "output": folder / "out", "device": DEVICE,
+              "settings": {"max_steps": 3, "logging_steps": 1, "per_device_train_batch_size": 2, "block_size": 16}}
+    said = stopped(lambda: t.train(**run_of, callback=lambda event: press() if event.kind == "step" else None))
+    (kept,) = checkpoints(folder / "out")
+    check_checkpoint(kept)
+    assert kept.name in said and not (folder / "out/model.safetensors").exists(), said
+    result = t.train(**run_of, resume=True)
+    assert result.finished and result.step == 3, result
+
+
+STOPS_A_BUILD = """
+import signal, sys
+import tessera_cl as t
+from tessera_cl import _declarations as c, _device
+from tessera_cl._library import field_type
+
+waiting, guarded = [], _device.guarded
+
+def told(_, progress):
+    if waiting and progress and progress[0].doing == b"building kernels":
+        waiting.pop()
+        signal.raise_signal(signal.SIGINT)
+
+_device.guarded = lambda kind, function: guarded(kind, told if kind is field_type(c.tsr_engine_options, "progress") else function)
+
+def answer():
+    with t.Model(sys.argv[2], device) as model:
+        return model.generate([[9]], 1, temperature=0)[0].ids.size
+
+with t.Device(sys.argv[1]) as device:
+    waiting.append(True)
+    try:
+        print("it was not stopped", answer())
+    except KeyboardInterrupt as error:
+        print(repr(error.__context__), answer())
+"""
+
+
+def test_interrupt_of_building_kernels(folder):
+    if TESTED == DEVICE or not has_device():
+        print(f"       SKIP: no device {TESTED} that builds kernels")
+        return
+    env = environment(PYTHONPATH=SOURCE / "python")
+    done = subprocess.run([sys.executable, "-c", STOPS_A_BUILD, TESTED, GOLDEN / "gpt2-tiny"], env=env, stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == "CancelledError('stopped while building kernels') 1\n", done
 
 
 def test_fork(folder):
@@ -761,6 +875,20 @@ def test_fork(folder):
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     device.close()
+
+
+def test_models_in_caches(folder):
+    """Beside the bundled ones; the first place counts, and what a cache refuses is left out."""
+    hub, cpp, store = folder / "hub", folder / "cpp", folder / "ollama"
+    snapshot, manifests = hub / "models--org--tiny-GGUF/snapshots/aaa", store / "manifests/registry.ollama.ai/library"
+    for path in (snapshot / "tiny-Q8_0.gguf", cpp / "org_tiny-GGUF_tiny-Q8_0.gguf", cpp / "org_more-GGUF_more-Q8_0.gguf", manifests / "damaged/latest"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{")
+    with mock.patch.dict(os.environ, HF_HUB_CACHE=str(hub), LLAMA_CACHE=str(cpp), OLLAMA_MODELS=str(store)):
+        found = t.models()
+    cached = {name: found[name] for name in ("org/tiny-GGUF:Q8_0", "org/more-GGUF:Q8_0")}
+    assert cached == {"org/tiny-GGUF:Q8_0": str(snapshot / "tiny-Q8_0.gguf"), "org/more-GGUF:Q8_0": str(cpp / "org_more-GGUF_more-Q8_0.gguf")}, found
+    assert "shakespeare" in found and "damaged:latest" not in found, found
 
 
 def test_measures(folder):
@@ -779,6 +907,11 @@ def test_measures(folder):
     with t.Device(DEVICE, threads=1) as one, mock.patch.object(measure, "tsr_bench", mock.Mock(return_value=0, argtypes=measure.tsr_bench.argtypes)):
         for device, threads in ((one, 1), (DEVICE, None)):
             assert t.bench(None, device)["devices"][0]["threads"] == threads
+        told = t.bench(None, DEVICE, output=folder / "run.json")
+        raises(FileNotFoundError, "", lambda: t.bench(None, DEVICE, output=folder / "no" / "run.json"))
+    assert json.loads((folder / "run.json").read_bytes()) == told and told["suite"]["version"] == 1  # the version that the command writes
+    lines, written = (folder / "run.json").read_bytes().split(b'\n "hash": "')
+    assert hashlib.sha256(lines + b"\n").hexdigest() == written[:64].decode(), "the bytes are not those that the hash is of"
     if ALL:  # peaks take a while
         result = t.bench("shakespeare", TESTED, prompts=[4], generates=[], repeats=1)
         assert result["schema"] and any(row.get("test") == "pp4" for row in result["rows"]), result.keys()

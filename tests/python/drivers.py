@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tessera_cl._drivers: a runtime of Intel that pip installed is made known beside the system's drivers, unless the environment chooses drivers."""
+"""tessera_cl._drivers: a runtime of Intel that pip installed is made known beside the system's drivers, unless the environment chooses drivers. And
+notes(), which says why a driver gives no device."""
 
 import json
 import pathlib
@@ -7,7 +8,7 @@ import subprocess
 import sys
 
 from support import binding  # noqa: F401  # pylint: disable=unused-import
-from support.command import SOURCE, environment, equal, main
+from support.command import BUILD, SOURCE, environment, equal, main
 
 PROGRAM = """
 import json, os, pathlib, sys
@@ -73,6 +74,19 @@ def test_without_a_cache(folder):
     (folder / "cache").write_text("no folder\n")
     made = told(folder, folder, TMPDIR=str(folder))
     assert made.startswith(str(folder / "tessera-vendors-")), made
+
+
+def test_notes_say_why_a_driver_gives_no_device(folder):
+    if not (BUILD / "lib/tessera/backends/opencl.so").exists():
+        print("       SKIP: the backend opencl is not built")
+        return
+    (folder / "vendors").mkdir()
+    (folder / "vendors/broken.icd").write_text("libno-such-driver.so.1\n")
+    env = environment(OCL_ICD_VENDORS=folder / "vendors", OCL_ICD_FILENAMES=None, PYTHONPATH=SOURCE / "python")
+    program = "import json, tessera_cl; print(json.dumps([[d.backend for d in tessera_cl.devices()], tessera_cl.notes()]))"
+    backends, notes = json.loads(subprocess.run([sys.executable, "-c", program], env=env, stdout=subprocess.PIPE, check=True).stdout)
+    equal(backends, ["reference"])
+    assert any("libno-such-driver.so.1 can't be loaded" in note for note in notes), notes
 
 
 main(globals())
