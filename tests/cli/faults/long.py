@@ -20,8 +20,9 @@ PART = 500 if SANITIZED else 1 if ALL else 10
 SLACK = 256 << 10  # how much more memory a process may have at the end
 DEVICE_SLACK = 1 << 20  # a driver's threads have arenas of their own; a leak of 175 bytes per step is as much in the long form
 LINES_SLACK = 1 << 20  # windows grow while the rate is being measured; a leak of 16 bytes per line is 960 KiB in the short form, 3.8 MiB in AGAIN of it
-AGAIN = 4  # on a busy machine windows and arenas grow late, once; a leak grows with the work: what exceeded the slack (of lines, half of it) is done again, so
-# many times longer
+# On a busy machine windows and arenas grow late, once; a leak grows with the work. What exceeded the slack (of lines, half of it) is done again, so many times
+# longer.
+AGAIN = 1 if ALL else 4
 ENCODERS = GOLDEN.parent / "encoders"
 
 
@@ -61,8 +62,8 @@ def watched(process, work):
 
 def steps(folder, n, slack, *more):
     n //= PART
-    if ALL or not flat(steps_taken(folder / "once", n, more), f"{n} steps", slack, again=True):
-        n *= 1 if ALL else AGAIN
+    if not flat(steps_taken(folder / "once", n, more), f"{n} steps", slack, again=True):
+        n *= AGAIN
         flat(steps_taken(folder / "again", n, more), f"{n} steps", slack)
 
 
@@ -81,8 +82,8 @@ def steps_taken(folder, n, more):
 def lines(folder, name, *arguments, text="a poem about the sea"):
     """The lines are written into a pipe, so that the lines taken from it are the work done."""
     n = 1000000 // PART
-    if ALL or not flat(lines_taken(folder, n, arguments, text), f"{name}, {n} lines", LINES_SLACK // 2, again=True):
-        n *= 1 if ALL else AGAIN
+    if not flat(lines_taken(folder, n, arguments, text), f"{name}, {n} lines", LINES_SLACK // 2, again=True):
+        n *= AGAIN
         flat(lines_taken(folder, n, arguments, text), f"{name}, {n} lines", LINES_SLACK)
 
 

@@ -10,10 +10,10 @@ from support.command import COMMAND, PLAY, environment, equal, main, refused, ru
 STEERS = "\x1b[31m\u009b31m\u202e\u2066\x07"
 
 
-def on_terminal(*arguments, given=""):
+def on_terminal(*arguments, given="", env=None):
     """The command's output on a terminal, stdout and stderr together."""
     master, slave = pty.openpty()
-    done = subprocess.Popen([COMMAND, *map(str, arguments)], stdin=subprocess.PIPE, stdout=slave, stderr=slave, env=environment())
+    done = subprocess.Popen([COMMAND, *map(str, arguments)], stdin=subprocess.PIPE, stdout=slave, stderr=slave, env=env or environment())
     os.close(slave)
     done.stdin.write(given.encode())
     done.stdin.close()
@@ -53,6 +53,14 @@ def test_what_people_write_is_shown_as_it_is(folder):
     ids = run("tokenize", "-m", PLAY, given=text).text
     shown = on_terminal("tokenize", "-m", PLAY, "--decode", "--no-special", given=ids)
     assert text.strip() in shown, shown
+
+
+def test_no_color(_):
+    """Where NO_COLOR is set, nothing is coloured."""
+    env = environment(TERM="xterm-256color", NO_COLOR="1")
+    for arguments in (("generate", "-d", "reference", "-m", PLAY, "--temp", "0", "-n", "2", "KING"), ("info", "shakespeare"), ("info", "./nothing"), ("--help",)):
+        shown = on_terminal(*arguments, env=env)
+        assert shown and not re.search(r"\x1b\[[\d;:]*m", shown), f"{arguments}: {shown!r}"
 
 
 def test_progress(folder):
