@@ -21,8 +21,11 @@ elseif(opencl_sources)
   target_compile_definitions(tessera_opencl PRIVATE CL_TARGET_OPENCL_VERSION=300)
   target_include_directories(tessera_opencl PRIVATE src include)
   target_link_libraries(tessera_opencl PRIVATE tessera_options tessera_base OpenCL::OpenCL Threads::Threads ${CMAKE_DL_LIBS} m)
-  # The archive's symbols stay hidden: the plugin exports one symbol to the host.
-  target_link_options(tessera_opencl PRIVATE -Wl,--exclude-libs,ALL)
+  # The archive's symbols stay hidden: the plugin exports one symbol to the host. On macOS the linker has no such option, and
+  # the names of a plugin don't replace those of the program that loads it.
+  if(NOT APPLE)
+    target_link_options(tessera_opencl PRIVATE -Wl,--exclude-libs,ALL)
+  endif()
 
   # The helper tries instructions that may crash a compiler or the process, so it is a process of
   # its own.

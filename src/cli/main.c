@@ -48,10 +48,11 @@ static const struct {
     {"ROCR_VISIBLE_DEVICES", "read by ROCm, like GPU_DEVICE_ORDINAL: which GPUs it exposes"},
     {"GPU_DEVICE_ORDINAL", "read by ROCm for OpenCL and HIP: which GPUs it exposes"},
     {"HF_HUB_CACHE", "Hugging Face's cache of models (default: HF_HOME/hub)"},
-    {"HUGGINGFACE_HUB_CACHE", "the older name of HF_HUB_CACHE, which counts if both are set"},
+    {"HUGGINGFACE_HUB_CACHE", "the older name of HF_HUB_CACHE; ignored if HF_HUB_CACHE is set"},
     {"HF_HOME", "Hugging Face's home folder; its cache of models is HF_HOME/hub (default: "
-                "~/.cache/huggingface)"},
-    {"LLAMA_CACHE", "llama.cpp's cache of models (default: ~/.cache/llama.cpp)"},
+                "$XDG_CACHE_HOME/huggingface, else ~/.cache/huggingface)"},
+    {"LLAMA_CACHE",
+     "llama.cpp's cache of models (default: $XDG_CACHE_HOME/llama.cpp, else ~/.cache/llama.cpp)"},
     {"OLLAMA_MODELS", "Ollama's models (default: ~/.ollama/models)"},
     {"XDG_CACHE_HOME", "caches are in its subfolders, ours in tessera (default: ~/.cache)"},
     {"XDG_DATA_HOME", "models are in its subfolder tessera/models (default: ~/.local/share)"},
@@ -73,7 +74,8 @@ static const struct {
     {"2", "wrong usage"},
     {"3", "a file is missing, damaged, of the wrong kind, or could not be written"},
     {"4", "a device or its driver failed"},
-    {"5", "anything else: out of memory, standard output could not be written, a bug in Tessera"},
+    {"5", "anything else: out of memory, standard output could not be written, another rank failed "
+          "or is gone, a bug in Tessera"},
     {"130", "stopped by Ctrl-C; 143: by SIGTERM"}};
 
 #define ABOUT "Tessera runs and trains transformers on any OpenCL device."

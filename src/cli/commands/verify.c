@@ -263,7 +263,7 @@ int tsri_cli_verify(int argc, char **argv) {
         {"op", 0, CLI_TEXT, &j.op, "OP", "verify only this op", 0, 0, NULL},
         {"variant", 0, CLI_TEXT, &j.variants, "NAME[:TUNABLE=N]..[,NAME]..",
          "with --op: verify only these kernel variants, with these values of their tunables, and "
-         "fail where one of them can't be run, or not on each case that it fits",
+         "fail if one of them can't run, or doesn't run every case that fits it",
          0, 0, NULL},
         {"smoke", 0, CLI_FLAG, &j.smoke, NULL,
          "run only a few cases of each kernel variant: a large one, and, where the device would "
