@@ -29,22 +29,45 @@ static void drop(tsri_serve_prompted *p) {
     free(p);
 }
 
-static tsr_status make(const tsri_serve_server *s, const tsri_serve_model *m, const char *name,
-                       const char *text, tsri_serve_prompted **out) {
-    tsri_serve_prompted *p = calloc(1, sizeof *p);
-    *out = NULL;
-    if (!p)
-        return TSR_E_HOST_MEMORY;
+/* An embedder is made by the model's files, which may have changed since the server started. */
+static bool is_of_the_same_files(tsr_embedder *a, tsr_embedder *b) {
+    tsr_embedder_info x = {.struct_size = sizeof x}, y = x;
+    return tsr_embedder_info_get(a, &x) == TSR_OK && tsr_embedder_info_get(b, &y) == TSR_OK &&
+           x.width == y.width && x.normalized == y.normalized && x.has_modules == y.has_modules &&
+           !strcmp(x.pooling, y.pooling);
+}
+
+static bool fill(tsri_serve_prompted *p, const tsri_serve_server *s, const tsri_serve_model *m,
+                 const char *name, const char *text, tsri_serve_failure *f) {
+    tsr_embedder_info info = {.struct_size = sizeof info};
     p->name = name ? strdup(name) : NULL;
     p->text = text ? strdup(text) : NULL;
-    const tsr_status status = (name && !p->name) || (text && !p->text)
-                                  ? TSR_E_HOST_MEMORY
-                                  : create(s, m, p->name, p->text, &p->embedder);
-    if (status == TSR_OK)
-        *out = p;
+    if ((name && !p->name) || (text && !p->text))
+        return tsri_serve_fail(f, 503, NULL, "out of memory");
+    const tsr_status status = create(s, m, p->name, p->text, &p->embedder);
+    if (status == TSR_E_ARGUMENT && name && tsr_embedder_info_get(m->embedder, &info) == TSR_OK)
+        return tsri_serve_fail(f, 400, "prompt_name",
+                               "prompt_name: the model \"%s\" has no prompt \"%.200s\"; it has %s",
+                               m->name, name, *info.prompt_names ? info.prompt_names : "none");
+    if (status != TSR_OK)
+        return tsri_serve_fail_status(f, status, "prompt");
+    return is_of_the_same_files(m->embedder, p->embedder) ||
+           tsri_serve_fail(f, 503, NULL,
+                           "the files of the model \"%s\" have changed since the server started: "
+                           "start it again",
+                           m->name);
+}
+
+static tsri_serve_prompted *make(const tsri_serve_server *s, const tsri_serve_model *m,
+                                 const char *name, const char *text, tsri_serve_failure *f) {
+    tsri_serve_prompted *p = calloc(1, sizeof *p);
+    if (!p)
+        tsri_serve_fail(f, 503, NULL, "out of memory");
+    else if (fill(p, s, m, name, text, f))
+        return p;
     else
         drop(p);
-    return status;
+    return NULL;
 }
 
 static bool same(const char *a, const char *b) {
@@ -55,23 +78,20 @@ tsr_status tsri_serve_embedders_begin(const tsri_serve_server *s, tsri_serve_mod
     return create(s, m, NULL, NULL, &m->embedder);
 }
 
-tsr_status tsri_serve_embedder(const tsri_serve_server *s, tsri_serve_model *m, const char *name,
-                               const char *text, tsr_embedder **out) {
+bool tsri_serve_embedder(const tsri_serve_server *s, tsri_serve_model *m, const char *name,
+                         const char *text, tsr_embedder **out, tsri_serve_failure *f) {
     tsri_serve_prompted **at = &m->prompted, *found;
     size_t n = 1;
     *out = m->embedder;
     if (!name && !text)
-        return TSR_OK;
+        return true;
     while (*at && !(same((*at)->name, name) && same((*at)->text, text)))
         at = &(*at)->next;
     found = *at;
-    if (found) {
+    if (found)
         *at = found->next;
-    } else {
-        const tsr_status status = make(s, m, name, text, &found);
-        if (status != TSR_OK)
-            return status;
-    }
+    else if (!(found = make(s, m, name, text, f)))
+        return false;
     found->next = m->prompted;
     m->prompted = found;
     *out = found->embedder;
@@ -84,7 +104,7 @@ tsr_status tsri_serve_embedder(const tsri_serve_server *s, tsri_serve_model *m, 
             drop(last);
         }
     }
-    return TSR_OK;
+    return true;
 }
 
 void tsri_serve_embedders_end(tsri_serve_model *m) {

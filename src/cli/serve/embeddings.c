@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_PROMPT = 16 << 10 }; /* bytes; they are read with each text */
+
 typedef struct wanted {
     tsri_serve_texts all;
     size_t dimensions; /* of what is given of each vector: its first ones, at most all.width */
@@ -60,28 +62,20 @@ static bool take_text(const json_t *body, const char *field, const char **out,
 
 /* Makes the embedder that has the prompt; *info is what it says. */
 static bool take_prompt(tsri_serve_texts *w, tsr_embedder_info *info, tsri_serve_failure *f) {
-    const tsri_serve_server *s = w->errand.x->server;
     wanted *own = (wanted *)w;
     tsr_embedder *embedder;
-    tsr_status status = tsr_embedder_info_get(w->model->embedder, info);
-    if (status != TSR_OK)
-        return tsri_serve_fail_status(f, status, NULL);
     if (!take_text(w->errand.body, "prompt_name", &own->prompt_name, f) ||
         !take_text(w->errand.body, "prompt", &own->prompt, f))
         return false;
     if (own->prompt_name && own->prompt)
         return tsri_serve_fail(f, 400, "prompt",
                                "prompt and prompt_name were given: give one of them");
-    status = tsri_serve_embedder(s, w->model, own->prompt_name, own->prompt, &embedder);
-    if (status == TSR_E_ARGUMENT && own->prompt_name)
-        return tsri_serve_fail(f, 400, "prompt_name",
-                               "prompt_name: the model \"%s\" has no prompt \"%.200s\"; it has %s",
-                               w->model->name, own->prompt_name,
-                               *info->prompt_names ? info->prompt_names : "none");
-    if (status == TSR_E_HOST_MEMORY)
-        return tsri_serve_fail(f, 503, NULL, "out of memory");
-    if (status == TSR_OK)
-        status = tsr_embedder_info_get(embedder, info);
+    if (own->prompt && strlen(own->prompt) > MOST_PROMPT)
+        return tsri_serve_fail(f, 400, "prompt", "prompt: at most %d bytes are read", MOST_PROMPT);
+    if (!tsri_serve_embedder(w->errand.x->server, w->model, own->prompt_name, own->prompt,
+                             &embedder, f))
+        return false;
+    const tsr_status status = tsr_embedder_info_get(embedder, info);
     return status == TSR_OK || tsri_serve_fail_status(f, status, "prompt");
 }
 
@@ -132,16 +126,17 @@ static json_t *numbers(const float *vector, size_t n) {
     return list;
 }
 
-static tsr_status run(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *rows) {
+static bool run(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *rows,
+                tsri_serve_failure *f) {
     const wanted *own = (const wanted *)w;
     tsr_embed_stats stats = {.struct_size = sizeof stats};
     tsr_embedder *embedder;
-    tsr_status status = tsri_serve_embedder(w->errand.x->server, w->model, own->prompt_name,
-                                            own->prompt, &embedder);
-    if (status == TSR_OK)
-        status = tsr_embed(embedder, texts, n, rows, &stats);
+    if (!tsri_serve_embedder(w->errand.x->server, w->model, own->prompt_name, own->prompt,
+                             &embedder, f))
+        return false;
+    const tsr_status status = tsr_embed(embedder, texts, n, rows, &stats);
     w->tokens += stats.tokens;
-    return status;
+    return status == TSR_OK || tsri_serve_fail_status(f, status, "input");
 }
 
 /* The first n numbers as a vector of length 1, which is what models are trained for whose vectors may be cut
@@ -175,7 +170,7 @@ static json_t *answer(tsri_serve_texts *w) {
 }
 
 void tsri_serve_embeddings(tsri_serve_exchange *x) {
-    static const tsri_serve_texts_kind kind = {
-        TSRI_SERVE_VECTORS, "input", sizeof(wanted), begin, run, answer};
+    static const tsri_serve_texts_kind kind = {TSRI_SERVE_VECTORS, sizeof(wanted), begin, run,
+                                               answer};
     tsri_serve_take_texts(x, &kind);
 }

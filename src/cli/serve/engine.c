@@ -488,6 +488,10 @@ static void begun(tsri_serve_exchange *x) {
     tsri_serve_server *s = x->server;
     pthread_mutex_lock(&s->lock);
     read_counts(x->model);
+    tsr_scheduler_counts *c = &x->model->metrics.counts;
+    const uint32_t room = c->slots - c->running, n = c->waiting < room ? c->waiting : room;
+    c->waiting -= n; /* these get a place in the step that follows */
+    c->running += n;
     tsri_serve_waits_no_more(x);
     pthread_mutex_unlock(&s->lock);
 }
@@ -583,11 +587,14 @@ static void take_requests(tsri_serve_server *s) {
 static void drop_gone(tsri_serve_server *s) {
     for (tsri_serve_job *job = s->jobs, *next; job; job = next) {
         next = job->next;
+        tsri_serve_model *m = job->x->model;
         pthread_mutex_lock(&s->lock);
         const bool gone = job->x->gone;
         pthread_mutex_unlock(&s->lock);
-        if (gone)
-            end_job(job);
+        if (!gone)
+            continue;
+        end_job(job);
+        count(s, m);
     }
 }
 

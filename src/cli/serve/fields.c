@@ -281,14 +281,15 @@ static bool join_variables(tsri_serve_ask *ask, tsri_serve_failure *f) {
     json_t *wanted = (json_t *)ask->reasoning_effort;
     if (!given && !wanted)
         return true;
-    if (wanted && other && !json_equal(wanted, other))
+    if (wanted && other && !json_is_null(other) && !json_equal(wanted, other))
         return tsri_serve_fail(f, 400, effort,
                                "reasoning_effort: chat_template_kwargs has it, too, with another "
                                "value: give one of them");
     json_t *all = given ? json_copy((json_t *)given) : json_object();
     bool fine = all && (!wanted || !json_object_set(all, effort, wanted));
+    const json_t *switched = json_object_get(all, thinking);
     if (fine && wanted && !strcmp(json_string_value(wanted), "none") &&
-        !json_object_get(all, thinking))
+        (!switched || json_is_null(switched)))
         fine = !json_object_set_new(all, thinking, json_false());
     ask->variables = fine ? json_dumps(all, JSON_COMPACT) : NULL;
     json_decref(all);

@@ -63,12 +63,13 @@ static bool begin(tsri_serve_texts *w, tsri_serve_failure *f) {
            take_top(json_object_get(w->errand.body, "top_n"), (wanted *)w, f);
 }
 
-static tsr_status run(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *scores) {
+static bool run(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *scores,
+                tsri_serve_failure *f) {
     tsr_classify_stats stats = {.struct_size = sizeof stats};
     const tsr_status status =
         tsr_rank(w->model->ranker, ((wanted *)w)->query, texts, n, scores, &stats);
     w->tokens += stats.tokens;
-    return status;
+    return status == TSR_OK || tsri_serve_fail_status(f, status, "documents");
 }
 
 typedef struct ranked {
@@ -112,7 +113,7 @@ static json_t *answer(tsri_serve_texts *w) {
 }
 
 void tsri_serve_rerank(tsri_serve_exchange *x) {
-    static const tsri_serve_texts_kind kind = {
-        TSRI_SERVE_RANKS, "documents", sizeof(wanted), begin, run, answer};
+    static const tsri_serve_texts_kind kind = {TSRI_SERVE_RANKS, sizeof(wanted), begin, run,
+                                               answer};
     tsri_serve_take_texts(x, &kind);
 }

@@ -54,30 +54,28 @@ static size_t piece_of(const tsri_serve_texts *w, size_t bytes) {
     return n;
 }
 
-static tsr_status run(tsri_serve_texts *w, size_t n, tsr_string *texts, float *rows) {
+static bool run(tsri_serve_texts *w, size_t n, tsr_string *texts, float *rows,
+                tsri_serve_failure *f) {
     for (size_t i = 0; i < n; i++)
         texts[i] = w->texts[w->order[w->done + i].text];
-    const tsr_status status = w->kind->run(w, texts, n, rows);
-    if (status != TSR_OK)
-        return status;
+    if (!w->kind->run(w, texts, n, rows, f))
+        return false;
     for (size_t i = 0; i < n; i++)
         memcpy(w->numbers + w->order[w->done + i].text * w->width, rows + i * w->width,
                w->width * sizeof *rows);
     w->done += n;
-    return TSR_OK;
+    return true;
 }
 
 static bool run_piece(tsri_serve_texts *w, size_t bytes, tsri_serve_failure *f) {
     const size_t n = piece_of(w, bytes);
     tsr_string *texts = calloc(n, sizeof *texts);
     float *rows = calloc(n * w->width, sizeof *rows);
-    const bool room = texts && rows;
-    const tsr_status status = room ? run(w, n, texts, rows) : TSR_E_HOST_MEMORY;
+    const bool fine =
+        texts && rows ? run(w, n, texts, rows, f) : tsri_serve_fail(f, 503, NULL, "out of memory");
     free(texts);
     free(rows);
-    return !room              ? tsri_serve_fail(f, 503, NULL, "out of memory")
-           : status != TSR_OK ? tsri_serve_fail_status(f, status, w->kind->param)
-                              : true;
+    return fine;
 }
 
 /* Counts a request that has ended, before its client has the answer. */

@@ -28,12 +28,12 @@ typedef struct tsri_serve_texts {
 
 typedef struct tsri_serve_texts_kind {
     tsri_serve_use use;
-    const char *param; /* the field with the texts */
-    size_t size;       /* of its own struct, which begins with a tsri_serve_texts */
+    size_t size; /* of its own struct, which begins with a tsri_serve_texts */
     /* Reads the body; the model is chosen. False: *f says why. */
     bool (*begin)(tsri_serve_texts *w, tsri_serve_failure *f);
-    /* rows: [n, width], the numbers of n texts; adds to w->tokens */
-    tsr_status (*run)(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *rows);
+    /* rows: [n, width], the numbers of n texts; adds to w->tokens. False: *f says why not. */
+    bool (*run)(tsri_serve_texts *w, const tsr_string *texts, size_t n, float *rows,
+                tsri_serve_failure *f);
     json_t *(*answer)(tsri_serve_texts *w);
 } tsri_serve_texts_kind;
 

@@ -273,10 +273,9 @@ static tsr_status fill(tsri_task_template *t, const tsr_chat_options *o) {
     }
     TRY(read_template(t, o));
     TRY(make_context(t, o));
-    TRY(o->template_kwargs ? read_variables(t, o->template_kwargs) : TSR_OK);
-    TRY(learn_end(t));
+    TRY(learn_end(t)); /* without the caller's variables, whose texts would hide it */
     add_end_of_calls(t);
-    return TSR_OK;
+    return o->template_kwargs ? read_variables(t, o->template_kwargs) : TSR_OK;
 }
 
 tsr_status tsri_task_template_create(const tsri_model *model, const tsr_chat_options *options,

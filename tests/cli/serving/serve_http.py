@@ -299,8 +299,10 @@ def test_later_requests_and_bodies_that_come_too_slowly(_):
         chunks = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         for head, sent in ((REQUEST % 100000, b"a" * 100000), (chunks, b"1\r\na\r\n" * 10000)):
             with socket.create_connection(("127.0.0.1", server.port)) as connection:
+                begun = time.monotonic()
                 connection.sendall(head)
-                assert 0.9 < drip(connection, sent, 0.05) < most
+                drip(connection, sent, 0.05)
+                assert 0.9 < time.monotonic() - begun < most
         with socket.create_connection(("127.0.0.1", server.port)) as connection:  # a computation has as long as it needs, and so have later requests
             long = json.dumps(ASKED | {"max_tokens": 480, "n": 4, "ignore_eos": True}).encode()
             for sent in (long, body, body):
@@ -361,7 +363,7 @@ def test_a_queue_never_holds_more(_):
         send(long)
         until(lambda: server.metric("num_requests_running") == 16, "all places are taken")
         end, others = server.metric("steps_total") + 8, []
-        while server.metric("steps_total") < end:
+        while server.metric("steps_total") < end or len(others) < 3:
             others.append(send(short))
         statuses = [int(connection.recv(100).split()[1]) for connection in others]
         equal((statuses.count(200), set(statuses)), (1, {200, 503}))

@@ -71,10 +71,23 @@ def test_prompts(_):
         wrong("give one of them", "/v1/embeddings", {"input": "a", "prompt_name": "query", "prompt": "a"}, "prompt")
         for field, value in (("prompt", 3), ("prompt_name", ["query"]), ("prompt", "a\0b")):
             wrong(f"{field}: a text", "/v1/embeddings", {"input": "a", field: value}, field)
+        served(server, texts, prompt="a" * 16384)
+        wrong("prompt: at most 16384 bytes", "/v1/embeddings", {"input": "a", "prompt": "a" * 16385}, "prompt")
     with Server("-m", f"{TASKS}+task:retrieval.query", model=f"jina={TASKS}") as server:
         told = functools.partial(served, server, EXPECTED["lines"], task="retrieval.query")
         equal(told(prompt=""), told(prompt_name=""))
         assert told(prompt="") != told(), "the instruction is left out"
+
+
+def test_files_that_change_while_they_are_served(folder):
+    """The embedder of a new prompt is made of the model's files: other files would give other vectors."""
+    model = folder / "model"
+    shutil.copytree(SENTENCE, model)
+    with Server(model=model) as server:
+        wanted = served(server, ["the cat"], prompt="a ")
+        (model / "modules.json").unlink()
+        equal(served(server, ["the cat"], prompt="a "), wanted, "kept")
+        server.wrong(503, "have changed since the server started: start it again", "/v1/embeddings", {"input": "the cat", "prompt": "the "}, None)
 
 
 def embedded(model, texts, *options):
