@@ -345,6 +345,17 @@ Test(bench, requests_list_the_kernels_of_prompts_and_tokens) {
     close_reference();
 }
 
+/* What requests in full places run, a batch of as many does. */
+static void serves_batches(tsr_model *model, const tsri_task_job *served) {
+    const tsri_task_job full = {.kind = TSR_BENCH_GENERATE, .tokens = 4, .batch = served->batch};
+    tsri_task_draft batch = kernels_of(model, &full), requests = kernels_of(model, served);
+    for (size_t k = 0; k < batch.row.n_kernels; k++)
+        cr_expect(has_kernel(&requests, batch.kernels[k].op, batch.kernels[k].variant), "%s/%s",
+                  batch.kernels[k].op, batch.kernels[k].variant);
+    tsri_task_draft_clear(&batch);
+    tsri_task_draft_clear(&requests);
+}
+
 /* A batch's kernels are those that its own steps run: one for a single row is not among them. */
 Test(bench, batches_list_the_kernels_of_batches) {
     static const tsri_task_job one = {.kind = TSR_BENCH_GENERATE, .tokens = 4, .batch = 1},
@@ -363,6 +374,7 @@ Test(bench, batches_list_the_kernels_of_batches) {
         cr_expect(i != 1 || !has_kernel(&draft, "linear", "packed_one"));
         tsri_task_draft_clear(&draft);
     }
+    serves_batches(model, &served);
     tsr_model_close(&model);
     close_reference();
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     PATH = 512,
@@ -189,17 +190,33 @@ static void read_card(const char *root, uint32_t vendor, tsri_task_reading *out)
 
 /* ---- load ---- */
 
-/* Seconds that this process and its children that have ended used, of all its threads. */
-static double own_seconds(const char *root) {
-    char path[PATH], line[512];
+/* Seconds that a process and its children that have ended used, of all their threads; its parent. */
+static double seconds_of(const char *path, int *parent) {
+    char line[512];
     double ticks[4];
-    snprintf(path, sizeof path, "%s/proc/self/stat", root);
     const char *name_end = read_line(path, line, sizeof line) ? strrchr(line, ')') : NULL;
     if (!name_end ||
-        sscanf(name_end + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %lf %lf",
-               &ticks[0], &ticks[1], &ticks[2], &ticks[3]) != 4)
+        sscanf(name_end + 1, " %*s %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %lf %lf", parent,
+               &ticks[0], &ticks[1], &ticks[2], &ticks[3]) != 5)
         return NAN;
     return (ticks[0] + ticks[1] + ticks[2] + ticks[3]) / TICKS;
+}
+
+/* Of this process and its children, such as those that build kernels. */
+static double own_seconds(const char *root) {
+    char path[PATH];
+    glob_t found = {0};
+    int parent;
+    snprintf(path, sizeof path, "%s/proc/self/stat", root);
+    double all = seconds_of(path, &parent);
+    snprintf(path, sizeof path, "%s/proc/[0-9]*/stat", root);
+    if (glob(path, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            const double seconds = seconds_of(found.gl_pathv[i], &parent);
+            all += !isnan(seconds) && parent == getpid() ? seconds : 0;
+        }
+    globfree(&found);
+    return all;
 }
 
 static void read_load(const char *root, tsri_task_reading *out) {

@@ -136,6 +136,8 @@ static tsr_status measure_all(serving *s) {
         status = tsri_task_arrivals_create(s->model, &options, &s->arrivals);
     if (status == TSR_OK)
         status = measure(s, &draft);
+    tsri_task_arrivals_destroy(
+        &s->arrivals); /* its session is kept, and serves for the description */
     if (status == TSR_OK)
         status = tsri_task_bench_work(s->model, &s->b->best, s->job, REQUESTS, &draft);
     const double requests = draft.row.median / (double)s->job->tokens;
@@ -143,7 +145,10 @@ static tsr_status measure_all(serving *s) {
     begin_row(s, RATE, &draft);
     s->rate = requests * PERCENT / 100;
     if (status == TSR_OK)
+        status = tsri_task_arrivals_create(s->model, &options, &s->arrivals);
+    if (status == TSR_OK)
         status = measure(s, &draft);
+    tsri_task_arrivals_destroy(&s->arrivals);
     if (status == TSR_OK)
         status = tsri_task_bench_kernels(s->model, s->job, &draft);
     return give_poisson(s, status, &draft);
@@ -165,7 +170,6 @@ tsr_status tsri_task_bench_serve(tsri_task_bench *b, tsr_model *model, const tsr
     serving s = {
         .b = b, .model = model, .job = job, .common = common, .failed = failed, .note = note};
     const tsr_status status = common->status == TSR_BENCH_OK ? measure_all(&s) : void_all(&s);
-    tsri_task_arrivals_destroy(&s.arrivals);
     free(s.times.first);
     free(s.times.each);
     return status;

@@ -204,7 +204,9 @@ tsr_status tsri_task_bench_kernels(tsr_model *model, const tsri_task_job *job,
                                    tsri_task_draft *draft) {
     const tsri_run_peaks unused = {0};
     amounts all = {.peaks = &unused, .draft = draft};
-    return add_all(tsri_model_of(model), job, job->request || job->kind == TSR_BENCH_SERVE, &all);
+    /* Of requests to a scheduler: full places, and one request alone */
+    const int64_t requests = job->kind == TSR_BENCH_SERVE ? job->batch + 1 : job->request;
+    return add_all(tsri_model_of(model), job, requests, &all);
 }
 
 void tsri_task_bench_share(const tsri_run_peaks *peaks, const tsri_task_amounts *amounts,
