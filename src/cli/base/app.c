@@ -257,8 +257,9 @@ int tsri_cli_open_device(tsri_cli_app *app) {
         return code;
     const tsr_status status =
         tsr_device_open(app->engine, app->device_name, &options, &app->device);
-    if (status != TSR_OK)
-        return of_device(tsri_cli_status(status), status);
+    if (status != TSR_OK) /* also where no device fits the name: other ranks may have one */
+        return of_device(tsri_cli_fail_as(tsri_cli_rank_name(), CLI_OTHER, "%s", tsr_error_last()),
+                         status);
     tsri_cli_note(app, "device: %s", tsr_device_describe(app->device));
     return CLI_OK;
 }

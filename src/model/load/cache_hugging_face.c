@@ -176,6 +176,8 @@ static tsr_status list_ref(void *data, const char *folder, const char *entry) {
         status = tsri_model_each_entry(path, list_ref, w);
     else if (status == TSR_OK) {
         status = snapshot_of(w->repository, w->revision.data, &snapshot);
+        if (status == TSR_E_IO || status == TSR_E_FORMAT)
+            status = TSR_OK; /* a file that names no snapshot */
         if (status == TSR_OK && snapshot.size && strcmp(snapshot.data, w->main) != 0)
             status = list_revision(w, w->revision.data, snapshot.data);
     }

@@ -246,7 +246,7 @@ static bool is_of_blocks(const tsri_model_weights *weights, const tsri_model_wei
     bool blocks = keeping->stored_blocks && keeping->dtype == TSR_DTYPE_NONE &&
                   weight->dtype == TSR_F32 && weight->n_parts;
     for (int i = 0; i < weight->n_parts; i++)
-        blocks = blocks && weight->parts[i].array &&
+        blocks = blocks && weight->parts[i].array && !weight->parts[i].across &&
                  tsri_tensor_is_kept_blocks(weight->parts[i].array->dtype);
     return blocks;
 }

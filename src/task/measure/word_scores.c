@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 enum { AT_ONCE = 64, FEWEST = 8 }; /* texts of a block */
+enum { POLLED = 16 };              /* texts of a run, where other ranks want blocks meanwhile */
 
 /* What a block adds to the result. */
 typedef struct counts {
@@ -74,13 +75,18 @@ static tsr_status run(judging *j, const int32_t *block, size_t n) {
     }
     j->block = (counts){0};
     TRY(tsri_base_grow(&c->raw, &c->raw_room, tokens * (size_t)c->labels + 1, sizeof *c->raw));
-    const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .labels = c->raw};
-    TRY(tsri_session_encode(c->session, sequences, (int32_t)texts, &results));
-    const float *rows = c->raw;
-    for (size_t i = 0; i < texts; i++) {
-        const size_t size = (size_t)sequences[i].n;
-        TRY(judge(j, sequences[i].ids + size, size, rows));
-        rows += size * (size_t)c->labels;
+    const size_t most = j->options->ranks ? POLLED : AT_ONCE;
+    for (size_t first = 0; first < texts; first += most) {
+        const size_t here = texts - first < most ? texts - first : most;
+        const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .labels = c->raw};
+        TRY(tsri_session_encode(c->session, sequences + first, (int32_t)here, &results));
+        const float *rows = c->raw;
+        for (size_t i = first; i < first + here; i++) {
+            const size_t size = (size_t)sequences[i].n;
+            TRY(judge(j, sequences[i].ids + size, size, rows));
+            rows += size * (size_t)c->labels;
+        }
+        TRY(tsr_share_poll(j->share));
     }
     return TSR_OK;
 }
@@ -207,9 +213,9 @@ static tsr_status run_all(judging *j) {
         if (!n)
             return TSR_OK;
         TRY(run(j, block, n / sizeof *j->texts.data));
-        if (tell(j, j->all.texts + j->block.texts))
-            return tsri_base_fail(TSR_E_CANCELLED, "the evaluation was cancelled");
         TRY(tsr_share_give(j->share, &j->block, sizeof j->block));
+        if (tell(j, j->all.texts))
+            return tsri_base_fail(TSR_E_CANCELLED, "the evaluation was cancelled");
     }
 }
 

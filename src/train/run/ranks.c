@@ -40,9 +40,12 @@ static void advise(const tsri_train_job *job, int64_t n, char text[ADVICE]) {
         power *= 2;
     const int64_t shards = tsri_train_settings_shards_for(s, power),
                   batches = (s->gradient_accumulation_steps + power - 1) / power * power;
+    char more[64] = "";
+    if (!shards)
+        snprintf(more, sizeof more, " --set gradient_accumulation_steps=%" PRId64, batches);
     snprintf(text, ADVICE,
-             "give --set %s=%" PRId64 " to all runs that should give the same bytes%s",
-             shards ? "shards" : "gradient_accumulation_steps", shards ? shards : batches,
+             "give --set shards=%" PRId64 "%s to all runs that should give the same bytes%s",
+             shards ? shards : power, more,
              n == power || job->options->balance ? "" : ", and --balance");
 }
 

@@ -57,8 +57,9 @@ static inline bool tsri_training_exchanging(const tsri_training_division *d) {
  * before it waits for any. */
 tsr_status tsri_training_write_pieces(tsri_training *training, tsri_training_part part);
 tsr_status tsri_training_read_pieces(tsri_training *training, tsri_training_part part);
-/* Waits for the copies that are under way. */
-tsr_status tsri_training_end_moves(const tsri_training *training);
+/* Waits for the copies that are under way. Returns the first failure, with its sentence: that of beginning
+ * them, `first`, or of one of them. */
+tsr_status tsri_training_end_moves(const tsri_training *training, tsr_status first);
 
 /* Waits until an exchange has ended, if one is under way. */
 tsr_status tsri_training_end_exchange(const tsri_training_division *division,

@@ -135,8 +135,7 @@ static tsr_status write_values(tsri_training *t) {
                                             d->all + p->at, (uint64_t)p->elements * width_of(p),
                                             &d->moves[i]);
     }
-    const tsr_status ended = tsri_training_end_moves(t);
-    return status == TSR_OK ? ended : status;
+    return tsri_training_end_moves(t, status);
 }
 
 tsr_status tsri_training_gather_values(tsri_training *t) {

@@ -235,14 +235,19 @@ tsr_status tsri_training_stop(tsri_training *t, const tsri_graph *graph,
     return t->division ? tsri_run_stop(t->run, graph, &stops) : TSR_OK;
 }
 
-tsr_status tsri_training_end_moves(const tsri_training *t) {
+tsr_status tsri_training_end_moves(const tsri_training *t, tsr_status first) {
     tsri_run_state_move *moves = t->division->moves;
-    tsr_status first = TSR_OK;
+    tsri_base_kept why = tsri_base_keep();
     for (size_t i = 0; moves && i < t->n_parameters; i++) {
         const tsr_status status =
             moves[i].event ? tsri_run_wait_state_move(&moves[i], UINT64_MAX) : TSR_OK;
-        first = first == TSR_OK ? status : first;
+        if (first != TSR_OK || status == TSR_OK)
+            continue;
+        first = status;
+        why = tsri_base_keep();
     }
+    if (first != TSR_OK)
+        tsri_base_restore(first, &why);
     return first;
 }
 
@@ -250,7 +255,7 @@ tsr_status tsri_training_end_moves(const tsri_training *t) {
 static bool settle(tsri_training *t) {
     const tsri_training_division *d = t->division;
     bool under_way = false;
-    (void)!tsri_training_end_moves(t);
+    (void)!tsri_training_end_moves(t, TSR_OK);
     for (size_t b = 0; b < d->n_buckets; b++)
         under_way |= d->buckets[b].exchange != NULL;
     for (size_t i = 0; d->early_exchanges && i < d->rounds * d->n_buckets; i++)
@@ -327,8 +332,7 @@ static tsr_status move_pieces(tsri_training *t, tsri_training_part part, bool wr
             status = writes ? tsri_run_start_state_write(t->run, state, piece, bytes, &d->moves[i])
                             : tsri_run_start_state_read(t->run, state, piece, bytes, &d->moves[i]);
     }
-    const tsr_status ended = tsri_training_end_moves(t);
-    return status == TSR_OK ? ended : status;
+    return tsri_training_end_moves(t, status);
 }
 
 tsr_status tsri_training_write_pieces(tsri_training *t, tsri_training_part part) {

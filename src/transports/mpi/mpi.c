@@ -18,7 +18,7 @@
 enum { PIECES = 1, MESSAGES = 2 };           /* tags */
 enum { CHUNK = 1 << 30 };                    /* MPI counts in int */
 enum { SPIN_NS = 200000, LONGEST = 500000 }; /* a wait first spins, then sleeps ever longer */
-enum { PAUSE_NS = 10000000, LOOKS = 4 };     /* of a wait for the watchers */
+enum { PAUSE_NS = 10000000, LOOKS = 8 };     /* of a wait for the watchers */
 
 struct tsr_exchange {
     MPI_Request *requests;

@@ -211,12 +211,12 @@ def test_what_the_ranks_do_not_agree_on_is_named(folder):
     said = own_lines(ranks(3, COMMAND, *command(model, text, out, 2, *EIGHT), code=REFUSED).err)
     must = "which must be a multiple of the number of ranks; start"
     assert said and all(f"3 ranks: this run has shards=8, {must} 1, 2, 4 or 8, or deal the shards by speed (--balance)" in line for line in said), said
-    for n, setting, more in ((2, "shards=4", ()), (3, "shards=4", ("--balance",)), (8, "gradient_accumulation_steps=8", ())):
+    for n, settings, more in ((2, ["shards=4"], ()), (3, ["shards=4"], ("--balance",)), (8, ["shards=8", "gradient_accumulation_steps=8"], ())):
         # one batch of 4 sequences an update, which shards may cut
         said = own_lines(ranks(n, COMMAND, *command(model, text, out, 2), code=REFUSED).err)
-        told = f"this run has shards=1, {must} 1, or give --set {setting} to all runs that should give the same bytes" + ", and --balance" * len(more)
+        told = f"this run has shards=1, {must} 1, or give --set {' --set '.join(settings)} to all runs that should give the same bytes" + ", and --balance" * len(more)
         assert said and all(line.endswith(told) for line in said), (told, said)
-        ranks(n, COMMAND, *command(model, text, folder / f"told{n}", 2, "--set", setting, *more))
+        ranks(n, COMMAND, *command(model, text, folder / f"told{n}", 2, *[word for setting in settings for word in ("--set", setting)], *more))
     first, kernels = command(model, text, out, 2, *EIGHT), folder / "kernels"
     for other, what in ((command(model, text, out, 2, *EIGHT, "--set", "seed=7"), "seed differs: rank 0 on {0} has 42, rank 1 on {0} has 7"),
                         (command(model, text, out, 2, *EIGHT, "--kernels", "linear=plain"), '--kernels differs: rank 0 on {0} has none, '
