@@ -147,10 +147,10 @@ class Running:
             if self._replaced:
                 _signals.signal(signal.SIGINT, signal.default_int_handler)
         finally:
+            interrupted = self._replaced and _interrupt.came
+            if interrupted:
+                _interrupt.came = False
             turn.lock.release()
-        interrupted = self._replaced and _interrupt.came
-        if interrupted:
-            _interrupt.came = False
         if turn.dropped:
             turn.end_dropped()
         if interrupted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, cast
 
@@ -79,18 +80,24 @@ def bench(model: Optional[Path] = None, device: AnyDevice = None, *, dtype: Opti
     Raises ArgumentError: a size is below its least; CancelledError: progress asked for it; OSError: the file can't be written. What goes wrong
     with a model is a row.
     """
-    if output is not None:  # a wrong path is refused before anything is measured
-        with open(output, "ab"):
-            pass
-    one, owned = opened(device)
+    part = None if output is None else f"{os.fsdecode(output)}.part"
     try:
-        text = _bench(one, model, dtype, compute, (prompts, generates, depths, batches), repeats, progress)
+        if part is not None:  # a wrong path is refused before anything is measured
+            with open(part, "wb"):
+                pass
+        one, owned = opened(device)
+        try:
+            text = _bench(one, model, dtype, compute, (prompts, generates, depths, batches), repeats, progress)
+        finally:
+            if owned:
+                one.close()
+        if output is not None and part is not None:
+            with open(part, "wb") as file:
+                file.write(text)
+            os.replace(part, output)
     finally:
-        if owned:
-            one.close()
-    if output is not None:
-        with open(output, "wb") as file:
-            file.write(text)
+        if part is not None and os.path.exists(part):
+            os.unlink(part)
     return cast(Dict[str, Any], json.loads(text))
 
 

@@ -17,7 +17,7 @@ from ._declarations import ExplainedOp, ModelInfo, ModelMemory, Perplexity, Prof
 from ._device import Device, opened
 from ._library import (Handle, Path, array_of, bytes_at, check, encoded, ended, guarded, ids_of, lib, named, new, path_of, paths_of, pointer, progress_callback, put,
                        text, text_list, whole)
-from .errors import StateError
+from .errors import FileError, StateError
 
 DTYPES = {"f32": c.TSR_F32, "f16": c.TSR_F16, "bf16": c.TSR_BF16, "q8": c.TSR_GGML_Q8_0, "q4": c.TSR_GGML_Q4_0}
 KV_DTYPES = {"f32": c.TSR_F32, "f16": c.TSR_F16, "q8": c.TSR_GGML_Q8_0}
@@ -372,7 +372,11 @@ class Base(Handle):
             kept += [target, seen]
             inputs.decoder_T = target.shape[1]
             inputs.decoder_input_ids, inputs.decoder_attention_mask = pointer(target, ctypes.c_int64), pointer(seen, ctypes.c_int64)
-        with tempfile.TemporaryDirectory() as folder:
+        try:
+            made = tempfile.TemporaryDirectory()
+        except OSError as error:
+            raise FileError(f"the arrays need a folder for temporary files: {error}") from error
+        with made as folder:
             path = os.path.join(folder, "dump.safetensors")
             with self._running():
                 check(lib.tsr_dump(self._open, ctypes.byref(inputs), path_of(path)))
