@@ -361,7 +361,7 @@ Test(bench, batches_list_the_kernels_of_batches) {
     static const tsri_task_job one = {.kind = TSR_BENCH_GENERATE, .tokens = 4, .batch = 1},
                                many = {.kind = TSR_BENCH_GENERATE, .tokens = 4, .batch = 32},
                                served = {
-                                   .kind = TSR_BENCH_SERVE, .tokens = 4, .depth = 8, .batch = 8};
+                                   .kind = TSR_BENCH_SERVE, .tokens = 4, .depth = 8, .batch = 32};
     tsr_model *model = NULL;
     OK(tsr_engine_create(NULL, &engine));
     if (tsr_device_open(engine, NULL, NULL, &device) != TSR_OK)
