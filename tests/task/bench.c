@@ -628,6 +628,8 @@ Test(bench, conditions_of_a_processor, .init = begin, .fini = end) {
     put("proc/stat", "cpu  100 0 50 800 0 0 0 50 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n");
     put("proc/loadavg", "1.50 0.7 0.3 3/200 4711\n");
     put("proc/self/stat", "7 (a b) c) R 1 2 3 4 5 6 7 8 9 10 700 250 30 20 20 0 1 0\n");
+    put("proc/8/stat", "8 (child) R 7 2 3 4 5 6 7 8 9 10 100 50 0 0 20 0 1 0\n");
+    put("proc/9/stat", "9 (stranger) R 1 2 3 4 5 6 7 8 9 10 400 0 0 0 20 0 1 0\n");
     put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2100000\n");
     put("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3400000\n");
     put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil\n");
@@ -652,7 +654,7 @@ Test(bench, conditions_of_a_processor, .init = begin, .fini = end) {
     cr_expect(c.load[0] == 2 && c.load[1] == 0 && before.load_minute == 1.5, "%g", c.load[0]);
     cr_expect_float_eq(c.steal, 0.5, 1e-9);
     cr_expect_float_eq(after.busy - before.busy, 0.5, 1e-9, "%g", after.busy);
-    cr_expect_float_eq(before.own, 10, 1e-9, "%g", before.own);
+    cr_expect_float_eq(before.own, 11.5, 1e-9, "with its child: %g", before.own);
     cr_expect(isnan(after.own) && tsri_task_others_between(&before, &after) == 0, "%g", after.own);
     cr_expect_float_eq(c.energy, 5, 1e-6, "the counter began anew: %g", c.energy);
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     PATH = 512,
@@ -190,33 +189,39 @@ static void read_card(const char *root, uint32_t vendor, tsri_task_reading *out)
 
 /* ---- load ---- */
 
-/* Seconds that a process and its children that have ended used, of all their threads; its parent. */
-static double seconds_of(const char *path, int *parent) {
+typedef struct process {
+    int number, parent;
+    double seconds; /* that it and its children that have ended used, of all their threads */
+} process;
+
+/* Reads a file /proc/N/stat. */
+static bool read_process(const char *path, process *out) {
     char line[512];
     double ticks[4];
     const char *name_end = read_line(path, line, sizeof line) ? strrchr(line, ')') : NULL;
-    if (!name_end ||
-        sscanf(name_end + 1, " %*s %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %lf %lf", parent,
-               &ticks[0], &ticks[1], &ticks[2], &ticks[3]) != 5)
-        return NAN;
-    return (ticks[0] + ticks[1] + ticks[2] + ticks[3]) / TICKS;
+    if (!name_end || sscanf(line, "%d", &out->number) != 1 ||
+        sscanf(name_end + 1, " %*s %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %lf %lf %lf %lf",
+               &out->parent, &ticks[0], &ticks[1], &ticks[2], &ticks[3]) != 5)
+        return false;
+    out->seconds = (ticks[0] + ticks[1] + ticks[2] + ticks[3]) / TICKS;
+    return true;
 }
 
 /* Of this process and its children, such as those that build kernels. */
 static double own_seconds(const char *root) {
     char path[PATH];
     glob_t found = {0};
-    int parent;
+    process self, other;
     snprintf(path, sizeof path, "%s/proc/self/stat", root);
-    double all = seconds_of(path, &parent);
+    if (!read_process(path, &self))
+        return NAN;
     snprintf(path, sizeof path, "%s/proc/[0-9]*/stat", root);
     if (glob(path, 0, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            const double seconds = seconds_of(found.gl_pathv[i], &parent);
-            all += !isnan(seconds) && parent == getpid() ? seconds : 0;
-        }
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            if (read_process(found.gl_pathv[i], &other) && other.parent == self.number)
+                self.seconds += other.seconds;
     globfree(&found);
-    return all;
+    return self.seconds;
 }
 
 static void read_load(const char *root, tsri_task_reading *out) {
