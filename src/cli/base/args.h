@@ -59,7 +59,7 @@ __attribute__((format(PRINTF, 2, 0))) void tsri_cli_say(const char *mark, const 
                                                         va_list args);
 /* Prints such a line without a mark, and returns `code`. */
 __attribute__((format(PRINTF, 2, 3))) int tsri_cli_fail(int code, const char *format, ...);
-/* The same with a mark, which is no part of the failure. */
+/* The same with a mark, which tsri_cli_failure leaves out. */
 __attribute__((format(PRINTF, 3, 4))) int tsri_cli_fail_as(const char *mark, int code,
                                                            const char *format, ...);
 /* What this thread's last tsri_cli_fail printed, up to 1,023 bytes of it; "" before the first. */

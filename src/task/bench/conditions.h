@@ -15,7 +15,7 @@ typedef struct tsri_task_reading {
     double load_minute; /* the mean number of them in the last minute */
     double stolen, all; /* processor time, in ticks */
     double busy;        /* seconds of processor time of all programs */
-    double own;         /* the same of this process and of its children that have ended */
+    double own;         /* the same of this process and its children */
     double energy;      /* joules so far */
     double energy_wrap; /* joules after which the counter begins anew */
     double power;       /* watts, of a card; at the end of work, read it before the card rests */

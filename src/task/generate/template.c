@@ -228,8 +228,7 @@ static tsr_status make_context(tsri_task_template *t, const tsr_chat_options *o)
     return status != TSR_OK ? status : tsri_base_json_made(t->context, "a chat template's names");
 }
 
-/* Whether a template has this variable, whoever calls. `documents` is none of them: it is nothing unless the caller gives
- * it. */
+/* Whether every template gets this variable from us. `documents` is not such a one: only a caller sets it. */
 static bool is_taken(const char *name) {
     bool found = !strcmp(name, "messages") || !strcmp(name, "add_generation_prompt") ||
                  !strcmp(name, "tools");
