@@ -6,8 +6,9 @@
 Without --model, two are made up: a Unigram of 250,000 pieces with scores of 16 digits, as XLM-R has them, and a BPE of 128,000 pieces. The time
 is that of a process which loads the tokenizer and encodes one word, less that of the same process without a tokenizer (`tessera help`,
 `import tokenizers`). Lines are encoded one by one on one thread: for tokenizers the calls of `encode` alone are timed, for Tessera a process less
-one that encodes one word, with reading the file and printing the ids in it. --text: lines to encode in place of words that are made up. --peers: a
-Python that has tokenizers. Prints JSON lines: seconds of both, and peer / Tessera.
+one that encodes one word, with reading the file and printing the ids in it. Lines are neither padded nor truncated, whatever the file asks
+for. --text: lines to encode in place of words that are made up. --peers: a Python that has tokenizers. Prints JSON lines: seconds of both, and
+peer / Tessera.
 """
 
 import argparse
@@ -24,6 +25,8 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzäöüéèàñçабвгдежзийклм�
 TOKEN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 PEER = """import sys, time, tokenizers
 t = tokenizers.Tokenizer.from_file(sys.argv[1] + "/tokenizer.json")
+t.no_padding()
+t.no_truncation()
 lines = [line.rstrip("\\n") for line in open(sys.argv[2], encoding="utf-8", newline="\\n")]
 begun = time.perf_counter()
 ids = [t.encode(line).ids for line in lines]
