@@ -245,19 +245,40 @@ def test_keys_and_values_of_decoders(folder):
 
     def engine(name, seconds, keys):
         tests = decoder.tests_of(decoder.GROUPS["llama-q8-8192"])
-        return types.SimpleNamespace(engine=name, keys=keys, errors={"logits": 0}, times={test: [seconds] for test in tests}, first_token=0, load=0, ask=lambda **_: {"bytes": 0})
+        return types.SimpleNamespace(engine=name, keys=keys, errors={"logits": 0}, times={test: [seconds] for test in tests}, ask=lambda **_: {"bytes": 0})
     right, lines = printed(decoder.compare, o, "llama-q8-8192", engine("Tessera", 0.01, "f16"), [engine("llama.cpp", 0.03, "f16")], {"gflops": 400, "gbytes": 50})
     missed, _ = printed(decoder.compare, o, "llama-q8-8192", engine("Tessera", 0.01, "f16"), [engine("llama.cpp", 0.0199, "f16")], {"gflops": 400, "gbytes": 50})
     equal(missed, False, "1.99 of 2")
     for name, group in decoder.GROUPS.items():
-        equal(set(dict(group.goals)) <= set(decoder.tests_of(group)), True, f"goals of {name}")
+        equal(set(dict(group.goals)) <= {"load", *decoder.tests_of(group)}, True, f"goals of {name}")
     equal({name: dict(group.goals) for name, group in decoder.GROUPS.items() if group.goals},
           {"llama-f32": {"prefill 512": 1}, "llama-q4": {"decode at 512": 1.3}, "llama-q8-8192": {"decode at 8192": 2},
-           "1b-q4_K_M": {"prefill 512": 1.5, "decode at 64": 1.15, "decode at 2048": 1.3}}, "those that docs/performance.md names")
+           "1b-q4_K_M": {"load": 1 / 1.5, "prefill 512": 1.5, "decode at 64": 1.15, "decode at 2048": 1.3}}, "those that docs/performance.md names")
     (line,) = [line for line in lines if line.get("test") == "decode at 8192"]
     equal((right, line["ratio"], line["goal"], line["keys"]), (True, 3, 2, {"Tessera": "f16", "llama.cpp": "f16"}))
     weights, cached = 12 * (4 * 768 * 768 + 3 * 768 * 2048) + 768 * 32000, 12 * 2 * 768 * 2 * 8193
     equal(line["roofline"], round((weights * 34 / 32 + cached) / 50e9 / 0.01, 3))
+
+
+def test_starts_of_decoders(folder):
+    """Engines start in turn, the memory they take is touched before, and the medians of loading are compared; an engine that can't run is left out."""
+    decoder = program("decoder.py")
+    order, loads = [], {"Tessera": [5, 1, 1], "slow": [4, 4, 0.1], "fast": [0.8, 0.8, 9]}
+
+    def start(name, _):
+        order.append(name)
+        return loads.get(name) and types.SimpleNamespace(engine=f"{name} q8", first_token=9, load=loads[name].pop(0), close=lambda: order.append("close"))
+    with mock.patch.object(decoder, "start", start), mock.patch.object(decoder, "touch_memory", lambda: order.append("touch")):
+        commands = dict.fromkeys(("Tessera", "slow", "absent", "fast"))
+        reached, (line,) = printed(decoder.compare_starts, types.SimpleNamespace(rounds=3), "1b-q4_K_M", commands)
+        equal((reached, line["best"], line["ratio"], line["goal"], line["load"]),
+              (True, "fast q8", 0.8, 0.667, {"Tessera q8": 1, "slow q8": 4, "fast q8": 0.8}))
+        equal(order, ["touch", "Tessera", "close", "touch", "slow", "close", "touch", "absent", "touch", "fast", "close"] * 3)
+        loads |= {"Tessera": [1.3], "fast": [0.8]}
+        equal(printed(decoder.compare_starts, types.SimpleNamespace(rounds=1), "1b-q4_K_M", {"Tessera": None, "fast": None})[0], False, "0.62 of 0.667")
+        loads |= {"Tessera": [1.3]}
+        equal(printed(decoder.compare_starts, types.SimpleNamespace(rounds=1), "1b-q4_K_M", {"Tessera": None})[0], True, "no peer")
+        equal(printed(decoder.compare_starts, types.SimpleNamespace(rounds=1), "1b-q4_K_M", {"absent": None})[0], False, "no Tessera")
 
 
 main(globals())
