@@ -121,15 +121,15 @@ Test(drafts, none_where_they_were_seen_to_lose_time) {
     cr_expect(few.plain_ns == 1000 && few.plain_steps == 1 && few.cost == 0);
 }
 
-/* The first step built a plan in the time of 50 others, so guesses wait until 200 were right, uncomputed; once the
+/* The first step built a plan in the time of 50 others, so guesses wait until 100 were right, uncomputed; once the
  * plan is there, no more. */
 Test(drafts, wait_until_they_pay_for_a_plan) {
     tsri_task_pace pace = begun_so(51000, 1000);
-    tsri_task_lookup l = {.seen = 9, .next = 5, .alike = 20, .hits = 199};
+    tsri_task_lookup l = {.seen = 9, .next = 5, .alike = 20, .hits = 99};
     tsri_task_draft draft = {.lookup = &l, .most = 7};
     tsri_task_drafts_choose(&draft, 1, 8, &pace);
     cr_expect(draft.n == 0);
-    l.hits = 200;
+    l.hits = 100;
     tsri_task_drafts_choose(&draft, 1, 8, &pace);
     cr_expect(draft.n == 7);
     tsri_task_pace_add(&pace, 1, 8, 50000000);

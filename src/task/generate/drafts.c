@@ -12,7 +12,7 @@ static uint64_t time_of(int64_t rows, bool drafts) {
 enum { GAIN = 17, OF = 16 };
 /* The first guesses build a plan, as the first steps did. They are worth it when those that were right, uncomputed,
  * would have saved so many times its time. */
-enum { SAVED = 4 };
+enum { SAVED = 2 };
 /* Guesses that lost time are tried again after so many steps: a single one may have been slow by chance. */
 enum { RETRY = 128 };
 
