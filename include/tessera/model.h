@@ -205,18 +205,19 @@ typedef struct tsr_model_found {
     uint32_t struct_size, reserved;
     const char *name;  /**< what tsr_model_open takes */
     const char *path;  /**< its folder or file */
-    const char *place; /**< "bundled", or whose cache it is in: "Hugging Face", "llama.cpp", .. */
+    const char *place; /**< "bundled", "own" (in a folder of TESSERA_MODELS or the user's data
+                          folder), or whose cache it is in: "Hugging Face", "llama.cpp", .. */
     /** Of the file with its other parts, or of the files in the folder and in those of its
      * sentence-transformers modules; 0 where `why` is set. */
     uint64_t bytes;
-    const char *get; /**< the command that downloads what is missing of it; NULL: bundled */
+    const char *get; /**< the command that downloads what is missing of it; NULL: bundled, or own */
     /** Why tsr_model_open refuses the name, where the cache says so: a manifest of Ollama that is damaged,
      * names no model or adds a LoRA adapter, which `path` then is. NULL: the cache doesn't refuse it. */
     const char *why;
 } tsr_model_found;
 
 /**
- * Visits all models that are found by name: the bundled ones, then those in the caches of Hugging Face
+ * Visits all models that are found by name: bundled and own ones, then those in the caches of Hugging Face
  * (also the revisions beside main, as org/name@revision), llama.cpp and Ollama. None is opened: whether
  * it can be, and whether all its files are there, is not known. Several caches may have one name; it
  * opens the one that is visited first. No network is used.

@@ -466,8 +466,8 @@ class Tokenizer(Base):
 
 
 def models() -> Dict[str, str]:
-    """The models that are found by name, and their folders or files: the bundled ones, and those in the caches of Hugging Face, llama.cpp and
-    Ollama. None is opened, so files of it may be missing, or it may not be supported.
+    """The models that are found by name, and their folders or files: the bundled ones, your own (in the folders of TESSERA_MODELS, and in
+    ~/.local/share/tessera/models), and those in the caches of Hugging Face, llama.cpp and Ollama. None is opened, so files of it may be missing, or it may not be supported.
     """
     found: Dict[str, str] = {}
 

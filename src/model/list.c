@@ -11,13 +11,16 @@
 #include "base/files.h"
 #include "base/structs.h"
 #include "base/system/files.h"
+#include "base/system/paths.h"
 #include "base/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct listing {
     void (*visit)(void *data, const tsr_model_found *model);
     void *data;
+    char *share; /* the folder of the bundled models; NULL: not known */
 } listing;
 
 static uint64_t size_of(const char *file) {
@@ -86,12 +89,19 @@ static void visit(void *data, const tsr_model_found *model) {
 }
 
 static void visit_bundled(void *data, const char *name, const char *path) {
-    visit(data, &(tsr_model_found){.name = name, .path = path, .place = "bundled"});
+    const listing *to = data;
+    const size_t n = to->share ? strlen(to->share) : 0;
+    const bool bundled = n && !strncmp(path, to->share, n) && tsri_system_is_slash(path[n]);
+    visit(data,
+          &(tsr_model_found){.name = name, .path = path, .place = bundled ? "bundled" : "own"});
 }
 
 tsr_status tsr_model_list(void (*each)(void *data, const tsr_model_found *model), void *data) {
     TRY(tsri_base_need(__func__, "visit", each != NULL));
-    listing to = {.visit = each, .data = data};
-    TRY(tsri_model_bundled(visit_bundled, &to));
-    return tsri_model_list_caches(visit, &to);
+    listing to = {.visit = each, .data = data, .share = tsri_model_share_folder("models")};
+    tsr_status status = tsri_model_bundled(visit_bundled, &to);
+    if (status == TSR_OK)
+        status = tsri_model_list_caches(visit, &to);
+    free(to.share);
+    return status;
 }

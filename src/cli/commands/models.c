@@ -134,11 +134,12 @@ int tsri_cli_models(int argc, char **argv) {
                                        tsri_cli_common_options(&j.app), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera models [options]",
-        "Lists the models that -m finds by name: bundled ones, and those that other programs have "
-        "downloaded into\nthe caches of Hugging Face, llama.cpp and Ollama. For each: its name, "
-        "the size of its files, where it is, and\nits architecture and dtype; or why it can't be "
-        "used. A model with \"ids only\" has no tokenizer that can be\nused: it takes token ids, "
-        "but no texts.",
+        "Lists the models that -m finds by name: bundled ones, your own (in the folders of "
+        "TESSERA_MODELS, and in\n~/.local/share/tessera/models), and those that other programs "
+        "have downloaded into the caches of Hugging Face,\nllama.cpp and Ollama. For each: its "
+        "name, the size of its files, where it is, and its architecture and dtype;\nor why it "
+        "can't be used. A model with \"ids only\" has no tokenizer that can be used: it takes "
+        "token ids, but\nno texts.",
         tables, NULL);
     if (code == CLI_OK) {
         j.out = j.app.json ? json_array() : NULL;

@@ -377,10 +377,13 @@ def test_models(folder):
     hub(folder / ".cache/huggingface/hub")
     link(GGUF, folder / ".cache/llama.cpp/org_tiny-GGUF_tiny-Q8_0.gguf")
     ollama(folder / ".ollama/models")
-    env = home(folder)
+    link(GGUF, folder / "mine/some.gguf")
+    link(GGUF, folder / ".local/share/tessera/models/other.gguf")
+    env = dict(home(folder), TESSERA_MODELS=str(folder / "mine"))
+    env.pop("XDG_DATA_HOME", None)
     rows = {(model["place"], model["name"]): model for model in json.loads(run("models", "--json", env=env).text)}
     equal({key for key in rows if key[0] != "bundled"},
-          {("Hugging Face", "org/tiny"), ("Hugging Face", "org/tiny-GGUF:Q8_0"), ("Hugging Face", "org/tiny-GGUF:Q4_K_M"), ("Hugging Face", "part"),
+          {("own", "some.gguf"), ("own", "other.gguf"), ("Hugging Face", "org/tiny"), ("Hugging Face", "org/tiny-GGUF:Q8_0"), ("Hugging Face", "org/tiny-GGUF:Q4_K_M"), ("Hugging Face", "part"),
            ("Hugging Face", "org/tiny@v1"), ("llama.cpp", "org/tiny-GGUF:Q8_0"), ("Ollama", "tiny:latest"), ("Ollama", "me/mine:1b"), ("Ollama", "you/yours:Q8_0")})
     equal({key[1] for key, model in rows.items() if not model["served"]}, {"part"})
     assert "model.safetensors" in rows["Hugging Face", "part"]["why"], rows
