@@ -364,8 +364,8 @@ static void limited_close(tsr_link *link) {
     free(link);
 }
 
-static void limited_leave(tsr_link *link, const char *sentence) {
-    link->of->leave(link->under, sentence);
+static void limited_leave(tsr_link *link, tsr_status status, const char *sentence) {
+    link->of->leave(link->under, status, sentence);
 }
 
 static tsr_status limited_facts(tsr_link *link, tsr_transport_facts *facts) {

@@ -44,9 +44,15 @@ TSR_API tsr_status tsr_ranks_open(const tsr_ranks_options *options, tsr_ranks **
  */
 TSR_API tsr_status tsr_ranks_close(tsr_ranks **ranks);
 
-/** Tells the other ranks that this one is about to end because of an error, in one sentence. What
- * they do together fails with TSR_E_PEER then. `ranks` may be NULL. */
-TSR_API void tsr_ranks_leave(tsr_ranks *ranks, const char *sentence);
+/**
+ * Tells the other ranks that this one is about to end because of an error. What they do together
+ * fails then: with TSR_E_DEVICE where `status` is an error of this rank's device
+ * (TSR_E_DEVICE_MEMORY, TSR_E_DEVICE or TSR_E_BUILD), otherwise with TSR_E_PEER.
+ *
+ * ranks     may be NULL
+ * sentence  why it ends; the other ranks get it with this rank's number and host before it
+ */
+TSR_API void tsr_ranks_leave(tsr_ranks *ranks, tsr_status status, const char *sentence);
 
 typedef struct tsr_ranks_info {
     uint32_t struct_size;

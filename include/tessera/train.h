@@ -142,6 +142,7 @@ typedef struct tsr_train_result {
  *                          last checkpoint
  *         TSR_E_CANCELLED  progress of a rank asked for it; all steps so far are in a checkpoint
  *         TSR_E_PEER       another rank failed or is gone: the sentence names it
+ *         TSR_E_DEVICE     the device failed, or that of another rank: the sentence names that rank
  *         and those of tsr_model_open
  */
 TSR_API tsr_status tsr_train(tsr_device *device, const tsr_train_options *options,

@@ -19,8 +19,9 @@
  *     `wait` must end. Where it is NULL, the call waits.
  *   - Every wait ends. While it lasts, the transport watches the other ranks, also those that
  *     compute and call nothing: a rank that gives no sign of life for the deadline of `open`, that
- *     ended without `close`, or that called `leave`, makes every exchange of every rank fail with
- *     TSR_E_PEER, now and from then on. The sentence names the rank and its host.
+ *     ended without `close`, or that called `leave`, makes every exchange of every rank fail, now and
+ *     from then on: with TSR_E_PEER, or with the status that `leave` was given. The sentence names
+ *     the rank and its host.
  *   - No call aborts, exits or prints. A call that fails reports one sentence to host->report and
  *     returns a status. A `wait` whose time runs out has not failed, and reports nothing.
  *   - One thread at a time makes calls.
@@ -37,7 +38,7 @@ extern "C" {
 #endif
 
 /** major << 16 | minor. A host loads a plugin of its own major and any minor. */
-#define TSR_TRANSPORT_ABI ((0u << 16) | 1u)
+#define TSR_TRANSPORT_ABI ((1u << 16) | 0u)
 
 typedef struct tsr_link tsr_link;         /**< a transport in use; belongs to the transport */
 typedef struct tsr_exchange tsr_exchange; /**< an exchange that was begun */
@@ -82,9 +83,9 @@ typedef struct tsr_transport {
     /** Ends the link. Waits for the other ranks, at most for the deadline, and not after a failure. If
      * they don't come, it reports a sentence, and what it can't free then stays. */
     void (*close)(tsr_link *link);
-    /** Tells the other ranks that this one ends, and why: their exchanges fail. Takes at most a
-     * second. */
-    void (*leave)(tsr_link *link, const char *sentence);
+    /** Tells the other ranks that this one ends, and why: their exchanges fail with this status.
+     * Takes at most a second. */
+    void (*leave)(tsr_link *link, tsr_status status, const char *sentence);
 
     /** Fills at most facts->struct_size bytes. */
     tsr_status (*facts)(tsr_link *link, tsr_transport_facts *facts);

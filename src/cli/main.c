@@ -73,7 +73,7 @@ static const struct {
     {"1", "a check failed, or some lines could not be used; the others were"},
     {"2", "wrong usage"},
     {"3", "a file is missing, damaged, of the wrong kind, or could not be written"},
-    {"4", "a device or its driver failed"},
+    {"4", "a device or its driver failed; of several ranks, that of one of them"},
     {"5", "anything else: out of memory, standard output could not be written, another rank failed "
           "or is gone, a bug in Tessera"},
     {"130", "stopped by Ctrl-C; 143: by SIGTERM"}};

@@ -88,7 +88,7 @@ tsr_status tsr_train(tsr_device *device, const tsr_train_options *given, tsr_tra
     if (steps && status == TSR_OK)
         status = tsri_ranks_barrier(job.ranks);
     if (status != TSR_OK && !job.together)
-        tsr_ranks_leave(job.ranks, tsri_base_reported());
+        tsr_ranks_leave(job.ranks, status, tsri_base_reported());
     const tsr_train_result result = {.struct_size = sizeof result,
                                      .finished = steps && status == TSR_OK,
                                      .step = (uint64_t)job.at.step,

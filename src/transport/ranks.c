@@ -112,9 +112,16 @@ tsr_status tsr_ranks_close(tsr_ranks **ranks) {
     return status;
 }
 
-void tsr_ranks_leave(tsr_ranks *ranks, const char *sentence) {
+/* The other ranks can't act on most errors of this one: to them it is gone. */
+static tsr_status of_others(tsr_status status) {
+    const bool of_device =
+        status == TSR_E_DEVICE_MEMORY || status == TSR_E_DEVICE || status == TSR_E_BUILD;
+    return of_device ? TSR_E_DEVICE : TSR_E_PEER;
+}
+
+void tsr_ranks_leave(tsr_ranks *ranks, tsr_status status, const char *sentence) {
     if (ranks && sentence)
-        ranks->transport->leave(ranks->link, sentence);
+        ranks->transport->leave(ranks->link, of_others(status), sentence);
 }
 
 tsr_status tsr_ranks_info_get(const tsr_ranks *ranks, tsr_ranks_info *out) {

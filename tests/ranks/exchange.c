@@ -7,6 +7,7 @@
  *               short time, before rank 0 has come to it, and then until it has ended
  *   stop, kill  rank 1 stops itself or dies by a signal; the others wait in a barrier
  *   leave       rank 1 ends with a sentence of its own; the others wait for a message from it
+ *   device      the same, and says that it ends because of its device
  *   slow        rank 1 computes for longer than the deadline before it comes to the barrier
  *   suspended   all ranks are stopped for longer than the deadline, and then go on
  *
@@ -255,18 +256,20 @@ int main(int argc, char **argv) {
     must(tsr_ranks_info_get(ranks, &info));
     own = info.rank;
     same("size", info.size <= MOST);
+    const int leaves = !strcmp(mode, "leave"), of_device = !strcmp(mode, "device");
     if (!strcmp(mode, "all"))
         test_all(info.rank, info.size);
     else if (!strcmp(mode, "suspended"))
         test_suspended();
     else if (info.rank != 1)
-        must(!strcmp(mode, "leave") ? tsri_ranks_receive(ranks, 1, &mode, 1, NULL)
-                                    : tsri_ranks_barrier(ranks));
+        must(leaves || of_device ? tsri_ranks_receive(ranks, 1, &mode, 1, NULL)
+                                 : tsri_ranks_barrier(ranks));
     else if (!strcmp(mode, "slow")) {
         compute(DEADLINE + 1);
         must(tsri_ranks_barrier(ranks));
-    } else if (!strcmp(mode, "leave")) {
-        tsr_ranks_leave(ranks, "the disk is full");
+    } else if (leaves || of_device) {
+        tsr_ranks_leave(ranks, leaves ? TSR_E_IO : TSR_E_BUILD,
+                        leaves ? "the disk is full" : "a kernel does not build");
         (void)tsr_ranks_close(&ranks);
         return 5;
     } else

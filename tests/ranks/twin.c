@@ -37,8 +37,8 @@ static void twin_close(tsr_link *link) {
     free(link);
 }
 
-static void twin_leave(tsr_link *link, const char *sentence) {
-    (void)link, (void)sentence;
+static void twin_leave(tsr_link *link, tsr_status status, const char *sentence) {
+    (void)link, (void)status, (void)sentence;
 }
 
 static tsr_status twin_facts(tsr_link *link, tsr_transport_facts *facts) {

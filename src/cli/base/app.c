@@ -572,11 +572,15 @@ static int write_profile(tsri_cli_app *app) {
 }
 
 /* Tells the other ranks why this one ends before its work is done. */
-static void leave_ranks(tsri_cli_app *app) {
+static void leave_ranks(tsri_cli_app *app, int code) {
     char stopped[48];
     snprintf(stopped, sizeof stopped, "stopped by SIG%s",
              tsri_system_signal_name(tsri_cli_signal()));
-    tsr_ranks_leave(app->ranks, tsri_cli_signal() ? stopped : tsri_cli_failure());
+    if (tsri_cli_signal())
+        tsr_ranks_leave(app->ranks, TSR_E_CANCELLED, stopped);
+    else
+        tsr_ranks_leave(app->ranks, code == CLI_DEVICE ? TSR_E_DEVICE : TSR_E_PEER,
+                        tsri_cli_failure());
 }
 
 int tsri_cli_refuse_profile(const tsri_cli_app *app, const char *command) {
@@ -599,7 +603,7 @@ int tsri_cli_close(tsri_cli_app *app, int code) {
     const bool done =
         code == CLI_OK || code == CLI_HELP || code == CLI_MISS || app->stopped_together;
     if (!done)
-        leave_ranks(app);
+        leave_ranks(app, code);
     const tsr_status parted = tsr_ranks_close(&app->ranks);
     if (done) /* the exit code stays that of the work */
         (void)tsri_cli_status(parted);

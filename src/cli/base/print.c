@@ -32,13 +32,17 @@ const char *tsri_cli_rank_name(void) {
     return rank_name;
 }
 
+bool tsri_cli_names_rank(void) {
+    static const char about[] = "rank ";
+    return !strncmp(tsr_error_last(), about, sizeof about - 1);
+}
+
 /* Who speaks where ranks print to one place. What every rank finds alike, and what is said about other
  * ranks, needs no name. */
 static const char *speaker(tsr_status status) {
-    static const char about[] = "rank ";
     const bool for_all =
         status == TSR_E_ARGUMENT || status == TSR_E_CANCELLED || status == TSR_E_PEER;
-    return for_all || !strncmp(tsr_error_last(), about, sizeof about - 1) ? "" : rank_name;
+    return for_all || tsri_cli_names_rank() ? "" : rank_name;
 }
 
 static int fail(tsr_status status, const char *where, const char *colon) {

@@ -105,7 +105,7 @@ int tsri_cli_window_status(const tsri_cli_window *w, const char *unit, tsr_statu
                                     [TSR_E_DEVICE] = true,
                                     [TSR_E_FORMAT] = true};
     char where[80];
-    if ((unsigned)status >= sizeof of_texts || !of_texts[status])
+    if ((unsigned)status >= sizeof of_texts || !of_texts[status] || tsri_cli_names_rank())
         return tsri_cli_run_status(status);
     if (w->n == 1)
         snprintf(where, sizeof where, "%s %" PRIu64, unit, w->first);

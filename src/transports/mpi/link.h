@@ -14,6 +14,7 @@ enum { TSRI_MPI_SENTENCE = 1024 };
 
 /* The last words of a rank, or about one. */
 typedef struct tsri_mpi_notice {
+    int32_t status; /* tsr_status */
     char sentence[TSRI_MPI_SENTENCE];
 } tsri_mpi_notice;
 
@@ -36,7 +37,7 @@ struct tsr_link {
     tsri_mpi_caller *caller;
     pthread_mutex_t lock; /* held for every MPI call, and for what follows */
     bool failed;
-    char sentence[TSRI_MPI_SENTENCE]; /* why; not changed any more once `failed` is set */
+    tsri_mpi_notice why; /* not changed any more once `failed` is set */
     /* the watcher's */
     pthread_t thread;
     bool watching, ends;
@@ -57,6 +58,11 @@ static inline tsr_status tsri_mpi_fail(const tsr_link *link, tsr_status status,
                                        const char *sentence) {
     link->host->report(link->host->data, status, sentence);
     return status;
+}
+
+/* Of a call after the link has failed. */
+static inline tsr_status tsri_mpi_fail_as_link(const tsr_link *link) {
+    return tsri_mpi_fail(link, (tsr_status)link->why.status, link->why.sentence);
 }
 
 /* ---- wait.c ---- */
@@ -87,6 +93,6 @@ tsr_status tsri_mpi_watch_begin(tsr_link *link);
 uint64_t tsri_mpi_watch_pause(const tsr_link *link);
 /* Ends it; after a failure without another MPI call. */
 void tsri_mpi_watch_end(tsr_link *link);
-void tsri_mpi_leave(tsr_link *link, const char *sentence);
+void tsri_mpi_leave(tsr_link *link, tsr_status status, const char *sentence);
 
 #endif

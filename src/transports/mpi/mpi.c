@@ -66,8 +66,8 @@ static tsr_status fail_exchange(tsr_link *link, const tsr_exchange *x) {
     pthread_mutex_unlock(&link->lock);
     while (link->watching && !has_failed(link) && !tsri_mpi_patience_ends(&patience))
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-    tsri_mpi_leave(link, sentence); /* does nothing where the rank was found */
-    return tsri_mpi_fail(link, TSR_E_PEER, link->sentence);
+    tsri_mpi_leave(link, TSR_E_PEER, sentence); /* does nothing where the rank was found */
+    return tsri_mpi_fail_as_link(link);
 }
 
 /* ---- beginning ---- */
@@ -129,7 +129,7 @@ static tsr_status mpi_wait(tsr_link *link, tsr_exchange *x, uint64_t timeout_ns)
 /* Ends what began an exchange: gives up the lock, and waits where there is no handle to give. */
 static tsr_status begun(tsr_link *link, tsr_exchange *x, tsr_status status, tsr_exchange **done) {
     if (status == TSR_OK && link->failed)
-        status = tsri_mpi_fail(link, TSR_E_PEER, link->sentence);
+        status = tsri_mpi_fail_as_link(link);
     pthread_mutex_unlock(&link->lock);
     if (status != TSR_OK) {
         if (x && x->call)
@@ -270,7 +270,7 @@ static tsr_status mpi_wait(tsr_link *link, tsr_exchange *x, uint64_t timeout_ns)
             continue;
         }
         if (failed)
-            status = tsri_mpi_fail(link, TSR_E_PEER, link->sentence);
+            status = tsri_mpi_fail_as_link(link);
         else if (status != TSR_OK)
             status = fail_exchange(link, x);
         drop(x);

@@ -21,12 +21,12 @@ static int before(const tsr_link *link) {
 
 /* Holds the lock: sends a notice to every other rank, and waits a moment until they are on their
  * way. A rank that is gone takes none. */
-static void tell_all(tsr_link *link, const char *sentence) {
+static void tell_all(tsr_link *link, const tsri_mpi_notice *why) {
     MPI_Request *requests = calloc((size_t)link->size, sizeof *requests);
     tsri_mpi_notice *notice = calloc(1, sizeof *notice);
     int n = 0, done = 0;
     if (requests && notice) {
-        snprintf(notice->sentence, sizeof notice->sentence, "%s", sentence);
+        *notice = *why;
         for (int r = 0; r < link->size; r++)
             if (r != link->rank && MPI_Isend(notice, sizeof *notice, MPI_BYTE, r, NOTICES,
                                              link->watch, &requests[n]) == MPI_SUCCESS)
@@ -44,17 +44,17 @@ static void tell_all(tsr_link *link, const char *sentence) {
 }
 
 /* Holds the lock. */
-static void fail(tsr_link *link, const char *sentence) {
-    snprintf(link->sentence, sizeof link->sentence, "%s", sentence);
+static void fail(tsr_link *link, const tsri_mpi_notice *why) {
+    link->why = *why;
     link->failed = true;
 }
 
 static void lost(tsr_link *link, const char *how) {
-    char sentence[TSRI_MPI_SENTENCE];
-    snprintf(sentence, sizeof sentence, "rank %d on %s %s: the run ends", before(link),
+    tsri_mpi_notice why = {.status = TSR_E_PEER};
+    snprintf(why.sentence, sizeof why.sentence, "rank %d on %s %s: the run ends", before(link),
              link->hosts[before(link)], how);
-    tell_all(link, sentence);
-    fail(link, sentence);
+    tell_all(link, &why);
+    fail(link, &why);
 }
 
 static void expect_beat(tsr_link *link) {
@@ -78,7 +78,7 @@ static void look(tsr_link *link) {
     char how[80];
     int done = 0;
     if (MPI_Test(&link->told, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done) {
-        fail(link, link->notice.sentence);
+        fail(link, &link->notice);
         return;
     }
     for (done = 1; done && link->hears != MPI_REQUEST_NULL;) {
@@ -160,16 +160,18 @@ void tsri_mpi_watch_end(tsr_link *link) {
     pthread_cond_destroy(&link->wake);
 }
 
-void tsri_mpi_leave(tsr_link *link, const char *sentence) {
-    char whole[TSRI_MPI_SENTENCE], own[MPI_MAX_PROCESSOR_NAME + 32];
+void tsri_mpi_leave(tsr_link *link, tsr_status status, const char *sentence) {
+    tsri_mpi_notice why = {.status = status};
+    char own[MPI_MAX_PROCESSOR_NAME + 32];
     const int n = snprintf(own, sizeof own, "rank %d on %s ", link->rank, link->hosts[link->rank]);
     const bool named = !strncmp(sentence, own, (size_t)n);
-    snprintf(whole, sizeof whole, "%s%s%.*s", named ? "" : own,
-             named ? "" : "ended: ", (int)(sizeof whole - sizeof own - sizeof "ended: "), sentence);
+    snprintf(why.sentence, sizeof why.sentence, "%s%s%.*s", named ? "" : own,
+             named ? "" : "ended: ", (int)(sizeof why.sentence - sizeof own - sizeof "ended: "),
+             sentence);
     pthread_mutex_lock(&link->lock);
     if (!link->failed) {
-        tell_all(link, whole);
-        fail(link, whole);
+        tell_all(link, &why);
+        fail(link, &why);
     }
     pthread_mutex_unlock(&link->lock);
 }

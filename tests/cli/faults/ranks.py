@@ -81,8 +81,11 @@ def test_a_run_that_is_suspended_goes_on(folder):
 
 
 def test_a_rank_that_ends_tells_the_others_why(folder):
-    said = own_lines(ranks(3, EXCHANGE, "leave", code=5).err)
-    assert said and all(line.startswith("failed: peer: rank 1 on ") and line.endswith(" ended: the disk is full") for line in said), said
+    """And with which status: whether it was its device."""
+    for mode, status, why in (("leave", "peer", "the disk is full"), ("device", "device", "a kernel does not build")):
+        for transport in ("mpi", "limited"):
+            said = own_lines(ranks(3, EXCHANGE, mode, transport, env=limits(1000, 1), code=5).err)
+            assert said and all(line.startswith(f"failed: {status}: rank 1 on ") and line.endswith(f" ended: {why}") for line in said), said
     equal(running(), [])
 
 
@@ -151,8 +154,6 @@ def test_a_network_that_is_made_slower(folder):
             assert slowness() > 1.3, measured
     said = ranks(2, EXCHANGE, "all", "limited", env=limits(-1, 1), code=5).err
     assert "LIMITED_LATENCY_US and LIMITED_GBITS must be numbers from 0 on" in said, said
-    said = ranks(3, EXCHANGE, "leave", "limited", env=limits(1000, 1), code=5).err
-    assert "ended: the disk is full" in said, said
     equal(running(), [])
 
 

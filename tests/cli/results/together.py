@@ -306,10 +306,14 @@ def test_a_rank_that_loses_its_device_ends_all(folder):
     if DEVICE == "reference":
         print("       SKIP: the layer that fails is one of OpenCL")
         return
-    text, out = lines(folder, 4000), folder / "out.npy"
-    loses_device(folder, out, (0.1, 0.3), "embed", "-m", ENCODERS / "sentence", "-d", DEVICE, "-q", "-t", "1", "-o", out, text)
-    equal(running(text), [])
-    assert not out.exists()
+    text = lines(folder, 4000)
+    for split in ((), SPLIT):
+        place = folder / f"place{len(split)}"
+        place.mkdir()
+        out = place / "out.npy"
+        loses_device(place, out, (0.1, 0.3), "embed", "-m", ENCODERS / "sentence", "-d", DEVICE, "-q", "-t", "1", "-o", out, text, *split)
+        equal(running(text), [])
+        assert not out.exists()
 
 
 def test_a_rank_that_fails_ends_all(folder):

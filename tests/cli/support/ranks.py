@@ -131,10 +131,10 @@ def running(name):
 
 
 def with_layer(folder, arguments, **layer):
-    """The words of mpirun for two ranks, of which rank 1 runs with the layer that counts OpenCL calls and writes to folder/calls."""
+    """The words of two ranks' commands, the second of which runs with the layer that counts OpenCL calls and writes to folder/calls."""
     of_rank = ["env", f"OPENCL_LAYERS={BUILD / 'tests' / 'count_layer.so'}", "COUNT_LAYER_IN=tessera", f"COUNT_LAYER_LOG={folder / 'calls'}",
                *(f"{key}={value}" for key, value in layer.items())]
-    return [str(word) for word in (COMMAND, *arguments, ":", "-n", "1", *of_rank, COMMAND, *arguments)]
+    return [COMMAND, *arguments], [*of_rank, COMMAND, *arguments]
 
 
 def remove(*paths):
@@ -148,42 +148,49 @@ def remove(*paths):
 
 def loses_device(folder, out, between, *arguments, call="clEnqueueNDRangeKernel", when="after"):
     """Two ranks run the command, which writes `out`; at a random moment between these parts of the whole, a call of rank 1 fails, the launch of a kernel
-    or another one, `before` or `after` it is made. Both must end soon: with exit code 4 of the rank itself or 5 of the other, whichever mpirun gives. What
-    they say must name rank 1. Before that, the command is run to build and test kernels, and to count these calls. Where rank 0 gives work to the rank that
-    is free, rank 1 may get too little of it to come to that call: then another run has an earlier one fail."""
+    or another one, `before` or `after` it is made. Both must end soon with exit code 4, and what each says must name rank 1. Before that, the command is run
+    to build and test kernels, and to count these calls. Where rank 0 gives work to the rank that is free, rank 1 may get too little of it to come to that
+    call: then another run has an earlier one fail."""
     arguments = (*arguments, "--deadline", "60")  # so that none ends because no sign of life comes
     calls = folder / "calls"
     for _ in range(2):
-        ranks(1, *with_layer(folder, arguments))
+        first, second = with_layer(folder, arguments)
+        ranks(1, *first, ":", "-n", "1", *second)
         (n,) = (int(line.split()[-1]) for line in calls.read_text().splitlines() if line.startswith(f"calls {call} "))
         remove(calls, out)
     for _ in range(5):
         nth = max(1, int(n * random.uniform(*between)))
         print(f"       {call} {nth} of {n} fails", flush=True)
-        words = with_layer(folder, arguments, COUNT_LAYER_FAULT=f"{call} {nth} -5 {when}")
-        with subprocess.Popen([*MPIRUN, "-n", "1", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=environment(TESSERA_TRANSPORT_PATH=PLUGIN.parent)) as process:
+        with apart_as(folder, *with_layer(folder, arguments, COUNT_LAYER_FAULT=f"{call} {nth} -5 {when}")) as process:
             while process.poll() is None and not (calls.exists() and calls.stat().st_size):
                 time.sleep(0.01)
             begun = time.monotonic()
-            said = process.communicate()[1].decode("utf-8", "replace")
+            process.communicate(timeout=600)
             took = time.monotonic() - begun
-        if process.returncode or f"{call} {nth}\n" in calls.read_text():
+        codes, said = told(folder, 2)
+        if any(codes) or f"{call} {nth}\n" in calls.read_text():
             break
         remove(calls, out)
         n //= 2
-    why = [line for line in own_lines(said) if "CL_OUT_OF_RESOURCES" in line]
-    assert process.returncode in (4, 5) and why and all(f"rank 1 on {os.uname().nodename}" in line for line in why), (process.returncode, said)
+    equal(codes, [4, 4], said)
+    for text, says in zip(said, (" ended: ", ": ")):
+        why = [line for line in own_lines(text) if "CL_OUT_OF_RESOURCES" in line]
+        assert why and all(line.startswith(f"tessera: rank 1 on {os.uname().nodename}{says}") for line in why), said
     assert took < 30 * slowness(), took
 
 
-def apart(folder, n, *arguments):
-    """Starts n ranks of the command that outlive each other; `told` reads what each said. mpirun may lose the last line of a rank that ends,
-    so each writes to a file of its own."""
-    keep = '"$@" 2>"$0.$OMPI_COMM_WORLD_RANK"; echo $? >"$0.code.$OMPI_COMM_WORLD_RANK"'
-    command = [*MPIRUN, "--enable-recovery", "-n", str(n), "sh", "-c", keep, str(folder / "told"), str(COMMAND), *map(str, arguments)]
+def apart_as(folder, *commands):
+    """Starts a rank for each command. They outlive each other; `told` reads what each said. mpirun may lose the last line of a rank that ends, so each
+    writes to a file of its own."""
+    keep = ["sh", "-c", '"$@" 2>"$0.$OMPI_COMM_WORLD_RANK"; echo $? >"$0.code.$OMPI_COMM_WORLD_RANK"', folder / "told"]
+    words = [word for command in commands for word in (":", "-n", "1", *keep, *command)][1:]
     env = environment(TESSERA_TRANSPORT_PATH=str(PLUGIN.parent))
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    return subprocess.Popen([*MPIRUN, "--enable-recovery", *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+
+
+def apart(folder, n, *arguments):
+    """The same for n ranks of one command."""
+    return apart_as(folder, *[(COMMAND, *arguments)] * n)
 
 
 def told(folder, n):
