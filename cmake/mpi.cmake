@@ -10,6 +10,7 @@ else()
   target_include_directories(tessera_mpi PRIVATE src include)
   # MPICH's MPI_STATUSES_IGNORE is the address 1, which GCC takes for an array without room.
   target_compile_options(tessera_mpi PRIVATE $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
-  target_link_libraries(tessera_mpi PRIVATE tessera_options MPI::MPI_C Threads::Threads)
+  # The archive without the libraries that it needs: the plugin's threads need none of them.
+  target_link_libraries(tessera_mpi PRIVATE tessera_options $<TARGET_FILE:tessera_system> MPI::MPI_C Threads::Threads)
   install(TARGETS tessera_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${transport_folder})
 endif()

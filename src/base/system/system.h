@@ -1,6 +1,6 @@
 /* base/system/system.h - what Tessera asks of an operating system beyond the C library and files.
  * posix/ and windows/ implement it; CMake takes one of them. Threads and locks are those of
- * <pthread.h>, which MinGW has, too. */
+ * <pthread.h>, which MinGW has, too; threads begin by tsri_system_thread. Other programs: child.h. */
 #ifndef TSRI_BASE_SYSTEM_SYSTEM_H
 #define TSRI_BASE_SYSTEM_SYSTEM_H
 
@@ -53,8 +53,13 @@ void *tsri_system_new_large_pages(size_t bytes);
 
 /* ---- threads, signals ---- */
 
-/* As pthread_create; the thread gets no signals. */
+/* As pthread_create; the thread gets no signals but those of its own crash. */
 int tsri_system_thread(pthread_t *thread, void *(*run)(void *data), void *data);
+/* As pthread_cond_init, for tsri_system_wait_until. */
+int tsri_system_condition(pthread_cond_t *condition);
+/* As pthread_cond_timedwait, until a time of CLOCK_MONOTONIC in nanoseconds, which changes of the date don't
+ * move; false where it has come. */
+bool tsri_system_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t end_ns);
 /* Calls the handlers when no other thread holds what they lock: before a fork, and after it. */
 void tsri_system_mind_forks(void (*before)(void), void (*after)(void));
 /* Calls `handler` at the first Ctrl-C or request to end, from wherever the process is; a second one
@@ -91,6 +96,8 @@ void tsri_system_wait(const tsri_system_waker *waker, int milliseconds);
 
 /* NULL where it can't be loaded; tsri_system_library_error() says why, until the next call. */
 void *tsri_system_library_open(const char *path);
+/* The same; a name that the library lacks is missed only when it is called. */
+void *tsri_system_library_open_lazily(const char *path);
 const char *tsri_system_library_error(void);
 /* The address of a symbol, or NULL. */
 void *tsri_system_library_symbol(void *library, const char *name);

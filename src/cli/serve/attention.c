@@ -1,6 +1,7 @@
 /* cli/serve/attention.c - POST /attention: which tokens of a text the model attends to, as the page draws it. */
 #include "cli/serve/attention.h"
 
+#include "base/system/system.h"
 #include "cli/serve/choose.h"
 #include "cli/serve/errands.h"
 #include "cli/serve/messages.h"
@@ -188,7 +189,7 @@ static void run(tsri_serve_look *w) {
     }
     if (tsr_attention_map_get(w->found, 0, &map) == TSR_OK)
         w->errand.x->record.prompt_tokens = (uint64_t)map.T;
-    if (!pthread_create(&w->thread, NULL, pack, w)) {
+    if (!tsri_system_thread(&w->thread, pack, w)) {
         w->errand.x->server->packing = w;
         return;
     }

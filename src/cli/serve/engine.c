@@ -1,5 +1,7 @@
 /* cli/serve/engine.c - the thread that owns the device: takes the requests that have come, lets the
  * scheduler do a step, and gives each token to whom it belongs. */
+#include "base/system/system.h"
+#include "cli/base/process.h"
 #include "cli/serve/answers.h"
 #include "cli/serve/attention.h"
 #include "cli/serve/bounds.h"
@@ -12,13 +14,12 @@
 #include "cli/serve/parts.h"
 #include "cli/serve/texts.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST_CHOICES = 256 };
+enum { MOST_CHOICES = 256, LOOK_NS = 1000000000 };
 
 /* ---- jobs ---- */
 
@@ -560,13 +561,10 @@ static bool any_runs(const tsri_serve_server *s) {
 
 /* Waits for something to do. Now and then it looks at the clients in any case. */
 static bool wait_for_work(tsri_serve_server *s) {
-    struct timespec until;
     const bool busy = s->texts || any_runs(s);
     pthread_mutex_lock(&s->lock);
     if (!s->first_waiting && !s->stopping && !busy && !tsri_serve_attention_waits(s)) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
-        pthread_cond_timedwait(&s->wake, &s->lock, &until);
+        (void)tsri_system_wait_until(&s->wake, &s->lock, tsri_cli_now_ns() + LOOK_NS);
     }
     const bool stopping = s->stopping;
     pthread_mutex_unlock(&s->lock);

@@ -1,6 +1,7 @@
 /* cli/serve/serve.c - starts the parts of a server, waits for a signal, and ends them in order. */
 #include "cli/serve/serve.h"
 
+#include "base/system/system.h"
 #include "cli/base/watch.h"
 #include "cli/reading/input.h"
 #include "cli/serve/fields.h"
@@ -89,8 +90,8 @@ static int begin(const tsri_serve_options *o, run *r) {
         code = tsri_serve_open_models(s, &o->models, o->alias, r->template_text);
     if (code != CLI_OK)
         return code;
-    r->locks = !pthread_mutex_init(&s->lock, NULL) && !pthread_cond_init(&s->wake, NULL);
-    r->engine_runs = r->locks && !pthread_create(&r->engine, NULL, tsri_serve_engine, s);
+    r->locks = !pthread_mutex_init(&s->lock, NULL) && !tsri_system_condition(&s->wake);
+    r->engine_runs = r->locks && !tsri_system_thread(&r->engine, tsri_serve_engine, s);
     if (!r->engine_runs)
         return tsri_cli_fail(CLI_OTHER, "a thread can't be started");
     return tsri_serve_http_begin(s, o->host, (uint16_t)o->port, r->certificate, r->certificate_key);

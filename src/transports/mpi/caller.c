@@ -49,8 +49,8 @@ static bool arrives(const tsr_link *link, step to) {
     tsri_mpi_patience patience = tsri_mpi_patience_begin(link->deadline_ns);
     pthread_mutex_lock(&c->lock);
     while (c->step != to && !tsri_mpi_patience_ends(&patience)) {
-        const struct timespec until = tsri_mpi_in(link->deadline_ns / LOOKS_IN_DEADLINE);
-        (void)pthread_cond_timedwait(&c->changed, &c->lock, &until);
+        (void)tsri_system_wait_until(&c->changed, &c->lock,
+                                     tsri_mpi_now() + link->deadline_ns / LOOKS_IN_DEADLINE);
     }
     const bool arrived = c->step == to;
     pthread_mutex_unlock(&c->lock);
@@ -76,8 +76,8 @@ tsr_status tsri_mpi_join(tsr_link *link, int *code, int *given) {
     c->step = JOINS;
     c->given = MPI_THREAD_SINGLE;
     pthread_mutex_init(&c->lock, NULL);
-    tsri_mpi_cond_init(&c->changed);
-    if (pthread_create(&c->thread, NULL, make_calls, c) != 0) {
+    (void)tsri_system_condition(&c->changed);
+    if (tsri_system_thread(&c->thread, make_calls, c) != 0) {
         drop(c);
         return tsri_mpi_fail(link, TSR_E_HOST_MEMORY,
                              "the thread that joins the other ranks can't be started");

@@ -2,6 +2,7 @@
 #ifndef TSRI_TRANSPORTS_MPI_LINK_H
 #define TSRI_TRANSPORTS_MPI_LINK_H
 
+#include "base/system/system.h"
 #include "tessera/transport.h"
 
 #include <mpi.h>
@@ -71,10 +72,6 @@ tsri_mpi_patience tsri_mpi_patience_begin(uint64_t deadline_ns);
 void tsri_mpi_patience_renew(tsri_mpi_patience *patience);
 /* A look: whether the deadline has passed. To be called several times within the deadline. */
 bool tsri_mpi_patience_ends(tsri_mpi_patience *patience);
-/* A condition whose waits are timed by the clock of tsri_mpi_now. */
-void tsri_mpi_cond_init(pthread_cond_t *cond);
-/* The time in so many nanoseconds, for such a wait. */
-struct timespec tsri_mpi_in(uint64_t ns);
 
 /* ---- caller.c ---- */
 

@@ -17,20 +17,3 @@ bool tsri_mpi_patience_ends(tsri_mpi_patience *p) {
     p->looked = now;
     return now - p->begun > p->deadline_ns;
 }
-
-void tsri_mpi_cond_init(pthread_cond_t *cond) {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(cond, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
-struct timespec tsri_mpi_in(uint64_t ns) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    ns += (uint64_t)until.tv_nsec;
-    until.tv_sec += (time_t)(ns / 1000000000u);
-    until.tv_nsec = (long)(ns % 1000000000u);
-    return until;
-}

@@ -7,7 +7,6 @@
  */
 #include "transports/mpi/link.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,9 +110,9 @@ static void *watch(void *data) {
     pthread_mutex_lock(&link->lock);
     while (!link->ends && !link->failed) {
         look(link);
-        const struct timespec until = tsri_mpi_in(pause);
+        const uint64_t until = tsri_mpi_now() + pause;
         while (!link->ends && !link->failed &&
-               pthread_cond_timedwait(&link->wake, &link->lock, &until) != ETIMEDOUT)
+               tsri_system_wait_until(&link->wake, &link->lock, until))
             ;
     }
     pthread_mutex_unlock(&link->lock);
@@ -121,7 +120,7 @@ static void *watch(void *data) {
 }
 
 tsr_status tsri_mpi_watch_begin(tsr_link *link) {
-    tsri_mpi_cond_init(&link->wake);
+    (void)tsri_system_condition(&link->wake);
     link->sent = link->hears = link->told = MPI_REQUEST_NULL;
     if (link->size == 1)
         return TSR_OK;
@@ -130,7 +129,7 @@ tsr_status tsri_mpi_watch_begin(tsr_link *link) {
     if (MPI_Irecv(&link->notice, sizeof link->notice, MPI_BYTE, MPI_ANY_SOURCE, NOTICES,
                   link->watch, &link->told) != MPI_SUCCESS)
         link->told = MPI_REQUEST_NULL;
-    link->watching = pthread_create(&link->thread, NULL, watch, link) == 0;
+    link->watching = tsri_system_thread(&link->thread, watch, link) == 0;
     return link->watching ? TSR_OK
                           : tsri_mpi_fail(link, TSR_E_HOST_MEMORY,
                                           "the thread that watches the other ranks can't be "

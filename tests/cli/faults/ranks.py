@@ -164,7 +164,8 @@ def test_built_against_mpich(folder):
         return
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"]  # as cmake/mpi.cmake
     subprocess.run(["mpicc.mpich", "-std=c11", "-O1", "-D_GNU_SOURCE", '-DTESSERA_VERSION="0"', *warnings, "-shared", "-fPIC", "-fvisibility=hidden",
-                    f"-I{SOURCE}/src", f"-I{SOURCE}/include", *sorted((SOURCE / "src" / "transports" / "mpi").glob("*.c")), "-o", folder / "mpi.so"], check=True)
+                    f"-I{SOURCE}/src", f"-I{SOURCE}/include", *sorted((SOURCE / "src" / "transports" / "mpi").glob("*.c")),
+                    SOURCE / "src/base/system/posix/threads.c", "-o", folder / "mpi.so"], check=True)
     env = dict(environment(), TESSERA_TRANSPORT_PATH=str(folder))
     # once a rank has ended with an error, its launcher kills the others, which may not have said anything
     for what, fails in (("all", False), ("leave", True), ("stop", True), ("kill", True)):

@@ -7,10 +7,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/system/system.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -130,19 +131,17 @@ static tsr_status check_icd(tsr_state *state, const char *path) {
         return tsri_opencl_note(state, "%s: can't be read as a vendor file", path);
     char *library = text.data ? text.data : "";
     library[strcspn(library, "\r\n")] = 0;
-    void *handle = *library ? dlopen(library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *handle = *library ? tsri_system_library_open_lazily(library) : NULL;
     if (!*library)
         status = tsri_opencl_note(
             state, "%s: an empty vendor file: it should name a driver's library", path);
-    else if (handle || (handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL)) != NULL)
+    else if (handle)
         status = check_nodes(state, path, library);
-    else {
-        const char *why = dlerror();
+    else
         status = tsri_opencl_note(state, "%s: its driver %s can't be loaded (%s)", path, library,
-                                  why ? why : "unknown");
-    }
+                                  tsri_system_library_error());
     if (handle)
-        dlclose(handle);
+        tsri_system_library_close(handle);
     tsri_base_bytes_clear(&text);
     return status;
 }
@@ -261,9 +260,9 @@ static char *place_of(const char *vendors) {
 
 /* Whether the loader is the simulator Oclgrind, which asks no driver. */
 static bool simulates(void) {
-    Dl_info info;
-    return dladdr((void *)(uintptr_t)clGetPlatformIDs, &info) && info.dli_fname &&
-           strstr(info.dli_fname, "oclgrind");
+    char loader[PATH_MAX];
+    return tsri_system_module((void *)(uintptr_t)clGetPlatformIDs, loader, sizeof loader) &&
+           strstr(loader, "oclgrind");
 }
 
 tsr_status tsri_opencl_discover(tsr_state *state) {

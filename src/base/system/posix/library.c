@@ -7,6 +7,10 @@ void *tsri_system_library_open(const char *path) {
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+void *tsri_system_library_open_lazily(const char *path) {
+    return dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+}
+
 const char *tsri_system_library_error(void) {
     const char *why = dlerror();
     return why ? why : "no reason given";

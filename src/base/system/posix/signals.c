@@ -1,23 +1,9 @@
-/* base/system/posix/signals.c - threads without signals, signals that arrive, and a pipe that wakes
- * a thread. */
+/* base/system/posix/signals.c - signals that arrive, and a pipe that wakes a thread. */
 #include "base/system/files.h"
 #include "base/system/system.h"
 
 #include <poll.h>
 #include <signal.h>
-
-int tsri_system_thread(pthread_t *thread, void *(*run)(void *data), void *data) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* a thread begins with its creator's mask */
-    const int failed = pthread_create(thread, NULL, run, data);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
-void tsri_system_mind_forks(void (*before)(void), void (*after)(void)) {
-    (void)!pthread_atfork(before, after, after);
-}
 
 void tsri_system_on_stop(void (*handler)(int number)) {
     struct sigaction action = {.sa_handler = handler};

@@ -30,6 +30,10 @@ void *tsri_system_library_open(const char *path) {
     return library;
 }
 
+void *tsri_system_library_open_lazily(const char *path) {
+    return tsri_system_library_open(path);
+}
+
 const char *tsri_system_library_error(void) {
     return *why ? why : "no reason given";
 }

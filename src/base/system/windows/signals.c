@@ -1,19 +1,8 @@
-/* base/system/windows/signals.c - threads, signals that arrive, and an event that wakes a thread. */
+/* base/system/windows/signals.c - signals that arrive, and an event that wakes a thread. */
 #include "base/system/system.h"
 
 #include <signal.h>
 #include <windows.h>
-
-/* No thread gets signals: Windows calls their handlers in threads of their own. */
-int tsri_system_thread(pthread_t *thread, void *(*run)(void *data), void *data) {
-    return pthread_create(thread, NULL, run, data);
-}
-
-/* Windows has no fork. */
-void tsri_system_mind_forks(void (*before)(void), void (*after)(void)) {
-    (void)before;
-    (void)after;
-}
 
 /* Of one signal: the C library resets its handler. */
 void tsri_system_on_stop(void (*handler)(int number)) {

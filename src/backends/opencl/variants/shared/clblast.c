@@ -6,10 +6,9 @@
 #include "backends/opencl/variants/shared/group.h"
 #include "backends/opencl/variants/shared/weighted.h"
 #include "base/error.h"
+#include "base/system/system.h"
 #include "tensor/convert.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
 
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
@@ -28,12 +27,12 @@ static struct {
 
 /* The library stays open: its programs are freed by clear_cache. */
 static void open_library(void) {
-    void *library = dlopen("libclblast.so.1", RTLD_LAZY | RTLD_LOCAL);
-    void *sgemm = library ? dlsym(library, "CLBlastSgemm") : NULL;
-    void *clear_cache = library ? dlsym(library, "CLBlastClearCache") : NULL;
+    void *library = tsri_system_library_open_lazily("libclblast.so.1");
+    void *sgemm = library ? tsri_system_library_symbol(library, "CLBlastSgemm") : NULL;
+    void *clear_cache = library ? tsri_system_library_symbol(library, "CLBlastClearCache") : NULL;
     if (!sgemm || !clear_cache) {
         if (library)
-            dlclose(library);
+            tsri_system_library_close(library);
         return;
     }
     memcpy(&clblast.clear_cache, &clear_cache, sizeof clear_cache); /* ISO C has no such cast */
