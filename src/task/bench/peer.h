@@ -5,17 +5,15 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "base/system/child.h"
 #include "task/bench/bench.h"
-
-#include <sys/types.h>
 
 /* The process answers each line of JSON by a line of JSON; bench/workers/suite_peer.py says which. */
 struct tsri_task_peer {
     const char *const *command; /* [n_command], borrowed */
     size_t n_command;
-    bool broken; /* the process has ended, or what it says makes no sense */
-    pid_t pid;
-    int talk; /* a socket: its standard input and output */
+    bool broken;             /* the process has ended, or what it says makes no sense */
+    tsri_system_child child; /* its input and output are piped */
     tsri_bytes heard;
     char engine[96];
     char *folder; /* temporary: the weights of `wrote`, and what the engine makes of them; owned */

@@ -5,18 +5,9 @@
 #include "base/folder.h"
 #include "base/memory.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 enum { PIECE = 1 << 16, LONGEST = 1 << 26, DEPTH = 4 };
 
@@ -28,13 +19,7 @@ static tsr_status broken(tsri_task_peer *peer, const char *what) {
 }
 
 static tsr_status say(tsri_task_peer *peer, const char *text, size_t n) {
-    for (size_t at = 0; at < n;) {
-        const ssize_t sent = send(peer->talk, text + at, n - at, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR)
-            return broken(peer, "has ended");
-        at += sent > 0 ? (size_t)sent : 0;
-    }
-    return TSR_OK;
+    return tsri_system_child_write(&peer->child, text, n) ? TSR_OK : broken(peer, "has ended");
 }
 
 /* Reads up to the end of a line. There is one answer to each request, so nothing follows it. */
@@ -46,11 +31,9 @@ static tsr_status hear(tsri_task_peer *peer, json_t **out) {
     TRY(tsri_base_new(PIECE, 1, &piece));
     tsr_status status = TSR_OK;
     while (status == TSR_OK && (!heard->size || heard->data[heard->size - 1] != '\n')) {
-        const ssize_t n = recv(peer->talk, piece, PIECE, 0);
-        if (n > 0)
-            status = tsri_base_bytes_append(heard, piece, (size_t)n);
-        else if (n == 0 || errno != EINTR)
-            status = broken(peer, "has ended");
+        const ptrdiff_t n = tsri_system_child_read(&peer->child, piece, PIECE);
+        status =
+            n > 0 ? tsri_base_bytes_append(heard, piece, (size_t)n) : broken(peer, "has ended");
     }
     free(piece);
     return status == TSR_OK
@@ -97,29 +80,20 @@ tsr_status tsri_task_peer_ask(tsri_task_peer *peer, json_t *request, json_t **an
 
 /* What it says elsewhere is dropped: its failures are answers. */
 static tsr_status spawn(tsri_task_peer *peer) {
-    posix_spawn_file_actions_t actions;
-    int ends[2];
-    char **argv = NULL;
+    const char **argv = NULL;
     TRY(tsri_base_new(peer->n_command + 1, sizeof *argv, &argv));
     for (size_t i = 0; i < peer->n_command; i++)
-        argv[i] = (char *)peer->command[i];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-        free(argv);
-        return tsri_base_fail(TSR_E_IO, "there is no socket: %s", strerror(errno));
-    }
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    const int code = posix_spawn(&peer->pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
+        argv[i] = peer->command[i];
+    const tsri_system_command command = {.program = argv[0],
+                                         .argv = argv,
+                                         .in = TSRI_SYSTEM_PIPED,
+                                         .out = TSRI_SYSTEM_PIPED,
+                                         .err = TSRI_SYSTEM_NOWHERE};
+    const int failed = tsri_system_child_start(&command, &peer->child);
     free(argv);
-    close(ends[1]);
-    peer->talk = ends[0];
-    if (code == 0)
-        return TSR_OK;
-    peer->pid = 0;
-    return tsri_base_fail(TSR_E_IO, "%s does not start: %s", peer->command[0], strerror(code));
+    return failed ? tsri_base_fail(TSR_E_IO, "%s does not start: %s", peer->command[0],
+                                   strerror(failed))
+                  : TSR_OK;
 }
 
 static tsr_status greet(tsri_task_peer *peer) {
@@ -136,15 +110,8 @@ static tsr_status greet(tsri_task_peer *peer) {
 }
 
 static void stop(tsri_task_peer *peer) {
-    if (peer->talk >= 0)
-        close(peer->talk);
-    if (peer->pid > 0) {
-        kill(peer->pid, SIGKILL); /* it may be in the middle of a run */
-        while (waitpid(peer->pid, NULL, 0) < 0 && errno == EINTR) {
-        }
-    }
-    peer->talk = -1;
-    peer->pid = 0;
+    tsri_system_child_close(&peer->child);
+    tsri_system_child_end(&peer->child, 0); /* it may be in the middle of a run */
 }
 
 tsr_status tsri_task_peer_revive(tsri_task_peer *peer) {
@@ -159,7 +126,7 @@ tsr_status tsri_task_peer_revive(tsri_task_peer *peer) {
 tsr_status tsri_task_peer_start(const char *const *command, size_t n, tsri_task_peer **out) {
     tsri_task_peer *peer = NULL;
     TRY(tsri_base_new(1, sizeof *peer, &peer));
-    *peer = (tsri_task_peer){.talk = -1, .command = command, .n_command = n};
+    *peer = (tsri_task_peer){.command = command, .n_command = n};
     snprintf(peer->engine, sizeof peer->engine, "%s", command[n - 1]);
     tsr_status status = tsri_base_folder_temporary("tessera-peer", &peer->folder);
     if (status == TSR_OK)

@@ -6,28 +6,22 @@
 #include "base/error.h"
 #include "base/folder.h"
 #include "base/memory.h"
+#include "base/system/child.h"
+#include "base/system/files.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 /* Where Tessera and drivers keep what they built: pocl, Mesa, NVIDIA, Intel. */
-static const char *const caches[] = {"TESSERA_CACHE", "POCL_CACHE_DIR", "MESA_SHADER_CACHE_DIR",
-                                     "CUDA_CACHE_PATH", "NEO_CACHE_DIR"};
-enum { CACHES = sizeof caches / sizeof *caches };
+static const char *const caches[] = {"TESSERA_CACHE",   "POCL_CACHE_DIR", "MESA_SHADER_CACHE_DIR",
+                                     "CUDA_CACHE_PATH", "NEO_CACHE_DIR",  NULL};
+enum { CACHES = sizeof caches / sizeof *caches - 1 };
 
 typedef struct start {
-    char **argv, **envp;    /* NULL-ended; envp's first CACHES entries are `set` */
+    const char **argv; /* ends with NULL */
+    const char **env;  /* ends with NULL; from n_kept on it is `set` */
+    size_t n_kept;
     char *folder;           /* of all caches; NULL: none yet */
     tsri_bytes set[CACHES]; /* NAME=folder */
     bool cold;              /* each run has an empty folder */
@@ -60,71 +54,42 @@ static tsr_status make_folder(start *s) {
     for (int i = 0; i < CACHES; i++) {
         s->set[i].size = 0;
         TRY(tsri_base_bytes_printf(&s->set[i], "%s=%s", caches[i], s->folder));
-        s->envp[i] = s->set[i].data;
+        s->env[s->n_kept + i] = s->set[i].data;
     }
     return TSR_OK;
-}
-
-/* The environment of this process, with room for other caches before it. */
-static tsr_status make_environment(start *s) {
-    size_t n = 0, kept = CACHES;
-    while (environ[n])
-        n++;
-    TRY(tsri_base_new(n + CACHES + 1, sizeof *s->envp, &s->envp));
-    for (size_t i = 0; i < n; i++) {
-        bool ours = false;
-        for (int c = 0; c < CACHES; c++)
-            ours = ours || (!strncmp(environ[i], caches[c], strlen(caches[c])) &&
-                            environ[i][strlen(caches[c])] == '=');
-        if (!ours)
-            s->envp[kept++] = environ[i];
-    }
-    return TSR_OK;
-}
-
-/* Starts it with its output in a pipe, and what it says elsewhere dropped. */
-static tsr_status spawn(const start *s, pid_t *pid, int *out) {
-    posix_spawn_file_actions_t actions;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return tsri_base_fail(TSR_E_IO, "there is no pipe: %s", strerror(errno));
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    const int code = posix_spawn(pid, s->argv[0], &actions, NULL, s->argv, s->envp);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    *out = ends[0];
-    if (code == 0)
-        return TSR_OK;
-    close(ends[0]);
-    return tsri_base_fail(TSR_E_IO, "%s does not start: %s", s->argv[0], strerror(code));
 }
 
 static tsr_status once(void *data, double *seconds) {
     start *s = data;
     char bytes[4096];
-    struct rusage used = {0};
-    int out = -1, how = 0;
-    pid_t pid = 0;
+    const tsri_system_command command = {.program = s->argv[0],
+                                         .argv = s->argv,
+                                         .env = s->env,
+                                         .in = TSRI_SYSTEM_NOWHERE,
+                                         .out = TSRI_SYSTEM_PIPED,
+                                         .err = TSRI_SYSTEM_NOWHERE};
+    tsri_system_child child;
     if (s->cold || !s->folder)
         TRY(make_folder(s));
     const uint64_t begun = tsri_base_now_ns();
-    TRY(spawn(s, &pid, &out));
-    ssize_t n = read(out, bytes, sizeof bytes);
+    const int failed = tsri_system_child_start(&command, &child);
+    if (failed)
+        return tsri_base_fail(TSR_E_IO, "%s does not start: %s", s->argv[0], strerror(failed));
+    ptrdiff_t n = tsri_system_child_read(&child, bytes, sizeof bytes);
     *seconds = (double)(tsri_base_now_ns() - begun) * 1e-9;
     const bool wrote = n > 0;
     while (n > 0)
-        n = read(out, bytes, sizeof bytes);
-    close(out);
-    if (wait4(pid, &how, 0, &used) == pid && (uint64_t)used.ru_maxrss * 1024 > s->memory)
-        s->memory = (uint64_t)used.ru_maxrss * 1024;
-    if (wrote && WIFEXITED(how) && WEXITSTATUS(how) == 0)
+        n = tsri_system_child_read(&child, bytes, sizeof bytes);
+    tsri_system_child_close(&child);
+    while (tsri_system_child_wait(&child, -1) == 0)
+        continue;
+    if (child.memory > s->memory)
+        s->memory = child.memory;
+    if (wrote && !child.signal && child.code == 0)
         return TSR_OK;
     return tsri_base_fail(TSR_E_DEVICE, "%s %s ended with %s %d%s", s->argv[0],
-                          s->argv[1] ? s->argv[1] : "", WIFEXITED(how) ? "code" : "signal",
-                          WIFEXITED(how) ? WEXITSTATUS(how) : WTERMSIG(how),
+                          s->argv[1] ? s->argv[1] : "", child.signal ? "signal" : "code",
+                          child.signal ? child.signal : child.code,
                           wrote ? "" : " and wrote nothing");
 }
 
@@ -158,11 +123,11 @@ tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command
     start s = {.cold = true};
     tsr_status status = tsri_base_new(n + 1, sizeof *s.argv, &s.argv);
     for (size_t i = 0; i < n && status == TSR_OK; i++)
-        s.argv[i] = (char *)command[i];
+        s.argv[i] = command[i];
     if (status == TSR_OK && model)
         identify(&s, model);
-    if (status == TSR_OK)
-        status = make_environment(&s);
+    if (status == TSR_OK && !(s.env = tsri_system_environment(caches, CACHES, &s.n_kept)))
+        status = tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory");
     if (status == TSR_OK)
         status = make_row(b, &s);
     s.cold = false; /* the caches of the last cold start are full */
@@ -172,6 +137,6 @@ tsr_status tsri_task_bench_starts(tsri_task_bench *b, const char *const *command
     for (int i = 0; i < CACHES; i++)
         tsri_base_bytes_clear(&s.set[i]);
     free(s.argv);
-    free(s.envp);
+    free(s.env);
     return status;
 }

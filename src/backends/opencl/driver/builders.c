@@ -40,8 +40,6 @@ tsri_opencl_builders *tsri_opencl_builders_new(const tsr_state *state) {
     if (tsri_base_new(1, sizeof *builders, &builders) != TSR_OK)
         return NULL;
     builders->state = state;
-    for (int i = 0; i < BUILDERS; i++)
-        builders->all[i].helper = (tsri_opencl_helper){.talk = -1, .words = -1};
     if (tsri_opencl_helper_find(builders->path))
         return builders;
     free(builders);
@@ -49,9 +47,9 @@ tsri_opencl_builders *tsri_opencl_builders_new(const tsr_state *state) {
 }
 
 static bool start(const tsri_opencl_builders *builders, builder *b, const char *icd) {
-    char *const argv[] = {"probe", "--build", NULL};
+    const char *const argv[] = {"probe", "--build", NULL};
     tsri_bytes text = {0};
-    char **env = NULL;
+    const char **env = NULL;
     const char *vendors = icd ? icd : builders->state->vendors;
     bool started = tsri_opencl_helper_environment(vendors, NULL, &text, &env) == TSR_OK;
     started = started && tsri_opencl_helper_open(&b->helper, builders->path, argv, env);
@@ -71,7 +69,7 @@ static void stop(builder *b) {
 
 void tsri_opencl_builders_warm(tsri_opencl_builders *builders, const char *icd) {
     for (int i = 0; i < BUILDERS; i++)
-        if (!builders->all[i].helper.child) {
+        if (!builders->all[i].helper.child.process) {
             (void)start(builders, &builders->all[i], icd);
             return;
         }
@@ -96,7 +94,7 @@ static bool hand_over(builder *b, tsri_opencl_order *order) {
 /* Ends a builder that is busy for too long, or has ended by itself; takes an answer. */
 static void attend(builder *b) {
     bool answered = false, lives = true;
-    if (!b->helper.child)
+    if (!b->helper.child.process)
         return;
     lives = tsri_opencl_helper_hear(&b->helper, &answered);
     if (answered && b->busy) {
@@ -117,7 +115,7 @@ static builder *free_builder(tsri_opencl_builders *builders) {
         attend(b);
         if (b->busy)
             continue;
-        if (b->helper.child)
+        if (b->helper.child.process)
             return b;
         found = b;
     }
@@ -129,7 +127,7 @@ void tsri_opencl_builders_tend(tsri_opencl_builders *builders) {
     while (builders->first && (b = free_builder(builders)) != NULL) {
         tsri_opencl_order *order = builders->first;
         builders->first = order->next;
-        if ((b->helper.child || start(builders, b, NULL)) && hand_over(b, order))
+        if ((b->helper.child.process || start(builders, b, NULL)) && hand_over(b, order))
             continue;
         order->state = TSRI_OPENCL_ORDER_OVER;
         stop(b);
@@ -156,9 +154,10 @@ static builder *builder_of(tsri_opencl_builders *builders, const tsri_opencl_ord
 /* Waits a little for any of those that are busy. */
 static void rest(tsri_opencl_builders *builders) {
     struct pollfd fds[BUILDERS];
-    for (int i = 0; i < BUILDERS; i++)
-        fds[i] =
-            (struct pollfd){builders->all[i].busy ? builders->all[i].helper.talk : -1, POLLIN, 0};
+    for (int i = 0; i < BUILDERS; i++) {
+        const builder *b = &builders->all[i];
+        fds[i] = (struct pollfd){b->busy ? (int)b->helper.child.out : -1, POLLIN, 0};
+    }
     (void)poll(fds, BUILDERS, SLICE_MS);
 }
 

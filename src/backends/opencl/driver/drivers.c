@@ -187,8 +187,9 @@ static void remove_all(char **folder) {
 
 static tsr_status begin(attempt *a, const char *path) {
     tsri_bytes text = {0};
-    char **env = NULL, *pocl = NULL, skip[16];
-    char *const argv[] = {"probe", "--driver", skip, NULL};
+    const char **env = NULL;
+    char *pocl = NULL, skip[16];
+    const char *const argv[] = {"probe", "--driver", skip, NULL};
     snprintf(skip, sizeof skip, "%u", a->listed);
     tsr_status status =
         a->folder ? TSR_OK : tsri_base_folder_temporary("tessera-drivers", &a->folder);
@@ -354,7 +355,6 @@ tsr_status tsri_opencl_drivers_try(tsr_state *state, const char *vendors,
         bool known = !*out->items[i].library;
         if (!known)
             status = recall(state, &out->items[i], &known);
-        all[i].helper.talk = all[i].helper.words = -1;
         all[i].driver = known ? NULL : &out->items[i];
         unknown += !known;
     }

@@ -6,21 +6,18 @@
 
 #include "backends/opencl/driver/state.h"
 #include "base/bytes.h"
-
-#include <sys/types.h>
+#include "base/system/child.h"
 
 enum { TSRI_OPENCL_LAST_WORDS = 400 };
 
 typedef struct tsri_opencl_helper {
-    pid_t child; /* 0: no process was started */
-    int talk, words;
-    const char *input; /* borrowed until the helper ends */
+    tsri_system_child child; /* its input and output are one socket */
+    const char *input;       /* borrowed until the helper ends */
     size_t input_size, sent;
     tsri_bytes said;                   /* its stdout */
     char last[TSRI_OPENCL_LAST_WORDS]; /* the end of its stderr */
     size_t n_last;
-    bool late;  /* it was killed because it hung or computed without end */
-    int status; /* as waitpid gives it */
+    bool late; /* it was killed because it hung or computed without end */
 } tsri_opencl_helper;
 
 /* Where the helper is: TESSERA_PROBE, or beside the plugin or the program that this was linked
@@ -30,11 +27,11 @@ const char *tsri_opencl_helper_find(char *path);
 unsigned tsri_opencl_helper_seconds(unsigned usual);
 /* argv and env end with NULL; env NULL: this process's environment. False where it can't be
  * started. */
-bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char *const argv[],
-                              char *const env[], const char *input, size_t input_size);
+bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, const char *const *argv,
+                              const char *const *env, const char *input, size_t input_size);
 /* The same, for a helper that is given its input piece by piece (`send`) and answers by lines. */
-bool tsri_opencl_helper_open(tsri_opencl_helper *helper, const char *path, char *const argv[],
-                             char *const env[]);
+bool tsri_opencl_helper_open(tsri_opencl_helper *helper, const char *path, const char *const *argv,
+                             const char *const *env);
 /* False where the helper does not take all of it within a second. */
 bool tsri_opencl_helper_send(tsri_opencl_helper *helper, const char *data, size_t n);
 /* Reads what an opened helper has said so far, without waiting. *line: whether it has ended a line
@@ -45,7 +42,7 @@ bool tsri_opencl_helper_hear(tsri_opencl_helper *helper, bool *line);
  * pocl's cache, and there are no layers; else it is NULL. *out holds pointers into *text; both are
  * new memory. */
 tsr_status tsri_opencl_helper_environment(const char *vendors, const char *pocl, tsri_bytes *text,
-                                          char ***out);
+                                          const char ***out);
 
 /* How long a helper may take: see `finish`. */
 typedef struct tsri_opencl_patience {

@@ -1,12 +1,10 @@
 /* backends/opencl/driver/variables.c - which variables of the environment steer drivers. */
 #include "backends/opencl/driver/variables.h"
 #include "base/error.h"
-#include "base/memory.h"
+#include "base/system/child.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-extern char **environ;
 
 /* How the names begin. Variables that only choose drivers (OCL_ICD_VENDORS) are not among them. */
 static const char *const steering[] = {"POCL_", "RUSTICL_", "CL_",      "LD_",      "LP_",  "CUDA_",
@@ -54,16 +52,17 @@ static int by_text(const void *a, const void *b) {
 }
 
 tsr_status tsri_opencl_variables(bool of_compilers, tsri_bytes *out) {
-    const char **variables = NULL;
+    static const char *const none[] = {NULL};
     size_t n = 0, all = 0;
     tsr_status status = TSR_OK;
-    while (environ[all])
-        all++;
-    TRY(tsri_base_new(all + 1, sizeof *variables, &variables));
+    const char **variables = tsri_system_environment(none, 0, &all);
+    if (!variables)
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory");
     for (size_t i = 0; i < all; i++)
-        if (begins_with_any(environ[i], steering) && !begins_with_any(environ[i], indifferent) &&
-            !(of_compilers && begins_with_any(environ[i], of_drivers_alone)))
-            variables[n++] = environ[i];
+        if (begins_with_any(variables[i], steering) &&
+            !begins_with_any(variables[i], indifferent) &&
+            !(of_compilers && begins_with_any(variables[i], of_drivers_alone)))
+            variables[n++] = variables[i];
     qsort(variables, n, sizeof *variables, by_text);
     for (size_t i = 0; i < n && status == TSR_OK; i++)
         status = tsri_base_bytes_append(out, variables[i], strlen(variables[i]) + 1);

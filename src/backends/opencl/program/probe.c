@@ -9,20 +9,12 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -132,10 +124,10 @@ static const struct {
 static bool start(const tsr_dev *dev, tsri_opencl_probe probe, const char *path,
                   const tsri_bytes *source, tsri_opencl_helper *helper) {
     const tsr_facts *facts = &dev->facts.common;
-    char *const argv[] = {"probe", (char *)facts->platform, (char *)facts->name,
-                          (char *)tsri_opencl_program_options(dev, table[probe].newest_c), NULL};
+    const char *const argv[] = {"probe", facts->platform, facts->name,
+                                tsri_opencl_program_options(dev, table[probe].newest_c), NULL};
     tsri_bytes text = {0};
-    char **env = NULL;
+    const char **env = NULL;
     const bool started =
         tsri_opencl_helper_environment(dev->state->vendors, NULL, &text, &env) == TSR_OK &&
         tsri_opencl_helper_start(helper, path, argv, env, source->data, source->size);
@@ -148,8 +140,8 @@ static bool start(const tsr_dev *dev, tsri_opencl_probe probe, const char *path,
  * kills processes where memory runs out. */
 static bool conclude(const tsri_opencl_helper *helper, char *line, size_t size) {
     const char *said = helper->said.data ? helper->said.data : "";
-    const bool crashed = !helper->late && WIFSIGNALED(helper->status),
-               killed = crashed && WTERMSIG(helper->status) == SIGKILL;
+    const bool crashed = !helper->late && helper->child.signal,
+               killed = crashed && helper->child.signal == SIGKILL;
     if (helper->late)
         snprintf(line, size, "its instructions were tried for %d s without an answer", SECONDS);
     else if (*said)
@@ -159,8 +151,7 @@ static bool conclude(const tsri_opencl_helper *helper, char *line, size_t size) 
                  killed    ? "was killed"
                  : crashed ? "crashed"
                            : "gave no answer");
-    return !helper->late && !killed &&
-           (crashed || WEXITSTATUS(helper->status) != TSRI_OPENCL_NOT_TRIED);
+    return !helper->late && !killed && (crashed || helper->child.code != TSRI_OPENCL_NOT_TRIED);
 }
 
 /* Puts the helper's answer into `line`; false where it gave none, and `line` says why. */

@@ -1,5 +1,6 @@
 /* cli/commands/bench/duel.c - tessera bench duel: this build and another measure the same rows in
  * turns, and are compared. */
+#include "base/system/child.h"
 #include "base/system/files.h"
 #include "base/system/paths.h"
 #include "base/system/system.h"
@@ -9,16 +10,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 /* Five runs a side are the least that can show anything at 99 %: p is 2/252 at its least. */
 enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 100, WORDS = 8 };
-
-extern char **environ;
 
 typedef struct duel {
     tsri_cli_app app;
@@ -35,68 +31,55 @@ static void place_of(const duel *d, int side, int64_t round, char out[PATH_MAX])
     snprintf(out, PATH_MAX, "%s/%s-%02" PRId64 ".json", d->folder, side ? "this" : "other", round);
 }
 
-/* Each build uses the backends that lie beside it: a path in the environment would give both the
- * same ones. */
-static char **environment(void) {
-    size_t n = 0, kept = 0;
-    while (environ[n])
-        n++;
-    char **env = calloc(n + 1, sizeof *env);
-    for (size_t i = 0; env && i < n; i++)
-        if (strncmp(environ[i], "TESSERA_BACKEND_PATH=", 21) != 0)
-            env[kept++] = environ[i];
-    return env;
-}
-
 /* Waits for a measurement; a signal that ends this command ends it, too. */
-static int wait_for(pid_t child, const char *command) {
-    int status = 0;
+static int wait_for(tsri_system_child *child, const char *command) {
     bool told = false;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return tsri_cli_fail(CLI_OTHER, "%s: cannot be waited for: %s", command,
-                                 strerror(errno));
-        else if (tsri_cli_signal() && !told) {
+    int ended;
+    while ((ended = tsri_system_child_wait(child, -1)) == 0)
+        if (tsri_cli_signal() && !told) {
             told = true;
-            kill(child, SIGTERM);
+            tsri_system_child_ask(child);
         }
+    if (ended < 0)
+        return tsri_cli_fail(CLI_OTHER, "%s: cannot be waited for: %s", command, strerror(errno));
     if (tsri_cli_signal())
         return 128 + tsri_cli_signal();
     /* CLI_MISS: a row failed; the comparison says which. */
-    if (WIFEXITED(status) && (WEXITSTATUS(status) == CLI_OK || WEXITSTATUS(status) == CLI_MISS))
+    if (!child->signal && (child->code == CLI_OK || child->code == CLI_MISS))
         return CLI_OK;
     return tsri_cli_fail(CLI_OTHER, "%s bench ended with %s %d: its own message is above", command,
-                         WIFEXITED(status) ? "exit code" : "signal",
-                         WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+                         child->signal ? "signal" : "exit code",
+                         child->signal ? child->signal : child->code);
 }
 
+/* Each build uses the backends that lie beside it: a path in the environment would give both the
+ * same ones. */
 static int measure(duel *d, int side, const char *path) {
-    const char *command = side ? d->self : d->against;
+    static const char *const backends[] = {"TESSERA_BACKEND_PATH", NULL};
+    const char *program = side ? d->self : d->against;
     const char **argv = calloc((size_t)d->n_rows + WORDS, sizeof *argv);
-    char **env = environment();
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    size_t n = 0;
-    if (!argv || !env || posix_spawn_file_actions_init(&actions) != 0) {
+    size_t n = 0, n_env;
+    const char **env = tsri_system_environment(backends, 0, &n_env);
+    tsri_system_child child;
+    if (!argv || !env) {
         free(argv);
         free(env);
         return tsri_cli_fail(CLI_OTHER, "out of memory");
     }
-    argv[n++] = command;
+    argv[n++] = program;
     argv[n++] = "bench";
     for (int i = 0; i < d->n_rows; i++)
         argv[n++] = d->rows[i];
     argv[n++] = "-q";
     argv[n++] = "-o";
     argv[n++] = path;
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    const int error =
-        posix_spawn(&child, command, &actions, NULL, (char *const *)(const void *)argv, env);
-    posix_spawn_file_actions_destroy(&actions);
+    const tsri_system_command command = {
+        .program = program, .argv = argv, .env = env, .out = TSRI_SYSTEM_NOWHERE};
+    const int failed = tsri_system_child_start(&command, &child);
     free(argv);
     free(env);
-    return error ? tsri_cli_fail(CLI_FILE, "%s: cannot be run: %s", command, strerror(error))
-                 : wait_for(child, command);
+    return failed ? tsri_cli_fail(CLI_FILE, "%s: cannot be run: %s", program, strerror(failed))
+                  : wait_for(&child, program);
 }
 
 /* Whether what both wrote can be compared: else all rounds would be for nothing. */
