@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """ci/layers counts the calls between the objects that a build folder's targets have, and no others: not those of earlier builds, nor one that
-merely defines the same name. It refuses what only some C libraries have."""
+merely defines the same name. It refuses what only some C libraries have, and programs, threads and shared libraries that don't go by
+src/base/system."""
 
 import json
 import os
@@ -66,18 +67,34 @@ def test_a_plugin_s_own_name_is_not_the_library_s(folder):
         equal((done.returncode, done.stderr), (0, ""), done.stdout)
 
 
-def test_a_call_that_not_every_c_library_has(folder):
+def told_of(folder, text):
+    """[place, name] of each fault of a tree in which both a file of base/system and one of the OpenCL backend consist of this text."""
     tree = folder / "tree"
     for part in ("ci", "cl", "include", "src"):
         shutil.copytree(SOURCE / part, tree / part)
-    text = "const char *tsri_made_up(int n) { return sigabbrev_np(n); }\n"
     for file in ("base/system/posix/made_up.c", "backends/opencl/driver/made_up.c"):
         (tree / "src" / file).write_text(text)
     build = Build(folder)
     build.add("library", "backends/opencl/driver/made_up.c", GIVES)
     done = build.checked(tree)
-    equal((done.returncode, done.stderr), (1, ""), done.stdout)
-    equal([line.split(": ")[:2] for line in done.stdout.splitlines()], [["src/backends/opencl/driver/made_up.c:1", "sigabbrev_np"]], done.stdout)
+    equal(done.stderr, "", done.stdout)
+    equal(done.returncode, 1 if done.stdout.startswith("src/") else 0, done.stdout)
+    return [line.split(": ")[:2] for line in done.stdout.splitlines() if line.startswith("src/")]
+
+
+def test_a_call_that_not_every_c_library_has(folder):
+    text = "const char *tsri_made_up(int n) { return sigabbrev_np(n); }\n"
+    equal(told_of(folder, text), [["src/backends/opencl/driver/made_up.c:1", "sigabbrev_np"]])
+
+
+def test_what_base_system_alone_starts(folder):
+    calls = ["posix_spawn(a, b, c, d, e, f)", "posix_spawnp(a, b, c, d, e, f)", "fork()", "vfork()", "execve(a, b, c)", "execlp(a, b)", "popen(a, b)",
+             "system(a)", "waitpid(a, b, c)", "wait4(a, b, c, d)", "waitid(a, b, c, d)", "kill(a, b)", "pthread_create(a, b, c, d)", "pipe(a)",
+             "pipe2(a, b)", "socketpair(a, b, c, d)", "dlopen(a, b)", "dlsym(a, b)", "dlclose(a)", "dlerror()", "dladdr(a, b)",
+             "CreateProcessW(a)", "LoadLibraryA(a)", "environ[a]"]
+    fine = ["wait(a)", "engine->system_memory(a)", "tsri_system_thread(a, b, c)", "pthread_join(a, b)", "a_fork(b)", "environment(a)", "tsri_kill(a)"]
+    found = told_of(folder, "".join(f"    {text};\n" for text in calls + fine))
+    equal(found, [[f"src/backends/opencl/driver/made_up.c:{i}", text.split("(")[0].split("[")[0]] for i, text in enumerate(calls, 1)])
 
 
 def test_a_folder_without_a_build_is_told(folder):
