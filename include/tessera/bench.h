@@ -152,6 +152,9 @@ typedef struct tsr_bench_row {
      * holds back, in those that arithmetic does, and for the launches themselves; 0: not known. */
     double predicted_seconds[4];
     int64_t requests; /**< of a run to a scheduler, each of `tokens` tokens; 0: none */
+    uint32_t
+        first_pass; /**< so many samples, the first ones, are of the first of two passes; 0: there was one */
+    uint32_t unfinished; /**< 1: the row's second pass follows, and then it comes again */
 } tsr_bench_row;
 
 typedef struct tsr_bench_options {
@@ -207,7 +210,8 @@ TSR_API tsr_status tsr_bench(tsr_engine *engine, tsr_device *device, const char 
 #define TSR_BENCH_SUITE_VERSION 3
 
 typedef struct tsr_bench_suite_options {
-    uint32_t struct_size, reserved;
+    uint32_t struct_size;
+    uint32_t unfinished; /**< 1: `row` is called after a row's first pass, too */
     /** "smoke" (two minutes on two cores), "laptop" (a quarter of an hour), "full"; NULL: "smoke" */
     const char *class_name;
     /** Parts of it, "peaks,decoder": peaks, ops, decoder, bundled, encoder, translation, training, start;
@@ -218,9 +222,9 @@ typedef struct tsr_bench_suite_options {
      * output. NULL: that part is left out. */
     const char *const *start;
     uint32_t n_start, reserved2;
-    /** Told before every run: what is measured, how many rows are done and how many there are;
-     * returns not 0 to cancel. May be NULL. */
-    int (*progress)(void *data, const char *what, uint32_t done, uint32_t rows);
+    /** Told before every run: what is measured, how many measurements of a row are done and how many there
+     * are, which is two for each row; returns not 0 to cancel. May be NULL. */
+    int (*progress)(void *data, const char *what, uint32_t done, uint32_t all);
     void *progress_data;
     /** The command of another engine, [n_peer], which answers lines of JSON (bench/workers/suite_peer.py):
      * each row of prompts, generation and vectors is followed by one of this engine, on the same weights.
@@ -235,13 +239,17 @@ typedef struct tsr_bench_suite_options {
 /**
  * Measures the fixed set of rows of docs/benchmark.md on a device: peaks, jobs of models whose
  * weights are drawn from seeds or bundled, in f32, f16, q8 and q4, and starts of a process. Each
- * row of an op or a model passes the gates of tsr_bench; peaks and starts have none.
+ * row of an op or a model passes the gates of tsr_bench; peaks and starts have none. All rows are
+ * measured in a first pass, and those that have a rate again in a second one: where the medians of
+ * the two differ by more than 5 %, the row is noisy.
  *
  * engine  that of `device`; its reference device is opened for the gates
  * options may be NULL
- * row     called with each row as soon as it is measured; returns not 0 to cancel
+ * row     called with each row as soon as it had both passes, and, where the call ends early, with
+ *         those that had one; returns not 0 to cancel
  * summary may be NULL
  * owner   all arguments are borrowed for the call; what `row` is given is valid during its call
+ * order   that of the table in docs/benchmark.md, in both passes
  * thread  that of the device. Starts run other processes
  * error   TSR_E_ARGUMENT   a class or a part that there is not
  *         TSR_E_CANCELLED  progress or `row` asked for it
@@ -294,7 +302,9 @@ TSR_API void tsr_bench_file_destroy(tsr_bench_file **file);
 TSR_API tsr_status tsr_bench_file_device(tsr_bench_file *file, const tsr_device_info *device,
                                          uint32_t threads);
 /**
- * Adds a row, and its model where the file does not have it yet.
+ * Adds a row, and its model where the file does not have it yet. A row that is not unfinished takes the
+ * place of the first one that is: rows come again in the order in which they came unfinished. `line` is
+ * not called with unfinished rows.
  *
  * error   TSR_E_STATE  there is no device yet
  */

@@ -1548,6 +1548,8 @@ class tsr_bench_row(Structure):
         ("p99", c_double),
         ("predicted_seconds", c_double * 4),
         ("requests", c_int64),
+        ("first_pass", c_uint32),
+        ("unfinished", c_uint32),
     ]
 
 
@@ -1589,7 +1591,7 @@ class tsr_bench_summary(Structure):
 class tsr_bench_suite_options(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
-        ("reserved", c_uint32),
+        ("unfinished", c_uint32),
         ("class_name", c_char_p),
         ("parts", c_char_p),
         ("model", c_char_p),

@@ -452,7 +452,7 @@ Test(bench, warm_up_ends_where_times_are_steady) {
 Test(bench, a_speed_that_changes_is_noisy) {
     enum { N = 1000 };
     static double values[N];
-    tsri_task_noise noise;
+    tsri_task_noise noise = {0};
     for (uint32_t i = 0; i < N; i++)
         values[i] = (i % 7 ? 1.0 : 1.02) * (i < 600 ? 1 : 1.2);
     cr_assert_eq(tsri_task_noise_of(values, N, &noise), TSR_OK);
@@ -471,7 +471,7 @@ Test(bench, a_speed_that_changes_is_noisy) {
 /* 1.57 times the distance of the quartiles, 0.4, over the root of eight. */
 Test(bench, a_wide_interval_is_noisy) {
     static const double values[] = {1, 0.8, 1.2, 1, 0.8, 1.2, 1, 1.2};
-    tsri_task_noise noise;
+    tsri_task_noise noise = {0};
     cr_assert_eq(tsri_task_noise_of(values, 8, &noise), TSR_OK);
     cr_expect(fabs(noise.interval - 1.57 * 0.4 / sqrt(8)) < 1e-9 && noise.apart == 0, "%g, %g",
               noise.interval, noise.apart);
@@ -488,6 +488,8 @@ Test(bench, noise_is_told_with_its_cause) {
         {{.unsteady = 27}, "its times never became steady in 27 runs"},
         {{.interval = 0.072}, "the 95 % interval of the median extends 7.2 % to either side"},
         {{.apart = 0.204}, "the medians of five consecutive parts differ by 20.4 %"},
+        {{.passes = 0.28, .medians = {1224, 956}},
+         "the medians of its two passes differ by 28.0 %: 1224 and 956 tokens/s"},
         {{.unsteady = 9, .apart = 0.3},
          "its times never became steady in 9 runs; the medians of five consecutive parts differ by "
          "30.0 %"},
@@ -507,6 +509,233 @@ Test(bench, noise_is_told_with_its_cause) {
         cr_expect(!draft.row.noisy && !strcmp(draft.reason, "lost"), "%s", draft.reason);
         tsri_task_draft_clear(&draft);
     }
+}
+
+/* ---- two passes ---- */
+
+/* What the sink of a suite was given. */
+typedef struct given {
+    uint32_t rows, unfinished, noisy, n, first_pass, warmup, status;
+    double median, highest, samples[16], first_token;
+    char reason[1024], model[64];
+    bool stop;
+} given;
+
+static int take(void *data, const tsr_bench_row *row) {
+    given *g = data;
+    g->rows += !row->unfinished;
+    g->unfinished += row->unfinished;
+    g->noisy = row->noisy;
+    g->n = row->n_samples;
+    g->first_pass = row->first_pass;
+    g->warmup = row->warmup;
+    g->status = row->status;
+    g->median = row->median;
+    g->highest = row->highest;
+    g->first_token = row->first_token;
+    memcpy(g->samples, row->samples ? row->samples : g->samples,
+           (row->n_samples < 16 ? row->n_samples : 16) * sizeof *g->samples);
+    snprintf(g->reason, sizeof g->reason, "%s", row->reason);
+    snprintf(g->model, sizeof g->model, "%s", row->model ? row->model->name : "");
+    return g->stop;
+}
+
+/* A suite of one row whose runs take as long as a list says. */
+typedef struct passes_run {
+    given given;
+    tsr_bench_summary summary;
+    tsri_task_sink sink;
+    tsri_task_passes passes;
+    tsri_task_bench b;
+} passes_run;
+
+static void begin_passes(passes_run *r) {
+    *r = (passes_run){.sink = {.row = take, .data = &r->given, .summary = &r->summary}};
+    r->b = (tsri_task_bench){.sink = &r->sink,
+                             .passes = &r->passes,
+                             .rule = {.least = 5, .most = 5, .most_seconds = 60}};
+}
+
+/* One pass of the row; its model lives no longer than that. */
+static tsr_status one_pass(passes_run *r, const double *times, uint32_t n) {
+    char name[] = "shape:tiny";
+    const tsr_bench_model model = {.name = name, .kept = "f32"};
+    script s = {.times = times, .n = n};
+    tsri_task_draft draft;
+    tsri_task_draft_begin(&draft, TSR_BENCH_PROMPT, "s", "pp1");
+    draft.row.model = &model;
+    const tsr_status status = tsri_task_bench_recall(&r->b, &draft)
+                                  ? tsri_task_bench_time(&r->b, &draft, 1, next, &s)
+                                  : TSR_OK;
+    const tsr_status ended =
+        tsri_task_bench_finish(&r->b, &draft, status, r->passes.second ? "" : "as it was told");
+    memset(name, 'x', sizeof name - 1);
+    return ended;
+}
+
+/* Each pass of its own is steady; what tells the machine's other speed is the other pass. */
+Test(bench, passes_that_differ_are_noisy) {
+    static const struct {
+        double second;
+        bool noisy;
+    } cases[] = {{1e-3, false}, {1.04e-3, false}, {1.06e-3, true}, {0.94e-3, true}};
+    static const double first = 1e-3;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        passes_run r;
+        begin_passes(&r);
+        OK(one_pass(&r, &first, 1));
+        cr_expect(r.given.rows == 0 && r.given.unfinished == 0);
+        r.passes.second = true;
+        OK(one_pass(&r, &cases[i].second, 1));
+        tsri_task_passes_end(&r.passes, &r.sink);
+        const given *g = &r.given;
+        cr_expect(g->rows == 1 && r.summary.ok == 1 && g->n == 10 && g->first_pass == 5 &&
+                      g->warmup == 10,
+                  "case %zu: %u rows, %u of %u", i, g->rows, g->first_pass, g->n);
+        cr_expect_str_eq(g->model, "shape:tiny");
+        for (int k = 0; k < 10; k++)
+            cr_expect_eq(g->samples[k], k < 5 ? first : cases[i].second);
+        cr_expect_eq(g->noisy, cases[i].noisy, "case %zu: %s", i, g->reason);
+        cr_expect(strstr(g->reason, "as it was told"), "%s", g->reason);
+        cr_expect(!strstr(g->reason, "of its two passes") == !cases[i].noisy, "%s", g->reason);
+    }
+}
+
+Test(bench, passes_that_differ_are_told_with_both_medians) {
+    static const double first = 2e-3, second = 1e-3;
+    passes_run r;
+    begin_passes(&r);
+    OK(one_pass(&r, &first, 1));
+    r.passes.second = true;
+    OK(one_pass(&r, &second, 1));
+    cr_expect(strstr(r.given.reason,
+                     "the medians of its two passes differ by 100.0 %: 0.002 and 0.001 s"),
+              "%s", r.given.reason);
+    tsri_task_passes_end(&r.passes, &r.sink);
+    cr_expect_eq(r.given.rows, 1, "it comes once");
+}
+
+static void one_peak(passes_run *r, double value) {
+    tsri_task_draft draft;
+    tsri_task_samples *s = &draft.samples;
+    r->b.now = (tsri_run_peaks){0};
+    tsri_task_draft_begin(&draft, TSR_BENCH_PEAK, "B/s", "read");
+    cr_expect(tsri_task_bench_recall(&r->b, &draft));
+    OK(tsri_base_grow(&s->values, &s->room, 2, sizeof *s->values));
+    s->values[0] = value;
+    s->values[1] = value * 1.01;
+    s->n = 2;
+    OK(tsri_task_bench_peak(&r->b, TSR_PEAK_READ, &draft, TSR_OK));
+}
+
+/* The best of both is the peak. */
+Test(bench, peaks_of_passes_that_differ_are_noisy) {
+    static const struct {
+        double first, second;
+        bool noisy;
+    } cases[] = {{40, 40, false}, {40, 41.5, false}, {40, 42.5, true}, {42.5, 40, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        passes_run r;
+        begin_passes(&r);
+        one_peak(&r, cases[i].first);
+        r.passes.second = true;
+        one_peak(&r, cases[i].second);
+        const given *g = &r.given;
+        cr_expect_eq(g->noisy, cases[i].noisy, "case %zu: %s", i, g->reason);
+        cr_expect(!strstr(g->reason, "of its two passes") == !cases[i].noisy, "%s", g->reason);
+        cr_expect(g->n == 4 && g->first_pass == 2 && g->status == TSR_BENCH_OK);
+        cr_expect_eq(g->highest, 1.01 * fmax(cases[i].first, cases[i].second));
+        cr_expect_eq(r.b.now.read, 1.01 * cases[i].second, "the latest");
+        tsri_task_passes_end(&r.passes, &r.sink);
+    }
+}
+
+/* What the first pass measured is kept, and says that it is one of two. */
+Test(bench, a_run_that_is_stopped_keeps_its_first_pass) {
+    static const double first = 1e-3;
+    for (int stopped = 0; stopped < 2; stopped++) {
+        passes_run r;
+        begin_passes(&r);
+        r.sink.unfinished = true;
+        OK(one_pass(&r, &first, 1));
+        cr_expect(r.given.rows == 0 && r.given.unfinished == 1 && r.given.n == 5);
+        r.passes.second = stopped;
+        if (stopped) { /* within the row's second pass */
+            tsri_task_draft draft;
+            tsri_task_draft_begin(&draft, TSR_BENCH_PROMPT, "s", "pp1");
+            cr_expect(tsri_task_bench_recall(&r.b, &draft));
+            cr_expect_eq(tsri_task_bench_finish(&r.b, &draft, TSR_E_CANCELLED, ""),
+                         TSR_E_CANCELLED);
+        }
+        r.given.stop = true;
+        tsri_task_passes_end(&r.passes, &r.sink);
+        const given *g = &r.given;
+        cr_expect(g->rows == 1 && g->n == 5 && g->first_pass == 0 && r.summary.ok == 1);
+        cr_expect(strstr(g->reason, "it had one pass of two"), "%s", g->reason);
+    }
+}
+
+/* A row without a rate stays as it was. */
+Test(bench, a_row_without_a_rate_has_no_second_pass) {
+    passes_run r;
+    begin_passes(&r);
+    for (int second = 0; second < 2; second++) {
+        tsri_task_draft draft;
+        r.passes.second = second;
+        tsri_task_draft_begin(&draft, TSR_BENCH_PROMPT, "s", "pp1");
+        cr_expect_eq(tsri_task_bench_recall(&r.b, &draft), !second);
+        if (!second)
+            tsri_task_draft_void(&draft, TSR_BENCH_FAILED_ACCURACY, "it is wrong");
+        OK(tsri_task_bench_finish(&r.b, &draft, TSR_OK, ""));
+        cr_expect_eq(r.given.rows, second);
+    }
+    cr_expect(r.given.status == TSR_BENCH_FAILED_ACCURACY && r.summary.failed_accuracy == 1 &&
+              !strcmp(r.given.reason, "it is wrong"));
+    tsri_task_passes_end(&r.passes, &r.sink);
+    cr_expect_eq(r.given.rows, 1);
+}
+
+/* The machine beside a row is that of its worse pass, from the begin of one to the end of the other. */
+Test(bench, conditions_of_two_passes) {
+    tsri_task_kept first = {0};
+    tsri_task_draft draft;
+    tsri_task_draft_begin(&first.draft, TSR_BENCH_PROMPT, "s", "pp1");
+    tsri_task_draft_begin(&draft, TSR_BENCH_PROMPT, "s", "pp1");
+    first.draft.conditions =
+        (tsr_bench_conditions){{1, 2}, {30, 40}, {1, 2}, .steal = 0.2, .energy = 5};
+    draft.conditions = (tsr_bench_conditions){{3, 4}, {50, 60}, {0, 1}, .steal = NAN, .energy = 6};
+    first.draft.others = 0.5;
+    first.draft.row.peak_fma[0] = 7;
+    first.draft.row.peak_fma[1] = 9;
+    draft.row.peak_fma[0] = draft.row.peak_fma[1] = 8;
+    first.draft.row.host_bytes = 10;
+    draft.before = &first;
+    OK(tsri_task_draft_join(&draft));
+    const tsr_bench_conditions *c = &draft.conditions;
+    cr_expect(c->clock[0] == 1 && c->clock[1] == 4 && c->temperature[0] == 30 &&
+              c->temperature[1] == 60 && c->load[0] == 1 && c->load[1] == 2 && c->steal == 0.2 &&
+              c->energy == 11);
+    cr_expect(draft.others == 0.5 && draft.row.peak_fma[0] == 7 && draft.row.peak_fma[1] == 8 &&
+              draft.row.host_bytes == 10);
+}
+
+/* The times of requests are those of both passes, each without its warm-up. */
+Test(bench, requests_of_two_passes) {
+    static const double first[] = {9, 1, 2}, second[] = {9, 9, 3}, each[] = {1, 1, 1};
+    tsri_task_kept kept = {0};
+    tsri_task_draft draft;
+    tsri_task_draft_begin(&kept.draft, TSR_BENCH_GENERATE, "s", "request");
+    tsri_task_draft_begin(&draft, TSR_BENCH_GENERATE, "s", "request");
+    kept.draft.samples.n = 2;
+    OK(tsri_task_draft_latencies(&kept.draft, first, each, 3, 1));
+    cr_expect_eq(kept.draft.row.first_token, 1.5);
+    draft.before = &kept;
+    draft.samples.n = 3;
+    draft.samples.earlier = 2;
+    OK(tsri_task_draft_latencies(&draft, second, each, 3, 1));
+    cr_expect(draft.row.first_token == 2 && draft.n_requests == 3, "%g", draft.row.first_token);
+    tsri_task_draft_clear(&draft);
+    tsri_task_draft_clear(&kept.draft);
 }
 
 Test(bench, what_never_becomes_steady_is_noisy) {

@@ -13,6 +13,7 @@
 typedef struct tsri_task_sink {
     int (*row)(void *data, const tsr_bench_row *row);
     void *data;
+    bool unfinished; /* rows go there after their first of two passes, too */
     tsr_bench_summary *summary;
     int (*progress)(void *data, const char *what); /* may be NULL */
     void *progress_data;
@@ -22,6 +23,16 @@ typedef struct tsri_task_sink {
  * hash of the weights. */
 typedef struct tsri_task_memo tsri_task_memo;
 typedef struct tsri_task_peer tsri_task_peer; /* task/bench/peer.h */
+typedef struct tsri_task_kept tsri_task_kept; /* a row after its first pass */
+
+/* Two passes over all rows, in the same order, so that a row's samples are from times that lie far
+ * apart. The first pass keeps its rows; the second one measures those again that have a rate. */
+typedef struct tsri_task_passes {
+    bool second;
+    tsri_task_kept **rows; /* [n], in order */
+    size_t n, room;
+    size_t next; /* in the second pass: the row that begins next */
+} tsri_task_passes;
 
 enum { TSRI_TASK_BENCH_CACHED = 23, TSRI_TASK_BENCH_MOST_REQUESTS = 1024 };
 enum { TSRI_TASK_BENCH_BEAMS = 4 }; /* of translations */
@@ -39,20 +50,32 @@ typedef struct tsri_task_bench {
     char broken[256];         /* why no row has a rate: the device's clock is wrong; else "" */
     tsri_task_memo *memo;     /* NULL: nothing is kept from one model to the next */
     tsri_task_peer *peer;     /* an engine that runs rows, too; NULL: none */
+    tsri_task_passes *passes; /* NULL: each row is measured once */
     double rest;              /* seconds between the last sample and what is measured after it */
 } tsri_task_bench;
 
 /* A row that is being made, with what it owns. */
 typedef struct tsri_task_draft {
     tsr_bench_row row;
-    char test[64], reason[1024];
+    char test[64], reason[1024], note[512];
     tsri_task_samples samples; /* in the row's unit */
     tsr_bench_conditions conditions;
     double others; /* cores that other programs used meanwhile: tsri_task_others_between */
     tsr_bench_kernel *kernels;
     size_t kernels_room;
-    uint32_t held_by; /* tsr_bench_bound, where it is not the row's: whose peak is watched */
+    double *requests[2]; /* [n_requests]: seconds to the first token, and of each later one */
+    uint32_t n_requests;
+    uint32_t held_by;       /* tsr_bench_bound, where it is not the row's: whose peak is watched */
+    tsri_task_kept *before; /* the row's first pass; NULL: this is the first, or the only one */
 } tsri_task_draft;
+
+struct tsri_task_kept {
+    tsri_task_draft draft;
+    tsr_bench_model model;
+    tsr_bench_quality quality;
+    char *texts[6]; /* of the model */
+    bool given;     /* the sink has the row */
+};
 
 /* Something that a model does. */
 typedef struct tsri_task_job {
@@ -87,15 +110,19 @@ tsr_status tsri_task_draft_plan(tsri_task_draft *draft, const tsri_run_plan *pla
 /* Sets median, percentiles and outliers from the samples, and notes why their median is
  * uncertain, which makes the row noisy. */
 tsr_status tsri_task_draft_figures(tsri_task_draft *draft);
-/* Sets the times of requests from those [n] of all that ran, in order: the row has the medians of the
- * last ones, of which each of its samples has `per_sample`. */
+/* Sets the times of requests from those [n] of all that ran in this pass, in order: the row has the
+ * medians of the last ones, of which each of its samples has `per_sample`, and of those of its first pass. */
 tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first,
                                      const double *each, uint32_t n, uint32_t per_sample);
 /* Notes that others used the processor beside the row, by its conditions and by `others`, which
  * makes it noisy. */
 void tsri_task_draft_company(tsri_task_draft *draft, bool cpu);
 /* Hands the row on, and frees what the draft owns. */
-tsr_status tsri_task_draft_emit(tsri_task_draft *draft, const tsri_task_sink *sink);
+tsr_status tsri_task_draft_give(tsri_task_draft *draft, const tsri_task_sink *sink);
+/* The failure of a run that the sink stops. */
+tsr_status tsri_task_bench_cancelled(void);
+/* Points the row at what the draft owns. */
+void tsri_task_draft_bind(tsri_task_draft *draft);
 void tsri_task_draft_clear(tsri_task_draft *draft);
 
 tsr_status tsri_task_bench_tell(const tsri_task_sink *sink, const char *what);
@@ -103,11 +130,32 @@ tsr_status tsri_task_bench_tell(const tsri_task_sink *sink, const char *what);
 /* Sets n ids in [0, vocab), which depend on n and vocab alone. */
 void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab);
 
+/* ---- passes.c ---- */
+
+/* To be called when a draft has its name: in the second pass, gives it what the first one has found
+ * out, its model and its gates. False: it has no rate, and need not be measured again. */
+bool tsri_task_bench_recall(const tsri_task_bench *b, tsri_task_draft *draft);
+/* What the first pass made of the row that begins next; NULL: this is the first pass. */
+const tsri_task_draft *tsri_task_bench_first(const tsri_task_bench *b);
+/* In the second pass: whether one of the next rows is measured again, of the peer or of Tessera. */
+bool tsri_task_bench_wants(const tsri_task_bench *b, uint32_t rows, bool peer);
+/* Puts what the first pass measured before what this one did: samples, the machine's state, peaks. */
+tsr_status tsri_task_draft_join(tsri_task_draft *draft);
+/* Hands the row on, or keeps it if another pass follows, and frees what the draft owns. A row whose
+ * first pass gave no rate stays as it was. */
+tsr_status tsri_task_draft_emit(tsri_task_draft *draft, const tsri_task_bench *b);
+/* Hands on the rows that had one pass alone, and frees all. */
+void tsri_task_passes_end(tsri_task_passes *passes, const tsri_task_sink *sink);
+
 /* ---- peaks.c ---- */
 
-/* Makes a row of each peak, and sets those of the run. */
+/* Makes a row of each peak, and sets those of the run; in a second pass, those of both count. */
 uint32_t tsri_task_bench_peak_count(void);
 tsr_status tsri_task_bench_peaks(tsri_task_bench *b);
+/* Makes the row of a peak of this pass's samples, which a draft has, and sets that peak. `status` is
+ * how its measurement ended. */
+tsr_status tsri_task_bench_peak(tsri_task_bench *b, uint32_t peak, tsri_task_draft *draft,
+                                tsr_status status);
 /* Measures those peaks again that the run has. */
 void tsri_task_bench_beside(tsri_task_bench *b);
 /* Keeps the larger value of each peak. */
@@ -184,6 +232,8 @@ uint64_t tsri_task_bench_device_bytes(const tsr_model *model);
 
 /* ---- jobs.c ---- */
 
+/* How many rows the jobs of a model have. */
+uint32_t tsri_task_bench_row_count(const tsri_task_job *jobs, size_t n, bool peer);
 /* Opens a model, passes it through the gates, and makes a row of each job, and the peer's row where
  * it has one. What goes wrong is a row; the status is that of a run that can't go on. */
 tsr_status tsri_task_bench_model(tsri_task_bench *b, const char *name,

@@ -22,6 +22,7 @@ enum { ROWS_VERSION = 1 }; /* of rows that a user chose */
 struct tsr_bench_file {
     tsr_bench_file_options options;
     json_t *suite, *engine, *host, *devices, *models, *rows;
+    size_t finished; /* rows; those after them are unfinished */
     tsri_task_reading begun;
     struct timespec clock;
 };
@@ -328,9 +329,20 @@ static json_t *samples_json(const tsr_bench_row *r) {
     return samples;
 }
 
+/* How many samples are of each pass. */
+static json_t *passes_json(const tsr_bench_row *r) {
+    json_t *passes = json_array();
+    if (r->first_pass)
+        tsri_base_json_append(passes, json_integer(r->first_pass));
+    if (r->n_samples)
+        tsri_base_json_append(passes, json_integer(r->n_samples - r->first_pass));
+    return passes;
+}
+
 static void put_figures(const tsr_bench_row *r, json_t *row) {
     const bool rate = r->n_samples > 0;
     tsri_base_json_put(row, "samples", samples_json(r));
+    tsri_base_json_put(row, "passes", passes_json(r));
     tsri_base_json_put(row, "median", number(rate, r->median));
     tsri_base_json_put(row, "lowest", number(rate, r->lowest));
     tsri_base_json_put(row, "highest", number(rate, r->highest));
@@ -426,9 +438,17 @@ tsr_status tsr_bench_file_row(tsr_bench_file *file, const tsr_bench_row *row) {
     TRY(tsri_base_adopt("tsr_bench_row", row, &known, sizeof known));
     if (!json_array_size(file->devices))
         return tsri_base_fail(TSR_E_STATE, "a row of results needs a device: add one before it");
+    if (known.first_pass > known.n_samples)
+        return tsri_base_fail(TSR_E_ARGUMENT, "of %u samples, %u are of the first pass",
+                              known.n_samples, known.first_pass);
     json_t *told = row_json(file, &known);
-    tell(file, "row", told);
-    tsri_base_json_append(file->rows, told);
+    if (!known.unfinished)
+        tell(file, "row", told);
+    if (!known.unfinished && file->finished < json_array_size(file->rows))
+        json_array_set_new(file->rows, file->finished, told);
+    else
+        tsri_base_json_append(file->rows, told);
+    file->finished += !known.unfinished;
     return TSR_OK;
 }
 

@@ -282,12 +282,13 @@ static tsr_status make_row(subject *s, const tsri_task_job *job) {
     tsri_task_bench_name_row(job, &draft);
     tsr_bench_row *row = &draft.row;
     pass_on(s, job, row);
-    if (s->status != TSR_BENCH_OK)
+    const bool wanted = tsri_task_bench_recall(s->b, &draft), runs = s->status == TSR_BENCH_OK;
+    if (!runs)
         tsri_task_draft_void(&draft, s->status, s->failed);
-    else
+    else if (wanted)
         status = time_job(&r, &draft);
     clear(&r); /* its session is kept, and serves for the description */
-    if (status == TSR_OK && s->status == TSR_BENCH_OK)
+    if (status == TSR_OK && runs && wanted)
         status = describe(s, job, &draft);
     s->held_by = row->bound_by;
     return tsri_task_bench_finish(s->b, &draft, status, s->note);
@@ -458,12 +459,25 @@ static tsr_status pass_gates(subject *s, const char *name, const tsr_model_optio
     return status;
 }
 
+/* In a second pass, rows have the model's identity and its gates from the first one. */
+static tsr_status open_again(subject *s, const char *name, const tsr_model_options *options,
+                             uint32_t rows) {
+    const tsri_task_draft *first = tsri_task_bench_first(s->b);
+    if (!tsri_task_bench_wants(s->b, rows, false) && !tsri_task_bench_wants(s->b, rows, true))
+        return TSR_OK;
+    s->identity.model = *first->row.model; /* it was opened, or there would be no rate */
+    TRY(tsri_task_bench_tell(s->b->sink, name));
+    return tsr_model_open(name, s->b->device, options, &s->model);
+}
+
 /* The peer's logits are compared with those of f32, which are known in a suite. */
 static tsr_status open_peer(subject *s, const tsri_task_job *jobs, size_t n) {
     const tsri_task_memo *memo = s->b->memo;
     bool any = false;
     for (size_t i = 0; i < n; i++)
         any = any || tsri_task_peer_serves(&jobs[i]);
+    if (tsri_task_bench_first(s->b))
+        any = tsri_task_bench_wants(s->b, tsri_task_bench_row_count(jobs, n, true), true);
     if (!s->b->peer || !any)
         return TSR_OK;
     const float *f32 = memo && memo->has_f32 ? tsri_task_gate_last(&memo->f32.gate) : NULL;
@@ -489,16 +503,27 @@ static tsr_status name_subject(const char *name, const tsr_model_options *option
     return status;
 }
 
+uint32_t tsri_task_bench_row_count(const tsri_task_job *jobs, size_t n, bool peer) {
+    uint32_t rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        rows += jobs[i].kind == TSR_BENCH_SERVE ? TSRI_TASK_BENCH_SERVES : 1;
+        rows += peer && tsri_task_peer_serves(&jobs[i]);
+    }
+    return rows;
+}
+
 tsr_status tsri_task_bench_model(tsri_task_bench *b, const char *name,
                                  const tsr_model_options *options, const tsri_task_job *jobs,
                                  size_t n) {
+    const uint32_t rows = tsri_task_bench_row_count(jobs, n, b->peer != NULL);
     subject s = {.b = b};
     tsri_bytes full = {0};
     tsr_status status = name_subject(name, options, &full);
     s.name = full.data;
     s.identity = (tsri_task_identity){.model = {.name = s.name, .kept = ""}};
     if (status == TSR_OK)
-        status = excuse(&s, pass_gates(&s, name, options));
+        status = excuse(&s, tsri_task_bench_first(b) ? open_again(&s, name, options, rows)
+                                                     : pass_gates(&s, name, options));
     if (status == TSR_OK)
         status = open_peer(&s, jobs, n);
     for (size_t i = 0; i < n && status == TSR_OK; i++)

@@ -51,10 +51,13 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
+static double smaller(double a, double b) {
+    return a < b ? a : b;
+}
+
 /* A type's arithmetic is as fast as the fastest unit for it. */
-static void keep(uint32_t peak, const tsr_bench_row *row, tsri_task_bench *b) {
+static void keep(uint32_t peak, double lowest, double best, tsri_task_bench *b) {
     tsri_run_peaks *const out = &b->now;
-    const double best = row->highest;
     switch (peak) {
     case TSR_PEAK_FMA_F32:
         out->fma_f32 = best;
@@ -75,10 +78,10 @@ static void keep(uint32_t peak, const tsr_bench_row *row, tsri_task_bench *b) {
         out->read = best;
         break;
     case TSR_PEAK_READ_AGAIN + CACHED:
-        b->cached = best;
+        b->cached = larger(b->cached, best);
         break;
     case TSR_PEAK_LAUNCH_BATCHED:
-        out->launch = row->lowest;
+        out->launch = lowest;
         break;
     default:
         break;
@@ -98,10 +101,34 @@ static void check_clock(tsri_task_bench *b, tsri_task_draft *draft) {
     tsri_task_draft_void(draft, TSR_BENCH_ERROR, b->broken);
 }
 
+tsr_status tsri_task_bench_peak(tsri_task_bench *b, uint32_t peak, tsri_task_draft *draft,
+                                tsr_status status) {
+    const tsri_task_samples *s = &draft->samples;
+    double lowest = 0, highest = 0; /* of this pass */
+    for (uint32_t i = 0; i < s->n; i++) {
+        lowest = i ? smaller(lowest, s->values[i]) : s->values[i];
+        highest = larger(highest, s->values[i]);
+    }
+    if (status == TSR_OK)
+        status = tsri_task_draft_join(draft);
+    if (status == TSR_OK)
+        status = tsri_task_draft_figures(draft);
+    if (status == TSR_OK && peak == TSR_PEAK_CLOCK)
+        check_clock(b, draft);
+    if (status == TSR_OK)
+        keep(peak, lowest, highest, b);
+    else
+        tsri_task_draft_fail(draft, status);
+    tsri_task_draft_company(draft, b->cpu);
+    return tsri_task_draft_emit(draft, b);
+}
+
 static tsr_status measure(tsri_task_bench *b, size_t i) {
     tsri_task_draft draft;
     tsri_task_samples *s = &draft.samples;
     tsri_task_draft_begin(&draft, TSR_BENCH_PEAK, peaks[i].unit, "%s", peaks[i].test);
+    if (!tsri_task_bench_recall(b, &draft))
+        return tsri_task_draft_emit(&draft, b);
     tsr_status status = tsri_base_grow(&s->values, &s->room, b->rule.least, sizeof *s->values);
     const tsri_task_reading before = tsri_task_read_conditions("", b->cpu, b->vendor);
     if (status == TSR_OK)
@@ -110,17 +137,8 @@ static tsr_status measure(tsri_task_bench *b, size_t i) {
     draft.conditions = tsri_task_conditions_between(&before, &after);
     draft.others = tsri_task_others_between(&before, &after);
     draft.row.conditions = &draft.conditions;
-    s->n = b->rule.least;
-    if (status == TSR_OK)
-        status = tsri_task_draft_figures(&draft);
-    if (status == TSR_OK && peaks[i].peak == TSR_PEAK_CLOCK)
-        check_clock(b, &draft);
-    if (status == TSR_OK)
-        keep(peaks[i].peak, &draft.row, b);
-    else
-        tsri_task_draft_fail(&draft, status);
-    tsri_task_draft_company(&draft, b->cpu);
-    return tsri_task_draft_emit(&draft, b->sink);
+    s->n = status == TSR_OK ? b->rule.least : 0;
+    return tsri_task_bench_peak(b, peaks[i].peak, &draft, status);
 }
 
 tsr_status tsri_task_bench_peaks(tsri_task_bench *b) {
@@ -130,7 +148,12 @@ tsr_status tsri_task_bench_peaks(tsri_task_bench *b) {
         TRY(measure(b, i));
     }
     b->now.term = tsri_task_bench_term(b->device);
-    b->best = b->now;
+    if (b->passes && b->passes->second) {
+        tsri_task_bench_best(&b->best, &b->now);
+        if (b->now.launch > 0)
+            b->best.launch = smaller(b->best.launch, b->now.launch);
+    } else
+        b->best = b->now;
     return TSR_OK;
 }
 

@@ -160,7 +160,7 @@ static tsr_status pass_gate(tsri_task_peer *peer, const tsri_task_identity *iden
     const tsr_status status = ask_results(peer, r, got);
     if (status == TSR_OK) {
         const double cosine = tsri_task_quality_cosine(f32, got, (size_t)r->width);
-        peer->quality = tsri_task_quality_of_cosine(cosine, identity->kept);
+        peer->quality = tsri_task_quality_of_cosine(cosine, identity->model.kept);
         peer->has_quality = true;
     }
     free(got);
@@ -182,14 +182,16 @@ static tsr_status open(tsri_task_bench *b, const tsri_model *m, const tsri_task_
     TRY(tsri_task_peer_revive(b->peer));
     TRY(tsri_task_peer_ask(b->peer,
                            json_pack("{s:s,s:s,s:s,s:s,s:b,s:b}", "do", "open", "model", folder,
-                                     "work", b->peer->folder, "dtype", identity->kept, "gpu", gpu,
-                                     "encoder", is_encoder(m)),
+                                     "work", b->peer->folder, "dtype", identity->model.kept, "gpu",
+                                     gpu, "encoder", is_encoder(m)),
                            &answer));
     const tsr_status status = tsri_base_json_text(answer, b->peer->engine, "note", &note);
     snprintf(b->peer->note, sizeof b->peer->note, "%s", note);
     json_decref(answer);
     TRY(status);
     const results expected = results_of(m);
+    if (tsri_task_bench_first(b)) /* it was passed, or no row is measured again */
+        return TSR_OK;
     return pass_gate(b->peer, identity, f32, &expected);
 }
 
@@ -292,9 +294,10 @@ tsr_status tsri_task_peer_row(tsri_task_bench *b, tsr_model *model,
     draft.row.model = &identity->model;
     draft.row.peer = peer->engine;
     draft.row.quality = peer->has_quality ? &peer->quality : NULL;
+    const bool wanted = tsri_task_bench_recall(b, &draft);
     if (peer->status != TSR_BENCH_OK)
         tsri_task_draft_void(&draft, peer->status, peer->failed);
-    else
+    else if (wanted)
         status = time_job(b, model, job, &draft);
     return tsri_task_bench_finish(b, &draft, status, peer->note);
 }

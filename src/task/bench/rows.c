@@ -82,7 +82,7 @@ void tsri_task_draft_void(tsri_task_draft *draft, uint32_t status, const char *r
     memset(row->predicted_seconds, 0, sizeof row->predicted_seconds);
     row->first_token = row->per_token = 0;
     row->outliers = row->noisy = 0;
-    draft->samples.n = 0;
+    draft->samples.n = draft->samples.earlier = 0;
 }
 
 void tsri_task_draft_fail(tsri_task_draft *draft, tsr_status status) {
@@ -145,20 +145,34 @@ void tsri_task_draft_clear(tsri_task_draft *draft) {
     }
     free(draft->kernels);
     free(draft->samples.values);
+    free(draft->requests[0]);
+    free(draft->requests[1]);
     *draft = (tsri_task_draft){0};
 }
 
 tsr_status tsri_task_draft_latencies(tsri_task_draft *draft, const double *first,
                                      const double *each, uint32_t n, uint32_t per_sample) {
-    const uint32_t all = draft->samples.n * per_sample, last = all < n ? all : n;
-    double *sorted = NULL;
+    const tsri_task_draft *before = draft->before ? &draft->before->draft : NULL;
+    const uint32_t all = (draft->samples.n - draft->samples.earlier) * per_sample,
+                   last = all < n ? all : n, earlier = before ? before->n_requests : 0;
+    const double *const times[] = {first + n - last, each + n - last};
+    double *const medians[] = {&draft->row.first_token, &draft->row.per_token}, *sorted = NULL;
     if (!last)
         return TSR_OK;
-    TRY(tsri_base_new(last, sizeof *sorted, &sorted));
-    draft->row.first_token = tsri_task_spread_of(first + n - last, last, sorted).median;
-    draft->row.per_token = tsri_task_spread_of(each + n - last, last, sorted).median;
+    draft->n_requests = earlier + last;
+    TRY(tsri_base_new(draft->n_requests, sizeof *sorted, &sorted));
+    tsr_status status = TSR_OK;
+    for (int i = 0; i < 2 && status == TSR_OK; i++) {
+        status = tsri_base_new(draft->n_requests, sizeof *sorted, &draft->requests[i]);
+        if (status != TSR_OK)
+            break;
+        if (earlier)
+            memcpy(draft->requests[i], before->requests[i], earlier * sizeof *sorted);
+        memcpy(draft->requests[i] + earlier, times[i], last * sizeof *sorted);
+        *medians[i] = tsri_task_spread_of(draft->requests[i], draft->n_requests, sorted).median;
+    }
     free(sorted);
-    return TSR_OK;
+    return status;
 }
 
 /* Both readings are of an idle machine: the device's threads sleep before and after the samples. */
@@ -181,8 +195,24 @@ void tsri_task_draft_company(tsri_task_draft *draft, bool cpu) {
     }
 }
 
-tsr_status tsri_task_draft_emit(tsri_task_draft *draft, const tsri_task_sink *sink) {
+tsr_status tsri_task_bench_cancelled(void) {
+    return tsri_base_fail(TSR_E_CANCELLED, "the benchmark was cancelled");
+}
+
+void tsri_task_draft_bind(tsri_task_draft *draft) {
     tsr_bench_row *row = &draft->row;
+    row->test = draft->test;
+    row->reason = draft->reason;
+    row->samples = draft->samples.values;
+    row->n_samples = draft->samples.n;
+    row->first_pass = draft->samples.earlier;
+    row->warmup = draft->samples.warmup;
+    row->kernels = draft->kernels;
+    row->conditions = row->conditions ? &draft->conditions : NULL;
+}
+
+tsr_status tsri_task_draft_give(tsri_task_draft *draft, const tsri_task_sink *sink) {
+    const tsr_bench_row *row = &draft->row;
     tsr_bench_summary *s = sink->summary;
     uint32_t *const counts[] = {[TSR_BENCH_OK] = &s->ok,
                                 [TSR_BENCH_UNSUPPORTED] = &s->unsupported,
@@ -190,21 +220,15 @@ tsr_status tsri_task_draft_emit(tsri_task_draft *draft, const tsri_task_sink *si
                                 [TSR_BENCH_ERROR] = &s->errors,
                                 [TSR_BENCH_THROTTLED] = &s->throttled};
     ++*counts[row->status];
-    row->test = draft->test;
-    row->reason = draft->reason;
-    row->samples = draft->samples.values;
-    row->n_samples = draft->samples.n;
-    row->warmup = draft->samples.warmup;
-    row->kernels = draft->kernels;
+    tsri_task_draft_bind(draft);
     const bool stop = sink->row(sink->data, row);
     tsri_task_draft_clear(draft);
-    return stop ? tsri_base_fail(TSR_E_CANCELLED, "the benchmark was cancelled") : TSR_OK;
+    return stop ? tsri_task_bench_cancelled() : TSR_OK;
 }
 
 tsr_status tsri_task_bench_tell(const tsri_task_sink *sink, const char *what) {
-    return sink->progress && sink->progress(sink->progress_data, what)
-               ? tsri_base_fail(TSR_E_CANCELLED, "the benchmark was cancelled")
-               : TSR_OK;
+    return sink->progress && sink->progress(sink->progress_data, what) ? tsri_task_bench_cancelled()
+                                                                       : TSR_OK;
 }
 
 void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab) {
@@ -225,6 +249,10 @@ static void note_noise(tsri_task_draft *draft) {
     if (noise->apart > 0)
         tsri_task_draft_note(draft, "the medians of five consecutive parts differ by %.1f %%",
                              100 * noise->apart);
+    if (noise->passes > 0)
+        tsri_task_draft_note(
+            draft, "the medians of its two passes differ by %.1f %%: %.4g and %.4g %s",
+            100 * noise->passes, noise->medians[0], noise->medians[1], draft->row.unit);
 }
 
 tsr_status tsri_task_draft_figures(tsri_task_draft *draft) {

@@ -67,6 +67,7 @@ static void begin_row(const serving *s, int which, tsri_task_draft *draft) {
     row->batch = job->batch;
     row->requests = REQUESTS;
     row->scenario = rows[which].scenario;
+    tsri_task_bench_recall(s->b, draft);
 }
 
 /* Measures tokens a second over all requests of a run. */
@@ -81,14 +82,16 @@ static tsr_status measure(serving *s, tsri_task_draft *draft) {
 /* A row of the latencies of those requests that the row of rates has as its samples. */
 static tsr_status latencies(const serving *s, const tsri_task_draft *rates, const double *all,
                             tsri_task_draft *draft) {
-    const uint32_t n = rates->samples.n * REQUESTS;
+    const uint32_t n = (rates->samples.n - rates->samples.earlier) * REQUESTS; /* of this pass */
     const tsr_bench_row *from = &rates->row;
     tsri_task_samples *samples = &draft->samples;
     TRY(tsri_base_grow(&samples->values, &samples->room, n, sizeof *samples->values));
     memcpy(samples->values, all + s->times.n - n, n * sizeof *all);
     samples->n = n;
     samples->warmup = s->times.n - n;
-    TRY(tsri_task_noise_of(samples->values, n, &samples->noise));
+    if (draft->before)
+        TRY(tsri_task_samples_join(&draft->before->draft.samples, samples));
+    TRY(tsri_task_noise_of(samples->values, samples->n, &samples->noise));
     draft->conditions = rates->conditions;
     draft->row.conditions = &draft->conditions;
     draft->others = rates->others;
@@ -140,7 +143,9 @@ static tsr_status measure_all(serving *s) {
         &s->arrivals); /* its session is kept, and serves for the description */
     if (status == TSR_OK)
         status = tsri_task_bench_work(s->model, &s->b->best, s->job, REQUESTS, &draft);
-    const double requests = draft.row.median / (double)s->job->tokens;
+    const double throughput = draft.samples.earlier ? draft.samples.noise.medians[1]
+                                                    : draft.row.median, /* of this pass */
+        requests = throughput / (double)s->job->tokens;
     TRY(tsri_task_bench_finish(s->b, &draft, status, s->note));
     begin_row(s, RATE, &draft);
     s->rate = requests * PERCENT / 100;
@@ -169,7 +174,9 @@ tsr_status tsri_task_bench_serve(tsri_task_bench *b, tsr_model *model, const tsr
                                  const char *note) {
     serving s = {
         .b = b, .model = model, .job = job, .common = common, .failed = failed, .note = note};
-    const tsr_status status = common->status == TSR_BENCH_OK ? measure_all(&s) : void_all(&s);
+    const tsri_task_draft *first = tsri_task_bench_first(b);
+    const bool runs = common->status == TSR_BENCH_OK && !(first && !first->samples.n);
+    const tsr_status status = runs ? measure_all(&s) : void_all(&s);
     free(s.times.first);
     free(s.times.each);
     return status;

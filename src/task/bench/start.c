@@ -102,10 +102,13 @@ static tsr_status make_row(tsri_task_bench *b, start *s) {
     other.rule.cold = s->cold;
     if (s->cold) /* a cold start takes seconds */
         other.rule.least = other.rule.least < 3 ? other.rule.least : 3;
-    tsr_status status = tsri_task_bench_time(&other, &draft, 1, once, s);
+    tsr_status status = TSR_OK;
+    if (tsri_task_bench_recall(b, &draft))
+        status = tsri_task_bench_time(&other, &draft, 1, once, s);
     b->now = other.now;
     b->best = other.best;
-    draft.row.host_bytes = s->memory;
+    if (draft.row.host_bytes < s->memory || !draft.before)
+        draft.row.host_bytes = s->memory;
     return tsri_task_bench_finish(b, &draft, status, "");
 }
 

@@ -113,10 +113,11 @@ enum { CLASSES = sizeof classes / sizeof *classes };
 typedef struct suite {
     tsri_task_bench b;
     tsri_task_memo memo;
+    tsri_task_passes passes;
     const tsr_bench_suite_options *options;
     int class_at;
     const char *model, *kind; /* of -m */
-    uint32_t rows, done;
+    uint32_t rows, given;
     int (*row)(void *data, const tsr_bench_row *row);
     void *data;
 } suite;
@@ -173,12 +174,7 @@ static const char *model_of(const suite *s, const part *p) {
 static uint32_t count_jobs(const suite *s, const part *p, int dtype) {
     tsri_task_job jobs[MOST_JOBS];
     const size_t n = list_jobs(s, p, dtype, jobs);
-    uint32_t rows = 0;
-    for (size_t i = 0; i < n; i++) {
-        rows += jobs[i].kind == TSR_BENCH_SERVE ? TSRI_TASK_BENCH_SERVES : 1;
-        rows += s->options->peer && tsri_task_peer_serves(&jobs[i]);
-    }
-    return rows;
+    return tsri_task_bench_row_count(jobs, n, s->options->peer != NULL);
 }
 
 static uint32_t count_rows(const suite *s) {
@@ -197,14 +193,15 @@ static uint32_t count_rows(const suite *s) {
 
 static int pass_row(void *data, const tsr_bench_row *row) {
     suite *s = data;
-    s->done++;
+    s->given += !row->unfinished;
     return s->row(s->data, row);
 }
 
 static int pass_progress(void *data, const char *what) {
     const suite *s = data;
     const tsr_bench_suite_options *o = s->options;
-    return o->progress ? o->progress(o->progress_data, what, s->done, s->rows) : 0;
+    const uint32_t done = (uint32_t)s->passes.n + s->given;
+    return o->progress ? o->progress(o->progress_data, what, done, 2 * s->rows) : 0;
 }
 
 static tsr_status run_part(suite *s, const part *p) {
@@ -221,9 +218,8 @@ static tsr_status run_part(suite *s, const part *p) {
     return TSR_OK;
 }
 
-static tsr_status run_all(suite *s) {
+static tsr_status run_pass(suite *s) {
     const tsr_bench_suite_options *o = s->options;
-    s->rows = count_rows(s);
     TRY(tsri_task_bench_peaks(&s->b));
     if (has(o->parts, "ops"))
         TRY(tsri_task_bench_ops(&s->b, s->class_at));
@@ -232,6 +228,21 @@ static tsr_status run_all(suite *s) {
     if (o->start && has(o->parts, "start"))
         TRY(tsri_task_bench_starts(&s->b, o->start, o->n_start, o->start_model));
     return TSR_OK;
+}
+
+static tsr_status run_all(suite *s) {
+    s->rows = count_rows(s);
+    TRY(run_pass(s));
+    s->passes.second = true;
+    return run_pass(s);
+}
+
+/* Of a pass: half of a row's samples and time. */
+static tsri_task_rule half(const tsri_task_rule *whole) {
+    return (tsri_task_rule){.least = (whole->least + 1) / 2,
+                            .most = (whole->most + 1) / 2,
+                            .least_seconds = whole->least_seconds / 2,
+                            .most_seconds = whole->most_seconds / 2};
 }
 
 /* Examined before anything is measured. */
@@ -272,6 +283,7 @@ tsr_status tsr_bench_suite(tsr_engine *engine, tsr_device *device,
     suite s = {.options = &known, .row = row, .data = data};
     const tsri_task_sink sink = {.row = pass_row,
                                  .data = &s,
+                                 .unfinished = known.unfinished,
                                  .summary = &counted,
                                  .progress = pass_progress,
                                  .progress_data = &s};
@@ -281,13 +293,15 @@ tsr_status tsr_bench_suite(tsr_engine *engine, tsr_device *device,
     s.b = (tsri_task_bench){.engine = engine,
                             .device = device,
                             .sink = &sink,
-                            .rule = classes[s.class_at].rule,
+                            .rule = half(&classes[s.class_at].rule),
                             .cpu = tsri_task_bench_is_cpu(device),
                             .vendor = tsri_task_bench_vendor(device),
-                            .memo = &s.memo};
+                            .memo = &s.memo,
+                            .passes = &s.passes};
     if (known.peer)
         TRY(tsri_task_peer_start(known.peer, known.n_peer, &s.b.peer));
     const tsr_status status = run_all(&s);
+    tsri_task_passes_end(&s.passes, &sink);
     tsri_task_peer_end(&s.b.peer);
     tsri_task_memo_clear(&s.memo);
     tsri_base_give(&counted, sizeof counted, summary);

@@ -62,11 +62,14 @@ tsr_status tsri_task_bench_time(tsri_task_bench *b, tsri_task_draft *draft, doub
     row->host_bytes = tsri_system_resident_peak();
     for (uint32_t i = 0; i < draft->samples.n && strcmp(row->unit, "s") != 0; i++)
         draft->samples.values[i] = work / draft->samples.values[i];
-    TRY(tsri_task_draft_figures(draft));
     tsri_task_bench_beside(b);
     row->peak_fma[1] = b->now.fma_f32;
     row->peak_read[1] = b->now.read;
-    return TSR_OK;
+    if (draft->before) {
+        TRY(tsri_task_draft_join(draft));
+        TRY(tsri_task_noise_of(draft->samples.values, draft->samples.n, &draft->samples.noise));
+    }
+    return tsri_task_draft_figures(draft);
 }
 
 /* How far the lower of the two is below the best, as a share. */
@@ -109,7 +112,10 @@ tsr_status tsri_task_bench_finish(const tsri_task_bench *b, tsri_task_draft *dra
     if (!draft->held_by)
         draft->held_by = draft->row.bound_by;
     tsri_task_bench_doubt(b, draft);
+    snprintf(draft->note, sizeof draft->note, "%s",
+             draft->before ? draft->before->draft.note : note);
+    note = draft->note;
     if (*note && (*now == TSR_BENCH_OK || *now == TSR_BENCH_THROTTLED))
         tsri_task_draft_note(draft, "%s", note);
-    return tsri_task_draft_emit(draft, b->sink);
+    return tsri_task_draft_emit(draft, b);
 }

@@ -76,6 +76,15 @@ static bool is_within(double value, double lowest, double highest) {
     return value >= lowest && value <= highest;
 }
 
+/* Older files don't say of which pass a sample is. */
+static bool has_passes(const tsri_results_row *r) {
+    const json_t *passes = json_object_get(r->json, "passes"), *of;
+    json_int_t all = 0;
+    size_t i;
+    json_array_foreach(passes, i, of) all += json_integer_value(of);
+    return !passes || all == (json_int_t)r->n;
+}
+
 /* A row has a rate or none; what the file says of the samples must hold for them. */
 static tsr_status check_row(const tsri_results_row *r, const char *path, size_t i) {
     double lowest = INFINITY, highest = 0;
@@ -84,7 +93,7 @@ static tsr_status check_row(const tsri_results_row *r, const char *path, size_t 
         highest = fmax(highest, r->samples[s]);
     }
     const bool rate = !strcmp(r->status, "ok") || !strcmp(r->status, "throttled");
-    if (rate != (r->n > 0) || (r->n > 0) == isnan(r->median) ||
+    if (rate != (r->n > 0) || !has_passes(r) || (r->n > 0) == isnan(r->median) ||
         (r->n && !(r->lowest == lowest && r->highest == highest &&
                    is_within(r->median, lowest, highest) && is_within(r->p90, lowest, highest) &&
                    /* files of older suites have none */

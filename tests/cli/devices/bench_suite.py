@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import time
 
@@ -25,6 +26,17 @@ def names(told):
     return [(r["test"], r["class"], r["batch"]) for r in jobs(told)]
 
 
+def check_passes(told):
+    """Each row that has a rate had two passes, of half its samples each, and is noisy if their medians differ by more than 5 %."""
+    for r in told["rows"]:
+        equal((sum(r["passes"]), len(r["passes"])), (len(r["samples"]), 2 if r["samples"] else 0), r["test"])
+        if r["samples"]:
+            first = r["passes"][0]
+            medians = sorted((statistics.median(r["samples"][:first]), statistics.median(r["samples"][first:])))
+            equal("the medians of its two passes differ by" in r["reason"], medians[1] / medians[0] > 1.05, r)
+            assert r["noisy"] or medians[1] / medians[0] <= 1.05, r
+
+
 def test_parts_of_it(_):
     done = run("bench", "suite", *REFERENCE, "--parts", "encoder,peaks", "-m", GOLDEN / "bert" / "base", "--json", "-v", code=None)
     told = results(done.out)
@@ -32,7 +44,11 @@ def test_parts_of_it(_):
     equal(names(told), [("embed16", c, b) for c in ("f32", "q8") for b in (1, 32)])
     row = jobs(told)[0]
     assert row["status"] == "ok" and len(row["samples"]) >= 3 and row["warmup"] >= 1 and row["gate"]["error"] <= row["gate"]["bound"], row
-    assert f"{PEAKS} of {PEAKS + 4} rows: embed16, about 0:" in done.err, done.err
+    for number in (1, 2):
+        assert f"pass {number} of 2, {PEAKS} of {PEAKS + 4} rows: embed16, about 0:" in done.err, done.err
+    left = [int(minutes) * 60 + int(seconds) for minutes, seconds in re.findall(r"about (\d+):(\d+) left", done.err)]
+    assert left and left[-1] <= 5, left
+    check_passes(told)
     assert "rows:" not in run("bench", "suite", *REFERENCE, "--parts", "peaks", "--json", "-q").err
 
 
@@ -48,6 +64,7 @@ def test_starts_of_a_process(folder):
         equal((r["unit"], r["better"], r["scenario"], r["status"]), ("s", "lower", "single-stream", "ok"), r["reason"])
         assert 0.001 < r["lowest"] <= r["median"] <= r["p90"] <= r["highest"] < 60 and r["memory"]["host"] > 1 << 20, r
     equal([r["warmup"] > 0 for r in jobs(told)], [False, True])
+    check_passes(told)
     equal([path.name for path in folder.iterdir() if path.name.startswith("tessera-start")], [], "its folders are left")
     broken = results(run("bench", "suite", *REFERENCE, "--parts", "start", "--json", code=1, env=environment(TMPDIR=folder / "no")).out)
     equal([(r["status"], r["median"]) for r in jobs(broken)], [("error", None)] * 2)
@@ -192,6 +209,7 @@ def test_requests_that_come_at_random_times(folder):
         low, high = (r["median"], r["highest"]) if r["unit"] == "s" else (r["lowest"], r["median"])
         assert low <= sorted((r["p90"], r["p99"]))[0] and sorted((r["p90"], r["p99"]))[1] <= high, r
     assert everything["median"] > rate["median"] > 0, (everything["median"], rate["median"])
+    equal(first["passes"], [16 * n for n in rate["passes"]])
     for r, name in ((first, "first_token"), (each, "per_token")):
         equal((len(r["samples"]), r["warmup"]), (16 * len(rate["samples"]), 16 * rate["warmup"]))
         assert abs(r["median"] / rate[name] - 1) < 1e-6 and everything[name] > 0, (r["median"], rate[name])
@@ -226,11 +244,27 @@ def test_what_was_measured_is_kept(folder):
     told = results(path.read_bytes())
     assert told["suite"]["partial"] and PEAKS <= len(told["rows"]) < PEAKS + 20, told["suite"]
     assert out.decode().count("\n| ") >= PEAKS, out
+    for r in told["rows"]:
+        equal((len(r["passes"]), "it had one pass of two" in r["reason"]), (1, True) if r["samples"] else (0, False), r)
+    assert "| fma f32 |" in run("bench", "report", path, "--format", "md").text
     equal([p.name for p in folder.iterdir()], ["run.json"])
     _, out = stop([*REFERENCE, "--parts", "decoder", "-v", "--format", "jsonl"], environment(), f" of {PEAKS + 20} rows: the reference".encode())
     suites = [line["suite"] for line in map(json.loads, out.splitlines()) if "suite" in line]
     equal([suite["partial"] for suite in suites], [True, True])
     assert suites[0]["seconds"] is None and suites[1]["seconds"] > 0, suites
+
+
+def test_a_second_pass_that_is_stopped(folder):
+    """Rows that had it have all their samples, the others those of the first pass, and each is there once."""
+    path = folder / "run.json"
+    code, out = stop([*REFERENCE, "--parts", "encoder", "-m", GOLDEN / "bert" / "base", "-v", "-o", path], environment(), b"pass 2 of 2, 8 of")
+    equal(code, 128 + signal.SIGINT)
+    told = results(path.read_bytes())
+    passes = [len(r["passes"]) for r in told["rows"] if r["samples"]]
+    equal((told["suite"]["partial"], len(told["rows"]), sorted(passes, reverse=True)), (True, PEAKS + 4, passes))
+    equal(set(passes), {1, 2}, passes)
+    equal(out.decode().count("\n| "), PEAKS + 4 + 1, "with the table's head")
+    equal([("it had one pass of two" in r["reason"]) for r in told["rows"] if r["samples"]], [n == 1 for n in passes])
 
 
 def test_a_file_after_each_row(folder):

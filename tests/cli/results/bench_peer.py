@@ -128,7 +128,9 @@ def test_rows_in_turn(folder):
         request = r["test"].startswith("request")
         equal([r[key] and round(r[key], 9) for key in ("first_token", "per_token")], [0.0038, 0.0002] if request else [None, None])
         assert abs(r["median"] / rate - 1) < 1e-9 and r["memory"]["host"] == 1 << 20 and r["model"] == own[theirs.index(r)]["model"], r
-    equal([line["dtype"] for line in asked(folder, "open")], ["f32", "f16", "q8", "q4"])
+    equal([line["dtype"] for line in asked(folder, "open")], ["f32", "f16", "q8", "q4"] * 2)  # in each pass
+    equal(len(asked(folder, "logits")), 4)
+    assert all(len(r["passes"]) == 2 for r in theirs if r["samples"]), theirs
     equal({(line["model"], line["gpu"]) for line in asked(folder, "open")}, {(str(model), False)})
     assert all(line["tokens"] + line["depth"] <= 1024 for line in asked(folder, "begin")), asked(folder, "begin")
     assert {"do": "begin", "kind": "generate", "tokens": 32, "depth": 512, "batch": 1} in asked(folder, "begin"), asked(folder, "begin")

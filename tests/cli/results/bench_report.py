@@ -177,12 +177,13 @@ def test_edited_files_are_refused(folder):
     old = results()
     for one in old["rows"]:  # files of older suites have no p99, and not what a prediction is made of
         del one["p99"]
-        assert "predicted_seconds" not in one
+        assert "predicted_seconds" not in one and "passes" not in one
     run(*REPORT, write(path, old))
     newer = results()
     for one in newer["rows"]:
         one["predicted_seconds"] = {"memory": 0.5, "arithmetic": 0, "launches": 1e-3} if one["predicted"] else None
         one["requests"] = 16 if one["kind"] == "generate" else None
+        one["passes"] = [2, len(one["samples"]) - 2] if one["samples"] else []
     newer["models"][0].update(kv_dtype="q8", compute="int8")
     checked(write(path, newer).read_bytes())
     run(*REPORT, path)
@@ -207,6 +208,9 @@ def test_hostile_files_are_refused(folder):
         (lambda t: t["rows"][0].update(extra=1), "no member of this name"),
         (lambda t: t["rows"][0].update(predicted_seconds={"memory": 1}), "predicted_seconds"),
         (lambda t: t["rows"][0].update(requests=0), "a larger number"),
+        (lambda t: t["rows"][0].update(passes=[3, 0]), "a larger number"),
+        (lambda t: t["rows"][0].update(passes=[1, 1, 1]), "rows[0].passes"),
+        (lambda t: t["rows"][0].update(passes=[2, 2]), "are not those of its 3 samples"),
         (lambda t: t["models"][0].update(kv_dtype="f64"), "models[0].kv_dtype is"),
         (lambda t: t["rows"][0].pop("median"), 'one with "median"'),
         (lambda t: t["rows"][0].update(device=1), "device that the file does not have"),

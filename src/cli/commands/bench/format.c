@@ -229,7 +229,7 @@ int tsri_cli_bench_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s
                        const tsr_bench_row *row) {
     char *text = NULL;
     size_t n = 0;
-    if (w->format->row)
+    if (w->format->row && !row->unfinished)
         w->format->row(w, s, row);
     int code = tsri_cli_status(tsr_bench_file_row(w->file, row));
     w->filled = true;

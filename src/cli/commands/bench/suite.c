@@ -25,46 +25,61 @@ typedef struct job {
     char self[PATH], threads[24], memory[24]; /* words of the command that is started */
     tsri_cli_bench_peer peer;                 /* where --peer is given */
     bool headed;                              /* the device was written */
+    bool failed; /* a row could not be written: no other one is tried */
 } job;
 
 static int show(void *data, const tsr_bench_row *row) {
     job *j = data;
+    if (j->failed)
+        return 1;
     tsri_cli_clear_progress(&j->app);
     int code = j->headed ? CLI_OK : tsri_cli_bench_device(&j->writer, &j->subject);
     j->headed = true;
     if (code == CLI_OK)
         code = tsri_cli_bench_row(&j->writer, &j->subject, row);
-    return tsri_cli_signal() || j->app.stopped || code != CLI_OK;
+    j->failed = j->app.stopped || code != CLI_OK;
+    return tsri_cli_signal() || j->failed;
 }
 
-/* "about 3:20 left": the rows left take as long as those that are done did, in the mean. */
-static void print_left(const job *j, uint32_t done, uint32_t rows, char out[48]) {
+/* "about 3:20 left": the measurements left take as long as those that are done did, in the mean. */
+static void print_left(const job *j, uint32_t done, uint32_t all, char out[48]) {
     const uint64_t took = (tsri_cli_now_ns() - j->begun) / 1000000000;
     *out = 0;
-    if (done < 3 || rows < done)
+    if (done < 3 || all < done)
         return;
-    const uint64_t left = took * (rows - done) / done;
+    const uint64_t left = took * (all - done) / done;
     snprintf(out, 48, ", about %" PRIu64 ":%02" PRIu64 " left", left / 60, left % 60);
+}
+
+/* "pass 1 of 2, 22 of 62 rows: pp512, about 1:20 left" */
+static void print_progress(const job *j, const char *what, uint32_t done, uint32_t all,
+                           char out[256]) {
+    const uint32_t rows = all / 2;
+    const bool second = done >= rows;
+    char left[48];
+    print_left(j, done, all, left);
+    snprintf(out, 256, "pass %d of 2, %u of %u rows: %s%s", second ? 2 : 1,
+             done - (second ? rows : 0), rows, what, left);
 }
 
 /* Told before every run. On a terminal a line is drawn again; in a log each row has a line, with -v or
  * --progress plain. */
-static int tell(void *data, const char *what, uint32_t done, uint32_t rows) {
+static int tell(void *data, const char *what, uint32_t done, uint32_t all) {
     job *j = data;
     const tsri_cli_shown form = tsri_cli_shown_as(&j->app);
     const bool terminal = form == CLI_SHOWN_LINE, other = strcmp(what, j->told) != 0;
     const uint64_t now = tsri_cli_now_ns();
-    char left[48];
-    print_left(j, done, rows, left);
+    char line[256];
+    print_progress(j, what, done, all, line);
     if (tsri_cli_shown_never(&j->app))
         return tsri_cli_signal();
     if (terminal && (other || now - j->drawn > DRAW_MS * UINT64_C(1000000))) {
         tsri_cli_clear_progress(&j->app);
-        fprintf(stderr, "\r\033[K%u of %u rows: %s%s", done, rows, what, left);
+        fprintf(stderr, "\r\033[K%s", line);
         j->app.progress_shown = true;
         j->drawn = now;
     } else if (!terminal && other && (j->app.verbose || form == CLI_SHOWN_LINES))
-        tsri_cli_note(&j->app, "%u of %u rows: %s%s", done, rows, what, left);
+        tsri_cli_note(&j->app, "%s", line);
     snprintf(j->told, sizeof j->told, "%s", what);
     return tsri_cli_signal();
 }
@@ -117,6 +132,7 @@ static int bench_device(void *data) {
         return tsri_cli_fail(CLI_OTHER, "out of memory");
     const uint32_t n_start = start_command(j, start);
     const tsr_bench_suite_options options = {.struct_size = sizeof options,
+                                             .unfinished = j->path != NULL,
                                              .class_name = j->class_name,
                                              .parts = j->parts,
                                              .model = j->app.model_name,
@@ -175,8 +191,10 @@ int tsri_cli_bench_suite(int argc, char **argv) {
         "Measures a fixed set: a device's peaks; prompts, generation, requests, vectors, "
         "translations and\ntraining steps of models with random or bundled weights, in f32, f16, "
         "q8 "
-        "and q4; and starts of\ntessera itself. Rows whose results are wrong have no rate. After "
-        "Ctrl-C, what was measured is\nwritten, and marked as partial.",
+        "and q4; and starts of\ntessera itself. Everything is measured in two passes: a row "
+        "whose passes differ\nis marked as noisy. Rows whose results are wrong have no rate. After "
+        "Ctrl-C, what "
+        "was measured is\nwritten, and marked as partial.",
         tables, NULL);
     if (code == CLI_OK)
         code = tsri_cli_refuse_profile(&j.app, "bench suite");

@@ -11,6 +11,7 @@
 enum { LAST = 5, MOST_WARMUP = 20, PARTS = 5 };
 #define TREND 0.6        /* of five values: at most eight of ten pairs lie in the same order */
 #define ABOVE 1.2        /* times the median of the last five */
+#define PASSES 1.05      /* the larger of two passes' medians over the other */
 #define WIDE 0.05        /* half the 95 % interval of the median, as a share of it */
 #define WARMUP (1.0 / 3) /* of the rule's time */
 
@@ -89,22 +90,40 @@ static double parts_apart(const double *values, uint32_t n, double *sorted) {
  * (McGill, Tukey, Larsen 1978). */
 tsr_status tsri_task_noise_of(const double *values, uint32_t n, tsri_task_noise *out) {
     double *sorted = NULL;
-    *out = (tsri_task_noise){0};
     TRY(tsri_base_new(n, sizeof *sorted, &sorted));
     memcpy(sorted, values, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_size);
     const double half = 1.57 * (rank(sorted, n, 0.75) - rank(sorted, n, 0.25)) / sqrt(n),
                  median = middle(sorted, n), apart = parts_apart(values, n, sorted);
     free(sorted);
-    if (half > WIDE * median)
-        out->interval = half / median;
-    if (apart > 2 * WIDE * median)
-        out->apart = apart / median;
+    out->interval = half > WIDE * median ? half / median : 0;
+    out->apart = apart > 2 * WIDE * median ? apart / median : 0;
+    return TSR_OK;
+}
+
+tsr_status tsri_task_samples_join(const tsri_task_samples *before, tsri_task_samples *s) {
+    const uint32_t earlier = before->n, n = s->n;
+    double *sorted = NULL, *const medians = s->noise.medians;
+    if (!earlier || !n)
+        return TSR_OK;
+    TRY(tsri_base_new(earlier > n ? earlier : n, sizeof *sorted, &sorted));
+    medians[0] = tsri_task_spread_of(before->values, earlier, sorted).median;
+    medians[1] = tsri_task_spread_of(s->values, n, sorted).median;
+    free(sorted);
+    const double ratio = fmax(medians[0], medians[1]) / fmin(medians[0], medians[1]);
+    s->noise.passes = ratio > PASSES ? ratio - 1 : 0;
+    s->noise.unsteady += before->noise.unsteady;
+    TRY(tsri_base_grow(&s->values, &s->room, (size_t)earlier + n, sizeof *s->values));
+    memmove(s->values + earlier, s->values, n * sizeof *s->values);
+    memcpy(s->values, before->values, earlier * sizeof *s->values);
+    s->n = earlier + n;
+    s->earlier = earlier;
+    s->warmup += before->warmup;
     return TSR_OK;
 }
 
 bool tsri_task_is_noisy(const tsri_task_noise *noise) {
-    return noise->unsteady || noise->interval > 0 || noise->apart > 0;
+    return noise->unsteady || noise->interval > 0 || noise->apart > 0 || noise->passes > 0;
 }
 
 static tsr_status warm_up(const tsri_task_rule *rule, tsr_status (*once)(void *, double *),
@@ -126,8 +145,8 @@ tsr_status tsri_task_sample(const tsri_task_rule *rule,
                             tsri_task_samples *out) {
     bool steady = false;
     double total = 0;
-    out->n = 0;
-    out->warmup = 0;
+    out->n = out->warmup = out->earlier = 0;
+    out->noise = (tsri_task_noise){0};
     if (!rule->cold)
         TRY(warm_up(rule, once, data, out, &steady));
     while (out->n < rule->most && (!out->n || total < rule->most_seconds) &&

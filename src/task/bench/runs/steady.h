@@ -21,12 +21,16 @@ typedef struct tsri_task_noise {
     uint32_t unsteady; /* runs, with those of the warm-up, whose times never became steady */
     double interval;   /* half the median's 95 % interval, as a share of it, if above 5 % */
     double apart;      /* how far medians of five parts differ, as a share of it, if above 10 % */
+    double
+        passes; /* by how much the larger of two passes' medians is above the other, if above 5 % */
+    double medians[2]; /* of the passes; 0: there was one */
 } tsri_task_noise;
 
 typedef struct tsri_task_samples {
     double *values; /* [n] in the order in which they were measured */
     size_t room;
     uint32_t n, warmup;
+    uint32_t earlier;      /* how many of them are of an earlier pass; 0: there was none */
     tsri_task_noise noise; /* of their times */
 } tsri_task_samples;
 
@@ -43,7 +47,10 @@ tsr_status tsri_task_sample(const tsri_task_rule *rule,
                             tsr_status (*once)(void *data, double *seconds), void *data,
                             tsri_task_samples *out);
 
-/* Sets why n >= 1 samples leave their median uncertain: its interval, and parts that differ. */
+/* Puts the samples of an earlier pass before those of this one, and sets `passes`. */
+tsr_status tsri_task_samples_join(const tsri_task_samples *before, tsri_task_samples *samples);
+
+/* Sets why n >= 1 samples leave their median uncertain: `interval` and `apart`. */
 tsr_status tsri_task_noise_of(const double *values, uint32_t n, tsri_task_noise *out);
 bool tsri_task_is_noisy(const tsri_task_noise *noise);
 
