@@ -35,6 +35,9 @@ typedef struct tsr_train_plan {
     /** The most memory that this process holds during a step, where the device uses the host's
      * memory; 0: the device has its own, or it is unknown. */
     uint64_t process_bytes;
+    /** Parts of an update that are summed apart, and the most that the setting `shards` could give
+     * it, up to 8, or `shards`: at most as many ranks can share the update. */
+    uint32_t shards, most_shards;
 } tsr_train_plan;
 
 typedef enum tsr_train_event_kind {

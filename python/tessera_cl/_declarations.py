@@ -2182,6 +2182,8 @@ class tsr_train_plan(Structure):
         ("input_bytes", c_uint64),
         ("total_bytes", c_uint64),
         ("process_bytes", c_uint64),
+        ("shards", c_uint32),
+        ("most_shards", c_uint32),
     ]
 
 
@@ -3173,6 +3175,8 @@ class TrainPlan:
         on the device, in bytes.
     process_bytes: The most memory that this process holds during a step, where the device uses the host's memory; 0:
         the device has its own, or it is unknown.
+    shards, most_shards: Parts of an update that are summed apart, and the most that the setting `shards` could give it,
+        up to 8, or `shards`: at most as many ranks can share the update.
     """
 
     family: str
@@ -3196,6 +3200,8 @@ class TrainPlan:
     input_bytes: int
     total_bytes: int
     process_bytes: int
+    shards: int
+    most_shards: int
 
     @classmethod
     def _of(cls, s: tsr_train_plan) -> "TrainPlan":
@@ -3221,6 +3227,8 @@ class TrainPlan:
             s.input_bytes,
             s.total_bytes,
             s.process_bytes,
+            s.shards,
+            s.most_shards,
         )
 
 

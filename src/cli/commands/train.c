@@ -106,6 +106,17 @@ __attribute__((format(PRINTF, 2, 3))) static void line(job *j, const char *forma
         tsri_cli_note(&j->app, "%s", text);
 }
 
+/* For --dry-run: how many ranks can share the work. */
+static void show_shards(job *j, const tsr_train_plan *p) {
+    const char *up_to = p->shards == 1 ? "" : "up to ", *plural = p->shards == 1 ? "" : "s";
+    char more[64] = "";
+    if (p->shards < p->most_shards)
+        snprintf(more, sizeof more, "; --set shards=%" PRIu32 " is for up to %" PRIu32,
+                 p->most_shards, p->most_shards);
+    line(j, "shards: %" PRIu32 " an update, for %s%" PRIu32 " rank%s%s", p->shards, up_to,
+         p->shards, plural, more);
+}
+
 static void show_plan(job *j, const tsr_train_plan *p) {
     clear_line(j);
     j->adapters = !strcmp(p->learns, "LoRA");
@@ -116,6 +127,8 @@ static void show_plan(job *j, const tsr_train_plan *p) {
              p->accumulation);
     else
         line(j, "batches: %d x %d tokens, %" PRIu64 " an update", p->B, p->T, p->accumulation);
+    if (j->dry_run)
+        show_shards(j, p);
     line(j, "data: %" PRIu64 " examples, %" PRIu64 " tokens, %" PRIu64 " batches an epoch",
          p->examples, p->tokens, p->batches);
     line(j, "steps: %" PRIu64 ", %.2f epochs", p->steps,

@@ -42,7 +42,8 @@ static const tsri_train_key keys[] = {
         "sequences in a batch of validation, run as many at a time as fit; 0: as in training"),
     INT(gradient_accumulation_steps, "1", 1, SIZE, 0, "batches for each update"),
     INT(shards, "0", 0, TSRI_TRAIN_MOST_SHARDS, 0,
-        "parts of an update that are summed apart, then in pairs; 0: up to 8, whole batches"),
+        "parts of an update, which ranks share: summed apart, then in pairs; 0: 1, 2, 4 or 8, "
+        "whichever is the most that divides gradient_accumulation_steps"),
     INT(block_size, "0", 0, SIZE, 0,
         "the most tokens of a sequence; 0: the model's context, at most 1024"),
     INT(target_block_size, "0", 0, SIZE, 0, "the most tokens of a translation; 0: block_size"),

@@ -149,6 +149,10 @@ static tsr_status make_plan(tsri_train_job *job) {
                           .examples = summary.examples,
                           .tokens = summary.tokens,
                           .accumulation = (uint64_t)job->settings.gradient_accumulation_steps};
+    const int64_t shards = tsri_train_settings_shards(&job->settings),
+                  most = tsri_train_settings_shards_for(&job->settings, 1);
+    p->shards = (uint32_t)shards;
+    p->most_shards = (uint32_t)(most > shards ? most : shards);
     job->steps = steps_of(&job->settings, p->batches);
     p->steps = (uint64_t)job->steps;
     tsri_train_data_sizes(job->data, &p->B, &p->T, &p->S);

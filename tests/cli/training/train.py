@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -15,8 +16,8 @@ import sys
 import time
 
 from support import words
-from support.command import (BUILD, COMMAND, DEVICE, GOLDEN, change_json, copy_model, environment, equal, has_device, main, read_safetensors, refused, run,
-                             start, write_safetensors)
+from support.command import (BUILD, COMMAND, DEVICE, GOLDEN, SOURCE, change_json, copy_model, environment, equal, has_device, main, read_safetensors,
+                             refused, run, start, write_safetensors)
 from support.runs import REFERENCE, SMALL, checkpoints, command, every, lines_of_log, make, result, steps_in, whole
 
 
@@ -614,6 +615,27 @@ def test_a_plan_writes_nothing(folder):
         assert word in told, told
     equal(sorted(p.name for p in folder.iterdir()), sorted([model.name, "text.txt"]))
     refused(2, "leave out --resume", "train", text, "-m", model, *REFERENCE, "--dry-run", "--resume")
+
+
+def test_a_plan_says_how_many_ranks_can_share_an_update(folder):
+    model, text = make(folder)
+    for settings, said in (((), "shards: 1 an update, for 1 rank; --set shards=4 is for up to 4"),  # one batch of 4 sequences
+                           (("per_device_train_batch_size=12",), "shards: 1 an update, for 1 rank; --set shards=8 is for up to 8"),
+                           (("per_device_train_batch_size=1",), "shards: 1 an update, for 1 rank"),
+                           (("shards=2",), "shards: 2 an update, for up to 2 ranks; --set shards=4 is for up to 4"),
+                           (("gradient_accumulation_steps=60",), "shards: 4 an update, for up to 4 ranks"),
+                           (("gradient_accumulation_steps=8", "shards=16"), "shards: 16 an update, for up to 16 ranks")):
+        sets = [word for setting in settings for word in ("--set", setting)]
+        told = run("train", text, "-m", model, *REFERENCE, *SMALL, "--set", "max_steps=1", *sets, "--dry-run").text
+        assert said in told.splitlines(), (said, told)
+
+
+def test_the_shards_of_the_recipes_are_those_of_the_docs(_):
+    table = re.findall(r"^\| ([a-z, -]+) \| (\d+) of (\d+) sequences \| (\d) \|", (SOURCE / "docs" / "distributed.md").read_text(), re.M)
+    told = {name: tuple(map(int, numbers)) for names, *numbers in table for name in names.split(", ")}
+    recipes = {path.stem: json.loads(path.read_text())["training"] for path in (SOURCE / "recipes").glob("*.json")}
+    given = {name: (recipe.get("gradient_accumulation_steps", 1), recipe["per_device_train_batch_size"]) for name, recipe in recipes.items()}
+    equal(told, {name: (batches, rows, math.gcd(8, batches)) for name, (batches, rows) in given.items()})
 
 
 def test_a_plan_builds_nothing(folder):
