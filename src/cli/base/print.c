@@ -34,7 +34,14 @@ const char *tsri_cli_rank_name(void) {
 
 bool tsri_cli_names_rank(void) {
     static const char about[] = "rank ";
-    return !strncmp(tsr_error_last(), about, sizeof about - 1);
+    const char *sentence = tsr_error_last();
+    bool names = !strncmp(sentence, about, sizeof about - 1);
+    for (const char *c = sentence; !names && (c = strstr(c, about));) {
+        c += sizeof about - 1;
+        const size_t digits = strspn(c, "0123456789");
+        names = digits && !strncmp(c + digits, " on ", 4);
+    }
+    return names;
 }
 
 /* Who speaks where ranks print to one place. What every rank finds alike, and what is said about other

@@ -15,8 +15,8 @@ void tsri_cli_name_rank(uint32_t rank, const char *host);
 /* "rank 1 on node2: "; "" where no other rank works with this one. */
 const char *tsri_cli_rank_name(void);
 
-/* Whether tsr_error_last() begins with the number and host of a rank, as the sentence of a rank that
- * has ended does. */
+/* Whether tsr_error_last() says which rank it is about, by its number and host, as what a rank that
+ * ended told the others does. */
 bool tsri_cli_names_rank(void);
 
 /* Prints tsr_error_last(), and returns the exit code of a status. */

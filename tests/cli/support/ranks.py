@@ -173,9 +173,10 @@ def loses_device(folder, out, between, *arguments, call="clEnqueueNDRangeKernel"
         remove(calls, out)
         n //= 2
     equal(codes, [4, 4], said)
-    for text, says in zip(said, (" ended: ", ": ")):
-        why = [line for line in own_lines(text) if "CL_OUT_OF_RESOURCES" in line]
-        assert why and all(line.startswith(f"tessera: rank 1 on {os.uname().nodename}{says}") for line in why), said
+    of_other, own = ([line for line in own_lines(text) if "CL_OUT_OF_RESOURCES" in line] for text in said)
+    name = f"rank 1 on {os.uname().nodename}"
+    assert own and all(line.startswith(f"tessera: {name}: ") for line in own), said
+    assert of_other and all(f"{name} ended: " in line and "rank 0 on" not in line for line in of_other), said
     assert took < 30 * slowness(), took
 
 
